@@ -78,7 +78,7 @@ static void fill_eq(Bounds *b, FakeEq *eq)
     for (i = 1; i <= CQS; i++) {
         b->env.next = mark;             /* no entry is written to these */
         fake_create_cq(b->e, &cq, 2, FAKE_NONE);
-        g_assert_cmpuint(cq.cqn, ==, i);
+        IS(cq.cqn, i);
     }
     for (i = 0; i < eq->depth; i++) {
         ernic_event_raise(b->e, eq->eqn, ERNIC_EVC_CQ, 1, &b->e->cq[1].events,
@@ -88,7 +88,7 @@ static void fill_eq(Bounds *b, FakeEq *eq)
         ernic_event_raise(b->e, eq->eqn, ERNIC_EVC_CQ, i, &b->e->cq[i].events,
                           ERNIC_EV_CQ_ERR, 0);
     }
-    g_assert_cmpuint(b->e->eq[eq->eqn].line_count, ==, CQS);
+    IS(b->e->eq[eq->eqn].line_count, CQS);
     eq->ci = eq->depth;
     g_array_set_size(b->env.wakes, 0);
 }
@@ -115,8 +115,8 @@ TEST("/bounds/events", test_events)
     g_assert_cmpuint(slices, >, 4);
     for (i = 1; i <= CQS; i++) {
         g_assert_true(fake_poll_eq(b.e, &eq, &eqe));
-        g_assert_cmpuint(eqe.element, ==, i);
-        g_assert_cmpuint(eqe.type, ==, ERNIC_EV_CQ_ERR);
+        IS(eqe.element, i);
+        IS(eqe.type, ERNIC_EV_CQ_ERR);
     }
     g_assert_false(fake_poll_eq(b.e, &eq, &eqe));
     close_device(&b);
@@ -142,7 +142,7 @@ TEST("/bounds/events-saved", test_events_saved)
     while (fake_poll_eq(b.e, &eq, &eqe)) {
         n++;
     }
-    g_assert_cmpuint(n, ==, CQS);
+    IS(n, CQS);
     g_byte_array_free(state, true);
     close_device(&b);
 }
@@ -189,13 +189,13 @@ TEST("/bounds/departure", test_departure)
         slices++;
     }
     g_assert_cmpuint(slices, >, QPS / ERNIC_WORK_SLICE);
-    g_assert_cmpuint(b.e->departing.count, ==, QPS);
+    IS(b.e->departing.count, QPS);
     b.env.tx_kept = 0;                  /* all have */
     g_assert_true(run(&b));
     g_assert_nonnull(GUINT_TO_POINTER(b.e->departing.head));
     while (run(&b)) {
     }
-    g_assert_cmpuint(b.e->departing.head, ==, 0);
+    IS(b.e->departing.head, 0);
     forget_all(&b);
     close_device(&b);
 }
@@ -213,9 +213,9 @@ TEST("/bounds/forget", test_forget)
     ernic_sched_forget(b.e, &b.e->qp[QPS / 2]);
     ernic_sched_forget(b.e, &b.e->qp[1]);
     g_assert_cmpuint(b.e->work_done - before, <, STEP);
-    g_assert_cmpuint(b.e->departing.head, ==, 2);
-    g_assert_cmpuint(b.e->departing.tail, ==, QPS - 1);
-    g_assert_cmpuint(b.e->departing.count, ==, QPS - 3);
+    IS(b.e->departing.head, 2);
+    IS(b.e->departing.tail, QPS - 1);
+    IS(b.e->departing.count, QPS - 3);
     forget_all(&b);
     close_device(&b);
 }
@@ -248,8 +248,8 @@ TEST("/bounds/no-zeros", test_no_zeros)
     g_assert_false(ernic_cmd(b.e, b.env.now, &cmd, &rsp));
     g_assert_true(b.e->job->filling);
     last = (uintptr_t)&b.e->job->buf.page[PAGES - 1] & ~(page - 1);
-    g_assert_cmpint(mincore((void *)last, page, &resident), ==, 0);
-    g_assert_cmpuint(resident & 1, ==, 0);
+    IS(mincore((void *)last, page, &resident), 0);
+    IS(resident & 1, 0);
     ernic_reset(b.e);
     close_device(&b);
 }
@@ -274,17 +274,17 @@ TEST("/bounds/free-bind", test_free_bind)
     wr.lkey = fake_reg_demand(b.e, pd, 0, (uint64_t)CHUNKS * ERNIC_PAGES_MAX << 12,
                               ERNIC_ACCESS_MW_BIND | ERNIC_ACCESS_LOCAL_WRITE);
     for (i = 0; i < CHUNKS; i++) {
-        g_assert_cmpuint(fake_set_pages(b.e, wr.lkey, (uint64_t)i * ERNIC_PAGES_MAX, 1,
-                                        page, ERNIC_PAGE_READ), ==, ERNIC_OK);
+        OK(fake_set_pages(b.e, wr.lkey, (uint64_t)i * ERNIC_PAGES_MAX, 1, page,
+                          ERNIC_PAGE_READ));
     }
     cmd.handle.handle = cpu_to_le32(wr.lkey);
     ernic_slice(b.e);
     g_assert_false(ernic_cmd(b.e, b.env.now, &cmd, &rsp));
-    g_assert_cmpuint(ernic_mw_bind(b.e, pd, 0, &wr), ==, ERNIC_FAULT_MW_BIND);
+    IS(ernic_mw_bind(b.e, pd, 0, &wr), ERNIC_FAULT_MW_BIND);
     do {
         ernic_slice(b.e);
     } while (!ernic_cmd(b.e, b.env.now, &cmd, &rsp));
-    g_assert_cmpuint(rsp.status, ==, ERNIC_OK);
+    OK(rsp.status);
     close_device(&b);
 }
 
@@ -312,23 +312,22 @@ TEST("/bounds/members", test_members)
         memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
         for (i = 0; i <= OTHERS; i++) {
             cmd.mcast.qpn = cpu_to_le32(qp[(i + g % 2) % (OTHERS + 1)].qpn);
-            g_assert_cmpuint(fake_cmd(b.e, &cmd, NULL), ==, ERNIC_OK);
+            OK(fake_cmd(b.e, &cmd, NULL));
         }
     }
-    g_assert_cmpuint(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[0].qpn), ==, ERNIC_OK);
+    OK(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[0].qpn));
     g_assert_true(ernic_check(b.e, NULL));
-    g_assert_cmpuint(b.e->num_groups, ==, ERNIC_LIM_MCAST_GROUP);
+    IS(b.e->num_groups, ERNIC_LIM_MCAST_GROUP);
     for (g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
         gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
         for (i = pos = 0; ernic_mcast_next(b.e, &gid, &pos); i++) {
         }
-        g_assert_cmpuint(i, ==, OTHERS);
+        IS(i, OTHERS);
     }
     for (i = 1; i <= OTHERS; i++) {
-        g_assert_cmpuint(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[i].qpn), ==,
-                         ERNIC_OK);
+        OK(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[i].qpn));
     }
-    g_assert_cmpuint(b.e->num_groups, ==, 0);
+    IS(b.e->num_groups, 0);
     close_device(&b);
 }
 
@@ -349,18 +348,17 @@ TEST("/bounds/flush", test_flush)
     fake_create_cq(b.e, &cq, 2 * DEPTH, FAKE_NONE);
     fake_create_deep_qp(b.e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, DEPTH);
     fake_connect(b.e, &qp, 5, 0);
-    g_assert_cmpuint(fake_modify_qp(b.e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR,
-                                    NULL), ==, ERNIC_OK);
+    OK(fake_modify_qp(b.e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     qp.sq_pi = DEPTH;
     fake_ring_sq(b.e, &qp);
     while (run(&b)) {
         runs++;
     }
     while (fake_poll_cq(b.e, &cq, &cqe)) {
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+        IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
         done++;
     }
-    g_assert_cmpuint(done, ==, DEPTH);
+    IS(done, DEPTH);
     g_assert_cmpuint(runs, >=, DEPTH * ERNIC_WORK_COMPLETE / ERNIC_WORK_SLICE);
     close_device(&b);
 }
@@ -391,7 +389,7 @@ static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
     }
     for (i = 0; i < 2; i++) {
         g_assert_true(fake_poll_cq(b->e, cq, &cqe));
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        IS(cqe.status, ERNIC_WC_SUCCESS);
     }
     return b->e->work_done - before;
 }
@@ -439,7 +437,7 @@ TEST("/bounds/rules", test_rules)
     raw_open(b.e, &in, pd, cq.cqn);
     rule.qpn = cpu_to_le32(in.qpn);
     for (i = 0; i < RULES; i++) {
-        g_assert_cmpuint(fake_create_flow(b.e, &rule, &handle), ==, ERNIC_OK);
+        OK(fake_create_flow(b.e, &rule, &handle));
     }
     buf = fake_alloc(&b.env, 4096, 4096);
     key = fake_reg_mr(b.e, pd, buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
@@ -450,7 +448,7 @@ TEST("/bounds/rules", test_rules)
     }
     while (run(&b)) {
     }
-    g_assert_cmpuint(b.e->stats.rx_frames, ==, FRAMES);
+    IS(b.e->stats.rx_frames, FRAMES);
     /* Once when it is sent and once when it arrives. */
     g_assert_cmpuint(b.e->work_done - before, >=, FRAMES * 2 * RULES / 8);
     close_device(&b);

@@ -41,8 +41,7 @@ COUNTED(bool, pkey_ok, (const Ernic *e, const ErnicQp *qp, uint16_t pkey), e, qp
 COUNTED(void, sent, (Ernic *e, uint32_t qpn, const ErnicPkt *pkt), e, qpn, pkt)
 COUNTED(ErnicVerdict, check_packet, (Ernic *e, const ErnicArrival *a), e, a)
 COUNTED(void, came, (Ernic *e, ErnicQp *qp, const ErnicPkt *pkt), e, qp, pkt)
-COUNTED(void, refused, (Ernic *e, const ErnicArrival *a, const ErnicVerdict *v),
-        e, a, v)
+COUNTED(void, refused, (Ernic *e, const ErnicArrival *a, const ErnicVerdict *v), e, a, v)
 
 static uint64_t count_tx_departed(void *env)
 {
@@ -107,7 +106,7 @@ static void take_completions(Dialog *d, FakeCq *cq, uint32_t n)
 
     while (n--) {
         g_assert_true(fake_poll_cq(d->e, cq, &cqe));
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        IS(cqe.status, ERNIC_WC_SUCCESS);
     }
 }
 
@@ -179,8 +178,7 @@ static void read_in(Dialog *d, uint32_t psn, uint32_t n)
 
     d->hold = true;
     for (i = 0; i < n; i++) {
-        PEER(d, READ_REQUEST, .psn = DLG_RQ_PSN + psn + i, .va = d->mem,
-             .rkey = d->key, .dma_len = SMALL, .ackreq = true);
+        PEER_READ(d, DLG_RQ_PSN + psn + i, 0, SMALL);
     }
     d->hold = false;
     take_packets(d, n);
@@ -241,8 +239,7 @@ static void test_cost(gconstpointer data)
     Cost one = cost_of(rows[i].traffic, 1), many = cost_of(rows[i].traffic, BATCH);
 
     at_most("methods of the face", one.face, many.face, message->face, batch->face);
-    at_most("reads of guest memory", one.reads, many.reads, message->reads,
-            batch->reads);
+    at_most("reads of guest memory", one.reads, many.reads, message->reads, batch->reads);
     at_most("writes of guest memory", one.writes, many.writes, message->writes,
             batch->writes);
     at_most("looks at what has departed", one.departed, many.departed,

@@ -30,17 +30,17 @@ DIALOG_TEST("/engine/wake/deadlines", ERNIC_QPT_RC, test_wake)
 
     run(d);
     now = d->env.now;
-    g_assert_cmphex(d->env.wake, ==, NEVER);
+    IS(d->env.wake, NEVER);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    g_assert_cmphex(d->env.wake, ==, now);
+    IS(d->env.wake, now);
     run(d);
-    g_assert_cmphex(d->env.wake, ==, now + ernic_ack_timeout_ns(14));
+    IS(d->env.wake, now + ernic_ack_timeout_ns(14));
     dlg_take(d);
     d->hold = true;
     PEER_NAK(d, ERNIC_AETH_RNR_NAK | 5, SQ, 0);
     g_assert_cmphex(d->env.wake, <=, now);
     run(d);
-    g_assert_cmphex(d->env.wake, ==, now + ernic_rnr_timer_ns(5));
+    IS(d->env.wake, now + ernic_rnr_timer_ns(5));
     d->env.now = d->env.wake;
     run(d);
     dlg_take(d);
@@ -50,7 +50,7 @@ DIALOG_TEST("/engine/wake/deadlines", ERNIC_QPT_RC, test_wake)
     SEND_WC(d, 0, SUCCESS);
     /* A stale deadline causes one wake-up, not more. */
     dlg_wait(d, 2 * ernic_ack_timeout_ns(14));
-    g_assert_cmphex(d->env.wake, ==, NEVER);
+    IS(d->env.wake, NEVER);
 }
 
 /* While the link is busy, only deadlines cause wake-ups. */
@@ -59,18 +59,16 @@ DIALOG_TEST("/engine/wake/busy", ERNIC_QPT_UC, test_wake_busy)
     d->env.tx_busy = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     run(d);
-    g_assert_cmphex(d->env.wake, ==, NEVER);
+    IS(d->env.wake, NEVER);
     /* Doorbells are served all the same: not all work needs the link. */
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    g_assert_cmphex(d->env.wake, ==, d->env.now);
+    IS(d->env.wake, d->env.now);
     run(d);
-    g_assert_cmphex(d->env.wake, ==, NEVER);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
-    g_assert_cmpuint(d->env.trains->len, ==, 1);
-    g_assert_cmphex(d->env.wake, ==, d->env.now);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    IS(d->env.wake, NEVER);
+    dlg_ready(d);
+    IS(d->env.trains->len, 1);
+    IS(d->env.wake, d->env.now);
+    SEND_WCS(d, 0, 1, SUCCESS);
     dlg_take(d);
     dlg_take(d);
 }
@@ -101,8 +99,7 @@ DIALOG_TEST_BY("/engine/run/budget", dlg_init(d, ERNIC_QPT_UC, false), test_budg
     FakeQp qp[40];
 
     for (i = 0; i < ARRAY_SIZE(qp); i++) {
-        fake_create_qp(d->e, &qp[i], ERNIC_QPT_UC, d->pd, d->scq.cqn, d->rcq.cqn,
-                       FAKE_NONE);
+        dlg_create_qp(d, &qp[i], ERNIC_QPT_UC);
         fake_qp_to(d->e, &qp[i], ERNIC_QPS_RTS, &d->attr);
         d->qp = qp[i];
         dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 256 * 1024);
@@ -115,10 +112,8 @@ DIALOG_TEST_BY("/engine/run/budget", dlg_init(d, ERNIC_QPT_UC, false), test_budg
         g_assert_cmpuint(runs, <, 1000);
     } while (d->env.wake <= d->env.now);
     g_assert_cmpuint(runs, >, 2);
-    g_assert_cmpuint(dlg_pending(d), ==, 256 * ARRAY_SIZE(qp));
-    while (dlg_pending(d)) {
-        dlg_take(d);
-    }
+    IS(dlg_pending(d), 256 * ARRAY_SIZE(qp));
+    dlg_drain(d);
 }
 
 /* Every queue pair has one turn before any has a second one. */
@@ -128,15 +123,14 @@ DIALOG_TEST_BY("/engine/run/fair", dlg_init(d, ERNIC_QPT_RC, false), test_fair)
     FakeQp qp[4];
 
     for (i = 0; i < ARRAY_SIZE(qp); i++) {
-        fake_create_qp(d->e, &qp[i], ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
-                       FAKE_NONE);
+        dlg_create_qp(d, &qp[i], ERNIC_QPT_RC);
         d->attr.dest_qpn = cpu_to_le32(0x100 + i);
         fake_qp_to(d->e, &qp[i], ERNIC_QPS_RTS, &d->attr);
         d->qp = qp[i];
         dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
     }
     first = dlg_take(d).dest_qp;
-    g_assert_cmphex(first, ==, 0x100);
+    IS(first, 0x100);
     for (i = 0; i < 4; i++) {
         uint32_t n = 0;
 
@@ -147,9 +141,7 @@ DIALOG_TEST_BY("/engine/run/fair", dlg_init(d, ERNIC_QPT_RC, false), test_fair)
         g_assert_cmpuint(n, <=, 64);
         g_assert_cmpuint(n, >=, 32);
     }
-    while (dlg_pending(d)) {
-        dlg_take(d);
-    }
+    dlg_drain(d);
 }
 
 /* ---- the link ------------------------------------------------------- */
@@ -203,8 +195,7 @@ DIALOG_TEST("/engine/link/busy", ERNIC_QPT_RC, test_busy)
         /* The link reports ready, and is still busy. */
         ernic_tx_ready(d->e, d->env.now);
         QUIET(d);
-        d->env.tx_busy = false;
-        ernic_tx_ready(d->e, d->env.now);
+        dlg_ready(d);
         SENT_ACK(d, RQ + round, round + 1);
         dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + round, 0, 16);
         PEER_ACK(d, SQ + round, round + 1);
@@ -237,14 +228,13 @@ static void saved_busy(uint8_t type)
     g_byte_array_free(state, true);
     /* No ernic_tx_ready(). */
     for (psn = SQ; psn < SQ + 100; psn++) {
-        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+        IS(dlg_take(&d).psn, psn);
     }
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 100, 0, 16);
     if (type == ERNIC_QPT_RC) {
         PEER_ACK(&d, SQ + 100, 2);
     }
-    SEND_WC(&d, 0, SUCCESS);
-    SEND_WC(&d, 1, SUCCESS);
+    SEND_WCS(&d, 0, 1, SUCCESS);
     dlg_close(&d);
 }
 
@@ -268,8 +258,7 @@ static void make_busy(Dialog *d)
 
 static void make_ready(Dialog *d)
 {
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    dlg_ready(d);
     SENT_ACK(d, RQ, 1);
 }
 
@@ -298,8 +287,7 @@ DIALOG_TEST("/engine/busy/drain", ERNIC_QPT_RC, test_busy_drain)
 {
     make_busy(d);
     d->attr.sqd_notify = 1;
-    g_assert_cmpuint(dlg_modify(d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY,
-                                ERNIC_QPS_SQD), ==, ERNIC_OK);
+    OK(dlg_modify(d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY, ERNIC_QPS_SQD));
     dlg_event(d, ERNIC_EV_SQ_DRAINED);
     make_ready(d);
 }
@@ -322,8 +310,7 @@ DIALOG_TEST("/engine/busy/local", ERNIC_QPT_RC, test_busy_local)
     wqe = dlg_wqe(d, ERNIC_WR_LOCAL_INV, ERNIC_WR_SIGNALED);
     stl_le_p(wqe.imm, key + 1);
     dlg_post_wqe(d, &wqe, 0, 0);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
     QUIET(d);
     make_ready(d);
 }
@@ -337,15 +324,13 @@ DIALOG_TEST("/engine/busy/down", ERNIC_QPT_UC, test_busy_down)
     dlg_no_wc(d);
     ernic_set_link(d->e, d->env.now, false);
     dlg_event_of(d, ERNIC_EV_PORT_ERR, 1);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
     QUIET(d);
     d->env.tx_busy = false;
     ernic_set_link(d->e, d->env.now, true);
     dlg_event_of(d, ERNIC_EV_PORT_ACTIVE, 1);
     QUIET(d);
-    dlg_post(d, ERNIC_WR_SEND, 0, 17);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 101, 0, 17);
+    dlg_send(d, ERNIC_WR_SEND, SQ + 101, 0, 17);
     SEND_WC(d, 2, SUCCESS);
 }
 
@@ -358,18 +343,17 @@ DIALOG_TEST_BY("/engine/loopback/rc", dlg_init(d, ERNIC_QPT_RC, false), test_loo
     FakeQp other;
     struct ernic_sge sge;
 
-    fake_create_qp(d->e, &other, ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
-                   FAKE_NONE);
+    dlg_create_qp(d, &other, ERNIC_QPT_RC);
     fake_connect(d->e, &d->qp, other.qpn, DLG_HOST);
     fake_connect(d->e, &other, d->qp.qpn, DLG_HOST);
     sge = fake_sge(d->mem + DLG_SINK, 1 << 19, d->key);
     fake_post_recv(d->e, &other, 0x77, &sge, 1);
-    g_assert_cmpuint(fake_ring_rq(d->e, &other), ==, ERNIC_OK);
+    OK(fake_ring_rq(d->e, &other));
     dlg_post(d, ERNIC_WR_SEND, 0, 1 << 19);
     SEND_WC(d, 0, SUCCESS);
     g_assert_true(fake_poll_cq(d->e, &d->rcq, &cqe));
-    g_assert_cmpuint(cqe.qpn, ==, other.qpn);
-    g_assert_cmpuint(cqe.byte_len, ==, 1 << 19);
+    IS(cqe.qpn, other.qpn);
+    IS(cqe.byte_len, 1 << 19);
     dlg_mem_is(d, DLG_SINK, d->at, 1 << 19);
 }
 
@@ -394,10 +378,10 @@ DIALOG_TEST_BY("/engine/loopback/self", dlg_init(d, ERNIC_QPT_RC, false), test_l
 /* No packet was lost, so none was sent again. */
 static void assert_no_loss(const Dialog *d)
 {
-    g_assert_cmpuint(d->e->stats.loopback_drops, ==, 0);
-    g_assert_cmpuint(d->e->stats.retransmits, ==, 0);
-    g_assert_cmpuint(d->e->stats.ack_timeouts, ==, 0);
-    g_assert_cmpuint(d->e->stats.tx_naks, ==, 0);
+    IS(d->e->stats.loopback_drops, 0);
+    IS(d->e->stats.retransmits, 0);
+    IS(d->e->stats.ack_timeouts, 0);
+    IS(d->e->stats.tx_naks, 0);
 }
 
 /* A response larger than the loopback store. */
@@ -406,8 +390,7 @@ DIALOG_TEST_BY("/engine/loopback/read", dlg_init(d, ERNIC_QPT_RC, false), test_l
     struct ernic_wqe wqe;
     FakeQp other;
 
-    fake_create_qp(d->e, &other, ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
-                   FAKE_NONE);
+    dlg_create_qp(d, &other, ERNIC_QPT_RC);
     fake_connect(d->e, &d->qp, other.qpn, DLG_HOST);
     fake_connect(d->e, &other, d->qp.qpn, DLG_HOST);
     wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
@@ -428,8 +411,7 @@ DIALOG_TEST_BY("/engine/loopback/many", dlg_init(d, ERNIC_QPT_RC, false), test_l
     uint32_t i;
 
     for (i = 0; i < ARRAY_SIZE(qp); i++) {
-        fake_create_qp(d->e, &qp[i], ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
-                       FAKE_NONE);
+        dlg_create_qp(d, &qp[i], ERNIC_QPT_RC);
         fake_connect(d->e, &qp[i], qp[i].qpn, DLG_HOST);
         d->qp = qp[i];
         wqe = dlg_wqe(d, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED);
@@ -440,7 +422,7 @@ DIALOG_TEST_BY("/engine/loopback/many", dlg_init(d, ERNIC_QPT_RC, false), test_l
     fake_run(d->e);
     for (i = 0; i < ARRAY_SIZE(qp); i++) {
         g_assert_true(fake_poll_cq(d->e, &d->scq, &cqe));
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        IS(cqe.status, ERNIC_WC_SUCCESS);
         dlg_mem_is(d, DLG_SINK + i * 50000, d->at + i, 50000);
     }
     assert_no_loss(d);
@@ -459,7 +441,7 @@ DIALOG_TEST("/engine/loopback/ud", ERNIC_QPT_UD, test_loop_ud)
     fake_gid(wqe.ud.av.dgid, DLG_HOST);
     dlg_post_wqe(d, &wqe, 0, 24);
     SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).src_qp, ==, d->qp.qpn);
+    IS(RECV_WC(d, 0, SUCCESS).src_qp, d->qp.qpn);
     dlg_mem_is(d, DLG_SINK + 40, d->at, 24);
 }
 
@@ -468,45 +450,34 @@ DIALOG_TEST("/engine/loopback/ud", ERNIC_QPT_UD, test_loop_ud)
 /* From any state, a reset restores the initial state. */
 TEST("/engine/reset", test_reset)
 {
-    uint32_t round;
-    Dialog d;
-
-    for (round = 0; round < 2; round++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 4096);
-        dlg_post(&d, ERNIC_WR_WRITE, 0, 500000);
-        d.env.tx_busy = round;
-        fake_run(d.e);
-        PEER(&d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
-        PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
-             .dma_len = 500000);
-        while (dlg_pending(&d)) {
-            dlg_take(&d);
-        }
-        ernic_reset(d.e);
-        d.env.tx_busy = false;
-        g_assert_cmphex(d.env.wake, ==, NEVER);
-        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn),
-                         ==, ERNIC_ERR_HANDLE);
-        g_assert_cmpuint(fake_ring_sq(d.e, &d.qp), ==, ERNIC_ERR_HANDLE);
-        dlg_wait(&d, 1000000000000ull);
-        QUIET(&d);
+    EACH_DIALOG(d, round, 0, 2, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 4096);
+        dlg_post(d, ERNIC_WR_WRITE, 0, 500000);
+        d->env.tx_busy = round;
+        fake_run(d->e);
+        PEER(d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
+        PEER_READ(d, RQ, 0, 500000);
+        dlg_drain(d);
+        ernic_reset(d->e);
+        d->env.tx_busy = false;
+        IS(d->env.wake, NEVER);
+        IS(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn), ERNIC_ERR_HANDLE);
+        IS(fake_ring_sq(d->e, &d->qp), ERNIC_ERR_HANDLE);
+        dlg_wait(d, 1000000000000ull);
+        QUIET(d);
         /* The environment has to report the link's state again. */
-        ernic_set_link(d.e, d.env.now, true);
-        fake_set_gid(d.e, 0, DLG_HOST);
-        fake_create_eq(d.e, &d.eq, 64, 0, true);
-        fake_create_cq(d.e, &d.scq, 256, FAKE_NONE);
-        fake_create_cq(d.e, &d.rcq, 256, FAKE_NONE);
-        d.pd = fake_create_pd(d.e);
-        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, 0);
-        fake_create_qp(d.e, &d.qp, ERNIC_QPT_RC, d.pd, d.scq.cqn, d.rcq.cqn,
-                       FAKE_NONE);
-        dlg_to(&d, ERNIC_QPS_RTS);
-        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-        dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-        PEER_ACK(&d, SQ, 1);
-        SEND_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+        ernic_set_link(d->e, d->env.now, true);
+        fake_set_gid(d->e, 0, DLG_HOST);
+        fake_create_eq(d->e, &d->eq, 64, 0, true);
+        fake_create_cq(d->e, &d->scq, 256, FAKE_NONE);
+        fake_create_cq(d->e, &d->rcq, 256, FAKE_NONE);
+        d->pd = fake_create_pd(d->e);
+        d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, 0);
+        dlg_create_qp(d, &d->qp, ERNIC_QPT_RC);
+        dlg_to(d, ERNIC_QPS_RTS);
+        dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
+        PEER_ACK(d, SQ, 1);
+        SEND_WC(d, 0, SUCCESS);
     }
 }
 
@@ -520,9 +491,9 @@ DIALOG_TEST("/engine/gid-changes", ERNIC_QPT_RC, test_gid_changes)
     g_assert_cmpuint(seen, >, 0);
     fake_set_gid(d->e, 0, DLG_HOST);
     fake_run(d->e);
-    g_assert_cmpuint(d->e->gid_changes, ==, seen);
+    IS(d->e->gid_changes, seen);
     fake_set_gid(d->e, 1, DLG_HOST + 1);
-    g_assert_cmpuint(d->e->gid_changes, ==, seen + 1);
+    IS(d->e->gid_changes, seen + 1);
     g_assert_true(fake_poll_eq(d->e, &d->eq, &eqe));
     ernic_reset(d->e);
     g_assert_cmpuint(d->e->gid_changes, >, seen + 1);
@@ -551,8 +522,8 @@ DIALOG_TEST("/engine/garbage", ERNIC_QPT_RC, test_garbage)
 
 static void expect_icrc(const ErnicTrain *t, bool has)
 {
-    g_assert_cmphex((uint32_t)ldl_le_p(t->data + t->len - 4), ==,
-                    has ? ernic_icrc(&t->path, t->data, t->len - 4) : 0);
+    IS((uint32_t)ldl_le_p(t->data + t->len - 4),
+       has ? ernic_icrc(&t->path, t->data, t->len - 4) : 0);
 }
 
 /*
@@ -562,46 +533,42 @@ static void expect_icrc(const ErnicTrain *t, bool has)
 TEST("/engine/icrc-added", test_icrc_added)
 {
     GByteArray *state = g_byte_array_new();
-    uint32_t icrc, pos;
+    uint32_t pos;
     ErnicTrain loop;
     FakeTrain *sent;
     uint8_t *end;
-    Dialog d;
 
-    for (icrc = 0; icrc < 2; icrc++) {
-        dlg_open(&d, ERNIC_QPT_UC);
-        d.e->cfg.no_icrc = true;
-        d.env.tx_busy = true;
-        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-        run(&d);
-        g_assert_cmpuint(d.e->tx->packets, ==, 1);
+    EACH_DIALOG(d, icrc, 0, 2, dlg_open(d, ERNIC_QPT_UC)) {
+        d->e->cfg.no_icrc = true;
+        d->env.tx_busy = true;
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        run(d);
+        IS(d->e->tx->packets, 1);
         loop = (ErnicTrain) {
-            .path = d.e->tx->path, .data = d.e->tx->buf, .len = d.e->tx->len,
-            .seg = d.e->tx->seg,
+            .path = d->e->tx->path, .data = d->e->tx->buf, .len = d->e->tx->len,
+            .seg = d->e->tx->seg,
         };
         expect_icrc(&loop, false);
-        g_assert_true(ernic_tx_loop_add(d.e, &loop));
-        end = d.e->tx->buf + d.e->tx->len - 4;
+        g_assert_true(ernic_tx_loop_add(d->e, &loop));
+        end = d->e->tx->buf + d->e->tx->len - 4;
         stl_le_p(end, 0x12345678);
-        g_assert_true(ernic_tx_loop_add(d.e, &loop));
+        g_assert_true(ernic_tx_loop_add(d->e, &loop));
         stl_le_p(end, 0);
         g_byte_array_set_size(state, 0);
-        ernic_save(d.e, state);
-        d.e->cfg.no_icrc = !icrc;
-        g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
-        pos = d.e->tx->loop_pos;
-        g_assert_true(ernic_tx_loop_next(d.e, &pos, &loop));
+        ernic_save(d->e, state);
+        d->e->cfg.no_icrc = !icrc;
+        g_assert_true(ernic_load(d->e, d->env.now, state->data, state->len));
+        pos = d->e->tx->loop_pos;
+        g_assert_true(ernic_tx_loop_next(d->e, &pos, &loop));
         expect_icrc(&loop, icrc);
-        g_assert_true(ernic_tx_loop_next(d.e, &pos, &loop));
-        g_assert_cmphex(ldl_le_p(loop.data + loop.len - 4), ==, 0x12345678);
-        d.env.tx_busy = false;
-        ernic_tx_ready(d.e, d.env.now);
-        run(&d);
-        sent = fake_take_train(&d.env);
+        g_assert_true(ernic_tx_loop_next(d->e, &pos, &loop));
+        IS(ldl_le_p(loop.data + loop.len - 4), 0x12345678);
+        dlg_ready(d);
+        run(d);
+        sent = fake_take_train(&d->env);
         expect_icrc(&sent->train, icrc);
         fake_train_free(sent);
-        SEND_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+        SEND_WC(d, 0, SUCCESS);
     }
     g_byte_array_unref(state);
 }
@@ -627,9 +594,9 @@ DIALOG_TEST("/engine/link/no-icrc", ERNIC_QPT_UC, test_no_icrc)
     stl_be_p(bytes + 8, RQ);
     dlg_inject_raw(d, bytes, sizeof(bytes), false);
     RECV_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 0);
+    IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 0);
     d->e->cfg.no_icrc = false;
     stl_be_p(bytes + 8, RQ + 1);
     dlg_inject_raw(d, bytes, sizeof(bytes), false);
-    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
 }

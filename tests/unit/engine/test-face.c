@@ -41,7 +41,7 @@ static uint32_t missing(const void *table, size_t from, size_t size)
             n++;
         }
     }
-    g_assert_cmpuint(from, ==, size);
+    IS(from, size);
     return n;
 }
 
@@ -53,11 +53,11 @@ TEST("/face/complete", test_complete)
         const ErnicFaceOps *face = faces[i].face;
 
         g_test_message("%s", faces[i].name);
-        g_assert_cmpuint(missing(face, FIRST_METHOD, sizeof(*face)), ==, 0);
+        IS(missing(face, FIRST_METHOD, sizeof(*face)), 0);
         g_assert_nonnull(face->keys);
-        g_assert_cmpuint(missing(face->keys, 0, sizeof(*face->keys)), ==, 0);
+        IS(missing(face->keys, 0, sizeof(*face->keys)), 0);
         g_assert_nonnull(face->cqes);
-        g_assert_cmpuint(missing(face->cqes, 0, sizeof(*face->cqes)), ==, 0);
+        IS(missing(face->cqes, 0, sizeof(*face->cqes)), 0);
     }
 }
 
@@ -70,7 +70,7 @@ TEST("/face/walk", test_walk)
         ErnicFaceOps face = ernic_face_verbs;
 
         memset((uint8_t *)&face + at, 0, sizeof(Method *));
-        g_assert_cmpuint(missing(&face, FIRST_METHOD, sizeof(face)), ==, 1);
+        IS(missing(&face, FIRST_METHOD, sizeof(face)), 1);
     }
 }
 
@@ -158,8 +158,7 @@ static void fill(uint8_t *bytes, uint32_t len, uint32_t seed)
 }
 
 /* Post a request of @blocks blocks of end a; with bytes in it if they fit. */
-static void write_send(Pair *p, uint8_t blocks, uint32_t off, uint32_t len,
-                       uint8_t flags)
+static void write_send(Pair *p, uint8_t blocks, uint32_t off, uint32_t len, uint8_t flags)
 {
     BlockHead head = {
         .wr_id = cpu_to_le64(p->aq.sq_pi), .opcode = ERNIC_WR_SEND,
@@ -172,7 +171,7 @@ static void write_send(Pair *p, uint8_t blocks, uint32_t off, uint32_t len,
 
 static void ring(Pair *p)
 {
-    g_assert_cmpuint(block_ring(&p->a, p->aq.qpn, p->aq.sq_pi), ==, ERNIC_OK);
+    OK(block_ring(&p->a, p->aq.qpn, p->aq.sq_pi));
 }
 
 static void recv_at(Pair *p, uint32_t off, uint32_t len)
@@ -186,9 +185,9 @@ static BlockCqe completion(Block *b, bool recv, uint16_t counter, uint8_t status
     BlockCqe cqe;
 
     g_assert_true(block_poll(b, &cqe));
-    g_assert_cmpuint(cqe.recv, ==, recv);
-    g_assert_cmpuint(cqe.status, ==, status);
-    g_assert_cmpuint(cqe.counter, ==, counter);
+    IS(cqe.recv, recv);
+    IS(cqe.status, status);
+    IS(cqe.counter, counter);
     return cqe;
 }
 
@@ -206,9 +205,9 @@ static void exchange(Pair *p, uint8_t blocks, uint32_t len, uint8_t flags)
     settle(p);
     completion(&p->a, false, at, ERNIC_WC_SUCCESS);
     cqe = completion(&p->b, true, slot, ERNIC_WC_SUCCESS);
-    g_assert_cmpuint(cqe.byte_len, ==, len);
+    IS(cqe.byte_len, len);
     g_assert_cmpmem(memory(&p->a, 0, len), len, memory(&p->b, 0, len), len);
-    g_assert_cmpuint(*memory(&p->b, len, 1), ==, 0);
+    IS(*memory(&p->b, len, 1), 0);
 }
 
 /* Every size, inline and not, across the edge of the ring at each slot. */
@@ -242,8 +241,8 @@ TEST("/face/block/counters-wrap", test_counters_wrap)
         exchange(&p, 1, 3, 0);
         sent += BLOCK_MOST + 1;
     }
-    g_assert_cmpuint(ernic_sq_done(&p.a.e->qp[p.aq.qpn].sq), ==, sent);
-    g_assert_cmpuint(p.aq.sq_pi, ==, (uint16_t)sent);
+    IS(ernic_sq_done(&p.a.e->qp[p.aq.qpn].sq), sent);
+    IS(p.aq.sq_pi, (uint16_t)sent);
     close_pair(&p);
 }
 
@@ -261,7 +260,7 @@ TEST("/face/block/full", test_full)
         recv_at(&p, i * 4096, 4096);
         write_send(&p, blocks[i], i * 4096, 3000, 0);
     }
-    g_assert_cmpuint(block_ring(&p.a, p.aq.qpn, p.aq.sq_pi + 1), ==, ERNIC_ERR_FULL);
+    IS(block_ring(&p.a, p.aq.qpn, p.aq.sq_pi + 1), ERNIC_ERR_FULL);
     ring(&p);
     settle(&p);
     for (i = 0; i < G_N_ELEMENTS(blocks); at += blocks[i++]) {
@@ -270,14 +269,13 @@ TEST("/face/block/full", test_full)
         g_assert_cmpmem(memory(&p.a, i * 4096, 3000), 3000,
                         memory(&p.b, i * 4096, 3000), 3000);
     }
-    g_assert_cmpuint(at, ==, BLOCK_DEPTH);
+    IS(at, BLOCK_DEPTH);
     close_pair(&p);
 }
 
 static void to_error(Block *b, uint32_t qpn)
 {
-    g_assert_cmpuint(fake_modify_qp(b->e, qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL),
-                     ==, ERNIC_OK);
+    OK(fake_modify_qp(b->e, qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     fake_run(b->e);
 }
 
@@ -308,8 +306,7 @@ TEST("/face/block/flush", test_flush)
             ring(&p);
         }
         for (i = 0; i < G_N_ELEMENTS(blocks); at += blocks[i++]) {
-            g_assert_cmpuint(completion(&p.a, false, at, ERNIC_WC_WR_FLUSH_ERR).wr_id,
-                             ==, at);
+            IS(completion(&p.a, false, at, ERNIC_WC_WR_FLUSH_ERR).wr_id, at);
         }
         close_pair(&p);
     }
@@ -357,9 +354,9 @@ TEST("/face/block/bad-blocks", test_bad_blocks)
         settle(&p);
         completion(&p.a, false, 0, ERNIC_WC_LOC_QP_OP_ERR);
         for (n = 0; block_poll(&p.a, &cqe); n++) {
-            g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+            IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
         }
-        g_assert_cmpuint(n, ==, 1);
+        IS(n, 1);
         close_pair(&p);
     }
 }
@@ -375,12 +372,12 @@ TEST("/face/block/rnr", test_rnr)
     write_send(&p, 5, 0, 2000, 0);
     ring(&p);
     settle(&p);
-    g_assert_cmpuint(p.b.e->stats.tx_rnr_naks, ==, 1);
+    IS(p.b.e->stats.tx_rnr_naks, 1);
     /* A record that claims more than the ring holds posts nothing. */
     block_record(&p.b, &p.bq, BLOCK_RQ_DEPTH + 1);
     pass(&p, RETRY_NS);
     g_assert_cmpuint(p.b.e->stats.tx_rnr_naks, >=, 2);
-    g_assert_cmpuint(p.b.e->stats.rx_messages, ==, 0);
+    IS(p.b.e->stats.rx_messages, 0);
     block_record(&p.b, &p.bq, 1);
     pass(&p, RETRY_NS);
     completion(&p.a, false, 0, ERNIC_WC_SUCCESS);
@@ -428,7 +425,7 @@ static void event(Block *b, uint8_t type)
     while (eqe.type == ERNIC_EV_COMM_EST) {
         g_assert_true(fake_poll_eq(b->e, &b->eq, &eqe));
     }
-    g_assert_cmpuint(eqe.type, ==, type);
+    IS(eqe.type, type);
 }
 
 /* Requests of an SRQ are taken in the order of the list, which software rebuilds. */
@@ -489,13 +486,12 @@ TEST("/face/block/loss", test_loss)
         ring(&p);
         settle(&p);
         pass(&p, 4 * RETRY_NS);
-        g_assert_cmpuint(p.lose, ==, 0);
+        IS(p.lose, 0);
         completion(&p.a, false, 16, ERNIC_WC_SUCCESS);
         completion(&p.a, false, 29, ERNIC_WC_SUCCESS);
         completion(&p.b, true, ++slot, ERNIC_WC_SUCCESS);
         completion(&p.b, true, ++slot, ERNIC_WC_SUCCESS);
-        g_assert_cmpmem(memory(&p.a, 0, 20300), 20300, memory(&p.b, 0, 20300),
-                        20300);
+        g_assert_cmpmem(memory(&p.a, 0, 20300), 20300, memory(&p.b, 0, 20300), 20300);
         close_pair(&p);
     }
 }

@@ -31,7 +31,7 @@ static void nak_flood(uint32_t naks)
     dlg_to(&d, ERNIC_QPS_RTS);
     dlg_post(&d, ERNIC_WR_WRITE, 0, packets * 256);
     for (psn = SQ; psn < SQ + packets; psn++) {
-        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+        IS(dlg_take(&d).psn, psn);
     }
     QUIET(&d);
     d.hold = true;
@@ -43,7 +43,7 @@ static void nak_flood(uint32_t naks)
         if (!dlg_pending(&d)) {
             PEER_ACK(&d, psn - 1, 0);
         }
-        g_assert_cmphex(dlg_take(&d).psn, ==, psn);
+        IS(dlg_take(&d).psn, psn);
     }
     QUIET(&d);
     PEER_ACK(&d, psn - 1, 1);
@@ -65,40 +65,33 @@ TEST("/hostile/nak-flood", test_nak_flood)
 TEST("/hostile/cnp-foreign", test_cnp_foreign)
 {
     static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_UC };
-    uint32_t i, k;
-    Dialog d;
+    uint32_t k;
 
-    for (i = 0; i < ARRAY_SIZE(types); i++) {
-        dlg_open(&d, types[i]);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(types), dlg_open(d, types[i])) {
         for (k = 0; k < 10; k++) {
-            d.path.sgid.raw[15] ^= k + 1;
-            dlg_cnp(&d);
-            d.path.sgid.raw[15] ^= k + 1;
-            d.path.dgid.raw[15] ^= 4;
-            dlg_cnp(&d);
-            d.path.dgid.raw[15] ^= 4;
-            d.env.now += ERNIC_CNP_INTERVAL_NS;
+            d->path.sgid.raw[15] ^= k + 1;
+            dlg_cnp(d);
+            d->path.sgid.raw[15] ^= k + 1;
+            d->path.dgid.raw[15] ^= 4;
+            dlg_cnp(d);
+            d->path.dgid.raw[15] ^= 4;
+            d->env.now += ERNIC_CNP_INTERVAL_NS;
         }
-        g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_ADDRESS], ==, 20);
-        g_assert_cmpuint(d.e->stats.rx_cnps, ==, 0);
-        g_assert_cmpuint(d.e->stats.rate_cuts, ==, 0);
+        IS(d->e->stats.drop[ERNIC_DROP_ADDRESS], 20);
+        IS(d->e->stats.rx_cnps, 0);
+        IS(d->e->stats.rate_cuts, 0);
         /* All at once, at full rate. */
-        dlg_post_flags(&d, ERNIC_WR_WRITE, 0, 0, 200 * 1024);
-        g_assert_cmpuint(dlg_pending(&d), ==, 200);
-        while (dlg_pending(&d)) {
-            dlg_take(&d);
-        }
-        dlg_cnp(&d);
-        g_assert_cmpuint(d.e->stats.rx_cnps, ==, 1);
-        dlg_close(&d);
+        dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 200 * 1024);
+        IS(dlg_pending(d), 200);
+        dlg_drain(d);
+        dlg_cnp(d);
+        IS(d->e->stats.rx_cnps, 1);
     }
 }
 
 /* ---- opcodes that nobody has ---------------------------------------- */
 
-static const uint8_t reserved[] = {
-    0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1e, 0x1f,
-};
+static const uint8_t reserved[] = { 0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1e, 0x1f };
 
 static void peer_raw(Dialog *d, uint8_t opcode, uint32_t psn, uint32_t len)
 {
@@ -112,39 +105,29 @@ static void peer_raw(Dialog *d, uint8_t opcode, uint32_t psn, uint32_t len)
 /* 9.9.3: in sequence, an unsupported or reserved opcode ends a connection. */
 TEST("/hostile/reserved/rc", test_reserved_rc)
 {
-    uint32_t i;
-    Dialog d;
-
-    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 16);
-        peer_raw(&d, reserved[i], RQ, i & 1 ? 12 : 40);
-        SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
-        RECV_WC(&d, 0, WR_FLUSH_ERR);
-        dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
-        STATE_IS(&d, ERR);
-        g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, 0);
-        dlg_close(&d);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(reserved), dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 16);
+        peer_raw(d, reserved[i], RQ, i & 1 ? 12 : 40);
+        SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ, 0);
+        RECV_WC(d, 0, WR_FLUSH_ERR);
+        dlg_event(d, ERNIC_EV_QP_REQ_ERR);
+        STATE_IS(d, ERR);
+        IS(d->e->stats.drop[ERNIC_DROP_BAD_OPCODE], 0);
     }
 }
 
 /* Inside a message it ends that message. */
 TEST("/hostile/reserved/inside", test_reserved_inside)
 {
-    uint32_t i;
-    Dialog d;
-
-    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 4096);
-        dlg_recv(&d, DLG_SINK, 4096);
-        PEER(&d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
-        peer_raw(&d, reserved[i], RQ + 1, 12);
-        SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ + 1, 0);
-        RECV_WC(&d, 0, REM_INV_REQ_ERR);
-        RECV_WC(&d, 1, WR_FLUSH_ERR);
-        STATE_IS(&d, ERR);
-        dlg_close(&d);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(reserved), dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 4096);
+        dlg_recv(d, DLG_SINK, 4096);
+        PEER(d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
+        peer_raw(d, reserved[i], RQ + 1, 12);
+        SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ + 1, 0);
+        RECV_WC(d, 0, REM_INV_REQ_ERR);
+        RECV_WC(d, 1, WR_FLUSH_ERR);
+        STATE_IS(d, ERR);
     }
 }
 
@@ -153,21 +136,15 @@ TEST("/hostile/reserved/inside", test_reserved_inside)
  */
 TEST("/hostile/reserved/out-of-turn", test_reserved_out_of_turn)
 {
-    uint32_t i;
-    Dialog d;
-
-    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        PEER(&d, READ_REQUEST, .psn = RQ, .va = d.mem, .rkey = d.key,
-             .dma_len = 8);
-        dlg_sent_read(&d, RQ, 1, 0, 8);
-        peer_raw(&d, reserved[i], RQ, 12);
-        peer_raw(&d, reserved[i], RQ - 1, 12);
-        QUIET(&d);
-        peer_raw(&d, reserved[i], RQ + 2, 12);
-        SENT_NAK(&d, ERNIC_NAK_PSN_SEQ, RQ + 1, 1);
-        STATE_IS(&d, RTS);
-        dlg_close(&d);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(reserved), dlg_open(d, ERNIC_QPT_RC)) {
+        PEER_READ(d, RQ, 0, 8);
+        dlg_sent_read(d, RQ, 1, 0, 8);
+        peer_raw(d, reserved[i], RQ, 12);
+        peer_raw(d, reserved[i], RQ - 1, 12);
+        QUIET(d);
+        peer_raw(d, reserved[i], RQ + 2, 12);
+        SENT_NAK(d, ERNIC_NAK_PSN_SEQ, RQ + 1, 1);
+        STATE_IS(d, RTS);
     }
 }
 
@@ -181,13 +158,13 @@ DIALOG_TEST("/hostile/reserved/foreign", ERNIC_QPT_RC, test_reserved_foreign)
     d->path.sgid.raw[15] ^= 1;
     peer_raw(d, 0x1f, RQ, 12);
     d->path.sgid.raw[15] ^= 1;
-    g_assert_cmpuint(drop[ERNIC_DROP_ADDRESS], ==, 1);
+    IS(drop[ERNIC_DROP_ADDRESS], 1);
     peer_raw(d, 0x3f, RQ, 12);
-    g_assert_cmpuint(drop[ERNIC_DROP_TRANSPORT], ==, 1);
+    IS(drop[ERNIC_DROP_TRANSPORT], 1);
     stl_be_p(bytes + 4, d->qp.qpn);
     stl_be_p(bytes + 8, RQ);
     dlg_inject_raw(d, bytes, 16, false);
-    g_assert_cmpuint(drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    IS(drop[ERNIC_DROP_BAD_ICRC], 1);
     QUIET(d);
     STATE_IS(d, RTS);
 }
@@ -207,9 +184,9 @@ DIALOG_TEST("/hostile/reserved/uc", ERNIC_QPT_UC, test_reserved_uc)
     }
     dlg_no_wc(d);
     STATE_IS(d, RTS);
-    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, 0);
+    IS(d->e->stats.drop[ERNIC_DROP_BAD_OPCODE], 0);
     PEER(d, SEND_ONLY, .psn = psn, .payload_len = 8);
-    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 8);
+    IS(RECV_WC(d, 0, SUCCESS).byte_len, 8);
 }
 
 /*
@@ -227,7 +204,7 @@ DIALOG_TEST("/hostile/reserved/services", ERNIC_QPT_UD, test_reserved_services)
         }
         peer_raw(d, i, RQ, 60);
         bad++;
-        g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_OPCODE], ==, bad);
+        IS(d->e->stats.drop[ERNIC_DROP_BAD_OPCODE], bad);
     }
     g_assert_cmpuint(bad, >, 100);
     QUIET(d);
@@ -309,19 +286,16 @@ TEST("/hostile/srq-domain", test_srq_domain)
         dlg_init(&d, type, false);
         pd = fake_create_pd(d.e);
         fake_create_srq(d.e, &d.srq, pd, 64, 0);
-        fake_create_qp(d.e, &d.qp, type, d.pd, d.scq.cqn, d.rcq.cqn,
-                       d.srq.srqn);
+        fake_create_qp(d.e, &d.qp, type, d.pd, d.scq.cqn, d.rcq.cqn, d.srq.srqn);
         dlg_to(&d, ERNIC_QPS_RTS);
-        d.key = fake_reg_mr(d.e, pd, d.mem, DLG_MEM,
-                            ERNIC_ACCESS_LOCAL_WRITE);
+        d.key = fake_reg_mr(d.e, pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
         dlg_recv(&d, DLG_SINK, 64);
         PEER(&d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d.peer,
              .payload_len = 16);
         RECV_WC(&d, 0, SUCCESS);
         dlg_mem_is(&d, DLG_SINK + grh, d.peer, 16);
         /* Keys of the queue pair's domain do not work. */
-        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM,
-                            ERNIC_ACCESS_LOCAL_WRITE);
+        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
         dlg_recv(&d, DLG_SINK + 512, 64);
         PEER(&d, SEND_ONLY, .psn = RQ + 1, .qkey = DLG_QKEY,
              .payload = d.peer, .payload_len = 16);
@@ -360,8 +334,7 @@ DIALOG_TEST("/hostile/local-turns", ERNIC_QPT_RC, test_local_turns)
     FakeQp deep, other;
 
     other = d->qp;
-    fake_create_deep_qp(d->e, &deep, ERNIC_QPT_RC, d->pd, d->scq.cqn,
-                        d->rcq.cqn, 256);
+    fake_create_deep_qp(d->e, &deep, ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn, 256);
     fake_qp_to(d->e, &deep, ERNIC_QPS_RTS, &d->attr);
     fake_run(d->e);                      /* the states are marked as work */
     d->qp = deep;
@@ -374,10 +347,10 @@ DIALOG_TEST("/hostile/local-turns", ERNIC_QPT_RC, test_local_turns)
     fake_run(d->e);
     for (i = 0; i < 201; i++) {
         g_assert_true(fake_poll_cq(d->e, &d->scq, &cqe));
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        IS(cqe.status, ERNIC_WC_SUCCESS);
         if (cqe.qpn == other.qpn) {
             at = i;
         }
     }
-    g_assert_cmpuint(at, ==, 64);
+    IS(at, 64);
 }

@@ -225,7 +225,7 @@ static uint32_t fill(Rig *r, size_t way, GArray *handles)
         g_array_set_size(r->env.wakes, 0);      /* the record of the environment */
         n++;
     }
-    g_assert_cmpuint(status, ==, ERNIC_ERR_NO_RESOURCE);
+    IS(status, ERNIC_ERR_NO_RESOURCE);
     g_assert_true(ernic_check(r->e, NULL));
     return n;
 }
@@ -235,9 +235,7 @@ static void empty(Rig *r, size_t way, GArray *handles)
     guint i;
 
     for (i = 0; i < handles->len; i++) {
-        g_assert_cmpuint(fake_destroy(r->e, ways[way].destroy,
-                                      g_array_index(handles, uint32_t, i)),
-                         ==, ERNIC_OK);
+        OK(fake_destroy(r->e, ways[way].destroy, g_array_index(handles, uint32_t, i)));
         g_array_set_size(r->env.wakes, 0);
     }
     g_array_set_size(handles, 0);
@@ -247,7 +245,7 @@ static void empty(Rig *r, size_t way, GArray *handles)
 static void freed(Rig *r)
 {
     fake_run(r->e);
-    g_assert_cmpuint(r->e->mem.used, ==, 0);
+    IS(r->e->mem.used, 0);
 }
 
 /*
@@ -268,10 +266,10 @@ static void test_fill(gconstpointer data)
     grown = allocated() - before;
     used = r.e->mem.used;
     g_test_message("%s: %u, %" PRIu64 " bytes", ways[way].name, n, used);
-    g_assert_cmpuint(used, ==, sum(&r, ways[way].kinds, false));
+    IS(used, sum(&r, ways[way].kinds, false));
     g_assert_cmpuint(used, <=, sum(&r, ways[way].share, true));
     g_assert_cmpuint(used * 100, >=, sum(&r, ways[way].share, true) * ways[way].least);
-    g_assert_cmpuint(r.e->mem.peak, ==, used);
+    IS(r.e->mem.peak, used);
     /* The overhead: the next size, and chunks that are not full (base/block.h). */
     over = ERNIC_OWN_PAGES ? used / 4 + n * 16 + 3 * ERNIC_PIECE :
                              used / 50 + n * 48 + 65536;
@@ -298,7 +296,7 @@ static void test_bound(gconstpointer data)
     rig_open(&r, 0);
     all = fill(&r, way, handles);
     most = r.e->mem.used;
-    g_assert_cmpuint(r.e->mem.refused, ==, 0);
+    IS(r.e->mem.refused, 0);
     g_array_set_size(handles, 0);
     rig_close(&r);
 
@@ -313,12 +311,12 @@ static void test_bound(gconstpointer data)
     g_assert_cmpuint(r.e->mem.used, <=, most / 2);
     ernic_reset(r.e);
     freed(&r);
-    g_assert_cmpuint(r.e->mem.bound, ==, most / 2);
+    IS(r.e->mem.bound, most / 2);
     rig_objects(&r);
     g_array_set_size(handles, 0);
     r.env.next = FAKE_MEM_SIZE / 4;
-    g_assert_cmpuint(fill(&r, way, handles), ==, n);
-    g_assert_cmpuint(r.e->mem.used, ==, used);
+    IS(fill(&r, way, handles), n);
+    IS(r.e->mem.used, used);
     empty(&r, way, handles);
     freed(&r);
     g_array_free(handles, true);
@@ -338,7 +336,7 @@ static void test_state(gconstpointer data)
 
     rig_open(&a, 0);
     for (n = 0; n < 6; n++) {
-        g_assert_cmpuint(ways[way].add(&a, n, &handle), ==, ERNIC_OK);
+        OK(ways[way].add(&a, n, &handle));
     }
     used = a.e->mem.used;
     ernic_save(a.e, state);
@@ -347,12 +345,12 @@ static void test_state(gconstpointer data)
     rig_open(&b, used - 1);
     g_assert_false(ernic_load_why(b.e, b.env.now, state->data, state->len, why));
     g_assert_nonnull(strstr(why->str, "max-memory"));
-    g_assert_cmpuint(b.e->mem.used, ==, 0);
+    IS(b.e->mem.used, 0);
     rig_close(&b);
 
     rig_open(&b, used);
     g_assert_true(ernic_load_why(b.e, b.env.now, state->data, state->len, why));
-    g_assert_cmpuint(b.e->mem.used, ==, used);
+    IS(b.e->mem.used, used);
     rig_close(&b);
     g_byte_array_free(state, true);
     g_array_free(handles, true);
@@ -368,24 +366,22 @@ TEST("/memory/shrinks", test_shrinks)
 
     rig_open(&r, 0);
     for (n = 0; n <= CHUNKS; n++) {
-        g_assert_cmpuint(add_page(&r, n, &key), ==, ERNIC_OK);
+        OK(add_page(&r, n, &key));
     }
     odp = r.e->mr[key >> 8].odp;
-    g_assert_cmpuint(odp->num, ==, CHUNKS);
+    IS(odp->num, CHUNKS);
     for (n = CHUNKS; n; n--) {
-        g_assert_cmpuint(fake_set_pages(r.e, key, (uint64_t)n * ERNIC_ODP_CHUNK, 1, 0,
-                                        0), ==, ERNIC_OK);
+        OK(fake_set_pages(r.e, key, (uint64_t)n * ERNIC_ODP_CHUNK, 1, 0, 0));
         g_assert_cmpuint(odp->room, <=, MAX(odp->num * 4, ERNIC_ODP_ROOM));
         g_assert_true(n % 64 || ernic_check(r.e, NULL));
     }
-    g_assert_cmpuint(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], ==, sizeof(*odp));
+    IS(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
     /* All at once. */
     for (n = 1; n <= CHUNKS; n++) {
-        g_assert_cmpuint(add_page(&r, n, &key), ==, ERNIC_OK);
+        OK(add_page(&r, n, &key));
     }
-    g_assert_cmpuint(fake_set_pages(r.e, key, 0, (CHUNKS + 1) * ERNIC_ODP_CHUNK, 0, 0),
-                     ==, ERNIC_OK);
-    g_assert_cmpuint(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], ==, sizeof(*odp));
+    OK(fake_set_pages(r.e, key, 0, (CHUNKS + 1) * ERNIC_ODP_CHUNK, 0, 0));
+    IS(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
     rig_close(&r);
 }
 
@@ -467,7 +463,7 @@ TEST("/memory/documented", test_documented)
                        (need(&to) - need(&from)) / more);
         g_assert_cmpuint(one, <=, fixed);
         g_assert_cmpuint(fixed, <=, one + one / 8 + 8);
-        g_assert_cmpuint(charged * more, ==, need(&to) - need(&from));
+        IS(charged * more, need(&to) - need(&from));
     }
 }
 

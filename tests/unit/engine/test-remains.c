@@ -95,7 +95,7 @@ static uint32_t run_free(Rig *r)
         g_assert_cmpuint(++runs, <, 10000);
         g_assert_true(!ernic_has_remains(r->e) || r->env.wake <= r->env.now);
     }
-    g_assert_cmpuint(used, ==, 0);
+    IS(used, 0);
     return runs;
 }
 
@@ -157,7 +157,7 @@ static uint32_t add_regions(Rig *r, uint32_t n, uint32_t npages)
     struct ernic_rsp rsp = { };
 
     while (n--) {
-        g_assert_cmpuint(fake_cmd(r->e, &cmd, &rsp), ==, ERNIC_OK);
+        OK(fake_cmd(r->e, &cmd, &rsp));
     }
     return le32_to_cpu(rsp.handle);
 }
@@ -189,8 +189,8 @@ TEST("/remains/list", test_list)
     rig_open(&r);
     cmd.handle.handle = cpu_to_le32(add_regions(&r, 1, 1 << 23));
     used = r.e->mem.used;
-    g_assert_cmpuint(command(&r, &cmd, &(struct ernic_rsp) { }), ==, ERNIC_OK);
-    g_assert_cmpuint(r.e->mem.used, ==, used);          /* not yet free */
+    OK(command(&r, &cmd, &(struct ernic_rsp) { }));
+    IS(r.e->mem.used, used);          /* not yet free */
     g_assert_cmpuint(run_free(&r), >, 10);
     rig_close(&r);
 }
@@ -208,8 +208,8 @@ TEST("/remains/room", test_room)
     r.e->mem.bound = r.e->mem.used;
     again = region(&r, 1 << 23);
     for (i = 0; i < 3; i++) {
-        g_assert_cmpuint(command(&r, &drop, &rsp), ==, ERNIC_OK);
-        g_assert_cmpuint(command(&r, &again, &rsp), ==, ERNIC_OK);
+        OK(command(&r, &drop, &rsp));
+        OK(command(&r, &again, &rsp));
         drop.handle.handle = rsp.handle;
     }
     rig_close(&r);
@@ -245,7 +245,7 @@ static void check_reset(Rig *r, bool list)
     add_qps(r, QPS);
     used = r->e->mem.used;
     reset(r);
-    g_assert_cmpuint(r->e->mem.used, ==, used);
+    IS(r->e->mem.used, used);
     g_assert_true(ernic_check(r->e, NULL));
     while (r->e->mem.used == used) {
         ernic_slice(r->e);
@@ -254,7 +254,7 @@ static void check_reset(Rig *r, bool list)
     used = r->e->mem.used;
     reset(r);
     reset(r);
-    g_assert_cmpuint(r->e->mem.used, ==, used);
+    IS(r->e->mem.used, used);
     now = saved(r->e);
     g_assert_cmpmem(now->data, now->len, fresh->data, fresh->len);
     g_byte_array_free(now, true);
@@ -274,8 +274,8 @@ TEST("/remains/reset", test_reset)
     g_assert_cmpuint(run_free(&r), >, 10);
     reset(&r);
     check_reset(&r, false);
-    g_assert_cmpuint(command(&r, &cmd, &(struct ernic_rsp) { }), ==, ERNIC_OK);
-    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    OK(command(&r, &cmd, &(struct ernic_rsp) { }));
+    IS(r.e->mem.used, 0);
     rig_close(&r);
 }
 
@@ -291,7 +291,7 @@ TEST("/remains/load", test_load)
     r.e->cfg.max_memory = r.e->mem.bound = r.e->mem.used;
     reset(&r);
     g_assert_true(ernic_load(r.e, r.env.now, state->data, state->len));
-    g_assert_cmpuint(r.e->mem.used, ==, r.e->mem.bound);
+    IS(r.e->mem.used, r.e->mem.bound);
     g_assert_true(ernic_load(r.e, r.env.now, state->data, state->len));
     g_byte_array_free(state, true);
     reset(&r);
@@ -314,7 +314,7 @@ TEST("/remains/refused", test_refused)
     state = saved(r.e);
     ids->count--;
     g_assert_false(ernic_load(r.e, r.env.now, state->data, state->len));
-    g_assert_cmpuint(r.e->mem.used, ==, 0);
+    IS(r.e->mem.used, 0);
     g_byte_array_free(state, true);
     rig_close(&r);
 }
@@ -341,8 +341,8 @@ TEST("/remains/chunks", test_chunks)
     }
     g_assert_cmpuint(ernic_remains_bytes(r.e->remains), >, 100 * ERNIC_PIECE);
     /* No command would be executed yet. */
-    g_assert_cmpuint(ernic_pd_alloc(r.e, 0, &pd), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_mr_alloc(r.e, 0, pd, 512, &key), ==, ERNIC_OK);
+    OK(ernic_pd_alloc(r.e, 0, &pd));
+    OK(ernic_mr_alloc(r.e, 0, pd, 512, &key));
     before = returned;
     reset(&r);
     /* The tables of the new engine, of which few pages were used, and a probe. */
@@ -367,12 +367,12 @@ TEST("/remains/untouched", test_untouched)
     rig_open(&r);
     add_regions(&r, 1, 1 << 20);        /* is freed last */
     last = (uintptr_t)&r.e->qp[ERNIC_LIM_QP - 1] & ~(page - 1);
-    g_assert_cmpint(mincore((void *)last, 1, &resident), ==, 0);
-    g_assert_cmpuint(resident & 1, ==, 0);
+    IS(mincore((void *)last, 1, &resident), 0);
+    IS(resident & 1, 0);
     reset(&r);
     /* Until the table is unmapped. */
     for (runs = 0; mincore((void *)last, 1, &resident) == 0; runs++) {
-        g_assert_cmpuint(resident & 1, ==, 0);
+        IS(resident & 1, 0);
         ernic_run(r.e, r.env.now);
     }
     g_assert_cmpuint(runs, >, 1);
@@ -387,10 +387,10 @@ static void limit_memory(uint64_t bytes)
     FILE *f = fopen("/proc/self/statm", "r");
 
     g_assert_nonnull(f);
-    g_assert_cmpint(fscanf(f, "%" SCNu64, &pages), ==, 1);
+    IS(fscanf(f, "%" SCNu64, &pages), 1);
     fclose(f);
     limit.rlim_cur = limit.rlim_max = pages * sysconf(_SC_PAGESIZE) + bytes;
-    g_assert_cmpint(setrlimit(RLIMIT_AS, &limit), ==, 0);
+    IS(setrlimit(RLIMIT_AS, &limit), 0);
 }
 
 /*
@@ -417,7 +417,7 @@ TEST("/remains/limited", test_limited)
         limit_memory(4 << 20);
         ernic_reset(r.e);
         g_assert_null(r.e->remains);
-        g_assert_cmpuint(r.e->mem.used, ==, 0);
+        IS(r.e->mem.used, 0);
         g_assert_true(ernic_check(r.e, NULL));
         r.pd = fake_create_pd(r.e);
         add_regions(&r, 100, 1);
@@ -436,13 +436,13 @@ TEST("/remains/hand-over", test_hand_over)
 
     ernic_mem_free(&from, ERNIC_MEM_MESSAGES, gone, 2 * ERNIC_PIECE, 1);
     ernic_mem_hand_over(&from, &to, ERNIC_MEM_MESSAGES);
-    g_assert_cmpuint(to.used, ==, 4096);
-    g_assert_cmpuint(from.used, ==, 2 * ERNIC_PIECE);
+    IS(to.used, 4096);
+    IS(from.used, 2 * ERNIC_PIECE);
     while (ernic_mem_reap(&from)) {
     }
-    g_assert_cmpuint(from.used, ==, 0);
+    IS(from.used, 0);
     ernic_mem_free(&to, ERNIC_MEM_MESSAGES, kept, 4096, 1);
-    g_assert_cmpuint(to.used, ==, 0);
+    IS(to.used, 0);
     while (ernic_mem_reap(&to)) {
     }
     ernic_mem_end(&from);

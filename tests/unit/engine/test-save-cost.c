@@ -52,7 +52,7 @@ static void add_regions(Rig *r, uint32_t n, uint32_t npages)
     cmd.mr_reg.length = cpu_to_le64((uint64_t)npages << 12);
     cmd.mr_reg.pd = cpu_to_le32(r->pd);
     while (n--) {
-        g_assert_cmpuint(fake_cmd(r->e, &cmd, NULL), ==, ERNIC_OK);
+        OK(fake_cmd(r->e, &cmd, NULL));
     }
 }
 
@@ -108,7 +108,7 @@ static int64_t copy_ns(const GByteArray *state)
     g_autofree uint8_t *copy = g_malloc(state->len);
 
     memcpy(copy, state->data, state->len);
-    g_assert_cmpuint(copy[state->len - 1], ==, state->data[state->len - 1]);
+    IS(copy[state->len - 1], state->data[state->len - 1]);
     return cpu_ns() - start;
 }
 

@@ -10,6 +10,7 @@
 #include "qemu/bswap.h"
 #include "objects/cq.h"
 #include "fake_env.h"
+#include "test.h"
 #include "base/timer.h"
 #include "trace-mark.h"
 
@@ -32,8 +33,7 @@ static inline struct ernic_cmd_cq_create command(Fixture *f, uint32_t depth)
 {
     struct ernic_cmd_cq_create cmd = {
         .buf.addr = cpu_to_le64(fake_alloc(&f->env, depth * CQE_SIZE, 4096)),
-        .depth = cpu_to_le32(depth),
-        .eq = cpu_to_le32(f->eqn),
+        .depth = cpu_to_le32(depth), .eq = cpu_to_le32(f->eqn),
         .ci_addr = cpu_to_le64(f->ci_addr),
     };
 
@@ -46,20 +46,18 @@ static inline void create(Fixture *f)
 
     f->ring = le64_to_cpu(cmd.buf.addr);
     f->seen = f->posted = 0;
-    g_assert_cmpuint(ernic_cq_create(&f->e, 0, &cmd, &f->cqn), ==, ERNIC_OK);
+    OK(ernic_cq_create(&f->e, 0, &cmd, &f->cqn));
 }
 
 static inline void create_eq(Fixture *f, uint32_t depth)
 {
     struct ernic_cmd_eq_create cmd = {
-        .depth = cpu_to_le32(depth),
-        .vector = cpu_to_le16(2),
-        .async = 1,
+        .depth = cpu_to_le32(depth), .vector = cpu_to_le16(2), .async = 1,
     };
 
     f->eq_ring = fake_alloc(&f->env, depth * sizeof(struct ernic_eqe), 4096);
     cmd.buf.addr = cpu_to_le64(f->eq_ring);
-    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &f->eqn), ==, ERNIC_OK);
+    OK(ernic_eq_create(&f->e, 0, &cmd, &f->eqn));
 }
 
 static inline void setup(Fixture *f, gconstpointer data)
@@ -76,13 +74,13 @@ static inline void setup(Fixture *f, gconstpointer data)
 static inline void teardown(Fixture *f, gconstpointer data)
 {
     if (f->cqn) {
-        g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+        OK(ernic_cq_destroy(&f->e, 0, f->cqn));
     }
-    g_assert_cmpuint(f->e.eq[f->eqn].refs, ==, 0);
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
-    g_assert_cmpuint(f->e.cq_ids.count, ==, f->e.cq_ids.size - 1);
-    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==, ERNIC_NEVER);
+    IS(f->e.eq[f->eqn].refs, 0);
+    OK(ernic_eq_destroy(&f->e, 0, f->eqn));
+    IS(f->e.num_pages, 0);
+    IS(f->e.cq_ids.count, f->e.cq_ids.size - 1);
+    IS(ernic_timers_next(f->e.cq_timers), ERNIC_NEVER);
     fake_bare_fini(&f->e);
     fake_env_fini(&f->env);
 }
@@ -90,7 +88,7 @@ static inline void teardown(Fixture *f, gconstpointer data)
 /* Replace the queue of setup() by one of @depth with a counter in memory. */
 static inline void recreate(Fixture *f, uint32_t depth, bool with_ci)
 {
-    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+    OK(ernic_cq_destroy(&f->e, 0, f->cqn));
     f->depth = depth;
     f->ci_addr = with_ci ? fake_alloc(&f->env, 4, 4) : 0;
     create(f);
@@ -105,9 +103,7 @@ static inline ErnicCq *cq(Fixture *f)
 
 static inline bool post_wc(Fixture *f, uint8_t status, uint8_t flags)
 {
-    ErnicWc wc = {
-        .wr_id = f->posted++, .status = status, .flags = flags,
-    };
+    ErnicWc wc = { .wr_id = f->posted++, .status = status, .flags = flags };
 
     return ernic_cq_post(&f->e, f->cqn, &wc);
 }
@@ -133,8 +129,7 @@ static inline bool poll(Fixture *f, struct ernic_cqe *cqe)
 {
     uint32_t slot = f->seen & (f->depth - 1);
 
-    memcpy(cqe, fake_ptr(&f->env, f->ring + slot * CQE_SIZE, CQE_SIZE),
-           CQE_SIZE);
+    memcpy(cqe, fake_ptr(&f->env, f->ring + slot * CQE_SIZE, CQE_SIZE), CQE_SIZE);
     if ((cqe->flags & ERNIC_CQE_PHASE) !=
         ((f->seen / f->depth) % 2 ? 0 : ERNIC_CQE_PHASE)) {
         return false;
@@ -149,7 +144,7 @@ static inline void expect(Fixture *f, uint64_t wr_id)
     struct ernic_cqe cqe;
 
     g_assert_true(poll(f, &cqe));
-    g_assert_cmpuint(le64_to_cpu(cqe.wr_id), ==, wr_id);
+    IS(le64_to_cpu(cqe.wr_id), wr_id);
 }
 
 static inline void expect_none(Fixture *f)
@@ -161,13 +156,12 @@ static inline void expect_none(Fixture *f)
 
 static inline void consume(Fixture *f)
 {
-    g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, f->seen), ==, ERNIC_OK);
+    OK(ernic_cq_consume(&f->e, f->cqn, f->seen));
 }
 
 static inline void arm(Fixture *f, bool solicited)
 {
-    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, f->seen, solicited), ==,
-                     ERNIC_OK);
+    OK(ernic_cq_arm(&f->e, f->cqn, f->seen, solicited));
 }
 
 /* Number of events since the last call; all are of @type. */
@@ -180,10 +174,10 @@ static inline uint32_t events_of_type(Fixture *f, uint8_t type)
             fake_ptr(&f->env, f->eq_ring + f->events % EQ_DEPTH * sizeof(*eqe),
                      sizeof(*eqe));
 
-        g_assert_cmpuint(eqe->type, ==, type);
-        g_assert_cmpuint(le32_to_cpu(eqe->element), ==, f->cqn);
+        IS(eqe->type, type);
+        IS(le32_to_cpu(eqe->element), f->cqn);
     }
-    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, f->events), ==, ERNIC_OK);
+    OK(ernic_eq_consume(&f->e, f->eqn, f->events));
     return n;
 }
 

@@ -35,10 +35,9 @@ static void make_attr(Dialog *d)
     d->attr.sq_psn = cpu_to_le32(DLG_SQ_PSN);
     d->attr.rq_psn = cpu_to_le32(DLG_RQ_PSN);
     d->path = (ErnicPath) {
-        .smac = { 2, 0, 0, 0, 0, DLG_PEER },
-        .dmac = { 2, 0, 0, 0, 0, DLG_HOST },
-        .vlan = ERNIC_NO_VLAN, .udp_sport = 0xc0de,
-        .tclass = ERNIC_ECN_ECT0, .hop_limit = 64,
+        .smac = { 2, 0, 0, 0, 0, DLG_PEER }, .dmac = { 2, 0, 0, 0, 0, DLG_HOST },
+        .vlan = ERNIC_NO_VLAN, .udp_sport = 0xc0de, .tclass = ERNIC_ECN_ECT0,
+        .hop_limit = 64,
     };
     fake_gid(d->path.sgid.raw, DLG_PEER);
     fake_gid(d->path.dgid.raw, DLG_HOST);
@@ -100,9 +99,8 @@ void dlg_init(Dialog *d, uint8_t type, bool srq)
     make_qp(d, type, srq);
     d->mem = fake_alloc(&d->env, DLG_MEM, 4096);
     d->at = fake_ptr(&d->env, d->mem, DLG_MEM);
-    d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
-                         ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
-                         ERNIC_ACCESS_REMOTE_READ |
+    d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE |
+                         ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ |
                          ERNIC_ACCESS_REMOTE_ATOMIC | ERNIC_ACCESS_MW_BIND |
                          ERNIC_ACCESS_FLUSH_GLOBAL);
     d->peer = g_malloc(DLG_SINK);
@@ -170,12 +168,9 @@ void dlg_close(Dialog *d)
 
 /* ---- packets in ------------------------------------------------------ */
 
-static void deliver(Dialog *d, const uint8_t *bytes, uint32_t len,
-                    const ErnicPath *path)
+static void deliver(Dialog *d, const uint8_t *bytes, uint32_t len, const ErnicPath *path)
 {
-    ErnicTrain train = {
-        .path = *path, .data = bytes, .len = len, .seg = len,
-    };
+    ErnicTrain train = { .path = *path, .data = bytes, .len = len, .seg = len };
 
     if (d->blind) {
         train.path = d->blind->path;
@@ -291,8 +286,7 @@ static void collect(Dialog *d)
 
 uint32_t dlg_pending(Dialog *d)
 {
-    if (g_queue_is_empty(&d->sent) || d->env.trains->len ||
-        d->env.wake <= d->env.now) {
+    if (g_queue_is_empty(&d->sent) || d->env.trains->len || d->env.wake <= d->env.now) {
         collect(d);
     }
     return g_queue_get_length(&d->sent);
@@ -312,30 +306,46 @@ ErnicPkt dlg_take(Dialog *d)
     return pkt;
 }
 
+uint32_t dlg_drain(Dialog *d)
+{
+    uint32_t n;
+
+    for (n = 0; dlg_pending(d); n++) {
+        dlg_take(d);
+    }
+    return n;
+}
+
+void dlg_ready(Dialog *d)
+{
+    d->env.tx_busy = false;
+    ernic_tx_ready(d->e, d->env.now);
+}
+
 static void same_headers(const ErnicPkt *got, const ErnicPkt *want)
 {
-    g_assert_cmphex(got->psn, ==, want->psn);
-    g_assert_cmphex(got->dest_qp, ==, want->dest_qp);
-    g_assert_cmphex(got->pkey, ==, want->pkey);
-    g_assert_cmpint(got->se, ==, want->se);
-    g_assert_cmpint(got->ackreq, ==, want->ackreq);
-    g_assert_cmpint(got->migreq, ==, want->migreq);
-    g_assert_cmpint(got->becn, ==, want->becn);
-    g_assert_cmpint(got->fecn, ==, want->fecn);
-    g_assert_cmphex(got->xrcsrq, ==, want->xrcsrq);
-    g_assert_cmphex(got->qkey, ==, want->qkey);
-    g_assert_cmphex(got->src_qp, ==, want->src_qp);
-    g_assert_cmphex(got->feth, ==, want->feth);
-    g_assert_cmphex(got->va, ==, want->va);
-    g_assert_cmphex(got->rkey, ==, want->rkey);
-    g_assert_cmpuint(got->dma_len, ==, want->dma_len);
-    g_assert_cmphex(got->swap_add, ==, want->swap_add);
-    g_assert_cmphex(got->compare, ==, want->compare);
-    g_assert_cmphex(got->atomic_orig, ==, want->atomic_orig);
-    g_assert_cmphex(got->syndrome, ==, want->syndrome);
-    g_assert_cmphex(got->msn, ==, want->msn);
-    g_assert_cmphex(got->imm, ==, want->imm);
-    g_assert_cmphex(got->inv_rkey, ==, want->inv_rkey);
+    IS(got->psn, want->psn);
+    IS(got->dest_qp, want->dest_qp);
+    IS(got->pkey, want->pkey);
+    IS(got->se, want->se);
+    IS(got->ackreq, want->ackreq);
+    IS(got->migreq, want->migreq);
+    IS(got->becn, want->becn);
+    IS(got->fecn, want->fecn);
+    IS(got->xrcsrq, want->xrcsrq);
+    IS(got->qkey, want->qkey);
+    IS(got->src_qp, want->src_qp);
+    IS(got->feth, want->feth);
+    IS(got->va, want->va);
+    IS(got->rkey, want->rkey);
+    IS(got->dma_len, want->dma_len);
+    IS(got->swap_add, want->swap_add);
+    IS(got->compare, want->compare);
+    IS(got->atomic_orig, want->atomic_orig);
+    IS(got->syndrome, want->syndrome);
+    IS(got->msn, want->msn);
+    IS(got->imm, want->imm);
+    IS(got->inv_rkey, want->inv_rkey);
 }
 
 static void take_same(Dialog *d, const ErnicPkt *want, const char *where)
@@ -351,7 +361,7 @@ static void take_same(Dialog *d, const ErnicPkt *want, const char *where)
                 sent->pkt.op->name, sent->pkt.psn, want->op->name, want->psn);
     }
     same_headers(&sent->pkt, want);
-    g_assert_cmpuint(sent->pkt.payload_len, ==, want->payload_len);
+    IS(sent->pkt.payload_len, want->payload_len);
     if (want->payload) {
         g_assert_cmpmem(sent->pkt.payload, sent->pkt.payload_len,
                         want->payload, want->payload_len);
@@ -378,6 +388,11 @@ void dlg_sent_cnp(Dialog *d)
 }
 
 /* ---- software -------------------------------------------------------- */
+
+void dlg_create_qp(Dialog *d, FakeQp *qp, uint8_t type)
+{
+    fake_create_qp(d->e, qp, type, d->pd, d->scq.cqn, d->rcq.cqn, FAKE_NONE);
+}
 
 struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
 {
@@ -439,8 +454,7 @@ struct ernic_wqe dlg_bind_mw(Dialog *d, uint32_t *rkey)
     return wqe;
 }
 
-void dlg_post_wqe(Dialog *d, const struct ernic_wqe *wqe, uint64_t off,
-                  uint32_t len)
+void dlg_post_wqe(Dialog *d, const struct ernic_wqe *wqe, uint64_t off, uint32_t len)
 {
     struct ernic_sge sge = fake_sge(d->mem + off, len, d->key);
     struct ernic_wqe copy = *wqe;
@@ -453,11 +467,10 @@ void dlg_post_wqe(Dialog *d, const struct ernic_wqe *wqe, uint64_t off,
     fake_post_send(d->e, &d->qp, &copy,
                    wqe->flags & ERNIC_WR_INLINE ? (void *)(d->at + off) : &sge);
     status = fake_ring_sq(d->e, &d->qp);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    OK(status);
 }
 
-void dlg_post_flags(Dialog *d, uint8_t opcode, uint8_t flags, uint64_t off,
-                    uint32_t len)
+void dlg_post_flags(Dialog *d, uint8_t opcode, uint8_t flags, uint64_t off, uint32_t len)
 {
     struct ernic_wqe wqe = dlg_wqe(d, opcode, flags);
 
@@ -484,21 +497,20 @@ void dlg_recv(Dialog *d, uint64_t off, uint32_t len)
         fake_post_recv(d->e, &d->qp, d->qp.rq_pi, &sge, 1);
         status = fake_ring_rq(d->e, &d->qp);
     }
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    OK(status);
 }
 
-static struct ernic_cqe take_wc(Dialog *d, FakeCq *cq, uint64_t wr_id,
-                                uint8_t status)
+static struct ernic_cqe take_wc(Dialog *d, FakeCq *cq, uint64_t wr_id, uint8_t status)
 {
     struct ernic_cqe cqe;
 
     fake_run(d->e);
     g_assert_true(fake_poll_cq(d->e, cq, &cqe));
-    g_assert_cmphex(cqe.wr_id, ==, wr_id);
-    g_assert_cmpuint(cqe.status, ==, status);
-    g_assert_cmpuint(cqe.qpn, ==, d->qp.qpn);
-    g_assert_cmpint(!!(cqe.flags & ERNIC_CQE_RQ), ==, cq == &d->rcq);
-    g_assert_cmpint(cqe.vendor_err != 0, ==, status != ERNIC_WC_SUCCESS);
+    IS(cqe.wr_id, wr_id);
+    IS(cqe.status, status);
+    IS(cqe.qpn, d->qp.qpn);
+    IS(!!(cqe.flags & ERNIC_CQE_RQ), cq == &d->rcq);
+    IS(cqe.vendor_err != 0, status != ERNIC_WC_SUCCESS);
     fake_ring_cq(d->e, cq);
     return cqe;
 }
@@ -511,6 +523,13 @@ struct ernic_cqe dlg_send_wc(Dialog *d, uint64_t wr_id, uint8_t status)
 struct ernic_cqe dlg_recv_wc(Dialog *d, uint64_t wr_id, uint8_t status)
 {
     return take_wc(d, &d->rcq, wr_id, status);
+}
+
+void dlg_wcs(Dialog *d, DlgWc *wc, uint64_t first, uint64_t last, uint8_t status)
+{
+    for (; first <= last; first++) {
+        wc(d, first, status);
+    }
 }
 
 void dlg_no_wc(Dialog *d)
@@ -528,8 +547,8 @@ struct ernic_eqe dlg_event_of(Dialog *d, uint8_t type, uint32_t element)
 
     fake_run(d->e);
     g_assert_true(fake_poll_eq(d->e, &d->eq, &eqe));
-    g_assert_cmpuint(eqe.type, ==, type);
-    g_assert_cmpuint(eqe.element, ==, element);
+    IS(eqe.type, type);
+    IS(eqe.element, element);
     fake_ring_eq(d->e, &d->eq);
     return eqe;
 }
@@ -556,7 +575,7 @@ void dlg_state(Dialog *d, uint8_t state)
 {
     uint8_t status = dlg_modify(d, ERNIC_QPA_STATE, state);
 
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    OK(status);
     fake_run(d->e);
 }
 
@@ -569,7 +588,7 @@ void dlg_query(Dialog *d, struct ernic_qp_attr *attr)
     cmd.query.length = cpu_to_le32(sizeof(*attr));
     cmd.query.handle = cpu_to_le32(d->qp.qpn);
     status = fake_cmd(d->e, &cmd, NULL);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    OK(status);
     memcpy(attr, fake_ptr(&d->env, d->env.base, sizeof(*attr)), sizeof(*attr));
 }
 
@@ -579,7 +598,7 @@ void dlg_state_is(Dialog *d, uint8_t state)
 
     fake_run(d->e);
     dlg_query(d, &attr);
-    g_assert_cmpuint(attr.state, ==, state);
+    IS(attr.state, state);
 }
 
 void dlg_wait(Dialog *d, uint64_t ns)
@@ -598,7 +617,7 @@ void dlg_mem_is(Dialog *d, uint64_t off, const uint8_t *bytes, uint32_t len)
         return;
     }
     for (i = 0; i < len; i++) {
-        g_assert_cmphex(d->at[off + i], ==, 0);
+        IS(d->at[off + i], 0);
     }
 }
 
@@ -652,8 +671,7 @@ static ErnicPkt packet(const Dialog *d, uint32_t psn, const uint8_t *bytes,
 {
     uint32_t mtu = dlg_mtu(d);
     ErnicPkt pkt = {
-        .psn = (psn + k) & 0xffffff,
-        .payload = bytes + k * mtu,
+        .psn = (psn + k) & 0xffffff, .payload = bytes + k * mtu,
         .payload_len = k == n - 1 ? len - k * mtu : mtu,
     };
 
@@ -695,6 +713,12 @@ uint32_t dlg_sent_message(Dialog *d, uint8_t opcode, uint8_t flags,
     return n;
 }
 
+uint32_t dlg_send(Dialog *d, uint8_t opcode, uint32_t psn, uint64_t off, uint32_t len)
+{
+    dlg_post(d, opcode, off, len);
+    return dlg_sent_message(d, opcode, 0, psn, off, len);
+}
+
 uint32_t dlg_peer_message(Dialog *d, uint8_t opcode, uint32_t psn,
                           uint64_t to, uint32_t len)
 {
@@ -719,8 +743,7 @@ static void aeth(ErnicPkt *pkt, uint32_t k, uint32_t n, uint32_t msn)
     }
 }
 
-uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
-                       uint32_t len)
+uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off, uint32_t len)
 {
     uint32_t n = packets(d, len), k;
 
@@ -733,8 +756,7 @@ uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
     return n;
 }
 
-uint32_t dlg_sent_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
-                       uint32_t len)
+uint32_t dlg_sent_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off, uint32_t len)
 {
     uint32_t n = packets(d, len), k;
 

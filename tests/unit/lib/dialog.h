@@ -64,6 +64,13 @@ void dlg_init(Dialog *d, uint8_t type, bool srq);
 void dlg_to(Dialog *d, uint8_t state);
 /* Both, up to RTS. */
 void dlg_open(Dialog *d, uint8_t type);
+/* The same; in between the statement @SET changes attributes. */
+#define DLG_OPEN(d, TYPE, SET)                                              \
+    do {                                                                    \
+        dlg_init(d, TYPE, false);                                           \
+        SET;                                                                \
+        dlg_to(d, ERNIC_QPS_RTS);                                           \
+    } while (0)
 /* Up to any @state that exists for @type. */
 void dlg_open_in(Dialog *d, uint8_t type, uint8_t state);
 /* The test took all packets, completions and events. */
@@ -74,6 +81,14 @@ void dlg_close(Dialog *d);
     WORLD_TEST(path, fn, Dialog, d, open, dlg_close(d))
 /* The same by dlg_open(). */
 #define DIALOG_TEST(path, type, fn) DIALOG_TEST_BY(path, dlg_open(d, type), fn)
+/* A block with a dialogue of its own. */
+#define WITH_DIALOG(d, open)                                                \
+    for (Dialog dialog, *d = &dialog, *left = ({ open; d; }); left;         \
+         dlg_close(d), left = NULL)
+/* The same for each @i from @first on, below @end. */
+#define COUNT_UP(i, first, end) for (uint32_t i = (first); i < (end); i++)
+#define EACH_DIALOG(d, i, first, end, open) \
+    COUNT_UP(i, first, end) WITH_DIALOG(d, open)
 
 /* ---- the peer -------------------------------------------------------- */
 
@@ -88,6 +103,24 @@ void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt);
     PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
 #define PEER_NAK(d, SYNDROME, PSN, MSN) \
     PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = (SYNDROME))
+/* The peer sends LEN bytes of its data, or wants d->mem + OFF read, written, added to. */
+#define PEER_SEND(d, PSN, LEN)                                              \
+    PEER(d, SEND_ONLY, .psn = (PSN), .payload = (d)->peer,                  \
+         .payload_len = (LEN), .ackreq = true)
+#define PEER_READ(d, PSN, OFF, LEN)                                         \
+    PEER(d, READ_REQUEST, .psn = (PSN), .va = (d)->mem + (OFF),             \
+         .rkey = (d)->key, .dma_len = (LEN), .ackreq = true)
+#define PEER_WRITE(d, PSN, OFF, LEN)                                        \
+    PEER(d, WRITE_ONLY, .psn = (PSN), .va = (d)->mem + (OFF),               \
+         .rkey = (d)->key, .dma_len = (LEN), .payload = (d)->peer,          \
+         .payload_len = (LEN), .ackreq = true)
+#define PEER_ADD(d, PSN, OFF, SUMMAND)                                      \
+    PEER(d, FETCH_ADD, .psn = (PSN), .va = (d)->mem + (OFF),                \
+         .rkey = (d)->key, .swap_add = (SUMMAND))
+/* It answers an atomic. */
+#define PEER_ATOMIC(d, PSN, MSN, ORIG)                                      \
+    PEER(d, ATOMIC_ACK, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN),    \
+         .atomic_orig = (ORIG))
 /* @pkt as it is, but for the ICRC, on @path. */
 void dlg_inject(Dialog *d, const ErnicPkt *pkt, const ErnicPath *path);
 /* @len bytes from BTH on as they are, or with a fresh ICRC appended. */
@@ -110,16 +143,32 @@ void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where);
     SENT(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
 #define SENT_NAK(d, SYNDROME, PSN, MSN) \
     SENT(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = (SYNDROME))
+/* Our READ of LEN bytes from DLG_RADDR + OFF, our FETCH_ADD, our answer to an atomic. */
+#define SENT_READ(d, PSN, OFF, LEN)                                         \
+    SENT(d, READ_REQUEST, .psn = (PSN), .va = DLG_RADDR + (OFF),            \
+         .rkey = DLG_RKEY, .dma_len = (LEN), .ackreq = true)
+#define SENT_ADD(d, PSN)                                                    \
+    SENT(d, FETCH_ADD, .psn = (PSN), .va = DLG_RADDR, .rkey = DLG_RKEY,     \
+         .swap_add = DLG_COMPARE, .ackreq = true)
+#define SENT_ATOMIC(d, PSN, MSN, ORIG)                                      \
+    SENT(d, ATOMIC_ACK, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN),    \
+         .atomic_orig = (ORIG))
 /* A congestion notification packet. */
 void dlg_sent_cnp(Dialog *d);
 /* Number of packets that were sent and not taken. */
 uint32_t dlg_pending(Dialog *d);
 /* Take one unchecked; returns a copy, whose payload must not be used. */
 ErnicPkt dlg_take(Dialog *d);
+/* All of them; returns how many. */
+uint32_t dlg_drain(Dialog *d);
+/* The link is no longer busy. */
+void dlg_ready(Dialog *d);
 #define QUIET(d) g_assert_cmpuint(dlg_pending(d), ==, 0)
 
 /* ---- software -------------------------------------------------------- */
 
+/* Another queue pair of @type with the same domain and completion queues, in RESET. */
+void dlg_create_qp(Dialog *d, FakeQp *qp, uint8_t type);
 /* A request of this opcode, RDMA to DLG_RADDR with DLG_RKEY; wr_id: sq_pi. */
 struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags);
 /* A request that binds a new window of type 2 to 64 bytes at DLG_SINK, key *@rkey. */
@@ -133,6 +182,8 @@ void dlg_post_wqe(Dialog *d, const struct ernic_wqe *wqe, uint64_t off,
 void dlg_post(Dialog *d, uint8_t opcode, uint64_t off, uint32_t len);
 void dlg_post_flags(Dialog *d, uint8_t opcode, uint8_t flags, uint64_t off,
                     uint32_t len);
+/* Both; then its message is sent from @psn on. Returns its packets. */
+uint32_t dlg_send(Dialog *d, uint8_t opcode, uint32_t psn, uint64_t off, uint32_t len);
 /* Post a receive request for d->mem + @off; wr_id: rq_pi or srq.pi. */
 void dlg_recv(Dialog *d, uint64_t off, uint32_t len);
 /* The next completion; returns it. */
@@ -140,6 +191,13 @@ struct ernic_cqe dlg_send_wc(Dialog *d, uint64_t wr_id, uint8_t status);
 struct ernic_cqe dlg_recv_wc(Dialog *d, uint64_t wr_id, uint8_t status);
 #define SEND_WC(d, ID, STATUS) dlg_send_wc(d, ID, ERNIC_WC_##STATUS)
 #define RECV_WC(d, ID, STATUS) dlg_recv_wc(d, ID, ERNIC_WC_##STATUS)
+/* The next completions, of the requests FIRST to LAST. */
+#define SEND_WCS(d, FIRST, LAST, STATUS) \
+    dlg_wcs(d, dlg_send_wc, FIRST, LAST, ERNIC_WC_##STATUS)
+#define RECV_WCS(d, FIRST, LAST, STATUS) \
+    dlg_wcs(d, dlg_recv_wc, FIRST, LAST, ERNIC_WC_##STATUS)
+typedef struct ernic_cqe DlgWc(Dialog *d, uint64_t wr_id, uint8_t status);
+void dlg_wcs(Dialog *d, DlgWc *wc, uint64_t first, uint64_t last, uint8_t status);
 void dlg_no_wc(Dialog *d);
 /* The next event is @type of our queue pair, or of @element. */
 void dlg_event(Dialog *d, uint8_t type);

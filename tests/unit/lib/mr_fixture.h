@@ -8,6 +8,7 @@
 #define MR_FIXTURE_H
 
 #include "fake_env.h"
+#include "test.h"
 #include "objects/mr.h"
 #include "trace-mark.h"
 
@@ -36,9 +37,9 @@ static inline void setup(Fixture *f, gconstpointer data)
     fake_bare_init(&f->e, &f->env);
     ernic_trace_set_mode(ERNIC_TRACE_RING);
     ernic_trace_reset();
-    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &f->pd), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &f->other_pd), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_pd_alloc(&f->e, USER, &f->user_pd), ==, ERNIC_OK);
+    OK(ernic_pd_alloc(&f->e, 0, &f->pd));
+    OK(ernic_pd_alloc(&f->e, 0, &f->other_pd));
+    OK(ernic_pd_alloc(&f->e, USER, &f->user_pd));
 }
 
 /* All objects can be destroyed in the end, and none is left. */
@@ -51,20 +52,18 @@ static inline void teardown(Fixture *f, gconstpointer data)
     for (pass = 0; pass < 2; pass++) {          /* windows first */
         for (i = 1; i < f->e.mr_ids.size; i++) {
             mr = &f->e.mr[i];
-            window = mr->kind == ERNIC_MR_WINDOW_1 ||
-                     mr->kind == ERNIC_MR_WINDOW_2;
+            window = mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2;
             if (mr->kind != ERNIC_MR_FREE && window == !pass) {
-                g_assert_cmpuint(ernic_mr_free(&f->e, mr->uctx, i << 8, window),
-                                 ==, ERNIC_OK);
+                OK(ernic_mr_free(&f->e, mr->uctx, i << 8, window));
             }
         }
     }
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
-    g_assert_cmpuint(f->e.num_bound, ==, 0);
-    g_assert_cmpuint(f->e.mr_ids.count, ==, f->e.mr_ids.size - 1);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->pd), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->other_pd), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_pd_free(&f->e, USER, f->user_pd), ==, ERNIC_OK);
+    IS(f->e.num_pages, 0);
+    IS(f->e.num_bound, 0);
+    IS(f->e.mr_ids.count, f->e.mr_ids.size - 1);
+    OK(ernic_pd_free(&f->e, 0, f->pd));
+    OK(ernic_pd_free(&f->e, 0, f->other_pd));
+    OK(ernic_pd_free(&f->e, USER, f->user_pd));
     fake_bare_fini(&f->e);
     fake_env_fini(&f->env);
 }
@@ -73,10 +72,8 @@ static inline struct ernic_cmd_mr_reg reg_cmd(Fixture *f, uint32_t access)
 {
     struct ernic_cmd_mr_reg cmd = {
         .buf.addr = cpu_to_le64(FAKE_MEM_BASE + 0x10000),
-        .iova = cpu_to_le64(access & ZB ? 0 : IOVA),
-        .length = cpu_to_le64(LEN),
-        .pd = cpu_to_le32(f->pd),
-        .access = cpu_to_le32(access),
+        .iova = cpu_to_le64(access & ZB ? 0 : IOVA), .length = cpu_to_le64(LEN),
+        .pd = cpu_to_le32(f->pd), .access = cpu_to_le32(access),
     };
 
     return cmd;
@@ -87,7 +84,7 @@ static inline uint32_t reg(Fixture *f, uint32_t access)
     struct ernic_cmd_mr_reg cmd = reg_cmd(f, access);
     uint32_t key = 0;
 
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    OK(ernic_mr_reg(&f->e, 0, &cmd, &key));
     return key;
 }
 
@@ -95,7 +92,7 @@ static inline uint32_t alloc_mw(Fixture *f, uint8_t type)
 {
     uint32_t key = 0;
 
-    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, type, &key), ==, ERNIC_OK);
+    OK(ernic_mw_alloc(&f->e, 0, f->pd, type, &key));
     return key;
 }
 
@@ -103,12 +100,8 @@ static inline struct ernic_wqe_bind_mw bind_wr(uint32_t rkey,
                                                uint32_t lkey, uint32_t access)
 {
     struct ernic_wqe_bind_mw wr = {
-        .rkey = rkey,
-        .new_rkey = (rkey & ~0xffu) | ((rkey + 5) & 0xff),
-        .lkey = lkey,
-        .access = access,
-        .addr = IOVA + 0x800,
-        .length = 0x1000,
+        .rkey = rkey, .new_rkey = (rkey & ~0xffu) | ((rkey + 5) & 0xff), .lkey = lkey,
+        .access = access, .addr = IOVA + 0x800, .length = 0x1000,
     };
 
     return wr;
@@ -120,8 +113,7 @@ static inline bool may(Fixture *f, uint32_t key, uint64_t addr,
     const ErnicMr *mr;
     uint64_t off;
 
-    return ernic_mr_check_remote(&f->e, f->pd, QPN, key, addr, len, access,
-                                 &mr, &off);
+    return ernic_mr_check_remote(&f->e, f->pd, QPN, key, addr, len, access, &mr, &off);
 }
 
 /* A list of @n pages, the last page first; returns its address. */
@@ -139,12 +131,8 @@ static inline uint64_t put_pages(Fixture *f, uint32_t n, uint8_t shift)
 static inline struct ernic_wqe_reg_mr fast_wr(Fixture *f, uint32_t key)
 {
     struct ernic_wqe_reg_mr wr = {
-        .key = (key & ~0xffu) | 0x42,
-        .access = ALL,
-        .iova = IOVA + 0x10,
-        .length = LEN - 0x10,
-        .list_addr = put_pages(f, 3, 12),
-        .npages = 3,
+        .key = (key & ~0xffu) | 0x42, .access = ALL, .iova = IOVA + 0x10,
+        .length = LEN - 0x10, .list_addr = put_pages(f, 3, 12), .npages = 3,
         .page_shift = 12,
     };
 
@@ -155,7 +143,7 @@ static inline uint32_t alloc_fast(Fixture *f)
 {
     uint32_t key = 0;
 
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ==, ERNIC_OK);
+    OK(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key));
     return key;
 }
 

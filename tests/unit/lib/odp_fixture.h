@@ -30,28 +30,24 @@ static inline void open_demand(Dialog *d, uint8_t type)
 /* Give @n pages from @first on the rights @flags. */
 static inline void set(Dialog *d, uint64_t first, uint32_t n, uint32_t flags)
 {
-    g_assert_cmpuint(fake_set_pages(d->e, d->key, first, n,
-                                    d->mem + first * PAGE, flags), ==,
-                     ERNIC_OK);
+    OK(fake_set_pages(d->e, d->key, first, n, d->mem + first * PAGE, flags));
 }
 
 /* Take the pages away: they are absent. */
 static inline void unset(Dialog *d, uint64_t first, uint32_t n)
 {
-    g_assert_cmpuint(fake_set_pages(d->e, d->key, first, n, 0, 0), ==,
-                     ERNIC_OK);
+    OK(fake_set_pages(d->e, d->key, first, n, 0, 0));
 }
 
 /* The fault is for @len bytes at @off; returns its event. */
-static inline struct ernic_eqe faulted(Dialog *d, uint64_t off, uint32_t len,
-                                       bool write)
+static inline struct ernic_eqe faulted(Dialog *d, uint64_t off, uint32_t len, bool write)
 {
     struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_PAGE_FAULT, d->qp.qpn);
 
-    g_assert_cmphex(eqe.detail, ==, d->key);
-    g_assert_cmphex(eqe.offset, ==, off);
-    g_assert_cmpuint(eqe.length, ==, len);
-    g_assert_cmpuint(eqe.flags, ==, write ? ERNIC_EQE_WRITE : 0);
+    IS(eqe.detail, d->key);
+    IS(eqe.offset, off);
+    IS(eqe.length, len);
+    IS(eqe.flags, write ? ERNIC_EQE_WRITE : 0);
     return eqe;
 }
 

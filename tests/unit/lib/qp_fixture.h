@@ -9,6 +9,7 @@
 
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
+#include "test.h"
 #include "transport/qp.h"
 #include "transport/qp_transitions.h"
 
@@ -103,12 +104,10 @@ static inline void bring(Fixture *f, FakeQp *qp, uint8_t type, uint8_t to)
         fake_send_ud(f->e, qp, 0, f->buf, 10, f->key ^ 1, 5, 5, 2);
         fake_run(f->e);
     } else if (to > ERNIC_QPS_RTS) {
-        g_assert_cmpint(fake_modify_qp(f->e, qp->qpn, ERNIC_QPA_STATE, to,
-                                       NULL), ==, ERNIC_OK);
+        OK(fake_modify_qp(f->e, qp->qpn, ERNIC_QPA_STATE, to, NULL));
         fake_run(f->e);
     }
-    g_assert_cmpstr(ernic_qp_state_name(state(f, qp)), ==,
-                    ernic_qp_state_name(to));
+    g_assert_cmpstr(ernic_qp_state_name(state(f, qp)), ==, ernic_qp_state_name(to));
 }
 
 #endif /* QP_FIXTURE_H */

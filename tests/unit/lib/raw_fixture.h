@@ -7,6 +7,7 @@
 #define RAW_FIXTURE_H
 
 #include "fake_verbs.h"
+#include "test.h"
 
 /* A raw packet queue pair in RTS, of which all requests complete in @cqn. */
 static inline void raw_open(Ernic *e, FakeQp *qp, uint32_t pd, uint32_t cqn)

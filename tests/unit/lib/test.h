@@ -62,4 +62,8 @@ int unit_run(int argc, char **argv);
 /* The head of a function that adds tests, such as one for each row of a table. */
 #define TESTS(fn) UNIT_ADD(NULL, fn)
 
+/* A number is @want; a command or the like succeeds. */
+#define IS(got, want) g_assert_cmpuint(got, ==, want)
+#define OK(status) g_assert_cmpuint(status, ==, ERNIC_OK)
+
 #endif /* TEST_H */

@@ -12,9 +12,7 @@
 
 static void test_doorbell_refused(Fixture *f, gconstpointer data)
 {
-    static const int32_t wrong[] = {
-        3, 4, 1000, INT32_MAX, INT32_MIN, -3, -4, -1000,
-    };
+    static const int32_t wrong[] = { 3, 4, 1000, INT32_MAX, INT32_MIN, -3, -4, -1000 };
     uint32_t base = 0xffffffff;
     size_t i;
 
@@ -22,16 +20,13 @@ static void test_doorbell_refused(Fixture *f, gconstpointer data)
     post(f);
     post(f);
     for (i = 0; i < ARRAY_SIZE(wrong); i++) {
-        g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, base + wrong[i]), ==,
-                         ERNIC_ERR_FULL);
-        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, base + wrong[i], i % 2),
-                         ==, ERNIC_ERR_FULL);
-        g_assert_cmpuint(cq(f)->ci, ==, base);
-        g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+        IS(ernic_cq_consume(&f->e, f->cqn, base + wrong[i]), ERNIC_ERR_FULL);
+        IS(ernic_cq_arm(&f->e, f->cqn, base + wrong[i], i % 2), ERNIC_ERR_FULL);
+        IS(cq(f)->ci, base);
+        IS(cq(f)->arm, ERNIC_CQ_DISARMED);
     }
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_cq_ci"), ==,
-                     2 * ARRAY_SIZE(wrong));
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(ernic_trace_count("ernic_guest_cq_ci"), 2 * ARRAY_SIZE(wrong));
+    IS(events(f), 0);
 }
 
 /* A late doorbell does not move the index back, and its arming counts. */
@@ -39,14 +34,14 @@ static void test_doorbell_late(Fixture *f, gconstpointer data)
 {
     post_solicited(f);
     post(f);
-    g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, 2), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_cq_consume(&f->e, f->cqn, 1), ==, ERNIC_OK);
-    g_assert_cmpuint(cq(f)->ci, ==, 2);
-    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 1, false), ==, ERNIC_OK);
-    g_assert_cmpuint(events(f), ==, 1);
-    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 0, true), ==, ERNIC_OK);
-    g_assert_cmpuint(events(f), ==, 1);
-    g_assert_cmpuint(cq(f)->ci, ==, 2);
+    OK(ernic_cq_consume(&f->e, f->cqn, 2));
+    OK(ernic_cq_consume(&f->e, f->cqn, 1));
+    IS(cq(f)->ci, 2);
+    OK(ernic_cq_arm(&f->e, f->cqn, 1, false));
+    IS(events(f), 1);
+    OK(ernic_cq_arm(&f->e, f->cqn, 0, true));
+    IS(events(f), 1);
+    IS(cq(f)->ci, 2);
 }
 
 /* ---- arming -------------------------------------------------------------- */
@@ -54,14 +49,14 @@ static void test_doorbell_late(Fixture *f, gconstpointer data)
 static void test_arm_any(Fixture *f, gconstpointer data)
 {
     post(f);
-    g_assert_cmpuint(events(f), ==, 0);     /* not armed */
+    IS(events(f), 0);     /* not armed */
     expect(f, 0);
     arm(f, false);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     post(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     post(f);
-    g_assert_cmpuint(events(f), ==, 0);     /* once per arming */
+    IS(events(f), 0);     /* once per arming */
 }
 
 /* The entry was added between the last poll and the arming. */
@@ -70,16 +65,16 @@ static void test_arm_race(Fixture *f, gconstpointer data)
     expect_none(f);
     post(f);
     arm(f, false);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     post(f);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     expect(f, 0);
     expect(f, 1);
     arm(f, false);
     arm(f, false);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     post(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
 }
 
 /* 11.4.2.2: entries added before the arming raise no event, even if not consumed. */
@@ -91,17 +86,17 @@ static void test_arm_seen(Fixture *f, gconstpointer data)
     post_solicited(f);
     post(f);
     for (i = 0; i < 2; i++) {
-        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 2, i), ==, ERNIC_OK);
-        g_assert_cmpuint(events(f), ==, 0);
-        g_assert_cmpuint(cq(f)->ci, ==, 0);
+        OK(ernic_cq_arm(&f->e, f->cqn, 2, i));
+        IS(events(f), 0);
+        IS(cq(f)->ci, 0);
     }
     post_solicited(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     /* One that was added while the doorbell was in flight. */
-    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 2, true), ==, ERNIC_OK);
-    g_assert_cmpuint(events(f), ==, 1);
-    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, 4, false), ==, ERNIC_ERR_FULL);
-    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    OK(ernic_cq_arm(&f->e, f->cqn, 2, true));
+    IS(events(f), 1);
+    IS(ernic_cq_arm(&f->e, f->cqn, 4, false), ERNIC_ERR_FULL);
+    IS(cq(f)->arm, ERNIC_CQ_DISARMED);
     /* No entry was overwritten: the ring is full with one more. */
     post(f);
     g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
@@ -127,29 +122,28 @@ static void test_arm_overtaken(Fixture *f, gconstpointer data)
         put_ci(f, f->seen);
     }
     for (i = 0; i < 2; i++) {
-        g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, late, i), ==, ERNIC_OK);
-        g_assert_cmpuint(events(f), ==, 1);
-        g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+        OK(ernic_cq_arm(&f->e, f->cqn, late, i));
+        IS(events(f), 1);
+        IS(cq(f)->arm, ERNIC_CQ_DISARMED);
     }
     /* An index past the last entry is refused. */
-    g_assert_cmpuint(ernic_cq_arm(&f->e, f->cqn, f->seen + 1, false), ==,
-                     ERNIC_ERR_FULL);
-    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    IS(ernic_cq_arm(&f->e, f->cqn, f->seen + 1, false), ERNIC_ERR_FULL);
+    IS(cq(f)->arm, ERNIC_CQ_DISARMED);
 }
 
 static void test_arm_solicited(Fixture *f, gconstpointer data)
 {
     arm(f, true);
     post(f);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     post_solicited(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     expect(f, 0);
     expect(f, 1);
     arm(f, true);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     post_error(f);                          /* errors are solicited */
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
 }
 
 static void test_arm_solicited_race(Fixture *f, gconstpointer data)
@@ -157,22 +151,22 @@ static void test_arm_solicited_race(Fixture *f, gconstpointer data)
     /* Unseen, but not solicited. */
     post(f);
     arm(f, true);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     /* Software has seen the solicited entry: it does not count again. */
     post_solicited(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     post(f);
     f->seen = 2;
     arm(f, true);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     post_error(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     /* Unseen and solicited, with a later one that is not. */
     f->seen = 3;
     consume(f);
     post(f);
     arm(f, true);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
 }
 
 /* However old the last solicited entry is, it is not taken for a new one. */
@@ -188,10 +182,10 @@ static void test_solicited_long_ago(Fixture *f, gconstpointer data)
         cq(f)->sol_pi = f->seen;
         post(f);
         arm(f, true);
-        g_assert_cmpuint(events(f), ==, 0);
+        IS(events(f), 0);
         f->seen++;
         consume(f);
-        g_assert_cmpuint(cq(f)->sol_pi, ==, f->seen);
+        IS(cq(f)->sol_pi, f->seen);
         cq(f)->arm = ERNIC_CQ_DISARMED;
     }
 }
@@ -202,16 +196,16 @@ static void test_arm_stronger(Fixture *f, gconstpointer data)
     arm(f, false);
     arm(f, true);
     post(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     expect(f, 0);
     arm(f, true);
     arm(f, false);
     post(f);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
     expect(f, 1);
     arm(f, true);
     post(f);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
 }
 
 /* The event queue is full: the completion event waits and is not lost. */
@@ -222,20 +216,20 @@ static void test_eq_full(Fixture *f, gconstpointer data)
     eq->ci = eq->pi - eq->depth;
     arm(f, false);
     post(f);
-    g_assert_cmpuint(f->env.irqs->len, ==, 0);
-    g_assert_cmpuint(eq->line_count, ==, 1);
-    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, eq->pi), ==, ERNIC_OK);
-    g_assert_cmpuint(f->env.irqs->len, ==, 1);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(f->env.irqs->len, 0);
+    IS(eq->line_count, 1);
+    OK(ernic_eq_consume(&f->e, f->eqn, eq->pi));
+    IS(f->env.irqs->len, 1);
+    IS(events(f), 1);
 
     /* A destroyed queue leaves no pending event. */
     eq->ci = eq->pi - eq->depth;
     expect(f, 0);
     arm(f, false);
     post(f);
-    g_assert_cmpuint(eq->line_count, ==, 1);
-    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
-    g_assert_cmpuint(eq->line_count, ==, 0);
+    IS(eq->line_count, 1);
+    OK(ernic_cq_destroy(&f->e, 0, f->cqn));
+    IS(eq->line_count, 0);
     f->cqn = 0;
     eq->ci = eq->pi;
 }
@@ -245,12 +239,11 @@ static void test_eq_full(Fixture *f, gconstpointer data)
 static void moderate(Fixture *f, uint16_t count, uint16_t period_us)
 {
     struct ernic_cmd_cq_moderate cmd = {
-        .handle = cpu_to_le32(f->cqn),
-        .count = cpu_to_le16(count),
+        .handle = cpu_to_le32(f->cqn), .count = cpu_to_le16(count),
         .period_us = cpu_to_le16(period_us),
     };
 
-    g_assert_cmpuint(ernic_cq_moderate(&f->e, 0, &cmd), ==, ERNIC_OK);
+    OK(ernic_cq_moderate(&f->e, 0, &cmd));
 }
 
 static void test_moderate_count(Fixture *f, gconstpointer data)
@@ -262,13 +255,12 @@ static void test_moderate_count(Fixture *f, gconstpointer data)
     for (round = 0; round < 5; round++) {
         arm(f, false);
         for (i = 0; i < 3; i++) {
-            g_assert_cmpuint(events(f), ==, 0);
+            IS(events(f), 0);
             post(f);
         }
-        g_assert_cmpuint(events(f), ==, 1);
-        g_assert_cmpuint(ernic_cq_moderation_run(&f->e, ERNIC_NEVER - 1), ==,
-                         ERNIC_NEVER);
-        g_assert_cmpuint(events(f), ==, 0);
+        IS(events(f), 1);
+        IS(ernic_cq_moderation_run(&f->e, ERNIC_NEVER - 1), ERNIC_NEVER);
+        IS(events(f), 0);
         f->seen += 3;
     }
 }
@@ -282,17 +274,14 @@ static void test_moderate_period(Fixture *f, gconstpointer data)
     post(f);
     f->e.now += 20 * US;
     post(f);                    /* the first one's deadline stands */
-    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
-                     start + 50 * US);
-    g_assert_cmpuint(events(f), ==, 0);
-    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, start + 50 * US - 1), ==,
-                     start + 50 * US);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(ernic_cq_moderation_run(&f->e, f->e.now), start + 50 * US);
+    IS(events(f), 0);
+    IS(ernic_cq_moderation_run(&f->e, start + 50 * US - 1), start + 50 * US);
+    IS(events(f), 0);
     f->e.now = start + 50 * US;
-    g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
-                     ERNIC_NEVER);
-    g_assert_cmpuint(events(f), ==, 1);
-    g_assert_cmpuint(cq(f)->arm, ==, ERNIC_CQ_DISARMED);
+    IS(ernic_cq_moderation_run(&f->e, f->e.now), ERNIC_NEVER);
+    IS(events(f), 1);
+    IS(cq(f)->arm, ERNIC_CQ_DISARMED);
 }
 
 /* A count without a period, or a count of 0 or 1, holds nothing back. */
@@ -308,7 +297,7 @@ static void test_moderate_off(Fixture *f, gconstpointer data)
         moderate(f, rows[i][0], rows[i][1]);
         arm(f, false);
         post(f);
-        g_assert_cmpuint(events(f), ==, 1);
+        IS(events(f), 1);
         f->seen++;
     }
 }
@@ -322,29 +311,28 @@ static void test_moderate_change(Fixture *f, gconstpointer data)
     post(f);
     post(f);
     moderate(f, 3, 100);
-    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==,
-                     f->e.now + 100 * US);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(ernic_timers_next(f->e.cq_timers), f->e.now + 100 * US);
+    IS(events(f), 0);
     moderate(f, 2, 100);
-    g_assert_cmpuint(events(f), ==, 1);
-    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==, ERNIC_NEVER);
+    IS(events(f), 1);
+    IS(ernic_timers_next(f->e.cq_timers), ERNIC_NEVER);
 
     f->seen = 2;
     moderate(f, 100, 1000);
     arm(f, false);
     post(f);
     moderate(f, 0, 0);
-    g_assert_cmpuint(events(f), ==, 1);
+    IS(events(f), 1);
 
     /* Arming again with unseen entries raises the event at once. */
     f->seen = 3;
     moderate(f, 100, 1000);
     arm(f, false);
     post(f);
-    g_assert_cmpuint(events(f), ==, 0);
+    IS(events(f), 0);
     arm(f, false);
-    g_assert_cmpuint(events(f), ==, 1);
-    g_assert_cmpuint(ernic_timers_next(f->e.cq_timers), ==, ERNIC_NEVER);
+    IS(events(f), 1);
+    IS(ernic_timers_next(f->e.cq_timers), ERNIC_NEVER);
     moderate(f, 100, 1000);
     f->seen = 4;
     arm(f, false);
@@ -374,30 +362,29 @@ static void test_moderate_many(Fixture *f, gconstpointer data)
     struct ernic_cmd_cq_create cmd = command(f, 2);
     ErnicWc wc = { .wr_id = 1 };
 
-    g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, f->cqn), ==, ERNIC_OK);
+    OK(ernic_cq_destroy(&f->e, 0, f->cqn));
     f->cqn = 0;
     many_cqs(&f->e, n + 1);
     /* The backlog of the event queue holds one entry per object: create a new one. */
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+    OK(ernic_eq_destroy(&f->e, 0, f->eqn));
     create_eq(f, 4 * ERNIC_RUN_BUDGET);
     cmd.eq = cpu_to_le32(f->eqn);
     while (ernic_cq_create(&f->e, 0, &cmd, &cqn) == ERNIC_OK) {
         mod.handle = cpu_to_le32(cqn);
-        g_assert_cmpuint(ernic_cq_moderate(&f->e, 0, &mod), ==, ERNIC_OK);
-        g_assert_cmpuint(ernic_cq_arm(&f->e, cqn, 0, false), ==, ERNIC_OK);
+        OK(ernic_cq_moderate(&f->e, 0, &mod));
+        OK(ernic_cq_arm(&f->e, cqn, 0, false));
         g_assert_true(ernic_cq_post(&f->e, cqn, &wc));
     }
     f->e.now += 5 * US;
     while (raised < n) {
-        g_assert_cmpuint(f->e.stats.events, ==, raised);
+        IS(f->e.stats.events, raised);
         raised += ERNIC_RUN_BUDGET;
-        g_assert_cmpuint(ernic_cq_moderation_run(&f->e, f->e.now), ==,
-                         raised < n ? f->e.now : ERNIC_NEVER);
+        IS(ernic_cq_moderation_run(&f->e, f->e.now), raised < n ? f->e.now : ERNIC_NEVER);
     }
-    g_assert_cmpuint(f->e.stats.events, ==, n);
+    IS(f->e.stats.events, n);
     for (cqn = 1; cqn <= n; cqn++) {
-        g_assert_cmpuint(f->e.cq[cqn].arm, ==, ERNIC_CQ_DISARMED);
-        g_assert_cmpuint(ernic_cq_destroy(&f->e, 0, cqn), ==, ERNIC_OK);
+        IS(f->e.cq[cqn].arm, ERNIC_CQ_DISARMED);
+        OK(ernic_cq_destroy(&f->e, 0, cqn));
     }
 }
 
@@ -411,8 +398,7 @@ typedef struct Order {
     uint32_t writes, irqs;
 } Order;
 
-static bool order_write(void *opaque, uint64_t addr, const void *buf,
-                        uint64_t len)
+static bool order_write(void *opaque, uint64_t addr, const void *buf, uint64_t len)
 {
     Order *o = opaque;
 
@@ -425,11 +411,10 @@ static void order_irq(void *opaque, uint16_t vector)
 {
     Order *o = opaque;
 
-    g_assert_cmpuint(o->writes, ==, 4);
+    IS(o->writes, 4);
     g_assert_cmpuint(o->ends[0], <, o->cq_ring + CQE_SIZE);
-    g_assert_cmpuint(o->ends[1], ==, o->cq_ring + CQE_SIZE);
-    g_assert_cmpuint(o->ends[3], ==,
-                     o->eq_ring + sizeof(struct ernic_eqe));
+    IS(o->ends[1], o->cq_ring + CQE_SIZE);
+    IS(o->ends[3], o->eq_ring + sizeof(struct ernic_eqe));
     o->irqs++;
 }
 
@@ -444,7 +429,7 @@ static void test_order(Fixture *f, gconstpointer data)
     f->e.ops = &ops;
     f->e.env = &o;
     post(f);
-    g_assert_cmpuint(o.irqs, ==, 1);
+    IS(o.irqs, 1);
     f->e.ops = &fake_env_ops;
     f->e.env = &f->env;
 }

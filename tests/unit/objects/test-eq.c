@@ -35,10 +35,10 @@ static void setup(Fixture *f, gconstpointer data)
 static void teardown(Fixture *f, gconstpointer data)
 {
     if (f->eqn) {
-        g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+        OK(ernic_eq_destroy(&f->e, 0, f->eqn));
     }
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
-    g_assert_cmpuint(f->e.eq_ids.count, ==, f->e.eq_ids.size - 1);
+    IS(f->e.num_pages, 0);
+    IS(f->e.eq_ids.count, f->e.eq_ids.size - 1);
     fake_bare_fini(&f->e);
     fake_env_fini(&f->env);
 }
@@ -46,9 +46,7 @@ static void teardown(Fixture *f, gconstpointer data)
 static struct ernic_cmd_eq_create command(Fixture *f)
 {
     struct ernic_cmd_eq_create cmd = {
-        .depth = cpu_to_le32(f->depth),
-        .vector = cpu_to_le16(3),
-        .async = 1,
+        .depth = cpu_to_le32(f->depth), .vector = cpu_to_le16(3), .async = 1,
     };
 
     f->ring = fake_alloc(&f->env, f->depth * EQE_SIZE, 4096);
@@ -60,8 +58,8 @@ static void create(Fixture *f)
 {
     struct ernic_cmd_eq_create cmd = command(f);
 
-    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &f->eqn), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.async_eq, ==, f->eqn);
+    OK(ernic_eq_create(&f->e, 0, &cmd, &f->eqn));
+    IS(f->e.async_eq, f->eqn);
 }
 
 static void raise_qp(Fixture *f, uint32_t qpn, uint8_t type, uint32_t detail)
@@ -75,8 +73,7 @@ static bool poll(Fixture *f, struct ernic_eqe *eqe)
 {
     uint32_t slot = f->seen & (f->depth - 1);
 
-    memcpy(eqe, fake_ptr(&f->env, f->ring + slot * EQE_SIZE, EQE_SIZE),
-           EQE_SIZE);
+    memcpy(eqe, fake_ptr(&f->env, f->ring + slot * EQE_SIZE, EQE_SIZE), EQE_SIZE);
     if (eqe->phase != ((f->seen / f->depth + 1) & 1)) {
         return false;
     }
@@ -92,8 +89,8 @@ static void expect(Fixture *f, uint32_t element, uint8_t type)
     struct ernic_eqe eqe;
 
     g_assert_true(poll(f, &eqe));
-    g_assert_cmpuint(eqe.element, ==, element);
-    g_assert_cmpuint(eqe.type, ==, type);
+    IS(eqe.element, element);
+    IS(eqe.type, type);
 }
 
 static void expect_none(Fixture *f)
@@ -106,7 +103,7 @@ static void expect_none(Fixture *f)
 static void consume(Fixture *f)
 {
     ernic_work_start(&f->e);
-    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, f->seen), ==, ERNIC_OK);
+    OK(ernic_eq_consume(&f->e, f->eqn, f->seen));
 }
 
 /* ---- create and destroy -------------------------------------------------- */
@@ -138,21 +135,18 @@ FIXTURE_TEST("/eq/create-refused", test_create_refused)
         cmd.depth = cpu_to_le32(rows[i].depth);
         cmd.vector = cpu_to_le16(rows[i].vector);
         cmd.async = rows[i].async;
-        g_assert_cmpuint(ernic_eq_create(&f->e, rows[i].uctx, &cmd, &eqn), ==,
-                         rows[i].status);
+        IS(ernic_eq_create(&f->e, rows[i].uctx, &cmd, &eqn), rows[i].status);
     }
     cmd = command(f);
     cmd.buf.reserved[0] = 1;
-    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &eqn), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(eqn, ==, 77);
-    g_assert_cmpuint(f->e.async_eq, ==, 0);
+    IS(ernic_eq_create(&f->e, 0, &cmd, &eqn), ERNIC_ERR_RESERVED);
+    IS(eqn, 77);
+    IS(f->e.async_eq, 0);
 
     create(f);
     cmd = command(f);
-    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &eqn), ==,
-                     ERNIC_ERR_STATE);
-    g_assert_cmpuint(f->e.async_eq, ==, f->eqn);
+    IS(ernic_eq_create(&f->e, 0, &cmd, &eqn), ERNIC_ERR_STATE);
+    IS(f->e.async_eq, f->eqn);
 }
 
 FIXTURE_TEST("/eq/create-all", test_create_all)
@@ -162,27 +156,23 @@ FIXTURE_TEST("/eq/create-all", test_create_all)
 
     cmd.async = 0;
     for (i = 0; i < f->e.eq_ids.size - 1; i++) {
-        g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &eqn[i]), ==,
-                         ERNIC_OK);
+        OK(ernic_eq_create(&f->e, 0, &cmd, &eqn[i]));
     }
-    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &last), ==,
-                     ERNIC_ERR_NO_RESOURCE);
+    IS(ernic_eq_create(&f->e, 0, &cmd, &last), ERNIC_ERR_NO_RESOURCE);
     while (i--) {
-        g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, eqn[i]), ==, ERNIC_OK);
+        OK(ernic_eq_destroy(&f->e, 0, eqn[i]));
     }
 }
 
 FIXTURE_TEST("/eq/destroy-refused", test_destroy_refused)
 {
     create(f);
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, 0), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn + 1), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, 0xffffffff), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 1, f->eqn), ==, ERNIC_ERR_PERM);
+    IS(ernic_eq_destroy(&f->e, 0, 0), ERNIC_ERR_HANDLE);
+    IS(ernic_eq_destroy(&f->e, 0, f->eqn + 1), ERNIC_ERR_HANDLE);
+    IS(ernic_eq_destroy(&f->e, 0, 0xffffffff), ERNIC_ERR_HANDLE);
+    IS(ernic_eq_destroy(&f->e, 1, f->eqn), ERNIC_ERR_PERM);
     f->e.eq[f->eqn].refs++;
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_ERR_BUSY);
+    IS(ernic_eq_destroy(&f->e, 0, f->eqn), ERNIC_ERR_BUSY);
     f->e.eq[f->eqn].refs--;
 }
 
@@ -196,15 +186,15 @@ FIXTURE_TEST("/eq/entry", test_entry)
     f->e.now = 0x1122334455667788ull;
     raise_qp(f, 7, ERNIC_EV_BAD_DOORBELL, ERNIC_DB_RQ);
     g_assert_true(poll(f, &eqe));
-    g_assert_cmpuint(eqe.element, ==, 7);
-    g_assert_cmpuint(eqe.detail, ==, ERNIC_DB_RQ);
-    g_assert_cmpuint(eqe.timestamp, ==, 0x1122334455667788ull);
-    g_assert_cmpuint(eqe.type, ==, ERNIC_EV_BAD_DOORBELL);
-    g_assert_cmpuint(eqe.offset | eqe.length | eqe.flags | eqe.reserved, ==, 0);
+    IS(eqe.element, 7);
+    IS(eqe.detail, ERNIC_DB_RQ);
+    IS(eqe.timestamp, 0x1122334455667788ull);
+    IS(eqe.type, ERNIC_EV_BAD_DOORBELL);
+    IS(eqe.offset | eqe.length | eqe.flags | eqe.reserved, 0);
     /* The detail belongs to the event, not to the object. */
     raise_qp(f, 7, ERNIC_EV_QP_FATAL, 0);
     g_assert_true(poll(f, &eqe));
-    g_assert_cmpuint(eqe.detail, ==, 0);
+    IS(eqe.detail, 0);
 
     ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_PORT, 1, &f->e.port_events,
                       ERNIC_EV_PORT_ERR, 0);
@@ -212,10 +202,10 @@ FIXTURE_TEST("/eq/entry", test_entry)
     ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_SRQ, 9, &f->e.srq[9].events,
                       ERNIC_EV_SRQ_LIMIT, 0);
     expect(f, 9, ERNIC_EV_SRQ_LIMIT);
-    g_assert_cmpuint(f->e.stats.events, ==, 4);
-    g_assert_cmpuint(f->e.stats.interrupts, ==, 4);
-    g_assert_cmpuint(f->env.irqs->len, ==, 4);
-    g_assert_cmpuint(g_array_index(f->env.irqs, uint16_t, 0), ==, 3);
+    IS(f->e.stats.events, 4);
+    IS(f->e.stats.interrupts, 4);
+    IS(f->env.irqs->len, 4);
+    IS(g_array_index(f->env.irqs, uint16_t, 0), 3);
 }
 
 /* Phase and slot over many rounds, and across the wrap of the counters. */
@@ -227,8 +217,7 @@ FIXTURE_TEST("/eq/wrap", test_wrap)
     f->e.eq[f->eqn].pi = f->e.eq[f->eqn].ci = f->seen = 0u - 3 * f->depth;
     /* That is a round of phase 0: the previous one left 1. */
     for (i = 0; i < f->depth; i++) {
-        *(uint8_t *)fake_ptr(&f->env, f->ring + i * EQE_SIZE + EQE_SIZE - 1,
-                             1) = 1;
+        *(uint8_t *)fake_ptr(&f->env, f->ring + i * EQE_SIZE + EQE_SIZE - 1, 1) = 1;
     }
     for (i = 0; i < 8 * f->depth + 1; i++) {
         expect_none(f);
@@ -243,10 +232,10 @@ FIXTURE_TEST("/eq/unheard", test_unheard)
 {
     ernic_event_raise(&f->e, 0, ERNIC_EVC_QP, 5, &f->e.qp[5].events,
                       ERNIC_EV_QP_FATAL, 0);
-    g_assert_cmpuint(f->e.qp[5].events.pending, ==, 0);
-    g_assert_cmpuint(f->env.irqs->len, ==, 0);
-    g_assert_cmpuint(f->env.writes, ==, 0);
-    g_assert_cmpuint(ernic_trace_count("ernic_event_unheard"), ==, 1);
+    IS(f->e.qp[5].events.pending, 0);
+    IS(f->env.irqs->len, 0);
+    IS(f->env.writes, 0);
+    IS(ernic_trace_count("ernic_event_unheard"), 1);
 }
 
 /* ---- a full ring --------------------------------------------------------- */
@@ -267,19 +256,19 @@ FIXTURE_TEST("/eq/full", test_full)
             raise_qp(f, qpn, ERNIC_EV_QP_REQ_ERR, 0);
         }
     }
-    g_assert_cmpuint(f->env.irqs->len, ==, 4);
+    IS(f->env.irqs->len, 4);
     for (qpn = 10; qpn < 30; qpn++) {
         expect(f, qpn, ERNIC_EV_QP_REQ_ERR);
         if (f->seen % f->depth == 0) {
             expect_none(f);
             irqs = f->env.irqs->len;
             consume(f);
-            g_assert_cmpuint(f->env.irqs->len, ==, irqs + (qpn < 29));
+            IS(f->env.irqs->len, irqs + (qpn < 29));
         }
     }
     expect_none(f);
-    g_assert_cmpuint(f->e.stats.events, ==, 20);
-    g_assert_cmpuint(f->e.eq[f->eqn].line_count, ==, 0);
+    IS(f->e.stats.events, 20);
+    IS(f->e.eq[f->eqn].line_count, 0);
 }
 
 /* Several events of one object: each type once, also across a full ring. */
@@ -306,7 +295,7 @@ FIXTURE_TEST("/eq/many-types", test_many_types)
     for (i = 0; i < ARRAY_SIZE(types); i++) {
         consume(f);
         g_assert_true(poll(f, &eqe));
-        g_assert_cmpuint(eqe.element, ==, 40);
+        IS(eqe.element, 40);
         g_assert_false(got & (1u << eqe.type));
         got |= 1u << eqe.type;
     }
@@ -350,9 +339,7 @@ FIXTURE_TEST("/eq/line-of-all", test_line_of_all)
 
 FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
 {
-    static const int32_t wrong[] = {
-        3, 4, 5, 1000, INT32_MAX, INT32_MIN, -1, -2, -1000,
-    };
+    static const int32_t wrong[] = { 3, 4, 5, 1000, INT32_MAX, INT32_MIN, -1, -2, -1000 };
     uint32_t base = 0xfffffffe;         /* the counters wrap in between */
     size_t i;
 
@@ -361,16 +348,13 @@ FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
     raise_qp(f, 3, ERNIC_EV_COMM_EST, 0);
     raise_qp(f, 4, ERNIC_EV_COMM_EST, 0);
     for (i = 0; i < ARRAY_SIZE(wrong); i++) {
-        g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base + wrong[i]), ==,
-                         ERNIC_ERR_FULL);
-        g_assert_cmpuint(f->e.eq[f->eqn].ci, ==, base);
+        IS(ernic_eq_consume(&f->e, f->eqn, base + wrong[i]), ERNIC_ERR_FULL);
+        IS(f->e.eq[f->eqn].ci, base);
     }
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_eq_ci"), ==,
-                     ARRAY_SIZE(wrong));
-    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base + 2), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_eq_consume(&f->e, f->eqn, base + 1), ==,
-                     ERNIC_ERR_FULL);
+    IS(ernic_trace_count("ernic_guest_eq_ci"), ARRAY_SIZE(wrong));
+    OK(ernic_eq_consume(&f->e, f->eqn, base));
+    OK(ernic_eq_consume(&f->e, f->eqn, base + 2));
+    IS(ernic_eq_consume(&f->e, f->eqn, base + 1), ERNIC_ERR_FULL);
 }
 
 /* ---- objects and queues that go away ------------------------------------- */
@@ -385,8 +369,7 @@ FIXTURE_TEST("/eq/forget", test_forget)
     }
     /* 14 to 19 are in the backlog: remove the first, one in the middle, the last. */
     for (qpn = 14; qpn < 20; qpn += qpn == 14 ? 2 : 3) {
-        ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, qpn,
-                           &f->e.qp[qpn].events);
+        ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, qpn, &f->e.qp[qpn].events);
         g_assert_false(f->e.qp[qpn].events.queued);
     }
     /* This one has no pending events. */
@@ -410,8 +393,8 @@ FIXTURE_TEST("/eq/destroy-with-line", test_destroy_with_line)
     for (qpn = 10; qpn < 20; qpn++) {
         raise_qp(f, qpn, ERNIC_EV_QP_FATAL, 0);
     }
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.async_eq, ==, 0);
+    OK(ernic_eq_destroy(&f->e, 0, f->eqn));
+    IS(f->e.async_eq, 0);
     f->seen = 0;
     create(f);
     expect_none(f);
@@ -432,17 +415,17 @@ FIXTURE_TEST("/eq/broken", test_broken)
         raise_qp(f, 5, ERNIC_EV_QP_FATAL, 0);
         fake_fail_dma(&f->env, nth, false);
         raise_qp(f, 6, ERNIC_EV_QP_FATAL, 0);
-        g_assert_cmpuint(f->env.refused, ==, 1);
+        IS(f->env.refused, 1);
         fake_fail_dma(&f->env, 0, false);
         raise_qp(f, 7, ERNIC_EV_QP_FATAL, 0);
         expect(f, 5, ERNIC_EV_QP_FATAL);
         expect_none(f);
         consume(f);
         g_assert_true(f->e.eq[f->eqn].broken);
-        g_assert_cmpuint(f->e.stats.events, ==, nth);
-        g_assert_cmpuint(f->env.irqs->len, ==, nth);
-        g_assert_cmpuint(ernic_trace_count("ernic_guest_eq_broken"), ==, nth);
-        g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
+        IS(f->e.stats.events, nth);
+        IS(f->env.irqs->len, nth);
+        IS(ernic_trace_count("ernic_guest_eq_broken"), nth);
+        OK(ernic_eq_destroy(&f->e, 0, f->eqn));
     }
     f->eqn = 0;
 }
@@ -455,8 +438,7 @@ typedef struct Order {
     uint64_t last_end;
 } Order;
 
-static bool order_write(void *opaque, uint64_t addr, const void *buf,
-                        uint64_t len)
+static bool order_write(void *opaque, uint64_t addr, const void *buf, uint64_t len)
 {
     Order *o = opaque;
 
@@ -470,10 +452,10 @@ static void order_irq(void *opaque, uint16_t vector)
     Order *o = opaque;
     struct ernic_eqe *eqe = fake_ptr(&o->env, o->ring, EQE_SIZE);
 
-    g_assert_cmpuint(eqe->phase, ==, 1);
-    g_assert_cmpuint(le32_to_cpu(eqe->element), ==, 5);
-    g_assert_cmpuint(o->last_end, ==, o->ring + EQE_SIZE);
-    g_assert_cmpuint(o->writes, ==, 2);
+    IS(eqe->phase, 1);
+    IS(le32_to_cpu(eqe->element), 5);
+    IS(o->last_end, o->ring + EQE_SIZE);
+    IS(o->writes, 2);
     o->irqs++;
 }
 
@@ -492,11 +474,10 @@ TEST("/eq/order", test_order)
     e.ops = &ops;
     o.ring = fake_alloc(&o.env, 4 * EQE_SIZE, 64);
     cmd.buf.addr = cpu_to_le64(o.ring);
-    g_assert_cmpuint(ernic_eq_create(&e, 0, &cmd, &eqn), ==, ERNIC_OK);
-    ernic_event_raise(&e, eqn, ERNIC_EVC_QP, 5, &e.qp[5].events,
-                      ERNIC_EV_QP_FATAL, 0);
-    g_assert_cmpuint(o.irqs, ==, 1);
-    g_assert_cmpuint(ernic_eq_destroy(&e, 0, eqn), ==, ERNIC_OK);
+    OK(ernic_eq_create(&e, 0, &cmd, &eqn));
+    ernic_event_raise(&e, eqn, ERNIC_EVC_QP, 5, &e.qp[5].events, ERNIC_EV_QP_FATAL, 0);
+    IS(o.irqs, 1);
+    OK(ernic_eq_destroy(&e, 0, eqn));
     fake_bare_fini(&e);
     fake_env_fini(&o.env);
 }

@@ -29,10 +29,8 @@ static void setup(Fixture *f, gconstpointer data)
         fake_create_qp(f->e, &f->ud[i], ERNIC_QPT_UD, f->pd, f->cq.cqn,
                        f->cq.cqn, FAKE_NONE);
     }
-    fake_create_qp(f->e, &f->rc, ERNIC_QPT_RC, f->pd, f->cq.cqn, f->cq.cqn,
-                   FAKE_NONE);
-    fake_create_qp(f->e, &f->gsi, ERNIC_QPT_GSI, f->pd, f->cq.cqn, f->cq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(f->e, &f->rc, ERNIC_QPT_RC, f->pd, f->cq.cqn, f->cq.cqn, FAKE_NONE);
+    fake_create_qp(f->e, &f->gsi, ERNIC_QPT_GSI, f->pd, f->cq.cqn, f->cq.cqn, FAKE_NONE);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -74,12 +72,11 @@ static void assert_members(Fixture *f, ErnicGid gid, uint32_t n, ...)
 
     va_start(ap, n);
     for (i = 0; i < n; i++) {
-        g_assert_cmpuint(ernic_mcast_next(f->e, &gid, &pos), ==,
-                         va_arg(ap, uint32_t));
+        IS(ernic_mcast_next(f->e, &gid, &pos), va_arg(ap, uint32_t));
     }
     va_end(ap);
-    g_assert_cmpuint(ernic_mcast_next(f->e, &gid, &pos), ==, 0);
-    g_assert_cmpuint(ernic_mcast_next(f->e, &gid, &pos), ==, 0);
+    IS(ernic_mcast_next(f->e, &gid, &pos), 0);
+    IS(ernic_mcast_next(f->e, &gid, &pos), 0);
 }
 
 TEST("/mcast/addresses", test_addresses)
@@ -103,7 +100,7 @@ TEST("/mcast/addresses", test_addresses)
     int i;
 
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        g_assert_cmpint(ernic_gid_is_mcast(&rows[i].gid), ==, rows[i].mcast);
+        IS(ernic_gid_is_mcast(&rows[i].gid), rows[i].mcast);
     }
 }
 
@@ -112,26 +109,25 @@ FIXTURE_TEST("/mcast/members", test_members)
     ErnicGid a = group(1), b = group(2);
 
     assert_members(f, a, 0);
-    g_assert_cmpint(attach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
-    g_assert_cmpint(attach(f, b, f->ud[0].qpn), ==, ERNIC_OK);
-    g_assert_cmpint(attach(f, a, f->ud[1].qpn), ==, ERNIC_OK);
+    OK(attach(f, a, f->ud[0].qpn));
+    OK(attach(f, b, f->ud[0].qpn));
+    OK(attach(f, a, f->ud[1].qpn));
     assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
     assert_members(f, b, 1, f->ud[0].qpn);
-    g_assert_cmpuint(f->e->num_groups, ==, 2);
+    IS(f->e->num_groups, 2);
     g_assert_true(ernic_mcast_groups_ok(f->e));
     /* A second attachment has no effect. */
-    g_assert_cmpint(attach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
+    OK(attach(f, a, f->ud[0].qpn));
     assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
-    g_assert_cmpint(detach(f, a, f->ud[0].qpn), ==, ERNIC_OK);
-    g_assert_cmpint(detach(f, a, f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
+    OK(detach(f, a, f->ud[0].qpn));
+    IS(detach(f, a, f->ud[0].qpn), ERNIC_ERR_HANDLE);
     assert_members(f, a, 1, f->ud[1].qpn);
     assert_members(f, b, 1, f->ud[0].qpn);
     /* A destroyed queue pair leaves all groups. */
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->ud[0].qpn), ==,
-                    ERNIC_OK);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->ud[0].qpn));
     assert_members(f, b, 0);
     assert_members(f, a, 1, f->ud[1].qpn);
-    g_assert_cmpuint(f->e->num_groups, ==, 1);
+    IS(f->e->num_groups, 1);
     g_assert_true(ernic_mcast_groups_ok(f->e));
 }
 
@@ -140,22 +136,22 @@ FIXTURE_TEST("/mcast/refused", test_refused)
     ErnicGid unicast = { { 0xfe, 0x80 } };
     uint32_t uctx;
 
-    g_assert_cmpint(attach(f, unicast, f->ud[0].qpn), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpint(attach(f, group(1), f->rc.qpn), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpint(attach(f, group(1), f->gsi.qpn), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpint(attach(f, group(1), 0), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(attach(f, group(1), 63), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(attach(f, group(1), 64), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(attach(f, group(1), UINT32_MAX), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(detach(f, group(1), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(f->e->num_groups, ==, 0);
+    IS(attach(f, unicast, f->ud[0].qpn), ERNIC_ERR_PARAM);
+    IS(attach(f, group(1), f->rc.qpn), ERNIC_ERR_PARAM);
+    IS(attach(f, group(1), f->gsi.qpn), ERNIC_ERR_PARAM);
+    IS(attach(f, group(1), 0), ERNIC_ERR_HANDLE);
+    IS(attach(f, group(1), 63), ERNIC_ERR_HANDLE);
+    IS(attach(f, group(1), 64), ERNIC_ERR_HANDLE);
+    IS(attach(f, group(1), UINT32_MAX), ERNIC_ERR_HANDLE);
+    IS(detach(f, group(1), f->ud[0].qpn), ERNIC_ERR_HANDLE);
+    IS(f->e->num_groups, 0);
     g_assert_true(ernic_mcast_groups_ok(f->e));
     /* Another context's queue pair. */
-    g_assert_cmpint(attach(f, group(1), f->ud[0].qpn), ==, ERNIC_OK);
+    OK(attach(f, group(1), f->ud[0].qpn));
     uctx = fake_create_uctx(f->e);
     f->env.uctx = uctx;
-    g_assert_cmpint(attach(f, group(2), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(detach(f, group(1), f->ud[0].qpn), ==, ERNIC_ERR_HANDLE);
+    IS(attach(f, group(2), f->ud[0].qpn), ERNIC_ERR_HANDLE);
+    IS(detach(f, group(1), f->ud[0].qpn), ERNIC_ERR_HANDLE);
     f->env.uctx = 0;
     assert_members(f, group(1), 1, f->ud[0].qpn);
 }
@@ -165,20 +161,18 @@ FIXTURE_TEST("/mcast/limits", test_limits)
     uint32_t i, n = ERNIC_LIM_MCAST_GROUP;
 
     for (i = 0; i < n; i++) {
-        g_assert_cmpint(attach(f, group(i), f->ud[0].qpn), ==, ERNIC_OK);
+        OK(attach(f, group(i), f->ud[0].qpn));
     }
-    g_assert_cmpint(attach(f, group(i), f->ud[0].qpn), ==,
-                    ERNIC_ERR_NO_RESOURCE);
+    IS(attach(f, group(i), f->ud[0].qpn), ERNIC_ERR_NO_RESOURCE);
     /* A group that exists takes more members. */
-    g_assert_cmpint(attach(f, group(0), f->ud[1].qpn), ==, ERNIC_OK);
-    g_assert_cmpint(attach(f, group(n - 1), f->ud[2].qpn), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e->num_groups, ==, n);
+    OK(attach(f, group(0), f->ud[1].qpn));
+    OK(attach(f, group(n - 1), f->ud[2].qpn));
+    IS(f->e->num_groups, n);
     g_assert_true(ernic_mcast_groups_ok(f->e));
     /* Removing the last member removes the group. */
-    g_assert_cmpint(detach(f, group(7), f->ud[0].qpn), ==, ERNIC_OK);
-    g_assert_cmpint(attach(f, group(n), f->ud[0].qpn), ==, ERNIC_OK);
-    g_assert_cmpint(attach(f, group(7), f->ud[0].qpn), ==,
-                    ERNIC_ERR_NO_RESOURCE);
+    OK(detach(f, group(7), f->ud[0].qpn));
+    OK(attach(f, group(n), f->ud[0].qpn));
+    IS(attach(f, group(7), f->ud[0].qpn), ERNIC_ERR_NO_RESOURCE);
 }
 
 /* The maximum of attachments: four queue pairs in every group. */
@@ -193,10 +187,9 @@ FIXTURE_TEST("/mcast/full", test_full)
     }
     for (i = 0; i < ERNIC_LIM_MCAST_GROUP; i++) {
         for (k = 0; k < each; k++) {
-            g_assert_cmpint(attach(f, group(i), qp[k].qpn), ==, ERNIC_OK);
+            OK(attach(f, group(i), qp[k].qpn));
         }
     }
-    g_assert_cmpint(attach(f, group(0), qp[each].qpn), ==,
-                    ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpint(attach(f, group(0), qp[0].qpn), ==, ERNIC_OK);
+    IS(attach(f, group(0), qp[each].qpn), ERNIC_ERR_NO_RESOURCE);
+    OK(attach(f, group(0), qp[0].qpn));
 }

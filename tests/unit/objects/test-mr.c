@@ -83,13 +83,13 @@ static void try_access(Fixture *f, const Access *a, uint32_t defects)
                                           a->wanted, &mr, &off);
     opens->valid = true;
     opens->access = held;
-    g_assert_cmpint(ok, ==, !defects);
+    IS(ok, !defects);
     if (defects) {
-        g_assert_cmpuint(ernic_trace_lines(), ==, 1);
-        g_assert_cmpuint(ernic_trace_count(event_of(defects)), ==, 1);
+        IS(ernic_trace_lines(), 1);
+        IS(ernic_trace_count(event_of(defects)), 1);
         g_assert_null(mr);
     } else {
-        g_assert_cmpuint(ernic_trace_lines(), ==, 0);
+        IS(ernic_trace_lines(), 0);
         g_assert_nonnull(mr);
         g_assert_true(mr->kind == ERNIC_MR_REGION || mr->kind == ERNIC_MR_FAST);
     }
@@ -127,21 +127,19 @@ FIXTURE_TEST("/mr/access-defects", test_access_defects)
 
     /* A list of pieces has no pages. */
     f->e.mr[fast >> 8].buf.pieces = true;
-    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_REG_MR);
+    IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_REG_MR);
     f->e.mr[fast >> 8].buf.pieces = false;
-    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_NONE);
     keys[0] = region;
     keys[1] = wr.key;
     for (i = 0; i < 2; i++) {
         bind = bind_wr(alloc_mw(f, i + 1), region, RR | RW | RA);
-        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ==,
-                        ERNIC_FAULT_NONE);
+        IS(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ERNIC_FAULT_NONE);
         keys[2 + i] = bind.rkey >> 8 << 8 | f->e.mr[bind.rkey >> 8].variant;
     }
     for (i = 0; i < ARRAY_SIZE(keys); i++) {
         a = (Access) {
-            .key = keys[i],
-            .iova = f->e.mr[keys[i] >> 8].iova,
+            .key = keys[i], .iova = f->e.mr[keys[i] >> 8].iova,
             .length = f->e.mr[keys[i] >> 8].length,
         };
         for (k = 0; k < ARRAY_SIZE(remote); k++) {
@@ -170,13 +168,11 @@ FIXTURE_TEST("/mr/rights", test_rights)
         }
         key = reg(f, held);
         for (wanted = 0; wanted <= ALL; wanted++) {
-            ok = ernic_mr_check_local(&f->e, f->pd, key, IOVA, LEN, wanted,
-                                      &mr, &off);
-            g_assert_cmpint(ok, ==, (held | wanted) == held);
-            g_assert_cmpint(may(f, key, IOVA, LEN, wanted), ==,
-                            (held | wanted) == held);
+            ok = ernic_mr_check_local(&f->e, f->pd, key, IOVA, LEN, wanted, &mr, &off);
+            IS(ok, (held | wanted) == held);
+            IS(may(f, key, IOVA, LEN, wanted), (held | wanted) == held);
         }
-        g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+        OK(ernic_mr_free(&f->e, 0, key, false));
     }
 }
 
@@ -209,12 +205,11 @@ FIXTURE_TEST("/mr/range", test_range)
     for (i = 0; i < ARRAY_SIZE(range); i++) {
         ok = ernic_mr_check_local(&f->e, f->pd, key, range[i].addr,
                                   range[i].len, LW, &mr, &off);
-        g_assert_cmpint(ok, ==, range[i].ok);
-        g_assert_cmpint(may(f, key, range[i].addr, range[i].len, RW), ==,
-                        range[i].ok);
+        IS(ok, range[i].ok);
+        IS(may(f, key, range[i].addr, range[i].len, RW), range[i].ok);
         if (ok && range[i].len) {
             g_assert_true(mr == &f->e.mr[key >> 8]);
-            g_assert_cmpuint(off, ==, range[i].addr - IOVA);
+            IS(off, range[i].addr - IOVA);
         } else {
             g_assert_null(mr);
         }
@@ -226,8 +221,7 @@ FIXTURE_TEST("/mr/range", test_range)
     g_assert_false(may(f, f->e.mr_ids.size << 8, 0, 1, 0));
     g_assert_false(may(f, UINT32_MAX, 0, 1, 0));
     for (i = 0; i < 256; i++) {
-        g_assert_cmpint(may(f, (key & ~0xffu) | i, IOVA, 1, 0), ==,
-                        (key & 0xff) == i);
+        IS(may(f, (key & ~0xffu) | i, IOVA, 1, 0), (key & 0xff) == i);
     }
 }
 
@@ -238,7 +232,7 @@ FIXTURE_TEST("/mr/top-of-space", test_top_of_space)
     uint32_t key = 0;
 
     cmd.iova = cpu_to_le64(-LEN);
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    OK(ernic_mr_reg(&f->e, 0, &cmd, &key));
     g_assert_true(may(f, key, -LEN, LEN, RR));
     g_assert_true(may(f, key, UINT64_MAX, 1, RR));
     g_assert_false(may(f, key, UINT64_MAX, 2, RR));
@@ -311,23 +305,22 @@ FIXTURE_TEST("/mr/bad-reg", test_bad_reg)
     struct ernic_cmd_mr_reg cmd;
     uint32_t key, i;
 
-    g_assert_cmpuint(f->user_pd, ==, 3);
+    IS(f->user_pd, 3);
     for (i = 0; i < ARRAY_SIZE(bad_reg); i++) {
         cmd = reg_cmd(f, ALL);
         bad_reg[i].spoil(&cmd);
         ernic_trace_reset();
         key = 0;
-        g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
-                         bad_reg[i].status);
-        g_assert_cmpuint(key, ==, 0);
-        g_assert_cmpuint(ernic_trace_lines(), ==, bad_reg[i].event ? 1 : 0);
+        IS(ernic_mr_reg(&f->e, 0, &cmd, &key), bad_reg[i].status);
+        IS(key, 0);
+        IS(ernic_trace_lines(), bad_reg[i].event ? 1 : 0);
         if (bad_reg[i].event) {
-            g_assert_cmpuint(ernic_trace_count(bad_reg[i].event), ==, 1);
+            IS(ernic_trace_count(bad_reg[i].event), 1);
         }
         /* Nothing has changed, not even the order of free numbers. */
         g_assert_cmpmem(&f->e.mr_ids, sizeof(ids), &ids, sizeof(ids));
-        g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
-        g_assert_cmpuint(f->e.num_pages, ==, 0);
+        IS(f->e.pd[f->pd].refs, 0);
+        IS(f->e.num_pages, 0);
     }
 }
 
@@ -341,13 +334,11 @@ FIXTURE_TEST("/mr/reg-access", test_reg_access)
     for (access = 0; access < 2048; access++) {
         cmd = reg_cmd(f, access);
         /* The kind between them is on demand, which has no such buffer. */
-        ok = !(access & ~0x13fu) &&
-             (!(access & (RW | RA)) || (access & LW));
-        g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
-                         ok ? ERNIC_OK : ERNIC_ERR_PARAM);
+        ok = !(access & ~0x13fu) && (!(access & (RW | RA)) || (access & LW));
+        IS(ernic_mr_reg(&f->e, 0, &cmd, &key), ok ? ERNIC_OK : ERNIC_ERR_PARAM);
         if (ok) {
-            g_assert_cmpuint(f->e.mr[key >> 8].access, ==, access);
-            g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+            IS(f->e.mr[key >> 8].access, access);
+            OK(ernic_mr_free(&f->e, 0, key, false));
         }
     }
 }
@@ -370,7 +361,7 @@ FIXTURE_TEST("/mr/rereg", test_rereg)
 
     g_assert_false(may(f, key, IOVA, LEN, RW));
     cmd.access = cpu_to_le32(LW | RW);
-    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    OK(ernic_mr_rereg(&f->e, 0, &cmd));
     g_assert_true(may(f, key, IOVA, LEN, RW));
     g_assert_false(may(f, key, IOVA, LEN, RR));
 
@@ -382,26 +373,26 @@ FIXTURE_TEST("/mr/rereg", test_rereg)
     cmd.iova = cpu_to_le64(0x50000);
     cmd.length = cpu_to_le64(0x1100);
     cmd.offset = cpu_to_le32(0x800);
-    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    OK(ernic_mr_rereg(&f->e, 0, &cmd));
     g_assert_false(may(f, key, IOVA, 1, RW));
     g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, 0x50000, 0x1100,
                                         RW, &mr, &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x2800);
-    g_assert_cmpuint(f->e.num_pages, ==, 2);
+    IS(ernic_buf_addr(&mr->buf, off, &run), 0x2800);
+    IS(f->e.num_pages, 2);
     /* The pages of before are given back. */
-    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.num_pages, ==, 2);
+    OK(ernic_mr_rereg(&f->e, 0, &cmd));
+    IS(f->e.num_pages, 2);
 
     cmd = rereg_cmd(key, ERNIC_REREG_PD);
     cmd.pd = cpu_to_le32(f->other_pd);
-    g_assert_cmpuint(ernic_mr_rereg(&f->e, 0, &cmd), ==, ERNIC_OK);
+    OK(ernic_mr_rereg(&f->e, 0, &cmd));
     g_assert_false(may(f, key, 0x50000, 1, RW));
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
-    g_assert_cmpuint(f->e.pd[f->other_pd].refs, ==, 1);
+    IS(f->e.pd[f->pd].refs, 0);
+    IS(f->e.pd[f->other_pd].refs, 1);
     g_assert_true(ernic_mr_check_remote(&f->e, f->other_pd, QPN, key, 0x50000,
                                         0x1100, RW, &mr, &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x2800);
-    g_assert_cmpuint(ernic_trace_count("ernic_mr_rereg"), ==, 4);
+    IS(ernic_buf_addr(&mr->buf, off, &run), 0x2800);
+    IS(ernic_trace_count("ernic_mr_rereg"), 4);
 }
 
 static void rereg_refused(Fixture *f, uint32_t uctx,
@@ -409,11 +400,10 @@ static void rereg_refused(Fixture *f, uint32_t uctx,
 {
     ErnicMr before = f->e.mr[1];
 
-    g_assert_cmpuint(ernic_mr_rereg(&f->e, uctx, cmd), ==, status);
+    IS(ernic_mr_rereg(&f->e, uctx, cmd), status);
     g_assert_cmpmem(&f->e.mr[1], sizeof(before), &before, sizeof(before));
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, f->e.mr_ids.size - 1 -
-                     f->e.mr_ids.count);
+    IS(f->e.num_pages, 0);
+    IS(f->e.pd[f->pd].refs, f->e.mr_ids.size - 1 - f->e.mr_ids.count);
 }
 
 /* Fields that no flag selects, one after the other. */
@@ -442,8 +432,7 @@ FIXTURE_TEST("/mr/rereg-reserved", test_rereg_reserved)
     }
     cmd = rereg_cmd(key, ERNIC_REREG_FLAGS + 1);
     rereg_refused(f, 0, &cmd, ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(ernic_trace_count("ernic_mr_rereg_reserved"), ==,
-                     ARRAY_SIZE(fields) + 1);
+    IS(ernic_trace_count("ernic_mr_rereg_reserved"), ARRAY_SIZE(fields) + 1);
 }
 
 FIXTURE_TEST("/mr/rereg-refused", test_rereg_refused)
@@ -476,8 +465,7 @@ FIXTURE_TEST("/mr/rereg-refused", test_rereg_refused)
     rereg_refused(f, 0, &cmd, ERNIC_ERR_DMA);
     cmd.offset = cpu_to_le32(4096);
     rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                     ERNIC_FAULT_NONE);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
     cmd = rereg_cmd(key, 0);
     rereg_refused(f, 0, &cmd, ERNIC_ERR_BUSY);
 }
@@ -495,17 +483,15 @@ FIXTURE_TEST("/mr/page-list", test_page_list)
     cmd.buf.levels = 1;
     cmd.offset = cpu_to_le32(0xfff);
     cmd.iova = cpu_to_le64(0x123);      /* need not agree with the offset */
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.num_pages, ==, 4);
-    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x123, LEN, LW, &mr,
-                                       &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x4fff);
-    g_assert_cmpuint(run, ==, 1);
-    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x124, 1, LW, &mr,
-                                       &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x3000);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    OK(ernic_mr_reg(&f->e, 0, &cmd, &key));
+    IS(f->e.num_pages, 4);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x123, LEN, LW, &mr, &off));
+    IS(ernic_buf_addr(&mr->buf, off, &run), 0x4fff);
+    IS(run, 1);
+    g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, 0x124, 1, LW, &mr, &off));
+    IS(ernic_buf_addr(&mr->buf, off, &run), 0x3000);
+    OK(ernic_mr_free(&f->e, 0, key, false));
+    IS(f->e.num_pages, 0);
 }
 
 FIXTURE_TEST("/mr/zero-based", test_zero_based)
@@ -514,9 +500,8 @@ FIXTURE_TEST("/mr/zero-based", test_zero_based)
     const ErnicMr *mr;
     uint64_t off;
 
-    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, 0x10, 1, RR,
-                                        &mr, &off));
-    g_assert_cmpuint(off, ==, 0x10);
+    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, 0x10, 1, RR, &mr, &off));
+    IS(off, 0x10);
     g_assert_true(may(f, key, 0, LEN, RW));
     g_assert_false(may(f, key, 0, LEN + 1, RW));
     g_assert_false(may(f, key, IOVA, 1, RW));
@@ -532,16 +517,16 @@ FIXTURE_TEST("/mr/dma-region", test_dma_region)
 
     cmd.buf.addr = cmd.iova = 0;
     cmd.length = cpu_to_le64(ERNIC_MAX_MR_SIZE);
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    OK(ernic_mr_reg(&f->e, 0, &cmd, &key));
     g_assert_true(ernic_mr_check_local(&f->e, f->pd, key, FAKE_MEM_BASE, 4096,
                                        LW, &mr, &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, FAKE_MEM_BASE);
+    IS(ernic_buf_addr(&mr->buf, off, &run), FAKE_MEM_BASE);
 
     cmd.pd = cpu_to_le32(f->user_pd);
-    g_assert_cmpuint(ernic_mr_reg(&f->e, USER, &cmd, &key), ==, ERNIC_ERR_PERM);
-    g_assert_cmpuint(ernic_trace_count("ernic_mr_dma_denied"), ==, 1);
+    IS(ernic_mr_reg(&f->e, USER, &cmd, &key), ERNIC_ERR_PERM);
+    IS(ernic_trace_count("ernic_mr_dma_denied"), 1);
     cmd.length = cpu_to_le64(1 << 20);
-    g_assert_cmpuint(ernic_mr_reg(&f->e, USER, &cmd, &key), ==, ERNIC_OK);
+    OK(ernic_mr_reg(&f->e, USER, &cmd, &key));
 }
 
 FIXTURE_TEST("/mr/free", test_free)
@@ -551,31 +536,21 @@ FIXTURE_TEST("/mr/free", test_free)
     uint32_t number = region >> 8, next, i;
 
     /* Kinds and contexts are checked; the variant byte is ignored. */
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, true), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, window, false), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_mr_free(&f->e, USER, region, false), ==,
-                     ERNIC_ERR_PERM);
-    g_assert_cmpuint(ernic_mr_free(&f->e, USER, window, true), ==,
-                     ERNIC_ERR_PERM);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, 0, false), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, UINT32_MAX, false), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 2);
+    IS(ernic_mr_free(&f->e, 0, region, true), ERNIC_ERR_HANDLE);
+    IS(ernic_mr_free(&f->e, 0, window, false), ERNIC_ERR_HANDLE);
+    IS(ernic_mr_free(&f->e, USER, region, false), ERNIC_ERR_PERM);
+    IS(ernic_mr_free(&f->e, USER, window, true), ERNIC_ERR_PERM);
+    IS(ernic_mr_free(&f->e, 0, 0, false), ERNIC_ERR_HANDLE);
+    IS(ernic_mr_free(&f->e, 0, UINT32_MAX, false), ERNIC_ERR_HANDLE);
+    IS(f->e.pd[f->pd].refs, 2);
 
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==,
-                     ERNIC_ERR_BUSY);
-    g_assert_cmpuint(ernic_trace_count("ernic_mr_has_windows"), ==, 1);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, window ^ 0x55, true), ==,
-                     ERNIC_OK);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region ^ 0x55, false), ==,
-                     ERNIC_OK);
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==,
-                     ERNIC_ERR_HANDLE);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
+    IS(ernic_mr_free(&f->e, 0, region, false), ERNIC_ERR_BUSY);
+    IS(ernic_trace_count("ernic_mr_has_windows"), 1);
+    OK(ernic_mr_free(&f->e, 0, window ^ 0x55, true));
+    OK(ernic_mr_free(&f->e, 0, region ^ 0x55, false));
+    IS(f->e.pd[f->pd].refs, 0);
+    IS(ernic_mr_free(&f->e, 0, region, false), ERNIC_ERR_HANDLE);
     g_assert_false(may(f, region, IOVA, 1, RR));
 
     /* A reused number has another key, for either kind of object. */
@@ -583,10 +558,10 @@ FIXTURE_TEST("/mr/free", test_free)
         f->e.mr_ids.head = 0;           /* number is reused next */
         f->e.mr_ids.fifo[0] = number;
         next = i % 2 ? reg(f, ALL) : alloc_mw(f, 2);
-        g_assert_cmpuint(next >> 8, ==, number);
+        IS(next >> 8, number);
         g_assert_cmpuint(next, !=, region);
         g_assert_false(may(f, region, IOVA, 1, RR));
-        g_assert_cmpuint(ernic_mr_free(&f->e, 0, next, !(i % 2)), ==, ERNIC_OK);
+        OK(ernic_mr_free(&f->e, 0, next, !(i % 2)));
         region = next;
     }
 }
@@ -599,49 +574,38 @@ FIXTURE_TEST("/mr/exhaustion", test_exhaustion)
     for (i = 0; i < n; i++) {
         reg(f, ALL);
     }
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+    IS(f->e.pd[f->pd].refs, n);
     f->env.reads = 0;
     cmd.buf.levels = 1;
     cmd.buf.page_shift = 12;
     cmd.buf.npages = cpu_to_le32(3);
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==,
-                     ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(f->env.reads, ==, 0);
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ==,
-                     ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 1, &key), ==,
-                     ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+    IS(ernic_mr_reg(&f->e, 0, &cmd, &key), ERNIC_ERR_NO_RESOURCE);
+    IS(f->env.reads, 0);
+    IS(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ERNIC_ERR_NO_RESOURCE);
+    IS(ernic_mw_alloc(&f->e, 0, f->pd, 1, &key), ERNIC_ERR_NO_RESOURCE);
+    IS(f->e.num_pages, 0);
+    IS(f->e.pd[f->pd].refs, n);
 }
 
 FIXTURE_TEST("/mr/alloc", test_alloc)
 {
     uint32_t key;
 
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->user_pd, 4, &key), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 0, &key), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES + 1,
-                                    &key), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_trace_count("ernic_mr_too_many_pages"), ==, 1);
+    IS(ernic_mr_alloc(&f->e, 0, f->user_pd, 4, &key), ERNIC_ERR_HANDLE);
+    IS(ernic_mr_alloc(&f->e, 0, f->pd, 0, &key), ERNIC_ERR_PARAM);
+    IS(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES + 1, &key), ERNIC_ERR_PARAM);
+    IS(ernic_trace_count("ernic_mr_too_many_pages"), 1);
     f->e.num_pages = ERNIC_MAX_PAGES - 3;
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ==,
-                     ERNIC_ERR_NO_RESOURCE);
+    IS(ernic_mr_alloc(&f->e, 0, f->pd, 4, &key), ERNIC_ERR_NO_RESOURCE);
     f->e.num_pages = 0;
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES,
-                                    &key), ==, ERNIC_OK);
+    OK(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES, &key));
     /* Until it is registered its key is invalid. */
     g_assert_false(may(f, key, 0, 1, 0));
 
-    g_assert_cmpuint(ernic_mw_alloc(&f->e, USER, f->pd, 1, &key), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 0, &key), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_mw_alloc(&f->e, 0, f->pd, 3, &key), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_trace_count("ernic_mw_bad_type"), ==, 2);
+    IS(ernic_mw_alloc(&f->e, USER, f->pd, 1, &key), ERNIC_ERR_HANDLE);
+    IS(ernic_mw_alloc(&f->e, 0, f->pd, 0, &key), ERNIC_ERR_PARAM);
+    IS(ernic_mw_alloc(&f->e, 0, f->pd, 3, &key), ERNIC_ERR_PARAM);
+    IS(ernic_trace_count("ernic_mw_bad_type"), 2);
     g_assert_false(may(f, alloc_mw(f, 1), 0, 1, 0));
     g_assert_false(may(f, alloc_mw(f, 2), 0, 1, 0));
 }
@@ -659,13 +623,12 @@ FIXTURE_TEST("/mr/longest", test_longest)
     ErnicBuf buf;
 
     for (max = ERNIC_MAX_FRWR_PAGES; max <= ERNIC_MAX_FRWR_PAGES + 1; max++) {
-        g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, max), ==, ERNIC_OK);
-        g_assert_cmpuint(ernic_mr_add(&f->e, f->pd, &init, &buf, &key), ==, ERNIC_OK);
+        OK(ernic_buf_alloc(&f->e, &buf, max));
+        OK(ernic_mr_add(&f->e, f->pd, &init, &buf, &key));
         wr = fast_wr(f, key);
         start = cpu_us();
-        g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==,
-                        max == ERNIC_MAX_FRWR_PAGES ? ERNIC_FAULT_NONE :
-                                                      ERNIC_FAULT_REG_MR);
+        IS(ernic_mr_fast_reg(&f->e, f->pd, &wr),
+           max == ERNIC_MAX_FRWR_PAGES ? ERNIC_FAULT_NONE : ERNIC_FAULT_REG_MR);
         g_test_message("%u pages: %" PRId64 " us", max, cpu_us() - start);
     }
 }
@@ -680,20 +643,20 @@ FIXTURE_TEST("/mr/pd", test_pd)
     g_assert_null(ernic_pd_get(&f->e, 0, 0));
     g_assert_null(ernic_pd_get(&f->e, 0, f->e.pd_ids.size));
     g_assert_null(ernic_pd_get(&f->e, 0, UINT32_MAX));
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->user_pd), ==, ERNIC_ERR_PERM);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, 0), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, UINT32_MAX), ==, ERNIC_ERR_HANDLE);
+    IS(ernic_pd_free(&f->e, 0, f->user_pd), ERNIC_ERR_PERM);
+    IS(ernic_pd_free(&f->e, 0, 0), ERNIC_ERR_HANDLE);
+    IS(ernic_pd_free(&f->e, 0, UINT32_MAX), ERNIC_ERR_HANDLE);
     reg(f, ALL);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->pd), ==, ERNIC_ERR_BUSY);
+    IS(ernic_pd_free(&f->e, 0, f->pd), ERNIC_ERR_BUSY);
 
     for (i = 0; i < n; i++) {
-        g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &pd), ==, ERNIC_OK);
-        g_assert_cmpuint(f->e.pd[pd].refs, ==, 0);
+        OK(ernic_pd_alloc(&f->e, 0, &pd));
+        IS(f->e.pd[pd].refs, 0);
     }
-    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &i), ==, ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_ERR_HANDLE);
+    IS(ernic_pd_alloc(&f->e, 0, &i), ERNIC_ERR_NO_RESOURCE);
+    OK(ernic_pd_free(&f->e, 0, pd));
+    IS(ernic_pd_free(&f->e, 0, pd), ERNIC_ERR_HANDLE);
     g_assert_null(ernic_pd_get(&f->e, 0, pd));
-    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &i), ==, ERNIC_OK);
-    g_assert_cmpuint(i, ==, pd);
+    OK(ernic_pd_alloc(&f->e, 0, &i));
+    IS(i, pd);
 }

@@ -97,14 +97,13 @@ FIXTURE_TEST("/mw/bad-fast-reg", test_bad_fast_reg)
         ernic_trace_reset();
         fault = ernic_mr_fast_reg(&f->e, f->pd, &wr);
         expect = bad_fast[i].fault ? bad_fast[i].fault : ERNIC_FAULT_REG_MR;
-        g_assert_cmpint(fault, ==, expect);
-        g_assert_cmpuint(ernic_trace_lines(), ==, 1);
-        g_assert_cmpuint(ernic_trace_count(bad_fast[i].event), ==, 1);
-        g_assert_cmpint(of(f, key)->valid, ==, before.valid);
-        g_assert_cmpuint(of(f, key)->variant, ==, before.variant);
-        g_assert_cmpuint(of(f, key)->buf.npages, ==, before.buf.npages);
-        g_assert_true(before.valid ||
-                      !may(f, (key & ~0xffu) | 0x42, wr.iova, 1, 0));
+        IS(fault, expect);
+        IS(ernic_trace_lines(), 1);
+        IS(ernic_trace_count(bad_fast[i].event), 1);
+        IS(of(f, key)->valid, before.valid);
+        IS(of(f, key)->variant, before.variant);
+        IS(of(f, key)->buf.npages, before.buf.npages);
+        g_assert_true(before.valid || !may(f, (key & ~0xffu) | 0x42, wr.iova, 1, 0));
         of(f, key)->pd = f->pd;
     }
 }
@@ -117,23 +116,22 @@ FIXTURE_TEST("/mw/fast-reg", test_fast_reg)
     uint64_t off, run;
 
     f->env.reads = 0;
-    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpuint(f->env.reads, ==, 1);
-    g_assert_cmpuint(now(f, key), ==, wr.key);
+    IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_NONE);
+    IS(f->env.reads, 1);
+    IS(now(f, key), wr.key);
     /* The device uses its own copy of the list now. */
     memset(f->env.mem, 0xff, FAKE_MEM_SIZE);
     g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, wr.key, wr.iova,
                                         wr.length, RW | RR | RA, &mr, &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &run), ==, 0x3010);
-    g_assert_cmpuint(run, ==, 0xff0);
+    IS(ernic_buf_addr(&mr->buf, off, &run), 0x3010);
+    IS(run, 0xff0);
     g_assert_false(may(f, wr.key, wr.iova - 1, 1, RR));
     g_assert_false(may(f, wr.key, wr.iova, wr.length + 1, RR));
     g_assert_true(key == wr.key || !may(f, key, wr.iova, 1, RR));
 
     /* Again only after it was invalidated, with another key and size. */
     wr = fast_wr(f, key);
-    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==,
-                    ERNIC_FAULT_REG_MR);
+    IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_REG_MR);
     g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, false));
     g_assert_false(may(f, wr.key, wr.iova, 1, RR));
     wr.key++;
@@ -143,7 +141,7 @@ FIXTURE_TEST("/mw/fast-reg", test_fast_reg)
     wr.iova = 0;
     wr.length = 4ull << 31;
     wr.access = RR | ZB;
-    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_NONE);
     g_assert_true(may(f, wr.key, 0, 4ull << 31, RR));
     g_assert_false(may(f, wr.key, 0, 1, RW));
     g_assert_false(may(f, wr.key - 1, 0, 1, RR));
@@ -156,8 +154,7 @@ FIXTURE_TEST("/mw/failing-fast-reg", test_failing_fast_reg)
     ErnicFault fault;
     uint32_t key = 0, nth;
 
-    g_assert_cmpuint(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES,
-                                    &key), ==, ERNIC_OK);
+    OK(ernic_mr_alloc(&f->e, 0, f->pd, ERNIC_MAX_FRWR_PAGES, &key));
     wr = fast_wr(f, key);
     wr.list_addr = put_pages(f, ERNIC_MAX_FRWR_PAGES, 12);
     wr.npages = ERNIC_MAX_FRWR_PAGES;
@@ -168,11 +165,11 @@ FIXTURE_TEST("/mw/failing-fast-reg", test_failing_fast_reg)
         if (!f->env.refused) {
             break;
         }
-        g_assert_cmpint(fault, ==, ERNIC_FAULT_SEND_DMA);
+        IS(fault, ERNIC_FAULT_SEND_DMA);
         g_assert_false(may(f, wr.key, wr.iova, 1, RR));
     }
-    g_assert_cmpuint(nth, ==, 1 + ERNIC_MAX_FRWR_PAGES / 512);
-    g_assert_cmpint(fault, ==, ERNIC_FAULT_NONE);
+    IS(nth, 1 + ERNIC_MAX_FRWR_PAGES / 512);
+    IS(fault, ERNIC_FAULT_NONE);
     g_assert_true(may(f, wr.key, wr.iova, wr.length, RR));
 }
 
@@ -246,13 +243,12 @@ static void try_bad_bind(Fixture *f, size_t i, uint8_t type)
     mr = *of(f, region);
     mw = *of(f, window);
     ernic_trace_reset();
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_MW_BIND);
-    g_assert_cmpuint(ernic_trace_lines(), ==, 1);
-    g_assert_cmpuint(ernic_trace_count(bad_bind[i].event), ==, 1);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_MW_BIND);
+    IS(ernic_trace_lines(), 1);
+    IS(ernic_trace_count(bad_bind[i].event), 1);
     g_assert_cmpmem(of(f, region), sizeof(mr), &mr, sizeof(mr));
     g_assert_cmpmem(of(f, window), sizeof(mw), &mw, sizeof(mw));
-    g_assert_cmpuint(f->e.num_bound, ==, 0);
+    IS(f->e.num_bound, 0);
     of(f, region)->pd = of(f, window)->pd = f->pd;
 }
 
@@ -289,15 +285,14 @@ FIXTURE_TEST("/mw/bind-rights", test_bind_rights)
                 ok = (held & MB) &&
                      !(wanted & ~(RW | RR | RA | (type == 2 ? ZB : 0))) &&
                      (!(wanted & (RW | RA)) || (held & LW));
-                g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                                ok ? ERNIC_FAULT_NONE : ERNIC_FAULT_MW_BIND);
-                g_assert_cmpuint(of(f, region)->refs, ==, ok);
-                g_assert_cmpuint(ernic_mr_free(&f->e, 0, window, true), ==,
-                                 ERNIC_OK);
-                g_assert_cmpuint(of(f, region)->refs, ==, 0);
+                IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr),
+                   ok ? ERNIC_FAULT_NONE : ERNIC_FAULT_MW_BIND);
+                IS(of(f, region)->refs, ok);
+                OK(ernic_mr_free(&f->e, 0, window, true));
+                IS(of(f, region)->refs, 0);
             }
         }
-        g_assert_cmpuint(ernic_mr_free(&f->e, 0, region, false), ==, ERNIC_OK);
+        OK(ernic_mr_free(&f->e, 0, region, false));
     }
 }
 
@@ -311,16 +306,13 @@ FIXTURE_TEST("/mw/window-opens", test_window_opens)
 
     for (type = 1; type <= 2; type++) {
         wr = bind_wr(alloc_mw(f, type), region, RW);
-        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                        ERNIC_FAULT_NONE);
+        IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
         key = now(f, wr.rkey);
-        g_assert_cmpuint(key, ==, type == 2 ? wr.new_rkey
-                                            : (wr.rkey & ~0xffu) |
-                                              ((wr.rkey + 1) & 0xff));
+        IS(key, type == 2 ? wr.new_rkey : (wr.rkey & ~0xffu) | ((wr.rkey + 1) & 0xff));
         g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, key, wr.addr + 8,
                                             16, RW, &mr, &off));
         g_assert_true(mr == of(f, region));
-        g_assert_cmpuint(off, ==, 0x808);
+        IS(off, 0x808);
         g_assert_true(may(f, key, wr.addr, wr.length, RW));
         g_assert_false(may(f, key, wr.addr - 1, 1, RW));
         g_assert_false(may(f, key, wr.addr, wr.length + 1, RW));
@@ -328,10 +320,9 @@ FIXTURE_TEST("/mw/window-opens", test_window_opens)
         g_assert_false(may(f, wr.rkey, wr.addr, 1, RW));
         g_assert_false(may(f, region, wr.addr, 1, RW));
         /* Type 1 works with any queue pair of the PD, type 2 with one. */
-        g_assert_cmpint(ernic_mr_check_remote(&f->e, f->pd, QPN + 1, key,
-                                              wr.addr, 1, RW, &mr, &off),
-                        ==, type == 1);
-        g_assert_cmpuint(f->e.num_bound, ==, type - 1);
+        IS(ernic_mr_check_remote(&f->e, f->pd, QPN + 1, key, wr.addr, 1, RW, &mr, &off),
+           type == 1);
+        IS(f->e.num_bound, type - 1);
     }
 }
 
@@ -342,11 +333,10 @@ FIXTURE_TEST("/mw/zero-based-window", test_zero_based_window)
     const ErnicMr *mr;
     uint64_t off;
 
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
     g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, wr.new_rkey, 4, 8,
                                         RR, &mr, &off));
-    g_assert_cmpuint(off, ==, 0x804);
+    IS(off, 0x804);
     g_assert_true(may(f, wr.new_rkey, 0, wr.length, RR));
     g_assert_false(may(f, wr.new_rkey, 0, wr.length + 1, RR));
     g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
@@ -362,36 +352,31 @@ FIXTURE_TEST("/mw/rebind-type-1", test_rebind_type_1)
     for (i = 0; i < 600; i++) {
         wr = bind_wr(key, i % 2 ? b : a, RR);
         wr.new_rkey = 0;                /* ignored */
-        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN + i, &wr), ==,
-                        ERNIC_FAULT_NONE);
+        IS(ernic_mw_bind(&f->e, f->pd, QPN + i, &wr), ERNIC_FAULT_NONE);
         g_assert_false(may(f, key, wr.addr, 1, RR));
         key = (key & ~0xffu) | ((key + 1) & 0xff);
         g_assert_true(may(f, key, wr.addr, 1, RR));
-        g_assert_cmpuint(of(f, a)->refs, ==, !(i % 2));
-        g_assert_cmpuint(of(f, b)->refs, ==, i % 2);
+        IS(of(f, a)->refs, !(i % 2));
+        IS(of(f, b)->refs, i % 2);
     }
     wr = bind_wr(key, 0, RR);
     wr.length = 0;
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
-    g_assert_cmpuint(of(f, b)->refs, ==, 0);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
+    IS(of(f, b)->refs, 0);
     g_assert_false(may(f, key, IOVA + 0x800, 1, RR));
     key = now(f, window);
     g_assert_false(may(f, key, IOVA + 0x800, 1, RR));
     /* Unbound once more, then bound: both are legal. */
     wr.rkey = key;
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
     wr = bind_wr(now(f, window), a, RW);
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
     /* A refused bind leaves the old one in force. */
     wr = bind_wr(now(f, window), b ^ 1, RW);
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_MW_BIND);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_MW_BIND);
     g_assert_true(may(f, now(f, window), wr.addr, 1, RW));
-    g_assert_cmpuint(of(f, a)->refs, ==, 1);
-    g_assert_cmpuint(f->e.num_bound, ==, 0);
+    IS(of(f, a)->refs, 1);
+    IS(f->e.num_bound, 0);
 }
 
 FIXTURE_TEST("/mw/rebind-type-2", test_rebind_type_2)
@@ -399,24 +384,20 @@ FIXTURE_TEST("/mw/rebind-type-2", test_rebind_type_2)
     uint32_t region = reg(f, ALL), window = alloc_mw(f, 2);
     struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
 
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
-    g_assert_cmpuint(f->e.num_bound, ==, 1);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
+    IS(f->e.num_bound, 1);
     wr = bind_wr(wr.new_rkey, region, RR);
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_MW_BIND);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_MW_BIND);
     wr.length = 0;
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_MW_BIND);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_MW_BIND);
     g_assert_true(may(f, wr.rkey, wr.addr, 1, RR));
     g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.rkey, false));
-    g_assert_cmpuint(f->e.num_bound, ==, 0);
-    g_assert_cmpuint(of(f, region)->refs, ==, 0);
+    IS(f->e.num_bound, 0);
+    IS(of(f, region)->refs, 0);
     g_assert_false(may(f, wr.rkey, wr.addr, 1, RR));
     wr = bind_wr(wr.rkey, region, RR);
     wr.new_rkey = wr.rkey;              /* the consumer's choice */
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
     g_assert_true(may(f, wr.rkey, wr.addr, 1, RR));
 }
 
@@ -433,9 +414,8 @@ FIXTURE_TEST("/mw/bind-after-flushed", test_bind_after_flushed)
         window = alloc_mw(f, type);
         wr = bind_wr((window & ~0xffu) | ((window + 5) & 0xff), region, RR);
         wr.new_rkey = (window & ~0xffu) | ((window + 6) & 0xff);
-        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                        ERNIC_FAULT_NONE);
-        g_assert_cmpuint(now(f, window), ==, wr.new_rkey);
+        IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
+        IS(now(f, window), wr.new_rkey);
         g_assert_true(may(f, wr.new_rkey, wr.addr, 1, RR));
         g_assert_false(may(f, window, wr.addr, 1, RR));
     }
@@ -449,9 +429,8 @@ FIXTURE_TEST("/mw/bind-other-number", test_bind_other_number)
     uint32_t key = wr.new_rkey;
 
     wr.new_rkey = (alloc_mw(f, 2) & ~0xffu) | (key & 0xff);
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
-    g_assert_cmpuint(now(f, window), ==, key);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
+    IS(now(f, window), key);
     g_assert_true(may(f, key, wr.addr, 1, RR));
     g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
 }
@@ -498,15 +477,13 @@ static uint32_t make(Fixture *f, uint8_t object, uint32_t region)
     case FAST_LOCAL:
         wr = fast_wr(f, alloc_fast(f));
         wr.access = object == FAST ? LW | RR : LW | MB;
-        g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==,
-                        ERNIC_FAULT_NONE);
+        IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_NONE);
         return wr.key;
     case WINDOW_2_FREE:
         return alloc_mw(f, 2);
     default:
         bind = bind_wr(alloc_mw(f, object == WINDOW_1 ? 1 : 2), region, RR);
-        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ==,
-                        ERNIC_FAULT_NONE);
+        IS(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ERNIC_FAULT_NONE);
         return now(f, bind.rkey);
     }
 }
@@ -522,19 +499,16 @@ FIXTURE_TEST("/mw/invalidate", test_invalidate)
             key = make(f, inval[i].object, region);
             was = of(f, key)->valid;
             ernic_trace_reset();
-            ok = ernic_mr_invalidate(
-                &f->e, inval[i].wrong_pd ? f->other_pd : f->pd,
-                inval[i].wrong_qp ? QPN + 1 : QPN,
-                inval[i].wrong_key ? key ^ 1 : key, remote);
+            ok = ernic_mr_invalidate(&f->e, inval[i].wrong_pd ? f->other_pd : f->pd,
+                                     inval[i].wrong_qp ? QPN + 1 : QPN,
+                                     inval[i].wrong_key ? key ^ 1 : key, remote);
             g_test_message("row %zu remote %u", i, remote);
-            g_assert_cmpint(ok, ==,
-                            remote ? inval[i].remote : inval[i].local);
-            g_assert_cmpint(of(f, key)->valid, ==, was && !ok);
-            g_assert_cmpuint(ernic_trace_count("ernic_invalidate"), ==, ok);
-            g_assert_cmpuint(
-                ernic_trace_count("ernic_invalidate_bad_key") +
-                ernic_trace_count("ernic_invalidate_wrong_qp") +
-                ernic_trace_count("ernic_invalidate_not_remote"), ==, !ok);
+            IS(ok, remote ? inval[i].remote : inval[i].local);
+            IS(of(f, key)->valid, was && !ok);
+            IS(ernic_trace_count("ernic_invalidate"), ok);
+            IS(ernic_trace_count("ernic_invalidate_bad_key") +
+               ernic_trace_count("ernic_invalidate_wrong_qp") +
+               ernic_trace_count("ernic_invalidate_not_remote"), !ok);
             if (!was || ok) {
                 g_assert_false(may(f, key, IOVA + 0x800, 1, 0));
             } else {
@@ -553,14 +527,13 @@ FIXTURE_TEST("/mw/invalidate-bound", test_invalidate_bound)
     uint32_t window = alloc_mw(f, 2);
     struct ernic_wqe_bind_mw bind;
 
-    g_assert_cmpint(ernic_mr_fast_reg(&f->e, f->pd, &wr), ==, ERNIC_FAULT_NONE);
+    IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_NONE);
     bind = bind_wr(window, wr.key, RR);
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ==,
-                    ERNIC_FAULT_NONE);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ERNIC_FAULT_NONE);
     ernic_trace_reset();
     g_assert_false(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, false));
     g_assert_false(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, true));
-    g_assert_cmpuint(ernic_trace_count("ernic_mr_has_windows"), ==, 2);
+    IS(ernic_trace_count("ernic_mr_has_windows"), 2);
     g_assert_true(may(f, bind.new_rkey, bind.addr, 1, RR));
     g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, bind.new_rkey, true));
     g_assert_true(ernic_mr_invalidate(&f->e, f->pd, QPN, wr.key, true));
@@ -575,22 +548,21 @@ FIXTURE_TEST("/mw/forget-qp", test_forget_qp)
 
     for (i = 0; i < 6; i++) {
         wr = bind_wr(alloc_mw(f, 1 + i % 2), region, RR);
-        g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN + i / 2, &wr), ==,
-                        ERNIC_FAULT_NONE);
+        IS(ernic_mw_bind(&f->e, f->pd, QPN + i / 2, &wr), ERNIC_FAULT_NONE);
         key[i] = now(f, wr.rkey);
     }
-    g_assert_cmpuint(f->e.num_bound, ==, 3);
+    IS(f->e.num_bound, 3);
     ernic_mw_forget_qp(&f->e, QPN + 1);
-    g_assert_cmpuint(f->e.num_bound, ==, 2);
-    g_assert_cmpuint(of(f, region)->refs, ==, 5);
+    IS(f->e.num_bound, 2);
+    IS(of(f, region)->refs, 5);
     for (i = 0; i < 6; i++) {
-        g_assert_cmpint(of(f, key[i])->valid, ==, i != 3);
+        IS(of(f, key[i])->valid, i != 3);
     }
     ernic_mw_forget_qp(&f->e, QPN + 1);
     ernic_mw_forget_qp(&f->e, 0);
-    g_assert_cmpuint(f->e.num_bound, ==, 2);
+    IS(f->e.num_bound, 2);
     ernic_mw_forget_qp(&f->e, QPN);
     ernic_mw_forget_qp(&f->e, QPN + 2);
-    g_assert_cmpuint(f->e.num_bound, ==, 0);
-    g_assert_cmpuint(of(f, region)->refs, ==, 3);
+    IS(f->e.num_bound, 0);
+    IS(of(f, region)->refs, 3);
 }

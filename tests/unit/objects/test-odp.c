@@ -19,14 +19,12 @@
 DIALOG_TEST_BY("/odp/removed", open_demand(d, ERNIC_QPT_RC), test_removed)
 {
     set(d, 0, 512, W);
-    PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .dma_len = 16, .payload_len = 16, .payload = d->peer, .ackreq = true);
+    PEER_WRITE(d, RQ, DLG_SINK, 16);
     SENT_ACK(d, RQ, 1);
     unset(d, 0, 512);
-    g_assert_cmpuint(d->e->mr[d->key >> 8].odp->num, ==, 0);
+    IS(d->e->mr[d->key >> 8].odp->num, 0);
     PEER(d, WRITE_ONLY, .psn = RQ + 1, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .dma_len = 16, .payload_len = 16, .payload = d->peer + 64,
-         .ackreq = true);
+         .dma_len = 16, .payload_len = 16, .payload = d->peer + 64, .ackreq = true);
     SENT_NAK(d, RNR, RQ + 1, 1);
     dlg_mem_is(d, DLG_SINK, d->peer, 16);
     asked(d, DLG_SINK, 16, true);
@@ -44,8 +42,7 @@ TEST("/odp/nobody", test_nobody)
             dlg_post(&d, ERNIC_WR_SEND, 0, 16);
             faulted(&d, 0, 16, false);
         }
-        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_EQ_DESTROY, d.eq.eqn), ==,
-                         ERNIC_OK);
+        OK(fake_destroy(d.e, ERNIC_CMD_EQ_DESTROY, d.eq.eqn));
         if (i == 1) {
             dlg_post(&d, ERNIC_WR_SEND, 0, 16);
         }
@@ -72,12 +69,12 @@ DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
     dlg_no_event(d);
     cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn);
     cmd.page_resume.failed = 2;
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PARAM);
     cmd.page_resume.failed = 1;
     cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn + 1);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
     cmd.page_resume.qpn = UINT32_MAX;
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
     /* Resumed without the page: another fault. */
     fake_page_resume(d->e, &eqe, false);
     asked(d, 0, 16, false);
@@ -113,8 +110,7 @@ DIALOG_TEST_BY("/odp/saved", open_demand(d, ERNIC_QPT_RC), test_saved)
 /* A window over such a region covers its pages; faults name the region. */
 DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_BIND_MW,
-                             .flags = ERNIC_WR_SIGNALED };
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_BIND_MW, .flags = ERNIC_WR_SIGNALED };
     uint32_t mw, rkey;
     int i;
 
@@ -128,9 +124,8 @@ DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
     SEND_WC(d, 0, SUCCESS);
     rkey = (mw & ~0xffu) | d->e->mr[mw >> 8].variant;
     for (i = 0; i < 2; i++) {
-        PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK + 100,
-             .rkey = rkey, .dma_len = 16, .payload_len = 16,
-             .payload = d->peer, .ackreq = true);
+        PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK + 100, .rkey = rkey,
+             .dma_len = 16, .payload_len = 16, .payload = d->peer, .ackreq = true);
         if (i == 0) {
             SENT_NAK(d, RNR, RQ, 0);
             asked(d, DLG_SINK + 100, 16, true);
@@ -190,9 +185,9 @@ DIALOG_TEST_BY("/odp/bad/pages", open_demand(d, ERNIC_QPT_RC), test_bad_pages)
         cmd.mr_pages.npages = cpu_to_le64(b->n);
         cmd.mr_pages.list = cpu_to_le64(b->list ? list + b->list : 0);
         ernic_trace_reset();
-        g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, b->status);
-        g_assert_cmpuint(ernic_trace_count(b->event), ==, 1);
-        g_assert_cmpuint(d->e->mr[d->key >> 8].odp->num, ==, 0);
+        IS(fake_cmd(d->e, &cmd, NULL), b->status);
+        IS(ernic_trace_count(b->event), 1);
+        IS(d->e->mr[d->key >> 8].odp->num, 0);
     }
     /* A list holds a page of entries at most; without a list there is no bound. */
     other = fake_reg_demand(d->e, d->pd, 0, 1ull << 40, ALL);
@@ -201,17 +196,17 @@ DIALOG_TEST_BY("/odp/bad/pages", open_demand(d, ERNIC_QPT_RC), test_bad_pages)
     cmd.mr_pages.first = 0;
     cmd.mr_pages.npages = cpu_to_le64(n);
     cmd.mr_pages.list = cpu_to_le64(list);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PARAM);
     cmd.mr_pages.list = 0;
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     /* Keys: stale, of another kind, of another context. */
     cmd.mr_pages.key = cpu_to_le32(other ^ 0x80);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
     cmd.mr_pages.key = cpu_to_le32(fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL));
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
     cmd.mr_pages.key = cpu_to_le32(other);
     d->env.uctx = fake_create_uctx(d->e);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PERM);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PERM);
     d->env.uctx = 0;
 }
 
@@ -227,7 +222,7 @@ DIALOG_TEST_BY("/odp/bad/region", open_demand(d, ERNIC_QPT_RC), test_bad_region)
 #define BAD(field, value) \
     cmd = right; \
     cmd.mr_reg.field = value; \
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_PARAM)
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PARAM)
     BAD(buf.addr, cpu_to_le64(d->mem));
     BAD(buf.npages, cpu_to_le32(1));
     BAD(buf.levels, 1);
@@ -240,16 +235,16 @@ DIALOG_TEST_BY("/odp/bad/region", open_demand(d, ERNIC_QPT_RC), test_bad_region)
     BAD(iova, cpu_to_le64(UINT64_MAX));
 #undef BAD
     cmd = right;
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     /* It does not become another kind, nor the reverse. */
     cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_MR_REREG };
     cmd.mr_reg.key = cpu_to_le32(d->key);
     cmd.mr_reg.flags = cpu_to_le32(ERNIC_REREG_ACCESS);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_STATE);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_STATE);
     cmd.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     cmd.mr_reg.key = cpu_to_le32(fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL));
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_ERR_STATE);
+    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_STATE);
 }
 
 /* ---- the table ----------------------------------------------------------------- */
@@ -276,29 +271,25 @@ DIALOG_TEST_BY("/odp/table", open_demand(d, ERNIC_QPT_RC), test_table)
         flags = (const uint32_t[]) { 0, R, W }[g_rand_int_range(rand, 0, 3)];
         addr = flags ? (uint64_t)g_rand_int(rand) << 12 | 1ull << 44 : 0;
         d->env.next = FAKE_MEM_SIZE / 2;         /* lists are not kept */
-        g_assert_cmpuint(fake_set_pages(d->e, d->key, base + first, n, addr,
-                                        flags), ==, ERNIC_OK);
+        OK(fake_set_pages(d->e, d->key, base + first, n, addr, flags));
         for (p = first; p < first + n; p++) {
             model[p] = addr ? (addr + (p - first) * PAGE) | flags : 0;
         }
         for (p = 0; p < MODEL_PAGES; p++) {
-            there = ernic_odp_find(odp, (base + p) * PAGE + 5, false, &addr,
-                                   &run);
-            g_assert_cmpuint(there, ==, model[p] != 0);
-            g_assert_cmpuint(run, ==, PAGE - 5);
+            there = ernic_odp_find(odp, (base + p) * PAGE + 5, false, &addr, &run);
+            IS(there, model[p] != 0);
+            IS(run, PAGE - 5);
             if (there) {
-                g_assert_cmphex(addr, ==, (model[p] & ~0xfffull) + 5);
+                IS(addr, (model[p] & ~0xfffull) + 5);
             }
-            g_assert_cmpuint(ernic_odp_find(odp, (base + p) * PAGE, true,
-                                            &addr, &run), ==,
-                             (model[p] & ERNIC_PAGE_WRITE) != 0);
+            IS(ernic_odp_find(odp, (base + p) * PAGE, true, &addr, &run),
+               (model[p] & ERNIC_PAGE_WRITE) != 0);
         }
-        g_assert_cmpuint(d->e->num_pages, ==, pages + odp->num * 512);
+        IS(d->e->num_pages, pages + odp->num * 512);
         g_assert_true(ernic_check(d->e, NULL));
     }
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_MR_FREE, d->key), ==,
-                     ERNIC_OK);
-    g_assert_cmpuint(d->e->num_pages, ==, pages);
+    OK(fake_destroy(d->e, ERNIC_CMD_MR_FREE, d->key));
+    IS(d->e->num_pages, pages);
     g_rand_free(rand);
 }
 
@@ -310,12 +301,9 @@ DIALOG_TEST_BY("/odp/bound", open_demand(d, ERNIC_QPT_RC), test_bound)
     taken = d->e->num_pages;
     set(d, 0, 1, W);
     d->e->num_pages = ERNIC_MAX_PAGES - 511;
-    g_assert_cmpuint(fake_set_pages(d->e, d->key, 511, 1, d->mem, W), ==,
-                     ERNIC_OK);
-    g_assert_cmpuint(fake_set_pages(d->e, fake_reg_demand(d->e, d->pd, 0, 1 << 20,
-                                                         ALL),
-                                    0, 1, d->mem, W), ==,
-                     ERNIC_ERR_NO_RESOURCE);
+    OK(fake_set_pages(d->e, d->key, 511, 1, d->mem, W));
+    d->key = fake_reg_demand(d->e, d->pd, 0, 1 << 20, ALL);
+    IS(fake_set_pages(d->e, d->key, 0, 1, d->mem, W), ERNIC_ERR_NO_RESOURCE);
     d->e->num_pages = taken + 512;
 }
 
@@ -332,14 +320,12 @@ DIALOG_TEST_BY("/odp/bound/half", open_demand(d, ERNIC_QPT_RC), test_bound_half)
     set(d, 1, 1, W);
     taken = d->e->num_pages;
     d->e->num_pages = room;
-    g_assert_cmpuint(fake_set_pages(d->e, d->key, 1020, 8, d->mem, W), ==,
-                     ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(odp->num, ==, 1);
-    g_assert_cmpuint(d->e->num_pages, ==, room);
+    IS(fake_set_pages(d->e, d->key, 1020, 8, d->mem, W), ERNIC_ERR_NO_RESOURCE);
+    IS(odp->num, 1);
+    IS(d->e->num_pages, room);
     /* The chunk that existed has not changed. */
     d->e->num_pages = ERNIC_MAX_PAGES;
-    g_assert_cmpuint(fake_set_pages(d->e, d->key, 508, 8, d->mem, W), ==,
-                     ERNIC_ERR_NO_RESOURCE);
+    IS(fake_set_pages(d->e, d->key, 508, 8, d->mem, W), ERNIC_ERR_NO_RESOURCE);
     g_assert_true(ernic_odp_find(odp, PAGE, true, &addr, &run));
     g_assert_false(ernic_odp_find(odp, 508 * PAGE, false, &addr, &run));
     d->e->num_pages = taken;

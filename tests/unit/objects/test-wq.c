@@ -34,30 +34,28 @@ static void setup(Fixture *f, gconstpointer data)
     ernic_trace_reset();
     f->eq_ring = fake_alloc(&f->env, 64 * sizeof(struct ernic_eqe), 4096);
     cmd.buf.addr = cpu_to_le64(f->eq_ring);
-    g_assert_cmpuint(ernic_eq_create(&f->e, 0, &cmd, &f->eqn), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &f->pd), ==, ERNIC_OK);
+    OK(ernic_eq_create(&f->e, 0, &cmd, &f->eqn));
+    OK(ernic_pd_alloc(&f->e, 0, &f->pd));
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
     if (f->srqn) {
-        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==, ERNIC_OK);
+        OK(ernic_srq_destroy(&f->e, 0, f->srqn));
     }
-    g_assert_cmpuint(f->e.srq_ids.count, ==, f->e.srq_ids.size - 1);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, f->pd), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_eq_destroy(&f->e, 0, f->eqn), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    IS(f->e.srq_ids.count, f->e.srq_ids.size - 1);
+    OK(ernic_pd_free(&f->e, 0, f->pd));
+    OK(ernic_eq_destroy(&f->e, 0, f->eqn));
+    IS(f->e.num_pages, 0);
     fake_bare_fini(&f->e);
     fake_env_fini(&f->env);
 }
 
-static struct ernic_cmd_srq command(Fixture *f, uint32_t depth,
-                                    uint16_t units)
+static struct ernic_cmd_srq command(Fixture *f, uint32_t depth, uint16_t units)
 {
     struct ernic_cmd_srq cmd = {
         .buf.addr = cpu_to_le64(fake_alloc(&f->env, depth * units * 64, 64)),
-        .pd = cpu_to_le32(f->pd),
-        .depth = cpu_to_le32(depth),
+        .pd = cpu_to_le32(f->pd), .depth = cpu_to_le32(depth),
         .stride = cpu_to_le16(units),
     };
 
@@ -72,7 +70,7 @@ static void create(Fixture *f, uint32_t depth, uint16_t units, uint32_t limit)
     f->ring = le64_to_cpu(cmd.buf.addr);
     f->depth = depth;
     f->stride = units * 64;
-    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &f->srqn), ==, ERNIC_OK);
+    OK(ernic_srq_create(&f->e, 0, &cmd, &f->srqn));
 }
 
 static ErnicSrq *srq(Fixture *f)
@@ -82,8 +80,7 @@ static ErnicSrq *srq(Fixture *f)
 
 static uint8_t *slot(Fixture *f, uint32_t index)
 {
-    return fake_ptr(&f->env,
-                    f->ring + (index & (f->depth - 1)) * f->stride, f->stride);
+    return fake_ptr(&f->env, f->ring + (index & (f->depth - 1)) * f->stride, f->stride);
 }
 
 /* Post @n requests of no SGE, whose wr_id counts up. */
@@ -95,8 +92,7 @@ static void post(Fixture *f, uint32_t n)
         memset(slot(f, pi), 0, f->stride);
         stq_le_p(slot(f, pi), f->posted++);
     }
-    g_assert_cmpuint(ernic_wq_produce(&srq(f)->wq, srq(f)->wq.ci, pi), ==,
-                     ERNIC_OK);
+    OK(ernic_wq_produce(&srq(f)->wq, srq(f)->wq.ci, pi));
 }
 
 static bool take(Fixture *f)
@@ -115,8 +111,8 @@ static uint32_t events(Fixture *f, uint8_t type)
             fake_ptr(&f->env, f->eq_ring + f->events % 64 * sizeof(*eqe),
                      sizeof(*eqe));
 
-        g_assert_cmpuint(eqe->type, ==, type);
-        g_assert_cmpuint(le32_to_cpu(eqe->element), ==, f->srqn);
+        IS(eqe->type, type);
+        IS(le32_to_cpu(eqe->element), f->srqn);
     }
     return n;
 }
@@ -148,9 +144,9 @@ TEST("/rq/produce", test_produce)
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicWq wq = { .depth = 8, .pi = rows[i].old };
 
-        g_assert_cmpuint(ernic_wq_produce(&wq, rows[i].done, rows[i].pi), ==,
-                         rows[i].ok ? ERNIC_OK : ERNIC_ERR_FULL);
-        g_assert_cmphex(wq.pi, ==, rows[i].ok ? rows[i].pi : rows[i].old);
+        IS(ernic_wq_produce(&wq, rows[i].done, rows[i].pi),
+           rows[i].ok ? ERNIC_OK : ERNIC_ERR_FULL);
+        IS(wq.pi, rows[i].ok ? rows[i].pi : rows[i].old);
     }
 }
 
@@ -159,9 +155,9 @@ TEST("/rq/produce-none", test_produce_none)
 {
     ErnicWq wq = { 0 };
 
-    g_assert_cmpuint(ernic_wq_produce(&wq, 0, 0), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_wq_produce(&wq, 0, 1), ==, ERNIC_ERR_FULL);
-    g_assert_cmpuint(ernic_wq_produce(&wq, 0, 0xffffffff), ==, ERNIC_ERR_FULL);
+    OK(ernic_wq_produce(&wq, 0, 0));
+    IS(ernic_wq_produce(&wq, 0, 1), ERNIC_ERR_FULL);
+    IS(ernic_wq_produce(&wq, 0, 0xffffffff), ERNIC_ERR_FULL);
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -177,11 +173,11 @@ FIXTURE_TEST("/rq/take", test_take)
         post(f, round % 5);
         for (i = 0; i < round % 5; i++, n++) {
             g_assert_true(take(f));
-            g_assert_cmpuint(f->recv.wr_id, ==, n);
-            g_assert_cmpuint(f->recv.index, ==, 0xfffffff6 + n);
-            g_assert_cmpuint(f->recv.num_sge, ==, 0);
-            g_assert_cmpuint(f->recv.len, ==, 0);
-            g_assert_cmpuint(f->recv.fault, ==, 0);
+            IS(f->recv.wr_id, n);
+            IS(f->recv.index, 0xfffffff6 + n);
+            IS(f->recv.num_sge, 0);
+            IS(f->recv.len, 0);
+            IS(f->recv.fault, 0);
         }
     }
     g_assert_false(take(f));
@@ -206,15 +202,15 @@ FIXTURE_TEST("/rq/values", test_values)
     }
     reads = f->env.reads;
     g_assert_true(take(f));
-    g_assert_cmpuint(f->env.reads, ==, reads + 1);
+    IS(f->env.reads, reads + 1);
     memset(slot(f, 0), 0xff, f->stride);    /* too late */
-    g_assert_cmphex(f->recv.wr_id, ==, 0x0102030405060708ull);
-    g_assert_cmpuint(f->recv.num_sge, ==, 16);
-    g_assert_cmpuint(f->recv.len, ==, 16 * 0x00020304 + 120);
+    IS(f->recv.wr_id, 0x0102030405060708ull);
+    IS(f->recv.num_sge, 16);
+    IS(f->recv.len, 16 * 0x00020304 + 120);
     for (i = 0; i < 16; i++) {
-        g_assert_cmphex(f->recv.sge[i].addr, ==, 0x1112131415161700ull + i);
-        g_assert_cmphex(f->recv.sge[i].len, ==, 0x00020304 + i);
-        g_assert_cmphex(f->recv.sge[i].lkey, ==, 0x31323300 + i);
+        IS(f->recv.sge[i].addr, 0x1112131415161700ull + i);
+        IS(f->recv.sge[i].len, 0x00020304 + i);
+        IS(f->recv.sge[i].lkey, 0x31323300 + i);
     }
 }
 
@@ -228,8 +224,8 @@ FIXTURE_TEST("/rq/huge", test_huge)
     stl_le_p(slot(f, 0) + 32 + 8, 0xffffffff);
     stl_le_p(slot(f, 0) + 48 + 8, 2);
     g_assert_true(take(f));
-    g_assert_cmpuint(f->recv.fault, ==, 0);
-    g_assert_cmphex(f->recv.len, ==, 0xffffffff);
+    IS(f->recv.fault, 0);
+    IS(f->recv.len, 0xffffffff);
 }
 
 FIXTURE_TEST("/rq/malformed", test_malformed)
@@ -262,25 +258,24 @@ FIXTURE_TEST("/rq/malformed", test_malformed)
         stq_le_p(slot(f, 0), 0x99);
         ernic_trace_reset();
         g_assert_true(take(f));
-        g_assert_cmphex(f->recv.wr_id, ==, 0x99);
-        g_assert_cmpuint(ernic_trace_count("ernic_guest_rwqe"), ==,
-                         !!rows[i].why);
+        IS(f->recv.wr_id, 0x99);
+        IS(ernic_trace_count("ernic_guest_rwqe"), !!rows[i].why);
         if (rows[i].why) {
-            g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_RECV_WQE);
-            g_assert_cmpuint(f->recv.num_sge, ==, 0);
-            g_assert_cmpuint(f->recv.len, ==, 0);
+            IS(f->recv.fault, ERNIC_FAULT_RECV_WQE);
+            IS(f->recv.num_sge, 0);
+            IS(f->recv.len, 0);
             g_assert_nonnull(strstr(ernic_trace_line(0), rows[i].why));
         } else {
-            g_assert_cmpuint(f->recv.fault, ==, 0);
-            g_assert_cmpuint(f->recv.num_sge, ==, rows[i].num_sge);
+            IS(f->recv.fault, 0);
+            IS(f->recv.num_sge, rows[i].num_sge);
         }
         /* The bad request is gone, and the next one is valid. */
         g_assert_true(take(f));
-        g_assert_cmpuint(f->recv.wr_id, ==, 1);
-        g_assert_cmpuint(f->recv.index, ==, 1);
-        g_assert_cmpuint(f->recv.fault, ==, 0);
+        IS(f->recv.wr_id, 1);
+        IS(f->recv.index, 1);
+        IS(f->recv.fault, 0);
         g_assert_false(take(f));
-        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==, ERNIC_OK);
+        OK(ernic_srq_destroy(&f->e, 0, f->srqn));
     }
     f->srqn = 0;
 }
@@ -295,14 +290,14 @@ FIXTURE_TEST("/rq/dma", test_dma)
     wq = &srq(f)->wq;
     fake_fail_dma(&f->env, 1, false);
     g_assert_true(ernic_rq_take(&f->e, wq, &f->recv));
-    g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_RECV_DMA);
-    g_assert_cmpuint(f->recv.num_sge, ==, 0);
-    g_assert_cmpuint(f->recv.wr_id, ==, 0);
-    g_assert_cmpuint(f->recv.index, ==, 0);
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_rwqe_dma"), ==, 1);
+    IS(f->recv.fault, ERNIC_FAULT_RECV_DMA);
+    IS(f->recv.num_sge, 0);
+    IS(f->recv.wr_id, 0);
+    IS(f->recv.index, 0);
+    IS(ernic_trace_count("ernic_guest_rwqe_dma"), 1);
     fake_fail_dma(&f->env, 0, false);
     g_assert_true(ernic_rq_take(&f->e, wq, &f->recv));
-    g_assert_cmpuint(f->recv.wr_id, ==, 1);
+    IS(f->recv.wr_id, 1);
 }
 
 /* ---- shared receive queues ----------------------------------------------- */
@@ -313,11 +308,11 @@ FIXTURE_TEST("/rq/srq-dma", test_srq_dma)
     post(f, 2);
     fake_fail_dma(&f->env, 1, false);
     g_assert_true(take(f));
-    g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_RECV_DMA);
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_ERR), ==, 1);
+    IS(f->recv.fault, ERNIC_FAULT_RECV_DMA);
+    IS(events(f, ERNIC_EV_SRQ_ERR), 1);
     fake_fail_dma(&f->env, 0, false);
     g_assert_false(take(f));
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_ERR), ==, 0);
+    IS(events(f, ERNIC_EV_SRQ_ERR), 0);
 }
 
 FIXTURE_TEST("/rq/srq-create-refused", test_create_refused)
@@ -347,21 +342,17 @@ FIXTURE_TEST("/rq/srq-create-refused", test_create_refused)
         cmd.limit = cpu_to_le32(rows[i].limit);
         cmd.handle = cpu_to_le32(rows[i].handle);
         cmd.stride = cpu_to_le16(rows[i].units);
-        g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &srqn), ==,
-                         rows[i].status);
+        IS(ernic_srq_create(&f->e, 0, &cmd, &srqn), rows[i].status);
     }
     cmd = command(f, 4, 1);
     cmd.pd = cpu_to_le32(f->pd + 1);
-    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &srqn), ==,
-                     ERNIC_ERR_HANDLE);
+    IS(ernic_srq_create(&f->e, 0, &cmd, &srqn), ERNIC_ERR_HANDLE);
     cmd = command(f, 4, 1);                 /* the PD is the kernel's */
-    g_assert_cmpuint(ernic_srq_create(&f->e, 1, &cmd, &srqn), ==,
-                     ERNIC_ERR_HANDLE);
+    IS(ernic_srq_create(&f->e, 1, &cmd, &srqn), ERNIC_ERR_HANDLE);
     cmd.buf.reserved[0] = 1;
-    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &srqn), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(srqn, ==, 77);
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, 0);
+    IS(ernic_srq_create(&f->e, 0, &cmd, &srqn), ERNIC_ERR_RESERVED);
+    IS(srqn, 77);
+    IS(f->e.pd[f->pd].refs, 0);
 }
 
 FIXTURE_TEST("/rq/srq-create-all", test_create_all)
@@ -372,12 +363,11 @@ FIXTURE_TEST("/rq/srq-create-all", test_create_all)
     while (ernic_srq_create(&f->e, 0, &cmd, &srqn[n]) == ERNIC_OK) {
         n++;
     }
-    g_assert_cmpuint(n, ==, f->e.srq_ids.size - 1);
-    g_assert_cmpuint(ernic_srq_create(&f->e, 0, &cmd, &last), ==,
-                     ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(f->e.pd[f->pd].refs, ==, n);
+    IS(n, f->e.srq_ids.size - 1);
+    IS(ernic_srq_create(&f->e, 0, &cmd, &last), ERNIC_ERR_NO_RESOURCE);
+    IS(f->e.pd[f->pd].refs, n);
     while (n--) {
-        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, srqn[n]), ==, ERNIC_OK);
+        OK(ernic_srq_destroy(&f->e, 0, srqn[n]));
     }
 }
 
@@ -393,18 +383,14 @@ FIXTURE_TEST("/rq/srq-handles", test_handles)
     for (i = 0; i < ARRAY_SIZE(wrong); i++) {
         cmd.handle = cpu_to_le32(wrong[i]);
         g_assert_null(ernic_srq_get(&f->e, 0, wrong[i]));
-        g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==,
-                         ERNIC_ERR_HANDLE);
-        g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, wrong[i]), ==,
-                         ERNIC_ERR_HANDLE);
+        IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_HANDLE);
+        IS(ernic_srq_destroy(&f->e, 0, wrong[i]), ERNIC_ERR_HANDLE);
     }
     cmd.handle = cpu_to_le32(f->srqn);
-    g_assert_cmpuint(ernic_srq_modify(&f->e, 1, &cmd), ==, ERNIC_ERR_PERM);
-    g_assert_cmpuint(ernic_srq_destroy(&f->e, 1, f->srqn), ==,
-                     ERNIC_ERR_PERM);
+    IS(ernic_srq_modify(&f->e, 1, &cmd), ERNIC_ERR_PERM);
+    IS(ernic_srq_destroy(&f->e, 1, f->srqn), ERNIC_ERR_PERM);
     srq(f)->refs = 1;
-    g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==,
-                     ERNIC_ERR_BUSY);
+    IS(ernic_srq_destroy(&f->e, 0, f->srqn), ERNIC_ERR_BUSY);
     srq(f)->refs = 0;
 }
 
@@ -430,13 +416,12 @@ FIXTURE_TEST("/rq/srq-modify-refused", test_modify_refused)
         cmd.pd = cpu_to_le32(i == 1);
         cmd.stride = cpu_to_le16(i == 2);
         cmd.limit = cpu_to_le32(1);
-        g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==,
-                         ERNIC_ERR_RESERVED);
+        IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_RESERVED);
     }
-    g_assert_cmpuint(modify(f, 5), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpuint(modify(f, 0xffffffff), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpuint(srq(f)->limit, ==, 0);
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    IS(modify(f, 5), ERNIC_ERR_PARAM);
+    IS(modify(f, 0xffffffff), ERNIC_ERR_PARAM);
+    IS(srq(f)->limit, 0);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
 }
 
 /* Resize to a ring of @depth with the posted requests; if refused, nothing changes. */
@@ -474,21 +459,19 @@ FIXTURE_TEST("/rq/srq-resize", test_resize)
     for (i = 0; i < ARRAY_SIZE(depths); i++) {
         post(f, 4);
         g_assert_true(take(f));
-        g_assert_cmpuint(f->recv.wr_id, ==, next++);
-        g_assert_cmpuint(resize(f, depths[i]), ==, ERNIC_OK);
-        g_assert_cmpuint(srq(f)->wq.depth, ==, depths[i]);
+        IS(f->recv.wr_id, next++);
+        OK(resize(f, depths[i]));
+        IS(srq(f)->wq.depth, depths[i]);
         post(f, 1);
         while (take(f)) {
-            g_assert_cmpuint(f->recv.fault, ==, ERNIC_FAULT_NONE);
-            g_assert_cmpuint(f->recv.wr_id, ==, next++);
+            IS(f->recv.fault, ERNIC_FAULT_NONE);
+            IS(f->recv.wr_id, next++);
         }
-        g_assert_cmpuint(next, ==, f->posted);
+        IS(next, f->posted);
     }
-    g_assert_cmpuint(ernic_wq_produce(&srq(f)->wq, srq(f)->wq.ci,
-                                      srq(f)->wq.pi + 17), ==, ERNIC_ERR_FULL);
+    IS(ernic_wq_produce(&srq(f)->wq, srq(f)->wq.ci, srq(f)->wq.pi + 17), ERNIC_ERR_FULL);
     post(f, 16);
-    g_assert_cmpuint(ernic_trace_count("ernic_srq_resize"), ==,
-                     ARRAY_SIZE(depths));
+    IS(ernic_trace_count("ernic_srq_resize"), ARRAY_SIZE(depths));
 }
 
 FIXTURE_TEST("/rq/srq-resize-refused", test_resize_refused)
@@ -497,31 +480,31 @@ FIXTURE_TEST("/rq/srq-resize-refused", test_resize_refused)
 
     create(f, 8, 1, 0);
     post(f, 5);
-    g_assert_cmpuint(modify(f, 3), ==, ERNIC_OK);
-    g_assert_cmpuint(resize(f, 4), ==, ERNIC_ERR_PARAM);        /* 5 posted */
+    OK(modify(f, 3));
+    IS(resize(f, 4), ERNIC_ERR_PARAM);        /* 5 posted */
     g_assert_true(take(f));
-    g_assert_cmpuint(resize(f, 4), ==, ERNIC_OK);
+    OK(resize(f, 4));
     g_assert_true(take(f));
     g_assert_true(take(f));
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
-    g_assert_cmpuint(modify(f, 2), ==, ERNIC_OK);
-    g_assert_cmpuint(resize(f, 1), ==, ERNIC_ERR_PARAM);        /* the limit */
-    g_assert_cmpuint(resize(f, 3), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpuint(resize(f, 2 * ERNIC_MAX_WQ_DEPTH), ==, ERNIC_ERR_PARAM);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
+    OK(modify(f, 2));
+    IS(resize(f, 1), ERNIC_ERR_PARAM);        /* the limit */
+    IS(resize(f, 3), ERNIC_ERR_PARAM);
+    IS(resize(f, 2 * ERNIC_MAX_WQ_DEPTH), ERNIC_ERR_PARAM);
 
     cmd = command(f, 8, 0);
     cmd.handle = cpu_to_le32(f->srqn);
     cmd.pd = 0;
     cmd.limit = cpu_to_le32(1);
-    g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==, ERNIC_ERR_RESERVED);
+    IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_RESERVED);
     cmd.limit = 0;
     cmd.buf.reserved[0] = 1;
-    g_assert_cmpuint(ernic_srq_modify(&f->e, 0, &cmd), ==, ERNIC_ERR_RESERVED);
+    IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_RESERVED);
     fake_fail_dma(&f->env, 1, false);
     g_assert_true(take(f));
     fake_fail_dma(&f->env, 0, false);
-    g_assert_cmpuint(resize(f, 8), ==, ERNIC_ERR_STATE);        /* SRQ_ERR */
-    g_assert_cmpuint(srq(f)->wq.depth, ==, 4);
+    IS(resize(f, 8), ERNIC_ERR_STATE);        /* SRQ_ERR */
+    IS(srq(f)->wq.depth, 4);
 }
 
 /* Once, when fewer than the limit are left; SRQ_MODIFY arms it again. */
@@ -531,27 +514,27 @@ FIXTURE_TEST("/rq/srq-limit", test_limit)
 
     create(f, 8, 1, 0);
     post(f, 8);
-    g_assert_cmpuint(modify(f, 6), ==, ERNIC_OK);
+    OK(modify(f, 6));
     g_assert_true(take(f));
     g_assert_true(take(f));
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);     /* 6 left */
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);     /* 6 left */
     g_assert_true(take(f));
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
-    g_assert_cmpuint(srq(f)->limit, ==, 0);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
+    IS(srq(f)->limit, 0);
     while (take(f)) {
-        g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+        IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
     }
     post(f, 8);
     for (i = 0; i < 8; i++) {
         g_assert_true(take(f));
     }
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
 
     post(f, 3);
-    g_assert_cmpuint(modify(f, 3), ==, ERNIC_OK);
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    OK(modify(f, 3));
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
     g_assert_true(take(f));
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
 }
 
 /* A limit above the number of requests fires at once; 0 disarms. */
@@ -559,26 +542,26 @@ FIXTURE_TEST("/rq/srq-limit-at-once", test_limit_at_once)
 {
     create(f, 8, 1, 0);
     post(f, 3);
-    g_assert_cmpuint(modify(f, 4), ==, ERNIC_OK);
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
-    g_assert_cmpuint(modify(f, 2), ==, ERNIC_OK);
-    g_assert_cmpuint(modify(f, 0), ==, ERNIC_OK);
+    OK(modify(f, 4));
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
+    OK(modify(f, 2));
+    OK(modify(f, 0));
     while (take(f)) {
     }
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
 }
 
 /* A limit set at creation waits for the first requests. */
 FIXTURE_TEST("/rq/srq-limit-at-creation", test_limit_at_creation)
 {
     create(f, 8, 1, 2);
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
     g_assert_false(take(f));
     post(f, 3);
     g_assert_true(take(f));
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 0);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
     g_assert_true(take(f));
-    g_assert_cmpuint(events(f, ERNIC_EV_SRQ_LIMIT), ==, 1);
+    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
 }
 
 /* An event in the backlog is removed with its queue. */
@@ -588,9 +571,9 @@ FIXTURE_TEST("/rq/srq-destroy-with-event", test_destroy_with_event)
 
     create(f, 8, 1, 0);
     eq->ci = eq->pi - eq->depth;
-    g_assert_cmpuint(modify(f, 8), ==, ERNIC_OK);
-    g_assert_cmpuint(eq->line_count, ==, 1);
-    g_assert_cmpuint(ernic_srq_destroy(&f->e, 0, f->srqn), ==, ERNIC_OK);
-    g_assert_cmpuint(eq->line_count, ==, 0);
+    OK(modify(f, 8));
+    IS(eq->line_count, 1);
+    OK(ernic_srq_destroy(&f->e, 0, f->srqn));
+    IS(eq->line_count, 0);
     f->srqn = 0;
 }

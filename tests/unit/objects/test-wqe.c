@@ -48,8 +48,7 @@ static void make_ring(Fixture *f, uint32_t depth, uint32_t units)
     f->stride = units * 64;
     f->ring_addr = fake_alloc(&f->env, depth * f->stride, 64);
     desc.addr = cpu_to_le64(f->ring_addr);
-    g_assert_cmpuint(ernic_buf_init(&f->e, &f->ring, &desc,
-                                    depth * f->stride), ==, ERNIC_OK);
+    OK(ernic_buf_init(&f->e, &f->ring, &desc, depth * f->stride));
 }
 
 static void setup(Fixture *f, gconstpointer data)
@@ -83,8 +82,8 @@ static void fetch(Fixture *f, uint32_t index, ErnicTransport transport,
     memset(&f->wqe, 0xa5, sizeof(f->wqe));
     ernic_wqe_fetch(&f->e, &f->ring, f->depth, f->stride, index, transport,
                     gsi, uctx, MTU, &f->wqe);
-    g_assert_cmpuint(f->env.reads, ==, reads + 1);
-    g_assert_cmpuint(f->wqe.index, ==, index);
+    IS(f->env.reads, reads + 1);
+    IS(f->wqe.index, index);
 }
 
 /* A valid request of @opcode, of 8 bytes if it has data. */
@@ -105,8 +104,7 @@ static void make(Fixture *f, uint8_t opcode)
     }
 }
 
-static void check_decoded(Fixture *f, ErnicTransport transport, bool gsi,
-                          uint32_t uctx)
+static void check_decoded(Fixture *f, ErnicTransport transport, bool gsi, uint32_t uctx)
 {
     store(f, 0);
     fetch(f, 0, transport, gsi, uctx);
@@ -132,18 +130,14 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
     bool multi = wr->first != wr->only;
 
     g_assert_nonnull(only);
-    g_assert_cmpuint(only->seg, ==, ERNIC_SEG_ONLY);
+    IS(only->seg, ERNIC_SEG_ONLY);
     g_assert_true(only->flags & ERNIC_OPF_REQ);
-    g_assert_true(!(only->hdrs & ERNIC_HDR_RETH) ==
-                  !(wr->flags & ERNIC_WRF_RETH));
-    g_assert_true(!(only->hdrs & ERNIC_HDR_FETH) ==
-                  (wr->wc_opcode != ERNIC_WC_FLUSH));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_RETH) == !(wr->flags & ERNIC_WRF_RETH));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_FETH) == (wr->wc_opcode != ERNIC_WC_FLUSH));
     g_assert_true(!(only->hdrs & ERNIC_HDR_ATOMIC_ETH) ==
                   !(wr->flags & ERNIC_WRF_ATOMIC));
-    g_assert_true(!(only->hdrs & ERNIC_HDR_IMM) ==
-                  !(wr->flags & ERNIC_WRF_IMM));
-    g_assert_true(!(only->hdrs & ERNIC_HDR_IETH) ==
-                  !(wr->flags & ERNIC_WRF_INV));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_IMM) == !(wr->flags & ERNIC_WRF_IMM));
+    g_assert_true(!(only->hdrs & ERNIC_HDR_IETH) == !(wr->flags & ERNIC_WRF_INV));
     g_assert_true((multi || (wr->flags & ERNIC_WRF_WORD)) ==
                   !!(only->hdrs & ERNIC_HDR_DATA));
     if (!multi || transport == ERNIC_UD) {
@@ -153,15 +147,14 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
     middle = packet(transport, wr->middle);
     last = packet(transport, wr->last);
     g_assert_true(first && middle && last);
-    g_assert_cmpuint(first->seg, ==, ERNIC_SEG_START);
-    g_assert_cmpuint(middle->seg, ==, ERNIC_SEG_MIDDLE);
-    g_assert_cmpuint(last->seg, ==, ERNIC_SEG_END);
+    IS(first->seg, ERNIC_SEG_START);
+    IS(middle->seg, ERNIC_SEG_MIDDLE);
+    IS(last->seg, ERNIC_SEG_END);
     g_assert_true(first->cls == only->cls && middle->cls == only->cls &&
                   last->cls == only->cls);
-    g_assert_true(!(first->hdrs & ERNIC_HDR_RETH) ==
-                  !(wr->flags & ERNIC_WRF_RETH));
-    g_assert_cmphex(last->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH), ==,
-                    only->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH));
+    g_assert_true(!(first->hdrs & ERNIC_HDR_RETH) == !(wr->flags & ERNIC_WRF_RETH));
+    IS(last->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH),
+       only->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH));
 }
 
 #define RC (1 << ERNIC_RC)
@@ -195,17 +188,16 @@ TEST("/wqe/table", test_table)
                       wr->wc_opcode > ERNIC_WC_RECV_WRITE_IMM);
         g_assert_cmpuint(wr->max_sge, <=, ERNIC_MAX_SGE);
         g_assert_true((local || opcode == ERNIC_WR_FLUSH) == !wr->max_sge);
-        g_assert_cmphex(wr->allowed & ~ERNIC_WR_FLAGS, ==, 0);
+        IS(wr->allowed & ~ERNIC_WR_FLAGS, 0);
         g_assert_cmphex(wr->allowed & ERNIC_WR_SIGNALED, !=, 0);
-        g_assert_cmphex(wr->transports, ==, transports[opcode]);
+        IS(wr->transports, transports[opcode]);
         /* Opcodes that use a credit have a response; inline has no room for its data. */
         g_assert_true(!(wr->flags & ERNIC_WRF_CREDIT) ==
                       !(wr->flags & ERNIC_WRF_RESPONSE));
         g_assert_false((wr->allowed & ERNIC_WR_INLINE) &&
                        !(wr->flags & ERNIC_WRF_WORD) &&
                        (wr->flags & (ERNIC_WRF_RESPONSE | ERNIC_WRF_LOCAL)));
-        g_assert_true(!(wr->flags & ERNIC_WRF_WORD) ||
-                      (wr->flags & ERNIC_WRF_RESPONSE));
+        g_assert_true(!(wr->flags & ERNIC_WRF_WORD) || (wr->flags & ERNIC_WRF_RESPONSE));
         for (transport = ERNIC_RC; transport <= ERNIC_XRC; transport++) {
             if (wr->transports & (1 << transport) && !local) {
                 check_packets(wr, transport);
@@ -219,9 +211,8 @@ TEST("/wqe/table", test_table)
     }
     /* Those that no request of the verbs face has. */
     for (; opcode < ERNIC_WR_KINDS; opcode++) {
-        g_assert_cmphex(ernic_wr(opcode)->flags, ==, ERNIC_WRF_LOCAL);
-        g_assert_cmphex(ernic_wr(opcode)->allowed, ==,
-                        ERNIC_WR_SIGNALED | ERNIC_WR_FENCE);
+        IS(ernic_wr(opcode)->flags, ERNIC_WRF_LOCAL);
+        IS(ernic_wr(opcode)->allowed, ERNIC_WR_SIGNALED | ERNIC_WR_FENCE);
     }
     for (; opcode < 256; opcode++) {
         g_assert_null(ernic_wr(opcode));
@@ -280,8 +271,7 @@ static const Row rows[] = {
     { "flag", BAD, ERNIC_WR_SEND, ERNIC_RC, .flags = 0x80 },
     { "flag", BAD, ERNIC_WR_READ, ERNIC_RC, .flags = ERNIC_WR_INLINE },
     { "flag", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .flags = ERNIC_WR_INLINE },
-    { "flag", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC,
-      .flags = ERNIC_WR_SOLICITED },
+    { "flag", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .flags = ERNIC_WR_SOLICITED },
     { "flag", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .flags = ERNIC_WR_INLINE },
     { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .flags = ERNIC_WR_FLAGS },
     { NULL, 0, ERNIC_WR_WRITE, ERNIC_UC, .flags = ERNIC_WR_SOLICITED },
@@ -303,8 +293,7 @@ static const Row rows[] = {
       .at = FLUSH_AT(level), .to = 2 },
     { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(type), .to = 3 },
     { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(level), .to = 1 },
-    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(length) + 3,
-      .to = 0x80 },
+    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(length) + 3, .to = 0x80 },
     { "over 2^31 bytes", TOO_LONG, ERNIC_WR_FLUSH, ERNIC_RC,
       .at = FLUSH_AT(length) + 3, .to = 0x81 },
     { "too many SGEs", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .count = 1 },
@@ -312,8 +301,7 @@ static const Row rows[] = {
     { "reserved field", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .at = 63, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .at = 48, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .at = 16, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(reserved), .to = 1 },
+    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(reserved), .to = 1 },
     { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD,
       .at = UD_AT(av.reserved) + 2, .to = 1 },
 
@@ -323,22 +311,17 @@ static const Row rows[] = {
     { "reserved field", BAD, ERNIC_WR_READ, ERNIC_XRC, .at = 59, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_XRC, .at = 59, .to = 1 },
     { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_XRC, .at = 60, .to = 1 },
-    { "SRQ number over 24 bits", BAD, ERNIC_WR_WRITE, ERNIC_XRC,
-      .at = 63, .to = 1 },
+    { "SRQ number over 24 bits", BAD, ERNIC_WR_WRITE, ERNIC_XRC, .at = 63, .to = 1 },
     { NULL, 0, ERNIC_WR_SEND_INV, ERNIC_XRC, .at = 62, .to = 0xff },
     { NULL, 0, ERNIC_WR_READ, ERNIC_XRC, .at = 60, .to = 1 },
     { NULL, 0, ERNIC_WR_FETCH_ADD, ERNIC_XRC, .at = 60, .to = 1 },
 
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(dest_qpn) + 3, .to = 1 },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(dest_qpn) + 2, .to = 0xff },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(dest_qpn) + 3, .to = 1 },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(dest_qpn) + 2, .to = 0xff },
     { "flow label over 20 bits", BAD, ERNIC_WR_SEND, ERNIC_UD,
       .at = UD_AT(av.flow_label) + 2, .to = 0x10 },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(av.flow_label) + 2, .to = 0x0f },
-    { "P_Key index", BAD, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(pkey_index), .to = 1 },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(av.flow_label) + 2, .to = 0x0f },
+    { "P_Key index", BAD, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(pkey_index), .to = 1 },
     { "P_Key index", BAD, ERNIC_WR_SEND, ERNIC_UD, .gsi = true,
       .at = UD_AT(pkey_index), .to = ERNIC_LIM_PKEY },
     { NULL, 0, ERNIC_WR_SEND_IMM, ERNIC_UD, .gsi = true,
@@ -357,35 +340,25 @@ static const Row rows[] = {
     { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 16 },
     { "too many inline bytes", BAD, ERNIC_WR_SEND, ERNIC_RC,
       .flags = ERNIC_WR_INLINE, .count = 513 },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC,
-      .flags = ERNIC_WR_INLINE, .count = 512 },
+    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .flags = ERNIC_WR_INLINE, .count = 512 },
 
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_CMP_SWAP, ERNIC_RC,
-      .len0 = 7 },
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC,
-      .len0 = 9 },
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC,
-      .len0 = 0x80000000u },
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
-      .len0 = 4 },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_CMP_SWAP, ERNIC_RC, .len0 = 7 },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC, .len0 = 9 },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC, .len0 = 0x80000000u },
+    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .len0 = 4 },
     { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
       .flags = ERNIC_WR_INLINE, .count = 16 },
-    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
-      .flags = ERNIC_WR_INLINE, .count = 8 },
-    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .count = 2, .len0 = 3,
-      .len1 = 5 },
+    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .flags = ERNIC_WR_INLINE, .count = 8 },
+    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .count = 2, .len0 = 3, .len1 = 5 },
     { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .len0 = 0x80000000u },
-    { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 2, .len0 = 0x7fffffff,
-      .len1 = 1 },
-    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_RC,
-      .len0 = 0x80000001u },
+    { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 2, .len0 = 0x7fffffff, .len1 = 1 },
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_RC, .len0 = 0x80000001u },
     { "over 2^31 bytes", TOO_LONG, ERNIC_WR_WRITE, ERNIC_UC, .count = 2,
       .len0 = 0x80000000u, .len1 = 1 },
     /* In 32 bits the sum would be 8 bytes. */
     { "over 2^31 bytes", TOO_LONG, ERNIC_WR_READ, ERNIC_RC, .count = 2,
       .len0 = 0xffffffffu, .len1 = 9 },
-    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD,
-      .len0 = 0xffffffffu },
+    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD, .len0 = 0xffffffffu },
     { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .len0 = MTU },
     { "over the MTU", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD, .len0 = MTU + 1 },
     { "over the MTU", TOO_LONG, ERNIC_WR_SEND_IMM, ERNIC_UD, .count = 2,
@@ -415,13 +388,12 @@ FIXTURE_TEST("/wqe/rows", test_rows)
         }
         ernic_trace_reset();
         check_decoded(f, row->transport, row->gsi, row->uctx);
-        g_assert_cmpuint(f->wqe.fault, ==, row->fault);
+        IS(f->wqe.fault, row->fault);
         /* The fields for a completion are valid, refused or not. */
-        g_assert_cmphex(f->wqe.wr_id, ==, 0xfeedface12345678ull);
-        g_assert_cmphex(f->wqe.flags, ==,
-                        f->slot.head.flags & ERNIC_WR_FLAGS);
+        IS(f->wqe.wr_id, 0xfeedface12345678ull);
+        IS(f->wqe.flags, f->slot.head.flags & ERNIC_WR_FLAGS);
         g_assert_nonnull(ernic_wr(f->wqe.opcode));
-        g_assert_cmpuint(ernic_trace_count("ernic_guest_wqe"), ==, !!row->why);
+        IS(ernic_trace_count("ernic_guest_wqe"), !!row->why);
         if (row->why) {
             g_assert_nonnull(strstr(ernic_trace_line(0), row->why));
         }
@@ -439,12 +411,12 @@ FIXTURE_TEST("/wqe/no-sge", test_no_sge)
         make(f, opcode);
         f->slot.head.count = 0;
         check_decoded(f, some_transport(opcode), false, 0);
-        g_assert_cmpuint(f->wqe.fault, ==, atomic ? ERNIC_FAULT_SEND_WQE :
-                         ernic_wr(opcode)->flags & ERNIC_WRF_WORD ?
-                         ERNIC_FAULT_SEND_LENGTH : ERNIC_FAULT_NONE);
+        IS(f->wqe.fault, atomic ? ERNIC_FAULT_SEND_WQE :
+           ernic_wr(opcode)->flags & ERNIC_WRF_WORD ? ERNIC_FAULT_SEND_LENGTH :
+           ERNIC_FAULT_NONE);
         if (!atomic) {
-            g_assert_cmpuint(f->wqe.len, ==, 0);
-            g_assert_cmpuint(f->wqe.num_sge, ==, 0);
+            IS(f->wqe.len, 0);
+            IS(f->wqe.num_sge, 0);
         }
     }
 }
@@ -471,8 +443,7 @@ FIXTURE_TEST("/wqe/every-byte", test_every_byte)
         { ERNIC_WR_LOCAL_INV, ERNIC_RC, 0 },
         { ERNIC_WR_REG_MR, ERNIC_RC, 0x1fffffffffull },
         { ERNIC_WR_BIND_MW, ERNIC_RC, 0xffffffff },
-        { ERNIC_WR_SEND, ERNIC_UD,
-          0x3ffull | 0x1fffffffull << 16 },
+        { ERNIC_WR_SEND, ERNIC_UD, 0x3ffull | 0x1fffffffull << 16 },
     };
     size_t row;
     int byte;
@@ -488,8 +459,7 @@ FIXTURE_TEST("/wqe/every-byte", test_every_byte)
                 used = false;
             }
             check_decoded(f, meant[row].transport, true, 0);
-            g_assert_cmpuint(f->wqe.fault, ==,
-                             used ? ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
+            IS(f->wqe.fault, used ? ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
         }
     }
 }
@@ -511,19 +481,19 @@ FIXTURE_TEST("/wqe/values", test_values)
         f->slot.sge[i].lkey = cpu_to_le32(0x51525300 + i);
     }
     check_decoded(f, ERNIC_RC, false, 3);
-    g_assert_cmpuint(f->wqe.fault, ==, 0);
-    g_assert_cmpuint(f->wqe.opcode, ==, ERNIC_WR_WRITE_IMM);
-    g_assert_cmphex(f->wqe.raddr, ==, 0x1112131415161718ull);
-    g_assert_cmphex(f->wqe.rkey, ==, 0x21222324);
+    IS(f->wqe.fault, 0);
+    IS(f->wqe.opcode, ERNIC_WR_WRITE_IMM);
+    IS(f->wqe.raddr, 0x1112131415161718ull);
+    IS(f->wqe.rkey, 0x21222324);
     g_assert_cmpmem(f->wqe.imm, 4, "\x31\x32\x33\x34", 4);
-    g_assert_cmpuint(f->wqe.num_sge, ==, 16);
-    g_assert_cmpuint(f->wqe.len, ==, 16 * 0x01020304 + 120);
+    IS(f->wqe.num_sge, 16);
+    IS(f->wqe.len, 16 * 0x01020304 + 120);
     for (i = 0; i < 16; i++) {
-        g_assert_cmphex(f->wqe.sge[i].addr, ==, 0x4142434445464700ull + i);
-        g_assert_cmphex(f->wqe.sge[i].len, ==, 0x01020304 + i);
-        g_assert_cmphex(f->wqe.sge[i].lkey, ==, 0x51525300 + i);
+        IS(f->wqe.sge[i].addr, 0x4142434445464700ull + i);
+        IS(f->wqe.sge[i].len, 0x01020304 + i);
+        IS(f->wqe.sge[i].lkey, 0x51525300 + i);
     }
-    g_assert_cmpuint(f->wqe.npsn, ==, 0);
+    IS(f->wqe.npsn, 0);
     g_assert_false(f->wqe.done);
 }
 
@@ -535,37 +505,36 @@ FIXTURE_TEST("/wqe/values-local", test_values_local)
     f->slot.head.atomic.compare_add = cpu_to_le64(0x3132333435363738ull);
     f->slot.head.atomic.swap = cpu_to_le64(0x4142434445464748ull);
     check_decoded(f, ERNIC_RC, false, 0);
-    g_assert_cmphex(f->wqe.raddr, ==, 0x1112131415161718ull);
-    g_assert_cmphex(f->wqe.rkey, ==, 0x21222324);
-    g_assert_cmphex(f->wqe.compare_add, ==, 0x3132333435363738ull);
-    g_assert_cmphex(f->wqe.swap, ==, 0x4142434445464748ull);
-    g_assert_cmpuint(f->wqe.len, ==, 8);
+    IS(f->wqe.raddr, 0x1112131415161718ull);
+    IS(f->wqe.rkey, 0x21222324);
+    IS(f->wqe.compare_add, 0x3132333435363738ull);
+    IS(f->wqe.swap, 0x4142434445464748ull);
+    IS(f->wqe.len, 8);
 
     make(f, ERNIC_WR_LOCAL_INV);
     stl_le_p(f->slot.head.imm, 0x01020304);
     check_decoded(f, ERNIC_RC, false, 0);
-    g_assert_cmphex(f->wqe.inv_rkey, ==, 0x01020304);
+    IS(f->wqe.inv_rkey, 0x01020304);
     make(f, ERNIC_WR_SEND_INV);
     stl_le_p(f->slot.head.imm, 0x05060708);
     check_decoded(f, ERNIC_RC, false, 0);
-    g_assert_cmphex(f->wqe.inv_rkey, ==, 0x05060708);
+    IS(f->wqe.inv_rkey, 0x05060708);
 
     make(f, ERNIC_WR_REG_MR);
     f->slot.head.reg_mr = (struct ernic_wqe_reg_mr) {
         .key = cpu_to_le32(0x0102), .access = cpu_to_le32(0x0304),
         .iova = cpu_to_le64(0x0506), .length = cpu_to_le64(0x0708),
-        .list_addr = cpu_to_le64(0x090a), .npages = cpu_to_le32(0x0b0c),
-        .page_shift = 13,
+        .list_addr = cpu_to_le64(0x090a), .npages = cpu_to_le32(0x0b0c), .page_shift = 13,
     };
     check_decoded(f, ERNIC_UC, false, 0);
-    g_assert_cmphex(f->wqe.reg_mr.key, ==, 0x0102);
-    g_assert_cmphex(f->wqe.reg_mr.access, ==, 0x0304);
-    g_assert_cmphex(f->wqe.reg_mr.iova, ==, 0x0506);
-    g_assert_cmphex(f->wqe.reg_mr.length, ==, 0x0708);
-    g_assert_cmphex(f->wqe.reg_mr.list_addr, ==, 0x090a);
-    g_assert_cmphex(f->wqe.reg_mr.npages, ==, 0x0b0c);
-    g_assert_cmpuint(f->wqe.reg_mr.page_shift, ==, 13);
-    g_assert_cmpuint(f->wqe.len, ==, 0);
+    IS(f->wqe.reg_mr.key, 0x0102);
+    IS(f->wqe.reg_mr.access, 0x0304);
+    IS(f->wqe.reg_mr.iova, 0x0506);
+    IS(f->wqe.reg_mr.length, 0x0708);
+    IS(f->wqe.reg_mr.list_addr, 0x090a);
+    IS(f->wqe.reg_mr.npages, 0x0b0c);
+    IS(f->wqe.reg_mr.page_shift, 13);
+    IS(f->wqe.len, 0);
 
     make(f, ERNIC_WR_BIND_MW);
     f->slot.head.bind_mw = (struct ernic_wqe_bind_mw) {
@@ -574,12 +543,12 @@ FIXTURE_TEST("/wqe/values-local", test_values_local)
         .addr = cpu_to_le64(0x090a), .length = cpu_to_le64(0x0b0c),
     };
     check_decoded(f, ERNIC_UC, false, 1);
-    g_assert_cmphex(f->wqe.bind_mw.rkey, ==, 0x0102);
-    g_assert_cmphex(f->wqe.bind_mw.new_rkey, ==, 0x0304);
-    g_assert_cmphex(f->wqe.bind_mw.lkey, ==, 0x0506);
-    g_assert_cmphex(f->wqe.bind_mw.access, ==, 0x0708);
-    g_assert_cmphex(f->wqe.bind_mw.addr, ==, 0x090a);
-    g_assert_cmphex(f->wqe.bind_mw.length, ==, 0x0b0c);
+    IS(f->wqe.bind_mw.rkey, 0x0102);
+    IS(f->wqe.bind_mw.new_rkey, 0x0304);
+    IS(f->wqe.bind_mw.lkey, 0x0506);
+    IS(f->wqe.bind_mw.access, 0x0708);
+    IS(f->wqe.bind_mw.addr, 0x090a);
+    IS(f->wqe.bind_mw.length, 0x0b0c);
 }
 
 FIXTURE_TEST("/wqe/values-ud", test_values_ud)
@@ -597,16 +566,16 @@ FIXTURE_TEST("/wqe/values-ud", test_values_ud)
     make(f, ERNIC_WR_SEND);
     f->slot.head.ud = ud;
     check_decoded(f, ERNIC_UD, true, 0);
-    g_assert_cmpuint(f->wqe.fault, ==, 0);
-    g_assert_cmphex(f->wqe.ud.qkey, ==, 0x80010203);
-    g_assert_cmphex(f->wqe.ud.dest_qpn, ==, 0x040506);
-    g_assert_cmpuint(f->wqe.ud.pkey_index, ==, 7);
-    g_assert_cmphex(f->wqe.ud.av.flow_label, ==, 0x70809);
+    IS(f->wqe.fault, 0);
+    IS(f->wqe.ud.qkey, 0x80010203);
+    IS(f->wqe.ud.dest_qpn, 0x040506);
+    IS(f->wqe.ud.pkey_index, 7);
+    IS(f->wqe.ud.av.flow_label, 0x70809);
     g_assert_cmpmem(f->wqe.ud.av.dgid, 16, ud.av.dgid, 16);
     g_assert_cmpmem(f->wqe.ud.av.dmac, 6, ud.av.dmac, 6);
-    g_assert_cmpuint(f->wqe.ud.av.sgid_index, ==, 3);
-    g_assert_cmpuint(f->wqe.ud.av.hop_limit, ==, 64);
-    g_assert_cmphex(f->wqe.ud.av.tclass, ==, 0x6a);
+    IS(f->wqe.ud.av.sgid_index, 3);
+    IS(f->wqe.ud.av.hop_limit, 64);
+    IS(f->wqe.ud.av.tclass, 0x6a);
 }
 
 /* ---- slots --------------------------------------------------------------- */
@@ -624,15 +593,13 @@ FIXTURE_TEST("/wqe/every-count", test_every_count)
             memset(f->slot.data, 0, sizeof(f->slot.data));
             f->slot.head.count = cpu_to_le16(count);
             check_decoded(f, ERNIC_RC, false, 0);
-            g_assert_cmpuint(f->wqe.fault, ==,
-                             count <= 16 && count * 16 <= room ?
-                             ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
+            IS(f->wqe.fault, count <= 16 && count * 16 <= room ? ERNIC_FAULT_NONE :
+               ERNIC_FAULT_SEND_WQE);
             f->slot.head.flags = ERNIC_WR_INLINE;
             check_decoded(f, ERNIC_RC, false, 0);
-            g_assert_cmpuint(f->wqe.fault, ==,
-                             count <= ERNIC_MAX_INLINE && count <= room ?
-                             ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
-            g_assert_cmpuint(f->wqe.num_sge, ==, 0);
+            IS(f->wqe.fault, count <= ERNIC_MAX_INLINE && count <= room ?
+               ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
+            IS(f->wqe.num_sge, 0);
         }
     }
 }
@@ -648,11 +615,11 @@ FIXTURE_TEST("/wqe/ring", test_ring)
         f->slot.head.wr_id = cpu_to_le64(i);
         store(f, index);
         fetch(f, index, ERNIC_RC, false, 0);
-        g_assert_cmpuint(f->wqe.fault, ==, 0);
-        g_assert_cmpuint(f->wqe.wr_id, ==, i);
+        IS(f->wqe.fault, 0);
+        IS(f->wqe.wr_id, i);
         memset(fake_ptr(&f->env, f->ring_addr, 8 * 128), 0xff, 8 * 128);
-        g_assert_cmpuint(f->wqe.wr_id, ==, i);
-        g_assert_cmpuint(f->wqe.sge[0].len, ==, 8);
+        IS(f->wqe.wr_id, i);
+        IS(f->wqe.sge[0].len, 8);
     }
 }
 
@@ -662,14 +629,14 @@ FIXTURE_TEST("/wqe/dma", test_dma)
     store(f, 0);
     fake_fail_dma(&f->env, 1, false);
     fetch(f, 0, ERNIC_RC, false, 0);
-    g_assert_cmpuint(f->wqe.fault, ==, ERNIC_FAULT_SEND_FETCH);
-    g_assert_cmpuint(f->wqe.wr_id, ==, 0);
-    g_assert_cmpuint(f->wqe.num_sge, ==, 0);
+    IS(f->wqe.fault, ERNIC_FAULT_SEND_FETCH);
+    IS(f->wqe.wr_id, 0);
+    IS(f->wqe.num_sge, 0);
     g_assert_nonnull(ernic_wr(f->wqe.opcode));
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_wqe_dma"), ==, 1);
+    IS(ernic_trace_count("ernic_guest_wqe_dma"), 1);
     fake_fail_dma(&f->env, 0, false);
     fetch(f, 0, ERNIC_RC, false, 0);
-    g_assert_cmpuint(f->wqe.fault, ==, 0);
+    IS(f->wqe.fault, 0);
 }
 
 /* Random bytes: an accepted request is within its limits. */
@@ -683,8 +650,7 @@ FIXTURE_TEST("/wqe/random", test_random)
 
         make(f, g_rand_int_range(rand, 0, ERNIC_WR_COUNT + 1));
         for (i = g_rand_int_range(rand, 0, 5); i; i--) {
-            f->slot.bytes[g_rand_int_range(rand, 0, SLOT_MAX)] =
-                g_rand_int(rand);
+            f->slot.bytes[g_rand_int_range(rand, 0, SLOT_MAX)] = g_rand_int(rand);
         }
         check_decoded(f, transport, g_rand_boolean(rand), g_rand_boolean(rand));
         if (f->wqe.fault) {
@@ -693,10 +659,9 @@ FIXTURE_TEST("/wqe/random", test_random)
             continue;
         }
         accepted++;
-        g_assert_cmpuint(f->wqe.opcode, ==, f->slot.head.opcode);
+        IS(f->wqe.opcode, f->slot.head.opcode);
         g_assert_true(ernic_wr(f->wqe.opcode)->transports & 1 << transport);
-        g_assert_cmpuint(f->wqe.num_sge, <=,
-                         ernic_wr(f->wqe.opcode)->max_sge);
+        g_assert_cmpuint(f->wqe.num_sge, <=, ernic_wr(f->wqe.opcode)->max_sge);
         g_assert_cmpuint(f->wqe.len, <=, ERNIC_MSG_MAX);
         g_assert_true(transport != ERNIC_UD || f->wqe.len <= MTU);
         g_assert_true(!(f->wqe.flags & ERNIC_WR_INLINE) ||
@@ -721,14 +686,13 @@ FIXTURE_TEST("/wqe/gather-inline", test_gather_inline)
         f->slot.data[i] = i * 7;
     }
     check_decoded(f, ERNIC_RC, false, 0);
-    g_assert_cmpuint(f->wqe.len, ==, 512);
+    IS(f->wqe.len, 512);
     reads = f->env.reads;
     for (i = 0; i < 512; i += 64) {
-        g_assert_cmpuint(ernic_wqe_gather(&f->e, 1, &f->wqe, i, out, 64), ==,
-                         ERNIC_FAULT_NONE);
+        IS(ernic_wqe_gather(&f->e, 1, &f->wqe, i, out, 64), ERNIC_FAULT_NONE);
         g_assert_cmpmem(out, 64, f->slot.data + i, 64);
     }
-    g_assert_cmpuint(f->env.reads, ==, reads);
+    IS(f->env.reads, reads);
 }
 
 FIXTURE_TEST("/wqe/gather", test_gather)
@@ -739,27 +703,23 @@ FIXTURE_TEST("/wqe/gather", test_gather)
     uint32_t pd, key;
 
     cmd.buf.addr = cmd.iova = cpu_to_le64(addr);
-    g_assert_cmpuint(ernic_pd_alloc(&f->e, 0, &pd), ==, ERNIC_OK);
+    OK(ernic_pd_alloc(&f->e, 0, &pd));
     cmd.pd = cpu_to_le32(pd);
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &key), ==, ERNIC_OK);
+    OK(ernic_mr_reg(&f->e, 0, &cmd, &key));
     fake_put64(&f->env, addr + 16, 0x1122334455667788ull);
 
     make(f, ERNIC_WR_SEND);
     f->slot.sge[0].addr = cpu_to_le64(addr + 16);
     f->slot.sge[0].lkey = cpu_to_le32(key);
     check_decoded(f, ERNIC_RC, false, 0);
-    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ==,
-                     ERNIC_FAULT_NONE);
-    g_assert_cmphex(ldq_le_p(out), ==, 0x1122334455667788ull);
+    IS(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ERNIC_FAULT_NONE);
+    IS(ldq_le_p(out), 0x1122334455667788ull);
     fake_fail_dma(&f->env, 1, false);
-    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ==,
-                     ERNIC_FAULT_SEND_DMA);
+    IS(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ERNIC_FAULT_SEND_DMA);
     fake_fail_dma(&f->env, 0, false);
-    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd + 1, &f->wqe, 0, out, 8), ==,
-                     ERNIC_FAULT_SEND_PROT);
+    IS(ernic_wqe_gather(&f->e, pd + 1, &f->wqe, 0, out, 8), ERNIC_FAULT_SEND_PROT);
     f->wqe.sge[0].lkey ^= 1;
-    g_assert_cmpuint(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ==,
-                     ERNIC_FAULT_SEND_PROT);
-    g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
-    g_assert_cmpuint(ernic_pd_free(&f->e, 0, pd), ==, ERNIC_OK);
+    IS(ernic_wqe_gather(&f->e, pd, &f->wqe, 0, out, 8), ERNIC_FAULT_SEND_PROT);
+    OK(ernic_mr_free(&f->e, 0, key, false));
+    OK(ernic_pd_free(&f->e, 0, pd));
 }

@@ -34,16 +34,12 @@ typedef struct Shape {
 static const Shape shapes[] = {
     { "header", 0, 14, { MACS, 8, 6 } },
     { "tagged", ERNIC_LAYER_VLAN, 18, { MACS, TAG, 8, 6 } },
-    { "udp4", ERNIC_LAYER_IPV4 | ERNIC_LAYER_UDP, 42,
-      { MACS, IP4(17, 0x40), PORTS } },
-    { "tcp4", ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP, 54,
-      { MACS, IP4(6, 0x20), PORTS } },
+    { "udp4", ERNIC_LAYER_IPV4 | ERNIC_LAYER_UDP, 42, { MACS, IP4(17, 0x40), PORTS } },
+    { "tcp4", ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP, 54, { MACS, IP4(6, 0x20), PORTS } },
     { "tagged udp4", ERNIC_LAYER_VLAN | ERNIC_LAYER_IPV4 | ERNIC_LAYER_UDP, 46,
       { MACS, TAG, IP4(17, 0), PORTS } },
-    { "udp6", ERNIC_LAYER_IPV6 | ERNIC_LAYER_UDP, 62,
-      { MACS, IP6(17), PORTS } },
-    { "tcp6", ERNIC_LAYER_IPV6 | ERNIC_LAYER_TCP, 74,
-      { MACS, IP6(6), PORTS } },
+    { "udp6", ERNIC_LAYER_IPV6 | ERNIC_LAYER_UDP, 62, { MACS, IP6(17), PORTS } },
+    { "tcp6", ERNIC_LAYER_IPV6 | ERNIC_LAYER_TCP, 74, { MACS, IP6(6), PORTS } },
     { "icmp", ERNIC_LAYER_IPV4, 60, { MACS, IP4(1, 0), PORTS } },
     /* Here a header contradicts the one before it, or is truncated. */
     { "no version", 0, 42, { MACS, 8, 0, 0x55 } },
@@ -64,15 +60,13 @@ TEST("/flow/layers", test_layers)
 
     for (i = 0; i < ARRAY_SIZE(shapes); i++) {
         g_test_message("%s", shapes[i].name);
-        g_assert_cmphex(ernic_flow_key(&key, shapes[i].bytes, shapes[i].len),
-                        ==, shapes[i].layers);
+        IS(ernic_flow_key(&key, shapes[i].bytes, shapes[i].len), shapes[i].layers);
         /* The key of a truncated frame has the fields of its complete layers. */
         for (len = 0; len <= shapes[i].len; len++) {
             uint8_t *copy = g_memdup2(shapes[i].bytes, MAX(len, 1));
             uint16_t layers = ernic_flow_key(&key, copy, len);
 
-            g_assert_cmpint(ernic_flow_check(layers, &key, &key), ==,
-                            ERNIC_OK);
+            OK(ernic_flow_check(layers, &key, &key));
             g_free(copy);
         }
     }
@@ -81,23 +75,18 @@ TEST("/flow/layers", test_layers)
 TEST("/flow/key", test_key)
 {
     static const struct ernic_flow_key udp4 = {
-        .dmac = { 1, 2, 3, 4, 5, 6 },
-        .smac = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 },
-        .ethertype = { 8, 0 }, .vlan = { 0xa1, 0x23 },
-        .src_ip = { 10, 1, 2, 3 }, .dst_ip = { 192, 168, 5, 6 },
-        .ip_proto = 17, .tclass = 0x7c, .hop_limit = 63,
+        .dmac = { 1, 2, 3, 4, 5, 6 }, .smac = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 },
+        .ethertype = { 8, 0 }, .vlan = { 0xa1, 0x23 }, .src_ip = { 10, 1, 2, 3 },
+        .dst_ip = { 192, 168, 5, 6 }, .ip_proto = 17, .tclass = 0x7c, .hop_limit = 63,
         .src_port = { 0x12, 0x34 }, .dst_port = { 0xab, 0xcd },
     };
     static const struct ernic_flow_key tcp6 = {
-        .dmac = { 1, 2, 3, 4, 5, 6 },
-        .smac = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 },
+        .dmac = { 1, 2, 3, 4, 5, 6 }, .smac = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60 },
         .ethertype = { 0x86, 0xdd },
         .src_ip = { 0x20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
-        .dst_ip = { 0xfe, 0x80, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
-                    28, 29 },
-        .flow_label = { 0, 0x0a, 0xbc, 0xde },
-        .ip_proto = 6, .tclass = 0x7c, .hop_limit = 62,
-        .src_port = { 0x12, 0x34 }, .dst_port = { 0xab, 0xcd },
+        .dst_ip = { 0xfe, 0x80, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 },
+        .flow_label = { 0, 0x0a, 0xbc, 0xde }, .ip_proto = 6, .tclass = 0x7c,
+        .hop_limit = 62, .src_port = { 0x12, 0x34 }, .dst_port = { 0xab, 0xcd },
     };
     struct ernic_flow_key key;
 
@@ -106,9 +95,9 @@ TEST("/flow/key", test_key)
     ernic_flow_key(&key, shapes[6].bytes, shapes[6].len);
     g_assert_cmpmem(&key, sizeof(key), &tcp6, sizeof(tcp6));
     ernic_flow_key(&key, shapes[2].bytes, shapes[2].len);
-    g_assert_cmpuint(key.ip_flags, ==, 2);              /* DF */
+    IS(key.ip_flags, 2);              /* DF */
     ernic_flow_key(&key, shapes[3].bytes, shapes[3].len);
-    g_assert_cmpuint(key.ip_flags, ==, 1);              /* MF */
+    IS(key.ip_flags, 1);              /* MF */
 }
 
 /* ---- the table ----------------------------------------------------------- */
@@ -121,11 +110,11 @@ TEST("/flow/fields", test_fields)
 
     for (i = 0; i < ernic_flow_num_fields; i++) {
         for (k = 0; k < ernic_flow_fields[i].size; k++) {
-            g_assert_cmpuint(claimed[ernic_flow_fields[i].offset + k]++, ==, 0);
+            IS(claimed[ernic_flow_fields[i].offset + k]++, 0);
         }
     }
     for (i = 0; i < sizeof(claimed); i++) {
-        g_assert_cmpuint(claimed[i], ==, 1);
+        IS(claimed[i], 1);
     }
 }
 
@@ -145,15 +134,13 @@ static void check_field(const ErnicFlowField *f, const Shape *shape)
         at = f->offset + bit / 8;
         mask[at] = 1 << bit % 8;
         value[at] = ((uint8_t *)&key)[at] & mask[at];
-        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
-                        ==, ERNIC_OK);
+        OK(ernic_flow_check(flow.layers, &flow.value, &flow.mask));
         g_assert_true(ernic_flow_match(&flow, &key, shape->layers));
         value[at] ^= mask[at];
         g_assert_false(ernic_flow_match(&flow, &key, shape->layers));
         /* A value bit outside the mask is refused. */
         value[at] = ~mask[at];
-        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
-                        ==, ERNIC_ERR_PARAM);
+        IS(ernic_flow_check(flow.layers, &flow.value, &flow.mask), ERNIC_ERR_PARAM);
     }
 }
 
@@ -174,8 +161,7 @@ TEST("/flow/walk", test_walk)
                 continue;
             }
             ((uint8_t *)&mask)[f->offset + f->size - 1] = 1;
-            g_assert_cmpint(ernic_flow_check(shapes[k].layers, &value, &mask),
-                            ==, ERNIC_ERR_PARAM);
+            IS(ernic_flow_check(shapes[k].layers, &value, &mask), ERNIC_ERR_PARAM);
         }
     }
     g_assert_cmpuint(n, >, 100);
@@ -195,8 +181,7 @@ TEST("/flow/layer-rules", test_layer_rules)
         { ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP, ERNIC_OK },
         { ERNIC_LAYER_IPV6 | ERNIC_LAYER_UDP, ERNIC_OK },
         { ERNIC_LAYER_IPV4 | ERNIC_LAYER_IPV6, ERNIC_ERR_PARAM },
-        { ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP | ERNIC_LAYER_UDP,
-          ERNIC_ERR_PARAM },
+        { ERNIC_LAYER_IPV4 | ERNIC_LAYER_TCP | ERNIC_LAYER_UDP, ERNIC_ERR_PARAM },
         { ERNIC_LAYER_UDP, ERNIC_ERR_PARAM },
         { 0x20, ERNIC_ERR_RESERVED },
         { 0x8000, ERNIC_ERR_RESERVED },
@@ -206,15 +191,13 @@ TEST("/flow/layer-rules", test_layer_rules)
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicFlow flow = { .layers = rows[i].layers };
 
-        g_assert_cmpint(ernic_flow_check(flow.layers, &flow.value, &flow.mask),
-                        ==, rows[i].status);
+        IS(ernic_flow_check(flow.layers, &flow.value, &flow.mask), rows[i].status);
         for (k = 0; rows[i].status == ERNIC_OK && k < ARRAY_SIZE(shapes); k++) {
             struct ernic_flow_key key;
-            uint16_t layers = ernic_flow_key(&key, shapes[k].bytes,
-                                             shapes[k].len);
+            uint16_t layers = ernic_flow_key(&key, shapes[k].bytes, shapes[k].len);
 
-            g_assert_cmpint(ernic_flow_match(&flow, &key, layers), ==,
-                            (layers & flow.layers) == flow.layers);
+            IS(ernic_flow_match(&flow, &key, layers),
+               (layers & flow.layers) == flow.layers);
         }
     }
 }
@@ -242,8 +225,7 @@ static void setup(Fixture *f, gconstpointer data)
         fake_create_qp(f->e, &f->raw[i], ERNIC_QPT_RAW, f->pd, f->cq.cqn,
                        f->cq.cqn, FAKE_NONE);
     }
-    fake_create_qp(f->e, &f->ud, ERNIC_QPT_UD, f->pd, f->cq.cqn, f->cq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(f->e, &f->ud, ERNIC_QPT_UD, f->pd, f->cq.cqn, f->cq.cqn, FAKE_NONE);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -251,8 +233,7 @@ static void teardown(Fixture *f, gconstpointer data)
     fake_ernic_done(&f->env, f->e);
 }
 
-static uint8_t rule(Fixture *f, uint32_t qpn, uint16_t priority,
-                    uint32_t *handle)
+static uint8_t rule(Fixture *f, uint32_t qpn, uint16_t priority, uint32_t *handle)
 {
     struct ernic_flow_rule r = {
         .qpn = cpu_to_le32(qpn), .priority = cpu_to_le16(priority),
@@ -271,20 +252,19 @@ FIXTURE_TEST("/flow/order", test_order)
 {
     uint32_t a = f->raw[0].qpn, b = f->raw[1].qpn, h[4];
 
-    g_assert_cmpuint(found(f), ==, 0);
-    g_assert_cmpint(rule(f, a, 7, &h[0]), ==, ERNIC_OK);
-    g_assert_cmpuint(found(f), ==, a);
-    g_assert_cmpint(rule(f, b, 3, &h[1]), ==, ERNIC_OK);
-    g_assert_cmpuint(found(f), ==, b);
-    g_assert_cmpint(rule(f, a, 3, &h[2]), ==, ERNIC_OK);
-    g_assert_cmpuint(found(f), ==, b);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, h[1]), ==,
-                    ERNIC_OK);
-    g_assert_cmpuint(found(f), ==, a);
+    IS(found(f), 0);
+    OK(rule(f, a, 7, &h[0]));
+    IS(found(f), a);
+    OK(rule(f, b, 3, &h[1]));
+    IS(found(f), b);
+    OK(rule(f, a, 3, &h[2]));
+    IS(found(f), b);
+    OK(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, h[1]));
+    IS(found(f), a);
     /* Its handle is free again, and the lowest. */
-    g_assert_cmpint(rule(f, b, 3, &h[3]), ==, ERNIC_OK);
-    g_assert_cmpuint(h[3], ==, h[1]);
-    g_assert_cmpuint(found(f), ==, b);
+    OK(rule(f, b, 3, &h[3]));
+    IS(h[3], h[1]);
+    IS(found(f), b);
 }
 
 /* A destroyed queue pair's rules are removed with it. */
@@ -292,42 +272,35 @@ FIXTURE_TEST("/flow/qp-goes", test_qp_goes)
 {
     uint32_t a, b, c;
 
-    g_assert_cmpint(rule(f, f->raw[0].qpn, 0, &a), ==, ERNIC_OK);
-    g_assert_cmpint(rule(f, f->raw[1].qpn, 1, &b), ==, ERNIC_OK);
-    g_assert_cmpint(rule(f, f->raw[0].qpn, 2, &c), ==, ERNIC_OK);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->raw[0].qpn),
-                    ==, ERNIC_OK);
-    g_assert_cmpuint(f->e->num_flows, ==, 1);
-    g_assert_cmpuint(found(f), ==, f->raw[1].qpn);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, a), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, b), ==,
-                    ERNIC_OK);
-    g_assert_cmpuint(found(f), ==, 0);
+    OK(rule(f, f->raw[0].qpn, 0, &a));
+    OK(rule(f, f->raw[1].qpn, 1, &b));
+    OK(rule(f, f->raw[0].qpn, 2, &c));
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->raw[0].qpn));
+    IS(f->e->num_flows, 1);
+    IS(found(f), f->raw[1].qpn);
+    IS(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, a), ERNIC_ERR_HANDLE);
+    OK(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, b));
+    IS(found(f), 0);
 }
 
 FIXTURE_TEST("/flow/refused", test_refused)
 {
     uint32_t h, own;
 
-    g_assert_cmpint(rule(f, f->raw[0].qpn, 0, &own), ==, ERNIC_OK);
-    g_assert_cmpint(rule(f, f->ud.qpn, 0, &h), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpint(rule(f, 0, 0, &h), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(rule(f, 63, 0, &h), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(rule(f, UINT32_MAX, 0, &h), ==, ERNIC_ERR_HANDLE);
+    OK(rule(f, f->raw[0].qpn, 0, &own));
+    IS(rule(f, f->ud.qpn, 0, &h), ERNIC_ERR_PARAM);
+    IS(rule(f, 0, 0, &h), ERNIC_ERR_HANDLE);
+    IS(rule(f, 63, 0, &h), ERNIC_ERR_HANDLE);
+    IS(rule(f, UINT32_MAX, 0, &h), ERNIC_ERR_HANDLE);
     /* Another context can use neither the queue pair nor the rule. */
     f->env.uctx = f->uctx;
-    g_assert_cmpint(rule(f, f->raw[0].qpn, 0, &h), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, own), ==,
-                    ERNIC_ERR_HANDLE);
+    IS(rule(f, f->raw[0].qpn, 0, &h), ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, own), ERNIC_ERR_HANDLE);
     f->env.uctx = 0;
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, 0), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY,
-                                 ERNIC_LIM_FLOW + 1), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, UINT32_MAX), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(f->e->num_flows, ==, 1);
+    IS(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, 0), ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, ERNIC_LIM_FLOW + 1), ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, UINT32_MAX), ERNIC_ERR_HANDLE);
+    IS(f->e->num_flows, 1);
 }
 
 FIXTURE_TEST("/flow/limit", test_limit)
@@ -335,12 +308,11 @@ FIXTURE_TEST("/flow/limit", test_limit)
     uint32_t i, h;
 
     for (i = 0; i < ERNIC_LIM_FLOW; i++) {
-        g_assert_cmpint(rule(f, f->raw[0].qpn, 9, &h), ==, ERNIC_OK);
+        OK(rule(f, f->raw[0].qpn, 9, &h));
     }
-    g_assert_cmpint(rule(f, f->raw[0].qpn, 9, &h), ==, ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, 100), ==,
-                    ERNIC_OK);
-    g_assert_cmpint(rule(f, f->raw[1].qpn, 0, &h), ==, ERNIC_OK);
-    g_assert_cmpuint(h, ==, 100);
-    g_assert_cmpuint(found(f), ==, f->raw[1].qpn);
+    IS(rule(f, f->raw[0].qpn, 9, &h), ERNIC_ERR_NO_RESOURCE);
+    OK(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, 100));
+    OK(rule(f, f->raw[1].qpn, 0, &h));
+    IS(h, 100);
+    IS(found(f), f->raw[1].qpn);
 }

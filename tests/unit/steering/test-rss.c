@@ -27,21 +27,16 @@ typedef struct Vector {
 } Vector;
 
 static const Vector vectors[] = {
-    { 4, { 66, 9, 149, 187 }, { 161, 142, 100, 80 }, 2794, 1766, 0x323e8fc2,
-      0x51ccc178 },
-    { 4, { 199, 92, 111, 2 }, { 65, 69, 140, 83 }, 14230, 4739, 0xd718262a,
-      0xc626b0ea },
+    { 4, { 66, 9, 149, 187 }, { 161, 142, 100, 80 }, 2794, 1766, 0x323e8fc2, 0x51ccc178 },
+    { 4, { 199, 92, 111, 2 }, { 65, 69, 140, 83 }, 14230, 4739, 0xd718262a, 0xc626b0ea },
     { 4, { 24, 19, 198, 95 }, { 12, 22, 207, 184 }, 12898, 38024, 0xd2d0a5de,
       0x5c2b394a },
-    { 4, { 38, 27, 205, 30 }, { 209, 142, 163, 6 }, 48228, 2217, 0x82989176,
-      0xafc7327f },
+    { 4, { 38, 27, 205, 30 }, { 209, 142, 163, 6 }, 48228, 2217, 0x82989176, 0xafc7327f },
     { 4, { 153, 39, 163, 191 }, { 202, 188, 127, 2 }, 44251, 1303, 0x5d1809c5,
       0x10e828a2 },
     { 16, { 0x3f, 0xfe, 0x25, 1, 2, 0, 0x1f, 0xff, [15] = 7 },
-      { 0x3f, 0xfe, 0x25, 1, 2, 0, 0, 3, [15] = 1 }, 2794, 1766, 0x2cc18cd5,
-      0x40207d3d },
-    { 16, { 0x3f, 0xfe, 5, 1, 0, 8, 0, 0, 2, 0x60, 0x97, 0xff, 0xfe, 0x40,
-            0xef, 0xab },
+      { 0x3f, 0xfe, 0x25, 1, 2, 0, 0, 3, [15] = 1 }, 2794, 1766, 0x2cc18cd5, 0x40207d3d },
+    { 16, { 0x3f, 0xfe, 5, 1, 0, 8, 0, 0, 2, 0x60, 0x97, 0xff, 0xfe, 0x40, 0xef, 0xab },
       { 0xff, 2, [15] = 1 }, 14230, 4739, 0x0f0c461c, 0xdde51bbf },
     { 16, { 0x3f, 0xfe, 0x19, 0, 0x45, 0x45, 0, 3, 2, 0, 0xf8, 0xff, 0xfe,
             0x21, 0x67, 0xcf },
@@ -61,10 +56,10 @@ TEST("/rss/toeplitz", test_toeplitz)
         memcpy(data + v->len, v->dst, v->len);
         stw_be_p(data + 2 * v->len, v->sport);
         stw_be_p(data + 2 * v->len + 2, v->dport);
-        g_assert_cmphex(ernic_toeplitz(key, data, 2 * v->len), ==, v->ip);
-        g_assert_cmphex(ernic_toeplitz(key, data, 2 * v->len + 4), ==, v->tcp);
+        IS(ernic_toeplitz(key, data, 2 * v->len), v->ip);
+        IS(ernic_toeplitz(key, data, 2 * v->len + 4), v->tcp);
     }
-    g_assert_cmphex(ernic_toeplitz(key, NULL, 0), ==, 0);
+    IS(ernic_toeplitz(key, NULL, 0), 0);
 }
 
 #define FRAME 128
@@ -134,8 +129,7 @@ TEST("/rss/pick", test_pick)
             len = make_frame(v, rows[i].proto, frame);
             hash = !(v->len == 4 ? rows[i].ip4 : rows[i].ip6) ? 0 :
                    rows[i].ports ? v->tcp : v->ip;
-            g_assert_cmpuint(ernic_rss_pick(&rss, frame, len), ==,
-                             1000 + (hash & 127));
+            IS(ernic_rss_pick(&rss, frame, len), 1000 + (hash & 127));
         }
     }
 }
@@ -160,21 +154,18 @@ TEST("/rss/fields", test_fields)
     uint32_t i, seen = 0;
 
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        ErnicRss rss = { .fields = rows[i].field,
-                         .shift = ERNIC_RSS_SHIFT_MAX };
-        uint32_t len = make_frame(&vectors[rows[i].vector], rows[i].proto,
-                                  frame), k;
+        ErnicRss rss = { .fields = rows[i].field, .shift = ERNIC_RSS_SHIFT_MAX };
+        uint32_t len = make_frame(&vectors[rows[i].vector], rows[i].proto, frame), k;
 
         memcpy(rss.key, key, sizeof(key));
         for (k = 0; k < ERNIC_RSS_TABLE_MAX; k++) {
             rss.wq[k] = k;
         }
-        g_assert_cmpuint(ernic_rss_pick(&rss, frame, len), ==,
-                         ernic_toeplitz(key, frame + rows[i].at,
-                                        rows[i].size) & 127);
+        IS(ernic_rss_pick(&rss, frame, len),
+           ernic_toeplitz(key, frame + rows[i].at, rows[i].size) & 127);
         seen |= rows[i].field;
     }
-    g_assert_cmphex(seen, ==, ERNIC_HASH_FIELDS);
+    IS(seen, ERNIC_HASH_FIELDS);
 }
 
 /* ---- queues ---------------------------------------------------------------- */
@@ -202,14 +193,11 @@ static void setup(Fixture *f, gconstpointer data)
     f->pd = fake_create_pd(f->e);
     f->buf = fake_alloc(&f->env, 65536, 4096);
     f->key = fake_reg_mr(f->e, f->pd, f->buf, 65536, ERNIC_ACCESS_LOCAL_WRITE);
-    f->rss = (struct ernic_rss) {
-        .fields = cpu_to_le32(IP4 | TCP), .shift = 3,
-    };
+    f->rss = (struct ernic_rss) { .fields = cpu_to_le32(IP4 | TCP), .shift = 3 };
     memcpy(f->rss.key, key, sizeof(key));
     for (i = 0; i < WQS; i++) {
         fake_create_cq(f->e, &f->cq[i], 64, FAKE_NONE);
-        fake_create_qp(f->e, &f->wq[i], ERNIC_QPT_RWQ, f->pd, 0,
-                       f->cq[i].cqn, FAKE_NONE);
+        fake_create_qp(f->e, &f->wq[i], ERNIC_QPT_RWQ, f->pd, 0, f->cq[i].cqn, FAKE_NONE);
     }
     for (i = 0; i < 8; i++) {
         f->rss.wq[i] = cpu_to_le32(f->wq[i % WQS].qpn);
@@ -228,7 +216,7 @@ static uint32_t rule_for(Fixture *f, uint32_t number)
     struct ernic_flow_rule rule = { .qpn = cpu_to_le32(number) };
     uint32_t handle;
 
-    g_assert_cmpint(fake_create_flow(f->e, &rule, &handle), ==, ERNIC_OK);
+    OK(fake_create_flow(f->e, &rule, &handle));
     return handle;
 }
 
@@ -239,8 +227,8 @@ FIXTURE_TEST("/rss/receive", test_receive)
     uint8_t frame[FRAME];
     struct ernic_cqe cqe;
 
-    g_assert_cmpint(fake_create_rss(f->e, &f->rss, &number), ==, ERNIC_OK);
-    g_assert_cmphex(number, ==, ERNIC_RSS_QPN + 1);
+    OK(fake_create_rss(f->e, &f->rss, &number));
+    IS(number, ERNIC_RSS_QPN + 1);
     rule_for(f, number);
     for (i = 0; i < WQS; i++) {
         struct ernic_qp_attr attr;
@@ -257,11 +245,11 @@ FIXTURE_TEST("/rss/receive", test_receive)
         g_assert_true(ernic_wants_frame(f->e, frame, len));
         ernic_rx_raw(f->e, f->env.now, frame, len);
         for (k = 0; k < WQS; k++) {
-            g_assert_cmpint(fake_poll_cq(f->e, &f->cq[k], &cqe), ==, k == to);
+            IS(fake_poll_cq(f->e, &f->cq[k], &cqe), k == to);
             if (k == to) {
-                g_assert_cmpuint(cqe.qpn, ==, f->wq[k].qpn);
-                g_assert_cmpuint(cqe.byte_len, ==, len);
-                g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+                IS(cqe.qpn, f->wq[k].qpn);
+                IS(cqe.byte_len, len);
+                IS(cqe.status, ERNIC_WC_SUCCESS);
                 g_assert_cmpmem(fake_ptr(&f->env, f->buf + k * LEN, len), len,
                                 frame, len);
             }
@@ -269,15 +257,14 @@ FIXTURE_TEST("/rss/receive", test_receive)
     }
     /* A queue outside RTR drops its frames; the others continue. */
     to = (vectors[0].tcp & 7) % WQS;
-    g_assert_cmpint(fake_modify_qp(f->e, f->wq[to].qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_ERR, NULL), ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, f->wq[to].qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     fake_run(f->e);
     while (fake_poll_cq(f->e, &f->cq[to], &cqe)) {
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+        IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
     }
     len = make_frame(&vectors[0], 6, frame);
     ernic_rx_raw(f->e, f->env.now, frame, len);
-    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
+    IS(f->e->stats.drop[ERNIC_DROP_QP_STATE], 1);
 }
 
 /* A queue in a table cannot be destroyed; rules are destroyed with their RSS. */
@@ -285,24 +272,17 @@ FIXTURE_TEST("/rss/life", test_life)
 {
     uint32_t number, other, rule;
 
-    g_assert_cmpint(fake_create_rss(f->e, &f->rss, &number), ==, ERNIC_OK);
-    g_assert_cmpint(fake_create_rss(f->e, &f->rss, &other), ==, ERNIC_OK);
+    OK(fake_create_rss(f->e, &f->rss, &number));
+    OK(fake_create_rss(f->e, &f->rss, &other));
     g_assert_cmpuint(other, !=, number);
     rule = rule_for(f, number);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ==,
-                    ERNIC_ERR_BUSY);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, number), ==,
-                    ERNIC_OK);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, number), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, rule), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ==,
-                    ERNIC_ERR_BUSY);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, other), ==,
-                    ERNIC_OK);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ==,
-                    ERNIC_OK);
+    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ERNIC_ERR_BUSY);
+    OK(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, number));
+    IS(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, number), ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, rule), ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ERNIC_ERR_BUSY);
+    OK(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, other));
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn));
 }
 
 #define F(field, v) offsetof(struct ernic_rss, field), \
@@ -336,34 +316,26 @@ FIXTURE_TEST("/rss/refused", test_refused)
         le = cpu_to_le32(refusals[i].value);
         memcpy((uint8_t *)&rss + refusals[i].offset, &le, refusals[i].size);
         g_test_message("row %u", i);
-        g_assert_cmpint(fake_create_rss(f->e, &rss, &number), ==,
-                        refusals[i].status);
+        IS(fake_create_rss(f->e, &rss, &number), refusals[i].status);
     }
     /* Only queue pairs of the matching type and of this context. */
     rss = f->rss;
     rss.wq[5] = cpu_to_le32(f->raw.qpn);
-    g_assert_cmpint(fake_create_rss(f->e, &rss, &number), ==,
-                    ERNIC_ERR_HANDLE);
+    IS(fake_create_rss(f->e, &rss, &number), ERNIC_ERR_HANDLE);
     f->env.uctx = f->uctx;
-    g_assert_cmpint(fake_create_rss(f->e, &f->rss, &number), ==,
-                    ERNIC_ERR_HANDLE);
+    IS(fake_create_rss(f->e, &f->rss, &number), ERNIC_ERR_HANDLE);
     f->env.uctx = 0;
     for (i = 0; i < ERNIC_LIM_RSS; i++) {
-        g_assert_cmpint(fake_create_rss(f->e, &f->rss, &number), ==, ERNIC_OK);
+        OK(fake_create_rss(f->e, &f->rss, &number));
     }
-    g_assert_cmpint(fake_create_rss(f->e, &f->rss, &number), ==,
-                    ERNIC_ERR_NO_RESOURCE);
+    IS(fake_create_rss(f->e, &f->rss, &number), ERNIC_ERR_NO_RESOURCE);
     f->env.uctx = f->uctx;
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY,
-                                 ERNIC_RSS_QPN + 1), ==, ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, ERNIC_RSS_QPN + 1), ERNIC_ERR_HANDLE);
     f->env.uctx = 0;
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, ERNIC_RSS_QPN),
-                    ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY,
-                                 ERNIC_RSS_QPN + ERNIC_LIM_RSS + 1), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, 2), ==,
-                    ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, ERNIC_RSS_QPN), ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, ERNIC_RSS_QPN + ERNIC_LIM_RSS + 1),
+       ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, 2), ERNIC_ERR_HANDLE);
 }
 
 /* A rule is for RSS, or for a queue pair that receives by itself. */
@@ -372,9 +344,7 @@ FIXTURE_TEST("/rss/rules", test_rules)
     struct ernic_flow_rule rule = { .qpn = cpu_to_le32(f->wq[0].qpn) };
     uint32_t handle;
 
-    g_assert_cmpint(fake_create_flow(f->e, &rule, &handle), ==,
-                    ERNIC_ERR_PARAM);
+    IS(fake_create_flow(f->e, &rule, &handle), ERNIC_ERR_PARAM);
     rule.qpn = cpu_to_le32(ERNIC_RSS_QPN + 1);
-    g_assert_cmpint(fake_create_flow(f->e, &rule, &handle), ==,
-                    ERNIC_ERR_HANDLE);
+    IS(fake_create_flow(f->e, &rule, &handle), ERNIC_ERR_HANDLE);
 }

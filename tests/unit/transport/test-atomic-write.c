@@ -36,8 +36,8 @@ DIALOG_TEST("/atomic-write/request", ERNIC_QPT_RC, test_request)
     dlg_no_wc(d);
     PEER_DONE(d, SQ, 1);
     cqe = SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_ATOMIC_WRITE);
-    g_assert_cmpuint(cqe.byte_len, ==, WORD);
+    IS(cqe.opcode, ERNIC_WC_ATOMIC_WRITE);
+    IS(cqe.byte_len, WORD);
 }
 
 /* The data is inside the work request, as verbs programs post it. */
@@ -49,7 +49,7 @@ DIALOG_TEST("/atomic-write/inline", ERNIC_QPT_RC, test_inline)
     wqe = dlg_wqe(d, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_SIGNALED | ERNIC_WR_INLINE);
     wqe.count = cpu_to_le16(WORD);
     fake_post_send(d->e, &d->qp, &wqe, bytes);
-    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    OK(fake_ring_sq(d->e, &d->qp));
     SENT_WORD(d, SQ, bytes);
     PEER_DONE(d, SQ, 1);
     SEND_WC(d, 0, SUCCESS);
@@ -68,8 +68,7 @@ TEST("/atomic-write/credit", test_credit)
     PEER_DONE(&d, SQ, 1);
     SENT_WORD(&d, SQ + 1, d.at + 8);
     PEER_DONE(&d, SQ + 1, 2);
-    SEND_WC(&d, 0, SUCCESS);
-    SEND_WC(&d, 1, SUCCESS);
+    SEND_WCS(&d, 0, 1, SUCCESS);
     dlg_close(&d);
     open_asking(&d, 0);
     dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
@@ -93,8 +92,7 @@ DIALOG_TEST("/atomic-write/implied", ERNIC_QPT_RC, test_implied)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
     PEER_DONE(d, SQ, 1);
     PEER_ACK(d, SQ + 1, 2);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
 }
 
 TEST("/atomic-write/response/bad", test_bad_response)
@@ -106,20 +104,16 @@ TEST("/atomic-write/response/bad", test_bad_response)
         { ERNIC_OP_READ_RSP_ONLY, WORD }, { ERNIC_OP_READ_RSP_FIRST, 1024 },
         { ERNIC_OP_READ_RSP_LAST, 1 }, { ERNIC_OP_ATOMIC_ACK, 0 },
     };
-    uint32_t i;
-    Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
-        SENT_WORD(&d, SQ, d.at);
-        dlg_peer(&d, rows[i].op, &(ErnicPkt) {
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(rows), dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+        SENT_WORD(d, SQ, d->at);
+        dlg_peer(d, rows[i].op, &(ErnicPkt) {
             .psn = SQ, .syndrome = DLG_ACK, .msn = 1,
             .payload_len = rows[i].len,
         });
-        SEND_WC(&d, 0, BAD_RESP_ERR);
-        STATE_IS(&d, ERR);
-        dlg_close(&d);
+        SEND_WC(d, 0, BAD_RESP_ERR);
+        STATE_IS(d, ERR);
     }
 }
 
@@ -148,12 +142,11 @@ DIALOG_TEST("/atomic-write/served", ERNIC_QPT_RC, test_served)
     PEER_WORD_OF(d, RQ, key, DLG_SINK, 0);
     SENT_DONE(d, RQ, 1);
     QUIET(d);
-    g_assert_cmpuint(d->env.atomics, ==, 1);
+    IS(d->env.atomics, 1);
     dlg_mem_is(d, DLG_SINK, d->peer, WORD);
     dlg_mem_is(d, DLG_SINK + WORD, NULL, 64);
     /* A later request finds the word written. */
-    PEER(d, READ_REQUEST, .psn = RQ + 1, .va = d->mem + DLG_SINK,
-         .rkey = d->key, .dma_len = WORD);
+    PEER_READ(d, RQ + 1, DLG_SINK, WORD);
     SENT(d, READ_RSP_ONLY, .psn = RQ + 1, .syndrome = DLG_ACK, .msn = 2,
          .payload = d->peer, .payload_len = WORD);
     dlg_no_wc(d);
@@ -169,14 +162,13 @@ DIALOG_TEST("/atomic-write/duplicate", ERNIC_QPT_RC, test_duplicate)
     PEER_WORD(d, RQ, 0);
     SENT_DONE(d, RQ, 1);
     dlg_mem_is(d, DLG_SINK, d->peer + 8, WORD);
-    g_assert_cmpuint(d->env.atomics, ==, 2);
+    IS(d->env.atomics, 2);
     PEER_WORD(d, RQ, 16);
     PEER_WORD_OF(d, RQ, d->key, DLG_SINK + 8, 0);
     PEER_WORD_OF(d, RQ, d->key ^ 1, DLG_SINK, 0);
     PEER(d, ATOMIC_WRITE, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
          .dma_len = WORD, .payload = d->peer, .payload_len = 4);
-    PEER(d, FETCH_ADD, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .swap_add = ldq_le_p(d->peer));
+    PEER_ADD(d, RQ, DLG_SINK, ldq_le_p(d->peer));
     PEER(d, READ_REQUEST, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key);
     QUIET(d);
     STATE_IS(d, RTS);
@@ -200,8 +192,7 @@ static const Wrong wrongs[] = {
     { "long", 16, 16, 0, ALL, ALL, INV_REQ },
     { "says-less", 4, WORD, 0, ALL, ALL, INV_REQ },
     { "says-more", 16, WORD, 0, ALL, ALL, INV_REQ },
-    { "not-enabled", WORD, WORD, 0, ALL, ALL & ~ERNIC_ACCESS_REMOTE_WRITE,
-      INV_REQ },
+    { "not-enabled", WORD, WORD, 0, ALL, ALL & ~ERNIC_ACCESS_REMOTE_WRITE, INV_REQ },
     { "key", WORD, WORD, 0, ALL & ~ERNIC_ACCESS_REMOTE_WRITE, ALL, REM_ACC },
     { "range", WORD, WORD, DLG_SINK, ALL, ALL, REM_ACC },
 };
@@ -214,9 +205,8 @@ ROW_TEST("/atomic-write/wrong", wrongs, test_wrong)
 
     open_allowing(&d, w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE);
     key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
-    PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK + w->off,
-         .rkey = key, .dma_len = w->dma_len, .payload = d.peer,
-         .payload_len = w->len, .ackreq = true);
+    PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK + w->off, .rkey = key,
+         .dma_len = w->dma_len, .payload = d.peer, .payload_len = w->len, .ackreq = true);
     SENT_NAK(&d, w->nak, RQ, 0);
     dlg_event(&d, w->event);
     STATE_IS(&d, ERR);

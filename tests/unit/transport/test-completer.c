@@ -12,25 +12,13 @@
 
 #define PSN DLG_SQ_PSN
 #define RNR(CODE) (ERNIC_AETH_RNR_NAK | (CODE))
-#define SENT_READ(d, PSN_, OFF, LEN)                                        \
-    SENT(d, READ_REQUEST, .psn = (PSN_), .va = DLG_RADDR + (OFF),           \
-         .rkey = DLG_RKEY, .dma_len = (LEN), .ackreq = true)
-
-static void drain(Dialog *d)
-{
-    while (dlg_pending(d)) {
-        dlg_take(d);
-    }
-}
-
 /* @n SENDs of one packet each. */
 static void post_sends(Dialog *d, uint32_t n)
 {
     uint32_t psn = PSN + d->qp.sq_pi;
 
     while (n--) {
-        dlg_post(d, ERNIC_WR_SEND, 0, 16);
-        dlg_sent_message(d, ERNIC_WR_SEND, 0, psn++, 0, 16);
+        dlg_send(d, ERNIC_WR_SEND, psn++, 0, 16);
     }
 }
 
@@ -47,26 +35,23 @@ DIALOG_TEST("/comp/ack/coalesced", ERNIC_QPT_RC, test_coalesced)
 {
     post_sends(d, 5);
     PEER_ACK(d, PSN + 2, 3);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
+    SEND_WCS(d, 0, 2, SUCCESS);
     dlg_no_wc(d);
     PEER_ACK(d, PSN + 4, 5);
-    SEND_WC(d, 3, SUCCESS);
-    SEND_WC(d, 4, SUCCESS);
+    SEND_WCS(d, 3, 4, SUCCESS);
 }
 
 /* An ACK inside a message completes no request, but still acknowledges packets. */
 DIALOG_TEST("/comp/ack/inside", ERNIC_QPT_RC, test_inside)
 {
     dlg_post(d, ERNIC_WR_WRITE, 0, 3000);
-    drain(d);
+    dlg_drain(d);
     PEER_ACK(d, PSN + 1, 0);
     dlg_no_wc(d);
     dlg_wait(d, 4 * ernic_ack_timeout_ns(14));
     SENT(d, WRITE_LAST, .psn = PSN + 2, .payload = d->at + 2048,
          .payload_len = 952, .ackreq = true);
-    drain(d);
+    dlg_drain(d);
     PEER_ACK(d, PSN + 2, 1);
     SEND_WC(d, 0, SUCCESS);
 }
@@ -118,15 +103,10 @@ DIALOG_TEST("/comp/ack/reserved", ERNIC_QPT_RC, test_reserved)
 /* Any credit code is an ACK: the peer may have end-to-end flow control. */
 TEST("/comp/ack/credits", test_credits)
 {
-    uint32_t code;
-    Dialog d;
-
-    for (code = 0; code < 32; code++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        post_sends(&d, 1);
-        PEER(&d, ACK, .psn = PSN, .msn = 1, .syndrome = code);
-        SEND_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+    EACH_DIALOG(d, code, 0, 32, dlg_open(d, ERNIC_QPT_RC)) {
+        post_sends(d, 1);
+        PEER(d, ACK, .psn = PSN, .msn = 1, .syndrome = code);
+        SEND_WC(d, 0, SUCCESS);
     }
 }
 
@@ -140,23 +120,18 @@ TEST("/comp/nak/fatal", test_fatal_naks)
         { ERNIC_NAK_REM_ACC, ERNIC_WC_REM_ACCESS_ERR },
         { ERNIC_NAK_REM_OP, ERNIC_WC_REM_OP_ERR },
     };
-    uint32_t i;
-    Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(naks); i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 16);
-        post_sends(&d, 4);
-        PEER_NAK(&d, naks[i][0], PSN + 2, 2);
-        SEND_WC(&d, 0, SUCCESS);
-        SEND_WC(&d, 1, SUCCESS);
-        dlg_send_wc(&d, 2, naks[i][1]);
-        SEND_WC(&d, 3, WR_FLUSH_ERR);
-        RECV_WC(&d, 0, WR_FLUSH_ERR);
-        STATE_IS(&d, ERR);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(naks), dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 16);
+        post_sends(d, 4);
+        PEER_NAK(d, naks[i][0], PSN + 2, 2);
+        SEND_WCS(d, 0, 1, SUCCESS);
+        dlg_send_wc(d, 2, naks[i][1]);
+        SEND_WC(d, 3, WR_FLUSH_ERR);
+        RECV_WC(d, 0, WR_FLUSH_ERR);
+        STATE_IS(d, ERR);
         /* Later packets do not change the result. */
-        PEER_ACK(&d, PSN + 3, 4);
-        dlg_close(&d);
+        PEER_ACK(d, PSN + 3, 4);
     }
 }
 
@@ -165,7 +140,7 @@ DIALOG_TEST("/comp/nak/read", ERNIC_QPT_RC, test_nak_read)
 {
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
-    drain(d);
+    dlg_drain(d);
     PEER(d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
          .payload_len = 1024);
     SEND_WC(d, 0, SUCCESS);
@@ -187,17 +162,15 @@ DIALOG_TEST("/comp/nak/once", ERNIC_QPT_RC, test_nak_once)
     SEND_WC(d, 1, SUCCESS);
     sent_sends(d, 2, 3);
     PEER_ACK(d, PSN + 3, 4);
-    SEND_WC(d, 2, SUCCESS);
-    SEND_WC(d, 3, SUCCESS);
+    SEND_WCS(d, 2, 3, SUCCESS);
 }
 
 /* ---- budgets and times ----------------------------------------------- */
 
 /* 9.7.5.2.8, table of the RNR NAK timer field, in 0.01 ms. */
 static const uint32_t rnr_timer[32] = {
-    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384,
-    512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
-    32768, 49152,
+    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768,
+    1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
 
 DIALOG_TEST("/comp/rnr/timer", ERNIC_QPT_RC, test_rnr_timer)
@@ -214,12 +187,10 @@ DIALOG_TEST("/comp/rnr/timer", ERNIC_QPT_RC, test_rnr_timer)
         QUIET(d);
     }
     PEER_ACK(d, PSN + 1, 2);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
 }
 
-static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry,
-                         uint8_t timeout)
+static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry, uint8_t timeout)
 {
     dlg_init(d, ERNIC_QPT_RC, false);
     d->attr.retry_cnt = retry_cnt;
@@ -231,30 +202,26 @@ static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry,
 /* At most n retries; 7 means no limit. */
 TEST("/comp/rnr/budget", test_rnr_budget)
 {
-    uint32_t n, i, tries;
-    Dialog d;
+    uint32_t i, tries;
 
-    for (n = 0; n <= 7; n++) {
-        open_budgets(&d, 0, n, 14);
-        post_sends(&d, 2);
+    EACH_DIALOG(d, n, 0, 7 + 1, open_budgets(d, 0, n, 14)) {
+        post_sends(d, 2);
         tries = n == 7 ? 100 : n;
         for (i = 0; i < tries; i++) {
-            PEER_NAK(&d, RNR(1), PSN, 0);
-            dlg_no_wc(&d);
-            dlg_wait(&d, 10000);
-            sent_sends(&d, 0, 1);
+            PEER_NAK(d, RNR(1), PSN, 0);
+            dlg_no_wc(d);
+            dlg_wait(d, 10000);
+            sent_sends(d, 0, 1);
         }
         if (n < 7) {
-            PEER_NAK(&d, RNR(1), PSN, 0);
-            SEND_WC(&d, 0, RNR_RETRY_EXC_ERR);
-            SEND_WC(&d, 1, WR_FLUSH_ERR);
-            STATE_IS(&d, ERR);
+            PEER_NAK(d, RNR(1), PSN, 0);
+            SEND_WC(d, 0, RNR_RETRY_EXC_ERR);
+            SEND_WC(d, 1, WR_FLUSH_ERR);
+            STATE_IS(d, ERR);
         } else {
-            PEER_ACK(&d, PSN + 1, 2);
-            SEND_WC(&d, 0, SUCCESS);
-            SEND_WC(&d, 1, SUCCESS);
+            PEER_ACK(d, PSN + 1, 2);
+            SEND_WCS(d, 0, 1, SUCCESS);
         }
-        dlg_close(&d);
     }
 }
 
@@ -322,14 +289,13 @@ TEST("/comp/timeout/table", test_timeout)
         sent_sends(&d, 0, 1);
         QUIET(&d);
         PEER_ACK(&d, PSN + 1, 2);
-        SEND_WC(&d, 0, SUCCESS);
-        SEND_WC(&d, 1, SUCCESS);
+        SEND_WCS(&d, 0, 1, SUCCESS);
         dlg_wait(&d, 5 * ns);
         dlg_close(&d);
     }
     open_budgets(&d, 7, 7, 0);
     post_sends(&d, 1);
-    g_assert_cmphex(d.env.wake, ==, UINT64_MAX);
+    IS(d.env.wake, UINT64_MAX);
     dlg_wait(&d, 1ull << 50);
     QUIET(&d);
     PEER_ACK(&d, PSN, 1);
@@ -341,28 +307,25 @@ TEST("/comp/timeout/table", test_timeout)
 TEST("/comp/timeout/budget", test_retry_budget)
 {
     const uint64_t ns = ernic_ack_timeout_ns(10);
-    uint32_t n, i;
-    Dialog d;
+    uint32_t i;
 
-    for (n = 0; n <= 7; n++) {
-        open_budgets(&d, n, 7, 10);
-        post_sends(&d, 2);
+    EACH_DIALOG(d, n, 0, 7 + 1, open_budgets(d, n, 7, 10)) {
+        post_sends(d, 2);
         for (i = 0; i < n; i++) {
-            dlg_wait(&d, ns);
-            sent_sends(&d, 0, 1);
+            dlg_wait(d, ns);
+            sent_sends(d, 0, 1);
         }
-        dlg_no_wc(&d);
-        PEER_ACK(&d, PSN, 1);
-        SEND_WC(&d, 0, SUCCESS);
+        dlg_no_wc(d);
+        PEER_ACK(d, PSN, 1);
+        SEND_WC(d, 0, SUCCESS);
         for (i = 0; i < n; i++) {
-            dlg_wait(&d, ns);
-            sent_sends(&d, 1, 1);
+            dlg_wait(d, ns);
+            sent_sends(d, 1, 1);
         }
-        dlg_no_wc(&d);
-        dlg_wait(&d, ns);
-        SEND_WC(&d, 1, RETRY_EXC_ERR);
-        STATE_IS(&d, ERR);
-        dlg_close(&d);
+        dlg_no_wc(d);
+        dlg_wait(d, ns);
+        SEND_WC(d, 1, RETRY_EXC_ERR);
+        STATE_IS(d, ERR);
     }
 }
 
@@ -400,7 +363,7 @@ DIALOG_TEST("/comp/implied/ack", ERNIC_QPT_RC, test_implied_by_ack)
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2000);
     dlg_post(d, ERNIC_WR_SEND, 0, 17);
-    drain(d);
+    dlg_drain(d);
     PEER_ACK(d, PSN + 3, 3);
     SEND_WC(d, 0, SUCCESS);
     dlg_no_wc(d);
@@ -420,21 +383,19 @@ DIALOG_TEST("/comp/implied/response", ERNIC_QPT_RC, test_implied_by_response)
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
     dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK + 64, 8);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK + 128, 16);
-    drain(d);
+    dlg_drain(d);
     dlg_peer_read(d, PSN + 2, 3, 0, 16);
-    g_assert_cmpuint(dlg_pending(d), ==, 3);
+    IS(dlg_pending(d), 3);
     SENT_READ(d, PSN, 0, 16);
-    drain(d);
+    dlg_drain(d);
     dlg_mem_is(d, DLG_SINK + 128, NULL, 16);
     dlg_peer_read(d, PSN, 1, 0, 16);
     SEND_WC(d, 0, SUCCESS);
     /* Now the atomic's response is lost. */
     dlg_peer_read(d, PSN + 2, 3, 0, 16);
-    SENT(d, FETCH_ADD, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .swap_add = DLG_COMPARE, .ackreq = true);
+    SENT_ADD(d, PSN + 1);
     SENT_READ(d, PSN + 2, 0, 16);
-    PEER(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
-         .atomic_orig = 5);
+    PEER_ATOMIC(d, PSN + 1, 2, 5);
     SEND_WC(d, 1, SUCCESS);
     dlg_peer_read(d, PSN + 2, 3, 0, 16);
     SEND_WC(d, 2, SUCCESS);
@@ -445,7 +406,7 @@ DIALOG_TEST("/comp/implied/nak", ERNIC_QPT_RC, test_implied_by_nak)
 {
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    drain(d);
+    dlg_drain(d);
     PEER_NAK(d, ERNIC_NAK_REM_ACC, PSN + 1, 1);
     dlg_no_wc(d);
     SENT_READ(d, PSN, 0, 16);
@@ -464,8 +425,7 @@ DIALOG_TEST("/comp/response/acks", ERNIC_QPT_RC, test_response_acks)
     SENT_READ(d, PSN + 2, 0, 2000);
     PEER(d, READ_RSP_FIRST, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3,
          .payload = d->peer, .payload_len = 1024);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
     dlg_no_wc(d);
     PEER(d, READ_RSP_LAST, .psn = PSN + 3, .syndrome = DLG_ACK, .msn = 3,
          .payload = d->peer + 1024, .payload_len = 976);
@@ -508,9 +468,8 @@ TEST("/comp/response/bad", test_bad_response)
         if (bad->wr == ERNIC_WR_FETCH_ADD) {
             dlg_post(&d, ERNIC_WR_SEND, 0, 16);
         }
-        dlg_post(&d, bad->wr, DLG_SINK,
-                 bad->wr == ERNIC_WR_FETCH_ADD ? 8 : 3000);
-        drain(&d);
+        dlg_post(&d, bad->wr, DLG_SINK, bad->wr == ERNIC_WR_FETCH_ADD ? 8 : 3000);
+        dlg_drain(&d);
         if (bad->wr == ERNIC_WR_READ) {
             PEER(&d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
                  .msn = 1, .payload_len = 1024);
@@ -532,11 +491,10 @@ DIALOG_TEST("/comp/response/lkey-lost", ERNIC_QPT_RC, test_lkey_lost)
     uint32_t key;
 
     key = d->key;
-    d->key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096,
-                        ERNIC_ACCESS_LOCAL_WRITE);
+    d->key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096, ERNIC_ACCESS_LOCAL_WRITE);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
     SENT_READ(d, PSN, 0, 16);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_MR_FREE, d->key), ==, 0);
+    IS(fake_destroy(d->e, ERNIC_CMD_MR_FREE, d->key), 0);
     d->key = key;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     sent_sends(d, 1, 1);
@@ -551,7 +509,7 @@ DIALOG_TEST("/comp/response/lkey-read-only", ERNIC_QPT_RC, test_lkey_read_only)
 {
     d->key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096, 0);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
-    drain(d);
+    dlg_drain(d);
     STATE_IS(d, RTS);
     dlg_peer_read(d, PSN, 1, 0, 16);
     SEND_WC(d, 0, LOC_PROT_ERR);
@@ -566,15 +524,14 @@ DIALOG_TEST("/comp/late/ack", ERNIC_QPT_RC, test_late_ack)
     uint32_t n;
 
     dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
-    g_assert_cmpuint(dlg_pending(d), ==, 200);
-    drain(d);
+    IS(dlg_pending(d), 200);
+    dlg_drain(d);
     d->env.tx_busy = true;
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
     PEER_ACK(d, PSN + 199, 1);
     SEND_WC(d, 0, SUCCESS);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    dlg_ready(d);
     /* The train that was held back leaves, and then new packets. */
     n = dlg_pending(d);
     g_assert_cmpuint(n, <=, ERNIC_TRAIN_PACKETS + 1);

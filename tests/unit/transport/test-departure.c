@@ -29,8 +29,7 @@ static void sent_send(Dialog *d)
 /* Another queue pair, which has @num WRITEs of @len bytes to send. */
 static void open_other(Dialog *d, FakeQp *other, uint32_t num, uint32_t len)
 {
-    fake_create_qp(d->e, other, ERNIC_QPT_UC, d->pd, d->scq.cqn, d->rcq.cqn,
-                   FAKE_NONE);
+    dlg_create_qp(d, other, ERNIC_QPT_UC);
     fake_connect(d->e, other, 0x123456, DLG_PEER);
     for (; num; num--) {
         fake_rdma(d->e, other, ERNIC_WR_WRITE, 0, d->mem, len, d->key,
@@ -47,8 +46,7 @@ static void open_bulk(Dialog *d, FakeQp *bulk)
 /* The link takes the train that it refused, and is busy again at once. */
 static void take_train(Dialog *d)
 {
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    dlg_ready(d);
     d->env.tx_busy = true;
     fake_run(d->e);
 }
@@ -80,7 +78,7 @@ DIALOG_TEST_BY("/departure/pressed", open_rc(d, 2), test_pressed)
     }
     SEND_WC(d, 0, RETRY_EXC_ERR);
     STATE_IS(d, ERR);
-    g_assert_cmpuint(sent, ==, 3);
+    IS(sent, 3);
     take_ours(d);
 }
 
@@ -116,9 +114,9 @@ DIALOG_TEST_BY("/departure/own", open_rc(d, 7), test_own)
     fake_run(d->e);
     take_ours(d);
     dlg_wait(d, PERIOD - 1);
-    g_assert_cmpuint(take_ours(d), ==, 0);
+    IS(take_ours(d), 0);
     dlg_wait(d, 1);
-    g_assert_cmpuint(take_ours(d), ==, 1);
+    IS(take_ours(d), 1);
     PEER_ACK(d, PSN, 1);
     SEND_WC(d, 0, SUCCESS);
     take_ours(d);
@@ -130,7 +128,7 @@ DIALOG_TEST_BY("/departure/acknowledged", open_rc(d, 7), test_acknowledged)
     d->env.tx_keeps = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    g_assert_cmpuint(take_ours(d), ==, 2);
+    IS(take_ours(d), 2);
     PEER_ACK(d, PSN, 1);
     SEND_WC(d, 0, SUCCESS);
     dlg_wait(d, PERIOD / 2);
@@ -160,11 +158,11 @@ DIALOG_TEST_BY("/departure/taken-back", open_rc(d, 7), test_taken_back)
     open_other(d, &other, 1, 16);      /* sends in the run in which the timer expires */
     d->env.now++;
     fake_run(d->e);
-    g_assert_cmpuint(take_ours(d), ==, 0);
+    IS(take_ours(d), 0);
     dlg_wait(d, PERIOD - 1);
-    g_assert_cmpuint(take_ours(d), ==, 0);
+    IS(take_ours(d), 0);
     dlg_wait(d, 1);
-    g_assert_cmpuint(take_ours(d), ==, 1);
+    IS(take_ours(d), 1);
     PEER_ACK(d, PSN, 1);
     SEND_WC(d, 0, SUCCESS);
     take_ours(d);
@@ -232,8 +230,7 @@ DIALOG_TEST_BY("/departure/busy", open_rc(d, 0), test_busy)
     d->env.tx_busy = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_wait(d, 2 * PERIOD - 1);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    dlg_ready(d);
     sent_send(d);
     dlg_wait(d, PERIOD - 1);
     STATE_IS(d, RTS);
@@ -247,7 +244,7 @@ DIALOG_TEST("/departure/uc", ERNIC_QPT_UC, test_uc)
     d->env.tx_keeps = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_post(d, ERNIC_WR_SEND, 0, 3000);
-    g_assert_cmpuint(take_ours(d), ==, 4);
+    IS(take_ours(d), 4);
     dlg_no_wc(d);
     dlg_wait(d, 100 * PERIOD);
     dlg_no_wc(d);

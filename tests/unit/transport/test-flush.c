@@ -58,8 +58,8 @@ DIALOG_TEST("/flush/request", ERNIC_QPT_RC, test_request)
         dlg_no_wc(d);
         PEER_DONE(d, SQ + i, i + 1);
         cqe = SEND_WC(d, i, SUCCESS);
-        g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_FLUSH);
-        g_assert_cmpuint(cqe.byte_len, ==, 0);
+        IS(cqe.opcode, ERNIC_WC_FLUSH);
+        IS(cqe.byte_len, 0);
     }
 }
 
@@ -76,8 +76,7 @@ TEST("/flush/credit", test_credit)
     PEER_DONE(&d, SQ, 1);
     SENT_FLUSH(&d, SQ + 1, GLOBAL, 2);
     PEER_DONE(&d, SQ + 1, 2);
-    SEND_WC(&d, 0, SUCCESS);
-    SEND_WC(&d, 1, SUCCESS);
+    SEND_WCS(&d, 0, 1, SUCCESS);
     dlg_close(&d);
     open_asking(&d, 0);
     post_flush(&d, ERNIC_FLUSH_GLOBAL, ERNIC_FLUSH_RANGE, 1);
@@ -101,8 +100,7 @@ DIALOG_TEST("/flush/behind-write", ERNIC_QPT_RC, test_behind_write)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 2, 0, 16);
     PEER_DONE(d, SQ + 1, 2);
     PEER_ACK(d, SQ + 2, 3);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
+    SEND_WCS(d, 1, 2, SUCCESS);
 }
 
 TEST("/flush/response/bad", test_bad_response)
@@ -114,20 +112,16 @@ TEST("/flush/response/bad", test_bad_response)
         { ERNIC_OP_READ_RSP_ONLY, 8 }, { ERNIC_OP_READ_RSP_FIRST, 1024 },
         { ERNIC_OP_READ_RSP_LAST, 1 }, { ERNIC_OP_ATOMIC_ACK, 0 },
     };
-    uint32_t i;
-    Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        post_flush(&d, ERNIC_FLUSH_GLOBAL, ERNIC_FLUSH_RANGE, 8);
-        SENT_FLUSH(&d, SQ, GLOBAL, 8);
-        dlg_peer(&d, rows[i].op, &(ErnicPkt) {
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(rows), dlg_open(d, ERNIC_QPT_RC)) {
+        post_flush(d, ERNIC_FLUSH_GLOBAL, ERNIC_FLUSH_RANGE, 8);
+        SENT_FLUSH(d, SQ, GLOBAL, 8);
+        dlg_peer(d, rows[i].op, &(ErnicPkt) {
             .psn = SQ, .syndrome = DLG_ACK, .msn = 1,
             .payload_len = rows[i].len,
         });
-        SEND_WC(&d, 0, BAD_RESP_ERR);
-        STATE_IS(&d, ERR);
-        dlg_close(&d);
+        SEND_WC(d, 0, BAD_RESP_ERR);
+        STATE_IS(d, ERR);
     }
 }
 
@@ -173,7 +167,7 @@ DIALOG_TEST("/flush/right", ERNIC_QPT_RC, test_right)
     SENT_DONE(d, RQ + 2, 3);
     SENT_DONE(d, RQ + 3, 4);
     QUIET(d);
-    g_assert_cmpuint(d->env.writes, ==, wrote);
+    IS(d->env.writes, wrote);
     STATE_IS(d, RTS);
 }
 
@@ -232,15 +226,13 @@ DIALOG_TEST_BY("/flush/duplicate-gone", open_keeping(d, 3), test_duplicate_gone)
     STATE_IS(d, RTS);
     /* A FLUSH never evicts the saved result of an atomic. */
     for (i = 0; i < 3; i++) {
-        PEER(d, FETCH_ADD, .psn = RQ + 6 + i, .va = word, .rkey = d->key,
-             .swap_add = 1);
-        SENT(d, ATOMIC_ACK, .psn = RQ + 6 + i, .syndrome = DLG_ACK, .msn = 7 + i,
-             .atomic_orig = i);
+        PEER(d, FETCH_ADD, .psn = RQ + 6 + i, .va = word, .rkey = d->key, .swap_add = 1);
+        SENT_ATOMIC(d, RQ + 6 + i, 7 + i, i);
     }
     PEER_FLUSH(d, RQ + 5);
     QUIET(d);
     PEER(d, FETCH_ADD, .psn = RQ + 6, .va = word, .rkey = d->key, .swap_add = 1);
-    SENT(d, ATOMIC_ACK, .psn = RQ + 6, .syndrome = DLG_ACK, .msn = 7);
+    SENT_ATOMIC(d, RQ + 6, 7, 0);
 }
 
 typedef struct Wrong {
@@ -262,8 +254,7 @@ static const Wrong wrongs[] = {
       ERNIC_ACCESS_QP & ~ERNIC_ACCESS_FLUSH_GLOBAL, INV_REQ },
     { "persistent-not-enabled", PERSISTENT, 64, ALL,
       ERNIC_ACCESS_QP & ~ERNIC_ACCESS_FLUSH_PERSISTENT, INV_REQ },
-    { "key", GLOBAL, 64, ALL & ~ERNIC_ACCESS_FLUSH_GLOBAL, ERNIC_ACCESS_QP,
-      REM_ACC },
+    { "key", GLOBAL, 64, ALL & ~ERNIC_ACCESS_FLUSH_GLOBAL, ERNIC_ACCESS_QP, REM_ACC },
     { "key-of-region", GLOBAL | WHOLE, 0, ALL & ~ERNIC_ACCESS_FLUSH_GLOBAL,
       ERNIC_ACCESS_QP, REM_ACC },
     { "key-of-nothing", GLOBAL, 0, ALL & ~ERNIC_ACCESS_FLUSH_GLOBAL,
@@ -291,9 +282,7 @@ ROW_TEST("/flush/wrong", wrongs, test_wrong)
 /* An invalid key, and that of a window, which cannot have the right. */
 TEST("/flush/window", test_window)
 {
-    struct ernic_wqe wqe = {
-        .opcode = ERNIC_WR_BIND_MW, .flags = ERNIC_WR_SIGNALED,
-    };
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_BIND_MW, .flags = ERNIC_WR_SIGNALED };
     uint32_t window;
     Dialog d;
 

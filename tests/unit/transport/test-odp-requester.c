@@ -19,7 +19,7 @@ DIALOG_TEST_BY("/odp/send", open_demand(d, ERNIC_QPT_RC), test_send)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 100, 3 * PAGE);
     PEER_ACK(d, SQ + 11, 1);
     SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(d->e->stats.page_faults, ==, 1);
+    IS(d->e->stats.page_faults, 1);
 }
 
 /* Present pages are sent; the wait uses no retries. */
@@ -48,30 +48,24 @@ DIALOG_TEST_BY("/odp/send/middle", open_demand(d, ERNIC_QPT_RC), test_send_middl
          .payload = d->at + 7 * 1024);
     PEER_ACK(d, SQ + 7, 1);
     SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(d->e->stats.ack_timeouts, ==, 0);
+    IS(d->e->stats.ack_timeouts, 0);
 }
 
 TEST("/odp/send/failed", test_send_failed)
 {
-    static const uint8_t types[] = {
-        ERNIC_QPT_RC, ERNIC_QPT_UC, ERNIC_QPT_UD,
-    };
-    Dialog d;
-    size_t i;
+    static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_UC, ERNIC_QPT_UD };
 
-    for (i = 0; i < G_N_ELEMENTS(types); i++) {
-        open_demand(&d, types[i]);
-        dlg_post(&d, ERNIC_WR_SEND, 0, 100);
-        QUIET(&d);
-        refused(&d, 0, 100, false);
-        SEND_WC(&d, 0, LOC_PROT_ERR);
+    EACH_DIALOG(d, i, 0, G_N_ELEMENTS(types), open_demand(d, types[i])) {
+        dlg_post(d, ERNIC_WR_SEND, 0, 100);
+        QUIET(d);
+        refused(d, 0, 100, false);
+        SEND_WC(d, 0, LOC_PROT_ERR);
         if (types[i] == ERNIC_QPT_RC) {
-            STATE_IS(&d, ERR);
+            STATE_IS(d, ERR);
         } else {
-            STATE_IS(&d, SQE);
+            STATE_IS(d, SQE);
         }
-        g_assert_cmpuint(ernic_trace_count("ernic_page_unresolved"), ==, 1);
-        dlg_close(&d);
+        IS(ernic_trace_count("ernic_page_unresolved"), 1);
     }
 }
 
@@ -80,7 +74,7 @@ DIALOG_TEST_BY("/odp/send/datagram", open_demand(d, ERNIC_QPT_UD), test_send_dat
     dlg_post(d, ERNIC_WR_SEND, 0, 100);
     dlg_no_wc(d);
     asked(d, 0, 100, false);
-    g_assert_cmpuint(dlg_pending(d), ==, 1);
+    IS(dlg_pending(d), 1);
     dlg_take(d);
     SEND_WC(d, 0, SUCCESS);
 }
@@ -92,8 +86,7 @@ DIALOG_TEST_BY("/odp/read", open_demand(d, ERNIC_QPT_RC), test_read)
 
     set(d, DLG_SINK / PAGE, 1, W);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2 * PAGE);
-    SENT(d, READ_REQUEST, .psn = SQ, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .dma_len = 2 * PAGE, .ackreq = true);
+    SENT_READ(d, SQ, 0, 2 * PAGE);
     dlg_peer_read(d, SQ, 1, 0, 2 * PAGE);
     eqe = faulted(d, DLG_SINK + PAGE, PAGE, true);
     /* The wait has no limit, and no other packet ends it. */
@@ -104,8 +97,7 @@ DIALOG_TEST_BY("/odp/read", open_demand(d, ERNIC_QPT_RC), test_read)
     dlg_no_wc(d);
     set(d, DLG_SINK / PAGE + 1, 1, W);
     fake_page_resume(d->e, &eqe, false);
-    SENT(d, READ_REQUEST, .psn = SQ + 4, .va = DLG_RADDR + PAGE,
-         .rkey = DLG_RKEY, .dma_len = PAGE, .ackreq = true);
+    SENT_READ(d, SQ + 4, PAGE, PAGE);
     dlg_peer_read(d, SQ + 4, 1, PAGE, PAGE);
     SEND_WC(d, 0, SUCCESS);
     dlg_mem_is(d, DLG_SINK, d->peer, 2 * PAGE);
@@ -130,15 +122,13 @@ DIALOG_TEST_BY("/odp/atomic", open_demand(d, ERNIC_QPT_RC), test_atomic)
 
     dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
     for (i = 0; i < 2; i++) {
-        SENT(d, FETCH_ADD, .psn = SQ, .va = DLG_RADDR, .rkey = DLG_RKEY,
-             .swap_add = DLG_COMPARE, .ackreq = true);
-        PEER(d, ATOMIC_ACK, .psn = SQ, .syndrome = DLG_ACK, .msn = 1,
-             .atomic_orig = 0x0102030405060708ull);
+        SENT_ADD(d, SQ);
+        PEER_ATOMIC(d, SQ, 1, 0x0102030405060708ull);
         if (i == 0) {
             dlg_no_wc(d);
             asked(d, DLG_SINK, 8, true);
         }
     }
     SEND_WC(d, 0, SUCCESS);
-    g_assert_cmphex(ldq_le_p(d->at + DLG_SINK), ==, 0x0102030405060708ull);
+    IS(ldq_le_p(d->at + DLG_SINK), 0x0102030405060708ull);
 }

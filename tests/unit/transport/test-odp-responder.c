@@ -15,20 +15,16 @@
 TEST("/odp/recv", test_recv)
 {
     static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_XRC_TGT };
-    Dialog d;
-    size_t i;
 
-    for (i = 0; i < G_N_ELEMENTS(types); i++) {
-        open_demand(&d, types[i]);
-        dlg_recv(&d, DLG_SINK, 2 * PAGE);
-        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
-        SENT_NAK(&d, RNR, RQ, 0);
+    EACH_DIALOG(d, i, 0, G_N_ELEMENTS(types), open_demand(d, types[i])) {
+        dlg_recv(d, DLG_SINK, 2 * PAGE);
+        PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+        SENT_NAK(d, RNR, RQ, 0);
         /* The fault covers the whole receive buffer. */
-        asked(&d, DLG_SINK, 2 * PAGE, true);
-        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
-        SENT_ACK(&d, RQ, 1);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+        asked(d, DLG_SINK, 2 * PAGE, true);
+        PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+        SENT_ACK(d, RQ, 1);
+        RECV_WC(d, 0, SUCCESS);
     }
 }
 
@@ -51,9 +47,8 @@ DIALOG_TEST_BY("/odp/write", open_demand(d, ERNIC_QPT_RC), test_write)
     int i;
 
     set(d, DLG_SINK / PAGE, 1, W);
-    PEER(d, WRITE_FIRST, .psn = RQ, .va = d->mem + DLG_SINK + 3072,
-         .rkey = d->key, .dma_len = 3072, .payload_len = 1024,
-         .payload = d->peer);
+    PEER(d, WRITE_FIRST, .psn = RQ, .va = d->mem + DLG_SINK + 3072, .rkey = d->key,
+         .dma_len = 3072, .payload_len = 1024, .payload = d->peer);
     for (i = 0; i < 2; i++) {
         PEER(d, WRITE_MIDDLE, .psn = RQ + 1, .payload_len = 1024,
              .payload = d->peer + 1024);
@@ -81,9 +76,7 @@ DIALOG_TEST_BY("/odp/write/failed", open_demand(d, ERNIC_QPT_RC), test_write_fai
 
     set(d, DLG_SINK / PAGE, 1, R);
     for (i = 0; i < 2; i++) {
-        PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
-             .dma_len = 16, .payload_len = 16, .payload = d->peer,
-             .ackreq = true);
+        PEER_WRITE(d, RQ, DLG_SINK, 16);
         if (i == 0) {
             SENT_NAK(d, RNR, RQ, 0);
             refused(d, DLG_SINK, 16, true);
@@ -113,15 +106,13 @@ DIALOG_TEST_BY("/odp/served/atomic", open_demand(d, ERNIC_QPT_RC), test_atomic_s
     asked(d, DLG_SINK + 8, 8, true);
     PEER(d, FETCH_ADD, .psn = RQ + 1, .va = d->mem + DLG_SINK + 8, .rkey = d->key,
          .swap_add = 5, .ackreq = true);
-    SENT(d, ATOMIC_ACK, .psn = RQ + 1, .msn = 2, .syndrome = DLG_ACK,
-         .atomic_orig = ldq_le_p(d->peer));
-    g_assert_cmpuint(ldq_le_p(d->at + DLG_SINK + 8), ==, ldq_le_p(d->peer) + 5);
+    SENT_ATOMIC(d, RQ + 1, 2, ldq_le_p(d->peer));
+    IS(ldq_le_p(d->at + DLG_SINK + 8), ldq_le_p(d->peer) + 5);
 }
 
 static void peer_reads(Dialog *d, uint32_t psn, uint64_t off, uint32_t len)
 {
-    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem + off, .rkey = d->key,
-         .dma_len = len, .ackreq = true);
+    PEER_READ(d, psn, off, len);
 }
 
 /*
@@ -149,7 +140,7 @@ DIALOG_TEST_BY("/odp/served/read", open_demand(d, ERNIC_QPT_RC), test_read_serve
     PEER(d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
     RECV_WC(d, 0, SUCCESS);
     SENT_ACK(d, RQ + 5, 2);
-    g_assert_cmpuint(d->e->stats.page_faults, ==, 1);
+    IS(d->e->stats.page_faults, 1);
 }
 
 /* A response that has begun waits for its next page, and so do later requests. */
@@ -195,23 +186,19 @@ DIALOG_TEST_BY("/odp/served/read-failed", open_demand(d, ERNIC_QPT_RC),
 TEST("/odp/recv/unreliable", test_recv_unreliable)
 {
     static const uint8_t types[] = { ERNIC_QPT_UC, ERNIC_QPT_UD };
-    Dialog d;
-    size_t i;
     int k;
 
-    for (i = 0; i < G_N_ELEMENTS(types); i++) {
-        open_demand(&d, types[i]);
-        dlg_recv(&d, DLG_SINK, 64);
+    EACH_DIALOG(d, i, 0, G_N_ELEMENTS(types), open_demand(d, types[i])) {
+        dlg_recv(d, DLG_SINK, 64);
         for (k = 0; k < 2; k++) {
-            PEER(&d, SEND_ONLY, .psn = RQ + k, .payload_len = 16,
+            PEER(d, SEND_ONLY, .psn = RQ + k, .payload_len = 16,
                  .qkey = types[i] == ERNIC_QPT_UD ? DLG_QKEY : 0,
                  .src_qp = types[i] == ERNIC_QPT_UD ? DLG_PEER_QPN : 0);
             if (k == 0) {
-                dlg_no_wc(&d);
-                asked(&d, DLG_SINK, 64, true);
+                dlg_no_wc(d);
+                asked(d, DLG_SINK, 64, true);
             }
         }
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+        RECV_WC(d, 0, SUCCESS);
     }
 }

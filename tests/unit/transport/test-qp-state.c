@@ -26,13 +26,13 @@ FIXTURE_TEST("/qp-state/enter", test_enter)
     attr.rnr_retry = 3;
     fake_qp_to(f->e, &q, ERNIC_QPS_RTS, &attr);
     qp = &f->e->qp[q.qpn];
-    g_assert_cmphex(qp->rq.epsn, ==, 0x123456);
-    g_assert_cmphex(qp->sq.next_psn, ==, 0xfffffe);
-    g_assert_cmphex(qp->sq.una_psn, ==, 0xfffffe);
-    g_assert_cmphex(qp->sq.max_psn, ==, 0xfffffe);
-    g_assert_cmpuint(qp->sq.retry_left, ==, 5);
-    g_assert_cmpuint(qp->sq.rnr_left, ==, 3);
-    g_assert_cmpuint(qp->sq.cwnd, ==, ERNIC_CWND_INIT);
+    IS(qp->rq.epsn, 0x123456);
+    IS(qp->sq.next_psn, 0xfffffe);
+    IS(qp->sq.una_psn, 0xfffffe);
+    IS(qp->sq.max_psn, 0xfffffe);
+    IS(qp->sq.retry_left, 5);
+    IS(qp->sq.rnr_left, 3);
+    IS(qp->sq.cwnd, ERNIC_CWND_INIT);
 }
 
 /* ---- posting, by state ---------------------------------------------------------- */
@@ -59,19 +59,17 @@ FIXTURE_TEST("/qp-state/posting", test_posting)
         }
         before = state_of(f);
         fake_post_recv(f->e, &qp, 1, &sge, 1);
-        g_assert_cmpint(fake_ring_rq(f->e, &qp), ==,
-                        recv ? ERNIC_OK : ERNIC_ERR_STATE);
-        g_assert_cmpuint(f->e->qp[qp.qpn].rq.wq.pi, ==, recv);
+        IS(fake_ring_rq(f->e, &qp), recv ? ERNIC_OK : ERNIC_ERR_STATE);
+        IS(f->e->qp[qp.qpn].rq.wq.pi, recv);
         fake_post_send(f->e, &qp, &wqe, NULL);
-        g_assert_cmpint(fake_ring_sq(f->e, &qp), ==,
-                        send ? ERNIC_OK : ERNIC_ERR_STATE);
+        IS(fake_ring_sq(f->e, &qp), send ? ERNIC_OK : ERNIC_ERR_STATE);
         g_byte_array_free(before, true);
         if (!recv || !send) {
             struct ernic_eqe eqe;
 
             g_assert_true(fake_poll_eq(f->e, &f->eq, &eqe));
-            g_assert_cmpuint(eqe.type, ==, ERNIC_EV_BAD_DOORBELL);
-            g_assert_cmpuint(eqe.element, ==, qp.qpn);
+            IS(eqe.type, ERNIC_EV_BAD_DOORBELL);
+            IS(eqe.element, qp.qpn);
         }
         fake_run(f->e);
         fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
@@ -91,21 +89,19 @@ FIXTURE_TEST("/qp-state/sqd", test_sqd)
     fake_rdma(f->e, &qp, ERNIC_WR_WRITE, 0, f->buf, 100, f->key, 0, 0);
     fake_run(f->e);
     attr.sqd_notify = 1;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE |
-                                   ERNIC_QPA_SQD_NOTIFY, ERNIC_QPS_SQD, &attr),
-                    ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY, ERNIC_QPS_SQD,
+                      &attr));
     fake_run(f->e);
     /* The WRITE is outstanding: not drained, and attributes are locked. */
-    g_assert_cmpint(ernic_qp_query(f->e, 0, qp.qpn, &got), ==, ERNIC_OK);
-    g_assert_cmpuint(got.sq_draining, ==, 1);
+    OK(ernic_qp_query(f->e, 0, qp.qpn, &got));
+    IS(got.sq_draining, 1);
     attr.timeout = 20;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE |
-                                   ERNIC_QPA_TIMEOUT, ERNIC_QPS_SQD, &attr),
-                    ==, ERNIC_ERR_STATE);
+    IS(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE | ERNIC_QPA_TIMEOUT, ERNIC_QPS_SQD,
+                      &attr), ERNIC_ERR_STATE);
     g_assert_false(fake_poll_eq(f->e, &f->eq, &eqe));
     /* It gets no response, fails, and takes the queue pair to Error. */
     fake_advance(f->e, 2000000000);
-    g_assert_cmpint(state(f, &qp), ==, ERNIC_QPS_ERR);
+    IS(state(f, &qp), ERNIC_QPS_ERR);
     fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
 
     /*
@@ -115,24 +111,20 @@ FIXTURE_TEST("/qp-state/sqd", test_sqd)
     bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTS);
     while (fake_poll_eq(f->e, &f->eq, &eqe)) {
     }
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE |
-                                   ERNIC_QPA_SQD_NOTIFY, ERNIC_QPS_SQD, &attr),
-                    ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY, ERNIC_QPS_SQD,
+                      &attr));
     fake_run(f->e);
     g_assert_true(fake_poll_eq(f->e, &f->eq, &eqe));
-    g_assert_cmpuint(eqe.type, ==, ERNIC_EV_SQ_DRAINED);
-    g_assert_cmpuint(eqe.element, ==, qp.qpn);
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE |
-                                   ERNIC_QPA_TIMEOUT, ERNIC_QPS_SQD, &attr),
-                    ==, ERNIC_OK);
-    g_assert_cmpint(ernic_qp_query(f->e, 0, qp.qpn, &got), ==, ERNIC_OK);
-    g_assert_cmpuint(got.sq_draining, ==, 0);
-    g_assert_cmpuint(got.timeout, ==, 20);
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_RTS, NULL), ==, ERNIC_OK);
+    IS(eqe.type, ERNIC_EV_SQ_DRAINED);
+    IS(eqe.element, qp.qpn);
+    OK(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE | ERNIC_QPA_TIMEOUT, ERNIC_QPS_SQD,
+                      &attr));
+    OK(ernic_qp_query(f->e, 0, qp.qpn, &got));
+    IS(got.sq_draining, 0);
+    IS(got.timeout, 20);
+    OK(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, NULL));
     /* The next time there is no event, unless it is requested again. */
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_SQD, NULL), ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_SQD, NULL));
     fake_run(f->e);
     g_assert_true(f->e->qp[qp.qpn].sq_drained);
     g_assert_false(fake_poll_eq(f->e, &f->eq, &eqe));
@@ -162,21 +154,19 @@ FIXTURE_TEST("/qp-state/rd-resize", test_rd_resize)
             qp->rq.rd_head = (qp->rq.rd_head + 1) % old;
         }
         attr.max_dest_rd_atomic = sizes[i];
-        g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE |
-                                       ERNIC_QPA_MAX_DEST_RD_ATOMIC,
-                                       ERNIC_QPS_SQD, &attr), ==, ERNIC_OK);
+        OK(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE | ERNIC_QPA_MAX_DEST_RD_ATOMIC,
+                          ERNIC_QPS_SQD, &attr));
         assert_whole(f);
         for (k = 0; k < ERNIC_MAX_RD_ATOMIC; k++) {
             if (qp->rd[k].used) {
-                g_assert_cmpuint(qp->rd[k].psn, >=,
-                                 newest - MIN(old, sizes[i]));
+                g_assert_cmpuint(qp->rd[k].psn, >=, newest - MIN(old, sizes[i]));
                 kept++;
             }
         }
-        g_assert_cmpuint(kept, ==, MIN(old, sizes[i]));
+        IS(kept, MIN(old, sizes[i]));
         /* The next entry to be overwritten is the oldest, or free. */
         if (sizes[i] && kept == sizes[i]) {
-            g_assert_cmpuint(qp->rd[qp->rq.rd_head].psn, ==, newest - kept);
+            IS(qp->rd[qp->rq.rd_head].psn, newest - kept);
         } else if (sizes[i]) {
             g_assert_false(qp->rd[qp->rq.rd_head].used);
         }
@@ -195,9 +185,8 @@ FIXTURE_TEST("/qp-state/rd-resize/pending", test_rd_resize_pending)
     qp = &f->e->qp[q.qpn];
     fake_qp_attr(&attr, 9, 2);
     attr.max_dest_rd_atomic = 4;
-    g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE |
-                                   ERNIC_QPA_MAX_DEST_RD_ATOMIC,
-                                   ERNIC_QPS_SQD, &attr), ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE | ERNIC_QPA_MAX_DEST_RD_ATOMIC,
+                      ERNIC_QPS_SQD, &attr));
     attr.max_dest_rd_atomic = 2;
     for (i = 0; i < 4; i++) {
         for (k = 0; k < 4; k++) {
@@ -208,19 +197,16 @@ FIXTURE_TEST("/qp-state/rd-resize/pending", test_rd_resize_pending)
         }
         qp->rq.rd_head = 0;
         qp->ack.rd_pending = 1;
-        g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE |
-                                       ERNIC_QPA_MAX_DEST_RD_ATOMIC,
-                                       ERNIC_QPS_SQD, &attr), ==,
-                        i < 2 ? ERNIC_ERR_BUSY : ERNIC_OK);
-        g_assert_cmpuint(qp->ack.rd_pending, ==, 1);
+        IS(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE | ERNIC_QPA_MAX_DEST_RD_ATOMIC,
+                          ERNIC_QPS_SQD, &attr), i < 2 ? ERNIC_ERR_BUSY : ERNIC_OK);
+        IS(qp->ack.rd_pending, 1);
         if (i < 2) {
             continue;
         }
         g_assert_true(qp->rd[i - 2].pending);
         attr.max_dest_rd_atomic = 4;
-        g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE |
-                                       ERNIC_QPA_MAX_DEST_RD_ATOMIC,
-                                       ERNIC_QPS_SQD, &attr), ==, ERNIC_OK);
+        OK(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE | ERNIC_QPA_MAX_DEST_RD_ATOMIC,
+                          ERNIC_QPS_SQD, &attr));
         attr.max_dest_rd_atomic = 2;
     }
 }
@@ -246,34 +232,31 @@ FIXTURE_TEST("/qp-state/reset", test_reset)
     bind.bind_mw.addr = cpu_to_le64(f->buf);
     bind.bind_mw.length = cpu_to_le64(4096);
     fake_post_send(f->e, &q, &bind, NULL);
-    fake_rdma(f->e, &q, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, f->buf, 100, f->key,
-              0, 0);
+    fake_rdma(f->e, &q, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, f->buf, 100, f->key, 0, 0);
     fake_recv(f->e, &q, f->buf, 100, f->key);
     fake_run(f->e);
-    g_assert_cmpuint(f->e->num_bound, ==, 1);
-    g_assert_cmpuint(f->e->timers->count, ==, 1);
-    g_assert_cmpint(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_RESET, NULL), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e->num_bound, ==, 0);
-    g_assert_cmpuint(f->e->timers->count, ==, 0);
-    g_assert_cmpuint(qp->sq.wq.pi, ==, 0);
-    g_assert_cmpuint(qp->sq.fetched, ==, 0);
-    g_assert_cmpuint(qp->rq.wq.pi, ==, 0);
+    IS(f->e->num_bound, 1);
+    IS(f->e->timers->count, 1);
+    OK(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
+    IS(f->e->num_bound, 0);
+    IS(f->e->timers->count, 0);
+    IS(qp->sq.wq.pi, 0);
+    IS(qp->sq.fetched, 0);
+    IS(qp->rq.wq.pi, 0);
     fake_advance(f->e, 5000000000);
     g_assert_false(fake_poll_cq(f->e, &f->cq, &cqe));
-    g_assert_cmpint(ernic_qp_query(f->e, 0, q.qpn, &got), ==, ERNIC_OK);
-    g_assert_cmpuint(got.state, ==, ERNIC_QPS_RESET);
-    g_assert_cmpuint(le32_to_cpu(got.dest_qpn), ==, 0);
-    g_assert_cmpuint(le32_to_cpu(got.access), ==, 0);
+    OK(ernic_qp_query(f->e, 0, q.qpn, &got));
+    IS(got.state, ERNIC_QPS_RESET);
+    IS(le32_to_cpu(got.dest_qpn), 0);
+    IS(le32_to_cpu(got.access), 0);
     /* And it works again, from the first slot. */
     q.sq_pi = q.rq_pi = 0;
     fake_connect(f->e, &q, 9, 2);
-    fake_send(f->e, &q, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->buf, 10,
-              f->key ^ 1);
+    fake_send(f->e, &q, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->buf, 10, f->key ^ 1);
     fake_run(f->e);
     g_assert_true(fake_poll_cq(f->e, &f->cq, &cqe));
-    g_assert_cmpuint(cqe.index, ==, 0);
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_LOC_PROT_ERR);
+    IS(cqe.index, 0);
+    IS(cqe.status, ERNIC_WC_LOC_PROT_ERR);
 }
 
 /* Error by software: both queues are flushed, without an event. */
@@ -290,23 +273,21 @@ FIXTURE_TEST("/qp-state/error", test_error)
         fake_rdma(f->e, &qp, ERNIC_WR_WRITE, 0, f->buf, 100, f->key, 0, 0);
         fake_recv(f->e, &qp, f->buf, 100, f->key);
     }
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_ERR, NULL), ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     /* Requests posted in Error are flushed as well. */
     fake_rdma(f->e, &qp, ERNIC_WR_WRITE, 0, f->buf, 100, f->key, 0, 0);
     fake_recv(f->e, &qp, f->buf, 100, f->key);
     fake_run(f->e);
     while (fake_poll_cq(f->e, &f->cq, &cqe)) {
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+        IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
         if (cqe.flags & ERNIC_CQE_RQ) {
-            g_assert_cmpuint(cqe.index, ==, recvs++);
+            IS(cqe.index, recvs++);
         } else {
-            g_assert_cmpuint(cqe.index, ==, sends++);
+            IS(cqe.index, sends++);
         }
     }
-    g_assert_cmpuint(sends, ==, 6);
-    g_assert_cmpuint(recvs, ==, 6);
+    IS(sends, 6);
+    IS(recvs, 6);
     g_assert_false(fake_poll_eq(f->e, &f->eq, &eqe));
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_ERR, NULL), ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
 }

@@ -21,11 +21,10 @@ static const char *const type_names[ERNIC_QPT_COUNT] = {
 
 /* By bit number of ERNIC_QPA_*. */
 static const char *const attr_names[ERNIC_QPA_COUNT] = {
-    "state", "current state", "SQ drained notification", "access flags",
-    "P_Key index", "port", "Q_Key", "address vector", "path MTU",
-    "ACK timeout", "retry count", "RNR retry", "RQ PSN", "max rd/atomic",
-    "min RNR timer", "SQ PSN", "max dest rd/atomic", "destination QPN",
-    "rate limit",
+    "state", "current state", "SQ drained notification", "access flags", "P_Key index",
+    "port", "Q_Key", "address vector", "path MTU", "ACK timeout", "retry count",
+    "RNR retry", "RQ PSN", "max rd/atomic", "min RNR timer", "SQ PSN",
+    "max dest rd/atomic", "destination QPN", "rate limit",
 };
 
 static const struct {
@@ -71,8 +70,7 @@ static void print_edges(GString *doc, uint8_t type)
             if (!ernic_qp_edge(type, from, to, &required, &optional)) {
                 continue;
             }
-            g_string_append_printf(doc, "| %s -> %s | ",
-                                   ernic_qp_state_name(from),
+            g_string_append_printf(doc, "| %s -> %s | ", ernic_qp_state_name(from),
                                    ernic_qp_state_name(to));
             print_mask(doc, required);
             g_string_append(doc, " | ");
@@ -157,29 +155,25 @@ TEST("/qp-table/masks", test_masks)
                     continue;
                 }
                 edges++;
-                g_assert_cmphex(required & optional, ==, 0);
-                g_assert_cmphex((required | optional) & ~ALL_ATTRS, ==, 0);
-                g_assert_cmphex((required | optional) & ERNIC_QPA_STATE, ==, 0);
-                g_assert_cmpint(ernic_qp_edge_check(type, from, to, required),
-                                ==, ERNIC_OK);
-                g_assert_cmpint(ernic_qp_edge_check(type, from, to, required |
-                                optional | ERNIC_QPA_STATE), ==, ERNIC_OK);
+                IS(required & optional, 0);
+                IS((required | optional) & ~ALL_ATTRS, 0);
+                IS((required | optional) & ERNIC_QPA_STATE, 0);
+                OK(ernic_qp_edge_check(type, from, to, required));
+                OK(ernic_qp_edge_check(type, from, to,
+                                       required | optional | ERNIC_QPA_STATE));
                 for (bit = 1; bit; bit <<= 1) {
-                    uint8_t want = required & bit ? ERNIC_ERR_ATTR_MASK
-                                                  : ERNIC_OK;
+                    uint8_t want = required & bit ? ERNIC_ERR_ATTR_MASK : ERNIC_OK;
 
-                    g_assert_cmpint(ernic_qp_edge_check(type, from, to,
-                                    required & ~bit), ==, want);
+                    IS(ernic_qp_edge_check(type, from, to, required & ~bit), want);
                     want = (required | optional | ERNIC_QPA_STATE) & bit ?
                            ERNIC_OK : ERNIC_ERR_ATTR_MASK;
-                    g_assert_cmpint(ernic_qp_edge_check(type, from, to,
-                                    required | bit), ==, want);
+                    IS(ernic_qp_edge_check(type, from, to, required | bit), want);
                 }
             }
         }
     }
     /* 19 pairs of states for RC, XRC and RWQ, three out of SQE for the others. */
-    g_assert_cmpint(edges, ==, 4 * 19 + 4 * 22);
+    IS(edges, 4 * 19 + 4 * 22);
 }
 
 /* The states that may follow each state, as the state diagram shows them. */
@@ -210,13 +204,11 @@ TEST("/qp-table/diagram", test_diagram)
                      type == ERNIC_QPT_XRC_TGT || type == ERNIC_QPT_RWQ)) {
                     edge = false;
                 }
-                g_assert_cmpint(ernic_qp_edge(type, from, to, &r, &o), ==,
-                                edge);
+                IS(ernic_qp_edge(type, from, to, &r, &o), edge);
                 for (i = 0; !edge && i <= ERNIC_QPA_COUNT; i++) {
                     uint32_t mask = i ? 1u << (i - 1) : ALL_ATTRS;
 
-                    g_assert_cmpint(ernic_qp_edge_check(type, from, to, mask),
-                                    ==, ERNIC_ERR_STATE);
+                    IS(ernic_qp_edge_check(type, from, to, mask), ERNIC_ERR_STATE);
                 }
             }
             g_strfreev(want);
@@ -232,15 +224,12 @@ TEST("/qp-table/bounds", test_bounds)
 
     for (v = 0; v < 256; v++) {
         if (v >= ERNIC_QPS_COUNT) {
-            g_assert_false(ernic_qp_edge(ERNIC_QPT_RC, ERNIC_QPS_INIT, v, &r,
-                                         &o));
-            g_assert_false(ernic_qp_edge(ERNIC_QPT_RC, v, ERNIC_QPS_ERR, &r,
-                                         &o));
+            g_assert_false(ernic_qp_edge(ERNIC_QPT_RC, ERNIC_QPS_INIT, v, &r, &o));
+            g_assert_false(ernic_qp_edge(ERNIC_QPT_RC, v, ERNIC_QPS_ERR, &r, &o));
             g_assert_cmpstr(ernic_qp_state_name(v), ==, "invalid");
         }
         if (v >= ERNIC_QPT_COUNT) {
-            g_assert_false(ernic_qp_edge(v, ERNIC_QPS_RESET, ERNIC_QPS_INIT,
-                                         &r, &o));
+            g_assert_false(ernic_qp_edge(v, ERNIC_QPS_RESET, ERNIC_QPS_INIT, &r, &o));
         }
     }
 }
@@ -257,8 +246,7 @@ static const struct {
 #define E(a, b) ERNIC_QPS_##a, ERNIC_QPS_##b
     /* Reset to Init */
     { E(RESET, INIT), ERNIC_QPA_ACCESS, "RC UC XRC-INI XRC-TGT", "" },
-    { E(RESET, INIT), ERNIC_QPA_PKEY_INDEX,
-      "RC UC UD GSI XRC-INI XRC-TGT", "" },
+    { E(RESET, INIT), ERNIC_QPA_PKEY_INDEX, "RC UC UD GSI XRC-INI XRC-TGT", "" },
     { E(RESET, INIT), ERNIC_QPA_QKEY, "UD GSI", "" },
     { E(RESET, INIT), ERNIC_QPA_PORT, "RC UC UD XRC-INI XRC-TGT RAW RWQ", "" },
     /* Init to RTR */
@@ -286,16 +274,14 @@ static const struct {
     { E(SQD, SQD), ERNIC_QPA_RATE_LIMIT, "", "" },
     { E(SQE, RTS), ERNIC_QPA_RATE_LIMIT, "", "" },
     /* SQD: attributes that may change while the send queue is drained */
-    { E(RTS, SQD), ERNIC_QPA_SQD_NOTIFY,
-      "", "RC UC UD GSI XRC-INI XRC-TGT RAW" },
+    { E(RTS, SQD), ERNIC_QPA_SQD_NOTIFY, "", "RC UC UD GSI XRC-INI XRC-TGT RAW" },
     { E(SQD, SQD), ERNIC_QPA_AV, "", "RC UC XRC-INI XRC-TGT" },
     { E(SQD, SQD), ERNIC_QPA_TIMEOUT, "", "RC XRC-INI XRC-TGT" },
     { E(SQD, SQD), ERNIC_QPA_RETRY_CNT, "", "RC XRC-INI" },
     { E(SQD, SQD), ERNIC_QPA_RNR_RETRY, "", "RC XRC-INI" },
     { E(SQD, SQD), ERNIC_QPA_MAX_RD_ATOMIC, "", "RC XRC-INI" },
     { E(SQD, SQD), ERNIC_QPA_MAX_DEST_RD_ATOMIC, "", "RC XRC-TGT" },
-    { E(SQD, SQD), ERNIC_QPA_PKEY_INDEX,
-      "", "RC UC UD GSI XRC-INI XRC-TGT" },
+    { E(SQD, SQD), ERNIC_QPA_PKEY_INDEX, "", "RC UC UD GSI XRC-INI XRC-TGT" },
     { E(SQD, SQD), ERNIC_QPA_QKEY, "", "UD GSI" },
     { E(SQD, SQD), ERNIC_QPA_SQ_PSN, "", "" },
     { E(SQD, SQD), ERNIC_QPA_RQ_PSN, "", "" },
@@ -316,12 +302,10 @@ TEST("/qp-table/parameters", test_parameters)
             uint32_t r = 0, o = 0;
 
             ernic_qp_edge(type, parameters[i].from, parameters[i].to, &r, &o);
-            g_assert_cmpint(!!(r & parameters[i].attr), ==,
-                g_strv_contains((const char *const *)required,
-                                type_names[type]));
-            g_assert_cmpint(!!(o & parameters[i].attr), ==,
-                g_strv_contains((const char *const *)optional,
-                                type_names[type]));
+            IS(!!(r & parameters[i].attr),
+               g_strv_contains((const char *const *)required, type_names[type]));
+            IS(!!(o & parameters[i].attr),
+               g_strv_contains((const char *const *)optional, type_names[type]));
         }
         g_strfreev(required);
         g_strfreev(optional);
@@ -338,8 +322,7 @@ TEST("/qp-table/capabilities", test_capabilities)
         [ERNIC_QPS_RTR] = "post receive,serve inbound",
         [ERNIC_QPS_RTS] = "post receive,serve inbound,post send,"
                           "continue sends,start sends",
-        [ERNIC_QPS_SQD] = "post receive,serve inbound,post send,"
-                          "continue sends",
+        [ERNIC_QPS_SQD] = "post receive,serve inbound,post send," "continue sends",
         [ERNIC_QPS_SQE] = "post receive,serve inbound,post send,flush sends",
         [ERNIC_QPS_ERR] = "post receive,post send,flush receives,flush sends",
     };
@@ -352,19 +335,17 @@ TEST("/qp-table/capabilities", test_capabilities)
 
         qp.state = state;
         for (i = 0; i < ARRAY_SIZE(may_names); i++) {
-            bool may = g_strv_contains((const char *const *)names,
-                                       may_names[i].name);
+            bool may = g_strv_contains((const char *const *)names, may_names[i].name);
 
-            g_assert_cmpint(ernic_qp_may(&qp, may_names[i].bit), ==, may);
+            IS(ernic_qp_may(&qp, may_names[i].bit), may);
             known |= may_names[i].bit;
         }
-        g_assert_cmphex(ernic_qp_state_may(state) & ~known, ==, 0);
+        IS(ernic_qp_state_may(state) & ~known, 0);
         g_strfreev(names);
     }
     /* All requested capabilities, not any of them. */
     qp.state = ERNIC_QPS_SQD;
-    g_assert_false(ernic_qp_may(&qp, ERNIC_MAY_PROC_SEND |
-                                ERNIC_MAY_NEXT_SEND));
+    g_assert_false(ernic_qp_may(&qp, ERNIC_MAY_PROC_SEND | ERNIC_MAY_NEXT_SEND));
 }
 
 int main(int argc, char **argv)

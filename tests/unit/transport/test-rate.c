@@ -70,15 +70,15 @@ static uint32_t sent(Fixture *f)
     FakeTrain *train;
 
     while ((train = fake_take_train(&f->env))) {
-        g_assert_cmpuint(train->train.len, ==, LEN);
+        IS(train->train.len, LEN);
         fake_train_free(train);
         n++;
     }
     while (fake_poll_cq(f->e, &f->cq, &cqe)) {
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        IS(cqe.status, ERNIC_WC_SUCCESS);
         done++;
     }
-    g_assert_cmpuint(done, ==, n);
+    IS(done, n);
     return n;
 }
 
@@ -87,9 +87,9 @@ static void paced(Fixture *f, uint64_t wait, uint32_t count)
 {
     for (; count; count--, wait = FRAME) {
         fake_advance(f->e, wait - 1);
-        g_assert_cmpuint(sent(f), ==, 0);
+        IS(sent(f), 0);
         fake_advance(f->e, 1);
-        g_assert_cmpuint(sent(f), ==, 1);
+        IS(sent(f), 1);
         raw_whole(f->e);
     }
 }
@@ -97,15 +97,15 @@ static void paced(Fixture *f, uint64_t wait, uint32_t count)
 /* The first at once; due to the slack, the second may leave that much early. */
 FIXTURE_TEST("/rate/pace", test_pace)
 {
-    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    OK(limit(f, KBPS, 0));
     send(f, &f->qp, COUNT);
-    g_assert_cmpuint(sent(f), ==, 1);
+    IS(sent(f), 1);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, COUNT - 1);
     fake_advance(f->e, 100 * FRAME);
-    g_assert_cmpuint(sent(f), ==, 0);
+    IS(sent(f), 0);
     /* After a pause the same: unused time is not saved up. */
     send(f, &f->qp, 3);
-    g_assert_cmpuint(sent(f), ==, 1);
+    IS(sent(f), 1);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, 2);
 }
 
@@ -114,22 +114,22 @@ FIXTURE_TEST("/rate/burst", test_burst)
 {
     int round;
 
-    g_assert_cmpint(limit(f, KBPS, 8 * LEN), ==, ERNIC_OK);
+    OK(limit(f, KBPS, 8 * LEN));
     for (round = 0; round < 2; round++) {
         send(f, &f->qp, COUNT);
-        g_assert_cmpuint(sent(f), ==, 9);
+        IS(sent(f), 9);
         paced(f, FRAME, COUNT - 9);
         fake_advance(f->e, 9 * FRAME);
     }
     /* Half of the pause restores half of the burst. */
     send(f, &f->qp, COUNT);
-    g_assert_cmpuint(sent(f), ==, 9);
+    IS(sent(f), 9);
     fake_advance(f->e, (COUNT - 9 + 5) * FRAME);
-    g_assert_cmpuint(sent(f), ==, COUNT - 9);
+    IS(sent(f), COUNT - 9);
     send(f, &f->qp, COUNT);
-    g_assert_cmpuint(sent(f), ==, 5);
+    IS(sent(f), 5);
     fake_advance(f->e, 100 * FRAME);
-    g_assert_cmpuint(sent(f), ==, COUNT - 5);
+    IS(sent(f), COUNT - 5);
 }
 
 /* Late wake-ups cost no rate as long as the slack covers them. */
@@ -137,49 +137,48 @@ FIXTURE_TEST("/rate/late", test_late)
 {
     uint32_t n = 0, i;
 
-    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    OK(limit(f, KBPS, 0));
     send(f, &f->qp, COUNT);
     for (i = 0; i < COUNT; i++) {
         n += sent(f);
         f->env.now += FRAME + (i & 1 ? -900000 : 900000);
         ernic_run(f->e, f->env.now);
     }
-    g_assert_cmpuint(n + sent(f), ==, COUNT);
+    IS(n + sent(f), COUNT);
 }
 
 /* Waiting frames use the new rate at once, and another queue pair never waits. */
 FIXTURE_TEST("/rate/change", test_change)
 {
-    g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);      /* 8 s a frame */
+    OK(limit(f, 1, 0));      /* 8 s a frame */
     send(f, &f->qp, 6);
-    g_assert_cmpuint(sent(f), ==, 1);
+    IS(sent(f), 1);
     send(f, &f->other, 5);
-    g_assert_cmpuint(sent(f), ==, 5);
+    IS(sent(f), 5);
     fake_advance(f->e, 1000000000);
-    g_assert_cmpuint(sent(f), ==, 0);
-    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    IS(sent(f), 0);
+    OK(limit(f, KBPS, 0));
     fake_run(f->e);
-    g_assert_cmpuint(sent(f), ==, 1);
+    IS(sent(f), 1);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, 1);
-    g_assert_cmpint(limit(f, 0, 0), ==, ERNIC_OK);
+    OK(limit(f, 0, 0));
     fake_run(f->e);
-    g_assert_cmpuint(sent(f), ==, 3);
+    IS(sent(f), 3);
     send(f, &f->qp, COUNT);
-    g_assert_cmpuint(sent(f), ==, COUNT);
+    IS(sent(f), COUNT);
 }
 
 /* A reset removes the limit and the waiting frames. */
 FIXTURE_TEST("/rate/reset", test_reset)
 {
-    g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);
+    OK(limit(f, 1, 0));
     send(f, &f->qp, 6);
-    g_assert_cmpuint(sent(f), ==, 1);
-    g_assert_cmpint(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_RESET, NULL), ==, ERNIC_OK);
+    IS(sent(f), 1);
+    OK(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
     f->qp.sq_pi = f->qp.rq_pi = 0;
     fake_connect(f->e, &f->qp, 0, 0);
     send(f, &f->qp, COUNT);
-    g_assert_cmpuint(sent(f), ==, COUNT);
+    IS(sent(f), COUNT);
 }
 
 /* In Error waiting frames are flushed at once. */
@@ -188,17 +187,16 @@ FIXTURE_TEST("/rate/error", test_error)
     struct ernic_cqe cqe;
     uint32_t n = 0;
 
-    g_assert_cmpint(limit(f, 1, 0), ==, ERNIC_OK);
+    OK(limit(f, 1, 0));
     send(f, &f->qp, 6);
-    g_assert_cmpuint(sent(f), ==, 1);
-    g_assert_cmpint(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_ERR, NULL), ==, ERNIC_OK);
+    IS(sent(f), 1);
+    OK(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     fake_run(f->e);
     while (fake_poll_cq(f->e, &f->cq, &cqe)) {
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+        IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
         n++;
     }
-    g_assert_cmpuint(n, ==, 5);
+    IS(n, 5);
 }
 
 /* The pace survives a migration. */
@@ -206,9 +204,9 @@ FIXTURE_TEST("/rate/saved", test_saved)
 {
     GByteArray *state = g_byte_array_new();
 
-    g_assert_cmpint(limit(f, KBPS, 0), ==, ERNIC_OK);
+    OK(limit(f, KBPS, 0));
     send(f, &f->qp, COUNT);
-    g_assert_cmpuint(sent(f), ==, 1);
+    IS(sent(f), 1);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, 3);
     fake_advance(f->e, 1000);
     ernic_save(f->e, state);
@@ -222,15 +220,14 @@ FIXTURE_TEST("/rate/values", test_values)
 {
     struct ernic_qp_attr attr;
 
-    g_assert_cmpint(limit(f, KBPS, 9), ==, ERNIC_OK);
-    g_assert_cmpint(ernic_qp_query(f->e, f->env.uctx, f->qp.qpn, &attr), ==,
-                    ERNIC_OK);
-    g_assert_cmpuint(le32_to_cpu(attr.rate_limit), ==, KBPS);
-    g_assert_cmpuint(le32_to_cpu(attr.rate_burst), ==, 9);
-    g_assert_cmpint(limit(f, UINT32_MAX, UINT32_MAX), ==, ERNIC_OK);
+    OK(limit(f, KBPS, 9));
+    OK(ernic_qp_query(f->e, f->env.uctx, f->qp.qpn, &attr));
+    IS(le32_to_cpu(attr.rate_limit), KBPS);
+    IS(le32_to_cpu(attr.rate_burst), 9);
+    OK(limit(f, UINT32_MAX, UINT32_MAX));
     send(f, &f->qp, COUNT);
-    g_assert_cmpuint(sent(f), ==, COUNT);
-    g_assert_cmpint(limit(f, 1, UINT32_MAX), ==, ERNIC_OK);
+    IS(sent(f), COUNT);
+    OK(limit(f, 1, UINT32_MAX));
     send(f, &f->qp, COUNT);
     fake_advance(f->e, 1);
     g_assert_cmpuint(sent(f), >, 0);

@@ -77,7 +77,7 @@ static uint32_t rule_for(Fixture *f, const FakeQp *qp)
     struct ernic_flow_rule rule = { .qpn = cpu_to_le32(qp->qpn) };
     uint32_t handle;
 
-    g_assert_cmpint(fake_create_flow(f->e, &rule, &handle), ==, ERNIC_OK);
+    OK(fake_create_flow(f->e, &rule, &handle));
     return handle;
 }
 
@@ -97,8 +97,8 @@ static void sent(Fixture *f, uint32_t len)
 
     g_assert_nonnull(train);
     g_assert_true(train->train.frame);
-    g_assert_cmpuint(train->train.len, ==, len);
-    g_assert_cmpuint(train->train.seg, ==, len);
+    IS(train->train.len, len);
+    IS(train->train.seg, len);
     g_assert_cmpmem(train->train.data, train->train.len, frame(f), len);
     fake_train_free(train);
 }
@@ -108,10 +108,10 @@ static void send_wc(Fixture *f, uint8_t status)
     struct ernic_cqe cqe;
 
     g_assert_true(fake_poll_cq(f->e, &f->scq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, status);
-    g_assert_cmpuint(cqe.qpn, ==, f->out.qpn);
+    IS(cqe.status, status);
+    IS(cqe.qpn, f->out.qpn);
     if (status == ERNIC_WC_SUCCESS) {
-        g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_SEND);
+        IS(cqe.opcode, ERNIC_WC_SEND);
     }
 }
 
@@ -120,12 +120,12 @@ static void recv_wc(Fixture *f, uint8_t status, uint32_t len)
     struct ernic_cqe cqe;
 
     g_assert_true(fake_poll_cq(f->e, &f->rcq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, status);
-    g_assert_cmpuint(cqe.qpn, ==, f->in.qpn);
+    IS(cqe.status, status);
+    IS(cqe.qpn, f->in.qpn);
     if (status == ERNIC_WC_SUCCESS) {
-        g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_RECV);
-        g_assert_cmpuint(cqe.byte_len, ==, len);
-        g_assert_cmphex(cqe.flags & ~ERNIC_CQE_PHASE, ==, ERNIC_CQE_RQ);
+        IS(cqe.opcode, ERNIC_WC_RECV);
+        IS(cqe.byte_len, len);
+        IS(cqe.flags & ~ERNIC_CQE_PHASE, ERNIC_CQE_RQ);
     }
 }
 
@@ -173,11 +173,10 @@ static void test_send(Fixture *f, gconstpointer data)
         sent(f, lens[i]);
         send_wc(f, ERNIC_WC_SUCCESS);
     }
-    g_assert_cmpuint(f->e->stats.tx_frames, ==, ARRAY_SIZE(lens));
-    g_assert_cmpuint(f->e->stats.tx_frame_bytes, ==,
-                     14 + 15 + LEN + 1514 + ERNIC_ETH_FRAME_MAX);
-    g_assert_cmpuint(f->e->stats.tx_packets, ==, 0);
-    g_assert_cmpuint(f->env.trains->len, ==, 0);
+    IS(f->e->stats.tx_frames, ARRAY_SIZE(lens));
+    IS(f->e->stats.tx_frame_bytes, 14 + 15 + LEN + 1514 + ERNIC_ETH_FRAME_MAX);
+    IS(f->e->stats.tx_packets, 0);
+    IS(f->env.trains->len, 0);
     no_wc(f);
 }
 
@@ -191,11 +190,10 @@ static void test_lengths(Fixture *f, gconstpointer data)
         send(f, lens[i]);
         settle(f);
         send_wc(f, ERNIC_WC_LOC_LEN_ERR);
-        g_assert_cmpuint(f->e->qp[f->out.qpn].state, ==, ERNIC_QPS_SQE);
-        g_assert_cmpint(fake_modify_qp(f->e, f->out.qpn, ERNIC_QPA_STATE,
-                                       ERNIC_QPS_RTS, NULL), ==, ERNIC_OK);
+        IS(f->e->qp[f->out.qpn].state, ERNIC_QPS_SQE);
+        OK(fake_modify_qp(f->e, f->out.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, NULL));
     }
-    g_assert_cmpuint(f->env.trains->len, ==, 0);
+    IS(f->env.trains->len, 0);
     send(f, LEN);
     settle(f);
     sent(f, LEN);
@@ -211,16 +209,15 @@ static void test_faults(Fixture *f, gconstpointer data)
         struct ernic_wqe wqe = { .opcode = op };
 
         fake_post_send(f->e, &f->out, &wqe, NULL);
-        g_assert_cmpint(fake_ring_sq(f->e, &f->out), ==, ERNIC_OK);
+        OK(fake_ring_sq(f->e, &f->out));
         settle(f);
         send_wc(f, ERNIC_WC_LOC_QP_OP_ERR);
-        g_assert_cmpint(fake_modify_qp(f->e, f->out.qpn, ERNIC_QPA_STATE,
-                                       ERNIC_QPS_RTS, NULL), ==, ERNIC_OK);
+        OK(fake_modify_qp(f->e, f->out.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, NULL));
     }
     fake_send(f->e, &f->out, ERNIC_WR_SEND, 0, f->buf, LEN, f->key ^ 1);
     settle(f);
-    g_assert_cmpuint(f->e->qp[f->out.qpn].state, ==, ERNIC_QPS_SQE);
-    g_assert_cmpuint(f->env.trains->len, ==, 0);
+    IS(f->e->qp[f->out.qpn].state, ERNIC_QPS_SQE);
+    IS(f->env.trains->len, 0);
 }
 
 /* A busy link holds frames back, in order; none completes before it is sent. */
@@ -250,8 +247,7 @@ static void test_among_packets(Fixture *f, gconstpointer data)
     FakeQp ud;
     int i;
 
-    fake_create_qp(f->e, &ud, ERNIC_QPT_UD, f->pd, f->rcq.cqn, f->rcq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(f->e, &ud, ERNIC_QPT_UD, f->pd, f->rcq.cqn, f->rcq.cqn, FAKE_NONE);
     fake_connect(f->e, &ud, 0, 0);
     f->env.tx_busy = true;
     for (i = 0; i < 3; i++) {
@@ -265,11 +261,10 @@ static void test_among_packets(Fixture *f, gconstpointer data)
     settle(f);
     for (i = 0; (train = fake_take_train(&f->env)); i += train->train.frame,
          fake_train_free(train)) {
-        g_assert_cmpuint(train->train.len, ==,
-                         train->train.frame ? 60 + i : train->train.len);
+        IS(train->train.len, train->train.frame ? 60 + i : train->train.len);
     }
-    g_assert_cmpuint(f->e->stats.tx_frames, ==, 3);
-    g_assert_cmpuint(f->e->stats.tx_packets, ==, 3);
+    IS(f->e->stats.tx_frames, 3);
+    IS(f->e->stats.tx_packets, 3);
 }
 
 /* A held frame, and one for the device itself, survive a migration. */
@@ -316,9 +311,9 @@ static void test_self(Fixture *f, gconstpointer data)
         send_wc(f, ERNIC_WC_SUCCESS);
         arrived(f, LEN);
     }
-    g_assert_cmpuint(f->env.trains->len, ==, 0);
-    g_assert_cmpuint(f->e->stats.tx_frames, ==, 2);
-    g_assert_cmpuint(f->e->stats.rx_frames, ==, 2);
+    IS(f->env.trains->len, 0);
+    IS(f->e->stats.tx_frames, 2);
+    IS(f->e->stats.rx_frames, 2);
 }
 
 /* A port that is down has no peers. */
@@ -331,8 +326,8 @@ static void test_self_down(Fixture *f, gconstpointer data)
     settle(f);
     send_wc(f, ERNIC_WC_SUCCESS);
     arrived(f, LEN);
-    g_assert_cmpuint(f->env.trains->len, ==, 0);
-    g_assert_cmpuint(f->e->stats.tx_drops, ==, 1);
+    IS(f->env.trains->len, 0);
+    IS(f->e->stats.tx_drops, 1);
 }
 
 /* Its rule is removed while a frame is in the loopback store. */
@@ -343,14 +338,13 @@ static void test_self_rule(Fixture *f, gconstpointer data)
     recv(f, 2048);
     send(f, LEN);
     ernic_run(f->e, f->env.now);                /* in the loopback store */
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, handle), ==,
-                    ERNIC_OK);
+    OK(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, handle));
     settle(f);
     sent(f, LEN);
     send_wc(f, ERNIC_WC_SUCCESS);
     no_wc(f);
-    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_NO_RULE], ==, 1);
-    g_assert_cmpuint(f->e->stats.rx_frames, ==, 0);
+    IS(f->e->stats.drop[ERNIC_DROP_NO_RULE], 1);
+    IS(f->e->stats.rx_frames, 0);
 }
 
 /* More than the loopback store holds: none is lost or doubled, each in its turn. */
@@ -369,7 +363,7 @@ static void test_self_many(Fixture *f, gconstpointer data)
         recv_wc(f, ERNIC_WC_SUCCESS, ERNIC_ETH_FRAME_MAX - i);
         sent(f, ERNIC_ETH_FRAME_MAX - i);
     }
-    g_assert_cmpuint(f->env.trains->len, ==, 0);
+    IS(f->env.trains->len, 0);
 }
 
 /* ---- in ------------------------------------------------------------------ */
@@ -377,8 +371,7 @@ static void test_self_many(Fixture *f, gconstpointer data)
 static void test_recv(Fixture *f, gconstpointer data)
 {
     struct ernic_sge sge[] = {
-        fake_sge(f->buf + SINK, 10, f->key),
-        fake_sge(f->buf + SINK + 10, 0, f->key),
+        fake_sge(f->buf + SINK, 10, f->key), fake_sge(f->buf + SINK + 10, 0, f->key),
         fake_sge(f->buf + SINK + 10, 4096, f->key),
     };
 
@@ -388,12 +381,12 @@ static void test_recv(Fixture *f, gconstpointer data)
     comes(f, LEN);
     arrived(f, LEN);
     fake_post_recv(f->e, &f->in, 5, sge, ARRAY_SIZE(sge));
-    g_assert_cmpint(fake_ring_rq(f->e, &f->in), ==, ERNIC_OK);
+    OK(fake_ring_rq(f->e, &f->in));
     settle(f);
     comes(f, 1514);
     arrived(f, 1514);
-    g_assert_cmpuint(f->e->stats.rx_frames, ==, 2);
-    g_assert_cmpuint(f->e->stats.rx_packets, ==, 0);
+    IS(f->e->stats.rx_frames, 2);
+    IS(f->e->stats.rx_packets, 0);
 }
 
 /*
@@ -403,10 +396,10 @@ static void test_lost(Fixture *f, gconstpointer data)
 {
     rule_for(f, &f->in);
     comes(f, LEN);
-    g_assert_cmpuint(f->e->stats.fault[ERNIC_FAULT_RNR], ==, 1);
+    IS(f->e->stats.fault[ERNIC_FAULT_RNR], 1);
     recv(f, LEN);
     comes(f, LEN + 1);
-    g_assert_cmpuint(f->e->stats.fault[ERNIC_FAULT_RECV_LENGTH], ==, 1);
+    IS(f->e->stats.fault[ERNIC_FAULT_RECV_LENGTH], 1);
     no_wc(f);
     comes(f, LEN);
     arrived(f, LEN);
@@ -415,9 +408,9 @@ static void test_lost(Fixture *f, gconstpointer data)
     recv(f, LEN);
     comes(f, LEN);
     no_wc(f);
-    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_PORT_DOWN], ==, 1);
-    g_assert_cmpuint(f->e->stats.rx_frames, ==, 3);
-    g_assert_cmpuint(f->e->stats.rx_frame_bytes, ==, 3 * LEN + 1);
+    IS(f->e->stats.drop[ERNIC_DROP_PORT_DOWN], 1);
+    IS(f->e->stats.rx_frames, 3);
+    IS(f->e->stats.rx_frame_bytes, 3 * LEN + 1);
 }
 
 /* In states that do not receive. */
@@ -427,17 +420,15 @@ static void test_state(Fixture *f, gconstpointer data)
 
     fake_qp_attr(&attr, 0, 0);
     rule_for(f, &f->in);
-    g_assert_cmpint(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_RESET, NULL), ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
     f->in.sq_pi = f->in.rq_pi = 0;
     comes(f, LEN);
     fake_qp_to(f->e, &f->in, ERNIC_QPS_INIT, &attr);
     recv(f, LEN);
     comes(f, LEN);
     no_wc(f);
-    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_QP_STATE], ==, 2);
-    g_assert_cmpint(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_RTR, NULL), ==, ERNIC_OK);
+    IS(f->e->stats.drop[ERNIC_DROP_QP_STATE], 2);
+    OK(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTR, NULL));
     comes(f, LEN);
     arrived(f, LEN);
 }
@@ -450,9 +441,9 @@ static void test_protection(Fixture *f, gconstpointer data)
     settle(f);
     comes(f, LEN);
     recv_wc(f, ERNIC_WC_LOC_PROT_ERR, 0);
-    g_assert_cmpuint(f->e->qp[f->in.qpn].state, ==, ERNIC_QPS_ERR);
+    IS(f->e->qp[f->in.qpn].state, ERNIC_QPS_ERR);
     comes(f, LEN);
-    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
+    IS(f->e->stats.drop[ERNIC_DROP_QP_STATE], 1);
     no_wc(f);
 }
 
@@ -468,17 +459,17 @@ static void test_srq(Fixture *f, gconstpointer data)
     rule_for(f, &shared);
     fake_post_srq(f->e, &f->srq, 1, &sge, 1);
     fake_post_srq(f->e, &f->srq, 2, &sge, 1);
-    g_assert_cmpint(fake_ring_srq(f->e, &f->srq), ==, ERNIC_OK);
+    OK(fake_ring_srq(f->e, &f->srq));
     settle(f);
     /* Its SRQ request is consumed, so software must get it back. */
     comes(f, LEN + 1);
     g_assert_true(fake_poll_cq(f->e, &f->rcq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_LOC_LEN_ERR);
-    g_assert_cmpuint(f->e->qp[shared.qpn].state, ==, ERNIC_QPS_RTS);
+    IS(cqe.status, ERNIC_WC_LOC_LEN_ERR);
+    IS(f->e->qp[shared.qpn].state, ERNIC_QPS_RTS);
     comes(f, LEN);
     g_assert_true(fake_poll_cq(f->e, &f->rcq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-    g_assert_cmpuint(cqe.wr_id, ==, 2);
+    IS(cqe.status, ERNIC_WC_SUCCESS);
+    IS(cqe.wr_id, 2);
 }
 
 /* Each access to guest memory fails once: at most that one frame is lost. */
@@ -500,12 +491,11 @@ static void test_dma(Fixture *f, gconstpointer data)
         while (fake_poll_cq(f->e, &f->rcq, &cqe)) {
             g_assert_cmpuint(cqe.status, !=, ERNIC_WC_SUCCESS);
         }
-        g_assert_cmpuint(f->e->qp[f->in.qpn].state, ==, ERNIC_QPS_ERR);
+        IS(f->e->qp[f->in.qpn].state, ERNIC_QPS_ERR);
         if (f->e->cq[f->rcq.cqn].overrun) {
             return;             /* the completion itself was the third */
         }
-        g_assert_cmpint(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE,
-                                       ERNIC_QPS_RESET, NULL), ==, ERNIC_OK);
+        OK(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
         f->in.rq_pi = 0;
         fake_connect(f->e, &f->in, 0, 0);
     }
@@ -517,13 +507,12 @@ static void test_packets(Fixture *f, gconstpointer data)
 {
     FakeQp ud;
 
-    fake_create_qp(f->e, &ud, ERNIC_QPT_UD, f->pd, f->scq.cqn, f->scq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(f->e, &ud, ERNIC_QPT_UD, f->pd, f->scq.cqn, f->scq.cqn, FAKE_NONE);
     fake_connect(f->e, &ud, 0, 0);
     recv(f, 2048);
     fake_send_ud(f->e, &ud, 0, f->buf, 64, f->key, f->in.qpn, 0, 1);
     settle(f);
-    g_assert_cmpuint(f->e->stats.drop[ERNIC_DROP_TRANSPORT], ==, 1);
+    IS(f->e->stats.drop[ERNIC_DROP_TRANSPORT], 1);
     no_wc(f);
 }
 
@@ -554,16 +543,16 @@ TEST("/raw/absent", test_absent)
     init.type = ERNIC_QPT_RAW;
     cmd.query.addr = cpu_to_le64(fake_alloc(&env, 4096, 4096));
     cmd.query.length = cpu_to_le32(sizeof(attr));
-    g_assert_cmpint(fake_cmd(e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(e, &cmd, NULL));
     memcpy(&attr, fake_ptr(&env, le64_to_cpu(cmd.query.addr), sizeof(attr)),
            sizeof(attr));
-    g_assert_cmphex(attr.raw, ==, 0);
-    g_assert_cmphex(attr.max_flows, ==, 0);
+    IS(attr.raw, 0);
+    IS(attr.max_flows, 0);
     memcpy(fake_ptr(&env, le64_to_cpu(cmd.query.addr), sizeof(init)), &init,
            sizeof(init));
     cmd.opcode = ERNIC_CMD_QP_CREATE;
     cmd.qp.length = cpu_to_le32(sizeof(init));
-    g_assert_cmpint(fake_cmd(e, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    IS(fake_cmd(e, &cmd, NULL), ERNIC_ERR_PARAM);
     ernic_free(e);
     fake_env_fini(&env);
 }
@@ -595,6 +584,5 @@ TESTS(add_tests)
         g_free(timed);
     }
     g_test_add("/raw/saved", Fixture, NULL, setup, test_saved, teardown);
-    g_test_add("/raw/self-rule", Fixture, NULL, setup, test_self_rule,
-               teardown);
+    g_test_add("/raw/self-rule", Fixture, NULL, setup, test_self_rule, teardown);
 }

@@ -63,17 +63,16 @@ DIALOG_TEST("/req-local/reg-mr", ERNIC_QPT_RC, test_reg_mr)
     write.count = cpu_to_le16(1);
     sge = fake_sge(0x7000 + 4000, 196, key);
     fake_post_send(d->e, &d->qp, &write, &sge);
-    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    OK(fake_ring_sq(d->e, &d->qp));
 
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);
-    SENT(d, WRITE_ONLY, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .dma_len = 196, .payload = d->peer, .payload_len = 196,
-         .ackreq = true);
+    SENT(d, WRITE_ONLY, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY, .dma_len = 196,
+         .payload = d->peer, .payload_len = 196, .ackreq = true);
     dlg_no_wc(d);
     PEER_ACK(d, PSN, 1);
     SEND_WC(d, 0, SUCCESS);
     cqe = SEND_WC(d, 1, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_REG_MR);
+    IS(cqe.opcode, ERNIC_WC_REG_MR);
     PEER_ACK(d, PSN + 1, 2);
     SEND_WC(d, 2, SUCCESS);
 }
@@ -105,7 +104,7 @@ DIALOG_TEST("/req-local/local-inv", ERNIC_QPT_RC, test_local_inv)
     PEER_ACK(d, PSN, 1);
     SEND_WC(d, 1, SUCCESS);
     cqe = SEND_WC(d, 2, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_LOCAL_INV);
+    IS(cqe.opcode, ERNIC_WC_LOCAL_INV);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 1, 0, 11);
     PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN + 1, .va = 0x7000, .rkey = key,
          .dma_len = 8, .payload = d->peer, .payload_len = 8, .ackreq = true);
@@ -137,10 +136,8 @@ DIALOG_TEST_BY("/req-local/local-inv-late-ack", open_inv(d), test_local_inv_late
     d->env.tx_busy = true;
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
     PEER_ACK(d, PSN, 1);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
+    dlg_ready(d);
+    SEND_WCS(d, 1, 2, SUCCESS);
     /* Packets that the link held back are sent as well. */
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 1, 0, 11);
@@ -155,10 +152,9 @@ DIALOG_TEST_BY("/req-local/local-inv-rnr", open_inv(d), test_local_inv_rnr)
     PEER_NAK(d, ERNIC_AETH_RNR_NAK | 1, PSN, 0);
     PEER_ACK(d, PSN, 1);
     dlg_wait(d, 20000000);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
+    SEND_WCS(d, 1, 2, SUCCESS);
     while (dlg_pending(d)) {
-        g_assert_cmphex(dlg_take(d).psn, ==, PSN);
+        IS(dlg_take(d).psn, PSN);
     }
 }
 
@@ -173,15 +169,14 @@ DIALOG_TEST("/req-local/bind-mw", ERNIC_QPT_RC, test_bind_mw)
     dlg_post_wqe(d, &wqe, 0, 0);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     /* Bound in its turn, whether or not earlier requests are acknowledged. */
-    PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN, .va = d->mem + DLG_SINK,
-         .rkey = key, .dma_len = 64, .payload = d->peer,
-         .payload_len = 64, .ackreq = true);
+    PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN, .va = d->mem + DLG_SINK, .rkey = key,
+         .dma_len = 64, .payload = d->peer, .payload_len = 64, .ackreq = true);
     SENT_ACK(d, DLG_RQ_PSN, 1);
     dlg_no_wc(d);
     PEER_ACK(d, PSN, 1);
     SEND_WC(d, 0, SUCCESS);
     cqe = SEND_WC(d, 1, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_BIND_MW);
+    IS(cqe.opcode, ERNIC_WC_BIND_MW);
     dlg_mem_is(d, DLG_SINK, d->peer, 64);
 }
 
@@ -205,8 +200,7 @@ SPOIL(bad_flags, wqe->flags = 0x80)
 SPOIL(bad_count, wqe->count = cpu_to_le16(17))
 SPOIL(bad_reserved, wqe->rdma.reserved[31] = 1)
 SPOIL(bad_operand, wqe->raw[0] = 1)
-SPOIL(bad_inline, wqe->count = cpu_to_le16(0);
-      wqe->flags |= ERNIC_WR_INLINE)
+SPOIL(bad_inline, wqe->count = cpu_to_le16(0); wqe->flags |= ERNIC_WR_INLINE)
 SPOIL(bad_lkey, sge[0].lkey ^= cpu_to_le32(1))
 SPOIL(bad_range, sge[0].addr = cpu_to_le64(d->mem + DLG_MEM - 9))
 SPOIL(bad_length, wqe->count = cpu_to_le16(2);
@@ -229,10 +223,8 @@ static const Bad bads[] = {
     { "range", ERNIC_WR_WRITE, ERNIC_WC_LOC_PROT_ERR, 0, bad_range },
     { "length", ERNIC_WR_SEND, ERNIC_WC_LOC_LEN_ERR, 0, bad_length },
     { "length-read", ERNIC_WR_READ, ERNIC_WC_LOC_LEN_ERR, 0, bad_length },
-    { "atomic-length", ERNIC_WR_FETCH_ADD, ERNIC_WC_LOC_LEN_ERR, 0,
-      bad_atomic_len },
-    { "atomic-sges", ERNIC_WR_CMP_SWAP, ERNIC_WC_LOC_QP_OP_ERR, 0,
-      bad_atomic_sges },
+    { "atomic-length", ERNIC_WR_FETCH_ADD, ERNIC_WC_LOC_LEN_ERR, 0, bad_atomic_len },
+    { "atomic-sges", ERNIC_WR_CMP_SWAP, ERNIC_WC_LOC_QP_OP_ERR, 0, bad_atomic_sges },
     { "local-inv", ERNIC_WR_LOCAL_INV, ERNIC_WC_MW_BIND_ERR, 0, bad_key },
     { "reg-mr", ERNIC_WR_REG_MR, ERNIC_WC_MW_BIND_ERR, 0, bad_reg },
     { "bind-mw", ERNIC_WR_BIND_MW, ERNIC_WC_MW_BIND_ERR, 0, bad_bind },
@@ -277,10 +269,8 @@ ROW_TEST("/req-local/bad", bads, test_bad)
     STATE_IS(&d, RTS);
     PEER_ACK(&d, PSN, 1);
     dlg_send_wc(&d, 1, bad->status);
-    SEND_WC(&d, 2, WR_FLUSH_ERR);
-    SEND_WC(&d, 3, WR_FLUSH_ERR);
-    RECV_WC(&d, 0, WR_FLUSH_ERR);
-    RECV_WC(&d, 1, WR_FLUSH_ERR);
+    SEND_WCS(&d, 2, 3, WR_FLUSH_ERR);
+    RECV_WCS(&d, 0, 1, WR_FLUSH_ERR);
     STATE_IS(&d, ERR);
     dlg_close(&d);
 }
@@ -296,7 +286,7 @@ DIALOG_TEST("/req-local/bad/middle", ERNIC_QPT_RC, test_bad_middle)
     sge[0] = fake_sge(d->mem, 1500, d->key);
     sge[1] = fake_sge(d->mem, 1500, d->key ^ 1);
     fake_post_send(d->e, &d->qp, &wqe, sge);
-    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    OK(fake_ring_sq(d->e, &d->qp));
     SENT(d, SEND_FIRST, .psn = PSN, .payload = d->at, .payload_len = 1024);
     SEND_WC(d, 0, LOC_PROT_ERR);
     STATE_IS(d, ERR);

@@ -26,8 +26,7 @@ static void open_mtu(Dialog *d, uint8_t code)
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
-static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn,
-                        uint32_t *msn)
+static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn, uint32_t *msn)
 {
     uint32_t id = d->qp.sq_pi;
     struct ernic_cqe cqe;
@@ -38,20 +37,16 @@ static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn,
     dlg_no_wc(d);
     PEER_ACK(d, *psn - 1, ++*msn);
     cqe = SEND_WC(d, id, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, wr >= ERNIC_WR_WRITE ? ERNIC_WC_WRITE :
-                                                            ERNIC_WC_SEND);
-    g_assert_cmpuint(cqe.index, ==, id);
+    IS(cqe.opcode, wr >= ERNIC_WR_WRITE ? ERNIC_WC_WRITE : ERNIC_WC_SEND);
+    IS(cqe.index, id);
 }
 
 /* Every path MTU, every request with data, lengths about its multiples. */
 TEST("/req/segments", test_segments)
 {
     uint32_t psn, msn, mtu, i, j;
-    uint8_t code;
-    Dialog d;
 
-    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
-        open_mtu(&d, code);
+    EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code)) {
         mtu = ernic_mtu_bytes(code);
         psn = PSN;
         msn = 0;
@@ -62,10 +57,9 @@ TEST("/req/segments", test_segments)
             };
 
             for (j = 0; j < ARRAY_SIZE(lens); j++) {
-                one_message(&d, data_wrs[i], lens[j], &psn, &msn);
+                one_message(d, data_wrs[i], lens[j], &psn, &msn);
             }
         }
-        dlg_close(&d);
     }
 }
 
@@ -86,10 +80,9 @@ DIALOG_TEST("/req/gather", ERNIC_QPT_RC, test_gather)
     }
     wqe.count = cpu_to_le16(ERNIC_MAX_SGE);
     fake_post_send(d->e, &d->qp, &wqe, sge);
-    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    OK(fake_ring_sq(d->e, &d->qp));
     SENT(d, SEND_FIRST, .psn = PSN, .payload = bytes, .payload_len = 1024);
-    SENT(d, SEND_MIDDLE, .psn = PSN + 1, .payload = bytes + 1024,
-         .payload_len = 1024);
+    SENT(d, SEND_MIDDLE, .psn = PSN + 1, .payload = bytes + 1024, .payload_len = 1024);
     SENT(d, SEND_LAST, .psn = PSN + 2, .payload = bytes + 2048,
          .payload_len = len - 2048, .ackreq = true);
     PEER_ACK(d, PSN + 2, 1);
@@ -100,17 +93,13 @@ DIALOG_TEST("/req/inline", ERNIC_QPT_RC, test_inline)
 {
     dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 8,
                    ERNIC_MAX_INLINE);
-    dlg_post_flags(d, ERNIC_WR_WRITE_IMM,
-                   ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 900, 1);
-    dlg_post_flags(d, ERNIC_WR_WRITE, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 0,
-                   0);
+    dlg_post_flags(d, ERNIC_WR_WRITE_IMM, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 900, 1);
+    dlg_post_flags(d, ERNIC_WR_WRITE, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 0, 0);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 8, ERNIC_MAX_INLINE);
     dlg_sent_message(d, ERNIC_WR_WRITE_IMM, 0, PSN + 1, 900, 1);
     dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 2, 0, 0);
     PEER_ACK(d, PSN + 2, 3);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
+    SEND_WCS(d, 0, 2, SUCCESS);
 }
 
 /* C9-27: inline data was read at the doorbell; a later change is not sent. */
@@ -140,8 +129,7 @@ DIALOG_TEST("/req/solicited", ERNIC_QPT_RC, test_solicited)
     dlg_post_flags(d, ERNIC_WR_WRITE_IMM, flags, 0, 10);
     dlg_sent_message(d, ERNIC_WR_WRITE_IMM, flags, PSN + 3, 0, 10);
     PEER_ACK(d, PSN + 3, 2);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
 }
 
 /* 9.2: SE is valid for SEND and WRITE with immediate, not for WRITE or READ. */
@@ -152,11 +140,9 @@ DIALOG_TEST("/req/solicited-elsewhere", ERNIC_QPT_RC, test_solicited_elsewhere)
     dlg_post_flags(d, ERNIC_WR_WRITE, flags, 0, 10);
     dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN, 0, 10);
     dlg_post_flags(d, ERNIC_WR_READ, flags, DLG_SINK, 10);
-    SENT(d, READ_REQUEST, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .dma_len = 10, .ackreq = true);
+    SENT_READ(d, PSN + 1, 0, 10);
     dlg_peer_read(d, PSN + 1, 2, 0, 10);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
 }
 
 DIALOG_TEST("/req/unsignalled", ERNIC_QPT_RC, test_unsignalled)
@@ -165,13 +151,11 @@ DIALOG_TEST("/req/unsignalled", ERNIC_QPT_RC, test_unsignalled)
     dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 10);
     dlg_post(d, ERNIC_WR_SEND, 0, 10);
     dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 10);
-    g_assert_cmpuint(dlg_pending(d), ==, 4);
+    IS(dlg_pending(d), 4);
     PEER_ACK(d, PSN + 3, 4);
     SEND_WC(d, 2, SUCCESS);
     dlg_no_wc(d);
-    while (dlg_pending(d)) {
-        dlg_take(d);
-    }
+    dlg_drain(d);
     /* A failed request completes all the same. */
     dlg_post_flags(d, ERNIC_WR_SEND, 0, DLG_MEM, 10);
     SEND_WC(d, 4, LOC_PROT_ERR);
@@ -179,10 +163,6 @@ DIALOG_TEST("/req/unsignalled", ERNIC_QPT_RC, test_unsignalled)
 }
 
 /* ---- READ and atomics ------------------------------------------------ */
-
-#define SENT_READ(d, PSN_, OFF, LEN)                                        \
-    SENT(d, READ_REQUEST, .psn = (PSN_), .va = DLG_RADDR + (OFF),           \
-         .rkey = DLG_RKEY, .dma_len = (LEN), .ackreq = true)
 
 TEST("/req/read", test_read)
 {
@@ -205,8 +185,8 @@ TEST("/req/read", test_read)
             n = dlg_peer_read(&d, psn, i + 1, 0, len);
             psn += n;
             cqe = SEND_WC(&d, i, SUCCESS);
-            g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_READ);
-            g_assert_cmpuint(cqe.byte_len, ==, len);
+            IS(cqe.opcode, ERNIC_WC_READ);
+            IS(cqe.byte_len, len);
             dlg_mem_is(&d, DLG_SINK, d.peer, len);
             dlg_mem_is(&d, DLG_SINK + len, NULL, 1);
         }
@@ -251,7 +231,7 @@ DIALOG_TEST("/req/read-scatter", ERNIC_QPT_RC, test_read_scatter)
     sge[2] = fake_sge(d->mem + DLG_SINK + 1000, 100, d->key);
     wqe.count = cpu_to_le16(3);
     fake_post_send(d->e, &d->qp, &wqe, sge);
-    g_assert_cmpuint(fake_ring_sq(d->e, &d->qp), ==, ERNIC_OK);
+    OK(fake_ring_sq(d->e, &d->qp));
     SENT_READ(d, PSN, 0, 1500);
     dlg_peer_read(d, PSN, 1, 0, 1500);
     SEND_WC(d, 0, SUCCESS);
@@ -271,54 +251,45 @@ DIALOG_TEST("/req/atomics", ERNIC_QPT_RC, test_atomics)
     dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK + 8, 8);
     SENT(d, COMPARE_SWAP, .psn = PSN, .va = DLG_RADDR, .rkey = DLG_RKEY,
          .swap_add = DLG_SWAP, .compare = DLG_COMPARE, .ackreq = true);
-    SENT(d, FETCH_ADD, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .swap_add = DLG_COMPARE, .ackreq = true);
-    PEER(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
-         .atomic_orig = 0x0102030405060708ull);
+    SENT_ADD(d, PSN + 1);
+    PEER_ATOMIC(d, PSN, 1, 0x0102030405060708ull);
     cqe = SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_CMP_SWAP);
-    g_assert_cmpuint(cqe.byte_len, ==, 8);
-    PEER(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
-         .atomic_orig = 0x99);
+    IS(cqe.opcode, ERNIC_WC_CMP_SWAP);
+    IS(cqe.byte_len, 8);
+    PEER_ATOMIC(d, PSN + 1, 2, 0x99);
     cqe = SEND_WC(d, 1, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_FETCH_ADD);
-    g_assert_cmphex(fake_get64(&d->env, d->mem + DLG_SINK), ==,
-                    0x0102030405060708ull);
-    g_assert_cmphex(fake_get64(&d->env, d->mem + DLG_SINK + 8), ==, 0x99);
+    IS(cqe.opcode, ERNIC_WC_FETCH_ADD);
+    IS(fake_get64(&d->env, d->mem + DLG_SINK), 0x0102030405060708ull);
+    IS(fake_get64(&d->env, d->mem + DLG_SINK + 8), 0x99);
 }
 
 /* ---- limits that hold a request back --------------------------------- */
 
 /* 11.2.5.2: at most as many outstanding READs and atomics as the peer accepts. */
-DIALOG_TEST_BY("/req/credits", dlg_init(d, ERNIC_QPT_RC, false), test_credits)
+DIALOG_TEST_BY("/req/credits", DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_rd_atomic = 2),
+               test_credits)
 {
-    d->attr.max_rd_atomic = 2;
-    dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2048);
     dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     SENT_READ(d, PSN, 0, 2048);
-    SENT(d, FETCH_ADD, .psn = PSN + 2, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .swap_add = DLG_COMPARE, .ackreq = true);
+    SENT_ADD(d, PSN + 2);
     QUIET(d);
     dlg_peer_read(d, PSN, 1, 0, 2048);
     SEND_WC(d, 0, SUCCESS);
     SENT_READ(d, PSN + 3, 0, 16);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 4, 0, 16);
-    PEER(d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 2);
+    PEER_ATOMIC(d, PSN + 2, 2, 0);
     dlg_peer_read(d, PSN + 3, 3, 0, 16);
     PEER_ACK(d, PSN + 4, 4);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
-    SEND_WC(d, 3, SUCCESS);
+    SEND_WCS(d, 1, 3, SUCCESS);
 }
 
 /* Without any credit, the request can never be sent. */
-DIALOG_TEST_BY("/req/no-credits", dlg_init(d, ERNIC_QPT_RC, false), test_no_credits)
+DIALOG_TEST_BY("/req/no-credits", DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_rd_atomic = 0),
+               test_no_credits)
 {
-    d->attr.max_rd_atomic = 0;
-    dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
     SEND_WC(d, 0, LOC_QP_OP_ERR);
     STATE_IS(d, ERR);
@@ -336,20 +307,18 @@ DIALOG_TEST("/req/fence", ERNIC_QPT_RC, test_fence)
     dlg_post_flags(d, ERNIC_WR_WRITE, fenced, 0, 18);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 16);
     SENT_READ(d, PSN + 1, 0, 16);
-    g_assert_cmpuint(dlg_take(d).psn, ==, PSN + 2);
+    IS(dlg_take(d).psn, PSN + 2);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 3, 0, 17);
     QUIET(d);
     dlg_peer_read(d, PSN + 1, 2, 0, 16);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
     QUIET(d);
-    PEER(d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3);
+    PEER_ATOMIC(d, PSN + 2, 3, 0);
     SEND_WC(d, 2, SUCCESS);
     /* An unacknowledged SEND does not trigger the fence. */
     dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 4, 0, 18);
     PEER_ACK(d, PSN + 4, 5);
-    SEND_WC(d, 3, SUCCESS);
-    SEND_WC(d, 4, SUCCESS);
+    SEND_WCS(d, 3, 4, SUCCESS);
 }
 
 /* The window closes after 256 KiB, and an ACK was requested before. */
@@ -360,10 +329,10 @@ DIALOG_TEST("/req/window", ERNIC_QPT_RC, test_window)
 
     dlg_post(d, ERNIC_WR_WRITE, 0, 600 * 1024);
     n = dlg_pending(d);
-    g_assert_cmpuint(n, ==, 256);
+    IS(n, 256);
     while (n--) {
         pkt = dlg_take(d);
-        g_assert_cmphex(pkt.psn, ==, psn);
+        IS(pkt.psn, psn);
         asked += pkt.ackreq;
         psn++;
     }
@@ -379,12 +348,11 @@ DIALOG_TEST("/req/window", ERNIC_QPT_RC, test_window)
             PEER_ACK(d, psn - 1, 0);
         }
         pkt = dlg_take(d);
-        g_assert_cmphex(pkt.psn, ==, psn);
+        IS(pkt.psn, psn);
         psn++;
     }
     g_assert_true(pkt.ackreq);
-    g_assert_cmpstr(pkt.op->name, ==,
-                    ernic_opcode(ERNIC_OP_WRITE_LAST)->name);
+    g_assert_cmpstr(pkt.op->name, ==, ernic_opcode(ERNIC_OP_WRITE_LAST)->name);
     dlg_no_wc(d);
     PEER_ACK(d, PSN + 599, 1);
     SEND_WC(d, 0, SUCCESS);
@@ -404,8 +372,7 @@ DIALOG_TEST_BY("/req/psn-wrap", dlg_init(d, ERNIC_QPT_RC, false), test_psn_wrap)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, 4, 0, 1);
     PEER_ACK(d, 0xffffff, 0);
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, 0, 0);
-    SENT(d, WRITE_MIDDLE, .psn = 0, .payload = d->at + 2048,
-         .payload_len = 1024);
+    SENT(d, WRITE_MIDDLE, .psn = 0, .payload = d->at + 2048, .payload_len = 1024);
     SENT(d, WRITE_LAST, .psn = 1, .payload = d->at + 3072,
          .payload_len = 4000 - 3072, .ackreq = true);
     SENT_READ(d, 2, 0, 2000);
@@ -421,40 +388,33 @@ DIALOG_TEST_BY("/req/psn-wrap", dlg_init(d, ERNIC_QPT_RC, false), test_psn_wrap)
 /* Go-back-N: from the named packet on, with the original PSNs. */
 TEST("/req/rewind", test_rewind)
 {
-    uint32_t from;
-    Dialog d;
-
-    for (from = 0; from < 6; from++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_post(&d, ERNIC_WR_SEND_IMM, 0, 3000);
-        dlg_post(&d, ERNIC_WR_WRITE, 100, 3000);
-        dlg_sent_message(&d, ERNIC_WR_SEND_IMM, 0, PSN, 0, 3000);
-        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, PSN + 3, 100, 3000);
-        PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, PSN + from, from / 3);
+    EACH_DIALOG(d, from, 0, 6, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_post(d, ERNIC_WR_SEND_IMM, 0, 3000);
+        dlg_post(d, ERNIC_WR_WRITE, 100, 3000);
+        dlg_sent_message(d, ERNIC_WR_SEND_IMM, 0, PSN, 0, 3000);
+        dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 3, 100, 3000);
+        PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + from, from / 3);
         if (from >= 3) {
-            SEND_WC(&d, 0, SUCCESS);
+            SEND_WC(d, 0, SUCCESS);
         }
-        g_assert_cmpuint(dlg_pending(&d), ==, 6 - from);
+        IS(dlg_pending(d), 6 - from);
         if (from == 0) {
-            dlg_sent_message(&d, ERNIC_WR_SEND_IMM, 0, PSN, 0, 3000);
+            dlg_sent_message(d, ERNIC_WR_SEND_IMM, 0, PSN, 0, 3000);
         }
-        while (dlg_pending(&d) > 3) {
-            dlg_take(&d);
+        while (dlg_pending(d) > 3) {
+            dlg_take(d);
         }
         if (from <= 3) {
-            dlg_sent_message(&d, ERNIC_WR_WRITE, 0, PSN + 3, 100, 3000);
+            dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 3, 100, 3000);
         } else {
-            g_assert_cmphex(dlg_take(&d).psn, ==, PSN + from);
+            IS(dlg_take(d).psn, PSN + from);
         }
-        while (dlg_pending(&d)) {
-            dlg_take(&d);
-        }
-        PEER_ACK(&d, PSN + 5, 2);
+        dlg_drain(d);
+        PEER_ACK(d, PSN + 5, 2);
         if (from < 3) {
-            SEND_WC(&d, 0, SUCCESS);
+            SEND_WC(d, 0, SUCCESS);
         }
-        SEND_WC(&d, 1, SUCCESS);
-        dlg_close(&d);
+        SEND_WC(d, 1, SUCCESS);
     }
 }
 

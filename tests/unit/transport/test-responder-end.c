@@ -15,8 +15,7 @@
 static void cease(Dialog *d, int how)
 {
     if (how == ERNIC_QPS_COUNT) {
-        g_assert_cmpint(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn),
-                        ==, ERNIC_OK);
+        OK(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn));
     } else {
         dlg_state(d, how);
     }
@@ -39,9 +38,7 @@ static void served(Dialog *d, bool ackreq)
  */
 TEST("/resp/ack/last", test_ack_last)
 {
-    static const int ways[] = {
-        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT,
-    };
+    static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT };
     uint32_t i;
     Dialog d;
 
@@ -57,8 +54,7 @@ TEST("/resp/ack/last", test_ack_last)
          * not.
          */
         served(&d, false);
-        PEER(&d, READ_REQUEST, .psn = PSN + 1, .va = d.mem, .rkey = d.key,
-             .dma_len = 3000, .ackreq = true);
+        PEER_READ(&d, PSN + 1, 0, 3000);
         PEER(&d, FETCH_ADD, .psn = PSN + 4, .va = d.mem, .rkey = d.key);
         PEER(&d, WRITE_ONLY, .psn = PSN + 5, .ackreq = true);
         cease(&d, ways[i]);
@@ -81,9 +77,7 @@ TEST("/resp/ack/last", test_ack_last)
  */
 TEST("/resp/ack/last-busy", test_ack_last_busy)
 {
-    static const int ways[] = {
-        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT, -1,
-    };
+    static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT, -1 };
     uint32_t i;
     Dialog d;
 
@@ -92,18 +86,14 @@ TEST("/resp/ack/last-busy", test_ack_last_busy)
 
         dlg_open(&d, ERNIC_QPT_RC);
         dlg_recv(&d, DLG_SINK, 16);
-        dlg_post(&d, ERNIC_WR_WRITE, 0, 16);
-        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, DLG_SQ_PSN, 0, 16);
-        fake_create_qp(d.e, &other, ERNIC_QPT_UC, d.pd, d.scq.cqn, d.rcq.cqn,
-                       FAKE_NONE);
+        dlg_send(&d, ERNIC_WR_WRITE, DLG_SQ_PSN, 0, 16);
+        dlg_create_qp(&d, &other, ERNIC_QPT_UC);
         fake_connect(d.e, &other, 0x123456, DLG_PEER);
         d.env.tx_busy = true;
-        fake_rdma(d.e, &other, ERNIC_WR_WRITE, 0, d.mem, 16, d.key, DLG_RADDR,
-                  DLG_RKEY);
+        fake_rdma(d.e, &other, ERNIC_WR_WRITE, 0, d.mem, 16, d.key, DLG_RADDR, DLG_RKEY);
         fake_run(d.e);
         d.hold = true;
-        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
-             .ackreq = true);
+        PEER_SEND(&d, PSN, 16);
         if (ways[i] < 0) {
             PEER_NAK(&d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
             fake_run(d.e);
@@ -114,10 +104,9 @@ TEST("/resp/ack/last-busy", test_ack_last_busy)
                 SEND_WC(&d, 0, WR_FLUSH_ERR);
             }
         }
-        d.env.tx_busy = false;
-        ernic_tx_ready(d.e, d.env.now);
+        dlg_ready(&d);
         fake_run(d.e);
-        g_assert_cmphex(dlg_take(&d).dest_qp, ==, 0x123456);
+        IS(dlg_take(&d).dest_qp, 0x123456);
         SENT_ACK(&d, PSN, 1);
         QUIET(&d);
         RECV_WC(&d, 0, SUCCESS);
@@ -133,8 +122,7 @@ DIALOG_TEST("/resp/ack/last-many", ERNIC_QPT_RC, test_ack_last_many)
     FakeQp qp[NUM];
 
     for (i = 0; i < NUM; i++) {
-        fake_create_qp(d->e, &qp[i], ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn,
-                       FAKE_NONE);
+        dlg_create_qp(d, &qp[i], ERNIC_QPT_RC);
         fake_connect(d->e, &qp[i], 0x1000 + i, DLG_PEER);
     }
     d->env.tx_busy = true;
@@ -143,20 +131,18 @@ DIALOG_TEST("/resp/ack/last-many", ERNIC_QPT_RC, test_ack_last_many)
     d->hold = true;
     for (i = 0; i < NUM; i++) {
         PEER(d, WRITE_ONLY, .dest_qp = qp[i].qpn, .ackreq = true);
-        g_assert_cmpint(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, qp[i].qpn), ==,
-                        ERNIC_OK);
+        OK(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, qp[i].qpn));
     }
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    dlg_ready(d);
     fake_run(d->e);
-    g_assert_cmphex(dlg_take(d).dest_qp, ==, DLG_PEER_QPN);
+    IS(dlg_take(d).dest_qp, DLG_PEER_QPN);
     for (n = 0; dlg_pending(d); n++) {
         ErnicPkt pkt = dlg_take(d);
 
-        g_assert_cmpint(pkt.op->cls, ==, ERNIC_CL_ACK);
-        g_assert_cmphex(pkt.dest_qp, ==, 0x1000 + n);
+        IS(pkt.op->cls, ERNIC_CL_ACK);
+        IS(pkt.dest_qp, 0x1000 + n);
     }
-    g_assert_cmpuint(n, ==, ERNIC_LAST_ACKS);
+    IS(n, ERNIC_LAST_ACKS);
     dlg_state(d, ERNIC_QPS_ERR);
     fake_run(d->e);
     SEND_WC(d, 0, WR_FLUSH_ERR);
@@ -165,66 +151,53 @@ DIALOG_TEST("/resp/ack/last-many", ERNIC_QPT_RC, test_ack_last_many)
 /* A READ that has begun, or is a duplicate, gets no ACK: its response acknowledges. */
 TEST("/resp/ack/last-begun", test_ack_last_begun)
 {
-    uint32_t i, n;
-    Dialog d;
+    uint32_t n;
 
-    for (i = 0; i < 2; i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        d.env.tx_busy = !i;
-        PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
-             .dma_len = 200000, .ackreq = true);
+    EACH_DIALOG(d, i, 0, 2, dlg_open(d, ERNIC_QPT_RC)) {
+        d->env.tx_busy = !i;
+        PEER_READ(d, PSN, 0, 200000);
         if (i) {
-            dlg_sent_read(&d, PSN, 1, 0, 200000);
+            dlg_sent_read(d, PSN, 1, 0, 200000);
         }
-        QUIET(&d);
-        d.env.tx_busy = false;
-        ernic_tx_ready(d.e, d.env.now);         /* one train of it leaves */
-        d.hold = true;
+        QUIET(d);
+        dlg_ready(d);         /* one train of it leaves */
+        d->hold = true;
         if (i) {
-            PEER(&d, READ_REQUEST, .psn = PSN, .va = d.mem, .rkey = d.key,
-                 .dma_len = 200000, .ackreq = true);
+            PEER_READ(d, PSN, 0, 200000);
         }
-        cease(&d, ERNIC_QPS_ERR);
-        for (n = 0; dlg_pending(&d); n++) {
-            g_assert_cmpint(dlg_take(&d).op->cls, ==, ERNIC_CL_READ_RSP);
+        cease(d, ERNIC_QPS_ERR);
+        for (n = 0; dlg_pending(d); n++) {
+            IS(dlg_take(d).op->cls, ERNIC_CL_READ_RSP);
         }
         g_assert_true(i ? !n : n && n < DIV_ROUND_UP(200000, 1024));
-        dlg_close(&d);
     }
 }
 
 /* After an error of our own request, a received request is still acknowledged. */
 TEST("/resp/ack/own-error", test_ack_own_error)
 {
-    uint32_t i;
-    Dialog d;
-
-    for (i = 0; i < 2; i++) {
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 16);
-        dlg_post(&d, ERNIC_WR_WRITE, 0, 16);
-        dlg_sent_message(&d, ERNIC_WR_WRITE, 0, DLG_SQ_PSN, 0, 16);
-        d.hold = true;
-        PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16,
+    EACH_DIALOG(d, i, 0, 2, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 16);
+        dlg_send(d, ERNIC_WR_WRITE, DLG_SQ_PSN, 0, 16);
+        d->hold = true;
+        PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16,
              .ackreq = !i);
-        PEER_NAK(&d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
-        fake_run(d.e);
+        PEER_NAK(d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
+        fake_run(d->e);
         if (!i) {
-            SENT_ACK(&d, PSN, 1);
+            SENT_ACK(d, PSN, 1);
         }
-        QUIET(&d);
-        RECV_WC(&d, 0, SUCCESS);
-        SEND_WC(&d, 0, REM_ACCESS_ERR);
-        STATE_IS(&d, ERR);
-        dlg_close(&d);
+        QUIET(d);
+        RECV_WC(d, 0, SUCCESS);
+        SEND_WC(d, 0, REM_ACCESS_ERR);
+        STATE_IS(d, ERR);
     }
 }
 
 /* A SEND with AckReq; without a receive request it finds none. */
 static void peer_send(Dialog *d, uint32_t psn)
 {
-    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
-         .ackreq = true);
+    PEER_SEND(d, psn, 16);
 }
 
 /*
@@ -233,9 +206,7 @@ static void peer_send(Dialog *d, uint32_t psn)
  */
 TEST("/resp/nak/last", test_nak_last)
 {
-    static const int ways[] = {
-        ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT,
-    };
+    static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT };
     uint32_t i;
     Dialog d;
 

@@ -39,8 +39,7 @@ static void no_credit(Dialog *d)
 
 static void no_remote(Dialog *d)
 {
-    d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
-                         ERNIC_ACCESS_LOCAL_WRITE);
+    d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
 }
 
 /* The pages of 2 MiB past the end of guest memory. */
@@ -48,9 +47,8 @@ static void no_memory(Dialog *d)
 {
     uint64_t end = d->env.base + FAKE_MEM_SIZE;
 
-    d->key = fake_reg_mr(d->e, d->pd, end, DLG_MEM,
-                         ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
-                         ERNIC_ACCESS_REMOTE_READ |
+    d->key = fake_reg_mr(d->e, d->pd, end, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE |
+                         ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ |
                          ERNIC_ACCESS_REMOTE_ATOMIC);
     d->mem = end;
 }
@@ -73,60 +71,46 @@ static const Wrong wrongs[] = {
     { "sequence/last", NONE, OP(SEND_LAST), { LEN(9) }, INV, REQ_ERR },
     { "sequence/last-imm", NONE, OP(SEND_LAST_IMM), { LEN(9) }, INV, REQ_ERR },
     { "sequence/last-inv", NONE, OP(SEND_LAST_INV), { LEN(9) }, INV, REQ_ERR },
-    { "sequence/write-middle", NONE, OP(WRITE_MIDDLE), { LEN(1024) }, INV,
-      REQ_ERR },
+    { "sequence/write-middle", NONE, OP(WRITE_MIDDLE), { LEN(1024) }, INV, REQ_ERR },
     { "sequence/write-last", NONE, OP(WRITE_LAST), { LEN(9) }, INV, REQ_ERR },
-    { "sequence/write-last-imm", NONE, OP(WRITE_LAST_IMM), { LEN(9) }, INV,
-      REQ_ERR },
+    { "sequence/write-last-imm", NONE, OP(WRITE_LAST_IMM), { LEN(9) }, INV, REQ_ERR },
     { "sequence/first-in-send", OP(SEND_FIRST), OP(SEND_FIRST), { LEN(1024) },
       INV, INV_REQ },
-    { "sequence/only-in-send", OP(SEND_FIRST), OP(SEND_ONLY), { LEN(9) }, INV,
-      INV_REQ },
-    { "sequence/write-in-send", OP(SEND_FIRST), OP(WRITE_ONLY), { }, INV,
-      INV_REQ },
+    { "sequence/only-in-send", OP(SEND_FIRST), OP(SEND_ONLY), { LEN(9) }, INV, INV_REQ },
+    { "sequence/write-in-send", OP(SEND_FIRST), OP(WRITE_ONLY), { }, INV, INV_REQ },
     { "sequence/write-last-in-send", OP(SEND_FIRST), OP(WRITE_LAST),
       { LEN(9) }, INV, INV_REQ },
-    { "sequence/read-in-send", OP(SEND_FIRST), OP(READ_REQUEST), { }, INV,
-      INV_REQ },
-    { "sequence/atomic-in-send", OP(SEND_FIRST), OP(FETCH_ADD), { }, INV,
-      INV_REQ },
+    { "sequence/read-in-send", OP(SEND_FIRST), OP(READ_REQUEST), { }, INV, INV_REQ },
+    { "sequence/atomic-in-send", OP(SEND_FIRST), OP(FETCH_ADD), { }, INV, INV_REQ },
     { "sequence/send-in-write", OP(WRITE_FIRST), OP(SEND_ONLY), { LEN(9) },
       INV, REQ_ERR },
     { "sequence/send-last-in-write", OP(WRITE_FIRST), OP(SEND_LAST),
       { LEN(9) }, INV, REQ_ERR },
-    { "sequence/read-in-write", OP(WRITE_FIRST), OP(READ_REQUEST), { }, INV,
-      REQ_ERR },
+    { "sequence/read-in-write", OP(WRITE_FIRST), OP(READ_REQUEST), { }, INV, REQ_ERR },
 
     /* 9.7.4.1.5: the queue pair does not allow the operation. */
     { "disabled/write", NONE, OP(WRITE_ONLY), { .dma_len = 8, LEN(8) }, INV,
       REQ_ERR, no_rights },
     { "disabled/write-imm", NONE, OP(WRITE_ONLY_IMM), { .dma_len = 8, LEN(8) },
       INV, REQ_ERR, no_rights },
-    { "disabled/write-empty", NONE, OP(WRITE_ONLY), { }, INV, REQ_ERR,
-      no_rights },
+    { "disabled/write-empty", NONE, OP(WRITE_ONLY), { }, INV, REQ_ERR, no_rights },
     { "disabled/read", NONE, OP(READ_REQUEST), { .dma_len = 8 }, INV, REQ_ERR,
       no_rights },
-    { "disabled/compare-swap", NONE, OP(COMPARE_SWAP), { }, INV, REQ_ERR,
-      no_rights },
-    { "disabled/fetch-add", NONE, OP(FETCH_ADD), { }, INV, REQ_ERR,
-      no_rights },
-    { "credit/read", NONE, OP(READ_REQUEST), { .dma_len = 8 }, INV, REQ_ERR,
-      no_credit },
+    { "disabled/compare-swap", NONE, OP(COMPARE_SWAP), { }, INV, REQ_ERR, no_rights },
+    { "disabled/fetch-add", NONE, OP(FETCH_ADD), { }, INV, REQ_ERR, no_rights },
+    { "credit/read", NONE, OP(READ_REQUEST), { .dma_len = 8 }, INV, REQ_ERR, no_credit },
     { "credit/atomic", NONE, OP(FETCH_ADD), { }, INV, REQ_ERR, no_credit },
 
     /* 9.7.4.1.6: lengths. */
-    { "length/first-short", NONE, OP(SEND_FIRST), { LEN(1020) }, INV,
-      REQ_ERR },
-    { "length/first-long", NONE, OP(SEND_FIRST), { LEN(1028) }, INV,
-      REQ_ERR },
+    { "length/first-short", NONE, OP(SEND_FIRST), { LEN(1020) }, INV, REQ_ERR },
+    { "length/first-long", NONE, OP(SEND_FIRST), { LEN(1028) }, INV, REQ_ERR },
     { "length/only-long", NONE, OP(SEND_ONLY), { LEN(1025) }, INV, REQ_ERR },
     { "length/middle-short", OP(SEND_FIRST), OP(SEND_MIDDLE), { LEN(1023) },
       INV, INV_REQ },
     { "length/middle-long", OP(SEND_FIRST), OP(SEND_MIDDLE), { LEN(2048) },
       INV, INV_REQ },
     { "length/last-empty", OP(SEND_FIRST), OP(SEND_LAST), { }, INV, INV_REQ },
-    { "length/last-long", OP(SEND_FIRST), OP(SEND_LAST), { LEN(1025) }, INV,
-      INV_REQ },
+    { "length/last-long", OP(SEND_FIRST), OP(SEND_LAST), { LEN(1025) }, INV, INV_REQ },
     { "length/write-first-short", NONE, OP(WRITE_FIRST),
       { .dma_len = 2000, LEN(1000) }, INV, REQ_ERR },
     { "length/write-more-than-said", NONE, OP(WRITE_ONLY),
@@ -163,12 +147,9 @@ static const Wrong wrongs[] = {
       { .dma_len = DLG_MEM + 1 }, ACC, ACC_ERR },
     { "access/read-right", NONE, OP(READ_REQUEST), { .dma_len = 8 }, ACC,
       ACC_ERR, no_remote },
-    { "access/atomic-key", NONE, OP(FETCH_ADD), { .rkey = 0xbad }, ACC,
-      ACC_ERR },
-    { "access/atomic-range", NONE, OP(FETCH_ADD), { .va = DLG_MEM }, ACC,
-      ACC_ERR },
-    { "access/atomic-right", NONE, OP(COMPARE_SWAP), { }, ACC, ACC_ERR,
-      no_remote },
+    { "access/atomic-key", NONE, OP(FETCH_ADD), { .rkey = 0xbad }, ACC, ACC_ERR },
+    { "access/atomic-range", NONE, OP(FETCH_ADD), { .va = DLG_MEM }, ACC, ACC_ERR },
+    { "access/atomic-right", NONE, OP(COMPARE_SWAP), { }, ACC, ACC_ERR, no_remote },
     { "access/invalidate", NONE, OP(SEND_ONLY_INV), { .inv_rkey = 0xbad00 },
       ACC, ERNIC_WC_REM_INV_REQ_ERR, 0 },
 
@@ -247,8 +228,7 @@ static void check_wrong(const Wrong *w, uint8_t type)
     dlg_peer(&d, w->op, &pkt);
     SENT_NAK(&d, w->syndrome, psn, 1);
     end_of_wrong(&d, w);
-    dlg_mem_is(&d, DLG_SINK, NULL, d.mem == d.env.base + FAKE_MEM_SIZE ? 0 :
-               1 << 16);
+    dlg_mem_is(&d, DLG_SINK, NULL, d.mem == d.env.base + FAKE_MEM_SIZE ? 0 : 1 << 16);
     STATE_IS(&d, ERR);
     /* From now on the responder is silent. */
     PEER(&d, SEND_ONLY, .psn = PSN, .ackreq = true);
@@ -285,8 +265,7 @@ TEST("/resp-fault/recv/length", test_recv_length)
     dlg_open(&d, ERNIC_QPT_RC);
     dlg_recv(&d, DLG_SINK, 2000);
     PEER(&d, SEND_FIRST, .psn = PSN, .payload = d.peer, .payload_len = 1024);
-    PEER(&d, SEND_LAST, .psn = PSN + 1, .payload = d.peer,
-         .payload_len = 977);
+    PEER(&d, SEND_LAST, .psn = PSN + 1, .payload = d.peer, .payload_len = 977);
     SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
     RECV_WC(&d, 0, LOC_LEN_ERR);
     dlg_close(&d);
@@ -337,7 +316,7 @@ DIALOG_TEST("/resp-fault/recv/dma", ERNIC_QPT_RC, test_recv_dma)
     PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16);
     SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
     cqe = RECV_WC(d, 0, LOC_QP_OP_ERR);
-    g_assert_cmpuint(cqe.index, ==, 0);
+    IS(cqe.index, 0);
 }
 
 /* ---- faults and answers in their order ------------------------------ */
@@ -348,16 +327,12 @@ DIALOG_TEST_BY("/resp-fault/overflow", dlg_init(d, ERNIC_QPT_RC, false), test_ov
     d->attr.max_dest_rd_atomic = 2;
     dlg_to(d, ERNIC_QPS_RTS);
     d->hold = true;
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .dma_len = 2000);
-    PEER(d, FETCH_ADD, .psn = PSN + 2, .va = d->mem + DLG_SINK,
-         .rkey = d->key, .swap_add = 1);
-    PEER(d, READ_REQUEST, .psn = PSN + 3, .va = d->mem, .rkey = d->key,
-         .dma_len = 8);
-    PEER(d, READ_REQUEST, .psn = PSN + 4, .va = d->mem, .rkey = d->key,
-         .dma_len = 8);
+    PEER_READ(d, PSN, 0, 2000);
+    PEER_ADD(d, PSN + 2, DLG_SINK, 1);
+    PEER_READ(d, PSN + 3, 0, 8);
+    PEER_READ(d, PSN + 4, 0, 8);
     dlg_sent_read(d, PSN, 1, 0, 2000);
-    SENT(d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 2);
+    SENT_ATOMIC(d, PSN + 2, 2, 0);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 3, 2);
     dlg_event(d, ERNIC_EV_QP_REQ_ERR);
     STATE_IS(d, ERR);
@@ -370,11 +345,9 @@ DIALOG_TEST("/resp-fault/read-key-lost", ERNIC_QPT_RC, test_read_key_lost)
 
     key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_REMOTE_READ);
     d->env.tx_busy = true;
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key,
-         .dma_len = 500 * 1024);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_MR_FREE, key), ==, ERNIC_OK);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key, .dma_len = 500 * 1024);
+    OK(fake_destroy(d->e, ERNIC_CMD_MR_FREE, key));
+    dlg_ready(d);
     n = dlg_pending(d) - 1;
     g_assert_cmpuint(n, <, 100);
     SENT(d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
@@ -396,20 +369,17 @@ DIALOG_TEST("/resp-fault/read-key-lost-open", ERNIC_QPT_RC, test_read_key_lost_o
     dlg_recv(d, DLG_SINK, 4096);
     dlg_recv(d, DLG_SINK, 4096);
     d->env.tx_busy = true;
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key,
-         .dma_len = 500 * 1024);
+    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key, .dma_len = 500 * 1024);
     PEER(d, SEND_FIRST, .psn = PSN + 500, .payload_len = 1024);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_MR_FREE, key), ==, ERNIC_OK);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    OK(fake_destroy(d->e, ERNIC_CMD_MR_FREE, key));
+    dlg_ready(d);
     n = dlg_pending(d) - 1;
     while (dlg_pending(d) > 1) {
         dlg_take(d);
     }
     SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN + n, 1);
     dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
-    RECV_WC(d, 0, WR_FLUSH_ERR);
-    RECV_WC(d, 1, WR_FLUSH_ERR);
+    RECV_WCS(d, 0, 1, WR_FLUSH_ERR);
     STATE_IS(d, ERR);
 }
 
@@ -423,24 +393,19 @@ DIALOG_TEST("/resp-fault/read-gid-lost", ERNIC_QPT_RC, test_read_gid_lost)
 
     dlg_recv(d, DLG_SINK, 16);
     d->env.tx_busy = true;
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .dma_len = 200 * 1024);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    PEER_READ(d, PSN, 0, 200 * 1024);
+    OK(fake_cmd(d->e, &cmd, NULL));
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    dlg_ready(d);
     g_assert_cmpuint(dlg_pending(d), <=, 64);
-    while (dlg_pending(d)) {
-        dlg_take(d);
-    }
+    dlg_drain(d);
     fake_set_gid(d->e, 0, DLG_HOST);
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
     QUIET(d);
     PEER(d, SEND_ONLY, .psn = PSN + 200, .ackreq = true);
     SENT_ACK(d, PSN + 200, 2);
     RECV_WC(d, 0, SUCCESS);
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .dma_len = 200 * 1024);
+    PEER_READ(d, PSN, 0, 200 * 1024);
     dlg_sent_read(d, PSN, 1, 0, 200 * 1024);
     STATE_IS(d, RTS);
 }
@@ -454,8 +419,7 @@ DIALOG_TEST_BY("/resp-fault/read-memory", dlg_init(d, ERNIC_QPT_RC, false),
 {
     no_memory(d);
     dlg_to(d, ERNIC_QPS_RTS);
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .dma_len = 8);
+    PEER_READ(d, PSN, 0, 8);
     SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 1);
     dlg_event(d, ERNIC_EV_QP_FATAL);
     STATE_IS(d, ERR);
@@ -466,10 +430,8 @@ DIALOG_TEST("/resp-fault/one-fault", ERNIC_QPT_RC, test_one_fault)
 {
     d->hold = true;
     PEER(d, SEND_MIDDLE, .psn = PSN, .payload_len = 1024);
-    PEER(d, WRITE_ONLY, .psn = PSN, .rkey = 1, .dma_len = 8,
-         .payload_len = 8);
-    PEER(d, WRITE_ONLY, .psn = PSN + 1, .rkey = 1, .dma_len = 8,
-         .payload_len = 8);
+    PEER(d, WRITE_ONLY, .psn = PSN, .rkey = 1, .dma_len = 8, .payload_len = 8);
+    PEER(d, WRITE_ONLY, .psn = PSN + 1, .rkey = 1, .dma_len = 8, .payload_len = 8);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
     dlg_event(d, ERNIC_EV_QP_REQ_ERR);
 }
@@ -480,8 +442,7 @@ DIALOG_TEST("/resp-fault/nak-busy", ERNIC_QPT_RC, test_nak_busy)
     d->env.tx_busy = true;
     PEER(d, SEND_MIDDLE, .psn = PSN, .payload_len = 1024);
     PEER(d, SEND_ONLY, .psn = PSN);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    dlg_ready(d);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
     dlg_event(d, ERNIC_EV_QP_REQ_ERR);
     STATE_IS(d, ERR);
@@ -499,8 +460,7 @@ DIALOG_TEST_BY("/resp-fault/cq-overrun", dlg_init(d, ERNIC_QPT_RC, false),
     uint32_t i;
 
     fake_create_cq(d->e, &small, 2, FAKE_NONE);
-    fake_create_qp(d->e, &d->qp, ERNIC_QPT_RC, d->pd, d->scq.cqn, small.cqn,
-                   FAKE_NONE);
+    fake_create_qp(d->e, &d->qp, ERNIC_QPT_RC, d->pd, d->scq.cqn, small.cqn, FAKE_NONE);
     dlg_to(d, ERNIC_QPS_RTS);
     for (i = 0; i < 4; i++) {
         dlg_recv(d, DLG_SINK, 16);
@@ -515,6 +475,6 @@ DIALOG_TEST_BY("/resp-fault/cq-overrun", dlg_init(d, ERNIC_QPT_RC, false),
     STATE_IS(d, ERR);
     g_assert_true(fake_poll_cq(d->e, &small, &cqe));
     g_assert_true(fake_poll_cq(d->e, &small, &cqe));
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    IS(cqe.status, ERNIC_WC_SUCCESS);
     g_assert_false(fake_poll_cq(d->e, &small, &cqe));
 }

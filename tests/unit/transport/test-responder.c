@@ -11,20 +11,14 @@
 #include "wire/ib_tables.h"
 
 #define PSN DLG_RQ_PSN
-#define PEER_READ(d, PSN_, OFF, LEN)                                        \
-    PEER(d, READ_REQUEST, .psn = (PSN_), .va = (d)->mem + (OFF),            \
-         .rkey = (d)->key, .dma_len = (LEN), .ackreq = true)
-
 static void peer_send(Dialog *d, uint32_t psn)
 {
-    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
-         .ackreq = true);
+    PEER_SEND(d, psn, 16);
 }
 
 /* ---- messages ------------------------------------------------------- */
 
-static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn,
-                        uint32_t *msn)
+static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn, uint32_t *msn)
 {
     bool takes = wr != ERNIC_WR_WRITE;
     uint32_t id = d->qp.rq_pi;
@@ -44,14 +38,18 @@ static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn,
         return;
     }
     cqe = RECV_WC(d, id, SUCCESS);
-    g_assert_cmpuint(cqe.byte_len, ==, len);
-    g_assert_cmpuint(cqe.index, ==, id);
-    g_assert_cmpuint(cqe.opcode, ==, wr == ERNIC_WR_WRITE_IMM ?
-                     ERNIC_WC_RECV_WRITE_IMM : ERNIC_WC_RECV);
-    g_assert_cmphex(cqe.flags & ~(ERNIC_CQE_PHASE | ERNIC_CQE_RQ), ==,
-                    wr == ERNIC_WR_SEND ? 0 : ERNIC_CQE_IMM);
-    g_assert_cmphex((uint32_t)ldl_be_p(cqe.imm), ==,
-                    wr == ERNIC_WR_SEND ? 0 : DLG_IMM);
+    IS(cqe.byte_len, len);
+    IS(cqe.index, id);
+    IS(cqe.opcode, wr == ERNIC_WR_WRITE_IMM ? ERNIC_WC_RECV_WRITE_IMM : ERNIC_WC_RECV);
+    IS(cqe.flags & ~(ERNIC_CQE_PHASE | ERNIC_CQE_RQ),
+       wr == ERNIC_WR_SEND ? 0 : ERNIC_CQE_IMM);
+    IS((uint32_t)ldl_be_p(cqe.imm), wr == ERNIC_WR_SEND ? 0 : DLG_IMM);
+}
+
+static void open_mtu(Dialog *d, uint8_t code, uint32_t psn)
+{
+    DLG_OPEN(d, ERNIC_QPT_RC,
+             d->attr.path_mtu = code; d->attr.rq_psn = cpu_to_le32(psn));
 }
 
 TEST("/resp/messages", test_messages)
@@ -60,14 +58,8 @@ TEST("/resp/messages", test_messages)
         ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM,
     };
     uint32_t psn, msn, mtu, i, j;
-    uint8_t code;
-    Dialog d;
 
-    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
-        dlg_init(&d, ERNIC_QPT_RC, false);
-        d.attr.path_mtu = code;
-        d.attr.rq_psn = cpu_to_le32(0xfffff0);
-        dlg_to(&d, ERNIC_QPS_RTS);
+    EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code, 0xfffff0)) {
         mtu = ernic_mtu_bytes(code);
         psn = 0xfffff0;
         msn = 0;
@@ -77,11 +69,10 @@ TEST("/resp/messages", test_messages)
             };
 
             for (j = 0; j < ARRAY_SIZE(lens); j++) {
-                one_message(&d, wrs[i], lens[j], &psn, &msn);
+                one_message(d, wrs[i], lens[j], &psn, &msn);
                 psn &= 0xffffff;
             }
         }
-        dlg_close(&d);
     }
 }
 
@@ -94,7 +85,7 @@ DIALOG_TEST("/resp/scatter", ERNIC_QPT_RC, test_scatter)
     sge[1] = fake_sge(d->mem + DLG_SINK + 2000, 1, d->key);
     sge[2] = fake_sge(d->mem + DLG_SINK + 4000, 2000, d->key);
     fake_post_recv(d->e, &d->qp, 0x77, sge, 3);
-    g_assert_cmpuint(fake_ring_rq(d->e, &d->qp), ==, ERNIC_OK);
+    OK(fake_ring_rq(d->e, &d->qp));
     dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 2500);
     SENT_ACK(d, PSN + 2, 1);
     RECV_WC(d, 0x77, SUCCESS);
@@ -108,13 +99,12 @@ DIALOG_TEST("/resp/scatter", ERNIC_QPT_RC, test_scatter)
 /* C9-88: 0 bytes touch no memory, so no key is checked. */
 DIALOG_TEST("/resp/zero-length", ERNIC_QPT_RC, test_zero_length)
 {
-    PEER(d, WRITE_ONLY, .psn = PSN, .va = 0x666, .rkey = 0x999,
-         .ackreq = true);
+    PEER(d, WRITE_ONLY, .psn = PSN, .va = 0x666, .rkey = 0x999, .ackreq = true);
     SENT_ACK(d, PSN, 1);
     PEER(d, READ_REQUEST, .psn = PSN + 1, .va = 0x666, .rkey = 0x999);
     SENT(d, READ_RSP_ONLY, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2);
     fake_post_recv(d->e, &d->qp, 5, NULL, 0);
-    g_assert_cmpuint(fake_ring_rq(d->e, &d->qp), ==, ERNIC_OK);
+    OK(fake_ring_rq(d->e, &d->qp));
     PEER(d, SEND_ONLY, .psn = PSN + 2, .ackreq = true);
     SENT_ACK(d, PSN + 2, 3);
     RECV_WC(d, 5, SUCCESS);
@@ -153,18 +143,15 @@ DIALOG_TEST("/resp/send-inv", ERNIC_QPT_RC, test_send_inv)
     dlg_post_wqe(d, &wqe, 0, 0);
     dlg_no_wc(d);
     dlg_recv(d, DLG_SINK, 16);
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key,
-         .dma_len = 64);
+    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key, .dma_len = 64);
     dlg_sent_read(d, PSN, 1, 0, 64);
     PEER(d, SEND_ONLY_INV, .psn = PSN + 1, .inv_rkey = key,
          .payload = d->peer, .payload_len = 16, .ackreq = true);
     SENT_ACK(d, PSN + 1, 2);
     cqe = RECV_WC(d, 0, SUCCESS);
-    g_assert_cmphex(cqe.flags & (ERNIC_CQE_INV | ERNIC_CQE_IMM), ==,
-                    ERNIC_CQE_INV);
-    g_assert_cmphex((uint32_t)ldl_le_p(cqe.imm), ==, key);
-    PEER(d, READ_REQUEST, .psn = PSN + 2, .va = d->mem, .rkey = key,
-         .dma_len = 64);
+    IS(cqe.flags & (ERNIC_CQE_INV | ERNIC_CQE_IMM), ERNIC_CQE_INV);
+    IS((uint32_t)ldl_le_p(cqe.imm), key);
+    PEER(d, READ_REQUEST, .psn = PSN + 2, .va = d->mem, .rkey = key, .dma_len = 64);
     SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN + 2, 2);
     dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
 }
@@ -200,21 +187,17 @@ TEST("/resp/read", test_read)
 DIALOG_TEST("/resp/atomics", ERNIC_QPT_RC, test_atomics)
 {
     fake_put64(&d->env, d->mem, 10);
-    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .swap_add = 0xfffffffffffffffeull);
-    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
-         .atomic_orig = 10);
-    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 8);
+    PEER_ADD(d, PSN, 0, 0xfffffffffffffffeull);
+    SENT_ATOMIC(d, PSN, 1, 10);
+    IS(fake_get64(&d->env, d->mem), 8);
     PEER(d, COMPARE_SWAP, .psn = PSN + 1, .va = d->mem, .rkey = d->key,
          .swap_add = 99, .compare = 7);
-    SENT(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
-         .atomic_orig = 8);
-    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 8);
+    SENT_ATOMIC(d, PSN + 1, 2, 8);
+    IS(fake_get64(&d->env, d->mem), 8);
     PEER(d, COMPARE_SWAP, .psn = PSN + 2, .va = d->mem, .rkey = d->key,
          .swap_add = 99, .compare = 8);
-    SENT(d, ATOMIC_ACK, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3,
-         .atomic_orig = 8);
-    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 99);
+    SENT_ATOMIC(d, PSN + 2, 3, 8);
+    IS(fake_get64(&d->env, d->mem), 99);
 }
 
 /* ---- acknowledging -------------------------------------------------- */
@@ -253,8 +236,7 @@ DIALOG_TEST("/resp/ack/request", ERNIC_QPT_RC, test_ack_request)
     PEER(d, WRITE_FIRST, .psn = PSN, .va = d->mem + DLG_SINK, .rkey = d->key,
          .dma_len = 2058, .payload_len = 1024);
     QUIET(d);
-    PEER(d, WRITE_MIDDLE, .psn = PSN + 1, .payload_len = 1024,
-         .ackreq = true);
+    PEER(d, WRITE_MIDDLE, .psn = PSN + 1, .payload_len = 1024, .ackreq = true);
     SENT_ACK(d, PSN + 1, 0);
     PEER(d, WRITE_LAST, .psn = PSN + 2, .payload_len = 10);
     QUIET(d);
@@ -273,16 +255,14 @@ DIALOG_TEST("/resp/ack/in-order", ERNIC_QPT_RC, test_answers_in_order)
     d->hold = true;
     peer_send(d, PSN);
     PEER_READ(d, PSN + 1, 0, 100 * 1024);
-    PEER(d, FETCH_ADD, .psn = PSN + 101, .va = d->mem + DLG_SINK + 64,
-         .rkey = d->key, .swap_add = 1);
+    PEER_ADD(d, PSN + 101, DLG_SINK + 64, 1);
     peer_send(d, PSN + 102);
     PEER_READ(d, PSN + 103, 8, 8);
     dlg_sent_read(d, PSN + 1, 2, 0, 100 * 1024);
-    SENT(d, ATOMIC_ACK, .psn = PSN + 101, .syndrome = DLG_ACK, .msn = 3);
+    SENT_ATOMIC(d, PSN + 101, 3, 0);
     dlg_sent_read(d, PSN + 103, 5, 8, 8);
     SENT_ACK(d, PSN + 103, 5);
-    RECV_WC(d, 0, SUCCESS);
-    RECV_WC(d, 1, SUCCESS);
+    RECV_WCS(d, 0, 1, SUCCESS);
 }
 
 /* ---- duplicates ----------------------------------------------------- */
@@ -307,8 +287,7 @@ DIALOG_TEST("/resp/duplicate/data", ERNIC_QPT_RC, test_duplicate_data)
     dlg_mem_is(d, DLG_SINK, NULL, 16384);
     dlg_no_wc(d);
     /* Inside a message that is still open, it stays open. */
-    PEER(d, SEND_FIRST, .psn = PSN + 4, .payload = d->peer,
-         .payload_len = 1024);
+    PEER(d, SEND_FIRST, .psn = PSN + 4, .payload = d->peer, .payload_len = 1024);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 4, 2);
     RECV_WC(d, 1, LOC_LEN_ERR);
 }
@@ -317,14 +296,13 @@ DIALOG_TEST("/resp/duplicate/inside", ERNIC_QPT_RC, test_duplicate_inside)
 {
     dlg_recv(d, DLG_SINK, 3000);
     PEER(d, SEND_FIRST, .psn = PSN, .payload = d->peer, .payload_len = 1024);
-    PEER(d, SEND_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024,
-         .payload_len = 1024);
+    PEER(d, SEND_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024, .payload_len = 1024);
     PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
     SENT_ACK(d, PSN + 1, 0);
     PEER(d, SEND_LAST, .psn = PSN + 2, .payload = d->peer + 2048,
          .payload_len = 100, .ackreq = true);
     SENT_ACK(d, PSN + 2, 1);
-    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 2148);
+    IS(RECV_WC(d, 0, SUCCESS).byte_len, 2148);
     dlg_mem_is(d, DLG_SINK, d->peer, 2148);
 }
 
@@ -349,11 +327,9 @@ DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
     PEER_READ(d, PSN, 8, 4992);
     PEER_READ(d, PSN + 3, 3072, 2000);
     PEER_READ(d, PSN + 2, 3072, 16);
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key ^ 1,
-         .dma_len = 5000);
+    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key ^ 1, .dma_len = 5000);
     PEER_READ(d, PSN - 1, 0, 5000);
-    PEER(d, FETCH_ADD, .psn = PSN + 5, .va = d->mem, .rkey = d->key,
-         .swap_add = 1);
+    PEER_ADD(d, PSN + 5, 0, 1);
     QUIET(d);
     STATE_IS(d, RTS);
 }
@@ -362,23 +338,15 @@ DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
 DIALOG_TEST("/resp/duplicate/atomic", ERNIC_QPT_RC, test_duplicate_atomic)
 {
     fake_put64(&d->env, d->mem, 10);
-    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .swap_add = 1);
-    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
-         .atomic_orig = 10);
-    PEER(d, FETCH_ADD, .psn = PSN + 1, .va = d->mem, .rkey = d->key,
-         .swap_add = 1);
-    SENT(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
-         .atomic_orig = 11);
-    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .swap_add = 1);
-    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
-         .atomic_orig = 10);
-    PEER(d, FETCH_ADD, .psn = PSN + 1, .va = d->mem, .rkey = d->key,
-         .swap_add = 1);
-    SENT(d, ATOMIC_ACK, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
-         .atomic_orig = 11);
-    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 12);
+    PEER_ADD(d, PSN, 0, 1);
+    SENT_ATOMIC(d, PSN, 1, 10);
+    PEER_ADD(d, PSN + 1, 0, 1);
+    SENT_ATOMIC(d, PSN + 1, 2, 11);
+    PEER_ADD(d, PSN, 0, 1);
+    SENT_ATOMIC(d, PSN, 1, 10);
+    PEER_ADD(d, PSN + 1, 0, 1);
+    SENT_ATOMIC(d, PSN + 1, 2, 11);
+    IS(fake_get64(&d->env, d->mem), 12);
     PEER_READ(d, PSN + 1, 0, 8);
     QUIET(d);
 }
@@ -393,8 +361,7 @@ DIALOG_TEST("/resp/duplicate/atomic-other", ERNIC_QPT_RC, test_duplicate_atomic_
     fake_put64(&d->env, d->mem, 10);
     PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
          .compare = 10, .swap_add = 20);
-    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
-         .atomic_orig = 10);
+    SENT_ATOMIC(d, PSN, 1, 10);
     PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
          .compare = 10, .swap_add = 21);
     PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
@@ -409,9 +376,8 @@ DIALOG_TEST("/resp/duplicate/atomic-other", ERNIC_QPT_RC, test_duplicate_atomic_
     QUIET(d);
     PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
          .compare = 10, .swap_add = 20);
-    SENT(d, ATOMIC_ACK, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
-         .atomic_orig = 10);
-    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 20);
+    SENT_ATOMIC(d, PSN, 1, 10);
+    IS(fake_get64(&d->env, d->mem), 20);
     STATE_IS(d, RTS);
 }
 
@@ -426,13 +392,10 @@ static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
     d->env.tx_busy = true;
     PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = key,
          .dma_len = packets * 256);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
-    while (dlg_pending(d)) {
-        dlg_take(d);
-    }
+    dlg_ready(d);
+    dlg_drain(d);
     fake_set_gid(d->e, 0, DLG_HOST);
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
 }
@@ -506,21 +469,17 @@ DIALOG_TEST_BY("/resp/duplicate/cache-depth", dlg_init(d, ERNIC_QPT_RC, false),
     dlg_to(d, ERNIC_QPS_RTS);
     fake_put64(&d->env, d->mem, 0);
     for (i = 0; i < 10; i++) {
-        PEER(d, FETCH_ADD, .psn = PSN + i, .va = d->mem, .rkey = d->key,
-             .swap_add = 1);
-        SENT(d, ATOMIC_ACK, .psn = PSN + i, .syndrome = DLG_ACK,
-             .msn = i + 1, .atomic_orig = i);
+        PEER_ADD(d, PSN + i, 0, 1);
+        SENT_ATOMIC(d, PSN + i, i + 1, i);
     }
     for (i = 0; i < 10; i++) {
-        PEER(d, FETCH_ADD, .psn = PSN + i, .va = d->mem, .rkey = d->key,
-             .swap_add = 1);
+        PEER_ADD(d, PSN + i, 0, 1);
         if (i >= 6) {
-            SENT(d, ATOMIC_ACK, .psn = PSN + i, .syndrome = DLG_ACK,
-                 .msn = i + 1, .atomic_orig = i);
+            SENT_ATOMIC(d, PSN + i, i + 1, i);
         }
         QUIET(d);
     }
-    g_assert_cmphex(fake_get64(&d->env, d->mem), ==, 10);
+    IS(fake_get64(&d->env, d->mem), 10);
 }
 
 /* ---- ahead of sequence ---------------------------------------------- */
@@ -556,29 +515,21 @@ DIALOG_TEST("/resp/early/gap", ERNIC_QPT_RC, test_gap)
 /* No receive request: RNR NAK with the timer that we choose. */
 TEST("/resp/early/rnr", test_rnr)
 {
-    uint32_t code;
-    Dialog d;
-
-    for (code = 0; code < 32; code++) {
-        dlg_init(&d, ERNIC_QPT_RC, false);
-        d.attr.min_rnr_timer = code;
-        dlg_to(&d, ERNIC_QPS_RTS);
-        peer_send(&d, PSN);
-        SENT_NAK(&d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
-        peer_send(&d, PSN + 1);
-        QUIET(&d);
+    EACH_DIALOG(d, code, 0, 32, DLG_OPEN(d, ERNIC_QPT_RC, d->attr.min_rnr_timer = code)) {
+        peer_send(d, PSN);
+        SENT_NAK(d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
+        peer_send(d, PSN + 1);
+        QUIET(d);
         /* Each attempt gets an RNR NAK. */
-        peer_send(&d, PSN);
-        SENT_NAK(&d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
-        dlg_recv(&d, DLG_SINK, 16);
-        dlg_recv(&d, DLG_SINK, 16);
-        peer_send(&d, PSN);
-        peer_send(&d, PSN + 1);
-        SENT_ACK(&d, PSN, 1);
-        SENT_ACK(&d, PSN + 1, 2);
-        RECV_WC(&d, 0, SUCCESS);
-        RECV_WC(&d, 1, SUCCESS);
-        dlg_close(&d);
+        peer_send(d, PSN);
+        SENT_NAK(d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
+        dlg_recv(d, DLG_SINK, 16);
+        dlg_recv(d, DLG_SINK, 16);
+        peer_send(d, PSN);
+        peer_send(d, PSN + 1);
+        SENT_ACK(d, PSN, 1);
+        SENT_ACK(d, PSN + 1, 2);
+        RECV_WCS(d, 0, 1, SUCCESS);
     }
 }
 
@@ -592,7 +543,7 @@ DIALOG_TEST("/resp/early/rnr-write-imm", ERNIC_QPT_RC, test_rnr_write_imm)
     PEER(d, WRITE_LAST_IMM, .psn = PSN + 1, .imm = DLG_IMM,
          .payload = d->peer + 1024, .payload_len = 976, .ackreq = true);
     SENT_ACK(d, PSN + 1, 1);
-    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 2000);
+    IS(RECV_WC(d, 0, SUCCESS).byte_len, 2000);
     dlg_mem_is(d, DLG_SINK, d->peer, 2000);
     dlg_mem_is(d, DLG_SINK + 8192, NULL, 16);
 }

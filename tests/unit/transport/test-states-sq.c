@@ -24,8 +24,7 @@ static void peer_send(Dialog *d, uint32_t psn)
 static uint8_t to_sqd(Dialog *d, bool notify)
 {
     d->attr.sqd_notify = notify;
-    return dlg_modify(d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY,
-                      ERNIC_QPS_SQD);
+    return dlg_modify(d, ERNIC_QPA_STATE | ERNIC_QPA_SQD_NOTIFY, ERNIC_QPS_SQD);
 }
 
 static bool draining(Dialog *d)
@@ -45,7 +44,7 @@ DIALOG_TEST("/states/sqd/drains", ERNIC_QPT_RC, test_sqd_drains)
     dlg_post(d, ERNIC_WR_WRITE, 0, 400 * 1024);
     fake_run(d->e);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    g_assert_cmpuint(to_sqd(d, true), ==, ERNIC_OK);
+    OK(to_sqd(d, true));
     dlg_post(d, ERNIC_WR_SEND, 0, 17);
     while (psn != SQ + 400) {
         if (!dlg_pending(d)) {
@@ -53,7 +52,7 @@ DIALOG_TEST("/states/sqd/drains", ERNIC_QPT_RC, test_sqd_drains)
             dlg_no_event(d);
             PEER_ACK(d, psn - 1, 0);
         }
-        g_assert_cmphex(dlg_take(d).psn, ==, psn++);
+        IS(dlg_take(d).psn, psn++);
     }
     QUIET(d);
     dlg_no_wc(d);
@@ -67,50 +66,40 @@ DIALOG_TEST("/states/sqd/drains", ERNIC_QPT_RC, test_sqd_drains)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, psn, 0, 16);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, psn + 1, 0, 17);
     PEER_ACK(d, psn + 1, 3);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
+    SEND_WCS(d, 1, 2, SUCCESS);
 }
 
 /* An event for each request; and at once, when there is nothing to drain. */
 TEST("/states/sqd/silent", test_sqd_silent)
 {
-    uint8_t type;
-    Dialog d;
-
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
-        dlg_open(&d, type);
-        g_assert_cmpuint(to_sqd(&d, true), ==, ERNIC_OK);
-        dlg_event(&d, ERNIC_EV_SQ_DRAINED);
-        dlg_state(&d, ERNIC_QPS_RTS);
-        dlg_state(&d, ERNIC_QPS_SQD);
-        dlg_no_event(&d);
-        g_assert_false(draining(&d));
-        dlg_close(&d);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI, dlg_open(d, type)) {
+        OK(to_sqd(d, true));
+        dlg_event(d, ERNIC_EV_SQ_DRAINED);
+        dlg_state(d, ERNIC_QPS_RTS);
+        dlg_state(d, ERNIC_QPS_SQD);
+        dlg_no_event(d);
+        g_assert_false(draining(d));
     }
 }
 
 /* Only once it has drained; they apply to packets sent afterwards. */
 DIALOG_TEST("/states/sqd/attributes", ERNIC_QPT_RC, test_sqd_attributes)
 {
-    const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_TIMEOUT |
-                          ERNIC_QPA_RETRY_CNT;
+    const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_TIMEOUT | ERNIC_QPA_RETRY_CNT;
 
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
     dlg_state(d, ERNIC_QPS_SQD);
     d->attr.timeout = 10;
     d->attr.retry_cnt = 0;
-    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==,
-                     ERNIC_ERR_STATE);
+    IS(dlg_modify(d, mask, ERNIC_QPS_SQD), ERNIC_ERR_STATE);
     /* An outstanding request keeps the old ones. */
     dlg_wait(d, ernic_ack_timeout_ns(14));
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     PEER_ACK(d, SQ, 1);
     SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+    OK(dlg_modify(d, mask, ERNIC_QPS_SQD));
     dlg_state(d, ERNIC_QPS_RTS);
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+    dlg_send(d, ERNIC_WR_SEND, SQ + 1, 0, 16);
     dlg_wait(d, ernic_ack_timeout_ns(10));
     SEND_WC(d, 1, RETRY_EXC_ERR);
 }
@@ -133,7 +122,7 @@ DIALOG_TEST("/states/sqd/faulty-waits", ERNIC_QPT_RC, test_sqd_faulty_waits)
     wqe = dlg_wqe(d, ERNIC_WR_COUNT, 0);
     dlg_post_wqe(d, &wqe, 0, 16);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    g_assert_cmpuint(to_sqd(d, true), ==, ERNIC_OK);
+    OK(to_sqd(d, true));
     PEER_ACK(d, SQ, 1);
     SEND_WC(d, 0, SUCCESS);
     dlg_event(d, ERNIC_EV_SQ_DRAINED);
@@ -155,54 +144,46 @@ DIALOG_TEST("/states/sqd/rd-atomic", ERNIC_QPT_RC, test_sqd_rd_atomic)
     dlg_state(d, ERNIC_QPS_SQD);
     d->env.tx_busy = true;
     for (i = 0; i < 3; i++) {
-        PEER(d, READ_REQUEST, .psn = RQ + 100 * i, .va = d->mem,
-             .rkey = d->key, .dma_len = 100 * 1024);
+        PEER_READ(d, RQ + 100 * i, 0, 100 * 1024);
     }
     dlg_query(d, &before);
     d->attr.min_rnr_timer = 3;
     for (i = 0; i < 3; i++) {
         d->attr.max_dest_rd_atomic = i;
-        g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==,
-                         ERNIC_ERR_BUSY);
+        IS(dlg_modify(d, mask, ERNIC_QPS_SQD), ERNIC_ERR_BUSY);
         dlg_query(d, &after);
         g_assert_cmpmem(&after, sizeof(after), &before, sizeof(before));
     }
     d->attr.max_dest_rd_atomic = 3;
-    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
+    OK(dlg_modify(d, mask, ERNIC_QPS_SQD));
+    dlg_ready(d);
     for (i = 0; i < 3; i++) {
         dlg_sent_read(d, RQ + 100 * i, i + 1, 0, 100 * 1024);
     }
     d->attr.max_dest_rd_atomic = 0;
-    g_assert_cmpuint(dlg_modify(d, mask, ERNIC_QPS_SQD), ==, ERNIC_OK);
+    OK(dlg_modify(d, mask, ERNIC_QPS_SQD));
 }
 
 /* ---- SQE ------------------------------------------------------------ */
 
 TEST("/states/sqe/automatic", test_sqe_automatic)
 {
-    uint8_t type;
-    Dialog d;
-
-    for (type = ERNIC_QPT_UC; type <= ERNIC_QPT_UD; type++) {
-        dlg_open(&d, type);
-        dlg_post(&d, ERNIC_WR_READ, 0, 8);
-        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-        SEND_WC(&d, 0, LOC_QP_OP_ERR);
-        SEND_WC(&d, 1, WR_FLUSH_ERR);
-        STATE_IS(&d, SQE);
-        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-        SEND_WC(&d, 2, WR_FLUSH_ERR);
-        QUIET(&d);
-        dlg_recv(&d, DLG_SINK, 64);
-        peer_send(&d, RQ);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_state(&d, ERNIC_QPS_RTS);
-        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-        g_assert_cmphex(dlg_take(&d).psn, ==, SQ);
-        SEND_WC(&d, 3, SUCCESS);
-        dlg_close(&d);
+    EACH_DIALOG(d, type, ERNIC_QPT_UC, ERNIC_QPT_GSI, dlg_open(d, type)) {
+        dlg_post(d, ERNIC_WR_READ, 0, 8);
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        SEND_WC(d, 0, LOC_QP_OP_ERR);
+        SEND_WC(d, 1, WR_FLUSH_ERR);
+        STATE_IS(d, SQE);
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        SEND_WC(d, 2, WR_FLUSH_ERR);
+        QUIET(d);
+        dlg_recv(d, DLG_SINK, 64);
+        peer_send(d, RQ);
+        RECV_WC(d, 0, SUCCESS);
+        dlg_state(d, ERNIC_QPS_RTS);
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        IS(dlg_take(d).psn, SQ);
+        SEND_WC(d, 3, SUCCESS);
     }
 }
 
@@ -212,8 +193,7 @@ static void open_deep_sqe(Dialog *d)
     uint32_t i;
 
     dlg_init(d, ERNIC_QPT_UC, false);
-    fake_create_deep_qp(d->e, &d->qp, ERNIC_QPT_UC, d->pd, d->scq.cqn,
-                        d->rcq.cqn, 256);
+    fake_create_deep_qp(d->e, &d->qp, ERNIC_QPT_UC, d->pd, d->scq.cqn, d->rcq.cqn, 256);
     dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_READ, 0, 8);
     SEND_WC(d, 0, LOC_QP_OP_ERR);
@@ -236,13 +216,11 @@ static void assert_flushed(Dialog *d, uint32_t from, uint32_t to)
  */
 DIALOG_TEST_BY("/states/sqe/recovery", open_deep_sqe(d), test_sqe_recovery)
 {
-    g_assert_cmpuint(dlg_modify(d, ERNIC_QPA_STATE, ERNIC_QPS_RTS), ==,
-                     ERNIC_OK);
+    OK(dlg_modify(d, ERNIC_QPA_STATE, ERNIC_QPS_RTS));
     dlg_post(d, ERNIC_WR_SEND, 0, 17);
     dlg_post(d, ERNIC_WR_SEND, 0, 18);
     assert_flushed(d, 1, 201);
-    SEND_WC(d, 201, SUCCESS);
-    SEND_WC(d, 202, SUCCESS);
+    SEND_WCS(d, 201, 202, SUCCESS);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 17);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 18);
 }
@@ -250,22 +228,19 @@ DIALOG_TEST_BY("/states/sqe/recovery", open_deep_sqe(d), test_sqe_recovery)
 /* The recovery does not stop the flush: the next turn finds the rest. */
 TEST("/states/sqe/recovery-again", test_sqe_recovery_again)
 {
-    static const uint8_t next[] = {
-        ERNIC_QPS_SQD, ERNIC_QPS_ERR, ERNIC_QPS_RESET,
-    };
+    static const uint8_t next[] = { ERNIC_QPS_SQD, ERNIC_QPS_ERR, ERNIC_QPS_RESET };
     uint32_t i, turns;
     Dialog d;
 
     for (i = 0; i < ARRAY_SIZE(next); i++) {
         for (turns = 0; turns < 2; turns++) {
             open_deep_sqe(&d);
-            g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_RTS),
-                             ==, ERNIC_OK);
+            OK(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_RTS));
             dlg_post(&d, ERNIC_WR_SEND, 0, 17);
             if (turns) {
                 assert_flushed(&d, 1, 201);
                 SEND_WC(&d, 201, SUCCESS);
-                g_assert_cmphex(dlg_take(&d).psn, ==, SQ);
+                IS(dlg_take(&d).psn, SQ);
             }
             dlg_state(&d, next[i]);
             if (next[i] != ERNIC_QPS_RESET && !turns) {
@@ -290,8 +265,7 @@ TEST("/states/sqe/not-by-software", test_sqe_not_by_software)
                 continue;
             }
             dlg_open_in(&d, type, state);
-            g_assert_cmpuint(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_SQE),
-                             ==, ERNIC_ERR_STATE);
+            IS(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_SQE), ERNIC_ERR_STATE);
             dlg_state_is(&d, state);
             dlg_close(&d);
         }
@@ -351,12 +325,9 @@ DIALOG_TEST("/states/err/reclaim", ERNIC_QPT_RC, test_err_reclaim)
 
     for (i = 0; i < 64; i++) {
         dlg_recv(d, DLG_SINK, 64);
-        dlg_post_flags(d, i % 3 ? ERNIC_WR_SEND : ERNIC_WR_READ, 0, DLG_SINK,
-                       16);
+        dlg_post_flags(d, i % 3 ? ERNIC_WR_SEND : ERNIC_WR_READ, 0, DLG_SINK, 16);
     }
-    while (dlg_pending(d)) {
-        dlg_take(d);
-    }
+    dlg_drain(d);
     dlg_state(d, ERNIC_QPS_ERR);
     for (i = 0; i < 64; i++) {
         SEND_WC(d, i, WR_FLUSH_ERR);
@@ -378,18 +349,13 @@ DIALOG_TEST("/states/err/silent", ERNIC_QPT_RC, test_err_silent)
 
 TEST("/states/err/post", test_err_post)
 {
-    uint8_t type;
-    Dialog d;
-
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
-        dlg_open(&d, type);
-        dlg_state(&d, ERNIC_QPS_ERR);
-        dlg_no_wc(&d);
-        dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 16);
-        SEND_WC(&d, 0, WR_FLUSH_ERR);
-        dlg_recv(&d, DLG_SINK, 64);
-        RECV_WC(&d, 0, WR_FLUSH_ERR);
-        dlg_close(&d);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI, dlg_open(d, type)) {
+        dlg_state(d, ERNIC_QPS_ERR);
+        dlg_no_wc(d);
+        dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 16);
+        SEND_WC(d, 0, WR_FLUSH_ERR);
+        dlg_recv(d, DLG_SINK, 64);
+        RECV_WC(d, 0, WR_FLUSH_ERR);
     }
 }
 
@@ -409,11 +375,10 @@ TEST("/states/destroy", test_destroy)
             dlg_post(&d, ERNIC_WR_SEND, 0, 16);
             dlg_take(&d);
         }
-        g_assert_cmpuint(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn),
-                         ==, ERNIC_OK);
+        OK(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn));
         PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true);
         dlg_wait(&d, 1000000000);
-        g_assert_cmphex(d.env.wake, ==, UINT64_MAX);
+        IS(d.env.wake, UINT64_MAX);
         dlg_close(&d);
     }
 }

@@ -129,7 +129,7 @@ static void refused(Dialog *d, uint8_t kind)
 {
     struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_BAD_DOORBELL, d->qp.qpn);
 
-    g_assert_cmpuint(eqe.detail, ==, kind);
+    IS(eqe.detail, kind);
 }
 
 /* Software's counters restart with the queue pair. */
@@ -166,12 +166,12 @@ DIALOG_TEST("/states/reset/empties", ERNIC_QPT_RC, test_reset_empties)
     PEER(d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 64);
     dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_FENCE, 0, 16);
-    g_assert_cmpuint(dlg_take(d).psn, ==, SQ);
+    IS(dlg_take(d).psn, SQ);
     dlg_state(d, ERNIC_QPS_RESET);
     QUIET(d);
     dlg_no_wc(d);
     dlg_wait(d, 100ull * 1000000000);
-    g_assert_cmphex(d->env.wake, ==, UINT64_MAX);
+    IS(d->env.wake, UINT64_MAX);
 }
 
 TEST("/states/reset/post", test_reset_post)
@@ -181,9 +181,9 @@ TEST("/states/reset/post", test_reset_post)
 
     for (type = 0; type <= ERNIC_QPT_GSI; type++) {
         dlg_init(&d, type, false);
-        g_assert_cmpuint(post_status(&d), ==, ERNIC_ERR_STATE);
+        IS(post_status(&d), ERNIC_ERR_STATE);
         refused(&d, ERNIC_DB_SQ);
-        g_assert_cmpuint(recv_status(&d), ==, ERNIC_ERR_STATE);
+        IS(recv_status(&d), ERNIC_ERR_STATE);
         refused(&d, ERNIC_DB_RQ);
         dlg_close(&d);
     }
@@ -228,9 +228,8 @@ TEST("/states/reset/only-init", test_reset_only_init)
             uint32_t mask = fake_qp_mask(type, to);
 
             if (to != ERNIC_QPS_INIT) {
-                g_assert_cmpuint(dlg_modify(&d, mask, to), ==,
-                                 to == ERNIC_QPS_RESET ? ERNIC_OK :
-                                                         ERNIC_ERR_STATE);
+                IS(dlg_modify(&d, mask, to),
+                   to == ERNIC_QPS_RESET ? ERNIC_OK : ERNIC_ERR_STATE);
                 STATE_IS(&d, RESET);
             }
         }
@@ -249,12 +248,10 @@ DIALOG_TEST_BY("/states/reset/reuse", dlg_init(d, ERNIC_QPT_RC, false), test_res
         peer_send(d, RQ);
         SENT_ACK(d, RQ, 1);
         RECV_WC(d, 0, SUCCESS);
-        dlg_post(d, ERNIC_WR_SEND, 0, 16);
-        dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+        dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
         PEER_ACK(d, SQ, 1);
         SEND_WC(d, 0, SUCCESS);
-        dlg_post(d, ERNIC_WR_SEND, 0, 16);
-        dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
+        dlg_send(d, ERNIC_WR_SEND, SQ + 1, 0, 16);
         dlg_state(d, ERNIC_QPS_RESET);
         forget_counters(d);
     }
@@ -274,12 +271,11 @@ TEST("/states/init/attributes", test_init_attributes)
         mask = fake_qp_mask(type, ERNIC_QPS_INIT);
         for (bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
             if (mask & bit) {
-                g_assert_cmpuint(dlg_modify(&d, mask & ~bit, ERNIC_QPS_INIT),
-                                 ==, ERNIC_ERR_ATTR_MASK);
+                IS(dlg_modify(&d, mask & ~bit, ERNIC_QPS_INIT), ERNIC_ERR_ATTR_MASK);
                 STATE_IS(&d, RESET);
             }
         }
-        g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_INIT), ==, ERNIC_OK);
+        OK(dlg_modify(&d, mask, ERNIC_QPS_INIT));
         dlg_close(&d);
     }
 }
@@ -291,13 +287,11 @@ TEST("/states/init/recv", test_init_recv)
 
     for (type = 0; type < ERNIC_QPT_GSI; type++) {
         dlg_init(&d, type, false);
-        g_assert_cmpuint(dlg_modify(&d, fake_qp_mask(type, ERNIC_QPS_INIT),
-                                    ERNIC_QPS_INIT), ==, ERNIC_OK);
-        g_assert_cmpuint(recv_status(&d), ==, ERNIC_OK);
+        OK(dlg_modify(&d, fake_qp_mask(type, ERNIC_QPS_INIT), ERNIC_QPS_INIT));
+        OK(recv_status(&d));
         peer_send(&d, RQ);
         dlg_no_wc(&d);
-        g_assert_cmpuint(dlg_modify(&d, fake_qp_mask(type, ERNIC_QPS_RTR),
-                                    ERNIC_QPS_RTR), ==, ERNIC_OK);
+        OK(dlg_modify(&d, fake_qp_mask(type, ERNIC_QPS_RTR), ERNIC_QPS_RTR));
         dlg_no_wc(&d);
         peer_send(&d, RQ);
         RECV_WC(&d, 0, SUCCESS);
@@ -313,15 +307,10 @@ TEST("/states/init/recv", test_init_recv)
 
 static void refuses_sends(uint8_t state)
 {
-    uint8_t type;
-    Dialog d;
-
-    for (type = 0; type <= ERNIC_QPT_GSI; type++) {
-        dlg_open_in(&d, type, state);
-        g_assert_cmpuint(post_status(&d), ==, ERNIC_ERR_STATE);
-        refused(&d, ERNIC_DB_SQ);
-        QUIET(&d);
-        dlg_close(&d);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI + 1, dlg_open_in(d, type, state)) {
+        IS(post_status(d), ERNIC_ERR_STATE);
+        refused(d, ERNIC_DB_SQ);
+        QUIET(d);
     }
 }
 
@@ -351,9 +340,8 @@ TEST("/states/rtr/only-from-init", test_rtr_only_from_init)
             continue;
         }
         dlg_open_in(&d, ERNIC_QPT_RC, state);
-        g_assert_cmpuint(dlg_modify(&d,
-                                    fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTR),
-                                    ERNIC_QPS_RTR), ==, ERNIC_ERR_STATE);
+        IS(dlg_modify(&d, fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTR), ERNIC_QPS_RTR),
+           ERNIC_ERR_STATE);
         dlg_state_is(&d, state);
         dlg_close(&d);
     }
@@ -362,8 +350,8 @@ TEST("/states/rtr/only-from-init", test_rtr_only_from_init)
 DIALOG_TEST_BY("/states/rtr/inbound", dlg_open_in(d, ERNIC_QPT_RC, ERNIC_QPS_RTR),
                test_rtr_inbound)
 {
-    g_assert_cmpuint(recv_status(d), ==, ERNIC_OK);
-    g_assert_cmpuint(recv_status(d), ==, ERNIC_OK);
+    OK(recv_status(d));
+    OK(recv_status(d));
     peer_send(d, RQ);
     SENT_ACK(d, RQ, 1);
     RECV_WC(d, 0, SUCCESS);
@@ -371,8 +359,7 @@ DIALOG_TEST_BY("/states/rtr/inbound", dlg_open_in(d, ERNIC_QPT_RC, ERNIC_QPS_RTR
     dlg_peer_message(d, ERNIC_WR_WRITE_IMM, RQ + 1, DLG_SINK, 3000);
     SENT_ACK(d, RQ + 3, 2);
     RECV_WC(d, 1, SUCCESS);
-    PEER(d, READ_REQUEST, .psn = RQ + 4, .va = d->mem, .rkey = d->key,
-         .dma_len = 4000);
+    PEER_READ(d, RQ + 4, 0, 4000);
     dlg_sent_read(d, RQ + 4, 3, 0, 4000);
     PEER(d, SEND_MIDDLE, .psn = RQ + 8, .payload_len = 1024);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ + 8, 3);
@@ -399,11 +386,10 @@ TEST("/states/rtr/exits", test_rtr_exits)
     Dialog d;
 
     for (to = 0; to < ERNIC_QPS_COUNT; to++) {
-        ok = to == ERNIC_QPS_RESET || to == ERNIC_QPS_RTS ||
-             to == ERNIC_QPS_ERR;
+        ok = to == ERNIC_QPS_RESET || to == ERNIC_QPS_RTS || to == ERNIC_QPS_ERR;
         dlg_open_in(&d, ERNIC_QPT_RC, ERNIC_QPS_RTR);
-        g_assert_cmpuint(dlg_modify(&d, fake_qp_mask(ERNIC_QPT_RC, to), to),
-                         ==, ok ? ERNIC_OK : ERNIC_ERR_STATE);
+        IS(dlg_modify(&d, fake_qp_mask(ERNIC_QPT_RC, to), to),
+           ok ? ERNIC_OK : ERNIC_ERR_STATE);
         dlg_state_is(&d, ok ? to : ERNIC_QPS_RTR);
         dlg_close(&d);
     }
@@ -426,25 +412,20 @@ DIALOG_TEST("/states/rts/both", ERNIC_QPT_RC, test_rts_both)
 
 TEST("/states/rts/attributes", test_rts_attributes)
 {
-    uint8_t type;
     uint32_t mask, bit;
-    Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
-        dlg_open_in(&d, type, ERNIC_QPS_RTR);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI, dlg_open_in(d, type, ERNIC_QPS_RTR)) {
         mask = fake_qp_mask(type, ERNIC_QPS_RTS);
         for (bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
             if (mask & bit) {
-                g_assert_cmpuint(dlg_modify(&d, mask & ~bit, ERNIC_QPS_RTS),
-                                 ==, ERNIC_ERR_ATTR_MASK);
-                STATE_IS(&d, RTR);
+                IS(dlg_modify(d, mask & ~bit, ERNIC_QPS_RTS), ERNIC_ERR_ATTR_MASK);
+                STATE_IS(d, RTR);
             }
         }
-        d.attr.sq_psn = cpu_to_le32(0xabcdef);
-        g_assert_cmpuint(dlg_modify(&d, mask, ERNIC_QPS_RTS), ==, ERNIC_OK);
-        dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 16);
-        g_assert_cmphex(dlg_take(&d).psn, ==, 0xabcdef);
-        dlg_close(&d);
+        d->attr.sq_psn = cpu_to_le32(0xabcdef);
+        OK(dlg_modify(d, mask, ERNIC_QPS_RTS));
+        dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 16);
+        IS(dlg_take(d).psn, 0xabcdef);
     }
 }
 
@@ -459,9 +440,7 @@ TEST("/states/rts/optional", test_rts_optional)
     dlg_to(&d, ERNIC_QPS_RTR);
     d.attr.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
     d.attr.min_rnr_timer = 7;
-    g_assert_cmpuint(dlg_modify(&d, mask | ERNIC_QPA_ACCESS |
-                                ERNIC_QPA_MIN_RNR_TIMER, ERNIC_QPS_RTS), ==,
-                     ERNIC_OK);
+    OK(dlg_modify(&d, mask | ERNIC_QPA_ACCESS | ERNIC_QPA_MIN_RNR_TIMER, ERNIC_QPS_RTS));
     dlg_peer_message(&d, ERNIC_WR_WRITE, RQ, DLG_SINK, 16);
     SENT_ACK(&d, RQ, 1);
     peer_send(&d, RQ + 1);
@@ -471,8 +450,7 @@ TEST("/states/rts/optional", test_rts_optional)
     dlg_open_in(&d, ERNIC_QPT_UD, ERNIC_QPS_RTR);
     mask = fake_qp_mask(ERNIC_QPT_UD, ERNIC_QPS_RTS);
     d.attr.qkey = cpu_to_le32(0x2222);
-    g_assert_cmpuint(dlg_modify(&d, mask | ERNIC_QPA_QKEY, ERNIC_QPS_RTS), ==,
-                     ERNIC_OK);
+    OK(dlg_modify(&d, mask | ERNIC_QPA_QKEY, ERNIC_QPS_RTS));
     dlg_recv(&d, DLG_SINK, 64);
     PEER(&d, SEND_ONLY, .qkey = DLG_QKEY);
     dlg_no_wc(&d);
@@ -487,12 +465,11 @@ DIALOG_TEST_BY("/states/rts/pkey", dlg_init(d, ERNIC_QPT_RC, false), test_rts_pk
 
     cmd.set_pkey.index = cpu_to_le16(2);
     cmd.set_pkey.pkey = cpu_to_le16(0x8765);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     d->attr.pkey_index = cpu_to_le16(2);
     dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    SENT(d, SEND_ONLY, .psn = SQ, .pkey = 0x8765, .payload_len = 16,
-         .ackreq = true);
+    SENT(d, SEND_ONLY, .psn = SQ, .pkey = 0x8765, .payload_len = 16, .ackreq = true);
     PEER_ACK(d, SQ, 1);
     dlg_no_wc(d);
     PEER(d, ACK, .psn = SQ, .msn = 1, .syndrome = DLG_ACK, .pkey = 0x8765);

@@ -20,34 +20,30 @@ static const uint8_t wrs[] = {
 
 /* ---- requester ------------------------------------------------------ */
 
+static void open_mtu(Dialog *d, uint8_t code)
+{
+    DLG_OPEN(d, ERNIC_QPT_UC,
+             d->attr.path_mtu = code; d->attr.sq_psn = cpu_to_le32(0xfffff0));
+}
+
 TEST("/uc/req/segments", test_segments)
 {
     uint32_t psn, mtu, i, j;
-    uint8_t code;
-    Dialog d;
 
-    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
-        dlg_init(&d, ERNIC_QPT_UC, false);
-        d.attr.path_mtu = code;
-        d.attr.sq_psn = cpu_to_le32(0xfffff0);
-        dlg_to(&d, ERNIC_QPS_RTS);
+    EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code)) {
         mtu = ernic_mtu_bytes(code);
         psn = 0xfffff0;
         for (i = 0; i < ARRAY_SIZE(wrs); i++) {
-            const uint32_t lens[] = {
-                0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 100000,
-            };
+            const uint32_t lens[] = { 0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 100000 };
 
             for (j = 0; j < ARRAY_SIZE(lens); j++) {
-                uint32_t id = d.qp.sq_pi;
+                uint32_t id = d->qp.sq_pi;
 
-                dlg_post(&d, wrs[i], 64, lens[j]);
-                psn += dlg_sent_message(&d, wrs[i], 0, psn, 64, lens[j]);
+                psn += dlg_send(d, wrs[i], psn, 64, lens[j]);
                 psn &= 0xffffff;
-                SEND_WC(&d, id, SUCCESS);
+                SEND_WC(d, id, SUCCESS);
             }
         }
-        dlg_close(&d);
     }
 }
 
@@ -64,14 +60,11 @@ DIALOG_TEST("/uc/req/complete-when-left", ERNIC_QPT_UC, test_complete_when_left)
     dlg_no_wc(d);
     dlg_wait(d, 1000000000);
     dlg_no_wc(d);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
-    SEND_WC(d, 2, SUCCESS);
+    dlg_ready(d);
+    SEND_WCS(d, 0, 2, SUCCESS);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     for (i = 0; i < 200; i++) {
-        g_assert_cmphex(dlg_take(d).psn, ==, SQ + 1 + i);
+        IS(dlg_take(d).psn, SQ + 1 + i);
     }
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 201, 0, 17);
 }
@@ -82,8 +75,7 @@ DIALOG_TEST("/uc/req/many", ERNIC_QPT_UC, test_many)
     uint32_t i, rest;
 
     for (i = 0; i < 300; i++) {
-        dlg_post_flags(d, ERNIC_WR_SEND, i == 299 ? ERNIC_WR_SIGNALED : 0, 0,
-                       1 + i % 50);
+        dlg_post_flags(d, ERNIC_WR_SEND, i == 299 ? ERNIC_WR_SIGNALED : 0, 0, 1 + i % 50);
         if (i % 50 == 49) {
             fake_run(d->e);
         }
@@ -92,7 +84,7 @@ DIALOG_TEST("/uc/req/many", ERNIC_QPT_UC, test_many)
     for (i = 0, rest = dlg_pending(d); i < rest; i++) {
         dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + i, 0, 1 + i % 50);
     }
-    g_assert_cmpuint(rest, ==, 300);
+    IS(rest, 300);
 }
 
 /* READ and atomics are not part of this service; SQE, and the receiver continues. */
@@ -102,18 +94,14 @@ TEST("/uc/req/not-supported", test_not_supported)
         ERNIC_WR_READ, ERNIC_WR_CMP_SWAP, ERNIC_WR_FETCH_ADD,
         ERNIC_WR_SEND_INV, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_FLUSH,
     };
-    uint32_t i;
-    Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
-        dlg_open(&d, ERNIC_QPT_UC);
-        dlg_post(&d, bad[i], 0, 8);
-        SEND_WC(&d, 0, LOC_QP_OP_ERR);
-        STATE_IS(&d, SQE);
-        dlg_recv(&d, DLG_SINK, 16);
-        dlg_peer_message(&d, ERNIC_WR_SEND, PSN, 0, 16);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(bad), dlg_open(d, ERNIC_QPT_UC)) {
+        dlg_post(d, bad[i], 0, 8);
+        SEND_WC(d, 0, LOC_QP_OP_ERR);
+        STATE_IS(d, SQE);
+        dlg_recv(d, DLG_SINK, 16);
+        dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 16);
+        RECV_WC(d, 0, SUCCESS);
     }
 }
 
@@ -121,12 +109,10 @@ TEST("/uc/req/not-supported", test_not_supported)
 DIALOG_TEST("/uc/req/fence", ERNIC_QPT_UC, test_fence)
 {
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED | ERNIC_WR_FENCE, 0,
-                   17);
+    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED | ERNIC_WR_FENCE, 0, 17);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 17);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    SEND_WCS(d, 0, 1, SUCCESS);
 }
 
 /* ---- responder ------------------------------------------------------ */
@@ -134,34 +120,27 @@ DIALOG_TEST("/uc/req/fence", ERNIC_QPT_UC, test_fence)
 TEST("/uc/resp/messages", test_messages)
 {
     uint32_t psn, mtu, id, i, j;
-    uint8_t code;
-    Dialog d;
 
-    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
-        dlg_init(&d, ERNIC_QPT_UC, false);
-        d.attr.path_mtu = code;
-        dlg_to(&d, ERNIC_QPS_RTS);
+    EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code)) {
         mtu = ernic_mtu_bytes(code);
         psn = PSN;
         for (i = 0; i < ARRAY_SIZE(wrs); i++) {
             const uint32_t lens[] = { 0, 1, mtu, mtu + 1, 5 * mtu + 2 };
 
             for (j = 0; j < ARRAY_SIZE(lens); j++) {
-                memset(d.at + DLG_SINK, 0, lens[j] + 4);
-                id = d.qp.rq_pi;
+                memset(d->at + DLG_SINK, 0, lens[j] + 4);
+                id = d->qp.rq_pi;
                 if (wrs[i] != ERNIC_WR_WRITE) {
-                    dlg_recv(&d, DLG_SINK, lens[j]);
+                    dlg_recv(d, DLG_SINK, lens[j]);
                 }
-                psn += dlg_peer_message(&d, wrs[i], psn, DLG_SINK, lens[j]);
-                dlg_mem_is(&d, DLG_SINK, d.peer, lens[j]);
-                dlg_mem_is(&d, DLG_SINK + lens[j], NULL, 4);
+                psn += dlg_peer_message(d, wrs[i], psn, DLG_SINK, lens[j]);
+                dlg_mem_is(d, DLG_SINK, d->peer, lens[j]);
+                dlg_mem_is(d, DLG_SINK + lens[j], NULL, 4);
                 if (wrs[i] != ERNIC_WR_WRITE) {
-                    g_assert_cmpuint(RECV_WC(&d, id, SUCCESS).byte_len, ==,
-                                     lens[j]);
+                    IS(RECV_WC(d, id, SUCCESS).byte_len, lens[j]);
                 }
             }
         }
-        dlg_close(&d);
     }
 }
 
@@ -181,12 +160,12 @@ DIALOG_TEST("/uc/resp/gap", ERNIC_QPT_UC, test_gap)
     PEER(d, SEND_LAST, .psn = PSN + 4, .payload_len = 10);
     dlg_no_wc(d);
     peer_only(d, PSN + 5, 30);
-    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 30);
+    IS(RECV_WC(d, 0, SUCCESS).byte_len, 30);
     dlg_mem_is(d, DLG_SINK, d->peer, 30);
     /* A First starts a message just as an Only does. */
     PEER(d, SEND_LAST, .psn = PSN + 9, .payload_len = 10);
     dlg_peer_message(d, ERNIC_WR_SEND, PSN + 10, 0, 3000);
-    g_assert_cmpuint(RECV_WC(d, 1, SUCCESS).byte_len, ==, 3000);
+    IS(RECV_WC(d, 1, SUCCESS).byte_len, 3000);
     dlg_mem_is(d, DLG_SINK + 4096, d->peer, 3000);
     STATE_IS(d, RTS);
 }
@@ -198,11 +177,11 @@ DIALOG_TEST("/uc/resp/resync", ERNIC_QPT_UC, test_resync)
     dlg_recv(d, DLG_SINK, 4096);
     PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
     peer_only(d, PSN + 7, 31);
-    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 31);
+    IS(RECV_WC(d, 0, SUCCESS).byte_len, 31);
     /* In sequence, but the previous message has no end. */
     PEER(d, SEND_FIRST, .psn = PSN + 8, .payload_len = 1024);
     dlg_peer_message(d, ERNIC_WR_SEND, PSN + 9, 0, 2000);
-    g_assert_cmpuint(RECV_WC(d, 1, SUCCESS).byte_len, ==, 2000);
+    IS(RECV_WC(d, 1, SUCCESS).byte_len, 2000);
 }
 
 /* A packet with an old PSN is not delivered again; one from far back counts as new. */
@@ -223,9 +202,8 @@ DIALOG_TEST_BY("/uc/resp/duplicates", dlg_init(d, ERNIC_QPT_UC, false), test_dup
     PEER(d, SEND_FIRST, .psn = 2, .payload = d->peer, .payload_len = 1024);
     PEER(d, SEND_FIRST, .psn = 2, .payload = d->peer, .payload_len = 1024);
     peer_only(d, 1, 10);
-    PEER(d, SEND_LAST, .psn = 3, .payload = d->peer + 1024,
-         .payload_len = 10);
-    g_assert_cmpuint(RECV_WC(d, 1, SUCCESS).byte_len, ==, 1034);
+    PEER(d, SEND_LAST, .psn = 3, .payload = d->peer + 1024, .payload_len = 10);
+    IS(RECV_WC(d, 1, SUCCESS).byte_len, 1034);
     dlg_mem_is(d, DLG_SINK, d->peer, 1034);
     peer_only(d, 0xe00000, 10);
     RECV_WC(d, 2, SUCCESS);
@@ -261,8 +239,7 @@ static const Wrong wrongs[] = {
       { .rkey = 0xbad, .dma_len = 8, .payload_len = 8 } },
     { "write-range", ERNIC_OP_WRITE_FIRST,
       { .va = DLG_MEM - 2000, .dma_len = 2001, .payload_len = 1024 } },
-    { "write-length", ERNIC_OP_WRITE_ONLY,
-      { .dma_len = 9, .payload_len = 8 } },
+    { "write-length", ERNIC_OP_WRITE_ONLY, { .dma_len = 9, .payload_len = 8 } },
     { "write-over-2g", ERNIC_OP_WRITE_FIRST,
       { .dma_len = 0x80000001u, .payload_len = 1024 } },
 };
@@ -292,10 +269,9 @@ ROW_TEST("/uc/wrong", wrongs, test_wrong)
 }
 
 /* WRITE is not allowed on this queue pair. */
-DIALOG_TEST_BY("/uc/wrong/disabled", dlg_init(d, ERNIC_QPT_UC, false), test_disabled)
+DIALOG_TEST_BY("/uc/wrong/disabled", DLG_OPEN(d, ERNIC_QPT_UC, d->attr.access = 0),
+               test_disabled)
 {
-    d->attr.access = 0;
-    dlg_to(d, ERNIC_QPS_RTS);
     dlg_peer_message(d, ERNIC_WR_WRITE, PSN, DLG_SINK, 3000);
     dlg_mem_is(d, DLG_SINK, NULL, 3000);
     STATE_IS(d, RTS);

@@ -34,11 +34,9 @@ DIALOG_TEST("/ud/req/send", ERNIC_QPT_UD, test_send)
         SEND_WC(d, i, SUCCESS);
     }
     dlg_post_flags(d, ERNIC_WR_SEND_IMM,
-                   ERNIC_WR_SIGNALED | ERNIC_WR_SOLICITED | ERNIC_WR_INLINE,
-                   0, 77);
+                   ERNIC_WR_SIGNALED | ERNIC_WR_SOLICITED | ERNIC_WR_INLINE, 0, 77);
     SENT(d, SEND_ONLY_IMM, .psn = SQ + i, .qkey = DLG_QKEY, .se = true,
-         .src_qp = d->qp.qpn, .imm = DLG_IMM, .payload = d->at,
-         .payload_len = 77);
+         .src_qp = d->qp.qpn, .imm = DLG_IMM, .payload = d->at, .payload_len = 77);
     SEND_WC(d, i, SUCCESS);
 }
 
@@ -62,16 +60,15 @@ DIALOG_TEST("/ud/req/av", ERNIC_QPT_UD, test_av)
         dlg_post_wqe(d, &wqe, 0, 16);
     }
     for (i = 0; i < 4; i++) {
-        SENT(d, SEND_ONLY, .psn = SQ + i, .qkey = 0x70 + i,
-             .dest_qp = 0x900 + i, .src_qp = d->qp.qpn, .payload = d->at,
-             .payload_len = 16);
-        g_assert_cmpuint(d->sent_path.dgid.raw[15], ==, 20 + i);
-        g_assert_cmpuint(d->sent_path.dmac[5], ==, 20 + i);
-        g_assert_cmpuint(d->sent_path.sgid.raw[15], ==, i & 1 ? 7 : 1);
-        g_assert_cmpuint(d->sent_path.smac[5], ==, i & 1 ? 7 : 1);
-        g_assert_cmpuint(d->sent_path.hop_limit, ==, 100 + i);
-        g_assert_cmphex(d->sent_path.tclass & 0xfc, ==, 0x40 | i << 2);
-        g_assert_cmphex(d->sent_path.vlan, ==, ERNIC_NO_VLAN);
+        SENT(d, SEND_ONLY, .psn = SQ + i, .qkey = 0x70 + i, .dest_qp = 0x900 + i,
+             .src_qp = d->qp.qpn, .payload = d->at, .payload_len = 16);
+        IS(d->sent_path.dgid.raw[15], 20 + i);
+        IS(d->sent_path.dmac[5], 20 + i);
+        IS(d->sent_path.sgid.raw[15], i & 1 ? 7 : 1);
+        IS(d->sent_path.smac[5], i & 1 ? 7 : 1);
+        IS(d->sent_path.hop_limit, 100 + i);
+        IS(d->sent_path.tclass & 0xfc, 0x40 | i << 2);
+        IS(d->sent_path.vlan, ERNIC_NO_VLAN);
     }
 }
 
@@ -101,10 +98,8 @@ DIALOG_TEST("/ud/req/complete-when-left", ERNIC_QPT_UD, test_complete_when_left)
     dlg_post(d, ERNIC_WR_SEND, 0, 17);
     dlg_wait(d, 1000000000);
     dlg_no_wc(d);
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
-    SEND_WC(d, 0, SUCCESS);
-    SEND_WC(d, 1, SUCCESS);
+    dlg_ready(d);
+    SEND_WCS(d, 0, 1, SUCCESS);
     SENT_UD(d, SQ, 16);
     SENT_UD(d, SQ + 1, 17);
 }
@@ -187,8 +182,7 @@ ROW_TEST("/ud/bad", bads, test_bad)
     dlg_post_wqe(&d, &wqe, 0, bad->len);
     dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 11);
     dlg_no_wc(&d);
-    d.env.tx_busy = false;
-    ernic_tx_ready(d.e, d.env.now);
+    dlg_ready(&d);
     SEND_WC(&d, 0, SUCCESS);
     dlg_send_wc(&d, 1, bad->status);
     SEND_WC(&d, 2, WR_FLUSH_ERR);
@@ -221,23 +215,21 @@ DIALOG_TEST("/ud/resp/recv", ERNIC_QPT_UD, test_recv)
         d->path.tclass = 0x58 | ERNIC_ECN_ECT0;
         peer_send(d, lens[i]);
         cqe = RECV_WC(d, i, SUCCESS);
-        g_assert_cmpuint(cqe.byte_len, ==, GRH + lens[i]);
-        g_assert_cmphex(cqe.src_qp, ==, 0x654321);
-        g_assert_cmphex(cqe.flags & (ERNIC_CQE_GRH | ERNIC_CQE_IMM |
-                                     ERNIC_CQE_VLAN), ==, ERNIC_CQE_GRH);
+        IS(cqe.byte_len, GRH + lens[i]);
+        IS(cqe.src_qp, 0x654321);
+        IS(cqe.flags & (ERNIC_CQE_GRH | ERNIC_CQE_IMM | ERNIC_CQE_VLAN), ERNIC_CQE_GRH);
         g_assert_cmpmem(cqe.smac, 6, d->path.smac, 6);
         dlg_mem_is(d, DLG_SINK + GRH, d->peer, lens[i]);
-        g_assert_cmphex(d->at[DLG_SINK + GRH + lens[i]], ==, 0xee);
+        IS(d->at[DLG_SINK + GRH + lens[i]], 0xee);
         /* A17.4.5.2: 20 zero bytes, then the IPv4 header. */
         dlg_mem_is(d, DLG_SINK, NULL, 20);
-        g_assert_cmphex(ip[0], ==, 0x45);
-        g_assert_cmphex(ip[1] & 0xfc, ==, 0x58);
+        IS(ip[0], 0x45);
+        IS(ip[1] & 0xfc, 0x58);
         /* IP, UDP, BTH, DETH, payload and pad, ICRC. */
-        g_assert_cmpuint(lduw_be_p(ip + 2), ==,
-                         20 + 8 + 12 + 8 + ROUND_UP(lens[i], 4) + 4);
-        g_assert_cmpuint(ip[8], ==, 64);
-        g_assert_cmpuint(ip[9], ==, 17);
-        g_assert_cmpuint(ernic_net_checksum(ip, 20), ==, 0);
+        IS(lduw_be_p(ip + 2), 20 + 8 + 12 + 8 + ROUND_UP(lens[i], 4) + 4);
+        IS(ip[8], 64);
+        IS(ip[9], 17);
+        IS(ernic_net_checksum(ip, 20), 0);
         g_assert_cmpmem(ip + 12, 4, d->path.sgid.raw + 12, 4);
         g_assert_cmpmem(ip + 16, 4, d->path.dgid.raw + 12, 4);
     }
@@ -251,7 +243,7 @@ static void set_gid6(Dialog *d, uint8_t index, const uint8_t gid[16])
     cmd.set_gid.mac[5] = DLG_HOST;
     cmd.set_gid.vlan = cpu_to_le16(0xffff);
     cmd.set_gid.index = index;
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
 }
 
@@ -270,12 +262,12 @@ DIALOG_TEST("/ud/resp/ipv6", ERNIC_QPT_UD, test_ipv6)
     d->path.tclass = 0x9a;
     dlg_recv(d, DLG_SINK, 100);
     peer_send(d, 10);
-    g_assert_cmpuint(RECV_WC(d, 0, SUCCESS).byte_len, ==, 50);
+    IS(RECV_WC(d, 0, SUCCESS).byte_len, 50);
     grh = d->at + DLG_SINK;
-    g_assert_cmphex((uint32_t)ldl_be_p(grh), ==, 0x69a54321);
-    g_assert_cmpuint(lduw_be_p(grh + 4), ==, 8 + 12 + 8 + 12 + 4);
-    g_assert_cmpuint(grh[6], ==, 17);
-    g_assert_cmpuint(grh[7], ==, 64);
+    IS((uint32_t)ldl_be_p(grh), 0x69a54321);
+    IS(lduw_be_p(grh + 4), 8 + 12 + 8 + 12 + 4);
+    IS(grh[6], 17);
+    IS(grh[7], 64);
     g_assert_cmpmem(grh + 8, 16, other, 16);
     g_assert_cmpmem(grh + 24, 16, own, 16);
     dlg_mem_is(d, DLG_SINK + GRH, d->peer, 10);
@@ -288,7 +280,7 @@ DIALOG_TEST("/ud/resp/ipv6", ERNIC_QPT_UD, test_ipv6)
     SENT_UD(d, SQ, 16);
     g_assert_cmpmem(d->sent_path.dgid.raw, 16, other, 16);
     g_assert_cmpmem(d->sent_path.sgid.raw, 16, own, 16);
-    g_assert_cmphex(d->sent_path.flow_label, ==, 0xabcde);
+    IS(d->sent_path.flow_label, 0xabcde);
 }
 
 /* Immediate data, solicited event and the VLAN tag reach software. */
@@ -301,11 +293,10 @@ DIALOG_TEST("/ud/resp/fields", ERNIC_QPT_UD, test_recv_fields)
     PEER(d, SEND_ONLY_IMM, .psn = 5, .qkey = DLG_QKEY, .src_qp = 9,
          .imm = DLG_IMM, .se = true, .payload = d->peer, .payload_len = 8);
     cqe = RECV_WC(d, 0, SUCCESS);
-    g_assert_cmphex(cqe.flags & (ERNIC_CQE_IMM | ERNIC_CQE_VLAN |
-                                 ERNIC_CQE_SOLICITED), ==,
-                    ERNIC_CQE_IMM | ERNIC_CQE_VLAN | ERNIC_CQE_SOLICITED);
-    g_assert_cmphex(cqe.vlan, ==, 0x2123);
-    g_assert_cmphex((uint32_t)ldl_be_p(cqe.imm), ==, DLG_IMM);
+    IS(cqe.flags & (ERNIC_CQE_IMM | ERNIC_CQE_VLAN | ERNIC_CQE_SOLICITED),
+       ERNIC_CQE_IMM | ERNIC_CQE_VLAN | ERNIC_CQE_SOLICITED);
+    IS(cqe.vlan, 0x2123);
+    IS((uint32_t)ldl_be_p(cqe.imm), DLG_IMM);
 }
 
 /* Datagrams have no order: any PSN is accepted. */
@@ -327,7 +318,7 @@ static uint32_t port_counter(Dialog *d, size_t offset)
 
     cmd.query.addr = cpu_to_le64(d->env.base);
     cmd.query.length = cpu_to_le32(sizeof(struct ernic_port_attr));
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     return ldl_le_p((uint8_t *)fake_ptr(&d->env, d->env.base, 32) + offset);
 }
 
@@ -338,8 +329,7 @@ DIALOG_TEST("/ud/resp/qkey", ERNIC_QPT_UD, test_qkey)
     PEER(d, SEND_ONLY, .qkey = 0);
     PEER(d, SEND_ONLY, .qkey = DLG_QKEY | 0x80000000u);
     dlg_no_wc(d);
-    g_assert_cmpuint(port_counter(d, offsetof(struct ernic_port_attr,
-                                               bad_qkey_count)), ==, 3);
+    IS(port_counter(d, offsetof(struct ernic_port_attr, bad_qkey_count)), 3);
     PEER(d, SEND_ONLY, .qkey = DLG_QKEY);
     RECV_WC(d, 0, SUCCESS);
 }
@@ -350,7 +340,7 @@ static void set_pkey(Dialog *d, uint16_t index, uint16_t pkey)
 
     cmd.set_pkey.index = cpu_to_le16(index);
     cmd.set_pkey.pkey = cpu_to_le16(pkey);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
 }
 
 /* 10.9.3: same base value, and not two limited members. */
@@ -379,9 +369,8 @@ TEST("/ud/resp/pkey", test_pkey)
         if (rows[i].match) {
             RECV_WC(&d, 0, SUCCESS);
         }
-        g_assert_cmpuint(port_counter(&d, offsetof(struct ernic_port_attr,
-                                                   bad_pkey_count)), ==,
-                         !rows[i].match);
+        IS(port_counter(&d, offsetof(struct ernic_port_attr, bad_pkey_count)),
+           !rows[i].match);
         dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 4);
         SENT(&d, SEND_ONLY, .psn = SQ, .qkey = DLG_QKEY, .pkey = rows[i].own,
              .src_qp = d.qp.qpn, .payload_len = 4);
@@ -448,7 +437,7 @@ static void attach(Dialog *d, uint8_t opcode, uint32_t qpn)
 
     group(cmd.mcast.gid);
     cmd.mcast.qpn = cpu_to_le32(qpn);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
 }
 
 static void peer_mcast(Dialog *d, uint32_t dest_qp)
@@ -468,12 +457,11 @@ DIALOG_TEST("/ud/mcast/members", ERNIC_QPT_UD, test_mcast)
     FakeQp other;
     struct ernic_sge sge;
 
-    fake_create_qp(d->e, &other, ERNIC_QPT_UD, d->pd, d->scq.cqn, d->rcq.cqn,
-                   FAKE_NONE);
+    dlg_create_qp(d, &other, ERNIC_QPT_UD);
     fake_qp_to(d->e, &other, ERNIC_QPS_RTS, &d->attr);
     sge = fake_sge(d->mem + DLG_SINK + 4096, 64, d->key);
     fake_post_recv(d->e, &other, 0x99, &sge, 1);
-    g_assert_cmpuint(fake_ring_rq(d->e, &other), ==, ERNIC_OK);
+    OK(fake_ring_rq(d->e, &other));
     dlg_recv(d, DLG_SINK, 64);
     peer_mcast(d, 0xffffff);           /* no member */
     dlg_no_wc(d);
@@ -485,8 +473,8 @@ DIALOG_TEST("/ud/mcast/members", ERNIC_QPT_UD, test_mcast)
     peer_mcast(d, 0xffffff);
     RECV_WC(d, 0, SUCCESS);
     g_assert_true(fake_poll_cq(d->e, &d->rcq, &cqe));
-    g_assert_cmpuint(cqe.qpn, ==, other.qpn);
-    g_assert_cmpuint(cqe.wr_id, ==, 0x99);
+    IS(cqe.qpn, other.qpn);
+    IS(cqe.wr_id, 0x99);
     dlg_mem_is(d, DLG_SINK + GRH, d->peer, 8);
     dlg_mem_is(d, DLG_SINK + 4096 + GRH, d->peer, 8);
     attach(d, ERNIC_CMD_MCAST_DETACH, d->qp.qpn);
@@ -505,14 +493,14 @@ DIALOG_TEST("/ud/mcast/blind", ERNIC_QPT_UD, test_mcast_blind)
     dlg_recv(d, DLG_SINK, 64);
     peer_mcast(d, 0xffffff);           /* no member */
     dlg_no_wc(d);
-    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
     for (i = 20; i < 30; i++) {
         struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
 
         group(cmd.mcast.gid);
         cmd.mcast.gid[15] = i;
         cmd.mcast.qpn = cpu_to_le32(d->qp.qpn);
-        g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+        OK(fake_cmd(d->e, &cmd, NULL));
     }
     peer_mcast(d, 0xffffff);           /* to another group */
     dlg_no_wc(d);
@@ -537,10 +525,9 @@ DIALOG_TEST("/ud/mcast/blind-joined", ERNIC_QPT_UD, test_blind_joined)
     stl_be_p(bytes + 64 + 4, 0xffffff);
     g_assert_true(ernic_path_open(d->e, &train));
     ernic_path_packet(d->e, &train, 64, &packet);
-    g_assert_cmpuint(packet.len, ==, 64);
+    IS(packet.len, 64);
     g_assert_true(packet.data == bytes + 64);
-    g_assert_cmpmem(&packet.path, sizeof(packet.path), &train.path,
-                    sizeof(train.path));
+    g_assert_cmpmem(&packet.path, sizeof(packet.path), &train.path, sizeof(train.path));
     /* Without a group that has a member, its path is that of the others. */
     attach(d, ERNIC_CMD_MCAST_DETACH, d->qp.qpn);
     g_assert_false(ernic_path_open(d->e, &train));
@@ -564,11 +551,11 @@ TEST("/ud/mcast/searched-once", test_searched_once)
     stl_be_p(bytes + 4, 0xffffff);
     g_assert_true(ernic_path_open(d.e, &train));
     ernic_path_packet(d.e, &train, 0, &packet);
-    g_assert_cmpuint(ernic_trace_count("ernic_rx_no_path"), ==, 1);
+    IS(ernic_trace_count("ernic_rx_no_path"), 1);
     g_assert_false(ernic_path_open(d.e, &packet));
     ernic_rx(d.e, d.env.now, &packet);
-    g_assert_cmpuint(ernic_trace_count("ernic_rx_no_path"), ==, 1);
-    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    IS(ernic_trace_count("ernic_rx_no_path"), 1);
+    IS(d.e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
     attach(&d, ERNIC_CMD_MCAST_DETACH, d.qp.qpn);
     dlg_close(&d);
 }
@@ -593,7 +580,7 @@ DIALOG_TEST("/ud/aliases", ERNIC_QPT_UD, test_aliases)
     /* One address alone is not sufficient. */
     blind.num_alt_sgid = 0;
     PEER(d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d->peer, .payload_len = 8);
-    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
 }
 
 /* A packet costs a bounded number of ICRCs; addresses beyond it are not tried. */
@@ -616,7 +603,7 @@ DIALOG_TEST("/ud/many-aliases", ERNIC_QPT_UD, test_many_aliases)
     alias[ARRAY_SIZE(alias) - 1] = d->path.dgid;     /* after one too many */
     d->blind = &blind;
     PEER(d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d->peer, .payload_len = 8);
-    g_assert_cmpuint(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 1);
+    IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
     dlg_no_wc(d);
     alias[ARRAY_SIZE(alias) - 2] = d->path.dgid;
     PEER(d, SEND_ONLY, .qkey = DLG_QKEY, .payload = d->peer, .payload_len = 8);
@@ -639,7 +626,7 @@ DIALOG_TEST("/ud/mcast/loopback", ERNIC_QPT_UD, test_mcast_loopback)
          .src_qp = d->qp.qpn, .payload = d->at, .payload_len = 16);
     SEND_WC(d, 0, SUCCESS);
     cqe = RECV_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(cqe.src_qp, ==, d->qp.qpn);
+    IS(cqe.src_qp, d->qp.qpn);
     dlg_mem_is(d, DLG_SINK + GRH, d->at, 16);
 }
 
@@ -651,7 +638,7 @@ DIALOG_TEST_BY("/ud/gsi", dlg_init(d, ERNIC_QPT_GSI, false), test_gsi)
     struct ernic_wqe wqe;
     struct ernic_cqe cqe;
 
-    g_assert_cmpuint(d->qp.qpn, ==, 1);
+    IS(d->qp.qpn, 1);
     set_pkey(d, 4, 0x8123);
     dlg_to(d, ERNIC_QPS_RTS);
     wqe = dlg_wqe(d, ERNIC_WR_SEND, 0);
@@ -669,11 +656,11 @@ DIALOG_TEST_BY("/ud/gsi", dlg_init(d, ERNIC_QPT_GSI, false), test_gsi)
     PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1, .pkey = 0x0123,
          .payload = d->peer, .payload_len = 256);
     cqe = RECV_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(cqe.src_qp, ==, 1);
-    g_assert_cmpuint(cqe.pkey_index, ==, 4);
+    IS(cqe.src_qp, 1);
+    IS(cqe.pkey_index, 4);
     PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1);
     cqe = RECV_WC(d, 1, SUCCESS);
-    g_assert_cmpuint(cqe.pkey_index, ==, 0);
+    IS(cqe.pkey_index, 0);
 }
 
 /* 10.2.5: the high bit selects its own; any other Q_Key is sent as it is. */

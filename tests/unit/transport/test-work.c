@@ -126,11 +126,10 @@ static void create_srq(Work *w)
 static void create_qp(Work *w)
 {
     struct ernic_qp_init init = {
-        .sq_buf = pages(w, ERNIC_MAX_PAGES / 2),
-        .rq_buf = pages(w, ERNIC_MAX_PAGES / 2),
+        .sq_buf = pages(w, ERNIC_MAX_PAGES / 2), .rq_buf = pages(w, ERNIC_MAX_PAGES / 2),
         .pd = cpu_to_le32(w->pd), .srq = cpu_to_le32(FAKE_NONE),
-        .sq_depth = cpu_to_le32(4), .rq_depth = cpu_to_le32(4),
-        .sq_stride = 1, .rq_stride = 1, .type = ERNIC_QPT_RC,
+        .sq_depth = cpu_to_le32(4), .rq_depth = cpu_to_le32(4), .sq_stride = 1,
+        .rq_stride = 1, .type = ERNIC_QPT_RC,
     };
     FakeCq cq;
 
@@ -153,7 +152,7 @@ static void resize(Work *w)
     create_cq(w);
     w->cmd.cq_create.buf = pages(w, npages);
     w->cmd.cq_create.depth = cpu_to_le32(ERNIC_MAX_CQ_DEPTH);
-    g_assert_cmpuint(fake_cmd(w->e, &w->cmd, &rsp), ==, ERNIC_OK);
+    OK(fake_cmd(w->e, &w->cmd, &rsp));
     w->e->cq[le32_to_cpu(rsp.handle)].pi = ERNIC_MAX_CQ_DEPTH;
     w->cmd.opcode = ERNIC_CMD_CQ_RESIZE;
     w->cmd.cq_create.handle = rsp.handle;
@@ -169,8 +168,8 @@ static void demand(Work *w)
     w->key = fake_reg_demand(w->e, w->pd, IOVA,
                              (uint64_t)CHUNKS * ERNIC_ODP_CHUNK << 12, 0);
     for (i = 0; i < CHUNKS; i++) {
-        g_assert_cmpuint(fake_set_pages(w->e, w->key, (uint64_t)i * ERNIC_ODP_CHUNK,
-                                        1, page, ERNIC_PAGE_READ), ==, ERNIC_OK);
+        OK(fake_set_pages(w->e, w->key, (uint64_t)i * ERNIC_ODP_CHUNK, 1, page,
+                          ERNIC_PAGE_READ));
     }
 }
 
@@ -242,9 +241,9 @@ static void finish(Work *w, size_t i)
     while (!slice(w, &rsp)) {
         slices++;
     }
-    g_assert_cmpuint(rsp.status, ==, longest[i].status);
+    IS(rsp.status, longest[i].status);
     g_assert_cmpuint(slices, >, 2);
-    g_assert_cmpuint(w->e->num_pages, ==, longest[i].pages);
+    IS(w->e->num_pages, longest[i].pages);
     g_test_message("%s: %u slices", longest[i].name, slices);
 }
 
@@ -272,14 +271,14 @@ static void test_reset(gconstpointer data)
     g_assert_false(slice(&w, &rsp));
     ernic_reset(w.e);
     g_assert_false(ernic_cmd_active(w.e));
-    g_assert_cmpuint(w.e->num_pages, ==, 0);
+    IS(w.e->num_pages, 0);
     w.cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_NOP };
     w.init = 0;
     /* It waits until the memory of the dropped one is free. */
     while (!slice(&w, &rsp)) {
         g_assert_cmpuint(++slices, <, 100);
     }
-    g_assert_cmpuint(rsp.status, ==, ERNIC_OK);
+    OK(rsp.status);
     tear_down(&w);
 }
 
@@ -356,28 +355,27 @@ TEST("/slices/cq-resize/in-use", test_resize_in_use)
         done = ernic_cmd(w.e, w.env.now, &cmd, &rsp);
         slices++;
         for (i = 0; !done && i < BURST; i++, posted++) {
-            g_assert_true(ernic_cq_post(w.e, cq.cqn,
-                                        &(ErnicWc) { .wr_id = posted }));
+            g_assert_true(ernic_cq_post(w.e, cq.cqn, &(ErnicWc) { .wr_id = posted }));
         }
         /* Once more than was copied. */
         for (i = 0; !done && i < (slices == 4 ? 600 : BURST); i++, seen++) {
             g_assert_true(fake_poll_cq(w.e, &cq, &cqe));
-            g_assert_cmpuint(cqe.wr_id, ==, seen);
+            IS(cqe.wr_id, seen);
         }
         fake_ring_cq(w.e, &cq);
     } while (!done);
-    g_assert_cmpuint(rsp.status, ==, ERNIC_OK);
+    OK(rsp.status);
     g_assert_cmpuint(slices, >, 10);
     cq.buf = ring.buf;
     cq.depth = TO;
     for (; posted < 6000; posted++) {
         while (fake_poll_cq(w.e, &cq, &cqe)) {
-            g_assert_cmpuint(cqe.wr_id, ==, seen++);
+            IS(cqe.wr_id, seen++);
         }
         fake_ring_cq(w.e, &cq);
         g_assert_true(ernic_cq_post(w.e, cq.cqn, &(ErnicWc) { .wr_id = posted }));
     }
-    g_assert_cmpuint(seen, ==, posted - 1);
+    IS(seen, posted - 1);
     tear_down(&w);
 }
 

@@ -35,8 +35,7 @@ DIALOG_TEST("/xrc/ini/requests", INI, test_requests)
 
     for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
         for (k = 0; k < ARRAY_SIZE(lens); k++) {
-            dlg_post(d, opcodes[i], 0, lens[k]);
-            psn += dlg_sent_message(d, opcodes[i], 0, psn, 0, lens[k]);
+            psn += dlg_send(d, opcodes[i], psn, 0, lens[k]);
             dlg_no_wc(d);
             PEER_ACK(d, psn - 1, msn + 1);
             SEND_WC(d, msn++, SUCCESS);
@@ -51,26 +50,22 @@ DIALOG_TEST("/xrc/ini/responses", INI, test_responses)
     uint32_t n;
 
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
-    SENT(d, READ_REQUEST, .psn = SQ, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .dma_len = 3000, .ackreq = true);
+    SENT_READ(d, SQ, 0, 3000);
     n = dlg_peer_read(d, SQ, 1, 0, 3000);
     cqe = SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_READ);
+    IS(cqe.opcode, ERNIC_WC_READ);
     dlg_mem_is(d, DLG_SINK, d->peer, 3000);
     dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
-    SENT(d, FETCH_ADD, .psn = SQ + n, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .swap_add = DLG_COMPARE, .ackreq = true);
-    PEER(d, ATOMIC_ACK, .psn = SQ + n, .syndrome = DLG_ACK, .msn = 2,
-         .atomic_orig = 0x0123456789abcdefull);
+    SENT_ADD(d, SQ + n);
+    PEER_ATOMIC(d, SQ + n, 2, 0x0123456789abcdefull);
     SEND_WC(d, 1, SUCCESS);
-    g_assert_cmphex(ldq_le_p(d->at + DLG_SINK), ==, 0x0123456789abcdefull);
+    IS(ldq_le_p(d->at + DLG_SINK), 0x0123456789abcdefull);
 }
 
 /* A gap, a receiver that is not ready, silence; in the end retries are exhausted. */
 DIALOG_TEST("/xrc/ini/retry", INI, test_retry)
 {
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
+    dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, SQ, 0);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     PEER_NAK(d, ERNIC_AETH_RNR_NAK | 1, SQ, 0);
@@ -82,7 +77,7 @@ DIALOG_TEST("/xrc/ini/retry", INI, test_retry)
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_wait(d, 100ull * 1000000000);
     while (dlg_pending(d)) {
-        g_assert_cmphex(dlg_take(d).psn, ==, SQ + 1);
+        IS(dlg_take(d).psn, SQ + 1);
     }
     SEND_WC(d, 1, RETRY_EXC_ERR);
     STATE_IS(d, ERR);
@@ -97,20 +92,16 @@ TEST("/xrc/ini/nak", test_nak)
         { ERNIC_NAK_REM_ACC, ERNIC_WC_REM_ACCESS_ERR },
         { ERNIC_NAK_REM_OP, ERNIC_WC_REM_OP_ERR },
     };
-    uint32_t i;
-    Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        dlg_open(&d, INI);
-        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-        dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-        dlg_take(&d);
-        dlg_take(&d);
-        PEER_NAK(&d, rows[i].syndrome, SQ, 0);
-        dlg_send_wc(&d, 0, rows[i].status);
-        SEND_WC(&d, 1, WR_FLUSH_ERR);
-        STATE_IS(&d, ERR);
-        dlg_close(&d);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(rows), dlg_open(d, INI)) {
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        dlg_take(d);
+        dlg_take(d);
+        PEER_NAK(d, rows[i].syndrome, SQ, 0);
+        dlg_send_wc(d, 0, rows[i].status);
+        SEND_WC(d, 1, WR_FLUSH_ERR);
+        STATE_IS(d, ERR);
     }
 }
 
@@ -124,21 +115,21 @@ TEST("/xrc/wrong-end", test_wrong_end)
     PEER(&d, SEND_ONLY, .psn = PSN, .xrcsrq = 1, .ackreq = true);
     PEER(&d, READ_REQUEST, .psn = PSN, .xrcsrq = 1, .dma_len = 8);
     QUIET(&d);
-    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_TRANSPORT], ==, 2);
+    IS(d.e->stats.drop[ERNIC_DROP_TRANSPORT], 2);
     STATE_IS(&d, RTS);
     dlg_close(&d);
 
     dlg_open(&d, TGT);
     PEER_ACK(&d, SQ, 1);
     PEER_NAK(&d, ERNIC_NAK_INV_REQ, SQ, 1);
-    g_assert_cmpuint(d.e->stats.drop[ERNIC_DROP_TRANSPORT], ==, 2);
+    IS(d.e->stats.drop[ERNIC_DROP_TRANSPORT], 2);
     STATE_IS(&d, RTS);
     /* It has no receive queue. */
     for (i = 0; i < 2; i++) {
         uint8_t kind = i ? ERNIC_DB_RQ : ERNIC_DB_SQ;
 
-        g_assert_cmpuint(ernic_doorbell(d.e, d.env.now, 0,
-                         ERNIC_DB(kind, d.qp.qpn, 1)), ==, ERNIC_ERR_FULL);
+        IS(ernic_doorbell(d.e, d.env.now, 0, ERNIC_DB(kind, d.qp.qpn, 1)),
+           ERNIC_ERR_FULL);
         dlg_event(&d, ERNIC_EV_BAD_DOORBELL);
     }
     dlg_close(&d);
@@ -164,8 +155,8 @@ DIALOG_TEST("/xrc/tgt/messages", TGT, test_messages)
             SENT_ACK(d, psn - 1, msn + 1);
             cqe = RECV_WC(d, msn++, SUCCESS);
             g_assert_true(cqe.flags & ERNIC_CQE_XRC);
-            g_assert_cmpuint(cqe.src_qp, ==, d->srq.srqn);
-            g_assert_cmpuint(cqe.byte_len, ==, lens[k]);
+            IS(cqe.src_qp, d->srq.srqn);
+            IS(cqe.byte_len, lens[k]);
             dlg_mem_is(d, DLG_SINK, d->peer, lens[k]);
         }
     }
@@ -179,22 +170,19 @@ DIALOG_TEST("/xrc/tgt/remote", TGT, test_remote)
     psn += dlg_peer_message(d, ERNIC_WR_WRITE, psn, DLG_SINK, 3000);
     SENT_ACK(d, psn - 1, 1);
     dlg_mem_is(d, DLG_SINK, d->peer, 3000);
-    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = d->key,
-         .dma_len = 3000);
+    PEER_READ(d, psn, 0, 3000);
     n = dlg_sent_read(d, psn, 2, 0, 3000);
     /* A duplicate is answered if it makes the same request of the same SRQ. */
     PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = d->key,
          .dma_len = 3000, .xrcsrq = d->srq.srqn + 1);
     QUIET(d);
-    PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = d->key,
-         .dma_len = 3000);
+    PEER_READ(d, psn, 0, 3000);
     dlg_sent_read(d, psn, 2, 0, 3000);
     psn += n;
     memset(d->at + DLG_SINK, 0, 8);
-    PEER(d, FETCH_ADD, .psn = psn, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .swap_add = 5);
-    SENT(d, ATOMIC_ACK, .psn = psn, .syndrome = DLG_ACK, .msn = 3);
-    g_assert_cmpuint(ldq_le_p(d->at + DLG_SINK), ==, 5);
+    PEER_ADD(d, psn, DLG_SINK, 5);
+    SENT_ATOMIC(d, psn, 3, 0);
+    IS(ldq_le_p(d->at + DLG_SINK), 5);
 }
 
 /* A second SRQ of the domain, of a process, with domain and queue of its own. */
@@ -218,7 +206,7 @@ static void other_recv(Dialog *d, Other *o, uint32_t len)
     struct ernic_sge sge = fake_sge(d->mem + DLG_SINK, len, o->key);
 
     fake_post_srq(d->e, &o->srq, 0x77, &sge, 1);
-    g_assert_cmpuint(fake_ring_srq(d->e, &o->srq), ==, ERNIC_OK);
+    OK(fake_ring_srq(d->e, &o->srq));
 }
 
 /* One connection serves both alternately, each from its own ring. */
@@ -236,9 +224,9 @@ DIALOG_TEST("/xrc/tgt/two-srqs", TGT, test_two_srqs)
     SENT_ACK(d, PSN, 1);
     dlg_no_wc(d);
     g_assert_true(fake_poll_cq(d->e, &o.cq, &cqe));
-    g_assert_cmphex(cqe.wr_id, ==, 0x77);
-    g_assert_cmpuint(cqe.src_qp, ==, o.srq.srqn);
-    g_assert_cmpuint(cqe.qpn, ==, d->qp.qpn);
+    IS(cqe.wr_id, 0x77);
+    IS(cqe.src_qp, o.srq.srqn);
+    IS(cqe.qpn, d->qp.qpn);
     dlg_mem_is(d, DLG_SINK, d->peer, 10);
     PEER(d, SEND_ONLY, .psn = PSN + 1, .ackreq = true);
     SENT_ACK(d, PSN + 1, 2);
@@ -248,21 +236,16 @@ DIALOG_TEST("/xrc/tgt/two-srqs", TGT, test_two_srqs)
 /* Memory is that of the SRQ's protection domain: another's key does not work. */
 TEST("/xrc/tgt/key-of-other", test_key_of_other)
 {
-    uint32_t i;
-    Dialog d;
     Other o;
 
-    for (i = 0; i < 2; i++) {
-        dlg_open(&d, TGT);
-        other_init(&d, &o, d.xrcd);
-        d.env.uctx = 0;
-        PEER(&d, WRITE_ONLY, .psn = PSN, .va = d.mem, .dma_len = 8,
-             .payload_len = 8, .xrcsrq = i ? o.srq.srqn : d.srq.srqn,
-             .rkey = i ? d.key : o.key);
-        SENT_NAK(&d, ERNIC_NAK_REM_ACC, PSN, 0);
-        dlg_event(&d, ERNIC_EV_QP_ACCESS_ERR);
-        dlg_event(&d, ERNIC_EV_LAST_WQE);
-        dlg_close(&d);
+    EACH_DIALOG(d, i, 0, 2, dlg_open(d, TGT)) {
+        other_init(d, &o, d->xrcd);
+        d->env.uctx = 0;
+        PEER(d, WRITE_ONLY, .psn = PSN, .va = d->mem, .dma_len = 8, .payload_len = 8,
+             .xrcsrq = i ? o.srq.srqn : d->srq.srqn, .rkey = i ? d->key : o.key);
+        SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN, 0);
+        dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+        dlg_event(d, ERNIC_EV_LAST_WQE);
     }
 }
 
@@ -331,11 +314,11 @@ TEST("/xrc/srq/bad", test_bad_srq)
             pkt.payload_len = ops[i] == ERNIC_OP_SEND_FIRST ? 1024 : 0;
             ernic_trace_reset();
             dlg_peer(&d, ops[i], &pkt);
-            g_assert_cmpuint(ernic_trace_count("ernic_xrc_srq"), ==, 1);
+            IS(ernic_trace_count("ernic_xrc_srq"), 1);
             SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN, 0);
             dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
             dlg_event(&d, ERNIC_EV_LAST_WQE);
-            g_assert_cmpuint(d.e->stats.fault[ERNIC_FAULT_XRC_SRQ], ==, 1);
+            IS(d.e->stats.fault[ERNIC_FAULT_XRC_SRQ], 1);
             STATE_IS(&d, ERR);
             dlg_close(&d);
         }
@@ -352,8 +335,7 @@ DIALOG_TEST("/xrc/srq/changes", TGT, test_srq_changes)
     other_recv(d, &o, 4096);
     d->env.uctx = 0;
     PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
-    PEER(d, SEND_LAST, .psn = PSN + 1, .xrcsrq = o.srq.srqn,
-         .payload_len = 8);
+    PEER(d, SEND_LAST, .psn = PSN + 1, .xrcsrq = o.srq.srqn, .payload_len = 8);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
     RECV_WC(d, 0, REM_INV_REQ_ERR);
     dlg_event(d, ERNIC_EV_LAST_WQE);
@@ -375,7 +357,7 @@ DIALOG_TEST("/xrc/srq/changes-page", TGT, test_srq_changes_page)
     d->env.uctx = 0;
     sge = fake_sge(d->mem, 64, fake_reg_demand(d->e, d->pd, d->mem, DLG_MEM, ALL));
     fake_post_srq(d->e, &d->srq, 0, &sge, 1);
-    g_assert_cmpuint(fake_ring_srq(d->e, &d->srq), ==, ERNIC_OK);
+    OK(fake_ring_srq(d->e, &d->srq));
     PEER(d, SEND_ONLY, .psn = PSN, .payload_len = 8);
     SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
     dlg_event(d, ERNIC_EV_PAGE_FAULT);
@@ -389,8 +371,7 @@ DIALOG_TEST("/xrc/srq/changes-page", TGT, test_srq_changes_page)
 
 static void destroy_srq(Dialog *d)
 {
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_SRQ_DESTROY, d->srq.srqn),
-                     ==, ERNIC_OK);
+    OK(fake_destroy(d->e, ERNIC_CMD_SRQ_DESTROY, d->srq.srqn));
 }
 
 /* Half a message has arrived: its receive request is destroyed with the SRQ. */
@@ -398,21 +379,17 @@ TEST("/xrc/srq/goes", test_srq_goes)
 {
     static const ErnicOp first[] = { ERNIC_OP_SEND_FIRST, ERNIC_OP_WRITE_FIRST };
     static const ErnicOp last[] = { ERNIC_OP_SEND_LAST, ERNIC_OP_WRITE_LAST };
-    uint32_t i;
-    Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(first); i++) {
-        dlg_open(&d, TGT);
-        dlg_recv(&d, DLG_SINK, 4096);
-        dlg_peer(&d, first[i], &(ErnicPkt) {
-            .psn = PSN, .va = d.mem, .rkey = d.key, .dma_len = 1032,
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(first), dlg_open(d, TGT)) {
+        dlg_recv(d, DLG_SINK, 4096);
+        dlg_peer(d, first[i], &(ErnicPkt) {
+            .psn = PSN, .va = d->mem, .rkey = d->key, .dma_len = 1032,
             .payload_len = 1024 });
-        destroy_srq(&d);
-        dlg_peer(&d, last[i], &(ErnicPkt) { .psn = PSN + 1, .payload_len = 8 });
-        SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
-        dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
-        dlg_event(&d, ERNIC_EV_LAST_WQE);
-        dlg_close(&d);
+        destroy_srq(d);
+        dlg_peer(d, last[i], &(ErnicPkt) { .psn = PSN + 1, .payload_len = 8 });
+        SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
+        dlg_event(d, ERNIC_EV_QP_REQ_ERR);
+        dlg_event(d, ERNIC_EV_LAST_WQE);
     }
 }
 
@@ -420,8 +397,7 @@ TEST("/xrc/srq/goes", test_srq_goes)
 DIALOG_TEST("/xrc/srq/goes-read", TGT, test_srq_goes_read)
 {
     d->hold = true;
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .dma_len = 64);
+    PEER_READ(d, PSN, 0, 64);
     destroy_srq(d);
     SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN, 1);
     dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
@@ -437,7 +413,7 @@ DIALOG_TEST("/xrc/tgt/flush", TGT, test_flush)
     dlg_state(d, ERNIC_QPS_ERR);
     RECV_WC(d, 0, WR_FLUSH_ERR);
     dlg_event(d, ERNIC_EV_LAST_WQE);
-    g_assert_cmpuint(d->e->srq[d->srq.srqn].wq.ci, ==, 1);
+    IS(d->e->srq[d->srq.srqn].wq.ci, 1);
 }
 
 /* ---- commands ------------------------------------------------------- */
@@ -462,41 +438,30 @@ DIALOG_TEST_BY("/xrc/srq/create", dlg_init(d, TGT, false), test_srq_create)
     Other o;
 
     cmd.srq.pd = cpu_to_le32(d->pd);
-    g_assert_cmpuint(srq_status(d, cmd), ==, ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(SRQ_STATUS(d, d->pd, 0, d->rcq.cqn), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(SRQ_STATUS(d, d->pd, d->xrcd, 0), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(SRQ_STATUS(d, d->pd, d->xrcd, 60), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(SRQ_STATUS(d, d->pd, 60, d->rcq.cqn), ==,
-                     ERNIC_ERR_HANDLE);
+    IS(srq_status(d, cmd), ERNIC_ERR_RESERVED);
+    IS(SRQ_STATUS(d, d->pd, 0, d->rcq.cqn), ERNIC_ERR_RESERVED);
+    IS(SRQ_STATUS(d, d->pd, d->xrcd, 0), ERNIC_ERR_HANDLE);
+    IS(SRQ_STATUS(d, d->pd, d->xrcd, 60), ERNIC_ERR_HANDLE);
+    IS(SRQ_STATUS(d, d->pd, 60, d->rcq.cqn), ERNIC_ERR_HANDLE);
     other_init(d, &o, d->xrcd);
     user_pd = o.pd;
     /* The domain is context 0's, all other objects are its own. */
-    g_assert_cmpuint(SRQ_STATUS(d, o.pd, user_pd, o.cq.cqn), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(SRQ_STATUS(d, o.pd, d->xrcd, d->rcq.cqn), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(SRQ_STATUS(d, d->pd, d->xrcd, o.cq.cqn), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(SRQ_STATUS(d, o.pd, d->xrcd, o.cq.cqn), ==, ERNIC_OK);
+    IS(SRQ_STATUS(d, o.pd, user_pd, o.cq.cqn), ERNIC_ERR_HANDLE);
+    IS(SRQ_STATUS(d, o.pd, d->xrcd, d->rcq.cqn), ERNIC_ERR_HANDLE);
+    IS(SRQ_STATUS(d, d->pd, d->xrcd, o.cq.cqn), ERNIC_ERR_HANDLE);
+    OK(SRQ_STATUS(d, o.pd, d->xrcd, o.cq.cqn));
 }
 
 /* Referenced objects cannot be destroyed. */
 DIALOG_TEST_BY("/xrc/srq/busy", dlg_init(d, TGT, false), test_busy)
 {
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_CQ_DESTROY, d->rcq.cqn), ==,
-                     ERNIC_ERR_BUSY);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ==,
-                     ERNIC_ERR_BUSY);
+    IS(fake_destroy(d->e, ERNIC_CMD_CQ_DESTROY, d->rcq.cqn), ERNIC_ERR_BUSY);
+    IS(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ERNIC_ERR_BUSY);
     destroy_srq(d);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ==,
-                     ERNIC_ERR_BUSY);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn), ==,
-                     ERNIC_OK);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ==,
-                     ERNIC_OK);
-    g_assert_cmpuint(fake_destroy(d->e, ERNIC_CMD_CQ_DESTROY, d->rcq.cqn), ==,
-                     ERNIC_OK);
+    IS(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd), ERNIC_ERR_BUSY);
+    OK(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn));
+    OK(fake_destroy(d->e, ERNIC_CMD_PD_FREE, d->xrcd));
+    OK(fake_destroy(d->e, ERNIC_CMD_CQ_DESTROY, d->rcq.cqn));
     fake_create_cq(d->e, &d->rcq, 16, FAKE_NONE);
 }
 
@@ -515,24 +480,19 @@ static uint8_t qp_status(Dialog *d, const struct ernic_qp_init *init)
 
 DIALOG_TEST_BY("/xrc/tgt/create", dlg_init(d, TGT, false), test_tgt_create)
 {
-    struct ernic_qp_init good = {
-        .srq = cpu_to_le32(FAKE_NONE), .type = TGT,
-    };
+    struct ernic_qp_init good = { .srq = cpu_to_le32(FAKE_NONE), .type = TGT };
 
     good.pd = cpu_to_le32(d->xrcd);
-    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_OK);
-    g_assert_cmpuint(QP_STATUS(d, good, pd, 60), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(QP_STATUS(d, good, send_cq, d->scq.cqn), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, srq, d->srq.srqn), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, srq, 0), ==, ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, sq_depth, 1), ==, ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, flags, 1), ==, ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, sq_buf.addr, 1), ==,
-                     ERNIC_ERR_RESERVED);
+    OK(qp_status(d, &good));
+    IS(QP_STATUS(d, good, pd, 60), ERNIC_ERR_HANDLE);
+    IS(QP_STATUS(d, good, send_cq, d->scq.cqn), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, srq, d->srq.srqn), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, srq, 0), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, sq_depth, 1), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, flags, 1), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, sq_buf.addr, 1), ERNIC_ERR_RESERVED);
     d->env.uctx = fake_create_uctx(d->e);
-    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_ERR_PERM);
+    IS(qp_status(d, &good), ERNIC_ERR_PERM);
     d->env.uctx = 0;
 }
 
@@ -546,22 +506,19 @@ DIALOG_TEST_BY("/xrc/ini/create", dlg_init(d, TGT, false), test_ini_create)
     good.pd = cpu_to_le32(d->pd);
     good.send_cq = cpu_to_le32(d->scq.cqn);
     good.sq_buf.addr = cpu_to_le64(d->mem);
-    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_OK);
-    g_assert_cmpuint(QP_STATUS(d, good, recv_cq, d->rcq.cqn), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, srq, d->srq.srqn), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, rq_buf.addr, 4096), ==,
-                     ERNIC_ERR_RESERVED);
-    g_assert_cmpuint(QP_STATUS(d, good, rq_depth, 4), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpuint(QP_STATUS(d, good, sq_depth, 0), ==, ERNIC_ERR_PARAM);
-    g_assert_cmpuint(QP_STATUS(d, good, send_cq, 60), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(QP_STATUS(d, good, pd, 60), ==, ERNIC_ERR_HANDLE);
+    OK(qp_status(d, &good));
+    IS(QP_STATUS(d, good, recv_cq, d->rcq.cqn), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, srq, d->srq.srqn), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, rq_buf.addr, 4096), ERNIC_ERR_RESERVED);
+    IS(QP_STATUS(d, good, rq_depth, 4), ERNIC_ERR_PARAM);
+    IS(QP_STATUS(d, good, sq_depth, 0), ERNIC_ERR_PARAM);
+    IS(QP_STATUS(d, good, send_cq, 60), ERNIC_ERR_HANDLE);
+    IS(QP_STATUS(d, good, pd, 60), ERNIC_ERR_HANDLE);
     /* Nor can other services use an XRC SRQ. */
     good.type = ERNIC_QPT_RC;
     good.recv_cq = good.send_cq;
     good.srq = cpu_to_le32(d->srq.srqn);
-    g_assert_cmpuint(qp_status(d, &good), ==, ERNIC_ERR_PARAM);
+    IS(qp_status(d, &good), ERNIC_ERR_PARAM);
 }
 
 int main(int argc, char **argv)
