@@ -58,8 +58,8 @@ static void set_card(void)
 
 static void set_qp(uint32_t n)
 {
-    PLAY(W_Q_ADDR(n, RQBA, card.rq), W_Q_ADDR(n, SQBA, card.sq), W_Q(n, CQBA, 0x40000), W_Q(n, CQDBADD, 0x50000),
-         W_Q(n, RQWPTRDBADD, 0x60000), W_Q(n, QDEPTH, RINGS));
+    PLAY(W_Q_ADDR(n, RQBA, card.rq), W_Q_ADDR(n, SQBA, card.sq), W_Q(n, CQBA, 0x40000),
+         W_Q(n, CQDBADD, 0x50000), W_Q(n, RQWPTRDBADD, 0x60000), W_Q(n, QDEPTH, RINGS));
 }
 
 static void set_peer(void)

@@ -48,8 +48,9 @@ static void open1(Qp1 *q, Card *c)
         .rq = fake_alloc(env, DEPTH * SLOT_BYTES, 256),
         .db = fake_alloc(env, 8, 8), .frame = fake_alloc(env, FRAME_MAX, 8),
     };
-    WRITES(c, W_Q_ADDR(1, RQBA, q->rq), W_Q_ADDR(1, SQBA, q->sq), W_Q_ADDR(1, CQBA, q->cq),
-              W_Q_ADDR(1, CQDBADD, q->db), W_Q_ADDR(1, RQWPTRDBADD, q->db + 4),
+    WRITES(c, W_Q_ADDR(1, RQBA, q->rq), W_Q_ADDR(1, SQBA, q->sq),
+              W_Q_ADDR(1, CQBA, q->cq), W_Q_ADDR(1, CQDBADD, q->db),
+              W_Q_ADDR(1, RQWPTRDBADD, q->db + 4),
               W_Q(1, QDEPTH, DEPTH << 16 | DEPTH), W_Q(1, TIMEOUTCONF, 0x00101f0d),
               W_Q(1, QPCONF, 0x439 | (SLOT_BYTES / 256) << 16));
 }
