@@ -129,8 +129,8 @@ bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t l
 
 /* ---- and back ------------------------------------------------------------------ */
 
-static const ErnicMlx5Field *find_field(const ErnicMlx5Layout *layout, const char *name,
-                                        size_t len)
+const ErnicMlx5Field *mlx5_find_field(const ErnicMlx5Layout *layout, const char *name,
+                                      size_t len)
 {
     uint32_t f;
 
@@ -148,7 +148,7 @@ static bool encode(const ErnicMlx5Layout *layout, const char *path, uint64_t val
                    const uint8_t *request, uint8_t *bytes, uint32_t bits)
 {
     size_t len = strcspn(path, ".[");
-    const ErnicMlx5Field *field = find_field(layout, path, len);
+    const ErnicMlx5Field *field = mlx5_find_field(layout, path, len);
     const ErnicMlx5Layout *part;
     uint32_t size, i = 0;
     bool variant;

@@ -22,6 +22,10 @@ bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t l
 bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
                  const uint8_t *request, uint8_t *bytes, uint32_t len);
 
+/* The field whose name is the first @len characters of @name, or NULL. */
+const ErnicMlx5Field *mlx5_find_field(const ErnicMlx5Layout *layout, const char *name,
+                                      size_t len);
+
 /*
  * Commands that are refused: those with the lines of @base and of one word of @more, in
  * which commas separate lines. A line that begins with a dot belongs to @part.

@@ -57,6 +57,12 @@ void frames_done(Frames *f)
     eth_done(&f->eth);
 }
 
+void frames_ready(Frames *f)
+{
+    f->eth.env.tx_busy = false;
+    ernic_tx_ready(f->eth.e, f->eth.env.now);
+}
+
 void frames_move(Frames *f)
 {
     g_autoptr(GByteArray) state = g_byte_array_new();
@@ -120,17 +126,39 @@ void frames_post(Frames *f, FramesQueue *q, const FramesPiece *piece, uint32_t n
                    &ernic_mlx5_qp_doorbell_record.recv_counter, q->pi);
 }
 
-bool frames_poll(Frames *f, uint8_t cqe[64])
+bool frames_poll(Frames *f)
 {
     uint32_t slot = f->cq_ci % FRAMES_CQ_DEPTH;
 
-    memcpy(cqe, fake_ptr(&f->eth.env, f->cq_ring + slot * 64, 64), 64);
-    if (CQE(cqe, opcode) == 15 || CQE(cqe, owner) != (f->cq_ci / FRAMES_CQ_DEPTH & 1)) {
+    memcpy(f->cqe, fake_ptr(&f->eth.env, f->cq_ring + slot * 64, 64), 64);
+    if (CQE(f, opcode) == 15 || CQE(f, owner) != (f->cq_ci / FRAMES_CQ_DEPTH & 1)) {
         return false;
     }
     ernic_mlx5_put(fake_ptr(&f->eth.env, f->cq_record, 8),
                    &ernic_mlx5_cq_doorbell_record.ci, ++f->cq_ci);
     return true;
+}
+
+void frames_expect(Frames *f, const ErnicMlx5Layout *layout, const char *format, ...)
+{
+    g_auto(GStrv) words = NULL;
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_assert_true(frames_poll(f));
+    words = g_strsplit(text, " ", 0);
+    for (char **word = words; *word; word++) {
+        const char *value = strchr(*word, '=') + 1;
+        const ErnicMlx5Field *field = mlx5_find_field(layout, *word, value - 1 - *word);
+        uint64_t is = ernic_mlx5_get(f->cqe, field);
+
+        if (is != g_ascii_strtoull(value, NULL, 0)) {
+            g_error("%#" PRIx64 ", not %s of %s", is, *word, text);
+        }
+    }
 }
 
 void frames_receive(Frames *f, const uint8_t *frame, uint32_t len)

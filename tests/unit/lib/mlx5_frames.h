@@ -17,20 +17,22 @@ enum { FRAMES_RST, FRAMES_RDY, FRAMES_ERR = 3 };
 #define FRAMES_CQ_DEPTH 64
 #define FRAMES_MEM      (512u << 10)
 
-/* A function with a completion queue in memory, and a key for all memory. */
-typedef struct Frames {
-    Eth eth;
-    uint64_t cq_ring, cq_record;
-    uint32_t cq_ci;
-    uint32_t key;               /* of FRAMES_PD, with addresses of the bus */
-    uint64_t mem;               /* FRAMES_MEM bytes for data */
-} Frames;
-
 typedef struct FramesQueue {
     uint32_t number, log, log_stride;
     uint64_t ring, record;
     uint16_t pi;
 } FramesQueue;
+
+/* A function with a completion queue in memory, and a key for all memory. */
+typedef struct Frames {
+    Eth eth;
+    uint64_t cq_ring, cq_record;
+    uint32_t cq_ci;
+    uint8_t cqe[64];            /* the last entry */
+    uint32_t key;               /* of FRAMES_PD, with addresses of the bus */
+    uint64_t mem;               /* FRAMES_MEM bytes for data */
+    FramesQueue sq, rq;         /* of tests with one of the kind */
+} Frames;
 
 /* A piece of a receive request. */
 typedef struct FramesPiece {
@@ -56,6 +58,8 @@ void frames_setup(Frames *f);
 void frames_done(Frames *f);
 /* Save the state, and load it into a new engine, which takes the place of the old one. */
 void frames_move(Frames *f);
+/* The link is no longer busy. */
+void frames_ready(Frames *f);
 /* A queue in state RDY. @more: lines of the context. */
 void frames_queue(Frames *f, FramesQueue *q, bool rq, uint32_t log, uint32_t log_stride,
                   const char *more);
@@ -63,16 +67,20 @@ void frames_queue(Frames *f, FramesQueue *q, bool rq, uint32_t log, uint32_t log
 void frames_root(Frames *f, uint32_t tir, uint32_t tag);
 /* Post a receive request of @n pieces, and end the list if there is room. */
 void frames_post(Frames *f, FramesQueue *q, const FramesPiece *piece, uint32_t n);
-/* Copy the next completion entry to @cqe, and consume it; false: none. */
-bool frames_poll(Frames *f, uint8_t cqe[64]);
+/* Consume the next completion entry; false: none. */
+bool frames_poll(Frames *f);
+/* Consume one that has the values of @format, words like "opcode=0x2". */
+G_GNUC_PRINTF(3, 4)
+void frames_expect(Frames *f, const ErnicMlx5Layout *layout, const char *format, ...);
+#define CQE_IS(f, ...)      frames_expect(f, &ernic_mlx5_cqe64.self, __VA_ARGS__)
+#define ERR_CQE_IS(f, ...)  frames_expect(f, &ernic_mlx5_err_cqe.self, __VA_ARGS__)
 void frames_receive(Frames *f, const uint8_t *frame, uint32_t len);
 /* Write a frame with checksums to @to; returns its length. */
 uint32_t frames_make(const FramesHead *head, uint8_t *to);
 /* The sum of 16-bit words, not inverted. */
 uint16_t frames_sum(const uint8_t *bytes, uint32_t len);
 
-#define CQE(cqe, field)     ernic_mlx5_get(cqe, &ernic_mlx5_cqe64.field)
-#define ERR_CQE(cqe, field) ernic_mlx5_get(cqe, &ernic_mlx5_err_cqe.field)
+#define CQE(f, field)       ernic_mlx5_get((f)->cqe, &ernic_mlx5_cqe64.field)
 
 /* The head of a test of Frames *f. */
 #define FRAMES_TEST(path, fn) \

@@ -7,13 +7,13 @@
 #include "qemu/bswap.h"
 #include "mlx5_send.h"
 
-void send_setup(Frames *f, FramesQueue *sq, uint32_t log)
+void send_setup(Frames *f, uint32_t log)
 {
     frames_setup(f);
     ETH_OK(&f->eth, 0x802, "%s", "");
     g_assert_cmpuint(ernic_mlx5_get(f->eth.out, &ernic_mlx5_alloc_uar_out.uar), ==,
                      SEND_UAR);
-    send_queue(f, sq, log, "ctx.flush_in_error_en=1\n");
+    send_queue(f, &f->sq, log, "ctx.flush_in_error_en=1\n");
 }
 
 void send_queue(Frames *f, FramesQueue *sq, uint32_t log, const char *more)
@@ -100,6 +100,16 @@ void send_post(Frames *f, FramesQueue *sq, SendWr *wr)
     ernic_run(f->eth.e, f->eth.env.now);
 }
 
+void send_frame(Frames *f, FramesQueue *sq, uint32_t len, uint32_t head, uint8_t ce)
+{
+    SendWr wr;
+
+    send_begin(&wr, 0x0a, ce);
+    send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, len), head);
+    send_data(&wr, f->mem + head, len - head, f->key);
+    send_post(f, sq, &wr);
+}
+
 FakeTrain *send_take(Frames *f)
 {
     FakeTrain *t = fake_take_train(&f->eth.env);
@@ -107,4 +117,12 @@ FakeTrain *send_take(Frames *f)
     g_assert_nonnull(t);
     g_assert_true(t->train.frame);
     return t;
+}
+
+void send_took(Frames *f, const void *frame, uint32_t len)
+{
+    FakeTrain *t = send_take(f);
+
+    g_assert_cmpmem(t->train.data, t->train.len, frame, len);
+    fake_train_free(t);
 }

@@ -153,7 +153,7 @@ FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
 {
     enum { LEN = 9000 };
     const FramesHead head = { .version = 4, .proto = 17, .payload = LEN - 42 };
-    uint8_t frame[LEN], cqe[64];
+    uint8_t frame[LEN];
     FramesPiece piece;
     FramesQueue rq;
     uint64_t before;
@@ -170,71 +170,62 @@ FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
     g_assert_cmpuint(f->eth.e->work_done - before, >=, least(LEN, true));
     g_assert_cmpuint(f->eth.e->work_done - before, <, ERNIC_WORK_SLICE);
     for (uint32_t i = 0; i < VISITS; i++) {
-        g_assert_true(frames_poll(f, cqe));
-        g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
+        CQE_IS(f, "opcode=2");
     }
-    g_assert_false(frames_poll(f, cqe));
+    g_assert_false(frames_poll(f));
 }
 
 /* A large packet to the function itself: a slice ends between its frames. */
-TEST("/mlx5/bounds/loopback", test_loopback)
+SEND_TEST("/mlx5/bounds/loopback", 4, test_loopback)
 {
     enum { FRAMES = 40, MSS = 100, TIR_LOOP = 1 };
     const FramesHead head = { .version = 4, .proto = 6, .payload = 0 };
     uint64_t *drops, before, frame = least(54 + MSS, false);
     uint32_t slices = 0, tir;
     uint8_t bytes[64];
-    FramesQueue rq, sq;
     SendWr wr;
-    Frames f;
 
-    send_setup(&f, &sq, 4);
-    drops = &f.eth.e->stats.drop[ERNIC_DROP_NO_RQE];
-    frames_queue(&f, &rq, true, 6, 4, "");
-    ETH_OK(&f.eth, 0x900, "ctx.inline_rqn=%#x\nctx.transport_domain=1\n"
-           "ctx.self_lb_block=%d", rq.number, TIR_LOOP);
-    tir = eth_number(&f.eth);
-    maze(&f, tir);
+    drops = &f->eth.e->stats.drop[ERNIC_DROP_NO_RQE];
+    frames_queue(f, &f->rq, true, 6, 4, "");
+    ETH_OK(&f->eth, 0x900, "ctx.inline_rqn=%#x\nctx.transport_domain=1\n"
+           "ctx.self_lb_block=%d", f->rq.number, TIR_LOOP);
+    tir = eth_number(&f->eth);
+    maze(f, tir);
     frames_make(&head, bytes);
     send_begin(&wr, 0x0e, 2);
     send_eth(&wr, 0xc0, MSS, bytes, 54);
-    send_data(&wr, f.mem, FRAMES * MSS, f.key);
-    send_write(&f, &sq, &wr);
-    send_ring(&f, &sq);
+    send_data(&wr, f->mem, FRAMES * MSS, f->key);
+    send_write(f, &f->sq, &wr);
+    send_ring(f, &f->sq);
     do {
-        before = f.eth.e->work_done;
-        f.eth.env.wake = UINT64_MAX;
-        ernic_run(f.eth.e, f.eth.env.now);
-        g_assert_cmpuint(f.eth.e->work_done - before, <=, ERNIC_WORK_SLICE + 2 * frame);
+        before = f->eth.e->work_done;
+        f->eth.env.wake = UINT64_MAX;
+        ernic_run(f->eth.e, f->eth.env.now);
+        g_assert_cmpuint(f->eth.e->work_done - before, <=, ERNIC_WORK_SLICE + 2 * frame);
         slices++;
-    } while (f.eth.env.wake <= f.eth.env.now);
+    } while (f->eth.env.wake <= f->eth.env.now);
     g_assert_cmpuint(*drops, ==, FRAMES * VISITS);
     g_assert_cmpuint(slices, >=, FRAMES * frame / (ERNIC_WORK_SLICE + 2 * frame));
-    frames_done(&f);
 }
 
 /* A request whose data are many pieces: each of them is an access to memory. */
-TEST("/mlx5/bounds/pieces", test_pieces)
+SEND_TEST("/mlx5/bounds/pieces", 6, test_pieces)
 {
     enum { PIECES = 24 };
     uint8_t head[32] = { };
     FakeTrain *train;
     uint64_t before;
-    FramesQueue sq;
     SendWr wr;
-    Frames f;
 
-    send_setup(&f, &sq, 6);
     send_begin(&wr, 0x0a, 2);
     send_eth(&wr, 0, 0, head, 18);
     for (uint32_t i = 0; i < PIECES; i++) {
-        send_data(&wr, f.mem + 100 * i, 1, f.key);
+        send_data(&wr, f->mem + 100 * i, 1, f->key);
     }
-    before = f.eth.e->work_done;
-    send_post(&f, &sq, &wr);
-    g_assert_cmpuint(f.eth.e->work_done - before, >=, 2 * PIECES);
-    train = send_take(&f);
+    before = f->eth.e->work_done;
+    send_post(f, &f->sq, &wr);
+    g_assert_cmpuint(f->eth.e->work_done - before, >=, 2 * PIECES);
+    train = send_take(f);
     g_assert_cmpuint(train->train.len, ==, 60);
     fake_train_free(train);
-    frames_done(&f);
 }

@@ -184,38 +184,33 @@ TEST("/mlx5/calls/umr", test_umr)
 }
 
 /* The largest packet, in very small frames, of as many pieces as there can be. */
-TEST("/mlx5/calls/large-packet", test_large_packet)
+SEND_TEST("/mlx5/calls/large-packet", 4, test_large_packet)
 {
     enum { LEN = 1 << 19, MSS = 8, HEAD = 54, PIECES = 56, PIECE = LEN / PIECES };
     const FramesHead head = { .version = 4, .proto = 6 };
-    uint8_t bytes[HEAD + 10], cqe[64];
+    uint8_t bytes[HEAD + 10];
     uint32_t frames = 0;
     Calls c = { 0 };
-    FramesQueue sq;
     FakeTrain *t;
     SendWr wr;
-    Frames f;
     bool more;
 
-    send_setup(&f, &sq, 4);
     frames_make(&head, bytes);
     send_begin(&wr, ERNIC_MLX5_OP_LSO, ERNIC_MLX5_CE_ALWAYS);
     send_eth(&wr, ERNIC_MLX5_SUM_L3 | ERNIC_MLX5_SUM_L4, MSS, bytes, HEAD);
     for (uint32_t i = 0; i < PIECES; i++) {
-        send_data(&wr, f.mem, i ? PIECE : LEN - (PIECES - 1) * PIECE, f.key);
+        send_data(&wr, f->mem, i ? PIECE : LEN - (PIECES - 1) * PIECE, f->key);
     }
-    send_write(&f, &sq, &wr);
-    send_ring(&f, &sq);
+    send_write(f, &f->sq, &wr);
+    send_ring(f, &f->sq);
     do {
-        more = call(f.eth.e, &f.eth.env, &c);
-        while ((t = fake_take_train(&f.eth.env))) {
+        more = call(f->eth.e, &f->eth.env, &c);
+        while ((t = fake_take_train(&f->eth.env))) {
             frames += DIV_ROUND_UP(t->train.len, t->train.seg);
             fake_train_free(t);
         }
     } while (more);
     ended(&c, LEN / MSS);
     g_assert_cmpuint(frames, ==, LEN / MSS);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
-    frames_done(&f);
+    CQE_IS(f, "opcode=0");
 }

@@ -251,34 +251,29 @@ static const FramesHead tcp = {
 };
 
 /* An Ethernet queue: the kernel fills slots of the size that the capability announces. */
-TEST("/mlx5-grants/receive-frame", test_receive_frame)
+FRAMES_TEST("/mlx5-grants/receive-frame", test_receive_frame)
 {
     enum { MOST = 64 };
-    uint8_t frame[2048], cqe[64];
+    uint8_t frame[2048];
     uint32_t log = capability(&ernic_mlx5_cmd_hca_cap.log_max_stride_sz_rq);
     uint32_t num = (1 << log) / POINTER, len = frames_make(&tcp, frame), i, n;
     FramesPiece piece[MOST];
-    FramesQueue rq;
-    Frames f;
 
     g_assert_cmpuint(num, <=, MOST);
-    frames_setup(&f);
-    frames_queue(&f, &rq, true, 3, log, "");
-    frames_root(&f, eth_tir(&f.eth, rq.number), 0);
+    frames_queue(f, &f->rq, true, 3, log, "");
+    frames_root(f, eth_tir(&f->eth, f->rq.number), 0);
     g_assert_cmpuint(len, >, (num - 1) * PIECE);
     for (i = 0; i < num; i++) {
-        piece[i] = (FramesPiece) { f.mem + i * STEP, PIECE, f.key };
+        piece[i] = (FramesPiece) { f->mem + i * STEP, PIECE, f->key };
     }
     piece[num - 1].len = len;
-    frames_post(&f, &rq, piece, num);
-    frames_receive(&f, frame, len);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
+    frames_post(f, &f->rq, piece, num);
+    frames_receive(f, frame, len);
+    CQE_IS(f, "opcode=2");
     for (i = 0; i < num; i++) {
         n = MIN(len - i * PIECE, piece[i].len);
-        g_assert_cmpmem(fake_ptr(&f.eth.env, piece[i].addr, n), n, frame + i * PIECE, n);
+        g_assert_cmpmem(fake_ptr(&f->eth.env, piece[i].addr, n), n, frame + i * PIECE, n);
     }
-    frames_done(&f);
 }
 
 TESTS(add_tests)

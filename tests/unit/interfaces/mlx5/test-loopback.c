@@ -35,10 +35,10 @@ static bool loops(uint32_t domain, uint32_t bits, uint32_t off, uint32_t kind)
 }
 
 /* A queue of whose requests one is posted, as often as the last one was used. */
-static void post(Frames *f, FramesQueue *rq, uint32_t used)
+static void post(Frames *f, uint32_t used)
 {
-    rq->pi = used;
-    frames_post(f, rq, &(FramesPiece) { f->mem + BUFFER, BUFFER, f->key }, 1);
+    f->rq.pi = used;
+    frames_post(f, &f->rq, &(FramesPiece) { f->mem + BUFFER, BUFFER, f->key }, 1);
 }
 
 /* Loopback at the port is off for the casts of @off, and TIR @tir has @bits. */
@@ -53,11 +53,11 @@ static void set_bits(Frames *f, uint32_t tir, uint32_t bits, uint32_t off)
 }
 
 /* All frames go to a new TIR of @domain. */
-static uint32_t make_tir(Frames *f, const FramesQueue *rq, uint32_t domain)
+static uint32_t make_tir(Frames *f, uint32_t domain)
 {
     uint32_t tir;
 
-    ETH_OK(&f->eth, 0x900, "ctx.inline_rqn=%#x\nctx.transport_domain=%u", rq->number,
+    ETH_OK(&f->eth, 0x900, "ctx.inline_rqn=%#x\nctx.transport_domain=%u", f->rq.number,
            domain);
     tir = eth_number(&f->eth);
     frames_root(f, tir, 3);
@@ -65,39 +65,35 @@ static uint32_t make_tir(Frames *f, const FramesQueue *rq, uint32_t domain)
 }
 
 /* Each cast, domain, bits of the TIR and of the port. */
-TEST("/mlx5/loopback/which", test_which)
+FRAMES_TEST("/mlx5/loopback/which", test_which)
 {
     const ErnicTrain own = { .domain = OWN_DOMAIN };
     FramesHead head[KINDS] = { udp4, udp4, udp4 };
     uint32_t tir, used = 0, len;
-    uint8_t frame[BUFFER], cqe[64];
-    FramesQueue rq;
-    Frames f;
+    uint8_t frame[BUFFER];
 
     memcpy(head[TO_GROUP].dmac, group, 6);
     memcpy(head[TO_OTHERS].dmac, others, 6);
-    frames_setup(&f);
-    frames_queue(&f, &rq, true, 3, 6, "");
-    ETH_OK(&f.eth, 0x816, "%s", "");
+    frames_queue(f, &f->rq, true, 3, 6, "");
+    ETH_OK(&f->eth, 0x816, "%s", "");
     for (uint32_t domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
-        tir = make_tir(&f, &rq, domain);
+        tir = make_tir(f, domain);
         for (uint32_t n = 0; n < 4 * 4 * KINDS; n++) {
             uint32_t bits = n % 4, off = n / 4 % 4, kind = n / 16;
             bool want = loops(domain, bits, off, kind);
-            Ernic *e = f.eth.e;
+            Ernic *e = f->eth.e;
 
-            set_bits(&f, tir, bits, off);
-            post(&f, &rq, used);
+            set_bits(f, tir, bits, off);
+            post(f, used);
             len = frames_make(&head[kind], frame);
             g_assert_cmpint(e->face->wants_frame(e, frame, len, &own), ==, want);
             e->face->take_frame(e, frame, len, &own);
-            g_assert_cmpint(frames_poll(&f, cqe), ==, want);
+            g_assert_cmpint(frames_poll(f), ==, want);
             used += want;
         }
-        ETH_OK(&f.eth, 0x92f, "op_mod=1");
+        ETH_OK(&f->eth, 0x92f, "op_mod=1");
     }
-    g_assert_cmpuint(f.eth.e->stats.rx_frames, ==, 0);
-    frames_done(&f);
+    g_assert_cmpuint(f->eth.e->stats.rx_frames, ==, 0);
 }
 
 /* A frame of the function without an entry has left, and is not counted as lost. */
@@ -118,47 +114,29 @@ FRAMES_TEST("/mlx5/loopback/unmatched", test_unmatched)
  * A function with a sender in domain 1, a frame to @dmac in f->mem, and one request in a
  * receive queue. Returns the length of the frame.
  */
-static uint32_t setup(Frames *f, FramesQueue *sq, FramesQueue *rq, const uint8_t *dmac)
+static uint32_t setup(Frames *f, const uint8_t *dmac)
 {
     FramesHead head = udp4;
 
     memcpy(head.dmac, dmac, 6);
-    send_setup(f, sq, 5);
+    send_setup(f, 5);
     ETH_OK(&f->eth, 0x816, "%s", "");
-    frames_queue(f, rq, true, 3, 4, "");
-    post(f, rq, 0);
+    frames_queue(f, &f->rq, true, 3, 4, "");
+    post(f, 0);
     return frames_make(&head, fake_ptr(&f->eth.env, f->mem, BUFFER));
-}
-
-static void send_frame(Frames *f, FramesQueue *sq, uint32_t len)
-{
-    SendWr wr;
-
-    send_begin(&wr, 0x0a, 0);
-    send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, len), 14);
-    send_data(&wr, f->mem + 14, len - 14, f->key);
-    send_post(f, sq, &wr);
 }
 
 /* The frame of @len bytes has left the function. */
 static void left(Frames *f, uint32_t len)
 {
-    FakeTrain *train = send_take(f);
-
-    g_assert_cmpmem(train->train.data, train->train.len,
-                    fake_ptr(&f->eth.env, f->mem, len), len);
-    fake_train_free(train);
+    send_took(f, fake_ptr(&f->eth.env, f->mem, len), len);
 }
 
 /* It comes back after a run. */
 static void came_back(Frames *f, uint32_t len)
 {
-    uint8_t cqe[64];
-
     ernic_run(f->eth.e, f->eth.env.now);
-    g_assert_true(frames_poll(f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
-    g_assert_cmpuint(CQE(cqe, byte_cnt), ==, len);
+    CQE_IS(f, "opcode=2 byte_cnt=%u", len);
     g_assert_cmpmem(fake_ptr(&f->eth.env, f->mem + BUFFER, len), len,
                     fake_ptr(&f->eth.env, f->mem, len), len);
 }
@@ -166,17 +144,14 @@ static void came_back(Frames *f, uint32_t len)
 /* A multicast frame leaves, and comes back to a TIR of the domain that allows it. */
 TEST("/mlx5/loopback/bit", test_bit)
 {
-    FramesQueue sq, rq;
-    uint32_t len, tir;
     Frames f;
+    uint32_t len = setup(&f, group), tir = make_tir(&f, OWN_DOMAIN);
 
-    len = setup(&f, &sq, &rq, group);
-    tir = make_tir(&f, &rq, OWN_DOMAIN);
-    send_frame(&f, &sq, len);
+    send_frame(&f, &f.sq, len, 14, 0);
     left(&f, len);
     g_assert_cmpuint(f.eth.e->tx->loop_len, ==, 0);
     set_bits(&f, tir, 2, 0);
-    send_frame(&f, &sq, len);
+    send_frame(&f, &f.sq, len, 14, 0);
     left(&f, len);
     came_back(&f, len);
     g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_MULTICAST], ==, 2);
@@ -189,16 +164,13 @@ TEST("/mlx5/loopback/bit", test_bit)
  */
 TEST("/mlx5/loopback/domains", test_domains)
 {
-    FramesQueue sq, rq;
-    uint32_t len;
-    uint8_t cqe[64];
-    Frames f;
-
     for (uint32_t domain = OWN_DOMAIN; domain <= OTHER_DOMAIN; domain++) {
-        len = setup(&f, &sq, &rq, others);
-        make_tir(&f, &rq, OTHER_DOMAIN);
-        make_tir(&f, &rq, domain);
-        send_frame(&f, &sq, len);
+        Frames f;
+        uint32_t len = setup(&f, others);
+
+        make_tir(&f, OTHER_DOMAIN);
+        make_tir(&f, domain);
+        send_frame(&f, &f.sq, len, 14, 0);
         left(&f, len);
         g_assert_cmpuint(f.eth.e->tx->loop_len, >, 0);
         frames_move(&f);
@@ -206,7 +178,7 @@ TEST("/mlx5/loopback/domains", test_domains)
             came_back(&f, len);
         }
         ernic_run(f.eth.e, f.eth.env.now);
-        g_assert_false(frames_poll(&f, cqe));
+        g_assert_false(frames_poll(&f));
         frames_done(&f);
     }
 }
@@ -214,14 +186,12 @@ TEST("/mlx5/loopback/domains", test_domains)
 /* A frame that waits for the link has its sender in a state. */
 TEST("/mlx5/loopback/held", test_held)
 {
-    FramesQueue sq, rq;
-    uint32_t len;
     Frames f;
+    uint32_t len = setup(&f, others);
 
-    len = setup(&f, &sq, &rq, others);
-    make_tir(&f, &rq, OTHER_DOMAIN);
+    make_tir(&f, OTHER_DOMAIN);
     f.eth.env.tx_busy = true;
-    send_frame(&f, &sq, len);
+    send_frame(&f, &f.sq, len, 14, 0);
     g_assert_true(f.eth.e->tx->busy);
     frames_move(&f);
     f.eth.env.tx_busy = false;

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "fake_verbs.h"
 #include "mlx5_send.h"
 #include "test.h"
 
@@ -135,22 +136,15 @@ TEST("/mlx5/lso/packets", test_packets)
     for (uint32_t i = 0; i < ARRAY_SIZE(packets); i++) {
         for (uint32_t k = 0; k < ARRAY_SIZE(sizes); k++) {
             uint32_t frames = DIV_ROUND_UP(sizes[k].len, sizes[k].mss);
-            FramesQueue sq;
-            uint8_t cqe[64];
             Frames f;
 
             g_test_message("%s %u by %u", packets[i].name, sizes[k].len, sizes[k].mss);
-            send_setup(&f, &sq, 6);
-            post(&f, &sq, i, sizes[k].mss, sizes[k].len);
-            while (f.eth.env.wake != UINT64_MAX) {
-                ernic_run(f.eth.e, f.eth.env.now);
-            }
+            send_setup(&f, 6);
+            post(&f, &f.sq, i, sizes[k].mss, sizes[k].len);
+            fake_run(f.eth.e);
             take_all(&f, i, sizes[k].mss, sizes[k].len);
-            g_assert_true(frames_poll(&f, cqe));
-            g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
-            g_assert_cmphex(CQE(cqe, sop), ==, 0x0e);
-            g_assert_cmpuint(CQE(cqe, wqe_counter), ==, 0);
-            g_assert_false(frames_poll(&f, cqe));
+            CQE_IS(&f, "opcode=0 sop=0x0e wqe_counter=0");
+            g_assert_false(frames_poll(&f));
             g_assert_cmpuint(f.eth.e->stats.tx_frames, ==, frames);
             g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], ==, frames);
             frames_done(&f);
@@ -159,118 +153,98 @@ TEST("/mlx5/lso/packets", test_packets)
 }
 
 /* While the link is busy one train is held; the request completes with its last frame. */
-TEST("/mlx5/lso/busy", test_busy)
+SEND_TEST("/mlx5/lso/busy", 6, test_busy)
 {
     const uint32_t mss = 1448, len = 200000;
-    FramesQueue sq;
-    uint8_t cqe[64];
     uint32_t n = 0;
-    Frames f;
 
-    send_setup(&f, &sq, 6);
-    f.eth.env.tx_busy = true;
-    post(&f, &sq, 0, mss, len);
-    g_assert_cmpuint(f.eth.env.wake, ==, UINT64_MAX);
-    g_assert_false(frames_poll(&f, cqe));
-    while (!frames_poll(&f, cqe)) {
+    f->eth.env.tx_busy = true;
+    post(f, &f->sq, 0, mss, len);
+    g_assert_cmpuint(f->eth.env.wake, ==, UINT64_MAX);
+    g_assert_false(frames_poll(f));
+    while (!frames_poll(f)) {
         /* The link takes one train. */
-        f.eth.env.tx_busy = false;
-        ernic_tx_ready(f.eth.e, f.eth.env.now);
-        f.eth.env.tx_busy = true;
-        g_assert_cmpuint(f.eth.env.trains->len, ==, ++n);
-        ernic_run(f.eth.e, f.eth.env.now);
-        g_assert_cmpuint(f.eth.env.trains->len, ==, n);
+        frames_ready(f);
+        f->eth.env.tx_busy = true;
+        g_assert_cmpuint(f->eth.env.trains->len, ==, ++n);
+        ernic_run(f->eth.e, f->eth.env.now);
+        g_assert_cmpuint(f->eth.env.trains->len, ==, n);
     }
     g_assert_cmpuint(n, >, 2);
-    f.eth.env.tx_busy = false;
-    ernic_tx_ready(f.eth.e, f.eth.env.now);
-    g_assert_cmpuint(take_all(&f, 0, mss, len), ==, n + 1);
-    frames_done(&f);
+    frames_ready(f);
+    g_assert_cmpuint(take_all(f, 0, mss, len), ==, n + 1);
 }
 
 /* The state is saved in the middle of a packet, and the new device sends the rest. */
-TEST("/mlx5/lso/move", test_move)
+SEND_TEST("/mlx5/lso/move", 6, test_move)
 {
     const uint32_t mss = 1448, len = 200000;
-    FramesQueue sq;
-    uint8_t cqe[64];
-    Frames f;
 
-    send_setup(&f, &sq, 6);
-    f.eth.env.tx_busy = true;
-    post(&f, &sq, 0, mss, len);
+    f->eth.env.tx_busy = true;
+    post(f, &f->sq, 0, mss, len);
     for (uint32_t i = 0; i < 6; i++) {
-        frames_move(&f);
-        f.eth.env.tx_busy = false;
-        ernic_tx_ready(f.eth.e, f.eth.env.now);
-        f.eth.env.tx_busy = true;
-        ernic_run(f.eth.e, f.eth.env.now);
+        frames_move(f);
+        frames_ready(f);
+        f->eth.env.tx_busy = true;
+        ernic_run(f->eth.e, f->eth.env.now);
     }
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
-    take_all(&f, 0, mss, len);
-    frames_done(&f);
+    CQE_IS(f, "opcode=0");
+    take_all(f, 0, mss, len);
 }
 
 /* A slice ends in the middle of a packet of many frames, and another queue has turns. */
-TEST("/mlx5/lso/slices", test_slices)
+SEND_TEST("/mlx5/lso/slices", 6, test_slices)
 {
     const uint32_t len = 60000;
     uint32_t slices = 0, trains = 0, frame_len;
-    FramesQueue sq, other;
-    uint8_t cqe[64];
+    FramesQueue other;
     bool sent = false;
-    Frames f;
     SendWr wr;
 
-    send_setup(&f, &sq, 6);
-    send_queue(&f, &other, 4, "");
-    post(&f, &sq, 0, 1, len);
-    g_assert_false(frames_poll(&f, cqe));
+    send_queue(f, &other, 4, "");
+    post(f, &f->sq, 0, 1, len);
+    g_assert_false(frames_poll(f));
     frame_len = frames_make(&(FramesHead) { .version = 4, .proto = 17, .payload = 50 },
-                            fake_ptr(&f.eth.env, f.mem + len, 128));
+                            fake_ptr(&f->eth.env, f->mem + len, 128));
     send_begin(&wr, 0x0a, 2);
     send_eth(&wr, 0, 0, NULL, 0);
-    send_data(&wr, f.mem + len, frame_len, f.key);
-    send_write(&f, &other, &wr);
-    send_ring(&f, &other);
-    for (uint32_t i = 0; f.eth.env.wake != UINT64_MAX; i++) {
-        uint64_t done = f.eth.e->work_done;
+    send_data(&wr, f->mem + len, frame_len, f->key);
+    send_write(f, &other, &wr);
+    send_ring(f, &other);
+    for (uint32_t i = 0; f->eth.env.wake != UINT64_MAX; i++) {
+        uint64_t done = f->eth.e->work_done;
 
-        ernic_run(f.eth.e, f.eth.env.now);
+        ernic_run(f->eth.e, f->eth.env.now);
         slices++;
         /* A turn may exceed the slice by its own work. */
-        g_assert_cmpuint(f.eth.e->work_done - done, <, 2 * 2048);
-        if (!sent && frames_poll(&f, cqe)) {
+        g_assert_cmpuint(f->eth.e->work_done - done, <, 2 * 2048);
+        if (!sent && frames_poll(f)) {
             sent = true;
-            g_assert_cmphex(CQE(cqe, qpn), ==, other.number);
+            g_assert_cmphex(CQE(f, qpn), ==, other.number);
             g_assert_cmpuint(i, ==, 0);
         }
     }
     g_assert_true(sent);
     g_assert_cmpuint(slices, >, 10);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmphex(CQE(cqe, qpn), ==, sq.number);
-    while (f.eth.env.trains->len) {
-        fake_train_free(send_take(&f));
+    CQE_IS(f, "qpn=%u", f->sq.number);
+    while (f->eth.env.trains->len) {
+        fake_train_free(send_take(f));
         trains++;
     }
     g_assert_cmpuint(trains, ==, DIV_ROUND_UP(len, ERNIC_TRAIN_PACKETS) + 1);
-    frames_done(&f);
 }
 
 /* Software changes a packet of which a part has left: to a shorter one, or to a NOP. */
 TEST("/mlx5/lso/changed", test_changed)
 {
     for (uint32_t kind = 0; kind < 3; kind++) {
-        FramesQueue sq;
-        uint8_t cqe[64], *ring;
+        uint8_t *ring;
         Frames f;
 
-        send_setup(&f, &sq, 6);
+        send_setup(&f, 6);
         f.eth.env.tx_busy = true;
-        post(&f, &sq, 0, 1448, 200000);
-        ring = fake_ptr(&f.eth.env, sq.ring, 64);
+        post(&f, &f.sq, 0, 1448, 200000);
+        ring = fake_ptr(&f.eth.env, f.sq.ring, 64);
         if (kind == 0) {
             ernic_mlx5_put(ring, &ernic_mlx5_wqe_ctrl_seg.ds, 6);
         } else if (kind == 1) {
@@ -278,45 +252,35 @@ TEST("/mlx5/lso/changed", test_changed)
         } else {
             ernic_mlx5_put(ring + 16, &ernic_mlx5_wqe_eth_seg.mss, 1);
         }
-        f.eth.env.tx_busy = false;
-        ernic_tx_ready(f.eth.e, f.eth.env.now);
-        while (f.eth.env.wake != UINT64_MAX) {
-            ernic_run(f.eth.e, f.eth.env.now);
-        }
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, opcode), ==, kind ? 0 : 13);
-        g_assert_false(frames_poll(&f, cqe));
+        frames_ready(&f);
+        fake_run(f.eth.e);
+        CQE_IS(&f, "opcode=%u", kind ? 0 : 13);
+        g_assert_false(frames_poll(&f));
         frames_done(&f);
     }
 }
 
 /* A large packet to the function itself: each frame arrives. */
-TEST("/mlx5/lso/loopback", test_loopback)
+SEND_TEST("/mlx5/lso/loopback", 6, test_loopback)
 {
-    uint8_t head[128], cqe[64];
-    FramesQueue sq, rq;
-    Frames f;
+    uint8_t head[128];
     SendWr wr;
 
-    send_setup(&f, &sq, 6);
-    frames_queue(&f, &rq, true, 5, 4, "");
-    ETH_OK(&f.eth, 0x900, "ctx.inline_rqn=%#x\nctx.self_lb_block=1\n"
-           "ctx.transport_domain=1", rq.number);
-    frames_root(&f, eth_number(&f.eth), 0);
+    frames_queue(f, &f->rq, true, 5, 4, "");
+    ETH_OK(&f->eth, 0x900, "ctx.inline_rqn=%#x\nctx.self_lb_block=1\n"
+           "ctx.transport_domain=1", f->rq.number);
+    frames_root(f, eth_number(&f->eth), 0);
     for (uint32_t i = 0; i < 7; i++) {
-        frames_post(&f, &rq, &(FramesPiece) { f.mem + 65536 + i * 2048, 2048, f.key }, 1);
+        frames_post(f, &f->rq,
+                    &(FramesPiece) { f->mem + 65536 + i * 2048, 2048, f->key }, 1);
     }
     headers(0, head);
     send_begin(&wr, 0x0e, 0);
     send_eth(&wr, 0xc0, 1000, head, 54);
-    send_data(&wr, f.mem, 6500, f.key);
-    send_post(&f, &sq, &wr);
-    ernic_run(f.eth.e, f.eth.env.now);
+    send_data(&wr, f->mem, 6500, f->key);
+    send_post(f, &f->sq, &wr);
+    ernic_run(f->eth.e, f->eth.env.now);
     for (uint32_t i = 0; i < 7; i++) {
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
-        g_assert_cmpuint(CQE(cqe, byte_cnt), ==, 54 + (i < 6 ? 1000 : 500));
-        g_assert_cmphex(CQE(cqe, hds_ip_ext), ==, 7);
+        CQE_IS(f, "opcode=2 byte_cnt=%u hds_ip_ext=7", 54 + (i < 6 ? 1000 : 500));
     }
-    frames_done(&f);
 }

@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "faces/face.h"
 #include "mlx5_frames.h"
+#include "mlx5_objects.h"
 #include "test.h"
 
 #define BUFFER  2048
@@ -18,17 +19,15 @@ static const FramesHead tcp4 = {
     .sport = 1000, .dport = 2000, .tcp_flags = 0x10, .payload = 101,
 };
 
-/* A queue whose requests are buffers of f->mem, and the TIR of all frames. */
-static uint32_t setup(Frames *f, FramesQueue *rq, const char *more)
+/* f->rq has requests of buffers in f->mem; all frames go to its TIR. */
+static void setup(Frames *f)
 {
-    uint32_t tir;
-
     frames_setup(f);
-    frames_queue(f, rq, true, 3, 6, more);
-    tir = eth_tir(&f->eth, rq->number);
-    frames_root(f, tir, 0x12);
-    return tir;
+    frames_queue(f, &f->rq, true, 3, 6, "");
+    frames_root(f, eth_tir(&f->eth, f->rq.number), 0x12);
 }
+
+#define RECEIVE_TEST(path, fn) WORLD_TEST(path, fn, Frames, f, setup(f), frames_done(f))
 
 static uint64_t post(Frames *f, FramesQueue *rq)
 {
@@ -36,13 +35,6 @@ static uint64_t post(Frames *f, FramesQueue *rq)
 
     frames_post(f, rq, &(FramesPiece) { addr, BUFFER, f->key }, 1);
     return addr;
-}
-
-static void no_entry(Frames *f)
-{
-    uint8_t cqe[64];
-
-    g_assert_false(frames_poll(f, cqe));
 }
 
 /* Types of TCP and UDP headers. */
@@ -87,50 +79,35 @@ static const struct {
 static void check_entry(Frames *f, uint32_t i, uint32_t len, const uint8_t *frame)
 {
     uint32_t all = MAX(len + frames[i].pad, 60);
-    uint8_t cqe[64];
 
     g_test_message("%s", frames[i].name);
-    g_assert_true(frames_poll(f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
-    g_assert_cmpuint(CQE(cqe, format), ==, 0);
-    g_assert_cmpuint(CQE(cqe, byte_cnt), ==, all);
-    g_assert_cmpuint(CQE(cqe, wqe_counter), ==, i);
-    g_assert_cmpuint(CQE(cqe, l3_hdr_type), ==, frames[i].l3);
-    g_assert_cmpuint(CQE(cqe, l4_hdr_type), ==, frames[i].l4);
-    g_assert_cmphex(CQE(cqe, hds_ip_ext), ==, frames[i].checked);
-    g_assert_cmphex(CQE(cqe, check_sum), ==,
-                    frames_sum(frame + frames[i].from, len - frames[i].from));
-    g_assert_cmphex(CQE(cqe, qpn), ==, 0x12);
-    g_assert_cmphex(CQE(cqe, srqn), ==, 0x77);
-    g_assert_cmpuint(CQE(cqe, lro_num_seg), ==, 0);
-    g_assert_cmpuint(CQE(cqe, ml_path), ==, 0);
-    g_assert_cmpuint(CQE(cqe, vlan_stripped), ==, 0);
-    g_assert_cmpuint(CQE(cqe, timestamp_l), ==, (uint32_t)f->eth.env.now);
+    CQE_IS(f, "opcode=2 format=0 byte_cnt=%u wqe_counter=%u l3_hdr_type=%u "
+              "l4_hdr_type=%u hds_ip_ext=%u check_sum=%u qpn=0x12 srqn=0x77 "
+              "lro_num_seg=0 ml_path=0 vlan_stripped=0 timestamp_l=%u", all, i,
+              frames[i].l3, frames[i].l4, frames[i].checked,
+              frames_sum(frame + frames[i].from, len - frames[i].from),
+              (uint32_t)f->eth.env.now);
 }
 
-TEST("/mlx5/receive/entries", test_entries)
+RECEIVE_TEST("/mlx5/receive/entries", test_entries)
 {
     uint8_t frame[BUFFER];
-    FramesQueue rq;
-    Frames f;
 
-    setup(&f, &rq, "");
     for (uint32_t i = 0; i < ARRAY_SIZE(frames); i++) {
-        uint64_t addr = post(&f, &rq);
+        uint64_t addr = post(f, &f->rq);
         uint32_t len = frames_make(&frames[i].head, frame);
 
         memset(frame + len, 0xee, frames[i].pad);
         frame[frames[i].break_at] ^= frames[i].break_at ? 0x40 : 0;
-        frames_receive(&f, frame, len + frames[i].pad);
-        check_entry(&f, i, len, frame);
-        g_assert_cmpmem(fake_ptr(&f.eth.env, addr, len), len, frame, len);
+        frames_receive(f, frame, len + frames[i].pad);
+        check_entry(f, i, len, frame);
+        g_assert_cmpmem(fake_ptr(&f->eth.env, addr, len), len, frame, len);
     }
-    no_entry(&f);
-    frames_done(&f);
+    g_assert_false(frames_poll(f));
 }
 
 /* Lengths and fields that contradict the frame; the sum covers what there is. */
-TEST("/mlx5/receive/malformed", test_malformed)
+RECEIVE_TEST("/mlx5/receive/malformed", test_malformed)
 {
     static const struct {
         uint32_t at, bits;      /* 16 bits of the frame */
@@ -145,41 +122,33 @@ TEST("/mlx5/receive/malformed", test_malformed)
         { 14, 0x4400, 0, 0, 0, 1 },             /* no header */
         { 14, 0x5500, 0, 0, 0, 1 },             /* no version */
     };
-    uint8_t frame[BUFFER], cqe[64];
-    FramesQueue rq;
-    Frames f;
+    uint8_t frame[BUFFER];
     uint32_t len;
 
-    setup(&f, &rq, "");
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        post(&f, &rq);
+        post(f, &f->rq);
         len = frames_make(&tcp4, frame);
         stw_be_p(frame + cases[i].at, cases[i].bits);
-        frames_receive(&f, frame, len);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmphex(CQE(cqe, check_sum), ==,
-                        frames_sum(frame + 14, (cases[i].end ?: len) - 14));
-        g_assert_cmphex(CQE(cqe, hds_ip_ext), ==, cases[i].checked);
-        g_assert_cmpuint(CQE(cqe, l3_hdr_type), ==, cases[i].l3);
-        g_assert_cmpuint(CQE(cqe, l4_hdr_type), ==, cases[i].l4);
+        frames_receive(f, frame, len);
+        CQE_IS(f, "check_sum=%u hds_ip_ext=%u l3_hdr_type=%u l4_hdr_type=%u",
+                   frames_sum(frame + 14, (cases[i].end ?: len) - 14), cases[i].checked,
+                   cases[i].l3, cases[i].l4);
     }
     /* Frames without a whole header, and one without any. */
     for (len = 14; len < 54; len++) {
-        post(&f, &rq);
+        post(f, &f->rq);
         frames_make(&tcp4, frame);
-        frames_receive(&f, frame, len);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, byte_cnt), ==, 60);
-        g_assert_false(CQE(cqe, hds_ip_ext) & 4);
+        frames_receive(f, frame, len);
+        CQE_IS(f, "byte_cnt=60");
+        g_assert_false(CQE(f, hds_ip_ext) & 4);
     }
-    frames_receive(&f, frame, 13);
-    no_entry(&f);
-    g_assert_cmpuint(f.eth.e->stats.drop[ERNIC_DROP_TOO_SHORT], ==, 1);
-    frames_done(&f);
+    frames_receive(f, frame, 13);
+    g_assert_false(frames_poll(f));
+    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_TOO_SHORT], ==, 1);
 }
 
 /* IPv6 extension headers are followed up to TCP, and fragments have none. */
-TEST("/mlx5/receive/extensions", test_extensions)
+RECEIVE_TEST("/mlx5/receive/extensions", test_extensions)
 {
     static const struct {
         uint8_t header[4];      /* next, length, offset of a fragment */
@@ -191,100 +160,74 @@ TEST("/mlx5/receive/extensions", test_extensions)
         { { 6, 0, 0, 8 }, 44, 0 }, { { 6, 200 }, 60, 0 }, { { 0, 0 }, 0, 0 },
     };
     FramesHead head = tcp4;
-    uint8_t frame[BUFFER], cqe[64];
-    FramesQueue rq;
-    Frames f;
+    uint8_t frame[BUFFER];
     uint32_t len;
 
     head.version = 6;
-    setup(&f, &rq, "");
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        post(&f, &rq);
+        post(f, &f->rq);
         len = frames_make(&head, frame);
         memmove(frame + 62, frame + 54, len - 54);
         memset(frame + 54, 0, 8);
         memcpy(frame + 54, cases[i].header, 4);
         frame[20] = cases[i].type;
         stw_be_p(frame + 18, len - 54 + 8);
-        frames_receive(&f, frame, len + 8);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, l4_hdr_type), ==, cases[i].l4);
-        g_assert_cmphex(CQE(cqe, hds_ip_ext), ==, cases[i].l4 ? 7 : 3);
-        g_assert_cmphex(CQE(cqe, check_sum), ==, frames_sum(frame + 14, len + 8 - 14));
+        frames_receive(f, frame, len + 8);
+        CQE_IS(f, "l4_hdr_type=%u hds_ip_ext=%u check_sum=%u", cases[i].l4,
+                   cases[i].l4 ? 7 : 3, frames_sum(frame + 14, len + 8 - 14));
     }
-    frames_done(&f);
 }
 
 /* A datagram without a checksum is valid, but its checksum is not right. */
-TEST("/mlx5/receive/udp-zero", test_udp_zero)
+RECEIVE_TEST("/mlx5/receive/udp-zero", test_udp_zero)
 {
     FramesHead head = tcp4;
-    uint8_t frame[BUFFER], cqe[64];
-    FramesQueue rq;
-    Frames f;
+    uint8_t frame[BUFFER];
     uint32_t len;
 
     head.proto = 17;
-    setup(&f, &rq, "");
-    post(&f, &rq);
+    post(f, &f->rq);
     len = frames_make(&head, frame);
     stw_be_p(frame + 40, 0);
-    frames_receive(&f, frame, len);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmphex(CQE(cqe, hds_ip_ext), ==, 3);
-    g_assert_cmpuint(CQE(cqe, l4_hdr_type), ==, UDP);
-    frames_done(&f);
+    frames_receive(f, frame, len);
+    CQE_IS(f, "hds_ip_ext=3 l4_hdr_type=%u", UDP);
 }
 
-TEST("/mlx5/receive/vlan", test_vlan)
+RECEIVE_TEST("/mlx5/receive/vlan", test_vlan)
 {
     FramesHead head = tcp4;
-    uint8_t frame[BUFFER], cqe[64], *got;
-    FramesQueue rq;
+    uint8_t frame[BUFFER], *got;
     uint64_t addr;
     uint32_t len;
-    Frames f;
 
     head.tag = 0xa123;
-    setup(&f, &rq, "");
     len = frames_make(&head, frame);
-    addr = post(&f, &rq);
-    frames_receive(&f, frame, len);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, vlan_stripped), ==, 1);
-    g_assert_cmphex(CQE(cqe, vlan_info), ==, 0xa123);
-    g_assert_cmpuint(CQE(cqe, byte_cnt), ==, len - 4);
-    g_assert_cmpuint(CQE(cqe, l4_hdr_type), ==, ACK_DATA);
-    g_assert_cmphex(CQE(cqe, hds_ip_ext), ==, 7);
-    g_assert_cmphex(CQE(cqe, check_sum), ==, frames_sum(frame + 18, len - 18));
-    got = fake_ptr(&f.eth.env, addr, len);
+    addr = post(f, &f->rq);
+    frames_receive(f, frame, len);
+    CQE_IS(f, "vlan_stripped=1 vlan_info=0xa123 byte_cnt=%u l4_hdr_type=%u "
+               "hds_ip_ext=7 check_sum=%u", len - 4, ACK_DATA,
+               frames_sum(frame + 18, len - 18));
+    got = fake_ptr(&f->eth.env, addr, len);
     g_assert_cmpmem(got, 12, frame, 12);
     g_assert_cmpmem(got + 12, len - 16, frame + 16, len - 16);
     /* vsd: the tag stays. */
-    ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=1\nmodify_bitmask=2\nctx.vsd=1",
-           rq.number);
-    addr = post(&f, &rq);
-    frames_receive(&f, frame, len);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, vlan_stripped), ==, 0);
-    g_assert_cmpuint(CQE(cqe, vlan_info), ==, 0);
-    g_assert_cmpuint(CQE(cqe, byte_cnt), ==, len);
-    g_assert_cmpmem(fake_ptr(&f.eth.env, addr, len), len, frame, len);
-    frames_done(&f);
+    ETH_OK(&f->eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=1\nmodify_bitmask=2\nctx.vsd=1",
+           f->rq.number);
+    addr = post(f, &f->rq);
+    frames_receive(f, frame, len);
+    CQE_IS(f, "vlan_stripped=0 vlan_info=0 byte_cnt=%u", len);
+    g_assert_cmpmem(fake_ptr(&f->eth.env, addr, len), len, frame, len);
 }
 
 /* Pieces of odd sizes, with and without a tag between them; and the ring's end. */
-TEST("/mlx5/receive/scatter", test_scatter)
+RECEIVE_TEST("/mlx5/receive/scatter", test_scatter)
 {
     static const uint32_t sizes[] = { 7, 6, 1, 500 };
     FramesHead head = tcp4;
-    uint8_t frame[BUFFER], cqe[64], got[BUFFER];
+    uint8_t frame[BUFFER], got[BUFFER];
     FramesPiece piece[4];
-    FramesQueue rq;
     uint32_t len, at, i;
-    Frames f;
 
-    setup(&f, &rq, "");
     for (uint32_t round = 0; round < 20; round++) {
         head.tag = round % 2 ? 0x55 : 0;
         head.payload = 100 + round;
@@ -292,15 +235,14 @@ TEST("/mlx5/receive/scatter", test_scatter)
         for (i = 0; i < ARRAY_SIZE(sizes); i++) {
             /* Linux sets the bit for padding at the start, which is no length. */
             piece[i] = (FramesPiece) {
-                f.mem + i * 4096 + round, sizes[i] | (round & 2 ? 1u << 31 : 0), f.key
+                f->mem + i * 4096 + round, sizes[i] | (round & 2 ? 1u << 31 : 0), f->key
             };
         }
-        frames_post(&f, &rq, piece, ARRAY_SIZE(sizes));
-        frames_receive(&f, frame, len);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, wqe_counter), ==, round);
+        frames_post(f, &f->rq, piece, ARRAY_SIZE(sizes));
+        frames_receive(f, frame, len);
+        CQE_IS(f, "wqe_counter=%u", round);
         for (i = at = 0; i < ARRAY_SIZE(sizes); at += sizes[i++]) {
-            memcpy(got + at, fake_ptr(&f.eth.env, piece[i].addr, sizes[i]), sizes[i]);
+            memcpy(got + at, fake_ptr(&f->eth.env, piece[i].addr, sizes[i]), sizes[i]);
         }
         if (head.tag) {
             memmove(frame + 12, frame + 16, len - 16);
@@ -308,26 +250,24 @@ TEST("/mlx5/receive/scatter", test_scatter)
         }
         g_assert_cmpmem(got, len, frame, len);
     }
-    frames_done(&f);
 }
 
 /* Frames that no request takes: they are counted, and later ones arrive. */
 FRAMES_TEST("/mlx5/receive/no-room", test_no_room)
 {
-    uint8_t frame[BUFFER], cqe[64];
+    uint8_t frame[BUFFER];
     uint32_t len, set;
-    FramesQueue rq;
 
     ETH_OK(&f->eth, 0x771, "%s", "");
     set = ernic_mlx5_get(f->eth.out, &ernic_mlx5_alloc_q_counter_out.counter_set_id);
-    frames_queue(f, &rq, true, 3, 4, "");
+    frames_queue(f, &f->rq, true, 3, 4, "");
     ETH_OK(&f->eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=1\nmodify_bitmask=8\n"
-           "ctx.counter_set_id=%u", rq.number, set);
-    frames_root(f, eth_tir(&f->eth, rq.number), 1);
+           "ctx.counter_set_id=%u", f->rq.number, set);
+    frames_root(f, eth_tir(&f->eth, f->rq.number), 1);
     len = frames_make(&tcp4, frame);
     frames_receive(f, frame, len);
     frames_receive(f, frame, len);
-    no_entry(f);
+    g_assert_false(frames_poll(f));
     g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_NO_RQE], ==, 2);
     ETH_OK(&f->eth, 0x773, "counter_set_id=%u\nclear=1", set);
     g_assert_cmpuint(ernic_mlx5_get(f->eth.out, &ernic_mlx5_query_q_counter_out.
@@ -336,87 +276,77 @@ FRAMES_TEST("/mlx5/receive/no-room", test_no_room)
     g_assert_cmpuint(ernic_mlx5_get(f->eth.out, &ernic_mlx5_query_q_counter_out.
                                     out_of_buffer), ==, 0);
     /* One that is too short stays. */
-    frames_post(f, &rq, &(FramesPiece) { f->mem, len - 1, f->key }, 1);
+    frames_post(f, &f->rq, &(FramesPiece) { f->mem, len - 1, f->key }, 1);
     frames_receive(f, frame, len);
-    no_entry(f);
+    g_assert_false(frames_poll(f));
     g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_MSG_LENGTH], ==, 1);
     frames_receive(f, frame, len - 1);
-    g_assert_true(frames_poll(f, cqe));
+    g_assert_true(frames_poll(f));
     /* A record that claims more than the ring has posts nothing. */
-    stl_be_p(fake_ptr(&f->eth.env, rq.record, 4), rq.pi + 9);
+    stl_be_p(fake_ptr(&f->eth.env, f->rq.record, 4), f->rq.pi + 9);
     frames_receive(f, frame, len);
-    no_entry(f);
-    stl_be_p(fake_ptr(&f->eth.env, rq.record, 4), rq.pi + 8);
+    g_assert_false(frames_poll(f));
+    stl_be_p(fake_ptr(&f->eth.env, f->rq.record, 4), f->rq.pi + 8);
     frames_receive(f, frame, len - 1);
-    g_assert_true(frames_poll(f, cqe));
+    g_assert_true(frames_poll(f));
 }
 
 /* No root, no entry, no state: counted as what they are. */
-TEST("/mlx5/receive/nowhere", test_nowhere)
+RECEIVE_TEST("/mlx5/receive/nowhere", test_nowhere)
 {
     const ErnicMlx5Field *discard =
         &ernic_mlx5_vnic_diagnostic_statistics.nic_receive_steering_discard;
     const uint32_t env = ernic_mlx5_query_vnic_env_out.vport_env.offset / 8;
     uint8_t frame[BUFFER];
-    FramesQueue rq;
     uint32_t len = frames_make(&tcp4, frame);
-    Frames f;
 
-    setup(&f, &rq, "");
-    post(&f, &rq);
-    ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", rq.number);
-    frames_receive(&f, frame, len);
-    g_assert_cmpuint(f.eth.e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
-    ETH_OK(&f.eth, 0x92f, "op_mod=1");
-    frames_receive(&f, frame, len);
-    ETH_OK(&f.eth, 0x76f, "%s", "");
-    g_assert_cmpuint(ernic_mlx5_get(f.eth.out + env, discard), ==, 1);
-    ernic_set_link(f.eth.e, f.eth.env.now, false);
-    frames_receive(&f, frame, len);
-    g_assert_cmpuint(f.eth.e->stats.drop[ERNIC_DROP_PORT_DOWN], ==, 1);
-    no_entry(&f);
-    frames_done(&f);
+    post(f, &f->rq);
+    ETH_OK(&f->eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", f->rq.number);
+    frames_receive(f, frame, len);
+    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
+    ETH_OK(&f->eth, 0x92f, "op_mod=1");
+    frames_receive(f, frame, len);
+    ETH_OK(&f->eth, 0x76f, "%s", "");
+    g_assert_cmpuint(ernic_mlx5_get(f->eth.out + env, discard), ==, 1);
+    ernic_set_link(f->eth.e, f->eth.env.now, false);
+    frames_receive(f, frame, len);
+    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_PORT_DOWN], ==, 1);
+    g_assert_false(frames_poll(f));
 }
 
 /* A key that does not exist, first or last: an entry with an error, then none. */
 TEST("/mlx5/receive/bad-request", test_bad_request)
 {
-    uint8_t frame[BUFFER], cqe[64];
-    uint32_t len = frames_make(&tcp4, frame), i;
+    uint8_t frame[BUFFER];
+    uint32_t len = frames_make(&tcp4, frame);
 
-    for (i = 1; i <= 2; i++) {
+    for (uint32_t i = 1; i <= 2; i++) {
         FramesPiece piece[2];
-        FramesQueue rq;
         Frames f;
 
         frames_setup(&f);
-        frames_queue(&f, &rq, true, 3, 9, "");
-        frames_root(&f, eth_tir(&f.eth, rq.number), 0);
+        frames_queue(&f, &f.rq, true, 3, 9, "");
+        frames_root(&f, eth_tir(&f.eth, f.rq.number), 0);
         piece[0] = (FramesPiece) { f.mem, 20, f.key };
         piece[1] = (FramesPiece) { f.mem, 1000, f.key };
         piece[2 - i].key++;
-        frames_post(&f, &rq, piece + 2 - i, i);
-        frames_post(&f, &rq, piece + 2 - i, i);
+        frames_post(&f, &f.rq, piece + 2 - i, i);
+        frames_post(&f, &f.rq, piece + 2 - i, i);
         frames_receive(&f, frame, len);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(ERR_CQE(cqe, opcode), ==, 14);
-        g_assert_cmphex(ERR_CQE(cqe, syndrome), ==, 0x04);
-        g_assert_cmphex(ERR_CQE(cqe, srqn), ==, 0x77);
-        g_assert_cmpuint(ERR_CQE(cqe, wqe_counter), ==, 0);
-        g_assert_cmpuint(ernic_mlx5_rq_get(f.eth.e, rq.number)->state, ==, FRAMES_ERR);
+        ERR_CQE_IS(&f, "opcode=14 syndrome=0x04 srqn=0x77 wqe_counter=0");
+        g_assert_cmpuint(ernic_mlx5_rq_get(f.eth.e, f.rq.number)->state, ==, FRAMES_ERR);
         frames_receive(&f, frame, len);
         g_assert_cmpuint(f.eth.e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
         /* Reset makes it work again. */
-        ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=3\nctx.state=0", rq.number);
-        ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", rq.number);
-        rq.pi = 0;
-        frames_post(&f, &rq, &(FramesPiece) { f.mem, 1000, f.key }, 1);
-        while (frames_poll(&f, cqe)) {
+        ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=3\nctx.state=0", f.rq.number);
+        ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", f.rq.number);
+        f.rq.pi = 0;
+        frames_post(&f, &f.rq, &(FramesPiece) { f.mem, 1000, f.key }, 1);
+        while (frames_poll(&f)) {
             continue;
         }
         frames_receive(&f, frame, len);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, opcode), ==, 2);
+        CQE_IS(&f, "opcode=2");
         frames_done(&f);
     }
 }
@@ -424,23 +354,22 @@ TEST("/mlx5/receive/bad-request", test_bad_request)
 /* Every access to memory fails in turn: an entry, an error entry, or a drop. */
 TEST("/mlx5/receive/dma", test_dma)
 {
-    uint8_t frame[BUFFER], cqe[64];
+    uint8_t frame[BUFFER];
     uint32_t len = frames_make(&tcp4, frame), nth;
     bool refused = true;
 
     for (nth = 1; refused; nth++) {
-        FramesQueue rq;
         Frames f;
 
-        setup(&f, &rq, "");
-        post(&f, &rq);
+        setup(&f);
+        post(&f, &f.rq);
         f.eth.env.refused = 0;
         fake_fail_dma(&f.eth.env, nth, false);
         frames_receive(&f, frame, len);
         refused = f.eth.env.refused;
         fake_fail_dma(&f.eth.env, 0, false);
-        if (frames_poll(&f, cqe)) {
-            g_assert_cmpuint(CQE(cqe, opcode), ==, refused ? 14 : 2);
+        if (frames_poll(&f)) {
+            g_assert_cmpuint(CQE(&f, opcode), ==, refused ? 14 : 2);
         } else {
             g_assert_true(refused);
         }
@@ -450,22 +379,19 @@ TEST("/mlx5/receive/dma", test_dma)
 }
 
 /* The queue of entries is full: the receive queue stops. */
-TEST("/mlx5/receive/overrun", test_overrun)
+RECEIVE_TEST("/mlx5/receive/overrun", test_overrun)
 {
+    const ErnicMlx5EthQueue *rq = ernic_mlx5_rq_get(f->eth.e, f->rq.number);
     uint8_t frame[BUFFER];
-    uint32_t len = frames_make(&tcp4, frame), i;
-    FramesQueue rq;
-    Frames f;
+    uint32_t len = frames_make(&tcp4, frame);
 
-    setup(&f, &rq, "");
-    for (i = 0; i <= FRAMES_CQ_DEPTH; i++) {
-        g_assert_cmpuint(ernic_mlx5_rq_get(f.eth.e, rq.number)->state, ==, FRAMES_RDY);
-        post(&f, &rq);
-        frames_receive(&f, frame, len);
+    for (uint32_t i = 0; i <= FRAMES_CQ_DEPTH; i++) {
+        g_assert_cmpuint(rq->state, ==, FRAMES_RDY);
+        post(f, &f->rq);
+        frames_receive(f, frame, len);
     }
-    g_assert_cmpuint(ernic_mlx5_rq_get(f.eth.e, rq.number)->state, ==, FRAMES_ERR);
-    g_assert_cmpuint(f.eth.e->stats.cq_overruns, ==, 1);
-    frames_done(&f);
+    g_assert_cmpuint(rq->state, ==, FRAMES_ERR);
+    g_assert_cmpuint(f->eth.e->stats.cq_overruns, ==, 1);
 }
 
 static const char key[] =
@@ -490,11 +416,12 @@ static const struct {
 
 #define QUEUES  8
 
-/* A TIR of a table with QUEUES queues; every request is posted. */
+/* All frames go to a TIR of a table with QUEUES queues; every request is posted. */
 static uint32_t make_rss(Frames *f, FramesQueue rq[QUEUES])
 {
     g_autoptr(GString) text = g_string_new("rqt_context.rqt_max_size=128\n"
                                            "rqt_context.rqt_actual_size=8\n");
+    uint32_t tir;
 
     for (uint32_t i = 0; i < QUEUES; i++) {
         frames_queue(f, &rq[i], true, 5, 4, "");
@@ -504,7 +431,9 @@ static uint32_t make_rss(Frames *f, FramesQueue rq[QUEUES])
     ETH_OK(&f->eth, 0x916, "%s", text->str);
     ETH_OK(&f->eth, 0x900, "ctx.disp_type=1\nctx.indirect_table=%u\nctx.rx_hash_fn=2\n"
            "ctx.transport_domain=1", eth_number(&f->eth));
-    return eth_number(&f->eth);
+    tir = eth_number(&f->eth);
+    frames_root(f, tir, 0);
+    return tir;
 }
 
 /* Hash by @selected fields of TCP, or of UDP. */
@@ -528,25 +457,21 @@ static void set_hash(Frames *f, uint32_t tir, bool v6, bool udp, uint32_t select
 static void check_hash(Frames *f, FramesQueue rq[QUEUES], const FramesHead *h,
                        uint32_t hash, uint32_t type)
 {
-    uint8_t frame[BUFFER], cqe[64];
+    uint8_t frame[BUFFER];
     uint32_t len = frames_make(h, frame);
     FramesQueue *q = &rq[hash % QUEUES];
 
     post(f, q);
     frames_receive(f, frame, len);
-    g_assert_true(frames_poll(f, cqe));
-    g_assert_cmphex(CQE(cqe, rss_hash_result), ==, hash);
-    g_assert_cmphex(CQE(cqe, rss_hash_type), ==, type);
-    g_assert_cmpuint(CQE(cqe, wqe_counter), ==, q->pi - 1);
+    CQE_IS(f, "rss_hash_result=%u rss_hash_type=%u wqe_counter=%u", hash, type,
+              q->pi - 1);
 }
 
 FRAMES_TEST("/mlx5/receive/hash", test_hash)
 {
     FramesQueue rq[QUEUES];
-    uint32_t tir;
+    uint32_t tir = make_rss(f, rq);
 
-    tir = make_rss(f, rq);
-    frames_root(f, tir, 0);
     for (uint32_t i = 0; i < ARRAY_SIZE(vectors); i++) {
         bool v6 = strchr(vectors[i].src, ':');
         uint32_t ip = v6 ? 0x0a : 0x05;
@@ -577,20 +502,18 @@ FRAMES_TEST("/mlx5/receive/hash", test_hash)
 FRAMES_TEST("/mlx5/receive/spi", test_spi)
 {
     FramesQueue rq[QUEUES];
-    uint8_t frame[BUFFER], cqe[64];
-    uint32_t tir, hash;
+    uint8_t frame[BUFFER];
+    uint32_t tir = make_rss(f, rq), hash;
     FramesHead h = tcp4;
 
-    tir = make_rss(f, rq);
-    frames_root(f, tir, 0);
     for (uint32_t i = 0; i < QUEUES; i++) {
         post(f, &rq[i]);
     }
     h.sport = h.dport = 0x5a5a;         /* the bytes of the payload below */
     set_hash(f, tir, false, false, 15, false);
     frames_receive(f, frame, frames_make(&h, frame));
-    g_assert_true(frames_poll(f, cqe));
-    hash = CQE(cqe, rss_hash_result);
+    g_assert_true(frames_poll(f));
+    hash = CQE(f, rss_hash_result);
     set_hash(f, tir, false, false, 0x13, false);
     for (uint32_t i = 0; i < 2; i++) {
         h.proto = i ? 51 : 50;
@@ -599,42 +522,36 @@ FRAMES_TEST("/mlx5/receive/spi", test_spi)
     }
     h.payload = 7;                      /* without the end of the index */
     frames_receive(f, frame, frames_make(&h, frame));
-    g_assert_true(frames_poll(f, cqe));
-    g_assert_cmphex(CQE(cqe, rss_hash_type), ==, 5);
+    CQE_IS(f, "rss_hash_type=5");
 }
 
 /* Both directions of a flow have one hash. */
-TEST("/mlx5/receive/symmetric", test_symmetric)
+FRAMES_TEST("/mlx5/receive/symmetric", test_symmetric)
 {
     FramesHead h = tcp4, back = tcp4;
-    uint8_t frame[BUFFER], cqe[64];
+    uint8_t frame[BUFFER];
     FramesQueue rq[QUEUES];
-    uint32_t tir, hash;
-    Frames f;
+    uint32_t tir = make_rss(f, rq), hash;
 
     memcpy(back.src, h.dst, 16);
     memcpy(back.dst, h.src, 16);
     back.sport = h.dport;
     back.dport = h.sport;
-    frames_setup(&f);
-    tir = make_rss(&f, rq);
-    frames_root(&f, tir, 0);
-    set_hash(&f, tir, false, false, 15, true);
+    set_hash(f, tir, false, false, 15, true);
     for (uint32_t i = 0; i < QUEUES; i++) {
-        post(&f, &rq[i]);
+        post(f, &rq[i]);
     }
-    frames_receive(&f, frame, frames_make(&h, frame));
-    g_assert_true(frames_poll(&f, cqe));
-    hash = CQE(cqe, rss_hash_result);
+    frames_receive(f, frame, frames_make(&h, frame));
+    g_assert_true(frames_poll(f));
+    hash = CQE(f, rss_hash_result);
     g_assert_cmphex(hash, !=, 0);
-    check_hash(&f, rq, &back, hash, 0x55);
-    frames_done(&f);
+    check_hash(f, rq, &back, hash, 0x55);
 }
 
 /* One entry with two TIRs: both get the frame, the tag, and an entry of their own. */
 FRAMES_TEST("/mlx5/receive/several", test_several)
 {
-    uint8_t frame[BUFFER], cqe[64];
+    uint8_t frame[BUFFER];
     uint32_t table, len = frames_make(&tcp4, frame), i;
     FramesQueue rq[2];
     uint64_t addr[2];
@@ -657,50 +574,34 @@ FRAMES_TEST("/mlx5/receive/several", test_several)
     ETH_OK(&f->eth, 0x92f, "table_id=%u", table);
     frames_receive(f, frame, len);
     for (i = 0; i < 2; i++) {
-        g_assert_true(frames_poll(f, cqe));
-        g_assert_cmphex(CQE(cqe, qpn), ==, 0xabcdef);
+        CQE_IS(f, "qpn=0xabcdef");
         g_assert_cmpmem(fake_ptr(&f->eth.env, addr[i], len), len, frame, len);
     }
 }
 
 /* Frames count by their destination. */
-TEST("/mlx5/receive/counters", test_counters)
+RECEIVE_TEST("/mlx5/receive/counters", test_counters)
 {
-    static const struct {
-        const char *dmac;
-        const ErnicMlx5Field *field;
-    } cases[] = {
-        { "\x02\x00\x00\x00\x00\x55",
-          &ernic_mlx5_query_vport_counter_out.received_eth_unicast },
-        { "\x01\x00\x5e\x00\x00\x01",
-          &ernic_mlx5_query_vport_counter_out.received_eth_multicast },
-        { "\xff\xff\xff\xff\xff\xff",
-          &ernic_mlx5_query_vport_counter_out.received_eth_broadcast },
+    static const char *const dmacs[] = {
+        "\x02\x00\x00\x00\x00\x55", "\x01\x00\x5e\x00\x00\x01",
+        "\xff\xff\xff\xff\xff\xff",
     };
+    g_autofree char *want = NULL;
+    FramesHead head = tcp4;
     uint8_t frame[BUFFER];
-    FramesQueue rq;
-    uint32_t len;
-    Frames f;
+    uint32_t len = 0;
 
-    setup(&f, &rq, "");
-    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(dmacs); i++) {
+        memcpy(head.dmac, dmacs[i], 6);
         for (uint32_t k = 0; k <= i; k++) {
-            FramesHead head = tcp4;
-
-            memcpy(head.dmac, cases[i].dmac, 6);
             len = frames_make(&head, frame);
-            frames_receive(&f, frame, len);
+            frames_receive(f, frame, len);
         }
     }
-    ETH_OK(&f.eth, 0x770, "%s", "");
-    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const uint8_t *at = f.eth.out + cases[i].field->offset / 8;
-
-        g_assert_cmpuint(ernic_mlx5_get(at, &ernic_mlx5_traffic_counter.packets), ==,
-                         i + 1);
-        g_assert_cmpuint(ernic_mlx5_get(at, &ernic_mlx5_traffic_counter.octets), ==,
-                         (i + 1) * len);
-    }
-    g_assert_cmpuint(f.eth.e->stats.rx_frames, ==, 6);
-    frames_done(&f);
+    want = g_strdup_printf("received_eth_unicast.packets=0x1\n"
+        "received_eth_unicast.octets=%#x\nreceived_eth_multicast.packets=0x2\n"
+        "received_eth_multicast.octets=%#x\nreceived_eth_broadcast.packets=0x3\n"
+        "received_eth_broadcast.octets=%#x\n", len, 2 * len, 3 * len);
+    mlx5_expect(f->eth.e, 0x770, "", want);
+    g_assert_cmpuint(f->eth.e->stats.rx_frames, ==, 6);
 }

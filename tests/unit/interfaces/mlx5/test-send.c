@@ -14,18 +14,6 @@ static const FramesHead udp4 = {
     .dmac = { 0x02, 0, 0, 0, 0, 9 }, .sport = 1000, .dport = 2000, .payload = 333,
 };
 
-/* A SEND of the @len bytes at f->mem, of which the first @head are in the request. */
-static void send_frame(Frames *f, FramesQueue *sq, uint32_t len, uint32_t head,
-                       uint8_t ce)
-{
-    SendWr wr;
-
-    send_begin(&wr, 0x0a, ce);
-    send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, len), head);
-    send_data(&wr, f->mem + head, len - head, f->key);
-    send_post(f, sq, &wr);
-}
-
 /* Write the frame of @h to f->mem; returns its length. */
 static uint32_t put_frame(Frames *f, const FramesHead *h)
 {
@@ -33,179 +21,139 @@ static uint32_t put_frame(Frames *f, const FramesHead *h)
 }
 
 /* Every division between header and pieces, with and without a completion. */
-TEST("/mlx5/send/frame", test_frame)
+SEND_TEST("/mlx5/send/frame", 6, test_frame)
 {
     static const uint32_t heads[] = { 0, 1, 2, 3, 14, 18, 19, 42, 100 };
     uint32_t len;
     uint16_t counter = 0;
-    FramesQueue sq;
-    uint8_t cqe[64];
-    Frames f;
 
-    send_setup(&f, &sq, 6);
-    len = put_frame(&f, &udp4);
+    len = put_frame(f, &udp4);
     for (uint32_t i = 0; i < ARRAY_SIZE(heads); i++) {
         for (uint32_t ce = 0; ce < 4; ce++) {
-            uint16_t before = sq.pi;
-            FakeTrain *t;
+            uint16_t before = f->sq.pi;
 
-            send_frame(&f, &sq, len, heads[i], ce);
-            t = send_take(&f);
-            g_assert_cmpmem(t->train.data, t->train.len,
-                            fake_ptr(&f.eth.env, f.mem, len), len);
-            fake_train_free(t);
-            g_assert_cmpint(frames_poll(&f, cqe), ==, ce >= 2);
+            send_frame(f, &f->sq, len, heads[i], ce);
+            send_took(f, fake_ptr(&f->eth.env, f->mem, len), len);
+            g_assert_cmpint(frames_poll(f), ==, ce >= 2);
             if (ce >= 2) {
-                g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
-                g_assert_cmpuint(CQE(cqe, wqe_counter), ==, before);
-                g_assert_cmphex(CQE(cqe, sop), ==, 0x0a);
-                g_assert_cmphex(CQE(cqe, qpn), ==, sq.number);
-                g_assert_cmphex(CQE(cqe, srqn), ==, 0x77);
-                g_assert_cmpuint(CQE(cqe, timestamp_l), ==, (uint32_t)f.eth.env.now);
+                g_assert_cmpuint(CQE(f, opcode), ==, 0);
+                g_assert_cmpuint(CQE(f, wqe_counter), ==, before);
+                g_assert_cmphex(CQE(f, sop), ==, 0x0a);
+                g_assert_cmphex(CQE(f, qpn), ==, f->sq.number);
+                g_assert_cmphex(CQE(f, srqn), ==, 0x77);
+                g_assert_cmpuint(CQE(f, timestamp_l), ==, (uint32_t)f->eth.env.now);
             }
             counter++;
         }
     }
-    g_assert_cmpuint(f.eth.e->stats.tx_frames, ==, counter);
-    g_assert_cmpuint(f.eth.e->stats.tx_frame_bytes, ==, counter * len);
-    g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], ==, counter);
-    g_assert_cmpuint(f.eth.e->mlx5->sent.octets[ERNIC_MLX5_UNICAST], ==, counter * len);
-    frames_done(&f);
+    g_assert_cmpuint(f->eth.e->stats.tx_frames, ==, counter);
+    g_assert_cmpuint(f->eth.e->stats.tx_frame_bytes, ==, counter * len);
+    g_assert_cmpuint(f->eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], ==, counter);
+    g_assert_cmpuint(f->eth.e->mlx5->sent.octets[ERNIC_MLX5_UNICAST], ==, counter * len);
 }
 
 /* Pieces of memory and inline bytes in one request. */
-TEST("/mlx5/send/pieces", test_pieces)
+SEND_TEST("/mlx5/send/pieces", 6, test_pieces)
 {
     uint32_t len, at = 14;
-    FramesQueue sq;
-    FakeTrain *t;
     uint8_t *bytes;
-    Frames f;
     SendWr wr;
 
-    send_setup(&f, &sq, 6);
-    len = put_frame(&f, &udp4);
-    bytes = fake_ptr(&f.eth.env, f.mem, len);
+    len = put_frame(f, &udp4);
+    bytes = fake_ptr(&f->eth.env, f->mem, len);
     send_begin(&wr, 0x0a, 2);
     send_eth(&wr, 0, 0, bytes, at);
     for (uint32_t n = 1; at < len; at += n, n = n % 7 + 13) {
         n = MIN(n, len - at);
         if (n % 2) {
-            send_data(&wr, f.mem + at, n, f.key);
+            send_data(&wr, f->mem + at, n, f->key);
         } else {
             send_inline(&wr, bytes + at, n);
         }
     }
-    send_post(&f, &sq, &wr);
-    t = send_take(&f);
-    g_assert_cmpmem(t->train.data, t->train.len, bytes, len);
-    fake_train_free(t);
-    frames_done(&f);
+    send_post(f, &f->sq, &wr);
+    send_took(f, bytes, len);
 }
 
 /* Requests of several blocks pass the end of the ring, with NOPs between them. */
-TEST("/mlx5/send/ring", test_ring)
+SEND_TEST("/mlx5/send/ring", 4, test_ring)
 {
     uint32_t len;
-    FramesQueue sq;
-    uint8_t cqe[64];
-    Frames f;
     SendWr wr;
 
-    send_setup(&f, &sq, 4);
-    len = put_frame(&f, &udp4);
+    len = put_frame(f, &udp4);
     for (uint32_t round = 0; round < 40; round++) {
         uint16_t before;
-        FakeTrain *t;
 
         if (round % 3 == 0) {
             send_begin(&wr, 0x00, 2);
-            before = sq.pi;
-            send_post(&f, &sq, &wr);
-            g_assert_true(frames_poll(&f, cqe));
-            g_assert_cmpuint(CQE(cqe, wqe_counter), ==, before);
+            before = f->sq.pi;
+            send_post(f, &f->sq, &wr);
+            CQE_IS(f, "wqe_counter=%u", before);
         }
-        before = sq.pi;
+        before = f->sq.pi;
         send_begin(&wr, 0x0a, 2);
-        send_eth(&wr, 0, 0, fake_ptr(&f.eth.env, f.mem, len), 18);
+        send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, len), 18);
         for (uint32_t i = 0; i < 10; i++) {
-            send_data(&wr, f.mem + 18 + i * 30, 30, f.key);
+            send_data(&wr, f->mem + 18 + i * 30, 30, f->key);
         }
-        send_data(&wr, f.mem + 318, len - 318, f.key);
-        send_post(&f, &sq, &wr);
-        g_assert_cmpuint((uint16_t)(sq.pi - before), ==, 4);
-        t = send_take(&f);
-        g_assert_cmpmem(t->train.data, t->train.len, fake_ptr(&f.eth.env, f.mem, len),
-                        len);
-        fake_train_free(t);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, wqe_counter), ==, before);
+        send_data(&wr, f->mem + 318, len - 318, f->key);
+        send_post(f, &f->sq, &wr);
+        g_assert_cmpuint((uint16_t)(f->sq.pi - before), ==, 4);
+        send_took(f, fake_ptr(&f->eth.env, f->mem, len), len);
+        CQE_IS(f, "wqe_counter=%u", before);
     }
-    frames_done(&f);
 }
 
 /* Queues take turns. */
-TEST("/mlx5/send/turns", test_turns)
+SEND_TEST("/mlx5/send/turns", 5, test_turns)
 {
-    FramesQueue sq[2];
-    uint32_t len;
-    uint8_t cqe[64];
-    Frames f;
+    uint32_t len = put_frame(f, &udp4);
+    FramesQueue other;
     SendWr wr;
 
-    send_setup(&f, &sq[0], 5);
-    send_queue(&f, &sq[1], 5, "");
-    len = put_frame(&f, &udp4);
+    send_queue(f, &other, 5, "");
     for (uint32_t i = 0; i < 20; i++) {
         send_begin(&wr, 0x0a, 2);
         send_eth(&wr, 0, 0, NULL, 0);
-        send_data(&wr, f.mem, len, f.key);
-        send_write(&f, &sq[i / 10], &wr);
+        send_data(&wr, f->mem, len, f->key);
+        send_write(f, i < 10 ? &f->sq : &other, &wr);
     }
-    send_ring(&f, &sq[0]);
-    send_ring(&f, &sq[1]);
-    ernic_run(f.eth.e, f.eth.env.now);
+    send_ring(f, &f->sq);
+    send_ring(f, &other);
+    ernic_run(f->eth.e, f->eth.env.now);
     for (uint32_t i = 0; i < 20; i++) {
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmphex(CQE(cqe, qpn), ==, sq[i % 2].number);
-        g_assert_cmpuint(CQE(cqe, wqe_counter), ==, i / 2);
-        fake_train_free(send_take(&f));
+        CQE_IS(f, "qpn=%u wqe_counter=%u", (i % 2 ? &other : &f->sq)->number, i / 2);
+        fake_train_free(send_take(f));
     }
-    frames_done(&f);
 }
 
 /* While the link is busy one request is executed; the others follow. */
-TEST("/mlx5/send/busy", test_busy)
+SEND_TEST("/mlx5/send/busy", 5, test_busy)
 {
-    FramesQueue sq;
     uint32_t len;
-    uint8_t cqe[64];
-    Frames f;
 
-    send_setup(&f, &sq, 5);
-    len = put_frame(&f, &udp4);
-    f.eth.env.tx_busy = true;
+    len = put_frame(f, &udp4);
+    f->eth.env.tx_busy = true;
     for (uint32_t i = 0; i < 5; i++) {
-        send_frame(&f, &sq, len, 14, 2);
+        send_frame(f, &f->sq, len, 14, 2);
     }
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_false(frames_poll(&f, cqe));
-    g_assert_cmpuint(f.eth.env.wake, ==, UINT64_MAX);
-    f.eth.env.tx_busy = false;
-    ernic_tx_ready(f.eth.e, f.eth.env.now);
-    g_assert_cmpuint(f.eth.env.wake, !=, UINT64_MAX);
-    ernic_run(f.eth.e, f.eth.env.now);
+    g_assert_true(frames_poll(f));
+    g_assert_false(frames_poll(f));
+    g_assert_cmpuint(f->eth.env.wake, ==, UINT64_MAX);
+    frames_ready(f);
+    g_assert_cmpuint(f->eth.env.wake, !=, UINT64_MAX);
+    ernic_run(f->eth.e, f->eth.env.now);
     for (uint32_t i = 0; i < 5; i++) {
-        g_assert_cmpint(frames_poll(&f, cqe), ==, i < 4);
-        fake_train_free(send_take(&f));
+        g_assert_cmpint(frames_poll(f), ==, i < 4);
+        fake_train_free(send_take(f));
     }
     /* A port that is down loses the frames, and requests complete. */
-    ernic_set_link(f.eth.e, f.eth.env.now, false);
-    send_frame(&f, &sq, len, 14, 2);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(f.eth.env.trains->len, ==, 0);
-    g_assert_cmpuint(f.eth.e->stats.tx_drops, ==, 1);
-    frames_done(&f);
+    ernic_set_link(f->eth.e, f->eth.env.now, false);
+    send_frame(f, &f->sq, len, 14, 2);
+    g_assert_true(frames_poll(f));
+    g_assert_cmpuint(f->eth.env.trains->len, ==, 0);
+    g_assert_cmpuint(f->eth.e->stats.tx_drops, ==, 1);
 }
 
 enum { L3 = 0x40, L4 = 0x80 };
@@ -225,23 +173,19 @@ static const struct {
     { "other", { .payload = 64 }, 0, 0 },
 };
 
-TEST("/mlx5/send/sums", test_sums)
+SEND_TEST("/mlx5/send/sums", 5, test_sums)
 {
     static const uint8_t flags[] = { 0, L3, L4, L3 | L4 };
     uint8_t want[2048];
-    FramesQueue sq;
     uint32_t len;
-    Frames f;
     SendWr wr;
 
-    send_setup(&f, &sq, 5);
     for (uint32_t i = 0; i < ARRAY_SIZE(sums); i++) {
         for (uint32_t k = 0; k < ARRAY_SIZE(flags); k++) {
-            uint8_t *bytes = fake_ptr(&f.eth.env, f.mem, 2048);
-            FakeTrain *t;
+            uint8_t *bytes = fake_ptr(&f->eth.env, f->mem, 2048);
 
             g_test_message("%s flags 0x%x", sums[i].name, flags[k]);
-            len = put_frame(&f, &sums[i].head);
+            len = put_frame(f, &sums[i].head);
             memcpy(want, bytes, len);
             if (sums[i].l3) {
                 stw_be_p(bytes + sums[i].l3, 0x1234);
@@ -257,32 +201,26 @@ TEST("/mlx5/send/sums", test_sums)
             }
             send_begin(&wr, 0x0a, 0);
             send_eth(&wr, flags[k], 0, bytes, 18);
-            send_data(&wr, f.mem + 18, len - 18, f.key);
-            send_post(&f, &sq, &wr);
-            t = send_take(&f);
-            g_assert_cmpmem(t->train.data, t->train.len, want, len);
-            fake_train_free(t);
+            send_data(&wr, f->mem + 18, len - 18, f->key);
+            send_post(f, &f->sq, &wr);
+            send_took(f, want, len);
         }
     }
-    frames_done(&f);
 }
 
 /* A datagram whose checksum is 0 gets 0xffff; a fragment gets none. */
-TEST("/mlx5/send/sum-cases", test_sum_cases)
+SEND_TEST("/mlx5/send/sum-cases", 5, test_sum_cases)
 {
     FramesHead head = udp4;
-    FramesQueue sq;
     uint32_t len;
     FakeTrain *t;
     uint8_t *bytes;
-    Frames f;
     SendWr wr;
 
     head.payload = 2;
-    send_setup(&f, &sq, 5);
     for (uint32_t i = 0; i < 2; i++) {
-        len = put_frame(&f, &head);
-        bytes = fake_ptr(&f.eth.env, f.mem, 2048);
+        len = put_frame(f, &head);
+        bytes = fake_ptr(&f->eth.env, f->mem, 2048);
         if (i) {
             stw_be_p(bytes + 20, 0x2000);
         }
@@ -294,9 +232,9 @@ TEST("/mlx5/send/sum-cases", test_sum_cases)
             2000 & 0xff, 0, 10 }, 18));
         send_begin(&wr, 0x0a, 0);
         send_eth(&wr, L4, 0, NULL, 0);
-        send_data(&wr, f.mem, len, f.key);
-        send_post(&f, &sq, &wr);
-        t = send_take(&f);
+        send_data(&wr, f->mem, len, f->key);
+        send_post(f, &f->sq, &wr);
+        t = send_take(f);
         g_assert_cmpuint(t->train.len, ==, 60);
         g_assert_cmphex(lduw_be_p(t->train.data + 40), ==, i ? 0 : 0xffff);
         for (; len < 60; len++) {
@@ -304,21 +242,17 @@ TEST("/mlx5/send/sum-cases", test_sum_cases)
         }
         fake_train_free(t);
     }
-    frames_done(&f);
 }
 
-TEST("/mlx5/send/vlan", test_vlan)
+SEND_TEST("/mlx5/send/vlan", 5, test_vlan)
 {
     static const uint16_t types[] = { 0x8000, 0x8001 };
-    FramesQueue sq;
     uint32_t len;
     uint8_t *bytes;
-    Frames f;
     SendWr wr;
 
-    send_setup(&f, &sq, 5);
-    len = put_frame(&f, &udp4);
-    bytes = fake_ptr(&f.eth.env, f.mem, len);
+    len = put_frame(f, &udp4);
+    bytes = fake_ptr(&f->eth.env, f->mem, len);
     for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
         FakeTrain *t;
 
@@ -326,9 +260,9 @@ TEST("/mlx5/send/vlan", test_vlan)
         send_eth(&wr, L3 | L4, 0, NULL, 0);
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_insert_seg.type, types[i]);
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_insert_seg.vlan_tci, 0xa123);
-        send_data(&wr, f.mem, len, f.key);
-        send_post(&f, &sq, &wr);
-        t = send_take(&f);
+        send_data(&wr, f->mem, len, f->key);
+        send_post(f, &f->sq, &wr);
+        t = send_take(f);
         g_assert_cmpuint(t->train.len, ==, len + 4);
         g_assert_cmpmem(t->train.data, 12, bytes, 12);
         g_assert_cmphex(lduw_be_p(t->train.data + 12), ==, i ? 0x88a8 : 0x8100);
@@ -336,13 +270,12 @@ TEST("/mlx5/send/vlan", test_vlan)
         g_assert_cmpmem(t->train.data + 16, len - 12, bytes + 12, len - 12);
         fake_train_free(t);
     }
-    frames_done(&f);
 }
 
 enum { KEY = 0x100, NO_ETH = 0x200, LSO = 0x400, INLINE = 0x800, TAG = 0x1000 };
 
 /* A request that is refused; its parts are those that are not 0. */
-static const struct {
+typedef struct Refused {
     const char *name;
     uint8_t opcode;             /* 0: SEND */
     uint32_t flags;
@@ -350,104 +283,91 @@ static const struct {
     uint32_t mss, len;          /* len: of one pointer */
     uint8_t segments;           /* that the control segment claims; 0: as written */
     uint32_t syndrome;
-} refused[] = {
+} Refused;
+
+static const Refused refused[] = {
     { "opcode", 0x08, 0, 0, 0, 100, 0, 0x02 },
-    { "opcode 0xff", 0xff, 0, 0, 0, 100, 0, 0x02 },
+    { "opcode-0xff", 0xff, 0, 0, 0, 100, 0, 0x02 },
     { "key", 0, KEY, 0, 0, 100, 0, 0x04 },
-    { "no bytes", 0, 0, 0, 0, 0, 0, 0x01 },
-    { "header only 13", 0, 0, 13, 0, 0, 0, 0x01 },
-    { "too long", 0, 0, 0, 0, 9019, 0, 0x01 },
-    { "too long with tag", 0, TAG, 0, 0, 9015, 0, 0x01 },
-    { "2^31 bytes", 0, INLINE, 0, 0, 0, 0, 0x01 },
-    { "header beyond", 0, 0, 1000, 0, 100, 0, 0x02 },
+    { "no-bytes", 0, 0, 0, 0, 0, 0, 0x01 },
+    { "header-only-13", 0, 0, 13, 0, 0, 0, 0x01 },
+    { "too-long", 0, 0, 0, 0, 9019, 0, 0x01 },
+    { "too-long-with-tag", 0, TAG, 0, 0, 9015, 0, 0x01 },
+    { "2-to-the-31-bytes", 0, INLINE, 0, 0, 0, 0, 0x01 },
+    { "header-beyond", 0, 0, 1000, 0, 100, 0, 0x02 },
     { "trailer", 0, 0, 0x4000, 0, 100, 0, 0x02 },
-    { "no Ethernet segment", 0, NO_ETH, 0, 0, 0, 0, 0x02 },
-    { "no segments", 0, 0, 0, 0, 100, 64, 0x02 },
-    { "more than posted", 0, 0, 0, 0, 100, 63, 0x02 },
-    { "inline beyond", 0, INLINE, 0, 0, 900, 0, 0x02 },
-    { "LSO without header", 0x0e, 0, 0, 100, 1000, 0, 0x02 },
-    { "LSO without mss", 0x0e, LSO, 54, 0, 1000, 0, 0x02 },
-    { "LSO half a header", 0x0e, LSO, 53, 100, 1000, 0, 0x02 },
-    { "LSO more than a header", 0x0e, LSO, 55, 100, 1000, 0, 0x02 },
-    { "LSO without data", 0x0e, LSO, 54, 100, 0, 0, 0x01 },
-    { "LSO too long", 0x0e, LSO, 54, 100, (1u << 19) + 1, 0, 0x01 },
-    { "LSO frames too long", 0x0e, LSO, 54, 8965, 20000, 0, 0x01 },
-    { "LSO key", 0x0e, LSO | KEY, 54, 100, 1000, 0, 0x04 },
+    { "no-ethernet-segment", 0, NO_ETH, 0, 0, 0, 0, 0x02 },
+    { "no-segments", 0, 0, 0, 0, 100, 64, 0x02 },
+    { "more-than-posted", 0, 0, 0, 0, 100, 63, 0x02 },
+    { "inline-beyond", 0, INLINE, 0, 0, 900, 0, 0x02 },
+    { "lso-without-header", 0x0e, 0, 0, 100, 1000, 0, 0x02 },
+    { "lso-without-mss", 0x0e, LSO, 54, 0, 1000, 0, 0x02 },
+    { "lso-half-a-header", 0x0e, LSO, 53, 100, 1000, 0, 0x02 },
+    { "lso-more-than-a-header", 0x0e, LSO, 55, 100, 1000, 0, 0x02 },
+    { "lso-without-data", 0x0e, LSO, 54, 100, 0, 0, 0x01 },
+    { "lso-too-long", 0x0e, LSO, 54, 100, (1u << 19) + 1, 0, 0x01 },
+    { "lso-frames-too-long", 0x0e, LSO, 54, 8965, 20000, 0, 0x01 },
+    { "lso-key", 0x0e, LSO | KEY, 54, 100, 1000, 0, 0x04 },
 };
 
-static void write_refused(Frames *f, FramesQueue *sq, uint32_t i)
+static void write_refused(Frames *f, const Refused *r)
 {
     uint8_t head[64] = { };
     SendWr wr;
 
     frames_make(&(FramesHead) { .version = 4, .proto = 6, .payload = 0 }, head);
-    send_begin(&wr, refused[i].opcode ?: 0x0a, 0);
-    if (!(refused[i].flags & NO_ETH)) {
-        send_eth(&wr, 0, refused[i].mss, head, MIN(refused[i].head, 56));
-        ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_seg.sz, refused[i].head);
+    send_begin(&wr, r->opcode ?: 0x0a, 0);
+    if (!(r->flags & NO_ETH)) {
+        send_eth(&wr, 0, r->mss, head, MIN(r->head, 56));
+        ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_seg.sz, r->head);
     }
-    if (refused[i].flags & TAG) {
+    if (r->flags & TAG) {
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_insert_seg.type, 0x8000);
     }
-    if (refused[i].flags & INLINE) {
-        send_data(&wr, f->mem, refused[i].len ? 0x80000000u | refused[i].len : 0, f->key);
-    } else if (refused[i].len) {
-        send_data(&wr, f->mem, refused[i].len, f->key + !!(refused[i].flags & KEY));
+    if (r->flags & INLINE) {
+        send_data(&wr, f->mem, r->len ? 0x80000000u | r->len : 0, f->key);
+    } else if (r->len) {
+        send_data(&wr, f->mem, r->len, f->key + !!(r->flags & KEY));
     }
-    send_write(f, sq, &wr);
-    if (refused[i].segments) {
-        uint8_t *at = fake_ptr(&f->eth.env, sq->ring, 64);
-
-        ernic_mlx5_put(at, &ernic_mlx5_wqe_ctrl_seg.ds, refused[i].segments & 63);
+    send_write(f, &f->sq, &wr);
+    if (r->segments) {
+        ernic_mlx5_put(fake_ptr(&f->eth.env, f->sq.ring, 64), &ernic_mlx5_wqe_ctrl_seg.ds,
+                       r->segments & 63);
     }
 }
 
 /* The request ends with an error, later ones are flushed, and reset helps. */
-TEST("/mlx5/send/refused", test_refused)
+ROW_TEST("/mlx5/send/refused", refused, test_refused)
 {
-    uint32_t len;
-    uint8_t cqe[64];
+    const Refused *r = data;
+    bool all = r->segments == 63;       /* takes what is posted */
+    Frames f;
+    SendWr wr;
 
-    for (uint32_t i = 0; i < ARRAY_SIZE(refused); i++) {
-        bool all = refused[i].segments == 63;   /* takes what is posted */
-        FramesQueue sq;
-        Frames f;
-        SendWr wr;
-
-        g_test_message("%s", refused[i].name);
-        send_setup(&f, &sq, 6);
-        write_refused(&f, &sq, i);
-        for (uint32_t ce = 0; ce < 4 && !all; ce++) {
-            send_begin(&wr, 0x00, ce);
-            send_write(&f, &sq, &wr);
-        }
-        send_ring(&f, &sq);
-        ernic_run(f.eth.e, f.eth.env.now);
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(ERR_CQE(cqe, opcode), ==, 13);
-        g_assert_cmphex(ERR_CQE(cqe, syndrome), ==, refused[i].syndrome);
-        g_assert_cmphex(ERR_CQE(cqe, s_wqe_opcode), ==, refused[i].opcode ?: 0x0a);
-        g_assert_cmphex(ERR_CQE(cqe, qpn), ==, sq.number);
-        g_assert_cmphex(ERR_CQE(cqe, srqn), ==, 0x77);
-        g_assert_cmpuint(ERR_CQE(cqe, wqe_counter), ==, 0);
-        /* Not those that want no entry when they are flushed. */
-        for (uint32_t ce = 0; ce < 3 && !all; ce++) {
-            g_assert_true(frames_poll(&f, cqe));
-            g_assert_cmphex(ERR_CQE(cqe, syndrome), ==, 0x05);
-        }
-        g_assert_false(frames_poll(&f, cqe));
-        g_assert_cmpuint(f.eth.env.trains->len, ==, 0);
-        g_assert_cmpuint(ernic_mlx5_sq_get(f.eth.e, sq.number)->state, ==, FRAMES_ERR);
-        ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", sq.number);
-        ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", sq.number);
-        sq.pi = 0;
-        len = put_frame(&f, &udp4);
-        send_frame(&f, &sq, len, 18, 2);
-        fake_train_free(send_take(&f));
-        g_assert_true(frames_poll(&f, cqe));
-        g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
-        frames_done(&f);
+    send_setup(&f, 6);
+    write_refused(&f, r);
+    for (uint32_t ce = 0; ce < 4 && !all; ce++) {
+        send_begin(&wr, 0x00, ce);
+        send_write(&f, &f.sq, &wr);
     }
+    send_ring(&f, &f.sq);
+    ernic_run(f.eth.e, f.eth.env.now);
+    ERR_CQE_IS(&f, "opcode=13 syndrome=%u s_wqe_opcode=%u qpn=%u srqn=0x77 wqe_counter=0",
+               r->syndrome, r->opcode ?: 0x0a, f.sq.number);
+    /* Not those that want no entry when they are flushed. */
+    for (uint32_t ce = 0; ce < 3 && !all; ce++) {
+        ERR_CQE_IS(&f, "syndrome=0x05");
+    }
+    g_assert_false(frames_poll(&f));
+    g_assert_cmpuint(f.eth.env.trains->len, ==, 0);
+    g_assert_cmpuint(ernic_mlx5_sq_get(f.eth.e, f.sq.number)->state, ==, FRAMES_ERR);
+    ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f.sq.number);
+    ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f.sq.number);
+    f.sq.pi = 0;
+    send_frame(&f, &f.sq, put_frame(&f, &udp4), 18, 2);
+    fake_train_free(send_take(&f));
+    CQE_IS(&f, "opcode=0");
+    frames_done(&f);
 }
 
 /* Every access to memory fails in turn: a frame, or an error. */
@@ -457,20 +377,18 @@ TEST("/mlx5/send/dma", test_dma)
     uint32_t nth;
 
     for (nth = 1; refused_one; nth++) {
-        FramesQueue sq;
-        uint8_t cqe[64];
         uint32_t len;
         Frames f;
 
-        send_setup(&f, &sq, 6);
+        send_setup(&f, 6);
         len = put_frame(&f, &udp4);
         f.eth.env.refused = 0;
         fake_fail_dma(&f.eth.env, nth, false);
-        send_frame(&f, &sq, len, 100, 2);
+        send_frame(&f, &f.sq, len, 100, 2);
         refused_one = f.eth.env.refused;
         fake_fail_dma(&f.eth.env, 0, false);
-        if (frames_poll(&f, cqe)) {
-            g_assert_cmpuint(CQE(cqe, opcode), ==, refused_one ? 13 : 0);
+        if (frames_poll(&f)) {
+            g_assert_cmpuint(CQE(&f, opcode), ==, refused_one ? 13 : 0);
             g_assert_cmpuint(f.eth.env.trains->len, ==, !refused_one);
         }
         frames_done(&f);
@@ -479,7 +397,7 @@ TEST("/mlx5/send/dma", test_dma)
 }
 
 /* Doorbells that are not valid are counted, and nothing else. */
-TEST("/mlx5/send/doorbells", test_doorbells)
+SEND_TEST("/mlx5/send/doorbells", 4, test_doorbells)
 {
     static const struct {
         uint32_t page, number;
@@ -490,34 +408,28 @@ TEST("/mlx5/send/doorbells", test_doorbells)
         { 0, 0x1000, 0, FRAMES_RDY }, { 0, 0, 17, FRAMES_RDY }, { 0, 0, -1, FRAMES_RDY },
         { 0, 0, 0, FRAMES_RST },
     };
-    FramesQueue sq;
-    Frames f;
 
-    send_setup(&f, &sq, 4);
-    ETH_OK(&f.eth, 0x802, "%s", "");
+    ETH_OK(&f->eth, 0x802, "%s", "");
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        ernic_mlx5_sq_get(f.eth.e, sq.number)->state = cases[i].state;
-        stl_be_p(fake_ptr(&f.eth.env, sq.record + 4, 4), sq.pi + cases[i].posted);
-        send_doorbell(&f, SEND_UAR + cases[i].page, sq.number + cases[i].number);
-        g_assert_cmpuint(f.eth.e->stats.bad_doorbells, ==, i + 1);
-        g_assert_cmpuint(ernic_mlx5_sq_get(f.eth.e, sq.number)->pi, ==, sq.pi);
+        ernic_mlx5_sq_get(f->eth.e, f->sq.number)->state = cases[i].state;
+        stl_be_p(fake_ptr(&f->eth.env, f->sq.record + 4, 4), f->sq.pi + cases[i].posted);
+        send_doorbell(f, SEND_UAR + cases[i].page, f->sq.number + cases[i].number);
+        g_assert_cmpuint(f->eth.e->stats.bad_doorbells, ==, i + 1);
+        g_assert_cmpuint(ernic_mlx5_sq_get(f->eth.e, f->sq.number)->pi, ==, f->sq.pi);
     }
-    frames_done(&f);
 }
 
 /* Software moves queues to the error state: they flush if their context says so. */
 TEST("/mlx5/send/flush", test_flush)
 {
-    uint8_t cqe[64];
-
     for (uint32_t enabled = 0; enabled < 2; enabled++) {
         const char *more = enabled ? "ctx.flush_in_error_en=1\n" : "";
-        FramesQueue sq, rq;
+        FramesQueue rq;
         Frames f;
         SendWr wr;
 
-        send_setup(&f, &sq, 6);
-        send_queue(&f, &sq, 6, more);
+        send_setup(&f, 6);
+        send_queue(&f, &f.sq, 6, more);
         frames_queue(&f, &rq, true, 6, 4, more);
         for (uint32_t i = 0; i < 20; i++) {
             frames_post(&f, &rq, &(FramesPiece) { f.mem, 2048, f.key }, 1);
@@ -525,70 +437,58 @@ TEST("/mlx5/send/flush", test_flush)
         ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", rq.number);
         ernic_run(f.eth.e, f.eth.env.now);
         for (uint32_t i = 0; i < 20 * enabled; i++) {
-            g_assert_true(frames_poll(&f, cqe));
-            g_assert_cmpuint(ERR_CQE(cqe, opcode), ==, 14);
-            g_assert_cmphex(ERR_CQE(cqe, syndrome), ==, 0x05);
-            g_assert_cmpuint(ERR_CQE(cqe, wqe_counter), ==, i);
+            ERR_CQE_IS(&f, "opcode=14 syndrome=0x05 wqe_counter=%u", i);
         }
-        g_assert_false(frames_poll(&f, cqe));
+        g_assert_false(frames_poll(&f));
         /* A send queue in error flushes what is posted then, too. */
-        ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", sq.number);
+        ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f.sq.number);
         send_begin(&wr, 0x0a, 2);
-        send_post(&f, &sq, &wr);
-        g_assert_cmpint(frames_poll(&f, cqe), ==, enabled);
+        send_post(&f, &f.sq, &wr);
+        g_assert_cmpint(frames_poll(&f), ==, enabled);
         frames_done(&f);
     }
 }
 
 /* A queue without a TIS executes NOPs, and sends nothing. */
-TEST("/mlx5/send/no-tis", test_no_tis)
+SEND_TEST("/mlx5/send/no-tis", 6, test_no_tis)
 {
-    FramesQueue sq, quiet;
-    uint8_t cqe[64];
+    FramesQueue quiet;
     uint32_t len;
-    Frames f;
     SendWr wr;
 
-    send_setup(&f, &sq, 6);
-    send_queue(&f, &quiet, 6, "ctx.tis_lst_sz=0\nctx.tis_num_0=0\n");
+    send_queue(f, &quiet, 6, "ctx.tis_lst_sz=0\nctx.tis_num_0=0\n");
     send_begin(&wr, 0x00, 2);
-    send_post(&f, &quiet, &wr);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 0);
-    len = put_frame(&f, &udp4);
-    send_frame(&f, &quiet, len, 14, 2);
-    g_assert_true(frames_poll(&f, cqe));
-    g_assert_cmpuint(CQE(cqe, opcode), ==, 13);
-    g_assert_cmpuint(f.eth.env.trains->len, ==, 0);
-    frames_done(&f);
+    send_post(f, &quiet, &wr);
+    CQE_IS(f, "opcode=0");
+    len = put_frame(f, &udp4);
+    send_frame(f, &quiet, len, 14, 2);
+    CQE_IS(f, "opcode=13");
+    g_assert_cmpuint(f->eth.env.trains->len, ==, 0);
 }
 
 /* A queue that has work is reset, destroyed, and gone with the function. */
 TEST("/mlx5/send/end", test_end)
 {
-    static const char *const texts[] = {
-        "sqn=%u\nsq_state=1\nctx.state=0", "sqn=%u", "%.0s",
+    static const struct {
+        uint16_t opcode;
+        const char *text;
+    } ends[] = {
+        { 0x905, "sqn=0x8001\nsq_state=1\nctx.state=0" }, { 0x906, "sqn=0x8001" },
+        { 0x103, "" },
     };
-    static const uint16_t opcodes[] = { 0x905, 0x906, 0x103 };
     uint32_t len;
 
-    for (uint32_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
-        g_autofree char *text = NULL;
-        FramesQueue sq;
+    for (uint32_t i = 0; i < ARRAY_SIZE(ends); i++) {
         Frames f;
 
-        send_setup(&f, &sq, 6);
-        text = i == 2 ? g_strdup("") :
-               g_strdup_printf(i ? texts[1] : "sqn=%u\nsq_state=1\nctx.state=0",
-                               sq.number);
+        send_setup(&f, 6);
+        g_assert_cmphex(f.sq.number, ==, 0x8001);
         len = put_frame(&f, &udp4);
         f.eth.env.tx_busy = true;
-        send_frame(&f, &sq, len, 14, 2);
-        send_frame(&f, &sq, len, 14, 2);
-        g_assert_cmpint(eth_call(&f.eth, opcodes[i], "%s", text), ==,
-                        ERNIC_MLX5_ACCEPTED);
-        f.eth.env.tx_busy = false;
-        ernic_tx_ready(f.eth.e, f.eth.env.now);
+        send_frame(&f, &f.sq, len, 14, 2);
+        send_frame(&f, &f.sq, len, 14, 2);
+        ETH_OK(&f.eth, ends[i].opcode, "%s", ends[i].text);
+        frames_ready(&f);
         ernic_run(f.eth.e, f.eth.env.now);
         g_assert_cmpuint(f.eth.env.trains->len, ==, 1);
         g_assert_cmpuint(f.eth.env.wake, ==, UINT64_MAX);
