@@ -283,7 +283,7 @@ static SimQp *some_qp(Sim *s)
     return g_ptr_array_index(s->qps, sim_below(&s->rng, s->qps->len));
 }
 
-/* What is done to a host, a queue pair or a completion queue that is drawn. */
+/* Steps by the object that is drawn for them; without one, a queue pair ends. */
 static const struct {
     void (*host)(SimHost *h);
     void (*qp)(SimQp *qp);
