@@ -30,7 +30,7 @@ static uint64_t at(uint32_t off)
 
 static void settle(void)
 {
-    fuzz_settle(&m.h, MODEL_WRITES, FUZZ_ALL, RUNS);
+    fuzz_settle(&m.h, RUNS);
     fuzz_drop_trains(&m.h);
 }
 
@@ -354,8 +354,7 @@ static void one(uint8_t kind, FuzzIn *in)
         break;
     case CMD_TIME:
         shift = fuzz_u8(in) % 24;
-        fuzz_pass(&m.h, (uint64_t)fuzz_u16(in) << shift, 16, MODEL_WRITES,
-                  FUZZ_ALL);
+        fuzz_pass(&m.h, (uint64_t)fuzz_u16(in) << shift, 16);
         break;
     case CMD_POST:
         do_post(in);

@@ -130,7 +130,7 @@ static void ring_send(uint32_t number, uint32_t at, uint32_t pi, const uint8_t *
     }
     stl_be_p(guest(RECORDS + 4, 4), pi + blocks);
     fuzz_bar_write(&host, PAGE16 + 0x800, 8, (uint64_t)number << 8);
-    fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 16);
+    fuzz_settle(&host, 16);
 }
 
 /*
@@ -204,7 +204,7 @@ static void receive_requests(FuzzIn *in)
         stl_be_p(slot + 20, fuzz_u8(in) % 2 ? ERNIC_MLX5_END_KEY : MKEY_PA << 8 | 0x11);
     }
     stl_be_p(guest(RECORDS, 4), pi);
-    fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 16);
+    fuzz_settle(&host, 16);
 }
 
 /* ---- the wire -------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static void pass_ns(uint64_t ns)
 
     do {
         last = ns <= step || polls();
-        fuzz_pass(&host, MIN(ns, step), 16, FUZZ_ALL, FUZZ_ALL);
+        fuzz_pass(&host, MIN(ns, step), 16);
         ns -= MIN(ns, step);
     } while (!last);
 }
@@ -311,7 +311,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     start();
     while (records++ < 64 && fuzz_record(&in, &kind, &record)) {
         step(kind, &record);
-        fuzz_settle(&host, FUZZ_ALL, FUZZ_ALL, 8);
+        fuzz_settle(&host, 8);
         fuzz_check(&host);
     }
     host.env.tx_busy = false;

@@ -232,9 +232,9 @@ static void packet(FuzzCard *c, FuzzIn *in)
 /* All that a card does at once, and what soon comes of it under the timing model. */
 static void settle(FuzzCard *c)
 {
-    fuzz_settle(&c->h, FUZZ_ALL, FUZZ_ALL, 16);
+    fuzz_settle(&c->h, 16);
     if (c->h.e->timing) {
-        fuzz_pass(&c->h, SOON, 64, FUZZ_ALL, FUZZ_ALL);
+        fuzz_pass(&c->h, SOON, 64);
     }
 }
 
@@ -263,7 +263,7 @@ static void pass(uint32_t shift, FuzzIn *in)
     int i;
 
     for (i = 0; i < CARDS; i++) {
-        fuzz_pass(&cards[i].h, ns, 16, FUZZ_ALL, FUZZ_ALL);
+        fuzz_pass(&cards[i].h, ns, 16);
     }
 }
 

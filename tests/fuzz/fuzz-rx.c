@@ -342,8 +342,7 @@ static void one(uint8_t kind, FuzzIn *in)
         break;
     case RX_TIME:
         shift = fuzz_u8(in) % 24;
-        fuzz_pass(&rx.w.g.h, (uint64_t)fuzz_u16(in) << shift, 32, WORLD_WRITES,
-                  WORLD_READS);
+        fuzz_pass(&rx.w.g.h, (uint64_t)fuzz_u16(in) << shift, 32);
         world_settle(&rx.w);
         break;
     case RX_SEND:
@@ -401,7 +400,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fake_fail_dma(&rx.w.g.h.env, 0, false);
     rx.w.g.h.env.tx_busy = false;
     fuzz_tx_ready(&rx.w.g.h);
-    guest_finish(&rx.w.g, WORLD_WRITES);
+    guest_finish(&rx.w.g);
     fuzz_close(&rx.w.g.h);
     return 0;
 }

@@ -64,7 +64,7 @@ static void exchange(void)
     for (round = 0; round < ROUNDS && moved; round++) {
         moved = false;
         for (i = 0; i < 2; i++) {
-            fuzz_settle(&pair.g[i].h, PAIR_WRITES, PAIR_READS, RUNS);
+            fuzz_settle(&pair.g[i].h, RUNS);
             while (carry(&pair.g[i], &pair.g[!i])) {
                 moved = true;
             }
@@ -366,8 +366,8 @@ static void wr_time(FuzzIn *in)
     uint32_t step;
 
     for (step = 0; step < 8; step++) {
-        fuzz_pass(&pair.g[0].h, ns / 8, 8, PAIR_WRITES, PAIR_READS);
-        fuzz_pass(&pair.g[1].h, ns / 8, 8, PAIR_WRITES, PAIR_READS);
+        fuzz_pass(&pair.g[0].h, ns / 8, 8);
+        fuzz_pass(&pair.g[1].h, ns / 8, 8);
         exchange();
     }
 }
@@ -457,7 +457,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         pair.g[i].h.env.tx_busy = false;
         fake_tx_leave(&pair.g[i].h.env);
         fuzz_tx_ready(&pair.g[i].h);
-        guest_finish(&pair.g[i], PAIR_WRITES);
+        guest_finish(&pair.g[i]);
     }
     fuzz_close(&pair.g[0].h);
     fuzz_close(&pair.g[1].h);

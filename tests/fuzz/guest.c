@@ -67,7 +67,7 @@ static void paint_ring(Guest *g, uint64_t addr, uint64_t bytes, uint8_t may)
     fuzz_paint(&g->h, addr, bytes, may);
 }
 
-void guest_open(Guest *g, uint8_t number)
+void guest_open(Guest *g, uint8_t number, uint32_t run_write, uint32_t run_read)
 {
     FuzzHost h = g->h;
     uint32_t i;
@@ -77,6 +77,8 @@ void guest_open(Guest *g, uint8_t number)
     g->number = number;
     g->arm = ERNIC_DB_CQ_ARM;
     fuzz_open(&g->h, number);
+    g->h.run_write = run_write;
+    g->h.run_read = run_read;
     for (i = 0; i < ARRAY_SIZE(g->eq); i++) {
         fake_create_eq(g->h.e, &g->eq[i], GUEST_EQ_DEPTH, i, i == 0);
         paint_ring(g, g->eq[i].buf, GUEST_EQ_DEPTH * sizeof(struct ernic_eqe),
@@ -575,15 +577,16 @@ void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b)
     fuzz_cmd_within(&g->h, &cmd, NULL, FUZZ_RING);
 }
 
-void guest_finish(Guest *g, uint32_t may_write)
+void guest_finish(Guest *g)
 {
     uint32_t i, rounds;
 
     g->lazy = false;
+    g->h.run_read = FUZZ_ALL;
     for (i = 0; i < g->qps; i++) {
         guest_modify(g, &g->qp[i], ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL);
         for (rounds = 0; rounds < 8; rounds++) {
-            bool idle = fuzz_settle(&g->h, may_write, FUZZ_ALL, 4);
+            bool idle = fuzz_settle(&g->h, 4);
 
             guest_poll(g);
             fuzz_drop_trains(&g->h);

@@ -81,8 +81,8 @@ struct Guest {
     void (*taken_back)(Guest *g, uint32_t rkey);
 };
 
-/* After fuzz_open(): event queues, CQs (in contexts @uctx) and books. */
-void guest_open(Guest *g, uint8_t number);
+/* fuzz_open() with event queues and books; FuzzMay of runs. */
+void guest_open(Guest *g, uint8_t number, uint32_t run_write, uint32_t run_read);
 /* A completion queue of the kernel or of a user context. */
 uint32_t guest_create_cq(Guest *g, uint32_t uctx);
 void guest_create_srq(Guest *g, uint32_t pd);
@@ -136,7 +136,7 @@ void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b);
  * Every queue pair to Error; whatever was posted has completed once then.
  * The link takes trains and memory answers: the caller saw to it.
  */
-void guest_finish(Guest *g, uint32_t may_write);
+void guest_finish(Guest *g);
 
 /* Does each request of a queue pair of @type say where it goes? */
 static inline bool guest_addresses(uint8_t type)

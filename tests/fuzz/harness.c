@@ -328,6 +328,7 @@ void fuzz_open_as(FuzzHost *h, const ErnicConfig *cfg)
     h->sync = NULL;
     h->idle = 0;
     h->may_read = h->may_write = 0;
+    h->run_read = h->run_write = FUZZ_ALL;
     fuzz_paint(h, h->env.base, FAKE_SCRATCH, FUZZ_QUEUE);
     h->e = ernic_new(cfg, &guard_ops, h);
     fuzz_set_link(h, true);
@@ -565,22 +566,21 @@ static void watch(FuzzHost *h)
     }
 }
 
-void fuzz_run(FuzzHost *h, uint32_t may_write, uint32_t may_read)
+void fuzz_run(FuzzHost *h)
 {
-    enter(h, may_write, may_read);
+    enter(h, h->run_write, h->run_read);
     h->env.wake = ERNIC_NEVER;
     ernic_run(h->e, h->env.now);
     leave(h);
     watch(h);
 }
 
-bool fuzz_settle(FuzzHost *h, uint32_t may_write, uint32_t may_read,
-                 uint32_t limit)
+bool fuzz_settle(FuzzHost *h, uint32_t limit)
 {
     uint32_t runs = 0;
 
     do {
-        fuzz_run(h, may_write, may_read);
+        fuzz_run(h);
         runs++;
     } while (h->env.wake <= h->env.now && runs < limit);
     if (h->env.wake > h->env.now) {
@@ -590,8 +590,7 @@ bool fuzz_settle(FuzzHost *h, uint32_t may_write, uint32_t may_read,
     return false;
 }
 
-void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes, uint32_t may_write,
-               uint32_t may_read)
+void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes)
 {
     uint64_t end = h->env.now + ns;
     uint32_t vain = 0;
@@ -601,7 +600,7 @@ void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes, uint32_t may_write,
         uint64_t wake = h->env.wake;
 
         h->env.now = MAX(h->env.now, wake);
-        fuzz_settle(h, may_write, may_read, 16);
+        fuzz_settle(h, 16);
         if (fuzz_break("timers")) {
             h->env.wake = h->env.now + 1;
         }
@@ -613,7 +612,7 @@ void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes, uint32_t may_write,
         }
     }
     h->env.now = MAX(h->env.now, end);
-    fuzz_settle(h, may_write, may_read, 16);
+    fuzz_settle(h, 16);
 }
 
 uint32_t fuzz_train_writes(const ErnicTrain *train)

@@ -6,7 +6,7 @@
  * and an engine that asks to run for ever without doing anything is found.
  *
  * ERNIC_FUZZ_BREAK=NAME makes the harness commit the defect that its check NAME
- * is there to find; tests/fuzz/prove shows so that each check bites.
+ * is there to find; tests/fuzz/run shows so that each check bites.
  * ERNIC_FUZZ_TRACE=1 prints the trace events of what is replayed.
  */
 #ifndef FUZZ_HARNESS_H
@@ -49,6 +49,7 @@ struct FuzzHost {
     bool strict;                /* memory that does not answer is not asked */
     bool any_packet;            /* what leaves may be no packet: it was loaded */
     uint32_t may_read, may_write;       /* FuzzMay, in the present entry */
+    uint32_t run_read, run_write;       /* FuzzMay of a run; FUZZ_ALL at first */
     uint32_t calls;             /* into the seam, in the present entry */
     uint32_t idle;              /* runs on end without a change */
     ErnicStats seen;
@@ -110,16 +111,14 @@ uint64_t fuzz_bar_read(FuzzHost *h, uint32_t offset, uint32_t size);
 void fuzz_tx_ready(FuzzHost *h);
 void fuzz_set_link(FuzzHost *h, bool up);
 /* One ernic_run(). */
-void fuzz_run(FuzzHost *h, uint32_t may_write, uint32_t may_read);
+void fuzz_run(FuzzHost *h);
 /*
  * Run until the engine wants no more at the present time, at most @limit times;
  * false: it still wants.
  */
-bool fuzz_settle(FuzzHost *h, uint32_t may_write, uint32_t may_read,
-                 uint32_t limit);
+bool fuzz_settle(FuzzHost *h, uint32_t limit);
 /* Let time pass, stopping at no more than @wakes deadlines on the way. */
-void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes, uint32_t may_write,
-               uint32_t may_read);
+void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes);
 /* The state as bytes; the caller frees it. */
 GByteArray *fuzz_save(const FuzzHost *h);
 /* @a and @b, which are freed, are the same; else @check has found a defect. */

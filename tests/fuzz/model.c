@@ -679,6 +679,7 @@ void model_open(Model *m)
     m->objects = 0;
     m->trusted = true;
     fuzz_open(&m->h, 1);
+    m->h.run_write = MODEL_WRITES;
     m->h.sync = sync_fast;
     if (ernic_trace_mode == ERNIC_TRACE_OFF) {
         ernic_trace_set_mode(ERNIC_TRACE_COUNT);

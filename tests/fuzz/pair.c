@@ -127,7 +127,7 @@ static void setup(Pair *p, Guest *g, uint8_t number)
 {
     uint32_t i;
 
-    guest_open(g, number);
+    guest_open(g, number, PAIR_WRITES, PAIR_READS);
     p->uctx = fake_create_uctx(g->h.e);
     p->pd = fake_create_pd(g->h.e);
     g->h.env.uctx = p->uctx;

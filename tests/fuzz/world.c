@@ -265,7 +265,7 @@ void world_recv(World *w, GuestQp *qp, GuestSrq *srq, uint32_t len)
 
 void world_settle(World *w)
 {
-    fuzz_settle(&w->g.h, WORLD_WRITES, WORLD_READS, WORLD_RUNS);
+    fuzz_settle(&w->g.h, WORLD_RUNS);
     guest_poll(&w->g);
     fuzz_drop_trains(&w->g.h);
 }
@@ -368,7 +368,7 @@ void world_open(World *w, uint32_t mask)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
     uint32_t i;
 
-    guest_open(&w->g, 1);
+    guest_open(&w->g, 1, WORLD_WRITES, WORLD_READS);
     w->g.h.strict = true;
     w->g.taken_back = taken_back;
     memset(w->write, 0, sizeof(w->write));
