@@ -385,31 +385,23 @@ static void put_buf(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t levels = fuzz_rand(rng, 3);
 
-    fuzz_put(out, fuzz_rand(rng, 128) * 4096, 8);
-    fuzz_put(out, levels ? 1 + fuzz_rand(rng, 16) : 0, 4);
-    fuzz_put(out, levels ? 12 + fuzz_rand(rng, 2) : 0, 1);
-    fuzz_put(out, levels, 1);
-    fuzz_put(out, 0, 2);
+    fuzz_put(out, 8, fuzz_rand(rng, 128) * 4096);
+    fuzz_put(out, 4, levels ? 1 + fuzz_rand(rng, 16) : 0);
+    fuzz_put(out, 1, levels ? 12 + fuzz_rand(rng, 2) : 0, levels);
+    fuzz_put(out, 2, 0);
 }
 
 static void make_init(FuzzRng *rng, FuzzOut *out)
 {
-    uint32_t i;
-
-    fuzz_put(out, 0, 1);
+    fuzz_put(out, 1, 0);
     put_buf(rng, out);
     put_buf(rng, out);
-    for (i = 0; i < 3; i++) {
-        fuzz_put(out, fuzz_rand(rng, 4), 4);
-    }
-    fuzz_put(out, fuzz_rand(rng, 3) ? FAKE_NONE : 0, 4);
-    fuzz_put(out, 1u << fuzz_rand(rng, 6), 4);
-    fuzz_put(out, 1u << fuzz_rand(rng, 6), 4);
-    fuzz_put(out, fuzz_rand(rng, ERNIC_QPT_COUNT), 1);
-    fuzz_put(out, fuzz_rand(rng, 2), 1);
-    fuzz_put(out, 1 + fuzz_rand(rng, 9), 1);
-    fuzz_put(out, 1 + fuzz_rand(rng, 5), 1);
-    fuzz_put(out, 0, 4);
+    fuzz_put(out, 4, fuzz_rand(rng, 4), fuzz_rand(rng, 4), fuzz_rand(rng, 4),
+             fuzz_rand(rng, 3) ? FAKE_NONE : 0, 1u << fuzz_rand(rng, 6),
+             1u << fuzz_rand(rng, 6));
+    fuzz_put(out, 1, fuzz_rand(rng, ERNIC_QPT_COUNT), fuzz_rand(rng, 2),
+             1 + fuzz_rand(rng, 9), 1 + fuzz_rand(rng, 5));
+    fuzz_put(out, 4, 0);
 }
 
 static void make_attr(FuzzRng *rng, FuzzOut *out)
@@ -424,9 +416,9 @@ static void make_attr(FuzzRng *rng, FuzzOut *out)
                             (fuzz_rand(rng, 4) ? 0 :
                              1u << fuzz_rand(rng, ERNIC_QPA_COUNT)));
     attr.state = state;
-    fuzz_put(out, fuzz_rand(rng, 12), 1);
+    fuzz_put(out, 1, fuzz_rand(rng, 12));
     for (i = 0; i < sizeof(attr); i++) {
-        fuzz_put(out, ((uint8_t *)&attr)[i], 1);
+        fuzz_put(out, 1, ((uint8_t *)&attr)[i]);
     }
 }
 
@@ -436,40 +428,32 @@ static void make_rule(FuzzRng *rng, FuzzOut *out)
     uint8_t layers = fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 32);
     uint32_t i;
 
-    fuzz_put(out, 0, 1);
-    fuzz_put(out, fuzz_rand(rng, 8), 4);
-    fuzz_put(out, fuzz_rand(rng, 4), 2);
-    fuzz_put(out, layers, 2);
+    fuzz_put(out, 1, 0);
+    fuzz_put(out, 4, fuzz_rand(rng, 8));
+    fuzz_put(out, 2, fuzz_rand(rng, 4), layers);
+    fuzz_put_bytes(out, rng, sizeof(struct ernic_flow_key), 1000, 1);
     for (i = 0; i < sizeof(struct ernic_flow_key); i++) {
-        fuzz_put(out, 0, 1);
-    }
-    for (i = 0; i < sizeof(struct ernic_flow_key); i++) {
-        fuzz_put(out, fuzz_rand(rng, 60) ? 0 : 0xff, 1);
+        fuzz_put(out, 1, fuzz_rand(rng, 60) ? 0 : 0xff);
     }
 }
 
 /* Over one queue, or two. */
 static void make_rss(FuzzRng *rng, FuzzOut *out)
 {
-    uint32_t i, shift = fuzz_rand(rng, 2);
+    uint32_t shift = fuzz_rand(rng, 2);
 
-    fuzz_put(out, 0, 1);
-    fuzz_put(out, 1 + fuzz_rand(rng, ERNIC_HASH_FIELDS), 4);
-    fuzz_put(out, shift, 4);
-    for (i = 0; i < ERNIC_RSS_KEY; i++) {
-        fuzz_put(out, fuzz_rand(rng, 256), 1);
-    }
-    fuzz_put(out, fuzz_rand(rng, 8), 4);
-    fuzz_put(out, shift ? fuzz_rand(rng, 8) : 0, 4);
+    fuzz_put(out, 1, 0);
+    fuzz_put(out, 4, 1 + fuzz_rand(rng, ERNIC_HASH_FIELDS), shift);
+    fuzz_put_bytes(out, rng, ERNIC_RSS_KEY, 1, 0);
+    fuzz_put(out, 4, fuzz_rand(rng, 8), shift ? fuzz_rand(rng, 8) : 0);
 }
 
 static void make_cmd(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t op = fuzz_rand(rng, ERNIC_CMD_COUNT);
 
-    fuzz_put(out, op, 1);
-    fuzz_put(out, fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 4), 1);
-    fuzz_put(out, fuzz_rand(rng, 6) ? 0 : fuzz_rand(rng, 0x10000), 2);
+    fuzz_put(out, 1, op, fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 4));
+    fuzz_put(out, 2, fuzz_rand(rng, 6) ? 0 : fuzz_rand(rng, 0x10000));
     switch (op) {
     case ERNIC_CMD_QP_CREATE:
         make_init(rng, out);
@@ -485,43 +469,37 @@ static void make_cmd(FuzzRng *rng, FuzzOut *out)
         return;
     case ERNIC_CMD_EQ_CREATE:
         put_buf(rng, out);
-        fuzz_put(out, 2u << fuzz_rand(rng, 5), 4);
+        fuzz_put(out, 4, 2u << fuzz_rand(rng, 5));
         break;
     case ERNIC_CMD_CQ_CREATE:
     case ERNIC_CMD_CQ_RESIZE:
         put_buf(rng, out);
-        fuzz_put(out, op == ERNIC_CMD_CQ_RESIZE ? 0 :
-                      4 * fuzz_rand(rng, 4096), 8);
-        fuzz_put(out, 2u << fuzz_rand(rng, 8), 4);
-        fuzz_put(out, op == ERNIC_CMD_CQ_RESIZE ? 0 : FAKE_NONE, 4);
-        fuzz_put(out, op == ERNIC_CMD_CQ_RESIZE ? fuzz_rand(rng, 4) : 0, 4);
+        fuzz_put(out, 8,
+                 op == ERNIC_CMD_CQ_RESIZE ? 0 : 4 * fuzz_rand(rng, 4096));
+        fuzz_put(out, 4, 2u << fuzz_rand(rng, 8),
+                 op == ERNIC_CMD_CQ_RESIZE ? 0 : FAKE_NONE,
+                 op == ERNIC_CMD_CQ_RESIZE ? fuzz_rand(rng, 4) : 0);
         break;
     case ERNIC_CMD_SRQ_CREATE:
         put_buf(rng, out);
-        fuzz_put(out, 0, 4);
-        fuzz_put(out, fuzz_rand(rng, 3), 4);
-        fuzz_put(out, 1u << fuzz_rand(rng, 6), 4);
-        fuzz_put(out, fuzz_rand(rng, 2), 4);
-        fuzz_put(out, 1 + fuzz_rand(rng, 5), 2);
+        fuzz_put(out, 4, 0, fuzz_rand(rng, 3), 1u << fuzz_rand(rng, 6),
+                 fuzz_rand(rng, 2));
+        fuzz_put(out, 2, 1 + fuzz_rand(rng, 5));
         break;
     case ERNIC_CMD_MR_REG:
         put_buf(rng, out);
-        fuzz_put(out, fuzz_rand(rng, 8) * 4096, 8);
-        fuzz_put(out, fuzz_rand(rng, 16384), 8);
-        fuzz_put(out, fuzz_rand(rng, 3), 4);
-        fuzz_put(out, fuzz_rand(rng, 64), 4);
-        fuzz_put(out, fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 4096), 4);
+        fuzz_put(out, 8, fuzz_rand(rng, 8) * 4096, fuzz_rand(rng, 16384));
+        fuzz_put(out, 4, fuzz_rand(rng, 3), fuzz_rand(rng, 64),
+                 fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 4096));
         break;
     case ERNIC_CMD_MR_ALLOC:
     case ERNIC_CMD_MW_ALLOC:
-        fuzz_put(out, fuzz_rand(rng, 3), 4);
-        fuzz_put(out, 1 + fuzz_rand(rng, 2), 1);
+        fuzz_put(out, 4, fuzz_rand(rng, 3));
+        fuzz_put(out, 1, 1 + fuzz_rand(rng, 2));
         break;
     default:
-        fuzz_put(out, fuzz_rand(rng, 16), 4);
-        fuzz_put(out, 0, 4);
-        fuzz_put(out, fuzz_rand(rng, 128), 4);
-        fuzz_put(out, fuzz_rand(rng, 8), 4);
+        fuzz_put(out, 4, fuzz_rand(rng, 16), 0, fuzz_rand(rng, 128),
+                 fuzz_rand(rng, 8));
         break;
     }
 }
@@ -529,33 +507,24 @@ static void make_cmd(FuzzRng *rng, FuzzOut *out)
 uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 2) ? CMD_CMD : fuzz_rand(rng, CMD_COUNT);
-    uint32_t n;
 
     switch (kind) {
     case CMD_CMD:
         make_cmd(rng, out);
         break;
     case CMD_LIST:
-        fuzz_put(out, fuzz_rand(rng, 128) * 4096, 4);
-        fuzz_put(out, fuzz_rand(rng, 64), 2);
-        fuzz_put(out, fuzz_rand(rng, 128), 1);
-        fuzz_put(out, fuzz_rand(rng, 4), 1);
+        fuzz_put(out, 4, fuzz_rand(rng, 128) * 4096);
+        fuzz_put(out, 2, fuzz_rand(rng, 64));
+        fuzz_put(out, 1, fuzz_rand(rng, 128), fuzz_rand(rng, 4));
         break;
     case CMD_POST:
-        fuzz_put(out, fuzz_rand(rng, 8), 1);
-        fuzz_put(out, fuzz_rand(rng, 2), 1);
-        fuzz_put(out, fuzz_rand(rng, ERNIC_WR_COUNT), 1);
-        fuzz_put(out, fuzz_rand(rng, 16), 1);
-        fuzz_put(out, fuzz_rand(rng, 4), 1);
-        fuzz_put(out, fuzz_rand(rng, 4), 1);
-        fuzz_put(out, 0, 4);
-        fuzz_put(out, fuzz_rand(rng, 5000), 4);
+        fuzz_put(out, 1, fuzz_rand(rng, 8), fuzz_rand(rng, 2),
+                 fuzz_rand(rng, ERNIC_WR_COUNT), fuzz_rand(rng, 16),
+                 fuzz_rand(rng, 4), fuzz_rand(rng, 4));
+        fuzz_put(out, 4, 0, fuzz_rand(rng, 5000));
         break;
     default:
-        for (n = 0; n < 8; n++) {
-            fuzz_put(out, fuzz_rand(rng, 3) ? fuzz_rand(rng, 8) :
-                          fuzz_rand(rng, 256), 1);
-        }
+        fuzz_put_bytes(out, rng, 8, 3, 8);
         break;
     }
     return kind;

@@ -331,26 +331,21 @@ uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
         0x00, 0x01, 0x08, 0x09, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x25, 0x0e,
     };
     uint8_t kind = fuzz_rand(rng, MD_COUNT);
-    uint32_t bytes = 4u << fuzz_rand(rng, 5);
 
     if (kind == MD_SEND || kind == MD_ETH_SEND) {
         if (kind == MD_SEND) {
-            fuzz_put(out, fuzz_rand(rng, 3), 1);
+            fuzz_put(out, 1, fuzz_rand(rng, 3));
         }
-        fuzz_put(out, opcodes[fuzz_rand(rng, G_N_ELEMENTS(opcodes))], 1);
-        fuzz_put(out, 0x08, 1);
-        fuzz_put(out, fuzz_rand(rng, 4), 1);
-        fuzz_put(out, 0, 4);
+        fuzz_put(out, 1, opcodes[fuzz_rand(rng, G_N_ELEMENTS(opcodes))], 0x08,
+                 fuzz_rand(rng, 4));
+        fuzz_put(out, 4, 0);
     } else if (kind == MD_COMMAND) {
-        fuzz_put(out, fuzz_rand(rng, ernic_mlx5_num_commands), 1);
-        fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 8), 1);
-        fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 512), 2);
-        fuzz_put(out, 512, 2);
+        fuzz_put(out, 1, fuzz_rand(rng, ernic_mlx5_num_commands),
+                 fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 8));
+        fuzz_put(out, 2, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 512), 512);
     } else if (kind == MD_BAR) {
-        fuzz_put(out, fuzz_rand(rng, 8), 1);
+        fuzz_put(out, 1, fuzz_rand(rng, 8));
     }
-    while (bytes--) {
-        fuzz_put(out, fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 256), 1);
-    }
+    fuzz_put_bytes(out, rng, 4u << fuzz_rand(rng, 5), 2, 1);
     return kind;
 }

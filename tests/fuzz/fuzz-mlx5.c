@@ -209,18 +209,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 3) ? POST : fuzz_rand(rng, KINDS);
-    uint32_t bytes = 8u << fuzz_rand(rng, 6);
 
     if (kind == POST) {
-        fuzz_put(out, fuzz_rand(rng, 256), 1);
-        fuzz_put(out, fuzz_rand(rng, BOXES), 1);
-        fuzz_put(out, fuzz_rand(rng, 256), 1);
-        fuzz_put(out, fuzz_rand(rng, 2) ? fuzz_rand(rng, 16) : 0, 1);
-        fuzz_put(out, fuzz_rand(rng, 2) ? fuzz_rand(rng, 600) : 4096, 2);
-        fuzz_put(out, fuzz_rand(rng, 2) ? fuzz_rand(rng, 600) : 4096, 2);
+        fuzz_put(out, 1, fuzz_rand(rng, 256), fuzz_rand(rng, BOXES),
+                 fuzz_rand(rng, 256),
+                 fuzz_rand(rng, 2) ? fuzz_rand(rng, 16) : 0);
+        fuzz_put(out, 2, fuzz_rand(rng, 2) ? fuzz_rand(rng, 600) : 4096,
+                 fuzz_rand(rng, 2) ? fuzz_rand(rng, 600) : 4096);
     }
-    while (bytes--) {
-        fuzz_put(out, fuzz_rand(rng, 3) ? 0 : fuzz_rand(rng, 256), 1);
-    }
+    fuzz_put_bytes(out, rng, 8u << fuzz_rand(rng, 6), 3, 1);
     return kind;
 }

@@ -365,22 +365,20 @@ static const uint32_t values[] = {
 
 static void make_reg(FuzzRng *rng, FuzzOut *out)
 {
-    fuzz_put(out, fuzz_rand(rng, ERNIC_REG_SCOPES + 1), 1);
-    fuzz_put(out, fuzz_rand(rng, 4), 1);
-    fuzz_put(out, fuzz_rand(rng, 0x40), 1);
-    fuzz_put(out, values[fuzz_rand(rng, ARRAY_SIZE(values))], 4);
+    fuzz_put(out, 1, fuzz_rand(rng, ERNIC_REG_SCOPES + 1), fuzz_rand(rng, 4),
+             fuzz_rand(rng, 0x40));
+    fuzz_put(out, 4, values[fuzz_rand(rng, ARRAY_SIZE(values))]);
 }
 
 static void make_post(FuzzRng *rng, FuzzOut *out)
 {
-    fuzz_put(out, fuzz_rand(rng, 2), 1);
-    fuzz_put(out, fuzz_rand(rng, 13), 1);
-    fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 9), 1);
-    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 4);
-    fuzz_put(out, fuzz_rand(rng, 8) ? CARD_KEY : fuzz_rand(rng, 0x400), 4);
-    fuzz_put(out, fuzz_rand(rng, CARD_SPAN), 4);
-    fuzz_put(out, fuzz_rand(rng, 0x10000), 2);
-    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
+    fuzz_put(out, 1, fuzz_rand(rng, 2), fuzz_rand(rng, 13),
+             fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 9));
+    fuzz_put(out, 4, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))],
+             fuzz_rand(rng, 8) ? CARD_KEY : fuzz_rand(rng, 0x400),
+             fuzz_rand(rng, CARD_SPAN));
+    fuzz_put(out, 2, fuzz_rand(rng, 0x10000));
+    fuzz_put(out, 4, fuzz_rand(rng, UINT32_MAX));
 }
 
 /* A few bytes to be other ones; @at: how far on. */
@@ -389,48 +387,44 @@ static void make_patches(FuzzRng *rng, FuzzOut *out, uint32_t at)
     uint32_t n;
 
     for (n = fuzz_rand(rng, 4) ? 0 : 1 + fuzz_rand(rng, 2); n; n--) {
-        fuzz_put(out, fuzz_rand(rng, at), 2);
-        fuzz_put(out, 1u << fuzz_rand(rng, 8), 1);
+        fuzz_put(out, 2, fuzz_rand(rng, at));
+        fuzz_put(out, 1, 1u << fuzz_rand(rng, 8));
     }
 }
 
 static void make_frame(FuzzRng *rng, FuzzOut *out)
 {
-    fuzz_put(out, fuzz_rand(rng, 16), 1);
-    fuzz_put(out, fuzz_rand(rng, 8) ? 2 : fuzz_rand(rng, 13), 1);
-    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 2);
-    fuzz_put(out, fuzz_rand(rng, 8) ? 0 : fuzz_rand(rng, 256), 1);
+    fuzz_put(out, 1, fuzz_rand(rng, 16),
+             fuzz_rand(rng, 8) ? 2 : fuzz_rand(rng, 13));
+    fuzz_put(out, 2, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))]);
+    fuzz_put(out, 1, fuzz_rand(rng, 8) ? 0 : fuzz_rand(rng, 256));
     make_patches(rng, out, 90);
 }
 
 static void make_packet(FuzzRng *rng, FuzzOut *out)
 {
-    fuzz_put(out, opcodes[fuzz_rand(rng, ARRAY_SIZE(opcodes))], 1);
-    fuzz_put(out, fuzz_rand(rng, 8) ? PKT_ACK : fuzz_rand(rng, 64), 1);
-    fuzz_put(out, fuzz_rand(rng, 2) ? 0 : 1u << fuzz_rand(rng, 8), 1);
-    fuzz_put(out, 1 + fuzz_rand(rng, 3), 1);
-    fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 5), 1);
-    fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 256), 1);
-    fuzz_put(out, fuzz_rand(rng, 2) ? 0x1f : fuzz_rand(rng, 256), 1);
-    fuzz_put(out, fuzz_rand(rng, 8) ? CARD_KEY : fuzz_rand(rng, 0x400), 4);
-    fuzz_put(out, fuzz_rand(rng, CARD_SPAN), 4);
-    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 4);
-    fuzz_put(out, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))], 2);
-    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
+    fuzz_put(out, 1, opcodes[fuzz_rand(rng, ARRAY_SIZE(opcodes))],
+             fuzz_rand(rng, 8) ? PKT_ACK : fuzz_rand(rng, 64),
+             fuzz_rand(rng, 2) ? 0 : 1u << fuzz_rand(rng, 8),
+             1 + fuzz_rand(rng, 3), fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 5),
+             fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 256),
+             fuzz_rand(rng, 2) ? 0x1f : fuzz_rand(rng, 256));
+    fuzz_put(out, 4, fuzz_rand(rng, 8) ? CARD_KEY : fuzz_rand(rng, 0x400),
+             fuzz_rand(rng, CARD_SPAN),
+             lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))]);
+    fuzz_put(out, 2, lengths[fuzz_rand(rng, ARRAY_SIZE(lengths))]);
+    fuzz_put(out, 4, fuzz_rand(rng, UINT32_MAX));
     make_patches(rng, out, 120);
 }
 
 static void make_side(FuzzRng *rng, FuzzOut *out)
 {
-    fuzz_put(out, fuzz_rand(rng, 32), 1);
-    fuzz_put(out, fuzz_rand(rng, CARD_RING), 1);
-    fuzz_put(out, fuzz_rand(rng, CARD_RING + 1), 1);
-    fuzz_put(out, fuzz_rand(rng, CARD_RING), 1);
-    fuzz_put(out, fuzz_rand(rng, 4), 1);
+    fuzz_put(out, 1, fuzz_rand(rng, 32), fuzz_rand(rng, CARD_RING),
+             fuzz_rand(rng, CARD_RING + 1), fuzz_rand(rng, CARD_RING),
+             fuzz_rand(rng, 4));
     if (!fuzz_rand(rng, 4)) {
-        fuzz_put(out, fuzz_rand(rng, CARD_RING), 1);
-        fuzz_put(out, fuzz_rand(rng, 8), 1);
-        fuzz_put(out, values[fuzz_rand(rng, ARRAY_SIZE(values))], 4);
+        fuzz_put(out, 1, fuzz_rand(rng, CARD_RING), fuzz_rand(rng, 8));
+        fuzz_put(out, 4, values[fuzz_rand(rng, ARRAY_SIZE(values))]);
     }
 }
 
@@ -438,7 +432,8 @@ uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, PG_COUNT);
 
-    fuzz_put(out, kind == PG_VERSION ? fuzz_rand(rng, KINDS) : fuzz_rand(rng, 4), 1);
+    fuzz_put(out, 1,
+             kind == PG_VERSION ? fuzz_rand(rng, KINDS) : fuzz_rand(rng, 4));
     switch (kind) {
     case PG_REG:
         make_reg(rng, out);
@@ -447,11 +442,11 @@ uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
         make_post(rng, out);
         break;
     case PG_POKE:
-        fuzz_put(out, FUZZ_MEM - fuzz_rand(rng, 4 * CARD_RINGS), 4);
-        fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
+        fuzz_put(out, 4, FUZZ_MEM - fuzz_rand(rng, 4 * CARD_RINGS),
+                 fuzz_rand(rng, UINT32_MAX));
         break;
     case PG_TIME:
-        fuzz_put(out, fuzz_rand(rng, 1000), 2);
+        fuzz_put(out, 2, fuzz_rand(rng, 1000));
         break;
     case PG_FRAME:
         make_frame(rng, out);
@@ -463,10 +458,10 @@ uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
         make_side(rng, out);
         break;
     case PG_SHUT:
-        fuzz_put(out, fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 256), 1);
+        fuzz_put(out, 1, fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 256));
         break;
     case PG_FAIL:
-        fuzz_put(out, fuzz_rand(rng, 6), 1);
+        fuzz_put(out, 1, fuzz_rand(rng, 6));
         break;
     default:
         break;

@@ -77,7 +77,7 @@ static void read_pkt(FuzzIn *in, RxPkt *p)
 
 static void write_pkt(FuzzOut *out, const RxPkt *p)
 {
-#define X(name, bytes) fuzz_put(out, p->name, bytes);
+#define X(name, bytes) fuzz_put(out, bytes, p->name);
     RX_FIELDS(X)
 #undef X
 }
@@ -458,26 +458,22 @@ static void make_frame(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t row = WORLD_RAW + fuzz_rand(rng, 3);
 
-    fuzz_put(out, fuzz_rand(rng, 16), 1);
-    fuzz_put(out, row == WORLD_RAW + 2 ? WORLD_RSS : row, 1);
-    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
-    fuzz_put(out, fuzz_rand(rng, FRAME_MAX), 2);
+    fuzz_put(out, 1, fuzz_rand(rng, 16),
+             row == WORLD_RAW + 2 ? WORLD_RSS : row);
+    fuzz_put(out, 4, fuzz_rand(rng, UINT32_MAX));
+    fuzz_put(out, 2, fuzz_rand(rng, FRAME_MAX));
 }
 
 uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 2) ? RX_PACKET : fuzz_rand(rng, RX_COUNT);
-    uint32_t i;
 
     if (kind == RX_PACKET) {
         make_packet(rng, out);
-        return kind;
     } else if (kind == RX_FRAME) {
         make_frame(rng, out);
-        return kind;
-    }
-    for (i = 0; i < 5; i++) {
-        fuzz_put(out, fuzz_rand(rng, 256), 1);
+    } else {
+        fuzz_put_bytes(out, rng, 5, 1, 0);
     }
     return kind;
 }

@@ -453,15 +453,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t kind = fuzz_rand(rng, 8) ? ST_PATCH : fuzz_rand(rng, ST_RAW);
-    uint32_t bytes = 1u << fuzz_rand(rng, 4);
 
     if (kind == ST_BASE) {
-        fuzz_put(out, fuzz_rand(rng, BASES), 1);
+        fuzz_put(out, 1, fuzz_rand(rng, BASES));
         return kind;
     }
-    fuzz_put(out, fuzz_rand(rng, UINT32_MAX), 4);
-    while (bytes--) {
-        fuzz_put(out, fuzz_rand(rng, 3) ? 0 : fuzz_rand(rng, 256), 1);
-    }
+    fuzz_put(out, 4, fuzz_rand(rng, UINT32_MAX));
+    fuzz_put_bytes(out, rng, 1u << fuzz_rand(rng, 4), 3, 1);
     return kind;
 }

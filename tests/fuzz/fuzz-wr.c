@@ -469,10 +469,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static void put_sges(FuzzRng *rng, FuzzOut *out, uint32_t n)
 {
     while (n--) {
-        fuzz_put(out, fuzz_rand(rng, PAIR_KEYS), 1);
-        fuzz_put(out, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 4096), 4);
-        fuzz_put(out, fuzz_rand(rng, 4) ? fuzz_rand(rng, 3000) :
-                      fuzz_rand(rng, 20000), 4);
+        fuzz_put(out, 1, fuzz_rand(rng, PAIR_KEYS));
+        fuzz_put(out, 4, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 4096),
+                 fuzz_rand(rng, 4) ? fuzz_rand(rng, 3000) :
+                 fuzz_rand(rng, 20000));
     }
 }
 
@@ -483,43 +483,36 @@ static void make_send(FuzzRng *rng, FuzzOut *out)
     bool atomic = op == ERNIC_WR_CMP_SWAP || op == ERNIC_WR_FETCH_ADD;
     bool word = atomic || op == ERNIC_WR_ATOMIC_WRITE;
 
-    fuzz_put(out, qp | fuzz_rand(rng, 2) << 7, 1);
-    fuzz_put(out, op, 1);
-    fuzz_put(out, fuzz_rand(rng, 16) & (fuzz_rand(rng, 3) ? 7 : 15), 1);
-    fuzz_put(out, !fuzz_rand(rng, 6), 1);
+    fuzz_put(out, 1, qp | fuzz_rand(rng, 2) << 7, op,
+             fuzz_rand(rng, 16) & (fuzz_rand(rng, 3) ? 7 : 15),
+             !fuzz_rand(rng, 6));
     n = op == ERNIC_WR_REG_MR || op == ERNIC_WR_BIND_MW ||
         op == ERNIC_WR_LOCAL_INV || op == ERNIC_WR_FLUSH ? 0 : word ? 1 : n;
-    fuzz_put(out, n, 1);
-    fuzz_put(out, fuzz_rand(rng, 1000), 2);
-    fuzz_put(out, PAIR_KEY_FAST + fuzz_rand(rng, 4), 1);
+    fuzz_put(out, 1, n);
+    fuzz_put(out, 2, fuzz_rand(rng, 1000));
+    fuzz_put(out, 1, PAIR_KEY_FAST + fuzz_rand(rng, 4));
     if (op == ERNIC_WR_REG_MR || op == ERNIC_WR_BIND_MW) {
-        fuzz_put(out, PAIR_KEY_FAST + fuzz_rand(rng, 4), 1);
-        fuzz_put(out, fuzz_rand(rng, 3), 1);
-        fuzz_put(out, 0, 1);
-        fuzz_put(out, fuzz_rand(rng, 8192), 4);
-        fuzz_put(out, 0, 4);
-        fuzz_put(out, fuzz_rand(rng, 64), 1);
-        fuzz_put(out, 1 + fuzz_rand(rng, 8), 1);
-        fuzz_put(out, 0, 1);
+        fuzz_put(out, 1, PAIR_KEY_FAST + fuzz_rand(rng, 4), fuzz_rand(rng, 3),
+                 0);
+        fuzz_put(out, 4, fuzz_rand(rng, 8192), 0);
+        fuzz_put(out, 1, fuzz_rand(rng, 64), 1 + fuzz_rand(rng, 8), 0);
         return;
     }
     if (guest_addresses(pair_rows[qp].type)) {
-        fuzz_put(out, fuzz_rand(rng, 2) * 2, 1);
-        fuzz_put(out, qp, 1);
+        fuzz_put(out, 1, fuzz_rand(rng, 2) * 2, qp);
     } else if (fuzz_names_memory(op)) {
-        fuzz_put(out, fuzz_rand(rng, PAIR_KEYS), 1);
-        fuzz_put(out, 0, 1);
-        fuzz_put(out, 8 * fuzz_rand(rng, 100), 4);
-        fuzz_put(out, atomic ? fuzz_rand(rng, UINT32_MAX) : 0, atomic * 4);
+        fuzz_put(out, 1, fuzz_rand(rng, PAIR_KEYS), 0);
+        fuzz_put(out, 4, 8 * fuzz_rand(rng, 100));
+        fuzz_put(out, atomic * 4, atomic ? fuzz_rand(rng, UINT32_MAX) : 0);
         if (op == ERNIC_WR_FLUSH) {
-            fuzz_put(out, fuzz_rand(rng, 8000), 2);
-            fuzz_put(out, fuzz_rand(rng, 4) ? 1 : fuzz_rand(rng, 4), 1);
-            fuzz_put(out, fuzz_rand(rng, 2), 1);
+            fuzz_put(out, 2, fuzz_rand(rng, 8000));
+            fuzz_put(out, 1, fuzz_rand(rng, 4) ? 1 : fuzz_rand(rng, 4),
+                     fuzz_rand(rng, 2));
         }
     }
     if (word) {
-        fuzz_put(out, 0, 5);
-        fuzz_put(out, 8, 4);
+        fuzz_put(out, 5, 0);
+        fuzz_put(out, 4, 8);
     } else {
         put_sges(rng, out, n);
     }
@@ -535,15 +528,12 @@ uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
         make_send(rng, out);
     } else if (kind == WR_RECV) {
         n = 1 + fuzz_rand(rng, 3);
-        fuzz_put(out, fuzz_rand(rng, PAIR_QPS) | fuzz_rand(rng, 2) << 7, 1);
-        fuzz_put(out, fuzz_rand(rng, 1000), 2);
-        fuzz_put(out, n, 1);
+        fuzz_put(out, 1, fuzz_rand(rng, PAIR_QPS) | fuzz_rand(rng, 2) << 7);
+        fuzz_put(out, 2, fuzz_rand(rng, 1000));
+        fuzz_put(out, 1, n);
         put_sges(rng, out, n);
     } else {
-        for (n = 0; n < 9; n++) {
-            fuzz_put(out, fuzz_rand(rng, 3) ? fuzz_rand(rng, 8) :
-                          fuzz_rand(rng, 256), 1);
-        }
+        fuzz_put_bytes(out, rng, 9, 3, 8);
     }
     return kind;
 }

@@ -32,26 +32,25 @@ typedef struct FuzzRng {
 /* 0 to @n - 1. */
 uint32_t fuzz_rand(FuzzRng *rng, uint32_t n);
 
-/* A record under construction; emptied by fuzz_put_record(). */
+/* A record under construction. */
 typedef struct FuzzOut {
     uint8_t data[FUZZ_RECORD_MAX];
     size_t len;
 } FuzzOut;
 
-void fuzz_put(FuzzOut *out, uint64_t value, uint32_t bytes);
-/* Append @out as a record of @kind to @to. */
-void fuzz_put_record(GByteArray *to, uint8_t kind, FuzzOut *out);
-
-/* The payload of a plausible record; its kind is returned. */
-typedef uint8_t FuzzMake(FuzzRng *rng, FuzzOut *out);
-/* The target's own, for mutator.c. */
-FuzzMake fuzz_make;
-
-/* LLVMFuzzerCustomMutator and LLVMFuzzerCustomCrossOver over records. */
-size_t fuzz_mutate(uint8_t *data, size_t size, size_t max, unsigned seed,
-                   FuzzMake *make);
-size_t fuzz_cross(const uint8_t *a, size_t a_len, const uint8_t *b,
-                  size_t b_len, uint8_t *out, size_t max, unsigned seed);
+/* Append numbers of @bytes each. */
+#define fuzz_put(out, bytes, ...)                                       \
+    fuzz_put_all(out, bytes, (const uint64_t[]) { __VA_ARGS__ },        \
+                 sizeof((const uint64_t[]) { __VA_ARGS__ }) / 8)
+void fuzz_put_all(FuzzOut *out, uint32_t bytes, const uint64_t *value, uint32_t n);
+/* Append @n bytes: one in @odds is any, and the others are below @limit. */
+void fuzz_put_bytes(FuzzOut *out, FuzzRng *rng, uint32_t n, uint32_t odds,
+                    uint32_t limit);
+/*
+ * Of each target with mutator.c: the payload of a plausible record; its kind is
+ * returned.
+ */
+uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out);
 
 /* Of libFuzzer. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
