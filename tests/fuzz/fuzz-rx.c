@@ -354,7 +354,7 @@ static void one(uint8_t kind, FuzzIn *in)
         break;
     case RX_RECV:
         qp = &rx.w.g.qp[fuzz_u8(in) % rx.w.g.qps];
-        world_recv(&rx.w, qp, guest_srq(&rx.w.g, qp), fuzz_u16(in));
+        world_recv(&rx.w, guest_rq(&rx.w.g, qp), fuzz_u16(in));
         world_settle(&rx.w);
         break;
     case RX_LINK:

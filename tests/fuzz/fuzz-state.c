@@ -340,7 +340,7 @@ static void make_base(uint32_t n)
     w.g.h.env.tx_busy = bases[n].busy;
     for (i = 0; i < w.g.qps; i++) {
         world_send(&w, &w.g.qp[i], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, 900);
-        world_recv(&w, &w.g.qp[i], guest_srq(&w.g, &w.g.qp[i]), 500);
+        world_recv(&w, guest_rq(&w.g, &w.g.qp[i]), 500);
     }
     fuzz_run(&w.g.h);
     ernic_save(w.g.h.e, base[n]);

@@ -209,10 +209,10 @@ static void wr_send(FuzzIn *in)
     }
     patch(in, slot);
     settle_list(slot);
-    guest_write_slot(g, qp, true, qp->sq.pi + *unrung, slot, sizeof(slot));
+    guest_write_slot(g, &qp->sq, qp->sq.pi + *unrung, slot, sizeof(slot));
     ++*unrung;
     if (!(how & 1)) {
-        guest_ring(g, qp, true, qp->sq.pi + *unrung, 0, 0, 0);
+        guest_ring(g, &qp->sq, qp->sq.pi + *unrung, 0, 0, 0);
         *unrung = 0;
         exchange();
     }
@@ -222,8 +222,7 @@ static void wr_recv(FuzzIn *in)
 {
     uint8_t who = fuzz_u8(in);
     Guest *g = &pair.g[who >> 7];
-    GuestQp *qp = &g->qp[(who & 0x7f) % g->qps];
-    GuestSrq *srq = guest_srq(g, qp);
+    GuestWq *wq = guest_rq(g, &g->qp[(who & 0x7f) % g->qps]);
     struct ernic_rwqe head = { .wr_id = cpu_to_le64(fuzz_u16(in)) };
     uint8_t slot[GUEST_STRIDE] = { 0 };
     struct ernic_sge sge[ERNIC_MAX_SGE];
@@ -234,13 +233,8 @@ static void wr_recv(FuzzIn *in)
     n = read_sges(in, g, sge, MIN(n, ERNIC_MAX_SGE));
     memcpy(slot + sizeof(head), sge, n * sizeof(sge[0]));
     patch(in, slot);
-    if (srq) {
-        guest_write_srq_slot(g, srq, srq->wq.pi, slot, sizeof(slot));
-        guest_ring_srq(g, srq, srq->wq.pi + 1, 0, 0, 0);
-    } else {
-        guest_write_slot(g, qp, false, qp->rq.pi, slot, sizeof(slot));
-        guest_ring(g, qp, false, qp->rq.pi + 1, 0, 0, 0);
-    }
+    guest_write_slot(g, wq, wq->pi, slot, sizeof(slot));
+    guest_ring(g, wq, wq->pi + 1, 0, 0, 0);
     exchange();
 }
 
@@ -258,13 +252,13 @@ static bool known(Guest *g, uint32_t uctx, uint32_t kind, uint32_t queue,
         if (qp->q.qpn != queue || qp->uctx != uctx) {
             continue;
         }
-        guest_ring(g, qp, kind == ERNIC_DB_SQ, index, 0, 0, 0);
+        guest_ring(g, kind == ERNIC_DB_SQ ? &qp->sq : &qp->rq, index, 0, 0, 0);
         pair.unrung[g - pair.g][i] = 0;
         return true;
     }
     for (i = 0; i < ARRAY_SIZE(g->srq) && kind == ERNIC_DB_SRQ && uctx == 0; i++) {
         if (queue == g->srq[i].q.srqn) {
-            guest_ring_srq(g, &g->srq[i], index, 0, 0, 0);
+            guest_ring(g, &g->srq[i].wq, index, 0, 0, 0);
             return true;
         }
     }
@@ -278,17 +272,15 @@ static void wr_doorbell(FuzzIn *in)
     GuestQp *qp = &g->qp[(who & 0x7f) % g->qps];
     uint32_t queue = fuzz_u8(in), index = fuzz_u32(in);
     uint32_t uctx = how & 1 ? fuzz_u8(in) % 3 : qp->uctx;
-    GuestSrq *srq;
+    GuestWq *wq;
     uint64_t value;
     uint8_t status;
 
-    if (!(how & 2) && kind <= ERNIC_DB_RQ) {
-        queue = qp->q.qpn;
-        index += kind == ERNIC_DB_SQ ? qp->sq.pi : qp->rq.pi;
-    } else if (!(how & 2) && kind == ERNIC_DB_SRQ) {
-        srq = &g->srq[queue % ARRAY_SIZE(g->srq)];
-        queue = srq->q.srqn;
-        index += srq->wq.pi;
+    if (!(how & 2) && kind <= ERNIC_DB_SRQ) {
+        wq = kind == ERNIC_DB_SQ ? &qp->sq : kind == ERNIC_DB_RQ ? &qp->rq :
+             &g->srq[queue % ARRAY_SIZE(g->srq)].wq;
+        queue = wq->number;
+        index += wq->pi;
     } else if (!(how & 2) && kind <= ERNIC_DB_CQ_ARM_SOLICITED) {
         queue = g->cq[queue % g->cqs].cqn;
         index += g->cq[0].ci;

@@ -100,12 +100,20 @@ uint32_t guest_create_cq(Guest *g, uint32_t uctx)
     return n;
 }
 
+static void open_srq(Guest *g, GuestSrq *srq)
+{
+    paint_ring(g, srq->q.buf, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+    srq->wq.kind = ERNIC_DB_SRQ;
+    srq->wq.number = srq->q.srqn;
+    srq->wq.ring = srq->q.buf;
+}
+
 void guest_create_srq(Guest *g, uint32_t pd)
 {
     GuestSrq *srq = &g->srq[GUEST_SRQ];
 
     fake_create_srq(g->h.e, &srq->q, pd, GUEST_DEPTH, 2);
-    paint_ring(g, srq->q.buf, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+    open_srq(g, srq);
 }
 
 void guest_create_xrc(Guest *g, uint32_t pd, uint32_t cq)
@@ -114,12 +122,12 @@ void guest_create_xrc(Guest *g, uint32_t pd, uint32_t cq)
 
     g->xrcd = fake_create_pd(g->h.e);
     fake_create_xrc_srq(g->h.e, &srq->q, pd, GUEST_DEPTH, g->xrcd, g->cq[cq].cqn);
-    paint_ring(g, srq->q.buf, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
+    open_srq(g, srq);
 }
 
-GuestSrq *guest_srq(Guest *g, const GuestQp *qp)
+GuestWq *guest_rq(Guest *g, GuestQp *qp)
 {
-    return qp->srq == GUEST_NO_SRQ ? NULL : &g->srq[qp->srq];
+    return qp->srq == GUEST_NO_SRQ ? &qp->rq : &g->srq[qp->srq].wq;
 }
 
 /* An XRC target has a domain and nothing else. */
@@ -176,6 +184,8 @@ uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
     status = fuzz_cmd(&g->h, &cmd, &rsp);
     g_assert_cmpuint(status, ==, ERNIC_OK);
     qp->q.qpn = le32_to_cpu(rsp.handle);
+    qp->sq = (GuestWq) { ERNIC_DB_SQ, qp->q.qpn, qp->uctx, qp->q.sq_buf };
+    qp->rq = (GuestWq) { ERNIC_DB_RQ, qp->q.qpn, qp->uctx, qp->q.rq_buf };
     return g->qps++;
 }
 
@@ -207,56 +217,40 @@ bool guest_has_room(const GuestWq *wq, uint32_t index)
     return true;
 }
 
-static void write_slot(Guest *g, GuestWq *wq, uint64_t slot, uint32_t index,
-                       const uint8_t *data, uint32_t len)
+void guest_write_slot(Guest *g, GuestWq *wq, uint32_t index, const void *data,
+                      uint32_t len)
 {
-    GuestReq *req = req_of(wq, index);
-    uint8_t *at = fake_ptr(&g->h.env, slot, GUEST_STRIDE);
     uint32_t i;
+    uint8_t *at;
 
+    if (!wq->ring) {
+        return;
+    }
+    at = fake_ptr(&g->h.env, wq->ring + index % GUEST_DEPTH * GUEST_STRIDE,
+                  GUEST_STRIDE);
     memset(at, 0, GUEST_STRIDE);
     memcpy(at, data, MIN(len, GUEST_STRIDE));
     /* The result of a posted request that is overwritten is unknown. */
     for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
-        req = &wq->req[i];
-        if (req->state == GUEST_POSTED &&
-            req->index % GUEST_DEPTH == index % GUEST_DEPTH) {
-            req->loose = true;
-        }
+        wq->req[i].loose |= wq->req[i].state == GUEST_POSTED &&
+                            wq->req[i].index % GUEST_DEPTH == index % GUEST_DEPTH;
     }
-}
-
-void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
-                      const uint8_t *data, uint32_t len)
-{
-    if (send && qp->q.sq_depth) {
-        write_slot(g, &qp->sq, fake_sq_slot(&qp->q, index), index, data, len);
-    } else if (!send && qp->q.rq_depth) {
-        write_slot(g, &qp->rq, fake_rq_slot(&qp->q, index), index, data, len);
-    }
-}
-
-void guest_write_srq_slot(Guest *g, GuestSrq *srq, uint32_t index,
-                          const uint8_t *data, uint32_t len)
-{
-    write_slot(g, &srq->wq, srq->q.buf + index % GUEST_DEPTH * GUEST_STRIDE,
-               index, data, len);
 }
 
 /* The engine has taken the counter @pi: what is new is posted. */
-static void accept(Guest *g, GuestWq *wq, uint64_t ring, uint32_t pi,
-                   bool send, bool sig_all)
+static void accept(Guest *g, GuestWq *wq, uint32_t pi)
 {
-    /* A queue that is not there takes no request. */
-    if (pi - wq->pi > (ring ? GUEST_DEPTH : 0)) {
+    bool send = wq->kind == ERNIC_DB_SQ;
+    bool sig_all = send && (g->h.e->qp[wq->number].flags & ERNIC_QPF_SQ_SIG_ALL);
+
+    if (pi - wq->pi > (wq->ring ? GUEST_DEPTH : 0)) {
         fuzz_fail("doorbell", "counter 0x%x accepted after 0x%x", pi, wq->pi);
     }
     for (; wq->pi != pi; wq->pi++) {
-        const uint8_t *slot = fake_ptr(&g->h.env, ring + wq->pi % GUEST_DEPTH *
+        const uint8_t *slot = fake_ptr(&g->h.env, wq->ring + wq->pi % GUEST_DEPTH *
                                        GUEST_STRIDE, GUEST_STRIDE);
-        GuestReq *req = req_of(wq, wq->pi);
 
-        *req = (GuestReq) {
+        *req_of(wq, wq->pi) = (GuestReq) {
             .index = wq->pi, .state = GUEST_POSTED,
             .wr_id = ldq_le_p(slot + (send ? 8 : 0)),
             .may_skip = send && !sig_all && !(slot[1] & ERNIC_WR_SIGNALED),
@@ -264,60 +258,25 @@ static void accept(Guest *g, GuestWq *wq, uint64_t ring, uint32_t pi,
     }
 }
 
-static void remember(GuestWq *wq, uint32_t index, uint64_t addr, uint32_t len,
-                     uint8_t paint)
+uint8_t guest_ring(Guest *g, GuestWq *wq, uint32_t index, uint64_t addr,
+                   uint32_t len, uint8_t paint)
 {
-    GuestReq *req = req_of(wq, index);
-
-    req->addr = addr;
-    req->len = len;
-    req->paint = paint;
-}
-
-static uint8_t ring(Guest *g, uint32_t uctx, uint8_t kind, uint32_t queue,
-                    uint32_t index)
-{
-    uint8_t status = fuzz_doorbell(&g->h, uctx, ERNIC_DB(kind, queue, index),
-                                   FUZZ_QUEUE);
-
-    return fuzz_break("doorbell") ? ERNIC_OK : status;
-}
-
-uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
-                   uint64_t addr, uint32_t len, uint8_t paint)
-{
-    GuestWq *wq = send ? &qp->sq : &qp->rq;
     uint32_t before = wq->pi;
     uint8_t status;
 
     lend(g, addr, len, paint);
-    status = ring(g, qp->uctx, send ? ERNIC_DB_SQ : ERNIC_DB_RQ, qp->q.qpn,
-                  index);
+    status = fuzz_doorbell(&g->h, wq->uctx, ERNIC_DB(wq->kind, wq->number, index),
+                           FUZZ_QUEUE);
+    status = fuzz_break("doorbell") ? ERNIC_OK : status;
     if (status == ERNIC_OK) {
-        accept(g, wq, send ? qp->q.sq_buf : qp->q.rq_buf, index, send,
-               g->h.e->qp[qp->q.qpn].flags & ERNIC_QPF_SQ_SIG_ALL);
+        accept(g, wq, index);
     }
     if (status == ERNIC_OK && wq->pi != before) {
-        remember(wq, index - 1, addr, len, paint);
-    } else {
-        take_back(g, addr, len, paint);
-    }
-    return status;
-}
+        GuestReq *req = req_of(wq, index - 1);
 
-uint8_t guest_ring_srq(Guest *g, GuestSrq *srq, uint32_t index, uint64_t addr,
-                       uint32_t len, uint8_t paint)
-{
-    uint32_t before = srq->wq.pi;
-    uint8_t status;
-
-    lend(g, addr, len, paint);
-    status = ring(g, 0, ERNIC_DB_SRQ, srq->q.srqn, index);
-    if (status == ERNIC_OK) {
-        accept(g, &srq->wq, srq->q.buf, index, false, true);
-    }
-    if (status == ERNIC_OK && srq->wq.pi != before) {
-        remember(&srq->wq, index - 1, addr, len, paint);
+        req->addr = addr;
+        req->len = len;
+        req->paint = paint;
     } else {
         take_back(g, addr, len, paint);
     }
@@ -400,10 +359,8 @@ static void check_cqe(Guest *g, const struct ernic_cqe *cqe)
     }
     if (!(cqe->flags & ERNIC_CQE_RQ)) {
         complete(g, &qp->sq, cqe, true, true);
-    } else if (qp->srq != GUEST_NO_SRQ) {
-        complete(g, &guest_srq(g, qp)->wq, cqe, false, true);
     } else {
-        complete(g, &qp->rq, cqe, true, false);
+        complete(g, guest_rq(g, qp), cqe, qp->srq == GUEST_NO_SRQ, false);
     }
 }
 
@@ -490,7 +447,7 @@ static void forget(Guest *g, GuestWq *wq)
     for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
         release(g, &wq->req[i]);
     }
-    memset(wq, 0, sizeof(*wq));
+    *wq = (GuestWq) { wq->kind, wq->number, wq->uctx, wq->ring };
 }
 
 uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,

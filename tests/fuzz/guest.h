@@ -40,6 +40,9 @@ typedef struct GuestReq {
 
 /* A work queue. Requests are kept after their slot may be used again. */
 typedef struct GuestWq {
+    uint8_t kind;               /* of its doorbell: ERNIC_DB_SQ, RQ or SRQ */
+    uint32_t number, uctx;
+    uint64_t ring;              /* 0: there is none, and it takes no request */
     uint32_t pi;                /* as the engine accepted it */
     uint32_t next;              /* the first that may complete, in order */
     GuestReq req[4 * GUEST_DEPTH];
@@ -88,8 +91,8 @@ uint32_t guest_create_cq(Guest *g, uint32_t uctx);
 void guest_create_srq(Guest *g, uint32_t pd);
 /* A domain for XRC targets, and its SRQ, which completes in kernel's CQ @cq. */
 void guest_create_xrc(Guest *g, uint32_t pd, uint32_t cq);
-/* The shared queue that @qp receives from; NULL: its own. */
-GuestSrq *guest_srq(Guest *g, const GuestQp *qp);
+/* The queue that @qp receives from: its own or a shared one. */
+GuestWq *guest_rq(Guest *g, GuestQp *qp);
 /*
  * In Reset; @srq: attached to the shared queue. XRC targets have the domain instead of
  * @pd, and the completion queue of its SRQ. Returns its place in g->qp.
@@ -109,19 +112,15 @@ uint64_t guest_buffer(Guest *g);
 
 /* Is the slot of counter @index free, according to the completions? */
 bool guest_has_room(const GuestWq *wq, uint32_t index);
-/* Write @len raw bytes into the slot of counter @index of a send queue. */
-void guest_write_slot(Guest *g, GuestQp *qp, bool send, uint32_t index,
-                      const uint8_t *data, uint32_t len);
-void guest_write_srq_slot(Guest *g, GuestSrq *srq, uint32_t index,
-                          const uint8_t *data, uint32_t len);
+/* Write @len raw bytes into the slot of counter @index. */
+void guest_write_slot(Guest *g, GuestWq *wq, uint32_t index, const void *data,
+                      uint32_t len);
 /*
- * Doorbells; what the engine accepts enters the books. The request of counter
+ * A doorbell; what the engine accepts enters the books. The request of counter
  * index - 1 is to unpaint [@addr, @addr + @len) when it completes.
  */
-uint8_t guest_ring(Guest *g, GuestQp *qp, bool send, uint32_t index,
-                   uint64_t addr, uint32_t len, uint8_t paint);
-uint8_t guest_ring_srq(Guest *g, GuestSrq *srq, uint32_t index, uint64_t addr,
-                       uint32_t len, uint8_t paint);
+uint8_t guest_ring(Guest *g, GuestWq *wq, uint32_t index, uint64_t addr,
+                   uint32_t len, uint8_t paint);
 
 /* Read completions and events, check them against the books, ring for them. */
 void guest_poll(Guest *g);

@@ -138,8 +138,8 @@ static void post(World *w, GuestQp *qp, struct ernic_wqe *wqe, uint32_t len,
     sge = fake_sge(addr, len, w->lkey);
     memcpy(slot, wqe, sizeof(*wqe));
     memcpy(slot + sizeof(*wqe), &sge, sizeof(sge));
-    guest_write_slot(&w->g, qp, true, qp->sq.pi, slot, sizeof(slot));
-    guest_ring(&w->g, qp, true, qp->sq.pi + 1, addr, len, paint);
+    guest_write_slot(&w->g, &qp->sq, qp->sq.pi, slot, sizeof(slot));
+    guest_ring(&w->g, &qp->sq, qp->sq.pi + 1, addr, len, paint);
 }
 
 /* REG_MR and BIND_MW by the first queue pair: keys that can be taken back. */
@@ -229,17 +229,16 @@ void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len)
     post(w, qp, &wqe, len, fetch ? FUZZ_LAND : FUZZ_SEND);
 }
 
-void world_recv(World *w, GuestQp *qp, GuestSrq *srq, uint32_t len)
+void world_recv(World *w, GuestWq *wq, uint32_t len)
 {
     struct {
         struct ernic_rwqe head;
         struct ernic_sge sge[3];
     } slot = { .head = { .num_sge = cpu_to_le16(3) } };
     uint64_t addr = guest_buffer(&w->g);
-    GuestWq *wq = srq ? &srq->wq : &qp->rq;
     uint32_t index = wq->pi, cut;
 
-    if (!guest_has_room(wq, index)) {
+    if (!wq->ring || !guest_has_room(wq, index)) {
         return;
     }
     if (!addr) {                /* a message of no bytes still has a place */
@@ -252,15 +251,8 @@ void world_recv(World *w, GuestQp *qp, GuestSrq *srq, uint32_t len)
     slot.sge[0] = fake_sge(addr, cut, w->lkey);
     slot.sge[1] = fake_sge(addr + cut, 0, 0);
     slot.sge[2] = fake_sge(addr + cut, len - cut, w->lkey);
-    if (srq) {
-        guest_write_srq_slot(&w->g, srq, index, (uint8_t *)&slot, sizeof(slot));
-        guest_ring_srq(&w->g, srq, index + 1, addr, len, addr ? FUZZ_RECV : 0);
-    } else if (qp->q.rq_depth) {
-        guest_write_slot(&w->g, qp, false, index, (uint8_t *)&slot,
-                         sizeof(slot));
-        guest_ring(&w->g, qp, false, index + 1, addr, len,
-                   addr ? FUZZ_RECV : 0);
-    }
+    guest_write_slot(&w->g, wq, index, &slot, sizeof(slot));
+    guest_ring(&w->g, wq, index + 1, addr, len, addr ? FUZZ_RECV : 0);
 }
 
 void world_settle(World *w)
@@ -283,7 +275,7 @@ static void setup_qp(World *w, const WorldRow *row)
     world_attr(row, qp->q.qpn, &attr);
     guest_connect(&w->g, n, past ? ERNIC_QPS_RTS : row->state, &attr);
     if (row->state != ERNIC_QPS_RESET && row->state != ERNIC_QPS_ERR) {
-        world_recv(w, qp, NULL, 2000);
+        world_recv(w, &qp->rq, 2000);
     }
     if (row->work & WORK_SEND) {
         world_send(w, qp, ERNIC_WR_SEND_IMM, ERNIC_WR_SIGNALED, 700);
@@ -389,10 +381,10 @@ void world_open(World *w, uint32_t mask)
     setup_windows(w);
     setup_rules(w);
     for (i = 0; i < 6; i++) {
-        world_recv(w, NULL, &w->g.srq[GUEST_SRQ], 1000);
+        world_recv(w, &w->g.srq[GUEST_SRQ].wq, 1000);
     }
     for (i = 0; i < 3 && w->g.xrcd; i++) {
-        world_recv(w, NULL, &w->g.srq[GUEST_XRC_SRQ], 1000);
+        world_recv(w, &w->g.srq[GUEST_XRC_SRQ].wq, 1000);
     }
     memcpy(cmd.mcast.gid, world_group, sizeof(world_group));
     for (i = 0; i < w->g.qps; i++) {

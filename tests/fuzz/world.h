@@ -71,7 +71,7 @@ void world_open(World *w, uint32_t mask);
 void world_attr(const WorldRow *row, uint32_t qpn, struct ernic_qp_attr *attr);
 /* Post one request with a buffer of the pool, if there is one, and ring. */
 void world_send(World *w, GuestQp *qp, uint8_t op, uint8_t flags, uint32_t len);
-void world_recv(World *w, GuestQp *qp, GuestSrq *srq, uint32_t len);
+void world_recv(World *w, GuestWq *wq, uint32_t len);
 /*
  * Deliver @train. Its WRITEs may touch what their RETH names, if their key opens
  * all of it, and nothing else; READs and atomics what any of them has named.
