@@ -95,9 +95,46 @@ static inline uint8_t result(Fixture *f)
     return cqe.syndrome;
 }
 
+/* A value in the request that spoils it. */
+typedef struct Spoil {
+    uint32_t at;                /* of a segment of the request */
+    const ErnicMlx5Field *field;
+    uint64_t value;
+} Spoil;
+
+#define CONTROL(field, value)   { 16, &ernic_mlx5_wqe_umr_ctrl_seg.field, value }
+#define KEY(field, value)       { 64, &ernic_mlx5_mkc.field, value }
+#define POINTER(field, value)   { 128, &ernic_mlx5_wqe_data_seg.field, value }
+#define PIECE(i, field, value)  { 128 + 16 * (i), &ernic_mlx5_klm.field, value }
+
+static inline void spoil(Fixture *f, const Spoil *s, uint32_t num)
+{
+    for (; num && s->field; num--, s++) {
+        ernic_mlx5_put(f->wr.bytes + s->at, s->field, s->value);
+    }
+}
+
+/* Add a test for each of the rows, which begin with a name. */
+#define ADD_ROWS(path, rows, fn) do {                                               \
+    for (size_t i_ = 0; i_ < ARRAY_SIZE(rows); i_++) {                              \
+        g_autofree char *name_ = g_strdup_printf(path "/%s", (rows)[i_].name);      \
+                                                                                    \
+        g_test_add(name_, Fixture, &(rows)[i_], setup, fn, teardown);               \
+    }                                                                               \
+} while (0)
+
 static inline const ErnicMr *mr_of(const Fixture *f)
 {
     return &f->end.e->mr[f->key >> 8];
+}
+
+/* A local invalidation. */
+static inline void invalidate(Fixture *f, uint32_t key)
+{
+    start(f, key, FLAG_INLINE, MASK_FREE, 0);
+    CONTEXT(free, 1);
+    g_assert_cmphex(result(f), ==, 0);
+    g_assert_false(mr_of(f)->valid);
 }
 
 /* WRITE to the queue pair itself, through @key; returns the syndrome. */

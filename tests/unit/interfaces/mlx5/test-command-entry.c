@@ -9,7 +9,10 @@
 #include "faces/mlx5/fields.h"
 #include "test.h"
 
-#define TOKEN 0x5a
+#define TOKEN   0x5a
+#define STATUS(name) ERNIC_MLX5_DELIVERY_##name
+#define LINK    &ernic_mlx5_cmd_prot_block.next
+#define NUMBER  &ernic_mlx5_cmd_prot_block.block_num
 #define IN_BOX  0x123456000ull
 #define OUT_BOX 0x765432200ull
 
@@ -40,7 +43,7 @@ TEST("/mlx5/entry/decode", test_decode)
 
     make_entry(bytes, 1000, 16);
     g_assert_true(ernic_mlx5_entry_posted(bytes));
-    g_assert_cmpint(ernic_mlx5_entry_decode(bytes, &entry), ==, ERNIC_MLX5_DELIVERY_OK);
+    g_assert_cmpint(ernic_mlx5_entry_decode(bytes, &entry), ==, STATUS(OK));
     g_assert_cmpuint(entry.in_len, ==, 1000);
     g_assert_cmpuint(entry.out_len, ==, 16);
     g_assert_cmpmem(entry.in, sizeof(entry.in), bytes + 16, 16);
@@ -65,16 +68,16 @@ static const struct {
     { "type 6", 0, 0x06000000, ERNIC_MLX5_DELIVERY_DESCRIPTOR },
     { "reserved after type", 0, 0x07000001, ERNIC_MLX5_DELIVERY_RESERVED },
     { "reserved before status", 60, 0x5a000101, ERNIC_MLX5_DELIVERY_RESERVED },
-    { "old status", 60, 0x5a0000ff, ERNIC_MLX5_DELIVERY_OK },
+    { "old status", 60, 0x5a0000ff, STATUS(OK) },
     { "no input", 4, 0, ERNIC_MLX5_DELIVERY_IN_LENGTH },
     { "short input", 4, 7, ERNIC_MLX5_DELIVERY_IN_LENGTH },
-    { "shortest input", 4, 8, ERNIC_MLX5_DELIVERY_OK },
-    { "longest input", 4, ERNIC_MLX5_MESSAGE_MAX, ERNIC_MLX5_DELIVERY_OK },
+    { "shortest input", 4, 8, STATUS(OK) },
+    { "longest input", 4, ERNIC_MLX5_MESSAGE_MAX, STATUS(OK) },
     { "long input", 4, ERNIC_MLX5_MESSAGE_MAX + 1, ERNIC_MLX5_DELIVERY_IN_LENGTH },
     { "all of the length", 4, 0xffffffff, ERNIC_MLX5_DELIVERY_IN_LENGTH },
     { "no answer", 56, 0, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
     { "short answer", 56, 7, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
-    { "an answer of 12 bytes", 56, 12, ERNIC_MLX5_DELIVERY_OK },
+    { "an answer of 12 bytes", 56, 12, STATUS(OK) },
     { "long answer", 56, 0x80000000, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
     { "input at 1", 12, 0x23456001, ERNIC_MLX5_DELIVERY_IN_ALIGN },
     { "input at 100", 12, 0x23456100, ERNIC_MLX5_DELIVERY_IN_ALIGN },
@@ -102,7 +105,7 @@ TEST("/mlx5/entry/no-address", test_no_address)
         uint32_t in_len, out_len;
         ErnicMlx5Delivery status;
     } cases[] = {
-        { 16, 16, ERNIC_MLX5_DELIVERY_OK },
+        { 16, 16, STATUS(OK) },
         { 17, 16, ERNIC_MLX5_DELIVERY_IN_LENGTH },
         { 16, 17, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
     };
@@ -129,7 +132,7 @@ TEST("/mlx5/entry/random", test_random_entries)
         for (uint32_t k = 0; k < 3; k++) {
             bytes[g_test_rand_int_range(0, sizeof(bytes))] = g_test_rand_int();
         }
-        if (ernic_mlx5_entry_decode(bytes, &entry) == ERNIC_MLX5_DELIVERY_OK) {
+        if (ernic_mlx5_entry_decode(bytes, &entry) == STATUS(OK)) {
             g_assert_cmpuint(entry.in_len, <=, ERNIC_MLX5_MESSAGE_MAX);
             g_assert_cmpuint(entry.out_len, <=, ERNIC_MLX5_MESSAGE_MAX);
             g_assert_cmpuint(entry.in_chain.left, <=, entry.in_len);
@@ -168,6 +171,14 @@ static void make_box(uint8_t box[ERNIC_MLX5_BOX_SIZE], uint32_t number, uint64_t
     put(box, &ernic_mlx5_cmd_prot_block.token, TOKEN);
 }
 
+/* A chain of all. */
+static void make_boxes(uint8_t boxes[MAX_BOXES][ERNIC_MLX5_BOX_SIZE])
+{
+    for (uint32_t k = 0; k < MAX_BOXES; k++) {
+        make_box(boxes[k], k, k + 1 < MAX_BOXES ? BOX(k + 1) : 0);
+    }
+}
+
 /*
  * Walk a message of @len bytes in mailboxes through @boxes, as a device does. @steps:
  * mailboxes that were read.
@@ -178,18 +189,18 @@ static ErnicMlx5Delivery walk(uint8_t boxes[MAX_BOXES][ERNIC_MLX5_BOX_SIZE],
     ErnicMlx5Chain chain = {
         .addr = BOX(0), .left = len, .token = TOKEN, .out = out,
     };
-    ErnicMlx5Delivery status = ERNIC_MLX5_DELIVERY_OK;
+    ErnicMlx5Delivery status = STATUS(OK);
     uint32_t n;
 
     *steps = *sum = 0;
-    while (chain.left && status == ERNIC_MLX5_DELIVERY_OK) {
+    while (chain.left && status == STATUS(OK)) {
         uint32_t i = (chain.addr - BOX(0)) / 1024;
 
         g_assert_cmpuint(i, <, MAX_BOXES);
         ++*steps;
         g_assert_cmpuint(*steps, <=, MAX_BOXES + 1);
         status = ernic_mlx5_chain_step(&chain, boxes[i], &n);
-        *sum += status == ERNIC_MLX5_DELIVERY_OK ? n : 0;
+        *sum += status == STATUS(OK) ? n : 0;
     }
     return status;
 }
@@ -204,19 +215,15 @@ TEST("/mlx5/chain/valid", test_chain)
         uint32_t need = DIV_ROUND_UP(lengths[i], ERNIC_MLX5_BOX_DATA);
 
         /* Software's chain may be longer than the message. */
-        for (uint32_t k = 0; k < MAX_BOXES; k++) {
-            make_box(boxes[k], k, k + 1 < MAX_BOXES ? BOX(k + 1) : 0);
-        }
-        g_assert_cmpint(walk(boxes, lengths[i], false, &steps, &sum), ==,
-                        ERNIC_MLX5_DELIVERY_OK);
+        make_boxes(boxes);
+        g_assert_cmpint(walk(boxes, lengths[i], false, &steps, &sum), ==, STATUS(OK));
         g_assert_cmpuint(steps, ==, need);
         g_assert_cmpuint(sum, ==, lengths[i]);
         /* The link of the last mailbox has no meaning. */
         put(boxes[need - 1], &ernic_mlx5_cmd_prot_block.next, 1);
-        g_assert_cmpint(walk(boxes, lengths[i], true, &steps, &sum), ==,
-                        ERNIC_MLX5_DELIVERY_OK);
+        g_assert_cmpint(walk(boxes, lengths[i], true, &steps, &sum), ==, STATUS(OK));
     }
-    g_assert_cmpint(walk(boxes, 0, false, &steps, &sum), ==, ERNIC_MLX5_DELIVERY_OK);
+    g_assert_cmpint(walk(boxes, 0, false, &steps, &sum), ==, STATUS(OK));
     g_assert_cmpuint(steps, ==, 0);
 }
 
@@ -230,25 +237,19 @@ static const struct {
     uint32_t steps;
 } chains[] = {
     { "token of the first", 0, &ernic_mlx5_cmd_prot_block.token, 0,
-      ERNIC_MLX5_DELIVERY_TOKEN, ERNIC_MLX5_DELIVERY_TOKEN, 1 },
+      STATUS(TOKEN), STATUS(TOKEN), 1 },
     { "token of the last", 3, &ernic_mlx5_cmd_prot_block.token, TOKEN + 1,
-      ERNIC_MLX5_DELIVERY_TOKEN, ERNIC_MLX5_DELIVERY_TOKEN, 4 },
-    { "number of the first", 0, &ernic_mlx5_cmd_prot_block.block_num, 1,
-      ERNIC_MLX5_DELIVERY_BOX_NUMBER, ERNIC_MLX5_DELIVERY_BOX_NUMBER, 1 },
-    { "number of the second", 1, &ernic_mlx5_cmd_prot_block.block_num, 0xffffffff,
-      ERNIC_MLX5_DELIVERY_BOX_NUMBER, ERNIC_MLX5_DELIVERY_BOX_NUMBER, 2 },
-    { "a mailbox that links to itself", 0, &ernic_mlx5_cmd_prot_block.next, BOX(0),
-      ERNIC_MLX5_DELIVERY_BOX_NUMBER, ERNIC_MLX5_DELIVERY_BOX_NUMBER, 2 },
-    { "a circle of three", 2, &ernic_mlx5_cmd_prot_block.next, BOX(0),
-      ERNIC_MLX5_DELIVERY_BOX_NUMBER, ERNIC_MLX5_DELIVERY_BOX_NUMBER, 4 },
-    { "a link that skips one", 0, &ernic_mlx5_cmd_prot_block.next, BOX(2),
-      ERNIC_MLX5_DELIVERY_BOX_NUMBER, ERNIC_MLX5_DELIVERY_BOX_NUMBER, 2 },
-    { "too short", 2, &ernic_mlx5_cmd_prot_block.next, 0,
-      ERNIC_MLX5_DELIVERY_IN_LENGTH, ERNIC_MLX5_DELIVERY_OUT_LENGTH, 3 },
-    { "a link at 8", 0, &ernic_mlx5_cmd_prot_block.next, BOX(1) + 8,
-      ERNIC_MLX5_DELIVERY_IN_ALIGN, ERNIC_MLX5_DELIVERY_OUT_ALIGN, 1 },
-    { "a link at 256", 1, &ernic_mlx5_cmd_prot_block.next, BOX(1) + 256,
-      ERNIC_MLX5_DELIVERY_IN_ALIGN, ERNIC_MLX5_DELIVERY_OUT_ALIGN, 2 },
+      STATUS(TOKEN), STATUS(TOKEN), 4 },
+    { "number of the first", 0, NUMBER, 1, STATUS(BOX_NUMBER), STATUS(BOX_NUMBER), 1 },
+    { "number of the second", 1, NUMBER, 0xffffffff,
+      STATUS(BOX_NUMBER), STATUS(BOX_NUMBER), 2 },
+    { "a link to itself", 0, LINK, BOX(0), STATUS(BOX_NUMBER), STATUS(BOX_NUMBER), 2 },
+    { "a circle of three", 2, LINK, BOX(0), STATUS(BOX_NUMBER), STATUS(BOX_NUMBER), 4 },
+    { "a link that skips one", 0, LINK, BOX(2),
+      STATUS(BOX_NUMBER), STATUS(BOX_NUMBER), 2 },
+    { "too short", 2, LINK, 0, STATUS(IN_LENGTH), STATUS(OUT_LENGTH), 3 },
+    { "a link at 8", 0, LINK, BOX(1) + 8, STATUS(IN_ALIGN), STATUS(OUT_ALIGN), 1 },
+    { "a link at 256", 1, LINK, BOX(1) + 256, STATUS(IN_ALIGN), STATUS(OUT_ALIGN), 2 },
 };
 
 TEST("/mlx5/chain/hostile", test_hostile_chains)
@@ -258,9 +259,7 @@ TEST("/mlx5/chain/hostile", test_hostile_chains)
 
     for (uint32_t i = 0; i < ARRAY_SIZE(chains); i++) {
         g_test_message("%s", chains[i].name);
-        for (uint32_t k = 0; k < MAX_BOXES; k++) {
-            make_box(boxes[k], k, k + 1 < MAX_BOXES ? BOX(k + 1) : 0);
-        }
+        make_boxes(boxes);
         put(boxes[chains[i].box], chains[i].field, chains[i].value);
         g_assert_cmpint(walk(boxes, len, false, &steps, &sum), ==, chains[i].in);
         g_assert_cmpuint(steps, ==, chains[i].steps);
@@ -281,8 +280,7 @@ TEST("/mlx5/chain/changing-memory", test_changing_memory)
 
     while (chain.left) {
         make_box(box, steps, BOX(0));
-        g_assert_cmpint(ernic_mlx5_chain_step(&chain, box, &n), ==,
-                        ERNIC_MLX5_DELIVERY_OK);
+        g_assert_cmpint(ernic_mlx5_chain_step(&chain, box, &n), ==, STATUS(OK));
         steps++;
     }
     g_assert_cmpuint(steps, ==, need);

@@ -78,6 +78,13 @@ static Mlx5Posted post(Bench *b, uint32_t number, uint32_t in_len, uint32_t out_
     return mlx5_post(&b->env, b->q.base, number, in, in_len, out_len);
 }
 
+/* Ring for the entries of @mask, and run until there is nothing to do. */
+static void run(Bench *b, uint32_t mask)
+{
+    ernic_mlx5_command_queue_ring(&b->q, mask);
+    g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
+}
+
 static void check_answer(Bench *b, const Mlx5Posted *p)
 {
     g_autofree uint8_t *in = make_message(p->in_len);
@@ -94,6 +101,8 @@ static void check_answer(Bench *b, const Mlx5Posted *p)
     }
 }
 
+#define BENCH_TEST(path, fn) WORLD_TEST(path, fn, Bench, b, bench_init(b), bench_fini(b))
+
 TEST("/mlx5/queue/lengths", test_lengths)
 {
     static const uint32_t lengths[] = { 8, 12, 16, 17, 528, 529, 1040, 4112, 9000 };
@@ -106,8 +115,7 @@ TEST("/mlx5/queue/lengths", test_lengths)
 
             bench_init(&b);
             p = post(&b, 3, lengths[i], lengths[k]);
-            ernic_mlx5_command_queue_ring(&b.q, 1u << 3);
-            g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+            run(&b, 1u << 3);
             g_assert_cmpuint(b.executed, ==, 1);
             g_assert_cmpmem(b.last->data, b.last->len, in, lengths[i]);
             check_answer(&b, &p);
@@ -120,174 +128,127 @@ TEST("/mlx5/queue/lengths", test_lengths)
  * The account has both messages while a command is in progress. A command for which it
  * has no room is not executed.
  */
-TEST("/mlx5/queue/memory", test_memory)
+BENCH_TEST("/mlx5/queue/memory", test_memory)
 {
     const uint64_t need = 100000 + ERNIC_MLX5_MESSAGE_ROOM;
     Mlx5Posted p;
-    Bench b;
 
-    bench_init(&b);
-    b.mem.bound = need;
-    p = post(&b, 0, 100000, 100);
-    ernic_mlx5_command_queue_ring(&b.q, 1);
-    g_assert_true(ernic_mlx5_command_queue_run(&b.q, 1));
-    g_assert_cmpuint(b.mem.used, ==, need);
-    g_assert_cmpuint(ernic_mlx5_command_queue_bytes(&b.q), ==, need);
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    check_answer(&b, &p);
-    g_assert_cmpuint(b.mem.used, ==, 0);
-    b.mem.bound--;
-    p = post(&b, 0, 100000, 100);
-    ernic_mlx5_command_queue_ring(&b.q, 1);
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    g_assert_cmpuint(b.executed, ==, 1);
-    g_assert_cmpint(mlx5_status(&b.env, &p), ==, ERNIC_MLX5_DELIVERY_INTERNAL);
-    g_assert_cmpuint(b.mem.used, ==, 0);
-    g_assert_cmpuint(b.mem.refused, ==, 1);
-    bench_fini(&b);
+    b->mem.bound = need;
+    p = post(b, 0, 100000, 100);
+    ernic_mlx5_command_queue_ring(&b->q, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b->q, 1));
+    g_assert_cmpuint(b->mem.used, ==, need);
+    g_assert_cmpuint(ernic_mlx5_command_queue_bytes(&b->q), ==, need);
+    g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
+    check_answer(b, &p);
+    g_assert_cmpuint(b->mem.used, ==, 0);
+    b->mem.bound--;
+    p = post(b, 0, 100000, 100);
+    run(b, 1);
+    g_assert_cmpuint(b->executed, ==, 1);
+    g_assert_cmpint(mlx5_status(&b->env, &p), ==, ERNIC_MLX5_DELIVERY_INTERNAL);
+    g_assert_cmpuint(b->mem.used, ==, 0);
+    g_assert_cmpuint(b->mem.refused, ==, 1);
 }
 
 /* A command that asks for it is executed again in the next run, with its message. */
-TEST("/mlx5/queue/again", test_again)
+BENCH_TEST("/mlx5/queue/again", test_again)
 {
-    Mlx5Posted p;
-    Bench b;
+    Mlx5Posted p = post(b, 5, 1000, 1000);
 
-    bench_init(&b);
-    p = post(&b, 5, 1000, 1000);
-    b.again = 2;
-    ernic_mlx5_command_queue_ring(&b.q, 1u << 5);
-    g_assert_true(ernic_mlx5_command_queue_run(&b.q, MANY));
-    g_assert_cmpuint(b.again, ==, 1);
-    g_assert_true(ernic_mlx5_command_queue_run(&b.q, MANY));
-    g_assert_cmpuint(b.executed, ==, 0);
-    g_assert_false(mlx5_is_done(&b.env, &p));
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    g_assert_cmpuint(b.executed, ==, 1);
-    check_answer(&b, &p);
-    bench_fini(&b);
+    b->again = 2;
+    ernic_mlx5_command_queue_ring(&b->q, 1u << 5);
+    g_assert_true(ernic_mlx5_command_queue_run(&b->q, MANY));
+    g_assert_cmpuint(b->again, ==, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b->q, MANY));
+    g_assert_cmpuint(b->executed, ==, 0);
+    g_assert_false(mlx5_is_done(&b->env, &p));
+    g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
+    g_assert_cmpuint(b->executed, ==, 1);
+    check_answer(b, &p);
 }
 
 /* Each step of the budget takes one entry or one mailbox. */
-TEST("/mlx5/queue/budget", test_budget)
+BENCH_TEST("/mlx5/queue/budget", test_budget)
 {
     /* The entry, two mailboxes, execution, three mailboxes, the end. */
     enum { STEPS = 1 + 2 + 1 + 3 + 1 };
     Mlx5Posted p;
     uint32_t step;
-    Bench b;
 
-    bench_init(&b);
-    p = post(&b, 0, 16 + 600, 16 + 1100);
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    ernic_mlx5_command_queue_ring(&b.q, 1);
-    g_assert_true(ernic_mlx5_command_queue_run(&b.q, 0));
+    p = post(b, 0, 16 + 600, 16 + 1100);
+    g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
+    ernic_mlx5_command_queue_ring(&b->q, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b->q, 0));
     for (step = 1; step < STEPS; step++) {
-        uint64_t accesses = b.env.reads + b.env.writes;
+        uint64_t accesses = b->env.reads + b->env.writes;
 
-        g_assert_true(ernic_mlx5_command_queue_run(&b.q, 1));
-        g_assert_cmpuint(b.env.reads + b.env.writes - accesses, <=, 2);
-        g_assert_cmpuint(b.executed, ==, step >= 4);
-        g_assert_false(mlx5_is_done(&b.env, &p));
+        g_assert_true(ernic_mlx5_command_queue_run(&b->q, 1));
+        g_assert_cmpuint(b->env.reads + b->env.writes - accesses, <=, 2);
+        g_assert_cmpuint(b->executed, ==, step >= 4);
+        g_assert_false(mlx5_is_done(&b->env, &p));
     }
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, 1));
-    check_answer(&b, &p);
-    bench_fini(&b);
+    g_assert_false(ernic_mlx5_command_queue_run(&b->q, 1));
+    check_answer(b, &p);
 }
 
-TEST("/mlx5/queue/all-entries", test_all_entries)
+BENCH_TEST("/mlx5/queue/all-entries", test_all_entries)
 {
     enum { NUM = 1 << ERNIC_MLX5_QUEUE_LOG_SIZE };
     Mlx5Posted p[NUM];
-    Bench b;
 
-    bench_init(&b);
     for (uint32_t i = 0; i < NUM; i++) {
-        p[i] = post(&b, i, 16 + i, 32 + i);
+        p[i] = post(b, i, 16 + i, 32 + i);
     }
-    ernic_mlx5_command_queue_ring(&b.q, 0xffff0000);
-    ernic_mlx5_command_queue_ring(&b.q, 0x0000ffff);
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    g_assert_cmpuint(b.executed, ==, NUM);
+    ernic_mlx5_command_queue_ring(&b->q, 0xffff0000);
+    run(b, 0x0000ffff);
+    g_assert_cmpuint(b->executed, ==, NUM);
     for (uint32_t i = 0; i < NUM; i++) {
-        check_answer(&b, &p[i]);
+        check_answer(b, &p[i]);
     }
-    bench_fini(&b);
 }
 
 /* A doorbell for an entry that software has not posted has no effect. */
-TEST("/mlx5/queue/not-posted", test_not_posted)
+BENCH_TEST("/mlx5/queue/not-posted", test_not_posted)
 {
-    Mlx5Posted p;
-    Bench b;
+    Mlx5Posted p = post(b, 1, 16, 16);
 
-    bench_init(&b);
-    p = post(&b, 1, 16, 16);
-    ernic_mlx5_command_queue_ring(&b.q, 0x7);
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    g_assert_cmpuint(b.executed, ==, 1);
-    check_answer(&b, &p);
-    ernic_mlx5_command_queue_ring(&b.q, 0x2);
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    g_assert_cmpuint(b.executed, ==, 1);
-    bench_fini(&b);
+    run(b, 0x7);
+    g_assert_cmpuint(b->executed, ==, 1);
+    check_answer(b, &p);
+    run(b, 0x2);
+    g_assert_cmpuint(b->executed, ==, 1);
 }
 
-static void break_type(Bench *b, const Mlx5Posted *p)
-{
-    mlx5_entry(&b->env, p)[0] = 6;
-}
+#define SELF    UINT64_MAX      /* the address of the first mailbox */
 
-static void break_length(Bench *b, const Mlx5Posted *p)
-{
-    stl_be_p(mlx5_entry(&b->env, p) + 4, 0x7fffffff);
-}
-
-static void break_token(Bench *b, const Mlx5Posted *p)
-{
-    mlx5_box(&b->env, p->in, 1)[573]++;
-}
-
-static void break_number(Bench *b, const Mlx5Posted *p)
-{
-    stl_be_p(mlx5_box(&b->env, p->in, 0) + 568, 1);
-}
-
-static void break_circle(Bench *b, const Mlx5Posted *p)
-{
-    stq_be_p(mlx5_box(&b->env, p->in, 0) + 560, p->in);
-}
-
-static void break_next(Bench *b, const Mlx5Posted *p)
-{
-    stq_be_p(mlx5_box(&b->env, p->in, 0) + 560, 0x1000);
-}
-
-static void break_out_token(Bench *b, const Mlx5Posted *p)
-{
-    mlx5_box(&b->env, p->out, 1)[573]++;
-}
-
-static void break_out_end(Bench *b, const Mlx5Posted *p)
-{
-    stq_be_p(mlx5_box(&b->env, p->out, 0) + 560, 0);
-}
-
+/* A byte, or a big-endian number, that is changed in the entry or in a mailbox. */
 static const struct {
     const char *name;
-    void (*damage)(Bench *b, const Mlx5Posted *p);
+    enum { ENTRY, IN, OUT } where;
+    uint32_t box, at, size;
+    uint64_t value;
     ErnicMlx5Delivery status;
     bool executed;
 } hostile[] = {
-    { "type", break_type, ERNIC_MLX5_DELIVERY_DESCRIPTOR },
-    { "length", break_length, ERNIC_MLX5_DELIVERY_IN_LENGTH },
-    { "token", break_token, ERNIC_MLX5_DELIVERY_TOKEN },
-    { "number", break_number, ERNIC_MLX5_DELIVERY_BOX_NUMBER },
-    { "circle", break_circle, ERNIC_MLX5_DELIVERY_BOX_NUMBER },
-    { "no memory at the link", break_next, ERNIC_MLX5_DELIVERY_INTERNAL },
-    { "token of the answer", break_out_token, ERNIC_MLX5_DELIVERY_TOKEN, true },
-    { "end of the answer", break_out_end, ERNIC_MLX5_DELIVERY_OUT_LENGTH, true },
+    { "type", ENTRY, 0, 0, 1, 6, ERNIC_MLX5_DELIVERY_DESCRIPTOR },
+    { "length", ENTRY, 0, 4, 4, 0x7fffffff, ERNIC_MLX5_DELIVERY_IN_LENGTH },
+    { "token", IN, 1, 573, 1, 0x77, ERNIC_MLX5_DELIVERY_TOKEN },
+    { "number", IN, 0, 568, 4, 1, ERNIC_MLX5_DELIVERY_BOX_NUMBER },
+    { "circle", IN, 0, 560, 8, SELF, ERNIC_MLX5_DELIVERY_BOX_NUMBER },
+    { "no memory at the link", IN, 0, 560, 8, 0x1000, ERNIC_MLX5_DELIVERY_INTERNAL },
+    { "token of the answer", OUT, 1, 573, 1, 0x77, ERNIC_MLX5_DELIVERY_TOKEN, true },
+    { "end of the answer", OUT, 0, 560, 8, 0, ERNIC_MLX5_DELIVERY_OUT_LENGTH, true },
 };
+
+static void damage(Bench *b, const Mlx5Posted *p, uint32_t i)
+{
+    uint8_t *at = hostile[i].where == ENTRY ? mlx5_entry(&b->env, p) :
+        mlx5_box(&b->env, hostile[i].where == IN ? p->in : p->out, hostile[i].box);
+    uint64_t be = cpu_to_be64(hostile[i].value == SELF ? p->in : hostile[i].value);
+
+    memcpy(at + hostile[i].at, (uint8_t *)&be + 8 - hostile[i].size, hostile[i].size);
+}
 
 /* The status names the reason, and the next command works. */
 TEST("/mlx5/queue/hostile", test_hostile)
@@ -299,9 +260,8 @@ TEST("/mlx5/queue/hostile", test_hostile)
         g_test_message("%s", hostile[i].name);
         bench_init(&b);
         p = post(&b, 0, 16 + 1000, 16 + 1000);
-        hostile[i].damage(&b, &p);
-        ernic_mlx5_command_queue_ring(&b.q, 1);
-        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        damage(&b, &p, i);
+        run(&b, 1);
         g_assert_true(mlx5_is_done(&b.env, &p));
         g_assert_cmpint(mlx5_status(&b.env, &p), ==, hostile[i].status);
         g_assert_cmpuint(b.executed, ==, hostile[i].executed);
@@ -309,8 +269,7 @@ TEST("/mlx5/queue/hostile", test_hostile)
             g_assert_cmphex(mlx5_entry(&b.env, &p)[32 + k], ==, 0);
         }
         p = post(&b, 0, 100, 100);
-        ernic_mlx5_command_queue_ring(&b.q, 1);
-        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        run(&b, 1);
         check_answer(&b, &p);
         bench_fini(&b);
     }
@@ -328,15 +287,13 @@ TEST("/mlx5/queue/failed-access", test_failed_access)
         bench_init(&b);
         p = post(&b, 0, 16 + 600, 16 + 600);
         fake_fail_dma(&b.env, nth, false);
-        ernic_mlx5_command_queue_ring(&b.q, 1);
-        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        run(&b, 1);
         refused = b.env.refused;
         g_assert_true(!refused || !mlx5_is_done(&b.env, &p) ||
                       mlx5_status(&b.env, &p) == ERNIC_MLX5_DELIVERY_INTERNAL);
         fake_fail_dma(&b.env, 0, false);
         p = post(&b, 1, 100, 100);
-        ernic_mlx5_command_queue_ring(&b.q, 2);
-        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
+        run(&b, 2);
         check_answer(&b, &p);
         bench_fini(&b);
     }
@@ -370,18 +327,14 @@ TEST("/mlx5/queue/reset", test_reset)
 }
 
 /* The device works from its copy: a later change of the entry has no effect. */
-TEST("/mlx5/queue/copied-once", test_copied_once)
+BENCH_TEST("/mlx5/queue/copied-once", test_copied_once)
 {
-    Mlx5Posted p;
-    Bench b;
+    Mlx5Posted p = post(b, 0, 16 + 600, 16);
 
-    bench_init(&b);
-    p = post(&b, 0, 16 + 600, 16);
-    ernic_mlx5_command_queue_ring(&b.q, 1);
-    g_assert_true(ernic_mlx5_command_queue_run(&b.q, 2));
-    memset(mlx5_box(&b.env, p.in, 0), 0xee, ERNIC_MLX5_BOX_SIZE);
-    stl_be_p(mlx5_entry(&b.env, &p) + 4, 0xffffffff);
-    g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-    check_answer(&b, &p);
-    bench_fini(&b);
+    ernic_mlx5_command_queue_ring(&b->q, 1);
+    g_assert_true(ernic_mlx5_command_queue_run(&b->q, 2));
+    memset(mlx5_box(&b->env, p.in, 0), 0xee, ERNIC_MLX5_BOX_SIZE);
+    stl_be_p(mlx5_entry(&b->env, &p) + 4, 0xffffffff);
+    g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
+    check_answer(b, &p);
 }

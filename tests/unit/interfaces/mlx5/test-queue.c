@@ -32,6 +32,16 @@ static void post(Mlx5Pair *p, Mlx5Wr *wr)
     mlx5_exchange(&p->a, &p->b);
 }
 
+/* A SEND of inline bytes. */
+static void send(Mlx5Pair *p, const void *bytes, uint32_t len)
+{
+    Mlx5Wr wr;
+
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_inline(&wr, bytes, len);
+    post(p, &wr);
+}
+
 static uint8_t *mem(Mlx5End *end, uint32_t off, uint32_t len)
 {
     return fake_ptr(&end->env, end->mem + off, len);
@@ -142,29 +152,29 @@ MLX5_PAIR_TEST("/mlx5-queue/read", ERNIC_QPT_RC, test_read)
     assert_same(p, 100, 500, 2500);
 }
 
+/* An atomic on byte 64 of the second end; returns what was there. */
+static uint64_t atomic(Mlx5Pair *p, uint8_t opcode, uint64_t swap_add, uint64_t compare)
+{
+    uint16_t counter = p->aq.sq_pi;
+    Mlx5Wr wr;
+
+    mlx5_wr(&wr, opcode, ALWAYS, 0);
+    mlx5_raddr(&wr, p->b.mem + 64, p->b.key);
+    mlx5_atomic(&wr, swap_add, compare);
+    mlx5_data(&wr, p->a.mem, 8, p->a.key);
+    post(p, &wr);
+    assert_done(&p->a, &p->aq, REQ, counter);
+    return *(uint64_t *)mem(&p->a, 0, 8);
+}
+
 MLX5_PAIR_TEST("/mlx5-queue/atomics", ERNIC_QPT_RC, test_atomics)
 {
-    Mlx5Wr wr;
-    uint64_t *word, *old;
+    uint64_t *word = (uint64_t *)mem(&p->b, 64, 8);
 
-    word = (uint64_t *)mem(&p->b, 64, 8);
-    old = (uint64_t *)mem(&p->a, 0, 8);
     *word = 40;
-    mlx5_wr(&wr, ERNIC_MLX5_OP_FETCH_ADD, ALWAYS, 0);
-    mlx5_raddr(&wr, p->b.mem + 64, p->b.key);
-    mlx5_atomic(&wr, 2, 0);
-    mlx5_data(&wr, p->a.mem, 8, p->a.key);
-    post(p, &wr);
-    assert_done(&p->a, &p->aq, REQ, 0);
-    g_assert_cmpuint(*old, ==, 40);
+    g_assert_cmpuint(atomic(p, ERNIC_MLX5_OP_FETCH_ADD, 2, 0), ==, 40);
     g_assert_cmpuint(*word, ==, 42);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_CMP_SWAP, ALWAYS, 0);
-    mlx5_raddr(&wr, p->b.mem + 64, p->b.key);
-    mlx5_atomic(&wr, 77, 42);
-    mlx5_data(&wr, p->a.mem, 8, p->a.key);
-    post(p, &wr);
-    assert_done(&p->a, &p->aq, REQ, 1);
-    g_assert_cmpuint(*old, ==, 42);
+    g_assert_cmpuint(atomic(p, ERNIC_MLX5_OP_CMP_SWAP, 77, 42), ==, 42);
     g_assert_cmpuint(*word, ==, 77);
 }
 
@@ -241,13 +251,10 @@ MLX5_PAIR_TEST("/mlx5-queue/counter-wrap", ERNIC_QPT_RC, test_counter_wrap)
 MLX5_PAIR_TEST("/mlx5-queue/record", ERNIC_QPT_RC, test_record)
 {
     Mlx5Cqe cqe;
-    Mlx5Wr wr;
 
     for (uint32_t i = 0; i < 3 * MLX5_RQ_DEPTH; i++) {
         mlx5_post_recv(&p->b, &p->bq, p->b.mem + i * 8, 8);
-        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
-        mlx5_inline(&wr, &i, 4);
-        post(p, &wr);
+        send(p, &i, 4);
         assert_done(&p->a, &p->aq, REQ, i);
         assert_done(&p->b, &p->bq, RESP_SEND, i);
         g_assert_cmpuint(ldl_le_p(mem(&p->b, i * 8, 4)), ==, i);
@@ -255,9 +262,7 @@ MLX5_PAIR_TEST("/mlx5-queue/record", ERNIC_QPT_RC, test_record)
     /* A record that claims more than the ring holds posts nothing. */
     p->bq.rq_pi += MLX5_RQ_DEPTH;
     mlx5_post_recv(&p->b, &p->bq, p->b.mem, 8);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
-    mlx5_inline(&wr, "x", 1);
-    post(p, &wr);
+    send(p, "x", 1);
     g_assert_false(mlx5_poll(&p->b, &cqe));
 }
 
@@ -267,7 +272,6 @@ TEST("/mlx5-queue/srq", test_srq)
     static const uint16_t order[] = { 0, 5, 2, 7, 1, 3 };
     Mlx5List srq;
     Mlx5Cqe cqe;
-    Mlx5Wr wr;
     uint32_t i;
     Mlx5Pair p;
 
@@ -276,9 +280,7 @@ TEST("/mlx5-queue/srq", test_srq)
         mlx5_post_srq(&p.b, &srq, p.b.mem + i * 64, 64, order[i + 1]);
     }
     for (i = 0; i + 1 < ARRAY_SIZE(order); i++) {
-        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
-        mlx5_inline(&wr, &i, 4);
-        post(&p, &wr);
+        send(&p, &i, 4);
         assert_done(&p.a, &p.aq, REQ, i);
         cqe = assert_done(&p.b, &p.bq, RESP_SEND, order[i]);
         g_assert_cmpuint(ldl_le_p(mem(&p.b, i * 64, 4)), ==, i);
@@ -286,9 +288,7 @@ TEST("/mlx5-queue/srq", test_srq)
     /* A queue pair without user index: software finds the SRQ by its number. */
     ernic_mlx5_qp(p.b.e, p.bq.qpn)->user_index = ERNIC_MLX5_NO_INDEX;
     mlx5_post_srq(&p.b, &srq, p.b.mem, 64, 4);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
-    mlx5_inline(&wr, "x", 1);
-    post(&p, &wr);
+    send(&p, "x", 1);
     assert_done(&p.a, &p.aq, REQ, i);
     g_assert_true(mlx5_poll(&p.b, &cqe));
     g_assert_cmpuint(cqe.index, ==, srq.srq.srqn);
@@ -299,14 +299,11 @@ TEST("/mlx5-queue/srq", test_srq)
 TEST("/mlx5-queue/srq-bad-link", test_srq_bad_link)
 {
     Mlx5List srq;
-    Mlx5Wr wr;
     Mlx5Pair p;
 
     mlx5_open_pair(&p, ERNIC_QPT_RC, &srq);
     mlx5_post_srq(&p.b, &srq, p.b.mem, 64, MLX5_SRQ_DEPTH);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
-    mlx5_inline(&wr, "x", 1);
-    post(&p, &wr);
+    send(&p, "x", 1);
     g_assert_true(p.b.e->srq[srq.srq.srqn].error);
     assert_error(&p.b, &p.bq, RESP_ERR, 0, LOCAL_QP_OP);
     g_assert_cmpuint(assert_done(&p.a, &p.aq, REQ_ERR, 0).syndrome, ==, 0x14);
@@ -425,9 +422,7 @@ MLX5_PAIR_TEST("/mlx5-queue/remote-error", ERNIC_QPT_RC, test_remote_error)
     mlx5_raddr(&wr, p->b.mem, 0x55555500);
     mlx5_data(&wr, p->a.mem, 100, p->a.key);
     mlx5_write(&p->a, &p->aq, &wr);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
-    mlx5_inline(&wr, "x", 1);
-    post(p, &wr);
+    send(p, "x", 1);
     assert_error(&p->a, &p->aq, REQ_ERR, 0, REMOTE_ACCESS);
     assert_error(&p->a, &p->aq, REQ_ERR, 1, FLUSHED);
     assert_error(&p->a, &p->aq, RESP_ERR, 0, FLUSHED);
@@ -486,132 +481,60 @@ MLX5_PAIR_TEST("/mlx5-queue/error-idle", ERNIC_QPT_RC, test_error_idle)
 /* Requests that are not valid; each ends an own queue pair. */
 typedef struct Bad {
     const char *name;
-    uint8_t type, syndrome;
-    void (*spoil)(Mlx5Pair *p, Mlx5Wr *wr);
+    uint8_t type, syndrome, opcode;
+    const char *segments;       /* letters of add_segment() */
+    uint32_t at;                /* of a segment in which @field has @value */
+    const ErnicMlx5Field *field;
+    uint32_t value;
 } Bad;
 
-static void no_segments(Mlx5Pair *p, Mlx5Wr *wr)
+static void add_segment(Mlx5Pair *p, Mlx5Wr *wr, char letter)
 {
-    memset(wr->bytes + 4, 0, 4);
-    wr->len = 0;
+    switch (letter) {
+    case 'r':
+        return mlx5_raddr(wr, p->b.mem, p->b.key);
+    case 'a':
+        return mlx5_atomic(wr, 1, 2);
+    case 'v':
+        return mlx5_av(wr, 2, p->bq.qpn);
+    case 'i':
+        return mlx5_inline(wr, "x", 1);
+    case 'd':
+        return mlx5_data(wr, p->a.mem, 16, p->a.key);
+    case 'm':                   /* more than a datagram may have */
+        return mlx5_data(wr, p->a.mem, 4097, p->a.key);
+    case 'z':                   /* 2^31 bytes */
+        return mlx5_data(wr, p->a.mem, 0, p->a.key);
+    default:                    /* as many segments as a request may have */
+        mlx5_segment(wr, letter == 'u' ? 96 : ERNIC_MLX5_WQE_MAX);
+    }
 }
 
-static void more_than_posted(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.ds, 5);
-}
-
-static void bad_opcode(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, 0x0c);
-}
-
-static void high_opcode(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, 0xff);
-}
-
-static void read_on_uc(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, ERNIC_MLX5_OP_READ);
-}
-
-static void inline_beyond(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
-    mlx5_inline(wr, "x", 1);
-    ernic_mlx5_put(wr->bytes + 16, &ernic_mlx5_wqe_inline_seg.inline_byte_count, 13);
-}
-
-static void inline_and_pointer(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
-    mlx5_inline(wr, "x", 1);
-    mlx5_data(wr, p->a.mem, 8, p->a.key);
-}
-
-static void inline_read(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_READ, 0, 0);
-    mlx5_raddr(wr, p->b.mem, p->b.key);
-    mlx5_inline(wr, "x", 1);
-}
-
-/* One more than those of the longest request, and all are posted. */
-static void many_segments(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_segment(wr, ERNIC_MLX5_WQE_MAX);
-}
-
-static void too_long(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
-    mlx5_data(wr, p->a.mem, 0, p->a.key);       /* 2^31 bytes */
-    mlx5_data(wr, p->a.mem, 1, p->a.key);
-}
-
-static void no_remote(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_WRITE, 0, 0);
-}
-
-static void no_operands(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_CMP_SWAP, 0, 0);
-    mlx5_raddr(wr, p->b.mem, p->b.key);
-}
-
-static void long_atomic(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_CMP_SWAP, 0, 0);
-    mlx5_raddr(wr, p->b.mem, p->b.key);
-    mlx5_atomic(wr, 1, 2);
-    mlx5_data(wr, p->a.mem, 16, p->a.key);
-}
-
-static void no_av(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
-}
-
-static void over_mtu(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
-    mlx5_av(wr, 2, p->bq.qpn);
-    mlx5_data(wr, p->a.mem, 4097, p->a.key);
-}
-
-static void bad_gid(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_SEND, 0, 0);
-    mlx5_av(wr, 2, p->bq.qpn);
-    ernic_mlx5_put(wr->bytes + 16, &ernic_mlx5_wqe_av.sgid_index, ERNIC_LIM_GID);
-}
-
-static void short_umr(Mlx5Pair *p, Mlx5Wr *wr)
-{
-    mlx5_wr(wr, ERNIC_MLX5_OP_UMR, 0, 0);
-    mlx5_segment(wr, 96);
-}
+#define RC      ERNIC_QPT_RC
+#define UD      ERNIC_QPT_UD
+#define OP(op)  ERNIC_MLX5_OP_##op
+#define CTRL(field) 0, &ernic_mlx5_wqe_ctrl_seg.field
 
 static const Bad bad[] = {
-    { "no-segments", ERNIC_QPT_RC, LOCAL_QP_OP, no_segments },
-    { "more-than-posted", ERNIC_QPT_RC, LOCAL_QP_OP, more_than_posted },
-    { "opcode", ERNIC_QPT_RC, LOCAL_QP_OP, bad_opcode },
-    { "high-opcode", ERNIC_QPT_RC, LOCAL_QP_OP, high_opcode },
-    { "read-on-uc", ERNIC_QPT_UC, LOCAL_QP_OP, read_on_uc },
-    { "inline-beyond", ERNIC_QPT_RC, LOCAL_QP_OP, inline_beyond },
-    { "inline-and-pointer", ERNIC_QPT_RC, LOCAL_QP_OP, inline_and_pointer },
-    { "inline-read", ERNIC_QPT_RC, LOCAL_QP_OP, inline_read },
-    { "many-segments", ERNIC_QPT_RC, LOCAL_QP_OP, many_segments },
-    { "too-long", ERNIC_QPT_RC, LOCAL_LENGTH, too_long },
-    { "no-remote", ERNIC_QPT_RC, LOCAL_QP_OP, no_remote },
-    { "no-operands", ERNIC_QPT_RC, LOCAL_QP_OP, no_operands },
-    { "long-atomic", ERNIC_QPT_RC, LOCAL_LENGTH, long_atomic },
-    { "no-av", ERNIC_QPT_UD, LOCAL_QP_OP, no_av },
-    { "over-mtu", ERNIC_QPT_UD, LOCAL_LENGTH, over_mtu },
-    { "bad-gid", ERNIC_QPT_UD, LOCAL_QP_OP, bad_gid },
-    { "short-umr", ERNIC_QPT_RC, LOCAL_QP_OP, short_umr },
+    { "no-segments", RC, LOCAL_QP_OP, OP(SEND) },
+    { "more-than-posted", RC, LOCAL_QP_OP, OP(SEND), "", CTRL(ds), 5 },
+    { "opcode", RC, LOCAL_QP_OP, 0x0c, "" },
+    { "high-opcode", RC, LOCAL_QP_OP, 0xff, "" },
+    { "read-on-uc", ERNIC_QPT_UC, LOCAL_QP_OP, OP(READ), "" },
+    { "inline-beyond", RC, LOCAL_QP_OP, OP(SEND), "i", 16,
+      &ernic_mlx5_wqe_inline_seg.inline_byte_count, 13 },
+    { "inline-and-pointer", RC, LOCAL_QP_OP, OP(SEND), "id" },
+    { "inline-read", RC, LOCAL_QP_OP, OP(READ), "ri" },
+    { "many-segments", RC, LOCAL_QP_OP, OP(SEND), "*" },
+    { "too-long", RC, LOCAL_LENGTH, OP(SEND), "zd" },
+    { "no-remote", RC, LOCAL_QP_OP, OP(WRITE), "" },
+    { "no-operands", RC, LOCAL_QP_OP, OP(CMP_SWAP), "r" },
+    { "long-atomic", RC, LOCAL_LENGTH, OP(CMP_SWAP), "rad" },
+    { "no-av", UD, LOCAL_QP_OP, OP(SEND), "" },
+    { "over-mtu", UD, LOCAL_LENGTH, OP(SEND), "vm" },
+    { "bad-gid", UD, LOCAL_QP_OP, OP(SEND), "v", 16, &ernic_mlx5_wqe_av.sgid_index,
+      ERNIC_LIM_GID },
+    { "short-umr", RC, LOCAL_QP_OP, OP(UMR), "u" },
 };
 
 ROW_TEST("/mlx5-queue/bad", bad, test_bad)
@@ -621,14 +544,23 @@ ROW_TEST("/mlx5-queue/bad", bad, test_bad)
     Mlx5Pair p;
 
     mlx5_open_pair(&p, b->type, NULL);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, 0, 0);
-    b->spoil(&p, &wr);
+    mlx5_wr(&wr, b->opcode, 0, 0);
+    for (const char *letter = b->segments; letter && *letter; letter++) {
+        add_segment(&p, &wr, *letter);
+    }
+    if (b->field) {
+        ernic_mlx5_put(wr.bytes + b->at, b->field, b->value);
+    }
+    if (!b->segments) {
+        memset(wr.bytes + 4, 0, 4);
+        wr.len = 0;
+    }
     mlx5_write(&p.a, &p.aq, &wr);
     p.aq.sq_pi += !wr.len;
     mlx5_ring(&p.a, &p.aq);
     assert_error(&p.a, &p.aq, REQ_ERR, 0, b->syndrome);
-    g_assert_cmpuint(p.a.e->qp[p.aq.qpn].state, ==, b->type == ERNIC_QPT_RC ?
-                     ERNIC_QPS_ERR : ERNIC_QPS_SQE);
+    g_assert_cmpuint(p.a.e->qp[p.aq.qpn].state, ==, b->type == RC ? ERNIC_QPS_ERR :
+                                                                  ERNIC_QPS_SQE);
     mlx5_close_pair(&p);
 }
 

@@ -26,26 +26,6 @@ typedef struct Shot {
     int ip_length, udp_length;      /* added to the right length */
 } Shot;
 
-static void bad_icrc(Card *c, Shot *s)
-{
-    s->bad_icrc = true;
-}
-
-static void source_mac(Card *c, Shot *s)
-{
-    s->path.smac[5] ^= 0x80;
-}
-
-static void dest_mac(Card *c, Shot *s)
-{
-    s->path.dmac[5] ^= 0x80;
-}
-
-static void source_ip(Card *c, Shot *s)
-{
-    s->path.sgid.raw[15] ^= 0x80;
-}
-
 static void ip_version(Card *c, Shot *s)
 {
     s->path.sgid = (ErnicGid) { { 0xfe, 0x80, [15] = 2 } };
@@ -53,64 +33,9 @@ static void ip_version(Card *c, Shot *s)
     s->v6 = true;
 }
 
-static void checksum(Card *c, Shot *s)
-{
-    s->bad_checksum = true;
-}
-
-static void options(Card *c, Shot *s)
-{
-    s->options = true;
-}
-
-static void flags(Card *c, Shot *s)
-{
-    s->flags = 0;
-}
-
-static void dest_ip(Card *c, Shot *s)
-{
-    s->path.dgid.raw[15] ^= 0x80;
-}
-
-static void ip_length(Card *c, Shot *s)
-{
-    s->ip_length = 1000;
-}
-
-static void udp_length(Card *c, Shot *s)
-{
-    s->udp_length = 4;
-}
-
-static void bth_version(Card *c, Shot *s)
-{
-    s->version = 1;
-}
-
-static void no_queue_pair(Card *c, Shot *s)
-{
-    s->pkt.dest_qp = 0x4711;
-}
-
-static void opcode(Card *c, Shot *s)
-{
-    s->reserved = true;
-}
-
-static void other_service(Card *c, Shot *s)
-{
-    s->pkt.transport = ERNIC_UC;
-}
-
 static void not_enabled(Card *c, Shot *s)
 {
     put_qp(c, PG332_QPCONF, 0);
-}
-
-static void psn(Card *c, Shot *s)
-{
-    s->pkt.psn = (PEER_PSN + 5) & ERNIC_PSN_MASK;
 }
 
 static void rq_full(Card *c, Shot *s)
@@ -137,53 +62,70 @@ static void pad(Card *c, Shot *s)
     s->pad = 1;
 }
 
-static void payload(Card *c, Shot *s)
-{
-    s->pkt.payload_len = PEER_MTU + 4;
-}
+/* One field of a shot gets another value. */
+#define SET(field, v)   .at = offsetof(Shot, field), .size = sizeof_field(Shot, field), \
+                        .value = v
 
 /*
  * Row by row; a row without a defect of a single packet gives the reason. @hides: later
  * rows whose defect is then invisible or impossible.
  */
 static const struct {
-    const char *name;
+    const char *name, *hides;
+    uint32_t at, size, value;
     void (*spoil)(Card *c, Shot *s);
-    const char *hides;
 } defects[] = {
     { "FCS" },                          /* links carry none */
-    { "ICRC", bad_icrc, "IPv4 header length,IP length" },  /* then unknown */
-    { "source MAC", source_mac, "IP length,queue pair number,queue pair not enabled" },
-    { "destination MAC", dest_mac },
-    { "source address", source_ip,
-      "IP version,IP length,queue pair number,queue pair not enabled" },
-    { "IP version", ip_version, "IPv4 checksum,IPv4 header length,IPv4 flags,"
-      "IP length,queue pair number,queue pair not enabled,destination address" },
-    { "IPv4 checksum", checksum },
-    { "IPv4 header length", options },
-    { "IPv4 flags", flags },
+    { "ICRC", "IPv4 header length,IP length", SET(bad_icrc, true) },    /* then unknown */
+    { "source MAC", "IP length,queue pair number,queue pair not enabled",
+      SET(path.smac[5], 0x80) },
+    { "destination MAC", SET(path.dmac[5], 0x80) },
+    { "source address", "IP version,IP length,queue pair number,queue pair not enabled",
+      SET(path.sgid.raw[15], 0x80) },
+    { "IP version", "IPv4 checksum,IPv4 header length,IPv4 flags,IP length,"
+      "queue pair number,queue pair not enabled,destination address",
+      .spoil = ip_version },
+    { "IPv4 checksum", SET(bad_checksum, true) },
+    { "IPv4 header length", SET(options, true) },
+    { "IPv4 flags", SET(flags, 0) },
     { "fragment offset" },              /* no datagram to port 4791 */
-    { "destination address", dest_ip },
-    { "IP length", ip_length },
-    { "UDP length", udp_length },
-    { "BTH version", bth_version },
-    { "queue pair number", no_queue_pair, "queue pair not enabled" },
-    { "opcode", opcode, "opcode, not expected,queue pair not enabled,request PSN" },
-    { "opcode, not expected", other_service, "queue pair not enabled" },
-    { "queue pair not enabled", not_enabled,
-      "request PSN,receive queue full,opcode sequence,pad count,payload length" },
-    { "request PSN", psn },
-    { "receive queue full", rq_full },
-    { "opcode sequence", opcode_sequence },
-    { "pad count", pad, "payload length" },     /* spoils the length too */
-    { "payload length", payload },
+    { "destination address", SET(path.dgid.raw[15], 0x80) },
+    { "IP length", SET(ip_length, 1000) },
+    { "UDP length", SET(udp_length, 4) },
+    { "BTH version", SET(version, 1) },
+    { "queue pair number", "queue pair not enabled", SET(pkt.dest_qp, 0x4711) },
+    { "opcode", "opcode, not expected,queue pair not enabled,request PSN",
+      SET(reserved, true) },
+    { "opcode, not expected", "queue pair not enabled", SET(pkt.transport, ERNIC_UC) },
+    { "queue pair not enabled",
+      "request PSN,receive queue full,opcode sequence,pad count,payload length",
+      .spoil = not_enabled },
+    { "request PSN", SET(pkt.psn, (PEER_PSN + 5) & ERNIC_PSN_MASK) },
+    { "receive queue full", .spoil = rq_full },
+    { "opcode sequence", .spoil = opcode_sequence },
+    { "pad count", "payload length", .spoil = pad },    /* spoils the length too */
+    { "payload length", SET(pkt.payload_len, PEER_MTU + 4) },
     { "receive buffer" },               /* test_receive_buffer() */
     { "AETH syndrome" },                /* test_responses() */
-    { "response" },
-    { "NAK of an invalid request" },
-    { "NAK of an access" },
+    { "response" }, { "NAK of an invalid request" }, { "NAK of an access" },
     { "NAK of an operation" },
 };
+
+static bool has_shot(uint32_t i)
+{
+    return defects[i].spoil || defects[i].size;
+}
+
+static void spoil(Card *c, Shot *s, uint32_t i)
+{
+    uint64_t le = cpu_to_le64(defects[i].value);
+
+    if (defects[i].spoil) {
+        defects[i].spoil(c, s);
+    } else {
+        memcpy((uint8_t *)s + defects[i].at, &le, defects[i].size);
+    }
+}
 
 static void shot_init(Shot *s)
 {
@@ -295,9 +237,9 @@ static void check_rows(uint32_t i, uint32_t j)
     WRITES(c, REG(IPv6XADD1, 1), REG(IPv6XADD4, 0xfe800000));
     ring = card_errors(c, 4, 256);
     shot_init(&s);
-    defects[i].spoil(c, &s);
+    spoil(c, &s, i);
     if (j != i) {
-        defects[j].spoil(c, &s);
+        spoil(c, &s, j);
     }
     shoot(c, &s);
     g_assert_cmpuint(get(c, PG332_ERRBUFWPTR), ==, 1);
@@ -316,14 +258,14 @@ TEST("/pg332-check/rows", test_rows)
         g_assert_cmpstr(defects[i].name, ==, row->name);
         g_assert(i == 0 || row->order >= row[-1].order);
         g_assert(!row->drop || row->effect == PG332_DROP);
-        if (!defects[i].spoil) {
+        if (!has_shot(i)) {
             continue;
         }
         check_rows(i, i);
         for (uint32_t j = i + 1; j < ernic_pg332_num_checks; j++) {
             g_auto(GStrv) hides = g_strsplit(defects[i].hides ?: "", ",", -1);
 
-            if (defects[j].spoil &&
+            if (has_shot(j) &&
                 !g_strv_contains((const char *const *)hides, defects[j].name)) {
                 check_rows(i, j);
             }
@@ -403,8 +345,8 @@ static void test_unsettled(gconstpointer data)
     }
     g_assert_cmpuint(c->e->unsettled, ==, 1);
     shot_init(&s);
-    source_mac(c, &s);
-    checksum(c, &s);
+    s.path.smac[5] ^= 0x80;
+    s.bad_checksum = true;
     shoot(c, &s);
     g_assert_cmphex(card_word(c, ring), ==,
                     bit_of(starts ? "source MAC" : "IPv4 checksum"));
