@@ -70,21 +70,20 @@ static void close_device(Bounds *b)
 static void fill_eq(Bounds *b, FakeEq *eq)
 {
     uint64_t mark;
-    uint32_t i;
     FakeCq cq;
 
     fake_create_eq(b->e, eq, CQS + 1, 0, true);
     mark = b->env.next;
-    for (i = 1; i <= CQS; i++) {
+    for (uint32_t i = 1; i <= CQS; i++) {
         b->env.next = mark;             /* no entry is written to these */
         fake_create_cq(b->e, &cq, 2, FAKE_NONE);
         IS(cq.cqn, i);
     }
-    for (i = 0; i < eq->depth; i++) {
+    for (uint32_t i = 0; i < eq->depth; i++) {
         ernic_event_raise(b->e, eq->eqn, ERNIC_EVC_CQ, 1, &b->e->cq[1].events,
                           ERNIC_EV_COMPLETION, 0);
     }
-    for (i = 1; i <= CQS; i++) {
+    for (uint32_t i = 1; i <= CQS; i++) {
         ernic_event_raise(b->e, eq->eqn, ERNIC_EVC_CQ, i, &b->e->cq[i].events,
                           ERNIC_EV_CQ_ERR, 0);
     }
@@ -95,7 +94,7 @@ static void fill_eq(Bounds *b, FakeEq *eq)
 
 TEST("/bounds/events", test_events)
 {
-    uint32_t slices = 1, i;
+    uint32_t slices = 1;
     struct ernic_eqe eqe;
     uint64_t before;
     Bounds b;
@@ -113,7 +112,7 @@ TEST("/bounds/events", test_events)
         slices++;
     }
     g_assert_cmpuint(slices, >, 4);
-    for (i = 1; i <= CQS; i++) {
+    for (uint32_t i = 1; i <= CQS; i++) {
         g_assert_true(fake_poll_eq(b.e, &eq, &eqe));
         IS(eqe.element, i);
         IS(eqe.type, ERNIC_EV_CQ_ERR);
@@ -152,9 +151,7 @@ TEST("/bounds/events-saved", test_events_saved)
 /* All queue pairs wait for their train to leave; none has anything else to do. */
 static void wait_all(Bounds *b, uint64_t serial)
 {
-    uint32_t i;
-
-    for (i = 1; i <= QPS; i++) {
+    for (uint32_t i = 1; i <= QPS; i++) {
         b->e->qp[i].qpn = i;
         b->e->qp[i].used = true;
         b->e->qp[i].timer_due = ERNIC_NEVER;
@@ -166,9 +163,7 @@ static void wait_all(Bounds *b, uint64_t serial)
 
 static void forget_all(Bounds *b)
 {
-    uint32_t i;
-
-    for (i = 1; i <= QPS; i++) {
+    for (uint32_t i = 1; i <= QPS; i++) {
         ernic_sched_forget(b->e, &b->e->qp[i]);
         memset(&b->e->qp[i], 0, sizeof(b->e->qp[i]));
     }
@@ -263,7 +258,7 @@ TEST("/bounds/free-bind", test_free_bind)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_FREE };
     struct ernic_wqe_bind_mw wr = { .length = 4096 };
     struct ernic_rsp rsp;
-    uint32_t pd, i;
+    uint32_t pd;
     uint64_t page;
     Bounds b;
 
@@ -273,7 +268,7 @@ TEST("/bounds/free-bind", test_free_bind)
     wr.rkey = wr.new_rkey = fake_alloc_mw(b.e, pd, 1);
     wr.lkey = fake_reg_demand(b.e, pd, 0, (uint64_t)CHUNKS * ERNIC_PAGES_MAX << 12,
                               ERNIC_ACCESS_MW_BIND | ERNIC_ACCESS_LOCAL_WRITE);
-    for (i = 0; i < CHUNKS; i++) {
+    for (uint32_t i = 0; i < CHUNKS; i++) {
         OK(fake_set_pages(b.e, wr.lkey, (uint64_t)i * ERNIC_PAGES_MAX, 1, page,
                           ERNIC_PAGE_READ));
     }
@@ -296,7 +291,7 @@ TEST("/bounds/members", test_members)
     enum { OTHERS = ERNIC_LIM_MCAST_ATTACH / ERNIC_LIM_MCAST_GROUP - 1 };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
     FakeQp qp[OTHERS + 1];
-    uint32_t pd, i, g, pos;
+    uint32_t pd, i, pos;
     ErnicGid gid;
     FakeCq cq;
     Bounds b;
@@ -307,7 +302,7 @@ TEST("/bounds/members", test_members)
     for (i = 0; i <= OTHERS; i++) {
         fake_create_qp(b.e, &qp[i], ERNIC_QPT_UD, pd, cq.cqn, cq.cqn, FAKE_NONE);
     }
-    for (g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
+    for (uint32_t g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
         gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
         memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
         for (i = 0; i <= OTHERS; i++) {
@@ -318,7 +313,7 @@ TEST("/bounds/members", test_members)
     OK(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[0].qpn));
     g_assert_true(ernic_check(b.e, NULL));
     IS(b.e->num_groups, ERNIC_LIM_MCAST_GROUP);
-    for (g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
+    for (uint32_t g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
         gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
         for (i = pos = 0; ernic_mcast_next(b.e, &gid, &pos); i++) {
         }
@@ -376,9 +371,8 @@ static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
     struct ernic_sge sge[ERNIC_MAX_SGE];
     uint64_t before = b->e->work_done;
     struct ernic_cqe cqe;
-    uint32_t i;
 
-    for (i = 0; i < parts; i++) {
+    for (uint32_t i = 0; i < parts; i++) {
         sge[i] = fake_sge(buf + i * 4096, LEN / parts, key);
     }
     fake_post_recv(b->e, qp, 0, sge, parts);
@@ -387,7 +381,7 @@ static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
     fake_ring_sq(b->e, qp);
     while (run(b)) {
     }
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         g_assert_true(fake_poll_cq(b->e, cq, &cqe));
         IS(cqe.status, ERNIC_WC_SUCCESS);
     }
@@ -423,7 +417,7 @@ TEST("/bounds/rules", test_rules)
 {
     enum { FRAMES = 60, RULES = ERNIC_LIM_FLOW, LEN = 60 };
     struct ernic_flow_rule rule = { };
-    uint32_t pd, handle, i;
+    uint32_t pd, handle;
     uint64_t buf, before;
     FakeQp out, in;
     uint32_t key;
@@ -436,14 +430,14 @@ TEST("/bounds/rules", test_rules)
     raw_open(b.e, &out, pd, cq.cqn);
     raw_open(b.e, &in, pd, cq.cqn);
     rule.qpn = cpu_to_le32(in.qpn);
-    for (i = 0; i < RULES; i++) {
+    for (uint32_t i = 0; i < RULES; i++) {
         OK(fake_create_flow(b.e, &rule, &handle));
     }
     buf = fake_alloc(&b.env, 4096, 4096);
     key = fake_reg_mr(b.e, pd, buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
     b.step = 8 * STEP;          /* some frames of one turn */
     before = b.e->work_done;
-    for (i = 0; i < FRAMES; i++) {
+    for (uint32_t i = 0; i < FRAMES; i++) {
         raw_send(b.e, &out, buf, LEN, key);
     }
     while (run(&b)) {

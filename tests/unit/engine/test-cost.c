@@ -130,11 +130,9 @@ static void send_out(Dialog *d, uint32_t psn, uint32_t n)
 
 static void read_out(Dialog *d, uint32_t psn, uint32_t n)
 {
-    uint32_t i;
-
     requests(d, ERNIC_WR_READ, n);
     take_packets(d, n);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         PEER(d, READ_RSP_ONLY, .psn = DLG_SQ_PSN + psn + i, .msn = psn + i + 1,
              .syndrome = DLG_ACK, .payload = d->peer, .payload_len = SMALL);
     }
@@ -143,10 +141,8 @@ static void read_out(Dialog *d, uint32_t psn, uint32_t n)
 
 static void write_in(Dialog *d, uint32_t psn, uint32_t n)
 {
-    uint32_t i;
-
     d->hold = true;
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN + psn + i, .va = d->mem, .rkey = d->key,
              .dma_len = SMALL, .ackreq = i == n - 1, .payload = d->peer,
              .payload_len = SMALL);
@@ -157,13 +153,11 @@ static void write_in(Dialog *d, uint32_t psn, uint32_t n)
 
 static void send_in(Dialog *d, uint32_t psn, uint32_t n)
 {
-    uint32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         dlg_recv(d, DLG_SINK, SMALL);
     }
     d->hold = true;
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         PEER(d, SEND_ONLY, .psn = DLG_RQ_PSN + psn + i, .ackreq = i == n - 1,
              .payload = d->peer, .payload_len = SMALL);
     }
@@ -174,10 +168,8 @@ static void send_in(Dialog *d, uint32_t psn, uint32_t n)
 
 static void read_in(Dialog *d, uint32_t psn, uint32_t n)
 {
-    uint32_t i;
-
     d->hold = true;
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         PEER_READ(d, DLG_RQ_PSN + psn + i, 0, SMALL);
     }
     d->hold = false;
@@ -248,9 +240,7 @@ static void test_cost(gconstpointer data)
 
 TESTS(add_tests)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         char *path = g_strdup_printf("/cost/%s", rows[i].name);
 
         g_test_add_data_func(path, GUINT_TO_POINTER(i), test_cost);

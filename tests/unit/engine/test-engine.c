@@ -76,11 +76,9 @@ DIALOG_TEST("/engine/wake/busy", ERNIC_QPT_UC, test_wake_busy)
 /* An early or a needless call has no effect. */
 DIALOG_TEST("/engine/wake/needless", ERNIC_QPT_RC, test_needless)
 {
-    uint32_t i;
-
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_take(d);
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         d->env.now += 1000;
         run(d);
         ernic_tx_ready(d->e, d->env.now);
@@ -95,10 +93,10 @@ DIALOG_TEST("/engine/wake/needless", ERNIC_QPT_RC, test_needless)
 /* However much is posted, one call sends a bounded number of trains. */
 DIALOG_TEST_BY("/engine/run/budget", dlg_init(d, ERNIC_QPT_UC, false), test_budget)
 {
-    uint32_t i, runs = 0, sent = 0;
+    uint32_t runs = 0, sent = 0;
     FakeQp qp[40];
 
-    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(qp); i++) {
         dlg_create_qp(d, &qp[i], ERNIC_QPT_UC);
         fake_qp_to(d->e, &qp[i], ERNIC_QPS_RTS, &d->attr);
         d->qp = qp[i];
@@ -119,10 +117,10 @@ DIALOG_TEST_BY("/engine/run/budget", dlg_init(d, ERNIC_QPT_UC, false), test_budg
 /* Every queue pair has one turn before any has a second one. */
 DIALOG_TEST_BY("/engine/run/fair", dlg_init(d, ERNIC_QPT_RC, false), test_fair)
 {
-    uint32_t i, first;
+    uint32_t first;
     FakeQp qp[4];
 
-    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(qp); i++) {
         dlg_create_qp(d, &qp[i], ERNIC_QPT_RC);
         d->attr.dest_qpn = cpu_to_le32(0x100 + i);
         fake_qp_to(d->e, &qp[i], ERNIC_QPS_RTS, &d->attr);
@@ -131,7 +129,7 @@ DIALOG_TEST_BY("/engine/run/fair", dlg_init(d, ERNIC_QPT_RC, false), test_fair)
     }
     first = dlg_take(d).dest_qp;
     IS(first, 0x100);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         uint32_t n = 0;
 
         /* A queue pair's turn is at most a train of 64 packets. */
@@ -183,9 +181,7 @@ DIALOG_TEST("/engine/link/for-good", ERNIC_QPT_RC, test_link_for_good)
 /* A busy link: all kinds of packets wait, none is lost, order stays. */
 DIALOG_TEST("/engine/link/busy", ERNIC_QPT_RC, test_busy)
 {
-    uint32_t round;
-
-    for (round = 0; round < 3; round++) {
+    for (uint32_t round = 0; round < 3; round++) {
         dlg_recv(d, DLG_SINK, 16);
         d->env.tx_busy = true;
         dlg_post(d, ERNIC_WR_SEND, 0, 16);
@@ -211,7 +207,6 @@ static void saved_busy(uint8_t type)
 {
     GByteArray *state = g_byte_array_new();
     ErnicConfig cfg;
-    uint32_t psn;
     Dialog d;
 
     dlg_open(&d, type);
@@ -227,7 +222,7 @@ static void saved_busy(uint8_t type)
     g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
     g_byte_array_free(state, true);
     /* No ernic_tx_ready(). */
-    for (psn = SQ; psn < SQ + 100; psn++) {
+    for (uint32_t psn = SQ; psn < SQ + 100; psn++) {
         IS(dlg_take(&d).psn, psn);
     }
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 100, 0, 16);
@@ -265,17 +260,15 @@ static void make_ready(Dialog *d)
 /* In Error all is flushed at once: software may be waiting for exactly that. */
 DIALOG_TEST("/engine/busy/error", ERNIC_QPT_RC, test_busy_error)
 {
-    uint32_t i;
-
     make_busy(d);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         dlg_post(d, ERNIC_WR_SEND, 0, 16);
         dlg_recv(d, DLG_SINK, 16);
     }
     fake_run(d->e);
     dlg_no_wc(d);
     dlg_state(d, ERNIC_QPS_ERR);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         SEND_WC(d, i, WR_FLUSH_ERR);
         RECV_WC(d, i + 1, WR_FLUSH_ERR);
     }
@@ -408,9 +401,8 @@ DIALOG_TEST_BY("/engine/loopback/many", dlg_init(d, ERNIC_QPT_RC, false), test_l
     struct ernic_wqe wqe;
     struct ernic_cqe cqe;
     FakeQp qp[20];
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(qp); i++) {
         dlg_create_qp(d, &qp[i], ERNIC_QPT_RC);
         fake_connect(d->e, &qp[i], qp[i].qpn, DLG_HOST);
         d->qp = qp[i];
@@ -420,7 +412,7 @@ DIALOG_TEST_BY("/engine/loopback/many", dlg_init(d, ERNIC_QPT_RC, false), test_l
         dlg_post_wqe(d, &wqe, i, 50000);
     }
     fake_run(d->e);
-    for (i = 0; i < ARRAY_SIZE(qp); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(qp); i++) {
         g_assert_true(fake_poll_cq(d->e, &d->scq, &cqe));
         IS(cqe.status, ERNIC_WC_SUCCESS);
         dlg_mem_is(d, DLG_SINK + i * 50000, d->at + i, 50000);
@@ -506,11 +498,11 @@ DIALOG_TEST("/engine/garbage", ERNIC_QPT_RC, test_garbage)
 {
     GRand *rand = g_rand_new_with_seed(7);
     uint8_t bytes[256];
-    uint32_t i, k, len;
+    uint32_t len;
 
-    for (i = 0; i < 5000; i++) {
+    for (uint32_t i = 0; i < 5000; i++) {
         len = g_rand_int_range(rand, 1, sizeof(bytes));
-        for (k = 0; k < len; k++) {
+        for (uint32_t k = 0; k < len; k++) {
             bytes[k] = g_rand_int(rand);
         }
         dlg_inject_raw(d, bytes, len, false);

@@ -47,9 +47,7 @@ static uint32_t missing(const void *table, size_t from, size_t size)
 
 TEST("/face/complete", test_complete)
 {
-    uint32_t i;
-
-    for (i = 0; i < G_N_ELEMENTS(faces); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(faces); i++) {
         const ErnicFaceOps *face = faces[i].face;
 
         g_test_message("%s", faces[i].name);
@@ -64,9 +62,7 @@ TEST("/face/complete", test_complete)
 /* The walk finds each missing method. */
 TEST("/face/walk", test_walk)
 {
-    size_t at;
-
-    for (at = FIRST_METHOD; at < sizeof(ErnicFaceOps); at += sizeof(Method *)) {
+    for (size_t at = FIRST_METHOD; at < sizeof(ErnicFaceOps); at += sizeof(Method *)) {
         ErnicFaceOps face = ernic_face_verbs;
 
         memset((uint8_t *)&face + at, 0, sizeof(Method *));
@@ -213,12 +209,11 @@ static void exchange(Pair *p, uint8_t blocks, uint32_t len, uint8_t flags)
 /* Every size, inline and not, across the edge of the ring at each slot. */
 TEST("/face/block/sizes", test_sizes)
 {
-    uint32_t blocks, round;
     Pair p;
 
     open_pair(&p, NULL);
-    for (round = 0; round < 4; round++) {
-        for (blocks = 1; blocks <= BLOCK_MOST; blocks++) {
+    for (uint32_t round = 0; round < 4; round++) {
+        for (uint32_t blocks = 1; blocks <= BLOCK_MOST; blocks++) {
             uint32_t most = (blocks - 1) * BLOCK_BYTES;
 
             exchange(&p, blocks, 1 + blocks * 517, 0);
@@ -251,11 +246,10 @@ TEST("/face/block/full", test_full)
 {
     static const uint8_t blocks[] = { 3, 16, 1, 12 };
     uint16_t at = 0;
-    uint32_t i;
     Pair p;
 
     open_pair(&p, NULL);
-    for (i = 0; i < G_N_ELEMENTS(blocks); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(blocks); i++) {
         fill(memory(&p.a, i * 4096, 3000), 3000, i);
         recv_at(&p, i * 4096, 4096);
         write_send(&p, blocks[i], i * 4096, 3000, 0);
@@ -263,7 +257,7 @@ TEST("/face/block/full", test_full)
     IS(block_ring(&p.a, p.aq.qpn, p.aq.sq_pi + 1), ERNIC_ERR_FULL);
     ring(&p);
     settle(&p);
-    for (i = 0; i < G_N_ELEMENTS(blocks); at += blocks[i++]) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(blocks); at += blocks[i++]) {
         completion(&p.a, false, at, ERNIC_WC_SUCCESS);
         completion(&p.b, true, i, ERNIC_WC_SUCCESS);
         g_assert_cmpmem(memory(&p.a, i * 4096, 3000), 3000,
@@ -285,9 +279,7 @@ static void to_error(Block *b, uint32_t qpn)
  */
 TEST("/face/block/flush", test_flush)
 {
-    uint32_t decoded, i;
-
-    for (decoded = 0; decoded < 2; decoded++) {
+    for (uint32_t decoded = 0; decoded < 2; decoded++) {
         static const uint8_t blocks[] = { 3, 16, 5, 1 };
         uint16_t at = 20;
         Pair p;
@@ -295,7 +287,7 @@ TEST("/face/block/flush", test_flush)
         open_pair(&p, NULL);
         exchange(&p, 16, 10, 0);
         exchange(&p, 4, 10, 0);         /* so that the edge is inside */
-        for (i = 0; i < G_N_ELEMENTS(blocks); i++) {
+        for (uint32_t i = 0; i < G_N_ELEMENTS(blocks); i++) {
             write_send(&p, blocks[i], 0, 100, 0);
         }
         if (decoded) {
@@ -305,7 +297,7 @@ TEST("/face/block/flush", test_flush)
             to_error(&p.a, p.aq.qpn);
             ring(&p);
         }
-        for (i = 0; i < G_N_ELEMENTS(blocks); at += blocks[i++]) {
+        for (uint32_t i = 0; i < G_N_ELEMENTS(blocks); at += blocks[i++]) {
             IS(completion(&p.a, false, at, ERNIC_WC_WR_FLUSH_ERR).wr_id, at);
         }
         close_pair(&p);
@@ -339,9 +331,9 @@ TEST("/face/block/fault", test_fault)
 TEST("/face/block/bad-blocks", test_bad_blocks)
 {
     static const uint8_t claimed[] = { 0, BLOCK_MOST + 1, 255, 3 };
-    uint32_t i, n;
+    uint32_t n;
 
-    for (i = 0; i < G_N_ELEMENTS(claimed); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(claimed); i++) {
         BlockCqe cqe;
         Pair p;
 
@@ -433,15 +425,14 @@ TEST("/face/block/srq", test_srq)
 {
     static const uint16_t order[] = { 0, 5, 2, 7, 1 };
     BlockSrq srq;
-    uint32_t i;
     Pair p;
 
     open_pair(&p, &srq);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         block_post_srq(&p.b, &srq, p.b.mem + i * 1024, 1024, order[i + 1]);
     }
     p.b.e->srq[srq.srq.srqn].limit = 2;
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         send_shared(&p, order[i], i * 1024);
     }
     /* Returned: slot 5, then slot 0, at the end of the list. */
@@ -468,9 +459,7 @@ TEST("/face/block/srq", test_srq)
 /* A message of several packets, of which one train after the other is lost. */
 TEST("/face/block/loss", test_loss)
 {
-    uint32_t lost;
-
-    for (lost = 1; lost <= 4; lost++) {
+    for (uint32_t lost = 1; lost <= 4; lost++) {
         uint16_t slot = 0;
         Pair p;
 

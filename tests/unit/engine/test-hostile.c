@@ -54,9 +54,8 @@ static void nak_flood(uint32_t naks)
 TEST("/hostile/nak-flood", test_nak_flood)
 {
     static const uint32_t floods[] = { 1, 255, 256, 257, 300, 512 };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(floods); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(floods); i++) {
         nak_flood(floods[i]);
     }
 }
@@ -65,10 +64,9 @@ TEST("/hostile/nak-flood", test_nak_flood)
 TEST("/hostile/cnp-foreign", test_cnp_foreign)
 {
     static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_UC };
-    uint32_t k;
 
     EACH_DIALOG(d, i, 0, ARRAY_SIZE(types), dlg_open(d, types[i])) {
-        for (k = 0; k < 10; k++) {
+        for (uint32_t k = 0; k < 10; k++) {
             d->path.sgid.raw[15] ^= k + 1;
             dlg_cnp(d);
             d->path.sgid.raw[15] ^= k + 1;
@@ -172,10 +170,10 @@ DIALOG_TEST("/hostile/reserved/foreign", ERNIC_QPT_RC, test_reserved_foreign)
 /* 9.9.3 class D: the message loses a packet, and is lost. */
 DIALOG_TEST("/hostile/reserved/uc", ERNIC_QPT_UC, test_reserved_uc)
 {
-    uint32_t i, psn = RQ;
+    uint32_t psn = RQ;
 
     dlg_recv(d, DLG_SINK, 4096);
-    for (i = 0; i < ARRAY_SIZE(reserved); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(reserved); i++) {
         PEER(d, SEND_FIRST, .psn = psn, .payload_len = 1024);
         peer_raw(d, 0x20 | reserved[i], psn + 1, 12);
         PEER(d, SEND_LAST, .psn = psn + 1, .payload_len = 8);
@@ -195,10 +193,10 @@ DIALOG_TEST("/hostile/reserved/uc", ERNIC_QPT_UC, test_reserved_uc)
  */
 DIALOG_TEST("/hostile/reserved/services", ERNIC_QPT_UD, test_reserved_services)
 {
-    uint32_t i, bad = 0;
+    uint32_t bad = 0;
 
     dlg_recv(d, DLG_SINK, 64);
-    for (i = 0x40; i < 0x100; i++) {
+    for (uint32_t i = 0x40; i < 0x100; i++) {
         if (ernic_opcode(i) || i >> 5 == ERNIC_BTH_XRC >> 5) {
             continue;       /* XRC targets answer these */
         }
@@ -218,18 +216,16 @@ DIALOG_TEST("/hostile/reserved/services", ERNIC_QPT_UD, test_reserved_services)
 /* Any host can reach QP1; none can exhaust its receive requests. */
 DIALOG_TEST("/hostile/short/gsi", ERNIC_QPT_GSI, test_gsi_long)
 {
-    uint32_t i;
-
-    for (i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 8; i++) {
         dlg_recv(d, DLG_SINK + i * 512, GRH + 256);
     }
-    for (i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 8; i++) {
         PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1,
              .payload = d->peer, .payload_len = 300);
     }
     dlg_no_wc(d);
     dlg_mem_is(d, DLG_SINK, NULL, 8 * 512);
-    for (i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 8; i++) {
         PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1,
              .payload = d->peer + i, .payload_len = 256);
         RECV_WC(d, i, SUCCESS);
@@ -278,10 +274,9 @@ TEST("/hostile/short/recv", test_recv_short)
 TEST("/hostile/srq-domain", test_srq_domain)
 {
     uint32_t pd, grh;
-    uint8_t type;
     Dialog d;
 
-    for (type = ERNIC_QPT_RC; type <= ERNIC_QPT_UD; type++) {
+    for (uint8_t type = ERNIC_QPT_RC; type <= ERNIC_QPT_UD; type++) {
         grh = type == ERNIC_QPT_UD ? GRH : 0;
         dlg_init(&d, type, false);
         pd = fake_create_pd(d.e);
@@ -329,7 +324,7 @@ static void post_bind(Dialog *d, uint32_t key)
 /* Requests that send no packet count for the turn as well: a neighbour waits for 64. */
 DIALOG_TEST("/hostile/local-turns", ERNIC_QPT_RC, test_local_turns)
 {
-    uint32_t key, i, at = UINT32_MAX;
+    uint32_t key, at = UINT32_MAX;
     struct ernic_cqe cqe;
     FakeQp deep, other;
 
@@ -339,13 +334,13 @@ DIALOG_TEST("/hostile/local-turns", ERNIC_QPT_RC, test_local_turns)
     fake_run(d->e);                      /* the states are marked as work */
     d->qp = deep;
     key = fake_alloc_mw(d->e, d->pd, 1);
-    for (i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < 200; i++) {
         post_bind(d, key + i);
     }
     d->qp = other;
     post_bind(d, fake_alloc_mw(d->e, d->pd, 1));
     fake_run(d->e);
-    for (i = 0; i < 201; i++) {
+    for (uint32_t i = 0; i < 201; i++) {
         g_assert_true(fake_poll_cq(d->e, &d->scq, &cqe));
         IS(cqe.status, ERNIC_WC_SUCCESS);
         if (cqe.qpn == other.qpn) {

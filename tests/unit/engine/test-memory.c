@@ -201,9 +201,8 @@ static const struct {
 static uint64_t sum(const Rig *r, uint32_t kinds, bool need)
 {
     uint64_t bytes = 0;
-    uint32_t kind;
 
-    for (kind = 0; kind < ERNIC_MEM_COUNT; kind++) {
+    for (uint32_t kind = 0; kind < ERNIC_MEM_COUNT; kind++) {
         if (kinds & (1u << kind)) {
             bytes += need ? ernic_memory_kind(&r->e->cfg, kind) :
                             r->e->mem.kind[kind];
@@ -232,9 +231,7 @@ static uint32_t fill(Rig *r, size_t way, GArray *handles)
 
 static void empty(Rig *r, size_t way, GArray *handles)
 {
-    guint i;
-
-    for (i = 0; i < handles->len; i++) {
+    for (guint i = 0; i < handles->len; i++) {
         OK(fake_destroy(r->e, ways[way].destroy, g_array_index(handles, uint32_t, i)));
         g_array_set_size(r->env.wakes, 0);
     }
@@ -330,12 +327,12 @@ static void test_state(gconstpointer data)
     GArray *handles = g_array_new(false, false, sizeof(uint32_t));
     GByteArray *state = g_byte_array_new();
     g_autoptr(GString) why = g_string_new(NULL);
-    uint32_t handle = 0, n;
+    uint32_t handle = 0;
     uint64_t used;
     Rig a, b;
 
     rig_open(&a, 0);
-    for (n = 0; n < 6; n++) {
+    for (uint32_t n = 0; n < 6; n++) {
         OK(ways[way].add(&a, n, &handle));
     }
     used = a.e->mem.used;
@@ -360,24 +357,24 @@ static void test_state(gconstpointer data)
 TEST("/memory/shrinks", test_shrinks)
 {
     enum { CHUNKS = 2048 };
-    uint32_t key = 0, n;
+    uint32_t key = 0;
     const ErnicOdp *odp;
     Rig r;
 
     rig_open(&r, 0);
-    for (n = 0; n <= CHUNKS; n++) {
+    for (uint32_t n = 0; n <= CHUNKS; n++) {
         OK(add_page(&r, n, &key));
     }
     odp = r.e->mr[key >> 8].odp;
     IS(odp->num, CHUNKS);
-    for (n = CHUNKS; n; n--) {
+    for (uint32_t n = CHUNKS; n; n--) {
         OK(fake_set_pages(r.e, key, (uint64_t)n * ERNIC_ODP_CHUNK, 1, 0, 0));
         g_assert_cmpuint(odp->room, <=, MAX(odp->num * 4, ERNIC_ODP_ROOM));
         g_assert_true(n % 64 || ernic_check(r.e, NULL));
     }
     IS(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
     /* All at once. */
-    for (n = 1; n <= CHUNKS; n++) {
+    for (uint32_t n = 1; n <= CHUNKS; n++) {
         OK(add_page(&r, n, &key));
     }
     OK(fake_set_pages(r.e, key, 0, (CHUNKS + 1) * ERNIC_ODP_CHUNK, 0, 0));
@@ -445,10 +442,9 @@ static uint64_t need(const ErnicConfig *cfg)
 TEST("/memory/documented", test_documented)
 {
     g_autofree char *text = NULL;
-    size_t i;
 
     g_assert_true(g_file_get_contents(ERNIC_DOCS "/device.md", &text, NULL, NULL));
-    for (i = 0; i < ARRAY_SIZE(limits); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
         uint32_t more = limits[i].to - limits[i].from;
         uint64_t fixed, charged, one;
         ErnicConfig from, to;
@@ -469,9 +465,7 @@ TEST("/memory/documented", test_documented)
 
 TESTS(add_tests)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
         g_autofree char *name = g_strdelimit(g_strdup(ways[i].name), " ", '-');
         g_autofree char *filled = g_strdup_printf("/memory/fill/%s", name);
         g_autofree char *bound = g_strdup_printf("/memory/bound/%s", name);

@@ -130,12 +130,12 @@ static void reset(Rig *r)
 /* The command that registers @npages pages, whose list has two levels and one leaf. */
 static struct ernic_cmd region(Rig *r, uint32_t npages)
 {
-    uint32_t leaves = DIV_ROUND_UP(npages, 512), i;
+    uint32_t leaves = DIV_ROUND_UP(npages, 512);
     uint64_t leaf = fake_alloc(&r->env, 4096, 4096);
     uint64_t dir = fake_alloc(&r->env, leaves * 8, 4096);
     struct ernic_cmd cmd;
 
-    for (i = 0; i < leaves; i++) {
+    for (uint32_t i = 0; i < leaves; i++) {
         stq_le_p(fake_ptr(&r->env, dir + i * 8, 8), leaf);
     }
     /* Its end is reserved, and beyond the members that an initializer names. */
@@ -201,13 +201,12 @@ TEST("/remains/room", test_room)
     struct ernic_cmd drop = { .opcode = ERNIC_CMD_MR_FREE }, again;
     struct ernic_rsp rsp;
     Rig r;
-    int i;
 
     rig_open(&r);
     drop.handle.handle = cpu_to_le32(add_regions(&r, 1, 1 << 23));
     r.e->mem.bound = r.e->mem.used;
     again = region(&r, 1 << 23);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         OK(command(&r, &drop, &rsp));
         OK(command(&r, &again, &rsp));
         drop.handle.handle = rsp.handle;
@@ -399,7 +398,6 @@ static void limit_memory(uint64_t bytes)
  */
 TEST("/remains/limited", test_limited)
 {
-    uint32_t i;
     Rig r;
 
     if (!ERNIC_OWN_PAGES) {
@@ -413,7 +411,7 @@ TEST("/remains/limited", test_limited)
     }
     rig_open(&r);
     add_regions(&r, REGIONS, LIST);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         limit_memory(4 << 20);
         ernic_reset(r.e);
         g_assert_null(r.e->remains);

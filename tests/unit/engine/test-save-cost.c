@@ -134,7 +134,6 @@ ROW_TEST("/save-cost", rows, test_row)
     ErnicConfig cfg;
     guint len = 0;
     Rig r = { };
-    int i;
 
     fake_env_init(&r.env);
     fake_config(&cfg);
@@ -144,7 +143,7 @@ ROW_TEST("/save-cost", rows, test_row)
     r.e = ernic_new(&cfg, &fake_env_ops, &r.env);
     r.pd = fake_create_pd(r.e);
     row->add(&r, row->n);
-    for (i = 0; i < TRIES; i++) {
+    for (int i = 0; i < TRIES; i++) {
         GByteArray *state;
 
         appends = 0;

@@ -85,6 +85,11 @@ static inline void teardown(Fixture *f, gconstpointer data)
     fake_env_fini(&f->env);
 }
 
+/* What the device answers if @CHANGE is made to a command for a queue of @DEPTH. */
+#define CREATE(f, UCTX, CQN, DEPTH, CHANGE)                                 \
+    ({ struct ernic_cmd_cq_create cmd = command(f, DEPTH); CHANGE;          \
+       ernic_cq_create(&(f)->e, UCTX, &cmd, CQN); })
+
 /* Replace the queue of setup() by one of @depth with a counter in memory. */
 static inline void recreate(Fixture *f, uint32_t depth, bool with_ci)
 {
@@ -111,6 +116,19 @@ static inline bool post_wc(Fixture *f, uint8_t status, uint8_t flags)
 static inline void post(Fixture *f)
 {
     g_assert_true(post_wc(f, ERNIC_WC_SUCCESS, 0));
+}
+
+static inline void post_many(Fixture *f, uint32_t n)
+{
+    while (n--) {
+        post(f);
+    }
+}
+
+/* One too many. */
+static inline void post_fails(Fixture *f)
+{
+    g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
 }
 
 static inline void post_solicited(Fixture *f)
@@ -145,6 +163,14 @@ static inline void expect(Fixture *f, uint64_t wr_id)
 
     g_assert_true(poll(f, &cqe));
     IS(le64_to_cpu(cqe.wr_id), wr_id);
+}
+
+/* Those from @wr_id on, below @end. */
+static inline void expect_many(Fixture *f, uint64_t wr_id, uint64_t end)
+{
+    while (wr_id < end) {
+        expect(f, wr_id++);
+    }
 }
 
 static inline void expect_none(Fixture *f)
@@ -205,7 +231,5 @@ static inline void put_ci(Fixture *f, uint32_t ci)
 {
     stl_le_p(fake_ptr(&f->env, f->ci_addr, 4), ci);
 }
-
-#define CQ_TEST(name, fn) g_test_add(name, Fixture, NULL, setup, fn, teardown)
 
 #endif /* CQ_FIXTURE_H */

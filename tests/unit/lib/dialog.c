@@ -21,9 +21,8 @@ typedef struct Sent {
 static void fill(uint8_t *buf, uint32_t len, uint32_t seed)
 {
     GRand *rand = g_rand_new_with_seed(seed);
-    uint32_t i;
 
-    for (i = 0; i < len; i += 4) {
+    for (uint32_t i = 0; i < len; i += 4) {
         stl_le_p(buf + i, g_rand_int(rand));
     }
     g_rand_free(rand);
@@ -271,12 +270,11 @@ static void collect_one(Dialog *d, const FakeTrain *ft, const uint8_t *bytes,
 static void collect(Dialog *d)
 {
     FakeTrain *ft;
-    uint32_t pos;
 
     fake_run(d->e);
     check(d);
     while ((ft = fake_take_train(&d->env))) {
-        for (pos = 0; pos < ft->train.len; pos += ft->train.seg) {
+        for (uint32_t pos = 0; pos < ft->train.len; pos += ft->train.seg) {
             collect_one(d, ft, ft->train.data + pos,
                         MIN(ft->train.seg, ft->train.len - pos));
         }
@@ -314,6 +312,14 @@ uint32_t dlg_drain(Dialog *d)
         dlg_take(d);
     }
     return n;
+}
+
+void dlg_reload(Dialog *d)
+{
+    g_autoptr(GByteArray) state = g_byte_array_new();
+
+    ernic_save(d->e, state);
+    g_assert_true(ernic_load(d->e, d->env.now, state->data, state->len));
 }
 
 void dlg_ready(Dialog *d)
@@ -439,17 +445,25 @@ struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags)
     return wqe;
 }
 
-struct ernic_wqe dlg_bind_mw(Dialog *d, uint32_t *rkey)
+struct ernic_wqe dlg_bind(Dialog *d, uint32_t key, uint32_t new_key, uint64_t off,
+                          uint64_t len, uint32_t access)
 {
     struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
-    uint32_t key = fake_alloc_mw(d->e, d->pd, 2);
 
-    wqe.bind_mw.rkey = cpu_to_le32(key);
-    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
-    wqe.bind_mw.lkey = cpu_to_le32(d->key);
-    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
-    wqe.bind_mw.addr = cpu_to_le64(d->mem + DLG_SINK);
-    wqe.bind_mw.length = cpu_to_le64(64);
+    wqe.bind_mw = (struct ernic_wqe_bind_mw) {
+        .rkey = cpu_to_le32(key), .new_rkey = cpu_to_le32(new_key),
+        .lkey = cpu_to_le32(d->key), .access = cpu_to_le32(access),
+        .addr = cpu_to_le64(d->mem + off), .length = cpu_to_le64(len),
+    };
+    return wqe;
+}
+
+struct ernic_wqe dlg_bind_mw(Dialog *d, uint32_t *rkey)
+{
+    uint32_t key = fake_alloc_mw(d->e, d->pd, 2);
+    struct ernic_wqe wqe = dlg_bind(d, key, key + 1, DLG_SINK, 64,
+                                    ERNIC_ACCESS_REMOTE_WRITE);
+
     *rkey = key + 1;            /* last: it may be d->key */
     return wqe;
 }
@@ -609,14 +623,12 @@ void dlg_wait(Dialog *d, uint64_t ns)
 
 void dlg_mem_is(Dialog *d, uint64_t off, const uint8_t *bytes, uint32_t len)
 {
-    uint32_t i;
-
     g_assert_cmpuint(off + len, <=, DLG_MEM);
     if (bytes) {
         g_assert_cmpmem(d->at + off, len, bytes, len);
         return;
     }
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         IS(d->at[off + i], 0);
     }
 }
@@ -700,9 +712,9 @@ static void operands(ErnicPkt *pkt, uint8_t opcode, uint32_t k, uint32_t n,
 uint32_t dlg_sent_message(Dialog *d, uint8_t opcode, uint8_t flags,
                           uint32_t psn, uint64_t off, uint32_t len)
 {
-    uint32_t n = packets(d, len), k;
+    uint32_t n = packets(d, len);
 
-    for (k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         ErnicPkt pkt = packet(d, psn, d->at + off, len, k, n);
 
         operands(&pkt, opcode, k, n, DLG_RADDR, DLG_RKEY, len);
@@ -722,9 +734,9 @@ uint32_t dlg_send(Dialog *d, uint8_t opcode, uint32_t psn, uint64_t off, uint32_
 uint32_t dlg_peer_message(Dialog *d, uint8_t opcode, uint32_t psn,
                           uint64_t to, uint32_t len)
 {
-    uint32_t n = packets(d, len), k;
+    uint32_t n = packets(d, len);
 
-    for (k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         ErnicPkt pkt = packet(d, psn, d->peer, len, k, n);
 
         operands(&pkt, opcode, k, n, d->mem + to, d->key, len);
@@ -745,9 +757,9 @@ static void aeth(ErnicPkt *pkt, uint32_t k, uint32_t n, uint32_t msn)
 
 uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off, uint32_t len)
 {
-    uint32_t n = packets(d, len), k;
+    uint32_t n = packets(d, len);
 
-    for (k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         ErnicPkt pkt = packet(d, psn, d->peer + off, len, k, n);
 
         aeth(&pkt, k, n, msn);
@@ -758,9 +770,9 @@ uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off, uint
 
 uint32_t dlg_sent_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off, uint32_t len)
 {
-    uint32_t n = packets(d, len), k;
+    uint32_t n = packets(d, len);
 
-    for (k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         ErnicPkt pkt = packet(d, psn, d->at + off, len, k, n);
 
         aeth(&pkt, k, n, msn);

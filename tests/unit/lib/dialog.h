@@ -161,6 +161,8 @@ uint32_t dlg_pending(Dialog *d);
 ErnicPkt dlg_take(Dialog *d);
 /* All of them; returns how many. */
 uint32_t dlg_drain(Dialog *d);
+/* The engine is saved, and loads its state. */
+void dlg_reload(Dialog *d);
 /* The link is no longer busy. */
 void dlg_ready(Dialog *d);
 #define QUIET(d) g_assert_cmpuint(dlg_pending(d), ==, 0)
@@ -171,6 +173,9 @@ void dlg_ready(Dialog *d);
 void dlg_create_qp(Dialog *d, FakeQp *qp, uint8_t type);
 /* A request of this opcode, RDMA to DLG_RADDR with DLG_RKEY; wr_id: sq_pi. */
 struct ernic_wqe dlg_wqe(const Dialog *d, uint8_t opcode, uint8_t flags);
+/* A request that binds window @key, then @new_key, to @len bytes at d->mem + @off. */
+struct ernic_wqe dlg_bind(Dialog *d, uint32_t key, uint32_t new_key, uint64_t off,
+                          uint64_t len, uint32_t access);
 /* A request that binds a new window of type 2 to 64 bytes at DLG_SINK, key *@rkey. */
 struct ernic_wqe dlg_bind_mw(Dialog *d, uint32_t *rkey);
 /*

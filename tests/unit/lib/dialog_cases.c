@@ -24,11 +24,10 @@ void dlg_not_of_xrc(ErnicOp op)
 
 void dlg_from_any(uint8_t state)
 {
-    uint8_t type, from;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
-        for (from = ERNIC_QPS_INIT; from < ERNIC_QPS_COUNT; from++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
+        for (uint8_t from = ERNIC_QPS_INIT; from < ERNIC_QPS_COUNT; from++) {
             if (type == ERNIC_QPT_RC && from == ERNIC_QPS_SQE) {
                 continue;
             }

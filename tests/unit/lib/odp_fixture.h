@@ -27,10 +27,16 @@ static inline void open_demand(Dialog *d, uint8_t type)
     ernic_trace_reset();
 }
 
+/* The status of giving @n pages from @first on the rights @flags. */
+static inline uint8_t set_status(Dialog *d, uint64_t first, uint32_t n, uint32_t flags)
+{
+    return fake_set_pages(d->e, d->key, first, n, d->mem + first * PAGE, flags);
+}
+
 /* Give @n pages from @first on the rights @flags. */
 static inline void set(Dialog *d, uint64_t first, uint32_t n, uint32_t flags)
 {
-    OK(fake_set_pages(d->e, d->key, first, n, d->mem + first * PAGE, flags));
+    OK(set_status(d, first, n, flags));
 }
 
 /* Take the pages away: they are absent. */

@@ -65,5 +65,13 @@ int unit_run(int argc, char **argv);
 /* A number is @want; a command or the like succeeds. */
 #define IS(got, want) g_assert_cmpuint(got, ==, want)
 #define OK(status) g_assert_cmpuint(status, ==, ERNIC_OK)
+/* The status of the command @cmd, of which the statement @SET sets members. */
+#define CMD(e, OPCODE, SET)                                         \
+    ({                                                              \
+        struct ernic_cmd cmd = { .opcode = ERNIC_CMD_##OPCODE };    \
+                                                                    \
+        SET;                                                        \
+        fake_cmd(e, &cmd, NULL);                                    \
+    })
 
 #endif /* TEST_H */

@@ -8,18 +8,30 @@
 #include "cq_fixture.h"
 #include "test.h"
 
+/* Each raises @n events. */
+static void post_raises(Fixture *f, uint32_t n)
+{
+    post(f);
+    IS(events(f), n);
+}
+
+static void arm_raises(Fixture *f, bool solicited, uint32_t n)
+{
+    arm(f, solicited);
+    IS(events(f), n);
+}
+
 /* ---- doorbells ----------------------------------------------------------- */
 
-static void test_doorbell_refused(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/doorbell-refused", test_doorbell_refused)
 {
     static const int32_t wrong[] = { 3, 4, 1000, INT32_MAX, INT32_MIN, -3, -4, -1000 };
     uint32_t base = 0xffffffff;
-    size_t i;
 
     start_at(f, base);
     post(f);
     post(f);
-    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         IS(ernic_cq_consume(&f->e, f->cqn, base + wrong[i]), ERNIC_ERR_FULL);
         IS(ernic_cq_arm(&f->e, f->cqn, base + wrong[i], i % 2), ERNIC_ERR_FULL);
         IS(cq(f)->ci, base);
@@ -30,7 +42,7 @@ static void test_doorbell_refused(Fixture *f, gconstpointer data)
 }
 
 /* A late doorbell does not move the index back, and its arming counts. */
-static void test_doorbell_late(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/doorbell-late", test_doorbell_late)
 {
     post_solicited(f);
     post(f);
@@ -46,46 +58,35 @@ static void test_doorbell_late(Fixture *f, gconstpointer data)
 
 /* ---- arming -------------------------------------------------------------- */
 
-static void test_arm_any(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/arm-any", test_arm_any)
 {
-    post(f);
-    IS(events(f), 0);     /* not armed */
+    post_raises(f, 0);     /* not armed */
     expect(f, 0);
-    arm(f, false);
-    IS(events(f), 0);
-    post(f);
-    IS(events(f), 1);
-    post(f);
-    IS(events(f), 0);     /* once per arming */
+    arm_raises(f, false, 0);
+    post_raises(f, 1);
+    post_raises(f, 0);     /* once per arming */
 }
 
 /* The entry was added between the last poll and the arming. */
-static void test_arm_race(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/arm-race", test_arm_race)
 {
     expect_none(f);
     post(f);
+    arm_raises(f, false, 1);
+    post_raises(f, 0);
+    expect_many(f, 0, 2);
     arm(f, false);
-    IS(events(f), 1);
-    post(f);
-    IS(events(f), 0);
-    expect(f, 0);
-    expect(f, 1);
-    arm(f, false);
-    arm(f, false);
-    IS(events(f), 0);
-    post(f);
-    IS(events(f), 1);
+    arm_raises(f, false, 0);
+    post_raises(f, 1);
 }
 
 /* 11.4.2.2: entries added before the arming raise no event, even if not consumed. */
-static void test_arm_seen(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/arm-seen", test_arm_seen)
 {
-    uint32_t i;
-
     recreate(f, 4, true);
     post_solicited(f);
     post(f);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         OK(ernic_cq_arm(&f->e, f->cqn, 2, i));
         IS(events(f), 0);
         IS(cq(f)->ci, 0);
@@ -99,29 +100,27 @@ static void test_arm_seen(Fixture *f, gconstpointer data)
     IS(cq(f)->arm, ERNIC_CQ_DISARMED);
     /* No entry was overwritten: the ring is full with one more. */
     post(f);
-    g_assert_false(post_wc(f, ERNIC_WC_SUCCESS, 0));
+    post_fails(f);
     g_assert_true(cq(f)->overrun);
-    for (i = 0; i < 4; i++) {
-        expect(f, i);
-    }
+    expect_many(f, 0, 4);
 }
 
 /*
  * The thread that arms was delayed, and others have consumed more than a ring since:
  * its doorbell is late, and does not arm.
  */
-static void test_arm_overtaken(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/arm-overtaken", test_arm_overtaken)
 {
-    uint32_t i, late = 0xfffffffeu;
+    uint32_t late = 0xfffffffeu;
 
     recreate(f, 4, true);
     start_at(f, late);
-    for (i = 0; i < 9; i++) {
+    for (uint32_t i = 0; i < 9; i++) {
         post(f);
         expect(f, i);
         put_ci(f, f->seen);
     }
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         OK(ernic_cq_arm(&f->e, f->cqn, late, i));
         IS(events(f), 1);
         IS(cq(f)->arm, ERNIC_CQ_DISARMED);
@@ -131,58 +130,49 @@ static void test_arm_overtaken(Fixture *f, gconstpointer data)
     IS(cq(f)->arm, ERNIC_CQ_DISARMED);
 }
 
-static void test_arm_solicited(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/arm-solicited", test_arm_solicited)
 {
     arm(f, true);
-    post(f);
-    IS(events(f), 0);
+    post_raises(f, 0);
     post_solicited(f);
     IS(events(f), 1);
-    expect(f, 0);
-    expect(f, 1);
-    arm(f, true);
-    IS(events(f), 0);
+    expect_many(f, 0, 2);
+    arm_raises(f, true, 0);
     post_error(f);                          /* errors are solicited */
     IS(events(f), 1);
 }
 
-static void test_arm_solicited_race(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/arm-solicited-race", test_arm_solicited_race)
 {
     /* Unseen, but not solicited. */
     post(f);
-    arm(f, true);
-    IS(events(f), 0);
+    arm_raises(f, true, 0);
     /* Software has seen the solicited entry: it does not count again. */
     post_solicited(f);
     IS(events(f), 1);
     post(f);
     f->seen = 2;
-    arm(f, true);
-    IS(events(f), 0);
+    arm_raises(f, true, 0);
     post_error(f);
     IS(events(f), 1);
     /* Unseen and solicited, with a later one that is not. */
     f->seen = 3;
     consume(f);
     post(f);
-    arm(f, true);
-    IS(events(f), 1);
+    arm_raises(f, true, 1);
 }
 
 /* However old the last solicited entry is, it is not taken for a new one. */
-static void test_solicited_long_ago(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/solicited-long-ago", test_solicited_long_ago)
 {
-    uint32_t round;
-
     post_solicited(f);
     expect(f, 0);
     consume(f);
-    for (round = 0; round < 4; round++) {
+    for (uint32_t round = 0; round < 4; round++) {
         start_at(f, round * 0x40000000u + 2);
         cq(f)->sol_pi = f->seen;
         post(f);
-        arm(f, true);
-        IS(events(f), 0);
+        arm_raises(f, true, 0);
         f->seen++;
         consume(f);
         IS(cq(f)->sol_pi, f->seen);
@@ -191,25 +181,22 @@ static void test_solicited_long_ago(Fixture *f, gconstpointer data)
 }
 
 /* Armed for any entry, then for solicited ones: it stays armed for any until it fires. */
-static void test_arm_stronger(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/arm-stronger", test_arm_stronger)
 {
     arm(f, false);
     arm(f, true);
-    post(f);
-    IS(events(f), 1);
+    post_raises(f, 1);
     expect(f, 0);
     arm(f, true);
     arm(f, false);
-    post(f);
-    IS(events(f), 1);
+    post_raises(f, 1);
     expect(f, 1);
     arm(f, true);
-    post(f);
-    IS(events(f), 0);
+    post_raises(f, 0);
 }
 
 /* The event queue is full: the completion event waits and is not lost. */
-static void test_eq_full(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/eq-full", test_eq_full)
 {
     ErnicEq *eq = &f->e.eq[f->eqn];
 
@@ -246,15 +233,13 @@ static void moderate(Fixture *f, uint16_t count, uint16_t period_us)
     OK(ernic_cq_moderate(&f->e, 0, &cmd));
 }
 
-static void test_moderate_count(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/moderate-count", test_moderate_count)
 {
-    uint32_t round, i;
-
     recreate(f, 64, false);
     moderate(f, 3, 50);
-    for (round = 0; round < 5; round++) {
+    for (uint32_t round = 0; round < 5; round++) {
         arm(f, false);
-        for (i = 0; i < 3; i++) {
+        for (uint32_t i = 0; i < 3; i++) {
             IS(events(f), 0);
             post(f);
         }
@@ -265,7 +250,7 @@ static void test_moderate_count(Fixture *f, gconstpointer data)
     }
 }
 
-static void test_moderate_period(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/moderate-period", test_moderate_period)
 {
     uint64_t start = f->e.now;
 
@@ -285,25 +270,23 @@ static void test_moderate_period(Fixture *f, gconstpointer data)
 }
 
 /* A count without a period, or a count of 0 or 1, holds nothing back. */
-static void test_moderate_off(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/moderate-off", test_moderate_off)
 {
     static const uint16_t rows[][2] = {
         { 0, 0 }, { 1, 0 }, { 100, 0 }, { 0, 100 }, { 1, 100 },
     };
-    size_t i;
 
     recreate(f, 8, false);
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         moderate(f, rows[i][0], rows[i][1]);
         arm(f, false);
-        post(f);
-        IS(events(f), 1);
+        post_raises(f, 1);
         f->seen++;
     }
 }
 
 /* A change of the moderation applies to entries that it already holds back. */
-static void test_moderate_change(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/moderate-change", test_moderate_change)
 {
     recreate(f, 8, false);
     moderate(f, 100, 1000);
@@ -328,10 +311,8 @@ static void test_moderate_change(Fixture *f, gconstpointer data)
     f->seen = 3;
     moderate(f, 100, 1000);
     arm(f, false);
-    post(f);
-    IS(events(f), 0);
-    arm(f, false);
-    IS(events(f), 1);
+    post_raises(f, 0);
+    arm_raises(f, false, 1);
     IS(ernic_timers_next(f->e.cq_timers), ERNIC_NEVER);
     moderate(f, 100, 1000);
     f->seen = 4;
@@ -353,7 +334,7 @@ static void many_cqs(Ernic *e, uint32_t size)
 }
 
 /* All queues that are due raise their event, a bounded number at a time. */
-static void test_moderate_many(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/moderate-many", test_moderate_many)
 {
     struct ernic_cmd_cq_moderate mod = {
         .count = cpu_to_le16(9), .period_us = cpu_to_le16(5),
@@ -393,8 +374,7 @@ static void test_moderate_many(Fixture *f, gconstpointer data)
 /* Writes by address; at the interrupt, event and completion are in memory. */
 typedef struct Order {
     FakeEnv env;                /* first: the calls get its address */
-    uint64_t cq_ring, eq_ring;
-    uint64_t ends[8];
+    uint64_t cq_ring, eq_ring, ends[8];
     uint32_t writes, irqs;
 } Order;
 
@@ -410,15 +390,17 @@ static bool order_write(void *opaque, uint64_t addr, const void *buf, uint64_t l
 static void order_irq(void *opaque, uint16_t vector)
 {
     Order *o = opaque;
+    struct ernic_eqe *eqe = fake_ptr(&o->env, o->eq_ring, sizeof(*eqe));
 
+    IS(eqe->phase, 1);
     IS(o->writes, 4);
     g_assert_cmpuint(o->ends[0], <, o->cq_ring + CQE_SIZE);
     IS(o->ends[1], o->cq_ring + CQE_SIZE);
-    IS(o->ends[3], o->eq_ring + sizeof(struct ernic_eqe));
+    IS(o->ends[3], o->eq_ring + sizeof(*eqe));
     o->irqs++;
 }
 
-static void test_order(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/cq-notify/order", test_order)
 {
     ErnicEnvOps ops = fake_env_ops;
     Order o = { .env = f->env, .cq_ring = f->ring, .eq_ring = f->eq_ring };
@@ -432,25 +414,4 @@ static void test_order(Fixture *f, gconstpointer data)
     IS(o.irqs, 1);
     f->e.ops = &fake_env_ops;
     f->e.env = &f->env;
-}
-
-TESTS(add_tests)
-{
-    CQ_TEST("/cq-notify/doorbell-refused", test_doorbell_refused);
-    CQ_TEST("/cq-notify/doorbell-late", test_doorbell_late);
-    CQ_TEST("/cq-notify/arm-any", test_arm_any);
-    CQ_TEST("/cq-notify/arm-race", test_arm_race);
-    CQ_TEST("/cq-notify/arm-seen", test_arm_seen);
-    CQ_TEST("/cq-notify/arm-overtaken", test_arm_overtaken);
-    CQ_TEST("/cq-notify/arm-solicited", test_arm_solicited);
-    CQ_TEST("/cq-notify/arm-solicited-race", test_arm_solicited_race);
-    CQ_TEST("/cq-notify/solicited-long-ago", test_solicited_long_ago);
-    CQ_TEST("/cq-notify/arm-stronger", test_arm_stronger);
-    CQ_TEST("/cq-notify/eq-full", test_eq_full);
-    CQ_TEST("/cq-notify/moderate-count", test_moderate_count);
-    CQ_TEST("/cq-notify/moderate-period", test_moderate_period);
-    CQ_TEST("/cq-notify/moderate-off", test_moderate_off);
-    CQ_TEST("/cq-notify/moderate-change", test_moderate_change);
-    CQ_TEST("/cq-notify/moderate-many", test_moderate_many);
-    CQ_TEST("/cq-notify/order", test_order);
 }

@@ -64,9 +64,21 @@ static void create(Fixture *f)
 
 static void raise_qp(Fixture *f, uint32_t qpn, uint8_t type, uint32_t detail)
 {
-    ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_QP, qpn, &f->e.qp[qpn].events,
-                      type, detail);
+    ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_QP, qpn, &f->e.qp[qpn].events, type,
+                      detail);
 }
+
+/* Of the queue pairs from @qpn on, below @end. */
+static void raise_many(Fixture *f, uint32_t qpn, uint32_t end, uint8_t type)
+{
+    while (qpn < end) {
+        raise_qp(f, qpn++, type, 0);
+    }
+}
+
+/* Of another object; @EVENTS is its member. */
+#define RAISE(f, CLASS, NUMBER, EVENTS, TYPE) \
+    ernic_event_raise(&(f)->e, (f)->eqn, ERNIC_EVC_##CLASS, NUMBER, EVENTS, TYPE, 0)
 
 /* The next entry, if its phase marks it as new. */
 static bool poll(Fixture *f, struct ernic_eqe *eqe)
@@ -95,9 +107,7 @@ static void expect(Fixture *f, uint32_t element, uint8_t type)
 
 static void expect_none(Fixture *f)
 {
-    struct ernic_eqe eqe;
-
-    g_assert_false(poll(f, &eqe));
+    g_assert_false(poll(f, &(struct ernic_eqe) { }));
 }
 
 static void consume(Fixture *f)
@@ -108,44 +118,27 @@ static void consume(Fixture *f)
 
 /* ---- create and destroy -------------------------------------------------- */
 
+/* What the device answers if @CHANGE is made to the command. */
+#define CREATE(f, UCTX, EQN, CHANGE)                                        \
+    ({ struct ernic_cmd_eq_create cmd = command(f); CHANGE;                 \
+       ernic_eq_create(&(f)->e, UCTX, &cmd, EQN); })
+
 FIXTURE_TEST("/eq/create-refused", test_create_refused)
 {
-    static const struct {
-        uint32_t depth;
-        uint16_t vector;
-        uint8_t async;
-        uint32_t uctx;
-        uint8_t status;
-    } rows[] = {
-        { 0, 0, 0, 0, ERNIC_ERR_PARAM },
-        { 1, 0, 0, 0, ERNIC_ERR_PARAM },
-        { 3, 0, 0, 0, ERNIC_ERR_PARAM },
-        { ERNIC_MAX_EQ_DEPTH * 2, 0, 0, 0, ERNIC_ERR_PARAM },
-        { 0x80000000u, 0, 0, 0, ERNIC_ERR_PARAM },
-        { 4, 8, 0, 0, ERNIC_ERR_PARAM },        /* vectors 0 to 7 */
-        { 4, 0, 2, 0, ERNIC_ERR_PARAM },
-        { 4, 0, 1, 5, ERNIC_ERR_PERM },
-    };
-    struct ernic_cmd_eq_create cmd;
+    static const uint32_t depths[] = { 0, 1, 3, ERNIC_MAX_EQ_DEPTH * 2, 0x80000000u };
     uint32_t eqn = 77;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        cmd = command(f);
-        cmd.depth = cpu_to_le32(rows[i].depth);
-        cmd.vector = cpu_to_le16(rows[i].vector);
-        cmd.async = rows[i].async;
-        IS(ernic_eq_create(&f->e, rows[i].uctx, &cmd, &eqn), rows[i].status);
+    for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
+        IS(CREATE(f, 0, &eqn, cmd.depth = cpu_to_le32(depths[i])), ERNIC_ERR_PARAM);
     }
-    cmd = command(f);
-    cmd.buf.reserved[0] = 1;
-    IS(ernic_eq_create(&f->e, 0, &cmd, &eqn), ERNIC_ERR_RESERVED);
+    IS(CREATE(f, 0, &eqn, cmd.vector = cpu_to_le16(8)), ERNIC_ERR_PARAM);     /* 0 to 7 */
+    IS(CREATE(f, 0, &eqn, cmd.async = 2), ERNIC_ERR_PARAM);
+    IS(CREATE(f, 5, &eqn,), ERNIC_ERR_PERM);
+    IS(CREATE(f, 0, &eqn, cmd.buf.reserved[0] = 1), ERNIC_ERR_RESERVED);
     IS(eqn, 77);
     IS(f->e.async_eq, 0);
-
     create(f);
-    cmd = command(f);
-    IS(ernic_eq_create(&f->e, 0, &cmd, &eqn), ERNIC_ERR_STATE);
+    IS(CREATE(f, 0, &eqn,), ERNIC_ERR_STATE);
     IS(f->e.async_eq, f->eqn);
 }
 
@@ -196,11 +189,9 @@ FIXTURE_TEST("/eq/entry", test_entry)
     g_assert_true(poll(f, &eqe));
     IS(eqe.detail, 0);
 
-    ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_PORT, 1, &f->e.port_events,
-                      ERNIC_EV_PORT_ERR, 0);
+    RAISE(f, PORT, 1, &f->e.port_events, ERNIC_EV_PORT_ERR);
     expect(f, 1, ERNIC_EV_PORT_ERR);
-    ernic_event_raise(&f->e, f->eqn, ERNIC_EVC_SRQ, 9, &f->e.srq[9].events,
-                      ERNIC_EV_SRQ_LIMIT, 0);
+    RAISE(f, SRQ, 9, &f->e.srq[9].events, ERNIC_EV_SRQ_LIMIT);
     expect(f, 9, ERNIC_EV_SRQ_LIMIT);
     IS(f->e.stats.events, 4);
     IS(f->e.stats.interrupts, 4);
@@ -211,15 +202,13 @@ FIXTURE_TEST("/eq/entry", test_entry)
 /* Phase and slot over many rounds, and across the wrap of the counters. */
 FIXTURE_TEST("/eq/wrap", test_wrap)
 {
-    uint32_t i;
-
     create(f);
     f->e.eq[f->eqn].pi = f->e.eq[f->eqn].ci = f->seen = 0u - 3 * f->depth;
     /* That is a round of phase 0: the previous one left 1. */
-    for (i = 0; i < f->depth; i++) {
+    for (uint32_t i = 0; i < f->depth; i++) {
         *(uint8_t *)fake_ptr(&f->env, f->ring + i * EQE_SIZE + EQE_SIZE - 1, 1) = 1;
     }
-    for (i = 0; i < 8 * f->depth + 1; i++) {
+    for (uint32_t i = 0; i < 8 * f->depth + 1; i++) {
         expect_none(f);
         raise_qp(f, 2 + i % 40, ERNIC_EV_COMM_EST, 0);
         expect(f, 2 + i % 40, ERNIC_EV_COMM_EST);
@@ -246,10 +235,10 @@ FIXTURE_TEST("/eq/unheard", test_unheard)
  */
 FIXTURE_TEST("/eq/full", test_full)
 {
-    uint32_t qpn, irqs;
+    uint32_t irqs;
 
     create(f);
-    for (qpn = 10; qpn < 30; qpn++) {
+    for (uint32_t qpn = 10; qpn < 30; qpn++) {
         raise_qp(f, qpn, ERNIC_EV_QP_REQ_ERR, 0);
         /* Raised again before it is written: one event. */
         if (qpn >= 14) {
@@ -257,7 +246,7 @@ FIXTURE_TEST("/eq/full", test_full)
         }
     }
     IS(f->env.irqs->len, 4);
-    for (qpn = 10; qpn < 30; qpn++) {
+    for (uint32_t qpn = 10; qpn < 30; qpn++) {
         expect(f, qpn, ERNIC_EV_QP_REQ_ERR);
         if (f->seen % f->depth == 0) {
             expect_none(f);
@@ -278,28 +267,26 @@ FIXTURE_TEST("/eq/many-types", test_many_types)
         ERNIC_EV_QP_FATAL, ERNIC_EV_COMM_EST, ERNIC_EV_SQ_DRAINED,
         ERNIC_EV_LAST_WQE, ERNIC_EV_BAD_DOORBELL,
     };
-    uint32_t got = 0, i;
+    uint32_t got = 0;
     struct ernic_eqe eqe;
 
     create(f);
-    for (i = 0; i < f->depth - 1; i++) {
-        raise_qp(f, 20 + i, ERNIC_EV_COMM_EST, 0);
-    }
-    for (i = 0; i < ARRAY_SIZE(types); i++) {
+    raise_many(f, 20, 20 + f->depth - 1, ERNIC_EV_COMM_EST);
+    for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
         raise_qp(f, 40, types[i], i);
     }
     raise_qp(f, 41, ERNIC_EV_COMM_EST, 0);
-    for (i = 0; i < f->depth - 1; i++) {
+    for (uint32_t i = 0; i < f->depth - 1; i++) {
         expect(f, 20 + i, ERNIC_EV_COMM_EST);
     }
-    for (i = 0; i < ARRAY_SIZE(types); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
         consume(f);
         g_assert_true(poll(f, &eqe));
         IS(eqe.element, 40);
         g_assert_false(got & (1u << eqe.type));
         got |= 1u << eqe.type;
     }
-    for (i = 0; i < ARRAY_SIZE(types); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
         g_assert_true(got & (1u << types[i]));
     }
     expect(f, 41, ERNIC_EV_COMM_EST);
@@ -310,26 +297,19 @@ FIXTURE_TEST("/eq/many-types", test_many_types)
 FIXTURE_TEST("/eq/line-of-all", test_line_of_all)
 {
     Ernic *e = &f->e;
-    uint32_t i, waiting = 0;
+    uint32_t waiting = e->cq_ids.size - 1 + e->qp_ids.size - 2 + e->srq_ids.size - 1 + 1;
 
     create(f);
-    for (i = 1; i < e->cq_ids.size; i++, waiting++) {
-        ernic_event_raise(e, f->eqn, ERNIC_EVC_CQ, i, &e->cq[i].events,
-                          ERNIC_EV_COMPLETION, 0);
+    for (uint32_t i = 1; i < e->cq_ids.size; i++) {
+        RAISE(f, CQ, i, &e->cq[i].events, ERNIC_EV_COMPLETION);
     }
-    for (i = 2; i < e->qp_ids.size; i++, waiting++) {
-        raise_qp(f, i, ERNIC_EV_QP_FATAL, 0);
+    raise_many(f, 2, e->qp_ids.size, ERNIC_EV_QP_FATAL);
+    for (uint32_t i = 1; i < e->srq_ids.size; i++) {
+        RAISE(f, SRQ, i, &e->srq[i].events, ERNIC_EV_SRQ_ERR);
     }
-    for (i = 1; i < e->srq_ids.size; i++, waiting++) {
-        ernic_event_raise(e, f->eqn, ERNIC_EVC_SRQ, i, &e->srq[i].events,
-                          ERNIC_EV_SRQ_ERR, 0);
-    }
-    ernic_event_raise(e, f->eqn, ERNIC_EVC_PORT, 1, &e->port_events,
-                      ERNIC_EV_PORT_ERR, 0);
-    for (waiting++; waiting; waiting--) {
-        struct ernic_eqe eqe;
-
-        g_assert_true(poll(f, &eqe));
+    RAISE(f, PORT, 1, &e->port_events, ERNIC_EV_PORT_ERR);
+    while (waiting--) {
+        g_assert_true(poll(f, &(struct ernic_eqe) { }));
         consume(f);
     }
     expect_none(f);
@@ -341,13 +321,12 @@ FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
 {
     static const int32_t wrong[] = { 3, 4, 5, 1000, INT32_MAX, INT32_MIN, -1, -2, -1000 };
     uint32_t base = 0xfffffffe;         /* the counters wrap in between */
-    size_t i;
 
     create(f);
     f->e.eq[f->eqn].pi = f->e.eq[f->eqn].ci = f->seen = base;
     raise_qp(f, 3, ERNIC_EV_COMM_EST, 0);
     raise_qp(f, 4, ERNIC_EV_COMM_EST, 0);
-    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         IS(ernic_eq_consume(&f->e, f->eqn, base + wrong[i]), ERNIC_ERR_FULL);
         IS(f->e.eq[f->eqn].ci, base);
     }
@@ -361,21 +340,17 @@ FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
 
 FIXTURE_TEST("/eq/forget", test_forget)
 {
-    uint32_t qpn;
-
     create(f);
-    for (qpn = 10; qpn < 20; qpn++) {
-        raise_qp(f, qpn, ERNIC_EV_QP_FATAL, 0);
-    }
+    raise_many(f, 10, 20, ERNIC_EV_QP_FATAL);
     /* 14 to 19 are in the backlog: remove the first, one in the middle, the last. */
-    for (qpn = 14; qpn < 20; qpn += qpn == 14 ? 2 : 3) {
+    for (uint32_t qpn = 14; qpn < 20; qpn += qpn == 14 ? 2 : 3) {
         ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, qpn, &f->e.qp[qpn].events);
         g_assert_false(f->e.qp[qpn].events.queued);
     }
     /* This one has no pending events. */
     ernic_event_forget(&f->e, f->eqn, ERNIC_EVC_QP, 40, &f->e.qp[40].events);
     ernic_event_forget(&f->e, 0, ERNIC_EVC_QP, 40, &f->e.qp[40].events);
-    for (qpn = 10; qpn < 20; qpn++) {
+    for (uint32_t qpn = 10; qpn < 20; qpn++) {
         if (qpn != 14 && qpn != 16 && qpn != 19) {
             expect(f, qpn, ERNIC_EV_QP_FATAL);
             consume(f);
@@ -387,12 +362,8 @@ FIXTURE_TEST("/eq/forget", test_forget)
 /* Objects in the backlog of a destroyed queue can raise events in another queue. */
 FIXTURE_TEST("/eq/destroy-with-line", test_destroy_with_line)
 {
-    uint32_t qpn;
-
     create(f);
-    for (qpn = 10; qpn < 20; qpn++) {
-        raise_qp(f, qpn, ERNIC_EV_QP_FATAL, 0);
-    }
+    raise_many(f, 10, 20, ERNIC_EV_QP_FATAL);
     OK(ernic_eq_destroy(&f->e, 0, f->eqn));
     IS(f->e.async_eq, 0);
     f->seen = 0;
@@ -407,9 +378,7 @@ FIXTURE_TEST("/eq/destroy-with-line", test_destroy_with_line)
 
 FIXTURE_TEST("/eq/broken", test_broken)
 {
-    uint32_t nth;
-
-    for (nth = 1; nth <= 2; nth++) {
+    for (uint32_t nth = 1; nth <= 2; nth++) {
         f->seen = 0;
         create(f);
         raise_qp(f, 5, ERNIC_EV_QP_FATAL, 0);
@@ -428,56 +397,4 @@ FIXTURE_TEST("/eq/broken", test_broken)
         OK(ernic_eq_destroy(&f->e, 0, f->eqn));
     }
     f->eqn = 0;
-}
-
-/* At the interrupt the entry is in memory; its phase was written last. */
-typedef struct Order {
-    FakeEnv env;                /* first: the calls get its address */
-    uint64_t ring;
-    uint32_t writes, irqs;
-    uint64_t last_end;
-} Order;
-
-static bool order_write(void *opaque, uint64_t addr, const void *buf, uint64_t len)
-{
-    Order *o = opaque;
-
-    o->writes++;
-    o->last_end = addr + len;
-    return fake_env_ops.dma_write(opaque, addr, buf, len);
-}
-
-static void order_irq(void *opaque, uint16_t vector)
-{
-    Order *o = opaque;
-    struct ernic_eqe *eqe = fake_ptr(&o->env, o->ring, EQE_SIZE);
-
-    IS(eqe->phase, 1);
-    IS(le32_to_cpu(eqe->element), 5);
-    IS(o->last_end, o->ring + EQE_SIZE);
-    IS(o->writes, 2);
-    o->irqs++;
-}
-
-TEST("/eq/order", test_order)
-{
-    ErnicEnvOps ops = fake_env_ops;
-    struct ernic_cmd_eq_create cmd = { .depth = cpu_to_le32(4), .async = 1 };
-    uint32_t eqn;
-    Order o = { .irqs = 0 };
-    Ernic e;
-
-    fake_env_init(&o.env);
-    fake_bare_init(&e, &o.env);
-    ops.dma_write = order_write;
-    ops.irq = order_irq;
-    e.ops = &ops;
-    o.ring = fake_alloc(&o.env, 4 * EQE_SIZE, 64);
-    cmd.buf.addr = cpu_to_le64(o.ring);
-    OK(ernic_eq_create(&e, 0, &cmd, &eqn));
-    ernic_event_raise(&e, eqn, ERNIC_EVC_QP, 5, &e.qp[5].events, ERNIC_EV_QP_FATAL, 0);
-    IS(o.irqs, 1);
-    OK(ernic_eq_destroy(&e, 0, eqn));
-    fake_bare_fini(&e);
-    fake_env_fini(&o.env);
 }

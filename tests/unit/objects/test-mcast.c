@@ -19,13 +19,11 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    int i;
-
     fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
     f->pd = fake_create_pd(f->e);
     fake_create_cq(f->e, &f->cq, 64, FAKE_NONE);
-    for (i = 0; i < ARRAY_SIZE(f->ud); i++) {
+    for (int i = 0; i < ARRAY_SIZE(f->ud); i++) {
         fake_create_qp(f->e, &f->ud[i], ERNIC_QPT_UD, f->pd, f->cq.cqn,
                        f->cq.cqn, FAKE_NONE);
     }
@@ -67,11 +65,11 @@ static uint8_t detach(Fixture *f, ErnicGid gid, uint32_t qpn)
 /* The members of a group, in the order in which they receive packets. */
 static void assert_members(Fixture *f, ErnicGid gid, uint32_t n, ...)
 {
-    uint32_t pos = 0, i;
+    uint32_t pos = 0;
     va_list ap;
 
     va_start(ap, n);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         IS(ernic_mcast_next(f->e, &gid, &pos), va_arg(ap, uint32_t));
     }
     va_end(ap);
@@ -97,9 +95,8 @@ TEST("/mcast/addresses", test_addresses)
         /* 224.0.0.1 in the last bytes of an address that is not IPv4-mapped. */
         { { { 0x20, [12] = 224, [15] = 1 } }, false },
     };
-    int i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (int i = 0; i < ARRAY_SIZE(rows); i++) {
         IS(ernic_gid_is_mcast(&rows[i].gid), rows[i].mcast);
     }
 }

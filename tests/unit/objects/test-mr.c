@@ -40,12 +40,10 @@ typedef struct Access {
 
 static const char *event_of(uint32_t defects)
 {
-    size_t i;
-
     if (defects & (1 << BAD_NUMBER | 1 << BAD_VARIANT)) {
         return "ernic_key_invalid";
     }
-    for (i = 0; i < ARRAY_SIZE(reported); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(reported); i++) {
         if (defects & 1 << reported[i].defect) {
             return reported[i].event;
         }
@@ -122,7 +120,6 @@ FIXTURE_TEST("/mr/access-defects", test_access_defects)
     uint32_t region = reg(f, ALL), fast = alloc_fast(f), keys[4];
     struct ernic_wqe_reg_mr wr = fast_wr(f, fast);
     struct ernic_wqe_bind_mw bind;
-    size_t i, k;
     Access a;
 
     /* A list of pieces has no pages. */
@@ -132,17 +129,17 @@ FIXTURE_TEST("/mr/access-defects", test_access_defects)
     IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_NONE);
     keys[0] = region;
     keys[1] = wr.key;
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         bind = bind_wr(alloc_mw(f, i + 1), region, RR | RW | RA);
         IS(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ERNIC_FAULT_NONE);
         keys[2 + i] = bind.rkey >> 8 << 8 | f->e.mr[bind.rkey >> 8].variant;
     }
-    for (i = 0; i < ARRAY_SIZE(keys); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         a = (Access) {
             .key = keys[i], .iova = f->e.mr[keys[i] >> 8].iova,
             .length = f->e.mr[keys[i] >> 8].length,
         };
-        for (k = 0; k < ARRAY_SIZE(remote); k++) {
+        for (size_t k = 0; k < ARRAY_SIZE(remote); k++) {
             a.wanted = remote[k];
             walk_defects(f, &a);
         }
@@ -157,17 +154,17 @@ FIXTURE_TEST("/mr/access-defects", test_access_defects)
 /* Granted against wanted rights: every pair. */
 FIXTURE_TEST("/mr/rights", test_rights)
 {
-    uint32_t held, wanted, key;
+    uint32_t key;
     const ErnicMr *mr;
     uint64_t off;
     bool ok;
 
-    for (held = 0; held <= ALL; held++) {
+    for (uint32_t held = 0; held <= ALL; held++) {
         if ((held & (RW | RA)) && !(held & LW)) {
             continue;
         }
         key = reg(f, held);
-        for (wanted = 0; wanted <= ALL; wanted++) {
+        for (uint32_t wanted = 0; wanted <= ALL; wanted++) {
             ok = ernic_mr_check_local(&f->e, f->pd, key, IOVA, LEN, wanted, &mr, &off);
             IS(ok, (held | wanted) == held);
             IS(may(f, key, IOVA, LEN, wanted), (held | wanted) == held);
@@ -199,10 +196,9 @@ FIXTURE_TEST("/mr/range", test_range)
     uint32_t key = reg(f, ALL);
     const ErnicMr *mr;
     uint64_t off;
-    size_t i;
     bool ok;
 
-    for (i = 0; i < ARRAY_SIZE(range); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(range); i++) {
         ok = ernic_mr_check_local(&f->e, f->pd, key, range[i].addr,
                                   range[i].len, LW, &mr, &off);
         IS(ok, range[i].ok);
@@ -220,7 +216,7 @@ FIXTURE_TEST("/mr/range", test_range)
     g_assert_false(may(f, 0, 0, 1, 0));
     g_assert_false(may(f, f->e.mr_ids.size << 8, 0, 1, 0));
     g_assert_false(may(f, UINT32_MAX, 0, 1, 0));
-    for (i = 0; i < 256; i++) {
+    for (size_t i = 0; i < 256; i++) {
         IS(may(f, (key & ~0xffu) | i, IOVA, 1, 0), (key & 0xff) == i);
     }
 }
@@ -242,96 +238,68 @@ FIXTURE_TEST("/mr/top-of-space", test_top_of_space)
 
 /* ---- regions by command ------------------------------------------------- */
 
-typedef void Spoil(struct ernic_cmd_mr_reg *cmd);
+/* The device refuses @cmd with @status and reports @event; NULL: the face reports it. */
+static void bad_reg(Fixture *f, const struct ernic_cmd_mr_reg *cmd, uint8_t status,
+                    const char *event)
+{
+    ErnicIds ids = f->e.mr_ids;
+    uint32_t key = 0;
 
-#define SPOIL(name, what) \
-    static void spoil_##name(struct ernic_cmd_mr_reg *c) { what; }
-
-SPOIL(pd_0, c->pd = 0)
-SPOIL(pd_none, c->pd = cpu_to_le32(20))
-SPOIL(pd_far, c->pd = cpu_to_le32(UINT32_MAX))
-SPOIL(pd_user, c->pd = cpu_to_le32(3))
-SPOIL(access, c->access = cpu_to_le32(0x80))
-SPOIL(access_top, c->access = cpu_to_le32(0x80000000))
-SPOIL(write, c->access = cpu_to_le32(RW))
-SPOIL(atomic, c->access = cpu_to_le32(RA | RR))
-SPOIL(zero_iova, c->access = cpu_to_le32(ZB))
-SPOIL(length, c->length = cpu_to_le64(ERNIC_MAX_MR_SIZE + 1))
-SPOIL(length_max, c->length = cpu_to_le64(UINT64_MAX))
-SPOIL(iova, c->iova = cpu_to_le64(1 - LEN))
-SPOIL(iova_max, c->iova = cpu_to_le64(UINT64_MAX))
-SPOIL(extent_wraps, c->buf.addr = cpu_to_le64(1 - LEN))
-SPOIL(extent_offset, c->offset = cpu_to_le32(1))
-SPOIL(reserved, c->buf.reserved[0] = 1)
-SPOIL(list_offset, c->buf.levels = 1; c->buf.page_shift = 12;
-      c->buf.npages = cpu_to_le32(9); c->offset = cpu_to_le32(4096))
-SPOIL(list_short, c->buf.levels = 1; c->buf.page_shift = 12;
-      c->buf.npages = cpu_to_le32(3); c->offset = cpu_to_le32(1))
-SPOIL(list_shift, c->buf.levels = 1; c->buf.page_shift = 200;
-      c->buf.npages = cpu_to_le32(3))
-SPOIL(list_dma, c->buf.levels = 1; c->buf.page_shift = 12;
-      c->buf.npages = cpu_to_le32(3); c->buf.addr = cpu_to_le64(64))
-
-static const struct {
-    Spoil *spoil;
-    uint8_t status;
-    const char *event;                  /* NULL: the command face reports it */
-} bad_reg[] = {
-    { spoil_pd_0, ERNIC_ERR_HANDLE, NULL },
-    { spoil_pd_none, ERNIC_ERR_HANDLE, NULL },
-    { spoil_pd_far, ERNIC_ERR_HANDLE, NULL },
-    { spoil_pd_user, ERNIC_ERR_HANDLE, NULL },
-    { spoil_access, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
-    { spoil_access_top, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
-    { spoil_write, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
-    { spoil_atomic, ERNIC_ERR_PARAM, "ernic_mr_bad_access" },
-    { spoil_zero_iova, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
-    { spoil_length, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
-    { spoil_length_max, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
-    { spoil_iova, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
-    { spoil_iova_max, ERNIC_ERR_PARAM, "ernic_mr_bad_range" },
-    { spoil_extent_wraps, ERNIC_ERR_PARAM, "ernic_buf_wraps" },
-    { spoil_extent_offset, ERNIC_ERR_PARAM, "ernic_mr_bad_offset" },
-    { spoil_reserved, ERNIC_ERR_RESERVED, "ernic_buf_bad_desc" },
-    { spoil_list_offset, ERNIC_ERR_PARAM, "ernic_mr_bad_offset" },
-    { spoil_list_short, ERNIC_ERR_PARAM, "ernic_buf_too_small" },
-    { spoil_list_shift, ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { spoil_list_dma, ERNIC_ERR_DMA, "ernic_buf_dma_failed" },
-};
+    ernic_trace_reset();
+    IS(ernic_mr_reg(&f->e, 0, cmd, &key), status);
+    IS(key, 0);
+    IS(ernic_trace_lines(), !!event);
+    g_assert_true(!event || ernic_trace_count(event) == 1);
+    /* Nothing has changed, not even the order of free numbers. */
+    g_assert_cmpmem(&f->e.mr_ids, sizeof(ids), &ids, sizeof(ids));
+    IS(f->e.pd[f->pd].refs, 0);
+    IS(f->e.num_pages, 0);
+}
 
 FIXTURE_TEST("/mr/bad-reg", test_bad_reg)
 {
-    ErnicIds ids = f->e.mr_ids;
-    struct ernic_cmd_mr_reg cmd;
-    uint32_t key, i;
+    struct ernic_cmd_mr_reg c;
 
-    IS(f->user_pd, 3);
-    for (i = 0; i < ARRAY_SIZE(bad_reg); i++) {
-        cmd = reg_cmd(f, ALL);
-        bad_reg[i].spoil(&cmd);
-        ernic_trace_reset();
-        key = 0;
-        IS(ernic_mr_reg(&f->e, 0, &cmd, &key), bad_reg[i].status);
-        IS(key, 0);
-        IS(ernic_trace_lines(), bad_reg[i].event ? 1 : 0);
-        if (bad_reg[i].event) {
-            IS(ernic_trace_count(bad_reg[i].event), 1);
-        }
-        /* Nothing has changed, not even the order of free numbers. */
-        g_assert_cmpmem(&f->e.mr_ids, sizeof(ids), &ids, sizeof(ids));
-        IS(f->e.pd[f->pd].refs, 0);
-        IS(f->e.num_pages, 0);
-    }
+#define BAD(STATUS, EVENT, CHANGE)                                          \
+    do {                                                                    \
+        c = reg_cmd(f, ALL);                                                \
+        CHANGE;                                                             \
+        bad_reg(f, &c, ERNIC_ERR_##STATUS, EVENT);                          \
+    } while (0)
+#define LIST(NPAGES) \
+    c.buf.levels = 1; c.buf.page_shift = 12; c.buf.npages = cpu_to_le32(NPAGES)
+    BAD(HANDLE, NULL, c.pd = 0);
+    BAD(HANDLE, NULL, c.pd = cpu_to_le32(20));
+    BAD(HANDLE, NULL, c.pd = cpu_to_le32(UINT32_MAX));
+    BAD(HANDLE, NULL, c.pd = cpu_to_le32(f->user_pd));
+    BAD(PARAM, "ernic_mr_bad_access", c.access = cpu_to_le32(0x80));
+    BAD(PARAM, "ernic_mr_bad_access", c.access = cpu_to_le32(0x80000000));
+    BAD(PARAM, "ernic_mr_bad_access", c.access = cpu_to_le32(RW));
+    BAD(PARAM, "ernic_mr_bad_access", c.access = cpu_to_le32(RA | RR));
+    BAD(PARAM, "ernic_mr_bad_range", c.access = cpu_to_le32(ZB));
+    BAD(PARAM, "ernic_mr_bad_range", c.length = cpu_to_le64(ERNIC_MAX_MR_SIZE + 1));
+    BAD(PARAM, "ernic_mr_bad_range", c.length = cpu_to_le64(UINT64_MAX));
+    BAD(PARAM, "ernic_mr_bad_range", c.iova = cpu_to_le64(1 - LEN));
+    BAD(PARAM, "ernic_mr_bad_range", c.iova = cpu_to_le64(UINT64_MAX));
+    BAD(PARAM, "ernic_buf_wraps", c.buf.addr = cpu_to_le64(1 - LEN));
+    BAD(PARAM, "ernic_mr_bad_offset", c.offset = cpu_to_le32(1));
+    BAD(RESERVED, "ernic_buf_bad_desc", c.buf.reserved[0] = 1);
+    BAD(PARAM, "ernic_mr_bad_offset", LIST(9); c.offset = cpu_to_le32(4096));
+    BAD(PARAM, "ernic_buf_too_small", LIST(3); c.offset = cpu_to_le32(1));
+    BAD(PARAM, "ernic_buf_bad_desc", LIST(3); c.buf.page_shift = 200);
+    BAD(DMA, "ernic_buf_dma_failed", LIST(3); c.buf.addr = cpu_to_le64(64));
+#undef LIST
+#undef BAD
 }
 
 /* All access masks, and a few bits more. */
 FIXTURE_TEST("/mr/reg-access", test_reg_access)
 {
     struct ernic_cmd_mr_reg cmd;
-    uint32_t access, key;
+    uint32_t key;
     bool ok;
 
-    for (access = 0; access < 2048; access++) {
+    for (uint32_t access = 0; access < 2048; access++) {
         cmd = reg_cmd(f, access);
         /* The kind between them is on demand, which has no such buffer. */
         ok = !(access & ~0x13fu) && (!(access & (RW | RA)) || (access & LW));
@@ -423,9 +391,8 @@ FIXTURE_TEST("/mr/rereg-reserved", test_rereg_reserved)
     };
     uint32_t key = reg(f, ALL);
     struct ernic_cmd_mr_reg cmd;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(fields); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         cmd = rereg_cmd(key, 0);
         *((uint8_t *)&cmd + fields[i].off) = 1;
         rereg_refused(f, 0, &cmd, ERNIC_ERR_RESERVED);
@@ -438,36 +405,35 @@ FIXTURE_TEST("/mr/rereg-reserved", test_rereg_reserved)
 FIXTURE_TEST("/mr/rereg-refused", test_rereg_refused)
 {
     uint32_t key = reg(f, ALL), fast = alloc_fast(f), mw = alloc_mw(f, 1);
-    struct ernic_cmd_mr_reg cmd = rereg_cmd(key ^ 1, 0);
     struct ernic_wqe_bind_mw wr = bind_wr(mw, key, RR);
+    struct ernic_cmd_mr_reg cmd;
 
+#define REFUSED(STATUS, UCTX, KEY, FLAGS, CHANGE)                           \
+    do {                                                                    \
+        cmd = rereg_cmd(KEY, FLAGS);                                        \
+        CHANGE;                                                             \
+        rereg_refused(f, UCTX, &cmd, ERNIC_ERR_##STATUS);                   \
+    } while (0)
     ernic_mr_free(&f->e, 0, fast, false);
-    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
-    cmd = rereg_cmd(mw, 0);
-    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
-    cmd = rereg_cmd(key, 0);
-    rereg_refused(f, USER, &cmd, ERNIC_ERR_PERM);
-    cmd = rereg_cmd(key, ERNIC_REREG_PD);
-    cmd.pd = cpu_to_le32(f->user_pd);
-    rereg_refused(f, 0, &cmd, ERNIC_ERR_HANDLE);
-    cmd = rereg_cmd(key, ERNIC_REREG_ACCESS);
-    cmd.access = cpu_to_le32(RW);
-    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
-    cmd.access = cpu_to_le32(ZB);               /* it begins at IOVA */
-    rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
+    REFUSED(HANDLE, 0, key ^ 1, 0,);
+    REFUSED(HANDLE, 0, mw, 0,);
+    REFUSED(PERM, USER, key, 0,);
+    REFUSED(HANDLE, 0, key, ERNIC_REREG_PD, cmd.pd = cpu_to_le32(f->user_pd));
+    REFUSED(PARAM, 0, key, ERNIC_REREG_ACCESS, cmd.access = cpu_to_le32(RW));
+    /* It begins at IOVA. */
+    REFUSED(PARAM, 0, key, ERNIC_REREG_ACCESS, cmd.access = cpu_to_le32(ZB));
     cmd = reg_cmd(f, ALL);
     cmd.key = cpu_to_le32(key);
     cmd.flags = cpu_to_le32(ERNIC_REREG_FLAGS);
-    cmd.buf.levels = 1;
-    cmd.buf.page_shift = 12;
-    cmd.buf.npages = cpu_to_le32(3);
-    cmd.buf.addr = cpu_to_le64(64);
+    cmd.buf = (struct ernic_buf_desc) {
+        .addr = cpu_to_le64(64), .npages = cpu_to_le32(3), .page_shift = 12, .levels = 1,
+    };
     rereg_refused(f, 0, &cmd, ERNIC_ERR_DMA);
     cmd.offset = cpu_to_le32(4096);
     rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
     IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-    cmd = rereg_cmd(key, 0);
-    rereg_refused(f, 0, &cmd, ERNIC_ERR_BUSY);
+    REFUSED(BUSY, 0, key, 0,);
+#undef REFUSED
 }
 
 FIXTURE_TEST("/mr/page-list", test_page_list)
@@ -533,7 +499,7 @@ FIXTURE_TEST("/mr/free", test_free)
 {
     uint32_t region = reg(f, ALL), window = alloc_mw(f, 1);
     struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
-    uint32_t number = region >> 8, next, i;
+    uint32_t number = region >> 8, next;
 
     /* Kinds and contexts are checked; the variant byte is ignored. */
     IS(ernic_mr_free(&f->e, 0, region, true), ERNIC_ERR_HANDLE);
@@ -554,7 +520,7 @@ FIXTURE_TEST("/mr/free", test_free)
     g_assert_false(may(f, region, IOVA, 1, RR));
 
     /* A reused number has another key, for either kind of object. */
-    for (i = 0; i < 300; i++) {
+    for (uint32_t i = 0; i < 300; i++) {
         f->e.mr_ids.head = 0;           /* number is reused next */
         f->e.mr_ids.fifo[0] = number;
         next = i % 2 ? reg(f, ALL) : alloc_mw(f, 2);
@@ -569,9 +535,9 @@ FIXTURE_TEST("/mr/free", test_free)
 FIXTURE_TEST("/mr/exhaustion", test_exhaustion)
 {
     struct ernic_cmd_mr_reg cmd = reg_cmd(f, ALL);
-    uint32_t i, key, n = f->e.mr_ids.count;
+    uint32_t key, n = f->e.mr_ids.count;
 
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         reg(f, ALL);
     }
     IS(f->e.pd[f->pd].refs, n);
@@ -619,10 +585,10 @@ FIXTURE_TEST("/mr/longest", test_longest)
     struct ernic_wqe_reg_mr wr;
     ErnicMrInit init = { .kind = ERNIC_MR_FAST };
     int64_t start;
-    uint32_t key, max;
+    uint32_t key;
     ErnicBuf buf;
 
-    for (max = ERNIC_MAX_FRWR_PAGES; max <= ERNIC_MAX_FRWR_PAGES + 1; max++) {
+    for (uint32_t max = ERNIC_MAX_FRWR_PAGES; max <= ERNIC_MAX_FRWR_PAGES + 1; max++) {
         OK(ernic_buf_alloc(&f->e, &buf, max));
         OK(ernic_mr_add(&f->e, f->pd, &init, &buf, &key));
         wr = fast_wr(f, key);

@@ -22,90 +22,61 @@ static uint32_t now(Fixture *f, uint32_t key)
 
 /* ---- fast registration -------------------------------------------------- */
 
-typedef void SpoilReg(Fixture *f, struct ernic_wqe_reg_mr *wr);
+/* The device refuses the registration @wr of @key, and reports @event. */
+static void bad_fast_reg(Fixture *f, uint32_t key, const struct ernic_wqe_reg_mr *wr,
+                         ErnicFault fault, const char *event)
+{
+    ErnicMr before = *of(f, key);
 
-#define SPOIL(name, what) \
-    static void reg_##name(Fixture *f, struct ernic_wqe_reg_mr *wr) { what; }
-
-SPOIL(number_0, wr->key = 0x42)
-SPOIL(number_free, wr->key = 200 << 8)
-SPOIL(number_far, wr->key = UINT32_MAX)
-SPOIL(region, wr->key = reg(f, ALL))
-SPOIL(window, wr->key = alloc_mw(f, 2))
-SPOIL(pd, of(f, wr->key)->pd = f->other_pd)
-SPOIL(valid, of(f, wr->key)->valid = true)
-SPOIL(access, wr->access = 0x40)
-SPOIL(access_write, wr->access = RW | RR)
-SPOIL(access_zero, wr->access = ALL | ZB)
-SPOIL(length, wr->length = ERNIC_MAX_MR_SIZE + 1)
-SPOIL(iova_wraps, wr->iova = UINT64_MAX - 0xff)
-SPOIL(pages, wr->npages = 5)
-SPOIL(pages_far, wr->npages = UINT32_MAX)
-SPOIL(too_few, wr->length++)
-SPOIL(none, wr->npages = 0)
-SPOIL(shift_small, wr->page_shift = 11; wr->length = 1)
-SPOIL(shift_large, wr->page_shift = 32)
-SPOIL(shift_far, wr->page_shift = 255)
-SPOIL(list_align, wr->list_addr += 4)
-SPOIL(list_wraps, wr->list_addr = UINT64_MAX - 7)
-SPOIL(page_align, fake_put64(&f->env, wr->list_addr + 16, 0x1800))
-SPOIL(list_dma, wr->list_addr = 4096)
-
-static const struct {
-    SpoilReg *spoil;
-    const char *event;
-    ErnicFault fault;                   /* NONE means REG_MR */
-} bad_fast[] = {
-    { reg_number_0, "ernic_fast_reg_bad_key" },
-    { reg_number_free, "ernic_fast_reg_bad_key" },
-    { reg_number_far, "ernic_fast_reg_bad_key" },
-    { reg_region, "ernic_fast_reg_bad_key" },
-    { reg_window, "ernic_fast_reg_bad_key" },
-    { reg_pd, "ernic_fast_reg_bad_key" },
-    { reg_valid, "ernic_fast_reg_bad_key" },
-    { reg_access, "ernic_mr_bad_access" },
-    { reg_access_write, "ernic_mr_bad_access" },
-    { reg_access_zero, "ernic_mr_bad_range" },
-    { reg_length, "ernic_mr_bad_range" },
-    { reg_iova_wraps, "ernic_mr_bad_range" },
-    { reg_pages, "ernic_fast_reg_bad_list" },
-    { reg_pages_far, "ernic_fast_reg_bad_list" },
-    { reg_too_few, "ernic_fast_reg_bad_list" },
-    { reg_none, "ernic_fast_reg_bad_list" },
-    { reg_shift_small, "ernic_buf_bad_desc" },
-    { reg_shift_large, "ernic_fast_reg_bad_list" },
-    { reg_shift_far, "ernic_fast_reg_bad_list" },
-    { reg_list_align, "ernic_buf_bad_desc" },
-    { reg_list_wraps, "ernic_buf_bad_desc" },
-    { reg_page_align, "ernic_buf_page_unaligned" },
-    { reg_list_dma, "ernic_buf_dma_failed", ERNIC_FAULT_SEND_DMA },
-};
+    ernic_trace_reset();
+    IS(ernic_mr_fast_reg(&f->e, f->pd, wr), fault);
+    IS(ernic_trace_lines(), 1);
+    IS(ernic_trace_count(event), 1);
+    IS(of(f, key)->valid, before.valid);
+    IS(of(f, key)->variant, before.variant);
+    IS(of(f, key)->buf.npages, before.buf.npages);
+    g_assert_true(before.valid || !may(f, (key & ~0xffu) | 0x42, wr->iova, 1, 0));
+    of(f, key)->pd = f->pd;
+}
 
 FIXTURE_TEST("/mw/bad-fast-reg", test_bad_fast_reg)
 {
     struct ernic_wqe_reg_mr wr;
-    ErnicFault expect, fault;
-    ErnicMr before;
     uint32_t key;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(bad_fast); i++) {
-        key = alloc_fast(f);
-        wr = fast_wr(f, key);
-        bad_fast[i].spoil(f, &wr);
-        before = *of(f, key);
-        ernic_trace_reset();
-        fault = ernic_mr_fast_reg(&f->e, f->pd, &wr);
-        expect = bad_fast[i].fault ? bad_fast[i].fault : ERNIC_FAULT_REG_MR;
-        IS(fault, expect);
-        IS(ernic_trace_lines(), 1);
-        IS(ernic_trace_count(bad_fast[i].event), 1);
-        IS(of(f, key)->valid, before.valid);
-        IS(of(f, key)->variant, before.variant);
-        IS(of(f, key)->buf.npages, before.buf.npages);
-        g_assert_true(before.valid || !may(f, (key & ~0xffu) | 0x42, wr.iova, 1, 0));
-        of(f, key)->pd = f->pd;
-    }
+#define BAD_OF(FAULT, EVENT, CHANGE)                                        \
+    do {                                                                    \
+        key = alloc_fast(f);                                                \
+        wr = fast_wr(f, key);                                               \
+        CHANGE;                                                             \
+        bad_fast_reg(f, key, &wr, ERNIC_FAULT_##FAULT, EVENT);              \
+    } while (0)
+#define BAD(EVENT, CHANGE) BAD_OF(REG_MR, EVENT, CHANGE)
+    BAD("ernic_fast_reg_bad_key", wr.key = 0x42);
+    BAD("ernic_fast_reg_bad_key", wr.key = 200 << 8);
+    BAD("ernic_fast_reg_bad_key", wr.key = UINT32_MAX);
+    BAD("ernic_fast_reg_bad_key", wr.key = reg(f, ALL));
+    BAD("ernic_fast_reg_bad_key", wr.key = alloc_mw(f, 2));
+    BAD("ernic_fast_reg_bad_key", of(f, wr.key)->pd = f->other_pd);
+    BAD("ernic_fast_reg_bad_key", of(f, wr.key)->valid = true);
+    BAD("ernic_mr_bad_access", wr.access = 0x40);
+    BAD("ernic_mr_bad_access", wr.access = RW | RR);
+    BAD("ernic_mr_bad_range", wr.access = ALL | ZB);
+    BAD("ernic_mr_bad_range", wr.length = ERNIC_MAX_MR_SIZE + 1);
+    BAD("ernic_mr_bad_range", wr.iova = UINT64_MAX - 0xff);
+    BAD("ernic_fast_reg_bad_list", wr.npages = 5);
+    BAD("ernic_fast_reg_bad_list", wr.npages = UINT32_MAX);
+    BAD("ernic_fast_reg_bad_list", wr.length++);
+    BAD("ernic_fast_reg_bad_list", wr.npages = 0);
+    BAD("ernic_buf_bad_desc", wr.page_shift = 11; wr.length = 1);
+    BAD("ernic_fast_reg_bad_list", wr.page_shift = 32);
+    BAD("ernic_fast_reg_bad_list", wr.page_shift = 255);
+    BAD("ernic_buf_bad_desc", wr.list_addr += 4);
+    BAD("ernic_buf_bad_desc", wr.list_addr = UINT64_MAX - 7);
+    BAD("ernic_buf_page_unaligned", fake_put64(&f->env, wr.list_addr + 16, 0x1800));
+    BAD_OF(SEND_DMA, "ernic_buf_dma_failed", wr.list_addr = 4096);
+#undef BAD
+#undef BAD_OF
 }
 
 FIXTURE_TEST("/mw/fast-reg", test_fast_reg)
@@ -175,77 +146,16 @@ FIXTURE_TEST("/mw/failing-fast-reg", test_failing_fast_reg)
 
 /* ---- binding ------------------------------------------------------------ */
 
-typedef void SpoilBind(Fixture *f, struct ernic_wqe_bind_mw *wr);
-
-#undef SPOIL
-#define SPOIL(name, what) \
-    static void bind_##name(Fixture *f, struct ernic_wqe_bind_mw *wr) { what; }
-
-SPOIL(number, wr->rkey = 200 << 8)
-SPOIL(far, wr->rkey = UINT32_MAX)
-SPOIL(region, wr->rkey = reg(f, ALL))
-SPOIL(window_pd, of(f, wr->rkey)->pd = f->other_pd)
-SPOIL(access_local, wr->access |= LW)
-SPOIL(access_bind, wr->access |= MB)
-SPOIL(access_far, wr->access |= 0x80000000)
-SPOIL(lkey_variant, wr->lkey ^= 1)
-SPOIL(lkey_number, wr->lkey = 0)
-SPOIL(lkey_window, wr->lkey = alloc_mw(f, 1))
-SPOIL(region_pd, of(f, wr->lkey)->pd = f->other_pd)
-SPOIL(region_free, wr->lkey = alloc_fast(f))
-SPOIL(region_bind, of(f, wr->lkey)->access &= ~MB)
-SPOIL(region_write, of(f, wr->lkey)->access &= ~LW)
-SPOIL(region_zero, wr->lkey = reg(f, ALL | ZB); wr->addr = 0)
-SPOIL(below, wr->addr = IOVA - 1)
-SPOIL(above, wr->addr = IOVA + LEN - wr->length + 1)
-SPOIL(behind, wr->addr = IOVA + LEN; wr->length = 1)
-SPOIL(wraps, wr->length = -wr->addr + 1)
-SPOIL(huge, wr->length = UINT64_MAX)
-SPOIL(zero_based, wr->access |= ZB)
-SPOIL(length_0, wr->length = 0)
-
-static const struct {
-    SpoilBind *spoil;
-    const char *event;
-    uint8_t types;                      /* bit 0: type 1, bit 1: type 2 */
-} bad_bind[] = {
-    { bind_number, "ernic_bind_bad_window", 3 },
-    { bind_far, "ernic_bind_bad_window", 3 },
-    { bind_region, "ernic_bind_bad_window", 3 },
-    { bind_window_pd, "ernic_bind_wrong_pd", 3 },
-    { bind_access_local, "ernic_bind_bad_access", 3 },
-    { bind_access_bind, "ernic_bind_bad_access", 3 },
-    { bind_access_far, "ernic_bind_bad_access", 3 },
-    { bind_lkey_variant, "ernic_bind_bad_region", 3 },
-    { bind_lkey_number, "ernic_bind_bad_region", 3 },
-    { bind_lkey_window, "ernic_bind_bad_region", 3 },
-    { bind_region_pd, "ernic_bind_wrong_pd", 3 },
-    { bind_region_free, "ernic_bind_bad_region", 3 },
-    { bind_region_bind, "ernic_bind_no_right", 3 },
-    { bind_region_write, "ernic_bind_no_right", 3 },
-    { bind_region_zero, "ernic_bind_no_right", 3 },
-    { bind_below, "ernic_bind_out_of_range", 3 },
-    { bind_above, "ernic_bind_out_of_range", 3 },
-    { bind_behind, "ernic_bind_out_of_range", 3 },
-    { bind_wraps, "ernic_bind_out_of_range", 3 },
-    { bind_huge, "ernic_bind_out_of_range", 3 },
-    { bind_zero_based, "ernic_bind_bad_access", 1 },
-    { bind_length_0, "ernic_bind_bad_window", 2 },
-};
-
-static void try_bad_bind(Fixture *f, size_t i, uint8_t type)
+/* The device refuses the bind @wr of @window to @region, and reports @event. */
+static void bad_bind(Fixture *f, uint32_t region, uint32_t window,
+                     const struct ernic_wqe_bind_mw *wr, const char *event)
 {
-    uint32_t region = reg(f, ALL), window = alloc_mw(f, type);
-    struct ernic_wqe_bind_mw wr = bind_wr(window, region, RW | RR);
-    ErnicMr mr, mw;
+    ErnicMr mr = *of(f, region), mw = *of(f, window);
 
-    bad_bind[i].spoil(f, &wr);
-    mr = *of(f, region);
-    mw = *of(f, window);
     ernic_trace_reset();
-    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_MW_BIND);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, wr), ERNIC_FAULT_MW_BIND);
     IS(ernic_trace_lines(), 1);
-    IS(ernic_trace_count(bad_bind[i].event), 1);
+    IS(ernic_trace_count(event), 1);
     g_assert_cmpmem(of(f, region), sizeof(mr), &mr, sizeof(mr));
     g_assert_cmpmem(of(f, window), sizeof(mw), &mw, sizeof(mw));
     IS(f->e.num_bound, 0);
@@ -254,32 +164,60 @@ static void try_bad_bind(Fixture *f, size_t i, uint8_t type)
 
 FIXTURE_TEST("/mw/bad-bind", test_bad_bind)
 {
-    uint8_t type;
-    size_t i;
+    struct ernic_wqe_bind_mw wr;
+    uint32_t region, window;
 
-    for (i = 0; i < ARRAY_SIZE(bad_bind); i++) {
-        for (type = 1; type <= 2; type++) {
-            if (bad_bind[i].types & type) {
-                try_bad_bind(f, i, type);
-            }
-        }
+#define BAD_OF(TYPE, EVENT, CHANGE)                                         \
+    do {                                                                    \
+        region = reg(f, ALL);                                               \
+        window = alloc_mw(f, TYPE);                                         \
+        wr = bind_wr(window, region, RW | RR);                              \
+        CHANGE;                                                             \
+        bad_bind(f, region, window, &wr, "ernic_bind_" EVENT);              \
+    } while (0)
+#define BAD(EVENT, CHANGE) BAD_OF(type, EVENT, CHANGE)
+    for (uint8_t type = 1; type <= 2; type++) {
+        BAD("bad_window", wr.rkey = 200 << 8);
+        BAD("bad_window", wr.rkey = UINT32_MAX);
+        BAD("bad_window", wr.rkey = reg(f, ALL));
+        BAD("wrong_pd", of(f, window)->pd = f->other_pd);
+        BAD("bad_access", wr.access |= LW);
+        BAD("bad_access", wr.access |= MB);
+        BAD("bad_access", wr.access |= 0x80000000);
+        BAD("bad_region", wr.lkey ^= 1);
+        BAD("bad_region", wr.lkey = 0);
+        BAD("bad_region", wr.lkey = alloc_mw(f, 1));
+        BAD("wrong_pd", of(f, region)->pd = f->other_pd);
+        BAD("bad_region", wr.lkey = alloc_fast(f));
+        BAD("no_right", of(f, region)->access &= ~MB);
+        BAD("no_right", of(f, region)->access &= ~LW);
+        BAD("no_right", wr.lkey = reg(f, ALL | ZB); wr.addr = 0);
+        BAD("out_of_range", wr.addr = IOVA - 1);
+        BAD("out_of_range", wr.addr = IOVA + LEN - wr.length + 1);
+        BAD("out_of_range", wr.addr = IOVA + LEN; wr.length = 1);
+        BAD("out_of_range", wr.length = -wr.addr + 1);
+        BAD("out_of_range", wr.length = UINT64_MAX);
     }
+    BAD_OF(1, "bad_access", wr.access |= ZB);
+    BAD_OF(2, "bad_window", wr.length = 0);
+#undef BAD
+#undef BAD_OF
 }
 
 /* The rights of every region against those of every window. */
 FIXTURE_TEST("/mw/bind-rights", test_bind_rights)
 {
-    uint32_t held, wanted, region, window, type;
+    uint32_t region, window;
     struct ernic_wqe_bind_mw wr;
     bool ok;
 
-    for (held = 0; held <= ALL; held++) {
+    for (uint32_t held = 0; held <= ALL; held++) {
         if ((held & (RW | RA)) && !(held & LW)) {
             continue;
         }
         region = reg(f, held);
-        for (wanted = 0; wanted < 128; wanted++) {
-            for (type = 1; type <= 2; type++) {
+        for (uint32_t wanted = 0; wanted < 128; wanted++) {
+            for (uint32_t type = 1; type <= 2; type++) {
                 window = alloc_mw(f, type);
                 wr = bind_wr(window, region, wanted);
                 ok = (held & MB) &&
@@ -345,11 +283,11 @@ FIXTURE_TEST("/mw/zero-based-window", test_zero_based_window)
 /* Type 1: bound again at any time, unbound by 0 bytes; the key changes each time. */
 FIXTURE_TEST("/mw/rebind-type-1", test_rebind_type_1)
 {
-    uint32_t a = reg(f, ALL), b = reg(f, ALL), window = alloc_mw(f, 1), key, i;
+    uint32_t a = reg(f, ALL), b = reg(f, ALL), window = alloc_mw(f, 1), key;
     struct ernic_wqe_bind_mw wr;
 
     key = window;
-    for (i = 0; i < 600; i++) {
+    for (uint32_t i = 0; i < 600; i++) {
         wr = bind_wr(key, i % 2 ? b : a, RR);
         wr.new_rkey = 0;                /* ignored */
         IS(ernic_mw_bind(&f->e, f->pd, QPN + i, &wr), ERNIC_FAULT_NONE);
@@ -407,10 +345,10 @@ FIXTURE_TEST("/mw/rebind-type-2", test_rebind_type_2)
  */
 FIXTURE_TEST("/mw/bind-after-flushed", test_bind_after_flushed)
 {
-    uint32_t region = reg(f, ALL), window, type;
+    uint32_t region = reg(f, ALL), window;
     struct ernic_wqe_bind_mw wr;
 
-    for (type = 1; type <= 2; type++) {
+    for (uint32_t type = 1; type <= 2; type++) {
         window = alloc_mw(f, type);
         wr = bind_wr((window & ~0xffu) | ((window + 5) & 0xff), region, RR);
         wr.new_rkey = (window & ~0xffu) | ((window + 6) & 0xff);
@@ -445,22 +383,15 @@ static const struct {
     bool wrong_pd, wrong_qp, wrong_key;
     bool local, remote;                 /* allowed */
 } inval[] = {
-    { REGION, false, false, false, false, false },
-    { WINDOW_1, false, false, false, false, false },
-    { FAST, false, false, false, true, true },
-    { FAST, false, true, false, true, true },
-    { FAST, true, false, false, false, false },
-    { FAST, false, false, true, false, false },
-    { FAST_LOCAL, false, false, false, true, false },
-    { FAST_FREE, false, false, false, true, false },
-    { FAST_FREE, true, false, false, false, false },
-    { WINDOW_2, false, false, false, true, true },
-    { WINDOW_2, false, true, false, false, false },
-    { WINDOW_2_FREE, false, true, false, true, false },
-    { WINDOW_2, true, false, false, false, false },
-    { WINDOW_2, true, true, true, false, false },
-    { WINDOW_2, false, false, true, false, false },
-    { WINDOW_2_FREE, false, false, false, true, false },
+    { REGION, 0, 0, 0, 0, 0 }, { WINDOW_1, 0, 0, 0, 0, 0 },
+    { FAST, 0, 0, 0, 1, 1 }, { FAST, 0, 1, 0, 1, 1 },
+    { FAST, 1, 0, 0, 0, 0 }, { FAST, 0, 0, 1, 0, 0 },
+    { FAST_LOCAL, 0, 0, 0, 1, 0 },
+    { FAST_FREE, 0, 0, 0, 1, 0 }, { FAST_FREE, 1, 0, 0, 0, 0 },
+    { WINDOW_2, 0, 0, 0, 1, 1 }, { WINDOW_2, 0, 1, 0, 0, 0 },
+    { WINDOW_2, 1, 0, 0, 0, 0 }, { WINDOW_2, 1, 1, 1, 0, 0 },
+    { WINDOW_2, 0, 0, 1, 0, 0 },
+    { WINDOW_2_FREE, 0, 1, 0, 1, 0 }, { WINDOW_2_FREE, 0, 0, 0, 1, 0 },
 };
 
 static uint32_t make(Fixture *f, uint8_t object, uint32_t region)
@@ -490,12 +421,11 @@ static uint32_t make(Fixture *f, uint8_t object, uint32_t region)
 
 FIXTURE_TEST("/mw/invalidate", test_invalidate)
 {
-    uint32_t region = reg(f, ALL), key, remote;
+    uint32_t region = reg(f, ALL), key;
     bool ok, was;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(inval); i++) {
-        for (remote = 0; remote < 2; remote++) {
+    for (size_t i = 0; i < ARRAY_SIZE(inval); i++) {
+        for (uint32_t remote = 0; remote < 2; remote++) {
             key = make(f, inval[i].object, region);
             was = of(f, key)->valid;
             ernic_trace_reset();
@@ -543,10 +473,10 @@ FIXTURE_TEST("/mw/invalidate-bound", test_invalidate_bound)
 /* The queue pair is destroyed: its windows become invalid, the others do not. */
 FIXTURE_TEST("/mw/forget-qp", test_forget_qp)
 {
-    uint32_t region = reg(f, ALL), key[6], i;
+    uint32_t region = reg(f, ALL), key[6];
     struct ernic_wqe_bind_mw wr;
 
-    for (i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         wr = bind_wr(alloc_mw(f, 1 + i % 2), region, RR);
         IS(ernic_mw_bind(&f->e, f->pd, QPN + i / 2, &wr), ERNIC_FAULT_NONE);
         key[i] = now(f, wr.rkey);
@@ -555,7 +485,7 @@ FIXTURE_TEST("/mw/forget-qp", test_forget_qp)
     ernic_mw_forget_qp(&f->e, QPN + 1);
     IS(f->e.num_bound, 2);
     IS(of(f, region)->refs, 5);
-    for (i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         IS(of(f, key[i])->valid, i != 3);
     }
     ernic_mw_forget_qp(&f->e, QPN + 1);

@@ -50,9 +50,8 @@ static void again(Dialog *d, bool once_more)
 TEST("/odp/failed-once", test_failed_once)
 {
     Dialog d;
-    int come;
 
-    for (come = 0; come < 3; come++) {
+    for (int come = 0; come < 3; come++) {
         missed(&d);
         refused(&d, DLG_SINK, 64, true);
         if (come) {
@@ -67,9 +66,8 @@ TEST("/odp/failed-once", test_failed_once)
 TEST("/odp/come-before", test_come_before)
 {
     Dialog d;
-    int come;
 
-    for (come = 0; come < 2; come++) {
+    for (int come = 0; come < 2; come++) {
         missed(&d);
         /* A read-only page is not sufficient. */
         set(&d, SINK_PAGE, 1, come ? W : R);

@@ -33,33 +33,27 @@ DIALOG_TEST_BY("/odp/removed", open_demand(d, ERNIC_QPT_RC), test_removed)
 /* Without a software handler an absent page is a bad key. */
 TEST("/odp/nobody", test_nobody)
 {
-    Dialog d;
-    int i;
-
-    for (i = 1; i < 3; i++) {           /* removed before the fault, and after */
-        open_demand(&d, ERNIC_QPT_RC);
-        if (i == 2) {
-            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-            faulted(&d, 0, 16, false);
+    /* Removed before the fault, and after. */
+    EACH_DIALOG(d, after, 0, 2, open_demand(d, ERNIC_QPT_RC)) {
+        if (after) {
+            dlg_post(d, ERNIC_WR_SEND, 0, 16);
+            faulted(d, 0, 16, false);
         }
-        OK(fake_destroy(d.e, ERNIC_CMD_EQ_DESTROY, d.eq.eqn));
-        if (i == 1) {
-            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        OK(fake_destroy(d->e, ERNIC_CMD_EQ_DESTROY, d->eq.eqn));
+        if (!after) {
+            dlg_post(d, ERNIC_WR_SEND, 0, 16);
         }
-        SEND_WC(&d, 0, LOC_PROT_ERR);
-        dlg_close(&d);
+        SEND_WC(d, 0, LOC_PROT_ERR);
     }
 }
 
 /* A response to another fault is ignored. */
 DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PAGE_RESUME };
     struct ernic_eqe eqe, other;
 
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    eqe = faulted(d, 0, 16, false);
-    other = eqe;
+    eqe = other = faulted(d, 0, 16, false);
     other.detail ^= 1;
     fake_page_resume(d->e, &other, true);
     other = eqe;
@@ -67,14 +61,11 @@ DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
     fake_page_resume(d->e, &other, true);
     dlg_no_wc(d);
     dlg_no_event(d);
-    cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn);
-    cmd.page_resume.failed = 2;
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PARAM);
-    cmd.page_resume.failed = 1;
-    cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn + 1);
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
-    cmd.page_resume.qpn = UINT32_MAX;
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
+    IS(CMD(d->e, PAGE_RESUME, cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn);
+           cmd.page_resume.failed = 2), ERNIC_ERR_PARAM);
+    IS(CMD(d->e, PAGE_RESUME, cmd.page_resume.qpn = cpu_to_le32(d->qp.qpn + 1)),
+       ERNIC_ERR_HANDLE);
+    IS(CMD(d->e, PAGE_RESUME, cmd.page_resume.qpn = UINT32_MAX), ERNIC_ERR_HANDLE);
     /* Resumed without the page: another fault. */
     fake_page_resume(d->e, &eqe, false);
     asked(d, 0, 16, false);
@@ -89,14 +80,12 @@ DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
 /* The wait is part of the saved state. */
 DIALOG_TEST_BY("/odp/saved", open_demand(d, ERNIC_QPT_RC), test_saved)
 {
-    GByteArray *state = g_byte_array_new();
     struct ernic_eqe eqe;
 
     set(d, 5, 3, R);
     dlg_post(d, ERNIC_WR_SEND, 4 * PAGE, 2 * PAGE);
     eqe = faulted(d, 4 * PAGE, 2 * PAGE, false);
-    ernic_save(d->e, state);
-    g_assert_true(ernic_load(d->e, d->env.now, state->data, state->len));
+    dlg_reload(d);
     fake_run(d->e);
     QUIET(d);
     set(d, 4, 1, R);
@@ -104,26 +93,19 @@ DIALOG_TEST_BY("/odp/saved", open_demand(d, ERNIC_QPT_RC), test_saved)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 4 * PAGE, 2 * PAGE);
     PEER_ACK(d, SQ + 7, 1);
     SEND_WC(d, 0, SUCCESS);
-    g_byte_array_free(state, true);
 }
 
 /* A window over such a region covers its pages; faults name the region. */
 DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_BIND_MW, .flags = ERNIC_WR_SIGNALED };
-    uint32_t mw, rkey;
-    int i;
+    uint32_t mw = fake_alloc_mw(d->e, d->pd, 1), rkey;
+    struct ernic_wqe wqe = dlg_bind(d, mw, 0, DLG_SINK + 100, 1000,
+                                    ERNIC_ACCESS_REMOTE_WRITE);
 
-    mw = fake_alloc_mw(d->e, d->pd, 1);
-    wqe.bind_mw.rkey = cpu_to_le32(mw);
-    wqe.bind_mw.lkey = cpu_to_le32(d->key);
-    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
-    wqe.bind_mw.addr = cpu_to_le64(d->mem + DLG_SINK + 100);
-    wqe.bind_mw.length = cpu_to_le64(1000);
     dlg_post_wqe(d, &wqe, 0, 0);
     SEND_WC(d, 0, SUCCESS);
     rkey = (mw & ~0xffu) | d->e->mr[mw >> 8].variant;
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK + 100, .rkey = rkey,
              .dma_len = 16, .payload_len = 16, .payload = d->peer, .ackreq = true);
         if (i == 0) {
@@ -137,114 +119,99 @@ DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
 
 /* ---- the commands ------------------------------------------------------------ */
 
-typedef struct Bad {
-    uint64_t first, n, list;    /* list: of the offset in memory; 0: none */
-    uint8_t status;
-    const char *event;
-} Bad;
-
 #define PAGES (DLG_MEM / PAGE)
 
-static const Bad bads[] = {
-    { PAGES, 1, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { 0, 0, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { 0, PAGES + 1, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { 1, PAGES, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { 1, UINT64_MAX, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { UINT64_MAX, 1, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { UINT64_MAX, UINT64_MAX, 0, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { 0, 1, 4, ERNIC_ERR_PARAM, "ernic_odp_bad_range" },
-    { 0, 1, FAKE_MEM_SIZE, ERNIC_ERR_DMA, "ernic_buf_dma_failed" },
-    /* Entries: see test_bad_pages(). */
-    { 0, 1, 8, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
-    { 0, 1, 16, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
-    { 0, 1, 24, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
-    { 0, 1, 32, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
-    { 0, 2, 56, ERNIC_ERR_PARAM, "ernic_odp_bad_entry" },
-};
+/* What MR_PAGES answers for pages of the region of @key, with a list at @list. */
+static uint8_t pages(Dialog *d, uint32_t key, uint64_t first, uint64_t n, uint64_t list)
+{
+    return CMD(d->e, MR_PAGES, cmd.mr_pages.key = cpu_to_le32(key);
+               cmd.mr_pages.first = cpu_to_le64(first);
+               cmd.mr_pages.npages = cpu_to_le64(n);
+               cmd.mr_pages.list = cpu_to_le64(list));
+}
+
+/* It is refused with @status, and reports @event. */
+static void bad_pages(Dialog *d, uint64_t first, uint64_t n, uint64_t list,
+                      uint8_t status, const char *event)
+{
+    ernic_trace_reset();
+    IS(pages(d, d->key, first, n, list), status);
+    IS(ernic_trace_count(event), 1);
+    IS(d->e->mr[d->key >> 8].odp->num, 0);
+}
 
 DIALOG_TEST_BY("/odp/bad/pages", open_demand(d, ERNIC_QPT_RC), test_bad_pages)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_PAGES };
-    uint32_t other, n;
-    uint64_t list;
-    size_t i;
+    const uint64_t entries[] = {
+        d->mem,                                 /* no right */
+        d->mem | ERNIC_PAGE_WRITE, d->mem | W | 4, (d->mem + 8) | W, 1 << 11,
+    }, ranges[][2] = {
+        { PAGES, 1 }, { 0, 0 }, { 0, PAGES + 1 }, { 1, PAGES }, { 1, UINT64_MAX },
+        { UINT64_MAX, 1 }, { UINT64_MAX, UINT64_MAX },
+    };
+    uint64_t list = fake_alloc(&d->env, 16, 8);
+    uint32_t other;
 
-    list = fake_alloc(&d->env, 72, 8);
-    fake_put64(&d->env, list + 8, d->mem);                    /* no right */
-    fake_put64(&d->env, list + 16, d->mem | ERNIC_PAGE_WRITE);
-    fake_put64(&d->env, list + 24, d->mem | W | 4);           /* no such flag */
-    fake_put64(&d->env, list + 32, (d->mem + 8) | W);
-    fake_put64(&d->env, list + 56, d->mem | W);
-    fake_put64(&d->env, list + 64, 1 << 11);
-    for (i = 0; i < G_N_ELEMENTS(bads); i++) {
-        const Bad *b = &bads[i];
-
-        cmd.mr_pages.key = cpu_to_le32(d->key);
-        cmd.mr_pages.first = cpu_to_le64(b->first);
-        cmd.mr_pages.npages = cpu_to_le64(b->n);
-        cmd.mr_pages.list = cpu_to_le64(b->list ? list + b->list : 0);
-        ernic_trace_reset();
-        IS(fake_cmd(d->e, &cmd, NULL), b->status);
-        IS(ernic_trace_count(b->event), 1);
-        IS(d->e->mr[d->key >> 8].odp->num, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+        bad_pages(d, ranges[i][0], ranges[i][1], 0, ERNIC_ERR_PARAM,
+                  "ernic_odp_bad_range");
+    }
+    bad_pages(d, 0, 1, list + 4, ERNIC_ERR_PARAM, "ernic_odp_bad_range");
+    bad_pages(d, 0, 1, list + FAKE_MEM_SIZE, ERNIC_ERR_DMA, "ernic_buf_dma_failed");
+    for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+        fake_put64(&d->env, list, d->mem | W);
+        fake_put64(&d->env, list + 8, entries[i]);
+        bad_pages(d, 0, 1, list + 8, ERNIC_ERR_PARAM, "ernic_odp_bad_entry");
+        bad_pages(d, 0, 2, list, ERNIC_ERR_PARAM, "ernic_odp_bad_entry");
     }
     /* A list holds a page of entries at most; without a list there is no bound. */
     other = fake_reg_demand(d->e, d->pd, 0, 1ull << 40, ALL);
-    n = ERNIC_PAGES_MAX + 1;
-    cmd.mr_pages.key = cpu_to_le32(other);
-    cmd.mr_pages.first = 0;
-    cmd.mr_pages.npages = cpu_to_le64(n);
-    cmd.mr_pages.list = cpu_to_le64(list);
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PARAM);
-    cmd.mr_pages.list = 0;
-    OK(fake_cmd(d->e, &cmd, NULL));
+    IS(pages(d, other, 0, ERNIC_PAGES_MAX + 1, list), ERNIC_ERR_PARAM);
+    OK(pages(d, other, 0, ERNIC_PAGES_MAX + 1, 0));
     /* Keys: stale, of another kind, of another context. */
-    cmd.mr_pages.key = cpu_to_le32(other ^ 0x80);
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
-    cmd.mr_pages.key = cpu_to_le32(fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL));
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_HANDLE);
-    cmd.mr_pages.key = cpu_to_le32(other);
+    IS(pages(d, other ^ 0x80, 0, 1, 0), ERNIC_ERR_HANDLE);
+    IS(pages(d, fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL), 0, 1, 0), ERNIC_ERR_HANDLE);
     d->env.uctx = fake_create_uctx(d->e);
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PERM);
+    IS(pages(d, other, 0, 1, 0), ERNIC_ERR_PERM);
     d->env.uctx = 0;
 }
 
 /* A region on demand has a size of pages, and no buffer. */
 DIALOG_TEST_BY("/odp/bad/region", open_demand(d, ERNIC_QPT_RC), test_bad_region)
 {
-    struct ernic_cmd right = { .opcode = ERNIC_CMD_MR_REG }, cmd;
+    const struct ernic_cmd_mr_reg right = {
+        .pd = cpu_to_le32(d->pd), .length = cpu_to_le64(PAGE), .buf.page_shift = 12,
+        .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND),
+    };
+    struct ernic_cmd_mr_reg re = {
+        .key = cpu_to_le32(d->key), .flags = cpu_to_le32(ERNIC_REREG_ACCESS),
+    };
 
-    right.mr_reg.pd = cpu_to_le32(d->pd);
-    right.mr_reg.length = cpu_to_le64(PAGE);
-    right.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
-    right.mr_reg.buf.page_shift = 12;
-#define BAD(field, value) \
-    cmd = right; \
-    cmd.mr_reg.field = value; \
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_PARAM)
-    BAD(buf.addr, cpu_to_le64(d->mem));
-    BAD(buf.npages, cpu_to_le32(1));
-    BAD(buf.levels, 1);
-    BAD(buf.reserved[1], 1);
-    BAD(buf.page_shift, 11);
-    BAD(buf.page_shift, 32);
-    BAD(buf.page_shift, 255);
-    BAD(offset, cpu_to_le32(PAGE));
-    BAD(length, cpu_to_le64((1ull << 57) + 1));
-    BAD(iova, cpu_to_le64(UINT64_MAX));
+#define BAD(CHANGE)                                                         \
+    do {                                                                    \
+        struct ernic_cmd_mr_reg c = right;                                  \
+                                                                            \
+        c.CHANGE;                                                           \
+        IS(CMD(d->e, MR_REG, cmd.mr_reg = c), ERNIC_ERR_PARAM);                \
+    } while (0)
+    BAD(buf.addr = cpu_to_le64(d->mem));
+    BAD(buf.npages = cpu_to_le32(1));
+    BAD(buf.levels = 1);
+    BAD(buf.reserved[1] = 1);
+    BAD(buf.page_shift = 11);
+    BAD(buf.page_shift = 32);
+    BAD(buf.page_shift = 255);
+    BAD(offset = cpu_to_le32(PAGE));
+    BAD(length = cpu_to_le64((1ull << 57) + 1));
+    BAD(iova = cpu_to_le64(UINT64_MAX));
 #undef BAD
-    cmd = right;
-    OK(fake_cmd(d->e, &cmd, NULL));
+    OK(CMD(d->e, MR_REG, cmd.mr_reg = right));
     /* It does not become another kind, nor the reverse. */
-    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_MR_REREG };
-    cmd.mr_reg.key = cpu_to_le32(d->key);
-    cmd.mr_reg.flags = cpu_to_le32(ERNIC_REREG_ACCESS);
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_STATE);
-    cmd.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
-    OK(fake_cmd(d->e, &cmd, NULL));
-    cmd.mr_reg.key = cpu_to_le32(fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL));
-    IS(fake_cmd(d->e, &cmd, NULL), ERNIC_ERR_STATE);
+    IS(CMD(d->e, MR_REREG, cmd.mr_reg = re), ERNIC_ERR_STATE);
+    re.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
+    OK(CMD(d->e, MR_REREG, cmd.mr_reg = re));
+    re.key = cpu_to_le32(fake_reg_mr(d->e, d->pd, d->mem, PAGE, ALL));
+    IS(CMD(d->e, MR_REREG, cmd.mr_reg = re), ERNIC_ERR_STATE);
 }
 
 /* ---- the table ----------------------------------------------------------------- */
@@ -257,7 +224,7 @@ DIALOG_TEST_BY("/odp/table", open_demand(d, ERNIC_QPT_RC), test_table)
     static uint64_t model[MODEL_PAGES];
     const uint64_t base = 0x7f0000000;
     GRand *rand = g_rand_new_with_seed(6);
-    uint32_t first, n, p, step, flags, pages;
+    uint32_t first, n, flags, pages;
     uint64_t addr, run;
     const ErnicOdp *odp;
     bool there;
@@ -265,17 +232,17 @@ DIALOG_TEST_BY("/odp/table", open_demand(d, ERNIC_QPT_RC), test_table)
     pages = d->e->num_pages;
     d->key = fake_reg_demand(d->e, d->pd, 0, 1ull << 47, ALL);
     odp = d->e->mr[d->key >> 8].odp;
-    for (step = 0; step < 300; step++) {
+    for (uint32_t step = 0; step < 300; step++) {
         first = g_rand_int_range(rand, 0, MODEL_PAGES);
         n = g_rand_int_range(rand, 1, MIN(MODEL_PAGES - first, 512) + 1);
         flags = (const uint32_t[]) { 0, R, W }[g_rand_int_range(rand, 0, 3)];
         addr = flags ? (uint64_t)g_rand_int(rand) << 12 | 1ull << 44 : 0;
         d->env.next = FAKE_MEM_SIZE / 2;         /* lists are not kept */
         OK(fake_set_pages(d->e, d->key, base + first, n, addr, flags));
-        for (p = first; p < first + n; p++) {
+        for (uint32_t p = first; p < first + n; p++) {
             model[p] = addr ? (addr + (p - first) * PAGE) | flags : 0;
         }
-        for (p = 0; p < MODEL_PAGES; p++) {
+        for (uint32_t p = 0; p < MODEL_PAGES; p++) {
             there = ernic_odp_find(odp, (base + p) * PAGE + 5, false, &addr, &run);
             IS(there, model[p] != 0);
             IS(run, PAGE - 5);

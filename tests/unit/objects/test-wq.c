@@ -101,6 +101,13 @@ static bool take(Fixture *f)
     return ernic_srq_take(&f->e, f->srqn, &f->recv);
 }
 
+static void take_many(Fixture *f, uint32_t n)
+{
+    while (n--) {
+        g_assert_true(take(f));
+    }
+}
+
 /* Number of events since the last call; all are of @type. */
 static uint32_t events(Fixture *f, uint8_t type)
 {
@@ -121,27 +128,20 @@ static uint32_t events(Fixture *f, uint8_t type)
 
 TEST("/rq/produce", test_produce)
 {
+    enum { W = -2 };                    /* the counters wrap soon */
     static const struct {
         uint32_t old, done, pi;
         bool ok;
     } rows[] = {
-        { 0, 0, 0, true }, { 0, 0, 1, true }, { 0, 0, 8, true },
-        { 0, 0, 9, false }, { 0, 0, 0xffffffff, false },
-        { 0, 0, 0x80000000, false }, { 5, 0, 4, false }, { 5, 0, 8, true },
-        { 5, 0, 9, false }, { 5, 5, 13, true }, { 5, 5, 14, false },
-        { 5, 5, 5, true },
-        /* over the wrap of the counters */
-        { 0xfffffffe, 0xfffffffe, 0xfffffffe, true },
-        { 0xfffffffe, 0xfffffffe, 0, true },
-        { 0xfffffffe, 0xfffffffe, 6, true },
-        { 0xfffffffe, 0xfffffffe, 7, false },
-        { 0xfffffffe, 0xfffffffe, 0xfffffffd, false },
-        { 3, 0xfffffffc, 4, true }, { 3, 0xfffffffc, 5, false },
-        { 3, 0xfffffffc, 2, false }, { 4, 0xfffffffc, 5, false },
+        { 0, 0, 0, true }, { 0, 0, 1, true }, { 0, 0, 8, true }, { 0, 0, 9, false },
+        { 0, 0, -1, false }, { 0, 0, 0x80000000, false }, { 5, 0, 4, false },
+        { 5, 0, 8, true }, { 5, 0, 9, false }, { 5, 5, 13, true }, { 5, 5, 14, false },
+        { 5, 5, 5, true }, { W, W, W, true }, { W, W, 0, true }, { W, W, 6, true },
+        { W, W, 7, false }, { W, W, -3, false }, { 3, -4, 4, true }, { 3, -4, 5, false },
+        { 3, -4, 2, false }, { 4, -4, 5, false },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicWq wq = { .depth = 8, .pi = rows[i].old };
 
         IS(ernic_wq_produce(&wq, rows[i].done, rows[i].pi),
@@ -164,14 +164,14 @@ TEST("/rq/produce-none", test_produce_none)
 
 FIXTURE_TEST("/rq/take", test_take)
 {
-    uint32_t round, i, n = 0;
+    uint32_t n = 0;
 
     create(f, 4, 1, 0);
     srq(f)->wq.pi = srq(f)->wq.ci = 0xfffffff6;
-    for (round = 0; round < 25; round++) {
+    for (uint32_t round = 0; round < 25; round++) {
         g_assert_false(take(f));
         post(f, round % 5);
-        for (i = 0; i < round % 5; i++, n++) {
+        for (uint32_t i = 0; i < round % 5; i++, n++) {
             g_assert_true(take(f));
             IS(f->recv.wr_id, n);
             IS(f->recv.index, 0xfffffff6 + n);
@@ -187,13 +187,12 @@ FIXTURE_TEST("/rq/take", test_take)
 FIXTURE_TEST("/rq/values", test_values)
 {
     uint64_t reads;
-    int i;
 
     create(f, 2, 5, 0);
     post(f, 1);
     stq_le_p(slot(f, 0), 0x0102030405060708ull);
     stw_le_p(slot(f, 0) + 8, 16);
-    for (i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++) {
         uint8_t *sge = slot(f, 0) + 16 + 16 * i;
 
         stq_le_p(sge, 0x1112131415161700ull + i);
@@ -207,7 +206,7 @@ FIXTURE_TEST("/rq/values", test_values)
     IS(f->recv.wr_id, 0x0102030405060708ull);
     IS(f->recv.num_sge, 16);
     IS(f->recv.len, 16 * 0x00020304 + 120);
-    for (i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++) {
         IS(f->recv.sge[i].addr, 0x1112131415161700ull + i);
         IS(f->recv.sge[i].len, 0x00020304 + i);
         IS(f->recv.sge[i].lkey, 0x31323300 + i);
@@ -245,9 +244,8 @@ FIXTURE_TEST("/rq/malformed", test_malformed)
         { "SGEs beyond the slot", 16, 4 },
         { NULL, 3, 1 }, { NULL, 7, 2 }, { NULL, 15, 4 }, { NULL, 16, 5 },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         create(f, 2, rows[i].units, 0);
         f->posted = 0;
         post(f, 2);
@@ -315,42 +313,27 @@ FIXTURE_TEST("/rq/srq-dma", test_srq_dma)
     IS(events(f, ERNIC_EV_SRQ_ERR), 0);
 }
 
+/* What the device answers if @CHANGE is made to a command for 4 requests. */
+#define CREATE(f, UCTX, SRQN, CHANGE)                                       \
+    ({ struct ernic_cmd_srq cmd = command(f, 4, 1); CHANGE;                 \
+       ernic_srq_create(&(f)->e, UCTX, &cmd, SRQN); })
+
 FIXTURE_TEST("/rq/srq-create-refused", test_create_refused)
 {
-    static const struct {
-        uint32_t depth, limit, handle;
-        uint16_t units;
-        uint8_t status;
-    } rows[] = {
-        { 0, 0, 0, 1, ERNIC_ERR_PARAM },
-        { 3, 0, 0, 1, ERNIC_ERR_PARAM },
-        { ERNIC_MAX_WQ_DEPTH * 2, 0, 0, 1, ERNIC_ERR_PARAM },
-        { 4, 0, 0, 0, ERNIC_ERR_PARAM },
-        { 4, 0, 0, ERNIC_RQ_STRIDE_MAX + 1, ERNIC_ERR_PARAM },
-        { 4, 0, 0, 0xffff, ERNIC_ERR_PARAM },
-        { 4, 5, 0, 1, ERNIC_ERR_PARAM },
-        { 4, 0xffffffff, 0, 1, ERNIC_ERR_PARAM },
-        { 4, 0, 1, 1, ERNIC_ERR_RESERVED },
-    };
-    struct ernic_cmd_srq cmd;
+    static const uint32_t depths[] = { 0, 3, ERNIC_MAX_WQ_DEPTH * 2 };
+    static const uint16_t strides[] = { 0, ERNIC_RQ_STRIDE_MAX + 1, 0xffff };
     uint32_t srqn = 77;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        cmd = command(f, 4, 1);
-        cmd.depth = cpu_to_le32(rows[i].depth);
-        cmd.limit = cpu_to_le32(rows[i].limit);
-        cmd.handle = cpu_to_le32(rows[i].handle);
-        cmd.stride = cpu_to_le16(rows[i].units);
-        IS(ernic_srq_create(&f->e, 0, &cmd, &srqn), rows[i].status);
+    for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
+        IS(CREATE(f, 0, &srqn, cmd.depth = cpu_to_le32(depths[i])), ERNIC_ERR_PARAM);
+        IS(CREATE(f, 0, &srqn, cmd.stride = cpu_to_le16(strides[i])), ERNIC_ERR_PARAM);
     }
-    cmd = command(f, 4, 1);
-    cmd.pd = cpu_to_le32(f->pd + 1);
-    IS(ernic_srq_create(&f->e, 0, &cmd, &srqn), ERNIC_ERR_HANDLE);
-    cmd = command(f, 4, 1);                 /* the PD is the kernel's */
-    IS(ernic_srq_create(&f->e, 1, &cmd, &srqn), ERNIC_ERR_HANDLE);
-    cmd.buf.reserved[0] = 1;
-    IS(ernic_srq_create(&f->e, 0, &cmd, &srqn), ERNIC_ERR_RESERVED);
+    IS(CREATE(f, 0, &srqn, cmd.limit = cpu_to_le32(5)), ERNIC_ERR_PARAM);
+    IS(CREATE(f, 0, &srqn, cmd.limit = cpu_to_le32(UINT32_MAX)), ERNIC_ERR_PARAM);
+    IS(CREATE(f, 0, &srqn, cmd.handle = cpu_to_le32(1)), ERNIC_ERR_RESERVED);
+    IS(CREATE(f, 0, &srqn, cmd.pd = cpu_to_le32(f->pd + 1)), ERNIC_ERR_HANDLE);
+    IS(CREATE(f, 1, &srqn,), ERNIC_ERR_HANDLE);         /* the PD is the kernel's */
+    IS(CREATE(f, 0, &srqn, cmd.buf.reserved[0] = 1), ERNIC_ERR_RESERVED);
     IS(srqn, 77);
     IS(f->e.pd[f->pd].refs, 0);
 }
@@ -375,12 +358,11 @@ FIXTURE_TEST("/rq/srq-handles", test_handles)
 {
     static const uint32_t wrong[] = { 0, 9, 15, 16, 17, 0xffffffff };
     struct ernic_cmd_srq cmd = { 0 };
-    size_t i;
 
     create(f, 4, 1, 0);
     g_assert_true(ernic_srq_get(&f->e, 0, f->srqn) == srq(f));
     g_assert_null(ernic_srq_get(&f->e, 1, f->srqn));
-    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         cmd.handle = cpu_to_le32(wrong[i]);
         g_assert_null(ernic_srq_get(&f->e, 0, wrong[i]));
         IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_HANDLE);
@@ -394,30 +376,22 @@ FIXTURE_TEST("/rq/srq-handles", test_handles)
     srq(f)->refs = 0;
 }
 
+/* What the device answers if a command has this change. */
+#define MODIFY(f, CHANGE)                                                   \
+    ({ struct ernic_cmd_srq cmd = { .handle = cpu_to_le32((f)->srqn) };     \
+       CHANGE; ernic_srq_modify(&(f)->e, 0, &cmd); })
+
 static uint8_t modify(Fixture *f, uint32_t limit)
 {
-    struct ernic_cmd_srq cmd = {
-        .handle = cpu_to_le32(f->srqn), .limit = cpu_to_le32(limit),
-    };
-
-    return ernic_srq_modify(&f->e, 0, &cmd);
+    return MODIFY(f, cmd.limit = cpu_to_le32(limit));
 }
 
 FIXTURE_TEST("/rq/srq-modify-refused", test_modify_refused)
 {
-    struct ernic_cmd_srq cmd, good;
-    int i;
-
     create(f, 4, 1, 0);
-    good = (struct ernic_cmd_srq) { .handle = cpu_to_le32(f->srqn) };
-    for (i = 0; i < 3; i++) {
-        cmd = good;
-        cmd.buf.addr = cpu_to_le64(i == 0);
-        cmd.pd = cpu_to_le32(i == 1);
-        cmd.stride = cpu_to_le16(i == 2);
-        cmd.limit = cpu_to_le32(1);
-        IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_RESERVED);
-    }
+    IS(MODIFY(f, cmd.buf.addr = cpu_to_le64(1); cmd.limit = 1), ERNIC_ERR_RESERVED);
+    IS(MODIFY(f, cmd.pd = cpu_to_le32(1); cmd.limit = 1), ERNIC_ERR_RESERVED);
+    IS(MODIFY(f, cmd.stride = cpu_to_le16(1); cmd.limit = 1), ERNIC_ERR_RESERVED);
     IS(modify(f, 5), ERNIC_ERR_PARAM);
     IS(modify(f, 0xffffffff), ERNIC_ERR_PARAM);
     IS(srq(f)->limit, 0);
@@ -430,14 +404,13 @@ static uint8_t resize(Fixture *f, uint32_t depth)
     struct ernic_cmd_srq cmd = command(f, depth, f->stride / 64);
     Fixture old = *f;
     uint8_t status;
-    uint32_t i;
 
     cmd.handle = cpu_to_le32(f->srqn);
     cmd.pd = 0;
     cmd.stride = 0;
     f->ring = le64_to_cpu(cmd.buf.addr);
     f->depth = depth;
-    for (i = srq(f)->wq.ci; i != srq(f)->wq.pi; i++) {
+    for (uint32_t i = srq(f)->wq.ci; i != srq(f)->wq.pi; i++) {
         memcpy(slot(f, i), slot(&old, i), f->stride);
     }
     status = ernic_srq_modify(&f->e, 0, &cmd);
@@ -453,10 +426,9 @@ FIXTURE_TEST("/rq/srq-resize", test_resize)
 {
     static const uint32_t depths[] = { 8, 32, 4, 4, 16 };
     uint64_t next = 0;
-    size_t i;
 
     create(f, 4, 2, 0);
-    for (i = 0; i < ARRAY_SIZE(depths); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
         post(f, 4);
         g_assert_true(take(f));
         IS(f->recv.wr_id, next++);
@@ -476,30 +448,22 @@ FIXTURE_TEST("/rq/srq-resize", test_resize)
 
 FIXTURE_TEST("/rq/srq-resize-refused", test_resize_refused)
 {
-    struct ernic_cmd_srq cmd;
-
     create(f, 8, 1, 0);
     post(f, 5);
     OK(modify(f, 3));
     IS(resize(f, 4), ERNIC_ERR_PARAM);        /* 5 posted */
     g_assert_true(take(f));
     OK(resize(f, 4));
-    g_assert_true(take(f));
-    g_assert_true(take(f));
+    take_many(f, 2);
     IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
     OK(modify(f, 2));
     IS(resize(f, 1), ERNIC_ERR_PARAM);        /* the limit */
     IS(resize(f, 3), ERNIC_ERR_PARAM);
     IS(resize(f, 2 * ERNIC_MAX_WQ_DEPTH), ERNIC_ERR_PARAM);
 
-    cmd = command(f, 8, 0);
-    cmd.handle = cpu_to_le32(f->srqn);
-    cmd.pd = 0;
-    cmd.limit = cpu_to_le32(1);
-    IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_RESERVED);
-    cmd.limit = 0;
-    cmd.buf.reserved[0] = 1;
-    IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_RESERVED);
+    IS(MODIFY(f, cmd.depth = cpu_to_le32(8); cmd.limit = 1), ERNIC_ERR_RESERVED);
+    IS(MODIFY(f, cmd.depth = cpu_to_le32(8); cmd.buf.reserved[0] = 1),
+       ERNIC_ERR_RESERVED);
     fake_fail_dma(&f->env, 1, false);
     g_assert_true(take(f));
     fake_fail_dma(&f->env, 0, false);
@@ -510,13 +474,10 @@ FIXTURE_TEST("/rq/srq-resize-refused", test_resize_refused)
 /* Once, when fewer than the limit are left; SRQ_MODIFY arms it again. */
 FIXTURE_TEST("/rq/srq-limit", test_limit)
 {
-    int i;
-
     create(f, 8, 1, 0);
     post(f, 8);
     OK(modify(f, 6));
-    g_assert_true(take(f));
-    g_assert_true(take(f));
+    take_many(f, 2);
     IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);     /* 6 left */
     g_assert_true(take(f));
     IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
@@ -525,9 +486,7 @@ FIXTURE_TEST("/rq/srq-limit", test_limit)
         IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
     }
     post(f, 8);
-    for (i = 0; i < 8; i++) {
-        g_assert_true(take(f));
-    }
+    take_many(f, 8);
     IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
 
     post(f, 3);

@@ -112,8 +112,7 @@ static void check_decoded(Fixture *f, ErnicTransport transport, bool gsi, uint32
 
 static ErnicTransport some_transport(uint8_t opcode)
 {
-    return ernic_wr(opcode)->transports & (1 << ERNIC_RC) ? ERNIC_RC :
-                                                            ERNIC_UC;
+    return ernic_wr(opcode)->transports & (1 << ERNIC_RC) ? ERNIC_RC : ERNIC_UC;
 }
 
 /* ---- the table ----------------------------------------------------------- */
@@ -132,12 +131,11 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
     g_assert_nonnull(only);
     IS(only->seg, ERNIC_SEG_ONLY);
     g_assert_true(only->flags & ERNIC_OPF_REQ);
-    g_assert_true(!(only->hdrs & ERNIC_HDR_RETH) == !(wr->flags & ERNIC_WRF_RETH));
-    g_assert_true(!(only->hdrs & ERNIC_HDR_FETH) == (wr->wc_opcode != ERNIC_WC_FLUSH));
-    g_assert_true(!(only->hdrs & ERNIC_HDR_ATOMIC_ETH) ==
-                  !(wr->flags & ERNIC_WRF_ATOMIC));
-    g_assert_true(!(only->hdrs & ERNIC_HDR_IMM) == !(wr->flags & ERNIC_WRF_IMM));
-    g_assert_true(!(only->hdrs & ERNIC_HDR_IETH) == !(wr->flags & ERNIC_WRF_INV));
+    IS(!(only->hdrs & ERNIC_HDR_RETH), !(wr->flags & ERNIC_WRF_RETH));
+    IS(!(only->hdrs & ERNIC_HDR_FETH), wr->wc_opcode != ERNIC_WC_FLUSH);
+    IS(!(only->hdrs & ERNIC_HDR_ATOMIC_ETH), !(wr->flags & ERNIC_WRF_ATOMIC));
+    IS(!(only->hdrs & ERNIC_HDR_IMM), !(wr->flags & ERNIC_WRF_IMM));
+    IS(!(only->hdrs & ERNIC_HDR_IETH), !(wr->flags & ERNIC_WRF_INV));
     g_assert_true((multi || (wr->flags & ERNIC_WRF_WORD)) ==
                   !!(only->hdrs & ERNIC_HDR_DATA));
     if (!multi || transport == ERNIC_UD) {
@@ -157,27 +155,23 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
        only->hdrs & (ERNIC_HDR_IMM | ERNIC_HDR_IETH));
 }
 
-#define RC (1 << ERNIC_RC)
-#define UC (1 << ERNIC_UC)
-#define UD (1 << ERNIC_UD)
-#define XRC (1 << ERNIC_XRC)
-#define RAW (1 << ERNIC_RAW)
-#define CONN (RC | UC | XRC)
+#define BIT_OF(service) (1 << ERNIC_##service)
+#define RC_XRC (BIT_OF(RC) | BIT_OF(XRC))
+#define CONN (RC_XRC | BIT_OF(UC))
 
 TEST("/wqe/table", test_table)
 {
     /* As in ibv_post_send(3), except SEND_INV, which no UC packet carries. */
     static const uint8_t transports[ERNIC_WR_COUNT] = {
-        [ERNIC_WR_SEND] = CONN | UD | RAW,
-        [ERNIC_WR_SEND_IMM] = CONN | UD,
-        [ERNIC_WR_SEND_INV] = RC | XRC, [ERNIC_WR_WRITE] = CONN,
-        [ERNIC_WR_WRITE_IMM] = CONN, [ERNIC_WR_READ] = RC | XRC,
-        [ERNIC_WR_CMP_SWAP] = RC | XRC, [ERNIC_WR_FETCH_ADD] = RC | XRC,
+        [ERNIC_WR_SEND] = CONN | BIT_OF(UD) | BIT_OF(RAW),
+        [ERNIC_WR_SEND_IMM] = CONN | BIT_OF(UD), [ERNIC_WR_SEND_INV] = RC_XRC,
+        [ERNIC_WR_WRITE] = CONN, [ERNIC_WR_WRITE_IMM] = CONN, [ERNIC_WR_READ] = RC_XRC,
+        [ERNIC_WR_CMP_SWAP] = RC_XRC, [ERNIC_WR_FETCH_ADD] = RC_XRC,
         [ERNIC_WR_LOCAL_INV] = CONN, [ERNIC_WR_REG_MR] = CONN,
-        [ERNIC_WR_BIND_MW] = CONN, [ERNIC_WR_ATOMIC_WRITE] = RC,
-        [ERNIC_WR_FLUSH] = RC,
+        [ERNIC_WR_BIND_MW] = CONN, [ERNIC_WR_ATOMIC_WRITE] = BIT_OF(RC),
+        [ERNIC_WR_FLUSH] = BIT_OF(RC),
     };
-    int opcode, other, transport;
+    int opcode;
 
     for (opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
         const ErnicWr *wr = ernic_wr(opcode);
@@ -198,14 +192,14 @@ TEST("/wqe/table", test_table)
                        !(wr->flags & ERNIC_WRF_WORD) &&
                        (wr->flags & (ERNIC_WRF_RESPONSE | ERNIC_WRF_LOCAL)));
         g_assert_true(!(wr->flags & ERNIC_WRF_WORD) || (wr->flags & ERNIC_WRF_RESPONSE));
-        for (transport = ERNIC_RC; transport <= ERNIC_XRC; transport++) {
+        for (int transport = ERNIC_RC; transport <= ERNIC_XRC; transport++) {
             if (wr->transports & (1 << transport) && !local) {
                 check_packets(wr, transport);
             } else if (!local) {
                 g_assert_null(packet(transport, wr->only));
             }
         }
-        for (other = 0; other < opcode; other++) {
+        for (int other = 0; other < opcode; other++) {
             g_assert_cmpstr(wr->name, !=, ernic_wr(other)->name);
         }
     }
@@ -239,137 +233,100 @@ typedef struct Row {
                       offsetof(struct ernic_wqe_ud, field))
 #define FLUSH_AT(field) (offsetof(struct ernic_wqe, flush) + \
                          offsetof(struct ernic_wqe_flush, field))
-#define BAD ERNIC_FAULT_SEND_WQE
-#define TOO_LONG ERNIC_FAULT_SEND_LENGTH
+/* Accepted; refused for the reason @why; refused as it is too long. */
+#define YES(op, service, ...) { NULL, 0, ERNIC_WR_##op, ERNIC_##service, __VA_ARGS__ }
+#define NO(why, op, service, ...) \
+    { why, ERNIC_FAULT_SEND_WQE, ERNIC_WR_##op, ERNIC_##service, __VA_ARGS__ }
+#define LONG(why, op, service, ...) \
+    { why, ERNIC_FAULT_SEND_LENGTH, ERNIC_WR_##op, ERNIC_##service, __VA_ARGS__ }
+#define OTHER(op, service) NO("opcode of another service", op, service)
+#define ZERO(op, service, byte) NO("reserved field", op, service, .at = byte, .to = 1)
 
 static const Row rows[] = {
-    { "no such opcode", BAD, ERNIC_WR_COUNT, ERNIC_RC },
-    { "no such opcode", BAD, 0xff, ERNIC_UD },
+    NO("no such opcode", COUNT, RC),
+    { "no such opcode", ERNIC_FAULT_SEND_WQE, 0xff, ERNIC_UD },
 
-    { "opcode of another service", BAD, ERNIC_WR_SEND_INV, ERNIC_UC },
-    { "opcode of another service", BAD, ERNIC_WR_SEND_INV, ERNIC_UD },
-    { "opcode of another service", BAD, ERNIC_WR_WRITE, ERNIC_UD },
-    { "opcode of another service", BAD, ERNIC_WR_WRITE_IMM, ERNIC_UD },
-    { "opcode of another service", BAD, ERNIC_WR_READ, ERNIC_UC },
-    { "opcode of another service", BAD, ERNIC_WR_READ, ERNIC_UD },
-    { "opcode of another service", BAD, ERNIC_WR_CMP_SWAP, ERNIC_UC },
-    { "opcode of another service", BAD, ERNIC_WR_FETCH_ADD, ERNIC_UD },
-    { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_UC },
-    { "opcode of another service", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_XRC },
-    { "opcode of another service", BAD, ERNIC_WR_FLUSH, ERNIC_UC },
-    { "opcode of another service", BAD, ERNIC_WR_FLUSH, ERNIC_XRC },
-    { "opcode of another service", BAD, ERNIC_WR_LOCAL_INV, ERNIC_UD },
-    { "opcode of another service", BAD, ERNIC_WR_REG_MR, ERNIC_UD },
-    { "opcode of another service", BAD, ERNIC_WR_BIND_MW, ERNIC_UD },
+    OTHER(SEND_INV, UC), OTHER(SEND_INV, UD), OTHER(WRITE, UD), OTHER(WRITE_IMM, UD),
+    OTHER(READ, UC), OTHER(READ, UD), OTHER(CMP_SWAP, UC), OTHER(FETCH_ADD, UD),
+    OTHER(ATOMIC_WRITE, UC), OTHER(ATOMIC_WRITE, XRC), OTHER(FLUSH, UC),
+    OTHER(FLUSH, XRC), OTHER(LOCAL_INV, UD), OTHER(REG_MR, UD), OTHER(BIND_MW, UD),
 
-    { "opcode of the kernel", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .uctx = 1 },
-    { NULL, 0, ERNIC_WR_REG_MR, ERNIC_RC, .uctx = 0 },
-    { NULL, 0, ERNIC_WR_LOCAL_INV, ERNIC_RC, .uctx = 1 },
-    { NULL, 0, ERNIC_WR_BIND_MW, ERNIC_UC, .uctx = 1 },
+    NO("opcode of the kernel", REG_MR, RC, .uctx = 1),
+    YES(REG_MR, RC), YES(LOCAL_INV, RC, .uctx = 1), YES(BIND_MW, UC, .uctx = 1),
 
-    { "flag", BAD, ERNIC_WR_SEND, ERNIC_RC, .flags = 0x10 },
-    { "flag", BAD, ERNIC_WR_SEND, ERNIC_RC, .flags = 0x80 },
-    { "flag", BAD, ERNIC_WR_READ, ERNIC_RC, .flags = ERNIC_WR_INLINE },
-    { "flag", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .flags = ERNIC_WR_INLINE },
-    { "flag", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .flags = ERNIC_WR_SOLICITED },
-    { "flag", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .flags = ERNIC_WR_INLINE },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .flags = ERNIC_WR_FLAGS },
-    { NULL, 0, ERNIC_WR_WRITE, ERNIC_UC, .flags = ERNIC_WR_SOLICITED },
+    NO("flag", SEND, RC, .flags = 0x10),
+    NO("flag", SEND, RC, .flags = 0x80),
+    NO("flag", READ, RC, .flags = ERNIC_WR_INLINE),
+    NO("flag", CMP_SWAP, RC, .flags = ERNIC_WR_INLINE),
+    NO("flag", LOCAL_INV, RC, .flags = ERNIC_WR_SOLICITED),
+    NO("flag", BIND_MW, RC, .flags = ERNIC_WR_INLINE),
+    YES(SEND, RC, .flags = ERNIC_WR_FLAGS), YES(WRITE, UC, .flags = ERNIC_WR_SOLICITED),
 
-    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_RC, .at = 16, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_SEND_IMM, ERNIC_UC, .at = 63, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_WRITE, ERNIC_RC, .at = 28, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_READ, ERNIC_RC, .at = 63, .to = 0x80 },
-    { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .at = 28, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_FETCH_ADD, ERNIC_RC, .at = 48, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .at = 28, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .at = 34, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .at = 63, .to = 1 },
-    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
-      .at = FLUSH_AT(type), .to = 0 },
-    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
-      .at = FLUSH_AT(type), .to = 4 },
-    { "placement type or level", BAD, ERNIC_WR_FLUSH, ERNIC_RC,
-      .at = FLUSH_AT(level), .to = 2 },
-    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(type), .to = 3 },
-    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(level), .to = 1 },
-    { NULL, 0, ERNIC_WR_FLUSH, ERNIC_RC, .at = FLUSH_AT(length) + 3, .to = 0x80 },
-    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_FLUSH, ERNIC_RC,
-      .at = FLUSH_AT(length) + 3, .to = 0x81 },
-    { "too many SGEs", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .count = 1 },
-    { "flag", BAD, ERNIC_WR_FLUSH, ERNIC_RC, .flags = ERNIC_WR_INLINE },
-    { "reserved field", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .at = 63, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .at = 48, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .at = 16, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(reserved), .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(av.reserved) + 2, .to = 1 },
+    ZERO(SEND, RC, 16), ZERO(SEND_IMM, UC, 63), ZERO(WRITE, RC, 28), ZERO(READ, RC, 63),
+    ZERO(CMP_SWAP, RC, 28), ZERO(FETCH_ADD, RC, 48), ZERO(ATOMIC_WRITE, RC, 28),
+    ZERO(FLUSH, RC, 34), ZERO(FLUSH, RC, 63),
+    NO("placement type or level", FLUSH, RC, .at = FLUSH_AT(type), .to = 0),
+    NO("placement type or level", FLUSH, RC, .at = FLUSH_AT(type), .to = 4),
+    NO("placement type or level", FLUSH, RC, .at = FLUSH_AT(level), .to = 2),
+    YES(FLUSH, RC, .at = FLUSH_AT(type), .to = 3),
+    YES(FLUSH, RC, .at = FLUSH_AT(level), .to = 1),
+    YES(FLUSH, RC, .at = FLUSH_AT(length) + 3, .to = 0x80),
+    LONG("over 2^31 bytes", FLUSH, RC, .at = FLUSH_AT(length) + 3, .to = 0x81),
+    NO("too many SGEs", FLUSH, RC, .count = 1),
+    NO("flag", FLUSH, RC, .flags = ERNIC_WR_INLINE),
+    ZERO(REG_MR, RC, 63), ZERO(BIND_MW, RC, 48), ZERO(LOCAL_INV, RC, 16),
+    ZERO(SEND, UD, UD_AT(reserved)), ZERO(SEND, UD, UD_AT(av.reserved) + 2),
 
-    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_RC, .at = 60, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_FETCH_ADD, ERNIC_RC, .at = 60, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_SEND, ERNIC_XRC, .at = 59, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_READ, ERNIC_XRC, .at = 59, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_CMP_SWAP, ERNIC_XRC, .at = 59, .to = 1 },
-    { "reserved field", BAD, ERNIC_WR_LOCAL_INV, ERNIC_XRC, .at = 60, .to = 1 },
-    { "SRQ number over 24 bits", BAD, ERNIC_WR_WRITE, ERNIC_XRC, .at = 63, .to = 1 },
-    { NULL, 0, ERNIC_WR_SEND_INV, ERNIC_XRC, .at = 62, .to = 0xff },
-    { NULL, 0, ERNIC_WR_READ, ERNIC_XRC, .at = 60, .to = 1 },
-    { NULL, 0, ERNIC_WR_FETCH_ADD, ERNIC_XRC, .at = 60, .to = 1 },
+    ZERO(SEND, RC, 60), ZERO(FETCH_ADD, RC, 60), ZERO(SEND, XRC, 59), ZERO(READ, XRC, 59),
+    ZERO(CMP_SWAP, XRC, 59), ZERO(LOCAL_INV, XRC, 60),
+    NO("SRQ number over 24 bits", WRITE, XRC, .at = 63, .to = 1),
+    YES(SEND_INV, XRC, .at = 62, .to = 0xff), YES(READ, XRC, .at = 60, .to = 1),
+    YES(FETCH_ADD, XRC, .at = 60, .to = 1),
 
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(dest_qpn) + 3, .to = 1 },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(dest_qpn) + 2, .to = 0xff },
-    { "flow label over 20 bits", BAD, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(av.flow_label) + 2, .to = 0x10 },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(av.flow_label) + 2, .to = 0x0f },
-    { "P_Key index", BAD, ERNIC_WR_SEND, ERNIC_UD, .at = UD_AT(pkey_index), .to = 1 },
-    { "P_Key index", BAD, ERNIC_WR_SEND, ERNIC_UD, .gsi = true,
-      .at = UD_AT(pkey_index), .to = ERNIC_LIM_PKEY },
-    { NULL, 0, ERNIC_WR_SEND_IMM, ERNIC_UD, .gsi = true,
-      .at = UD_AT(pkey_index), .to = ERNIC_LIM_PKEY - 1 },
+    YES(SEND, UD, .at = UD_AT(dest_qpn) + 3, .to = 1),
+    YES(SEND, UD, .at = UD_AT(dest_qpn) + 2, .to = 0xff),
+    NO("flow label over 20 bits", SEND, UD, .at = UD_AT(av.flow_label) + 2, .to = 0x10),
+    YES(SEND, UD, .at = UD_AT(av.flow_label) + 2, .to = 0x0f),
+    NO("P_Key index", SEND, UD, .at = UD_AT(pkey_index), .to = 1),
+    NO("P_Key index", SEND, UD, .gsi = true, .at = UD_AT(pkey_index),
+       .to = ERNIC_LIM_PKEY),
+    YES(SEND_IMM, UD, .gsi = true, .at = UD_AT(pkey_index), .to = ERNIC_LIM_PKEY - 1),
     { "SGID index", ERNIC_FAULT_SEND_AV, ERNIC_WR_SEND, ERNIC_UD,
       .at = UD_AT(av.sgid_index), .to = ERNIC_LIM_GID },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD,
-      .at = UD_AT(av.sgid_index), .to = ERNIC_LIM_GID - 1 },
+    YES(SEND, UD, .at = UD_AT(av.sgid_index), .to = ERNIC_LIM_GID - 1),
 
-    { "too many SGEs", BAD, ERNIC_WR_SEND, ERNIC_RC, .count = 17 },
-    { "too many SGEs", BAD, ERNIC_WR_WRITE, ERNIC_RC, .count = 0xffff },
-    { "too many SGEs", BAD, ERNIC_WR_CMP_SWAP, ERNIC_RC, .count = 2 },
-    { "too many SGEs", BAD, ERNIC_WR_LOCAL_INV, ERNIC_RC, .count = 1 },
-    { "too many SGEs", BAD, ERNIC_WR_REG_MR, ERNIC_RC, .count = 1 },
-    { "too many SGEs", BAD, ERNIC_WR_BIND_MW, ERNIC_RC, .count = 1 },
-    { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 16 },
-    { "too many inline bytes", BAD, ERNIC_WR_SEND, ERNIC_RC,
-      .flags = ERNIC_WR_INLINE, .count = 513 },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .flags = ERNIC_WR_INLINE, .count = 512 },
+    NO("too many SGEs", SEND, RC, .count = 17),
+    NO("too many SGEs", WRITE, RC, .count = 0xffff),
+    NO("too many SGEs", CMP_SWAP, RC, .count = 2),
+    NO("too many SGEs", LOCAL_INV, RC, .count = 1),
+    NO("too many SGEs", REG_MR, RC, .count = 1),
+    NO("too many SGEs", BIND_MW, RC, .count = 1),
+    YES(READ, RC, .count = 16),
+    NO("too many inline bytes", SEND, RC, .flags = ERNIC_WR_INLINE, .count = 513),
+    YES(SEND, RC, .flags = ERNIC_WR_INLINE, .count = 512),
 
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_CMP_SWAP, ERNIC_RC, .len0 = 7 },
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC, .len0 = 9 },
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_FETCH_ADD, ERNIC_RC, .len0 = 0x80000000u },
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .len0 = 4 },
-    { "atomic not 8 bytes", TOO_LONG, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC,
-      .flags = ERNIC_WR_INLINE, .count = 16 },
-    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .flags = ERNIC_WR_INLINE, .count = 8 },
-    { NULL, 0, ERNIC_WR_ATOMIC_WRITE, ERNIC_RC, .count = 2, .len0 = 3, .len1 = 5 },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_RC, .len0 = 0x80000000u },
-    { NULL, 0, ERNIC_WR_READ, ERNIC_RC, .count = 2, .len0 = 0x7fffffff, .len1 = 1 },
-    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_RC, .len0 = 0x80000001u },
-    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_WRITE, ERNIC_UC, .count = 2,
-      .len0 = 0x80000000u, .len1 = 1 },
+    LONG("atomic not 8 bytes", CMP_SWAP, RC, .len0 = 7),
+    LONG("atomic not 8 bytes", FETCH_ADD, RC, .len0 = 9),
+    LONG("atomic not 8 bytes", FETCH_ADD, RC, .len0 = 0x80000000u),
+    LONG("atomic not 8 bytes", ATOMIC_WRITE, RC, .len0 = 4),
+    LONG("atomic not 8 bytes", ATOMIC_WRITE, RC, .flags = ERNIC_WR_INLINE, .count = 16),
+    YES(ATOMIC_WRITE, RC, .flags = ERNIC_WR_INLINE, .count = 8),
+    YES(ATOMIC_WRITE, RC, .count = 2, .len0 = 3, .len1 = 5),
+    YES(SEND, RC, .len0 = 0x80000000u),
+    YES(READ, RC, .count = 2, .len0 = 0x7fffffff, .len1 = 1),
+    LONG("over 2^31 bytes", SEND, RC, .len0 = 0x80000001u),
+    LONG("over 2^31 bytes", WRITE, UC, .count = 2, .len0 = 0x80000000u, .len1 = 1),
     /* In 32 bits the sum would be 8 bytes. */
-    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_READ, ERNIC_RC, .count = 2,
-      .len0 = 0xffffffffu, .len1 = 9 },
-    { "over 2^31 bytes", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD, .len0 = 0xffffffffu },
-    { NULL, 0, ERNIC_WR_SEND, ERNIC_UD, .len0 = MTU },
-    { "over the MTU", TOO_LONG, ERNIC_WR_SEND, ERNIC_UD, .len0 = MTU + 1 },
-    { "over the MTU", TOO_LONG, ERNIC_WR_SEND_IMM, ERNIC_UD, .count = 2,
-      .len0 = MTU, .len1 = 1 },
+    LONG("over 2^31 bytes", READ, RC, .count = 2, .len0 = 0xffffffffu, .len1 = 9),
+    LONG("over 2^31 bytes", SEND, UD, .len0 = 0xffffffffu),
+    YES(SEND, UD, .len0 = MTU),
+    LONG("over the MTU", SEND, UD, .len0 = MTU + 1),
+    LONG("over the MTU", SEND_IMM, UD, .count = 2, .len0 = MTU, .len1 = 1),
 };
 
 FIXTURE_TEST("/wqe/rows", test_rows)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const Row *row = &rows[i];
 
         make(f, row->opcode);
@@ -403,9 +360,7 @@ FIXTURE_TEST("/wqe/rows", test_rows)
 /* An atomic needs an SGE; a SEND does not. */
 FIXTURE_TEST("/wqe/no-sge", test_no_sge)
 {
-    int opcode;
-
-    for (opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
+    for (int opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
         bool atomic = ernic_wr(opcode)->flags & ERNIC_WRF_ATOMIC;
 
         make(f, opcode);
@@ -445,11 +400,9 @@ FIXTURE_TEST("/wqe/every-byte", test_every_byte)
         { ERNIC_WR_BIND_MW, ERNIC_RC, 0xffffffff },
         { ERNIC_WR_SEND, ERNIC_UD, 0x3ffull | 0x1fffffffull << 16 },
     };
-    size_t row;
-    int byte;
 
-    for (row = 0; row < ARRAY_SIZE(meant); row++) {
-        for (byte = 0; byte < 48; byte++) {
+    for (size_t row = 0; row < ARRAY_SIZE(meant); row++) {
+        for (int byte = 0; byte < 48; byte++) {
             bool used = meant[row].used >> byte & 1;
 
             make(f, meant[row].opcode);
@@ -468,14 +421,12 @@ FIXTURE_TEST("/wqe/every-byte", test_every_byte)
 
 FIXTURE_TEST("/wqe/values", test_values)
 {
-    int i;
-
     make(f, ERNIC_WR_WRITE_IMM);
     f->slot.head.rdma.raddr = cpu_to_le64(0x1112131415161718ull);
     f->slot.head.rdma.rkey = cpu_to_le32(0x21222324);
     memcpy(f->slot.head.imm, "\x31\x32\x33\x34", 4);
     f->slot.head.count = cpu_to_le16(16);
-    for (i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++) {
         f->slot.sge[i].addr = cpu_to_le64(0x4142434445464700ull + i);
         f->slot.sge[i].length = cpu_to_le32(0x01020304 + i);
         f->slot.sge[i].lkey = cpu_to_le32(0x51525300 + i);
@@ -488,7 +439,7 @@ FIXTURE_TEST("/wqe/values", test_values)
     g_assert_cmpmem(f->wqe.imm, 4, "\x31\x32\x33\x34", 4);
     IS(f->wqe.num_sge, 16);
     IS(f->wqe.len, 16 * 0x01020304 + 120);
-    for (i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++) {
         IS(f->wqe.sge[i].addr, 0x4142434445464700ull + i);
         IS(f->wqe.sge[i].len, 0x01020304 + i);
         IS(f->wqe.sge[i].lkey, 0x51525300 + i);
@@ -499,6 +450,15 @@ FIXTURE_TEST("/wqe/values", test_values)
 
 FIXTURE_TEST("/wqe/values-local", test_values_local)
 {
+    struct ernic_wqe_reg_mr reg_mr = {
+        .key = 0x0102, .access = 0x0304, .iova = 0x0506, .length = 0x0708,
+        .list_addr = 0x090a, .npages = 0x0b0c, .page_shift = 13,
+    };
+    struct ernic_wqe_bind_mw bind_mw = {
+        .rkey = 0x0102, .new_rkey = 0x0304, .lkey = 0x0506, .access = 0x0708,
+        .addr = 0x090a, .length = 0x0b0c,
+    };
+
     make(f, ERNIC_WR_CMP_SWAP);
     f->slot.head.atomic.raddr = cpu_to_le64(0x1112131415161718ull);
     f->slot.head.atomic.rkey = cpu_to_le32(0x21222324);
@@ -511,44 +471,31 @@ FIXTURE_TEST("/wqe/values-local", test_values_local)
     IS(f->wqe.swap, 0x4142434445464748ull);
     IS(f->wqe.len, 8);
 
-    make(f, ERNIC_WR_LOCAL_INV);
-    stl_le_p(f->slot.head.imm, 0x01020304);
-    check_decoded(f, ERNIC_RC, false, 0);
-    IS(f->wqe.inv_rkey, 0x01020304);
-    make(f, ERNIC_WR_SEND_INV);
-    stl_le_p(f->slot.head.imm, 0x05060708);
-    check_decoded(f, ERNIC_RC, false, 0);
-    IS(f->wqe.inv_rkey, 0x05060708);
+    for (uint8_t i = 0; i < 2; i++) {
+        make(f, i ? ERNIC_WR_LOCAL_INV : ERNIC_WR_SEND_INV);
+        stl_le_p(f->slot.head.imm, 0x01020304);
+        check_decoded(f, ERNIC_RC, false, 0);
+        IS(f->wqe.inv_rkey, 0x01020304);
+    }
 
     make(f, ERNIC_WR_REG_MR);
     f->slot.head.reg_mr = (struct ernic_wqe_reg_mr) {
-        .key = cpu_to_le32(0x0102), .access = cpu_to_le32(0x0304),
-        .iova = cpu_to_le64(0x0506), .length = cpu_to_le64(0x0708),
-        .list_addr = cpu_to_le64(0x090a), .npages = cpu_to_le32(0x0b0c), .page_shift = 13,
+        .key = cpu_to_le32(reg_mr.key), .access = cpu_to_le32(reg_mr.access),
+        .iova = cpu_to_le64(reg_mr.iova), .length = cpu_to_le64(reg_mr.length),
+        .list_addr = cpu_to_le64(reg_mr.list_addr), .npages = cpu_to_le32(reg_mr.npages),
+        .page_shift = reg_mr.page_shift,
     };
     check_decoded(f, ERNIC_UC, false, 0);
-    IS(f->wqe.reg_mr.key, 0x0102);
-    IS(f->wqe.reg_mr.access, 0x0304);
-    IS(f->wqe.reg_mr.iova, 0x0506);
-    IS(f->wqe.reg_mr.length, 0x0708);
-    IS(f->wqe.reg_mr.list_addr, 0x090a);
-    IS(f->wqe.reg_mr.npages, 0x0b0c);
-    IS(f->wqe.reg_mr.page_shift, 13);
+    g_assert_cmpmem(&f->wqe.reg_mr, sizeof(reg_mr), &reg_mr, sizeof(reg_mr));
     IS(f->wqe.len, 0);
-
     make(f, ERNIC_WR_BIND_MW);
     f->slot.head.bind_mw = (struct ernic_wqe_bind_mw) {
-        .rkey = cpu_to_le32(0x0102), .new_rkey = cpu_to_le32(0x0304),
-        .lkey = cpu_to_le32(0x0506), .access = cpu_to_le32(0x0708),
-        .addr = cpu_to_le64(0x090a), .length = cpu_to_le64(0x0b0c),
+        .rkey = cpu_to_le32(bind_mw.rkey), .new_rkey = cpu_to_le32(bind_mw.new_rkey),
+        .lkey = cpu_to_le32(bind_mw.lkey), .access = cpu_to_le32(bind_mw.access),
+        .addr = cpu_to_le64(bind_mw.addr), .length = cpu_to_le64(bind_mw.length),
     };
     check_decoded(f, ERNIC_UC, false, 1);
-    IS(f->wqe.bind_mw.rkey, 0x0102);
-    IS(f->wqe.bind_mw.new_rkey, 0x0304);
-    IS(f->wqe.bind_mw.lkey, 0x0506);
-    IS(f->wqe.bind_mw.access, 0x0708);
-    IS(f->wqe.bind_mw.addr, 0x090a);
-    IS(f->wqe.bind_mw.length, 0x0b0c);
+    g_assert_cmpmem(&f->wqe.bind_mw, sizeof(bind_mw), &bind_mw, sizeof(bind_mw));
 }
 
 FIXTURE_TEST("/wqe/values-ud", test_values_ud)
@@ -583,12 +530,12 @@ FIXTURE_TEST("/wqe/values-ud", test_values_ud)
 /* With any count, no byte outside the slot is read. */
 FIXTURE_TEST("/wqe/every-count", test_every_count)
 {
-    uint32_t units, count, room;
+    uint32_t room;
 
-    for (units = 1; units <= ERNIC_SQ_STRIDE_MAX; units++) {
+    for (uint32_t units = 1; units <= ERNIC_SQ_STRIDE_MAX; units++) {
         make_ring(f, 2, units);
         room = f->stride - sizeof(struct ernic_wqe);
-        for (count = 0; count <= 0xffff; count += count < 1200 ? 1 : 611) {
+        for (uint32_t count = 0; count <= 0xffff; count += count < 1200 ? 1 : 611) {
             make(f, ERNIC_WR_WRITE);
             memset(f->slot.data, 0, sizeof(f->slot.data));
             f->slot.head.count = cpu_to_le16(count);
@@ -607,10 +554,10 @@ FIXTURE_TEST("/wqe/every-count", test_every_count)
 /* Slots are addressed by counters that wrap, and copied once. */
 FIXTURE_TEST("/wqe/ring", test_ring)
 {
-    uint32_t index = 0xfffffffa, i;
+    uint32_t index = 0xfffffffa;
 
     make_ring(f, 8, 2);
-    for (i = 0; i < 12; i++, index++) {
+    for (uint32_t i = 0; i < 12; i++, index++) {
         make(f, ERNIC_WR_SEND);
         f->slot.head.wr_id = cpu_to_le64(i);
         store(f, index);
@@ -643,13 +590,13 @@ FIXTURE_TEST("/wqe/dma", test_dma)
 FIXTURE_TEST("/wqe/random", test_random)
 {
     GRand *rand = g_rand_new_with_seed(4791);
-    uint32_t round, i, accepted = 0;
+    uint32_t accepted = 0;
 
-    for (round = 0; round < 100000; round++) {
+    for (uint32_t round = 0; round < 100000; round++) {
         ErnicTransport transport = g_rand_int_range(rand, 0, 3);
 
         make(f, g_rand_int_range(rand, 0, ERNIC_WR_COUNT + 1));
-        for (i = g_rand_int_range(rand, 0, 5); i; i--) {
+        for (uint32_t i = g_rand_int_range(rand, 0, 5); i; i--) {
             f->slot.bytes[g_rand_int_range(rand, 0, SLOT_MAX)] = g_rand_int(rand);
         }
         check_decoded(f, transport, g_rand_boolean(rand), g_rand_boolean(rand));
@@ -677,18 +624,17 @@ FIXTURE_TEST("/wqe/gather-inline", test_gather_inline)
 {
     uint8_t out[64];
     uint64_t reads;
-    uint32_t i;
 
     make(f, ERNIC_WR_SEND);
     f->slot.head.flags = ERNIC_WR_INLINE;
     f->slot.head.count = cpu_to_le16(512);
-    for (i = 0; i < 512; i++) {
+    for (uint32_t i = 0; i < 512; i++) {
         f->slot.data[i] = i * 7;
     }
     check_decoded(f, ERNIC_RC, false, 0);
     IS(f->wqe.len, 512);
     reads = f->env.reads;
-    for (i = 0; i < 512; i += 64) {
+    for (uint32_t i = 0; i < 512; i += 64) {
         IS(ernic_wqe_gather(&f->e, 1, &f->wqe, i, out, 64), ERNIC_FAULT_NONE);
         g_assert_cmpmem(out, 64, f->slot.data + i, 64);
     }

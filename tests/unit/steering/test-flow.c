@@ -56,13 +56,12 @@ static const Shape shapes[] = {
 TEST("/flow/layers", test_layers)
 {
     struct ernic_flow_key key;
-    uint32_t i, len;
 
-    for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         g_test_message("%s", shapes[i].name);
         IS(ernic_flow_key(&key, shapes[i].bytes, shapes[i].len), shapes[i].layers);
         /* The key of a truncated frame has the fields of its complete layers. */
-        for (len = 0; len <= shapes[i].len; len++) {
+        for (uint32_t len = 0; len <= shapes[i].len; len++) {
             uint8_t *copy = g_memdup2(shapes[i].bytes, MAX(len, 1));
             uint16_t layers = ernic_flow_key(&key, copy, len);
 
@@ -106,14 +105,13 @@ TEST("/flow/key", test_key)
 TEST("/flow/fields", test_fields)
 {
     uint8_t claimed[sizeof(struct ernic_flow_key)] = { };
-    uint32_t i, k;
 
-    for (i = 0; i < ernic_flow_num_fields; i++) {
-        for (k = 0; k < ernic_flow_fields[i].size; k++) {
+    for (uint32_t i = 0; i < ernic_flow_num_fields; i++) {
+        for (uint32_t k = 0; k < ernic_flow_fields[i].size; k++) {
             IS(claimed[ernic_flow_fields[i].offset + k]++, 0);
         }
     }
-    for (i = 0; i < sizeof(claimed); i++) {
+    for (uint32_t i = 0; i < sizeof(claimed); i++) {
         IS(claimed[i], 1);
     }
 }
@@ -123,10 +121,10 @@ static void check_field(const ErnicFlowField *f, const Shape *shape)
 {
     ErnicFlow flow = { .layers = shape->layers };
     struct ernic_flow_key key;
-    uint32_t bit, at;
+    uint32_t at;
 
     ernic_flow_key(&key, shape->bytes, shape->len);
-    for (bit = 0; bit < f->size * 8u; bit++) {
+    for (uint32_t bit = 0; bit < f->size * 8u; bit++) {
         uint8_t *mask = (uint8_t *)&flow.mask, *value = (uint8_t *)&flow.value;
 
         memset(mask, 0, sizeof(flow.mask));
@@ -147,12 +145,12 @@ static void check_field(const ErnicFlowField *f, const Shape *shape)
 /* Each field, in each shape of frame that has it, and refused in all others. */
 TEST("/flow/walk", test_walk)
 {
-    uint32_t i, k, n = 0;
+    uint32_t n = 0;
 
-    for (i = 0; i < ernic_flow_num_fields; i++) {
+    for (uint32_t i = 0; i < ernic_flow_num_fields; i++) {
         const ErnicFlowField *f = &ernic_flow_fields[i];
 
-        for (k = 0; k < ARRAY_SIZE(shapes); k++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(shapes); k++) {
             struct ernic_flow_key value = { }, mask = { };
 
             if (!f->layers || (f->layers & shapes[k].layers)) {
@@ -186,13 +184,12 @@ TEST("/flow/layer-rules", test_layer_rules)
         { 0x20, ERNIC_ERR_RESERVED },
         { 0x8000, ERNIC_ERR_RESERVED },
     };
-    uint32_t i, k;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicFlow flow = { .layers = rows[i].layers };
 
         IS(ernic_flow_check(flow.layers, &flow.value, &flow.mask), rows[i].status);
-        for (k = 0; rows[i].status == ERNIC_OK && k < ARRAY_SIZE(shapes); k++) {
+        for (uint32_t k = 0; rows[i].status == ERNIC_OK && k < ARRAY_SIZE(shapes); k++) {
             struct ernic_flow_key key;
             uint16_t layers = ernic_flow_key(&key, shapes[k].bytes, shapes[k].len);
 
@@ -214,14 +211,12 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    uint32_t i;
-
     fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
     f->uctx = fake_create_uctx(f->e);
     f->pd = fake_create_pd(f->e);
     fake_create_cq(f->e, &f->cq, 64, FAKE_NONE);
-    for (i = 0; i < ARRAY_SIZE(f->raw); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(f->raw); i++) {
         fake_create_qp(f->e, &f->raw[i], ERNIC_QPT_RAW, f->pd, f->cq.cqn,
                        f->cq.cqn, FAKE_NONE);
     }
@@ -305,9 +300,9 @@ FIXTURE_TEST("/flow/refused", test_refused)
 
 FIXTURE_TEST("/flow/limit", test_limit)
 {
-    uint32_t i, h;
+    uint32_t h;
 
-    for (i = 0; i < ERNIC_LIM_FLOW; i++) {
+    for (uint32_t i = 0; i < ERNIC_LIM_FLOW; i++) {
         OK(rule(f, f->raw[0].qpn, 9, &h));
     }
     IS(rule(f, f->raw[0].qpn, 9, &h), ERNIC_ERR_NO_RESOURCE);

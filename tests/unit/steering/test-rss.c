@@ -46,9 +46,7 @@ static const Vector vectors[] = {
 
 TEST("/rss/toeplitz", test_toeplitz)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(vectors); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(vectors); i++) {
         const Vector *v = &vectors[i];
         uint8_t data[36];
 
@@ -115,15 +113,15 @@ TEST("/rss/pick", test_pick)
     };
     ErnicRss rss = { .shift = ERNIC_RSS_SHIFT_MAX };
     uint8_t frame[FRAME];
-    uint32_t i, k, len, hash;
+    uint32_t len, hash;
 
     memcpy(rss.key, key, sizeof(key));
-    for (i = 0; i < ERNIC_RSS_TABLE_MAX; i++) {
+    for (uint32_t i = 0; i < ERNIC_RSS_TABLE_MAX; i++) {
         rss.wq[i] = 1000 + i;
     }
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         rss.fields = rows[i].fields;
-        for (k = 0; k < ARRAY_SIZE(vectors); k++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(vectors); k++) {
             const Vector *v = &vectors[k];
 
             len = make_frame(v, rows[i].proto, frame);
@@ -151,14 +149,14 @@ TEST("/rss/fields", test_fields)
         { ERNIC_HASH_DST_UDP, 5, 17, 56, 2 },
     };
     uint8_t frame[FRAME];
-    uint32_t i, seen = 0;
+    uint32_t seen = 0;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicRss rss = { .fields = rows[i].field, .shift = ERNIC_RSS_SHIFT_MAX };
-        uint32_t len = make_frame(&vectors[rows[i].vector], rows[i].proto, frame), k;
+        uint32_t len = make_frame(&vectors[rows[i].vector], rows[i].proto, frame);
 
         memcpy(rss.key, key, sizeof(key));
-        for (k = 0; k < ERNIC_RSS_TABLE_MAX; k++) {
+        for (uint32_t k = 0; k < ERNIC_RSS_TABLE_MAX; k++) {
             rss.wq[k] = k;
         }
         IS(ernic_rss_pick(&rss, frame, len),
@@ -185,8 +183,6 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    uint32_t i;
-
     fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
     f->uctx = fake_create_uctx(f->e);
@@ -195,11 +191,11 @@ static void setup(Fixture *f, gconstpointer data)
     f->key = fake_reg_mr(f->e, f->pd, f->buf, 65536, ERNIC_ACCESS_LOCAL_WRITE);
     f->rss = (struct ernic_rss) { .fields = cpu_to_le32(IP4 | TCP), .shift = 3 };
     memcpy(f->rss.key, key, sizeof(key));
-    for (i = 0; i < WQS; i++) {
+    for (uint32_t i = 0; i < WQS; i++) {
         fake_create_cq(f->e, &f->cq[i], 64, FAKE_NONE);
         fake_create_qp(f->e, &f->wq[i], ERNIC_QPT_RWQ, f->pd, 0, f->cq[i].cqn, FAKE_NONE);
     }
-    for (i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 8; i++) {
         f->rss.wq[i] = cpu_to_le32(f->wq[i % WQS].qpn);
     }
     fake_create_qp(f->e, &f->raw, ERNIC_QPT_RAW, f->pd, f->cq[0].cqn,
@@ -223,28 +219,28 @@ static uint32_t rule_for(Fixture *f, uint32_t number)
 /* Each frame is in the queue that its hash selects, and only there. */
 FIXTURE_TEST("/rss/receive", test_receive)
 {
-    uint32_t number, i, k, len, to;
+    uint32_t number, len, to;
     uint8_t frame[FRAME];
     struct ernic_cqe cqe;
 
     OK(fake_create_rss(f->e, &f->rss, &number));
     IS(number, ERNIC_RSS_QPN + 1);
     rule_for(f, number);
-    for (i = 0; i < WQS; i++) {
+    for (uint32_t i = 0; i < WQS; i++) {
         struct ernic_qp_attr attr;
 
         fake_qp_attr(&attr, 0, 0);
         fake_qp_to(f->e, &f->wq[i], ERNIC_QPS_RTR, &attr);
-        for (k = 0; k < 8; k++) {
+        for (uint32_t k = 0; k < 8; k++) {
             fake_recv(f->e, &f->wq[i], f->buf + i * LEN, LEN, f->key);
         }
     }
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         len = make_frame(&vectors[i], 6, frame);
         to = (vectors[i].tcp & 7) % WQS;
         g_assert_true(ernic_wants_frame(f->e, frame, len));
         ernic_rx_raw(f->e, f->env.now, frame, len);
-        for (k = 0; k < WQS; k++) {
+        for (uint32_t k = 0; k < WQS; k++) {
             IS(fake_poll_cq(f->e, &f->cq[k], &cqe), k == to);
             if (k == to) {
                 IS(cqe.qpn, f->wq[k].qpn);
@@ -308,10 +304,10 @@ static const struct {
 
 FIXTURE_TEST("/rss/refused", test_refused)
 {
-    uint32_t i, le, number;
+    uint32_t le, number;
     struct ernic_rss rss;
 
-    for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         rss = f->rss;
         le = cpu_to_le32(refusals[i].value);
         memcpy((uint8_t *)&rss + refusals[i].offset, &le, refusals[i].size);
@@ -325,7 +321,7 @@ FIXTURE_TEST("/rss/refused", test_refused)
     f->env.uctx = f->uctx;
     IS(fake_create_rss(f->e, &f->rss, &number), ERNIC_ERR_HANDLE);
     f->env.uctx = 0;
-    for (i = 0; i < ERNIC_LIM_RSS; i++) {
+    for (uint32_t i = 0; i < ERNIC_LIM_RSS; i++) {
         OK(fake_create_rss(f->e, &f->rss, &number));
     }
     IS(fake_create_rss(f->e, &f->rss, &number), ERNIC_ERR_NO_RESOURCE);

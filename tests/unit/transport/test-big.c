@@ -30,9 +30,8 @@ static uint32_t reg_big(Dialog *d, uint64_t page)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     uint64_t list = fake_alloc(&d->env, PAGES * 8, 4096);
     struct ernic_rsp rsp;
-    uint32_t i;
 
-    for (i = 0; i < PAGES; i++) {
+    for (uint32_t i = 0; i < PAGES; i++) {
         fake_put64(&d->env, list + 8 * i, page);
     }
     cmd.mr_reg.buf.addr = cpu_to_le64(list);
@@ -110,9 +109,7 @@ static ErnicPkt take_trains(Big *b, uint32_t first, uint32_t *psn)
 
 static void mark_pages(Big *b)
 {
-    uint32_t i;
-
-    for (i = 0; i < PAGE; i += MTU) {
+    for (uint32_t i = 0; i < PAGE; i += MTU) {
         stl_le_p(b->page + i, i ^ 0x5a5a5a5a);
     }
 }
@@ -187,14 +184,14 @@ TEST("/big/read/requester", test_read_requester)
     ErnicTrain train = { .data = bytes };
     ErnicIcrcCtx icrc;
     ErnicPkt pkt, rsp;
-    uint32_t piece, k, len, pos;
+    uint32_t k, len, pos;
     Big b;
 
     big_open(&b, ERNIC_QPT_RC);
     ernic_icrc_init(&icrc, &b.d.path);
     train.path = b.d.path;
     post_big(&b, ERNIC_WR_READ);
-    for (piece = 0; piece < BIG / chunk; piece++) {
+    for (uint32_t piece = 0; piece < BIG / chunk; piece++) {
         pkt = dlg_take(&b.d);
         IS(pkt.psn, SQ + piece * n);
         IS(pkt.va, DLG_RADDR + (uint64_t)piece * chunk);
@@ -234,10 +231,10 @@ static uint32_t peer_send_big(Big *b)
         .transport = b->d.transport, .dest_qp = b->d.qp.qpn, .pkey = 0xffff,
         .payload_len = MTU,
     };
-    uint32_t k, len;
+    uint32_t len;
 
     ernic_icrc_init(&icrc, &b->d.path);
-    for (k = 0; k < PACKETS; k++) {
+    for (uint32_t k = 0; k < PACKETS; k++) {
         pkt.op = ernic_opcode(ernic_bth_opcode(b->d.transport, k ?
                               ERNIC_OP_SEND_MIDDLE : ERNIC_OP_SEND_FIRST));
         pkt.psn = RQ + k;

@@ -34,13 +34,13 @@ static void peer_write(Dialog *d, uint32_t psn)
 /* A mark is answered with a CNP, at most once per 50 us. */
 DIALOG_TEST("/cc/mark/cnp", ERNIC_QPT_RC, test_mark)
 {
-    uint32_t psn = RQ, i;
+    uint32_t psn = RQ;
 
     mark(d, ERNIC_ECN_CE);
     peer_write(d, psn);
     dlg_sent_cnp(d);
     SENT_ACK(d, psn++, 1);
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         dlg_wait(d, INTERVAL / 10 - 1);
         peer_write(d, psn);
         SENT_ACK(d, psn++, 2 + i);
@@ -57,9 +57,8 @@ DIALOG_TEST("/cc/mark/cnp", ERNIC_QPT_RC, test_mark)
 DIALOG_TEST("/cc/mark/none", ERNIC_QPT_RC, test_no_mark)
 {
     static const uint8_t ecn[] = { 0, ERNIC_ECN_ECT0, ERNIC_ECN_ECT1 };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(ecn); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(ecn); i++) {
         mark(d, ecn[i]);
         peer_write(d, RQ + i);
         SENT_ACK(d, RQ + i, i + 1);
@@ -135,9 +134,8 @@ static uint64_t time_of(Dialog *d, uint32_t n)
 DIALOG_TEST("/cc/rate/cuts", ERNIC_QPT_UC, test_rate)
 {
     uint64_t last = 0, t;
-    uint32_t i;
 
-    for (i = 0; i < 12; i++) {
+    for (uint32_t i = 0; i < 12; i++) {
         dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
         t = time_of(d, 100);
         if (i == 0) {
@@ -196,10 +194,9 @@ DIALOG_TEST("/cc/rate/first-cut", ERNIC_QPT_UC, test_first_cut)
 /* CNPs closer than 50 us are one. */
 DIALOG_TEST("/cc/rate/burst", ERNIC_QPT_UC, test_cnp_burst)
 {
-    uint32_t i;
     uint64_t t;
 
-    for (i = 0; i < 50; i++) {
+    for (uint32_t i = 0; i < 50; i++) {
         dlg_cnp(d);
     }
     dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
@@ -269,9 +266,8 @@ TEST("/cc/rate/line", test_line)
     static const uint32_t speeds[] = { 1, 10000, 25000, 100000, 400000, 1600000 };
     ErnicProfile profile = { 0 };
     ErnicConfig cfg = { 0 };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(speeds); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(speeds); i++) {
         cfg = (ErnicConfig) { .link_speed = speeds[i] };
         check_line(&cfg, speeds[i]);
         profile.wire_mbps = speeds[i];
@@ -354,10 +350,9 @@ DIALOG_TEST("/cc/rate/alone", ERNIC_QPT_UC, test_rate_alone)
 DIALOG_TEST("/cc/window/cut", ERNIC_QPT_RC, test_window_cut)
 {
     static const uint32_t sizes[] = { 256, 128, 64, 32, 16, 16, 16 };
-    uint32_t i;
 
     dlg_post(d, ERNIC_WR_WRITE, 0, 1000 * 1024);
-    for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         IS(dlg_pending(d), sizes[i]);
         dlg_drain(d);
         dlg_wait(d, ernic_ack_timeout_ns(14));
@@ -389,17 +384,15 @@ DIALOG_TEST("/cc/window/growth", ERNIC_QPT_RC, test_window_growth)
 /* A message larger than the window at the largest MTU still moves. */
 DIALOG_TEST_BY("/cc/window/least", dlg_init(d, ERNIC_QPT_RC, false), test_window_least)
 {
-    uint32_t i;
-
     d->attr.path_mtu = ERNIC_MTU_4096;
     dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_WRITE, 0, 100 * 4096);
-    for (i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         dlg_drain(d);
         dlg_wait(d, ernic_ack_timeout_ns(14));
     }
     IS(dlg_pending(d), 4);
-    for (i = 0; i < 100; i++) {
+    for (uint32_t i = 0; i < 100; i++) {
         IS(dlg_take(d).psn, SQ + i);
         PEER_ACK(d, SQ + i, i == 99);
     }

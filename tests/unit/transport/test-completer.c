@@ -86,10 +86,8 @@ DIALOG_TEST("/comp/ack/ghosts", ERNIC_QPT_RC, test_ghosts)
 /* 9.7.5.2: reserved syndromes are ignored; the requester goes on waiting. */
 DIALOG_TEST("/comp/ack/reserved", ERNIC_QPT_RC, test_reserved)
 {
-    uint32_t syndrome;
-
     post_sends(d, 1);
-    for (syndrome = 0x40; syndrome <= 0xff; syndrome++) {
+    for (uint32_t syndrome = 0x40; syndrome <= 0xff; syndrome++) {
         if (syndrome < ERNIC_NAK_PSN_SEQ || syndrome > ERNIC_NAK_REM_OP) {
             PEER_NAK(d, syndrome, PSN, 0);
         }
@@ -175,10 +173,8 @@ static const uint32_t rnr_timer[32] = {
 
 DIALOG_TEST("/comp/rnr/timer", ERNIC_QPT_RC, test_rnr_timer)
 {
-    uint32_t code;
-
     post_sends(d, 2);
-    for (code = 0; code < 32; code++) {
+    for (uint32_t code = 0; code < 32; code++) {
         PEER_NAK(d, RNR(code), PSN, 0);
         dlg_wait(d, rnr_timer[code] * 10000ull - 1);
         QUIET(d);
@@ -202,12 +198,12 @@ static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry, uint8_
 /* At most n retries; 7 means no limit. */
 TEST("/comp/rnr/budget", test_rnr_budget)
 {
-    uint32_t i, tries;
+    uint32_t tries;
 
     EACH_DIALOG(d, n, 0, 7 + 1, open_budgets(d, 0, n, 14)) {
         post_sends(d, 2);
         tries = n == 7 ? 100 : n;
-        for (i = 0; i < tries; i++) {
+        for (uint32_t i = 0; i < tries; i++) {
             PEER_NAK(d, RNR(1), PSN, 0);
             dlg_no_wc(d);
             dlg_wait(d, 10000);
@@ -276,10 +272,9 @@ DIALOG_TEST_BY("/comp/rnr/no-timeout", open_budgets(d, 0, 7, 10), test_rnr_no_ti
 TEST("/comp/timeout/table", test_timeout)
 {
     uint64_t ns;
-    uint8_t code;
     Dialog d;
 
-    for (code = 1; code < 32; code++) {
+    for (uint8_t code = 1; code < 32; code++) {
         ns = 4096ull << code;
         open_budgets(&d, 7, 7, code);
         post_sends(&d, 2);
@@ -307,18 +302,17 @@ TEST("/comp/timeout/table", test_timeout)
 TEST("/comp/timeout/budget", test_retry_budget)
 {
     const uint64_t ns = ernic_ack_timeout_ns(10);
-    uint32_t i;
 
     EACH_DIALOG(d, n, 0, 7 + 1, open_budgets(d, n, 7, 10)) {
         post_sends(d, 2);
-        for (i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n; i++) {
             dlg_wait(d, ns);
             sent_sends(d, 0, 1);
         }
         dlg_no_wc(d);
         PEER_ACK(d, PSN, 1);
         SEND_WC(d, 0, SUCCESS);
-        for (i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n; i++) {
             dlg_wait(d, ns);
             sent_sends(d, 1, 1);
         }
@@ -454,10 +448,9 @@ static const BadResponse bad_responses[] = {
 /* 9.9.2: a response that does not match the request ends the queue pair. */
 TEST("/comp/response/bad", test_bad_response)
 {
-    uint32_t i;
     Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(bad_responses); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad_responses); i++) {
         const BadResponse *bad = &bad_responses[i];
         ErnicPkt pkt = {
             .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 1,

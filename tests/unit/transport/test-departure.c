@@ -65,13 +65,13 @@ static uint32_t take_ours(Dialog *d)
 /* The traffic of others does not keep a queue pair from its retries. */
 DIALOG_TEST_BY("/departure/pressed", open_rc(d, 2), test_pressed)
 {
-    uint32_t step, sent = 0;
+    uint32_t sent = 0;
     FakeQp bulk;
 
     d->env.tx_busy = true;
     open_bulk(d, &bulk);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    for (step = 0; step < 3 * 4 * 16; step++) {
+    for (uint32_t step = 0; step < 3 * 4 * 16; step++) {
         take_train(d);
         sent += take_ours(d);
         dlg_wait(d, PERIOD / 16);
@@ -174,11 +174,10 @@ DIALOG_TEST_BY("/departure/taken-back", open_rc(d, 7), test_taken_back)
  */
 TEST("/departure/stuck", test_stuck)
 {
-    uint32_t way, retries;
     Dialog d;
 
-    for (way = 0; way < 3; way++) {
-        for (retries = 0; retries < 3; retries++) {
+    for (uint32_t way = 0; way < 3; way++) {
+        for (uint32_t retries = 0; retries < 3; retries++) {
             FakeQp bulk;
 
             open_rc(&d, retries);

@@ -50,9 +50,8 @@ DIALOG_TEST("/flush/request", ERNIC_QPT_RC, test_request)
         { ERNIC_FLUSH_GLOBAL | ERNIC_FLUSH_PERSISTENT, ERNIC_FLUSH_MR, 7, 0x13 },
     };
     struct ernic_cqe cqe;
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         post_flush(d, rows[i].type, rows[i].level, rows[i].len);
         SENT_FLUSH(d, SQ + i, rows[i].feth, rows[i].len);
         dlg_no_wc(d);
@@ -198,10 +197,9 @@ DIALOG_TEST("/flush/duplicate", ERNIC_QPT_RC, test_duplicate)
 DIALOG_TEST_BY("/flush/duplicate-gone", open_keeping(d, 3), test_duplicate_gone)
 {
     uint64_t word;
-    uint32_t i;
 
     word = d->mem + DLG_SINK;
-    for (i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         PEER_FLUSH(d, RQ + i);
         SENT_DONE(d, RQ + i, i + 1);
     }
@@ -209,12 +207,12 @@ DIALOG_TEST_BY("/flush/duplicate-gone", open_keeping(d, 3), test_duplicate_gone)
     SENT_DONE(d, RQ + 1, 6);
     /* In order, whatever resource holds them; the last one finds none free. */
     d->hold = true;
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         PEER_FLUSH(d, RQ + i);
     }
     d->hold = false;
     PEER_FLUSH(d, RQ + 5);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         SENT_DONE(d, RQ + i, 6);
     }
     QUIET(d);
@@ -225,7 +223,7 @@ DIALOG_TEST_BY("/flush/duplicate-gone", open_keeping(d, 3), test_duplicate_gone)
     QUIET(d);
     STATE_IS(d, RTS);
     /* A FLUSH never evicts the saved result of an atomic. */
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         PEER(d, FETCH_ADD, .psn = RQ + 6 + i, .va = word, .rkey = d->key, .swap_add = 1);
         SENT_ATOMIC(d, RQ + 6 + i, 7 + i, i);
     }

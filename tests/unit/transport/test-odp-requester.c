@@ -26,13 +26,12 @@ DIALOG_TEST_BY("/odp/send", open_demand(d, ERNIC_QPT_RC), test_send)
 DIALOG_TEST_BY("/odp/send/middle", open_demand(d, ERNIC_QPT_RC), test_send_middle)
 {
     struct ernic_eqe eqe;
-    int i;
 
     set(d, 0, 1, R);
     dlg_post(d, ERNIC_WR_SEND, 0, 2 * PAGE);
     eqe = faulted(d, PAGE, PAGE, false);
     SENT(d, SEND_FIRST, .psn = SQ, .payload_len = 1024, .payload = d->at);
-    for (i = 1; i < 4; i++) {
+    for (int i = 1; i < 4; i++) {
         SENT(d, SEND_MIDDLE, .psn = SQ + i, .payload_len = 1024,
              .payload = d->at + i * 1024);
     }
@@ -40,7 +39,7 @@ DIALOG_TEST_BY("/odp/send/middle", open_demand(d, ERNIC_QPT_RC), test_send_middl
     QUIET(d);
     set(d, 1, 1, R);
     fake_page_resume(d->e, &eqe, false);
-    for (i = 4; i < 7; i++) {
+    for (int i = 4; i < 7; i++) {
         SENT(d, SEND_MIDDLE, .psn = SQ + i, .payload_len = 1024,
              .payload = d->at + i * 1024);
     }
@@ -118,10 +117,8 @@ DIALOG_TEST_BY("/odp/read/failed", open_demand(d, ERNIC_QPT_RC), test_read_faile
 
 DIALOG_TEST_BY("/odp/atomic", open_demand(d, ERNIC_QPT_RC), test_atomic)
 {
-    int i;
-
     dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         SENT_ADD(d, SQ);
         PEER_ATOMIC(d, SQ, 1, 0x0102030405060708ull);
         if (i == 0) {

@@ -44,12 +44,11 @@ DIALOG_TEST_BY("/odp/recv/failed", open_demand(d, ERNIC_QPT_RC), test_recv_faile
 DIALOG_TEST_BY("/odp/write", open_demand(d, ERNIC_QPT_RC), test_write)
 {
     struct ernic_eqe eqe;
-    int i;
 
     set(d, DLG_SINK / PAGE, 1, W);
     PEER(d, WRITE_FIRST, .psn = RQ, .va = d->mem + DLG_SINK + 3072, .rkey = d->key,
          .dma_len = 3072, .payload_len = 1024, .payload = d->peer);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         PEER(d, WRITE_MIDDLE, .psn = RQ + 1, .payload_len = 1024,
              .payload = d->peer + 1024);
         if (i == 0) {
@@ -72,10 +71,8 @@ DIALOG_TEST_BY("/odp/write", open_demand(d, ERNIC_QPT_RC), test_write)
 /* A read-only page counts as absent for a write. */
 DIALOG_TEST_BY("/odp/write/failed", open_demand(d, ERNIC_QPT_RC), test_write_failed)
 {
-    int i;
-
     set(d, DLG_SINK / PAGE, 1, R);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         PEER_WRITE(d, RQ, DLG_SINK, 16);
         if (i == 0) {
             SENT_NAK(d, RNR, RQ, 0);
@@ -122,10 +119,9 @@ static void peer_reads(Dialog *d, uint32_t psn, uint64_t off, uint32_t len)
 DIALOG_TEST_BY("/odp/served/read", open_demand(d, ERNIC_QPT_RC), test_read_served)
 {
     struct ernic_eqe eqe;
-    int i;
 
     dlg_recv(d, DLG_SINK, 0);
-    for (i = 0; i < 9; i++) {
+    for (int i = 0; i < 9; i++) {
         peer_reads(d, RQ, PAGE, 5000);
         SENT_NAK(d, RNR, RQ, 0);
     }
@@ -147,14 +143,12 @@ DIALOG_TEST_BY("/odp/served/read", open_demand(d, ERNIC_QPT_RC), test_read_serve
 DIALOG_TEST_BY("/odp/served/read-middle", open_demand(d, ERNIC_QPT_RC),
                test_read_served_middle)
 {
-    int i;
-
     set(d, 1, 1, R);
     dlg_recv(d, DLG_SINK, 0);
     peer_reads(d, RQ, PAGE, 5000);
     SENT(d, READ_RSP_FIRST, .psn = RQ, .msn = 1, .syndrome = DLG_ACK,
          .payload_len = 1024, .payload = d->at + PAGE);
-    for (i = 1; i < 4; i++) {
+    for (int i = 1; i < 4; i++) {
         SENT(d, READ_RSP_MIDDLE, .psn = RQ + i, .payload_len = 1024,
              .payload = d->at + PAGE + i * 1024);
     }
@@ -186,11 +180,10 @@ DIALOG_TEST_BY("/odp/served/read-failed", open_demand(d, ERNIC_QPT_RC),
 TEST("/odp/recv/unreliable", test_recv_unreliable)
 {
     static const uint8_t types[] = { ERNIC_QPT_UC, ERNIC_QPT_UD };
-    int k;
 
     EACH_DIALOG(d, i, 0, G_N_ELEMENTS(types), open_demand(d, types[i])) {
         dlg_recv(d, DLG_SINK, 64);
-        for (k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++) {
             PEER(d, SEND_ONLY, .psn = RQ + k, .payload_len = 16,
                  .qkey = types[i] == ERNIC_QPT_UD ? DLG_QKEY : 0,
                  .src_qp = types[i] == ERNIC_QPT_UD ? DLG_PEER_QPN : 0);

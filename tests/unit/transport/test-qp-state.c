@@ -43,10 +43,9 @@ FIXTURE_TEST("/qp-state/enter", test_enter)
  */
 FIXTURE_TEST("/qp-state/posting", test_posting)
 {
-    uint8_t from;
     FakeQp qp;
 
-    for (from = 0; from < ERNIC_QPS_COUNT; from++) {
+    for (uint8_t from = 0; from < ERNIC_QPS_COUNT; from++) {
         bool recv = ernic_qp_state_may(from) & ERNIC_MAY_POST_RECV;
         bool send = ernic_qp_state_may(from) & ERNIC_MAY_POST_SEND;
         struct ernic_sge sge = fake_sge(f->buf, 100, f->key);
@@ -135,18 +134,18 @@ FIXTURE_TEST("/qp-state/rd-resize", test_rd_resize)
 {
     static const uint8_t sizes[] = { 16, 5, 7, 2, 1, 16, 0, 3 };
     struct ernic_qp_attr attr;
-    uint32_t i, k, newest = 100;
+    uint32_t newest = 100;
     ErnicQp *qp;
     FakeQp q;
 
     bring(f, &q, ERNIC_QPT_RC, ERNIC_QPS_SQD);
     qp = &f->e->qp[q.qpn];
     fake_qp_attr(&attr, 9, 2);
-    for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         uint32_t old = qp->attr.max_dest_rd_atomic, kept = 0;
 
         /* Fill the ring as the responder does: one more entry than it holds. */
-        for (k = 0; old && k < old + 1; k++) {
+        for (uint32_t k = 0; old && k < old + 1; k++) {
             qp->rd[qp->rq.rd_head] = (ErnicRdRes) {
                 .used = true, .npsn = 1, .end = 1, .next = 1, .atomic = true,
                 .psn = newest++,
@@ -157,7 +156,7 @@ FIXTURE_TEST("/qp-state/rd-resize", test_rd_resize)
         OK(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE | ERNIC_QPA_MAX_DEST_RD_ATOMIC,
                           ERNIC_QPS_SQD, &attr));
         assert_whole(f);
-        for (k = 0; k < ERNIC_MAX_RD_ATOMIC; k++) {
+        for (uint32_t k = 0; k < ERNIC_MAX_RD_ATOMIC; k++) {
             if (qp->rd[k].used) {
                 g_assert_cmpuint(qp->rd[k].psn, >=, newest - MIN(old, sizes[i]));
                 kept++;
@@ -177,7 +176,6 @@ FIXTURE_TEST("/qp-state/rd-resize", test_rd_resize)
 FIXTURE_TEST("/qp-state/rd-resize/pending", test_rd_resize_pending)
 {
     struct ernic_qp_attr attr;
-    uint32_t i, k;
     ErnicQp *qp;
     FakeQp q;
 
@@ -188,8 +186,8 @@ FIXTURE_TEST("/qp-state/rd-resize/pending", test_rd_resize_pending)
     OK(fake_modify_qp(f->e, q.qpn, ERNIC_QPA_STATE | ERNIC_QPA_MAX_DEST_RD_ATOMIC,
                       ERNIC_QPS_SQD, &attr));
     attr.max_dest_rd_atomic = 2;
-    for (i = 0; i < 4; i++) {
-        for (k = 0; k < 4; k++) {
+    for (uint32_t i = 0; i < 4; i++) {
+        for (uint32_t k = 0; k < 4; k++) {
             qp->rd[k] = (ErnicRdRes) {
                 .used = true, .npsn = 1, .end = 1, .atomic = true, .psn = 100 + k,
                 .again = k == i, .pending = k == i, .next = k != i,
@@ -266,10 +264,9 @@ FIXTURE_TEST("/qp-state/error", test_error)
     struct ernic_cqe cqe;
     struct ernic_eqe eqe;
     FakeQp qp;
-    int i;
 
     bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTS);
-    for (i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++) {
         fake_rdma(f->e, &qp, ERNIC_WR_WRITE, 0, f->buf, 100, f->key, 0, 0);
         fake_recv(f->e, &qp, f->buf, 100, f->key);
     }

@@ -45,9 +45,8 @@ static const struct {
 static void print_mask(GString *doc, uint32_t mask)
 {
     const char *sep = "";
-    int i;
 
-    for (i = 0; i < ERNIC_QPA_COUNT; i++) {
+    for (int i = 0; i < ERNIC_QPA_COUNT; i++) {
         if (mask & (1u << i)) {
             g_string_append_printf(doc, "%s%s", sep, attr_names[i]);
             sep = ", ";
@@ -61,12 +60,11 @@ static void print_mask(GString *doc, uint32_t mask)
 static void print_edges(GString *doc, uint8_t type)
 {
     uint32_t required, optional;
-    int from, to;
 
     g_string_append_printf(doc, "\n### %s\n\n| Transition | Required | Optional |\n"
                            "| --- | --- | --- |\n", type_names[type]);
-    for (from = 0; from < ERNIC_QPS_COUNT; from++) {
-        for (to = 0; to < ERNIC_QPS_COUNT; to++) {
+    for (int from = 0; from < ERNIC_QPS_COUNT; from++) {
+        for (int to = 0; to < ERNIC_QPS_COUNT; to++) {
             if (!ernic_qp_edge(type, from, to, &required, &optional)) {
                 continue;
             }
@@ -102,19 +100,18 @@ static GString *print_doc(void)
         " Flushed Error |\n"
         "\n"
         "| State |");
-    int state, i;
 
-    for (i = 0; i < ARRAY_SIZE(may_names); i++) {
+    for (int i = 0; i < ARRAY_SIZE(may_names); i++) {
         g_string_append_printf(doc, " %s |", may_names[i].name);
     }
     g_string_append(doc, "\n| --- |");
-    for (i = 0; i < ARRAY_SIZE(may_names); i++) {
+    for (int i = 0; i < ARRAY_SIZE(may_names); i++) {
         g_string_append(doc, " --- |");
     }
     g_string_append_c(doc, '\n');
-    for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+    for (int state = 0; state < ERNIC_QPS_COUNT; state++) {
         g_string_append_printf(doc, "| %s |", ernic_qp_state_name(state));
-        for (i = 0; i < ARRAY_SIZE(may_names); i++) {
+        for (int i = 0; i < ARRAY_SIZE(may_names); i++) {
             bool may = ernic_qp_state_may(state) & may_names[i].bit;
 
             g_string_append(doc, may ? " yes |" : " - |");
@@ -129,7 +126,7 @@ static GString *print_doc(void)
         "attributes or with others than its optional ones. Only the device moves a\n"
         "queue pair to SQE, and never one of type RC or XRC. The device also moves a\n"
         "queue pair to ERR or SQE when a request fails.\n");
-    for (i = 0; i < ERNIC_QPT_COUNT; i++) {
+    for (int i = 0; i < ERNIC_QPT_COUNT; i++) {
         print_edges(doc, i);
     }
     return doc;
@@ -145,12 +142,11 @@ TEST("/qp-table/document", test_doc)
 /* Every edge, with every attribute removed or added singly. */
 TEST("/qp-table/masks", test_masks)
 {
-    uint32_t required, optional, edges = 0, bit;
-    int type, from, to;
+    uint32_t required, optional, edges = 0;
 
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
-        for (from = 0; from < ERNIC_QPS_COUNT; from++) {
-            for (to = 0; to < ERNIC_QPS_COUNT; to++) {
+    for (int type = 0; type < ERNIC_QPT_COUNT; type++) {
+        for (int from = 0; from < ERNIC_QPS_COUNT; from++) {
+            for (int to = 0; to < ERNIC_QPS_COUNT; to++) {
                 if (!ernic_qp_edge(type, from, to, &required, &optional)) {
                     continue;
                 }
@@ -161,7 +157,7 @@ TEST("/qp-table/masks", test_masks)
                 OK(ernic_qp_edge_check(type, from, to, required));
                 OK(ernic_qp_edge_check(type, from, to,
                                        required | optional | ERNIC_QPA_STATE));
-                for (bit = 1; bit; bit <<= 1) {
+                for (uint32_t bit = 1; bit; bit <<= 1) {
                     uint8_t want = required & bit ? ERNIC_ERR_ATTR_MASK : ERNIC_OK;
 
                     IS(ernic_qp_edge_check(type, from, to, required & ~bit), want);
@@ -188,13 +184,12 @@ TEST("/qp-table/diagram", test_diagram)
         [ERNIC_QPS_SQE] = "RESET RTS ERR",
         [ERNIC_QPS_ERR] = "RESET ERR",
     };
-    int type, from, to, i;
 
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
-        for (from = 0; from < ERNIC_QPS_COUNT; from++) {
+    for (int type = 0; type < ERNIC_QPT_COUNT; type++) {
+        for (int from = 0; from < ERNIC_QPS_COUNT; from++) {
             char **want = g_strsplit(next[from], " ", 0);
 
-            for (to = 0; to < ERNIC_QPS_COUNT; to++) {
+            for (int to = 0; to < ERNIC_QPS_COUNT; to++) {
                 const char *name = ernic_qp_state_name(to);
                 bool edge = g_strv_contains((const char *const *)want, name);
                 uint32_t r, o;
@@ -205,7 +200,7 @@ TEST("/qp-table/diagram", test_diagram)
                     edge = false;
                 }
                 IS(ernic_qp_edge(type, from, to, &r, &o), edge);
-                for (i = 0; !edge && i <= ERNIC_QPA_COUNT; i++) {
+                for (int i = 0; !edge && i <= ERNIC_QPA_COUNT; i++) {
                     uint32_t mask = i ? 1u << (i - 1) : ALL_ATTRS;
 
                     IS(ernic_qp_edge_check(type, from, to, mask), ERNIC_ERR_STATE);
@@ -220,9 +215,8 @@ TEST("/qp-table/diagram", test_diagram)
 TEST("/qp-table/bounds", test_bounds)
 {
     uint32_t r, o;
-    int v;
 
-    for (v = 0; v < 256; v++) {
+    for (int v = 0; v < 256; v++) {
         if (v >= ERNIC_QPS_COUNT) {
             g_assert_false(ernic_qp_edge(ERNIC_QPT_RC, ERNIC_QPS_INIT, v, &r, &o));
             g_assert_false(ernic_qp_edge(ERNIC_QPT_RC, v, ERNIC_QPS_ERR, &r, &o));
@@ -292,13 +286,11 @@ static const struct {
 
 TEST("/qp-table/parameters", test_parameters)
 {
-    int i, type;
-
-    for (i = 0; i < ARRAY_SIZE(parameters); i++) {
+    for (int i = 0; i < ARRAY_SIZE(parameters); i++) {
         char **required = g_strsplit(parameters[i].required, " ", 0);
         char **optional = g_strsplit(parameters[i].optional, " ", 0);
 
-        for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+        for (int type = 0; type < ERNIC_QPT_COUNT; type++) {
             uint32_t r = 0, o = 0;
 
             ernic_qp_edge(type, parameters[i].from, parameters[i].to, &r, &o);
@@ -328,13 +320,12 @@ TEST("/qp-table/capabilities", test_capabilities)
     };
     ErnicQp qp = { };
     uint32_t known = 0;
-    int state, i;
 
-    for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+    for (int state = 0; state < ERNIC_QPS_COUNT; state++) {
         char **names = g_strsplit(want[state], ",", 0);
 
         qp.state = state;
-        for (i = 0; i < ARRAY_SIZE(may_names); i++) {
+        for (int i = 0; i < ARRAY_SIZE(may_names); i++) {
             bool may = g_strv_contains((const char *const *)names, may_names[i].name);
 
             IS(ernic_qp_may(&qp, may_names[i].bit), may);

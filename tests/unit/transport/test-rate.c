@@ -112,10 +112,8 @@ FIXTURE_TEST("/rate/pace", test_pace)
 /* A burst at once, and one frame after it; then the rate. */
 FIXTURE_TEST("/rate/burst", test_burst)
 {
-    int round;
-
     OK(limit(f, KBPS, 8 * LEN));
-    for (round = 0; round < 2; round++) {
+    for (int round = 0; round < 2; round++) {
         send(f, &f->qp, COUNT);
         IS(sent(f), 9);
         paced(f, FRAME, COUNT - 9);
@@ -135,11 +133,11 @@ FIXTURE_TEST("/rate/burst", test_burst)
 /* Late wake-ups cost no rate as long as the slack covers them. */
 FIXTURE_TEST("/rate/late", test_late)
 {
-    uint32_t n = 0, i;
+    uint32_t n = 0;
 
     OK(limit(f, KBPS, 0));
     send(f, &f->qp, COUNT);
-    for (i = 0; i < COUNT; i++) {
+    for (uint32_t i = 0; i < COUNT; i++) {
         n += sent(f);
         f->env.now += FRAME + (i & 1 ? -900000 : 900000);
         ernic_run(f->e, f->env.now);

@@ -32,7 +32,6 @@ typedef struct Fixture {
 static void open_world(Fixture *f, const ErnicProfile *timing)
 {
     uint8_t *p;
-    uint32_t i;
 
     fake_env_init(&f->env);
     f->e = fake_ernic_timed(&f->env, timing);
@@ -45,7 +44,7 @@ static void open_world(Fixture *f, const ErnicProfile *timing)
     f->buf = fake_alloc(&f->env, BUF, 4096);
     f->key = fake_reg_mr(f->e, f->pd, f->buf, BUF, ALL);
     p = fake_ptr(&f->env, f->buf, BUF);
-    for (i = 0; i < SINK; i++) {
+    for (uint32_t i = 0; i < SINK; i++) {
         p[i] = i * 7 + i / 256;
     }
     p[0] = 2;                   /* to one station */
@@ -165,9 +164,8 @@ static void arrived(Fixture *f, uint32_t len)
 static void test_send(Fixture *f, gconstpointer data)
 {
     static const uint32_t lens[] = { 14, 15, LEN, 1514, ERNIC_ETH_FRAME_MAX };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
         send(f, lens[i]);
         settle(f);
         sent(f, lens[i]);
@@ -184,9 +182,8 @@ static void test_send(Fixture *f, gconstpointer data)
 static void test_lengths(Fixture *f, gconstpointer data)
 {
     static const uint32_t lens[] = { 0, 1, 13, ERNIC_ETH_FRAME_MAX + 1, SINK };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
         send(f, lens[i]);
         settle(f);
         send_wc(f, ERNIC_WC_LOC_LEN_ERR);
@@ -203,9 +200,7 @@ static void test_lengths(Fixture *f, gconstpointer data)
 /* Only SEND, and with a key that covers the frame. */
 static void test_faults(Fixture *f, gconstpointer data)
 {
-    uint8_t op;
-
-    for (op = ERNIC_WR_SEND_IMM; op < ERNIC_WR_COUNT; op++) {
+    for (uint8_t op = ERNIC_WR_SEND_IMM; op < ERNIC_WR_COUNT; op++) {
         struct ernic_wqe wqe = { .opcode = op };
 
         fake_post_send(f->e, &f->out, &wqe, NULL);
@@ -245,12 +240,11 @@ static void test_among_packets(Fixture *f, gconstpointer data)
 {
     FakeTrain *train;
     FakeQp ud;
-    int i;
 
     fake_create_qp(f->e, &ud, ERNIC_QPT_UD, f->pd, f->rcq.cqn, f->rcq.cqn, FAKE_NONE);
     fake_connect(f->e, &ud, 0, 0);
     f->env.tx_busy = true;
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         fake_send_ud(f->e, &ud, 0, f->buf, 64, f->key, 5, 5, 2);
         settle(f);
         send(f, 60 + i);
@@ -259,7 +253,7 @@ static void test_among_packets(Fixture *f, gconstpointer data)
     f->env.tx_busy = false;
     ernic_tx_ready(f->e, f->env.now);
     settle(f);
-    for (i = 0; (train = fake_take_train(&f->env)); i += train->train.frame,
+    for (int i = 0; (train = fake_take_train(&f->env)); i += train->train.frame,
          fake_train_free(train)) {
         IS(train->train.len, train->train.frame ? 60 + i : train->train.len);
     }
@@ -299,10 +293,8 @@ static void test_saved(Fixture *f, gconstpointer data)
 /* A frame that matches a rule is looped back and also sent, for any destination. */
 static void test_self(Fixture *f, gconstpointer data)
 {
-    uint32_t to;
-
     rule_for(f, &f->in);
-    for (to = 2; to <= 3; to++) {           /* a station, a group */
+    for (uint32_t to = 2; to <= 3; to++) {           /* a station, a group */
         ((uint8_t *)frame(f))[0] = to;
         recv(f, 2048);
         send(f, LEN);
@@ -350,15 +342,13 @@ static void test_self_rule(Fixture *f, gconstpointer data)
 /* More than the loopback store holds: none is lost or doubled, each in its turn. */
 static void test_self_many(Fixture *f, gconstpointer data)
 {
-    uint32_t i;
-
     rule_for(f, &f->in);
-    for (i = 0; i < 60; i++) {
+    for (uint32_t i = 0; i < 60; i++) {
         recv(f, ERNIC_ETH_FRAME_MAX);
         send(f, ERNIC_ETH_FRAME_MAX - i);
     }
     settle(f);
-    for (i = 0; i < 60; i++) {
+    for (uint32_t i = 0; i < 60; i++) {
         send_wc(f, ERNIC_WC_SUCCESS);
         recv_wc(f, ERNIC_WC_SUCCESS, ERNIC_ETH_FRAME_MAX - i);
         sent(f, ERNIC_ETH_FRAME_MAX - i);
@@ -476,10 +466,9 @@ static void test_srq(Fixture *f, gconstpointer data)
 static void test_dma(Fixture *f, gconstpointer data)
 {
     struct ernic_cqe cqe;
-    uint32_t n;
 
     rule_for(f, &f->in);
-    for (n = 1; n < 10; n++) {
+    for (uint32_t n = 1; n < 10; n++) {
         recv(f, 2048);
         fake_fail_dma(&f->env, n, false);
         ernic_rx_raw(f->e, f->env.now, frame(f), LEN);
@@ -571,10 +560,9 @@ TESTS(add_tests)
         { "protection", test_protection }, { "srq", test_srq },
         { "dma", test_dma }, { "packets", test_packets },
     };
-    uint32_t i;
 
     /* The timing model has no model of frames: they take no time, and still arrive. */
-    for (i = 0; i < ARRAY_SIZE(tests); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(tests); i++) {
         char *path = g_strdup_printf("/raw/%s", tests[i].name);
         char *timed = g_strdup_printf("/raw/timed/%s", tests[i].name);
 

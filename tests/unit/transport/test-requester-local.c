@@ -239,11 +239,10 @@ ROW_TEST("/req-local/bad", bads, test_bad)
     const Bad *bad = data;
     struct ernic_sge sge[16];
     struct ernic_wqe wqe;
-    uint32_t i;
     Dialog d;
 
     dlg_open(&d, ERNIC_QPT_RC);
-    for (i = 0; i < 16; i++) {
+    for (uint32_t i = 0; i < 16; i++) {
         sge[i] = fake_sge(d.mem + 64 * i, 10, d.key);
     }
     sge[0].length = cpu_to_le32(bad->opcode == ERNIC_WR_CMP_SWAP ? 8 : 10);

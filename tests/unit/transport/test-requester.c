@@ -44,19 +44,19 @@ static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn, uint
 /* Every path MTU, every request with data, lengths about its multiples. */
 TEST("/req/segments", test_segments)
 {
-    uint32_t psn, msn, mtu, i, j;
+    uint32_t psn, msn, mtu;
 
     EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code)) {
         mtu = ernic_mtu_bytes(code);
         psn = PSN;
         msn = 0;
-        for (i = 0; i < ARRAY_SIZE(data_wrs); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(data_wrs); i++) {
             const uint32_t lens[] = {
                 0, 1, 2, 3, 4, mtu - 1, mtu, mtu + 1, 2 * mtu - 1, 2 * mtu,
                 2 * mtu + 1, 3 * mtu, 5 * mtu + 3,
             };
 
-            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+            for (uint32_t j = 0; j < ARRAY_SIZE(lens); j++) {
                 one_message(d, data_wrs[i], lens[j], &psn, &msn);
             }
         }
@@ -69,10 +69,10 @@ DIALOG_TEST("/req/gather", ERNIC_QPT_RC, test_gather)
     struct ernic_sge sge[ERNIC_MAX_SGE];
     struct ernic_wqe wqe;
     uint8_t bytes[4096];
-    uint32_t i, len = 0, n;
+    uint32_t len = 0, n;
 
     wqe = dlg_wqe(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
-    for (i = 0; i < ERNIC_MAX_SGE; i++) {
+    for (uint32_t i = 0; i < ERNIC_MAX_SGE; i++) {
         n = i == 5 ? 0 : 101 + 7 * i;
         sge[i] = fake_sge(d->mem + 5000 * i + 1, n, d->key);
         memcpy(bytes + len, d->at + 5000 * i + 1, n);
@@ -166,18 +166,17 @@ DIALOG_TEST("/req/unsignalled", ERNIC_QPT_RC, test_unsignalled)
 
 TEST("/req/read", test_read)
 {
-    uint32_t psn, len, i, n;
+    uint32_t psn, len, n;
     struct ernic_cqe cqe;
-    uint8_t code;
     Dialog d;
 
-    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+    for (uint8_t code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
         uint32_t mtu = ernic_mtu_bytes(code);
         const uint32_t lens[] = { 0, 1, mtu - 1, mtu, mtu + 1, 3 * mtu };
 
         open_mtu(&d, code);
         psn = PSN;
-        for (i = 0; i < ARRAY_SIZE(lens); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
             len = lens[i];
             memset(d.at + DLG_SINK, 0, 3 * mtu + 1);
             dlg_post(&d, ERNIC_WR_READ, DLG_SINK, len);

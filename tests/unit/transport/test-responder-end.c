@@ -39,10 +39,9 @@ static void served(Dialog *d, bool ackreq)
 TEST("/resp/ack/last", test_ack_last)
 {
     static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT };
-    uint32_t i;
     Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(ways); i++) {
         served(&d, true);
         cease(&d, ways[i]);
         SENT_ACK(&d, PSN, 1);
@@ -78,10 +77,9 @@ TEST("/resp/ack/last", test_ack_last)
 TEST("/resp/ack/last-busy", test_ack_last_busy)
 {
     static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT, -1 };
-    uint32_t i;
     Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(ways); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(ways); i++) {
         FakeQp other;
 
         dlg_open(&d, ERNIC_QPT_RC);
@@ -118,10 +116,10 @@ TEST("/resp/ack/last-busy", test_ack_last_busy)
 DIALOG_TEST("/resp/ack/last-many", ERNIC_QPT_RC, test_ack_last_many)
 {
     enum { NUM = ERNIC_LAST_ACKS + 3 };
-    uint32_t i, n = 0;
+    uint32_t n = 0;
     FakeQp qp[NUM];
 
-    for (i = 0; i < NUM; i++) {
+    for (uint32_t i = 0; i < NUM; i++) {
         dlg_create_qp(d, &qp[i], ERNIC_QPT_RC);
         fake_connect(d->e, &qp[i], 0x1000 + i, DLG_PEER);
     }
@@ -129,7 +127,7 @@ DIALOG_TEST("/resp/ack/last-many", ERNIC_QPT_RC, test_ack_last_many)
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     fake_run(d->e);
     d->hold = true;
-    for (i = 0; i < NUM; i++) {
+    for (uint32_t i = 0; i < NUM; i++) {
         PEER(d, WRITE_ONLY, .dest_qp = qp[i].qpn, .ackreq = true);
         OK(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, qp[i].qpn));
     }
@@ -207,10 +205,9 @@ static void peer_send(Dialog *d, uint32_t psn)
 TEST("/resp/nak/last", test_nak_last)
 {
     static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT };
-    uint32_t i;
     Dialog d;
 
-    for (i = 0; i < 4 * ARRAY_SIZE(ways); i++) {
+    for (uint32_t i = 0; i < 4 * ARRAY_SIZE(ways); i++) {
         bool ends = i & 1;
         uint32_t before = i >> 1 & 1;
 

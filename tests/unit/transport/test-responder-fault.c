@@ -457,15 +457,14 @@ DIALOG_TEST_BY("/resp-fault/cq-overrun", dlg_init(d, ERNIC_QPT_RC, false),
 {
     struct ernic_cqe cqe;
     FakeCq small;
-    uint32_t i;
 
     fake_create_cq(d->e, &small, 2, FAKE_NONE);
     fake_create_qp(d->e, &d->qp, ERNIC_QPT_RC, d->pd, d->scq.cqn, small.cqn, FAKE_NONE);
     dlg_to(d, ERNIC_QPS_RTS);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         dlg_recv(d, DLG_SINK, 16);
     }
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         PEER(d, SEND_ONLY, .psn = PSN + i, .ackreq = true);
         SENT_ACK(d, PSN + i, i + 1);
     }

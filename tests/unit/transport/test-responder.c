@@ -48,8 +48,7 @@ static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn, uint
 
 static void open_mtu(Dialog *d, uint8_t code, uint32_t psn)
 {
-    DLG_OPEN(d, ERNIC_QPT_RC,
-             d->attr.path_mtu = code; d->attr.rq_psn = cpu_to_le32(psn));
+    DLG_OPEN(d, ERNIC_QPT_RC, d->attr.path_mtu = code; d->attr.rq_psn = cpu_to_le32(psn));
 }
 
 TEST("/resp/messages", test_messages)
@@ -57,18 +56,18 @@ TEST("/resp/messages", test_messages)
     static const uint8_t wrs[] = {
         ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE, ERNIC_WR_WRITE_IMM,
     };
-    uint32_t psn, msn, mtu, i, j;
+    uint32_t psn, msn, mtu;
 
     EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code, 0xfffff0)) {
         mtu = ernic_mtu_bytes(code);
         psn = 0xfffff0;
         msn = 0;
-        for (i = 0; i < ARRAY_SIZE(wrs); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(wrs); i++) {
             const uint32_t lens[] = {
                 0, 1, 3, mtu - 1, mtu, mtu + 1, 2 * mtu, 5 * mtu + 2,
             };
 
-            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+            for (uint32_t j = 0; j < ARRAY_SIZE(lens); j++) {
                 one_message(d, wrs[i], lens[j], &psn, &msn);
                 psn &= 0xffffff;
             }
@@ -160,11 +159,10 @@ DIALOG_TEST("/resp/send-inv", ERNIC_QPT_RC, test_send_inv)
 
 TEST("/resp/read", test_read)
 {
-    uint32_t psn = PSN, msn = 0, i;
-    uint8_t code;
+    uint32_t psn = PSN, msn = 0;
     Dialog d;
 
-    for (code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
+    for (uint8_t code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
         uint32_t mtu = ernic_mtu_bytes(code);
         const uint32_t lens[] = {
             0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 7 * mtu + 3, 100000,
@@ -175,7 +173,7 @@ TEST("/resp/read", test_read)
         dlg_to(&d, ERNIC_QPS_RTR);
         psn = PSN;
         msn = 0;
-        for (i = 0; i < ARRAY_SIZE(lens); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
             PEER_READ(&d, psn, 33, lens[i]);
             psn += dlg_sent_read(&d, psn, ++msn, 33, lens[i]);
         }
@@ -205,16 +203,14 @@ DIALOG_TEST("/resp/atomics", ERNIC_QPT_RC, test_atomics)
 /* C9-115: one ACK may acknowledge all packets up to it. */
 DIALOG_TEST("/resp/ack/coalesced", ERNIC_QPT_RC, test_ack_coalesced)
 {
-    uint32_t i;
-
     d->hold = true;
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         dlg_recv(d, DLG_SINK, 16);
         peer_send(d, PSN + i);
     }
     SENT_ACK(d, PSN + 4, 5);
     QUIET(d);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         RECV_WC(d, i, SUCCESS);
     }
 }
@@ -404,11 +400,10 @@ static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
 DIALOG_TEST("/resp/duplicate/read-less", ERNIC_QPT_RC, test_duplicate_read_less)
 {
     static const uint32_t lens[] = { 0, 1, 500, 1024, 1025, 1976 };
-    uint32_t i;
 
     PEER_READ(d, PSN, 0, 3000);
     dlg_sent_read(d, PSN, 1, 0, 3000);
-    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
         PEER_READ(d, PSN + 1, 1024, lens[i]);
         dlg_sent_read(d, PSN + 1, 1, 1024, lens[i]);
     }
@@ -463,16 +458,14 @@ DIALOG_TEST_BY("/resp/duplicate/half-lap", dlg_init(d, ERNIC_QPT_RC, false),
 DIALOG_TEST_BY("/resp/duplicate/cache-depth", dlg_init(d, ERNIC_QPT_RC, false),
                test_cache_depth)
 {
-    uint32_t i;
-
     d->attr.max_dest_rd_atomic = 4;
     dlg_to(d, ERNIC_QPS_RTS);
     fake_put64(&d->env, d->mem, 0);
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         PEER_ADD(d, PSN + i, 0, 1);
         SENT_ATOMIC(d, PSN + i, i + 1, i);
     }
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         PEER_ADD(d, PSN + i, 0, 1);
         if (i >= 6) {
             SENT_ATOMIC(d, PSN + i, i + 1, i);

@@ -139,16 +139,15 @@ DIALOG_TEST("/states/sqd/rd-atomic", ERNIC_QPT_RC, test_sqd_rd_atomic)
     const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_MIN_RNR_TIMER |
                           ERNIC_QPA_MAX_DEST_RD_ATOMIC;
     struct ernic_qp_attr before, after;
-    uint32_t i;
 
     dlg_state(d, ERNIC_QPS_SQD);
     d->env.tx_busy = true;
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         PEER_READ(d, RQ + 100 * i, 0, 100 * 1024);
     }
     dlg_query(d, &before);
     d->attr.min_rnr_timer = 3;
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         d->attr.max_dest_rd_atomic = i;
         IS(dlg_modify(d, mask, ERNIC_QPS_SQD), ERNIC_ERR_BUSY);
         dlg_query(d, &after);
@@ -157,7 +156,7 @@ DIALOG_TEST("/states/sqd/rd-atomic", ERNIC_QPT_RC, test_sqd_rd_atomic)
     d->attr.max_dest_rd_atomic = 3;
     OK(dlg_modify(d, mask, ERNIC_QPS_SQD));
     dlg_ready(d);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         dlg_sent_read(d, RQ + 100 * i, i + 1, 0, 100 * 1024);
     }
     d->attr.max_dest_rd_atomic = 0;
@@ -190,15 +189,13 @@ TEST("/states/sqe/automatic", test_sqe_automatic)
 /* In SQE without a turn of the engine since; then 200 more requests are posted. */
 static void open_deep_sqe(Dialog *d)
 {
-    uint32_t i;
-
     dlg_init(d, ERNIC_QPT_UC, false);
     fake_create_deep_qp(d->e, &d->qp, ERNIC_QPT_UC, d->pd, d->scq.cqn, d->rcq.cqn, 256);
     dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_READ, 0, 8);
     SEND_WC(d, 0, LOC_QP_OP_ERR);
     STATE_IS(d, SQE);
-    for (i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < 200; i++) {
         dlg_post(d, ERNIC_WR_SEND, 0, 16);
     }
 }
@@ -229,11 +226,10 @@ DIALOG_TEST_BY("/states/sqe/recovery", open_deep_sqe(d), test_sqe_recovery)
 TEST("/states/sqe/recovery-again", test_sqe_recovery_again)
 {
     static const uint8_t next[] = { ERNIC_QPS_SQD, ERNIC_QPS_ERR, ERNIC_QPS_RESET };
-    uint32_t i, turns;
     Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(next); i++) {
-        for (turns = 0; turns < 2; turns++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(next); i++) {
+        for (uint32_t turns = 0; turns < 2; turns++) {
             open_deep_sqe(&d);
             OK(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_RTS));
             dlg_post(&d, ERNIC_WR_SEND, 0, 17);
@@ -256,11 +252,10 @@ TEST("/states/sqe/recovery-again", test_sqe_recovery_again)
 
 TEST("/states/sqe/not-by-software", test_sqe_not_by_software)
 {
-    uint8_t type, state;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
-        for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
+        for (uint8_t state = 0; state < ERNIC_QPS_COUNT; state++) {
             if (state == ERNIC_QPS_SQE) {
                 continue;
             }
@@ -321,15 +316,13 @@ TEST("/states/err/automatic", test_err_automatic)
 /* All of them, in order, more than one turn flushes. */
 DIALOG_TEST("/states/err/reclaim", ERNIC_QPT_RC, test_err_reclaim)
 {
-    uint32_t i;
-
-    for (i = 0; i < 64; i++) {
+    for (uint32_t i = 0; i < 64; i++) {
         dlg_recv(d, DLG_SINK, 64);
         dlg_post_flags(d, i % 3 ? ERNIC_WR_SEND : ERNIC_WR_READ, 0, DLG_SINK, 16);
     }
     dlg_drain(d);
     dlg_state(d, ERNIC_QPS_ERR);
-    for (i = 0; i < 64; i++) {
+    for (uint32_t i = 0; i < 64; i++) {
         SEND_WC(d, i, WR_FLUSH_ERR);
         RECV_WC(d, i, WR_FLUSH_ERR);
     }
@@ -363,10 +356,9 @@ TEST("/states/err/post", test_err_post)
 
 TEST("/states/destroy", test_destroy)
 {
-    uint8_t state;
     Dialog d;
 
-    for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+    for (uint8_t state = 0; state < ERNIC_QPS_COUNT; state++) {
         uint8_t type = state == ERNIC_QPS_SQE ? ERNIC_QPT_UC : ERNIC_QPT_RC;
 
         dlg_open_in(&d, type, state);
@@ -387,12 +379,11 @@ TEST("/states/destroy", test_destroy)
 DIALOG_TEST("/states/bad-icrc", ERNIC_QPT_UC, test_bad_icrc)
 {
     uint8_t bytes[16] = { ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, 0x40, 0xff, 0xff };
-    uint32_t bit;
 
     dlg_recv(d, DLG_SINK, 16);
     stl_be_p(bytes + 4, d->qp.qpn);
     stl_be_p(bytes + 8, RQ);
-    for (bit = 0; bit < 32; bit++) {
+    for (uint32_t bit = 0; bit < 32; bit++) {
         stl_le_p(bytes + 12, ernic_icrc(&d->path, bytes, 12) ^ 1u << bit);
         dlg_inject_raw(d, bytes, 16, false);
         dlg_no_wc(d);

@@ -143,10 +143,9 @@ static void forget_counters(Dialog *d)
 
 TEST("/states/reset/created", test_reset_created)
 {
-    uint8_t type;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
         dlg_init(&d, type, false);
         STATE_IS(&d, RESET);
         dlg_close(&d);
@@ -176,10 +175,9 @@ DIALOG_TEST("/states/reset/empties", ERNIC_QPT_RC, test_reset_empties)
 
 TEST("/states/reset/post", test_reset_post)
 {
-    uint8_t type;
     Dialog d;
 
-    for (type = 0; type <= ERNIC_QPT_GSI; type++) {
+    for (uint8_t type = 0; type <= ERNIC_QPT_GSI; type++) {
         dlg_init(&d, type, false);
         IS(post_status(&d), ERNIC_ERR_STATE);
         refused(&d, ERNIC_DB_SQ);
@@ -191,11 +189,10 @@ TEST("/states/reset/post", test_reset_post)
 
 static void drops_packets(uint8_t type, uint8_t state)
 {
-    uint32_t msg;
     Dialog d;
 
     dlg_open_in(&d, type, state);
-    for (msg = 0; msg < 3; msg++) {
+    for (uint32_t msg = 0; msg < 3; msg++) {
         peer_send(&d, RQ + msg);
     }
     if (type == ERNIC_QPT_RC) {
@@ -209,9 +206,7 @@ static void drops_packets(uint8_t type, uint8_t state)
 
 TEST("/states/reset/packets", test_reset_packets)
 {
-    uint8_t type;
-
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
         drops_packets(type, ERNIC_QPS_RESET);
     }
 }
@@ -219,12 +214,11 @@ TEST("/states/reset/packets", test_reset_packets)
 /* Reset may be left for Init only; Reset to Reset is permitted. */
 TEST("/states/reset/only-init", test_reset_only_init)
 {
-    uint8_t type, to;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
         dlg_init(&d, type, false);
-        for (to = 0; to < ERNIC_QPS_COUNT; to++) {
+        for (uint8_t to = 0; to < ERNIC_QPS_COUNT; to++) {
             uint32_t mask = fake_qp_mask(type, to);
 
             if (to != ERNIC_QPS_INIT) {
@@ -240,9 +234,7 @@ TEST("/states/reset/only-init", test_reset_only_init)
 /* After Reset it is like new: PSNs, counters and all. */
 DIALOG_TEST_BY("/states/reset/reuse", dlg_init(d, ERNIC_QPT_RC, false), test_reset_reuse)
 {
-    uint32_t round;
-
-    for (round = 0; round < 3; round++) {
+    for (uint32_t round = 0; round < 3; round++) {
         dlg_to(d, ERNIC_QPS_RTS);
         dlg_recv(d, DLG_SINK, 16);
         peer_send(d, RQ);
@@ -262,14 +254,13 @@ DIALOG_TEST_BY("/states/reset/reuse", dlg_init(d, ERNIC_QPT_RC, false), test_res
 /* Each required attribute is necessary; if one is missing, nothing changes. */
 TEST("/states/init/attributes", test_init_attributes)
 {
-    uint8_t type;
-    uint32_t mask, bit;
+    uint32_t mask;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_COUNT; type++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
         dlg_init(&d, type, false);
         mask = fake_qp_mask(type, ERNIC_QPS_INIT);
-        for (bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
+        for (uint32_t bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
             if (mask & bit) {
                 IS(dlg_modify(&d, mask & ~bit, ERNIC_QPS_INIT), ERNIC_ERR_ATTR_MASK);
                 STATE_IS(&d, RESET);
@@ -282,10 +273,9 @@ TEST("/states/init/attributes", test_init_attributes)
 
 TEST("/states/init/recv", test_init_recv)
 {
-    uint8_t type;
     Dialog d;
 
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
         dlg_init(&d, type, false);
         OK(dlg_modify(&d, fake_qp_mask(type, ERNIC_QPS_INIT), ERNIC_QPS_INIT));
         OK(recv_status(&d));
@@ -321,9 +311,7 @@ TEST("/states/init/send", test_init_send)
 
 TEST("/states/init/packets", test_init_packets)
 {
-    uint8_t type;
-
-    for (type = 0; type < ERNIC_QPT_GSI; type++) {
+    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
         drops_packets(type, ERNIC_QPS_INIT);
     }
 }
@@ -332,10 +320,9 @@ TEST("/states/init/packets", test_init_packets)
 
 TEST("/states/rtr/only-from-init", test_rtr_only_from_init)
 {
-    uint8_t state;
     Dialog d;
 
-    for (state = 0; state < ERNIC_QPS_COUNT; state++) {
+    for (uint8_t state = 0; state < ERNIC_QPS_COUNT; state++) {
         if (state == ERNIC_QPS_INIT || state == ERNIC_QPS_SQE) {
             continue;
         }
@@ -381,11 +368,10 @@ TEST("/states/rtr/send", test_rtr_send)
 
 TEST("/states/rtr/exits", test_rtr_exits)
 {
-    uint8_t to;
     bool ok;
     Dialog d;
 
-    for (to = 0; to < ERNIC_QPS_COUNT; to++) {
+    for (uint8_t to = 0; to < ERNIC_QPS_COUNT; to++) {
         ok = to == ERNIC_QPS_RESET || to == ERNIC_QPS_RTS || to == ERNIC_QPS_ERR;
         dlg_open_in(&d, ERNIC_QPT_RC, ERNIC_QPS_RTR);
         IS(dlg_modify(&d, fake_qp_mask(ERNIC_QPT_RC, to), to),
@@ -412,11 +398,11 @@ DIALOG_TEST("/states/rts/both", ERNIC_QPT_RC, test_rts_both)
 
 TEST("/states/rts/attributes", test_rts_attributes)
 {
-    uint32_t mask, bit;
+    uint32_t mask;
 
     EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI, dlg_open_in(d, type, ERNIC_QPS_RTR)) {
         mask = fake_qp_mask(type, ERNIC_QPS_RTS);
-        for (bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
+        for (uint32_t bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
             if (mask & bit) {
                 IS(dlg_modify(d, mask & ~bit, ERNIC_QPS_RTS), ERNIC_ERR_ATTR_MASK);
                 STATE_IS(d, RTR);

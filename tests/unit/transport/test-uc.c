@@ -28,15 +28,15 @@ static void open_mtu(Dialog *d, uint8_t code)
 
 TEST("/uc/req/segments", test_segments)
 {
-    uint32_t psn, mtu, i, j;
+    uint32_t psn, mtu;
 
     EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code)) {
         mtu = ernic_mtu_bytes(code);
         psn = 0xfffff0;
-        for (i = 0; i < ARRAY_SIZE(wrs); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(wrs); i++) {
             const uint32_t lens[] = { 0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 100000 };
 
-            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+            for (uint32_t j = 0; j < ARRAY_SIZE(lens); j++) {
                 uint32_t id = d->qp.sq_pi;
 
                 psn += dlg_send(d, wrs[i], psn, 64, lens[j]);
@@ -50,8 +50,6 @@ TEST("/uc/req/segments", test_segments)
 /* It has not left until the link accepts it. */
 DIALOG_TEST("/uc/req/complete-when-left", ERNIC_QPT_UC, test_complete_when_left)
 {
-    uint32_t i;
-
     d->env.tx_busy = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
@@ -63,7 +61,7 @@ DIALOG_TEST("/uc/req/complete-when-left", ERNIC_QPT_UC, test_complete_when_left)
     dlg_ready(d);
     SEND_WCS(d, 0, 2, SUCCESS);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    for (i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < 200; i++) {
         IS(dlg_take(d).psn, SQ + 1 + i);
     }
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 201, 0, 17);
@@ -119,15 +117,15 @@ DIALOG_TEST("/uc/req/fence", ERNIC_QPT_UC, test_fence)
 
 TEST("/uc/resp/messages", test_messages)
 {
-    uint32_t psn, mtu, id, i, j;
+    uint32_t psn, mtu, id;
 
     EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code)) {
         mtu = ernic_mtu_bytes(code);
         psn = PSN;
-        for (i = 0; i < ARRAY_SIZE(wrs); i++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(wrs); i++) {
             const uint32_t lens[] = { 0, 1, mtu, mtu + 1, 5 * mtu + 2 };
 
-            for (j = 0; j < ARRAY_SIZE(lens); j++) {
+            for (uint32_t j = 0; j < ARRAY_SIZE(lens); j++) {
                 memset(d->at + DLG_SINK, 0, lens[j] + 4);
                 id = d->qp.rq_pi;
                 if (wrs[i] != ERNIC_WR_WRITE) {
@@ -285,10 +283,9 @@ DIALOG_TEST("/uc/wrong/opcode", ERNIC_QPT_UC, test_no_such_opcode)
         ERNIC_OP_ACK, ERNIC_OP_READ_RSP_ONLY, ERNIC_OP_SEND_ONLY_INV,
     };
     uint8_t bytes[64] = { 0 };
-    uint32_t i;
 
     dlg_recv(d, DLG_SINK, 16);
-    for (i = 0; i < ARRAY_SIZE(ops); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
         bytes[0] = ERNIC_BTH_UC | ops[i];
         stw_be_p(bytes + 2, 0xffff);
         stl_be_p(bytes + 4, d->qp.qpn);

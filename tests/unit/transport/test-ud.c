@@ -44,11 +44,10 @@ DIALOG_TEST("/ud/req/send", ERNIC_QPT_UD, test_send)
 DIALOG_TEST("/ud/req/av", ERNIC_QPT_UD, test_av)
 {
     struct ernic_wqe wqe;
-    uint32_t i;
 
     fake_set_gid(d->e, 3, 7);
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         wqe = dlg_wqe(d, ERNIC_WR_SEND, 0);
         wqe.ud.dest_qpn = cpu_to_le32(0x900 + i);
         wqe.ud.qkey = cpu_to_le32(0x70 + i);
@@ -59,7 +58,7 @@ DIALOG_TEST("/ud/req/av", ERNIC_QPT_UD, test_av)
         wqe.ud.av.tclass = 0x40 | i << 2;
         dlg_post_wqe(d, &wqe, 0, 16);
     }
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         SENT(d, SEND_ONLY, .psn = SQ + i, .qkey = 0x70 + i, .dest_qp = 0x900 + i,
              .src_qp = d->qp.qpn, .payload = d->at, .payload_len = 16);
         IS(d->sent_path.dgid.raw[15], 20 + i);
@@ -206,10 +205,9 @@ DIALOG_TEST("/ud/resp/recv", ERNIC_QPT_UD, test_recv)
     static const uint32_t lens[] = { 0, 1, 3, 1024, 4096 };
     struct ernic_cqe cqe;
     const uint8_t *ip;
-    uint32_t i;
 
     ip = d->at + DLG_SINK + 20;
-    for (i = 0; i < ARRAY_SIZE(lens); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
         memset(d->at + DLG_SINK, 0xee, 5000);
         dlg_recv(d, DLG_SINK, GRH + lens[i]);
         d->path.tclass = 0x58 | ERNIC_ECN_ECT0;
@@ -303,9 +301,8 @@ DIALOG_TEST("/ud/resp/fields", ERNIC_QPT_UD, test_recv_fields)
 DIALOG_TEST("/ud/resp/any-psn", ERNIC_QPT_UD, test_any_psn)
 {
     static const uint32_t psns[] = { 7, 3, 3, 0xffffff, 0x800000 };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(psns); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(psns); i++) {
         dlg_recv(d, DLG_SINK, 100);
         PEER(d, SEND_ONLY, .psn = psns[i], .qkey = DLG_QKEY);
         RECV_WC(d, i, SUCCESS);
@@ -356,10 +353,9 @@ TEST("/ud/resp/pkey", test_pkey)
         { 0x8001, 0x8002, false }, { 0x8001, 0xffff, false },
         { 0xffff, 0x8001, false }, { 0x8001, 0x8000, false },
     };
-    uint32_t i;
     Dialog d;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         dlg_init(&d, ERNIC_QPT_UD, false);
         set_pkey(&d, 3, rows[i].own);
         d.attr.pkey_index = cpu_to_le16(3);
@@ -486,7 +482,6 @@ DIALOG_TEST("/ud/mcast/members", ERNIC_QPT_UD, test_mcast)
 DIALOG_TEST("/ud/mcast/blind", ERNIC_QPT_UD, test_mcast_blind)
 {
     ErnicTrain blind;
-    int i;
 
     blind = (ErnicTrain) { .path = d->path };
     d->blind = &blind;
@@ -494,7 +489,7 @@ DIALOG_TEST("/ud/mcast/blind", ERNIC_QPT_UD, test_mcast_blind)
     peer_mcast(d, 0xffffff);           /* no member */
     dlg_no_wc(d);
     IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
-    for (i = 20; i < 30; i++) {
+    for (int i = 20; i < 30; i++) {
         struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
 
         group(cmd.mcast.gid);
@@ -588,10 +583,9 @@ DIALOG_TEST("/ud/many-aliases", ERNIC_QPT_UD, test_many_aliases)
 {
     ErnicGid alias[ERNIC_RX_CANDIDATES];
     ErnicTrain blind;
-    uint32_t i;
 
     dlg_recv(d, DLG_SINK, 64);
-    for (i = 0; i < ARRAY_SIZE(alias); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(alias); i++) {
         alias[i] = d->path.dgid;
         alias[i].raw[13] = 77;
         alias[i].raw[14] = i;
@@ -673,9 +667,8 @@ DIALOG_TEST("/ud/gsi-qkey", ERNIC_QPT_GSI, test_gsi_qkey)
         { 0x12345678, 0x12345678 }, { 0, 0 },
     };
     struct ernic_wqe wqe;
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         wqe = dlg_wqe(d, ERNIC_WR_SEND, 0);
         wqe.ud.qkey = cpu_to_le32(rows[i].asked);
         dlg_post_wqe(d, &wqe, 0, 256);

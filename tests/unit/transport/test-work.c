@@ -41,7 +41,6 @@ static struct ernic_buf_desc pages(Work *w, uint32_t npages)
 static void set_up(Work *w)
 {
     uint64_t page;
-    uint32_t i;
 
     memset(w, 0, sizeof(*w));
     fake_env_init(&w->env);
@@ -50,10 +49,10 @@ static void set_up(Work *w)
     w->leaf = fake_alloc(&w->env, LEAF * 8, 4096);
     w->dir = fake_alloc(&w->env, ERNIC_MAX_PAGES / LEAF * 8, 4096);
     page = fake_alloc(&w->env, 4096, 4096);
-    for (i = 0; i < LEAF; i++) {
+    for (uint32_t i = 0; i < LEAF; i++) {
         fake_put64(&w->env, w->leaf + i * 8, page);
     }
-    for (i = 0; i < ERNIC_MAX_PAGES / LEAF; i++) {
+    for (uint32_t i = 0; i < ERNIC_MAX_PAGES / LEAF; i++) {
         fake_put64(&w->env, w->dir + i * 8, w->leaf);
     }
 }
@@ -163,11 +162,10 @@ static void resize(Work *w)
 static void demand(Work *w)
 {
     uint64_t page = fake_alloc(&w->env, 4096, 4096);
-    uint32_t i;
 
     w->key = fake_reg_demand(w->e, w->pd, IOVA,
                              (uint64_t)CHUNKS * ERNIC_ODP_CHUNK << 12, 0);
-    for (i = 0; i < CHUNKS; i++) {
+    for (uint32_t i = 0; i < CHUNKS; i++) {
         OK(fake_set_pages(w->e, w->key, (uint64_t)i * ERNIC_ODP_CHUNK, 1, page,
                           ERNIC_PAGE_READ));
     }
@@ -337,7 +335,7 @@ TEST("/slices/cq-resize/in-use", test_resize_in_use)
     struct ernic_rsp rsp;
     struct ernic_cqe cqe;
     uint64_t posted = 0, seen = 0;
-    uint32_t i, slices = 0;
+    uint32_t slices = 0;
     bool done;
     Work w;
 
@@ -354,11 +352,11 @@ TEST("/slices/cq-resize/in-use", test_resize_in_use)
         w.e->work_end = w.e->work_done + 1;             /* one batch */
         done = ernic_cmd(w.e, w.env.now, &cmd, &rsp);
         slices++;
-        for (i = 0; !done && i < BURST; i++, posted++) {
+        for (uint32_t i = 0; !done && i < BURST; i++, posted++) {
             g_assert_true(ernic_cq_post(w.e, cq.cqn, &(ErnicWc) { .wr_id = posted }));
         }
         /* Once more than was copied. */
-        for (i = 0; !done && i < (slices == 4 ? 600 : BURST); i++, seen++) {
+        for (uint32_t i = 0; !done && i < (slices == 4 ? 600 : BURST); i++, seen++) {
             g_assert_true(fake_poll_cq(w.e, &cq, &cqe));
             IS(cqe.wr_id, seen);
         }
@@ -381,18 +379,15 @@ TEST("/slices/cq-resize/in-use", test_resize_in_use)
 
 TESTS(add_tests)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(longest); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(longest); i++) {
         static const struct {
             const char *name;
             void (*fn)(gconstpointer data);
         } tests[] = {
             { "end", test_long }, { "reset", test_reset }, { "save", test_save },
         };
-        size_t k;
 
-        for (k = 0; k < ARRAY_SIZE(tests); k++) {
+        for (size_t k = 0; k < ARRAY_SIZE(tests); k++) {
             g_autofree char *path = g_strdup_printf("/slices/%s/%s", longest[i].name,
                                                     tests[k].name);
 

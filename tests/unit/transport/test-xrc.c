@@ -31,10 +31,10 @@ DIALOG_TEST("/xrc/ini/requests", INI, test_requests)
         ERNIC_WR_WRITE_IMM,
     };
     static const uint32_t lens[] = { 0, 1, 1024, 1025, 3000 };
-    uint32_t i, k, psn = SQ, msn = 0;
+    uint32_t psn = SQ, msn = 0;
 
-    for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
-        for (k = 0; k < ARRAY_SIZE(lens); k++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(lens); k++) {
             psn += dlg_send(d, opcodes[i], psn, 0, lens[k]);
             dlg_no_wc(d);
             PEER_ACK(d, psn - 1, msn + 1);
@@ -108,7 +108,6 @@ TEST("/xrc/ini/nak", test_nak)
 /* Each end has half of the service: packets for the other half are dropped. */
 TEST("/xrc/wrong-end", test_wrong_end)
 {
-    uint32_t i;
     Dialog d;
 
     dlg_open(&d, INI);
@@ -125,7 +124,7 @@ TEST("/xrc/wrong-end", test_wrong_end)
     IS(d.e->stats.drop[ERNIC_DROP_TRANSPORT], 2);
     STATE_IS(&d, RTS);
     /* It has no receive queue. */
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         uint8_t kind = i ? ERNIC_DB_RQ : ERNIC_DB_SQ;
 
         IS(ernic_doorbell(d.e, d.env.now, 0, ERNIC_DB(kind, d.qp.qpn, 1)),
@@ -144,10 +143,10 @@ DIALOG_TEST("/xrc/tgt/messages", TGT, test_messages)
         ERNIC_WR_SEND, ERNIC_WR_SEND_IMM, ERNIC_WR_WRITE_IMM,
     };
     static const uint32_t lens[] = { 0, 1, 1024, 1025, 3000 };
-    uint32_t i, k, psn = PSN, msn = 0;
+    uint32_t psn = PSN, msn = 0;
 
-    for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
-        for (k = 0; k < ARRAY_SIZE(lens); k++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(lens); k++) {
             struct ernic_cqe cqe;
 
             dlg_recv(d, DLG_SINK, 4096);
@@ -297,11 +296,10 @@ TEST("/xrc/srq/bad", test_bad_srq)
         ERNIC_OP_SEND_ONLY, ERNIC_OP_SEND_FIRST, ERNIC_OP_WRITE_ONLY,
         ERNIC_OP_WRITE_ONLY_IMM, ERNIC_OP_READ_REQUEST, ERNIC_OP_FETCH_ADD,
     };
-    uint32_t kind, i;
     Dialog d;
 
-    for (kind = 0; kind < SRQ_KINDS; kind++) {
-        for (i = 0; i < ARRAY_SIZE(ops); i++) {
+    for (uint32_t kind = 0; kind < SRQ_KINDS; kind++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
             ErnicPkt pkt = { .psn = PSN, .va = 0, .ackreq = true };
             uint32_t srqn;
 
