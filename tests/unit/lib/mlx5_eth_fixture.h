@@ -140,16 +140,15 @@ static inline uint32_t eth_group(Eth *eth, uint32_t table, uint32_t first, uint3
 }
 
 /* Frames with @value go to a table, or else to a TIR. */
-static inline ErnicMlx5Refusal eth_entry(Eth *eth, uint32_t table, uint32_t group,
-                                         uint32_t index, const char *value,
-                                         bool to_table, uint32_t to)
+static inline void eth_entry(Eth *eth, uint32_t table, uint32_t group, uint32_t index,
+                             const char *value, bool to_table, uint32_t to)
 {
-    return eth_call(eth, 0x936, "table_id=%u\nflow_index=%u\nflow_context.group_id=%u\n"
-                    "flow_context.action=4\nflow_context.flow_tag=%#x\n"
-                    "flow_context.destination_list_size=1\n"
-                    "flow_context.destination[0].destination_type=%d\n"
-                    "flow_context.destination[0].destination_id=%u\n%s", table, index,
-                    group, index, to_table ? 1 : 2, to, value);
+    ETH_OK(eth, 0x936, "table_id=%u\nflow_index=%u\nflow_context.group_id=%u\n"
+           "flow_context.action=4\nflow_context.flow_tag=%#x\n"
+           "flow_context.destination_list_size=1\n"
+           "flow_context.destination[0].destination_type=%d\n"
+           "flow_context.destination[0].destination_id=%u\n%s", table, index, group,
+           index, to_table ? 1 : 2, to, value);
 }
 
 /* The head of a test of an Eth *eth. */

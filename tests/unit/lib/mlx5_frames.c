@@ -21,8 +21,8 @@ static void make_objects(Frames *f)
     uint32_t cqn;
 
     e->cq[ETH_CQ].used = e->pd[ETH_PD].used = false;
-    g_assert_cmpint(ernic_cq_add(e, &init, &buf, &cqn), ==, ERNIC_OK);
-    g_assert_cmpuint(cqn, ==, FRAMES_CQ);
+    OK(ernic_cq_add(e, &init, &buf, &cqn));
+    IS(cqn, FRAMES_CQ);
     ETH_OK(&f->eth, 0x800, "%s", "");
     g_assert_true(e->pd[FRAMES_PD].used);
 }
@@ -102,9 +102,9 @@ void frames_queue(Frames *f, FramesQueue *q, bool rq, uint32_t log, uint32_t log
 void frames_root(Frames *f, uint32_t tir, uint32_t tag)
 {
     uint32_t table = eth_table(&f->eth, 10, 8, 0);
+    uint32_t group = eth_group(&f->eth, table, tag, tag, "");
 
-    g_assert_cmpint(eth_entry(&f->eth, table, eth_group(&f->eth, table, tag, tag, ""),
-                              tag, "", false, tir), ==, ERNIC_MLX5_ACCEPTED);
+    eth_entry(&f->eth, table, group, tag, "", false, tir);
     ETH_OK(&f->eth, 0x92f, "table_id=%u", table);
 }
 

@@ -26,8 +26,8 @@ void mlx5_send_bytes(Ernic *e, const uint8_t *in, uint32_t len, Mlx5Answer *a)
     }
     a->refusal = ernic_mlx5_get(a->out, &ernic_mlx5_plain_out.syndrome);
     g_assert_cmpuint(a->refusal, <, ERNIC_MLX5_REFUSALS);
-    g_assert_cmphex(ernic_mlx5_get(a->out, &ernic_mlx5_plain_out.status), ==,
-                    ernic_mlx5_statuses[a->refusal].status);
+    IS(ernic_mlx5_get(a->out, &ernic_mlx5_plain_out.status),
+       ernic_mlx5_statuses[a->refusal].status);
 }
 
 void mlx5_ask(Ernic *e, uint16_t opcode, const char *text, Mlx5Answer *a)
@@ -69,7 +69,7 @@ void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines)
     Mlx5Answer a;
 
     mlx5_ask(e, opcode, text, &a);
-    g_assert_cmpint(a.refusal, ==, ERNIC_MLX5_ACCEPTED);
+    IS(a.refusal, ERNIC_MLX5_ACCEPTED);
     mlx5_decode(command->out, a.out, command->out->bits / 8, a.out, all, known);
     for (i = 0; want[i] && want[i][0]; i++) {
         g_autofree char *line = g_strdup_printf("\n%s\n", want[i]);
@@ -103,19 +103,19 @@ void mlx5_start(Mlx5Fixture *f)
 
 void mlx5_objects(Mlx5Fixture *f)
 {
-    g_assert_cmpuint(mlx5_accept(f->e, 0x800, ""), ==, 1);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x80e, ""), ==, 2);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, 1);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x200, MTT), ==, MKEY_MTT);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x200, PA), ==, MKEY_PA);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x200, FREE), ==, MKEY_FREE);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x400, CQ), ==, 1);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x90c, RMP), ==, 1);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x705, XRC_SRQ), ==, 2);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x771, ""), ==, 1);
+    IS(mlx5_accept(f->e, 0x800, ""), 1);
+    IS(mlx5_accept(f->e, 0x80e, ""), 2);
+    IS(mlx5_accept(f->e, 0x816, ""), 1);
+    IS(mlx5_accept(f->e, 0x200, MTT), MKEY_MTT);
+    IS(mlx5_accept(f->e, 0x200, PA), MKEY_PA);
+    IS(mlx5_accept(f->e, 0x200, FREE), MKEY_FREE);
+    IS(mlx5_accept(f->e, 0x400, CQ), 1);
+    IS(mlx5_accept(f->e, 0x90c, RMP), 1);
+    IS(mlx5_accept(f->e, 0x705, XRC_SRQ), 2);
+    IS(mlx5_accept(f->e, 0x771, ""), 1);
     mlx5_accept(f->e, 0x761, GID);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x500, QP), ==, QP_RC);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x500, QP "qpc.st=2\n"), ==, QP_UD);
+    IS(mlx5_accept(f->e, 0x500, QP), QP_RC);
+    IS(mlx5_accept(f->e, 0x500, QP "qpc.st=2\n"), QP_UD);
 }
 
 #define WQ(log_stride) \
@@ -133,7 +133,7 @@ void mlx5_ethernet(Mlx5Fixture *f)
 {
     Ernic *e = f->e;
 
-    g_assert_cmpuint(mlx5_accept(e, 0x912, "ctx.transport_domain=1"), ==, 1);
+    IS(mlx5_accept(e, 0x912, "ctx.transport_domain=1"), 1);
     mlx5_accept(e, 0x904, WQ("6") "ctx.tis_lst_sz=1\nctx.tis_num_0=1\n"
                 "ctx.wq.uar_page=16\n");
     mlx5_accept(e, 0x908, WQ("4"));

@@ -90,7 +90,7 @@ void mlx5_create_qp(Mlx5End *end, Mlx5Queue *q, uint8_t type, const Mlx5List *sr
         init.rq_stride = MLX5_RQ_STRIDE / 64;
     }
     status = ernic_qp_create(end->e, 0, &init, &q->qpn);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    OK(status);
     *ernic_mlx5_qp(end->e, q->qpn) = (ErnicMlx5Qp) {
         .uar = MLX5_UAR, .user_index = 0x700 + q->qpn, .record = q->record,
         .sq_offset = rq_bytes, .fast_register = true,

@@ -11,8 +11,7 @@ void send_setup(Frames *f, uint32_t log)
 {
     frames_setup(f);
     ETH_OK(&f->eth, 0x802, "%s", "");
-    g_assert_cmpuint(ernic_mlx5_get(f->eth.out, &ernic_mlx5_alloc_uar_out.uar), ==,
-                     SEND_UAR);
+    IS(ernic_mlx5_get(f->eth.out, &ernic_mlx5_alloc_uar_out.uar), SEND_UAR);
     send_queue(f, &f->sq, log, "ctx.flush_in_error_en=1\n");
 }
 

@@ -90,8 +90,8 @@ static inline uint8_t result(Fixture *f)
 
     mlx5_post_wr(&f->end, &f->q, &f->wr);
     g_assert_true(mlx5_poll(&f->end, &cqe));
-    g_assert_cmpuint(cqe.sent, ==, ERNIC_MLX5_OP_UMR);
-    g_assert_cmpuint(cqe.opcode, ==, cqe.syndrome ? REQ_ERR : REQ);
+    IS(cqe.sent, ERNIC_MLX5_OP_UMR);
+    IS(cqe.opcode, cqe.syndrome ? REQ_ERR : REQ);
     return cqe.syndrome;
 }
 
@@ -133,7 +133,7 @@ static inline void invalidate(Fixture *f, uint32_t key)
 {
     start(f, key, FLAG_INLINE, MASK_FREE, 0);
     CONTEXT(free, 1);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     g_assert_false(mr_of(f)->valid);
 }
 
@@ -158,8 +158,8 @@ static inline uint8_t write_to(Fixture *f, uint32_t key, uint64_t addr, const ch
  */
 static inline void assert_closed(Fixture *f, uint32_t key, uint64_t addr)
 {
-    g_assert_cmphex(write_to(f, key, addr, "x"), ==, FLUSHED);
-    g_assert_cmpuint(f->end.e->stats.fault[ERNIC_FAULT_REM_ACCESS], ==, 1);
+    IS(write_to(f, key, addr, "x"), FLUSHED);
+    IS(f->end.e->stats.fault[ERNIC_FAULT_REM_ACCESS], 1);
 }
 
 static inline void assert_text(Fixture *f, uint64_t addr, const char *text)

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "mlx5_vectors.h"
+#include "test.h"
 
 static void vector_free(gpointer data)
 {
@@ -36,7 +37,7 @@ static void append_token(GByteArray *bytes, const char *token)
     if (*end == '*') {
         count = g_ascii_strtoull(end + 1, &end, 10);
     }
-    g_assert_cmpint(*end, ==, 0);
+    IS(*end, 0);
     g_assert_cmpuint(count, >, 0);
     g_assert_cmpuint(count, <=, ERNIC_MLX5_BOX_SIZE);
     g_assert(pages || value <= UINT32_MAX);
@@ -65,13 +66,13 @@ static GByteArray *parse_line(const char *line)
 
 static void parse_entry(uint8_t entry[ERNIC_MLX5_ENTRY_SIZE], const GByteArray *bytes)
 {
-    g_assert_cmpuint(bytes->len, ==, ERNIC_MLX5_ENTRY_SIZE);
+    IS(bytes->len, ERNIC_MLX5_ENTRY_SIZE);
     memcpy(entry, bytes->data, ERNIC_MLX5_ENTRY_SIZE);
 }
 
 static void parse_box(GByteArray *boxes, const GByteArray *bytes)
 {
-    g_assert_cmpuint(bytes->len, ==, ERNIC_MLX5_BOX_SIZE);
+    IS(bytes->len, ERNIC_MLX5_BOX_SIZE);
     g_byte_array_append(boxes, bytes->data, bytes->len);
 }
 

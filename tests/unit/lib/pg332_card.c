@@ -260,14 +260,14 @@ uint32_t card_cqe(Card *c, uint32_t n)
 /* @n requests are complete, and every register and entry reports so. */
 void check_done(Card *c, uint32_t n)
 {
-    g_assert_cmpuint(get_qp(c, PG332_CQHEAD), ==, card_index(n));
-    g_assert_cmpuint(card_word(c, c->cq_db), ==, card_index(n));
+    IS(get_qp(c, PG332_CQHEAD), card_index(n));
+    IS(card_word(c, c->cq_db), card_index(n));
 }
 
 void check_received(Card *c, uint32_t n)
 {
-    g_assert_cmpuint(get_qp(c, PG332_STATRQPIDB), ==, card_index(n));
-    g_assert_cmpuint(card_word(c, c->rq_db), ==, card_index(n));
+    IS(get_qp(c, PG332_STATRQPIDB), card_index(n));
+    IS(card_word(c, c->rq_db), card_index(n));
 }
 
 /* ---- two of them ---------------------------------------------------------------- */

@@ -155,7 +155,7 @@ static void rnr_counted(Card *c)
     PEER(c, ACK, .psn = PSN, .syndrome = 0x21);
     fake_advance(c->e, 1000000000);
     lose_all(c);
-    g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
+    IS(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, 0);
     PEER(c, ACK, .psn = PSN, .syndrome = 0x21);
 }
 

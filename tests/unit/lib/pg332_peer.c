@@ -64,8 +64,7 @@ bool peer_hears(Card *c, ErnicPkt *pkt)
         return false;
     }
     len = MIN(train->train.seg, train->train.len - pos);
-    g_assert_cmpint(ernic_pkt_parse(pkt, train->train.data + pos, len), ==,
-                    ERNIC_DROP_NONE);
+    IS(ernic_pkt_parse(pkt, train->train.data + pos, len), ERNIC_DROP_NONE);
     pkt->payload = NULL;
     pos += len;
     if (pos == train->train.len) {
@@ -80,8 +79,8 @@ void peer_hears_ack(Card *c, uint8_t syndrome)
     ErnicPkt pkt;
 
     g_assert(peer_hears(c, &pkt));
-    g_assert_cmpint(pkt.op->cls, ==, ERNIC_CL_ACK);
-    g_assert_cmphex(pkt.syndrome, ==, syndrome);
+    IS(pkt.op->cls, ERNIC_CL_ACK);
+    IS(pkt.syndrome, syndrome);
     peer_hears_nothing(c);
 }
 

@@ -158,7 +158,7 @@ void expect_silence(const char *when)
             g_error("%s: %s was broken, by %s = %" PRIx64, when, r.rule, r.reg, r.value);
         }
     }
-    g_assert_cmpuint(num_reports, ==, 0);
+    IS(num_reports, 0);
 }
 
 void expect_broken(const char *name, const char *reg, uint32_t qpn,
@@ -166,14 +166,14 @@ void expect_broken(const char *name, const char *reg, uint32_t qpn,
 {
     ErnicReport r = report_of(name);
 
-    g_assert_cmpuint(r.count, ==, 1);
-    g_assert_cmpuint(all_counts(), ==, 1);
-    g_assert_cmpuint(num_reports, ==, 1);
+    IS(r.count, 1);
+    IS(all_counts(), 1);
+    IS(num_reports, 1);
     g_assert_cmpstr(last_report.rule, ==, name);
     g_assert_cmpstr(r.reg, ==, reg);
-    g_assert_cmpuint(r.qpn, ==, qpn);
-    g_assert_cmphex(r.offset, ==, offset);
-    g_assert_cmphex(r.value, ==, value);
-    g_assert_cmpuint(r.time, ==, card.env.now);
+    IS(r.qpn, qpn);
+    IS(r.offset, offset);
+    IS(r.value, value);
+    IS(r.time, card.env.now);
     g_assert_cmpmem(&last_report, sizeof(last_report), &r, sizeof(r));
 }

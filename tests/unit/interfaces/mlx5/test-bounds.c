@@ -35,15 +35,15 @@ TEST("/mlx5/bounds/page-size", test_page_size)
     fake_config(&cfg);
     e = ernic_new(&cfg, &fake_env_ops, &env);
     pd = fake_create_pd(e);
-    g_assert_cmpint(ernic_buf_alloc(e, &buf, ERNIC_MAX_PAGES / 2), ==, ERNIC_OK);
-    g_assert_cmpint(ernic_mr_add(e, pd, &init, &buf, &u.key), ==, ERNIC_OK);
+    OK(ernic_buf_alloc(e, &buf, ERNIC_MAX_PAGES / 2));
+    OK(ernic_mr_add(e, pd, &init, &buf, &u.key));
     mr = &e->mr[u.key >> 8];
     mr->buf.page[1] = 0x40201000;
     before = e->work_done;
-    g_assert_cmpint(ernic_mr_update(e, pd, 1, &u, &more), ==, ERNIC_FAULT_NONE);
+    IS(ernic_mr_update(e, pd, 1, &u, &more), ERNIC_FAULT_NONE);
     g_assert_cmpuint(e->work_done - before, <=, STEP);
-    g_assert_cmpuint(mr->buf.page_shift, ==, 21);
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, (1 << 21) + 5, &run), ==, 0x40200005);
+    IS(mr->buf.page_shift, 21);
+    IS(ernic_buf_addr(&mr->buf, (1 << 21) + 5, &run), 0x40200005);
     g_assert_true(ernic_check(e, NULL));
     fake_ernic_done(&env, e);
 }
@@ -72,9 +72,9 @@ FRAMES_TEST("/mlx5/bounds/list", test_list)
         before = f->eth.e->work_done;
         slices++;
     }
-    g_assert_cmpint(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), ==, 0);
+    IS(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), 0);
     key = ernic_mlx5_get(out, &ernic_mlx5_create_mkey_out.mkey_index);
-    g_assert_cmpuint(f->eth.e->mr[key].buf.npages, ==, PAGES);
+    IS(f->eth.e->mr[key].buf.npages, PAGES);
     g_assert_cmpuint(slices, >=, PAGES * 8 / 512 / ERNIC_WORK_SLICE);
 }
 
@@ -93,7 +93,7 @@ FRAMES_TEST("/mlx5/bounds/query", test_query)
     before = f->eth.e->work_done;
     g_assert_true(ernic_mlx5_function_execute(f->eth.f, in, sizeof(in), out,
                                               HEAD + NUM * 8));
-    g_assert_cmpint(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), ==, 0);
+    IS(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), 0);
     g_assert_cmpuint(f->eth.e->work_done - before, >=, NUM / 8);
     f->eth.f->vport.num[ERNIC_MLX5_LIST_VLAN] = 0;
 }
@@ -108,7 +108,7 @@ static void entry(Ernic *e, uint32_t table, uint32_t group, uint32_t num,
     for (uint32_t i = 0; i < num; i++) {
         init.dest[i] = dest;
     }
-    g_assert_cmpint(ernic_flow_entry_create(e, &init), ==, ERNIC_OK);
+    OK(ernic_flow_entry_create(e, &init));
 }
 
 /*
@@ -132,7 +132,7 @@ static void maze(Frames *f, uint32_t tir)
     for (i = 0; i < ENTRIES; i++) {
         other.index = i;
         ernic_mlx5_put(other.value, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_15_0, i);
-        g_assert_cmpint(ernic_flow_entry_create(eth->e, &other), ==, ERNIC_OK);
+        OK(ernic_flow_entry_create(eth->e, &other));
     }
     for (i = 1; i < GROUPS; i++) {
         eth_group(eth, crowd, ENTRIES + i, ENTRIES + i, "");
@@ -164,7 +164,7 @@ FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
     for (uint32_t i = 0; i < VISITS; i++) {
         frames_post(f, &rq, &piece, 1);
     }
-    g_assert_cmpuint(frames_make(&head, frame), ==, LEN);
+    IS(frames_make(&head, frame), LEN);
     before = f->eth.e->work_done;
     frames_receive(f, frame, LEN);
     g_assert_cmpuint(f->eth.e->work_done - before, >=, least(LEN, true));
@@ -204,7 +204,7 @@ SEND_TEST("/mlx5/bounds/loopback", 4, test_loopback)
         g_assert_cmpuint(f->eth.e->work_done - before, <=, ERNIC_WORK_SLICE + 2 * frame);
         slices++;
     } while (f->eth.env.wake <= f->eth.env.now);
-    g_assert_cmpuint(*drops, ==, FRAMES * VISITS);
+    IS(*drops, FRAMES * VISITS);
     g_assert_cmpuint(slices, >=, FRAMES * frame / (ERNIC_WORK_SLICE + 2 * frame));
 }
 
@@ -226,6 +226,6 @@ SEND_TEST("/mlx5/bounds/pieces", 6, test_pieces)
     send_post(f, &f->sq, &wr);
     g_assert_cmpuint(f->eth.e->work_done - before, >=, 2 * PIECES);
     train = send_take(f);
-    g_assert_cmpuint(train->train.len, ==, 60);
+    IS(train->train.len, 60);
     fake_train_free(train);
 }

@@ -83,9 +83,8 @@ MLX5_TEST("/mlx5/calls/message", mlx5_boot, test_message)
     ended(&c, 2 * BOXES * ERNIC_WORK_COMMAND);
     g_assert_true(mlx5_is_done(&f->env, &p));
     answer = mlx5_answer(&f->env, &p);
-    g_assert_cmpuint(ernic_mlx5_get(answer, &ernic_mlx5_plain_out.syndrome), ==,
-                     ERNIC_MLX5_NO_PAGES);
-    g_assert_cmpuint(f->e->mem.kind[ERNIC_MEM_MESSAGES], ==, 0);
+    IS(ernic_mlx5_get(answer, &ernic_mlx5_plain_out.syndrome), ERNIC_MLX5_NO_PAGES);
+    IS(f->e->mem.kind[ERNIC_MEM_MESSAGES], 0);
 }
 
 /* Bytes of the list that have memory of the host. */
@@ -97,7 +96,7 @@ static size_t resident(const ErnicBuf *buf)
 
     n = DIV_ROUND_UP((uintptr_t)(buf->page + buf->npages) - from, size);
     there = g_malloc(n);
-    g_assert_cmpint(mincore((void *)from, n * size, there), ==, 0);
+    IS(mincore((void *)from, n * size, there), 0);
     for (i = 0; i < n; i++) {
         sum += there[i] & 1;
     }
@@ -129,7 +128,7 @@ MLX5_TEST("/mlx5/calls/free-key", mlx5_start, test_free_key)
     g_assert_cmpuint(resident(buf), <=, 2 * HUGE_PAGE);
     g_assert_cmpuint(f->e->work_done - before, >=, buf->npages / ERNIC_BUF_LIST);
     for (uint32_t i = 0; i < buf->npages; i += 4099) {
-        g_assert_cmphex(buf->page[i], ==, 0);
+        IS(buf->page[i], 0);
     }
     gone = g_strdup_printf("mkey_index=%u", n);
     mlx5_accept(f->e, 0x202, gone);
@@ -152,8 +151,8 @@ TEST("/mlx5/calls/umr", test_umr)
     mlx5_end_init(&end, 1);
     mlx5_create_qp(&end, &q, ERNIC_QPT_RC, NULL);
     mlx5_connect(&end, &q, q.qpn, 1);
-    g_assert_cmpint(ernic_buf_alloc(end.e, &buf, PAGES), ==, ERNIC_OK);
-    g_assert_cmpint(ernic_mr_add(end.e, end.pd, &init, &buf, &key), ==, ERNIC_OK);
+    OK(ernic_buf_alloc(end.e, &buf, PAGES));
+    OK(ernic_mr_add(end.e, end.pd, &init, &buf, &key));
     list = fake_alloc(&end.env, BYTES, 4096);
     list_key = fake_reg_mr(end.e, end.pd, list, BYTES, 0);
     for (uint32_t i = 0; i < PAGES; i++) {
@@ -175,10 +174,10 @@ TEST("/mlx5/calls/umr", test_umr)
     ended(&c, NUM * (BYTES / 512));
     for (uint32_t i = 0; i < NUM; i++) {
         g_assert_true(mlx5_poll(&end, &cqe));
-        g_assert_cmphex(cqe.syndrome, ==, 0);
+        IS(cqe.syndrome, 0);
     }
     for (uint32_t i = 0; i < PAGES; i++) {
-        g_assert_cmphex(end.e->mr[key >> 8].buf.page[i], ==, (uint64_t)i << 12);
+        IS(end.e->mr[key >> 8].buf.page[i], (uint64_t)i << 12);
     }
     mlx5_end_done(&end);
 }
@@ -211,6 +210,6 @@ SEND_TEST("/mlx5/calls/large-packet", 4, test_large_packet)
         }
     } while (more);
     ended(&c, LEN / MSS);
-    g_assert_cmpuint(frames, ==, LEN / MSS);
+    IS(frames, LEN / MSS);
     CQE_IS(f, "opcode=0");
 }

@@ -43,16 +43,16 @@ TEST("/mlx5/entry/decode", test_decode)
 
     make_entry(bytes, 1000, 16);
     g_assert_true(ernic_mlx5_entry_posted(bytes));
-    g_assert_cmpint(ernic_mlx5_entry_decode(bytes, &entry), ==, STATUS(OK));
-    g_assert_cmpuint(entry.in_len, ==, 1000);
-    g_assert_cmpuint(entry.out_len, ==, 16);
+    IS(ernic_mlx5_entry_decode(bytes, &entry), STATUS(OK));
+    IS(entry.in_len, 1000);
+    IS(entry.out_len, 16);
     g_assert_cmpmem(entry.in, sizeof(entry.in), bytes + 16, 16);
-    g_assert_cmphex(entry.in_chain.addr, ==, IN_BOX);
-    g_assert_cmpuint(entry.in_chain.left, ==, 1000 - 16);
-    g_assert_cmphex(entry.in_chain.token, ==, TOKEN);
+    IS(entry.in_chain.addr, IN_BOX);
+    IS(entry.in_chain.left, 1000 - 16);
+    IS(entry.in_chain.token, TOKEN);
     g_assert_false(entry.in_chain.out);
-    g_assert_cmphex(entry.out_chain.addr, ==, OUT_BOX);
-    g_assert_cmpuint(entry.out_chain.left, ==, 0);
+    IS(entry.out_chain.addr, OUT_BOX);
+    IS(entry.out_chain.left, 0);
     g_assert_true(entry.out_chain.out);
     bytes[63] = 0;
     g_assert_false(ernic_mlx5_entry_posted(bytes));
@@ -94,7 +94,7 @@ TEST("/mlx5/entry/hostile", test_hostile_entries)
         g_test_message("%s", entries[i].name);
         make_entry(bytes, 1000, 1000);
         stl_be_p(bytes + entries[i].offset, entries[i].value);
-        g_assert_cmpint(ernic_mlx5_entry_decode(bytes, &entry), ==, entries[i].status);
+        IS(ernic_mlx5_entry_decode(bytes, &entry), entries[i].status);
     }
 }
 
@@ -117,7 +117,7 @@ TEST("/mlx5/entry/no-address", test_no_address)
         make_entry(bytes, cases[i].in_len, cases[i].out_len);
         stq_be_p(bytes + 8, 0);
         stq_be_p(bytes + 48, 0);
-        g_assert_cmpint(ernic_mlx5_entry_decode(bytes, &entry), ==, cases[i].status);
+        IS(ernic_mlx5_entry_decode(bytes, &entry), cases[i].status);
     }
 }
 
@@ -137,7 +137,7 @@ TEST("/mlx5/entry/random", test_random_entries)
             g_assert_cmpuint(entry.out_len, <=, ERNIC_MLX5_MESSAGE_MAX);
             g_assert_cmpuint(entry.in_chain.left, <=, entry.in_len);
             g_assert_cmpuint(entry.out_chain.left, <=, entry.out_len);
-            g_assert_cmpuint(entry.in_chain.addr % ERNIC_MLX5_BOX_ALIGN, ==, 0);
+            IS(entry.in_chain.addr % ERNIC_MLX5_BOX_ALIGN, 0);
         }
     }
 }
@@ -153,11 +153,11 @@ TEST("/mlx5/entry/complete", test_complete)
     ernic_mlx5_entry_complete(bytes, out, ERNIC_MLX5_DELIVERY_TOKEN);
     g_assert_false(ernic_mlx5_entry_posted(bytes));
     g_assert_cmpmem(bytes + 32, 16, out, 16);
-    g_assert_cmphex(bytes[63], ==, ERNIC_MLX5_DELIVERY_TOKEN << 1);
+    IS(bytes[63], ERNIC_MLX5_DELIVERY_TOKEN << 1);
     g_assert_cmpmem(bytes, 32, before, 32);
     g_assert_cmpmem(bytes + 48, 13, before + 48, 13);
     bytes[63] |= 1;
-    g_assert_cmphex(ernic_mlx5_xor(bytes, sizeof(bytes)), ==, 0xff);
+    IS(ernic_mlx5_xor(bytes, sizeof(bytes)), 0xff);
 }
 
 #define BOX(n) (0x10000ull + (n) * 1024)
@@ -216,15 +216,15 @@ TEST("/mlx5/chain/valid", test_chain)
 
         /* Software's chain may be longer than the message. */
         make_boxes(boxes);
-        g_assert_cmpint(walk(boxes, lengths[i], false, &steps, &sum), ==, STATUS(OK));
-        g_assert_cmpuint(steps, ==, need);
-        g_assert_cmpuint(sum, ==, lengths[i]);
+        IS(walk(boxes, lengths[i], false, &steps, &sum), STATUS(OK));
+        IS(steps, need);
+        IS(sum, lengths[i]);
         /* The link of the last mailbox has no meaning. */
         put(boxes[need - 1], &ernic_mlx5_cmd_prot_block.next, 1);
-        g_assert_cmpint(walk(boxes, lengths[i], true, &steps, &sum), ==, STATUS(OK));
+        IS(walk(boxes, lengths[i], true, &steps, &sum), STATUS(OK));
     }
-    g_assert_cmpint(walk(boxes, 0, false, &steps, &sum), ==, STATUS(OK));
-    g_assert_cmpuint(steps, ==, 0);
+    IS(walk(boxes, 0, false, &steps, &sum), STATUS(OK));
+    IS(steps, 0);
 }
 
 /* One change of a chain of four mailboxes, for a message that needs all of them. */
@@ -261,10 +261,10 @@ TEST("/mlx5/chain/hostile", test_hostile_chains)
         g_test_message("%s", chains[i].name);
         make_boxes(boxes);
         put(boxes[chains[i].box], chains[i].field, chains[i].value);
-        g_assert_cmpint(walk(boxes, len, false, &steps, &sum), ==, chains[i].in);
-        g_assert_cmpuint(steps, ==, chains[i].steps);
-        g_assert_cmpuint(sum, ==, (steps - 1) * ERNIC_MLX5_BOX_DATA);
-        g_assert_cmpint(walk(boxes, len, true, &steps, &sum), ==, chains[i].out);
+        IS(walk(boxes, len, false, &steps, &sum), chains[i].in);
+        IS(steps, chains[i].steps);
+        IS(sum, (steps - 1) * ERNIC_MLX5_BOX_DATA);
+        IS(walk(boxes, len, true, &steps, &sum), chains[i].out);
     }
 }
 
@@ -280,8 +280,8 @@ TEST("/mlx5/chain/changing-memory", test_changing_memory)
 
     while (chain.left) {
         make_box(box, steps, BOX(0));
-        g_assert_cmpint(ernic_mlx5_chain_step(&chain, box, &n), ==, STATUS(OK));
+        IS(ernic_mlx5_chain_step(&chain, box, &n), STATUS(OK));
         steps++;
     }
-    g_assert_cmpuint(steps, ==, need);
+    IS(steps, need);
 }

@@ -34,10 +34,10 @@ static bool execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *o
     g_byte_array_set_size(b->last, 0);
     g_byte_array_append(b->last, in, in_len);
     for (uint32_t i = in_len; i < ERNIC_MLX5_MESSAGE_ROOM; i++) {
-        g_assert_cmphex(in[i], ==, 0);
+        IS(in[i], 0);
     }
     for (uint32_t i = 0; i < MAX(out_len, ERNIC_MLX5_MESSAGE_ROOM); i++) {
-        g_assert_cmphex(out[i], ==, 0);
+        IS(out[i], 0);
         out[i] = ~in[i % in_len];
     }
     return true;
@@ -92,12 +92,12 @@ static void check_answer(Bench *b, const Mlx5Posted *p)
     uint32_t i;
 
     g_assert_true(mlx5_is_done(&b->env, p));
-    g_assert_cmpint(mlx5_status(&b->env, p), ==, ERNIC_MLX5_DELIVERY_OK);
+    IS(mlx5_status(&b->env, p), ERNIC_MLX5_DELIVERY_OK);
     for (i = 0; i < p->out_len; i++) {
-        g_assert_cmphex(out[i], ==, (uint8_t)~in[i % p->in_len]);
+        IS(out[i], (uint8_t)~in[i % p->in_len]);
     }
     for (; i < ERNIC_MLX5_INLINE_SIZE; i++) {
-        g_assert_cmphex(mlx5_entry(&b->env, p)[32 + i], ==, 0);
+        IS(mlx5_entry(&b->env, p)[32 + i], 0);
     }
 }
 
@@ -116,7 +116,7 @@ TEST("/mlx5/queue/lengths", test_lengths)
             bench_init(&b);
             p = post(&b, 3, lengths[i], lengths[k]);
             run(&b, 1u << 3);
-            g_assert_cmpuint(b.executed, ==, 1);
+            IS(b.executed, 1);
             g_assert_cmpmem(b.last->data, b.last->len, in, lengths[i]);
             check_answer(&b, &p);
             bench_fini(&b);
@@ -137,18 +137,18 @@ BENCH_TEST("/mlx5/queue/memory", test_memory)
     p = post(b, 0, 100000, 100);
     ernic_mlx5_command_queue_ring(&b->q, 1);
     g_assert_true(ernic_mlx5_command_queue_run(&b->q, 1));
-    g_assert_cmpuint(b->mem.used, ==, need);
-    g_assert_cmpuint(ernic_mlx5_command_queue_bytes(&b->q), ==, need);
+    IS(b->mem.used, need);
+    IS(ernic_mlx5_command_queue_bytes(&b->q), need);
     g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
     check_answer(b, &p);
-    g_assert_cmpuint(b->mem.used, ==, 0);
+    IS(b->mem.used, 0);
     b->mem.bound--;
     p = post(b, 0, 100000, 100);
     run(b, 1);
-    g_assert_cmpuint(b->executed, ==, 1);
-    g_assert_cmpint(mlx5_status(&b->env, &p), ==, ERNIC_MLX5_DELIVERY_INTERNAL);
-    g_assert_cmpuint(b->mem.used, ==, 0);
-    g_assert_cmpuint(b->mem.refused, ==, 1);
+    IS(b->executed, 1);
+    IS(mlx5_status(&b->env, &p), ERNIC_MLX5_DELIVERY_INTERNAL);
+    IS(b->mem.used, 0);
+    IS(b->mem.refused, 1);
 }
 
 /* A command that asks for it is executed again in the next run, with its message. */
@@ -159,12 +159,12 @@ BENCH_TEST("/mlx5/queue/again", test_again)
     b->again = 2;
     ernic_mlx5_command_queue_ring(&b->q, 1u << 5);
     g_assert_true(ernic_mlx5_command_queue_run(&b->q, MANY));
-    g_assert_cmpuint(b->again, ==, 1);
+    IS(b->again, 1);
     g_assert_true(ernic_mlx5_command_queue_run(&b->q, MANY));
-    g_assert_cmpuint(b->executed, ==, 0);
+    IS(b->executed, 0);
     g_assert_false(mlx5_is_done(&b->env, &p));
     g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
-    g_assert_cmpuint(b->executed, ==, 1);
+    IS(b->executed, 1);
     check_answer(b, &p);
 }
 
@@ -185,7 +185,7 @@ BENCH_TEST("/mlx5/queue/budget", test_budget)
 
         g_assert_true(ernic_mlx5_command_queue_run(&b->q, 1));
         g_assert_cmpuint(b->env.reads + b->env.writes - accesses, <=, 2);
-        g_assert_cmpuint(b->executed, ==, step >= 4);
+        IS(b->executed, step >= 4);
         g_assert_false(mlx5_is_done(&b->env, &p));
     }
     g_assert_false(ernic_mlx5_command_queue_run(&b->q, 1));
@@ -202,7 +202,7 @@ BENCH_TEST("/mlx5/queue/all-entries", test_all_entries)
     }
     ernic_mlx5_command_queue_ring(&b->q, 0xffff0000);
     run(b, 0x0000ffff);
-    g_assert_cmpuint(b->executed, ==, NUM);
+    IS(b->executed, NUM);
     for (uint32_t i = 0; i < NUM; i++) {
         check_answer(b, &p[i]);
     }
@@ -214,10 +214,10 @@ BENCH_TEST("/mlx5/queue/not-posted", test_not_posted)
     Mlx5Posted p = post(b, 1, 16, 16);
 
     run(b, 0x7);
-    g_assert_cmpuint(b->executed, ==, 1);
+    IS(b->executed, 1);
     check_answer(b, &p);
     run(b, 0x2);
-    g_assert_cmpuint(b->executed, ==, 1);
+    IS(b->executed, 1);
 }
 
 #define SELF    UINT64_MAX      /* the address of the first mailbox */
@@ -263,10 +263,10 @@ TEST("/mlx5/queue/hostile", test_hostile)
         damage(&b, &p, i);
         run(&b, 1);
         g_assert_true(mlx5_is_done(&b.env, &p));
-        g_assert_cmpint(mlx5_status(&b.env, &p), ==, hostile[i].status);
-        g_assert_cmpuint(b.executed, ==, hostile[i].executed);
+        IS(mlx5_status(&b.env, &p), hostile[i].status);
+        IS(b.executed, hostile[i].executed);
         for (uint32_t k = 0; k < ERNIC_MLX5_INLINE_SIZE; k++) {
-            g_assert_cmphex(mlx5_entry(&b.env, &p)[32 + k], ==, 0);
+            IS(mlx5_entry(&b.env, &p)[32 + k], 0);
         }
         p = post(&b, 0, 100, 100);
         run(&b, 1);
@@ -319,8 +319,8 @@ TEST("/mlx5/queue/reset", test_reset)
         writes = b.env.writes;
         ernic_mlx5_command_queue_reset(&b.q);
         g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-        g_assert_cmpuint(b.env.writes, ==, writes);
-        g_assert_cmpint(mlx5_is_done(&b.env, &p), ==, !more);
+        IS(b.env.writes, writes);
+        IS(mlx5_is_done(&b.env, &p), !more);
         bench_fini(&b);
     }
     g_assert_cmpuint(steps, >, 7);

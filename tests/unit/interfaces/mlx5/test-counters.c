@@ -79,8 +79,7 @@ ETH_TEST("/mlx5/counters/port", test_port)
         uint8_t *set;
 
         g_test_message("%s", cases[i].field[0]->name);
-        g_assert_cmpint(read_group(eth, cases[i].group, cases[i].prio, &set), ==,
-                        ERNIC_MLX5_ACCEPTED);
+        IS(read_group(eth, cases[i].group, cases[i].prio, &set), ERNIC_MLX5_ACCEPTED);
         g_assert_cmphex(ernic_mlx5_get(set, cases[i].field[0]) << 32 |
                         ernic_mlx5_get(set, cases[i].field[1]), ==, cases[i].value);
     }
@@ -96,7 +95,7 @@ ETH_TEST("/mlx5/counters/groups", test_groups)
                         ernic_mlx5_variant(&ernic_mlx5_counter_groups, group) ?
                         ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_BAD_VALUE);
     }
-    g_assert_cmpint(read_group(eth, 0x10, 8, &set), ==, ERNIC_MLX5_BAD_VALUE);
+    IS(read_group(eth, 0x10, 8, &set), ERNIC_MLX5_BAD_VALUE);
 }
 
 static const Mlx5Refused refusals[] = {
@@ -109,7 +108,7 @@ static const Mlx5Refused refusals[] = {
 
 static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Refusal why)
 {
-    g_assert_cmpint(eth_call_sized(opaque, opcode, text, 256, 0), ==, why);
+    IS(eth_call_sized(opaque, opcode, text, 256, 0), why);
 }
 
 ETH_TEST("/mlx5/counters/refusals", test_refusals)
@@ -127,8 +126,8 @@ ETH_TEST("/mlx5/counters/interface", test_interface)
     eth->e->stats.cq_overruns = 7;
     ETH_OK(eth, 0x76f, "%s", "");
 #define ENV(field)  ernic_mlx5_get(env, &ernic_mlx5_vnic_diagnostic_statistics.field)
-    g_assert_cmphex(ENV(nic_receive_steering_discard), ==, 0x500000005);
-    g_assert_cmpuint(ENV(receive_discard_vport_down), ==, 6);
-    g_assert_cmpuint(ENV(cq_overrun), ==, 7);
+    IS(ENV(nic_receive_steering_discard), 0x500000005);
+    IS(ENV(receive_discard_vport_down), 6);
+    IS(ENV(cq_overrun), 7);
 #undef ENV
 }

@@ -54,15 +54,14 @@ MLX5_TEST("/mlx5-events/objects", mlx5_start, test_objects)
         ernic_event_raise(f->e, f->e->async_eq, cases[i].cls, cases[i].id,
                           events_of(f->e, cases[i].cls, cases[i].id), cases[i].event, 0);
         fake_run(f->e);
-        g_assert_cmpuint(f->e->eq[f->eq.eqn].pi, ==, n + i + 1);
+        IS(f->e->eq[f->eq.eqn].pi, n + i + 1);
         entry = entry_of(f, n + i);
-        g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), ==,
-                        cases[i].type);
+        IS(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), cases[i].type);
         g_assert_cmpuint(cases[i].cls == ERNIC_EVC_CQ ?
                          ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_cq_err.cqn) :
                          ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_qp_srq.qp_srq_n),
                          ==, cases[i].id);
-        g_assert_cmpuint(ernic_mlx5_get(entry, &ernic_mlx5_eqe.owner), ==, 0);
+        IS(ernic_mlx5_get(entry, &ernic_mlx5_eqe.owner), 0);
     }
 }
 
@@ -79,13 +78,12 @@ MLX5_TEST("/mlx5-events/port", mlx5_start, test_port)
     for (uint32_t i = 0; i < ARRAY_SIZE(sub_types); i++) {
         ernic_set_link(f->e, f->env.now, i);
         fake_run(f->e);
-        g_assert_cmpuint(f->e->eq[f->eq.eqn].pi, ==, n + i + 1);
-        g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i), &ernic_mlx5_eqe.event_type),
-                        ==, 0x09);
-        g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i),
-                                       &ernic_mlx5_eqe.event_sub_type), ==, sub_types[i]);
-        g_assert_cmphex(ernic_mlx5_get(entry_of(f, n + i) + data,
-                                       &ernic_mlx5_eqe_port_state.port), ==, 1 << 4);
+        IS(f->e->eq[f->eq.eqn].pi, n + i + 1);
+        IS(ernic_mlx5_get(entry_of(f, n + i), &ernic_mlx5_eqe.event_type), 0x09);
+        IS(ernic_mlx5_get(entry_of(f, n + i), &ernic_mlx5_eqe.event_sub_type),
+           sub_types[i]);
+        IS(ernic_mlx5_get(entry_of(f, n + i) + data, &ernic_mlx5_eqe_port_state.port),
+           1 << 4);
     }
 }
 
@@ -100,10 +98,9 @@ MLX5_TEST("/mlx5-events/gid", mlx5_start, test_gid)
     ernic_event_raise(f->e, f->e->async_eq, ERNIC_EVC_PORT, 1, &f->e->port_events,
                       ERNIC_EV_GID_CHANGE, 0);
     fake_run(f->e);
-    g_assert_cmpuint(f->e->eq[f->eq.eqn].pi, ==, n + 1);
+    IS(f->e->eq[f->eq.eqn].pi, n + 1);
     entry = entry_of(f, n);
-    g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), ==, 0x09);
-    g_assert_cmphex(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_sub_type), ==, 8);
-    g_assert_cmphex(ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_port_state.port), ==,
-                    1 << 4);
+    IS(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), 0x09);
+    IS(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_sub_type), 8);
+    IS(ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_port_state.port), 1 << 4);
 }

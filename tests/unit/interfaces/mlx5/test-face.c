@@ -88,7 +88,7 @@ static uint32_t command_with(Fixture *f, uint16_t opcode, const char *text, uint
     g_assert_false(mlx5_is_done(&f->env, &p));
     run(f);
     g_assert_true(mlx5_is_done(&f->env, &p));
-    g_assert_cmpint(mlx5_status(&f->env, &p), ==, ERNIC_MLX5_DELIVERY_OK);
+    IS(mlx5_status(&f->env, &p), ERNIC_MLX5_DELIVERY_OK);
     out = mlx5_answer(&f->env, &p);
     if (result) {
         *result = ernic_mlx5_get(out, field);
@@ -105,17 +105,16 @@ static uint32_t command(Fixture *f, uint16_t opcode)
 FIXTURE_TEST("/mlx5/face/segment", test_segment)
 {
     g_assert_true(f->e->face == &ernic_face_mlx5);
-    g_assert_cmphex(get(f, FW_REV), ==, 1);             /* major 1, minor 0 */
-    g_assert_cmphex(get(f, CMDIF_REV), ==, 5 << 16);
-    g_assert_cmphex(ernic_bar_read(f->e, f->env.now, FW_REV, 8), ==,
-                    1ull << 32 | 5 << 16);
-    g_assert_cmphex(get(f, QUEUE_HIGH), ==, f->page >> 32);
-    g_assert_cmphex(get(f, QUEUE_LOW), ==, (uint32_t)f->page | 5 << 4 | 6);
-    g_assert_cmphex(get(f, INITIALIZING), ==, 0);
-    g_assert_cmphex(ernic_bar_read(f->e, f->env.now, TIMER_HIGH, 8), ==, f->env.now);
+    IS(get(f, FW_REV), 1);             /* major 1, minor 0 */
+    IS(get(f, CMDIF_REV), 5 << 16);
+    IS(ernic_bar_read(f->e, f->env.now, FW_REV, 8), 1ull << 32 | 5 << 16);
+    IS(get(f, QUEUE_HIGH), f->page >> 32);
+    IS(get(f, QUEUE_LOW), (uint32_t)f->page | 5 << 4 | 6);
+    IS(get(f, INITIALIZING), 0);
+    IS(ernic_bar_read(f->e, f->env.now, TIMER_HIGH, 8), f->env.now);
     /* Doorbell pages, and what lies beyond the BAR. */
-    g_assert_cmphex(get(f, 16 * 4096 + 0x20), ==, 0);
-    g_assert_cmphex(get(f, ERNIC_MLX5_BAR_SIZE), ==, 0);
+    IS(get(f, 16 * 4096 + 0x20), 0);
+    IS(get(f, ERNIC_MLX5_BAR_SIZE), 0);
 }
 
 /* The driver looks every two seconds, and finds another value. */
@@ -127,21 +126,21 @@ FIXTURE_TEST("/mlx5/face/health", test_health)
         f->env.now += 2000000000;
         after = get(f, HEALTH);
         g_assert_cmphex(after, !=, before);
-        g_assert_cmphex(after >> 24, ==, 0);
+        IS(after >> 24, 0);
         before = after;
     }
 }
 
 FIXTURE_TEST("/mlx5/face/commands", test_commands)
 {
-    g_assert_cmpint(command(f, 0x102), ==, ERNIC_MLX5_NOT_NOW);
-    g_assert_cmpint(command(f, 0x104), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(command(f, 0x102), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(f->e->mlx5->function.state, ==, ERNIC_MLX5_RUNNING);
+    IS(command(f, 0x102), ERNIC_MLX5_NOT_NOW);
+    IS(command(f, 0x104), ERNIC_MLX5_ACCEPTED);
+    IS(command(f, 0x102), ERNIC_MLX5_ACCEPTED);
+    IS(f->e->mlx5->function.state, ERNIC_MLX5_RUNNING);
     g_assert_true(f->e->mlx5->function.engine == f->e);
     ernic_reset(f->e);
-    g_assert_cmpint(f->e->mlx5->function.state, ==, ERNIC_MLX5_DISABLED);
-    g_assert_cmphex(get(f, QUEUE_HIGH), ==, 0);
+    IS(f->e->mlx5->function.state, ERNIC_MLX5_DISABLED);
+    IS(get(f, QUEUE_HIGH), 0);
 }
 
 /* Long messages take several slices; the engine asks to be run again. */
@@ -158,7 +157,7 @@ FIXTURE_TEST("/mlx5/face/slices", test_slices)
     }
     put(f, DOORBELL, (1u << ARRAY_SIZE(p)) - 1);
     do {
-        g_assert_cmpuint(f->env.wake, ==, f->env.now);
+        IS(f->env.wake, f->env.now);
         ernic_run(f->e, f->env.now);
         slices++;
     } while (f->env.wake == f->env.now);
@@ -185,7 +184,7 @@ FIXTURE_TEST("/mlx5/face/bad-writes", test_bad_writes)
         }
     }
     g_assert_cmpmem(f->e->mlx5, sizeof(*before), before, sizeof(*before));
-    g_assert_cmpuint(f->env.reads + f->env.writes, ==, 0);
+    IS(f->env.reads + f->env.writes, 0);
 }
 
 enum { UAR = 16, EQ_ARM = UAR * 4096 + 0x40, EQ_SET = UAR * 4096 + 0x48 };
@@ -197,9 +196,9 @@ typedef struct Queue {
 
 static void start(Fixture *f)
 {
-    g_assert_cmpint(command(f, 0x104), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(command(f, 0x102), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(command(f, 0x802), ==, ERNIC_MLX5_ACCEPTED);
+    IS(command(f, 0x104), ERNIC_MLX5_ACCEPTED);
+    IS(command(f, 0x102), ERNIC_MLX5_ACCEPTED);
+    IS(command(f, 0x802), ERNIC_MLX5_ACCEPTED);
 }
 
 static uint32_t create_eq(Fixture *f, Queue *q, const char *fields, uint32_t pages)
@@ -221,7 +220,7 @@ static void make_eq(Fixture *f, Queue *q, uint32_t log_size, uint64_t mask,
     for (i = 0; i < 1u << log_size; i++) {
         *(uint8_t *)fake_ptr(&f->env, q->buf + i * 64 + 63, 1) = 1;
     }
-    g_assert_cmpint(create_eq(f, q, fields, pages), ==, ERNIC_MLX5_ACCEPTED);
+    IS(create_eq(f, q, fields, pages), ERNIC_MLX5_ACCEPTED);
 }
 
 /* The next entry, if the device has written it. */
@@ -241,8 +240,8 @@ static const uint8_t *next_entry(Fixture *f, Queue *q)
 static void check_command(const uint8_t *entry)
 {
     g_assert_nonnull(entry);
-    g_assert_cmphex(entry[1], ==, 0x0a);
-    g_assert_cmphex(ldl_be_p(entry + 32), ==, 1u << 7);
+    IS(entry[1], 0x0a);
+    IS(ldl_be_p(entry + 32), 1u << 7);
 }
 
 static void ring(Fixture *f, const Queue *q, bool arm)
@@ -258,24 +257,24 @@ FIXTURE_TEST("/mlx5/face/command-events", test_command_events)
     start(f);
     make_eq(f, &q, 2, 1 << 0x0a, 3);
     g_assert_null(next_entry(f, &q));                   /* CREATE_EQ was polled */
-    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    IS(f->env.irqs->len, 0);
     ring(f, &q, true);
-    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    IS(f->env.irqs->len, 0);
     for (uint32_t i = 0; i < 20; i++) {
         g_array_set_size(f->env.irqs, 0);
-        g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
-        g_assert_cmpuint(f->env.irqs->len, ==, 1);
-        g_assert_cmpuint(g_array_index(f->env.irqs, uint16_t, 0), ==, 3);
-        g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
-        g_assert_cmpuint(f->env.irqs->len, ==, 1);
+        IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+        IS(f->env.irqs->len, 1);
+        IS(g_array_index(f->env.irqs, uint16_t, 0), 3);
+        IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+        IS(f->env.irqs->len, 1);
         check_command(next_entry(f, &q));
         ring(f, &q, true);                              /* one is left: at once */
-        g_assert_cmpuint(f->env.irqs->len, ==, 2);
+        IS(f->env.irqs->len, 2);
         check_command(next_entry(f, &q));
         g_assert_null(next_entry(f, &q));
         ring(f, &q, false);
         ring(f, &q, true);
-        g_assert_cmpuint(f->env.irqs->len, ==, 2);
+        IS(f->env.irqs->len, 2);
     }
 }
 
@@ -287,10 +286,10 @@ FIXTURE_TEST("/mlx5/face/pages", test_pages)
     start(f);
     make_eq(f, &q, 2, 1 << 0x0a, 3);
     put(f, EQ_ARM + 4096, q.eqn << 24);
-    g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpuint(f->env.irqs->len, ==, 0);
+    IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+    IS(f->env.irqs->len, 0);
     ring(f, &q, true);
-    g_assert_cmpuint(f->env.irqs->len, ==, 1);
+    IS(f->env.irqs->len, 1);
 }
 
 /* A full queue takes no more; completions that follow share one entry later. */
@@ -301,9 +300,9 @@ FIXTURE_TEST("/mlx5/face/full", test_full)
     start(f);
     make_eq(f, &q, 1, 1 << 0x0a, 0);
     for (uint32_t i = 0; i < 5; i++) {
-        g_assert_cmpint(command(f, 0x10a), ==, ERNIC_MLX5_ACCEPTED);
+        IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
     }
-    g_assert_cmpuint(f->e->eq[q.eqn].pi, ==, 2);
+    IS(f->e->eq[q.eqn].pi, 2);
     check_command(next_entry(f, &q));
     check_command(next_entry(f, &q));
     g_assert_null(next_entry(f, &q));
@@ -325,12 +324,12 @@ FIXTURE_TEST("/mlx5/face/port-events", test_port_events)
     ernic_set_link(f->e, f->env.now, false);
     entry = next_entry(f, &q);
     g_assert_nonnull(entry);
-    g_assert_cmphex(entry[1], ==, 0x09);
-    g_assert_cmphex(entry[3], ==, 4);
-    g_assert_cmphex(entry[32 + 8], ==, 0x10);
+    IS(entry[1], 0x09);
+    IS(entry[3], 4);
+    IS(entry[32 + 8], 0x10);
     entry = next_entry(f, &q);
     g_assert_nonnull(entry);
-    g_assert_cmphex(entry[3], ==, 1);
+    IS(entry[3], 1);
     g_assert_null(next_entry(f, &q));
     g_assert_null(next_entry(f, &other));
 }
@@ -344,15 +343,15 @@ FIXTURE_TEST("/mlx5/face/syndrome", test_syndrome)
     start(f);
     make_eq(f, &q, 4, 1 << 0x09, 0);
     ernic_set_link(f->e, f->env.now, true);
-    g_assert_cmphex(get(f, FW_VERSION), ==, get(f, FW_REV));
-    g_assert_cmphex(get(f, SYNDROME), ==, 0);
+    IS(get(f, FW_VERSION), get(f, FW_REV));
+    IS(get(f, SYNDROME), 0);
     fake_fail_dma(&f->env, 1, true);
     ernic_set_link(f->e, f->env.now, false);
     fake_fail_dma(&f->env, 0, false);
     g_assert_true(f->e->eq[q.eqn].broken);
-    g_assert_cmphex(get(f, SYNDROME), ==, 0x0d << 16);
-    g_assert_cmpint(command(f, 0x103), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmphex(get(f, SYNDROME), ==, 0);
+    IS(get(f, SYNDROME), 0x0d << 16);
+    IS(command(f, 0x103), ERNIC_MLX5_ACCEPTED);
+    IS(get(f, SYNDROME), 0);
 }
 
 static const struct {
@@ -392,8 +391,8 @@ FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
     left = f->e->eq_ids.count;
     for (uint32_t i = 0; i < ARRAY_SIZE(bad_queues); i++) {
         g_test_message("%s", bad_queues[i].fields);
-        g_assert_cmpint(create_eq(f, &bad, bad_queues[i].fields, bad_queues[i].pages),
-                        ==, bad_queues[i].refusal);
+        IS(create_eq(f, &bad, bad_queues[i].fields, bad_queues[i].pages),
+           bad_queues[i].refusal);
     }
     for (uint32_t i = 0; i < left; i++) {
         make_eq(f, &bad, 1, 0, 0);
@@ -401,10 +400,8 @@ FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
     g_assert_cmpint(create_eq(f, &bad, "eq_context_entry.log_eq_size=4\n"
                               "eq_context_entry.uar_page=16", 1), ==,
                     ERNIC_MLX5_NO_RESOURCE);
-    g_assert_cmpint(command_with(f, 0x302, "eq_number=0", 0, 0, NULL, NULL), ==,
-                    ERNIC_MLX5_NO_OBJECT);
-    g_assert_cmpint(command_with(f, 0x302, "eq_number=255", 0, 0, NULL, NULL), ==,
-                    ERNIC_MLX5_NO_OBJECT);
+    IS(command_with(f, 0x302, "eq_number=0", 0, 0, NULL, NULL), ERNIC_MLX5_NO_OBJECT);
+    IS(command_with(f, 0x302, "eq_number=255", 0, 0, NULL, NULL), ERNIC_MLX5_NO_OBJECT);
 }
 
 /* TEARDOWN_HCA destroys every object; the driver can initialize the function again. */
@@ -414,16 +411,16 @@ FIXTURE_TEST("/mlx5/face/teardown", test_teardown)
     Queue q;
 
     ernic_set_link(f->e, f->env.now, true);
-    g_assert_cmpint(command(f, 0x104), ==, ERNIC_MLX5_ACCEPTED);
+    IS(command(f, 0x104), ERNIC_MLX5_ACCEPTED);
     for (uint32_t round = 0; round < 3; round++) {
-        g_assert_cmpint(command(f, 0x102), ==, ERNIC_MLX5_ACCEPTED);
-        g_assert_cmpint(command(f, 0x802), ==, ERNIC_MLX5_ACCEPTED);
+        IS(command(f, 0x102), ERNIC_MLX5_ACCEPTED);
+        IS(command(f, 0x802), ERNIC_MLX5_ACCEPTED);
         make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
-        g_assert_cmpuint(f->e->num_pages, ==, 1);
-        g_assert_cmpint(command(f, 0x103), ==, ERNIC_MLX5_ACCEPTED);
-        g_assert_cmpuint(f->e->num_pages, ==, 0);
-        g_assert_cmpuint(f->e->eq_ids.count, ==, free_eqs);
-        g_assert_cmpuint(f->e->mlx5->command_eq, ==, 0);
+        IS(f->e->num_pages, 1);
+        IS(command(f, 0x103), ERNIC_MLX5_ACCEPTED);
+        IS(f->e->num_pages, 0);
+        IS(f->e->eq_ids.count, free_eqs);
+        IS(f->e->mlx5->command_eq, 0);
         g_assert_true(f->e->port_active);
         /* A doorbell of the past. */
         ring(f, &q, true);
@@ -439,14 +436,14 @@ FIXTURE_TEST("/mlx5/face/interface", test_interface)
     start(f);
     make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
     put(f, QUEUE_LOW, f->page | 1 << 8);
-    g_assert_cmphex(get(f, QUEUE_LOW), ==, (uint32_t)f->page | 1 << 8 | 5 << 4 | 6);
+    IS(get(f, QUEUE_LOW), (uint32_t)f->page | 1 << 8 | 5 << 4 | 6);
     run(f);
-    g_assert_cmpuint(f->e->num_pages, ==, 0);
+    IS(f->e->num_pages, 0);
     accesses = f->env.reads + f->env.writes;
     put(f, DOORBELL, UINT32_MAX);
     ernic_set_link(f->e, f->env.now, true);
     run(f);
-    g_assert_cmpuint(f->env.reads + f->env.writes, ==, accesses);
+    IS(f->env.reads + f->env.writes, accesses);
     put(f, QUEUE_LOW, f->page);
     start(f);
 }
@@ -455,20 +452,20 @@ FIXTURE_TEST("/mlx5/face/interface", test_interface)
 FIXTURE_TEST("/mlx5/face/reset", test_reset)
 {
     start(f);
-    g_assert_cmphex(get(f, QUEUE_LOW) & 7 << 8, ==, 0);
+    IS(get(f, QUEUE_LOW) & 7 << 8, 0);
     ernic_reset_at_once(f->e);
-    g_assert_cmphex(get(f, QUEUE_LOW), ==, 1 << 8 | 5 << 4 | 6);
+    IS(get(f, QUEUE_LOW), 1 << 8 | 5 << 4 | 6);
     put(f, QUEUE_HIGH, f->page >> 32);
     put(f, QUEUE_LOW, f->page);
-    g_assert_cmphex(get(f, QUEUE_LOW), ==, (uint32_t)f->page | 5 << 4 | 6);
+    IS(get(f, QUEUE_LOW), (uint32_t)f->page | 5 << 4 | 6);
     start(f);
 }
 
 /* Every status of the engine is a reason to refuse a command. */
 TEST("/mlx5/face/status", test_status)
 {
-    g_assert_cmpint(ernic_mlx5_refusal(ERNIC_OK), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(ernic_mlx5_refusal(ERNIC_AGAIN), ==, ERNIC_MLX5_AGAIN);
+    IS(ernic_mlx5_refusal(ERNIC_OK), ERNIC_MLX5_ACCEPTED);
+    IS(ernic_mlx5_refusal(ERNIC_AGAIN), ERNIC_MLX5_AGAIN);
     for (uint8_t status = 1; status <= ERNIC_ERR_FULL; status++) {
         g_assert_cmpint(ernic_mlx5_refusal(status), >, ERNIC_MLX5_ACCEPTED);
         g_assert_cmpint(ernic_mlx5_refusal(status), <, ERNIC_MLX5_REFUSALS);

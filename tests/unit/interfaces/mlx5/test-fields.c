@@ -30,7 +30,7 @@ static void check_layout(const ErnicMlx5Layout *layout)
 
     g_assert_cmpuint(layout->num_fields, >, 0);
     g_assert_cmpuint(layout->bits, >, 0);
-    g_assert_cmpuint(layout->bits % 8, ==, 0);
+    IS(layout->bits % 8, 0);
     g_assert_cmpuint(strlen(layout->source), >, 0);
     for (uint32_t i = 0; i < layout->num_fields; i++) {
         const ErnicMlx5Field *field = &layout->fields[i];
@@ -43,12 +43,12 @@ static void check_layout(const ErnicMlx5Layout *layout)
             g_assert_cmpuint(end, <=, layout->bits);
         } else {
             /* The rest of the message begins where the structure ends. */
-            g_assert_cmpuint(i, ==, layout->num_fields - 1);
-            g_assert_cmpuint(field->offset, ==, layout->bits);
+            IS(i, layout->num_fields - 1);
+            IS(field->offset, layout->bits);
         }
         if (field->layout) {
-            g_assert_cmpuint(field->width, ==, 0);
-            g_assert_cmpuint(field->offset % 8, ==, 0);
+            IS(field->width, 0);
+            IS(field->offset % 8, 0);
         } else {
             g_assert_cmpuint(field->width, >=, 1);
             g_assert_cmpuint(field->width, <=, 64);
@@ -94,9 +94,9 @@ static void check_open(const ErnicMlx5Layout *layout)
         const ErnicMlx5Field *field = &layout->fields[i];
 
         if (field->layout && is_open(field->layout)) {
-            g_assert_cmpuint(i, ==, layout->num_fields - 1);
-            g_assert_cmpuint(field->count, ==, 1);
-            g_assert_cmpuint(field->offset + field->layout->bits, ==, layout->bits);
+            IS(i, layout->num_fields - 1);
+            IS(field->count, 1);
+            IS(field->offset + field->layout->bits, layout->bits);
         }
     }
 }
@@ -136,21 +136,21 @@ static void check_element(const ErnicMlx5Field *field, uint32_t i, uint8_t *byte
         uint32_t bit = first + b;
 
         ernic_mlx5_put_at(bytes, field, i, value);
-        g_assert_cmphex(bytes[bit / 8], ==, 0x80 >> bit % 8);
-        g_assert_cmphex(ernic_mlx5_get_at(bytes, field, i), ==, value);
+        IS(bytes[bit / 8], 0x80 >> bit % 8);
+        IS(ernic_mlx5_get_at(bytes, field, i), value);
         ernic_mlx5_put_at(bytes, field, i, ~value);
-        g_assert_cmphex(ernic_mlx5_get_at(bytes, field, i), ==, ~value & ones);
+        IS(ernic_mlx5_get_at(bytes, field, i), ~value & ones);
         ernic_mlx5_put_at(bytes, field, i, 0);
-        g_assert_cmphex(bytes[bit / 8], ==, 0);
+        IS(bytes[bit / 8], 0);
     }
     memset(bytes, 0xff, len);
     ernic_mlx5_put_at(bytes, field, i, 0);
     for (uint32_t b = first / 8 * 8; b < first + field->width; b++) {
-        g_assert_cmpint(!(bytes[b / 8] & 0x80 >> b % 8), ==, b >= first);
+        IS(!(bytes[b / 8] & 0x80 >> b % 8), b >= first);
     }
     ernic_mlx5_put_at(bytes, field, i, UINT64_MAX);
     for (uint32_t b = 0; b < len; b++) {
-        g_assert_cmphex(bytes[b], ==, 0xff);
+        IS(bytes[b], 0xff);
     }
     memset(bytes, 0, len);
 }
@@ -181,8 +181,8 @@ static void check_number(const ErnicMlx5Field *field, const char *name, uint32_t
                          uint32_t width)
 {
     g_assert_cmpstr(field->name, ==, name);
-    g_assert_cmpuint(field->offset, ==, offset);
-    g_assert_cmpuint(field->width, ==, width);
+    IS(field->offset, offset);
+    IS(field->width, width);
 }
 
 static const ErnicMlx5Field *find_field(const ErnicMlx5Layout *layout, const char *name)
@@ -201,7 +201,7 @@ TEST("/mlx5/fields/commands", test_commands)
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
     uint32_t last = 0, found = 0;
 
-    g_assert_cmpuint(ernic_mlx5_num_commands, ==, 93);
+    IS(ernic_mlx5_num_commands, 93);
     for (uint32_t i = 0; i < ernic_mlx5_num_commands; i++) {
         const ErnicMlx5Command *command = &ernic_mlx5_commands[i];
 
@@ -222,7 +222,7 @@ TEST("/mlx5/fields/commands", test_commands)
         g_assert_true(!command || command->opcode == opcode);
         found += command != NULL;
     }
-    g_assert_cmpuint(found, ==, ernic_mlx5_num_commands);
+    IS(found, ernic_mlx5_num_commands);
 }
 
 /* Commands whose messages are in the file of that name. */
@@ -269,7 +269,7 @@ TEST("/mlx5/fields/numbers", test_numbers)
         g_assert_true(g_regex_match_simple(file, text, 0, 0));
         all += number;
     }
-    g_assert_cmpuint(all, ==, ernic_mlx5_num_commands);
+    IS(all, ernic_mlx5_num_commands);
 }
 
 static void check_variants(const ErnicMlx5Variants *variants, const ErnicMlx5Field *where)

@@ -48,9 +48,8 @@ static void make_ttc(Linux *l)
     l->ttc_group[2] = eth_group(eth, l->ttc, 12, 12, "");
     for (uint32_t k = 0; k < KINDS; k++) {
         l->tir[k] = eth_tir(eth, eth_queue(eth, true, 3));
-        g_assert_cmpint(eth_entry(eth, l->ttc, l->ttc_group[kinds[k].group],
-                                  kinds[k].index, kinds[k].text, false, l->tir[k]), ==,
-                        ERNIC_MLX5_ACCEPTED);
+        eth_entry(eth, l->ttc, l->ttc_group[kinds[k].group], kinds[k].index,
+                  kinds[k].text, false, l->tir[k]);
     }
 }
 
@@ -64,12 +63,10 @@ static void make_l2(Linux *l)
     l->l2_group[1] = eth_group(eth, l->l2, 0x8000, 0x8000,
                                OUTER("dmac_47_16=0x01000000"));
     l->l2_group[2] = eth_group(eth, l->l2, 0x8001, 0x8001, "");
-    g_assert_cmpint(eth_entry(eth, l->l2, l->l2_group[0], 0,
-                              VALUE("dmac_47_16=0x52540012") VALUE("dmac_15_0=0x3456"),
-                              true, l->ttc), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(eth_entry(eth, l->l2, l->l2_group[0], 1,
-                              VALUE("dmac_47_16=0xffffffff") VALUE("dmac_15_0=0xffff"),
-                              true, l->ttc), ==, ERNIC_MLX5_ACCEPTED);
+    eth_entry(eth, l->l2, l->l2_group[0], 0,
+              VALUE("dmac_47_16=0x52540012") VALUE("dmac_15_0=0x3456"), true, l->ttc);
+    eth_entry(eth, l->l2, l->l2_group[0], 1,
+              VALUE("dmac_47_16=0xffffffff") VALUE("dmac_15_0=0xffff"), true, l->ttc);
 }
 
 static void make_vlan(Linux *l)
@@ -88,10 +85,8 @@ static void make_vlan(Linux *l)
         l->vlan_group[i] = eth_group(eth, l->vlan, first, first + sizes[i] - 1, masks[i]);
     }
     /* Frames without a tag, and VLAN 0. */
-    g_assert_cmpint(eth_entry(eth, l->vlan, l->vlan_group[2], 8192, "", true, l->l2), ==,
-                    ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(eth_entry(eth, l->vlan, l->vlan_group[0], 0, VALUE("cvlan_tag=1"),
-                              true, l->l2), ==, ERNIC_MLX5_ACCEPTED);
+    eth_entry(eth, l->vlan, l->vlan_group[2], 8192, "", true, l->l2);
+    eth_entry(eth, l->vlan, l->vlan_group[0], 0, VALUE("cvlan_tag=1"), true, l->l2);
 }
 
 static void linux_setup(Linux *l)
@@ -104,6 +99,9 @@ static void linux_setup(Linux *l)
     make_vlan(l);
     ETH_OK(&l->eth, 0x92f, "table_id=%u", l->vlan);
 }
+
+#define LINUX_TEST(path, fn) \
+    WORLD_TEST(path, fn, Linux, l, linux_setup(l), eth_done(&l->eth))
 
 /* The headers of a frame; all others are 0. */
 typedef struct Frame {
@@ -153,16 +151,16 @@ static void goes_to(Linux *l, const Frame *f, uint32_t kind)
 {
     ErnicFlowResult result = find(&l->eth, f);
 
-    g_assert_cmpuint(result.num, ==, kind < KINDS);
+    IS(result.num, kind < KINDS);
     if (kind < KINDS) {
-        g_assert_cmpuint(result.dest[0].id, ==, l->tir[kind]);
-        g_assert_cmpuint(result.dest[0].tag, ==, kinds[kind].index);
+        IS(result.dest[0].id, l->tir[kind]);
+        IS(result.dest[0].tag, kinds[kind].index);
     }
 }
 
 #define NOWHERE KINDS
 
-TEST("/mlx5/flow/linux", test_linux)
+LINUX_TEST("/mlx5/flow/linux", test_linux)
 {
     static const struct {
         Frame frame;
@@ -182,69 +180,56 @@ TEST("/mlx5/flow/linux", test_linux)
         { { { 0x01, 0x00, 0x5e, 1, 2, 3 }, .ethertype = 0x800 }, NOWHERE },
         { { { 0x52, 0x54, 0, 0x12, 0x34, 0x57 }, .ethertype = 0x800 }, NOWHERE },
     };
-    Linux l;
 
-    linux_setup(&l);
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         g_test_message("frame %u", i);
-        goes_to(&l, &cases[i].frame, cases[i].kind);
+        goes_to(l, &cases[i].frame, cases[i].kind);
     }
-    eth_done(&l.eth);
 }
 
 /* VLANs that the driver adds and removes, of both kinds of tags; then all of them. */
-TEST("/mlx5/flow/vlans", test_vlans)
+LINUX_TEST("/mlx5/flow/vlans", test_vlans)
 {
     const Frame c = { .tpid = 0x8100, .tci = 0x6007, .ethertype = 0x800, .proto = 6 };
     const Frame s = { .tpid = 0x88a8, .tci = 7, .ethertype = 0x800, .proto = 6 };
-    Linux l;
 
-    linux_setup(&l);
-    g_assert_cmpint(eth_entry(&l.eth, l.vlan, l.vlan_group[0], 5,
-                              VALUE("cvlan_tag=1") VALUE("first_vid=7"), true, l.l2), ==,
-                    ERNIC_MLX5_ACCEPTED);
-    goes_to(&l, &c, TCP4);
-    goes_to(&l, &s, NOWHERE);
-    ETH_OK(&l.eth, 0x938, "table_id=%u\nflow_index=5", l.vlan);
-    goes_to(&l, &c, NOWHERE);
-    g_assert_cmpint(eth_entry(&l.eth, l.vlan, l.vlan_group[1], 4097,
-                              VALUE("svlan_tag=1") VALUE("first_vid=7"), true, l.l2), ==,
-                    ERNIC_MLX5_ACCEPTED);
-    goes_to(&l, &s, TCP4);
-    g_assert_cmpint(eth_entry(&l.eth, l.vlan, l.vlan_group[2], 8193, VALUE("cvlan_tag=1"),
-                              true, l.l2), ==, ERNIC_MLX5_ACCEPTED);
-    goes_to(&l, &c, TCP4);
-    eth_done(&l.eth);
+    eth_entry(&l->eth, l->vlan, l->vlan_group[0], 5,
+              VALUE("cvlan_tag=1") VALUE("first_vid=7"), true, l->l2);
+    goes_to(l, &c, TCP4);
+    goes_to(l, &s, NOWHERE);
+    ETH_OK(&l->eth, 0x938, "table_id=%u\nflow_index=5", l->vlan);
+    goes_to(l, &c, NOWHERE);
+    eth_entry(&l->eth, l->vlan, l->vlan_group[1], 4097,
+              VALUE("svlan_tag=1") VALUE("first_vid=7"), true, l->l2);
+    goes_to(l, &s, TCP4);
+    eth_entry(&l->eth, l->vlan, l->vlan_group[2], 8193, VALUE("cvlan_tag=1"), true,
+              l->l2);
+    goes_to(l, &c, TCP4);
 }
 
 /* Multicast by an entry with a mask of one bit; all frames by a table before. */
-TEST("/mlx5/flow/promiscuous", test_promiscuous)
+LINUX_TEST("/mlx5/flow/promiscuous", test_promiscuous)
 {
     const Frame group = { { 0x01, 0, 0x5e, 1, 2, 3 }, .ethertype = 0x800 };
     const Frame other = { { 2, 2, 2, 2, 2, 2 }, .tpid = 0x8100, .tci = 99,
                           .ethertype = 0x806 };
     uint32_t promisc, any;
-    Linux l;
 
-    linux_setup(&l);
-    g_assert_cmpint(eth_entry(&l.eth, l.l2, l.l2_group[1], 0x8000,
-                              VALUE("dmac_47_16=0x01000000"), true, l.ttc), ==,
-                    ERNIC_MLX5_ACCEPTED);
-    goes_to(&l, &group, IPV4);
-    promisc = eth_table(&l.eth, 50, 0, l.vlan);
-    any = eth_group(&l.eth, promisc, 0, 0, "");
-    goes_to(&l, &other, NOWHERE);
-    ETH_OK(&l.eth, 0x92f, "table_id=%u", promisc);
-    goes_to(&l, &other, NOWHERE);
-    g_assert_cmpint(eth_entry(&l.eth, promisc, any, 0, "", true, l.ttc), ==,
-                    ERNIC_MLX5_ACCEPTED);
-    goes_to(&l, &other, ANY);
-    ETH_OK(&l.eth, 0x92f, "table_id=%u", l.vlan);
-    ETH_OK(&l.eth, 0x938, "table_id=%u\nflow_index=0", promisc);
-    ETH_OK(&l.eth, 0x934, "table_id=%u\ngroup_id=%u", promisc, any);
-    ETH_OK(&l.eth, 0x931, "table_id=%u", promisc);
-    goes_to(&l, &other, NOWHERE);
-    eth_done(&l.eth);
+    eth_entry(&l->eth, l->l2, l->l2_group[1], 0x8000, VALUE("dmac_47_16=0x01000000"),
+              true, l->ttc);
+    goes_to(l, &group, IPV4);
+    promisc = eth_table(&l->eth, 50, 0, l->vlan);
+    any = eth_group(&l->eth, promisc, 0, 0, "");
+    goes_to(l, &other, NOWHERE);
+    ETH_OK(&l->eth, 0x92f, "table_id=%u", promisc);
+    goes_to(l, &other, NOWHERE);
+    eth_entry(&l->eth, promisc, any, 0, "", true, l->ttc);
+    goes_to(l, &other, ANY);
+    ETH_OK(&l->eth, 0x92f, "table_id=%u", l->vlan);
+    ETH_OK(&l->eth, 0x938, "table_id=%u\nflow_index=0", promisc);
+    ETH_OK(&l->eth, 0x934, "table_id=%u\ngroup_id=%u", promisc, any);
+    ETH_OK(&l->eth, 0x931, "table_id=%u", promisc);
+    goes_to(l, &other, NOWHERE);
 }
 
 #define KEY(key, field) ernic_mlx5_get(key, &ernic_mlx5_fte_match_set_lyr_2_4.field)
@@ -291,12 +276,12 @@ TEST("/mlx5/flow/fragments", test_fragments)
         stw_be_p(frame + 20, rows[i].word);
         frame[47] = 2;
         ernic_mlx5_match_key(frame, 54, key, &headers);
-        g_assert_cmpuint(KEY(key, frag), ==, rows[i].frag);
-        g_assert_cmpuint(KEY(key, tcp_flags), ==, rows[i].flags);
+        IS(KEY(key, frag), rows[i].frag);
+        IS(KEY(key, tcp_flags), rows[i].flags);
         /* Without the whole header of TCP there are no flags. */
         ernic_mlx5_match_key(frame, 53, key, &headers);
-        g_assert_cmpuint(KEY(key, frag), ==, rows[i].frag);
-        g_assert_cmpuint(KEY(key, tcp_flags), ==, 0);
+        IS(KEY(key, frag), rows[i].frag);
+        IS(KEY(key, tcp_flags), 0);
     }
 }
 
@@ -311,16 +296,14 @@ ETH_TEST("/mlx5/flow/order", test_order)
     tcp = eth_group(eth, table, 0, 7, OUTER("ip_protocol=0xff"));
     tir = eth_tir(eth, eth_queue(eth, true, 3));
     ETH_OK(eth, 0x92f, "table_id=%u", table);
-    g_assert_cmpint(eth_entry(eth, table, any, 9, "", false, tir), ==, 0);
-    g_assert_cmpuint(find(eth, &f).dest[0].tag, ==, 9);
-    g_assert_cmpint(eth_entry(eth, table, any, 8, "", false, tir), ==, 0);
-    g_assert_cmpuint(find(eth, &f).dest[0].tag, ==, 8);
-    g_assert_cmpint(eth_entry(eth, table, tcp, 7, VALUE("ip_protocol=6"), false, tir),
-                    ==, 0);
-    g_assert_cmpuint(find(eth, &f).dest[0].tag, ==, 7);
-    g_assert_cmpint(eth_entry(eth, table, tcp, 1, VALUE("ip_protocol=7"), false, tir),
-                    ==, 0);
-    g_assert_cmpuint(find(eth, &f).dest[0].tag, ==, 7);
+    eth_entry(eth, table, any, 9, "", false, tir);
+    IS(find(eth, &f).dest[0].tag, 9);
+    eth_entry(eth, table, any, 8, "", false, tir);
+    IS(find(eth, &f).dest[0].tag, 8);
+    eth_entry(eth, table, tcp, 7, VALUE("ip_protocol=6"), false, tir);
+    IS(find(eth, &f).dest[0].tag, 7);
+    eth_entry(eth, table, tcp, 1, VALUE("ip_protocol=7"), false, tir);
+    IS(find(eth, &f).dest[0].tag, 7);
 }
 
 /* Copies for two receivers, a counter, a change to drop, and back. */
@@ -348,33 +331,32 @@ ETH_TEST("/mlx5/flow/actions", test_actions)
         "flow_context.destination[2].destination_type=0\n"
         "flow_context.destination[2].destination_id=0\n", table, any, tir[0], tir[1]);
     /* The counter has the place of a third destination; its number is 1. */
-    g_assert_cmpuint(counter, ==, 1);
+    IS(counter, 1);
     ETH_OK(eth, 0x936, "%sflow_context.destination[2].destination_id=1\n"
            "flow_context.action=12", entry);
     result = find(eth, &f);
-    g_assert_cmpuint(result.num, ==, 2);
-    g_assert_cmpuint(result.dest[0].id, ==, tir[0]);
-    g_assert_cmpuint(result.dest[1].id, ==, tir[1]);
-    g_assert_cmpint(eth_call(eth, 0x93a, "flow_counter_id=1"), ==, ERNIC_MLX5_BUSY);
+    IS(result.num, 2);
+    IS(result.dest[0].id, tir[0]);
+    IS(result.dest[1].id, tir[1]);
+    IS(eth_call(eth, 0x93a, "flow_counter_id=1"), ERNIC_MLX5_BUSY);
     /* Several from 0 on: the second one is it. Several that pass the last one. */
-    g_assert_cmpint(eth_call_sized(eth, 0x93b, "flow_counter_id=0\nnum_of_counters=4", 0,
-                                   16 + 4 * 16), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpuint(ldq_be_p(eth->out + 16), ==, 0);
-    g_assert_cmpuint(ldq_be_p(eth->out + 32), ==, 1);
-    g_assert_cmpuint(ldq_be_p(eth->out + 40), ==, 128);
-    g_assert_cmpint(eth_call_sized(eth, 0x93b, "flow_counter_id=256\nnum_of_counters=4",
-                                   0, 16 + 4 * 16), ==, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpint(eth_call_sized(eth, 0x93b, "flow_counter_id=1\nclear=1", 0, 32), ==,
-                    ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpuint(ldq_be_p(eth->out + 16), ==, 1);
-    g_assert_cmpuint(ldq_be_p(eth->out + 24), ==, 128);
-    g_assert_cmpint(eth_call_sized(eth, 0x93b, "flow_counter_id=1", 0, 32), ==,
-                    ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpuint(ldq_be_p(eth->out + 16), ==, 0);
+    IS(eth_call_sized(eth, 0x93b, "flow_counter_id=0\nnum_of_counters=4", 0, 16 + 4 * 16),
+       ERNIC_MLX5_ACCEPTED);
+    IS(ldq_be_p(eth->out + 16), 0);
+    IS(ldq_be_p(eth->out + 32), 1);
+    IS(ldq_be_p(eth->out + 40), 128);
+    IS(eth_call_sized(eth, 0x93b, "flow_counter_id=256\nnum_of_counters=4", 0,
+                      16 + 4 * 16), ERNIC_MLX5_ACCEPTED);
+    IS(eth_call_sized(eth, 0x93b, "flow_counter_id=1\nclear=1", 0, 32),
+       ERNIC_MLX5_ACCEPTED);
+    IS(ldq_be_p(eth->out + 16), 1);
+    IS(ldq_be_p(eth->out + 24), 128);
+    IS(eth_call_sized(eth, 0x93b, "flow_counter_id=1", 0, 32), ERNIC_MLX5_ACCEPTED);
+    IS(ldq_be_p(eth->out + 16), 0);
     /* Drop. */
     ETH_OK(eth, 0x936, "op_mod=1\nmodify_enable_mask=13\ntable_id=%u\n"
            "flow_context.group_id=%u\nflow_context.action=2", table, any);
-    g_assert_cmpuint(find(eth, &f).num, ==, 0);
+    IS(find(eth, &f).num, 0);
     ETH_OK(eth, 0x93a, "flow_counter_id=1");
 }
 
@@ -444,11 +426,11 @@ static const Mlx5Refused refusals[] = {
 static void small_setup(Eth *eth)
 {
     eth_setup(eth);
-    g_assert_cmpuint(eth_table(eth, 5, 4, 0), ==, 1);
-    g_assert_cmpuint(eth_table(eth, 4, 4, 0), ==, 2);
-    g_assert_cmpuint(eth_group(eth, 1, 0, 7, OUTER("ip_protocol=0xff")), ==, 1);
-    g_assert_cmpuint(eth_tir(eth, eth_queue(eth, true, 3)), ==, 1);
-    g_assert_cmpint(eth_entry(eth, 1, 1, 0, VALUE("ip_protocol=17"), false, 1), ==, 0);
+    IS(eth_table(eth, 5, 4, 0), 1);
+    IS(eth_table(eth, 4, 4, 0), 2);
+    IS(eth_group(eth, 1, 0, 7, OUTER("ip_protocol=0xff")), 1);
+    IS(eth_tir(eth, eth_queue(eth, true, 3)), 1);
+    eth_entry(eth, 1, 1, 0, VALUE("ip_protocol=17"), false, 1);
 }
 
 /* A refused command changes nothing. */
@@ -457,42 +439,37 @@ static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Re
     Eth *eth = opaque;
     g_autofree ErnicFlowTables *before = g_memdup2(eth->e->flow_tables, sizeof(*before));
 
-    g_assert_cmpint(eth_call(eth, opcode, "%s", text), ==, why);
+    IS(eth_call(eth, opcode, "%s", text), why);
     g_assert_cmpmem(eth->e->flow_tables, sizeof(*before), before, sizeof(*before));
 }
 
-TEST("/mlx5/flow/refusals", test_refusals)
+WORLD_TEST("/mlx5/flow/refusals", test_refusals, Eth, eth, small_setup(eth),
+           eth_done(eth))
 {
-    Eth eth;
-
-    small_setup(&eth);
-    mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, &eth);
+    mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, eth);
     /* A list that is longer than the message. */
-    g_assert_cmpint(eth_call_sized(&eth, 0x936, "table_id=1\nflow_index=1\n"
-                                   "flow_context.group_id=1\nflow_context.action=4\n"
-                                   "flow_context.destination_list_size=1", 0, 0), ==,
-                    ERNIC_MLX5_SHORT_MESSAGE);
-    ETH_OK(&eth, 0x936, "%s", ENTRY);
-    g_assert_cmpint(eth_call(&eth, 0x902, "tirn=1"), ==, ERNIC_MLX5_BUSY);
-    eth_done(&eth);
+    IS(eth_call_sized(eth, 0x936, "table_id=1\nflow_index=1\nflow_context.group_id=1\n"
+                      "flow_context.action=4\n"
+                      "flow_context.destination_list_size=1", 0, 0),
+       ERNIC_MLX5_SHORT_MESSAGE);
+    ETH_OK(eth, 0x936, "%s", ENTRY);
+    IS(eth_call(eth, 0x902, "tirn=1"), ERNIC_MLX5_BUSY);
 }
 
 /* All messages for tables name the port and the type at the same places. */
 TEST("/mlx5/flow/places", test_places)
 {
-#define SAME(message) \
-    g_assert_cmpuint(ernic_mlx5_##message.other_vport.offset, ==, 0x40); \
-    g_assert_cmpuint(ernic_mlx5_##message.vport_number.offset, ==, 0x50); \
-    g_assert_cmpuint(ernic_mlx5_##message.table_type.offset, ==, 0x80)
-    SAME(create_flow_table_in);
-    SAME(destroy_flow_table_in);
-    SAME(modify_flow_table_in);
-    SAME(set_flow_table_root_in);
-    SAME(create_flow_group_in);
-    SAME(destroy_flow_group_in);
-    SAME(set_fte_in);
-    SAME(delete_fte_in);
-#undef SAME
+    static const uint16_t opcodes[] = {
+        0x92f, 0x930, 0x931, 0x933, 0x934, 0x936, 0x938, 0x93c,
+    };
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        const ErnicMlx5Layout *in = ernic_mlx5_command_find(opcodes[i])->in;
+
+        IS(mlx5_find_field(in, "other_vport", 11)->offset, 0x40);
+        IS(mlx5_find_field(in, "vport_number", 12)->offset, 0x50);
+        IS(mlx5_find_field(in, "table_type", 10)->offset, 0x80);
+    }
 }
 
 ETH_TEST("/mlx5/flow/limits", test_limits)
@@ -500,9 +477,9 @@ ETH_TEST("/mlx5/flow/limits", test_limits)
     uint32_t table;
 
     for (uint32_t i = 1; i <= ERNIC_LIM_FLOW_TABLE; i++) {
-        g_assert_cmpuint(eth_table(eth, i, 16, 0), ==, i);
+        IS(eth_table(eth, i, 16, 0), i);
     }
-    g_assert_cmpint(eth_call(eth, 0x930, "%s", ""), ==, ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x930, "%s", ""), ERNIC_MLX5_NO_RESOURCE);
     for (uint32_t i = 0; i < ERNIC_LIM_FLOW_GROUP; i++) {
         table = 1 + i / ERNIC_FLOW_TABLE_GROUPS;
         eth_group(eth, table, i, i, "");
@@ -512,11 +489,11 @@ ETH_TEST("/mlx5/flow/limits", test_limits)
                             ERNIC_MLX5_NO_RESOURCE);
         }
     }
-    g_assert_cmpint(eth_call(eth, 0x933, "table_id=60"), ==, ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x933, "table_id=60"), ERNIC_MLX5_NO_RESOURCE);
     for (uint32_t i = 1; i <= ERNIC_LIM_FLOW_COUNTER; i++) {
         ETH_OK(eth, 0x939, "%s", "");
     }
-    g_assert_cmpint(eth_call(eth, 0x939, "%s", ""), ==, ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x939, "%s", ""), ERNIC_MLX5_NO_RESOURCE);
 }
 
 /* As many entries as there can be: each is found, and the next one is refused. */
@@ -537,16 +514,16 @@ ETH_TEST("/mlx5/flow/entries", test_entries)
                                  .num_dest = 1, .dest = { { false, tir } } };
 
         ernic_mlx5_put(entry.value, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_15_0, value);
-        g_assert_cmpint(ernic_flow_entry_create(eth->e, &entry), ==, ERNIC_OK);
+        OK(ernic_flow_entry_create(eth->e, &entry));
     }
-    g_assert_cmpint(eth_entry(eth, table, group, 65535, "", false, tir), ==,
-                    ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x936, "table_id=%u\nflow_index=65535\nflow_context.group_id=%u\n"
+                "flow_context.action=2", table, group), ERNIC_MLX5_NO_RESOURCE);
     for (uint32_t i = 0; i < ERNIC_LIM_FLOW_ENTRY; i++) {
         ernic_mlx5_put(key, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_15_0,
                        (uint16_t)(i * 40503));
         ernic_flow_tables_find(eth->e, key, 60, &result);
-        g_assert_cmpuint(result.num, ==, 1);
-        g_assert_cmpuint(result.dest[0].tag, ==, i);
+        IS(result.num, 1);
+        IS(result.dest[0].tag, i);
     }
 }
 
@@ -568,30 +545,26 @@ ETH_TEST("/mlx5/flow/fan-out", test_fan_out)
 
         table[i] = entry.table = eth_table(eth, 20 - i, 0, 0);
         entry.group = eth_group(eth, table[i], 0, 0, "");
-        g_assert_cmpint(ernic_flow_entry_create(eth->e, &entry), ==, ERNIC_OK);
+        OK(ernic_flow_entry_create(eth->e, &entry));
     }
     ETH_OK(eth, 0x92f, "table_id=%u", table[ARRAY_SIZE(table) - 1]);
     done = eth->e->work_done;
     ernic_flow_tables_find(eth->e, key, 60, &result);
     g_assert_true(result.cut);
-    g_assert_cmpuint(result.num, ==, 0);
+    IS(result.num, 0);
     g_assert_cmpuint(eth->e->work_done - done, >=, ERNIC_FLOW_STEPS);
     g_assert_cmpuint(eth->e->work_done - done, <, ERNIC_WORK_SLICE);
 }
 
 /* The driver is gone without destroying anything. */
-TEST("/mlx5/flow/teardown", test_teardown)
+LINUX_TEST("/mlx5/flow/teardown", test_teardown)
 {
     const Frame f = { .ethertype = 0x806 };
-    Linux l;
 
-    linux_setup(&l);
-    ETH_OK(&l.eth, 0x103, "%s", "");
-    ernic_run(l.eth.e, l.eth.env.now);
-    ETH_OK(&l.eth, 0x102, "%s", "");
-    g_assert_cmpuint(find(&l.eth, &f).num, ==, 0);
-    g_assert_cmpint(eth_call(&l.eth, 0x931, "table_id=%u", l.vlan), ==,
-                    ERNIC_MLX5_NO_OBJECT);
-    g_assert_cmpuint(l.eth.e->cq[ETH_CQ].refs, ==, 0);
-    eth_done(&l.eth);
+    ETH_OK(&l->eth, 0x103, "%s", "");
+    ernic_run(l->eth.e, l->eth.env.now);
+    ETH_OK(&l->eth, 0x102, "%s", "");
+    IS(find(&l->eth, &f).num, 0);
+    IS(eth_call(&l->eth, 0x931, "table_id=%u", l->vlan), ERNIC_MLX5_NO_OBJECT);
+    IS(l->eth.e->cq[ETH_CQ].refs, 0);
 }

@@ -21,8 +21,7 @@ static const struct {
 static void make_gaps(Fixture *f)
 {
     f->key = fake_alloc_mw(f->end.e, f->end.pd, 1);
-    g_assert_cmpuint(ernic_buf_alloc_pieces(f->end.e, &f->end.e->mr[f->key >> 8].buf, 4),
-                     ==, ERNIC_OK);
+    OK(ernic_buf_alloc_pieces(f->end.e, &f->end.e->mr[f->key >> 8].buf, 4));
 }
 
 static void put_piece(uint8_t *at, uint32_t len, uint32_t key, uint64_t va)
@@ -80,15 +79,15 @@ static void test_gaps(Fixture *f, gconstpointer data)
     make_gaps(f);
     for (uint32_t round = 0; round < 2; round++) {
         register_gaps(f, in);
-        g_assert_cmphex(result(f), ==, 0);
-        g_assert_cmpuint(mr_of(f)->kind, ==, ERNIC_MR_FAST);
-        g_assert_cmphex(write_to(f, f->key, IOVA + 97, "over-all"), ==, 0);
+        IS(result(f), 0);
+        IS(mr_of(f)->kind, ERNIC_MR_FAST);
+        IS(write_to(f, f->key, IOVA + 97, "over-all"), 0);
         assert_text(f, f->end.mem + 5097, "ove");
         assert_text(f, f->end.mem + 9001, "r");
         assert_text(f, f->end.mem + 20000, "-all");
-        g_assert_cmphex(copy_gaps(f, 96, 10), ==, 0);
+        IS(copy_gaps(f, 96, 10), 0);
         assert_text(f, f->end.mem + 40001, "over-all");
-        g_assert_cmphex(copy_gaps(f, 0, 801), ==, 0);
+        IS(copy_gaps(f, 0, 801), 0);
         invalidate(f, f->key);
     }
     assert_closed(f, f->key, IOVA);
@@ -112,9 +111,9 @@ FIXTURE_TEST("/mlx5-gaps/queued", test_gaps_queued)
     mlx5_ring(&f->end, &f->q);
     for (uint32_t i = 0; i < 4; i++) {
         g_assert_true(mlx5_poll(&f->end, &cqe));
-        g_assert_cmphex(cqe.syndrome, ==, 0);
+        IS(cqe.syndrome, 0);
     }
-    g_assert_cmpuint(mr_of(f)->kind, ==, ERNIC_MR_FAST);
+    IS(mr_of(f)->kind, ERNIC_MR_FAST);
     g_assert_false(mr_of(f)->valid);
 }
 
@@ -127,7 +126,7 @@ FIXTURE_TEST("/mlx5-gaps/atomic", test_gaps_atomic)
     make_gaps(f);
     register_gaps(f, true);
     CONTEXT(a, 1);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     mlx5_wr(&wr, ERNIC_MLX5_OP_FETCH_ADD, ERNIC_MLX5_CE_ALWAYS, 0);
     mlx5_raddr(&wr, IOVA + 96, f->key);
     mlx5_atomic(&wr, 2, 0);
@@ -135,8 +134,8 @@ FIXTURE_TEST("/mlx5-gaps/atomic", test_gaps_atomic)
     mlx5_post_wr(&f->end, &f->q, &wr);
     fake_advance(f->end.e, 1000 * 1000);
     g_assert_true(mlx5_poll(&f->end, &cqe));
-    g_assert_cmphex(cqe.syndrome, ==, FLUSHED);
-    g_assert_cmpuint(f->end.e->stats.fault[ERNIC_FAULT_REM_ACCESS], ==, 1);
+    IS(cqe.syndrome, FLUSHED);
+    IS(f->end.e->stats.fault[ERNIC_FAULT_REM_ACCESS], 1);
 }
 
 /* A list that is loaded in several parts: pieces of 512 bytes, @small of them of 511. */
@@ -169,9 +168,9 @@ FIXTURE_TEST("/mlx5-gaps/work", test_gaps_work)
         from[i] = i * 7 + (i >> 8);
     }
     list_of_many(f, 0);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     before = f->end.e->work_done;
-    g_assert_cmphex(copy_gaps(f, MOVED * 512, COPIED * 512), ==, 0);
+    IS(copy_gaps(f, MOVED * 512, COPIED * 512), 0);
     g_assert_cmpuint(f->end.e->work_done - before, >=, 2 * COPIED);
     for (uint32_t i = 0; i < COPIED; i++) {
         g_assert_cmpmem(fake_ptr(&f->end.env, f->end.mem + 40000 + i * 512, 512), 512,
@@ -185,8 +184,8 @@ static void test_gaps_small(Fixture *f, gconstpointer data)
     uint32_t small = GPOINTER_TO_UINT(data);
 
     list_of_many(f, small);
-    g_assert_cmphex(result(f), ==, small > ERNIC_BUF_SMALLS ? BIND_ERROR : 0);
-    g_assert_cmpint(mr_of(f)->valid, ==, small <= ERNIC_BUF_SMALLS);
+    IS(result(f), small > ERNIC_BUF_SMALLS ? BIND_ERROR : 0);
+    IS(mr_of(f)->valid, small <= ERNIC_BUF_SMALLS);
 }
 
 #define ASSERT_BAD(place, value, name) do {                 \
@@ -225,7 +224,7 @@ static void test_gaps_state(Fixture *f, gconstpointer data)
     make_gaps(f);
     if (data) {
         register_gaps(f, true);
-        g_assert_cmphex(result(f), ==, 0);
+        IS(result(f), 0);
     }
     mlx5_take_over(&f->end.e, &f->end.env);
     e = f->end.e;
@@ -333,9 +332,9 @@ static void test_bad_gaps(Fixture *f, gconstpointer data)
     if (b->fn) {
         b->fn(f);
     }
-    g_assert_cmphex(result(f), ==, BIND_ERROR);
+    IS(result(f), BIND_ERROR);
     g_assert_false(mr_of(f)->valid);
-    g_assert_cmpuint(f->end.e->mr[f->end.key >> 8].refs, ==, 0);
+    IS(f->end.e->mr[f->end.key >> 8].refs, 0);
 }
 
 static void close_by_umr(Fixture *f)
@@ -344,7 +343,7 @@ static void close_by_umr(Fixture *f)
     CONTEXT(free, 1);
     CONTEXT(pd, f->end.pd);
     ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = false;
 }
 
@@ -360,7 +359,7 @@ static void close_by_peer(Fixture *f)
 
 static void close_by_destroy(Fixture *f)
 {
-    g_assert_cmpint(ernic_mr_free(f->end.e, 0, f->key, false), ==, ERNIC_OK);
+    OK(ernic_mr_free(f->end.e, 0, f->key, false));
     make_gaps(f);
 }
 
@@ -378,14 +377,14 @@ FIXTURE_TEST("/mlx5-gaps/held", test_held)
         key = key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE);
         register_gaps(f, true);
         pieces_of(f, key);
-        g_assert_cmphex(result(f), ==, 0);
-        g_assert_cmpuint(e->mr[key >> 8].refs, ==, 1);
-        g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_ERR_BUSY);
-        g_assert_cmphex(write_to(f, f->key, IOVA + 97, "over-all"), ==, 0);
+        IS(result(f), 0);
+        IS(e->mr[key >> 8].refs, 1);
+        IS(ernic_mr_free(e, 0, key, false), ERNIC_ERR_BUSY);
+        IS(write_to(f, f->key, IOVA + 97, "over-all"), 0);
         g_assert_true(ernic_check(e, NULL));
         closes[i](f);
         g_assert_true(ernic_check(e, NULL));
-        g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_OK);
+        OK(ernic_mr_free(e, 0, key, false));
     }
 }
 
@@ -416,22 +415,19 @@ static void test_held_by_part(Fixture *f, gconstpointer data)
     u.key = other.rkey = f->key;
     ernic_buf_fini(e, &e->mr[f->key >> 8].buf);
     ernic_buf_alloc_pieces(e, &e->mr[f->key >> 8].buf, NUM / 2);
-    g_assert_cmpint(ernic_mr_update(e, f->end.pd, f->q.qpn, &u, &more), ==,
-                    ERNIC_FAULT_NONE);
+    IS(ernic_mr_update(e, f->end.pd, f->q.qpn, &u, &more), ERNIC_FAULT_NONE);
     g_assert_true(more);
     g_assert_true(ernic_check(e, NULL));
-    g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_ERR_BUSY);
+    IS(ernic_mr_free(e, 0, key, false), ERNIC_ERR_BUSY);
     if (bind) {
         e->mr[f->end.key >> 8].access |= ERNIC_ACCESS_MW_BIND;
-        g_assert_cmpint(ernic_mw_bind(e, f->end.pd, f->q.qpn, &other), ==,
-                        ERNIC_FAULT_NONE);
+        IS(ernic_mw_bind(e, f->end.pd, f->q.qpn, &other), ERNIC_FAULT_NONE);
     } else {
-        g_assert_cmpint(ernic_mr_free(e, 0, f->key, true), ==, ERNIC_OK);
+        OK(ernic_mr_free(e, 0, f->key, true));
     }
     g_assert_true(ernic_check(e, NULL));
-    g_assert_cmpint(ernic_mr_free(e, 0, key, false), ==, ERNIC_OK);
-    g_assert_cmpint(ernic_mr_update(e, f->end.pd, f->q.qpn, &u, &more), ==,
-                    ERNIC_FAULT_REG_MR);
+    OK(ernic_mr_free(e, 0, key, false));
+    IS(ernic_mr_update(e, f->end.pd, f->q.qpn, &u, &more), ERNIC_FAULT_REG_MR);
 }
 
 TESTS(add_tests)

@@ -92,12 +92,12 @@ static uint32_t finish(Mlx5Pair *p, Mlx5Wr *wr, const Grant *g, uint32_t len)
     mlx5_post_wr(&p->a, &p->aq, wr);
     mlx5_exchange(&p->a, &p->b);
     g_assert_true(mlx5_poll(&p->a, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, 0);
+    IS(cqe.opcode, 0);
     if (g->opcode != ERNIC_MLX5_OP_SEND) {
         return 0;
     }
     g_assert_true(mlx5_poll(&p->b, &cqe));
-    g_assert_cmpuint(cqe.bytes, ==, len + (g->type == ERNIC_QPT_UD ? 40 : 0));
+    IS(cqe.bytes, len + (g->type == ERNIC_QPT_UD ? 40 : 0));
     return g->type == ERNIC_QPT_UD ? 40 : 0;
 }
 
@@ -150,7 +150,7 @@ TEST("/mlx5-grants/longest", test_longest)
     Mlx5Pair p;
 
     /* Linux's network device needs 16 blocks. */
-    g_assert_cmpuint(max, ==, 16 * ERNIC_MLX5_BLOCK);
+    IS(max, 16 * ERNIC_MLX5_BLOCK);
     open_filled(&p, ERNIC_QPT_RC, NULL);
     n = (max - CONTROL) / POINTER;
     begin(&p, &wr, &g);
@@ -190,9 +190,9 @@ static void receive(Mlx5Pair *p, uint32_t n)
     mlx5_post_wr(&p->a, &p->aq, &wr);
     mlx5_exchange(&p->a, &p->b);
     g_assert_true(mlx5_poll(&p->a, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, 0);
+    IS(cqe.opcode, 0);
     g_assert_true(mlx5_poll(&p->b, &cqe));
-    g_assert_cmpuint(cqe.bytes, ==, len);
+    IS(cqe.bytes, len);
     for (uint32_t i = 0; i < n; i++) {
         g_assert_cmpmem(mem(&p->a, i * PIECE, PIECE), PIECE,
                         mem(&p->b, i * STEP, PIECE), PIECE);

@@ -86,14 +86,14 @@ FRAMES_TEST("/mlx5/loopback/which", test_which)
             set_bits(f, tir, bits, off);
             post(f, used);
             len = frames_make(&head[kind], frame);
-            g_assert_cmpint(e->face->wants_frame(e, frame, len, &own), ==, want);
+            IS(e->face->wants_frame(e, frame, len, &own), want);
             e->face->take_frame(e, frame, len, &own);
-            g_assert_cmpint(frames_poll(f), ==, want);
+            IS(frames_poll(f), want);
             used += want;
         }
         ETH_OK(&f->eth, 0x92f, "op_mod=1");
     }
-    g_assert_cmpuint(f->eth.e->stats.rx_frames, ==, 0);
+    IS(f->eth.e->stats.rx_frames, 0);
 }
 
 /* A frame of the function without an entry has left, and is not counted as lost. */
@@ -105,9 +105,9 @@ FRAMES_TEST("/mlx5/loopback/unmatched", test_unmatched)
 
     len = frames_make(&udp4, frame);
     f->eth.e->face->take_frame(f->eth.e, frame, len, &own);
-    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], ==, 0);
+    IS(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], 0);
     f->eth.e->face->take_frame(f->eth.e, frame, len, NULL);
-    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], ==, 1);
+    IS(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], 1);
 }
 
 /*
@@ -149,12 +149,12 @@ TEST("/mlx5/loopback/bit", test_bit)
 
     send_frame(&f, &f.sq, len, 14, 0);
     left(&f, len);
-    g_assert_cmpuint(f.eth.e->tx->loop_len, ==, 0);
+    IS(f.eth.e->tx->loop_len, 0);
     set_bits(&f, tir, 2, 0);
     send_frame(&f, &f.sq, len, 14, 0);
     left(&f, len);
     came_back(&f, len);
-    g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_MULTICAST], ==, 2);
+    IS(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_MULTICAST], 2);
     frames_done(&f);
 }
 

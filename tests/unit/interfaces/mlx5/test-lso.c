@@ -70,30 +70,30 @@ static void check(uint32_t i, const uint8_t *frame, uint32_t len, uint32_t index
     uint8_t pseudo[40] = { }, was[128];
 
     headers(i, was);
-    g_assert_cmpuint(len, ==, MAX(packets[i].end + data, 60));
+    IS(len, MAX(packets[i].end + data, 60));
     if (addr == 4) {
-        g_assert_cmpuint(lduw_be_p(ip + 2), ==, 20 + l4_len);
-        g_assert_cmpuint(lduw_be_p(ip + 4), ==, (uint16_t)(0xfffe + index));
-        g_assert_cmphex(frames_sum(ip, 20), ==, 0xffff);
+        IS(lduw_be_p(ip + 2), 20 + l4_len);
+        IS(lduw_be_p(ip + 4), (uint16_t)(0xfffe + index));
+        IS(frames_sum(ip, 20), 0xffff);
         memcpy(pseudo, ip + 12, 8);
     } else {
-        g_assert_cmpuint(lduw_be_p(ip + 4), ==, l4_len);
+        IS(lduw_be_p(ip + 4), l4_len);
         memcpy(pseudo, ip + 8, 32);
     }
     if (tcp) {
         uint8_t off = (last ? 0 : FIN | PSH) | (index ? CWR : 0);
 
-        g_assert_cmpuint(ldl_be_p(l4 + 4) - ldl_be_p(was + packets[i].l4 + 4), ==, from);
-        g_assert_cmphex(l4[13], ==, packets[i].head.tcp_flags & ~off);
+        IS(ldl_be_p(l4 + 4) - ldl_be_p(was + packets[i].l4 + 4), from);
+        IS(l4[13], packets[i].head.tcp_flags & ~off);
     } else {
-        g_assert_cmpuint(lduw_be_p(l4 + 4), ==, l4_len);
+        IS(lduw_be_p(l4 + 4), l4_len);
     }
     pseudo[addr * 2 + 1] = packets[i].head.proto;
     stw_be_p(pseudo + addr * 2 + 2, l4_len);
     k = frames_sum(pseudo, addr * 2 + 4) + frames_sum(l4, l4_len);
-    g_assert_cmphex((k & 0xffff) + (k >> 16), ==, 0xffff);
+    IS((k & 0xffff) + (k >> 16), 0xffff);
     for (k = 0; k < data; k++) {
-        g_assert_cmphex(frame[packets[i].end + k], ==, data_byte(from + k));
+        IS(frame[packets[i].end + k], data_byte(from + k));
     }
     g_assert_cmpmem(frame, packets[i].l3, was, packets[i].l3);
 }
@@ -119,8 +119,8 @@ static uint32_t take_all(Frames *f, uint32_t i, uint32_t mss, uint32_t len)
         trains++;
         fake_train_free(t);
     }
-    g_assert_cmpuint(from, ==, len);
-    g_assert_cmpuint(f->eth.env.trains->len, ==, 0);
+    IS(from, len);
+    IS(f->eth.env.trains->len, 0);
     return trains;
 }
 
@@ -145,8 +145,8 @@ TEST("/mlx5/lso/packets", test_packets)
             take_all(&f, i, sizes[k].mss, sizes[k].len);
             CQE_IS(&f, "opcode=0 sop=0x0e wqe_counter=0");
             g_assert_false(frames_poll(&f));
-            g_assert_cmpuint(f.eth.e->stats.tx_frames, ==, frames);
-            g_assert_cmpuint(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], ==, frames);
+            IS(f.eth.e->stats.tx_frames, frames);
+            IS(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], frames);
             frames_done(&f);
         }
     }
@@ -160,19 +160,19 @@ SEND_TEST("/mlx5/lso/busy", 6, test_busy)
 
     f->eth.env.tx_busy = true;
     post(f, &f->sq, 0, mss, len);
-    g_assert_cmpuint(f->eth.env.wake, ==, UINT64_MAX);
+    IS(f->eth.env.wake, UINT64_MAX);
     g_assert_false(frames_poll(f));
     while (!frames_poll(f)) {
         /* The link takes one train. */
         frames_ready(f);
         f->eth.env.tx_busy = true;
-        g_assert_cmpuint(f->eth.env.trains->len, ==, ++n);
+        IS(f->eth.env.trains->len, ++n);
         ernic_run(f->eth.e, f->eth.env.now);
-        g_assert_cmpuint(f->eth.env.trains->len, ==, n);
+        IS(f->eth.env.trains->len, n);
     }
     g_assert_cmpuint(n, >, 2);
     frames_ready(f);
-    g_assert_cmpuint(take_all(f, 0, mss, len), ==, n + 1);
+    IS(take_all(f, 0, mss, len), n + 1);
 }
 
 /* The state is saved in the middle of a packet, and the new device sends the rest. */
@@ -220,8 +220,8 @@ SEND_TEST("/mlx5/lso/slices", 6, test_slices)
         g_assert_cmpuint(f->eth.e->work_done - done, <, 2 * 2048);
         if (!sent && frames_poll(f)) {
             sent = true;
-            g_assert_cmphex(CQE(f, qpn), ==, other.number);
-            g_assert_cmpuint(i, ==, 0);
+            IS(CQE(f, qpn), other.number);
+            IS(i, 0);
         }
     }
     g_assert_true(sent);
@@ -231,7 +231,7 @@ SEND_TEST("/mlx5/lso/slices", 6, test_slices)
         fake_train_free(send_take(f));
         trains++;
     }
-    g_assert_cmpuint(trains, ==, DIV_ROUND_UP(len, ERNIC_TRAIN_PACKETS) + 1);
+    IS(trains, DIV_ROUND_UP(len, ERNIC_TRAIN_PACKETS) + 1);
 }
 
 /* Software changes a packet of which a part has left: to a shorter one, or to a NOP. */

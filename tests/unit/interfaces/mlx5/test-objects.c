@@ -27,7 +27,7 @@ TEST("/mlx5-objects/rules", test_rules)
         const ErnicMlx5Rules *rules = ernic_mlx5_rules[t];
 
         g_test_message("%s", rules->layout->name);
-        g_assert_cmpuint(rules->num, ==, rules->layout->num_fields);
+        IS(rules->num, rules->layout->num_fields);
         for (uint32_t i = 0; i < rules->num; i++) {
             g_assert_true(rules->rows[i].field == &rules->layout->fields[i]);
             g_assert_cmpint(rules->rows[i].use, <=, ERNIC_MLX5_ANSWERED);
@@ -36,7 +36,7 @@ TEST("/mlx5-objects/rules", test_rules)
                           !rules->rows[i].field->layout);
         }
     }
-    g_assert_cmpuint(t, ==, 8);
+    IS(t, 8);
 }
 
 static const ErnicMlx5CommandTable *const tables[] = {
@@ -58,7 +58,7 @@ MLX5_TEST("/mlx5-objects/states", mlx5_boot, test_states)
             mlx5_refuse(f->e, tables[t]->rows[i].opcode, "", ERNIC_MLX5_NOT_NOW);
         }
     }
-    g_assert_cmpuint(n, ==, 42);
+    IS(n, 42);
 }
 
 MLX5_TEST("/mlx5-objects/queries", mlx5_start, test_queries)
@@ -94,13 +94,13 @@ MLX5_TEST("/mlx5-objects/pkeys", mlx5_boot, test_pkeys)
 
     f->e->pkey[2] = 0x8002;
     mlx5_ask(f->e, 0x765, "pkey_index=2", &a);
-    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0x8002);
-    g_assert_cmphex(lduw_be_p(a.out + at + 4), ==, 0);
+    IS(lduw_be_p(a.out + at), 0x8002);
+    IS(lduw_be_p(a.out + at + 4), 0);
     mlx5_ask(f->e, 0x765, "pkey_index=127", &a);
-    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0);
+    IS(lduw_be_p(a.out + at), 0);
     mlx5_ask(f->e, 0x765, "pkey_index=0xffff", &a);
-    g_assert_cmphex(lduw_be_p(a.out + at), ==, 0xffff);
-    g_assert_cmphex(lduw_be_p(a.out + at + 8), ==, 0x8002);
+    IS(lduw_be_p(a.out + at), 0xffff);
+    IS(lduw_be_p(a.out + at + 8), 0x8002);
     g_assert_true(ernic_all_zero(a.out + end, sizeof(a.out) - end));
 }
 
@@ -111,32 +111,30 @@ MLX5_TEST("/mlx5-objects/transitions", mlx5_start, test_transitions)
     attr = &f->e->qp[QP_RC].attr;
     mlx5_refuse(f->e, 0x503, RTR, ERNIC_MLX5_BAD_STATE);
     mlx5_accept(f->e, 0x502, INIT "qpc.counter_set_id=1\n");
-    g_assert_cmphex(attr->access, ==, ERNIC_ACCESS_REMOTE_WRITE |
-                                      ERNIC_ACCESS_REMOTE_READ);
-    g_assert_cmpuint(f->e->qp[QP_RC].counter, ==, 1);
+    IS(attr->access, ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ);
+    IS(f->e->qp[QP_RC].counter, 1);
     mlx5_refuse(f->e, 0x772, "counter_set_id=1", ERNIC_MLX5_BUSY);
     /* One right is named, the others stay. */
     mlx5_accept(f->e, 0x50e, "qpn=2\nopt_param_mask=2\n");
-    g_assert_cmphex(attr->access, ==, ERNIC_ACCESS_REMOTE_WRITE);
+    IS(attr->access, ERNIC_ACCESS_REMOTE_WRITE);
     mlx5_accept(f->e, 0x50e, "qpn=2\nopt_param_mask=4\nqpc.rae=1\n");
-    g_assert_cmphex(attr->access, ==, ERNIC_ACCESS_REMOTE_WRITE |
-                                      ERNIC_ACCESS_REMOTE_ATOMIC);
+    IS(attr->access, ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC);
     /* A parameter that this transition does not have; then one without an effect. */
     mlx5_refuse(f->e, 0x503, RTR "opt_param_mask=0x20", ERNIC_MLX5_BAD_SELECT);
     mlx5_refuse(f->e, 0x503, RTR "opt_param_mask=0x40000000", ERNIC_MLX5_BAD_SELECT);
     mlx5_accept(f->e, 0x503, RTR "opt_param_mask=0x400");
-    g_assert_cmpuint(attr->path_mtu, ==, 3);
-    g_assert_cmphex(attr->dest_qpn, ==, 0x77);
-    g_assert_cmpuint(attr->max_dest_rd_atomic, ==, 4);
-    g_assert_cmpuint(attr->min_rnr_timer, ==, 12);
-    g_assert_cmpuint(attr->av.dgid.raw[15], ==, 2);
-    g_assert_cmpuint(attr->av.dmac[5], ==, 5);
+    IS(attr->path_mtu, 3);
+    IS(attr->dest_qpn, 0x77);
+    IS(attr->max_dest_rd_atomic, 4);
+    IS(attr->min_rnr_timer, 12);
+    IS(attr->av.dgid.raw[15], 2);
+    IS(attr->av.dmac[5], 5);
     mlx5_accept(f->e, 0x504, RTS);
-    g_assert_cmpuint(attr->timeout, ==, 14);
-    g_assert_cmpuint(attr->max_rd_atomic, ==, 8);
+    IS(attr->timeout, 14);
+    IS(attr->max_rd_atomic, 8);
     mlx5_accept(f->e, 0x505, "qpn=2\nopt_param_mask=0x2000040\nqpc.min_rnr_nak=7\n");
-    g_assert_cmpuint(attr->min_rnr_timer, ==, 7);
-    g_assert_cmpuint(f->e->qp[QP_RC].counter, ==, 0);
+    IS(attr->min_rnr_timer, 7);
+    IS(f->e->qp[QP_RC].counter, 0);
     mlx5_expect(f->e, 0x50b, "qpn=2", "qpc.state=0x3\nqpc.mtu=0x3\nqpc.remote_qpn=0x77\n"
            "qpc.next_send_psn=0x321\nqpc.next_rcv_psn=0x123\nqpc.log_sra_max=0x3\n"
            "qpc.log_rra_max=0x2\nqpc.retry_count=0x6\nqpc.rnr_retry=0x5\n"
@@ -162,7 +160,7 @@ MLX5_TEST("/mlx5-objects/umr", mlx5_start, test_umr)
     mlx5_accept(f->e, 0x502, "qpn=4\n" PATH "vhca_port_num=1\nqpc.pd=1\n");
     mlx5_accept(f->e, 0x503, "qpn=4\nqpc.pd=1\n");
     mlx5_accept(f->e, 0x504, "qpn=4\nqpc.pd=1\n");
-    g_assert_cmpuint(f->e->qp[qpn].pd, ==, 1);
+    IS(f->e->qp[qpn].pd, 1);
     mlx5_assert_valid(f);
     mlx5_accept(f->e, 0x501, "qpn=4");
 }
@@ -196,12 +194,12 @@ MLX5_TEST("/mlx5-objects/kinds", mlx5_start, test_kinds)
         qpn = mlx5_accept(f->e, 0x500, kinds[i].text);
         gone = g_strdup_printf("qpn=%u", qpn);
         qp = &f->e->qp[qpn];
-        g_assert_cmpint(qp->type, ==, kinds[i].type);
-        g_assert_cmpuint(qp->sq.wq.depth, ==, kinds[i].sq);
-        g_assert_cmpuint(qp->rq.wq.depth, ==, kinds[i].rq);
-        g_assert_cmpuint(qp->srq, ==, kinds[i].srq);
-        g_assert_cmpuint(ernic_mlx5_qp(f->e, qpn)->sq_offset, ==, kinds[i].rq * 64);
-        g_assert_cmpint(qpn == 1, ==, kinds[i].type == ERNIC_QPT_GSI);
+        IS(qp->type, kinds[i].type);
+        IS(qp->sq.wq.depth, kinds[i].sq);
+        IS(qp->rq.wq.depth, kinds[i].rq);
+        IS(qp->srq, kinds[i].srq);
+        IS(ernic_mlx5_qp(f->e, qpn)->sq_offset, kinds[i].rq * 64);
+        IS(qpn == 1, kinds[i].type == ERNIC_QPT_GSI);
         mlx5_assert_valid(f);
         mlx5_accept(f->e, 0x501, gone);
         mlx5_refuse(f->e, 0x501, gone, ERNIC_MLX5_NO_OBJECT);
@@ -222,13 +220,13 @@ MLX5_TEST("/mlx5-objects/windows", mlx5_start, test_windows)
         n = mlx5_accept(f->e, 0x200, text);
         gone = g_strdup_printf("mkey_index=%u", n);
         mr = &f->e->mr[n];
-        g_assert_cmpuint(mr->kind, ==, type == 1 ? ERNIC_MR_WINDOW_1 : ERNIC_MR_WINDOW_2);
+        IS(mr->kind, type == 1 ? ERNIC_MR_WINDOW_1 : ERNIC_MR_WINDOW_2);
         g_assert_false(mr->valid);
-        g_assert_cmpuint(f->e->num_pages - pages, ==, type == 1 ? 8 : 0);
+        IS(f->e->num_pages - pages, type == 1 ? 8 : 0);
         mlx5_expect(f->e, 0x201, gone, M "free=0x1\n" M "umr_en=0x1\n");
         mlx5_assert_valid(f);
         mlx5_accept(f->e, 0x202, gone);
-        g_assert_cmpuint(f->e->num_pages, ==, pages);
+        IS(f->e->num_pages, pages);
         mlx5_refuse(f->e, 0x202, gone, ERNIC_MLX5_NO_OBJECT);
     }
 }
@@ -326,7 +324,7 @@ static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Re
     uint64_t used = f->e->mem.used;
 
     mlx5_refuse(f->e, opcode, text, why);
-    g_assert_cmpuint(f->e->mem.used, ==, used);
+    IS(f->e->mem.used, used);
     after = mlx5_save(f->e);
     g_assert_cmpmem(before->data, before->len, after->data, after->len);
 }
@@ -364,7 +362,7 @@ TEST("/mlx5-objects/destroy", test_destroy)
             mlx5_refuse(f.e, all[i].opcode, all[i].text, ERNIC_MLX5_NO_OBJECT);
             mlx5_assert_valid(&f);
         }
-        g_assert_cmpuint(f.e->mem.used, ==, used);
+        IS(f.e->mem.used, used);
         mlx5_finish(&f);
     }
 }
@@ -373,23 +371,23 @@ TEST("/mlx5-objects/destroy", test_destroy)
 MLX5_TEST("/mlx5-objects/domains", mlx5_boot, test_domains)
 {
     for (uint32_t n = 1; n < f->e->cfg.max_pd; n++) {
-        g_assert_cmpuint(mlx5_accept(f->e, 0x80e, ""), ==, n);
+        IS(mlx5_accept(f->e, 0x80e, ""), n);
     }
     mlx5_refuse(f->e, 0x800, "", ERNIC_MLX5_NO_RESOURCE);
     mlx5_accept(f->e, 0x80f, "xrcd=3");
-    g_assert_cmpuint(mlx5_accept(f->e, 0x800, ""), ==, 3);
+    IS(mlx5_accept(f->e, 0x800, ""), 3);
     mlx5_refuse(f->e, 0x80f, "xrcd=3", ERNIC_MLX5_NO_OBJECT);
     mlx5_accept(f->e, 0x801, "pd=3");
     for (uint32_t n = 1; n < f->e->cfg.max_pd; n++) {
-        g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, n);
+        IS(mlx5_accept(f->e, 0x816, ""), n);
     }
     mlx5_refuse(f->e, 0x816, "", ERNIC_MLX5_NO_RESOURCE);
     /* They end with the life of the function. */
     mlx5_accept(f->e, 0x103, "");
     mlx5_accept(f->e, 0x102, "");
-    g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, 1);
+    IS(mlx5_accept(f->e, 0x816, ""), 1);
     for (uint32_t k = 1; k <= 255; k++) {
-        g_assert_cmpuint(mlx5_accept(f->e, 0x771, "") & 0xff, ==, k);
+        IS(mlx5_accept(f->e, 0x771, "") & 0xff, k);
     }
     mlx5_refuse(f->e, 0x771, "", ERNIC_MLX5_NO_RESOURCE);
     g_assert_null(ernic_counter_get(f->e, 256));
@@ -400,17 +398,17 @@ MLX5_TEST("/mlx5-objects/gid", mlx5_start, test_gid)
     static const ErnicGid none;
 
     g_assert_true(ernic_gid_is_v4(&f->e->gid[0].gid));
-    g_assert_cmpuint(f->e->gid[0].vlan, ==, ERNIC_NO_VLAN);
-    g_assert_cmpuint(f->e->gid[0].mac[5], ==, 1);
+    IS(f->e->gid[0].vlan, ERNIC_NO_VLAN);
+    IS(f->e->gid[0].mac[5], 1);
     mlx5_accept(f->e, 0x761, GID "roce_address_index=5\nroce_address.vlan_valid=1\n"
            "roce_address.vlan_id=7");
-    g_assert_cmpuint(f->e->gid[5].vlan, ==, 7);
+    IS(f->e->gid[5].vlan, 7);
     mlx5_accept(f->e, 0x761, "roce_address_index=5");
     g_assert_cmpmem(&f->e->gid[5].gid, 16, &none, 16);
     mlx5_accept(f->e, 0x806, GROUP "qpn=3");
-    g_assert_cmpuint(f->e->num_groups, ==, 1);
+    IS(f->e->num_groups, 1);
     mlx5_accept(f->e, 0x807, GROUP "qpn=3");
-    g_assert_cmpuint(f->e->num_groups, ==, 0);
+    IS(f->e->num_groups, 0);
 }
 
 MLX5_TEST("/mlx5-objects/counters", mlx5_start, test_counters)
@@ -421,8 +419,8 @@ MLX5_TEST("/mlx5-objects/counters", mlx5_start, test_counters)
     f->e->stats.rx_bytes = 900;
     mlx5_expect(f->e, 0x773, "counter_set_id=1\nclear=1",
            "duplicate_request=0x5\nout_of_buffer=0x7\n");
-    g_assert_cmpuint(f->e->counter[1].stats.rx_duplicates, ==, 0);
-    g_assert_cmpuint(f->e->stats.rx_duplicates, ==, 5);
+    IS(f->e->counter[1].stats.rx_duplicates, 0);
+    IS(f->e->stats.rx_duplicates, 5);
     mlx5_expect(f->e, 0x770, "", "received_ib_unicast.packets=0x9\n"
            "received_ib_unicast.octets=0x384\n");
 }
@@ -436,11 +434,11 @@ MLX5_TEST("/mlx5-objects/limit", mlx5_start, test_limit)
     stl_be_p(record, 5);
     mlx5_accept(f->e, 0x90d, "rmpn=1\nrmp_state=1\nctx.state=1\nbitmask.lwm=1\n"
            "ctx.wq.lwm=5");
-    g_assert_cmpuint(f->e->srq[1].limit, ==, 5);
+    IS(f->e->srq[1].limit, 5);
     mlx5_expect(f->e, 0x90f, "rmpn=1", "rmp_context.wq.lwm=0x5\n");
     stl_be_p(record, 4);
     mlx5_accept(f->e, 0x708, "op_mod=1\nxrc_srqn=2\nlwm=5");
-    g_assert_cmpuint(f->e->srq[2].limit, ==, 0);         /* the event was raised */
+    IS(f->e->srq[2].limit, 0);         /* the event was raised */
     /* Its counter cannot be read. */
     fake_fail_dma(&f->env, 1, false);
     mlx5_refuse(f->e, 0x708, "op_mod=1\nxrc_srqn=2\nlwm=5", ERNIC_MLX5_DMA);
@@ -454,12 +452,12 @@ MLX5_TEST("/mlx5-objects/keys", mlx5_start, test_keys)
 
     g_assert_true(ernic_mr_check_local(f->e, 1, MKEY_MTT << 8 | 0x5a, 0x7f1000, 3000, 0,
                                        &mr, &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &off), ==, 0x123400014000);
+    IS(ernic_buf_addr(&mr->buf, off, &off), 0x123400014000);
     g_assert_false(ernic_mr_check_local(f->e, 1, MKEY_MTT << 8 | 0x5b, 0x7f1000, 1, 0,
                                         &mr, &off));
     g_assert_true(ernic_mr_check_local(f->e, 1, MKEY_PA << 8 | 0x11, 0xfffffffff000, 16,
                                        ERNIC_ACCESS_LOCAL_WRITE, &mr, &off));
-    g_assert_cmphex(ernic_buf_addr(&mr->buf, off, &off), ==, 0xfffffffff000);
+    IS(ernic_buf_addr(&mr->buf, off, &off), 0xfffffffff000);
     g_assert_false(ernic_mr_check_local(f->e, 1, MKEY_FREE << 8, 0, 1, 0, &mr, &off));
 }
 
@@ -556,7 +554,7 @@ static void connect_to(Mlx5End *end, uint32_t qpn, uint32_t dest, uint8_t host)
     }
     g_string_append_printf(rtr, PATH "rmac_47_32=0x200\n" PATH "rmac_31_0=%u\n"
                            "qpc.remote_qpn=%u\n", host, dest);
-    g_assert_cmpuint(qpn, ==, 2);
+    IS(qpn, 2);
     mlx5_accept(end->e, 0x502, INIT);
     mlx5_accept(end->e, 0x503, rtr->str);
     mlx5_accept(end->e, 0x504, RTS);
@@ -584,11 +582,11 @@ TEST("/mlx5-objects/data", test_data)
     mlx5_post_wr(&a, &aq, &wr);
     mlx5_exchange(&a, &b);
     g_assert_true(mlx5_poll(&a, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, 0);
-    g_assert_cmphex(cqe.index, ==, 0x702);
+    IS(cqe.opcode, 0);
+    IS(cqe.index, 0x702);
     g_assert_true(mlx5_poll(&b, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, 2);
-    g_assert_cmpuint(cqe.bytes, ==, 3000);
+    IS(cqe.opcode, 2);
+    IS(cqe.bytes, 3000);
     g_assert_cmpmem(fake_ptr(&a.env, a.mem, 3000), 3000,
                     fake_ptr(&b.env, b.mem + 8192, 3000), 3000);
     /* The last entry of the old ring says that there is a new one. */
@@ -598,8 +596,8 @@ TEST("/mlx5-objects/data", test_data)
                              fake_alloc(&a.env, 4096, 4096));
     mlx5_accept(a.e, 0x403, resize);
     g_assert_true(mlx5_poll(&a, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, 5);
-    g_assert_cmpuint(a.e->cq[a.cq.cqn].depth, ==, 32);
+    IS(cqe.opcode, 5);
+    IS(a.e->cq[a.cq.cqn].depth, 32);
     mlx5_end_done(&b);
     fake_ernic_done(&a.env, a.e);
 }
@@ -631,13 +629,13 @@ TEST("/mlx5-objects/smaller-ring", test_smaller_ring)
         g_assert_true(ernic_mlx5_cqe_resize(a.e, a.cq.cqn));
     }
     ring_of(&a, 1, ERNIC_MLX5_BAD_STATE);
-    g_assert_cmpuint(cq->pi, ==, 3);
+    IS(cq->pi, 3);
     ring_of(&a, 2, ERNIC_MLX5_ACCEPTED);
-    g_assert_cmpuint(cq->pi - cq->ci, ==, 4);
-    g_assert_cmpuint(cq->depth, ==, 4);
+    IS(cq->pi - cq->ci, 4);
+    IS(cq->depth, 4);
     ring_of(&a, 4, ERNIC_MLX5_BAD_STATE);           /* no room for the last entry */
     a.e->cq[a.cq.cqn].overwrites = true;
     ring_of(&a, 0, ERNIC_MLX5_ACCEPTED);            /* loses all others */
-    g_assert_cmpuint(cq->pi - cq->ci, ==, 1);
+    IS(cq->pi - cq->ci, 1);
     fake_ernic_done(&a.env, a.e);
 }

@@ -28,9 +28,9 @@ static void assert_path(Mlx5End *end, uint16_t vlan, uint16_t sport)
     FakeTrain *train = fake_take_train(&end->env);
 
     g_assert_nonnull(train);
-    g_assert_cmphex(train->train.path.vlan, ==, vlan);
+    IS(train->train.path.vlan, vlan);
     if (sport) {
-        g_assert_cmphex(train->train.path.udp_sport, ==, sport);
+        IS(train->train.path.udp_sport, sport);
     } else {
         g_assert_cmphex(train->train.path.udp_sport, >=, 0xc000);
     }
@@ -96,8 +96,8 @@ MLX5_TEST("/mlx5-path/query", mlx5_start, test_query)
     mlx5_accept(f->e, 0x502, INIT);
     mlx5_accept(f->e, 0x503, RTR PATH "eth_prio=5\n" PATH "udp_sport=0xd123\n");
     mlx5_accept(f->e, 0x504, RTS);
-    g_assert_cmpuint(f->e->qp[QP_RC].attr.av.priority, ==, 5);
-    g_assert_cmphex(f->e->qp[QP_RC].attr.av.udp_sport, ==, SPORT);
+    IS(f->e->qp[QP_RC].attr.av.priority, 5);
+    IS(f->e->qp[QP_RC].attr.av.udp_sport, SPORT);
     mlx5_expect(f->e, 0x50b, "qpn=2", PATH "eth_prio=0x5\n" PATH "sl=0x5\n"
                 PATH "udp_sport=0xd123\n");
     mlx5_take_over(&f->e, &f->env);

@@ -66,10 +66,10 @@ static Mlx5Cqe assert_done(Mlx5End *end, const Mlx5Queue *q, uint8_t opcode,
     Mlx5Cqe cqe = { 0 };
 
     g_assert_true(mlx5_poll(end, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, opcode);
-    g_assert_cmpuint(cqe.qpn, ==, q->qpn);
-    g_assert_cmpuint(cqe.index, ==, 0x700 + q->qpn);
-    g_assert_cmpuint(cqe.counter, ==, counter);
+    IS(cqe.opcode, opcode);
+    IS(cqe.qpn, q->qpn);
+    IS(cqe.index, 0x700 + q->qpn);
+    IS(cqe.counter, counter);
     return cqe;
 }
 
@@ -78,7 +78,7 @@ static void assert_error(Mlx5End *end, const Mlx5Queue *q, uint8_t opcode,
 {
     Mlx5Cqe cqe = assert_done(end, q, opcode, counter);
 
-    g_assert_cmphex(cqe.syndrome, ==, syndrome);
+    IS(cqe.syndrome, syndrome);
     g_assert_cmpuint(cqe.vendor, !=, 0);
 }
 
@@ -126,13 +126,12 @@ static void test_messages(gconstpointer data)
         }
         post(&p, &wr);
         cqe = assert_done(&p.a, &p.aq, REQ, counter);
-        g_assert_cmpuint(cqe.sent, ==, opcode);
+        IS(cqe.sent, opcode);
         assert_same(&p, 0, 8192, len);
         if (messages[i / 2].recv) {
             cqe = assert_done(&p.b, &p.bq, messages[i / 2].recv, p.bq.rq_pi - 1);
-            g_assert_cmpuint(cqe.bytes, ==, len);
-            g_assert_cmphex(cqe.imm, ==, messages[i / 2].recv == RESP_SEND ? 0 :
-                                         0x11223344 + i);
+            IS(cqe.bytes, len);
+            IS(cqe.imm, messages[i / 2].recv == RESP_SEND ? 0 : 0x11223344 + i);
         }
     }
     mlx5_close_pair(&p);
@@ -148,7 +147,7 @@ MLX5_PAIR_TEST("/mlx5-queue/read", ERNIC_QPT_RC, test_read)
     mlx5_data(&wr, p->a.mem + 100, 2000, p->a.key);
     mlx5_data(&wr, p->a.mem + 2100, 500, p->a.key);
     post(p, &wr);
-    g_assert_cmpuint(assert_done(&p->a, &p->aq, REQ, 0).bytes, ==, 2500);
+    IS(assert_done(&p->a, &p->aq, REQ, 0).bytes, 2500);
     assert_same(p, 100, 500, 2500);
 }
 
@@ -172,10 +171,10 @@ MLX5_PAIR_TEST("/mlx5-queue/atomics", ERNIC_QPT_RC, test_atomics)
     uint64_t *word = (uint64_t *)mem(&p->b, 64, 8);
 
     *word = 40;
-    g_assert_cmpuint(atomic(p, ERNIC_MLX5_OP_FETCH_ADD, 2, 0), ==, 40);
-    g_assert_cmpuint(*word, ==, 42);
-    g_assert_cmpuint(atomic(p, ERNIC_MLX5_OP_CMP_SWAP, 77, 42), ==, 42);
-    g_assert_cmpuint(*word, ==, 77);
+    IS(atomic(p, ERNIC_MLX5_OP_FETCH_ADD, 2, 0), 40);
+    IS(*word, 42);
+    IS(atomic(p, ERNIC_MLX5_OP_CMP_SWAP, 77, 42), 42);
+    IS(*word, 77);
 }
 
 MLX5_PAIR_TEST("/mlx5-queue/datagram", ERNIC_QPT_UD, test_datagram)
@@ -191,11 +190,11 @@ MLX5_PAIR_TEST("/mlx5-queue/datagram", ERNIC_QPT_UD, test_datagram)
     post(p, &wr);
     assert_done(&p->a, &p->aq, REQ, 0);
     cqe = assert_done(&p->b, &p->bq, RESP_SEND_IMM, 0);
-    g_assert_cmpuint(cqe.bytes, ==, 340);
-    g_assert_cmphex(cqe.imm, ==, 0xabcd0123);
-    g_assert_cmpuint(cqe.source, ==, p->aq.qpn);
-    g_assert_cmpuint(cqe.grh, ==, 1);
-    g_assert_cmpuint(cqe.l3, ==, 2);            /* IPv4 */
+    IS(cqe.bytes, 340);
+    IS(cqe.imm, 0xabcd0123);
+    IS(cqe.source, p->aq.qpn);
+    IS(cqe.grh, 1);
+    IS(cqe.l3, 2);            /* IPv4 */
     assert_same(p, 0, 40, 300);
     /* An address vector of 16 bytes has no GID. */
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
@@ -204,7 +203,7 @@ MLX5_PAIR_TEST("/mlx5-queue/datagram", ERNIC_QPT_UD, test_datagram)
     mlx5_data(&wr, p->a.mem, 300, p->a.key);
     post(p, &wr);
     assert_error(&p->a, &p->aq, REQ_ERR, 2, LOCAL_QP_OP);
-    g_assert_cmpuint(p->a.e->qp[p->aq.qpn].state, ==, ERNIC_QPS_SQE);
+    IS(p->a.e->qp[p->aq.qpn].state, ERNIC_QPS_SQE);
 }
 
 /* Requests of 1 to 7 blocks pass the end of the ring at every place in them. */
@@ -257,7 +256,7 @@ MLX5_PAIR_TEST("/mlx5-queue/record", ERNIC_QPT_RC, test_record)
         send(p, &i, 4);
         assert_done(&p->a, &p->aq, REQ, i);
         assert_done(&p->b, &p->bq, RESP_SEND, i);
-        g_assert_cmpuint(ldl_le_p(mem(&p->b, i * 8, 4)), ==, i);
+        IS(ldl_le_p(mem(&p->b, i * 8, 4)), i);
     }
     /* A record that claims more than the ring holds posts nothing. */
     p->bq.rq_pi += MLX5_RQ_DEPTH;
@@ -283,7 +282,7 @@ TEST("/mlx5-queue/srq", test_srq)
         send(&p, &i, 4);
         assert_done(&p.a, &p.aq, REQ, i);
         cqe = assert_done(&p.b, &p.bq, RESP_SEND, order[i]);
-        g_assert_cmpuint(ldl_le_p(mem(&p.b, i * 64, 4)), ==, i);
+        IS(ldl_le_p(mem(&p.b, i * 64, 4)), i);
     }
     /* A queue pair without user index: software finds the SRQ by its number. */
     ernic_mlx5_qp(p.b.e, p.bq.qpn)->user_index = ERNIC_MLX5_NO_INDEX;
@@ -291,7 +290,7 @@ TEST("/mlx5-queue/srq", test_srq)
     send(&p, "x", 1);
     assert_done(&p.a, &p.aq, REQ, i);
     g_assert_true(mlx5_poll(&p.b, &cqe));
-    g_assert_cmpuint(cqe.index, ==, srq.srq.srqn);
+    IS(cqe.index, srq.srq.srqn);
     mlx5_close_pair(&p);
 }
 
@@ -306,7 +305,7 @@ TEST("/mlx5-queue/srq-bad-link", test_srq_bad_link)
     send(&p, "x", 1);
     g_assert_true(p.b.e->srq[srq.srq.srqn].error);
     assert_error(&p.b, &p.bq, RESP_ERR, 0, LOCAL_QP_OP);
-    g_assert_cmpuint(assert_done(&p.a, &p.aq, REQ_ERR, 0).syndrome, ==, 0x14);
+    IS(assert_done(&p.a, &p.aq, REQ_ERR, 0).syndrome, 0x14);
     mlx5_close_pair(&p);
 }
 
@@ -350,29 +349,29 @@ MLX5_PAIR_TEST("/mlx5-queue/arm", ERNIC_QPT_RC, test_arm)
     mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, ALWAYS, 0);
     post(p, &wr);
     assert_done(&p->a, &p->aq, REQ, 0);
-    g_assert_cmpuint(notifications(&p->a), ==, 0);
+    IS(notifications(&p->a), 0);
     mlx5_arm(&p->a, 0, false);
-    g_assert_cmpuint(notifications(&p->a), ==, 0);
+    IS(notifications(&p->a), 0);
     post(p, &wr);
-    g_assert_cmpuint(notifications(&p->a), ==, 1);
+    IS(notifications(&p->a), 1);
     /* The same number: it was made before software knew of the notification. */
     mlx5_arm(&p->a, 0, false);
-    g_assert_cmpuint(notifications(&p->a), ==, 1);
+    IS(notifications(&p->a), 1);
     assert_done(&p->a, &p->aq, REQ, 1);
     mlx5_arm(&p->a, 1, false);
     mlx5_arm(&p->a, 1, false);
-    g_assert_cmpuint(notifications(&p->a), ==, 1);
+    IS(notifications(&p->a), 1);
     post(p, &wr);
-    g_assert_cmpuint(notifications(&p->a), ==, 2);
+    IS(notifications(&p->a), 2);
     /* Armed with an entry that is not read, but has caused a notification. */
     mlx5_arm(&p->a, 2, false);
-    g_assert_cmpuint(notifications(&p->a), ==, 2);
+    IS(notifications(&p->a), 2);
     post(p, &wr);
-    g_assert_cmpuint(notifications(&p->a), ==, 3);
+    IS(notifications(&p->a), 3);
     /* Armed after a newer entry: at once. */
     post(p, &wr);
     mlx5_arm(&p->a, 3, false);
-    g_assert_cmpuint(notifications(&p->a), ==, 4);
+    IS(notifications(&p->a), 4);
     for (uint16_t n = 2; n <= 4; n++) {
         assert_done(&p->a, &p->aq, REQ, n);
     }
@@ -380,7 +379,7 @@ MLX5_PAIR_TEST("/mlx5-queue/arm", ERNIC_QPT_RC, test_arm)
     mlx5_arm(&p->a, 0, true);
     post(p, &wr);
     assert_done(&p->a, &p->aq, REQ, 5);
-    g_assert_cmpuint(notifications(&p->a), ==, 4);
+    IS(notifications(&p->a), 4);
 }
 
 MLX5_PAIR_TEST("/mlx5-queue/solicited", ERNIC_QPT_RC, test_solicited)
@@ -397,8 +396,8 @@ MLX5_PAIR_TEST("/mlx5-queue/solicited", ERNIC_QPT_RC, test_solicited)
         post(p, &wr);
         assert_done(&p->a, &p->aq, REQ, se);
         cqe = assert_done(&p->b, &p->bq, RESP_SEND, se);
-        g_assert_cmpuint(cqe.solicited, ==, se);
-        g_assert_cmpuint(notifications(&p->b), ==, se);
+        IS(cqe.solicited, se);
+        IS(notifications(&p->b), se);
     }
 }
 
@@ -409,7 +408,7 @@ MLX5_PAIR_TEST("/mlx5-queue/resize", ERNIC_QPT_RC, test_resize)
 
     g_assert_true(ernic_mlx5_cqe_resize(p->a.e, p->a.cq.cqn));
     g_assert_true(mlx5_poll(&p->a, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, RESIZE);
+    IS(cqe.opcode, RESIZE);
 }
 
 /* The first error has its reason, and then both queues are flushed. */
@@ -475,7 +474,7 @@ MLX5_PAIR_TEST("/mlx5-queue/error-idle", ERNIC_QPT_RC, test_error_idle)
     /* In another state there is nothing to look for. */
     ernic_qp_change(p->a.e, qp, ERNIC_QPS_RESET, 0, &qp->attr);
     fake_advance(p->a.e, 10 * NSEC);
-    g_assert_cmpuint(qp->timer_due, ==, ERNIC_NEVER);
+    IS(qp->timer_due, ERNIC_NEVER);
 }
 
 /* Requests that are not valid; each ends an own queue pair. */
@@ -559,19 +558,18 @@ ROW_TEST("/mlx5-queue/bad", bad, test_bad)
     p.aq.sq_pi += !wr.len;
     mlx5_ring(&p.a, &p.aq);
     assert_error(&p.a, &p.aq, REQ_ERR, 0, b->syndrome);
-    g_assert_cmpuint(p.a.e->qp[p.aq.qpn].state, ==, b->type == RC ? ERNIC_QPS_ERR :
-                                                                  ERNIC_QPS_SQE);
+    IS(p.a.e->qp[p.aq.qpn].state, b->type == RC ? ERNIC_QPS_ERR : ERNIC_QPS_SQE);
     mlx5_close_pair(&p);
 }
 
 /* MLX5_CQE_SYNDROME_*, where no other test sees it in an entry. */
 TEST("/mlx5-queue/syndromes", test_syndromes)
 {
-    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_BAD_RESPONSE), ==, 0x10);
-    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_REM_ACCESS), ==, 0x11);
-    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_OP_SEQ), ==, 0x12);
-    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_RETRY_EXC), ==, 0x15);
-    g_assert_cmphex(ernic_mlx5_syndrome(ERNIC_FAULT_RNR_RETRY_EXC), ==, 0x16);
+    IS(ernic_mlx5_syndrome(ERNIC_FAULT_BAD_RESPONSE), 0x10);
+    IS(ernic_mlx5_syndrome(ERNIC_FAULT_REM_ACCESS), 0x11);
+    IS(ernic_mlx5_syndrome(ERNIC_FAULT_OP_SEQ), 0x12);
+    IS(ernic_mlx5_syndrome(ERNIC_FAULT_RETRY_EXC), 0x15);
+    IS(ernic_mlx5_syndrome(ERNIC_FAULT_RNR_RETRY_EXC), 0x16);
 }
 
 /* Every access to guest memory may fail; the engine stays consistent. */
@@ -616,10 +614,10 @@ MLX5_PAIR_TEST("/mlx5-queue/doorbells", ERNIC_QPT_RC, test_doorbells)
     ernic_mlx5_ring_sq(p->a.e, MLX5_UAR, 0xffffffull << 8);
     ernic_mlx5_ring_cq(p->a.e, MLX5_UAR + 1, p->a.cq.cqn);
     ernic_mlx5_ring_cq(p->a.e, MLX5_UAR, 0xffffff);
-    g_assert_cmpuint(p->a.e->stats.bad_doorbells, ==, 4);
+    IS(p->a.e->stats.bad_doorbells, 4);
     p->aq.sq_pi += MLX5_DEPTH;
     mlx5_ring(&p->a, &p->aq);
-    g_assert_cmpuint(p->a.e->stats.bad_doorbells, ==, 5);
+    IS(p->a.e->stats.bad_doorbells, 5);
     p->aq.sq_pi -= MLX5_DEPTH;
     mlx5_ring(&p->a, &p->aq);
     assert_done(&p->a, &p->aq, REQ, 0);

@@ -144,7 +144,7 @@ RECEIVE_TEST("/mlx5/receive/malformed", test_malformed)
     }
     frames_receive(f, frame, 13);
     g_assert_false(frames_poll(f));
-    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_TOO_SHORT], ==, 1);
+    IS(f->eth.e->stats.drop[ERNIC_DROP_TOO_SHORT], 1);
 }
 
 /* IPv6 extension headers are followed up to TCP, and fragments have none. */
@@ -268,18 +268,16 @@ FRAMES_TEST("/mlx5/receive/no-room", test_no_room)
     frames_receive(f, frame, len);
     frames_receive(f, frame, len);
     g_assert_false(frames_poll(f));
-    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_NO_RQE], ==, 2);
+    IS(f->eth.e->stats.drop[ERNIC_DROP_NO_RQE], 2);
     ETH_OK(&f->eth, 0x773, "counter_set_id=%u\nclear=1", set);
-    g_assert_cmpuint(ernic_mlx5_get(f->eth.out, &ernic_mlx5_query_q_counter_out.
-                                    out_of_buffer), ==, 2);
+    IS(ernic_mlx5_get(f->eth.out, &ernic_mlx5_query_q_counter_out. out_of_buffer), 2);
     ETH_OK(&f->eth, 0x773, "counter_set_id=%u", set);
-    g_assert_cmpuint(ernic_mlx5_get(f->eth.out, &ernic_mlx5_query_q_counter_out.
-                                    out_of_buffer), ==, 0);
+    IS(ernic_mlx5_get(f->eth.out, &ernic_mlx5_query_q_counter_out. out_of_buffer), 0);
     /* One that is too short stays. */
     frames_post(f, &f->rq, &(FramesPiece) { f->mem, len - 1, f->key }, 1);
     frames_receive(f, frame, len);
     g_assert_false(frames_poll(f));
-    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_MSG_LENGTH], ==, 1);
+    IS(f->eth.e->stats.drop[ERNIC_DROP_MSG_LENGTH], 1);
     frames_receive(f, frame, len - 1);
     g_assert_true(frames_poll(f));
     /* A record that claims more than the ring has posts nothing. */
@@ -303,14 +301,14 @@ RECEIVE_TEST("/mlx5/receive/nowhere", test_nowhere)
     post(f, &f->rq);
     ETH_OK(&f->eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", f->rq.number);
     frames_receive(f, frame, len);
-    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
+    IS(f->eth.e->stats.drop[ERNIC_DROP_QP_STATE], 1);
     ETH_OK(&f->eth, 0x92f, "op_mod=1");
     frames_receive(f, frame, len);
     ETH_OK(&f->eth, 0x76f, "%s", "");
-    g_assert_cmpuint(ernic_mlx5_get(f->eth.out + env, discard), ==, 1);
+    IS(ernic_mlx5_get(f->eth.out + env, discard), 1);
     ernic_set_link(f->eth.e, f->eth.env.now, false);
     frames_receive(f, frame, len);
-    g_assert_cmpuint(f->eth.e->stats.drop[ERNIC_DROP_PORT_DOWN], ==, 1);
+    IS(f->eth.e->stats.drop[ERNIC_DROP_PORT_DOWN], 1);
     g_assert_false(frames_poll(f));
 }
 
@@ -334,9 +332,9 @@ TEST("/mlx5/receive/bad-request", test_bad_request)
         frames_post(&f, &f.rq, piece + 2 - i, i);
         frames_receive(&f, frame, len);
         ERR_CQE_IS(&f, "opcode=14 syndrome=0x04 srqn=0x77 wqe_counter=0");
-        g_assert_cmpuint(ernic_mlx5_rq_get(f.eth.e, f.rq.number)->state, ==, FRAMES_ERR);
+        IS(ernic_mlx5_rq_get(f.eth.e, f.rq.number)->state, FRAMES_ERR);
         frames_receive(&f, frame, len);
-        g_assert_cmpuint(f.eth.e->stats.drop[ERNIC_DROP_QP_STATE], ==, 1);
+        IS(f.eth.e->stats.drop[ERNIC_DROP_QP_STATE], 1);
         /* Reset makes it work again. */
         ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=3\nctx.state=0", f.rq.number);
         ETH_OK(&f.eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", f.rq.number);
@@ -369,7 +367,7 @@ TEST("/mlx5/receive/dma", test_dma)
         refused = f.eth.env.refused;
         fake_fail_dma(&f.eth.env, 0, false);
         if (frames_poll(&f)) {
-            g_assert_cmpuint(CQE(&f, opcode), ==, refused ? 14 : 2);
+            IS(CQE(&f, opcode), refused ? 14 : 2);
         } else {
             g_assert_true(refused);
         }
@@ -386,12 +384,12 @@ RECEIVE_TEST("/mlx5/receive/overrun", test_overrun)
     uint32_t len = frames_make(&tcp4, frame);
 
     for (uint32_t i = 0; i <= FRAMES_CQ_DEPTH; i++) {
-        g_assert_cmpuint(rq->state, ==, FRAMES_RDY);
+        IS(rq->state, FRAMES_RDY);
         post(f, &f->rq);
         frames_receive(f, frame, len);
     }
-    g_assert_cmpuint(rq->state, ==, FRAMES_ERR);
-    g_assert_cmpuint(f->eth.e->stats.cq_overruns, ==, 1);
+    IS(rq->state, FRAMES_ERR);
+    IS(f->eth.e->stats.cq_overruns, 1);
 }
 
 static const char key[] =
@@ -558,7 +556,7 @@ FRAMES_TEST("/mlx5/receive/several", test_several)
 
     for (i = 0; i < 2; i++) {
         frames_queue(f, &rq[i], true, 3, 4, "");
-        g_assert_cmpuint(eth_tir(&f->eth, rq[i].number), ==, i + 1);
+        IS(eth_tir(&f->eth, rq[i].number), i + 1);
         addr[i] = f->mem + i * BUFFER;
         frames_post(f, &rq[i], &(FramesPiece) { addr[i], BUFFER, f->key }, 1);
     }
@@ -603,5 +601,5 @@ RECEIVE_TEST("/mlx5/receive/counters", test_counters)
         "received_eth_multicast.octets=%#x\nreceived_eth_broadcast.packets=0x3\n"
         "received_eth_broadcast.octets=%#x\n", len, 2 * len, 3 * len);
     mlx5_expect(f->eth.e, 0x770, "", want);
-    g_assert_cmpuint(f->eth.e->stats.rx_frames, ==, 6);
+    IS(f->eth.e->stats.rx_frames, 6);
 }

@@ -177,7 +177,7 @@ static void replay(FakeEnv *env, ErnicMlx5CommandQueue *q, const Mlx5Vector *v)
     ernic_mlx5_command_queue_ring(q, 1u << v->number % 32);
     g_assert_false(ernic_mlx5_command_queue_run(q, 10000));
     g_assert_true(mlx5_is_done(env, &p));
-    g_assert_cmpint(mlx5_status(env, &p), ==, ERNIC_MLX5_DELIVERY_OK);
+    IS(mlx5_status(env, &p), ERNIC_MLX5_DELIVERY_OK);
     ours = mlx5_answer(env, &p);
     our_text = decode(v, in->data, ours);
     their_text = decode(v, in->data, theirs->data);

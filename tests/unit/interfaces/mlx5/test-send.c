@@ -34,22 +34,22 @@ SEND_TEST("/mlx5/send/frame", 6, test_frame)
 
             send_frame(f, &f->sq, len, heads[i], ce);
             send_took(f, fake_ptr(&f->eth.env, f->mem, len), len);
-            g_assert_cmpint(frames_poll(f), ==, ce >= 2);
+            IS(frames_poll(f), ce >= 2);
             if (ce >= 2) {
-                g_assert_cmpuint(CQE(f, opcode), ==, 0);
-                g_assert_cmpuint(CQE(f, wqe_counter), ==, before);
-                g_assert_cmphex(CQE(f, sop), ==, 0x0a);
-                g_assert_cmphex(CQE(f, qpn), ==, f->sq.number);
-                g_assert_cmphex(CQE(f, srqn), ==, 0x77);
-                g_assert_cmpuint(CQE(f, timestamp_l), ==, (uint32_t)f->eth.env.now);
+                IS(CQE(f, opcode), 0);
+                IS(CQE(f, wqe_counter), before);
+                IS(CQE(f, sop), 0x0a);
+                IS(CQE(f, qpn), f->sq.number);
+                IS(CQE(f, srqn), 0x77);
+                IS(CQE(f, timestamp_l), (uint32_t)f->eth.env.now);
             }
             counter++;
         }
     }
-    g_assert_cmpuint(f->eth.e->stats.tx_frames, ==, counter);
-    g_assert_cmpuint(f->eth.e->stats.tx_frame_bytes, ==, counter * len);
-    g_assert_cmpuint(f->eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], ==, counter);
-    g_assert_cmpuint(f->eth.e->mlx5->sent.octets[ERNIC_MLX5_UNICAST], ==, counter * len);
+    IS(f->eth.e->stats.tx_frames, counter);
+    IS(f->eth.e->stats.tx_frame_bytes, counter * len);
+    IS(f->eth.e->mlx5->sent.packets[ERNIC_MLX5_UNICAST], counter);
+    IS(f->eth.e->mlx5->sent.octets[ERNIC_MLX5_UNICAST], counter * len);
 }
 
 /* Pieces of memory and inline bytes in one request. */
@@ -99,7 +99,7 @@ SEND_TEST("/mlx5/send/ring", 4, test_ring)
         }
         send_data(&wr, f->mem + 318, len - 318, f->key);
         send_post(f, &f->sq, &wr);
-        g_assert_cmpuint((uint16_t)(f->sq.pi - before), ==, 4);
+        IS((uint16_t)(f->sq.pi - before), 4);
         send_took(f, fake_ptr(&f->eth.env, f->mem, len), len);
         CQE_IS(f, "wqe_counter=%u", before);
     }
@@ -140,20 +140,20 @@ SEND_TEST("/mlx5/send/busy", 5, test_busy)
     }
     g_assert_true(frames_poll(f));
     g_assert_false(frames_poll(f));
-    g_assert_cmpuint(f->eth.env.wake, ==, UINT64_MAX);
+    IS(f->eth.env.wake, UINT64_MAX);
     frames_ready(f);
     g_assert_cmpuint(f->eth.env.wake, !=, UINT64_MAX);
     ernic_run(f->eth.e, f->eth.env.now);
     for (uint32_t i = 0; i < 5; i++) {
-        g_assert_cmpint(frames_poll(f), ==, i < 4);
+        IS(frames_poll(f), i < 4);
         fake_train_free(send_take(f));
     }
     /* A port that is down loses the frames, and requests complete. */
     ernic_set_link(f->eth.e, f->eth.env.now, false);
     send_frame(f, &f->sq, len, 14, 2);
     g_assert_true(frames_poll(f));
-    g_assert_cmpuint(f->eth.env.trains->len, ==, 0);
-    g_assert_cmpuint(f->eth.e->stats.tx_drops, ==, 1);
+    IS(f->eth.env.trains->len, 0);
+    IS(f->eth.e->stats.tx_drops, 1);
 }
 
 enum { L3 = 0x40, L4 = 0x80 };
@@ -235,10 +235,10 @@ SEND_TEST("/mlx5/send/sum-cases", 5, test_sum_cases)
         send_data(&wr, f->mem, len, f->key);
         send_post(f, &f->sq, &wr);
         t = send_take(f);
-        g_assert_cmpuint(t->train.len, ==, 60);
-        g_assert_cmphex(lduw_be_p(t->train.data + 40), ==, i ? 0 : 0xffff);
+        IS(t->train.len, 60);
+        IS(lduw_be_p(t->train.data + 40), i ? 0 : 0xffff);
         for (; len < 60; len++) {
-            g_assert_cmphex(t->train.data[len], ==, 0);
+            IS(t->train.data[len], 0);
         }
         fake_train_free(t);
     }
@@ -263,10 +263,10 @@ SEND_TEST("/mlx5/send/vlan", 5, test_vlan)
         send_data(&wr, f->mem, len, f->key);
         send_post(f, &f->sq, &wr);
         t = send_take(f);
-        g_assert_cmpuint(t->train.len, ==, len + 4);
+        IS(t->train.len, len + 4);
         g_assert_cmpmem(t->train.data, 12, bytes, 12);
-        g_assert_cmphex(lduw_be_p(t->train.data + 12), ==, i ? 0x88a8 : 0x8100);
-        g_assert_cmphex(lduw_be_p(t->train.data + 14), ==, 0xa123);
+        IS(lduw_be_p(t->train.data + 12), i ? 0x88a8 : 0x8100);
+        IS(lduw_be_p(t->train.data + 14), 0xa123);
         g_assert_cmpmem(t->train.data + 16, len - 12, bytes + 12, len - 12);
         fake_train_free(t);
     }
@@ -359,8 +359,8 @@ ROW_TEST("/mlx5/send/refused", refused, test_refused)
         ERR_CQE_IS(&f, "syndrome=0x05");
     }
     g_assert_false(frames_poll(&f));
-    g_assert_cmpuint(f.eth.env.trains->len, ==, 0);
-    g_assert_cmpuint(ernic_mlx5_sq_get(f.eth.e, f.sq.number)->state, ==, FRAMES_ERR);
+    IS(f.eth.env.trains->len, 0);
+    IS(ernic_mlx5_sq_get(f.eth.e, f.sq.number)->state, FRAMES_ERR);
     ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f.sq.number);
     ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f.sq.number);
     f.sq.pi = 0;
@@ -388,8 +388,8 @@ TEST("/mlx5/send/dma", test_dma)
         refused_one = f.eth.env.refused;
         fake_fail_dma(&f.eth.env, 0, false);
         if (frames_poll(&f)) {
-            g_assert_cmpuint(CQE(&f, opcode), ==, refused_one ? 13 : 0);
-            g_assert_cmpuint(f.eth.env.trains->len, ==, !refused_one);
+            IS(CQE(&f, opcode), refused_one ? 13 : 0);
+            IS(f.eth.env.trains->len, !refused_one);
         }
         frames_done(&f);
     }
@@ -414,8 +414,8 @@ SEND_TEST("/mlx5/send/doorbells", 4, test_doorbells)
         ernic_mlx5_sq_get(f->eth.e, f->sq.number)->state = cases[i].state;
         stl_be_p(fake_ptr(&f->eth.env, f->sq.record + 4, 4), f->sq.pi + cases[i].posted);
         send_doorbell(f, SEND_UAR + cases[i].page, f->sq.number + cases[i].number);
-        g_assert_cmpuint(f->eth.e->stats.bad_doorbells, ==, i + 1);
-        g_assert_cmpuint(ernic_mlx5_sq_get(f->eth.e, f->sq.number)->pi, ==, f->sq.pi);
+        IS(f->eth.e->stats.bad_doorbells, i + 1);
+        IS(ernic_mlx5_sq_get(f->eth.e, f->sq.number)->pi, f->sq.pi);
     }
 }
 
@@ -444,7 +444,7 @@ TEST("/mlx5/send/flush", test_flush)
         ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f.sq.number);
         send_begin(&wr, 0x0a, 2);
         send_post(&f, &f.sq, &wr);
-        g_assert_cmpint(frames_poll(&f), ==, enabled);
+        IS(frames_poll(&f), enabled);
         frames_done(&f);
     }
 }
@@ -463,7 +463,7 @@ SEND_TEST("/mlx5/send/no-tis", 6, test_no_tis)
     len = put_frame(f, &udp4);
     send_frame(f, &quiet, len, 14, 2);
     CQE_IS(f, "opcode=13");
-    g_assert_cmpuint(f->eth.env.trains->len, ==, 0);
+    IS(f->eth.env.trains->len, 0);
 }
 
 /* A queue that has work is reset, destroyed, and gone with the function. */
@@ -482,7 +482,7 @@ TEST("/mlx5/send/end", test_end)
         Frames f;
 
         send_setup(&f, 6);
-        g_assert_cmphex(f.sq.number, ==, 0x8001);
+        IS(f.sq.number, 0x8001);
         len = put_frame(&f, &udp4);
         f.eth.env.tx_busy = true;
         send_frame(&f, &f.sq, len, 14, 2);
@@ -490,8 +490,8 @@ TEST("/mlx5/send/end", test_end)
         ETH_OK(&f.eth, ends[i].opcode, "%s", ends[i].text);
         frames_ready(&f);
         ernic_run(f.eth.e, f.eth.env.now);
-        g_assert_cmpuint(f.eth.env.trains->len, ==, 1);
-        g_assert_cmpuint(f.eth.env.wake, ==, UINT64_MAX);
+        IS(f.eth.env.trains->len, 1);
+        IS(f.eth.env.wake, UINT64_MAX);
         frames_done(&f);
     }
 }

@@ -176,7 +176,7 @@ static void test_refused(gconstpointer data)
     g_assert_false(ernic_load_why(to, f.env.now, state->data, state->len, why));
     g_test_message("%s", why->str);
     g_assert_nonnull(strstr(why->str, bad[i].why));
-    g_assert_cmpuint(to->mem.used, ==, 0);
+    IS(to->mem.used, 0);
     g_byte_array_unref(state);
     mlx5_accept(to, 0x104, "");
     mlx5_accept(to, 0x102, "");

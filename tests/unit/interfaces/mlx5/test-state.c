@@ -51,12 +51,12 @@ MLX5_TEST("/mlx5/state/objects", mlx5_start, test_objects)
     for (uint32_t i = 0; i < G_N_ELEMENTS(queries); i++) {
         mlx5_ask(f->e, queries[i].opcode, queries[i].text, &after);
         g_test_message("%#x %s", queries[i].opcode, queries[i].text);
-        g_assert_cmpint(after.refusal, ==, ERNIC_MLX5_ACCEPTED);
+        IS(after.refusal, ERNIC_MLX5_ACCEPTED);
         g_assert_cmpmem(&after, sizeof(after), &before[i], sizeof(before[i]));
     }
     /* Numbers go on where they were: page 17, transport domain 2, a domain of XRC. */
-    g_assert_cmpuint(mlx5_accept(f->e, 0x802, ""), ==, 17);
-    g_assert_cmpuint(mlx5_accept(f->e, 0x816, ""), ==, 2);
+    IS(mlx5_accept(f->e, 0x802, ""), 17);
+    IS(mlx5_accept(f->e, 0x816, ""), 2);
     mlx5_refuse(f->e, 0x801, "pd=2", ERNIC_MLX5_NO_OBJECT);
     /* References exist: an RQ, an RQT, a TIR, a table, a counter. */
     mlx5_refuse(f->e, 0x90a, "rqn=0x9002", ERNIC_MLX5_BUSY);
@@ -77,14 +77,13 @@ MLX5_TEST("/mlx5/state/steering", mlx5_start, test_steering)
     mlx5_ethernet(f);
     ernic_mlx5_put(key, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_47_16, 0x525400ab);
     ernic_flow_tables_find(f->e, key, 60, &before);
-    g_assert_cmpuint(before.num, ==, 2);
+    IS(before.num, 2);
     mlx5_take_over(&f->e, &f->env);
     ernic_flow_tables_find(f->e, key, 100, &after);
     g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
     mlx5_ask(f->e, 0x93b, "flow_counter_id=1", &a);
-    g_assert_cmpuint(ernic_mlx5_get(counted, &ernic_mlx5_traffic_counter.packets), ==, 2);
-    g_assert_cmpuint(ernic_mlx5_get(counted, &ernic_mlx5_traffic_counter.octets), ==,
-                     60 + 100);
+    IS(ernic_mlx5_get(counted, &ernic_mlx5_traffic_counter.packets), 2);
+    IS(ernic_mlx5_get(counted, &ernic_mlx5_traffic_counter.octets), 60 + 100);
 }
 
 /* A capability that software has lowered stays so; the others are the profile's. */
@@ -100,7 +99,7 @@ MLX5_TEST("/mlx5/state/capabilities", mlx5_boot, test_capabilities)
     ernic_mlx5_put(in, &ernic_mlx5_set_hca_cap_in.opcode, 0x109);
     ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.log_max_qp, 5);
     mlx5_send_bytes(f->e, in, sizeof(in), &a);
-    g_assert_cmpint(a.refusal, ==, ERNIC_MLX5_ACCEPTED);
+    IS(a.refusal, ERNIC_MLX5_ACCEPTED);
     mlx5_take_over(&f->e, &f->env);
     mlx5_expect(f->e, 0x100, "op_mod=1", "capability.log_max_qp=0x5\n"
                 "capability.log_max_eq=0x3\n");
@@ -131,7 +130,7 @@ static bool run_command(uint32_t steps, bool move, GByteArray *result)
     }
     fake_run(f.e);
     g_assert_true(mlx5_is_done(&f.env, &p));
-    g_assert_cmpint(mlx5_status(&f.env, &p), ==, ERNIC_MLX5_DELIVERY_OK);
+    IS(mlx5_status(&f.env, &p), ERNIC_MLX5_DELIVERY_OK);
     answer = mlx5_answer(&f.env, &p);
     g_byte_array_append(result, answer, p.out_len);
     mlx5_finish(&f);
@@ -181,7 +180,7 @@ MLX5_TEST("/mlx5/state/refused-entry", mlx5_boot, test_refused_entry)
         ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << i);
         fake_run(f->e);
         g_assert_true(mlx5_is_done(&f->env, &p));
-        g_assert_cmpint(mlx5_status(&f->env, &p), ==, rows[i].status);
+        IS(mlx5_status(&f->env, &p), rows[i].status);
         mlx5_assert_valid(f);
         mlx5_take_over(&f->e, &f->env);
     }
@@ -200,7 +199,7 @@ MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
 
     page = mlx5_open_queue(f->e, &f->env);
     ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, 0x200);
-    g_assert_cmpuint(c->in->bits / 8, ==, 0x110);
+    IS(c->in->bits / 8, 0x110);
     g_assert_true(mlx5_encode(c->in, M "access_mode_1_0=1\n" M "qpn=0xffffff\n" M "pd=1\n"
                               M "lw=1\n" M "lr=1\n" M "len=0x40000000\n"
                               M "translations_octword_size=0x20000\n"
@@ -215,17 +214,16 @@ MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
         g_assert_false(mlx5_is_done(&f->env, &p));
         filling = f->e->job->filling;
     }
-    g_assert_cmpuint(f->e->mem.kind[ERNIC_MEM_MESSAGES], ==,
-                     LEN + ERNIC_MLX5_MESSAGE_ROOM);
+    IS(f->e->mem.kind[ERNIC_MEM_MESSAGES], LEN + ERNIC_MLX5_MESSAGE_ROOM);
     mlx5_assert_valid(f);
     mlx5_take_over(&f->e, &f->env);
     g_assert_false(f->e->job->filling);
     fake_run(f->e);
     g_assert_true(mlx5_is_done(&f->env, &p));
     answer = mlx5_answer(&f->env, &p);
-    g_assert_cmphex(answer[0], ==, 0);
+    IS(answer[0], 0);
     g_assert_cmpuint(f->e->num_pages, >, PAGES);
-    g_assert_cmpuint(f->e->mem.kind[ERNIC_MEM_MESSAGES], ==, 0);
+    IS(f->e->mem.kind[ERNIC_MEM_MESSAGES], 0);
 }
 
 /* A completed command that found no room in its event queue is reported later. */
@@ -243,7 +241,7 @@ MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
                            "eq_context_entry.uar_page=16\nevent_bitmask[0]=0x400\n"
                            "pas[0]=%#" PRIx64, page);
     eqn = mlx5_accept(f->e, 0x301, text) & 0xff;
-    g_assert_cmpuint(f->e->mlx5->command_eq, ==, eqn);
+    IS(f->e->mlx5->command_eq, eqn);
     entry = fake_ptr(&f->env, page, 128);
     page = mlx5_open_queue(f->e, &f->env);
     for (uint32_t i = 0; i < 5; i++) {
@@ -251,13 +249,13 @@ MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
         ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << i);
         fake_run(f->e);
     }
-    g_assert_cmphex(f->e->mlx5->completed, ==, 0x1c);    /* the last three */
+    IS(f->e->mlx5->completed, 0x1c);    /* the last three */
     mlx5_take_over(&f->e, &f->env);
-    g_assert_cmphex(f->e->mlx5->completed, ==, 0x1c);
+    IS(f->e->mlx5->completed, 0x1c);
     ernic_bar_write(f->e, f->env.now, ARM, 4, eqn << 24 | 1);
-    g_assert_cmphex(entry[1], ==, 0x0a);
-    g_assert_cmphex(ldl_be_p(entry + 32), ==, 0x1c);
-    g_assert_cmphex(f->e->mlx5->completed, ==, 0);
+    IS(entry[1], 0x0a);
+    IS(ldl_be_p(entry + 32), 0x1c);
+    IS(f->e->mlx5->completed, 0);
 }
 
 /* QUERY_EQ returns what software wrote, and the counters; also after a load. */
@@ -350,9 +348,9 @@ static void test_mid_transfer(gconstpointer data)
     g_assert_cmpuint(moves, >, 8);
     g_assert_cmpmem(fake_ptr(&a.env, a.mem, LEN), LEN, fake_ptr(&b.env, b.mem, LEN), LEN);
     g_assert_true(mlx5_poll(&a, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, 0);
-    g_assert_cmpuint(cqe.index, ==, 0x700 + aq.qpn);
-    g_assert_cmpint(mlx5_poll(&b, &cqe), ==, send);
+    IS(cqe.opcode, 0);
+    IS(cqe.index, 0x700 + aq.qpn);
+    IS(mlx5_poll(&b, &cqe), send);
     g_assert_true(!send || (cqe.opcode == RESP_SEND && cqe.bytes == LEN));
     mlx5_end_done(&a);
     mlx5_end_done(&b);

@@ -14,46 +14,45 @@ static void setup(Eth *eth)
 {
     eth_setup(eth);
     ETH_OK(eth, 0x912, "ctx.prio=3\nctx.transport_domain=1");
-    g_assert_cmpuint(eth_number(eth), ==, 1);
+    IS(eth_number(eth), 1);
 }
 
+#define TIR_TEST(path, fn) WORLD_TEST(path, fn, Eth, eth, setup(eth), eth_done(eth))
+
 /* A TIR of a hash with a table of two queues; both keep what they refer to. */
-TEST("/mlx5/ethernet/objects", test_objects)
+TIR_TEST("/mlx5/ethernet/objects", test_objects)
 {
     uint32_t rq[3], rqt, tir;
-    Eth eth;
 
-    setup(&eth);
     for (uint32_t i = 0; i < ARRAY_SIZE(rq); i++) {
-        rq[i] = eth_queue(&eth, true, 3);
-        g_assert_cmpuint(rq[i], ==, ERNIC_MLX5_RQN + 1 + i);
+        rq[i] = eth_queue(eth, true, 3);
+        IS(rq[i], ERNIC_MLX5_RQN + 1 + i);
     }
-    ETH_OK(&eth, 0x916, "rqt_context.rqt_max_size=128\nrqt_context.rqt_actual_size=2\n"
+    ETH_OK(eth, 0x916, "rqt_context.rqt_max_size=128\nrqt_context.rqt_actual_size=2\n"
            "rqt_context.rq_num[0].rq_num=%u\nrqt_context.rq_num[1].rq_num=%u", rq[0],
            rq[1]);
-    rqt = eth_number(&eth);
-    ETH_OK(&eth, 0x900, "ctx.disp_type=1\nctx.indirect_table=%u\nctx.rx_hash_fn=2\n"
+    rqt = eth_number(eth);
+    ETH_OK(eth, 0x900, "ctx.disp_type=1\nctx.indirect_table=%u\nctx.rx_hash_fn=2\n"
            "ctx.rx_hash_symmetric=1\nctx.transport_domain=1\n"
            "ctx.rx_hash_field_selector_outer.selected_fields=15", rqt);
-    tir = eth_number(&eth);
-    g_assert_cmpint(eth_call(&eth, 0x90a, "rqn=%u", rq[1]), ==, ERNIC_MLX5_BUSY);
-    g_assert_cmpint(eth_call(&eth, 0x918, "rqtn=%u", rqt), ==, ERNIC_MLX5_BUSY);
-    ETH_OK(&eth, 0x917, "rqtn=%u\nbitmask.rqn_list=1\nctx.rqt_actual_size=1\n"
+    tir = eth_number(eth);
+    IS(eth_call(eth, 0x90a, "rqn=%u", rq[1]), ERNIC_MLX5_BUSY);
+    IS(eth_call(eth, 0x918, "rqtn=%u", rqt), ERNIC_MLX5_BUSY);
+    ETH_OK(eth, 0x917, "rqtn=%u\nbitmask.rqn_list=1\nctx.rqt_actual_size=1\n"
            "ctx.rq_num[0].rq_num=%u", rqt, rq[2]);
-    ETH_OK(&eth, 0x90a, "rqn=%u", rq[1]);
-    g_assert_cmpint(eth_call(&eth, 0x90a, "rqn=%u", rq[2]), ==, ERNIC_MLX5_BUSY);
-    ETH_OK(&eth, 0x901, "tirn=%u\nbitmask.hash=1\nctx.rx_hash_fn=1", tir);
-    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, tir)->hash, ==, ERNIC_MLX5_HASH_XOR8);
-    ETH_OK(&eth, 0x901, "tirn=%u\nbitmask.self_lb_en=1\nctx.self_lb_block=3", tir);
-    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, tir)->self_lb_block, ==, 3);
-    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, tir)->hash, ==, ERNIC_MLX5_HASH_XOR8);
-    ETH_OK(&eth, 0x902, "tirn=%u", tir);
-    ETH_OK(&eth, 0x918, "rqtn=%u", rqt);
-    ETH_OK(&eth, 0x90a, "rqn=%u", rq[2]);
-    ETH_OK(&eth, 0x90a, "rqn=%u", rq[0]);
-    g_assert_cmpuint(eth.e->cq[ETH_CQ].refs, ==, 0);
-    g_assert_cmpuint(eth.e->pd[ETH_PD].refs, ==, 0);
-    eth_done(&eth);
+    ETH_OK(eth, 0x90a, "rqn=%u", rq[1]);
+    IS(eth_call(eth, 0x90a, "rqn=%u", rq[2]), ERNIC_MLX5_BUSY);
+    ETH_OK(eth, 0x901, "tirn=%u\nbitmask.hash=1\nctx.rx_hash_fn=1", tir);
+    IS(ernic_mlx5_tir_get(eth->f, tir)->hash, ERNIC_MLX5_HASH_XOR8);
+    ETH_OK(eth, 0x901, "tirn=%u\nbitmask.self_lb_en=1\nctx.self_lb_block=3", tir);
+    IS(ernic_mlx5_tir_get(eth->f, tir)->self_lb_block, 3);
+    IS(ernic_mlx5_tir_get(eth->f, tir)->hash, ERNIC_MLX5_HASH_XOR8);
+    ETH_OK(eth, 0x902, "tirn=%u", tir);
+    ETH_OK(eth, 0x918, "rqtn=%u", rqt);
+    ETH_OK(eth, 0x90a, "rqn=%u", rq[2]);
+    ETH_OK(eth, 0x90a, "rqn=%u", rq[0]);
+    IS(eth->e->cq[ETH_CQ].refs, 0);
+    IS(eth->e->pd[ETH_PD].refs, 0);
 }
 
 static ErnicMlx5Refusal modify(Eth *eth, bool rq, uint32_t number, uint32_t from,
@@ -64,7 +63,7 @@ static ErnicMlx5Refusal modify(Eth *eth, bool rq, uint32_t number, uint32_t from
 }
 
 /* Every step from every state, and from the state that software believes. */
-TEST("/mlx5/ethernet/states", test_states)
+TIR_TEST("/mlx5/ethernet/states", test_states)
 {
     static const struct {
         uint32_t from, to;
@@ -73,83 +72,73 @@ TEST("/mlx5/ethernet/states", test_states)
         { ERR, ERR }, { ERR, RST },
     };
     uint32_t number, from, to, i;
-    Eth eth;
 
-    setup(&eth);
     for (uint32_t kind = 0; kind < 2; kind++) {
-        number = eth_queue(&eth, kind, 3);
+        number = eth_queue(eth, kind, 3);
         for (from = 0; from < 16; from++) {
             for (to = 0; to < 16; to++) {
-                ErnicMlx5EthQueue *q = kind ? ernic_mlx5_rq_get(eth.e, number) :
-                                              ernic_mlx5_sq_get(eth.e, number);
+                ErnicMlx5EthQueue *q = kind ? ernic_mlx5_rq_get(eth->e, number) :
+                                              ernic_mlx5_sq_get(eth->e, number);
 
                 for (i = 0; i < ARRAY_SIZE(allowed) &&
                             (allowed[i].from != from || allowed[i].to != to); i++) {
                 }
                 q->state = from == 2 || from > ERR ? RST : from;
-                g_assert_cmpint(modify(&eth, kind, number, from, to), ==,
-                                i < ARRAY_SIZE(allowed) ? ERNIC_MLX5_ACCEPTED :
-                                                          ERNIC_MLX5_BAD_STATE);
+                IS(modify(eth, kind, number, from, to),
+                   i < ARRAY_SIZE(allowed) ? ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_BAD_STATE);
             }
         }
         /* Software is wrong about the state. */
-        ETH_OK(&eth, kind ? 0x90a : 0x906, "%sn=%u", kind ? "rq" : "sq", number);
-        number = eth_queue(&eth, kind, 3);
-        g_assert_cmpint(modify(&eth, kind, number, RDY, ERR), ==, ERNIC_MLX5_BAD_STATE);
+        ETH_OK(eth, kind ? 0x90a : 0x906, "%sn=%u", kind ? "rq" : "sq", number);
+        number = eth_queue(eth, kind, 3);
+        IS(modify(eth, kind, number, RDY, ERR), ERNIC_MLX5_BAD_STATE);
     }
-    eth_done(&eth);
 }
 
-TEST("/mlx5/ethernet/query", test_query)
+TIR_TEST("/mlx5/ethernet/query", test_query)
 {
     const uint32_t at = ernic_mlx5_query_sq_out.sq_context.offset / 8;
     uint32_t sqn, rqn;
-    Eth eth;
 
-    setup(&eth);
-    sqn = eth_queue(&eth, false, 4);
-    rqn = eth_queue(&eth, true, 4);
-    g_assert_cmpuint(sqn, ==, ERNIC_MLX5_SQN + 1);
-    g_assert_cmpint(modify(&eth, false, sqn, RST, RDY), ==, 0);
-    ETH_OK(&eth, 0x907, "sqn=%u", sqn);
-    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_sqc.state), ==, RDY);
-    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_sqc.cqn), ==, ETH_CQ);
-    g_assert_cmpint(modify(&eth, true, rqn, RST, RDY), ==, 0);
-    ETH_OK(&eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=1\nmodify_bitmask=2\nctx.vsd=1",
+    sqn = eth_queue(eth, false, 4);
+    rqn = eth_queue(eth, true, 4);
+    IS(sqn, ERNIC_MLX5_SQN + 1);
+    IS(modify(eth, false, sqn, RST, RDY), 0);
+    ETH_OK(eth, 0x907, "sqn=%u", sqn);
+    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_sqc.state), RDY);
+    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_sqc.cqn), ETH_CQ);
+    IS(modify(eth, true, rqn, RST, RDY), 0);
+    ETH_OK(eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=1\nmodify_bitmask=2\nctx.vsd=1",
            rqn);
-    ETH_OK(&eth, 0x90b, "rqn=%u", rqn);
-    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_rqc.vsd), ==, 1);
-    g_assert_cmpuint(ernic_mlx5_get(eth.out + at, &ernic_mlx5_rqc.user_index), ==, 0x77);
+    ETH_OK(eth, 0x90b, "rqn=%u", rqn);
+    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_rqc.vsd), 1);
+    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_rqc.user_index), 0x77);
     /* A TIS of a queue stays. */
-    g_assert_cmpint(eth_call(&eth, 0x914, "tisn=1"), ==, ERNIC_MLX5_BUSY);
-    ETH_OK(&eth, 0x906, "sqn=%u", sqn);
-    ETH_OK(&eth, 0x913, "tisn=1\nbitmask.prio=1\nctx.prio=5");
-    g_assert_cmpint(ernic_mlx5_tis_get(eth.f, 1)->prio, ==, 5);
-    ETH_OK(&eth, 0x914, "tisn=1");
-    eth_done(&eth);
+    IS(eth_call(eth, 0x914, "tisn=1"), ERNIC_MLX5_BUSY);
+    ETH_OK(eth, 0x906, "sqn=%u", sqn);
+    ETH_OK(eth, 0x913, "tisn=1\nbitmask.prio=1\nctx.prio=5");
+    IS(ernic_mlx5_tis_get(eth->f, 1)->prio, 5);
+    ETH_OK(eth, 0x914, "tisn=1");
 }
 
 /* As Linux makes them: queues without frames or memory, and a hash of IPsec's flows. */
-TEST("/mlx5/ethernet/driver", test_driver)
+TIR_TEST("/mlx5/ethernet/driver", test_driver)
 {
     uint32_t rqn;
-    Eth eth;
 
-    setup(&eth);
-    ETH_OK(&eth, 0x904, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.pd=%u\nctx.wq.log_wq_sz=3\n"
+    ETH_OK(eth, 0x904, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.pd=%u\nctx.wq.log_wq_sz=3\n"
            "ctx.wq.log_wq_stride=6\nctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=2",
            ETH_CQ, ETH_PD);
-    ETH_OK(&eth, 0x908, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.log_wq_stride=4\n"
+    ETH_OK(eth, 0x908, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.log_wq_stride=4\n"
            "ctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=3", ETH_CQ);
     rqn = ERNIC_MLX5_RQN + 1;
-    g_assert_cmpuint(ernic_mlx5_rq_get(eth.e, rqn)->pd, ==, 0);
-    ETH_OK(&eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", rqn);
-    ETH_OK(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1\nctx.rx_hash_fn=2\n"
+    IS(ernic_mlx5_rq_get(eth->e, rqn)->pd, 0);
+    ETH_OK(eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", rqn);
+    ETH_OK(eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1\nctx.rx_hash_fn=2\n"
            "ctx.rx_hash_field_selector_outer.selected_fields=0x13", rqn);
-    g_assert_cmpint(ernic_mlx5_tir_get(eth.f, 1)->selected, ==, 0x13);
-    ETH_OK(&eth, 0x902, "tirn=1");
-    ETH_OK(&eth, 0x90a, "rqn=%u", rqn);
-    eth_done(&eth);
+    IS(ernic_mlx5_tir_get(eth->f, 1)->selected, 0x13);
+    ETH_OK(eth, 0x902, "tirn=1");
+    ETH_OK(eth, 0x90a, "rqn=%u", rqn);
 }
 
 #define QUEUE   "ctx.cqn=5\nctx.wq.wq_type=1\nctx.wq.pd=3\nctx.wq.log_wq_sz=3\n" \
@@ -211,59 +200,47 @@ static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Re
     g_autofree ErnicMlx5Eth *before = g_memdup2(eth->e->mlx5_eth, sizeof(*before));
     uint64_t used = eth->e->mem.used;
 
-    g_assert_cmpint(eth_call(eth, opcode, "%s", text), ==, why);
+    IS(eth_call(eth, opcode, "%s", text), why);
     g_assert_cmpmem(eth->e->mlx5_eth, sizeof(*before), before, sizeof(*before));
-    g_assert_cmpuint(eth->e->mem.used, ==, used);
+    IS(eth->e->mem.used, used);
 }
 
-TEST("/mlx5/ethernet/refusals", test_refusals)
+TIR_TEST("/mlx5/ethernet/refusals", test_refusals)
 {
-    Eth eth;
-
-    setup(&eth);
-    eth_queue(&eth, false, 3);
-    eth_tir(&eth, eth_queue(&eth, true, 3));
-    ETH_OK(&eth, 0x916, "%s", RQT);
-    mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, &eth);
-    eth_done(&eth);
+    eth_queue(eth, false, 3);
+    eth_tir(eth, eth_queue(eth, true, 3));
+    ETH_OK(eth, 0x916, "%s", RQT);
+    mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, eth);
 }
 
 /* The offset of a ring counts in 64ths of its pages; no domain of XRC is accepted. */
-TEST("/mlx5/ethernet/ring", test_ring)
+TIR_TEST("/mlx5/ethernet/ring", test_ring)
 {
-    Eth eth;
-
-    setup(&eth);
-    ETH_OK(&eth, 0x904, "%s", SQ "ctx.wq.log_wq_pg_sz=1\nctx.wq.page_offset=3");
-    g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.page_shift, ==, 13);
-    g_assert_cmpuint(eth.e->mlx5_eth->sq[1].buf.offset, ==, 3 * 8192 / 64);
-    eth.e->mlx5->contexts.xrcd[ETH_PD] = true;
-    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ), ==, ERNIC_MLX5_NO_OBJECT);
-    eth_done(&eth);
+    ETH_OK(eth, 0x904, "%s", SQ "ctx.wq.log_wq_pg_sz=1\nctx.wq.page_offset=3");
+    IS(eth->e->mlx5_eth->sq[1].buf.page_shift, 13);
+    IS(eth->e->mlx5_eth->sq[1].buf.offset, 3 * 8192 / 64);
+    eth->e->mlx5->contexts.xrcd[ETH_PD] = true;
+    IS(eth_call(eth, 0x904, "%s", SQ), ERNIC_MLX5_NO_OBJECT);
 }
 
 /* As many objects as there can be. */
-TEST("/mlx5/ethernet/limits", test_limits)
+TIR_TEST("/mlx5/ethernet/limits", test_limits)
 {
     uint32_t rqn = 0;
-    Eth eth;
 
-    setup(&eth);
     for (uint32_t i = 0; i < ERNIC_LIM_ETH_QUEUE; i++) {
-        eth_queue(&eth, false, 0);
-        rqn = eth_queue(&eth, true, 0);
-        eth_tir(&eth, rqn);
-        ETH_OK(&eth, 0x916, "%s", RQT);
+        eth_queue(eth, false, 0);
+        rqn = eth_queue(eth, true, 0);
+        eth_tir(eth, rqn);
+        ETH_OK(eth, 0x916, "%s", RQT);
     }
-    g_assert_cmpint(eth_call(&eth, 0x904, "%s", SQ), ==, ERNIC_MLX5_NO_RESOURCE);
-    g_assert_cmpint(eth_call(&eth, 0x908, "%s", RQ), ==, ERNIC_MLX5_NO_RESOURCE);
-    g_assert_cmpint(eth_call(&eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1",
-                             rqn), ==, ERNIC_MLX5_NO_RESOURCE);
-    g_assert_cmpint(eth_call(&eth, 0x916, "%s", RQT), ==, ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x904, "%s", SQ), ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x908, "%s", RQ), ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1", rqn),
+       ERNIC_MLX5_NO_RESOURCE);
+    IS(eth_call(eth, 0x916, "%s", RQT), ERNIC_MLX5_NO_RESOURCE);
     for (uint32_t i = 1; i < ERNIC_LIM_TIS; i++) {
-        ETH_OK(&eth, 0x912, "ctx.transport_domain=1%s", "");
+        ETH_OK(eth, 0x912, "ctx.transport_domain=1%s", "");
     }
-    g_assert_cmpint(eth_call(&eth, 0x912, "ctx.transport_domain=1%s", ""), ==,
-                    ERNIC_MLX5_NO_RESOURCE);
-    eth_done(&eth);
+    IS(eth_call(eth, 0x912, "ctx.transport_domain=1%s", ""), ERNIC_MLX5_NO_RESOURCE);
 }

@@ -80,7 +80,7 @@ static void for_each_message(void (*check)(Message *m))
 {
     g_autoptr(GPtrArray) vectors = mlx5_vectors_load(VECTORS);
 
-    g_assert_cmpuint(vectors->len, ==, NUM_COMMANDS);
+    IS(vectors->len, NUM_COMMANDS);
     for (uint32_t i = 0; i < vectors->len; i++) {
         const Mlx5Vector *v = vectors->pdata[i];
 
@@ -110,7 +110,7 @@ static void check_length(Message *m)
     for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
         if (lengths[i].opcode == m->v->opcode && lengths[i].out == m->out) {
             g_assert_false(length_fits(m->layout, m->len));
-            g_assert_cmpuint(m->len, ==, lengths[i].len);
+            IS(m->len, lengths[i].len);
             lengths[i].used++;
             return;
         }
@@ -122,7 +122,7 @@ TEST("/mlx5/trace/lengths", test_lengths)
 {
     for_each_message(check_length);
     for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
-        g_assert_cmpuint(lengths[i].used, ==, 1);
+        IS(lengths[i].used, 1);
     }
 }
 
@@ -176,7 +176,7 @@ static void check_encode(Message *m)
     g_assert_true(mlx5_encode(m->layout, m->text->str, m->request->data, bytes,
                               m->bytes->len));
     for (uint32_t i = 0; i < m->bytes->len; i++) {
-        g_assert_cmphex(bytes[i], ==, m->bytes->data[i] & m->known[i]);
+        IS(bytes[i], m->bytes->data[i] & m->known[i]);
     }
 }
 
@@ -261,10 +261,10 @@ TEST("/mlx5/trace/rest", test_rest)
     uint8_t bytes[LEN] = { }, known[LEN];
 
     g_assert_true(mlx5_encode(layout, text, bytes, bytes, LEN));
-    g_assert_cmphex(bytes[LEN - 8], ==, 0);
-    g_assert_cmphex(bytes[LEN - 7], ==, 0xab);
-    g_assert_cmphex(bytes[LEN - 6], ==, 0xcd);
-    g_assert_cmphex(bytes[LEN - 5], ==, 0xef);
+    IS(bytes[LEN - 8], 0);
+    IS(bytes[LEN - 7], 0xab);
+    IS(bytes[LEN - 6], 0xcd);
+    IS(bytes[LEN - 5], 0xef);
     g_assert_true(mlx5_decode(layout, bytes, LEN, bytes, decoded, known));
     g_assert_cmpstr(decoded->str, ==, text);
     g_assert_false(mlx5_encode(layout, "flow_context.destination[2].destination_id=1",
@@ -279,13 +279,12 @@ static void walk_chain(ErnicMlx5Chain *chain, const GByteArray *boxes)
 
     for (i = 0; chain->left && (i + 1) * ERNIC_MLX5_BOX_SIZE <= boxes->len; i++) {
         g_assert_cmphex(chain->addr, !=, 0);
-        g_assert_cmpint(ernic_mlx5_chain_step(chain,
-                                              boxes->data + i * ERNIC_MLX5_BOX_SIZE,
-                                              &len), ==, ERNIC_MLX5_DELIVERY_OK);
-        g_assert_cmpuint(len, ==, MIN(left, ERNIC_MLX5_BOX_DATA));
+        IS(ernic_mlx5_chain_step(chain, boxes->data + i * ERNIC_MLX5_BOX_SIZE, &len),
+           ERNIC_MLX5_DELIVERY_OK);
+        IS(len, MIN(left, ERNIC_MLX5_BOX_DATA));
         left -= len;
     }
-    g_assert_cmpuint(i * ERNIC_MLX5_BOX_SIZE, ==, boxes->len);
+    IS(i * ERNIC_MLX5_BOX_SIZE, boxes->len);
 }
 
 TEST("/mlx5/trace/transport", test_transport)
@@ -302,9 +301,8 @@ TEST("/mlx5/trace/transport", test_transport)
         g_test_message("command %u", i);
         g_assert_true(ernic_mlx5_entry_posted(v->posted));
         g_assert_false(ernic_mlx5_entry_posted(v->done));
-        g_assert_cmphex(ernic_mlx5_xor(v->posted, sizeof(v->posted)), ==, 0xff);
-        g_assert_cmpint(ernic_mlx5_entry_decode(v->posted, &entry), ==,
-                        ERNIC_MLX5_DELIVERY_OK);
+        IS(ernic_mlx5_xor(v->posted, sizeof(v->posted)), 0xff);
+        IS(ernic_mlx5_entry_decode(v->posted, &entry), ERNIC_MLX5_DELIVERY_OK);
         g_assert_cmpmem(entry.in, sizeof(entry.in), in->data, sizeof(entry.in));
         walk_chain(&entry.in_chain, v->in);
         walk_chain(&entry.out_chain, v->out);
@@ -323,9 +321,9 @@ TEST("/mlx5/trace/transport", test_transport)
         g_assert_cmpmem(entry_bytes, sizeof(entry_bytes), v->done, sizeof(v->done));
     }
     /* ACCESS_REG and both MANAGE_PAGES: see the head of the file. */
-    g_assert_cmpuint(incomplete, ==, 3);
+    IS(incomplete, 3);
     /* From ALLOC_UAR on, the hardware did not sign its answers. */
-    g_assert_cmpuint(signatures, ==, 23);
+    IS(signatures, 23);
 }
 
 static void print_message(Message *m)

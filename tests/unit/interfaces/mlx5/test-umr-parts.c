@@ -30,7 +30,7 @@ static uint32_t make_key(Parts *p)
 
     g_assert_cmpint(p->pieces ? ernic_buf_alloc_pieces(e, &buf, NUM / ERNIC_BUF_PIECE) :
                                 ernic_buf_alloc(e, &buf, NUM), ==, ERNIC_OK);
-    g_assert_cmpint(ernic_mr_add(e, p->f.end.pd, &init, &buf, &key), ==, ERNIC_OK);
+    OK(ernic_mr_add(e, p->f.end.pd, &init, &buf, &key));
     return key;
 }
 
@@ -82,7 +82,7 @@ static ErnicFault part(Parts *p, uint32_t n, bool more)
     bool has;
 
     fault = ernic_mr_update(p->f.end.e, p->f.end.pd, n ? OTHER : OWN, &p->u[n], &has);
-    g_assert_cmpint(has, ==, more);
+    IS(has, more);
     return fault;
 }
 
@@ -93,26 +93,26 @@ static void assert_list(Parts *p, uint32_t n)
 
     g_assert_true(mr->valid);
     for (uint32_t i = p->pieces; i < NUM; i += 1 + p->pieces) {
-        g_assert_cmphex(mr->buf.page[i], ==, address(p, n, i));
+        IS(mr->buf.page[i], address(p, n, i));
     }
 }
 
 static void test_alone(Parts *p, gconstpointer data)
 {
-    g_assert_cmpint(part(p, 0, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 0, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 0, false), ==, ERNIC_FAULT_NONE);
+    IS(part(p, 0, true), ERNIC_FAULT_NONE);
+    IS(part(p, 0, true), ERNIC_FAULT_NONE);
+    IS(part(p, 0, false), ERNIC_FAULT_NONE);
     assert_list(p, 0);
 }
 
 /* The request that begins later has the region. */
 static void test_other(Parts *p, gconstpointer data)
 {
-    g_assert_cmpint(part(p, 0, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 1, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 0, false), ==, ERNIC_FAULT_REG_MR);
-    g_assert_cmpint(part(p, 1, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 1, false), ==, ERNIC_FAULT_NONE);
+    IS(part(p, 0, true), ERNIC_FAULT_NONE);
+    IS(part(p, 1, true), ERNIC_FAULT_NONE);
+    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
+    IS(part(p, 1, true), ERNIC_FAULT_NONE);
+    IS(part(p, 1, false), ERNIC_FAULT_NONE);
     assert_list(p, 1);
 }
 
@@ -122,13 +122,12 @@ static void test_between(Parts *p, gconstpointer data)
     ErnicMrUpdate close = { .key = p->f.key, .set = ERNIC_UPDATE_VALID };
     bool more;
 
-    g_assert_cmpint(part(p, 0, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 1, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 1, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 1, false), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(ernic_mr_update(p->f.end.e, p->f.end.pd, OTHER, &close, &more), ==,
-                    ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 0, false), ==, ERNIC_FAULT_REG_MR);
+    IS(part(p, 0, true), ERNIC_FAULT_NONE);
+    IS(part(p, 1, true), ERNIC_FAULT_NONE);
+    IS(part(p, 1, true), ERNIC_FAULT_NONE);
+    IS(part(p, 1, false), ERNIC_FAULT_NONE);
+    IS(ernic_mr_update(p->f.end.e, p->f.end.pd, OTHER, &close, &more), ERNIC_FAULT_NONE);
+    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
     g_assert_false(mr_of(&p->f)->valid);
 }
 
@@ -136,9 +135,9 @@ static void test_between(Parts *p, gconstpointer data)
 static void test_failed(Parts *p, gconstpointer data)
 {
     p->u[1].list.lkey = 0x77777700;
-    g_assert_cmpint(part(p, 0, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(part(p, 1, false), ==, ERNIC_FAULT_SEND_PROT);
-    g_assert_cmpint(part(p, 0, false), ==, ERNIC_FAULT_REG_MR);
+    IS(part(p, 0, true), ERNIC_FAULT_NONE);
+    IS(part(p, 1, false), ERNIC_FAULT_SEND_PROT);
+    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
     g_assert_false(mr_of(&p->f)->valid);
 }
 
@@ -147,7 +146,7 @@ static void test_again(Parts *p, gconstpointer data)
 {
     ErnicMrUpdate first = p->u[0];
 
-    g_assert_cmpint(part(p, 0, true), ==, ERNIC_FAULT_NONE);
+    IS(part(p, 0, true), ERNIC_FAULT_NONE);
     p->u[0] = first;
     test_alone(p, data);
 }
@@ -157,13 +156,13 @@ static void test_destroyed(Parts *p, gconstpointer data)
 {
     uint32_t number = p->f.key >> 8, key;
 
-    g_assert_cmpint(part(p, 0, true), ==, ERNIC_FAULT_NONE);
-    g_assert_cmpint(ernic_mr_free(p->f.end.e, 0, p->f.key, p->pieces), ==, ERNIC_OK);
-    g_assert_cmpint(part(p, 0, false), ==, ERNIC_FAULT_REG_MR);
+    IS(part(p, 0, true), ERNIC_FAULT_NONE);
+    OK(ernic_mr_free(p->f.end.e, 0, p->f.key, p->pieces));
+    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
     do {
         key = make_key(p);
     } while (key >> 8 != number);
-    g_assert_cmpint(part(p, 0, false), ==, ERNIC_FAULT_REG_MR);
+    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
     g_assert_false(mr_of(&p->f)->valid);
 }
 
@@ -204,8 +203,8 @@ TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs)
     bool more;
 
     mlx5_end_init(&end, 1);
-    g_assert_cmpint(ernic_buf_alloc(end.e, &buf, PAGES_LONG), ==, ERNIC_OK);
-    g_assert_cmpint(ernic_mr_add(end.e, end.pd, &init, &buf, &key), ==, ERNIC_OK);
+    OK(ernic_buf_alloc(end.e, &buf, PAGES_LONG));
+    OK(ernic_mr_add(end.e, end.pd, &init, &buf, &key));
     for (uint32_t i = 0; i < 2; i++) {
         mlx5_create_qp(&end, &q[i], ERNIC_QPT_RC, NULL);
         mlx5_connect(&end, &q[i], q[i].qpn, 1);
@@ -225,11 +224,11 @@ TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs)
         g_assert_true(mlx5_poll(&end, &cqe));
         failed += cqe.syndrome == BIND_ERROR;
     }
-    g_assert_cmpuint(failed, ==, 1);
+    IS(failed, 1);
     g_assert_true(end.e->mr[key >> 8].valid);
     first = end.e->mr[key >> 8].buf.page[0];
     for (uint32_t i = 0; i < PAGES_LONG; i++) {
-        g_assert_cmphex(end.e->mr[key >> 8].buf.page[i], ==, first + i * 4096ull);
+        IS(end.e->mr[key >> 8].buf.page[i], first + i * 4096ull);
     }
     mlx5_end_done(&end);
 }

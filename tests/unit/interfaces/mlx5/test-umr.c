@@ -48,14 +48,14 @@ static void test_fast(Fixture *f, gconstpointer data)
     uint32_t n = in ? 5 : PAGES - 3, key = (f->key & ~0xffu) | 0x42;
 
     fast_register(f, key, n, in);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     g_assert_true(mr_of(f)->valid);
-    g_assert_cmpuint(mr_of(f)->kind, ==, ERNIC_MR_FAST);
-    g_assert_cmpuint(mr_of(f)->variant, ==, 0x42);
+    IS(mr_of(f)->kind, ERNIC_MR_FAST);
+    IS(mr_of(f)->variant, 0x42);
     /* The first and the last byte; pages are in reverse order. */
-    g_assert_cmphex(write_to(f, key, IOVA + 0x123, "first"), ==, 0);
+    IS(write_to(f, key, IOVA + 0x123, "first"), 0);
     assert_text(f, f->pages + (n - 1) * 4096 + 0x123, "first");
-    g_assert_cmphex(write_to(f, key, IOVA + n * 4096 - 4, "last"), ==, 0);
+    IS(write_to(f, key, IOVA + n * 4096 - 4, "last"), 0);
     assert_text(f, f->pages + 4096 - 4, "last");
     /* Software has to invalidate it first; the key then opens nothing. */
     invalidate(f, key);
@@ -66,11 +66,11 @@ static void test_fast(Fixture *f, gconstpointer data)
 FIXTURE_TEST("/mlx5-umr/fast/twice", test_fast_twice)
 {
     fast_register(f, f->key, 5, true);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     fast_register(f, f->key + 1, 5, true);
-    g_assert_cmphex(result(f), ==, BIND_ERROR);
+    IS(result(f), BIND_ERROR);
     g_assert_true(mr_of(f)->valid);
-    g_assert_cmpuint(mr_of(f)->variant, ==, f->key & 0xff);
+    IS(mr_of(f)->variant, f->key & 0xff);
 }
 
 /* Only a queue pair of the kernel registers pages. */
@@ -78,7 +78,7 @@ FIXTURE_TEST("/mlx5-umr/fast/user", test_fast_user)
 {
     ernic_mlx5_qp(f->end.e, f->q.qpn)->fast_register = false;
     fast_register(f, f->key, 5, true);
-    g_assert_cmphex(result(f), ==, BIND_ERROR);
+    IS(result(f), BIND_ERROR);
     g_assert_false(mr_of(f)->valid);
 }
 
@@ -119,7 +119,7 @@ static void test_bad(Fixture *f, gconstpointer data)
     fast_register(f, f->key, b->pages ?: 5, !b->list);
     spoil(f, b->spoil, ARRAY_SIZE(b->spoil));
     f->wr.len -= b->cut;
-    g_assert_cmphex(result(f), ==, b->syndrome ?: BIND_ERROR);
+    IS(result(f), b->syndrome ?: BIND_ERROR);
     g_assert_false(mr_of(f)->valid);
 }
 
@@ -136,11 +136,11 @@ FIXTURE_TEST("/mlx5-umr/send", test_send)
     mlx5_data(&f->wr, f->end.mem, 64, f->end.key);
     mlx5_post_wr(&f->end, &f->q, &f->wr);
     g_assert_true(mlx5_poll(&f->end, &cqe));
-    g_assert_cmphex(cqe.syndrome, ==, 0);
+    IS(cqe.syndrome, 0);
     ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
     mlx5_post_wr(&f->end, &f->q, &f->wr);
     g_assert_true(mlx5_poll(&f->end, &cqe));
-    g_assert_cmphex(cqe.syndrome, ==, OPERATION_ERROR);
+    IS(cqe.syndrome, OPERATION_ERROR);
 }
 
 /* Load pages in two requests; the second one opens the region, in another domain. */
@@ -157,7 +157,7 @@ FIXTURE_TEST("/mlx5-umr/load", test_load)
     list_pages(f, list, PAGES, PAGES);
     start(f, f->key, FLAG_WANT_FREE, 0, 4);
     mlx5_data(&f->wr, f->end.mem, 64, f->end.key);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     g_assert_false(mr_of(f)->valid);
     start(f, f->key, FLAG_WANT_FREE | FLAG_OFFSET, first, 4);
     ernic_mlx5_put(f->control, &ernic_mlx5_wqe_umr_ctrl_seg.bsf_octowords, 4);
@@ -168,19 +168,19 @@ FIXTURE_TEST("/mlx5-umr/load", test_load)
     CONTEXT(len, PAGES * 4096);
     CONTEXT(log_page_size, 12);
     mlx5_data(&f->wr, f->end.mem + 64, 64, f->end.key);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     g_assert_true(mr_of(f)->valid);
-    g_assert_cmpuint(mr_of(f)->kind, ==, ERNIC_MR_REGION);
-    g_assert_cmpuint(mr_of(f)->pd, ==, pd);
-    g_assert_cmphex(mr_of(f)->buf.page[0], ==, f->pages + (PAGES - 1) * 4096);
-    g_assert_cmphex(mr_of(f)->buf.page[PAGES - 1], ==, f->pages);
+    IS(mr_of(f)->kind, ERNIC_MR_REGION);
+    IS(mr_of(f)->pd, pd);
+    IS(mr_of(f)->buf.page[0], f->pages + (PAGES - 1) * 4096);
+    IS(mr_of(f)->buf.page[PAGES - 1], f->pages);
     /* Other rights and another domain, while it is valid. */
     start(f, f->key, FLAG_WANT_VALID | FLAG_INLINE, MASK_PD | MASK_LR | MASK_RIGHTS, 0);
     rights(f, false);
     CONTEXT(pd, f->end.pd);
-    g_assert_cmphex(result(f), ==, 0);
-    g_assert_cmpuint(mr_of(f)->pd, ==, f->end.pd);
-    g_assert_cmphex(mr_of(f)->access & ERNIC_ACCESS_REMOTE_WRITE, ==, 0);
+    IS(result(f), 0);
+    IS(mr_of(f)->pd, f->end.pd);
+    IS(mr_of(f)->access & ERNIC_ACCESS_REMOTE_WRITE, 0);
     /* No peer and no other queue pair can invalidate it. */
     g_assert_false(ernic_mr_invalidate(f->end.e, f->end.pd, f->q.qpn,
                                        (f->key & ~0xffu) | 0x99, true));
@@ -188,7 +188,7 @@ FIXTURE_TEST("/mlx5-umr/load", test_load)
     start(f, f->key, FLAG_INLINE, MASK_PD | MASK_FREE, 0);
     CONTEXT(free, 1);
     CONTEXT(pd, f->end.pd);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     g_assert_false(mr_of(f)->valid);
 }
 
@@ -198,7 +198,7 @@ FIXTURE_TEST("/mlx5-umr/page-size", test_page_size)
     uint64_t big = ROUND_UP(f->pages, 16384);
 
     fast_register(f, f->key, PAGES, false);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     invalidate(f, f->key);
     fast_register(f, f->key, 2, true);
     CONTEXT(start_addr, IOVA);
@@ -206,8 +206,8 @@ FIXTURE_TEST("/mlx5-umr/page-size", test_page_size)
     CONTEXT(log_page_size, 14);
     stq_be_p(f->wr.bytes + 128, big | PRESENT);
     stq_be_p(f->wr.bytes + 136, (big + 16384) | PRESENT);
-    g_assert_cmphex(result(f), ==, 0);
-    g_assert_cmphex(write_to(f, f->key, IOVA + 16384, "second"), ==, 0);
+    IS(result(f), 0);
+    IS(write_to(f, f->key, IOVA + 16384, "second"), 0);
     assert_text(f, big + 16384, "second");
 }
 
@@ -239,8 +239,8 @@ static void test_window(Fixture *f, gconstpointer data)
 
     ernic_mlx5_qp(f->end.e, f->q.qpn)->fast_register = false;
     bind(f, window, key, two);
-    g_assert_cmphex(result(f), ==, 0);
-    g_assert_cmphex(write_to(f, key, f->end.mem + 100, "window"), ==, 0);
+    IS(result(f), 0);
+    IS(write_to(f, key, f->end.mem + 100, "window"), 0);
     assert_text(f, f->end.mem + 100, "window");
     /* The provider closes a window of type 2 with its key, one of type 1 by a bind. */
     start(f, key, FLAG_OFFSET | FLAG_INLINE, MASK_FREE | MASK_KEY | (two ? MASK_QPN : 0),
@@ -248,7 +248,7 @@ static void test_window(Fixture *f, gconstpointer data)
     CONTEXT(free, 1);
     CONTEXT(qpn, two ? f->q.qpn : 0xffffff);
     CONTEXT(mkey_7_0, two ? 0 : key + 1);
-    g_assert_cmphex(result(f), ==, 0);
+    IS(result(f), 0);
     g_assert_false(f->end.e->mr[window >> 8].valid);
     assert_closed(f, key, f->end.mem + 100);
 }
@@ -259,7 +259,7 @@ FIXTURE_TEST("/mlx5-umr/window/bad", test_window_bad)
 
     bind(f, window, 1, true);
     CONTEXT(start_addr, f->end.mem + 101);
-    g_assert_cmphex(result(f), ==, BIND_ERROR);
+    IS(result(f), BIND_ERROR);
 }
 
 /* A saved request whose list has another length than its pages is refused. */
@@ -291,7 +291,7 @@ FIXTURE_TEST("/mlx5-umr/state", test_state)
         };
         sq->wq.pi++;
         ernic_check(f->end.e, why);
-        g_assert_cmpint(!strstr(why->str, "sq-requests"), ==, rows[i].valid);
+        IS(!strstr(why->str, "sq-requests"), rows[i].valid);
         *sq = was;
     }
 }
@@ -301,7 +301,7 @@ FIXTURE_TEST("/mlx5-umr/length", test_length)
 {
     start(f, f->key, 0, MASK_LEN | MASK_START, 0);
     CONTEXT(len, ERNIC_MAX_MR_SIZE + 1);
-    g_assert_cmphex(result(f), ==, BIND_ERROR);
+    IS(result(f), BIND_ERROR);
 }
 
 TESTS(add_tests)

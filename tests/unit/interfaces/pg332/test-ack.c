@@ -83,5 +83,5 @@ CARDS_TEST("/pg332-ack/late", PG332_V3_1, test_late)
     fake_advance(b->e, ERNIC_PG332_ACK_NS);
     settle();
     check_done(a, 2);
-    g_assert_cmphex(get(b, PG332_OUTAMPKTCNT), ==, 1);
+    IS(get(b, PG332_OUTAMPKTCNT), 1);
 }

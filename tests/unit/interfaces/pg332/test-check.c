@@ -217,7 +217,7 @@ static void check_effect(Card *c, const Pg332Check *row)
         peer_hears_nothing(c);
         break;
     }
-    g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, ==, fatal);
+    IS(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, fatal);
     g_assert_cmphex(get(c, PG332_INTSTS), ==, PG332_INT_VALIDATION |
                     (fatal ? PG332_INT_FATAL : 0) |
                     (row->effect == PG332_RNR ? PG332_INT_RNR : 0));
@@ -242,16 +242,16 @@ static void check_rows(uint32_t i, uint32_t j)
         spoil(c, &s, j);
     }
     shoot(c, &s);
-    g_assert_cmpuint(get(c, PG332_ERRBUFWPTR), ==, 1);
-    g_assert_cmphex(card_word(c, ring), ==, 1u << row->bit);
-    g_assert_cmphex(get(c, PG332_ININVDUPCNT), ==, 1);
+    IS(get(c, PG332_ERRBUFWPTR), 1);
+    IS(card_word(c, ring), 1u << row->bit);
+    IS(get(c, PG332_ININVDUPCNT), 1);
     check_effect(c, row);
     card_close(&cards[0]);
 }
 
 TEST("/pg332-check/rows", test_rows)
 {
-    g_assert_cmpuint(ARRAY_SIZE(defects), ==, ernic_pg332_num_checks);
+    IS(ARRAY_SIZE(defects), ernic_pg332_num_checks);
     for (uint32_t i = 0; i < ernic_pg332_num_checks; i++) {
         const Pg332Check *row = &ernic_pg332_checks[i];
 
@@ -343,14 +343,13 @@ static void test_unsettled(gconstpointer data)
     } else {
         put(c, PG332_XRNICCONF, conf & ~PG332_CONF_ENABLE);
     }
-    g_assert_cmpuint(c->e->unsettled, ==, 1);
+    IS(c->e->unsettled, 1);
     shot_init(&s);
     s.path.smac[5] ^= 0x80;
     s.bad_checksum = true;
     shoot(c, &s);
-    g_assert_cmphex(card_word(c, ring), ==,
-                    bit_of(starts ? "source MAC" : "IPv4 checksum"));
-    g_assert_cmpint(c->e->qp[QPN].used, ==, starts);
+    IS(card_word(c, ring), bit_of(starts ? "source MAC" : "IPv4 checksum"));
+    IS(c->e->qp[QPN].used, starts);
     card_close(&cards[0]);
 }
 
@@ -360,7 +359,7 @@ CARD_TEST("/pg332-check/receive-buffer", PG332_V3_1, test_receive_buffer)
 
     ring = card_errors(c, 4, 256);
     PEER(c, SEND_ONLY, .psn = PEER_PSN, .payload_len = SLOT_BYTES + 4);
-    g_assert_cmphex(card_word(c, ring), ==, 1u << 19);
+    IS(card_word(c, ring), 1u << 19);
     peer_hears_ack(c, ERNIC_NAK_INV_REQ);
     g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
 }
@@ -397,12 +396,12 @@ TEST("/pg332-check/responses", test_responses)
         peer_says(c, cases[i].op, &(ErnicPkt) {
             .psn = (PSN - 1) & ERNIC_PSN_MASK, .syndrome = cases[i].syndrome,
         });
-        g_assert_cmpuint(get(c, PG332_ERRBUFWPTR), ==, 0);
+        IS(get(c, PG332_ERRBUFWPTR), 0);
         peer_says(c, cases[i].op, &(ErnicPkt) {
             .psn = PSN, .syndrome = cases[i].syndrome,
         });
-        g_assert_cmphex(card_word(c, ring), ==, cases[i].bit ? 1u << cases[i].bit : 0);
-        g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, ==, cases[i].fatal);
+        IS(card_word(c, ring), cases[i].bit ? 1u << cases[i].bit : 0);
+        IS(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, cases[i].fatal);
         lose_all(c);
         card_close(&cards[0]);
     }

@@ -46,10 +46,10 @@ CARDS_TEST("/pg332-count/counters", PG332_V3_1, test_counters)
     settle();
     READS(a, REG(OUTIOPKTCNT, 4 << 16 | 1), REG(INAMPKTCNT, 2), REG(INSRRPKTCNT, 3 << 16),
              REG(INALLDRPPKTCNT, 5), REG(QPMSTS, 3 << 16 | 2));
-    g_assert_cmphex(get(a, PG332_LSTINPKT) & 0x1fff, ==, QPN << 8 | 5);
+    IS(get(a, PG332_LSTINPKT) & 0x1fff, QPN << 8 | 5);
     READS(b, REG(INSRRPKTCNT, 1), REG(OUTAMPKTCNT, 2), REG(OUTRDRSPPKTCNT, 3),
              REG(INALLDRPPKTCNT, 5));
-    g_assert_cmphex(get(b, PG332_LSTINPKT) & 0x1fff, ==, QPN << 8 | READ);
+    IS(get(b, PG332_LSTINPKT) & 0x1fff, QPN << 8 | READ);
 }
 
 /* Status of the pipeline, now and sticky. */
@@ -59,10 +59,10 @@ CARDS_TEST("/pg332-count/pipeline", PG332_V4_2, test_pipeline)
     Wqe w = write;
 
     put(a, PG332_XRNICCONF, 0);
-    g_assert_cmphex(get(a, PG332_WQEPROCSTS), ==, 0);
+    IS(get(a, PG332_WQEPROCSTS), 0);
     put(a, PG332_XRNICCONF, 0x0012b721);
-    g_assert_cmphex(get(a, PG332_WQEPROCSTS), ==, PG332_WQEPROC_EMPTY);
-    g_assert_cmphex(get(a, PG332_RESPHNDSTS), ==, PG332_RESPHND_PTR_DONE);
+    IS(get(a, PG332_WQEPROCSTS), PG332_WQEPROC_EMPTY);
+    IS(get(a, PG332_RESPHNDSTS), PG332_RESPHND_PTR_DONE);
 
     /* A link that accepts no packet: one train is held, the rest waits. */
     a->env.tx_busy = true;
@@ -72,8 +72,8 @@ CARDS_TEST("/pg332-count/pipeline", PG332_V4_2, test_pipeline)
     }
     card_ring(a);
     fake_run(a->e);
-    g_assert_cmphex(get(a, PG332_WQEPROCSTS) & 0xffff, ==, PG332_WQEPROC_BUSY |
-                    PG332_WQEPROC_HEADER | PG332_WQEPROC_PRESSED);
+    IS(get(a, PG332_WQEPROCSTS) & 0xffff, PG332_WQEPROC_BUSY | PG332_WQEPROC_HEADER |
+       PG332_WQEPROC_PRESSED);
     g_assert_cmphex(get(a, PG332_WQEPROCSTS) >> 24, >,
                     get(a, PG332_WQEPROCSTS) >> 16 & 0xff);
     a->env.tx_busy = false;
@@ -87,9 +87,9 @@ CARDS_TEST("/pg332-count/pipeline", PG332_V4_2, test_pipeline)
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     put_qp(a, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
-    g_assert_cmphex(get(a, PG332_RESPHNDSTS) & PG332_RESPHND_PTR_DONE, ==, 0);
+    IS(get(a, PG332_RESPHNDSTS) & PG332_RESPHND_PTR_DONE, 0);
     fake_run(a->e);
-    g_assert_cmphex(get(a, PG332_RESPHNDSTS), ==, PG332_RESPHND_PTR_DONE);
+    IS(get(a, PG332_RESPHNDSTS), PG332_RESPHND_PTR_DONE);
     lose_all(a);
 }
 
@@ -101,19 +101,19 @@ CARD_TEST("/pg332-count/window", PG332_V3_1, test_window)
     card_fill_sq(c, MANY, (Wqe) { .opcode = SEND, .laddr = c->mem, .len = 64 });
     put_qp(c, PG332_SQPI, 15);
     fake_run(c->e);
-    g_assert_cmphex(get(c, PG332_WQEPROCSTS) & PG332_WQEPROC_NO_BUFFER, ==, 0);
-    g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_OSQ_FULL, ==, 0);
+    IS(get(c, PG332_WQEPROCSTS) & PG332_WQEPROC_NO_BUFFER, 0);
+    IS(get_qp(c, PG332_STATQP) & PG332_STATQP_OSQ_FULL, 0);
     put_qp(c, PG332_SQPI, 16);
     fake_run(c->e);
     g_assert_cmphex(get_qp(c, PG332_STATQP) & PG332_STATQP_OSQ_FULL, !=, 0);
-    g_assert_cmphex(get(c, PG332_QPMSTS), ==, 16 << 16 | PG332_QPM_CACHE_EMPTY);
+    IS(get(c, PG332_QPMSTS), 16 << 16 | PG332_QPM_CACHE_EMPTY);
     g_assert_cmphex(get(c, PG332_WQEPROCSTS) & PG332_WQEPROC_NO_BUFFER, !=, 0);
     put_qp(c, PG332_SQPI, 17);
     fake_run(c->e);
-    g_assert_cmphex(get(c, PG332_QPMSTS), ==, 17 << 16);
+    IS(get(c, PG332_QPMSTS), 17 << 16);
     put_qp(c, PG332_SQPI, MANY);
     fake_run(c->e);
-    g_assert_cmphex(get(c, PG332_QPMSTS), ==, 17 << 16 | PG332_QPM_CACHE_FULL);
+    IS(get(c, PG332_QPMSTS), 17 << 16 | PG332_QPM_CACHE_FULL);
     lose_all(c);
 }
 
@@ -128,7 +128,7 @@ CARDS_TEST("/pg332-count/error-buffer", PG332_V3_1, test_error_buffer)
     train = fake_take_train(&a->env);
     ((uint8_t *)train->train.data)[20] ^= 1;
     ernic_rx(b->e, b->env.now, &train->train);
-    g_assert_cmphex(card_word(b, ring), ==, 1u << 30);           /* ICRC */
+    IS(card_word(b, ring), 1u << 30);           /* ICRC */
     READS(b, REG(ERRBUFWPTR, 1), REG(INTSTS, PG332_INT_VALIDATION), REG(ININVDUPCNT, 1),
              REG(INALLDRPPKTCNT, 1 << 16 | 1));
     /* Ethernet, IPv4, UDP; then the packet. */
@@ -137,26 +137,26 @@ CARDS_TEST("/pg332-count/error-buffer", PG332_V3_1, test_error_buffer)
     ((uint8_t *)train->train.data)[20] ^= 1;
     put_qp(b, PG332_LSTRQREQ, 0x0a000000 | ((PSN - 2) & 0xffffff));
     ernic_rx(b->e, b->env.now, &train->train);
-    g_assert_cmphex(card_word(b, ring + 128), ==, 1u << 21);     /* sequence */
-    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 2);
+    IS(card_word(b, ring + 128), 1u << 21);     /* sequence */
+    IS(get(b, PG332_ERRBUFWPTR), 2);
     put_qp(b, PG332_QPCONF, 0);
     ernic_rx(b->e, b->env.now, &train->train);
-    g_assert_cmphex(card_word(b, ring), ==, 1u << 15);           /* not enabled */
-    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 1);
+    IS(card_word(b, ring), 1u << 15);           /* not enabled */
+    IS(get(b, PG332_ERRBUFWPTR), 1);
 
     /* Without the bit, only fatal errors: here none. */
     put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) & ~PG332_CONF_ERRBUF);
     ernic_rx(b->e, b->env.now, &train->train);
-    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 1);
+    IS(get(b, PG332_ERRBUFWPTR), 1);
     WRITES(b, SLOT(QPCONF, QPCONF), SLOT(LSTRQREQ, 0x0a000000 | ((PSN - 1) & 0xffffff)),
               SLOT(QPCONF, QPCONF & ~PG332_QPCONF_ENABLE));
     put_qp(b, PG332_QPCONF, (QPCONF & ~PG332_QPCONF_PMTU));     /* 256 */
     again = train;
     ernic_rx(b->e, b->env.now, &again->train);
-    g_assert_cmphex(card_word(b, ring + 128), ==, 1u << 19);     /* length */
-    g_assert_cmpuint(get(b, PG332_ERRBUFWPTR), ==, 2);
+    IS(card_word(b, ring + 128), 1u << 19);     /* length */
+    IS(get(b, PG332_ERRBUFWPTR), 2);
     fake_run(b->e);
-    g_assert_cmphex(card_word(b, b->errq), ==, QPN << 16 | 0x02);
+    IS(card_word(b, b->errq), QPN << 16 | 0x02);
     g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
     fake_train_free(train);
     lose_all(b);

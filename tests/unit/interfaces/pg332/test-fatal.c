@@ -13,14 +13,14 @@
 
 static void check_report(Card *c, uint8_t code)
 {
-    g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, 1);
-    g_assert_cmphex(card_word(c, c->errq), ==, QPN << 16 | code);
-    g_assert_cmphex(card_word(c, c->errq + 4), ==, 0);
+    IS(get(c, PG332_IPKTERRQWPTR), 1);
+    IS(card_word(c, c->errq), QPN << 16 | code);
+    IS(card_word(c, c->errq + 4), 0);
     g_assert_cmphex(get(c, PG332_INTSTS) & PG332_INT_FATAL, !=, 0);
     g_assert_cmphex(get_qp(c, PG332_STATQP) & (PG332_STATQP_FATAL |
                     PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY), ==,
                     PG332_STATQP_FATAL | PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY);
-    g_assert_cmpuint(get_qp(c, PG332_CQHEAD), ==, get_qp(c, PG332_SQPI));
+    IS(get_qp(c, PG332_CQHEAD), get_qp(c, PG332_SQPI));
     if (c->posted) {
         g_assert_cmphex(card_cqe(c, 0) & CQE_ERROR, !=, 0);
     }
@@ -28,17 +28,17 @@ static void check_report(Card *c, uint8_t code)
 
 TEST("/pg332-fatal/codes", test_codes)
 {
-    g_assert_cmpuint(pg332_num_ends, ==, ernic_pg332_num_fatals);
+    IS(pg332_num_ends, ernic_pg332_num_fatals);
     for (uint32_t i = 0; i < ernic_pg332_num_fatals; i++) {
         Card *c = &cards[0];
 
         g_test_message("%02x: %s", ernic_pg332_fatals[i].code,
                        ernic_pg332_fatals[i].cause);
-        g_assert_cmphex(pg332_ends[i].code, ==, ernic_pg332_fatals[i].code);
+        IS(pg332_ends[i].code, ernic_pg332_fatals[i].code);
         card_open(&cards[0], 0, PG332_V3_1);
         pg332_ends[i].provoke(c);
         check_report(c, pg332_ends[i].code);
-        g_assert_cmpuint(ernic_trace_count("ernic_pg332_fatal"), ==, i + 1);
+        IS(ernic_trace_count("ernic_pg332_fatal"), i + 1);
         lose_all(c);
         card_close(&cards[0]);
     }
@@ -50,7 +50,7 @@ CARD_TEST("/pg332-fatal/ring", PG332_V4_2, test_ring)
     put(c, PG332_IPKTERRQSZ, 2);
     for (uint32_t i = 0; i < 5; i++) {
         PEER(c, SEND_LAST, .psn = PEER_PSN, .payload_len = 64);
-        g_assert_cmpuint(get(c, PG332_IPKTERRQWPTR), ==, i % 2 + 1);
+        IS(get(c, PG332_IPKTERRQWPTR), i % 2 + 1);
         WRITES(c, SLOT(QPCONF, QPCONF & ~PG332_QPCONF_ENABLE),
                   SLOT(LSTRQREQ, 0x0a000000 | (PEER_PSN - 1)), SLOT(QPCONF, QPCONF));
     }
@@ -79,7 +79,7 @@ TEST("/pg332-fatal/document", test_document)
     for (uint32_t i = 0; i < ernic_pg332_num_fatals; i++) {
         known |= 1u << ernic_pg332_fatals[i].code;
     }
-    g_assert_cmphex(listed, ==, known);
+    IS(listed, known);
 }
 
 int main(int argc, char **argv)

@@ -58,9 +58,9 @@ static void end_bit(const End *n, uint32_t v3, uint32_t v4, uint32_t bit)
 {
     uint32_t bank = n->c->version == PG332_V3_1 ? v3 : v4;
 
-    g_assert_cmphex(get(n->c, bank + bit / 32 * 4), ==, 1u << bit % 32);
+    IS(get(n->c, bank + bit / 32 * 4), 1u << bit % 32);
     put(n->c, bank + bit / 32 * 4, 1u << bit % 32);
-    g_assert_cmphex(get(n->c, bank + bit / 32 * 4), ==, 0);
+    IS(get(n->c, bank + bit / 32 * 4), 0);
 }
 
 /* All four operations from @from to @to, of one packet and of several. */
@@ -77,10 +77,10 @@ static void transfer(End *from, End *to)
                            .len = 0x3000, .rkey = KEY, .raddr = VA + 0x4000 });
     end_post(from, (Wqe) { .opcode = SEND_IMM, .laddr = c->mem, .len = 64 });
     fake_run(c->e);
-    g_assert_cmpuint(end_get(from, PG332_CQHEAD), ==, card_index(from->posted));
-    g_assert_cmpuint(card_word(c, from->db), ==, card_index(from->posted));
-    g_assert_cmpuint(end_get(to, PG332_STATRQPIDB), ==, before + 2);
-    g_assert_cmpuint(card_word(c, to->db + 4), ==, before + 2);
+    IS(end_get(from, PG332_CQHEAD), card_index(from->posted));
+    IS(card_word(c, from->db), card_index(from->posted));
+    IS(end_get(to, PG332_STATRQPIDB), before + 2);
+    IS(card_word(c, to->db + 4), before + 2);
     g_assert_cmpmem(card_mem(c, 0x8000), 0x3000, card_mem(c, 0), 0x3000);
     g_assert_cmpmem(fake_ptr(&c->env, to->rq + before * SLOT_BYTES, 300), 300,
                     card_mem(c, 0), 300);
@@ -114,9 +114,9 @@ VERSIONS_TEST("/pg332-loopback/transfer", test_loopback)
     end_bit(&two, PG332_V3_CQINTSTS, PG332_V4_CQINTSTS, last);
     end_bit(&one, PG332_V3_RQINTSTS, PG332_V4_RQINTSTS, QPN);
     g_assert_null(fake_take_train(&a->env));
-    g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_COMPLETION | PG332_INT_RECEIVE);
-    g_assert_cmphex(end_get(&one, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
-    g_assert_cmphex(end_get(&two, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
+    IS(get(a, PG332_INTSTS), PG332_INT_COMPLETION | PG332_INT_RECEIVE);
+    IS(end_get(&one, PG332_STATQP) & PG332_STATQP_FATAL, 0);
+    IS(end_get(&two, PG332_STATQP) & PG332_STATQP_FATAL, 0);
 }
 
 /* One of the two ends; the other continues, and then detects it. */
@@ -130,8 +130,8 @@ CARD_TEST("/pg332-loopback/one-ends", PG332_V3_1, test_one_ends)
     end_post(&one, (Wqe) { .opcode = SEND, .laddr = c->mem, .len = 64 });
     fake_run(c->e);
     READS(c, REG(IPKTERRQWPTR, 2), W_Q(QPN, CQHEAD, 2), W_Q(NUM_QP, STATRQPIDB, 0));
-    g_assert_cmphex(card_word(c, c->errq), ==, NUM_QP << 16 | 0x15);
-    g_assert_cmphex(card_word(c, c->errq + 8), ==, QPN << 16 | 0x0a);
+    IS(card_word(c, c->errq), NUM_QP << 16 | 0x15);
+    IS(card_word(c, c->errq + 8), QPN << 16 | 0x0a);
     g_assert_cmphex(card_word(c, one.cq + 4) & CQE_ERROR, !=, 0);
 }
 
@@ -168,8 +168,7 @@ TEST("/pg332-loopback/banks", test_banks)
         c->version = cases[i].version;
         c->e = ernic_new(&cfg, &fake_env_ops, &c->env);
         ernic_pg332_bank(c->e, bank, cases[i].qpn);
-        g_assert_cmphex(get(c, bank + cases[i].bit / 32 * 4), ==,
-                        1u << cases[i].bit % 32);
+        IS(get(c, bank + cases[i].bit / 32 * 4), 1u << cases[i].bit % 32);
         card_close(c);
     }
 }

@@ -16,18 +16,18 @@ VERSIONS_TEST("/pg332/transfer", test_transfer)
 {
     uint32_t cq_bank = a->version == PG332_V3_1 ? PG332_V3_CQINTSTS : PG332_V4_CQINTSTS;
 
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0xffff, ==, 0x600);
+    IS(get_qp(a, PG332_STATQP) & 0xffff, 0x600);
     card_fill(a, 0, 0x6000, 3);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 200);
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x600, ==, 0x400);
+    IS(get_qp(a, PG332_STATQP) & 0x600, 0x400);
     fake_run(a->e);
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x600, ==, 0x200);
+    IS(get_qp(a, PG332_STATQP) & 0x600, 0x200);
     settle();
     check_done(a, 1);
     check_received(b, 1);
-    g_assert_cmphex(card_cqe(a, 0), ==, SEND << 16 | 0x100);
+    IS(card_cqe(a, 0), SEND << 16 | 0x100);
     g_assert_cmpmem(fake_ptr(&b->env, b->rq, 200), 200, card_mem(a, 0), 200);
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0xffff, ==, 0x600);
+    IS(get_qp(a, PG332_STATQP) & 0xffff, 0x600);
 
     /* Five packets there and back again. */
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x4100, .rkey = KEY,
@@ -40,28 +40,28 @@ VERSIONS_TEST("/pg332/transfer", test_transfer)
          .rkey = KEY, .raddr = VA + 0x1000);
     settle();
     check_done(a, 3);
-    g_assert_cmphex(card_cqe(a, 2), ==, READ << 16 | 0x102);
+    IS(card_cqe(a, 2), READ << 16 | 0x102);
     g_assert_cmpmem(card_mem(a, 0x8000), 0x4100, card_mem(a, 0), 0x4100);
 
     READS(a, SLOT(SQPSN, (PSN + 1 + 5 + 5) & 0xffffff),
              SLOT(STATRESPSN, get_qp(a, PG332_SQPSN)), SLOT(STATSSN, 4));
-    g_assert_cmpuint(get_qp(b, PG332_STATMSN), ==, 3);
-    g_assert_cmpuint(get_qp(a, PG332_STATCURSQPTR), ==, 4);
-    g_assert_cmphex(get_qp(b, PG332_LSTRQREQ), ==, 0x0a000000 | ((PSN + 10) & 0xffffff));
+    IS(get_qp(b, PG332_STATMSN), 3);
+    IS(get_qp(a, PG332_STATCURSQPTR), 4);
+    IS(get_qp(b, PG332_LSTRQREQ), 0x0a000000 | ((PSN + 10) & 0xffffff));
 
     /* Causes stay until 1 is written; each bank by itself. */
-    g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_COMPLETION);
-    g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_RECEIVE);
-    g_assert_cmphex(get(a, cq_bank), ==, 1u << QPN);
-    g_assert_cmphex(get(b, PG332_V3_RQINTSTS), ==, 1u << QPN);
+    IS(get(a, PG332_INTSTS), PG332_INT_COMPLETION);
+    IS(get(b, PG332_INTSTS), PG332_INT_RECEIVE);
+    IS(get(a, cq_bank), 1u << QPN);
+    IS(get(b, PG332_V3_RQINTSTS), 1u << QPN);
     g_assert(ernic_irq_level(a->e));
-    g_assert_cmpuint(a->env.irqs->len, ==, 1);
+    IS(a->env.irqs->len, 1);
     put(a, PG332_INTSTS, PG332_INT_RECEIVE);
-    g_assert_cmpuint(a->env.irqs->len, ==, 2);      /* it is still there */
+    IS(a->env.irqs->len, 2);      /* it is still there */
     put(a, PG332_INTSTS, get(a, PG332_INTSTS));
     g_assert(!ernic_irq_level(a->e));
     put(a, cq_bank, 1u << QPN);
-    g_assert_cmphex(get(a, cq_bank), ==, 0);
+    IS(get(a, cq_bank), 0);
 }
 
 /* Inline bytes, immediate data, and the opcodes that consume a receive buffer. */
@@ -89,8 +89,8 @@ VERSIONS_TEST("/pg332/opcodes", test_opcodes)
     g_assert_cmpmem(card_mem(b, 0), 64, card_mem(a, 0), 64);
     g_assert_cmpmem(card_mem(b, 256), 16,
                     a->version == PG332_V4_0 ? (const void *)sdata : card_mem(a, 0), 16);
-    g_assert_cmphex(card_cqe(a, 2), ==, SEND_INV << 16 | 0x102);
-    g_assert_cmphex(card_cqe(a, 3), ==, WRITE_IMM << 16 | 0x103);
+    IS(card_cqe(a, 2), SEND_INV << 16 | 0x102);
+    IS(card_cqe(a, 3), WRITE_IMM << 16 | 0x103);
 }
 
 /* Indices run from 1 to the depth; a write of the same index posts no work. */
@@ -113,9 +113,9 @@ CARDS_TEST("/pg332/indices", PG332_V3_1, test_indices)
         settle();
         check_done(a, i + 1);
         check_received(b, i + 1);
-        g_assert_cmphex(card_cqe(a, i), ==, SEND << 16 | (0x100 + i));
-        g_assert_cmphex(get_qp(b, PG332_STATRQBUFCA), ==,
-                        (uint32_t)(b->rq + (i + 1) % DEPTH * SLOT_BYTES));
+        IS(card_cqe(a, i), SEND << 16 | (0x100 + i));
+        IS(get_qp(b, PG332_STATRQBUFCA),
+           (uint32_t)(b->rq + (i + 1) % DEPTH * SLOT_BYTES));
         put_qp(b, PG332_RQCI, card_index(i + 1));
     }
     /* RecoNIC never wraps its index: it counts modulo the depth. */
@@ -133,11 +133,11 @@ CARDS_TEST("/pg332/gates", PG332_V4_2, test_gates)
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
     check_done(a, 1);
-    g_assert_cmphex(card_cqe(a, 0), ==, 0);
-    g_assert_cmphex(get(a, PG332_INTSTS), ==, 0);
-    g_assert_cmpuint(get_qp(b, PG332_STATRQPIDB), ==, 1);
-    g_assert_cmpuint(card_word(b, b->rq_db), ==, 0);
-    g_assert_cmphex(get(b, PG332_INTSTS), ==, 0);
+    IS(card_cqe(a, 0), 0);
+    IS(get(a, PG332_INTSTS), 0);
+    IS(get_qp(b, PG332_STATRQPIDB), 1);
+    IS(card_word(b, b->rq_db), 0);
+    IS(get(b, PG332_INTSTS), 0);
 }
 
 /* The hardware reposts its buffers, as far as RQCI allows. */
@@ -149,16 +149,15 @@ CARDS_TEST("/pg332/receive-full", PG332_V3_1, test_receive_full)
         settle();
     }
     g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_RQ_FULL, !=, 0);
-    g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_RECEIVE);
+    IS(get(b, PG332_INTSTS), PG332_INT_RECEIVE);
     card_fill(a, 0, 32, 99);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
     check_done(a, DEPTH);
     check_received(b, DEPTH);
-    g_assert_cmphex(get(b, PG332_INTSTS), ==,
-                    PG332_INT_RECEIVE | PG332_INT_RNR | PG332_INT_VALIDATION);
+    IS(get(b, PG332_INTSTS), PG332_INT_RECEIVE | PG332_INT_RNR | PG332_INT_VALIDATION);
     put_qp(b, PG332_RQCI, 7 * DEPTH + 3);           /* no more than there are */
-    g_assert_cmpuint(get_qp(b, PG332_STATQP) & PG332_STATQP_RQ_FULL, ==, 0);
+    IS(get_qp(b, PG332_STATQP) & PG332_STATQP_RQ_FULL, 0);
     fake_advance(a->e, 1000000000);
     settle();
     check_done(a, DEPTH + 1);
@@ -204,14 +203,13 @@ TEST("/pg332/keys", test_keys)
              .rkey = cases[i].key, .raddr = VA + (int32_t)cases[i].off);
         settle();
         check_done(a, 1);
-        g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, ==, !cases[i].ok);
+        IS(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, !cases[i].ok);
         if (cases[i].ok) {
-            g_assert_cmphex(card_cqe(a, 0), ==, cases[i].opcode << 16 | 0x100);
+            IS(card_cqe(a, 0), cases[i].opcode << 16 | 0x100);
         } else {
-            g_assert_cmphex(card_cqe(a, 0), ==,
-                            CQE_ERROR | cases[i].opcode << 16 | 0x100);
-            g_assert_cmphex(card_word(a, a->errq), ==, QPN << 16 | 0x0a);
-            g_assert_cmphex(card_word(b, b->errq), ==, QPN << 16 | 0x15);
+            IS(card_cqe(a, 0), CQE_ERROR | cases[i].opcode << 16 | 0x100);
+            IS(card_word(a, a->errq), QPN << 16 | 0x0a);
+            IS(card_word(b, b->errq), QPN << 16 | 0x15);
             READS(b, REG(IPKTERRQWPTR, 1), REG(INTSTS, PG332_INT_FATAL));
         }
         teardown();
@@ -233,12 +231,12 @@ TEST("/pg332/illegal", test_illegal)
         card_ring(a);
         settle();
         check_done(a, 2);
-        g_assert_cmphex(card_cqe(a, 0), ==, CQE_ERROR | op << 16 | 0x100);
-        g_assert_cmphex(card_cqe(a, 1), ==, CQE_ERROR | SEND << 16 | 0x101);
-        g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x601, ==, 0x601);
-        g_assert_cmphex(card_word(a, a->errq), ==, QPN << 16 | 0x05);
-        g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_OPCODE |
-                        PG332_INT_COMPLETION | PG332_INT_FATAL);
+        IS(card_cqe(a, 0), CQE_ERROR | op << 16 | 0x100);
+        IS(card_cqe(a, 1), CQE_ERROR | SEND << 16 | 0x101);
+        IS(get_qp(a, PG332_STATQP) & 0x601, 0x601);
+        IS(card_word(a, a->errq), QPN << 16 | 0x05);
+        IS(get(a, PG332_INTSTS), PG332_INT_OPCODE | PG332_INT_COMPLETION |
+           PG332_INT_FATAL);
         check_received(&cards[1], 0);
         teardown();
     }
@@ -252,13 +250,13 @@ CARDS_TEST("/pg332/illegal-behind", PG332_V3_1, test_illegal_behind)
     card_wqe(a, (Wqe) { .opcode = 0x55, .laddr = a->mem, .len = 64 });
     card_ring(a);
     fake_run(a->e);
-    g_assert_cmphex(get(a, PG332_INTSTS), ==, PG332_INT_OPCODE);
+    IS(get(a, PG332_INTSTS), PG332_INT_OPCODE);
     put(a, PG332_INTSTS, PG332_INT_OPCODE);
     settle();
     check_done(a, 2);
-    g_assert_cmphex(card_cqe(a, 1), ==, CQE_ERROR | 0x55 << 16 | 0x101);
-    g_assert_cmphex(get(a, PG332_INTSTS) & PG332_INT_OPCODE, ==, 0);
-    g_assert_cmphex(get(a, PG332_QPMSTS), ==, 2 << 16 | PG332_QPM_CACHE_EMPTY);
+    IS(card_cqe(a, 1), CQE_ERROR | 0x55 << 16 | 0x101);
+    IS(get(a, PG332_INTSTS) & PG332_INT_OPCODE, 0);
+    IS(get(a, PG332_QPMSTS), 2 << 16 | PG332_QPM_CACHE_EMPTY);
 }
 
 /* Queues without memory: an error, and no other effect. */
@@ -269,21 +267,21 @@ CARDS_TEST("/pg332/no-memory", PG332_V3_1, test_no_memory)
     put(a, PG332_IPKTERRQBAMSB, 0);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
-    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 1);
-    g_assert_cmpuint(get_qp(b, PG332_STATRQPIDB), ==, 1);
+    IS(get_qp(a, PG332_CQHEAD), 1);
+    IS(get_qp(b, PG332_STATRQPIDB), 1);
     put_qp(b, PG332_RQBAMSB, 0);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
-    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 2);
-    g_assert_cmpuint(get_qp(b, PG332_STATRQPIDB), ==, 1);
-    g_assert_cmphex(card_word(b, b->errq), ==, QPN << 16 | 0x15);
+    IS(get_qp(a, PG332_CQHEAD), 2);
+    IS(get_qp(b, PG332_STATRQPIDB), 1);
+    IS(card_word(b, b->errq), QPN << 16 | 0x15);
     g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
 
     WRITES(b, SLOT(QPCONF, QPCONF & ~PG332_QPCONF_ENABLE), SLOT(SQBAMSB, 0),
               SLOT(QPCONF, QPCONF), SLOT(SQPI, 2));
     settle();
     check_done(b, 2);
-    g_assert_cmphex(card_word(b, b->errq + 8), ==, QPN << 16 | 0x05);
+    IS(card_word(b, b->errq + 8), QPN << 16 | 0x05);
 }
 
 static void zero_pointers(Card *c)
@@ -297,7 +295,7 @@ static void zero_pointers(Card *c)
     put(c, PG332_XRNICADCONF, get(c, PG332_XRNICADCONF) | 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(regs); i++) {
         put_qp(c, regs[i], 0);
-        g_assert_cmphex(get_qp(c, regs[i]), ==, 0);
+        IS(get_qp(c, regs[i]), 0);
     }
     c->posted = 0;
 }
@@ -310,13 +308,12 @@ CARDS_TEST("/pg332/recovery", PG332_V3_1, test_recovery)
     }
     fake_run(a->e);
     lose_all(a);
-    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 0);
+    IS(get_qp(a, PG332_CQHEAD), 0);
     for (int c = 0; c < 2; c++) {
         put_qp(&cards[c], PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
         fake_run(cards[c].e);
-        g_assert_cmphex(get_qp(&cards[c], PG332_STATQP) & 0x600, ==, 0x600);
-        g_assert_cmpuint(get_qp(&cards[c], PG332_CQHEAD), ==,
-                         get_qp(&cards[c], PG332_SQPI));
+        IS(get_qp(&cards[c], PG332_STATQP) & 0x600, 0x600);
+        IS(get_qp(&cards[c], PG332_CQHEAD), get_qp(&cards[c], PG332_SQPI));
         g_assert_cmphex(get(&cards[c], PG332_RESPHNDSTS) & 1 << 16, !=, 0);
         put_qp(&cards[c], PG332_QPCONF,
                (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
@@ -325,12 +322,12 @@ CARDS_TEST("/pg332/recovery", PG332_V3_1, test_recovery)
                           SLOT(STATQP, 0x77000000), SLOT(QPCONF, QPCONF));
         put(&cards[c], PG332_XRNICADCONF, get(&cards[c], PG332_XRNICADCONF) & ~1);
     }
-    g_assert_cmphex(card_cqe(a, 2), ==, CQE_ERROR | SEND << 16 | 0x102);
+    IS(card_cqe(a, 2), CQE_ERROR | SEND << 16 | 0x102);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
     check_done(a, 1);
     check_received(b, 1);
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x601, ==, 0x600);
+    IS(get_qp(a, PG332_STATQP) & 0x601, 0x600);
 }
 
 /* As the xib driver does: enable and recovery change in one write. */
@@ -341,9 +338,9 @@ CARDS_TEST("/pg332/stop-under-recovery", PG332_V4_2, test_stop_under_recovery)
     fake_run(a->e);
     lose_all(a);
     put_qp(a, PG332_QPCONF, (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0x600, ==, 0x600);
-    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 2);
-    g_assert_cmpuint(card_word(a, a->cq_db), ==, 0);
+    IS(get_qp(a, PG332_STATQP) & 0x600, 0x600);
+    IS(get_qp(a, PG332_CQHEAD), 2);
+    IS(card_word(a, a->cq_db), 0);
 }
 
 /* Disabled, the registers keep all counters, and the queue pair continues from them. */
@@ -369,11 +366,11 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
             }
             put_qp(&cards[c], PG332_QPCONF, QPCONF & ~PG332_QPCONF_ENABLE);
             for (uint32_t i = 0; i < ARRAY_SIZE(kept); i++) {
-                g_assert_cmphex(get_qp(&cards[c], kept[i]), ==, before[i]);
+                IS(get_qp(&cards[c], kept[i]), before[i]);
             }
             put_qp(&cards[c], PG332_QPCONF, QPCONF);
             for (uint32_t i = 0; i < ARRAY_SIZE(kept); i++) {
-                g_assert_cmphex(get_qp(&cards[c], kept[i]), ==, before[i]);
+                IS(get_qp(&cards[c], kept[i]), before[i]);
             }
         }
     }
@@ -381,7 +378,7 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
     put(a, PG332_XRNICCONF, get(a, PG332_XRNICCONF) & ~1);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
     settle();
-    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, card_index(20));
+    IS(get_qp(a, PG332_CQHEAD), card_index(20));
     put(a, PG332_XRNICCONF, get(a, PG332_XRNICCONF) | 1);
     settle();
     check_done(a, 21);
@@ -398,7 +395,7 @@ CARDS_TEST("/pg332/retries", PG332_V3_1, test_retries)
         lose_all(a);
     }
     check_done(a, 1);
-    g_assert_cmphex(card_word(a, a->errq), ==, QPN << 16 | 0x06);
+    IS(card_word(a, a->errq), QPN << 16 | 0x06);
 }
 
 CARDS_TEST("/pg332/more-retries", PG332_V3_1, test_more_retries)
@@ -428,7 +425,7 @@ CARDS_TEST("/pg332/timeout-gone", PG332_V3_1, test_timeout_gone)
         a->env.now = MAX(a->env.now, a->env.wake);
         ernic_run(a->e, a->env.now);
     }
-    g_assert_cmpuint(a->env.wake, ==, UINT64_MAX);
+    IS(a->env.wake, UINT64_MAX);
     fake_tx_leave(&a->env);
     settle();
     check_done(a, 1);
@@ -473,9 +470,9 @@ static void peer_completes(Peer *p, uint8_t opcode, uint32_t len)
     struct ernic_cqe cqe;
 
     g_assert(fake_poll_cq(p->e, &p->cq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, opcode);
-    g_assert_cmpuint(cqe.byte_len, ==, len);
+    IS(cqe.status, ERNIC_WC_SUCCESS);
+    IS(cqe.opcode, opcode);
+    IS(cqe.byte_len, len);
 }
 
 /* Both faces meet on the wire: each sends, writes and reads. */
@@ -532,7 +529,7 @@ CARDS_TEST("/pg332/save", PG332_V4_0, test_save)
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     card_move(a);
-    g_assert_cmpuint(a->e->udp_sport, ==, 0x12b7);
+    IS(a->e->udp_sport, 0x12b7);
     settle();
     check_done(a, 2);
     g_assert_cmpmem(card_mem(b, 0), 0x6000, card_mem(a, 0), 0x6000);
@@ -581,9 +578,9 @@ TEST("/pg332/load-wide-numbers", test_load_wide_numbers)
     put_qp(&c, PG332_QPCONF, conf);
     qp = &c.e->qp[QPN];
     g_assert(qp->used);
-    g_assert_cmphex(qp->sq.next_psn, ==, ERNIC_PSN_MASK);
-    g_assert_cmphex(qp->rq.msn, ==, ERNIC_MSN_MASK);
-    g_assert_cmphex(qp->attr.dest_qpn, ==, ERNIC_QPN_MASK);
+    IS(qp->sq.next_psn, ERNIC_PSN_MASK);
+    IS(qp->rq.msn, ERNIC_MSN_MASK);
+    IS(qp->attr.dest_qpn, ERNIC_QPN_MASK);
     card_check(&c);
     g_byte_array_free(state, true);
     card_close(&c);

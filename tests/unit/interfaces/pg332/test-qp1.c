@@ -137,12 +137,12 @@ static void check_slot(Qp1 *to, uint32_t n, Qp1 *from, uint32_t frame_len, bool 
     uint32_t ip = v6 ? 40 : 20;
 
     for (uint32_t i = 0; i < 40 - ip; i++) {
-        g_assert_cmphex(slot[i], ==, 0);
+        IS(slot[i], 0);
     }
     /* From the IP header on, unchanged from the frame. */
     g_assert_cmpmem(slot + 40 - ip, ip + 28, frame + 14, ip + 28);
     g_assert_cmpmem(slot + MAD_AT, MAD_LEN, frame + 14 + ip + 28, MAD_LEN);
-    g_assert_cmpuint(frame_len, ==, 14 + ip + 28 + MAD_LEN);
+    IS(frame_len, 14 + ip + 28 + MAD_LEN);
 }
 
 VERSIONS_TEST("/pg332-qp1/exchange", test_exchange)
@@ -156,13 +156,12 @@ VERSIONS_TEST("/pg332-qp1/exchange", test_exchange)
         len = make(from, false, MAD_LEN, i);
         post1(from, SEND, len);
         settle();
-        g_assert_cmpuint(get1(from, PG332_CQHEAD), ==, card_index(i / 2 + 1));
-        g_assert_cmphex(card_word(from->c, from->cq + i / 2 % DEPTH * 4), ==,
-                        SEND << 16 | (0x700 + i / 2));
-        g_assert_cmpuint(card_word(to->c, to->db + 4), ==, card_index(i / 2 + 1));
+        IS(get1(from, PG332_CQHEAD), card_index(i / 2 + 1));
+        IS(card_word(from->c, from->cq + i / 2 % DEPTH * 4),
+           SEND << 16 | (0x700 + i / 2));
+        IS(card_word(to->c, to->db + 4), card_index(i / 2 + 1));
         check_slot(to, i / 2, from, len, false);
-        g_assert_cmphex(get(to->c, PG332_INTSTS) & ~PG332_INT_COMPLETION, ==,
-                        PG332_INT_MAD);
+        IS(get(to->c, PG332_INTSTS) & ~PG332_INT_COMPLETION, PG332_INT_MAD);
         WRITES(to->c, REG(INTSTS, PG332_INT_MAD), W_Q(1, RQCI, card_index(i / 2 + 1)));
     }
     READS(a, REG(OUTAMPKTCNT, 3 * DEPTH / 2 << 16), REG(INAMPKTCNT, 3 * DEPTH / 2 << 16),
@@ -254,13 +253,13 @@ TEST("/pg332-qp1/malformed", test_malformed)
         frame_of(a)[defects[i].at] ^= defects[i].flip;
         post1(a, SEND, len + defects[i].more);
         settle();
-        g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 1);
-        g_assert_cmphex(card_word(a->c, a->cq), ==, CQE_ERROR | SEND << 16 | 0x700);
+        IS(get1(a, PG332_CQHEAD), 1);
+        IS(card_word(a->c, a->cq), CQE_ERROR | SEND << 16 | 0x700);
         g_assert_cmphex(get1(a, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
-        g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
+        IS(card_word(a->c, a->c->errq), 1 << 16 | 0x05);
         g_assert_cmphex(get(a->c, PG332_INTSTS) & PG332_INT_FATAL, !=, 0);
-        g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 0);
-        g_assert_cmphex(get(a->c, PG332_OUTAMPKTCNT), ==, 0);
+        IS(get1(b, PG332_STATRQPIDB), 0);
+        IS(get(a->c, PG332_OUTAMPKTCNT), 0);
         teardown();
     }
 }
@@ -270,7 +269,7 @@ QP1_TEST("/pg332-qp1/only-send", PG332_V3_1, test_only_send)
 {
     post1(a, WRITE, make(a, false, MAD_LEN, 0));
     settle();
-    g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
+    IS(card_word(a->c, a->c->errq), 1 << 16 | 0x05);
 }
 
 /* Memory errors; the queue pair recovers. */
@@ -281,7 +280,7 @@ QP1_TEST("/pg332-qp1/recovers", PG332_V3_1, test_recovers)
     a->frame = 64;
     post1(a, SEND, len);
     settle();
-    g_assert_cmphex(card_word(a->c, a->c->errq), ==, 1 << 16 | 0x05);
+    IS(card_word(a->c, a->c->errq), 1 << 16 | 0x05);
     put1(a, PG332_QPCONF, PG332_QPCONF_RECOVERY);
     a->c->posted = 0;
     WRITES(a->c, REG(XRNICADCONF, PG332_ADCONF_OVERRIDE), W_Q(1, SQPI, 0),
@@ -291,7 +290,7 @@ QP1_TEST("/pg332-qp1/recovers", PG332_V3_1, test_recovers)
     a->posted = 0;
     post1(a, SEND, make(a, false, MAD_LEN, 9));
     settle();
-    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
+    IS(get1(b, PG332_STATRQPIDB), 1);
 }
 
 /* Buffers that are full, or too short; a wrong key. */
@@ -303,12 +302,12 @@ QP1_TEST("/pg332-qp1/dropped", PG332_V3_1, test_dropped)
     for (uint32_t i = 0; i < DEPTH + 2; i++) {
         post1(a, SEND, make(a, false, MAD_LEN, i));
         settle();
-        g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, card_index(i + 1));
+        IS(get1(a, PG332_CQHEAD), card_index(i + 1));
     }
     READS(b->c, W_Q(1, STATRQPIDB, DEPTH),
                 REG(INTSTS, PG332_INT_MAD | PG332_INT_VALIDATION), REG(ERRBUFWPTR, 2));
-    g_assert_cmphex(card_word(b->c, errbuf), ==, 1 << 20);
-    g_assert_cmphex(get(b->c, PG332_OUTRNRPKTSTS), ==, 0);
+    IS(card_word(b->c, errbuf), 1 << 20);
+    IS(get(b->c, PG332_OUTRNRPKTSTS), 0);
     put1(b, PG332_RQCI, 1);
     len = make(a, false, MAD_LEN, 77);
     post1(a, SEND, len);
@@ -320,16 +319,16 @@ QP1_TEST("/pg332-qp1/dropped", PG332_V3_1, test_dropped)
     stl_be_p(frame_of(a) + 54, 0x11111111);
     post1(a, SEND, len);
     settle();
-    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
+    IS(get1(b, PG332_STATRQPIDB), 1);
     len = make(a, false, SLOT_BYTES - MAD_AT + 4, 0);
     post1(a, SEND, len);
     settle();
-    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
-    g_assert_cmphex(get1(b, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
+    IS(get1(b, PG332_STATRQPIDB), 1);
+    IS(get1(b, PG332_STATQP) & PG332_STATQP_FATAL, 0);
     len = make(a, false, SLOT_BYTES - MAD_AT, 0);
     post1(a, SEND, len);
     settle();
-    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 2);
+    IS(get1(b, PG332_STATRQPIDB), 2);
 }
 
 /* It replaces card 0 at 10.0.0.1. */
@@ -363,29 +362,29 @@ TEST("/pg332-qp1/verbs-gsi", test_verbs_gsi)
     len = make(b, false, MAD_LEN, 5);
     post1(b, SEND, len);
     fake_run(c->e);
-    g_assert_cmpuint(fake_deliver(c->e, e), ==, 1);
+    IS(fake_deliver(c->e, e), 1);
     g_assert(fake_poll_cq(e, &cq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_RECV);
-    g_assert_cmpuint(cqe.byte_len, ==, 40 + MAD_LEN);
-    g_assert_cmpuint(cqe.src_qp, ==, 1);
+    IS(cqe.status, ERNIC_WC_SUCCESS);
+    IS(cqe.opcode, ERNIC_WC_RECV);
+    IS(cqe.byte_len, 40 + MAD_LEN);
+    IS(cqe.src_qp, 1);
     g_assert_cmpmem(fake_ptr(&env, mem + 40, MAD_LEN), MAD_LEN,
                     frame_of(b) + 14 + 48, MAD_LEN);
 
     memset(fake_ptr(&env, mem, MAD_LEN), 0xa7, MAD_LEN);
     fake_send_ud(e, &qp, 0, mem, MAD_LEN, key, 1, QKEY_GSI, 2);
     fake_run(e);
-    g_assert_cmpuint(fake_deliver(e, c->e), ==, 1);
-    g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, 1);
+    IS(fake_deliver(e, c->e), 1);
+    IS(get1(b, PG332_STATRQPIDB), 1);
     g_assert_cmphex(get(c, PG332_INTSTS) & PG332_INT_MAD, !=, 0);
     slot = slot_of(b, 0);
-    g_assert_cmphex(slot[20], ==, 0x45);
-    g_assert_cmphex(ldl_be_p(slot + 32), ==, 0x0a000001);
-    g_assert_cmphex(ldl_be_p(slot + 36), ==, 0x0a000002);
-    g_assert_cmpuint(lduw_be_p(slot + 42), ==, 4791);
-    g_assert_cmphex(slot[48], ==, 0x64);
-    g_assert_cmphex((uint32_t)ldl_be_p(slot + 60), ==, QKEY_GSI);
-    g_assert_cmphex(ldl_be_p(slot + 64), ==, 1);
+    IS(slot[20], 0x45);
+    IS(ldl_be_p(slot + 32), 0x0a000001);
+    IS(ldl_be_p(slot + 36), 0x0a000002);
+    IS(lduw_be_p(slot + 42), 4791);
+    IS(slot[48], 0x64);
+    IS((uint32_t)ldl_be_p(slot + 60), QKEY_GSI);
+    IS(ldl_be_p(slot + 64), 1);
     g_assert_cmpmem(slot + MAD_AT, MAD_LEN, fake_ptr(&env, mem, MAD_LEN), MAD_LEN);
     card_close(c);
     ernic_free(e);
@@ -444,18 +443,18 @@ TEST("/pg332-qp1/mac", test_mac)
         POST(a->c, .opcode = SEND, .laddr = a->c->mem, .len = 64);
         fake_run(a->c->e);
         arrive(a->c, b->c, cases[i].change);
-        g_assert_cmpuint(get_qp(b->c, PG332_STATRQPIDB), ==, !cases[i].syndrome);
+        IS(get_qp(b->c, PG332_STATRQPIDB), !cases[i].syndrome);
         if (cases[i].syndrome) {
-            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==, cases[i].syndrome);
+            IS(card_word(b->c, errbuf + 256 * n++), cases[i].syndrome);
         }
         post1(a, SEND, make(a, false, MAD_LEN, 0));
         fake_run(a->c->e);
         arrive(a->c, b->c, cases[i].change);
-        g_assert_cmpuint(get1(b, PG332_STATRQPIDB), ==, !cases[i].syndrome1);
+        IS(get1(b, PG332_STATRQPIDB), !cases[i].syndrome1);
         if (cases[i].syndrome1) {
-            g_assert_cmphex(card_word(b->c, errbuf + 256 * n++), ==, cases[i].syndrome1);
+            IS(card_word(b->c, errbuf + 256 * n++), cases[i].syndrome1);
         }
-        g_assert_cmpuint(get(b->c, PG332_ERRBUFWPTR), ==, n);
+        IS(get(b->c, PG332_ERRBUFWPTR), n);
         teardown();
     }
 }
@@ -493,26 +492,26 @@ VERSIONS_TEST("/pg332-qp1/marked", test_marked)
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
     fake_run(a->e);
     arrive(a, b, mark);
-    g_assert_cmphex(get(b, PG332_INTSTS), ==, PG332_INT_CNP);
-    g_assert_cmphex(get(b, bank), ==, 1u << QPN);
-    g_assert_cmpuint(b->env.irqs->len, ==, 1);
+    IS(get(b, PG332_INTSTS), PG332_INT_CNP);
+    IS(get(b, bank), 1u << QPN);
+    IS(b->env.irqs->len, 1);
     put(b, bank, 1u << QPN);
-    g_assert_cmphex(get(b, bank), ==, 0);
+    IS(get(b, bank), 0);
     put(b, PG332_INTSTS, PG332_INT_CNP);
-    g_assert_cmphex(get(b, PG332_INTSTS), ==, 0);
+    IS(get(b, PG332_INTSTS), 0);
     settle();
     check_done(a, 1);
-    g_assert_cmpuint(get(b, PG332_OUTCNPPKTCNT), ==, 0);
-    g_assert_cmpuint(get(a, PG332_INCNPPKTCNT), ==, 0);
+    IS(get(b, PG332_OUTCNPPKTCNT), 0);
+    IS(get(a, PG332_INCNPPKTCNT), 0);
 
     post1(q, SEND, make_cnp(q, QPN));
     settle();
     READS(b, W_Q(1, CQHEAD, 1), REG(OUTCNPPKTCNT, 1));
-    g_assert_cmpuint(get(a, PG332_INCNPPKTCNT), ==, 1);
+    IS(get(a, PG332_INCNPPKTCNT), 1);
     /* To an unused queue pair, and to queue pair 1: dropped. */
     post1(q, SEND, make_cnp(q, 1));
     settle();
-    g_assert_cmpuint(get(a, PG332_INCNPPKTCNT), ==, 1);
+    IS(get(a, PG332_INCNPPKTCNT), 1);
 }
 
 /* Requests on the wire: those of the ring that have started. */
@@ -531,22 +530,22 @@ CARDS_TEST("/pg332-qp1/window", PG332_V3_1, test_window)
                                 .rkey = KEY });
     put_qp(a, PG332_SQPI, 20);
     fake_run(a->e);
-    g_assert_cmpuint(outstanding(a), ==, 16);
+    IS(outstanding(a), 16);
     settle();
-    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 20);
+    IS(get_qp(a, PG332_CQHEAD), 20);
 
     post1(&qp1s[1], SEND, make_cnp(&qp1s[1], QPN));
     settle();
     put_qp(a, PG332_SQPI, 60);
     fake_run(a->e);
     for (uint32_t round = 0; round < 2; round++) {
-        g_assert_cmpuint(outstanding(a), ==, 8);
+        IS(outstanding(a), 8);
         fake_deliver(a->e, b->e);
         fake_deliver(b->e, a->e);
     }
-    g_assert_cmpuint(outstanding(a), ==, 16);
+    IS(outstanding(a), 16);
     settle();
-    g_assert_cmpuint(get_qp(a, PG332_CQHEAD), ==, 60);
+    IS(get_qp(a, PG332_CQHEAD), 60);
 }
 
 /* A frame that waits for the link, saved, loaded, and sent after that. */
@@ -558,12 +557,12 @@ QP1_TEST("/pg332-qp1/save", PG332_V3_1, test_save)
     post1(a, SEND, len);
     fake_run(a->c->e);
     a->c->e->qp[QPN].sq.narrow = 5;
-    g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 0);
+    IS(get1(a, PG332_CQHEAD), 0);
     card_move(a->c);
-    g_assert_cmpuint(a->c->e->qp[QPN].sq.narrow, ==, 5);
+    IS(a->c->e->qp[QPN].sq.narrow, 5);
     a->c->env.tx_busy = false;
     ernic_tx_ready(a->c->e, a->c->env.now);
     settle();
-    g_assert_cmpuint(get1(a, PG332_CQHEAD), ==, 1);
+    IS(get1(a, PG332_CQHEAD), 1);
     check_slot(b, 0, a, len, false);
 }

@@ -113,13 +113,13 @@ static void work(Card *a, Card *b)
     check_received(b, 1);
     check_done(b, 2);
     check_received(a, 1);
-    g_assert_cmphex(card_cqe(a, 0), ==, SEND << 16 | 0x100);
-    g_assert_cmphex(card_cqe(a, 2), ==, READ << 16 | 0x102);
+    IS(card_cqe(a, 0), SEND << 16 | 0x100);
+    IS(card_cqe(a, 2), READ << 16 | 0x102);
     g_assert_cmpmem(card_mem(a, 0x8000), 0x3000, card_mem(a, 0), 0x3000);
     g_assert_cmpmem(fake_ptr(&b->env, b->rq, 200), 200, card_mem(a, 0), 200);
     g_assert_cmpmem(fake_ptr(&a->env, a->rq, 100), 100, card_mem(a, 0), 100);
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & 0xffff & ~PG332_STATQP_RETRIED, ==,
-                    PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY);
+    IS(get_qp(a, PG332_STATQP) & 0xffff & ~PG332_STATQP_RETRIED,
+       PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY);
 }
 
 static void play(unsigned version, const Pg332Sequence *s, const char *from,
@@ -172,17 +172,16 @@ TEST("/pg332-recovery/drain", test_drain)
         put_qp(a, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
         fake_run(a->e);
         check_done(a, a->posted);
-        g_assert_cmphex(get_qp(a, PG332_STATQP) & (PG332_STATQP_FATAL | EMPTY), ==,
-                        EMPTY);
-        g_assert_cmphex(get(a, PG332_INTSTS) & PG332_INT_FATAL, ==, 0);
-        g_assert_cmpuint(get(a, PG332_IPKTERRQWPTR), ==, 0);
+        IS(get_qp(a, PG332_STATQP) & (PG332_STATQP_FATAL | EMPTY), EMPTY);
+        IS(get(a, PG332_INTSTS) & PG332_INT_FATAL, 0);
+        IS(get(a, PG332_IPKTERRQWPTR), 0);
         for (uint32_t n = 0; n < a->posted; n++) {
-            g_assert_cmphex(card_cqe(a, n) & ~0xff0000, ==, CQE_ERROR | (0x100 + n));
+            IS(card_cqe(a, n) & ~0xff0000, CQE_ERROR | (0x100 + n));
         }
         lose_all(a);
         card_close(a);
     }
-    g_assert_cmpuint(ernic_trace_count("ernic_pg332_recover"), ==, ARRAY_SIZE(midst));
+    IS(ernic_trace_count("ernic_pg332_recover"), ARRAY_SIZE(midst));
 }
 
 /* Software may write the pointers under override only. */
@@ -205,10 +204,10 @@ TEST("/pg332-recovery/override", test_override)
             uint32_t before = get_qp(a, gated[i].reg);
 
             put_qp(a, gated[i].reg, ~before);
-            g_assert_cmphex(get_qp(a, gated[i].reg), ==, before);
+            IS(get_qp(a, gated[i].reg), before);
             put(a, PG332_XRNICADCONF, 0x000a0005);
             put_qp(a, gated[i].reg, ~before);
-            g_assert_cmphex(get_qp(a, gated[i].reg), ==, ~before & gated[i].bits);
+            IS(get_qp(a, gated[i].reg), ~before & gated[i].bits);
             put(a, PG332_XRNICADCONF, 0x000a0004);
         }
         card_close(a);

@@ -266,12 +266,12 @@ static void check_fact(char **f, unsigned version, ErnicRegFile *rf, uint8_t *se
     ernic_reg_name(ref.def, ref.k, name);
     g_assert_cmpstr(name, ==, f[F_NAME]);
     g_assert_cmpstr(scope_names[ref.def->scope], ==, f[F_SCOPE]);
-    g_assert_cmpint(def_access(ref.def), ==, fact_access(f[F_ACCESS]));
-    g_assert_cmphex(*ref.value, ==, fact_reset(f, version));
+    IS(def_access(ref.def), fact_access(f[F_ACCESS]));
+    IS(*ref.value, fact_reset(f, version));
     bits = fact_bits(f[F_FIELDS]);
     if (bits) {
-        g_assert_cmphex((ref.def->write | ref.def->over | ref.def->w1c) &
-                        ~(bits | extra_bits(name)), ==, 0);
+        IS((ref.def->write | ref.def->over | ref.def->w1c) & ~(bits | extra_bits(name)),
+           0);
     }
     if (!qp && ref.def->scope == ERNIC_REG_REGION) {
         g_assert_cmpstr(f[F_STRIDE], ==, version == PG332_V3_1 ?
@@ -308,7 +308,7 @@ TEST("/regs/facts", test_facts)
         uint32_t versions;
 
         f = g_strsplit(lines[i], ",", F_COUNT);
-        g_assert_cmpint(g_strv_length(f), ==, F_COUNT);
+        IS(g_strv_length(f), F_COUNT);
         versions = fact_versions(f[F_VERSIONS]);
         if (!versions) {
             g_assert(g_strv_contains(only_1_0, f[F_NAME]));
@@ -321,8 +321,8 @@ TEST("/regs/facts", test_facts)
         }
         g_strfreev(f);
     }
-    g_assert_cmpint(rows, ==, 424);
-    g_assert_cmpint(left_out, ==, g_strv_length((char **)only_1_0));
+    IS(rows, 424);
+    IS(left_out, g_strv_length((char **)only_1_0));
     for (uint32_t i = 0; i < ARRAY_SIZE(choices); i++) {
         g_assert_cmpint(choices[i].used, >, 0);
     }
@@ -331,7 +331,7 @@ TEST("/regs/facts", test_facts)
         for (uint32_t offset = 0; offset < ernic_reg_window(v); offset += 4) {
             bool is = ernic_regfile_find(rf[v], offset, &ref) && !ref.element;
 
-            g_assert_cmpint(seen[v][offset / 4], ==, is);
+            IS(seen[v][offset / 4], is);
         }
         ernic_regfile_free(rf[v]);
         g_free(seen[v]);
@@ -374,7 +374,7 @@ TEST("/regs/manual", test_manual)
         g_test_message("%s", def->name);
         g_assert_nonnull(listed);
         bits = fact_bits(listed);
-        g_assert_cmphex(bits ? (def->write | def->over | def->w1c) & ~bits : 0, ==, 0);
+        IS(bits ? (def->write | def->over | def->w1c) & ~bits : 0, 0);
     }
 }
 
@@ -395,15 +395,14 @@ static void walk_register(ErnicRegFile *rf, uint32_t offset,
     for (bit = 1; bit; bit <<= 1) {
         g_assert(ernic_regfile_write(rf, offset, bit, &ref));
         g_assert(ref.def == def && ref.value == reg->value);
-        g_assert_cmphex(ernic_regfile_read(rf, offset), ==, bit & mask);
+        IS(ernic_regfile_read(rf, offset), bit & mask);
     }
     *reg->value = 0xffffffff;
     for (bit = 1; bit; bit <<= 1) {
         uint32_t kept = ~mask & ~(def->w1c & (bit | (bit - 1)));
 
         g_assert(ernic_regfile_write(rf, offset, bit, &ref));
-        g_assert_cmphex(ernic_regfile_read(rf, offset), ==,
-                        (kept & ~(def->w1c & bit)) | (bit & mask));
+        IS(ernic_regfile_read(rf, offset), (kept & ~(def->w1c & bit)) | (bit & mask));
     }
     *reg->value = def->reset;
 }
@@ -428,17 +427,17 @@ static void test_walk(gconstpointer arg)
         }
         if (!ernic_regfile_find(rf, offset, &ref)) {
             g_assert(!ernic_regfile_write(rf, offset, 0xffffffff, &ref));
-            g_assert_cmphex(ernic_regfile_read(rf, offset), ==, 0);
+            IS(ernic_regfile_read(rf, offset), 0);
             continue;
         }
         num++;
         g_assert(in_version(ref.def, version));
-        g_assert_cmphex(offset, ==, ernic_reg_blocks[version][ref.def->scope].base +
-                        ref.element * PG332_SLOT + ref.def->offset + 4 * ref.k);
-        g_assert_cmphex(ernic_regfile_read(rf, offset), ==, ref.def->reset);
+        IS(offset, ernic_reg_blocks[version][ref.def->scope].base +
+           ref.element * PG332_SLOT + ref.def->offset + 4 * ref.k);
+        IS(ernic_regfile_read(rf, offset), ref.def->reset);
         if (is_override(&ref)) {
             g_assert(ernic_regfile_write(rf, offset, 0xffffffff, &ref));
-            g_assert_cmphex(ernic_regfile_read(rf, offset), ==, ref.def->write);
+            IS(ernic_regfile_read(rf, offset), ref.def->write);
             set_override(rf, false);
             continue;
         }
@@ -453,7 +452,7 @@ static void test_walk(gconstpointer arg)
         want += in_version(def, version) ? MAX(def->count, 1) *
                 ernic_reg_blocks[version][def->scope].num : 0;
     }
-    g_assert_cmpint(num, ==, want);
+    IS(num, want);
     ernic_regfile_free(rf);
 }
 
@@ -466,9 +465,9 @@ TEST("/regs/slots", test_slots)
 
     g_assert(!ernic_regfile_find(rf, first - PG332_SLOT, &ref));
     g_assert(ernic_regfile_find(rf, first, &ref));
-    g_assert_cmpint(ref.element, ==, 0);
+    IS(ref.element, 0);
     g_assert(ernic_regfile_find(rf, end - PG332_SLOT, &ref));
-    g_assert_cmpint(ref.element, ==, 7);
+    IS(ref.element, 7);
     g_assert(!ernic_regfile_find(rf, end, &ref));
     g_assert(!ernic_regfile_find(rf, PG332_V4_SIZE - 4, &ref));
     g_assert(!ernic_regfile_find(rf, PG332_V4_SIZE, &ref));

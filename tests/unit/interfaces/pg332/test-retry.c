@@ -72,11 +72,11 @@ TEST("/pg332-retry/copies", test_copies)
 
         g_assert_cmpmem(copy_of(base, PSN + i), len, card_mem(a, i * MTU), len);
     }
-    g_assert_cmphex(*((uint8_t *)copy_of(base, PSN + 2) + 0x800), ==, 0xa5);
-    g_assert_cmphex(*(uint8_t *)copy_of(base, PSN + 3), ==, 0xa5);
+    IS(*((uint8_t *)copy_of(base, PSN + 2) + 0x800), 0xa5);
+    IS(*(uint8_t *)copy_of(base, PSN + 3), 0xa5);
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     settle();
-    g_assert_cmphex(*(uint8_t *)copy_of(base, PSN + 3), ==, 0xa5);
+    IS(*(uint8_t *)copy_of(base, PSN + 3), 0xa5);
     teardown();
 }
 
@@ -106,8 +106,7 @@ TEST("/pg332-retry/retry", test_retry)
         g_test_message("case %u", i);
         open_buffers(cases[i].num, cases[i].bytes);
         lose_and_change(cases[i].opcode, cases[i].len, cases[i].anew);
-        g_assert_cmpint(ernic_trace_count("ernic_pg332_retry") > before, ==,
-                        cases[i].anew < cases[i].len);
+        IS(ernic_trace_count("ernic_pg332_retry") > before, cases[i].anew < cases[i].len);
         teardown();
     }
 }
@@ -144,7 +143,7 @@ TEST("/pg332-retry/no-memory", test_no_memory)
     open_buffers(BUFFERS, MTU);
     put(&cards[0], PG332_DATBUFBAMSB, 0);
     lose_and_change(WRITE, 0x2800, 0x2800);
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_pg332_dma"), ==, before + 3);
+    IS(ernic_trace_count("ernic_guest_pg332_dma"), before + 3);
     teardown();
 }
 

@@ -230,16 +230,16 @@ static void check_enforced(const WriteCase *t)
     uint32_t old, ever = after_bad(t, ERNIC_STRICT_OFF, &old), now;
 
     card.version = t->version;
-    g_assert_cmphex(after_bad(t, ERNIC_STRICT_REPORT, &old), ==, ever);
+    IS(after_bad(t, ERNIC_STRICT_REPORT, &old), ever);
     now = after_bad(t, ERNIC_STRICT_ENFORCE, &old);
     if (!is_enforced(rule) || rule->effect == ERNIC_RULE_AS_EVER) {
-        g_assert_cmphex(now, ==, ever);
+        IS(now, ever);
     } else if (rule->effect == ERNIC_RULE_NOT_ENABLED) {
-        g_assert_cmphex(now, ==, ever & ~1);
-        g_assert_cmphex(ever & 1, ==, 1);
+        IS(now, ever & ~1);
+        IS(ever & 1, 1);
     } else {
-        g_assert_cmpint(rule->effect, ==, ERNIC_RULE_IGNORED);
-        g_assert_cmphex(now, ==, old);
+        IS(rule->effect, ERNIC_RULE_IGNORED);
+        IS(now, old);
         g_assert_cmphex(ever, !=, old);
     }
 }
@@ -335,15 +335,15 @@ TEST("/pg332-rules/requests", test_requests)
         request(t->version, ERNIC_STRICT_REPORT, qpn, t->opcode, t->len);
         expect_broken(t->rule, length ? "WQE.LENGTH" : "WQE.OPCODE", qpn,
                       length ? 12 : 16, length ? t->len : t->opcode);
-        g_assert_cmpint(fatal(qpn), ==, t->ever);
+        IS(fatal(qpn), t->ever);
         card_close(&card);
         request(t->version, ERNIC_STRICT_REPORT, qpn, t->good_opcode, t->good_len);
         expect_silence(t->rule);
         card_close(&card);
         request(t->version, ERNIC_STRICT_ENFORCE, qpn, t->opcode, t->len);
-        g_assert_cmpint(fatal(qpn), ==, rule->effect == ERNIC_RULE_FATAL);
+        IS(fatal(qpn), rule->effect == ERNIC_RULE_FATAL);
         if (rule->effect == ERNIC_RULE_FATAL) {
-            g_assert_cmphex(card_word(&card, card.errq), ==, qpn << 16 | 0x05);
+            IS(card_word(&card, card.errq), qpn << 16 | 0x05);
         }
         card_close(&card);
     }
@@ -397,7 +397,7 @@ TEST("/pg332-rules/packets", test_packets)
         packet(ERNIC_STRICT_REPORT, t->opcode, t->off, t->dma_len);
         expect_broken(t->rule, rule->field, 2, rule->at, t->value);
         fake_run(card.e);
-        g_assert_cmpint(refuses(), ==, !strcmp(t->rule, "peer-atomic"));
+        IS(refuses(), !strcmp(t->rule, "peer-atomic"));
         card_close(&card);
         packet(ERNIC_STRICT_REPORT, t->good_opcode, t->good_off, t->good_len);
         expect_silence(t->rule);
@@ -405,7 +405,7 @@ TEST("/pg332-rules/packets", test_packets)
         packet(ERNIC_STRICT_ENFORCE, t->opcode, t->off, t->dma_len);
         fake_run(card.e);
         g_assert(refuses() && fatal(2));
-        g_assert_cmphex(card_word(&card, card.errq), ==, 2 << 16 | 0x04);
+        IS(card_word(&card, card.errq), 2 << 16 | 0x04);
         card_close(&card);
     }
 }
@@ -436,7 +436,7 @@ TEST("/pg332-rules/all-have-cases", test_all_have_cases)
             g_error("rule %s has no case", rule->name);
         }
         g_assert_cmpint(rule->effect, <, ERNIC_RULE_EFFECTS);
-        g_assert_cmpint(!!rule->field, ==, rule->when >= ERNIC_RULE_REQUEST);
+        IS(!!rule->field, rule->when >= ERNIC_RULE_REQUEST);
         for (uint32_t k = 0; rule->name[k]; k++) {
             g_assert(g_ascii_islower(rule->name[k]) || rule->name[k] == '-' ||
                      g_ascii_isdigit(rule->name[k]));
@@ -473,19 +473,19 @@ TEST("/pg332-rules/once", test_once)
 {
     open_card(PG332_V3_1, ERNIC_STRICT_REPORT);
     PLAY(Q(QDEPTH, 3), Q(QDEPTH, 3), Q(QDEPTH, 5));
-    g_assert_cmpuint(num_reports, ==, 1);
-    g_assert_cmpuint(last_report.value, ==, 3);
+    IS(num_reports, 1);
+    IS(last_report.value, 3);
     card.env.now += 1000;
     PLAY(W_Q(9, QDEPTH, 7), W_Q(9, QDEPTH, 9));
-    g_assert_cmpuint(num_reports, ==, 2);
-    g_assert_cmpuint(last_report.qpn, ==, 9);
-    g_assert_cmpuint(last_report.time, ==, card.env.now);
-    g_assert_cmpuint(report_of("depth-power-of-two").count, ==, 5);
-    g_assert_cmpuint(report_of("depth-power-of-two").value, ==, 9);
+    IS(num_reports, 2);
+    IS(last_report.qpn, 9);
+    IS(last_report.time, card.env.now);
+    IS(report_of("depth-power-of-two").count, 5);
+    IS(report_of("depth-power-of-two").value, 9);
     ernic_reset(card.e);
-    g_assert_cmpuint(all_counts(), ==, 0);
+    IS(all_counts(), 0);
     PLAY(Q(QDEPTH, 3));
-    g_assert_cmpuint(num_reports, ==, 3);
+    IS(num_reports, 3);
     card_close(&card);
 }
 
@@ -496,7 +496,7 @@ TEST("/pg332-rules/off", test_off)
 
     open_card(PG332_V3_1, ERNIC_STRICT_OFF);
     PLAY(Q(QDEPTH, 3), HOLE);
-    g_assert_cmpuint(num_reports, ==, 0);
+    IS(num_reports, 0);
     g_assert(!ernic_next_rule(card.e, &pos, &r));
     card_close(&card);
 }
@@ -541,10 +541,10 @@ TEST("/pg332-rules/save", test_save)
 
             g_assert_cmpmem(&now, sizeof(now), &r, sizeof(r));
             PLAY(Q(QDEPTH, 7));
-            g_assert_cmpuint(num_reports, ==, 0);
-            g_assert_cmpuint(report_of("depth-power-of-two").count, ==, 3);
+            IS(num_reports, 0);
+            IS(report_of("depth-power-of-two").count, 3);
             PLAY(W_Q(3, QDEPTH, 7));
-            g_assert_cmpuint(num_reports, ==, 1);
+            IS(num_reports, 1);
         }
         card_close(&card);
     }

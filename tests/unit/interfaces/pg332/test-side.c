@@ -64,7 +64,7 @@ static void listen(Card *c)
     put_side(c, PG332_SIDE_CURDESC, ring);
     put_side(c, PG332_SIDE_CURDESC_MSB, ring >> 32);
     put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) | PG332_DMACR_RUN);
-    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR), ==, 0x0001000a);
+    IS(get_side(c, PG332_SIDE_DMASR), 0x0001000a);
 }
 
 static void write_imm(Card *c, uint32_t imm)
@@ -77,9 +77,9 @@ static void write_imm(Card *c, uint32_t imm)
 /* Entry @n is there, of @type with @value and index @pi. */
 static void check_entry(Card *c, uint32_t n, uint32_t type, uint32_t value, uint32_t pi)
 {
-    g_assert_cmphex(ldl_le_p(desc(c, n) + PG332_DESC_STATUS), ==, (int32_t)0x8c000008);
-    g_assert_cmphex(fake_get64(&c->env, bufs + n % RING * 8), ==,
-                    value | (uint64_t)(type | QPN << 8 | pi << 16) << 32);
+    IS(ldl_le_p(desc(c, n) + PG332_DESC_STATUS), (int32_t)0x8c000008);
+    IS(fake_get64(&c->env, bufs + n % RING * 8), value | (uint64_t)(type | QPN << 8 |
+                                                                    pi << 16) << 32);
 }
 
 VERSIONS_TEST("/pg332-side/entries", test_entries)
@@ -88,18 +88,18 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
 
     listen(b);
     give(b, RING - 1);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010008);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x00010008);
     POST(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 64, .imm = 0x11223344);
     settle();
     check_received(b, 1);
     check_entry(b, 0, PG332_SIDE_SEND_IMM, 0x11223344, 1);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00011008);
-    g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC), ==, (uint32_t)ring);
-    g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC_MSB), ==, ring >> 32);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x00011008);
+    IS(get_side(b, PG332_SIDE_CURDESC), (uint32_t)ring);
+    IS(get_side(b, PG332_SIDE_CURDESC_MSB), ring >> 32);
     /* Its interrupt precedes the queue pair's, and has a line of its own. */
     g_assert(ernic_irq_level(b->e));
-    g_assert_cmpuint(b->env.irqs->len, ==, 2);
-    g_assert_cmpuint(g_array_index(b->env.irqs, uint16_t, 0), ==, vector);
+    IS(b->env.irqs->len, 2);
+    IS(g_array_index(b->env.irqs, uint16_t, 0), vector);
     put(b, PG332_INTSTS, PG332_INT_ALL);
     g_assert(ernic_irq_level(b->e));
     put_side(b, PG332_SIDE_DMASR, IRQS);
@@ -113,35 +113,35 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
     write_imm(a, 0xfedcba98);
     check_received(b, 3);
     check_entry(b, 2, PG332_SIDE_WRITE_IMM, 0xfedcba98, 3);
-    g_assert_cmphex(ldl_le_p(desc(b, 3) + PG332_DESC_STATUS), ==, 0);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 0);
+    IS(ldl_le_p(desc(b, 3) + PG332_DESC_STATUS), 0);
+    IS(get_side(b, PG332_SIDE_WAITING), 0);
+    IS(get_side(b, PG332_SIDE_LOST), 0);
     check_done(a, 4);
 }
 
 /* Software that has not started the channel sees no effect. */
 CARDS_TEST("/pg332-side/halted", PG332_V3_1, test_halted)
 {
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
+    IS(get_side(b, PG332_SIDE_DMACR), 0x00010002);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x00010009);
     for (uint32_t i = 0; i < 2 * ERNIC_SIDE_FIFO; i++) {
         write_imm(a, i);
         check_done(a, i + 1);
     }
-    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 2 * ERNIC_SIDE_FIFO);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
-    g_assert_cmpuint(b->env.irqs->len, ==, 0);
+    IS(get_side(b, PG332_SIDE_LOST), 2 * ERNIC_SIDE_FIFO);
+    IS(get_side(b, PG332_SIDE_WAITING), 0);
+    IS(b->env.irqs->len, 0);
     /* Pending entries are lost as well when software stops the channel. */
     listen(b);
     write_imm(a, 1);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
+    IS(get_side(b, PG332_SIDE_WAITING), 1);
     put_side(b, PG332_SIDE_DMACR, 0);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 0);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 2 * ERNIC_SIDE_FIFO + 1);
+    IS(get_side(b, PG332_SIDE_WAITING), 0);
+    IS(get_side(b, PG332_SIDE_LOST), 2 * ERNIC_SIDE_FIFO + 1);
     put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x00010002);
-    g_assert_cmphex(get_side(b, PG332_SIDE_LOST), ==, 0);
-    g_assert_cmphex(get_side(b, PG332_SIDE_CURDESC), ==, 0);
+    IS(get_side(b, PG332_SIDE_DMACR), 0x00010002);
+    IS(get_side(b, PG332_SIDE_LOST), 0);
+    IS(get_side(b, PG332_SIDE_CURDESC), 0);
 }
 
 /* Around the ring many times; the tail may be written with its old value. */
@@ -154,9 +154,9 @@ CARDS_TEST("/pg332-side/ring", PG332_V3_1, test_ring)
             write_imm(a, i);
             check_entry(b, i, PG332_SIDE_WRITE_IMM, i, 0);
         }
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==, PG332_DMASR_IDLE);
+        IS(get_side(b, PG332_SIDE_DMASR) & 3, PG332_DMASR_IDLE);
         write_imm(a, n + RING);              /* waits */
-        g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 1);
+        IS(get_side(b, PG332_SIDE_WAITING), 1);
         for (uint32_t i = 0; i < RING; i++) {
             clean(b, i);
         }
@@ -165,13 +165,13 @@ CARDS_TEST("/pg332-side/ring", PG332_V3_1, test_ring)
         for (uint32_t i = 1; i < RING; i++) {
             write_imm(a, i);
         }
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==, PG332_DMASR_IDLE);
+        IS(get_side(b, PG332_SIDE_DMASR) & 3, PG332_DMASR_IDLE);
         for (uint32_t i = 0; i < RING; i++) {
             clean(b, i);
         }
         /* Only the low half, as in a ring within 4 GiB. */
         put_side(b, PG332_SIDE_TAILDESC, ring + (RING - 1) * DESC);
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR) & 3, ==, 0);
+        IS(get_side(b, PG332_SIDE_DMASR) & 3, 0);
     }
 }
 
@@ -186,7 +186,7 @@ CARDS_TEST("/pg332-side/full", PG332_V3_1, test_full)
         write_imm(a, i);
         check_done(a, i + 1);
     }
-    g_assert_cmphex(get(b, PG332_INTSTS), ==, 0);
+    IS(get(b, PG332_INTSTS), 0);
     /* Three packets, of which the last has the immediate data. */
     card_fill(a, 0, 0x2100, 8);
     POST(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
@@ -206,8 +206,8 @@ CARDS_TEST("/pg332-side/full", PG332_V3_1, test_full)
     check_done(a, ERNIC_SIDE_FIFO + 2);
     check_received(b, 1);
     g_assert_cmpmem(card_mem(b, 0x4000), 0x2100, card_mem(a, 0), 0x2100);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, ERNIC_SIDE_FIFO + 1 - RING);
-    g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 0);
+    IS(get_side(b, PG332_SIDE_WAITING), ERNIC_SIDE_FIFO + 1 - RING);
+    IS(get_side(b, PG332_SIDE_LOST), 0);
 }
 
 static void set_coalescing(Card *c, uint32_t entries, uint32_t delay)
@@ -221,31 +221,31 @@ CARDS_TEST("/pg332-side/coalescing", PG332_V3_1, test_coalescing)
     listen(b);
     give(b, RING - 1);
     set_coalescing(b, 3, 0);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00030008);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x00030008);
     write_imm(a, 1);
     write_imm(a, 2);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010008);
-    g_assert_cmpuint(b->env.irqs->len, ==, 0);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x00010008);
+    IS(b->env.irqs->len, 0);
     write_imm(a, 3);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00031008);
-    g_assert_cmpuint(b->env.irqs->len, ==, 1);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x00031008);
+    IS(b->env.irqs->len, 1);
     put_side(b, PG332_SIDE_DMASR, PG332_DMA_ERROR_IRQ);
-    g_assert_cmpuint(b->env.irqs->len, ==, 2);      /* it is still there */
+    IS(b->env.irqs->len, 2);      /* it is still there */
     put_side(b, PG332_SIDE_DMASR, IRQS);
     /* A threshold of 0 means none; with a delay the timer expires at once. */
     set_coalescing(b, 0, 0x20);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMACR), ==, 0x20037003);
+    IS(get_side(b, PG332_SIDE_DMACR), 0x20037003);
     write_imm(a, 4);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x20032008);
-    g_assert_cmpuint(b->env.irqs->len, ==, 3);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x20032008);
+    IS(b->env.irqs->len, 3);
     /* Not enabled: it latches, and is raised when enabled. */
     put_side(b, PG332_SIDE_DMASR, IRQS);
     put_side(b, PG332_SIDE_DMACR, 0x20030001);
     write_imm(a, 5);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x20032008);
-    g_assert_cmpuint(b->env.irqs->len, ==, 3);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x20032008);
+    IS(b->env.irqs->len, 3);
     put_side(b, PG332_SIDE_DMACR, 0x20032001);
-    g_assert_cmpuint(b->env.irqs->len, ==, 4);
+    IS(b->env.irqs->len, 4);
 }
 
 TEST("/pg332-side/errors", test_errors)
@@ -279,14 +279,14 @@ TEST("/pg332-side/errors", test_errors)
         give(b, RING - 1);
         write_imm(a, 1);
         check_done(a, 1);
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00014009 | cases[i].error);
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMACR) & 1, ==, 0);
-        g_assert_cmpuint(get_side(b, PG332_SIDE_LOST), ==, 1);
-        g_assert_cmpuint(b->env.irqs->len, ==, 1);
+        IS(get_side(b, PG332_SIDE_DMASR), 0x00014009 | cases[i].error);
+        IS(get_side(b, PG332_SIDE_DMACR) & 1, 0);
+        IS(get_side(b, PG332_SIDE_LOST), 1);
+        IS(b->env.irqs->len, 1);
         /* Only a reset helps. */
         put_side(b, PG332_SIDE_DMASR, IRQS);
         put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RUN);
-        g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009 | cases[i].error);
+        IS(get_side(b, PG332_SIDE_DMASR), 0x00010009 | cases[i].error);
         put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
         listen(b);
         give(b, RING - 1);
@@ -318,7 +318,7 @@ TEST("/pg332-side/no-memory", test_no_memory)
         write_imm(a, 1);
         check_done(a, 1);
         if (nth <= 4) {
-            g_assert_cmpuint(b->env.refused, ==, 1);
+            IS(b->env.refused, 1);
         }
         fake_fail_dma(&b->env, 0, false);
         teardown();
@@ -344,9 +344,9 @@ CARDS_TEST("/pg332-side/registers", PG332_V3_1, test_registers)
         } else if (want) {
             put_side(b, off, 0xffffffff);
         }
-        g_assert_cmphex(get_side(b, off), ==, want);
+        IS(get_side(b, off), want);
     }
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0xffff0009);
+    IS(get_side(b, PG332_SIDE_DMASR), 0xffff0009);
 }
 
 /* Entries wait; another engine continues where this one stopped. */
@@ -357,14 +357,14 @@ CARDS_TEST("/pg332-side/save", PG332_V3_1, test_save)
     for (uint32_t i = 0; i < 5; i++) {
         write_imm(a, 0x50 + i);
     }
-    g_assert_cmpuint(get_side(b, PG332_SIDE_WAITING), ==, 3);
+    IS(get_side(b, PG332_SIDE_WAITING), 3);
     card_move(b);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x0001100a);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x0001100a);
     give(b, RING - 1);
     for (uint32_t i = 0; i < 5; i++) {
         check_entry(b, i, PG332_SIDE_WRITE_IMM, 0x50 + i, 0);
     }
     /* A reset of the card resets the channel. */
     ernic_reset(b->e);
-    g_assert_cmphex(get_side(b, PG332_SIDE_DMASR), ==, 0x00010009);
+    IS(get_side(b, PG332_SIDE_DMASR), 0x00010009);
 }

@@ -82,33 +82,33 @@ TEST("/pg332-timing/send", test_send)
         card_fill(&cards[0], 0, 64, 3);
         POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
         /* The store is in the register, and its effect is still on its way. */
-        g_assert_cmpuint(get_qp(&cards[0], PG332_SQPI), ==, 1);
+        IS(get_qp(&cards[0], PG332_SQPI), 1);
         until(101);
-        g_assert_cmpuint(cards[0].e->qp[QPN].sq.wq.pi, ==, 0);
+        IS(cards[0].e->qp[QPN].sq.wq.pi, 0);
         until(102);
-        g_assert_cmpuint(cards[0].e->qp[QPN].sq.wq.pi, ==, 1);
+        IS(cards[0].e->qp[QPN].sq.wq.pi, 1);
         until(RECEIVED - 1);
         check_received(&cards[1], 0);
         until(RECEIVED);
         check_received(&cards[1], 1);
         g_assert_cmpmem(card_mem(&cards[0], 0), 64,
                         fake_ptr(&cards[1].env, cards[1].rq, 64), 64);
-        g_assert_cmpuint(cards[1].env.irqs->len, ==, 0);
+        IS(cards[1].env.irqs->len, 0);
         until(RECEIVED + INTERRUPT - 1);
-        g_assert_cmpuint(cards[1].env.irqs->len, ==, 0);
+        IS(cards[1].env.irqs->len, 0);
         until(RECEIVED + INTERRUPT);
-        g_assert_cmpuint(cards[1].env.irqs->len, ==, 1);
+        IS(cards[1].env.irqs->len, 1);
         /* The completer sees the ACK before software does. */
         until(COMPLETED - 1);
-        g_assert_cmpuint(cards[0].e->qp[QPN].sq.wq.ci, ==, 1);
+        IS(cards[0].e->qp[QPN].sq.wq.ci, 1);
         check_done(&cards[0], 0);
-        g_assert_cmphex(card_cqe(&cards[0], 0), ==, 0);
+        IS(card_cqe(&cards[0], 0), 0);
         until(COMPLETED);
         check_done(&cards[0], 1);
-        g_assert_cmphex(card_cqe(&cards[0], 0), ==, SEND << 16 | 0x100);
-        g_assert_cmpuint(cards[0].env.irqs->len, ==, 0);
+        IS(card_cqe(&cards[0], 0), SEND << 16 | 0x100);
+        IS(cards[0].env.irqs->len, 0);
         until(COMPLETED + INTERRUPT);
-        g_assert_cmpuint(cards[0].env.irqs->len, ==, 1);
+        IS(cards[0].env.irqs->len, 1);
         close_cards();
     }
 }
@@ -134,23 +134,22 @@ TEST("/pg332-timing/opcodes", test_opcodes)
              .raddr = VA, .rkey = KEY);
         settle();
         check_done(&cards[0], 1);
-        g_assert_cmphex(card_cqe(&cards[0], 0), ==, rows[i].opcode << 16 | 0x100);
+        IS(card_cqe(&cards[0], 0), rows[i].opcode << 16 | 0x100);
         a = cards[0].e->timing->server;
         b = cards[1].e->timing->server;
-        g_assert_cmpuint(a[ERNIC_STAGE_WQE].items, ==, 1);
-        g_assert_cmpuint(a[ERNIC_STAGE_TX_CONTEXT].items, ==, 1);
-        g_assert_cmpuint(a[ERNIC_STAGE_DMA_READ].items, ==, !rows[i].read);
-        g_assert_cmpuint(a[ERNIC_STAGE_DMA_WRITE].items, ==, rows[i].read);
-        g_assert_cmpuint(a[ERNIC_STAGE_MAC].items, ==, 1);
-        g_assert_cmpuint(a[ERNIC_STAGE_RECEIVE].items, ==, 1);
-        g_assert_cmpuint(a[ERNIC_STAGE_CQE].items, ==, 1);
-        g_assert_cmpuint(a[ERNIC_STAGE_INTERRUPT].items, ==, 1);
-        g_assert_cmpuint(b[ERNIC_STAGE_READ_RSP].items, ==, rows[i].read);
-        g_assert_cmpuint(b[ERNIC_STAGE_DMA_WRITE].items, ==, !rows[i].read);
-        g_assert_cmpuint(b[ERNIC_STAGE_KEY].items, ==, rows[i].key);
+        IS(a[ERNIC_STAGE_WQE].items, 1);
+        IS(a[ERNIC_STAGE_TX_CONTEXT].items, 1);
+        IS(a[ERNIC_STAGE_DMA_READ].items, !rows[i].read);
+        IS(a[ERNIC_STAGE_DMA_WRITE].items, rows[i].read);
+        IS(a[ERNIC_STAGE_MAC].items, 1);
+        IS(a[ERNIC_STAGE_RECEIVE].items, 1);
+        IS(a[ERNIC_STAGE_CQE].items, 1);
+        IS(a[ERNIC_STAGE_INTERRUPT].items, 1);
+        IS(b[ERNIC_STAGE_READ_RSP].items, rows[i].read);
+        IS(b[ERNIC_STAGE_DMA_WRITE].items, !rows[i].read);
+        IS(b[ERNIC_STAGE_KEY].items, rows[i].key);
         /* The side stream reports a WRITE_IMM. */
-        g_assert_cmpuint(b[ERNIC_STAGE_CQE].items, ==, rows[i].message ||
-                         rows[i].opcode == WRITE_IMM);
+        IS(b[ERNIC_STAGE_CQE].items, rows[i].message || rows[i].opcode == WRITE_IMM);
         close_cards();
     }
 }
@@ -165,7 +164,7 @@ TEST("/pg332-timing/set-up", test_set_up)
     POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
     until(50);
     put_qp(&cards[0], PG332_QPADVCONF, 0x12344001);
-    g_assert_cmpuint(cards[0].e->qp[QPN].sq.wq.pi, ==, 1);
+    IS(cards[0].e->qp[QPN].sq.wq.pi, 1);
     until(4000);
     check_done(&cards[0], 1);
     POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
@@ -186,7 +185,7 @@ TEST("/pg332-timing/many", test_many)
         put_qp(&cards[0], PG332_RQCI, 0);
     }
     POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
-    g_assert_cmpuint(cards[0].e->timing->doorbells.count, ==, ERNIC_TIMING_DOORBELLS);
+    IS(cards[0].e->timing->doorbells.count, ERNIC_TIMING_DOORBELLS);
     settle();
     check_done(&cards[0], 1);
     check_received(&cards[1], 1);
@@ -220,8 +219,8 @@ TEST("/pg332-timing/state", test_state)
         check_done(&cards[0], 1);
         check_received(&cards[1], 1);
         until(COMPLETED + INTERRUPT + 300);
-        g_assert_cmpuint(cards[0].env.irqs->len, ==, 1);
-        g_assert_cmpuint(cards[1].env.irqs->len, ==, 1);
+        IS(cards[0].env.irqs->len, 1);
+        IS(cards[1].env.irqs->len, 1);
         close_cards();
     }
 }

@@ -109,14 +109,14 @@ static uint32_t num_running(const Card *c)
 WIDE_TEST("/pg332-work/enable", test_enable)
 {
     configure(c, true);
-    g_assert_cmpuint(num_running(c), ==, 0);
+    IS(num_running(c), 0);
     g_assert_cmpuint(run_all(c), >, 8);
-    g_assert_cmpuint(num_running(c), ==, NUM - 1);
+    IS(num_running(c), NUM - 1);
     configure(c, true);
-    g_assert_cmpuint(run_all(c), ==, 1);
+    IS(run_all(c), 1);
     configure(c, false);
     g_assert_cmpuint(run_all(c), >, 4);
-    g_assert_cmpuint(num_running(c), ==, 0);
+    IS(num_running(c), 0);
 }
 
 /* A queue pair's register reads as if the write had started, or stopped, it at once. */
@@ -124,15 +124,15 @@ WIDE_TEST("/pg332-work/seen", test_seen)
 {
     configure(c, true);
     g_assert_cmphex(get_at(c, LAST, PG332_STATQP) & PG332_STATQP_SQ_EMPTY, !=, 0);
-    g_assert_cmpuint(num_running(c), ==, 1);
+    IS(num_running(c), 1);
     put_at(c, LAST, PG332_SQPI, 1);
-    g_assert_cmphex(get_at(c, LAST, PG332_STATQP) & PG332_STATQP_SQ_EMPTY, ==, 0);
+    IS(get_at(c, LAST, PG332_STATQP) & PG332_STATQP_SQ_EMPTY, 0);
     run_all(c);
     configure(c, false);
     put_at(c, LAST, PG332_SQPSN, PSN);
-    g_assert_cmpuint(num_running(c), ==, NUM - 2);
+    IS(num_running(c), NUM - 2);
     run_all(c);
-    g_assert_cmpuint(get_at(c, LAST, PG332_SQPSN), ==, PSN);
+    IS(get_at(c, LAST, PG332_SQPSN), PSN);
 }
 
 /* After the write, a queue pair that it stops reads no request. */
@@ -147,7 +147,7 @@ WIDE_TEST("/pg332-work/still", test_still)
     reads = c->env.reads;
     run_all(c);
     fake_run(c->e);
-    g_assert_cmpuint(c->env.reads, ==, reads);
+    IS(c->env.reads, reads);
     configure(c, true);
     run_all(c);
     fake_run(c->e);
@@ -161,12 +161,12 @@ WIDE_TEST("/pg332-work/again", test_again)
     run_all(c);
     put_at(c, LAST, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
     put_at(c, LAST, PG332_QPCONF, QPCONF);
-    g_assert_cmpuint(c->e->qp[NUM - 1].state, ==, ERNIC_QPS_ERR);
+    IS(c->e->qp[NUM - 1].state, ERNIC_QPS_ERR);
     configure(c, false);
     configure(c, true);
     g_assert_cmpuint(run_all(c), >, 8);
-    g_assert_cmpuint(c->e->qp[NUM - 1].state, ==, ERNIC_QPS_RTS);
-    g_assert_cmpuint(num_running(c), ==, NUM - 1);
+    IS(c->e->qp[NUM - 1].state, ERNIC_QPS_RTS);
+    IS(num_running(c), NUM - 1);
 }
 
 /* A state of the middle has the same end. */
@@ -205,7 +205,7 @@ CARDS_TEST("/pg332-work/packet", PG332_V4_0, test_packet)
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     fake_run(a->e);
     WRITES(b, REG(XRNICCONF, conf & ~PG332_CONF_ENABLE), REG(XRNICCONF, conf));
-    g_assert_cmpuint(b->e->unsettled, ==, 1);
+    IS(b->e->unsettled, 1);
     settle();
     check_received(b, 1);
     check_done(a, 1);
@@ -213,8 +213,8 @@ CARDS_TEST("/pg332-work/packet", PG332_V4_0, test_packet)
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     fake_run(a->e);
     put(b, PG332_XRNICCONF, conf & ~PG332_CONF_ENABLE);
-    g_assert_cmpuint(fake_deliver(a->e, b->e), ==, 1);
-    g_assert_cmpuint(card_word(b, b->rq_db), ==, card_index(1));
+    IS(fake_deliver(a->e, b->e), 1);
+    IS(card_word(b, b->rq_db), card_index(1));
 }
 
 /* A queue pair that starts because a link asks has the time of the question. */
@@ -229,8 +229,8 @@ TEST("/pg332-work/asked", test_asked)
     configure(&c, true);
     c.env.now += 5000;
     g_assert_false(ernic_expects(c.e, c.env.now, &train));     /* not to this address */
-    g_assert_cmpuint(num_running(&c), ==, 1);
-    g_assert_cmpuint(c.e->now, ==, c.env.now);
+    IS(num_running(&c), 1);
+    IS(c.e->now, c.env.now);
     card_close(&c);
 }
 
@@ -252,7 +252,7 @@ TEST("/pg332-work/timer", test_timer)
     g_assert_true(c->e->qp[QPN].stopping);
     settle();
     g_assert_false(c->e->qp[QPN].used);
-    g_assert_cmpuint(c->e->stats.ack_timeouts, ==, 0);
+    IS(c->e->stats.ack_timeouts, 0);
     teardown();
 }
 

@@ -51,17 +51,16 @@ static uint8_t exec(Fixture *f, uint32_t uctx, struct ernic_cmd *cmd,
     ernic_save(f->e, before);
     ernic_slice(f->e);
     g_assert_true(ernic_cmd(f->e, f->env.now, cmd, rsp));
-    g_assert_cmphex(le16_to_cpu(rsp->tag), ==, 0xbeef);
+    IS(le16_to_cpu(rsp->tag), 0xbeef);
     g_assert_cmpmem(rsp->reserved, sizeof(rsp->reserved), zero.reserved,
                     sizeof(zero.reserved));
-    g_assert_cmpuint(f->e->stats.commands, ==, stats.commands + 1);
-    g_assert_cmpuint(f->e->stats.bad_commands, ==,
-                     stats.bad_commands + (rsp->status != ERNIC_OK));
+    IS(f->e->stats.commands, stats.commands + 1);
+    IS(f->e->stats.bad_commands, stats.bad_commands + (rsp->status != ERNIC_OK));
     if (rsp->status) {
         ErnicStats now = f->e->stats;
 
-        g_assert_cmpuint(rsp->handle, ==, 0);
-        g_assert_cmpuint(rsp->length, ==, 0);
+        IS(rsp->handle, 0);
+        IS(rsp->length, 0);
         f->e->stats = stats;
         ernic_save(f->e, after);
         f->e->stats = now;
@@ -91,17 +90,17 @@ TEST("/cmd/table", test_table)
         g_assert_nonnull(info->name);
         g_assert_true(g_hash_table_add(names, (gpointer)info->name));
         g_assert_cmpuint(info->len, <=, sizeof_field(struct ernic_cmd, raw));
-        g_assert_cmpuint(info->flags & ~ERNIC_CMDF_KERNEL, ==, 0);
+        IS(info->flags & ~ERNIC_CMDF_KERNEL, 0);
     }
     for (; op < 256; op++) {
         g_assert_null(ernic_cmd_info(op));
     }
     g_hash_table_unref(names);
     /* Exactly the fields, without the padding after them. */
-    g_assert_cmpuint(ernic_cmd_info(ERNIC_CMD_NOP)->len, ==, 0);
-    g_assert_cmpuint(ernic_cmd_info(ERNIC_CMD_SET_GID)->len, ==, 25);
-    g_assert_cmpuint(ernic_cmd_info(ERNIC_CMD_QP_CREATE)->len, ==, 12);
-    g_assert_cmpuint(ernic_cmd_info(ERNIC_CMD_QP_MODIFY)->len, ==, 16);
+    IS(ernic_cmd_info(ERNIC_CMD_NOP)->len, 0);
+    IS(ernic_cmd_info(ERNIC_CMD_SET_GID)->len, 25);
+    IS(ernic_cmd_info(ERNIC_CMD_QP_CREATE)->len, 12);
+    IS(ernic_cmd_info(ERNIC_CMD_QP_MODIFY)->len, 16);
 }
 
 TEST("/cmd/status-names", test_status_names)
@@ -122,10 +121,9 @@ FIXTURE_TEST("/cmd/unknown", test_unknown)
     for (uint32_t op = ERNIC_CMD_COUNT; op < 256; op++) {
         struct ernic_cmd cmd = { .opcode = op };
 
-        g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_OPCODE);
+        IS(exec(f, 0, &cmd, NULL), ERNIC_ERR_OPCODE);
     }
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_opcode"), ==,
-                     256 - ERNIC_CMD_COUNT);
+    IS(ernic_trace_count("ernic_guest_cmd_opcode"), 256 - ERNIC_CMD_COUNT);
 }
 
 /* Every byte after the payload of every command, and the reserved one in the header. */
@@ -136,17 +134,16 @@ FIXTURE_TEST("/cmd/reserved", test_reserved)
     for (uint32_t op = 0; op < ERNIC_CMD_COUNT; op++) {
         struct ernic_cmd cmd = { .opcode = op, .reserved = 1 };
 
-        g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
+        IS(exec(f, 0, &cmd, NULL), ERNIC_ERR_RESERVED);
         cmd.reserved = 0;
         for (uint32_t i = ernic_cmd_info(op)->len; i < sizeof(cmd.raw); i++) {
             cmd.raw[i] = 1 << (i % 8);
-            g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
+            IS(exec(f, 0, &cmd, NULL), ERNIC_ERR_RESERVED);
             cmd.raw[i] = 0;
             n++;
         }
     }
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_reserved"), ==,
-                     n + ERNIC_CMD_COUNT);
+    IS(ernic_trace_count("ernic_guest_cmd_reserved"), n + ERNIC_CMD_COUNT);
 }
 
 /* Contexts that do not exist, and commands reserved for the kernel. */
@@ -161,19 +158,18 @@ FIXTURE_TEST("/cmd/contexts", test_contexts)
         struct ernic_cmd cmd = { .opcode = op };
 
         for (uint32_t i = 0; i < ARRAY_SIZE(unknown); i++) {
-            g_assert_cmpint(exec(f, unknown[i], &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+            IS(exec(f, unknown[i], &cmd, NULL), ERNIC_ERR_HANDLE);
         }
         if (ernic_cmd_info(op)->flags & ERNIC_CMDF_KERNEL) {
-            g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), ==, ERNIC_ERR_PERM);
+            IS(exec(f, f->uctx, &cmd, NULL), ERNIC_ERR_PERM);
             kernel++;
         } else {
             g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), !=, ERNIC_ERR_PERM);
         }
     }
-    g_assert_cmpuint(kernel, ==, 13);
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_perm"), ==, kernel);
-    g_assert_cmpuint(ernic_trace_count("ernic_guest_cmd_uctx"), ==,
-                     ERNIC_CMD_COUNT * ARRAY_SIZE(unknown));
+    IS(kernel, 13);
+    IS(ernic_trace_count("ernic_guest_cmd_perm"), kernel);
+    IS(ernic_trace_count("ernic_guest_cmd_uctx"), ERNIC_CMD_COUNT * ARRAY_SIZE(unknown));
 }
 
 FIXTURE_TEST("/cmd/context-life", test_context_life)
@@ -183,24 +179,22 @@ FIXTURE_TEST("/cmd/context-life", test_context_life)
     uint32_t pd;
     FakeCq cq;
 
-    g_assert_cmpint(exec(f, f->uctx, &cmd, &rsp), ==, ERNIC_OK);
+    OK(exec(f, f->uctx, &cmd, &rsp));
     pd = le32_to_cpu(rsp.handle);
     f->env.uctx = f->uctx;
     fake_create_cq(f->e, &cq, 16, FAKE_NONE);
     f->env.uctx = 0;
     /* No other context's object, the kernel's included. */
     g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_PD_FREE, pd), !=, ERNIC_OK);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==, ERNIC_ERR_BUSY);
-    g_assert_cmpint(exec_handle(f, f->uctx, ERNIC_CMD_PD_FREE, pd), ==, ERNIC_OK);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==, ERNIC_ERR_BUSY);
-    g_assert_cmpint(exec_handle(f, f->uctx, ERNIC_CMD_CQ_DESTROY, cq.cqn), ==, ERNIC_OK);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==, ERNIC_OK);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, 0), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, UINT32_MAX), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(exec(f, f->uctx, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
+    IS(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ERNIC_ERR_BUSY);
+    OK(exec_handle(f, f->uctx, ERNIC_CMD_PD_FREE, pd));
+    IS(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ERNIC_ERR_BUSY);
+    OK(exec_handle(f, f->uctx, ERNIC_CMD_CQ_DESTROY, cq.cqn));
+    OK(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx));
+    IS(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, f->uctx), ERNIC_ERR_HANDLE);
+    IS(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, 0), ERNIC_ERR_HANDLE);
+    IS(exec_handle(f, 0, ERNIC_CMD_UCTX_FREE, UINT32_MAX), ERNIC_ERR_HANDLE);
+    IS(exec(f, f->uctx, &cmd, NULL), ERNIC_ERR_HANDLE);
 }
 
 static uint8_t query(Fixture *f, uint8_t opcode, uint64_t addr, uint32_t len,
@@ -236,14 +230,14 @@ FIXTURE_TEST("/cmd/cut", test_cut)
     for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         for (len = 0; len < rows[i].len + 9; len++) {
             memset(mem, 0xa5, 4096);
-            g_assert_cmpint(query(f, rows[i].opcode, f->mem, len, &whole), ==, ERNIC_OK);
-            g_assert_cmpuint(whole, ==, rows[i].len);
+            OK(query(f, rows[i].opcode, f->mem, len, &whole));
+            IS(whole, rows[i].len);
             for (uint32_t k = MIN(len, rows[i].len); k < 4096; k++) {
-                g_assert_cmphex(mem[k], ==, 0xa5);
+                IS(mem[k], 0xa5);
             }
         }
-        g_assert_cmpint(query(f, rows[i].opcode, 1, 1, &whole), ==, ERNIC_ERR_DMA);
-        g_assert_cmpint(query(f, rows[i].opcode, 1, 0, &whole), ==, ERNIC_OK);
+        IS(query(f, rows[i].opcode, 1, 1, &whole), ERNIC_ERR_DMA);
+        OK(query(f, rows[i].opcode, 1, 0, &whole));
     }
 }
 
@@ -252,17 +246,16 @@ FIXTURE_TEST("/cmd/query-device", test_query_device)
     struct ernic_device_attr attr;
     uint32_t whole;
 
-    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_DEVICE, f->mem, sizeof(attr),
-                          &whole), ==, ERNIC_OK);
+    OK(query(f, ERNIC_CMD_QUERY_DEVICE, f->mem, sizeof(attr), &whole));
     memcpy(&attr, fake_ptr(&f->env, f->mem, sizeof(attr)), sizeof(attr));
-    g_assert_cmpuint(le32_to_cpu(attr.abi_version), ==, ERNIC_ABI_VERSION);
-    g_assert_cmpuint(le32_to_cpu(attr.max_cqe), ==, 1 << 20);
-    g_assert_cmpuint(le32_to_cpu(attr.max_qp_wr), ==, 1 << 15);
-    g_assert_cmphex(le64_to_cpu(attr.page_size_mask), ==, 0xfffff000);
-    g_assert_cmpuint(attr.max_sge, ==, ERNIC_MAX_SGE);
-    g_assert_cmpuint(attr.max_rd_atomic, ==, ERNIC_MAX_RD_ATOMIC);
-    g_assert_cmpuint(attr.num_ports, ==, 1);
-    g_assert_cmpuint(le16_to_cpu(attr.max_inline), ==, ERNIC_MAX_INLINE);
+    IS(le32_to_cpu(attr.abi_version), ERNIC_ABI_VERSION);
+    IS(le32_to_cpu(attr.max_cqe), 1 << 20);
+    IS(le32_to_cpu(attr.max_qp_wr), 1 << 15);
+    IS(le64_to_cpu(attr.page_size_mask), 0xfffff000);
+    IS(attr.max_sge, ERNIC_MAX_SGE);
+    IS(attr.max_rd_atomic, ERNIC_MAX_RD_ATOMIC);
+    IS(attr.num_ports, 1);
+    IS(le16_to_cpu(attr.max_inline), ERNIC_MAX_INLINE);
 }
 
 FIXTURE_TEST("/cmd/query-port", test_query_port)
@@ -272,20 +265,18 @@ FIXTURE_TEST("/cmd/query-port", test_query_port)
 
     f->e->bad_pkey = 0x11223344;
     f->e->bad_qkey = 0x55667788;
-    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_PORT, f->mem, sizeof(attr),
-                          &whole), ==, ERNIC_OK);
+    OK(query(f, ERNIC_CMD_QUERY_PORT, f->mem, sizeof(attr), &whole));
     memcpy(&attr, fake_ptr(&f->env, f->mem, sizeof(attr)), sizeof(attr));
-    g_assert_cmpuint(attr.active, ==, 1);
-    g_assert_cmpuint(attr.max_mtu, ==, 5);
-    g_assert_cmpuint(attr.active_mtu, ==, 5);
-    g_assert_cmphex(le32_to_cpu(attr.max_msg_size), ==, 0x80000000);
-    g_assert_cmphex(le32_to_cpu(attr.bad_pkey_count), ==, 0x11223344);
-    g_assert_cmphex(le32_to_cpu(attr.bad_qkey_count), ==, 0x55667788);
-    g_assert_cmpuint(le32_to_cpu(attr.link_speed), ==, 40000);
+    IS(attr.active, 1);
+    IS(attr.max_mtu, 5);
+    IS(attr.active_mtu, 5);
+    IS(le32_to_cpu(attr.max_msg_size), 0x80000000);
+    IS(le32_to_cpu(attr.bad_pkey_count), 0x11223344);
+    IS(le32_to_cpu(attr.bad_qkey_count), 0x55667788);
+    IS(le32_to_cpu(attr.link_speed), 40000);
     ernic_set_link(f->e, f->env.now, false);
-    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_PORT, f->mem, sizeof(attr),
-                          &whole), ==, ERNIC_OK);
-    g_assert_cmpuint(*(uint8_t *)fake_ptr(&f->env, f->mem, 1), ==, 0);
+    OK(query(f, ERNIC_CMD_QUERY_PORT, f->mem, sizeof(attr), &whole));
+    IS(*(uint8_t *)fake_ptr(&f->env, f->mem, 1), 0);
 }
 
 /*
@@ -329,15 +320,15 @@ FIXTURE_TEST("/cmd/counter-order", test_counter_order)
 #undef X
     };
 
-    g_assert_cmpuint(ARRAY_SIZE(now), ==, ARRAY_SIZE(stats));
+    IS(ARRAY_SIZE(now), ARRAY_SIZE(stats));
     for (uint32_t i = 0; i < ARRAY_SIZE(stats); i++) {
         g_assert_cmpstr(now[i], ==, stats[i]);
     }
-    g_assert_cmpuint(ERNIC_DROP_COUNT, ==, ARRAY_SIZE(drops));
+    IS(ERNIC_DROP_COUNT, ARRAY_SIZE(drops));
     for (uint32_t i = 0; i < ARRAY_SIZE(drops); i++) {
         g_assert_cmpstr(ernic_drop_name(i), ==, drops[i]);
     }
-    g_assert_cmpuint(ERNIC_FAULT_COUNT, ==, ARRAY_SIZE(faults));
+    IS(ERNIC_FAULT_COUNT, ARRAY_SIZE(faults));
     for (uint32_t i = 0; i < ARRAY_SIZE(faults); i++) {
         g_assert_cmpstr(ernic_fault_info(i)->name, ==, faults[i]);
     }
@@ -361,10 +352,10 @@ FIXTURE_TEST("/cmd/query-stats", test_query_stats)
     }
     /* The command counts itself before it responds. */
     stats->commands--;
-    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_STATS, f->mem, 4096, &whole), ==, ERNIC_OK);
-    g_assert_cmpuint(whole, ==, sizeof(want));
+    OK(query(f, ERNIC_CMD_QUERY_STATS, f->mem, 4096, &whole));
+    IS(whole, sizeof(want));
     for (n = 0; n < ERNIC_STATS_WORDS; n++) {
-        g_assert_cmpuint(fake_get64(&f->env, f->mem + 8 * n), ==, want[n]);
+        IS(fake_get64(&f->env, f->mem + 8 * n), want[n]);
     }
 }
 
@@ -401,14 +392,14 @@ FIXTURE_TEST("/cmd/set-gid", test_set_gid)
         memcpy(cmd.set_gid.mac, rows[i].mac, 6);
         cmd.set_gid.vlan = cpu_to_le16(rows[i].vlan);
         cmd.set_gid.index = rows[i].index;
-        g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, rows[i].status);
+        IS(exec(f, 0, &cmd, NULL), rows[i].status);
         /* A change raises one event; writing the same value raises none. */
-        g_assert_cmpint(fake_poll_eq(f->e, &f->eq, &eqe), ==, ok);
+        IS(fake_poll_eq(f->e, &f->eq, &eqe), ok);
         if (ok) {
-            g_assert_cmpuint(eqe.type, ==, ERNIC_EV_GID_CHANGE);
-            g_assert_cmpuint(eqe.element, ==, 1);
+            IS(eqe.type, ERNIC_EV_GID_CHANGE);
+            IS(eqe.element, 1);
             g_assert_cmpmem(f->e->gid[rows[i].index].gid.raw, 16, rows[i].gid, 16);
-            g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_OK);
+            OK(exec(f, 0, &cmd, NULL));
             g_assert_false(fake_poll_eq(f->e, &f->eq, &eqe));
         }
     }
@@ -427,13 +418,13 @@ FIXTURE_TEST("/cmd/gid-lookup", test_gid_lookup)
 
         cmd.set_gid.index = at[i % ARRAY_SIZE(at)];
         gid.raw[15] = cmd.set_gid.index + 1;
-        g_assert_cmpint(ernic_gid_is_local(f->e, &gid), ==, !add);
+        IS(ernic_gid_is_local(f->e, &gid), !add);
         memcpy(cmd.set_gid.gid, add ? gid.raw : (ErnicGid) { }.raw, 16);
-        g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_OK);
-        g_assert_cmpint(ernic_gid_is_local(f->e, &gid), ==, add);
+        OK(exec(f, 0, &cmd, NULL));
+        IS(ernic_gid_is_local(f->e, &gid), add);
         g_assert_false(ernic_gid_is_local(f->e, &(ErnicGid) { }));
     }
-    g_assert_cmpuint(f->e->num_gids, ==, 0);
+    IS(f->e->num_gids, 0);
 }
 
 FIXTURE_TEST("/cmd/set-pkey", test_set_pkey)
@@ -453,9 +444,9 @@ FIXTURE_TEST("/cmd/set-pkey", test_set_pkey)
 
         cmd.set_pkey.index = cpu_to_le16(rows[i].index);
         cmd.set_pkey.pkey = cpu_to_le16(rows[i].pkey);
-        g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, rows[i].status);
+        IS(exec(f, 0, &cmd, NULL), rows[i].status);
         if (rows[i].status == ERNIC_OK) {
-            g_assert_cmphex(f->e->pkey[rows[i].index], ==, rows[i].pkey);
+            IS(f->e->pkey[rows[i].index], rows[i].pkey);
         }
     }
 }
@@ -464,7 +455,7 @@ static uint32_t device_limit(Fixture *f, size_t offset)
 {
     uint32_t whole;
 
-    g_assert_cmpint(query(f, ERNIC_CMD_QUERY_DEVICE, f->mem, 4096, &whole), ==, ERNIC_OK);
+    OK(query(f, ERNIC_CMD_QUERY_DEVICE, f->mem, 4096, &whole));
     return ldl_le_p(fake_ptr(&f->env, f->mem + offset, 4));
 }
 
@@ -489,20 +480,20 @@ FIXTURE_TEST("/cmd/limits", test_limits)
         /* The fixture has a context already. */
         for (n = i == 2; exec(f, 0, cmds[i], NULL) == ERNIC_OK; n++) {
         }
-        g_assert_cmpuint(n, ==, device_limit(f, limits[i]));
-        g_assert_cmpint(exec(f, 0, cmds[i], NULL), ==, ERNIC_ERR_NO_RESOURCE);
+        IS(n, device_limit(f, limits[i]));
+        IS(exec(f, 0, cmds[i], NULL), ERNIC_ERR_NO_RESOURCE);
     }
     fake_create_cq(f->e, &cq, 16, FAKE_NONE);
     for (n = 0; n < device_limit(f, LIMIT(max_qp)); n++) {
         fake_create_qp(f->e, &qp, ERNIC_QPT_UC, 1, cq.cqn, cq.cqn, FAKE_NONE);
     }
-    g_assert_cmpuint(f->e->qp_ids.count, ==, 0);
+    IS(f->e->qp_ids.count, 0);
     /* QP1 does not count among them. */
     fake_create_qp(f->e, &qp, ERNIC_QPT_GSI, 1, cq.cqn, cq.cqn, FAKE_NONE);
     for (n = 1; n < device_limit(f, LIMIT(max_cq)); n++) {
         fake_create_cq(f->e, &cq, 2, FAKE_NONE);
     }
-    g_assert_cmpuint(f->e->cq_ids.count, ==, 0);
+    IS(f->e->cq_ids.count, 0);
 #undef LIMIT
 }
 
@@ -528,18 +519,18 @@ FIXTURE_TEST("/cmd/structures", test_structures)
                        f->e->qp_ids.count ? ERNIC_OK : ERNIC_ERR_NO_RESOURCE;
 
         cmd.qp.length = cpu_to_le32(len);
-        g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, want);
+        IS(exec(f, 0, &cmd, NULL), want);
     }
     mem[200] = 1;
     cmd.qp.length = cpu_to_le32(200);
-    g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_NO_RESOURCE);
+    IS(exec(f, 0, &cmd, NULL), ERNIC_ERR_NO_RESOURCE);
     cmd.qp.length = cpu_to_le32(201);
-    g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
+    IS(exec(f, 0, &cmd, NULL), ERNIC_ERR_RESERVED);
     cmd.qp.length = cpu_to_le32(UINT32_MAX);
-    g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    IS(exec(f, 0, &cmd, NULL), ERNIC_ERR_PARAM);
     cmd.qp.length = cpu_to_le32(64);
     cmd.qp.addr = cpu_to_le64(UINT64_MAX - 3);
-    g_assert_cmpint(exec(f, 0, &cmd, NULL), ==, ERNIC_ERR_DMA);
+    IS(exec(f, 0, &cmd, NULL), ERNIC_ERR_DMA);
 }
 
 /* Random commands with small numbers in all fields, so that many of them are valid. */

@@ -58,7 +58,7 @@ static uint64_t counter(Dialog *d, size_t at)
 
     cmd.query.addr = cpu_to_le64(d->env.base);
     cmd.query.length = cpu_to_le32(4096);
-    g_assert_cmpuint(fake_cmd(d->e, &cmd, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(d->e, &cmd, NULL));
     return fake_get64(&d->env, d->env.base + at);
 }
 
@@ -71,7 +71,7 @@ static void reported(Dialog *d, uint8_t kind, uint32_t queue)
 {
     struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_BAD_DOORBELL, queue);
 
-    g_assert_cmpuint(eqe.detail, ==, kind);
+    IS(eqe.detail, kind);
     dlg_no_event(d);
 }
 
@@ -90,10 +90,9 @@ static void test_no_queue(gconstpointer opaque)
 
     open_for(&d, k);
     for (uint32_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, numbers[i], 0)), ==,
-                         ERNIC_ERR_HANDLE);
+        IS(ring(&d, 0, ERNIC_DB(k->kind, numbers[i], 0)), ERNIC_ERR_HANDLE);
     }
-    g_assert_cmpuint(bad_doorbells(&d), ==, ARRAY_SIZE(numbers));
+    IS(bad_doorbells(&d), ARRAY_SIZE(numbers));
     dlg_close(&d);
 }
 
@@ -107,13 +106,12 @@ static void test_other_page(gconstpointer opaque)
     open_for(&d, k);
     user = fake_create_uctx(d.e);
     for (uint32_t i = 0; i < 3; i++) {
-        g_assert_cmpuint(ring(&d, user + i, ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
-                         ==, ERNIC_ERR_HANDLE);
+        IS(ring(&d, user + i, ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
+           ERNIC_ERR_HANDLE);
     }
-    g_assert_cmpuint(ring(&d, UINT32_MAX,
-                          ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)), ==,
-                     ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(bad_doorbells(&d), ==, 4);
+    IS(ring(&d, UINT32_MAX, ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
+       ERNIC_ERR_HANDLE);
+    IS(bad_doorbells(&d), 4);
     dlg_close(&d);
 }
 
@@ -128,16 +126,15 @@ static void test_beyond(gconstpointer opaque)
     open_for(&d, k);
     queue = queue_of(&d, k->kind);
     for (i = 0; i < ARRAY_SIZE(bad); i++) {
-        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, bad[i])), ==,
-                         ERNIC_ERR_FULL);
+        IS(ring(&d, 0, ERNIC_DB(k->kind, queue, bad[i])), ERNIC_ERR_FULL);
         if (k->event) {
             reported(&d, k->kind, queue);
         }
     }
     QUIET(&d);
     dlg_no_wc(&d);
-    g_assert_cmpuint(bad_doorbells(&d), ==, ARRAY_SIZE(bad));
-    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 0)), ==, ERNIC_OK);
+    IS(bad_doorbells(&d), ARRAY_SIZE(bad));
+    OK(ring(&d, 0, ERNIC_DB(k->kind, queue, 0)));
     dlg_close(&d);
 }
 
@@ -152,12 +149,10 @@ static void test_full(gconstpointer opaque)
     queue = queue_of(&d, k->kind);
     /* In SQD no request starts, so the send queue does not change. */
     dlg_state(&d, ERNIC_QPS_SQD);
-    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
-                                          limit_of(k->kind))), ==, ERNIC_OK);
-    g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue,
-                                          limit_of(k->kind))), ==, ERNIC_OK);
+    OK(ring(&d, 0, ERNIC_DB(k->kind, queue, limit_of(k->kind))));
+    OK(ring(&d, 0, ERNIC_DB(k->kind, queue, limit_of(k->kind))));
     if (k->kind <= ERNIC_DB_SRQ) {
-        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ==, ERNIC_ERR_FULL);
+        IS(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ERNIC_ERR_FULL);
         reported(&d, k->kind, queue);
     }
     fake_run(d.e);
@@ -181,23 +176,22 @@ DIALOG_TEST("/doorbell/flood", ERNIC_QPT_RC, test_flood)
         n++;
     }
     /* The last two were pending: the doorbells' event, and that of the port. */
-    g_assert_cmpuint(n, ==, d->eq.depth + 2);
-    g_assert_cmpuint(last, ==, ERNIC_EV_PORT_ERR);
-    g_assert_cmpuint(bad_doorbells(d), ==, 20000);
+    IS(n, d->eq.depth + 2);
+    IS(last, ERNIC_EV_PORT_ERR);
+    IS(bad_doorbells(d), 20000);
 }
 
 /* Reserved bits, and kinds that do not exist. */
 DIALOG_TEST("/doorbell/reserved", ERNIC_QPT_RC, test_reserved)
 {
     for (uint32_t bit = 60; bit < 64; bit++) {
-        g_assert_cmpuint(ring(d, 0, ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 0) |
-                              1ull << bit), ==, ERNIC_ERR_RESERVED);
+        IS(ring(d, 0, ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 0) | 1ull << bit),
+           ERNIC_ERR_RESERVED);
     }
     for (uint32_t kind = ERNIC_DB_KIND_COUNT; kind < 16; kind++) {
-        g_assert_cmpuint(ring(d, 0, ERNIC_DB(kind, d->qp.qpn, 0)), ==,
-                         ERNIC_ERR_RESERVED);
+        IS(ring(d, 0, ERNIC_DB(kind, d->qp.qpn, 0)), ERNIC_ERR_RESERVED);
     }
-    g_assert_cmpuint(bad_doorbells(d), ==, 4 + 16 - ERNIC_DB_KIND_COUNT);
+    IS(bad_doorbells(d), 4 + 16 - ERNIC_DB_KIND_COUNT);
 }
 
 /* Doorbells that each state accepts (10.3.1). */
@@ -216,13 +210,13 @@ TEST("/doorbell/states", test_states)
 
     for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         dlg_open_in(&d, ERNIC_QPT_UC, rows[i].state);
-        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn, d.qp.sq_pi)), ==,
-                         rows[i].sq ? ERNIC_OK : ERNIC_ERR_STATE);
+        IS(ring(&d, 0, ERNIC_DB(ERNIC_DB_SQ, d.qp.qpn, d.qp.sq_pi)),
+           rows[i].sq ? ERNIC_OK : ERNIC_ERR_STATE);
         if (!rows[i].sq) {
             reported(&d, ERNIC_DB_SQ, d.qp.qpn);
         }
-        g_assert_cmpuint(ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 0)), ==,
-                         rows[i].rq ? ERNIC_OK : ERNIC_ERR_STATE);
+        IS(ring(&d, 0, ERNIC_DB(ERNIC_DB_RQ, d.qp.qpn, 0)),
+           rows[i].rq ? ERNIC_OK : ERNIC_ERR_STATE);
         if (!rows[i].rq) {
             reported(&d, ERNIC_DB_RQ, d.qp.qpn);
         }
@@ -234,8 +228,7 @@ TEST("/doorbell/states", test_states)
 DIALOG_TEST_BY("/doorbell/rq-of-srq", dlg_init(d, ERNIC_QPT_RC, true), test_rq_of_srq)
 {
     dlg_to(d, ERNIC_QPS_RTS);
-    g_assert_cmpuint(ring(d, 0, ERNIC_DB(ERNIC_DB_RQ, d->qp.qpn, 0)), ==,
-                     ERNIC_ERR_STATE);
+    IS(ring(d, 0, ERNIC_DB(ERNIC_DB_RQ, d->qp.qpn, 0)), ERNIC_ERR_STATE);
     reported(d, ERNIC_DB_RQ, d->qp.qpn);
 }
 
@@ -244,8 +237,8 @@ DIALOG_TEST("/doorbell/marks-only", ERNIC_QPT_RC, test_marks_only)
 {
     d->env.reads = d->env.writes = 0;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    g_assert_cmpuint(d->env.reads, ==, 0);
-    g_assert_cmpuint(d->env.trains->len, ==, 0);
+    IS(d->env.reads, 0);
+    IS(d->env.trains->len, 0);
     g_assert_cmpuint(d->env.wake, <=, d->env.now);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, DLG_SQ_PSN, 0, 16);
     PEER_ACK(d, DLG_SQ_PSN, 1);

@@ -44,59 +44,40 @@ static uint8_t qp_create(Fixture *f, const struct ernic_qp_init *init, uint32_t 
 }
 
 /* One field of a good request changed to a little-endian number. */
-#define F(field, v) offsetof(struct ernic_qp_init, field), \
-                    sizeof_field(struct ernic_qp_init, field), v
+#define F(field, v, status) { offsetof(struct ernic_qp_init, field), \
+                              sizeof_field(struct ernic_qp_init, field), v, status }
+#define GOOD(field, v)        F(field, v, ERNIC_OK)
+#define PARAM(field, v)     F(field, v, ERNIC_ERR_PARAM)
+#define HANDLE(field, v)    F(field, v, ERNIC_ERR_HANDLE)
+#define RESERVED(field, v)  F(field, v, ERNIC_ERR_RESERVED)
 
 static const struct {
     uint32_t offset, size;
     uint64_t value;
     uint8_t status;
 } create_rows[] = {
-    { F(type, ERNIC_QPT_COUNT), ERNIC_ERR_PARAM },
-    { F(type, 255), ERNIC_ERR_PARAM },
-    { F(flags, 2), ERNIC_ERR_PARAM },
-    { F(flags, 0x81), ERNIC_ERR_PARAM },
-    { F(reserved[0], 1), ERNIC_ERR_RESERVED },
-    { F(reserved[3], 1), ERNIC_ERR_RESERVED },
-    { F(sq_depth, 0), ERNIC_ERR_PARAM },
-    { F(sq_depth, 3), ERNIC_ERR_PARAM },
-    { F(sq_depth, 1 << 16), ERNIC_ERR_PARAM },
-    { F(sq_depth, 0x80000000), ERNIC_ERR_PARAM },
-    { F(sq_stride, 0), ERNIC_ERR_PARAM },
-    { F(sq_stride, ERNIC_SQ_STRIDE_MAX + 1), ERNIC_ERR_PARAM },
-    { F(rq_depth, 0), ERNIC_ERR_PARAM },
-    { F(rq_depth, 5), ERNIC_ERR_PARAM },
-    { F(rq_depth, 1 << 16), ERNIC_ERR_PARAM },
-    { F(rq_stride, 0), ERNIC_ERR_PARAM },
-    { F(rq_stride, ERNIC_RQ_STRIDE_MAX + 1), ERNIC_ERR_PARAM },
-    { F(pd, 0), ERNIC_ERR_HANDLE },
-    { F(pd, 31), ERNIC_ERR_HANDLE },
-    { F(pd, 32), ERNIC_ERR_HANDLE },
-    { F(pd, 0xffffffff), ERNIC_ERR_HANDLE },
-    { F(send_cq, 0), ERNIC_ERR_HANDLE },
-    { F(send_cq, 63), ERNIC_ERR_HANDLE },
-    { F(send_cq, 0xffffffff), ERNIC_ERR_HANDLE },
-    { F(recv_cq, 64), ERNIC_ERR_HANDLE },
-    { F(srq, 0), ERNIC_ERR_HANDLE },
-    { F(srq, 9), ERNIC_ERR_HANDLE },
-    { F(srq, 0xfffffffe), ERNIC_ERR_HANDLE },
-    { F(sq_buf.reserved[0], 1), ERNIC_ERR_RESERVED },
-    { F(sq_buf.levels, 3), ERNIC_ERR_PARAM },
-    { F(sq_buf.npages, 1), ERNIC_ERR_PARAM },
-    { F(rq_buf.page_shift, 12), ERNIC_ERR_PARAM },
-    { F(rq_buf.addr, UINT64_MAX - 63), ERNIC_ERR_PARAM },
+    PARAM(type, ERNIC_QPT_COUNT), PARAM(type, 255), PARAM(flags, 2), PARAM(flags, 0x81),
+    RESERVED(reserved[0], 1), RESERVED(reserved[3], 1), PARAM(sq_depth, 0),
+    PARAM(sq_depth, 3), PARAM(sq_depth, 1 << 16), PARAM(sq_depth, 0x80000000),
+    PARAM(sq_stride, 0), PARAM(sq_stride, ERNIC_SQ_STRIDE_MAX + 1), PARAM(rq_depth, 0),
+    PARAM(rq_depth, 5), PARAM(rq_depth, 1 << 16), PARAM(rq_stride, 0),
+    PARAM(rq_stride, ERNIC_RQ_STRIDE_MAX + 1), HANDLE(pd, 0), HANDLE(pd, 31),
+    HANDLE(pd, 32), HANDLE(pd, 0xffffffff), HANDLE(send_cq, 0), HANDLE(send_cq, 63),
+    HANDLE(send_cq, 0xffffffff), HANDLE(recv_cq, 64), HANDLE(srq, 0), HANDLE(srq, 9),
+    HANDLE(srq, 0xfffffffe), RESERVED(sq_buf.reserved[0], 1), PARAM(sq_buf.levels, 3),
+    PARAM(sq_buf.npages, 1), PARAM(rq_buf.page_shift, 12),
+    PARAM(rq_buf.addr, UINT64_MAX - 63),
     /* With an SRQ there is no receive queue to describe. */
-    { F(srq, 1), ERNIC_ERR_RESERVED },
+    RESERVED(srq, 1),
     /* These are valid. */
-    { F(type, ERNIC_QPT_UD), ERNIC_OK },
-    { F(flags, ERNIC_QPF_SQ_SIG_ALL), ERNIC_OK },
-    { F(sq_depth, 1), ERNIC_OK },
-    { F(sq_depth, 1 << 15), ERNIC_OK },
-    { F(rq_depth, 1 << 15), ERNIC_OK },
-    { F(sq_stride, ERNIC_SQ_STRIDE_MAX), ERNIC_OK },
-    { F(rq_stride, ERNIC_RQ_STRIDE_MAX), ERNIC_OK },
+    GOOD(type, ERNIC_QPT_UD), GOOD(flags, ERNIC_QPF_SQ_SIG_ALL), GOOD(sq_depth, 1),
+    GOOD(sq_depth, 1 << 15), GOOD(rq_depth, 1 << 15),
+    GOOD(sq_stride, ERNIC_SQ_STRIDE_MAX), GOOD(rq_stride, ERNIC_RQ_STRIDE_MAX),
 };
 #undef F
+#undef GOOD
+#undef PARAM
+#undef RESERVED
 
 FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
 {
@@ -104,7 +85,7 @@ FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
     uint64_t le;
     uint32_t qpn;
 
-    g_assert_cmpuint(f->srq.srqn, ==, 1);
+    IS(f->srq.srqn, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(create_rows); i++) {
         GByteArray *before = state_of(f);
 
@@ -112,7 +93,7 @@ FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
         le = cpu_to_le64(create_rows[i].value);
         memcpy((uint8_t *)&init + create_rows[i].offset, &le, create_rows[i].size);
         g_test_message("row %u", i);
-        g_assert_cmpint(qp_create(f, &init, &qpn), ==, create_rows[i].status);
+        IS(qp_create(f, &init, &qpn), create_rows[i].status);
         if (create_rows[i].status == ERNIC_OK) {
             g_assert_cmpuint(qpn, >=, 2);
             g_byte_array_free(before, true);
@@ -131,24 +112,23 @@ FIXTURE_TEST("/qp-cmd/create/good", test_create)
 
     good_init(f, &init);
     init.sq_depth = cpu_to_le32(256);
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
+    OK(qp_create(f, &init, &qpn));
     qp = &f->e->qp[qpn];
-    g_assert_cmpuint(qp->state, ==, ERNIC_QPS_RESET);
-    g_assert_cmpuint(qp->transport, ==, ERNIC_RC);
-    g_assert_cmpuint(qp->sq.wq.depth, ==, 256);
-    g_assert_cmpuint(qp->sq.wq.stride, ==, 192);
-    g_assert_cmpuint(qp->sq.window_mask, ==, ERNIC_SQ_WINDOW - 1);
-    g_assert_cmpuint(qp->rq.wq.stride, ==, 128);
-    g_assert_cmpuint(f->e->cq[f->cq.cqn].refs, ==, cq_refs + 2);
-    g_assert_cmpuint(f->e->pd[f->pd].refs, ==, pd_refs + 1);
+    IS(qp->state, ERNIC_QPS_RESET);
+    IS(qp->transport, ERNIC_RC);
+    IS(qp->sq.wq.depth, 256);
+    IS(qp->sq.wq.stride, 192);
+    IS(qp->sq.window_mask, ERNIC_SQ_WINDOW - 1);
+    IS(qp->rq.wq.stride, 128);
+    IS(f->e->cq[f->cq.cqn].refs, cq_refs + 2);
+    IS(f->e->pd[f->pd].refs, pd_refs + 1);
     /* An object that the queue pair uses cannot be destroyed before it. */
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==,
-                    ERNIC_ERR_BUSY);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_OK);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(f->e->cq[f->cq.cqn].refs, ==, cq_refs);
-    g_assert_cmpuint(f->e->pd[f->pd].refs, ==, pd_refs);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ==, ERNIC_OK);
+    IS(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn), ERNIC_ERR_BUSY);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn));
+    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ERNIC_ERR_HANDLE);
+    IS(f->e->cq[f->cq.cqn].refs, cq_refs);
+    IS(f->e->pd[f->pd].refs, pd_refs);
+    OK(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn));
 }
 
 FIXTURE_TEST("/qp-cmd/create/srq", test_create_srq)
@@ -159,17 +139,16 @@ FIXTURE_TEST("/qp-cmd/create/srq", test_create_srq)
     good_init(f, &init);
     init.srq = cpu_to_le32(f->srq.srqn);
     memset(&init.rq_buf, 0, sizeof(init.rq_buf));
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_PARAM);
+    IS(qp_create(f, &init, &qpn), ERNIC_ERR_PARAM);
     init.rq_depth = 0;
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_PARAM);
+    IS(qp_create(f, &init, &qpn), ERNIC_ERR_PARAM);
     init.rq_stride = 0;
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e->qp[qpn].srq, ==, f->srq.srqn);
-    g_assert_cmpuint(f->e->srq[f->srq.srqn].refs, ==, 1);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ==,
-                    ERNIC_ERR_BUSY);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_OK);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ==, ERNIC_OK);
+    OK(qp_create(f, &init, &qpn));
+    IS(f->e->qp[qpn].srq, f->srq.srqn);
+    IS(f->e->srq[f->srq.srqn].refs, 1);
+    IS(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn), ERNIC_ERR_BUSY);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn));
+    OK(fake_destroy(f->e, ERNIC_CMD_SRQ_DESTROY, f->srq.srqn));
 }
 
 /* QP1: only for the kernel, and only one. */
@@ -185,19 +164,19 @@ FIXTURE_TEST("/qp-cmd/create/gsi", test_create_gsi)
     good_init(f, &init);
     init.type = ERNIC_QPT_GSI;
     /* The kernel's objects are not this context's. */
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_HANDLE);
+    IS(qp_create(f, &init, &qpn), ERNIC_ERR_HANDLE);
     init.pd = cpu_to_le32(pd);
     init.send_cq = init.recv_cq = cpu_to_le32(cq.cqn);
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_PERM);
+    IS(qp_create(f, &init, &qpn), ERNIC_ERR_PERM);
     f->env.uctx = 0;
     good_init(f, &init);
     init.type = ERNIC_QPT_GSI;
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
-    g_assert_cmpuint(qpn, ==, 1);
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, 1), ==, ERNIC_OK);
-    g_assert_cmpint(qp_create(f, &init, &qpn), ==, ERNIC_OK);
-    g_assert_cmpuint(qpn, ==, 1);
+    OK(qp_create(f, &init, &qpn));
+    IS(qpn, 1);
+    IS(qp_create(f, &init, &qpn), ERNIC_ERR_NO_RESOURCE);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, 1));
+    OK(qp_create(f, &init, &qpn));
+    IS(qpn, 1);
 }
 
 /* Page lists of both rings: the n-th access to memory fails. */
@@ -224,14 +203,14 @@ FIXTURE_TEST("/qp-cmd/create/dma", test_create_dma)
             g_byte_array_free(before, true);
             break;
         }
-        g_assert_cmpuint(f->env.refused, ==, 1);
+        IS(f->env.refused, 1);
         assert_unchanged(f, before);
     }
     fake_fail_dma(&f->env, 0, false);
-    g_assert_cmpuint(n, ==, 4);         /* init, and two lists */
-    g_assert_cmpuint(f->e->num_pages, ==, 16);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e->num_pages, ==, 0);
+    IS(n, 4);         /* init, and two lists */
+    IS(f->e->num_pages, 16);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn));
+    IS(f->e->num_pages, 0);
 }
 
 /* Each pair of states: accepted exactly if the table has it, else no change. */
@@ -258,9 +237,9 @@ FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
                 edge = ernic_qp_edge(type, from, to, &required, &optional);
                 status = fake_modify_qp(f->e, qp.qpn, (edge ? required : 0) |
                                         ERNIC_QPA_STATE, to, &attr);
-                g_assert_cmpint(status, ==, edge ? ERNIC_OK : ERNIC_ERR_STATE);
+                IS(status, edge ? ERNIC_OK : ERNIC_ERR_STATE);
                 if (edge) {
-                    g_assert_cmpint(state(f, &qp), ==, to);
+                    IS(state(f, &qp), to);
                     g_byte_array_free(before, true);
                     taken++;
                 } else {
@@ -272,7 +251,7 @@ FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
             }
         }
     }
-    g_assert_cmpuint(taken, ==, 6 * 19 + 2 * 22);
+    IS(taken, 6 * 19 + 2 * 22);
 }
 
 /* A required attribute missing, and one too many: all or none apply. */
@@ -295,81 +274,57 @@ FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
                 g_byte_array_free(before, true);
                 continue;
             }
-            g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, mask |
-                                           ERNIC_QPA_STATE, ERNIC_QPS_RTS,
-                                           &attr), ==, ERNIC_ERR_ATTR_MASK);
+            IS(fake_modify_qp(f->e, qp.qpn, mask | ERNIC_QPA_STATE, ERNIC_QPS_RTS, &attr),
+               ERNIC_ERR_ATTR_MASK);
             assert_unchanged(f, before);
         }
         /* Without STATE the state stays: RTR to RTR is no edge. */
-        g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, required, ERNIC_QPS_RTS,
-                                       &attr), ==, ERNIC_ERR_STATE);
+        IS(fake_modify_qp(f->e, qp.qpn, required, ERNIC_QPS_RTS, &attr), ERNIC_ERR_STATE);
         fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
     }
 }
 
-#define F(field, v) offsetof(struct ernic_qp_attr, field), \
-                    sizeof_field(struct ernic_qp_attr, field), v
+#define RST ERNIC_QPS_RESET, ERNIC_QPS_INIT
+#define RTR ERNIC_QPS_INIT, ERNIC_QPS_RTR
+#define RTS ERNIC_QPS_RTR, ERNIC_QPS_RTS
+#define F(from, to, field, v, status) \
+    { from, to, offsetof(struct ernic_qp_attr, field), \
+      sizeof_field(struct ernic_qp_attr, field), v, status }
+#define GOOD(edge, field, v)          F(edge, field, v, ERNIC_OK)
+#define PARAM(edge, field, v)       F(edge, field, v, ERNIC_ERR_PARAM)
+#define RESERVED(edge, field, v)    F(edge, field, v, ERNIC_ERR_RESERVED)
 
-/* One attribute of a good request changed, on the edge from @from to @to. */
+/*
+ * One attribute of a good request changed, on the edge from @from to @to. Entry 15 of the
+ * P_Keys and 1 of the GIDs are not valid; 224 is the beginning of a group.
+ */
 static const struct {
     uint8_t from, to;
     uint32_t offset, size;
     uint64_t value;
     uint8_t status;
 } value_rows[] = {
-#define RST ERNIC_QPS_RESET, ERNIC_QPS_INIT
-#define RTR ERNIC_QPS_INIT, ERNIC_QPS_RTR
-#define RTS ERNIC_QPS_RTR, ERNIC_QPS_RTS
-    { RST, F(pkey_index, 15), ERNIC_ERR_PARAM },        /* an invalid entry */
-    { RST, F(pkey_index, 3), ERNIC_OK },
-    { RST, F(pkey_index, 16), ERNIC_ERR_PARAM },
-    { RST, F(pkey_index, 0xffff), ERNIC_ERR_PARAM },
-    { RST, F(port, 0), ERNIC_ERR_PARAM },
-    { RST, F(port, 2), ERNIC_ERR_PARAM },
-    { RST, F(access, 0), ERNIC_OK },
-    { RST, F(access, ERNIC_ACCESS_LOCAL_WRITE), ERNIC_ERR_PARAM },
-    { RST, F(access, ERNIC_ACCESS_MW_BIND), ERNIC_ERR_PARAM },
-    { RST, F(access, 0x80000000), ERNIC_ERR_PARAM },
-    { RST, F(reserved[0], 1), ERNIC_ERR_RESERVED },
-    { RST, F(reserved[1], 1), ERNIC_ERR_RESERVED },
-    { RST, F(reserved1[15], 1), ERNIC_ERR_RESERVED },
-    { RST, F(sq_draining, 1), ERNIC_ERR_RESERVED },
-    { RTR, F(path_mtu, 0), ERNIC_ERR_PARAM },
-    { RTR, F(path_mtu, 1), ERNIC_OK },
-    { RTR, F(path_mtu, 5), ERNIC_OK },
-    { RTR, F(path_mtu, 6), ERNIC_ERR_PARAM },
-    { RTR, F(dest_qpn, 0xffffff), ERNIC_OK },
-    { RTR, F(dest_qpn, 0x1000000), ERNIC_ERR_PARAM },
-    { RTR, F(rq_psn, 0xffffff), ERNIC_OK },
-    { RTR, F(rq_psn, 0x1000000), ERNIC_ERR_PARAM },
-    { RTR, F(max_dest_rd_atomic, 16), ERNIC_OK },
-    { RTR, F(max_dest_rd_atomic, 17), ERNIC_ERR_PARAM },
-    { RTR, F(min_rnr_timer, 31), ERNIC_OK },
-    { RTR, F(min_rnr_timer, 32), ERNIC_ERR_PARAM },
-    { RTR, F(av.sgid_index, 1), ERNIC_ERR_PARAM },      /* an empty entry */
-    { RTR, F(av.sgid_index, 64), ERNIC_ERR_PARAM },
-    { RTR, F(av.sgid_index, 255), ERNIC_ERR_PARAM },
-    { RTR, F(av.flow_label, 0xfffff), ERNIC_OK },
-    { RTR, F(av.flow_label, 0x100000), ERNIC_ERR_PARAM },
-    { RTR, F(av.reserved[0], 1), ERNIC_ERR_RESERVED },
-    { RTR, F(av.reserved[2], 1), ERNIC_ERR_RESERVED },
-    { RTR, F(av.dgid[0], 1), ERNIC_ERR_PARAM },         /* not IPv4 like ours */
-    { RTR, F(av.dgid[12], 224), ERNIC_ERR_PARAM },      /* a group */
-    { RTS, F(timeout, 31), ERNIC_OK },
-    { RTS, F(timeout, 32), ERNIC_ERR_PARAM },
-    { RTS, F(retry_cnt, 7), ERNIC_OK },
-    { RTS, F(retry_cnt, 8), ERNIC_ERR_PARAM },
-    { RTS, F(rnr_retry, 7), ERNIC_OK },
-    { RTS, F(rnr_retry, 8), ERNIC_ERR_PARAM },
-    { RTS, F(sq_psn, 0xffffff), ERNIC_OK },
-    { RTS, F(sq_psn, 0x1000000), ERNIC_ERR_PARAM },
-    { RTS, F(max_rd_atomic, 16), ERNIC_OK },
-    { RTS, F(max_rd_atomic, 17), ERNIC_ERR_PARAM },
-#undef RST
-#undef RTR
-#undef RTS
+    PARAM(RST, pkey_index, 15), GOOD(RST, pkey_index, 3), PARAM(RST, pkey_index, 16),
+    PARAM(RST, pkey_index, 0xffff), PARAM(RST, port, 0), PARAM(RST, port, 2),
+    GOOD(RST, access, 0), PARAM(RST, access, ERNIC_ACCESS_LOCAL_WRITE),
+    PARAM(RST, access, ERNIC_ACCESS_MW_BIND), PARAM(RST, access, 0x80000000),
+    RESERVED(RST, reserved[0], 1), RESERVED(RST, reserved[1], 1),
+    RESERVED(RST, reserved1[15], 1), RESERVED(RST, sq_draining, 1),
+    PARAM(RTR, path_mtu, 0), GOOD(RTR, path_mtu, 1), GOOD(RTR, path_mtu, 5),
+    PARAM(RTR, path_mtu, 6), GOOD(RTR, dest_qpn, 0xffffff),
+    PARAM(RTR, dest_qpn, 0x1000000), GOOD(RTR, rq_psn, 0xffffff),
+    PARAM(RTR, rq_psn, 0x1000000), GOOD(RTR, max_dest_rd_atomic, 16),
+    PARAM(RTR, max_dest_rd_atomic, 17), GOOD(RTR, min_rnr_timer, 31),
+    PARAM(RTR, min_rnr_timer, 32), PARAM(RTR, av.sgid_index, 1),
+    PARAM(RTR, av.sgid_index, 64), PARAM(RTR, av.sgid_index, 255),
+    GOOD(RTR, av.flow_label, 0xfffff), PARAM(RTR, av.flow_label, 0x100000),
+    RESERVED(RTR, av.reserved[0], 1), RESERVED(RTR, av.reserved[2], 1),
+    PARAM(RTR, av.dgid[0], 1), PARAM(RTR, av.dgid[12], 224), GOOD(RTS, timeout, 31),
+    PARAM(RTS, timeout, 32), GOOD(RTS, retry_cnt, 7), PARAM(RTS, retry_cnt, 8),
+    GOOD(RTS, rnr_retry, 7), PARAM(RTS, rnr_retry, 8), GOOD(RTS, sq_psn, 0xffffff),
+    PARAM(RTS, sq_psn, 0x1000000), GOOD(RTS, max_rd_atomic, 16),
+    PARAM(RTS, max_rd_atomic, 17),
 };
-#undef F
 
 FIXTURE_TEST("/qp-cmd/modify/values", test_values)
 {
@@ -377,7 +332,7 @@ FIXTURE_TEST("/qp-cmd/modify/values", test_values)
 
     pkey.set_pkey.index = cpu_to_le16(3);
     pkey.set_pkey.pkey = cpu_to_le16(0x8123);
-    g_assert_cmpint(fake_cmd(f->e, &pkey, NULL), ==, ERNIC_OK);
+    OK(fake_cmd(f->e, &pkey, NULL));
     for (uint32_t i = 0; i < ARRAY_SIZE(value_rows); i++) {
         uint64_t le = cpu_to_le64(value_rows[i].value);
         struct ernic_qp_attr attr, got;
@@ -392,17 +347,16 @@ FIXTURE_TEST("/qp-cmd/modify/values", test_values)
         fake_qp_attr(&attr, 9, 2);
         memcpy(at, &le, size);
         before = state_of(f);
-        g_assert_cmpint(fake_modify_qp(f->e, qpn, fake_qp_mask(qp.type,
-                                       value_rows[i].to), value_rows[i].to,
-                                       &attr), ==, value_rows[i].status);
+        IS(fake_modify_qp(f->e, qpn, fake_qp_mask(qp.type, value_rows[i].to),
+                          value_rows[i].to, &attr), value_rows[i].status);
         if (value_rows[i].status) {
             assert_unchanged(f, before);
         } else {
             /* Attributes that were set can be queried. */
             g_byte_array_free(before, true);
-            g_assert_cmpint(ernic_qp_query(f->e, 0, qpn, &got), ==, ERNIC_OK);
+            OK(ernic_qp_query(f->e, 0, qpn, &got));
             g_assert_cmpmem((uint8_t *)&got + value_rows[i].offset, size, &le, size);
-            g_assert_cmpuint(got.state, ==, value_rows[i].to);
+            IS(got.state, value_rows[i].to);
         }
         fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qpn);
     }
@@ -418,14 +372,14 @@ FIXTURE_TEST("/qp-cmd/modify/port-mtu", test_port_mtu)
     bring(f, &qp, ERNIC_QPT_UC, ERNIC_QPS_INIT);
     fake_qp_attr(&attr, 9, 2);
     attr.path_mtu = 4;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, fake_qp_mask(qp.type, ERNIC_QPS_RTR),
-                                   ERNIC_QPS_RTR, &attr), ==, ERNIC_ERR_PARAM);
+    IS(fake_modify_qp(f->e, qp.qpn, fake_qp_mask(qp.type, ERNIC_QPS_RTR), ERNIC_QPS_RTR,
+                      &attr), ERNIC_ERR_PARAM);
     attr.path_mtu = 3;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, fake_qp_mask(qp.type, ERNIC_QPS_RTR),
-                                   ERNIC_QPS_RTR, &attr), ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, qp.qpn, fake_qp_mask(qp.type, ERNIC_QPS_RTR), ERNIC_QPS_RTR,
+                      &attr));
     /* Datagrams ignore the attribute: their path MTU is the port's. */
     bring(f, &qp, ERNIC_QPT_UD, ERNIC_QPS_RTS);
-    g_assert_cmpuint(ernic_qp_mtu(&f->e->qp[qp.qpn]), ==, 1024);
+    IS(ernic_qp_mtu(&f->e->qp[qp.qpn]), 1024);
 }
 
 FIXTURE_TEST("/qp-cmd/modify/current-state", test_current_state)
@@ -437,11 +391,9 @@ FIXTURE_TEST("/qp-cmd/modify/current-state", test_current_state)
     bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTR);
     fake_qp_attr(&attr, 9, 2);
     attr.cur_state = ERNIC_QPS_RTS;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, mask, ERNIC_QPS_RTS, &attr),
-                    ==, ERNIC_ERR_STATE);
+    IS(fake_modify_qp(f->e, qp.qpn, mask, ERNIC_QPS_RTS, &attr), ERNIC_ERR_STATE);
     attr.cur_state = ERNIC_QPS_RTR;
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, mask, ERNIC_QPS_RTS, &attr),
-                    ==, ERNIC_OK);
+    OK(fake_modify_qp(f->e, qp.qpn, mask, ERNIC_QPS_RTS, &attr));
 }
 
 FIXTURE_TEST("/qp-cmd/modify/strangers", test_strangers)
@@ -451,16 +403,12 @@ FIXTURE_TEST("/qp-cmd/modify/strangers", test_strangers)
 
     bring(f, &qp, ERNIC_QPT_RC, ERNIC_QPS_RTS);
     f->env.uctx = fake_create_uctx(f->e);
-    g_assert_cmpint(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_ERR, NULL), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(ernic_qp_query(f->e, f->env.uctx, qp.qpn, &attr), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn), ==,
-                    ERNIC_ERR_HANDLE);
+    IS(fake_modify_qp(f->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL),
+       ERNIC_ERR_HANDLE);
+    IS(ernic_qp_query(f->e, f->env.uctx, qp.qpn, &attr), ERNIC_ERR_HANDLE);
+    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn), ERNIC_ERR_HANDLE);
     f->env.uctx = 0;
-    g_assert_cmpint(fake_modify_qp(f->e, 0, ERNIC_QPA_STATE, ERNIC_QPS_ERR,
-                                   NULL), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(fake_modify_qp(f->e, 64, ERNIC_QPA_STATE, ERNIC_QPS_ERR,
-                                   NULL), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(state(f, &qp), ==, ERNIC_QPS_RTS);
+    IS(fake_modify_qp(f->e, 0, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL), ERNIC_ERR_HANDLE);
+    IS(fake_modify_qp(f->e, 64, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL), ERNIC_ERR_HANDLE);
+    IS(state(f, &qp), ERNIC_QPS_RTS);
 }
