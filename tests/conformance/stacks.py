@@ -28,7 +28,8 @@ class Suite(NamedTuple):
     short: the devices on which the short form has the suite; none where the packages
     change from day to day. link: of LINKS. stock: packages that a stock guest needs
     beside these and stock.PACKAGES. provoked: parts of lines by which Linux's mlx5
-    driver and the device complain of its cases.
+    driver and the device complain of its cases. nic: further properties of the device,
+    each after a comma.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Suite(NamedTuple):
     stock: tuple = ()
     stock_kernel: str = ''
     provoked: tuple = ()
+    nic: str = ''
 
 
 LINKS = {'ernic': {'netdev': links.Netdev, 'udp': links.Udp},
@@ -98,6 +100,7 @@ def versions(guests, suite):
 def boot(stack, suite, kernel):
     """The guests, after their kernels have started."""
     link = LINKS[stack][suite.link]()
+    link.nic = suite.nic
     if stack != 'mlx5':
         folder = image(suite.kernel or kernel, suite.packages, suite.release)
         return guest.Guests(suite.machines, link, folder, memory=suite.memory)

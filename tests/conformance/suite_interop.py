@@ -60,10 +60,12 @@ class Wire(links.Link):
         if n == 0:
             self.relay = Relay(folder)
         if self.names[n] == 'mlx5':
-            return [*self.relay.options(n), *mlx5.TRACE, '-device', mlx5.options(n)]
+            return [*self.relay.options(n), *mlx5.TRACE, '-device',
+                    f'{mlx5.options(n)},retry-time=1000']
         model = 'ernic' if self.names[n] == 'ernic' else 'virtio-net-pci'
         return [*self.relay.options(n), '-device',
-                f'{model},id=nic,netdev=wire,mac={links.mac(n)}']
+                f'{model},id=nic,netdev=wire,mac={links.mac(n)}'
+                + (',retry-time=1000' if model == 'ernic' else '')]
 
     def close(self):
         self.relay.close()

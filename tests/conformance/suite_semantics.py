@@ -80,4 +80,6 @@ def cases(guests, short):
 
 
 SUITES = [Suite('semantics', 1, cases, devices=STACKS, about=('python3-pyverbs',),
-                stock=('python3-pyverbs',), provoked=PROVOKED)]
+                stock=('python3-pyverbs',), provoked=PROVOKED,
+                # Requests without an answer fail soon.
+                nic=',retry-time=100')]

@@ -52,6 +52,7 @@ class Link:
     """A link with nothing to do after the machines have started or ended."""
 
     plugs = True                # it has a method to unplug a guest
+    nic = ''                    # further properties of the device, each after a comma
 
     def join(self, guests):
         pass
@@ -66,7 +67,8 @@ class Netdev(Link):
     name = 'netdev'
 
     def options(self, n, folder):
-        return [*wire(n, folder), '-device', f'ernic,id=nic,netdev=wire,mac={mac(n)}']
+        return [*wire(n, folder), '-device',
+                f'ernic,id=nic,netdev=wire,mac={mac(n)}{self.nic}']
 
     def plug(self, guest, plugged):
         """Unplug the guest's cable, or plug it in."""
@@ -94,7 +96,7 @@ class Udp(Link):
 
     def options(self, n, folder):
         return [*wire(n, folder), '-device',
-                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-udp=127.0.0.1:0']
+                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-udp=127.0.0.1:0{self.nic}']
 
     def join(self, guests):
         self.ports = [qemu(guest, 'qom-get', path=NIC, property='roce-port')
@@ -123,7 +125,8 @@ class Shm(Link):
 
     def options(self, n, folder):
         return [*wire(n, folder), '-device',
-                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-shm={folder / "lab"}']
+                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-shm={folder / "lab"}'
+                f'{self.nic}']
 
 
 def up(guests, mtu=1500):

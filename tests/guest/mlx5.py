@@ -36,7 +36,7 @@ class Netdev(links.Netdev):
     """Everything through one netdev of QEMU."""
 
     def options(self, n, folder):
-        return [*links.wire(n, folder), *TRACE, '-device', options(n)]
+        return [*links.wire(n, folder), *TRACE, '-device', options(n) + self.nic]
 
 
 class Udp(links.Udp):
@@ -44,7 +44,7 @@ class Udp(links.Udp):
 
     def options(self, n, folder):
         return [*links.wire(n, folder), *TRACE, '-device',
-                f'{options(n)},roce-udp=127.0.0.1:0']
+                f'{options(n)},roce-udp=127.0.0.1:0{self.nic}']
 
 
 class Shm(links.Shm):
@@ -52,7 +52,7 @@ class Shm(links.Shm):
 
     def options(self, n, folder):
         return [*links.wire(n, folder), *TRACE, '-device',
-                f'{options(n)},roce-shm={folder / "lab"}']
+                f'{options(n)},roce-shm={folder / "lab"}{self.nic}']
 
 
 def prepare(guests, modules=MODULES):

@@ -59,6 +59,7 @@ typedef struct ErnicHostLink {
 #define ERNIC_MAX_VECTORS   64
 /* Mb/s; the fastest port speed that verbs can express. */
 #define ERNIC_MAX_LINK_SPEED 1600000
+#define ERNIC_MAX_RETRY_TIME 3600000        /* ms */
 
 struct ErnicPci {
     PCIDevice parent_obj;
@@ -71,6 +72,8 @@ struct ErnicPci {
     uint64_t mem_size;          /* bytes of device memory */
     char *roce_udp, *roce_peers, *roce_shm;
     OnOffAuto icrc;
+    OnOffAuto adaptive;         /* retransmission */
+    uint32_t retry_time;        /* of it, ms */
     IOThread *iothread;
     OnOffAuto engine_thread;
     bool timing;

@@ -66,7 +66,7 @@ uint64_t ernic_pci_enter(ErnicPci *d)
  * runs. Timers do the work, because -icount runs a timer at the instruction where it
  * is due, and MSI-X messages are sent at once.
  */
-static bool in_virtual_time(const ErnicPci *d)
+bool ernic_pci_virtual_time(const ErnicPci *d)
 {
     return d->profile || icount_enabled();
 }
@@ -76,7 +76,7 @@ void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
     if (ernic_pci_gone(d)) {
         return;                 /* timers and bottom halves no longer exist */
     }
-    if (in_virtual_time(d)) {
+    if (ernic_pci_virtual_time(d)) {
         timer_mod_ns(timer, clock_now());
     } else {
         qemu_bh_schedule(bh);
@@ -96,7 +96,7 @@ void ernic_pci_continue(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
     if (ernic_pci_gone(d)) {
         return;
     }
-    if (!in_virtual_time(d)) {
+    if (!ernic_pci_virtual_time(d)) {
         qemu_bh_schedule(bh);
         return;
     }
@@ -118,7 +118,7 @@ void ernic_pci_kick(ErnicPci *d)
 
 static bool irq_at_once(const ErnicPci *d)
 {
-    return in_virtual_time(d) && !d->thread;
+    return ernic_pci_virtual_time(d) && !d->thread;
 }
 
 void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work)

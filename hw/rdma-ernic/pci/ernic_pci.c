@@ -104,9 +104,27 @@ static bool check_limits(ErnicPci *d, Error **errp)
                    d->mtu);
         return false;
     }
+    if (d->retry_time < 1 || d->retry_time > ERNIC_MAX_RETRY_TIME) {
+        error_setg(errp, "retry-time is %u, not 1 to %u", d->retry_time,
+                   ERNIC_MAX_RETRY_TIME);
+        return false;
+    }
     d->cfg.mtu = ctz32(d->mtu) - 7;
     d->cfg.raw = true;
     return true;
+}
+
+/*
+ * In virtual time a queue pair fails when its attributes say so: no host is busy there,
+ * and the model is compared with hardware. The ERNIC retries as PG332 says.
+ */
+static void choose_retransmission(ErnicPci *d)
+{
+    uint64_t ns = (uint64_t)d->retry_time * SCALE_MS;
+
+    d->cfg.retry_time = d->adaptive == ON_OFF_AUTO_ON ||
+        (d->adaptive == ON_OFF_AUTO_AUTO && !ernic_pci_virtual_time(d)) ? ns : 0;
+    d->pg332.retry_time = d->adaptive == ON_OFF_AUTO_ON ? ns : 0;
 }
 
 /* ---- stop and start of the machine, power states -------------------------- */
@@ -277,6 +295,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (!ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
         goto no_timing;
     }
+    choose_retransmission(d);
     if (!ernic_pci_udp_open(d, errp)) {
         goto no_udp;
     }
@@ -453,6 +472,9 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
     DEFINE_PROP_STRING("roce-shm", ErnicPci, roce_shm),
     DEFINE_PROP_ON_OFF_AUTO("icrc", ErnicPci, icrc, ON_OFF_AUTO_AUTO),
+    DEFINE_PROP_ON_OFF_AUTO("adaptive-retransmission", ErnicPci, adaptive,
+                            ON_OFF_AUTO_AUTO),
+    DEFINE_PROP_UINT32("retry-time", ErnicPci, retry_time, 10000),
     DEFINE_PROP_STRING("ernic-version", ErnicPci, pg332.version),
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
     DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),

@@ -94,6 +94,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicConfig.timing_trace",
         "ErnicConfig.link_speed", "ErnicConfig.max_memory", "ErnicConfig.face",
         "ErnicConfig.mlx5", "ErnicConfig.raw", "ErnicConfig.no_icrc",
+        "ErnicConfig.retry_time",
         "ErnicIds.size", "ErnicIds.head", "ErnicIds.count", "ErnicRing.count",
         "Ernic.ops",
         "Ernic.env", "Ernic.cfg", "Ernic.face", "Ernic.keys",

@@ -53,6 +53,14 @@
 #define ERNIC_FLOW_STEPS        64
 #define ERNIC_FLOW_TABLE_GROUPS 32
 
+/*
+ * Adaptive retransmission, ns. A busy host keeps a peer from its processor for some tens
+ * of milliseconds; waits over a second would delay a peer that is back again.
+ */
+#define ERNIC_ACK_TIMEOUT_FLOOR 16777216ull     /* the transport timeout 12 */
+#define ERNIC_ACK_TIMEOUT_STEP  1000000000ull
+#define ERNIC_RNR_STEP          50000000ull
+
 /* Requests of one send queue that are decoded and not yet completed. */
 #define ERNIC_SQ_WINDOW         64
 /* Outstanding reads and atomics per queue pair, at either end. */

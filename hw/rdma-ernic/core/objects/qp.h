@@ -110,6 +110,8 @@ typedef struct ErnicSendQueue {
     uint32_t rewind_gen;            /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;
+    /* Writer: transport/patience. */
+    uint64_t waited;                /* ns, since something moved */
     /* Writer: transport/ack_timer. */
     uint64_t ack_due;               /* transport timer, or ERNIC_NEVER */
     bool leaving;                   /* and it starts at departure */

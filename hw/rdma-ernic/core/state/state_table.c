@@ -40,6 +40,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(mlx5),              /* of the device that loads */
     DERIVED(raw),               /* of the device that loads; check_qp.c */
     DERIVED(no_icrc),           /* of the link of the device that loads */
+    DERIVED(retry_time),        /* of the device that loads */
 };
 #undef S
 const ErnicStateStruct ernic_state_config =
@@ -332,7 +333,7 @@ static const ErnicStateField sq_fields[] = {
     BOOL(flushing), U(flush_to),
     OWNED_OF(wqe, ernic_state_window, ernic_state_wqe), /* needs the rows above */
     U(lead), DERIVED(taken),
-    U(tx_serial), BOOL(leaving), U(leave_by),
+    U(tx_serial), BOOL(leaving), U(leave_by), U(waited),
 };
 #undef S
 static const ErnicStateStruct sq_struct =

@@ -5,7 +5,15 @@
  */
 #include "qemu/osdep.h"
 #include "transport/ack_timer.h"
+#include "transport/patience.h"
 #include "transport/qp.h"
+
+static uint64_t deadline(const Ernic *e, const ErnicQp *qp)
+{
+    uint64_t wait = ernic_patience_ack_ns(e, qp);
+
+    return wait ? e->now + wait : ERNIC_NEVER;
+}
 
 /*
  * ack_due has changed. The heap has the earliest deadline of the queue pair or an
@@ -22,7 +30,7 @@ void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
 {
     ErnicSendQueue *sq = &qp->sq;
 
-    sq->ack_due = ernic_qp_ack_deadline(e, qp);
+    sq->ack_due = deadline(e, qp);
     if (sq->ack_due != ERNIC_NEVER) {
         sq->leaving = leaving;
         sq->leave_by = sq->ack_due + (sq->ack_due - e->now);
@@ -39,7 +47,7 @@ void ernic_ack_timer_stop(ErnicQp *qp)
 void ernic_ack_timer_departed(Ernic *e, ErnicQp *qp)
 {
     qp->sq.leaving = false;
-    qp->sq.ack_due = ernic_qp_ack_deadline(e, qp);
+    qp->sq.ack_due = deadline(e, qp);
     ack_timer_moved(e, qp);
 }
 

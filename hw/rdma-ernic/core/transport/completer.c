@@ -12,6 +12,7 @@
 #include "trace.h"
 #include "transport/ack_timer.h"
 #include "transport/completer.h"
+#include "transport/patience.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
 #include "transport/qp_state.h"
@@ -72,6 +73,7 @@ void ernic_completer_reset(ErnicQp *qp)
     sq->rewound = false;
     sq->rewind_gen = sq->rewind_psn = 0;
     sq->retry_left = sq->rnr_left = 0;
+    ernic_patience_renew(qp);
     sq->cwnd = ERNIC_CWND_INIT;
 }
 
@@ -145,6 +147,7 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     sq->retry_left = qp->attr.retry_cnt;
     sq->rnr_left = qp->attr.rnr_retry;
     sq->rewound = false;
+    ernic_patience_renew(qp);
     /* During an RNR wait no packet that needs an answer is in flight. */
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
         ernic_ack_timer_stop(qp);
@@ -226,10 +229,16 @@ static void comp_cut_window(Ernic *e, ErnicQp *qp)
     e->stats.window_cuts++;
 }
 
+/* Is @budget used, and has nothing moved for long enough, so that a request fails? */
+static bool comp_gives_up(const Ernic *e, const ErnicQp *qp, uint8_t budget)
+{
+    return !budget && ernic_patience_over(e, qp) && !e->face->retry_forever(e, qp);
+}
+
 /* Use one retry and go back to una_psn. Without a retry left the request fails. */
 static void comp_retry(Ernic *e, ErnicQp *qp)
 {
-    if (!qp->sq.retry_left && !e->face->retry_forever(e, qp)) {
+    if (comp_gives_up(e, qp, qp->sq.retry_left)) {
         comp_fail(e, qp, ERNIC_FAULT_RETRY_EXC);
         return;
     }
@@ -237,6 +246,17 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
     ernic_ack_timer_stop(qp);       /* starts again with the resending */
     comp_cut_window(e, qp);
     comp_rewind(e, qp, qp->sq.una_psn);
+}
+
+/*
+ * A response shows that a packet was lost. Adaptive retransmission goes back at once
+ * while the budget of retries lasts; then the transport timer does, ever later.
+ */
+static void comp_lost(Ernic *e, ErnicQp *qp)
+{
+    if (qp->sq.retry_left || ernic_patience_over(e, qp)) {
+        comp_retry(e, qp);
+    }
 }
 
 /* 9.7.5.1.5: a later response implies that an earlier one was lost. */
@@ -247,26 +267,29 @@ static void comp_implied_nak(Ernic *e, ErnicQp *qp)
     }
     ERNIC_COUNT(e, qp, implied_naks);
     trace_ernic_implied_nak(qp->qpn, qp->sq.una_psn);
-    comp_retry(e, qp);
+    comp_lost(e, qp);
 }
 
 static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
 {
     ErnicSendQueue *sq = &qp->sq;
+    uint64_t wait = ernic_rnr_timer_ns(timer);
 
     ERNIC_COUNT(e, qp, rx_rnr_naks);
     if (sq->rnr_due != ERNIC_NEVER) {
         return;                 /* a duplicate, or sent before the rewind */
     }
     if (qp->attr.rnr_retry != ERNIC_RNR_RETRY_FOREVER) {
-        if (!sq->rnr_left && !e->face->retry_forever(e, qp)) {
+        if (comp_gives_up(e, qp, sq->rnr_left)) {
             comp_fail(e, qp, ERNIC_FAULT_RNR_RETRY_EXC);
             return;
         }
+        wait = ernic_patience_rnr_ns(e, qp, wait);
+        ernic_patience_waited(e, qp, wait);
         sq->rnr_left -= sq->rnr_left > 0;
     }
     ernic_ack_timer_stop(qp);
-    ernic_rnr_timer_start(e, qp, ernic_rnr_timer_ns(timer));
+    ernic_rnr_timer_start(e, qp, wait);
     comp_rewind(e, qp, sq->una_psn);
     ernic_qp_timer(e, qp);
 }
@@ -278,7 +301,7 @@ static void comp_nak(Ernic *e, ErnicQp *qp, uint8_t syndrome)
     ERNIC_COUNT(e, qp, rx_naks);
     if (syndrome == ERNIC_NAK_PSN_SEQ) {
         if (!qp->sq.rewound) {
-            comp_retry(e, qp);
+            comp_lost(e, qp);
         }
     } else if (fault) {
         comp_fail(e, qp, fault);
@@ -501,6 +524,7 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
     } else {
         ERNIC_COUNT(e, qp, ack_timeouts);
         trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
+        ernic_patience_waited(e, qp, ernic_patience_ack_ns(e, qp));
         comp_retry(e, qp);
     }
 }

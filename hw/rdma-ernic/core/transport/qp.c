@@ -155,13 +155,6 @@ void ernic_qp_drop_recv(ErnicQp *qp)
     memset(&qp->rq.recv, 0, sizeof(qp->rq.recv));
 }
 
-uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp)
-{
-    uint64_t wait = ernic_ack_timeout_ns(qp->attr.timeout);
-
-    return wait ? e->now + wait : ERNIC_NEVER;
-}
-
 void ernic_qp_timer_expired(ErnicQp *qp)
 {
     qp->timer_due = ERNIC_NEVER;

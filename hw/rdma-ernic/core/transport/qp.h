@@ -57,7 +57,5 @@ void ernic_qp_drop_recv(ErnicQp *qp);
 void ernic_qp_timer(Ernic *e, ErnicQp *qp);
 /* No deadline is set any more: it has fired, or is not needed. */
 void ernic_qp_timer_expired(ErnicQp *qp);
-/* End of a transport timeout that starts now, ns; ERNIC_NEVER: no timeout. */
-uint64_t ernic_qp_ack_deadline(const Ernic *e, const ErnicQp *qp);
 
 #endif /* ERNIC_TRANSPORT_QP_H */

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Connections with the programs' own timeouts outlast the pauses of a peer.
+
+A pause is SIGSTOP, as a host that is busy with something else, or "stop" by the monitor,
+as the end of a migration.
+"""
+import contextlib
+import functools
+import os
+import random
+import signal
+import threading
+import time
+
+import links
+import mlx5
+import programs
+import storage
+from programs import Program
+from suite import Suite, named, ours
+
+SECONDS = (0.2, 1.5, 4)         # of the pauses
+GAP = (0.3, 0.8)                # seconds between them, at random
+KERNEL = '6.12-cloud'           # of the guests with the mlx5 interface
+MIB = 32                        # of the NVMe disk
+PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-e -n 10000'),
+            Program('ibv_srq_pingpong', programs.PINGPONG, '-n 10000'),
+            Program('rping', programs.RPING, '-C 3000 -S 65000'),
+            Program('ib_send_bw', programs.BANDWIDTH, '-s 65536 -n 6000'),
+            Program('ib_read_lat', programs.LATENCY, '-n 20000'),
+            Program('ib_write_bw', programs.BANDWIDTH, '-q 4 -n 6000')]
+# Names of tests that only the long form has on the first link of an interface, and why.
+SHORT = {'verbs': ('ibv_srq_pingpong rping ib_read_lat ib_write_bw',
+                   'the other programs, and the mlx5 interface'),
+         'mlx5': ('ibv_rc_pingpong ibv_srq_pingpong ib_send_bw ib_read_lat',
+                  'the other programs, and the verbs face')}
+LINKS = {'verbs': (links.Udp(), links.Netdev(), links.Shm()),
+         'mlx5': (mlx5.Netdev(), mlx5.Udp(), mlx5.Shm())}
+
+
+def suites():
+    """The short form has the first link of each interface, and some of the programs."""
+    tests = [named(program.name, check_program, program) for program in PROGRAMS]
+    for interface, on in LINKS.items():
+        for link in on:
+            machines = (ours(2, link, '6.1') if interface == 'verbs' else
+                        functools.partial(mlx5.start, KERNEL, link))
+            yield Suite(f'pauses-{interface}-{link.name}', machines,
+                        [test_up] * (interface == 'verbs') + tests
+                        + [test_nvme] * (interface == 'verbs'),
+                        *(SHORT[interface] if link is on[0] else
+                          ['*', 'the short form of the other suites']))
+
+
+@contextlib.contextmanager
+def paused(one, way):
+    if way == 'stop':
+        links.qemu(one, 'stop')
+    else:
+        os.kill(one.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        if way == 'stop':
+            links.qemu(one, 'cont')
+        else:
+            os.kill(one.process.pid, signal.SIGCONT)
+
+
+def pause_in_turn(guests, done):
+    """All pauses, in an order and in guests that chance chooses; done: of those made."""
+    for seconds in random.sample(SECONDS, len(SECONDS)):
+        time.sleep(random.uniform(*GAP))
+        one, way = random.choice(guests), random.choice(('stop', 'SIGSTOP'))
+        with paused(one, way):
+            time.sleep(seconds)
+        done.append(f'{one.name} {way} {seconds} s')
+
+
+@contextlib.contextmanager
+def pauses(guests):
+    """All pauses, while what happens inside goes on: it has to as long as they run."""
+    done = []
+    thread = threading.Thread(target=pause_in_turn, args=(guests, done))
+    thread.start()
+    try:
+        yield thread.is_alive
+    finally:
+        thread.join()
+    print('# ' + ', '.join(done), flush=True)
+    assert len(done) == len(SECONDS), 'a guest could not be paused'
+
+
+def test_up(guests):
+    links.up(guests, 4200)
+
+
+def check_program(guests, program):
+    with pauses(guests) as run:
+        while run():
+            outcome = programs.run(guests, program)
+            assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
+
+
+def test_nvme(guests):
+    """A disk of one guest in the other is written, and read back."""
+    guests[0].check(f'mount -t configfs none {storage.CONFIG} && '
+                    f'truncate -s {MIB}M /dev/shm/nvme && {storage.NVME.target}', 60)
+    guests[1].check(storage.NVME.initiator, 60)
+    guests[1].check(f'dd if=/dev/urandom of=/dev/shm/data bs=1M count={MIB}', 60)
+    with pauses(guests) as run:
+        while run():
+            guests[1].check(f'''
+                cd /dev/shm &&
+                dd if=data of={storage.NVME.path} bs=64k oflag=direct conv=fsync &&
+                dd if={storage.NVME.path} of=back bs=64k iflag=direct count={MIB * 16} &&
+                cmp data back''', 200)
+    guests[1].check(storage.NVME.end, 60)
