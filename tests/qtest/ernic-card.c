@@ -6,23 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qobject/qdict.h"
-#include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic-card.h"
-
-void card_machine_open(CardMachine *m, const char *args)
-{
-    m->qts = qtest_initf("-M pc %s", args);
-    pc_alloc_init(&m->alloc, m->qts, 0);
-    m->bus = qpci_new_pc(m->qts, &m->alloc);
-}
-
-void card_machine_close(CardMachine *m)
-{
-    qpci_free_pc(m->bus);
-    alloc_destroy(&m->alloc);
-    qtest_quit(m->qts);
-}
 
 uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t reg)
 {
@@ -64,19 +48,11 @@ void card_put_region(Card *c, uint32_t reg, uint32_t value)
     card_put_at(c, card_at(c, ERNIC_REG_REGION, CARD_REGION, reg), value);
 }
 
-uint64_t card_zeroed(Card *c, size_t bytes)
-{
-    uint64_t addr = guest_alloc(c->q->alloc, bytes);
-
-    qtest_memset(c->q->qts, addr, 0, bytes);
-    return addr;
-}
-
 static void open_card(Card *c)
 {
     bool v3 = c->version == PG332_V3_1;
 
-    c->errq = card_zeroed(c, 4096);
+    c->errq = qernic_zeroed(c->q, 4096);
     card_put(c, PG332_DATBUFSZ, 0x10001000);
     card_put(c, PG332_IPKTERRQBA, c->errq);
     card_put(c, PG332_IPKTERRQBAMSB, c->errq >> 32);
@@ -131,19 +107,69 @@ void card_open_qp(Card *c, uint8_t peer, uint32_t peer_qpn)
     card_put_qp(c, PG332_SQPSN, 0xabd);
 }
 
-void card_open(Card *c, QErnic *q, unsigned version, uint8_t host)
+uint64_t card_addr(uint64_t off)
 {
-    card_open_bar(c, q, version, host, qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL));
+    return (uint64_t)ERNIC_CARD_TAG << ERNIC_CARD_TAG_SHIFT | off;
 }
 
-void card_open_bar(Card *c, QErnic *q, unsigned version, uint8_t host, QPCIBar bar)
+static bool on_card(uint64_t addr)
 {
-    *c = (Card) { .q = q, .version = version, .host = host, .bar = bar };
-    c->sq = card_zeroed(c, CARD_DEPTH * 64);
-    c->cq = card_zeroed(c, 4096);
-    c->rq = card_zeroed(c, CARD_DEPTH * CARD_SLOT);
-    c->db = card_zeroed(c, 4096);
-    c->mem = card_zeroed(c, CARD_MEM);
+    return addr >> ERNIC_CARD_TAG_SHIFT == ERNIC_CARD_TAG;
+}
+
+void card_write(Card *c, uint64_t addr, const void *buf, size_t len)
+{
+    if (on_card(addr)) {
+        qpci_memwrite(&c->q->dev, c->card, c->card_at + (uint32_t)addr, buf, len);
+    } else {
+        qtest_memwrite(c->q->qts, addr, buf, len);
+    }
+}
+
+void card_read(Card *c, uint64_t addr, void *buf, size_t len)
+{
+    if (on_card(addr)) {
+        qpci_memread(&c->q->dev, c->card, c->card_at + (uint32_t)addr, buf, len);
+    } else {
+        qtest_memread(c->q->qts, addr, buf, len);
+    }
+}
+
+uint32_t card_word(Card *c, uint64_t addr)
+{
+    uint32_t word;
+
+    card_read(c, addr, &word, 4);
+    return le32_to_cpu(word);
+}
+
+static uint64_t place(Card *c, uint64_t base, uint32_t off, size_t len)
+{
+    g_autofree uint8_t *zero = g_malloc0(len);
+
+    if (!base) {
+        return qernic_zeroed(c->q, len);
+    }
+    card_write(c, base + off, zero, len);
+    return base + off;
+}
+
+void card_open(Card *c, QErnic *q, unsigned version, uint8_t host)
+{
+    *c = (Card) { .q = q, .version = version };
+    c->bar = qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
+    card_open_in(c, host, 0, 0);
+}
+
+void card_open_in(Card *c, uint8_t host, uint64_t queues, uint64_t data)
+{
+    c->host = host;
+    c->posted = c->received = 0;
+    c->sq = place(c, queues, 0, CARD_DEPTH * 64);
+    c->cq = place(c, queues, 0x1000, 4096);
+    c->db = place(c, queues, 0x2000, 4096);
+    c->rq = place(c, queues, 0x10000, CARD_DEPTH * CARD_SLOT);
+    c->mem = place(c, data, 0, CARD_MEM);
     open_card(c);
     open_region(c);
 }
@@ -158,68 +184,72 @@ void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
     stl_le_p(wqe + 12, len);
     stq_le_p(wqe + 20, raddr);
     stl_le_p(wqe + 28, rkey);
-    qtest_memwrite(c->q->qts, c->sq + c->posted % CARD_DEPTH * 64, wqe, 64);
+    card_write(c, c->sq + c->posted % CARD_DEPTH * 64, wqe, 64);
     card_put_qp(c, PG332_SQPI, ++c->posted);
 }
 
 void card_wait(Card *c, uint32_t reg, uint32_t value)
 {
-    uint64_t deadline = 0;
-
-    while (card_get_qp(c, reg) != value) {
-        qernic_wait(c->q, &deadline);
-    }
+    qernic_wait_while(c->q->qts, card_get_qp(c, reg) != value);
 }
 
 void card_done(Card *c, uint8_t opcode)
 {
     card_wait(c, PG332_CQHEAD, c->posted);
-    g_assert_cmpuint(qtest_readl(c->q->qts, c->db), ==, c->posted);
-    g_assert_cmphex(qtest_readl(c->q->qts, c->cq + (c->posted - 1) * 4), ==,
+    g_assert_cmpuint(card_word(c, c->db), ==, c->posted);
+    g_assert_cmphex(card_word(c, c->cq + (c->posted - 1) * 4), ==,
                     opcode << 16 | (c->posted - 1));
+}
+
+void card_fill(Card *c, uint64_t addr, size_t len, uint8_t seed)
+{
+    g_autofree uint8_t *bytes = g_malloc(len);
+
+    for (size_t i = 0; i < len; i++) {
+        bytes[i] = seed + i * 7 + (i >> 8);
+    }
+    card_write(c, addr, bytes, len);
+}
+
+void card_equal(Card *c, uint64_t a, uint64_t b, size_t len)
+{
+    g_autofree uint8_t *x = g_malloc(len), *y = g_malloc(len);
+
+    card_read(c, a, x, len);
+    card_read(c, b, y, len);
+    g_assert_cmpmem(x, len, y, len);
 }
 
 void card_pattern(QTestState *qts, uint64_t addr, uint32_t len, uint8_t seed)
 {
-    g_autofree uint8_t *bytes = g_malloc(len);
-
-    for (uint32_t i = 0; i < len; i++) {
-        bytes[i] = seed + i * 7 + (i >> 8);
-    }
-    qtest_memwrite(qts, addr, bytes, len);
+    card_fill(&(Card) { .q = &(QErnic) { .qts = qts } }, addr, len, seed);
 }
 
 void card_same(QTestState *qts, uint64_t a, uint64_t b, uint32_t len)
 {
-    g_autofree uint8_t *x = g_malloc(len), *y = g_malloc(len);
-
-    qtest_memread(qts, a, x, len);
-    qtest_memread(qts, b, y, len);
-    g_assert_cmpmem(x, len, y, len);
+    card_equal(&(Card) { .q = &(QErnic) { .qts = qts } }, a, b, len);
 }
 
 /* @a executes CARD_SEND, CARD_WRITE and CARD_READ; software of @b stays passive. */
 void card_transfers(Card *a, Card *b)
 {
-    QTestState *qts = a->q->qts;
-
-    card_pattern(qts, a->mem, CARD_LENGTH, a->host);
+    card_fill(a, a->mem, CARD_LENGTH, a->host + a->posted);
     card_post(a, CARD_SEND, 0, 500, 0, 0);
     card_done(a, CARD_SEND);
     card_wait(b, PG332_STATRQPIDB, ++b->received);
-    g_assert_cmpuint(qtest_readl(qts, b->db + 4), ==, b->received);
-    card_same(qts, a->mem, b->rq + (b->received - 1) * CARD_SLOT, 500);
+    g_assert_cmpuint(card_word(b, b->db + 4), ==, b->received);
+    card_equal(a, a->mem, b->rq + (b->received - 1) * CARD_SLOT, 500);
     card_put_qp(b, PG332_RQCI, b->received);
 
     card_post(a, CARD_WRITE, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
     card_done(a, CARD_WRITE);
-    card_same(qts, a->mem, b->mem + 0x10000, CARD_LENGTH);
+    card_equal(a, a->mem, b->mem + 0x10000, CARD_LENGTH);
     card_post(a, CARD_READ, 0x8000, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
     card_done(a, CARD_READ);
-    card_same(qts, a->mem, a->mem + 0x8000, CARD_LENGTH);
+    card_equal(a, a->mem, a->mem + 0x8000, CARD_LENGTH);
 }
 
-void card_close_qp(Card *c)
+void card_clear_qp(Card *c)
 {
     static const uint8_t zero[] = {
         PG332_RQWPTRDBADD, PG332_SQPI, PG332_CQHEAD, PG332_RQCI, PG332_STATRQPIDB,
@@ -227,8 +257,6 @@ void card_close_qp(Card *c)
     };
     uint32_t conf = card_get_qp(c, PG332_QPCONF), i;
 
-    g_assert_cmphex(card_get_qp(c, PG332_STATQP) & 0x6ff, ==, 0x600);
-    g_assert_cmpuint(card_get_qp(c, PG332_CQHEAD), ==, card_get_qp(c, PG332_SQPI));
     card_put(c, PG332_XRNICADCONF,
              card_get(c, PG332_XRNICADCONF) | PG332_ADCONF_OVERRIDE);
     card_put_qp(c, PG332_QPCONF, conf & ~PG332_QPCONF_ENABLE);
@@ -242,18 +270,22 @@ void card_close_qp(Card *c)
     c->posted = c->received = 0;
 }
 
+void card_close_qp(Card *c)
+{
+    g_assert_cmphex(card_get_qp(c, PG332_STATQP) & 0x6ff, ==, 0x600);
+    g_assert_cmpuint(card_get_qp(c, PG332_CQHEAD), ==, card_get_qp(c, PG332_SQPI));
+    card_clear_qp(c);
+}
+
 void card_locate(QErnic *q, uint8_t host, unsigned device)
 {
     static const char *const ids[] = { "ernic0", "ernic1" };
-    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
-                           " 'path': %s, 'property': 'roce-port' } }", ids[device]);
+    QDict *rsp = qernic_get(q->qts, ids[device], "roce-port");
     g_autofree char *text = g_strdup_printf("10.0.0.%u=127.0.0.1:%s", host,
                                             qdict_get_str(rsp, "return"));
 
     for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-        qtest_qmp_assert_success(
-            q->qts, "{ 'execute': 'qom-set', 'arguments': {"
-            " 'path': %s, 'property': 'add-peer', 'value': %s } }", ids[i], text);
+        qernic_set(q->qts, ids[i], "add-peer", text);
     }
     qobject_unref(rsp);
 }
@@ -266,6 +298,6 @@ void card_introduce(QErnic *q)
 
 unsigned card_version(const char *name)
 {
-    return g_str_equal(name, "3.1") ? PG332_V3_1 :
-           g_str_equal(name, "4.0") ? PG332_V4_0 : PG332_V4_2;
+    return g_str_has_prefix(name, "3.1") ? PG332_V3_1 :
+           g_str_has_prefix(name, "4.0") ? PG332_V4_0 : PG332_V4_2;
 }

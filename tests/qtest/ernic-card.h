@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A small driver for the ERNIC face: sets a card up in the order of RecoNIC's
- * library, moves data, and takes the queue pair down. Also starts machines for tests
- * that do not use the one of libqos.
+ * library, moves data, and takes the queue pair down.
  */
 #ifndef QTEST_ERNIC_CARD_H
 #define QTEST_ERNIC_CARD_H
@@ -28,6 +27,8 @@ enum { CARD_WRITE = 0, CARD_WRITE_IMM, CARD_SEND, CARD_SEND_IMM, CARD_READ };
 typedef struct Card {
     QErnic *q;
     QPCIBar bar;
+    QPCIBar card;               /* card memory, if there is any, from card_at on */
+    uint64_t card_at;
     unsigned version;
     uint8_t host;               /* 10.0.0.host */
     uint64_t sq, cq, rq, db, mem, errq;
@@ -49,13 +50,23 @@ void card_put_region(Card *c, uint32_t reg, uint32_t value);
  * card_open_qp() then connects the queue pair to 10.0.0.@peer.
  */
 void card_open(Card *c, QErnic *q, unsigned version, uint8_t host);
-/* The same with the registers at @bar. */
-void card_open_bar(Card *c, QErnic *q, unsigned version, uint8_t host, QPCIBar bar);
+/*
+ * The same for a card whose fields q, version, bar, card and card_at are set. @queues and
+ * @data: addresses of card memory for them, or 0 for guest memory.
+ */
+void card_open_in(Card *c, uint8_t host, uint64_t queues, uint64_t data);
 void card_open_qp(Card *c, uint8_t peer, uint32_t peer_qpn);
-/* Allocates zeroed guest memory. */
-uint64_t card_zeroed(Card *c, size_t bytes);
 /* Takes the queue pair down as RecoNIC's library does. */
 void card_close_qp(Card *c);
+/* The same in any state. */
+void card_clear_qp(Card *c);
+/* Memory of the guest or of the card, as an address of the ERNIC chooses. */
+uint64_t card_addr(uint64_t off);
+void card_write(Card *c, uint64_t addr, const void *buf, size_t len);
+void card_read(Card *c, uint64_t addr, void *buf, size_t len);
+uint32_t card_word(Card *c, uint64_t addr);
+void card_equal(Card *c, uint64_t a, uint64_t b, size_t len);
+void card_fill(Card *c, uint64_t addr, size_t len, uint8_t seed);
 
 /* Posts a request with data at offset @at of the region, and rings the doorbell. */
 void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
@@ -73,17 +84,7 @@ void card_transfers(Card *a, Card *b);
 void card_locate(QErnic *q, uint8_t host, unsigned device);
 /* The same for 10.0.0.1 of ernic0 and 10.0.0.2 of ernic1. */
 void card_introduce(QErnic *q);
-/* The enum pg332_version of a value of the property ernic-version. */
+/* The enum pg332_version of a text that begins with a value of ernic-version. */
 unsigned card_version(const char *name);
-
-/* A machine outside libqos's graph, which has no room for more tests. */
-typedef struct CardMachine {
-    QTestState *qts;
-    QGuestAllocator alloc;
-    QPCIBus *bus;
-} CardMachine;
-
-void card_machine_open(CardMachine *m, const char *args);
-void card_machine_close(CardMachine *m);
 
 #endif /* QTEST_ERNIC_CARD_H */

@@ -7,7 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "ernic.h"
 
 #define NONE            0xffffffff
@@ -31,16 +30,20 @@ typedef struct Row {
     int8_t object;              /* payload offset of a handle, or -1 */
     /* Fills in a command of that opcode so that it succeeds. */
     void (*right)(World *w, struct ernic_cmd *cmd);
+    uint8_t of;                 /* or its handle is of an object made by this opcode */
 } Row;
 
 static const Row rows[ERNIC_CMD_COUNT];
+static uint32_t fresh(World *w, uint8_t opcode);
 
 /* Returns a command that succeeds, after creating the objects that it needs. */
 static struct ernic_cmd right(World *w, uint8_t opcode)
 {
     struct ernic_cmd cmd = { .opcode = opcode };
 
-    if (rows[opcode].right) {
+    if (rows[opcode].of) {
+        cmd.handle.handle = cpu_to_le32(fresh(w, rows[opcode].of));
+    } else if (rows[opcode].right) {
         rows[opcode].right(w, &cmd);
     }
     return cmd;
@@ -50,10 +53,8 @@ static struct ernic_cmd right(World *w, uint8_t opcode)
 static uint32_t fresh(World *w, uint8_t opcode)
 {
     struct ernic_cmd cmd = right(w, opcode);
-    struct ernic_rsp rsp;
 
-    g_assert_cmpuint(qernic_cmd(w->q, &cmd, &rsp), ==, ERNIC_OK);
-    return le32_to_cpu(rsp.handle);
+    return qernic_make(w->q, &cmd);
 }
 
 static void in_scratch(World *w, struct ernic_cmd *cmd, const void *data, uint32_t len)
@@ -98,26 +99,11 @@ static void set_pkey(World *w, struct ernic_cmd *cmd)
     cmd->set_pkey.pkey = cpu_to_le16(0x8001);
 }
 
-static void uctx_free(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_UCTX_ALLOC));
-}
-
-static void pd_free(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_PD_ALLOC));
-}
-
 static void eq_create(World *w, struct ernic_cmd *cmd)
 {
     cmd->eq_create.buf.addr = cpu_to_le64(w->mem);
     cmd->eq_create.depth = cpu_to_le32(DEPTH);
     cmd->eq_create.vector = cpu_to_le16(16);
-}
-
-static void eq_destroy(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_EQ_CREATE));
 }
 
 static void cq_create(World *w, struct ernic_cmd *cmd)
@@ -141,11 +127,6 @@ static void cq_moderate(World *w, struct ernic_cmd *cmd)
     cmd->cq_moderate.period_us = cpu_to_le16(10);
 }
 
-static void cq_destroy(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_CQ_CREATE));
-}
-
 static void srq_create(World *w, struct ernic_cmd *cmd)
 {
     cmd->srq.buf.addr = cpu_to_le64(w->mem);
@@ -157,11 +138,6 @@ static void srq_create(World *w, struct ernic_cmd *cmd)
 static void srq_modify(World *w, struct ernic_cmd *cmd)
 {
     cmd->srq.handle = cpu_to_le32(w->srq);
-}
-
-static void srq_destroy(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_SRQ_CREATE));
 }
 
 static void mr_reg(World *w, struct ernic_cmd *cmd)
@@ -205,20 +181,10 @@ static void mr_alloc(World *w, struct ernic_cmd *cmd)
     cmd->mr_alloc.max_pages = cpu_to_le32(16);
 }
 
-static void mr_free(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_MR_ALLOC));
-}
-
 static void mw_alloc(World *w, struct ernic_cmd *cmd)
 {
     cmd->mw_alloc.pd = cpu_to_le32(w->q->pd);
     cmd->mw_alloc.type = 2;
-}
-
-static void mw_free(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_MW_ALLOC));
 }
 
 static void qp_create(World *w, struct ernic_cmd *cmd)
@@ -247,11 +213,6 @@ static void qp_modify(World *w, struct ernic_cmd *cmd)
     cmd->qp.handle = cpu_to_le32(qpn);
 }
 
-static void qp_destroy(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_QP_CREATE));
-}
-
 static void mcast_attach(World *w, struct ernic_cmd *cmd)
 {
     cmd->mcast.gid[0] = 0xff;
@@ -269,13 +230,11 @@ static void mcast_detach(World *w, struct ernic_cmd *cmd)
 static uint32_t fresh_raw(World *w)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-    struct ernic_rsp rsp;
 
     qp_create(w, &cmd);
     qtest_writeb(w->q->qts, w->q->scratch +
                  offsetof(struct ernic_qp_init, type), ERNIC_QPT_RAW);
-    g_assert_cmpuint(qernic_cmd(w->q, &cmd, &rsp), ==, ERNIC_OK);
-    return le32_to_cpu(rsp.handle);
+    return qernic_make(w->q, &cmd);
 }
 
 static void flow_create(World *w, struct ernic_cmd *cmd)
@@ -306,16 +265,6 @@ static void rss_create(World *w, struct ernic_cmd *cmd)
     in_scratch(w, cmd, &rss, sizeof(rss));
 }
 
-static void rss_destroy(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_RSS_CREATE));
-}
-
-static void counter_free(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_COUNTER_ALLOC));
-}
-
 static void counter_bind(World *w, struct ernic_cmd *cmd)
 {
     cmd->counter_bind.qpn = cpu_to_le32(w->qp);
@@ -330,16 +279,15 @@ static void counter_query(World *w, struct ernic_cmd *cmd)
     cmd->query.handle = cpu_to_le32(counter);
 }
 
-static void flow_destroy(World *w, struct ernic_cmd *cmd)
-{
-    cmd->handle.handle = cpu_to_le32(fresh(w, ERNIC_CMD_FLOW_CREATE));
-}
-
 #define OFF(member)     (offsetof(struct ernic_cmd, member) - \
                          offsetof(struct ernic_cmd, raw))
 #define UPTO(member)    (OFF(member) + sizeof_field(struct ernic_cmd, member))
 #define ROW(op, len, kernel, foreign, object, right) \
     [ERNIC_CMD_##op] = { #op, len, kernel, ERNIC_##foreign, object, right }
+/* The end of an object that the opcode @made creates. */
+#define END(op, kernel, foreign, made) \
+    [ERNIC_CMD_##op] = { #op, UPTO(handle.handle), kernel, ERNIC_##foreign, \
+                         OFF(handle.handle), NULL, ERNIC_CMD_##made }
 
 static const Row rows[ERNIC_CMD_COUNT] = {
     ROW(NOP, 0, false, OK, -1, NULL),
@@ -350,50 +298,44 @@ static const Row rows[ERNIC_CMD_COUNT] = {
     ROW(SET_GID, UPTO(set_gid.index), true, ERR_PERM, -1, set_gid),
     ROW(SET_PKEY, UPTO(set_pkey.pkey), true, ERR_PERM, -1, set_pkey),
     ROW(UCTX_ALLOC, 0, true, ERR_PERM, -1, NULL),
-    ROW(UCTX_FREE, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle), uctx_free),
-    ROW(PD_ALLOC, 0, false, OK, -1, NULL),
-    ROW(PD_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), pd_free),
+    END(UCTX_FREE, true, ERR_PERM, UCTX_ALLOC), ROW(PD_ALLOC, 0, false, OK, -1, NULL),
+    END(PD_FREE, false, ERR_PERM, PD_ALLOC),
     ROW(EQ_CREATE, UPTO(eq_create.async), true, ERR_PERM, -1, eq_create),
-    ROW(EQ_DESTROY, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle), eq_destroy),
+    END(EQ_DESTROY, true, ERR_PERM, EQ_CREATE),
     ROW(CQ_CREATE, UPTO(cq_create.eq), false, OK, -1, cq_create),
-    ROW(CQ_RESIZE, UPTO(cq_create.handle), false, ERR_PERM,
-        OFF(cq_create.handle), cq_resize),
+    ROW(CQ_RESIZE, UPTO(cq_create.handle), false, ERR_PERM, OFF(cq_create.handle),
+        cq_resize),
     ROW(CQ_MODERATE, UPTO(cq_moderate.period_us), false, ERR_PERM,
         OFF(cq_moderate.handle), cq_moderate),
-    ROW(CQ_DESTROY, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), cq_destroy),
+    END(CQ_DESTROY, false, ERR_PERM, CQ_CREATE),
     ROW(SRQ_CREATE, UPTO(srq.cq), false, ERR_HANDLE, OFF(srq.pd), srq_create),
     ROW(SRQ_MODIFY, UPTO(srq.limit), false, ERR_PERM, OFF(srq.handle), srq_modify),
     ROW(SRQ_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle), query_srq),
-    ROW(SRQ_DESTROY, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle),
-        srq_destroy),
+    END(SRQ_DESTROY, false, ERR_PERM, SRQ_CREATE),
     ROW(MR_REG, UPTO(mr_reg.offset), false, ERR_HANDLE, OFF(mr_reg.pd), mr_reg),
-    ROW(MR_ALLOC, UPTO(mr_alloc.max_pages), false, ERR_HANDLE,
-        OFF(mr_alloc.pd), mr_alloc),
-    ROW(MR_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), mr_free),
+    ROW(MR_ALLOC, UPTO(mr_alloc.max_pages), false, ERR_HANDLE, OFF(mr_alloc.pd),
+        mr_alloc),
+    END(MR_FREE, false, ERR_PERM, MR_ALLOC),
     ROW(MW_ALLOC, UPTO(mw_alloc.type), false, ERR_HANDLE, OFF(mw_alloc.pd), mw_alloc),
-    ROW(MW_FREE, UPTO(handle.handle), false, ERR_PERM, OFF(handle.handle), mw_free),
+    END(MW_FREE, false, ERR_PERM, MW_ALLOC),
     ROW(QP_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, qp_create),
     ROW(QP_MODIFY, UPTO(qp.handle), false, ERR_HANDLE, OFF(qp.handle), qp_modify),
     ROW(QP_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle), query_qp),
-    ROW(QP_DESTROY, UPTO(handle.handle), false, ERR_HANDLE, OFF(handle.handle),
-        qp_destroy),
+    END(QP_DESTROY, false, ERR_HANDLE, QP_CREATE),
     ROW(MCAST_ATTACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn), mcast_attach),
     ROW(MCAST_DETACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn), mcast_detach),
     ROW(MR_REREG, UPTO(mr_reg.flags), false, ERR_PERM, OFF(mr_reg.key), mr_rereg),
     ROW(MR_PAGES, UPTO(mr_pages.key), false, ERR_PERM, OFF(mr_pages.key), mr_pages),
-    ROW(PAGE_RESUME, UPTO(page_resume.failed), true, ERR_PERM,
-        OFF(page_resume.qpn), page_resume),
+    ROW(PAGE_RESUME, UPTO(page_resume.failed), true, ERR_PERM, OFF(page_resume.qpn),
+        page_resume),
     ROW(FLOW_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, flow_create),
-    ROW(FLOW_DESTROY, UPTO(handle.handle), false, ERR_HANDLE,
-        OFF(handle.handle), flow_destroy),
+    END(FLOW_DESTROY, false, ERR_HANDLE, FLOW_CREATE),
     ROW(RSS_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, rss_create),
-    ROW(RSS_DESTROY, UPTO(handle.handle), false, ERR_HANDLE,
-        OFF(handle.handle), rss_destroy),
+    END(RSS_DESTROY, false, ERR_HANDLE, RSS_CREATE),
     ROW(COUNTER_ALLOC, 0, true, ERR_PERM, -1, NULL),
-    ROW(COUNTER_FREE, UPTO(handle.handle), true, ERR_PERM, OFF(handle.handle),
-        counter_free),
-    ROW(COUNTER_BIND, UPTO(counter_bind.counter), true, ERR_PERM,
-        OFF(counter_bind.qpn), counter_bind),
+    END(COUNTER_FREE, true, ERR_PERM, COUNTER_ALLOC),
+    ROW(COUNTER_BIND, UPTO(counter_bind.counter), true, ERR_PERM, OFF(counter_bind.qpn),
+        counter_bind),
     ROW(COUNTER_QUERY, UPTO(query.handle), true, ERR_PERM, -1, counter_query),
 };
 
@@ -559,13 +501,11 @@ static void put(uint8_t *at, uint8_t size, uint64_t value)
 
 static void world(World *w, QErnic *q)
 {
-    struct ernic_rsp rsp;
     struct ernic_cmd alloc = { .opcode = ERNIC_CMD_UCTX_ALLOC };
 
     qernic_setup(q, 1);
     *w = (World) { .q = q, .mem = guest_alloc(q->alloc, 65536) };
-    g_assert_cmpuint(qernic_cmd(q, &alloc, &rsp), ==, ERNIC_OK);
-    w->uctx = le32_to_cpu(rsp.handle);
+    w->uctx = qernic_make(q, &alloc);
     w->cq = fresh(w, ERNIC_CMD_CQ_CREATE);
     w->srq = fresh(w, ERNIC_CMD_SRQ_CREATE);
     w->qp = fresh(w, ERNIC_CMD_QP_CREATE);
@@ -591,7 +531,7 @@ static void walk(World *w, uint8_t opcode)
 
     g_test_message("%s", row->name);
     cmd = right(w, opcode);
-    g_assert_cmpuint(qernic_cmd(w->q, &cmd, NULL), ==, ERNIC_OK);
+    qernic_make(w->q, &cmd);
     for (size_t i = row->len; i < sizeof(cmd.raw); i++) {
         cmd = right(w, opcode);
         cmd.raw[i] = 1;
@@ -614,26 +554,26 @@ static void walk(World *w, uint8_t opcode)
     }
 }
 
-static void test_rows(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("command-rows", test_rows)
 {
     World w;
 
     for (int opcode = 0; opcode < ERNIC_CMD_COUNT; opcode++) {
         g_assert_nonnull(rows[opcode].name);
-        world(&w, obj);
+        world(&w, q);
         walk(&w, opcode);
         qernic_set_reg(w.q, control, ERNIC_CONTROL_RESET);
-        guest_free(alloc, w.mem);
+        guest_free(q->alloc, w.mem);
     }
 }
 
-static void test_wrong(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("command-wrong", test_wrong)
 {
     struct ernic_cmd cmd;
     uint8_t bytes[8];
     World w;
 
-    world(&w, obj);
+    world(&w, q);
     for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++) {
         const Wrong *wrong = &wrongs[i];
 
@@ -648,13 +588,12 @@ static void test_wrong(void *obj, void *data, QGuestAllocator *alloc)
         }
         refused(&w, &cmd, wrong->status);
     }
-    guest_free(alloc, w.mem);
+    guest_free(q->alloc, w.mem);
 }
 
 /* An object cannot be destroyed while other objects refer to it. */
-static void test_busy(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("command-busy", test_busy)
 {
-    QErnic *q = obj;
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
     World w;
 
@@ -663,27 +602,24 @@ static void test_busy(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_CQ_DESTROY, w.cq), ==,
                      ERNIC_ERR_BUSY);
     cmd.uctx = cpu_to_le32(w.uctx);
-    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+    qernic_make(q, &cmd);
     g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_UCTX_FREE, w.uctx), ==,
                      ERNIC_ERR_BUSY);
     g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_QP_DESTROY, w.qp), ==, ERNIC_OK);
     g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_CQ_DESTROY, w.cq), ==, ERNIC_OK);
-    guest_free(alloc, w.mem);
+    guest_free(q->alloc, w.mem);
 }
 
 /* The number of bad doorbells; a NOP waits for the doorbells rung before. */
 static uint64_t bad_doorbells(QErnic *q)
 {
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     return qernic_stat(q, "bad_doorbells");
 }
 
 /* Rings each kind of doorbell on the page of the queue's context and on another. */
-static void test_doorbells(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("doorbells", test_doorbells)
 {
-    QErnic *q = obj;
     uint64_t before;
     uint32_t queue[ERNIC_DB_KIND_COUNT];
     QErnicQp qp;
@@ -691,8 +627,7 @@ static void test_doorbells(void *obj, void *data, QGuestAllocator *alloc)
     World w;
 
     world(&w, q);
-    qernic_qp_create(q, &qp, ERNIC_QPT_UD);
-    qernic_qp_connect(&qp, &qp);
+    qernic_self(q, &qp, ERNIC_QPT_UD);
     queue[ERNIC_DB_SQ] = queue[ERNIC_DB_RQ] = qp.qpn;
     queue[ERNIC_DB_SRQ] = w.srq;
     queue[ERNIC_DB_CQ] = queue[ERNIC_DB_CQ_ARM] = qp.cq.cqn;
@@ -716,15 +651,5 @@ static void test_doorbells(void *obj, void *data, QGuestAllocator *alloc)
         qernic_doorbell(q, 0, ERNIC_DB((uint64_t)kind, qp.qpn, 0));
         g_assert_cmpuint(bad_doorbells(q), ==, before + 1);
     }
-    guest_free(alloc, w.mem);
+    guest_free(q->alloc, w.mem);
 }
-
-static void register_tests(void)
-{
-    qos_add_test("command-rows", "ernic", test_rows, NULL);
-    qos_add_test("command-wrong", "ernic", test_wrong, NULL);
-    qos_add_test("command-busy", "ernic", test_busy, NULL);
-    qos_add_test("doorbells", "ernic", test_doorbells, NULL);
-}
-
-libqos_init(register_tests);

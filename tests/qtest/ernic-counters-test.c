@@ -7,7 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/rdma-ernic/ernic_counters.h"
 #include "ernic-card.h"
 
@@ -15,8 +14,7 @@
 #define WORDS       (PG332_V4_SIZE + PG332_SIDE_TIMING)
 
 /* The profile for which tests/unit/interfaces/pg332/test-timing.c derives its times. */
-static const char profile[] =
-    "base = ernic-200mhz-100g\n"
+static const char profile[] = "base = ernic-200mhz-100g\n"
     "clock.core = 1 GHz # test\n" "clock.host = 500 MHz # test\n"
     "wire.rate = 8 Gb/s # test\n" "wire.flight = 50 ns # test\n"
     "mmio.latency = 0 ns # test\n" "mmio.packet = 0 cycles # test\n"
@@ -49,39 +47,23 @@ static const char *const queues[] = {
 };
 
 typedef struct Pair {
-    CardMachine m;
-    QErnic q[2];
-    char *path;
+    QErnicMachine *m;
+    QErnic *a, *b;
 } Pair;
 
 static void open_pair(Pair *p)
 {
-    int fd = g_file_open_tmp("ernic-profile-XXXXXX", &p->path, NULL), i;
-    g_autofree char *args = NULL;
+    g_autofree char *path = qernic_temp();
 
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    g_assert_true(g_file_set_contents(p->path, profile, -1, NULL));
-    args = g_strdup_printf(
-        " -global ernic.ernic-version=4.2 -global ernic.timing=on"
-        " -global ernic.timing-profile=%s"
-        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
-        " -device ernic,id=ernic0,addr=06.0,netdev=h0"
-        " -device ernic,id=ernic1,addr=07.0,netdev=h1", p->path);
-    card_machine_open(&p->m, args);
-    for (i = 0; i < 2; i++) {
-        qernic_init(&p->q[i], i ? "ernic1" : "ernic0", p->m.bus,
-                    QPCI_DEVFN(6 + i, 0), &p->m.alloc);
-    }
-}
-
-static void close_pair(Pair *p)
-{
-    qernic_fini(&p->q[0]);
-    qernic_fini(&p->q[1]);
-    card_machine_close(&p->m);
-    unlink(p->path);
-    g_free(p->path);
+    g_assert_true(g_file_set_contents(path, profile, -1, NULL));
+    p->m = qernic_machine(" -global ernic.ernic-version=4.2 -global ernic.timing=on"
+                          " -global ernic.timing-profile=%s"
+                          " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+                          " -device ernic,id=ernic0,addr=06.0,netdev=h0"
+                          " -device ernic,id=ernic1,addr=07.0,netdev=h1", path);
+    p->a = qernic_at(p->m, "ernic0", 6);
+    p->b = qernic_at(p->m, "ernic1", 7);
+    unlink(path);
 }
 
 /* A counter as QMP reports it; @face is "" or "pg332.". */
@@ -145,71 +127,61 @@ static void read_words(Card *c, struct ernic_timing_info *info)
     }
 }
 
-static void test_face(void)
+MACHINE_TEST("/ernic-counters/face", test_face)
 {
     struct ernic_timing_info info;
     Card a, b;
     Pair p;
 
     open_pair(&p);
-    card_open(&a, &p.q[0], PG332_V4_2, 1);
-    card_open(&b, &p.q[1], PG332_V4_2, 2);
+    card_open(&a, p.a, PG332_V4_2, 1);
+    card_open(&b, p.b, PG332_V4_2, 2);
     card_open_qp(&a, 2, CARD_QPN);
     card_open_qp(&b, 1, CARD_QPN);
-    card_pattern(p.m.qts, a.mem, LEN, 5);
-    qtest_clock_step(p.m.qts, 1000000);     /* all stores have arrived */
+    card_pattern(p.m->qts, a.mem, LEN, 5);
+    qtest_clock_step(p.m->qts, 1000000);     /* all stores have arrived */
     card_post(&a, CARD_SEND, 0, LEN, 0, 0);
-    qtest_clock_step(p.m.qts, RECEIVED - 1);
+    qtest_clock_step(p.m->qts, RECEIVED - 1);
     g_assert_cmpuint(card_get_qp(&b, PG332_STATRQPIDB), ==, 0);
-    qtest_clock_step(p.m.qts, 1);
+    qtest_clock_step(p.m->qts, 1);
     g_assert_cmpuint(card_get_qp(&b, PG332_STATRQPIDB), ==, 1);
-    card_same(p.m.qts, a.mem, b.rq, LEN);
-    qtest_clock_step(p.m.qts, COMPLETED - RECEIVED - 1);
+    card_same(p.m->qts, a.mem, b.rq, LEN);
+    qtest_clock_step(p.m->qts, COMPLETED - RECEIVED - 1);
     g_assert_cmpuint(card_get_qp(&a, PG332_CQHEAD), ==, 0);
-    qtest_clock_step(p.m.qts, 1);
+    qtest_clock_step(p.m->qts, 1);
     g_assert_cmpuint(card_get_qp(&a, PG332_CQHEAD), ==, 1);
     card_done(&a, CARD_SEND);
-    qtest_clock_step(p.m.qts, 1000000);
+    qtest_clock_step(p.m->qts, 1000000);
 
     read_words(&a, &info);
-    agree(&p.q[0], "pg332.", &info, true);
+    agree(p.a, "pg332.", &info, true);
     /* One SEND takes 2 + 3 cycles, and 2 cycles for its 122 bytes. */
-    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "build", "items"), ==, 1);
-    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "build", "busy"), ==, 7000);
-    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "cqe", "items"), ==, 1);
-    g_assert_cmpuint(reported(&p.q[0], "", "stages", "build", "items"), ==, 0);
+    g_assert_cmpuint(reported(p.a, "pg332.", "stages", "build", "items"), ==, 1);
+    g_assert_cmpuint(reported(p.a, "pg332.", "stages", "build", "busy"), ==, 7000);
+    g_assert_cmpuint(reported(p.a, "pg332.", "stages", "cqe", "items"), ==, 1);
+    g_assert_cmpuint(reported(p.a, "", "stages", "build", "items"), ==, 0);
     read_words(&b, &info);
-    agree(&p.q[1], "pg332.", &info, true);
+    agree(p.b, "pg332.", &info, true);
     card_post(&a, CARD_WRITE, 0, CARD_LENGTH, CARD_VA, CARD_KEY);
     card_done(&a, CARD_WRITE);
-    close_pair(&p);
 }
 
-static void test_verbs(void)
+MACHINE_TEST("/ernic-counters/verbs", test_verbs)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_TIMING };
     struct ernic_timing_info info;
     Pair p;
 
     open_pair(&p);
-    qernic_setup(&p.q[0], 1);
-    qernic_setup(&p.q[1], 2);
-    qernic_transfers(&p.q[0], &p.q[1]);
-    qtest_clock_step(p.m.qts, 1000000);
-    cmd.query.addr = cpu_to_le64(p.q[0].scratch);
+    qernic_setup(p.a, 1);
+    qernic_setup(p.b, 2);
+    qernic_transfers(p.a, p.b);
+    qtest_clock_step(p.m->qts, 1000000);
+    cmd.query.addr = cpu_to_le64(p.a->scratch);
     cmd.query.length = cpu_to_le32(sizeof(info));
-    g_assert_cmpuint(qernic_cmd(&p.q[0], &cmd, NULL), ==, ERNIC_OK);
-    qtest_memread(p.m.qts, p.q[0].scratch, &info, sizeof(info));
-    g_assert_cmpuint(reported(&p.q[0], "", "stages", "build", "items"), >, 10);
-    agree(&p.q[0], "", &info, false);
-    g_assert_cmpuint(reported(&p.q[0], "pg332.", "stages", "build", "items"), ==, 0);
-    close_pair(&p);
+    qernic_make(p.a, &cmd);
+    qtest_memread(p.m->qts, p.a->scratch, &info, sizeof(info));
+    g_assert_cmpuint(reported(p.a, "", "stages", "build", "items"), >, 10);
+    agree(p.a, "", &info, false);
+    g_assert_cmpuint(reported(p.a, "pg332.", "stages", "build", "items"), ==, 0);
 }
-
-static void register_tests(void)
-{
-    qtest_add_func("/ernic-counters/face", test_face);
-    qtest_add_func("/ernic-counters/verbs", test_verbs);
-}
-
-libqos_init(register_tests);

@@ -5,19 +5,18 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/iov.h"
 #include "ernic-eth.h"
 
 const uint8_t own_mac[6] = { 0x52, 0x54, 0, 0, 0, 0x42 };
 
 uint32_t qeth_get(Eth *e, uint64_t off)
 {
-    return qernic_read(&e->q, off);
+    return qernic_read(e->q, off);
 }
 
 void qeth_set(Eth *e, uint64_t off, uint32_t value)
 {
-    qernic_write(&e->q, off, value);
+    qernic_write(e->q, off, value);
 }
 
 uint64_t qeth_tx_buffer(Eth *e, uint32_t i)
@@ -30,22 +29,37 @@ uint64_t qeth_rx_buffer(Eth *e, uint32_t i)
     return e->buf + (ENTRIES + i % ENTRIES) * BUFFER;
 }
 
-void qeth_start(Eth *e, QErnic *any, int *fds, QGuestAllocator *alloc, uint32_t ctrl)
+void qeth_is(Eth *e, uint64_t off, uint32_t value)
 {
-    *e = (Eth) { .fd = fds[0] };
-    qernic_init(&e->q, "eth0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    e->tx = guest_alloc(alloc, 4096);
+    g_assert_cmphex(qeth_get(e, off), ==, value);
+}
+
+void qeth_open(Eth *e, const char *more, uint32_t ctrl)
+{
+    int fds[2];
+
+    qernic_cable(fds);
+    qeth_start(e, qernic_machine("-netdev socket,fd=%d,id=sock0"
+                                 " -device ernic,id=eth0,addr=06.0,netdev=sock0,"
+                                 "mac=52:54:00:00:00:42%s", fds[1], more), ctrl);
+    e->fd = fds[0];
+}
+
+void qeth_start(Eth *e, QErnicMachine *m, uint32_t ctrl)
+{
+    *e = (Eth) { .m = m, .q = qernic_at(m, "eth0", 6) };
+    e->tx = guest_alloc(&m->alloc, 4096);
     e->rx = e->tx + 1024;
     e->state = e->tx + 2048;
-    e->buf = guest_alloc(alloc, 2 * ENTRIES * BUFFER);
-    qtest_memset(e->q.qts, e->tx, 0, 4096);
-    qernic_write64(&e->q, OFF(tx_addr), e->tx);
-    qernic_write64(&e->q, OFF(rx_addr), e->rx);
-    qernic_write64(&e->q, OFF(state_addr), e->state);
+    e->buf = guest_alloc(&m->alloc, 2 * ENTRIES * BUFFER);
+    qtest_memset(e->q->qts, e->tx, 0, 4096);
+    qernic_write64(e->q, OFF(tx_addr), e->tx);
+    qernic_write64(e->q, OFF(rx_addr), e->rx);
+    qernic_write64(e->q, OFF(state_addr), e->state);
     qeth_set(e, OFF(tx_shift), SHIFT);
     qeth_set(e, OFF(rx_shift), SHIFT);
     qeth_set(e, OFF(ctrl), ctrl);
-    g_assert_cmphex(qeth_get(e, OFF(ctrl)), ==, ctrl);
+    qeth_is(e, OFF(ctrl), ctrl);
 }
 
 void qeth_fill(uint8_t *frame, uint32_t len, const uint8_t *to)
@@ -59,19 +73,15 @@ void qeth_fill(uint8_t *frame, uint32_t len, const uint8_t *to)
 
 void qeth_post(Eth *e, const struct ernic_eth_txd *desc)
 {
-    qtest_memwrite(e->q.qts, e->tx + e->tx_pi % ENTRIES * sizeof(*desc), desc,
+    qtest_memwrite(e->q->qts, e->tx + e->tx_pi % ENTRIES * sizeof(*desc), desc,
                    sizeof(*desc));
     e->tx_pi++;
 }
 
 void qeth_wait_tx(Eth *e)
 {
-    uint64_t deadline = 0;
-
     qeth_set(e, OFF(tx_pi), e->tx_pi);
-    while (qtest_readl(e->q.qts, e->state) != e->tx_pi) {
-        qernic_wait(&e->q, &deadline);
-    }
+    qernic_wait_while(e->q->qts, qtest_readl(e->q->qts, e->state) != e->tx_pi);
     g_assert_cmpuint(qeth_get(e, OFF(tx_ci)), ==, e->tx_pi);
 }
 
@@ -83,7 +93,7 @@ void qeth_transmit(Eth *e, const uint8_t *frame, uint32_t len, uint32_t piece,
 
     for (uint32_t pos = 0; pos < len; pos += n) {
         n = MIN(piece, len - pos);
-        qtest_memwrite(e->q.qts, qeth_tx_buffer(e, e->tx_pi), frame + pos, n);
+        qtest_memwrite(e->q->qts, qeth_tx_buffer(e, e->tx_pi), frame + pos, n);
         desc = (struct ernic_eth_txd) { };
         if (pos + n == len) {
             desc = *last;
@@ -96,30 +106,11 @@ void qeth_transmit(Eth *e, const uint8_t *frame, uint32_t len, uint32_t piece,
     qeth_wait_tx(e);
 }
 
-uint32_t qeth_from_wire(Eth *e, uint8_t *frame, uint32_t size)
-{
-    uint32_t len;
-
-    g_assert_cmpint(recv(e->fd, &len, sizeof(len), MSG_WAITALL), ==, 4);
-    len = be32_to_cpu(len);
-    g_assert_cmpuint(len, <=, size);
-    g_assert_cmpint(recv(e->fd, frame, len, MSG_WAITALL), ==, len);
-    return len;
-}
-
-void qeth_to_wire(Eth *e, const uint8_t *frame, uint32_t len)
-{
-    uint32_t be = cpu_to_be32(len);
-    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
-
-    g_assert_cmpint(iov_send(e->fd, iov, 2, 0, len + sizeof(be)), ==, len + sizeof(be));
-}
-
 void qeth_post_rx_at(Eth *e, uint64_t addr, uint16_t size)
 {
     struct ernic_eth_rxd desc = { .addr = cpu_to_le64(addr), .size = cpu_to_le16(size) };
 
-    qtest_memwrite(e->q.qts, e->rx + e->rx_pi % ENTRIES * sizeof(desc), &desc,
+    qtest_memwrite(e->q->qts, e->rx + e->rx_pi % ENTRIES * sizeof(desc), &desc,
                    sizeof(desc));
     qeth_set(e, OFF(rx_pi), ++e->rx_pi);
 }
@@ -132,16 +123,13 @@ void qeth_post_rx(Eth *e, uint16_t size)
 uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags)
 {
     struct ernic_eth_rxd desc;
-    uint64_t deadline = 0;
     uint32_t len = 0;
 
-    while (qtest_readl(e->q.qts, e->state + 4) == e->rx_ci) {
-        qernic_wait(&e->q, &deadline);
-    }
+    qernic_wait_while(e->q->qts, qtest_readl(e->q->qts, e->state + 4) == e->rx_ci);
     do {
-        qtest_memread(e->q.qts, e->rx + e->rx_ci % ENTRIES * sizeof(desc),
+        qtest_memread(e->q->qts, e->rx + e->rx_ci % ENTRIES * sizeof(desc),
                       &desc, sizeof(desc));
-        qtest_memread(e->q.qts, le64_to_cpu(desc.addr), frame + len,
+        qtest_memread(e->q->qts, le64_to_cpu(desc.addr), frame + len,
                       le16_to_cpu(desc.len));
         len += le16_to_cpu(desc.len);
         e->rx_ci++;

@@ -16,7 +16,8 @@
 extern const uint8_t own_mac[6];
 
 typedef struct Eth {
-    QErnic q;
+    QErnicMachine *m;
+    QErnic *q;
     int fd;                     /* the other end of the backend */
     uint64_t tx, rx, state, buf;
     uint32_t tx_pi, rx_pi, rx_ci;
@@ -26,12 +27,13 @@ typedef struct Eth {
 #define OFF(name) (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, name))
 uint32_t qeth_get(Eth *e, uint64_t off);
 void qeth_set(Eth *e, uint64_t off, uint32_t value);
+/* A register has this value. */
+void qeth_is(Eth *e, uint64_t off, uint32_t value);
 
-/*
- * The function eth0 at 06.0 of the machine of @any, with its backend at @fds[0], begins
- * with @ctrl.
- */
-void qeth_start(Eth *e, QErnic *any, int *fds, QGuestAllocator *alloc, uint32_t ctrl);
+/* A machine whose function eth0 has further properties @more, and begins with @ctrl. */
+void qeth_open(Eth *e, const char *more, uint32_t ctrl);
+/* The function eth0 at 06.0 of @m begins with @ctrl. */
+void qeth_start(Eth *e, QErnicMachine *m, uint32_t ctrl);
 /* A frame to @to, whose bytes differ. */
 void qeth_fill(uint8_t *frame, uint32_t len, const uint8_t *to);
 
@@ -48,9 +50,5 @@ void qeth_post_rx_at(Eth *e, uint64_t addr, uint16_t size);
 void qeth_post_rx(Eth *e, uint16_t size);
 /* Waits for a frame; returns its length and the flags of its last descriptor. */
 uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags);
-
-/* At the other end of the backend. */
-uint32_t qeth_from_wire(Eth *e, uint8_t *frame, uint32_t size);
-void qeth_to_wire(Eth *e, const uint8_t *frame, uint32_t len);
 
 #endif /* QTEST_ERNIC_ETH_H */

@@ -8,10 +8,7 @@
 #include <sys/ioctl.h>
 #include <linux/sockios.h>
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
-#include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
 #include "tests/qtest/libqos/virtio-pci.h"
 #include "standard-headers/linux/virtio_config.h"
 #include "standard-headers/linux/virtio_net.h"
@@ -49,127 +46,78 @@ static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
     udp[15] = 2;
 }
 
+/* Frames that the faces have received: Ethernet, PG332, verbs. */
 typedef struct Taken {
-    uint64_t eth, pg332, verbs;
+    uint64_t num[3];
 } Taken;
+
+static const char faces[] = "EPV";
 
 static Taken taken(Eth *e)
 {
-    return (Taken) {
-        .eth = qernic_stat(&e->q, "eth.rx_packets"),
-        .pg332 = qernic_stat(&e->q, "pg332.rx_packets"),
-        .verbs = qernic_stat(&e->q, "rx_packets") +
-                 qernic_stat(&e->q, "drops.bad_length") +
-                 qernic_stat(&e->q, "drops.too_short"),
-    };
+    return (Taken) { {
+        qernic_stat(e->q, "eth.rx_packets"), qernic_stat(e->q, "pg332.rx_packets"),
+        qernic_stat(e->q, "rx_packets") + qernic_stat(e->q, "drops.bad_length") +
+        qernic_stat(e->q, "drops.too_short"),
+    } };
 }
 
-/* A frame of @kind arrives; only the face in @whose receives and counts it. */
-static void comes(Eth *e, int kind, Taken whose)
+/* A frame of each kind arrives; only its face in @whose receives and counts it. */
+static void arrive(Eth *e, const char whose[5])
 {
-    Taken was = taken(e), is = was;
     uint8_t frame[ROCE_LEN];
-    uint64_t deadline = 0;
+    Taken was, is;
 
-    roce_frame(frame, kind);
-    qeth_post_rx(e, BUFFER);
-    qeth_to_wire(e, frame, sizeof(frame));
-    while (memcmp(&is, &was, sizeof(is)) == 0) {
-        qernic_wait(&e->q, &deadline);
-        is = taken(e);
+    for (int kind = GOOD; kind <= OTHER_PORT; kind++) {
+        g_test_message("kind %d: %c", kind, whose[kind]);
+        was = taken(e);
+        roce_frame(frame, kind);
+        qeth_post_rx(e, BUFFER);
+        qernic_to_wire(e->fd, frame, sizeof(frame));
+        qernic_wait_while(e->q->qts, (is = taken(e), memcmp(&is, &was, sizeof(is)) == 0));
+        for (int i = 0; i < 3; i++) {
+            g_assert_cmpuint(is.num[i] - was.num[i], ==, faces[i] == whose[kind]);
+        }
     }
-    g_test_message("kind %d: Ethernet %" PRIu64 ", ERNIC %" PRIu64 ", verbs %"
-                   PRIu64, kind, is.eth, is.pg332, is.verbs);
-    g_assert_cmpuint(is.eth - was.eth, ==, whose.eth);
-    g_assert_cmpuint(is.pg332 - was.pg332, ==, whose.pg332);
-    g_assert_cmpuint(is.verbs - was.verbs, ==, whose.verbs);
 }
-
-#define TO_ETH      ((Taken) { .eth = 1 })
-#define TO_PG332    ((Taken) { .pg332 = 1 })
-#define TO_VERBS    ((Taken) { .verbs = 1 })
 
 static void registers_say(Eth *e, bool enable)
 {
-    QPCIBar bar = qpci_iomap(&e->q.dev, ERNIC_BAR_PG332, NULL);
+    QPCIBar bar = qpci_iomap(&e->q->dev, ERNIC_BAR_PG332, NULL);
 
-    qpci_io_writel(&e->q.dev, bar, PG332_V3_GLOBAL + PG332_IPv4XADD, 0x0a000001);
-    qpci_io_writel(&e->q.dev, bar, PG332_V3_GLOBAL + PG332_XRNICCONF,
+    qpci_io_writel(&e->q->dev, bar, PG332_V3_GLOBAL + PG332_IPv4XADD, 0x0a000001);
+    qpci_io_writel(&e->q->dev, bar, PG332_V3_GLOBAL + PG332_XRNICCONF,
                    22222u << 16 | 0x0820 | enable);
 }
 
-/* A machine of its own, because libqos's graph is full. */
-typedef struct Own {
-    CardMachine m;
-    int fds[2];
-} Own;
-
-static void own_open(Own *own, Eth *e, const char *more, uint32_t ctrl)
-{
-    g_autofree char *args = NULL;
-    QErnic any = { };
-
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, own->fds), ==, 0);
-    args = g_strdup_printf("-netdev socket,fd=%d,id=sock0"
-                           " -device ernic,id=eth0,addr=06.0,netdev=sock0,"
-                           "mac=52:54:00:00:00:42%s", own->fds[1], more);
-    card_machine_open(&own->m, args);
-    any.dev.bus = own->m.bus;
-    qeth_start(e, &any, own->fds, &own->m.alloc, ctrl);
-}
-
-static void own_close(Own *own, Eth *e)
-{
-    qernic_fini(&e->q);
-    card_machine_close(&own->m);
-    close(own->fds[0]);
-    close(own->fds[1]);
-}
-
 /* A frame that no engine is enabled for goes to the Ethernet face, malformed or not. */
-static void test_whose(void)
+MACHINE_TEST("/ernic-frames/whose", test_whose)
 {
-    Own own;
     Eth e;
 
-    own_open(&own, &e, ",ernic-version=3.1", ERNIC_ETH_RX);
-    for (int i = GOOD; i <= OTHER_PORT; i++) {
-        comes(&e, i, TO_ETH);
-    }
+    qeth_open(&e, ",ernic-version=3.1", ERNIC_ETH_RX);
+    arrive(&e, "EEEEE");
     registers_say(&e, false);                   /* an address, but not enabled */
-    for (int i = GOOD; i <= OTHER_PORT; i++) {
-        comes(&e, i, TO_ETH);
-    }
+    arrive(&e, "EEEEE");
     registers_say(&e, true);
-    comes(&e, GOOD, TO_PG332);
-    comes(&e, SHORT_UDP, TO_PG332);
-    comes(&e, EMPTY_UDP, TO_PG332);
-    comes(&e, OTHER_ADDRESS, TO_ETH);
-    comes(&e, OTHER_PORT, TO_ETH);
-    qernic_enable(&e.q);                        /* the verbs face has no address */
-    comes(&e, GOOD, TO_PG332);
-    comes(&e, SHORT_UDP, TO_PG332);
-    comes(&e, EMPTY_UDP, TO_PG332);
-    comes(&e, OTHER_ADDRESS, TO_ETH);
+    arrive(&e, "PPPEE");
+    qernic_enable(e.q);                         /* the verbs face has no address */
+    arrive(&e, "PPPEE");
     registers_say(&e, false);
-    comes(&e, GOOD, TO_ETH);
-    comes(&e, SHORT_UDP, TO_VERBS);
-    comes(&e, EMPTY_UDP, TO_VERBS);
-    comes(&e, OTHER_PORT, TO_ETH);
-    own_close(&own, &e);
+    arrive(&e, "EVVEE");
 }
 
 #define LONG_SHIFT  9
 #define LONG        (1u << LONG_SHIFT)
 
 /* Longer rings than the other tests have, in buffers of their own. */
-static void start_long(Eth *e, QGuestAllocator *alloc, uint32_t ctrl)
+static void start_long(Eth *e, uint32_t ctrl)
 {
     qeth_set(e, OFF(ctrl), 0);
-    e->tx = guest_alloc(alloc, LONG * 16);
-    e->rx = guest_alloc(alloc, LONG * 16);
-    qernic_write64(&e->q, OFF(tx_addr), e->tx);
-    qernic_write64(&e->q, OFF(rx_addr), e->rx);
+    e->tx = guest_alloc(&e->m->alloc, LONG * 16);
+    e->rx = guest_alloc(&e->m->alloc, LONG * 16);
+    qernic_write64(e->q, OFF(tx_addr), e->tx);
+    qernic_write64(e->q, OFF(rx_addr), e->rx);
     qeth_set(e, OFF(tx_shift), LONG_SHIFT);
     qeth_set(e, OFF(rx_shift), LONG_SHIFT);
     qeth_set(e, OFF(ctrl), ctrl);
@@ -180,14 +128,14 @@ static void start_long(Eth *e, QGuestAllocator *alloc, uint32_t ctrl)
 /* @n descriptors with a byte each: one frame. */
 static void send_bytes(Eth *e, const uint8_t *frame, uint32_t n)
 {
-    qtest_memwrite(e->q.qts, e->buf, frame, n);
+    qtest_memwrite(e->q->qts, e->buf, frame, n);
     for (uint32_t i = 0; i < n; i++) {
         struct ernic_eth_txd desc = {
             .addr = cpu_to_le64(e->buf + i), .len = cpu_to_le16(1),
             .flags = i + 1 == n ? ERNIC_ETH_EOP : 0,
         };
 
-        qtest_memwrite(e->q.qts, e->tx + (e->tx_pi++ % LONG) * sizeof(desc), &desc,
+        qtest_memwrite(e->q->qts, e->tx + (e->tx_pi++ % LONG) * sizeof(desc), &desc,
                        sizeof(desc));
     }
     qeth_wait_tx(e);
@@ -201,53 +149,41 @@ static void post_small(Eth *e, uint32_t n, uint16_t size)
             .addr = cpu_to_le64(e->buf), .size = cpu_to_le16(size),
         };
 
-        qtest_memwrite(e->q.qts, e->rx + (e->rx_pi++ % LONG) * sizeof(desc), &desc,
+        qtest_memwrite(e->q->qts, e->rx + (e->rx_pi++ % LONG) * sizeof(desc), &desc,
                        sizeof(desc));
     }
     qeth_set(e, OFF(rx_pi), e->rx_pi);
 }
 
 /* A frame has at most ERNIC_ETH_FRAME_DESC descriptors, also if they have no bytes. */
-static void test_pieces(void)
+MACHINE_TEST("/ernic-frames/pieces", test_pieces)
 {
     uint8_t frame[FRAME], got[BUFFER];
-    uint64_t deadline = 0;
-    Own own;
     Eth e;
 
-    own_open(&own, &e, "", ERNIC_ETH_TX);
-    start_long(&e, &own.m.alloc, ERNIC_ETH_TX | ERNIC_ETH_RX);
+    qeth_open(&e, "", ERNIC_ETH_TX);
+    start_long(&e, ERNIC_ETH_TX | ERNIC_ETH_RX);
     qeth_fill(frame, FRAME, own_mac);
     send_bytes(&e, frame, ERNIC_ETH_FRAME_DESC);
-    g_assert_cmpuint(qeth_from_wire(&e, got, sizeof(got)), ==, ERNIC_ETH_FRAME_DESC);
+    g_assert_cmpuint(qernic_from_wire(e.fd, got, sizeof(got)), ==, ERNIC_ETH_FRAME_DESC);
     g_assert_cmpmem(got, ERNIC_ETH_FRAME_DESC, frame, ERNIC_ETH_FRAME_DESC);
     send_bytes(&e, frame, ERNIC_ETH_FRAME_DESC + 1);
-    g_assert_cmpuint(qeth_get(&e, OFF(tx_errors)), ==, 1);
-    g_assert_cmpuint(qeth_get(&e, OFF(tx_packets)), ==, 1);
+    qeth_is(&e, OFF(tx_errors), 1);
+    qeth_is(&e, OFF(tx_packets), 1);
 
     post_small(&e, ERNIC_ETH_FRAME_DESC, 1);
-    qeth_to_wire(&e, frame, ERNIC_ETH_FRAME_DESC);
-    while (qtest_readl(e.q.qts, e.state + 4) != ERNIC_ETH_FRAME_DESC) {
-        qernic_wait(&e.q, &deadline);
-    }
+    qernic_to_wire(e.fd, frame, ERNIC_ETH_FRAME_DESC);
+    qernic_wait_while(e.q->qts,
+                      qtest_readl(e.q->qts, e.state + 4) != ERNIC_ETH_FRAME_DESC);
     post_small(&e, LONG, 0);
-    qeth_to_wire(&e, frame, FRAME);
-    while (qeth_get(&e, OFF(rx_errors)) + qeth_get(&e, OFF(rx_no_buffer)) == 0) {
-        qernic_wait(&e.q, &deadline);
-    }
-    g_assert_cmpuint(qeth_get(&e, OFF(rx_errors)), ==, 1);
-    g_assert_cmpuint(qeth_get(&e, OFF(rx_packets)), ==, 1);
-    own_close(&own, &e);
+    qernic_to_wire(e.fd, frame, FRAME);
+    qernic_wait_while(e.q->qts, qeth_get(&e, OFF(rx_errors)) +
+                      qeth_get(&e, OFF(rx_no_buffer)) == 0);
+    qeth_is(&e, OFF(rx_errors), 1);
+    qeth_is(&e, OFF(rx_packets), 1);
 }
 
 #define FRAMES  900
-
-typedef struct Burst {
-    const char *counter;
-    int kind;
-    bool verbs;                 /* they are enabled */
-    const char *more;           /* properties of the device */
-} Burst;
 
 /* FRAMES frames of @kind; the backend at the other end of @fd reads them in one piece. */
 static void send_burst(int fd, int kind)
@@ -264,29 +200,31 @@ static void send_burst(int fd, int kind)
     g_assert_cmpint(send(fd, all->data, all->len, 0), ==, all->len);
 }
 
-/*
- * Frames that the backend reads in one piece and delivers in one call are cut into
- * slices, whatever becomes of them.
- */
-static void test_burst(const void *data)
+/* Frames that the backend delivers in one call are cut into slices, whatever they are. */
+static void burst(const char *more, int kind, const char *counter)
 {
     g_autofree char *path = NULL;
-    const Burst *b = data;
-    uint64_t deadline = 0;
-    Own own;
     Eth e;
 
-    own_open(&own, &e, b->more, ERNIC_ETH_RX);
-    path = qernic_log(e.q.qts, "ernic_pci_frames_wait");
-    if (b->verbs) {
-        qernic_enable(&e.q);
+    qeth_open(&e, more, ERNIC_ETH_RX);
+    path = qernic_log(e.q->qts, "ernic_pci_frames_wait");
+    if (kind != GOOD) {
+        qernic_enable(e.q);                     /* the verbs face takes it */
     }
-    send_burst(e.fd, b->kind);
-    while (qernic_stat(&e.q, b->counter) < FRAMES) {
-        qernic_wait(&e.q, &deadline);
-    }
-    own_close(&own, &e);
-    g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), >=, 1);
+    send_burst(e.fd, kind);
+    qernic_wait_while(e.q->qts, qernic_stat(e.q, counter) < FRAMES);
+    g_assert_cmpuint(qernic_logged(e.m, path, "ernic_pci_frames_wait"), >=, 1);
+}
+
+MACHINE_KINDS("/ernic-frames/burst/ethernet", test_burst,
+              { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
+{
+    burst(more, GOOD, "eth.rx_no_buffer");
+}
+
+MACHINE_TEST("/ernic-frames/burst/malformed", test_malformed)
+{
+    burst(",engine-thread=off", SHORT_UDP, "drops.bad_length");
 }
 
 #define PORT        QPCI_DEVFN(3, 0)
@@ -325,42 +263,30 @@ static int unread_bytes(int fd)
  * loop deliver them again and again. The backend reads the second burst after it has
  * delivered the first one.
  */
-static void test_bus_reset(void)
+MACHINE_TEST("/ernic-frames/bus-reset", test_bus_reset)
 {
     g_autofree char *path = NULL;
-    uint64_t deadline = 0;
-    QGuestAllocator alloc;
-    QErnic q = { };
-    QPCIBus *bus;
+    QErnicMachine *m;
     int fds[2];
 
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
-    q.qts = qtest_initf("-M q35 -nodefaults -netdev socket,fd=%d,id=n0"
-                        " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
-                        " -device ernic,id=ernic0,bus=port0,netdev=n0", fds[1]);
-    pc_alloc_init(&alloc, q.qts, 0);
-    bus = qpci_new_pc(q.qts, &alloc);
-    path = qernic_log(q.qts, "ernic_pci_frames_wait");
-    reset_in_d3hot(bus);
+    qernic_cable(fds);
+    m = qernic_machine("-M q35 -nodefaults -netdev socket,fd=%d,id=n0"
+                       " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
+                       " -device ernic,id=ernic0,bus=port0,netdev=n0", fds[1]);
+    path = qernic_log(m->qts, "ernic_pci_frames_wait");
+    reset_in_d3hot(m->bus);
     send_burst(fds[0], GOOD);
     send_burst(fds[0], GOOD);
-    while (unread_bytes(fds[0])) {
-        qernic_wait(&q, &deadline);
-    }
-    qpci_free_pc(bus);
-    alloc_destroy(&alloc);
-    qtest_quit(q.qts);
-    close(fds[0]);
-    close(fds[1]);
+    qernic_wait_while(m->qts, unread_bytes(fds[0]));
     /* QEMU asks once for each frame that it queues. */
-    g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), <=, 2 * FRAMES);
+    g_assert_cmpuint(qernic_logged(m, path, "ernic_pci_frames_wait"), <=, 2 * FRAMES);
 }
 
 #define HALF        64
 #define VIRTIO_HEAD sizeof(struct virtio_net_hdr_mrg_rxbuf)
 
 /* virtio-net sends @len bytes at @addr: its header and a frame, in one descriptor. */
-static void virtio_send(CardMachine *m, uint64_t addr, uint32_t len)
+static void virtio_send(QErnicMachine *m, uint64_t addr, uint32_t len)
 {
     QPCIAddress at = { .devfn = QPCI_DEVFN(5, 0) };
     QVirtioPCIDevice *dev = virtio_pci_new(m->bus, &at);
@@ -387,57 +313,28 @@ static void virtio_send(CardMachine *m, uint64_t addr, uint32_t len)
  * receives. Here the device changes it itself: its first buffer is the second half of the
  * frame. It delivers the second half as it was when the frame came.
  */
-static void test_copied(void)
+MACHINE_TEST("/ernic-frames/copied", test_copied)
 {
     static const uint8_t head[VIRTIO_HEAD];
     uint8_t frame[2 * HALF], got[HALF];
-    int fds[2] = { -1, -1 };
-    uint64_t deadline = 0, at;
-    QErnic any = { };
-    CardMachine m;
+    QErnicMachine *m = qernic_machine(
+        "-netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+        " -device virtio-net-pci,addr=05.0,netdev=h0"
+        " -device ernic,id=eth0,addr=06.0,netdev=h1,mac=52:54:00:00:00:42");
+    uint64_t at;
     Eth e;
 
-    card_machine_open(&m, "-netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
-                      " -device virtio-net-pci,addr=05.0,netdev=h0"
-                      " -device ernic,id=eth0,addr=06.0,netdev=h1,"
-                      "mac=52:54:00:00:00:42");
-    any.dev.bus = m.bus;
-    qeth_start(&e, &any, fds, &m.alloc, ERNIC_ETH_RX);
+    qeth_start(&e, m, ERNIC_ETH_RX);
     qeth_fill(frame, sizeof(frame), own_mac);
-    at = guest_alloc(&m.alloc, VIRTIO_HEAD + sizeof(frame));
-    qtest_memwrite(m.qts, at, head, VIRTIO_HEAD);
-    qtest_memwrite(m.qts, at + VIRTIO_HEAD, frame, sizeof(frame));
+    at = guest_alloc(&m->alloc, VIRTIO_HEAD + sizeof(frame));
+    qtest_memwrite(m->qts, at, head, VIRTIO_HEAD);
+    qtest_memwrite(m->qts, at + VIRTIO_HEAD, frame, sizeof(frame));
     qeth_post_rx_at(&e, at + VIRTIO_HEAD + HALF, HALF);
     qeth_post_rx_at(&e, e.buf, HALF);
-    virtio_send(&m, at, VIRTIO_HEAD + sizeof(frame));
-    while (qtest_readl(m.qts, e.state + 4) != 2) {
-        qernic_wait(&e.q, &deadline);
-    }
-    qtest_memread(m.qts, at + VIRTIO_HEAD + HALF, got, HALF);
+    virtio_send(m, at, VIRTIO_HEAD + sizeof(frame));
+    qernic_wait_while(e.q->qts, qtest_readl(m->qts, e.state + 4) != 2);
+    qtest_memread(m->qts, at + VIRTIO_HEAD + HALF, got, HALF);
     g_assert_cmpmem(got, HALF, frame, HALF);
-    qtest_memread(m.qts, e.buf, got, HALF);
+    qtest_memread(m->qts, e.buf, got, HALF);
     g_assert_cmpmem(got, HALF, frame + HALF, HALF);
-    qernic_fini(&e.q);
-    card_machine_close(&m);
 }
-
-static void register_tests(void)
-{
-    static const Burst ethernet = {
-        "eth.rx_no_buffer", GOOD, .more = ",engine-thread=off",
-    };
-    static const Burst thread = { "eth.rx_no_buffer", GOOD, .more = ",engine-thread=on" };
-    static const Burst malformed = {
-        "drops.bad_length", SHORT_UDP, .verbs = true, .more = ",engine-thread=off",
-    };
-
-    qtest_add_func("/ernic-frames/whose", test_whose);
-    qtest_add_func("/ernic-frames/pieces", test_pieces);
-    qtest_add_data_func("/ernic-frames/burst/ethernet", &ethernet, test_burst);
-    qtest_add_data_func("/ernic-frames/burst/ethernet-thread", &thread, test_burst);
-    qtest_add_data_func("/ernic-frames/burst/malformed", &malformed, test_burst);
-    qtest_add_func("/ernic-frames/bus-reset", test_bus_reset);
-    qtest_add_func("/ernic-frames/copied", test_copied);
-}
-
-libqos_init(register_tests);

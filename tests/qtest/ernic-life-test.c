@@ -6,11 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic-mlx5.h"
 
 #define SLOT        4
@@ -18,18 +16,19 @@
 #define EJECT       0xae08
 #define LEN         (64 * 1024)
 
-static void flr(QPCIDevice *dev)
-{
-    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_EXP, 0) + PCI_EXP_DEVCTL;
-
-    qpci_config_writew(dev, at, qpci_config_readw(dev, at) | PCI_EXP_DEVCTL_BCR_FLR);
-}
-
-static void set_power(QPCIDevice *dev, uint16_t state)
-{
-    qpci_config_writew(dev, qpci_find_capability(dev, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL,
-                       state);
-}
+#define KINDS                                                               \
+    { "netdev", ",netdev=n0" },                                             \
+    { "both-links", ",netdev=n0,roce-udp=127.0.0.1:0" },                    \
+    { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0" },                   \
+    { "netdev-main-loop", ",netdev=n0,engine-thread=off" },                 \
+    { "timing", ",timing=on,netdev=n0" },                                   \
+    { "pg332", ",wire=w0,ernic-version=3.1" },                              \
+    { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },             \
+    { "shell", ",netdev=n0,shell=reconic" },                                \
+    { "mlx5", ",personality=mlx5,netdev=n0" },                              \
+    { "mlx5-both-links", ",personality=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \
+    { "mlx5-main-loop", ",personality=mlx5,netdev=n0,engine-thread=off" },  \
+    { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" }
 
 typedef struct Life {
     Mlx5 x;                     /* the machine, and the driver of the mlx5 interface */
@@ -46,7 +45,7 @@ typedef struct Life {
 
 static void add_device(Life *l)
 {
-    g_autofree char *reply = qtest_hmp(l->x.m.qts, "device_add ernic,id=ernic0,"
+    g_autofree char *reply = qtest_hmp(l->x.m->qts, "device_add ernic,id=ernic0,"
                                        "addr=04.0%s", l->more);
 
     g_assert_cmpstr(reply, ==, "");
@@ -63,26 +62,26 @@ static void take(Life *l)
 {
     if (l->mlx5) {
         mlx5_take(&l->x, DEVFN);
-        l->q = (QErnic) { .dev = l->x.dev, .bar = l->x.bar, .qts = l->x.m.qts };
+        l->q = (QErnic) { .dev = l->x.dev, .bar = l->x.bar, .qts = l->x.m->qts };
     } else {
-        qernic_init(&l->q, "ernic0", l->x.m.bus, DEVFN, &l->x.m.alloc);
+        qernic_init(&l->q, "ernic0", l->x.m->bus, DEVFN, &l->x.m->alloc);
     }
 }
 
 /* The function is in D0 after this, without MSI-X, and its BARs are mapped. */
 static void renew(Life *l)
 {
-    alloc_destroy(&l->x.m.alloc);
-    pc_alloc_init(&l->x.m.alloc, l->x.m.qts, 0);
-    l->x.m.bus->mmio_alloc_ptr = l->mmio;
+    alloc_destroy(&l->x.m->alloc);
+    pc_alloc_init(&l->x.m->alloc, l->x.m->qts, 0);
+    l->x.m->bus->mmio_alloc_ptr = l->mmio;
     if (l->stopped) {
-        qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'cont' }");
+        qernic_cont(l->x.m->qts);
         l->stopped = false;
     }
     if (l->gone) {
         add_device(l);
     } else {
-        flr(&l->q.dev);
+        qernic_flr(&l->q.dev);
     }
     take(l);
     qpci_iomap(&l->q.dev, ERNIC_BAR_MSIX, NULL);
@@ -93,21 +92,19 @@ static void renew(Life *l)
 
 static void eject(Life *l)
 {
-    qpci_unplug_acpi_device_test(l->x.m.qts, "ernic0", SLOT);
+    qpci_unplug_acpi_device_test(l->x.m->qts, "ernic0", SLOT);
     l->gone = true;
 }
 
 static QDict *get(Life *l, const char *property)
 {
-    return qtest_qmp(l->x.m.qts, "{ 'execute': 'qom-get', 'arguments': {"
+    return qtest_qmp(l->x.m->qts, "{ 'execute': 'qom-get', 'arguments': {"
                      " 'path': 'ernic0', 'property': %s } }", property);
 }
 
 static void time_passes(Life *l)
 {
-    for (int i = 0; i < 4; i++) {
-        qtest_clock_step(l->x.m.qts, 1000000);
-    }
+    qernic_pass(l->x.m->qts, 4, 1000000);
 }
 
 static void enable(Life *l)
@@ -132,14 +129,11 @@ static void mlx5_traffic(Life *l)
 /* Its event queue is not in memory. */
 static void mlx5_fatal(Life *l)
 {
-    uint64_t deadline = 0;
-
     l->x.eq = 1ull << 46;
     mlx5_probe(&l->x);
     mlx5_accepts(&l->x, MLX5_QUERY_PAGES, 1, 0);        /* with an event */
-    while (mlx5_get(&l->x, MLX5_HEALTH_SYNDROME) >> 16 != MLX5_EQ_ERROR) {
-        mlx5_await(&l->x, &deadline);
-    }
+    qernic_wait_while(l->x.m->qts,
+                      mlx5_get(&l->x, MLX5_HEALTH_SYNDROME) >> 16 != MLX5_EQ_ERROR);
 }
 
 static void state_traffic(Life *l)
@@ -157,15 +151,11 @@ static void state_traffic(Life *l)
 /* The command ring is not in memory. */
 static void state_fatal(Life *l)
 {
-    uint64_t deadline = 0;
-
     if (l->verbs) {
         l->q.cmd_ring = 1ull << 46;
         qernic_enable(&l->q);
         qernic_set_reg(&l->q, cmd_pi, 1);
-        while (!(qernic_reg(&l->q, status) & ERNIC_STATUS_FATAL)) {
-            qernic_wait(&l->q, &deadline);
-        }
+        qernic_wait_while(l->q.qts, !(qernic_reg(&l->q, status) & ERNIC_STATUS_FATAL));
     } else if (l->mlx5) {
         mlx5_fatal(l);
     }
@@ -174,26 +164,26 @@ static void state_fatal(Life *l)
 static void state_d3hot(Life *l)
 {
     state_traffic(l);
-    set_power(&l->q.dev, 3);
+    qernic_power(&l->q.dev, 3);
 }
 
 static void state_reset(Life *l)
 {
     state_traffic(l);
-    flr(&l->q.dev);
+    qernic_flr(&l->q.dev);
 }
 
 static void state_stopped(Life *l)
 {
     state_traffic(l);
-    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'stop' }");
+    qernic_stop(l->x.m->qts);
     l->stopped = true;
 }
 
 static void state_requested(Life *l)
 {
     state_traffic(l);
-    qtest_qmp_device_del_send(l->x.m.qts, "ernic0");
+    qtest_qmp_device_del_send(l->x.m->qts, "ernic0");
 }
 
 static void state_gone(Life *l)
@@ -311,9 +301,9 @@ static void msix(Life *l)
     uint64_t at = bar_at(l, PCI_BASE_ADDRESS_4);
 
     if (at) {
-        qtest_writel(l->x.m.qts, at, 0xfee00000);
-        qtest_writel(l->x.m.qts, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
-        qtest_readl(l->x.m.qts, at + 0x800);
+        qtest_writel(l->x.m->qts, at, 0xfee00000);
+        qtest_writel(l->x.m->qts, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+        qtest_readl(l->x.m->qts, at + 0x800);
     }
 }
 
@@ -337,17 +327,15 @@ static void monitor(Life *l)
     qobject_unref(rsp);
     qobject_unref(get(l, "ernic-violations"));
     qobject_unref(get(l, "roce-port"));
-    qobject_unref(qtest_qmp(l->x.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+    qobject_unref(qtest_qmp(l->x.m->qts, "{ 'execute': 'qom-set', 'arguments': {"
                             " 'path': 'ernic0', 'property': 'add-peer',"
                             " 'value': '10.9.9.9=127.0.0.1:9' } }"));
 }
 
 static void cable(Life *l)
 {
-    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'n0', 'up': false } }");
-    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'n0', 'up': true } }");
+    qernic_set_link(l->x.m->qts, "n0", false);
+    qernic_set_link(l->x.m->qts, "n0", true);
 }
 
 /* A broadcast, and a frame that says it is RoCEv2. */
@@ -382,26 +370,16 @@ static void datagrams(Life *l)
 
 static void save(Life *l)
 {
-    uint64_t deadline = g_get_monotonic_time() + 20 * G_TIME_SPAN_SECOND;
-    bool done = false;
-    QDict *rsp;
-
-    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'migrate', 'arguments': {"
+    qtest_qmp_assert_success(l->x.m->qts, "{ 'execute': 'migrate', 'arguments': {"
                              " 'uri': 'exec:cat >/dev/null' } }");
-    while (!done) {
-        rsp = qtest_qmp_assert_success_ref(l->x.m.qts, "{ 'execute': 'query-migrate' }");
-        done = g_str_equal(qdict_get_str(rsp, "status"), "completed");
-        g_assert_cmpstr(qdict_get_str(rsp, "status"), !=, "failed");
-        qobject_unref(rsp);
-        g_assert_cmpuint(g_get_monotonic_time(), <, deadline);
-    }
+    g_assert_true(qernic_migrated(l->x.m->qts));
     l->stopped = true;
 }
 
 static void machine_reset(Life *l)
 {
-    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'system_reset' }");
-    qtest_qmp_eventwait(l->x.m.qts, "RESET");
+    qtest_qmp_assert_success(l->x.m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(l->x.m->qts, "RESET");
     /* A reset of the machine ejects what the guest was asked to release. */
     l->gone = qpci_config_readw(&l->q.dev, PCI_VENDOR_ID) == 0xffff;
 }
@@ -409,15 +387,15 @@ static void machine_reset(Life *l)
 static void function_reset(Life *l)
 {
     if (!l->gone) {
-        flr(&l->q.dev);
+        qernic_flr(&l->q.dev);
     }
 }
 
 static void power(Life *l)
 {
     if (!l->gone) {
-        set_power(&l->q.dev, 3);
-        set_power(&l->q.dev, 0);
+        qernic_power(&l->q.dev, 3);
+        qernic_power(&l->q.dev, 0);
     }
 }
 
@@ -443,7 +421,7 @@ static const struct {
 
 static void check_alive(Life *l, bool unmapped)
 {
-    qtest_qmp_assert_success(l->x.m.qts, "{ 'execute': 'query-status' }");
+    qtest_qmp_assert_success(l->x.m->qts, "{ 'execute': 'query-status' }");
     if (unmapped && l->mlx5) {
         g_assert_cmphex(mlx5_get(&l->x, MLX5_CMDIF) >> 16, !=, MLX5_CMDIF_REV);
     } else if (unmapped) {
@@ -454,19 +432,16 @@ static void check_alive(Life *l, bool unmapped)
 static void begin(Life *l, const char *more)
 {
     int fds[2];
-    g_autofree char *args = NULL;
     QDict *rsp;
 
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
-    args = g_strdup_printf(" -object iothread,id=io0 -device ernic-wire,id=w0"
-                           " -netdev socket,fd=%d,id=n0"
-                           " -device ernic,id=ernic0,addr=04.0%s", fds[1], more);
+    qernic_cable(fds);
     *l = (Life) { .more = more, .fd = fds[0], .mlx5 = strstr(more, "mlx5") };
     l->verbs = !l->mlx5 && !strstr(more, "shell");
     l->x.log_qp = 10;
-    card_machine_open(&l->x.m, args);
-    close(fds[1]);
-    l->mmio = l->x.m.bus->mmio_alloc_ptr;
+    l->x.m = qernic_machine(" -object iothread,id=io0 -device ernic-wire,id=w0"
+                            " -netdev socket,fd=%d,id=n0"
+                            " -device ernic,id=ernic0,addr=04.0%s", fds[1], more);
+    l->mmio = l->x.m->bus->mmio_alloc_ptr;
     take(l);
     rsp = get(l, "roce-port");
     l->port = atoi(qdict_get_str(rsp, "return"));
@@ -492,7 +467,7 @@ static void check_works(Life *l)
     }
 }
 
-static void test_table(const void *more)
+MACHINE_KINDS("/ernic-life/table-", test_table, KINDS)
 {
     Life l;
 
@@ -510,23 +485,21 @@ static void test_table(const void *more)
         }
     }
     check_works(&l);
-    close(l.fd);
-    card_machine_close(&l.x.m);
 }
 
 /* The monitor ends the device, which stays in its tree: every entry finds it gone. */
-static void test_unrealize(const void *more)
+MACHINE_KINDS("/ernic-life/unrealize-", test_unrealize, KINDS)
 {
     QDict *rsp;
     Life l;
 
     begin(&l, more);
     state_traffic(&l);
-    qtest_qmp_assert_success(l.x.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+    qtest_qmp_assert_success(l.x.m->qts, "{ 'execute': 'qom-set', 'arguments': {"
                              " 'path': 'ernic0', 'property': 'realized',"
                              " 'value': false } }");
     l.gone = true;
-    rsp = qtest_qmp(l.x.m.qts, "{ 'execute': 'qom-set', 'arguments': {"
+    rsp = qtest_qmp(l.x.m->qts, "{ 'execute': 'qom-set', 'arguments': {"
                     " 'path': 'ernic0', 'property': 'realized', 'value': true } }");
     g_assert_true(qdict_haskey(rsp, "error"));
     qobject_unref(rsp);
@@ -535,41 +508,4 @@ static void test_unrealize(const void *more)
         check_alive(&l, true);
         l.gone = true;
     }
-    close(l.fd);
-    card_machine_close(&l.x.m);
 }
-
-static void add(const char *name, const char *kind, const char *more,
-                void (*fn)(const void *more))
-{
-    g_autofree char *path = g_strdup_printf("/ernic-life/%s-%s", name, kind);
-
-    qtest_add_data_func(path, more, fn);
-}
-
-static void register_tests(void)
-{
-    static const struct {
-        const char *name, *more;
-    } kinds[] = {
-        { "netdev", ",netdev=n0" },
-        { "both-links", ",netdev=n0,roce-udp=127.0.0.1:0" },
-        { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0" },
-        { "netdev-main-loop", ",netdev=n0,engine-thread=off" },
-        { "timing", ",timing=on,netdev=n0" },
-        { "pg332", ",wire=w0,ernic-version=3.1" },
-        { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },
-        { "shell", ",netdev=n0,shell=reconic" },
-        { "mlx5", ",personality=mlx5,netdev=n0" },
-        { "mlx5-both-links", ",personality=mlx5,netdev=n0,roce-udp=127.0.0.1:0" },
-        { "mlx5-main-loop", ",personality=mlx5,netdev=n0,engine-thread=off" },
-        { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-        add("table", kinds[i].name, kinds[i].more, test_table);
-        add("unrealize", kinds[i].name, kinds[i].more, test_unrealize);
-    }
-}
-
-libqos_init(register_tests);

@@ -6,63 +6,32 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "ernic-card.h"
 
-static void *with_hub(GString *cmd_line, void *arg)
-{
-    g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
-                    " -netdev hubport,id=h1,hubid=0"
-                    " -device ernic,id=net0,addr=06.0,netdev=h0"
-                    " -device ernic,id=net1,addr=07.0,netdev=h1 ");
-    return arg;
-}
+#define HUB(more) \
+    " -object iothread,id=io0" \
+    " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
+    " -device ernic,id=net0,addr=06.0,netdev=h0" more \
+    " -device ernic,id=net1,addr=07.0,netdev=h1" more
 
-static void link_of(QPCIBus *bus, QGuestAllocator *alloc)
+/* Engines in threads of their own, in the main loop, or in one iothread. */
+MACHINE_KINDS("/ernic-", test_netdev_link, { "netdev-link", HUB("") },
+              { "link/main-loop", HUB(",engine-thread=off") },
+              { "link/iothread", HUB(",iothread=io0") })
 {
-    QErnic a, b;
+    QErnicMachine *m = qernic_machine("%s", more);
+    QErnic *a = qernic_host(m, "net0", 6, 1), *b = qernic_host(m, "net1", 7, 2);
 
-    qernic_init(&a, "net0", bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_init(&b, "net1", bus, QPCI_DEVFN(7, 0), alloc);
-    qernic_setup(&a, 1);
-    qernic_setup(&b, 2);
-    qernic_transfers(&a, &b);
-    qernic_multicast(&a, &b);
+    qernic_transfers(a, b);
+    qernic_multicast(a, b);
     /* Pull the cable: the port reports it. */
-    qtest_qmp_assert_success(a.qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'h0', 'up': false } }");
-    g_assert_cmphex(qernic_reg(&a, status), ==, ERNIC_STATUS_ENABLED);
-    g_assert_cmphex(qernic_reg(&b, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    qtest_qmp_assert_success(a.qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'h0', 'up': true } }");
-    g_assert_cmphex(qernic_reg(&a, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    qernic_transfers(&b, &a);
-    qernic_crowd(&a, &b);
-    qernic_fini(&a);
-    qernic_fini(&b);
-}
-
-static void test_netdev_link(void *obj, void *data, QGuestAllocator *alloc)
-{
-    QErnic *any = obj;
-
-    link_of(any->dev.bus, alloc);
-}
-
-/* The same with engines in threads of their own, or in one iothread. */
-static void test_netdev_thread(const void *more)
-{
-    g_autofree char *args = g_strdup_printf(
-        " -object iothread,id=io0"
-        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
-        " -device ernic,id=net0,addr=06.0,netdev=h0%s"
-        " -device ernic,id=net1,addr=07.0,netdev=h1%s",
-        (const char *)more, (const char *)more);
-    CardMachine m;
-
-    card_machine_open(&m, args);
-    link_of(m.bus, &m.alloc);
-    card_machine_close(&m);
+    qernic_set_link(m->qts, "h0", false);
+    g_assert_cmphex(qernic_reg(a, status), ==, ERNIC_STATUS_ENABLED);
+    g_assert_cmphex(qernic_reg(b, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    qernic_set_link(m->qts, "h0", true);
+    g_assert_cmphex(qernic_reg(a, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    qernic_transfers(b, a);
+    qernic_crowd(a, b);
 }
 
 /*
@@ -71,21 +40,19 @@ static void test_netdev_thread(const void *more)
  */
 static void send_in_vlan(QErnicQp *x, QErnicQp *y, uint16_t from, uint16_t to, bool comes)
 {
-    uint64_t before = qernic_stat(y->q, "rx_packets"), deadline = 0;
+    uint64_t before = qernic_stat(y->q, "rx_packets");
 
     qernic_set_gid(x->q, 0, from);
     qernic_set_gid(y->q, 0, to);
     qernic_post_recv(y, 0, 1024);
     qernic_datagram(x, y);
-    while (comes && qernic_stat(y->q, "rx_packets") == before) {
-        qernic_wait(x->q, &deadline);
-    }
+    qernic_wait_while(x->q->qts, comes && qernic_stat(y->q, "rx_packets") == before);
     g_usleep(comes ? 0 : 50000);
     g_assert_cmpuint(qernic_stat(y->q, "rx_packets") - before, ==, comes);
 }
 
 /* The same address in two VLANs is two addresses. */
-static void test_vlan(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-netdev-vlan", test_vlan)
 {
     static const struct {
         uint16_t from, to;
@@ -96,53 +63,30 @@ static void test_vlan(void *obj, void *data, QGuestAllocator *alloc)
         /* A priority tag (VLAN ID 0) is the same as no VLAN. */
         { 0, 0xffff, true }, { 0xffff, 0, true }, { 0, 5, false },
     };
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    QErnic *any = obj, a, b;
+    QErnicMachine *m = qernic_machine(HUB(""));
+    QErnic *a = qernic_host(m, "net0", 6, 1), *b = qernic_host(m, "net1", 7, 2);
     QErnicQp x, y;
-    struct ernic_cqe cqe;
-    uint64_t deadline = 0;
 
-    qernic_init(&a, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_init(&b, "net1", any->dev.bus, QPCI_DEVFN(7, 0), alloc);
-    qernic_setup(&a, 1);
-    qernic_setup(&b, 2);
-    qernic_qp_create(&a, &x, ERNIC_QPT_UD);
-    qernic_qp_create(&b, &y, ERNIC_QPT_UD);
-    qernic_qp_connect(&x, &y);
-    qernic_qp_connect(&y, &x);
+    qernic_pair(a, b, &x, &y, ERNIC_QPT_UD);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         g_test_message("%04x to %04x", rows[i].from, rows[i].to);
         send_in_vlan(&x, &y, rows[i].from, rows[i].to, rows[i].comes);
     }
     /* The peer's address is in both VLANs, its connection in one of them. */
-    qernic_set_gid(&a, 0, 5);
-    qernic_set_gid(&b, 0, 0xffff);
-    qernic_set_gid(&b, 1, 5);
-    qernic_qp_create(&a, &x, ERNIC_QPT_RC);
-    qernic_qp_create(&b, &y, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &y);
-    qernic_qp_connect(&y, &x);
+    qernic_set_gid(a, 0, 5);
+    qernic_set_gid(b, 0, 0xffff);
+    qernic_set_gid(b, 1, 5);
+    qernic_pair(a, b, &x, &y, ERNIC_QPT_RC);
     qernic_post_recv(&y, 0, 1024);
-    qernic_post_send(&x, &wqe, 1024, 64);
-    while (!qernic_stat(&b, "drops.address")) {
-        qernic_wait(&b, &deadline);
-    }
+    qernic_send(&x, 1024, 64);
+    qernic_wait_while(m->qts, !qernic_stat(b, "drops.address"));
     g_assert_false(qernic_has_cqe(&y));
-    qernic_set_gid(&b, 0, 5);
+    qernic_set_gid(b, 0, 5);
     while (!qernic_has_cqe(&x)) {
-        qtest_clock_step(a.qts, 10000000);
+        qtest_clock_step(m->qts, 10000000);
     }
-    qernic_poll(&x, &cqe);
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    qernic_done(&x);
     g_assert_true(qernic_has_cqe(&y));
-    qernic_fini(&a);
-    qernic_fini(&b);
-}
-
-static void link_to(QErnic *q, bool up)
-{
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': 'h0', 'up': %i } }", up);
 }
 
 static uint8_t first_event(QErnic *q)
@@ -154,32 +98,17 @@ static uint8_t first_event(QErnic *q)
 }
 
 /* The device does not write to the memory of a stopped machine. */
-static void test_link_while_stopped(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-netdev-link-stopped", test_link_while_stopped)
 {
-    QErnic *any = obj, q;
-    uint64_t deadline = 0;
+    QErnicMachine *m = qernic_machine(HUB(""));
+    QErnic *q = qernic_host(m, "net0", 6, 1);
 
-    qernic_init(&q, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_setup(&q, 1);
-    qtest_qmp_assert_success(q.qts, "{ 'execute': 'stop' }");
-    link_to(&q, false);
-    g_assert_cmpuint(first_event(&q), ==, 0);
-    qtest_qmp_assert_success(q.qts, "{ 'execute': 'cont' }");
-    while (!first_event(&q)) {
-        qernic_wait(&q, &deadline);
-    }
-    g_assert_cmpuint(first_event(&q), ==, ERNIC_EV_PORT_ERR);
-    link_to(&q, true);
-    qernic_fini(&q);
-}
-
-static void *with_other_card(GString *cmd_line, void *arg)
-{
-    g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
-                    " -netdev hubport,id=h1,hubid=0"
-                    " -device ernic,id=net0,addr=06.0,netdev=h0"
-                    " -device e1000,id=net1,addr=07.0,netdev=h1 ");
-    return arg;
+    qernic_stop(m->qts);
+    qernic_set_link(m->qts, "h0", false);
+    g_assert_cmpuint(first_event(q), ==, 0);
+    qernic_cont(m->qts);
+    qernic_wait_while(m->qts, !first_event(q));
+    g_assert_cmpuint(first_event(q), ==, ERNIC_EV_PORT_ERR);
 }
 
 /* Sets an e1000 up to receive all frames, each into the memory at @to. */
@@ -198,51 +127,32 @@ static void aim(QPCIDevice *dev, QErnic *q, uint64_t to)
     qpci_io_writel(dev, bar, 0x2808, 64 * 16);          /* RDLEN */
     qpci_io_writel(dev, bar, 0x2818, 63);               /* RDT */
     qpci_io_writel(dev, bar, 0x100, 0x1a);              /* RCTL: EN UPE MPE */
-    qpci_iounmap(dev, bar);
     /* The e1000 starts to receive after a second. */
     qtest_clock_step(q->qts, 2000000000);
 }
 
 /* The e1000 writes the device's frames to the device's registers by DMA. */
-static void test_other_card(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-netdev-other-card", test_other_card)
 {
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     const uint32_t payload = 64, frame = 14 + 20 + 8 + 12 + payload + 4;
-    QErnic *any = obj, q, peer = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
-    QPCIDevice *card = qpci_device_find(any->dev.bus, QPCI_DEVFN(7, 0));
-    QErnicQp qp, far = { .q = &peer, .qpn = 7, .type = ERNIC_QPT_RC };
+    QErnicMachine *m = qernic_machine(
+        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+        " -device ernic,id=net0,addr=06.0,netdev=h0"
+        " -device e1000,id=net1,addr=07.0,netdev=h1");
+    QPCIDevice *card = qpci_device_find(m->bus, QPCI_DEVFN(7, 0));
+    QErnic *q = qernic_host(m, "net0", 6, 1);
+    QErnicQp qp;
 
     g_assert_nonnull(card);
-    qernic_init(&q, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_setup(&q, 1);
-    qernic_qp_create(&q, &qp, ERNIC_QPT_RC);
-    qernic_qp_connect(&qp, &far);
+    qernic_qp_create(q, &qp, ERNIC_QPT_RC);
+    qernic_qp_connect(&qp, &qernic_nobody);
     /* The last four bytes, the ICRC, go to the control register; most reset it. */
-    aim(card, &q, q.bar.addr + offsetof(struct ernic_regs, control) + 4 - frame);
+    aim(card, q, q->bar.addr + offsetof(struct ernic_regs, control) + 4 - frame);
     for (int i = 0; i < 10; i++) {
-        struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-
-        qernic_post_send(&qp, &wqe, 0, payload);
-        qtest_clock_step(q.qts, 1000);
+        qernic_send(&qp, 0, payload);
+        qtest_clock_step(m->qts, 1000);
     }
-    g_assert_cmphex(qernic_reg(&q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    g_assert_cmpuint(qernic_cmd(&q, &nop, NULL), ==, ERNIC_OK);
+    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
+    qernic_nop(q);
     g_free(card);
-    qernic_fini(&q);
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions hub = { .before = with_hub };
-    QOSGraphTestOptions card = { .before = with_other_card };
-
-    qos_add_test("netdev-link", "ernic", test_netdev_link, &hub);
-    qos_add_test("netdev-vlan", "ernic", test_vlan, &hub);
-    qos_add_test("netdev-link-stopped", "ernic", test_link_while_stopped, &hub);
-    qtest_add_data_func("/ernic-link/main-loop", ",engine-thread=off",
-                        test_netdev_thread);
-    qtest_add_data_func("/ernic-link/iothread", ",iothread=io0", test_netdev_thread);
-    qos_add_test("netdev-other-card", "ernic", test_other_card, &card);
-}
-
-libqos_init(register_tests);

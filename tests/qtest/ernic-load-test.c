@@ -6,67 +6,30 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
-#include "libqtest.h"
-#include "qobject/qdict.h"
+#include "ernic.h"
 
-#define MACHINE     "-M q35 -nodefaults -device ernic,id=ernic0,addr=04.0,%s"
-#define PATIENCE    (60 * G_TIME_SPAN_SECOND)
+#define MACHINE     "-M q35 -nodefaults -device ernic,id=ernic0,addr=04.0,%s%s"
 #define VERBS       "device-memory=0"
 #define MLX5        "personality=mlx5"
 /* The ids of the verbs face, and of another adapter. */
 #define VERBS_IDS   ",pci-vendor-id=0x1af4,pci-device-id=0x10f4"
 #define OTHER_ID    ",pci-device-id=0x1017"
 
-/* Waits for the end of a migration; false: it has failed. */
-static bool completes(QTestState *qts)
-{
-    int64_t end = g_get_monotonic_time() + PATIENCE;
-    bool done = false, failed = false;
-
-    while (!done && !failed) {
-        QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
-        const char *status = qdict_get_try_str(rsp, "status");
-
-        done = g_strcmp0(status, "completed") == 0;
-        failed = g_strcmp0(status, "failed") == 0;
-        qobject_unref(rsp);
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_usleep(1000);
-    }
-    return done;
-}
-
 static void save(const char *properties, const char *path)
 {
-    QTestState *qts = qtest_initf(MACHINE, properties);
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
+    QErnicMachine *m = qernic_machine(MACHINE, properties, "");
 
-    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate',"
-                             " 'arguments': { 'uri': %s } }", uri);
-    g_assert_true(completes(qts));
-    qtest_quit(qts);
+    qernic_save(m->qts, path);
+    qernic_machine_end(m);
 }
 
 static bool load(const char *properties, const char *path)
 {
-    QTestState *qts = qtest_initf(MACHINE " -incoming defer", properties);
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
-    bool loaded;
+    QErnicMachine *m = qernic_machine(MACHINE, properties, " -incoming defer");
+    bool loaded = qernic_load(m->qts, path);
 
-    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate-incoming', 'arguments':"
-                             " { 'uri': %s, 'exit-on-error': false } }", uri);
-    loaded = completes(qts);
-    qtest_quit(qts);
+    qernic_machine_end(m);
     return loaded;
-}
-
-static char *new_folder(void)
-{
-    char *folder = g_dir_make_tmp("ernic-load-XXXXXX", NULL);
-
-    g_assert_nonnull(folder);
-    return folder;
 }
 
 static const struct {
@@ -82,10 +45,9 @@ static const struct {
     { VERBS, MLX5 VERBS_IDS },
 };
 
-static void test_kinds(void)
+MACHINE_TEST("/ernic-load/kinds", test_kinds)
 {
-    g_autofree char *folder = new_folder();
-    g_autofree char *path = g_build_filename(folder, "state", NULL);
+    g_autofree char *path = qernic_temp();
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         g_test_message("%s to %s", kinds[i].from, kinds[i].to);
@@ -93,7 +55,6 @@ static void test_kinds(void)
         g_assert_cmpint(load(kinds[i].to, path), ==, kinds[i].loads);
     }
     unlink(path);
-    rmdir(folder);
 }
 
 /*
@@ -101,22 +62,17 @@ static void test_kinds(void)
  * netdev does not listen before that. QEMU 10.0 then ends, unless it has the patch
  * scripts/qemu-10.0/stream-link.patch.
  */
-static void test_stream_server(void)
+MACHINE_TEST("/ernic-load/stream-server", test_stream_server)
 {
-    g_autofree char *folder = new_folder();
-    g_autofree char *path = g_build_filename(folder, "state", NULL);
-    g_autofree char *wire = g_build_filename(folder, "wire", NULL);
+    g_autofree char *path = qernic_temp(), *wire = g_strconcat(path, ".wire", NULL);
     g_autofree char *properties = g_strdup_printf(
         "netdev=n0 -netdev stream,id=n0,server=on,addr.type=unix,addr.path=%s", wire);
-    QTestState *qts;
+    g_autofree char *incoming = g_strconcat(" -incoming file:", path, NULL);
 
     save(properties, path);
-    qts = qtest_initf(MACHINE " -incoming file:%s", properties, path);
-    g_assert_true(completes(qts));
-    qtest_quit(qts);
+    g_assert_true(qernic_migrated(qernic_machine(MACHINE, properties, incoming)->qts));
     unlink(path);
     unlink(wire);
-    rmdir(folder);
 }
 
 #define RECONIC     "shell=reconic,card-memory=1M"
@@ -137,11 +93,10 @@ static const struct {
     { "longer than a descriptor", 1, 0, 0x10000000, 0 },
 };
 
-static void test_qdma(void)
+MACHINE_TEST("/ernic-load/qdma", test_qdma)
 {
     static const char section[] = "ernic/qdma";
-    g_autofree char *folder = new_folder(), *bytes = NULL;
-    g_autofree char *path = g_build_filename(folder, "state", NULL);
+    g_autofree char *path = qernic_temp(), *bytes = NULL;
     gsize len;
     char *at;
 
@@ -160,14 +115,4 @@ static void test_qdma(void)
         g_assert_cmpint(load(RECONIC, path), ==, jobs[i].loads);
     }
     unlink(path);
-    rmdir(folder);
 }
-
-static void register_tests(void)
-{
-    qtest_add_func("/ernic-load/qdma", test_qdma);
-    qtest_add_func("/ernic-load/kinds", test_kinds);
-    qtest_add_func("/ernic-load/stream-server", test_stream_server);
-}
-
-libqos_init(register_tests);

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "qemu/units.h"
 #include "ernic-mlx5.h"
 
@@ -21,7 +20,7 @@ typedef struct Machine Machine;
 
 /* A face: software's start, what it fills the device with, and the end of all objects. */
 typedef struct Face {
-    const char *name, *more;
+    const char *more;
     void (*open)(Machine *t);
     void (*transfer)(Machine *t);
     /* Create a region of PAGES pages, a queue pair, an event queue; the status. */
@@ -40,27 +39,17 @@ struct Machine {
 
 static void begin(Machine *t, const Face *face, const char *more)
 {
-    g_autofree char *args = g_strdup_printf(
-        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s%s", face->more, more);
-
     *t = (Machine) { .face = face };
-    card_machine_open(&t->x.m, args);
-    t->q = (QErnic) { .qts = t->x.m.qts, .id = "ernic0" };
+    t->x.m = qernic_machine(
+        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s%s", face->more, more);
+    t->q = (QErnic) { .qts = t->x.m->qts, .id = "ernic0" };
     face->open(t);
-}
-
-static void end(Machine *t)
-{
-    if (t->q.alloc) {
-        qernic_fini(&t->q);
-    }
-    card_machine_close(&t->x.m);
 }
 
 /* Resident bytes of QEMU. */
 static uint64_t resident(Machine *t)
 {
-    g_autofree char *path = g_strdup_printf("/proc/%d/statm", qtest_pid(t->x.m.qts));
+    g_autofree char *path = g_strdup_printf("/proc/%d/statm", qtest_pid(t->x.m->qts));
     g_autofree char *text = NULL;
     char *at;
 
@@ -121,17 +110,15 @@ static uint8_t add_qp(Machine *t)
 static void open_verbs(Machine *t)
 {
     struct ernic_cmd cq = { .opcode = ERNIC_CMD_CQ_CREATE };
-    struct ernic_rsp rsp;
 
     if (!t->q.alloc) {
-        qernic_init(&t->q, "ernic0", t->x.m.bus, QPCI_DEVFN(4, 0), &t->x.m.alloc);
+        qernic_init(&t->q, "ernic0", t->x.m->bus, QPCI_DEVFN(4, 0), &t->x.m->alloc);
     }
     qernic_setup(&t->q, 1);
     cq.cq_create.depth = cpu_to_le32(16);
     cq.cq_create.eq = cpu_to_le32(UINT32_MAX);
     cq.cq_create.buf.addr = cpu_to_le64(t->q.buf);
-    g_assert_cmpuint(qernic_cmd(&t->q, &cq, &rsp), ==, ERNIC_OK);
-    g_assert_cmpuint(le32_to_cpu(rsp.handle), ==, 1);
+    g_assert_cmpuint(qernic_make(&t->q, &cq), ==, 1);
 }
 
 static void transfer_verbs(Machine *t)
@@ -146,7 +133,7 @@ static void reset_verbs(Machine *t)
 }
 
 static const Face verbs = {
-    "verbs", "", open_verbs, transfer_verbs, { add_region, add_qp, add_eq },
+    "", open_verbs, transfer_verbs, { add_region, add_qp, add_eq },
     ERNIC_ERR_NO_RESOURCE, reset_verbs,
 };
 
@@ -167,13 +154,13 @@ static uint64_t make_chain(Machine *t, uint32_t pd)
     stl_be_p(mkc + 12, pd);
     stq_be_p(mkc + 24, (uint64_t)PAGES << 12);
     stl_be_p(mkc + 52, PAGES / 2);
-    qtest_memwrite(t->x.m.qts, at, mkc, sizeof(mkc));
+    qtest_memwrite(t->x.m->qts, at, mkc, sizeof(mkc));
     for (uint32_t i = 0; i < BOXES; i++) {
         uint8_t end[16] = { [13] = 1 };
 
         stq_be_p(end, at + (i + 1) * BOX);
         stl_be_p(end + 8, i);
-        qtest_memwrite(t->x.m.qts, at + i * BOX + 560, end, sizeof(end));
+        qtest_memwrite(t->x.m->qts, at + i * BOX + 560, end, sizeof(end));
     }
     return at;
 }
@@ -187,7 +174,7 @@ static uint8_t add_mkey(Machine *t)
     stq_be_p(entry + 8, t->chain);
     stw_be_p(entry + 16, CREATE_MKEY);
     stl_be_p(entry + 56, sizeof(out));
-    qtest_memwrite(t->x.m.qts, t->x.page + NUMBER * 64, entry, sizeof(entry));
+    qtest_memwrite(t->x.m->qts, t->x.page + NUMBER * 64, entry, sizeof(entry));
     mlx5_put(&t->x, DOORBELL, 1 << NUMBER);
     return mlx5_answer(&t->x, NUMBER, out, sizeof(out));
 }
@@ -221,13 +208,13 @@ static void transfer_mlx5(Machine *t)
     uint64_t from = mlx5_zeroed(&t->x, LEN), to = mlx5_zeroed(&t->x, LEN);
     uint8_t cqe[64];
 
-    card_pattern(t->x.m.qts, from, LEN, 3);
+    card_pattern(t->x.m->qts, from, LEN, 3);
     mlx5_post_recv(&t->x, &t->r, to, LEN);
     mlx5_post_send(&t->x, &t->r, from, LEN);
     mlx5_ring_sq(&t->x, &t->r);
     mlx5_completion(&t->x, &t->r, cqe);
     mlx5_completion(&t->x, &t->r, cqe);
-    card_same(t->x.m.qts, from, to, LEN);
+    card_same(t->x.m->qts, from, to, LEN);
 }
 
 static void reset_mlx5(Machine *t)
@@ -236,7 +223,7 @@ static void reset_mlx5(Machine *t)
 }
 
 static const Face mlx5 = {
-    "mlx5", ",personality=mlx5", open_mlx5, transfer_mlx5,
+    ",personality=mlx5", open_mlx5, transfer_mlx5,
     { add_mkey, add_mlx5_qp, add_mlx5_eq }, NONE_LEFT, reset_mlx5,
 };
 
@@ -255,7 +242,7 @@ static uint32_t fill(Machine *t, uint8_t (*add)(Machine *t))
 /* All objects that fit: QEMU grows by what the account says, and no more. */
 static void fills(Machine *t, uint64_t bound)
 {
-    uint64_t before = resident(t), used, grown, deadline = 0;
+    uint64_t before = resident(t), used, grown;
     uint32_t regions = fill(t, t->face->add[0]), qps = fill(t, t->face->add[1]);
     uint32_t eqs = fill(t, t->face->add[2]);
 
@@ -279,14 +266,12 @@ static void fills(Machine *t, uint64_t bound)
     g_assert_cmpuint(grown + SLACK, >=, memory(t, "page_lists"));
     t->face->reset(t);
     /* It is freed slice by slice. */
-    while (memory(t, "used")) {
-        qernic_wait(&t->q, &deadline);
-    }
+    qernic_wait_while(t->q.qts, memory(t, "used"));
     g_assert_cmpuint(resident(t), <=, before + SLACK + memory(t, "bound") / 3);
 }
 
 /* The default is what the other limits allow: no object is refused for memory. */
-static void test_default(const void *face)
+static void all_that_fits(const Face *face)
 {
     uint64_t bound;
     Machine t;
@@ -296,10 +281,9 @@ static void test_default(const void *face)
     g_assert_cmpuint(bound, <, 216 * MiB);
     g_assert_cmpuint(memory(&t, "refused"), ==, 0);
     fills(&t, bound);
-    end(&t);
 }
 
-static void test_bound(const void *face)
+static void bounded(const Face *face)
 {
     Machine t;
 
@@ -307,21 +291,24 @@ static void test_bound(const void *face)
     fills(&t, 24 * MiB);
     t.face->open(&t);
     t.face->transfer(&t);
-    end(&t);
 }
 
-static void register_tests(void)
+MACHINE_TEST("/ernic-memory/default/verbs", test_default_verbs)
 {
-    static const Face *const faces[] = { &verbs, &mlx5 };
-
-    for (size_t i = 0; i < ARRAY_SIZE(faces); i++) {
-        const char *name = faces[i]->name;
-        g_autofree char *all = g_strconcat("/ernic-memory/default/", name, NULL);
-        g_autofree char *few = g_strconcat("/ernic-memory/bound/", name, NULL);
-
-        qtest_add_data_func(all, faces[i], test_default);
-        qtest_add_data_func(few, faces[i], test_bound);
-    }
+    all_that_fits(&verbs);
 }
 
-libqos_init(register_tests);
+MACHINE_TEST("/ernic-memory/default/mlx5", test_default_mlx5)
+{
+    all_that_fits(&mlx5);
+}
+
+MACHINE_TEST("/ernic-memory/bound/verbs", test_bound_verbs)
+{
+    bounded(&verbs);
+}
+
+MACHINE_TEST("/ernic-memory/bound/mlx5", test_bound_mlx5)
+{
+    bounded(&mlx5);
+}

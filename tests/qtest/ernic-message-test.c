@@ -7,87 +7,65 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
-#include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
 #define Q35_PCIEXBAR    0x60
 #define ECAM        0xb0000000ull
 
-static void flr(QPCIDevice *dev)
-{
-    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_EXP, 0) + PCI_EXP_DEVCTL;
-
-    qpci_config_writew(dev, at, qpci_config_readw(dev, at) | PCI_EXP_DEVCTL_BCR_FLR);
-}
-
 #define PORT        QPCI_DEVFN(3, 0)
 #define FUNCTION    (1 << 8)            /* device 0 of the bus behind the port */
+#define IOTHREAD    ",iothread=io0,roce-udp=127.0.0.1:0"
+#define PORT_MMIO       0xe0000000
+#define OTHER_MMIO      0xe1000000
 
 /* A machine whose function is behind a port with native hot-plug. */
 typedef struct Behind {
-    QTestState *qts;
-    QGuestAllocator alloc;
-    QPCIBus *bus;
+    QErnicMachine *m;
     QPCIDevice *port;
     uint64_t mmio;
     QErnic q;
 } Behind;
 
-static void open_port(Behind *b)
+/* The port in a slot has a bus and 16 MiB at @mmio; freed with the test. */
+static QPCIDevice *open_port(Behind *b, int devfn, uint8_t bus, uint32_t mmio)
 {
-    b->port = qpci_device_find(b->bus, PORT);
-    qpci_config_writel(b->port, PCI_PRIMARY_BUS, 0x00010100);
-    qpci_config_writel(b->port, PCI_MEMORY_BASE, 0xe0f0e000);   /* 0xe0000000, 16 MiB */
-    qpci_device_enable(b->port);
+    QPCIDevice *port = qpci_device_find(b->m->bus, devfn);
+
+    g_test_queue_free(port);
+    qpci_config_writel(port, PCI_PRIMARY_BUS, bus << 16 | bus << 8);
+    qpci_config_writel(port, PCI_MEMORY_BASE, (mmio | 0xf00000) | mmio >> 16);
+    qpci_device_enable(port);
+    return port;
 }
 
-/* The machine alone; behind_open() also sets up its bus. */
-static void behind_start(Behind *b, const char *more)
+static QErnicMachine *start(const char *more)
 {
-    *b = (Behind) { .qts = qtest_initf(
-        "-M q35 -nodefaults -object iothread,id=io0"
-        " -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
-        " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
-        " -device ernic,id=ernic0,bus=port0%s", more) };
+    return qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
+                          " -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
+                          " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
+                          " -device ernic,id=ernic0,bus=port0%s", more);
 }
 
 static void behind_open(Behind *b, const char *more)
 {
-    behind_start(b, more);
-    pc_alloc_init(&b->alloc, b->qts, 0);
-    b->bus = qpci_new_pc(b->qts, &b->alloc);
-    b->mmio = b->bus->mmio_alloc_ptr;
-    qtest_outl(b->qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
-    qtest_outl(b->qts, 0xcfc, ECAM | 1);
-    open_port(b);
-}
-
-static void behind_end(Behind *b)
-{
-    qtest_quit(b->qts);
-}
-
-static void behind_close(Behind *b)
-{
-    g_free(b->port);
-    qpci_free_pc(b->bus);
-    alloc_destroy(&b->alloc);
-    behind_end(b);
+    b->m = start(more);
+    b->mmio = b->m->bus->mmio_alloc_ptr;
+    qtest_outl(b->m->qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
+    qtest_outl(b->m->qts, 0xcfc, ECAM | 1);
+    b->port = open_port(b, PORT, 1, PORT_MMIO);
 }
 
 /* Resets the function and sets it up from the beginning. */
 static void behind_renew(Behind *b)
 {
-    b->bus->mmio_alloc_ptr = b->mmio;
+    b->m->bus->mmio_alloc_ptr = b->mmio;
     qpci_config_writel(b->port, PCI_INTERRUPT_LINE, 0);         /* ends a bus reset */
-    qernic_init(&b->q, "ernic0", b->bus, FUNCTION, &b->alloc);
-    flr(&b->q.dev);
-    b->bus->mmio_alloc_ptr = b->mmio;
-    qernic_init(&b->q, "ernic0", b->bus, FUNCTION, &b->alloc);
+    qernic_init(&b->q, "ernic0", b->m->bus, FUNCTION, &b->m->alloc);
+    qernic_flr(&b->q.dev);
+    b->m->bus->mmio_alloc_ptr = b->mmio;
+    qernic_init(&b->q, "ernic0", b->m->bus, FUNCTION, &b->m->alloc);
     qernic_setup(&b->q, 1);
 }
 
@@ -141,30 +119,10 @@ static uint16_t word_at(QPCIDevice *dev, const Word *w)
 
 static void aim(Behind *b, uint64_t addr, uint32_t value)
 {
-    QPCIDevice *dev = &b->q.dev;
-    uint64_t at;
-
-    qpci_msix_enable(dev);
+    qpci_msix_enable(&b->q.dev);
     for (int i = 0; i < 17; i++) {
-        at = dev->msix_table_off + i * PCI_MSIX_ENTRY_SIZE;
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR,
-                       addr >> 32);
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_DATA, value);
-        qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+        qernic_aim(&b->q.dev, i, addr, value);
     }
-}
-
-/* Raises the vectors of commands and of events in the same run. */
-static void raise_vectors(Behind *b)
-{
-    struct ernic_cmd change = {
-        .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .gid = { 0xfe, 0x80, [15] = 7 }, .index = 1,
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .vlan = cpu_to_le16(0xffff) },
-    };
-
-    qernic_cmd_post(&b->q, &change);
 }
 
 /* The vectors are free: each message is the result of a new interrupt. */
@@ -172,7 +130,7 @@ static void by_interrupt(Behind *b, uint64_t addr, uint32_t value)
 {
     aim(b, b->q.scratch, 0);            /* those that are pending already */
     aim(b, addr, value);
-    raise_vectors(b);
+    qernic_post_change(&b->q);          /* vectors of commands and of events at once */
 }
 
 /* Vectors that are pending are unmasked one by one, by writes to the table. */
@@ -189,13 +147,11 @@ static void send_messages(Behind *b, const Message *m, Way *way)
     QPCIDevice *dev = m->port ? b->port : &b->q.dev;
     uint16_t seen = word_at(&b->q.dev, &m->seen);
     uint64_t at = ECAM + ((uint64_t)dev->devfn << 12) + word_at(dev, &m->word);
-    uint64_t deadline = 0;
 
     way(b, at, m->value);
-    while ((qpci_config_readl(&b->q.dev, seen) & m->mask) != m->bits) {
-        qernic_wait(&b->q, &deadline);
-    }
-    qtest_qmp_assert_success(b->qts, "{ 'execute': 'query-status' }");
+    qernic_wait_while(b->q.qts,
+                      (qpci_config_readl(&b->q.dev, seen) & m->mask) != m->bits);
+    qtest_qmp_assert_success(b->m->qts, "{ 'execute': 'query-status' }");
 }
 
 /* Sends each of the @num messages at @row by both @ways, and then ejects the function. */
@@ -215,12 +171,13 @@ static void send_all(const char *more, Way *const ways[2], const Message *row, s
         g_test_message("way %zu: eject", w);
         behind_renew(&b);
         send_messages(&b, &ejects, ways[w]);
-        qtest_qmp_eventwait(b.qts, "DEVICE_DELETED");
-        behind_close(&b);
-    }
+        qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
+        }
 }
 
-static void test_message(const void *more)
+MACHINE_KINDS("/ernic-message/", test_message,
+              { "plain", "" }, { "timing", ",timing=on" }, { "iothread", IOTHREAD },
+              { "pg332", ",ernic-version=3.1" })
 {
     static Way *const ways[2] = { by_interrupt, by_table };
 
@@ -234,43 +191,33 @@ static void test_message(const void *more)
                     " -device ernic,id=ernic1,bus=port1,netdev=h1"
 
 /* The function that is ejected sends and receives, and the sender is its peer. */
-static void test_other(const void *more)
+MACHINE_TEST("/ernic-message/other", test_other)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    uint64_t deadline = 0, own;
+    uint64_t own;
     QPCIDevice *port;
     QErnicQp x, y;
     QErnic other;
     Behind b;
 
-    behind_open(&b, more);
-    port = qpci_device_find(b.bus, OTHER_PORT);
-    qpci_config_writel(port, PCI_PRIMARY_BUS, 0x00020200);
-    qpci_config_writel(port, PCI_MEMORY_BASE, 0xe1f0e100);      /* 0xe1000000, 16 MiB */
-    qpci_device_enable(port);
+    behind_open(&b, OTHER);
+    port = open_port(&b, OTHER_PORT, 2, OTHER_MMIO);
     behind_renew(&b);
-    own = b.bus->mmio_alloc_ptr;
-    b.bus->mmio_alloc_ptr = 0xe1000000;
-    qernic_init(&other, "ernic1", b.bus, 2 << 8, &b.alloc);
-    b.bus->mmio_alloc_ptr = own;        /* of the MSI-X table: in port0's window */
+    own = b.m->bus->mmio_alloc_ptr;
+    b.m->bus->mmio_alloc_ptr = OTHER_MMIO;
+    qernic_init(&other, "ernic1", b.m->bus, 2 << 8, &b.m->alloc);
+    b.m->bus->mmio_alloc_ptr = own;        /* of the MSI-X table: in port0's window */
     qernic_setup(&other, 2);
-    qernic_qp_create(&b.q, &x, ERNIC_QPT_RC);
-    qernic_qp_create(&other, &y, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &y);
-    qernic_qp_connect(&y, &x);
-    qernic_post_send(&x, &wqe, 0, 64 * 1024);
-    qernic_post_send(&y, &wqe, 0, 64 * 1024);
-    qtest_clock_step(b.qts, 10000);
+    qernic_pair(&b.q, &other, &x, &y, ERNIC_QPT_RC);
+    qernic_send(&x, 0, 64 * 1024);
+    qernic_send(&y, 0, 64 * 1024);
+    qtest_clock_step(b.m->qts, 10000);
     by_interrupt(&b, ECAM + ((uint64_t)OTHER_PORT << 12) +
                  qpci_find_capability(port, PCI_CAP_ID_EXP, 0) + PCI_EXP_SLTCTL,
                  PCI_EXP_SLTCTL_PWR_OFF | PCI_EXP_SLTCTL_PWR_IND_OFF);
-    while (qpci_config_readl(&other.dev, PCI_VENDOR_ID) != 0xffffffff) {
-        qernic_wait(&b.q, &deadline);
-    }
-    qtest_qmp_eventwait(b.qts, "DEVICE_DELETED");
+    qernic_wait_while(b.q.qts,
+                      qpci_config_readl(&other.dev, PCI_VENDOR_ID) != 0xffffffff);
+    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
     qernic_transfers(&b.q, &b.q);
-    g_free(port);
-    behind_close(&b);
 }
 
 static bool migration_is(QTestState *qts, const char *status)
@@ -280,16 +227,6 @@ static bool migration_is(QTestState *qts, const char *status)
 
     qobject_unref(rsp);
     return is;
-}
-
-static void migration_ends(QTestState *qts)
-{
-    int64_t end = g_get_monotonic_time() + 60 * G_TIME_SPAN_SECOND;
-
-    while (!migration_is(qts, "completed")) {
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_usleep(1000);
-    }
 }
 
 static void bandwidth(QTestState *qts, int64_t bytes)
@@ -303,45 +240,38 @@ static void bandwidth(QTestState *qts, int64_t bytes)
  * stream has no state of it. The destination has a function, which is as after a reset,
  * behind a port without power.
  */
-static void test_migrating(const void *more)
+MACHINE_KINDS("/ernic-message/migrating", test_migrating, { "", "" },
+              { "-iothread", IOTHREAD }, { "-timing", ",timing=on" },
+              { "-pg332", ",ernic-version=3.1" })
 {
-    g_autofree char *path = NULL, *uri = NULL, *incoming = NULL;
-    int fd = g_file_open_tmp("ernic-message-XXXXXX", &path, NULL);
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+    g_autofree char *path = qernic_temp(), *uri = g_strdup_printf("file:%s", path);
+    g_autofree char *incoming = g_strconcat(more, " -incoming defer", NULL);
+    QErnicMachine *to;
     QErnicQp x;
-    Behind b, to;
+    Behind b;
 
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    uri = g_strdup_printf("file:%s", path);
     behind_open(&b, more);
     behind_renew(&b);
-    qernic_qp_create(&b.q, &x, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &x);
-    qernic_post_send(&x, &wqe, 0, 64 * 1024);
-    bandwidth(b.qts, 4096);
-    qtest_qmp_assert_success(b.qts, "{ 'execute': 'migrate',"
+    qernic_self(&b.q, &x, ERNIC_QPT_RC);
+    qernic_send(&x, 0, 64 * 1024);
+    bandwidth(b.m->qts, 4096);
+    qtest_qmp_assert_success(b.m->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
-    while (!migration_is(b.qts, "active")) {
+    while (!migration_is(b.m->qts, "active")) {
         g_usleep(1000);
     }
     send_messages(&b, &ejects, by_interrupt);
-    qtest_qmp_eventwait(b.qts, "DEVICE_DELETED");
-    g_assert_true(migration_is(b.qts, "active"));
-    bandwidth(b.qts, 1ll << 34);
-    migration_ends(b.qts);
+    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
+    g_assert_true(migration_is(b.m->qts, "active"));
+    bandwidth(b.m->qts, 1ll << 34);
+    g_assert_true(qernic_migrated(b.m->qts));
 
-    incoming = g_strconcat(more, " -incoming defer", NULL);
-    behind_start(&to, incoming);
-    qtest_clock_set(to.qts, qtest_clock_step(b.qts, 1));
-    qtest_qmp_assert_success(to.qts, "{ 'execute': 'migrate-incoming',"
-                             " 'arguments': { 'uri': %s } }", uri);
-    migration_ends(to.qts);
-    to.q = (QErnic) { .qts = to.qts, .id = "ernic0" };
-    g_assert_cmpuint(qernic_stat(&to.q, "memory.used"), ==, 0);
-    qtest_clock_step(to.qts, 1000000);
-    behind_close(&b);
-    behind_end(&to);
+    to = start(incoming);
+    qtest_clock_set(to->qts, qtest_clock_step(b.m->qts, 1));
+    g_assert_true(qernic_load(to->qts, path));
+    g_assert_cmpuint(qernic_stat(&(QErnic) { .qts = to->qts, .id = "ernic0" },
+                                 "memory.used"), ==, 0);
+    qtest_clock_step(to->qts, 1000000);
     unlink(path);
 }
 
@@ -365,16 +295,16 @@ static void test_migrating(const void *more)
  */
 static void receive_at_both(Behind *b, uint64_t first, uint64_t then)
 {
-    uint64_t ring = guest_alloc(&b->alloc, 4096);
-    QPCIDevice *nic = qpci_device_find(b->bus, NIC_DEVFN);
+    uint64_t ring = guest_alloc(&b->m->alloc, 4096);
+    QPCIDevice *nic = qpci_device_find(b->m->bus, NIC_DEVFN);
     QPCIBar bar;
 
     qpci_device_enable(nic);
-    b->bus->mmio_alloc_ptr = NIC_BAR;
+    b->m->bus->mmio_alloc_ptr = NIC_BAR;
     bar = qpci_iomap(nic, 0, NULL);
-    qtest_memset(b->qts, ring, 0, 4096);
+    qtest_memset(b->m->qts, ring, 0, 4096);
     for (int i = 0; i < NIC_DESCS; i++) {
-        qtest_writeq(b->qts, ring + 16 * i, (i ? then : first) - IN_FRAME);
+        qtest_writeq(b->m->qts, ring + 16 * i, (i ? then : first) - IN_FRAME);
     }
     qpci_io_writel(nic, bar, NIC_RCTL, 0);
     qpci_io_writel(nic, bar, NIC_RDBAL, ring);
@@ -383,7 +313,7 @@ static void receive_at_both(Behind *b, uint64_t first, uint64_t then)
     qpci_io_writel(nic, bar, NIC_RDBAL + 0x10, 0);
     qpci_io_writel(nic, bar, NIC_RDBAL + 0x18, NIC_DESCS - 1);
     qpci_io_writel(nic, bar, NIC_RCTL, NIC_ENABLE | NIC_ALL);
-    qtest_clock_step(b->qts, NIC_READY);
+    qtest_clock_step(b->m->qts, NIC_READY);
     g_free(nic);
 }
 
@@ -395,32 +325,30 @@ static void receive_at(Behind *b, uint64_t addr)
 /* The frame is a SEND of the engine, which sends with the device's lock held. */
 static void by_engine(Behind *b, uint64_t addr, uint32_t value)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    QErnic nobody = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 9 } };
-    QErnicQp x, y = { .q = &nobody, .qpn = 5 };
+    QErnicQp x;
 
     qernic_qp_create(&b->q, &x, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &y);
+    qernic_qp_connect(&x, &qernic_nobody);
     receive_at(b, addr);
-    qtest_writel(b->qts, b->q.buf + IN_FRAME - RC_PAYLOAD, value);
-    qernic_post_send(&x, &wqe, 0, IN_FRAME - RC_PAYLOAD + 4);
+    qtest_writel(b->m->qts, b->q.buf + IN_FRAME - RC_PAYLOAD, value);
+    qernic_send(&x, 0, IN_FRAME - RC_PAYLOAD + 4);
 }
 
 /* The frame is one of the Ethernet face, which sends without the lock. */
 static void by_ethernet(Behind *b, uint64_t addr, uint32_t value)
 {
-    uint64_t ring = guest_alloc(&b->alloc, 4096), frame = ring + 1024;
+    uint64_t ring = guest_alloc(&b->m->alloc, 4096), frame = ring + 1024;
     struct ernic_eth_txd desc = {
         .addr = cpu_to_le64(frame), .len = cpu_to_le16(IN_FRAME + 4),
         .flags = ERNIC_ETH_EOP,
     };
     uint64_t regs = ERNIC_ETH_OFFSET;
 
-    qtest_memset(b->qts, ring, 0, 4096);
-    qtest_memset(b->qts, frame, 0xff, 12);
-    qtest_writel(b->qts, frame + IN_FRAME, value);
-    qtest_memwrite(b->qts, ring, &desc, sizeof(desc));
-    qtest_memwrite(b->qts, ring + sizeof(desc), &desc, sizeof(desc));
+    qtest_memset(b->m->qts, ring, 0, 4096);
+    qtest_memset(b->m->qts, frame, 0xff, 12);
+    qtest_writel(b->m->qts, frame + IN_FRAME, value);
+    qtest_memwrite(b->m->qts, ring, &desc, sizeof(desc));
+    qtest_memwrite(b->m->qts, ring + sizeof(desc), &desc, sizeof(desc));
     receive_at(b, addr);
     qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, tx_addr), ring);
     qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, state_addr),
@@ -437,7 +365,10 @@ static const Message frames_to[] = {
       { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3, 3 },
 };
 
-static void test_frame(const void *more)
+MACHINE_KINDS("/ernic-message/frame", test_frame, { "", ",netdev=h0" NIC },
+              { "-timing", ",netdev=h0,timing=on" NIC },
+              { "-pg332", ",netdev=h0,ernic-version=3.1" NIC },
+              { "-main-loop", ",netdev=h0,engine-thread=off" NIC })
 {
     static Way *const ways[2] = { by_engine, by_ethernet };
 
@@ -465,92 +396,52 @@ static void test_frame(const void *more)
 /* NIC 2 has a frame whose word at IN_FRAME is @word. Returns its first descriptor. */
 static uint64_t prepare_nic2(Behind *b, QPCIBar *bar, uint32_t word)
 {
-    QPCIDevice *nic = qpci_device_find(b->bus, QPCI_DEVFN(6, 0));
-    uint64_t ring = guest_alloc(&b->alloc, 4096), frame = ring + 1024;
+    QPCIDevice *nic = qpci_device_find(b->m->bus, QPCI_DEVFN(6, 0));
+    uint64_t ring = guest_alloc(&b->m->alloc, 4096), frame = ring + 1024;
 
     qpci_device_enable(nic);
-    b->bus->mmio_alloc_ptr = NIC2_BAR;
+    b->m->bus->mmio_alloc_ptr = NIC2_BAR;
     *bar = qpci_iomap(nic, 0, NULL);
-    qtest_memset(b->qts, ring, 0, 4096);
-    qtest_memset(b->qts, frame, 0xff, 6);
-    qtest_writel(b->qts, frame + IN_FRAME, word);
-    qtest_writeq(b->qts, ring, frame);
-    qtest_writel(b->qts, ring + 8, SENT_LEN | 0x0b000000);      /* EOP, IFCS, RS */
+    qtest_memset(b->m->qts, ring, 0, 4096);
+    qtest_memset(b->m->qts, frame, 0xff, 6);
+    qtest_writel(b->m->qts, frame + IN_FRAME, word);
+    qtest_writeq(b->m->qts, ring, frame);
+    qtest_writel(b->m->qts, ring + 8, SENT_LEN | 0x0b000000);      /* EOP, IFCS, RS */
     qpci_io_writel(nic, *bar, NIC_TCTL, 2);
     g_free(nic);
     return ring;
 }
 
-static void test_nested(const void *more)
+MACHINE_KINDS("/ernic-message/nested", test_nested, { "", ",netdev=h0" NESTED },
+              { "-main-loop", ",netdev=h0,engine-thread=off" NESTED })
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    QErnic nobody = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 9 } };
-    QErnicQp x, y = { .q = &nobody, .qpn = 5 };
-    QPCIDevice *port, *other;
-    uint64_t tx, word, deadline = 0;
+    QErnicQp x;
+    QPCIDevice *other;
+    uint64_t tx, word;
     QPCIBar bar;
     uint16_t pm;
     Behind b;
 
     behind_open(&b, more);
-    port = qpci_device_find(b.bus, OTHER_PORT);
-    qpci_config_writel(port, PCI_PRIMARY_BUS, 0x00020200);
-    qpci_config_writel(port, PCI_MEMORY_BASE, 0xe1f0e100);
-    qpci_device_enable(port);
+    open_port(&b, OTHER_PORT, 2, OTHER_MMIO);
     behind_renew(&b);
-    other = qpci_device_find(b.bus, 2 << 8);
+    other = qpci_device_find(b.m->bus, 2 << 8);
     g_assert_nonnull(other);
     pm = qpci_find_capability(other, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
     qernic_qp_create(&b.q, &x, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &y);
+    qernic_qp_connect(&x, &qernic_nobody);
     tx = prepare_nic2(&b, &bar, D3HOT);
     receive_at_both(&b, bar.addr + NIC_TDBAL, ECAM + (2 << 20) + pm);
     /* TDBAL to TDT of NIC 2, in the payload. */
     word = b.q.buf + IN_FRAME - RC_PAYLOAD;
-    qtest_memset(b.qts, b.q.buf, 0, 64);
-    qtest_writel(b.qts, word, tx);
-    qtest_writel(b.qts, word + 8, 128);
-    qtest_writel(b.qts, word + 0x18, 1);
-    qernic_post_send(&x, &wqe, 0, 2 + 0x1c);
-    while ((qpci_config_readl(other, pm) & PCI_PM_CTRL_STATE_MASK) != D3HOT) {
-        qernic_wait(&b.q, &deadline);
-    }
+    qtest_memset(b.m->qts, b.q.buf, 0, 64);
+    qtest_writel(b.m->qts, word, tx);
+    qtest_writel(b.m->qts, word + 8, 128);
+    qtest_writel(b.m->qts, word + 0x18, 1);
+    qernic_send(&x, 0, 2 + 0x1c);
+    qernic_wait_while(b.q.qts,
+                      (qpci_config_readl(other, pm) & PCI_PM_CTRL_STATE_MASK) != D3HOT);
     /* The sender still works. */
-    g_assert_cmpuint(qernic_cmd(&b.q, &(struct ernic_cmd) { .opcode = ERNIC_CMD_NOP },
-                                NULL), ==, ERNIC_OK);
-    g_free(port);
+    qernic_nop(&b.q);
     g_free(other);
-    behind_close(&b);
 }
-
-static const struct {
-    const char *name, *more;    /* properties, and devices */
-    void (*fn)(const void *more);
-} tests[] = {
-    { "frame", ",netdev=h0" NIC, test_frame },
-    { "frame-timing", ",netdev=h0,timing=on" NIC, test_frame },
-    { "frame-pg332", ",netdev=h0,ernic-version=3.1" NIC, test_frame },
-    { "frame-main-loop", ",netdev=h0,engine-thread=off" NIC, test_frame },
-    { "nested", ",netdev=h0" NESTED, test_nested },
-    { "nested-main-loop", ",netdev=h0,engine-thread=off" NESTED, test_nested },
-    { "plain", "", test_message },
-    { "timing", ",timing=on", test_message },
-    { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_message },
-    { "pg332", ",ernic-version=3.1", test_message },
-    { "other", OTHER, test_other },
-    { "migrating", "", test_migrating },
-    { "migrating-iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_migrating },
-    { "migrating-timing", ",timing=on", test_migrating },
-    { "migrating-pg332", ",ernic-version=3.1", test_migrating },
-};
-
-static void register_tests(void)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
-        g_autofree char *path = g_strdup_printf("/ernic-message/%s", tests[i].name);
-
-        qtest_add_data_func(path, tests[i].more, tests[i].fn);
-    }
-}
-
-libqos_init(register_tests);

@@ -6,15 +6,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/iov.h"
-#include "qemu/module.h"
-#include "qobject/qdict.h"
 #include "ernic-mlx5.h"
 
 #define HEAD        54              /* Ethernet, IPv4, TCP */
 #define MSS         1000
 #define CONTEXT     32              /* in messages that create or modify queues */
-#define BLUE_FLAME  0x800
+#define UDP         ",roce-udp=127.0.0.1:0"
+#define USER_NET    ",netdev=user0 -netdev user,id=user0"
 
 enum {
     CREATE_TIR = 0x900, CREATE_SQ = 0x904, MODIFY_SQ = 0x905, CREATE_RQ = 0x908,
@@ -32,17 +30,6 @@ typedef struct Cable {
     uint64_t buf;
     uint16_t sent, posted;
 } Cable;
-
-/* Execute @in, a command of @opcode; returns the number in its answer. */
-static uint32_t execute(Cable *c, uint16_t opcode, uint8_t *in, uint32_t len)
-{
-    uint8_t out[16];
-
-    stw_be_p(in, opcode);
-    mlx5_post(&c->x, 1, in, len, sizeof(out));
-    g_assert_cmphex(mlx5_answer(&c->x, 1, out, sizeof(out)), ==, 0);
-    return ldl_be_p(out + 8) & 0xffffff;
-}
 
 /* A queue in state RDY, with 16 slots of 2^@log_stride bytes. */
 static uint32_t create_queue(Cable *c, bool rq, uint64_t ring, uint64_t record,
@@ -64,10 +51,10 @@ static uint32_t create_queue(Cable *c, bool rq, uint64_t ring, uint64_t record,
     wq[0x21] = log_stride;
     wq[0x23] = 4;
     stq_be_p(wq + 0xc0, ring);
-    number = execute(c, rq ? CREATE_RQ : CREATE_SQ, in, sizeof(in));
+    number = mlx5_execute(&c->x, rq ? CREATE_RQ : CREATE_SQ, in, sizeof(in));
     stl_be_p(modify + 8, number);
     modify[CONTEXT + 1] = 1 << 4;
-    execute(c, rq ? MODIFY_RQ : MODIFY_SQ, modify, sizeof(modify));
+    mlx5_execute(&c->x, rq ? MODIFY_RQ : MODIFY_SQ, modify, sizeof(modify));
     return number;
 }
 
@@ -76,7 +63,7 @@ static void set_root(Cable *c, uint32_t table)
     uint8_t root[0x40] = { };
 
     stl_be_p(root + 20, table);
-    execute(c, SET_ROOT, root, sizeof(root));
+    mlx5_execute(&c->x, SET_ROOT, root, sizeof(root));
 }
 
 /* One table, whose only entry sends all frames to a TIR of the receive queue. */
@@ -88,15 +75,15 @@ static void steer(Cable *c)
 
     stl_be_p(tir + CONTEXT + 0x1c, c->rqn);
     stl_be_p(tir + CONTEXT + 0x24, c->domain);
-    c->tirn = execute(c, CREATE_TIR, tir, sizeof(tir));
-    id = execute(c, CREATE_TABLE, table, sizeof(table));
+    c->tirn = mlx5_execute(&c->x, CREATE_TIR, tir, sizeof(tir));
+    id = mlx5_execute(&c->x, CREATE_TABLE, table, sizeof(table));
     stl_be_p(group + 20, id);
     stl_be_p(entry + 20, id);
-    stl_be_p(entry + 0x40 + 4, execute(c, CREATE_GROUP, group, sizeof(group)));
+    stl_be_p(entry + 0x40 + 4, mlx5_execute(&c->x, CREATE_GROUP, group, sizeof(group)));
     entry[0x40 + 0x0f] = 4;                     /* forward */
     entry[0x40 + 0x13] = 1;
     stl_be_p(entry + 0x40 + 0x300, 2u << 24 | c->tirn);
-    execute(c, SET_ENTRY, entry, sizeof(entry));
+    mlx5_execute(&c->x, SET_ENTRY, entry, sizeof(entry));
     set_root(c, id);
 }
 
@@ -110,17 +97,18 @@ static void steer_many(Cable *c)
         uint32_t id, num = level ? 4 : 1;
 
         table[0x18 + 1] = 3 - level;
-        id = execute(c, CREATE_TABLE, table, sizeof(table));
+        id = mlx5_execute(&c->x, CREATE_TABLE, table, sizeof(table));
         stl_be_p(group + 20, id);
         stl_be_p(entry + 20, id);
-        stl_be_p(entry + 0x40 + 4, execute(c, CREATE_GROUP, group, sizeof(group)));
+        stl_be_p(entry + 0x40 + 4,
+                 mlx5_execute(&c->x, CREATE_GROUP, group, sizeof(group)));
         entry[0x40 + 0x0f] = 4;
         entry[0x40 + 0x13] = num;
         for (i = 0; i < num; i++) {
             stl_be_p(entry + 0x40 + 0x300 + i * 8,
                      level ? 1u << 24 | next : 2u << 24 | c->tirn);
         }
-        execute(c, SET_ENTRY, entry, sizeof(entry));
+        mlx5_execute(&c->x, SET_ENTRY, entry, sizeof(entry));
         next = id;
     }
     set_root(c, next);
@@ -138,10 +126,10 @@ static void cable_begin(Cable *c, const char *args)
     c->rq = mlx5_zeroed(&c->x, 4096);
     c->record = mlx5_zeroed(&c->x, 4096);
     c->buf = mlx5_zeroed(&c->x, 16384);
-    c->domain = execute(c, ALLOC_DOMAIN, alloc, sizeof(alloc));
+    c->domain = mlx5_execute(&c->x, ALLOC_DOMAIN, alloc, sizeof(alloc));
     stl_be_p(tis + CONTEXT + 0x24, c->domain);
     c->sqn = create_queue(c, false, c->sq, c->record, 6,
-                          execute(c, CREATE_TIS, tis, sizeof(tis)));
+                          mlx5_execute(&c->x, CREATE_TIS, tis, sizeof(tis)));
     c->rqn = create_queue(c, true, c->rq, c->record + 64, 4, 0);
     steer(c);
 }
@@ -151,17 +139,10 @@ static void cable_open(Cable *c, const char *more)
     g_autofree char *args = NULL;
 
     *c = (Cable) { };
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, c->fd), ==, 0);
+    qernic_cable(c->fd);
     args = g_strdup_printf("%s,netdev=sock0 -netdev socket,fd=%d,id=sock0", more,
                            c->fd[0]);
     cable_begin(c, args);
-}
-
-static void cable_close(Cable *c)
-{
-    mlx5_end(&c->x);
-    close(c->fd[0]);
-    close(c->fd[1]);
 }
 
 static uint16_t sum(const uint8_t *bytes, uint32_t len, uint32_t sum)
@@ -187,26 +168,6 @@ static void headers(uint8_t head[HEAD])
     memcpy(head, like, HEAD);
 }
 
-static uint32_t from_wire(Cable *c, uint8_t *frame, uint32_t room)
-{
-    uint32_t len;
-
-    g_assert_cmpint(recv(c->fd[1], &len, sizeof(len), MSG_WAITALL), ==, sizeof(len));
-    len = be32_to_cpu(len);
-    g_assert_cmpuint(len, <=, room);
-    g_assert_cmpint(recv(c->fd[1], frame, len, MSG_WAITALL), ==, len);
-    return len;
-}
-
-static void to_wire(Cable *c, const uint8_t *frame, uint32_t len)
-{
-    uint32_t be = cpu_to_be32(len);
-    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
-
-    g_assert_cmpint(iov_send(c->fd[1], iov, 2, 0, len + sizeof(be)), ==,
-                    len + sizeof(be));
-}
-
 /* A request of two blocks: @head in it, and @len bytes at buf. */
 static void send_request(Cable *c, uint8_t opcode, uint32_t mss, const uint8_t *head,
                          uint32_t len)
@@ -223,11 +184,11 @@ static void send_request(Cable *c, uint8_t opcode, uint32_t mss, const uint8_t *
     stl_be_p(wqe + at, len);
     stl_be_p(wqe + at + 4, c->r.key);
     stq_be_p(wqe + at + 8, c->buf);
-    qtest_memwrite(c->x.m.qts, c->sq + c->sent % 16 * 64, wqe, sizeof(wqe));
+    qtest_memwrite(c->x.m->qts, c->sq + c->sent % 16 * 64, wqe, sizeof(wqe));
     c->sent += 2;
     stl_be_p(record, c->sent);
-    qtest_memwrite(c->x.m.qts, c->record + 4, record, sizeof(record));
-    qpci_io_writeq(&c->x.dev, c->x.bar, c->x.uar * 4096 + BLUE_FLAME,
+    qtest_memwrite(c->x.m->qts, c->record + 4, record, sizeof(record));
+    qpci_io_writeq(&c->x.dev, c->x.bar, c->x.uar * 4096 + MLX5_BLUE_FLAME,
                    bswap64((uint64_t)c->sqn << 8));
 }
 
@@ -239,9 +200,9 @@ static void post_receive(Cable *c, uint32_t len)
     stl_be_p(slot, len);
     stl_be_p(slot + 4, c->r.key);
     stq_be_p(slot + 8, c->buf);
-    qtest_memwrite(c->x.m.qts, c->rq + c->posted++ % 16 * 16, slot, sizeof(slot));
+    qtest_memwrite(c->x.m->qts, c->rq + c->posted++ % 16 * 16, slot, sizeof(slot));
     stl_be_p(record, c->posted);
-    qtest_memwrite(c->x.m.qts, c->record + 64, record, sizeof(record));
+    qtest_memwrite(c->x.m->qts, c->record + 64, record, sizeof(record));
 }
 
 /* The frame has right lengths and checksums, and @len bytes of @data. */
@@ -257,7 +218,8 @@ static void check_frame(const uint8_t *frame, uint32_t frame_len, const uint8_t 
 }
 
 /* A large packet, in frames of MSS bytes of data; the ring passes its end. */
-static void test_send(const void *more)
+MACHINE_KINDS("/ernic-mlx5-frames/send", test_send, { "", "" }, { "-udp", UDP },
+              { "-main-loop", ",engine-thread=off" })
 {
     uint8_t head[HEAD], data[3500], frame[2048], cqe[64];
     Cable c;
@@ -267,7 +229,7 @@ static void test_send(const void *more)
     for (uint32_t i = 0; i < sizeof(data); i++) {
         data[i] = i * 13 + (i >> 8);
     }
-    qtest_memwrite(c.x.m.qts, c.buf, data, sizeof(data));
+    qtest_memwrite(c.x.m->qts, c.buf, data, sizeof(data));
     for (uint32_t round = 0; round < 20; round++) {
         uint16_t before = c.sent;
 
@@ -277,7 +239,7 @@ static void test_send(const void *more)
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, before);
         g_assert_cmphex(ldl_be_p(cqe + 56), ==, 0x0e000000 | c.sqn);
         for (uint32_t at = 0; at < sizeof(data); at += MSS) {
-            uint32_t len = from_wire(&c, frame, sizeof(frame));
+            uint32_t len = qernic_from_wire(c.fd[1], frame, sizeof(frame));
 
             g_assert_cmpuint(ldl_be_p(frame + 38), ==, 1 + at);
             check_frame(frame, len, data + at, MIN(MSS, sizeof(data) - at));
@@ -286,12 +248,13 @@ static void test_send(const void *more)
     /* One frame; its length is in the headers. */
     stw_be_p(head + 16, 40 + MSS);
     send_request(&c, 0x0a, 0, head, MSS);
-    check_frame(frame, from_wire(&c, frame, sizeof(frame)), data, MSS);
-    cable_close(&c);
+    check_frame(frame, qernic_from_wire(c.fd[1], frame, sizeof(frame)), data, MSS);
 }
 
 /* Frames from the cable, of which the driver posts one request after the other. */
-static void test_receive(const void *more)
+MACHINE_KINDS("/ernic-mlx5-frames/receive", test_receive,
+              { "", "" }, { "-udp", UDP }, { "-main-loop", ",engine-thread=off" },
+              { "-iothread", ",iothread=io0" UDP })
 {
     uint8_t frame[300], got[300], cqe[64];
     Cable c;
@@ -307,21 +270,21 @@ static void test_receive(const void *more)
         stw_be_p(frame + 50, ~sum(frame + 34, sizeof(frame) - 34,
                                   sum(frame + 26, 8, 6 + sizeof(frame) - 34)));
         post_receive(&c, sizeof(frame));
-        to_wire(&c, frame, sizeof(frame));
+        qernic_to_wire(c.fd[1], frame, sizeof(frame));
         mlx5_completion(&c.x, &c.r, cqe);
         g_assert_cmphex(cqe[63] >> 4, ==, 2);
         g_assert_cmpuint(ldl_be_p(cqe + 44), ==, sizeof(frame));
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, round);
         g_assert_cmphex(cqe[28], ==, 7);        /* all checksums are right */
         g_assert_cmphex(lduw_be_p(cqe + 20), ==, sum(frame + 14, sizeof(frame) - 14, 0));
-        qtest_memread(c.x.m.qts, c.buf, got, sizeof(got));
+        qtest_memread(c.x.m->qts, c.buf, got, sizeof(got));
         g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
     }
-    cable_close(&c);
 }
 
 /* A backend that answers while it takes a frame: QEMU's own network, by ARP. */
-static void test_answer(const void *more)
+MACHINE_KINDS("/ernic-mlx5-frames/answer", test_answer, { "", USER_NET },
+              { "-main-loop", ",engine-thread=off" USER_NET })
 {
     static const uint8_t request[HEAD] = {
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x52, 0x54, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6,
@@ -337,17 +300,16 @@ static void test_answer(const void *more)
         do {
             mlx5_completion(&c.x, &c.r, cqe);
         } while (cqe[63] >> 4 != 2);
-        qtest_memread(c.x.m.qts, c.buf, frame, sizeof(frame));
+        qtest_memread(c.x.m->qts, c.buf, frame, sizeof(frame));
         g_assert_cmpmem(frame, 6, request + 6, 6);
         g_assert_cmphex(lduw_be_p(frame + 20), ==, 2);          /* a reply */
         g_assert_cmpmem(frame + 28, 4, request + 38, 4);
     }
-    mlx5_end(&c.x);
 }
 
 static uint64_t received(Cable *c)
 {
-    QErnic q = { .qts = c->x.m.qts, .id = "ernic0" };
+    QErnic q = { .qts = c->x.m->qts, .id = "ernic0" };
 
     return qernic_stat(&q, "rx_frames");
 }
@@ -356,53 +318,23 @@ static uint64_t received(Cable *c)
  * A burst of frames, which the backend delivers in one call: after each slice the rest
  * waits for the next one, and all arrive.
  */
-static void test_burst(const void *more)
+MACHINE_KINDS("/ernic-mlx5-frames/burst", test_burst,
+              { "", ",engine-thread=off" }, { "-udp", ",engine-thread=off" UDP })
 {
     enum { FRAMES = 60, LEN = 1000 };
     static uint8_t burst[FRAMES][4 + LEN];
     g_autofree char *path = NULL;
-    uint64_t deadline = 0;
     Cable c;
 
     cable_open(&c, more);
-    path = qernic_log(c.x.m.qts, "ernic_pci_frames_wait");
+    path = qernic_log(c.x.m->qts, "ernic_pci_frames_wait");
     for (uint32_t i = 0; i < FRAMES; i++) {
         stl_be_p(burst[i], LEN);
         headers(burst[i] + 4);
     }
     steer_many(&c);
     g_assert_cmpint(write(c.fd[1], burst, sizeof(burst)), ==, sizeof(burst));
-    while (received(&c) < FRAMES) {
-        mlx5_await(&c.x, &deadline);
-    }
-    cable_close(&c);
-    g_assert_cmpuint(qernic_logged(path, "ernic_pci_frames_wait"), >=, FRAMES / 20);
+    qernic_wait_while(c.x.m->qts, received(&c) < FRAMES);
+    g_assert_cmpuint(qernic_logged(c.x.m, path, "ernic_pci_frames_wait"), >=,
+                     FRAMES / 20);
 }
-
-static void register_tests(void)
-{
-    static const struct {
-        const char *name, *more;
-        void (*fn)(const void *more);
-    } tests[] = {
-        { "send", "", test_send }, { "receive", "", test_receive },
-        { "send-udp", ",roce-udp=127.0.0.1:0", test_send },
-        { "receive-udp", ",roce-udp=127.0.0.1:0", test_receive },
-        { "burst", ",engine-thread=off", test_burst },
-        { "burst-udp", ",engine-thread=off,roce-udp=127.0.0.1:0", test_burst },
-        { "answer", ",netdev=user0 -netdev user,id=user0", test_answer },
-        { "send-main-loop", ",engine-thread=off", test_send },
-        { "receive-main-loop", ",engine-thread=off", test_receive },
-        { "receive-iothread", ",iothread=io0,roce-udp=127.0.0.1:0", test_receive },
-        { "answer-main-loop", ",engine-thread=off,netdev=user0 -netdev user,id=user0",
-          test_answer },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
-        g_autofree char *path = g_strdup_printf("/ernic-mlx5-frames/%s", tests[i].name);
-
-        qtest_add_data_func(path, tests[i].more, tests[i].fn);
-    }
-}
-
-libqos_init(register_tests);

@@ -5,17 +5,14 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
-#include "qapi/error.h"
-#include "qobject/qdict.h"
-#include "qobject/qjson.h"
 #include "ernic-mlx5.h"
 
+#define BOTH { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }
+
 /* Probe, commands by event with interrupts, and removal, twice. */
-static void test_probe(const void *more)
+MACHINE_KINDS("/ernic-mlx5/probe", test_probe, BOTH)
 {
-    uint64_t deadline;
     Mlx5 x;
 
     mlx5_begin(&x, more);
@@ -26,31 +23,24 @@ static void test_probe(const void *more)
         mlx5_probe(&x);
         for (int i = 0; i < 40; i++) {
             mlx5_accepts(&x, MLX5_QUERY_PAGES, 3, 0);
-            deadline = 0;
-            while (!qpci_msix_pending(&x.dev, MLX5_VECTOR)) {
-                mlx5_await(&x, &deadline);
-            }
+            qernic_wait_while(x.m->qts, !qpci_msix_pending(&x.dev, MLX5_VECTOR));
             g_assert_cmphex(mlx5_wait_command_event(&x), ==, 1u << 31);
             mlx5_ring_eq(&x, MLX5_UAR_EQ_ARM);
         }
         mlx5_remove_driver(&x);
     }
-    mlx5_end(&x);
 }
 
 static void function_reset(Mlx5 *x)
 {
-    uint8_t at = qpci_find_capability(&x->dev, PCI_CAP_ID_EXP, 0) + PCI_EXP_DEVCTL;
-
-    qpci_config_writew(&x->dev, at, qpci_config_readw(&x->dev, at) |
-                       PCI_EXP_DEVCTL_BCR_FLR);
+    qernic_flr(&x->dev);
     qpci_device_enable(&x->dev);
     qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_0, x->bar.addr);
     qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_1, x->bar.addr >> 32);
 }
 
 /* A reset in the middle of a command; the driver probes again. */
-static void test_reset(const void *more)
+MACHINE_KINDS("/ernic-mlx5/reset", test_reset, BOTH)
 {
     uint8_t in[MLX5_MESSAGE] = { 0xff };
     Mlx5 x;
@@ -70,39 +60,32 @@ static void test_reset(const void *more)
         /* Only a function that was reset refuses this one. */
         g_assert_cmphex(mlx5_command(&x, MLX5_INIT_HCA, 0, 0, out), ==, 0x04);
     }
-    mlx5_end(&x);
 }
 
 /* In D3hot no command is executed; it is after the return to D0. */
-static void test_power(const void *more)
+MACHINE_KINDS("/ernic-mlx5/power", test_power, BOTH)
 {
     uint8_t in[16] = { MLX5_QUERY_PAGES >> 8, MLX5_QUERY_PAGES & 0xff, [7] = 1 };
-    uint8_t out[16], pm;
-    uint64_t deadline = 0;
+    uint8_t out[16];
     Mlx5 x;
 
     mlx5_begin(&x, more);
     mlx5_probe(&x);
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'stop' }");
+    qernic_stop(x.m->qts);
     mlx5_post(&x, 2, in, sizeof(in), 16);
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'query-status' }");
+    qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'query-status' }");
     g_assert_false(mlx5_is_done(&x, 2));
-    pm = qpci_find_capability(&x.dev, PCI_CAP_ID_PM, 0);
-    qpci_config_writew(&x.dev, pm + PCI_PM_CTRL, 3);
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'cont' }");
-    for (int i = 0; i < 100; i++) {
-        mlx5_await(&x, &deadline);
-    }
+    qernic_power(&x.dev, 3);
+    qernic_cont(x.m->qts);
+    qernic_pass(x.m->qts, 100, 1000);
     g_assert_false(mlx5_is_done(&x, 2));
-    qpci_config_writew(&x.dev, pm + PCI_PM_CTRL, 0);
+    qernic_power(&x.dev, 0);
     g_assert_cmphex(mlx5_answer(&x, 2, out, 16), ==, 0);
-    mlx5_end(&x);
 }
 
 /* Stores to any place of the BAR, with any value; the device still works afterwards. */
-static void test_hostile(const void *more)
+MACHINE_KINDS("/ernic-mlx5/hostile", test_hostile, BOTH)
 {
-    uint64_t deadline = 0;
     Mlx5 x;
 
     mlx5_begin(&x, more);
@@ -120,11 +103,9 @@ static void test_hostile(const void *more)
         }
         mlx5_get(&x, g_test_rand_int_range(0, 1 << 20) * 4);
     }
-    mlx5_await(&x, &deadline);
     function_reset(&x);
     mlx5_probe(&x);
     mlx5_remove_driver(&x);
-    mlx5_end(&x);
 }
 
 enum { LEN = 64 * 1024 };
@@ -133,11 +114,11 @@ enum { LEN = 64 * 1024 };
  * A message waits for a receive request that software posts on the destination; then a
  * doorbell and a command that a machine, which is stopped, has not executed.
  */
-static void test_migrate(const void *more)
+MACHINE_KINDS("/ernic-mlx5/migrate", test_migrate, BOTH)
 {
     uint8_t in[16] = { MLX5_QUERY_PAGES >> 8, MLX5_QUERY_PAGES & 0xff, [7] = 1 };
     uint8_t cqe[64], out[16];
-    uint64_t from, to, deadline = 0;
+    uint64_t from, to;
     Mlx5Rdma r;
     Mlx5 x;
 
@@ -146,12 +127,10 @@ static void test_migrate(const void *more)
     mlx5_rdma_open(&x, &r);
     from = mlx5_zeroed(&x, LEN);
     to = mlx5_zeroed(&x, LEN);
-    card_pattern(x.m.qts, from, LEN, 7);
+    card_pattern(x.m->qts, from, LEN, 7);
     mlx5_post_send(&x, &r, from, LEN);
     mlx5_ring_sq(&x, &r);
-    for (int i = 0; i < 100; i++) {
-        mlx5_await(&x, &deadline);
-    }
+    qernic_pass(x.m->qts, 100, 1000);
     g_assert_false(mlx5_poll(&x, &r, cqe));
     mlx5_migrate(&x, more);
     g_assert_false(mlx5_poll(&x, &r, cqe));
@@ -161,26 +140,25 @@ static void test_migrate(const void *more)
         g_assert_cmphex(cqe[63] >> 4, ==, i ? 0 : 2);   /* of the receiver, the sender */
         g_assert_cmphex(ldl_be_p(cqe + 44), ==, LEN);
     }
-    card_same(x.m.qts, from, to, LEN);
+    card_same(x.m->qts, from, to, LEN);
 
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'stop' }");
-    card_pattern(x.m.qts, from, LEN, 9);
+    qernic_stop(x.m->qts);
+    card_pattern(x.m->qts, from, LEN, 9);
     mlx5_post_recv(&x, &r, to, LEN);
     mlx5_post_send(&x, &r, from, LEN);
     mlx5_ring_sq(&x, &r);
     mlx5_post(&x, 2, in, sizeof(in), 16);
     mlx5_migrate(&x, more);
     g_assert_false(mlx5_is_done(&x, 2));
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'cont' }");
+    qernic_cont(x.m->qts);
     g_assert_cmphex(mlx5_answer(&x, 2, out, 16), ==, 0);
     mlx5_completion(&x, &r, cqe);
     mlx5_completion(&x, &r, cqe);
-    card_same(x.m.qts, from, to, LEN);
-    mlx5_end(&x);
+    card_same(x.m->qts, from, to, LEN);
 }
 
 /* The capabilities that the driver reads are those of the properties. */
-static void test_numbers(const void *more)
+MACHINE_TEST("/ernic-mlx5/numbers", test_numbers)
 {
     Mlx5 x;
 
@@ -188,18 +166,16 @@ static void test_numbers(const void *more)
     x.log_qp = 6;
     mlx5_probe(&x);
     mlx5_remove_driver(&x);
-    mlx5_end(&x);
 }
 
 /* PCI ids as properties. */
-static void test_ids(const void *more)
+MACHINE_TEST("/ernic-mlx5/ids", test_ids)
 {
     Mlx5 x;
 
     mlx5_begin(&x, ",pci-vendor-id=0x15b3,pci-device-id=0x101e");
     g_assert_cmphex(qpci_config_readw(&x.dev, PCI_VENDOR_ID), ==, 0x15b3);
     g_assert_cmphex(qpci_config_readw(&x.dev, PCI_DEVICE_ID), ==, 0x101e);
-    mlx5_end(&x);
 }
 
 static const struct {
@@ -231,50 +207,11 @@ static const struct {
       "timing= and personality=mlx5 exclude each other" },
 };
 
-static void test_properties(const void *more)
+MACHINE_TEST("/ernic-mlx5/properties", test_properties)
 {
-    Mlx5 x;
+    QErnicMachine *m = qernic_machine("-nodefaults");
 
-    mlx5_begin(&x, "");
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        g_autofree char *args = g_strdup_printf("{ 'driver': 'ernic', %s }", bad[i].args);
-        QDict *rsp = qtest_qmp(x.m.qts, "{ 'execute': 'device_add', 'arguments': %p }",
-                               qobject_from_json(args, &error_abort));
-
-        g_test_message("%s", bad[i].args);
-        g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"), ==,
-                        bad[i].says);
-        qobject_unref(rsp);
+        qernic_refused(m->qts, bad[i].says, "%s", bad[i].args);
     }
-    mlx5_end(&x);
 }
-
-static void add(const char *name, const char *kind, const char *more,
-                void (*fn)(const void *more))
-{
-    g_autofree char *path = g_strdup_printf("/ernic-mlx5/%s%s", name, kind);
-
-    qtest_add_data_func(path, more, fn);
-}
-
-static void register_tests(void)
-{
-    static const struct {
-        const char *name;
-        void (*fn)(const void *more);
-    } tests[] = {
-        { "probe", test_probe }, { "reset", test_reset }, { "power", test_power },
-        { "hostile", test_hostile }, { "migrate", test_migrate },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
-        add(tests[i].name, "", "", tests[i].fn);
-        add(tests[i].name, "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0",
-            tests[i].fn);
-    }
-    add("numbers", "", "", test_numbers);
-    add("ids", "", "", test_ids);
-    add("properties", "", "", test_properties);
-}
-
-libqos_init(register_tests);

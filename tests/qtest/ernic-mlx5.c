@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qobject/qdict.h"
 #include "ernic-mlx5.h"
 
 #define ENTRY       64
@@ -14,6 +13,8 @@
 #define BOXES       16
 #define EQ_LOG      4
 #define DEVFN       QPCI_DEVFN(4, 0)
+#define MACHINE     " -object iothread,id=io0" \
+                    " -device ernic,id=ernic0,addr=04.0,personality=mlx5%s"
 
 QEMU_BUILD_BUG_ON(MLX5_MESSAGE != 16 + BOXES * 512);
 
@@ -40,28 +41,19 @@ void mlx5_put(Mlx5 *x, uint32_t off, uint32_t value)
 
 uint64_t mlx5_zeroed(Mlx5 *x, size_t bytes)
 {
-    uint64_t addr = guest_alloc(&x->m.alloc, bytes);
+    uint64_t addr = guest_alloc(&x->m->alloc, bytes);
 
-    qtest_memset(x->m.qts, addr, 0, bytes);
+    qtest_memset(x->m->qts, addr, 0, bytes);
     return addr;
 }
 
 static void find(Mlx5 *x, int devfn)
 {
-    QPCIDevice *dev = qpci_device_find(x->m.bus, devfn);
+    QPCIDevice *dev = qpci_device_find(x->m->bus, devfn);
 
     g_assert_nonnull(dev);
     x->dev = *dev;
     g_free(dev);
-}
-
-static void machine_open(CardMachine *m, const char *more, const char *last)
-{
-    g_autofree char *args = g_strdup_printf(
-        " -object iothread,id=io0"
-        " -device ernic,id=ernic0,addr=04.0,personality=mlx5%s%s", more, last);
-
-    card_machine_open(m, args);
 }
 
 void mlx5_take(Mlx5 *x, int devfn)
@@ -78,53 +70,23 @@ void mlx5_take(Mlx5 *x, int devfn)
 void mlx5_begin(Mlx5 *x, const char *more)
 {
     *x = (Mlx5) { };
-    machine_open(&x->m, more, "");
+    x->m = qernic_machine(MACHINE, more);
     x->log_qp = 10;
     x->host = x->peer = 1;
     mlx5_take(x, DEVFN);
 }
 
-void mlx5_end(Mlx5 *x)
-{
-    qpci_iounmap(&x->dev, x->bar);
-    card_machine_close(&x->m);
-}
-
-static void migration_ends(QTestState *qts)
-{
-    int64_t end = g_get_monotonic_time() + 60 * G_TIME_SPAN_SECOND;
-    bool done = false;
-
-    while (!done) {
-        QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
-        const char *status = qdict_get_try_str(rsp, "status");
-
-        g_assert_cmpstr(status, !=, "failed");
-        done = g_strcmp0(status, "completed") == 0;
-        qobject_unref(rsp);
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_usleep(1000);
-    }
-}
-
 void mlx5_migrate(Mlx5 *x, const char *more)
 {
-    g_autofree char *path = NULL, *uri = NULL;
-    int fd = g_file_open_tmp("ernic-mlx5-XXXXXX", &path, NULL);
-    CardMachine to;
+    g_autofree char *path = qernic_temp(), *incoming = NULL;
+    QErnicMachine *to;
 
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    uri = g_strdup_printf("file:%s", path);
-    qtest_qmp_assert_success(x->m.qts, "{ 'execute': 'migrate',"
-                             " 'arguments': { 'uri': %s } }", uri);
-    migration_ends(x->m.qts);
-    machine_open(&to, more, " -incoming defer");
-    qtest_clock_set(to.qts, qtest_clock_step(x->m.qts, 1));
-    qtest_qmp_assert_success(to.qts, "{ 'execute': 'migrate-incoming',"
-                             " 'arguments': { 'uri': %s } }", uri);
-    migration_ends(to.qts);
-    card_machine_close(&x->m);
+    qernic_save(x->m->qts, path);
+    incoming = g_strconcat(more, " -incoming defer", NULL);
+    to = qernic_machine(MACHINE, incoming);
+    qtest_clock_set(to->qts, qtest_clock_step(x->m->qts, 1));
+    g_assert_true(qernic_load(to->qts, path));
+    qernic_machine_end(x->m);
     x->m = to;
     find(x, DEVFN);
     unlink(path);
@@ -141,7 +103,7 @@ static void boxes(Mlx5 *x, uint64_t first, const uint8_t *message, uint32_t len)
         stq_be_p(box + 560, first + (n + 1) * BOX);
         stl_be_p(box + 568, n);
         box[573] = 1;
-        qtest_memwrite(x->m.qts, first + n * BOX, box, sizeof(box));
+        qtest_memwrite(x->m->qts, first + n * BOX, box, sizeof(box));
     }
 }
 
@@ -159,34 +121,25 @@ void mlx5_post(Mlx5 *x, uint32_t number, const uint8_t *in, uint32_t in_len,
     memcpy(entry + 16, in, 16);
     stq_be_p(entry + 48, out_len > 16 ? x->out : 0);
     stl_be_p(entry + 56, out_len);
-    qtest_memwrite(x->m.qts, x->page + number * ENTRY, entry, sizeof(entry));
+    qtest_memwrite(x->m->qts, x->page + number * ENTRY, entry, sizeof(entry));
     mlx5_put(x, DOORBELL, 1u << number);
 }
 
 bool mlx5_is_done(Mlx5 *x, uint32_t number)
 {
-    return !(qtest_readb(x->m.qts, x->page + number * ENTRY + 63) & 1);
-}
-
-void mlx5_await(Mlx5 *x, uint64_t *deadline)
-{
-    QErnic q = { .qts = x->m.qts };
-
-    qernic_wait(&q, deadline);
+    return !(qtest_readb(x->m->qts, x->page + number * ENTRY + 63) & 1);
 }
 
 /* Wait for the answer of entry @number; returns its status. */
 uint8_t mlx5_answer(Mlx5 *x, uint32_t number, uint8_t *out, uint32_t out_len)
 {
-    uint64_t entry = x->page + number * ENTRY, deadline = 0;
+    uint64_t entry = x->page + number * ENTRY;
 
-    while (!mlx5_is_done(x, number)) {
-        mlx5_await(x, &deadline);
-    }
-    g_assert_cmphex(qtest_readb(x->m.qts, entry + 63), ==, 0);
-    qtest_memread(x->m.qts, entry + 32, out, 16);
+    qernic_wait_while(x->m->qts, !mlx5_is_done(x, number));
+    g_assert_cmphex(qtest_readb(x->m->qts, entry + 63), ==, 0);
+    qtest_memread(x->m->qts, entry + 32, out, 16);
     for (uint32_t at = 16; at < out_len; at += 512) {
-        qtest_memread(x->m.qts, x->out + (at - 16) / 512 * BOX, out + at,
+        qtest_memread(x->m->qts, x->out + (at - 16) / 512 * BOX, out + at,
                       MIN(out_len - at, 512));
     }
     return out[0];
@@ -213,7 +166,6 @@ void mlx5_accepts(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b)
 
 static void attach(Mlx5 *x)
 {
-    uint64_t deadline = 0;
     uint32_t health;
 
     g_assert_cmphex(mlx5_get(x, MLX5_CMDIF) >> 16, ==, MLX5_CMDIF_REV);
@@ -223,9 +175,8 @@ static void attach(Mlx5 *x)
     mlx5_put(x, MLX5_QUEUE_LOW, x->page);
     g_assert_cmphex(mlx5_get(x, MLX5_QUEUE_LOW), ==, (uint32_t)x->page | 5 << 4 | 6);
     health = mlx5_get(x, HEALTH);
-    qtest_clock_step(x->m.qts, 2000000000);
+    qtest_clock_step(x->m->qts, 2000000000);
     g_assert_cmphex(mlx5_get(x, HEALTH), !=, health);
-    mlx5_await(x, &deadline);
 }
 
 static void query_capabilities(Mlx5 *x)
@@ -258,7 +209,7 @@ uint8_t mlx5_add_eq(Mlx5 *x, uint64_t events, uint32_t *eqn)
 static void create_eq(Mlx5 *x)
 {
     for (int i = 0; i < 1 << EQ_LOG; i++) {
-        qtest_writeb(x->m.qts, x->eq + i * 64 + 63, 1);
+        qtest_writeb(x->m->qts, x->eq + i * 64 + 63, 1);
     }
     g_assert_cmphex(mlx5_add_eq(x, 1 << 0x0a | 1 << 0x09 | 1 << 0x04, &x->eqn), ==, 0);
     x->ci = 0;
@@ -272,13 +223,11 @@ void mlx5_ring_eq(Mlx5 *x, uint32_t offset)
 /* The vector of the next event, which is that of completed commands. */
 uint32_t mlx5_wait_command_event(Mlx5 *x)
 {
-    uint64_t at = x->eq + x->ci % (1u << EQ_LOG) * 64, deadline = 0;
+    uint64_t at = x->eq + x->ci % (1u << EQ_LOG) * 64;
     uint8_t eqe[64];
 
-    do {
-        mlx5_await(x, &deadline);
-        qtest_memread(x->m.qts, at, eqe, sizeof(eqe));
-    } while ((eqe[63] ^ x->ci >> EQ_LOG) & 1);
+    qernic_wait_while(x->m->qts, (qtest_readb(x->m->qts, at + 63) ^ x->ci >> EQ_LOG) & 1);
+    qtest_memread(x->m->qts, at, eqe, sizeof(eqe));
     g_assert_cmphex(eqe[1], ==, 0x0a);
     x->ci++;
     return ldl_be_p(eqe + 32);
@@ -336,8 +285,7 @@ static void field(uint8_t *p, uint32_t bit, uint32_t width, uint64_t value)
     }
 }
 
-/* Execute @in, a command of @opcode; returns the number in its answer. */
-static uint32_t create(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len)
+uint32_t mlx5_execute(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len)
 {
     uint8_t out[16];
 
@@ -359,25 +307,25 @@ static void create_memory(Mlx5 *x, Mlx5Rdma *r)
 {
     uint8_t pd[16] = { }, mkey[LIST] = { }, cq[LIST + 8] = { }, gid[48] = { };
 
-    r->pd = create(x, ALLOC_PD, pd, sizeof(pd));
+    r->pd = mlx5_execute(x, ALLOC_PD, pd, sizeof(pd));
     field(mkey + CONTEXT, 18, 4, 0xf);          /* local and remote rights */
     field(mkey + CONTEXT, 32, 24, 0xffffff);    /* of any queue pair */
     field(mkey + CONTEXT, 96, 1, 1);            /* the whole bus */
     field(mkey + CONTEXT, 104, 24, r->pd);
-    r->key = create(x, CREATE_MKEY, mkey, sizeof(mkey)) << 8;
+    r->key = mlx5_execute(x, CREATE_MKEY, mkey, sizeof(mkey)) << 8;
     for (uint32_t i = 0; i < 1 << LOG_CQ; i++) {
-        qtest_writeb(x->m.qts, r->cq + i * 64 + 63, 0xf1);
+        qtest_writeb(x->m->qts, r->cq + i * 64 + 63, 0xf1);
     }
     field(cq + CONTEXT, 99, 5, LOG_CQ);
     field(cq + CONTEXT, 104, 24, x->uar);
     field(cq + CONTEXT, 160, 32, x->eqn);
     stq_be_p(cq + CONTEXT + 56, r->record + 8);
     stq_be_p(cq + LIST, r->cq);
-    r->cqn = create(x, CREATE_CQ, cq, sizeof(cq));
+    r->cqn = mlx5_execute(x, CREATE_CQ, cq, sizeof(cq));
     put_gid(gid + CONTEXT, x->host);
     field(gid + CONTEXT, 160, 32, 1);
     field(gid + CONTEXT, 216, 8, 2);            /* RoCE version 2 */
-    create(x, SET_ROCE_ADDRESS, gid, sizeof(gid));
+    mlx5_execute(x, SET_ROCE_ADDRESS, gid, sizeof(gid));
 }
 
 uint8_t mlx5_add_qp(Mlx5 *x, Mlx5Rdma *r, uint32_t log_sq)
@@ -413,7 +361,7 @@ static void connect_qp(Mlx5 *x, Mlx5Rdma *r)
     field(init, 72, 24, r->qpn);
     field(init + PATH, 296, 8, 1);
     field(init + QPC, 1168, 2, 3);
-    create(x, RST2INIT_QP, init, sizeof(init));
+    mlx5_execute(x, RST2INIT_QP, init, sizeof(init));
     field(rtr, 72, 24, r->qpn);
     field(rtr + QPC, 64, 3, 3);
     field(rtr + QPC, 168, 24, r->qpn);
@@ -421,12 +369,12 @@ static void connect_qp(Mlx5 *x, Mlx5Rdma *r)
     field(rtr + PATH, 88, 8, 64);
     field(rtr + PATH, 320, 32, 1);
     put_gid(rtr + PATH + 16, x->peer);
-    create(x, INIT2RTR_QP, rtr, sizeof(rtr));
+    mlx5_execute(x, INIT2RTR_QP, rtr, sizeof(rtr));
     field(rts, 72, 24, r->qpn);
     field(rts + QPC, 909, 3, 7);
     field(rts + QPC, 912, 3, 7);
     field(rts + PATH, 64, 5, 14);
-    create(x, RTR2RTS_QP, rts, sizeof(rts));
+    mlx5_execute(x, RTR2RTS_QP, rts, sizeof(rts));
 }
 
 void mlx5_rdma_open(Mlx5 *x, Mlx5Rdma *r)
@@ -455,7 +403,7 @@ void mlx5_post_send(Mlx5 *x, Mlx5Rdma *r, uint64_t addr, uint32_t len)
     stl_be_p(wqe, r->sent << 8 | SEND);
     stl_be_p(wqe + 4, r->qpn << 8 | 2);
     put_data(wqe + 16, addr, len, r->key);
-    qtest_memwrite(x->m.qts, r->ring + SQ_AT + slot * SLOT, wqe, sizeof(wqe));
+    qtest_memwrite(x->m->qts, r->ring + SQ_AT + slot * SLOT, wqe, sizeof(wqe));
     r->sent++;
 }
 
@@ -466,9 +414,9 @@ void mlx5_post_recv(Mlx5 *x, Mlx5Rdma *r, uint64_t addr, uint32_t len)
 
     put_data(wqe, addr, len, r->key);
     put_data(wqe + 16, 0, 0, END_KEY);
-    qtest_memwrite(x->m.qts, r->ring + slot * SLOT, wqe, sizeof(wqe));
+    qtest_memwrite(x->m->qts, r->ring + slot * SLOT, wqe, sizeof(wqe));
     stl_be_p(record, r->received);
-    qtest_memwrite(x->m.qts, r->record, record, sizeof(record));
+    qtest_memwrite(x->m->qts, r->record, record, sizeof(record));
 }
 
 void mlx5_ring_sq(Mlx5 *x, Mlx5Rdma *r)
@@ -476,7 +424,7 @@ void mlx5_ring_sq(Mlx5 *x, Mlx5Rdma *r)
     uint8_t record[4];
 
     stl_be_p(record, r->sent);
-    qtest_memwrite(x->m.qts, r->record + 4, record, sizeof(record));
+    qtest_memwrite(x->m->qts, r->record + 4, record, sizeof(record));
     qpci_io_writeq(&x->dev, x->bar, x->uar * 4096 + MLX5_BLUE_FLAME,
                    bswap64((uint64_t)r->qpn << 8));
 }
@@ -486,20 +434,16 @@ bool mlx5_poll(Mlx5 *x, Mlx5Rdma *r, uint8_t cqe[64])
     uint64_t at = r->cq + r->ci % (1u << LOG_CQ) * 64;
     uint8_t record[4];
 
-    qtest_memread(x->m.qts, at, cqe, 64);
+    qtest_memread(x->m->qts, at, cqe, 64);
     if (cqe[63] >> 4 == 0xf || (cqe[63] ^ r->ci >> LOG_CQ) & 1) {
         return false;
     }
     stl_be_p(record, ++r->ci);
-    qtest_memwrite(x->m.qts, r->record + 8, record, sizeof(record));
+    qtest_memwrite(x->m->qts, r->record + 8, record, sizeof(record));
     return true;
 }
 
 void mlx5_completion(Mlx5 *x, Mlx5Rdma *r, uint8_t cqe[64])
 {
-    uint64_t deadline = 0;
-
-    while (!mlx5_poll(x, r, cqe)) {
-        mlx5_await(x, &deadline);
-    }
+    qernic_wait_while(x->m->qts, !mlx5_poll(x, r, cqe));
 }

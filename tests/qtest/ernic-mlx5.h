@@ -30,7 +30,7 @@
 #define MLX5_INIT_HCA       0x102
 
 typedef struct Mlx5 {
-    CardMachine m;
+    QErnicMachine *m;
     QPCIDevice dev;
     QPCIBar bar;
     uint64_t page, in, out, eq; /* command queue, mailboxes, event queue */
@@ -51,7 +51,6 @@ typedef struct Mlx5Rdma {
 void mlx5_take(Mlx5 *x, int devfn);
 /* A machine with the device; @more: additional properties. */
 void mlx5_begin(Mlx5 *x, const char *more);
-void mlx5_end(Mlx5 *x);
 /* Another machine with the same properties takes over the state of this one. */
 void mlx5_migrate(Mlx5 *x, const char *more);
 
@@ -59,8 +58,6 @@ uint32_t mlx5_get(Mlx5 *x, uint32_t off);
 void mlx5_put(Mlx5 *x, uint32_t off, uint32_t value);
 /* Guest memory. */
 uint64_t mlx5_zeroed(Mlx5 *x, size_t bytes);
-/* Let time pass; fails the test at the deadline, which is 0 at first. */
-void mlx5_await(Mlx5 *x, uint64_t *deadline);
 
 /* Post @in as entry @number of the command queue. */
 void mlx5_post(Mlx5 *x, uint32_t number, const uint8_t *in, uint32_t in_len,
@@ -71,6 +68,9 @@ uint8_t mlx5_answer(Mlx5 *x, uint32_t number, uint8_t *out, uint32_t out_len);
 /* Execute a command of 16 bytes with the word @b, and an answer of 16. */
 uint8_t mlx5_command(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b, uint8_t *out);
 void mlx5_accepts(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b);
+
+/* Execute @in, a command of @opcode; returns the number in its answer. */
+uint32_t mlx5_execute(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len);
 
 /* A further event queue in the memory of the first one; the status, and its number. */
 uint8_t mlx5_add_eq(Mlx5 *x, uint64_t events, uint32_t *eqn);

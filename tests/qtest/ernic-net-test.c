@@ -5,43 +5,21 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic-eth.h"
 
-static void *with_socket(GString *cmd_line, void *arg)
-{
-    int *fds = g_new(int, 2);
-
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
-    g_string_append_printf(cmd_line, " -netdev socket,fd=%d,id=sock0"
-                           " -device ernic,id=eth0,addr=06.0,netdev=sock0,"
-                           "mac=52:54:00:00:00:42 ", fds[1]);
-    return fds;
-}
-
-/* Ends the machine too: the next test has other file descriptors. */
-static void finish(Eth *e, int *fds)
-{
-    qernic_fini(&e->q);
-    close(fds[0]);
-    close(fds[1]);
-    g_free(fds);
-    qos_invalidate_command_line();
-}
-
-static void test_tx(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-tx", test_tx)
 {
     struct ernic_eth_txd plain = { };
     uint8_t frame[FRAME], got[BUFFER];
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, ERNIC_ETH_TX);
+    qeth_open(&e, "", ERNIC_ETH_TX);
     qeth_fill(frame, FRAME, own_mac);
     for (uint32_t piece = FRAME; piece > FRAME / ENTRIES; piece /= 2) {
         qeth_transmit(&e, frame, FRAME, piece, &plain);
         memset(got, 0xa5, sizeof(got));
-        g_assert_cmpuint(qeth_from_wire(&e, got, sizeof(got)), ==, FRAME);
+        g_assert_cmpuint(qernic_from_wire(e.fd, got, sizeof(got)), ==, FRAME);
         g_assert_cmpmem(got, FRAME, frame, FRAME);
     }
     /* A frame without an end is not sent, nor is one that is too long. */
@@ -57,25 +35,23 @@ static void test_tx(void *obj, void *data, QGuestAllocator *alloc)
         qeth_post(&e, &plain);
     }
     qeth_wait_tx(&e);
-    g_assert_cmpuint(qeth_get(&e, OFF(tx_errors)), ==, 2);
+    qeth_is(&e, OFF(tx_errors), 2);
     qeth_set(&e, OFF(tx_pi), e.tx_pi + ENTRIES + 1);
-    g_assert_cmpuint(qeth_get(&e, OFF(tx_pi)), ==, e.tx_pi);
+    qeth_is(&e, OFF(tx_pi), e.tx_pi);
     qeth_transmit(&e, frame, 60, 60, &(struct ernic_eth_txd) { });
-    g_assert_cmpuint(qeth_from_wire(&e, got, sizeof(got)), ==, 60);
-    finish(&e, data);
+    g_assert_cmpuint(qernic_from_wire(e.fd, got, sizeof(got)), ==, 60);
 }
 
-static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-rx", test_rx)
 {
     uint8_t frame[FRAME], got[BUFFER], flags;
-    uint64_t deadline = 0;
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, ERNIC_ETH_RX);
+    qeth_open(&e, "", ERNIC_ETH_RX);
     qeth_fill(frame, FRAME, own_mac);
     for (int i = 0; i < 3 * ENTRIES; i++) {
         qeth_post_rx(&e, BUFFER);
-        qeth_to_wire(&e, frame, FRAME);
+        qernic_to_wire(e.fd, frame, FRAME);
         g_assert_cmpuint(qeth_receive(&e, got, &flags), ==, FRAME);
         g_assert_cmpmem(got, FRAME, frame, FRAME);
         g_assert_cmphex(flags, ==, ERNIC_ETH_EOP);
@@ -84,21 +60,18 @@ static void test_rx(void *obj, void *data, QGuestAllocator *alloc)
     for (int i = 0; i < 4; i++) {
         qeth_post_rx(&e, 256);
     }
-    qeth_to_wire(&e, frame, FRAME);
+    qernic_to_wire(e.fd, frame, FRAME);
     g_assert_cmpuint(qeth_receive(&e, got, &flags), ==, FRAME);
     g_assert_cmpmem(got, FRAME, frame, FRAME);
     qeth_post_rx(&e, BUFFER);
-    qeth_to_wire(&e, frame, 20);
+    qernic_to_wire(e.fd, frame, 20);
     g_assert_cmpuint(qeth_receive(&e, got, &flags), ==, 60);
     /* A frame without room is dropped and counted, and uses no buffer. */
     qeth_post_rx(&e, 256);
-    qeth_to_wire(&e, frame, FRAME);
-    while (qeth_get(&e, OFF(rx_no_buffer)) == 0) {
-        qernic_wait(&e.q, &deadline);
-    }
-    qeth_to_wire(&e, frame, 100);
+    qernic_to_wire(e.fd, frame, FRAME);
+    qernic_wait_while(e.q->qts, qeth_get(&e, OFF(rx_no_buffer)) == 0);
+    qernic_to_wire(e.fd, frame, 100);
     g_assert_cmpuint(qeth_receive(&e, got, &flags), ==, 100);
-    finish(&e, data);
 }
 
 /*
@@ -114,10 +87,10 @@ static bool arrives(Eth *e, const uint8_t *to)
     qeth_post_rx(e, BUFFER);
     qeth_fill(frame, sizeof(frame), to);
     frame[20] = 0xee;
-    qeth_to_wire(e, frame, sizeof(frame));
+    qernic_to_wire(e->fd, frame, sizeof(frame));
     memset(frame, 0xff, 6);
     frame[20] = 0xdd;
-    qeth_to_wire(e, frame, sizeof(frame));
+    qernic_to_wire(e->fd, frame, sizeof(frame));
     qeth_receive(e, got, &flags);
     came = got[20] == 0xee;
     if (came) {
@@ -126,29 +99,29 @@ static bool arrives(Eth *e, const uint8_t *to)
     g_assert_cmphex(got[20], ==, 0xdd);
     /* Use up the second buffer too. */
     if (!came) {
-        qeth_to_wire(e, frame, sizeof(frame));
+        qernic_to_wire(e->fd, frame, sizeof(frame));
         qeth_receive(e, got, &flags);
     }
     return came;
 }
 
-static void test_filter(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-filter", test_filter)
 {
     static const uint8_t group[6] = { 0x01, 0x00, 0x5e, 0, 0, 1 };
     static const uint8_t other[6] = { 0x52, 0x54, 0, 0, 0, 0x43 };
     int bit, passed = 0;
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, ERNIC_ETH_RX);
+    qeth_open(&e, "", ERNIC_ETH_RX);
     g_assert_true(arrives(&e, own_mac));
     g_assert_false(arrives(&e, other));
     g_assert_false(arrives(&e, group));
     for (bit = 0; bit < 64; bit++) {
-        qernic_write64(&e.q, OFF(mc_hash), 1ull << bit);
+        qernic_write64(e.q, OFF(mc_hash), 1ull << bit);
         passed += arrives(&e, group);
     }
     g_assert_cmpint(passed, ==, 1);
-    qernic_write64(&e.q, OFF(mc_hash), 0);
+    qernic_write64(e.q, OFF(mc_hash), 0);
     qeth_set(&e, OFF(ctrl), ERNIC_ETH_RX | ERNIC_ETH_ALLMULTI);
     g_assert_true(arrives(&e, group));
     g_assert_false(arrives(&e, other));
@@ -159,7 +132,6 @@ static void test_filter(void *obj, void *data, QGuestAllocator *alloc)
     qeth_set(&e, OFF(mac_hi), 0x4300);
     g_assert_true(arrives(&e, other));
     g_assert_false(arrives(&e, own_mac));
-    finish(&e, data);
 }
 
 /* UDP over IPv4, 10.0.0.1 to 10.0.0.2; the device inserts the checksum. */
@@ -184,7 +156,7 @@ static void udp_frame(uint8_t *frame, uint32_t payload)
     stw_be_p(frame + 40, sum);
 }
 
-static void test_checksum(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-checksum", test_checksum)
 {
     struct ernic_eth_txd desc = {
         .flags = ERNIC_ETH_CSUM, .csum_start = cpu_to_le16(34),
@@ -193,79 +165,73 @@ static void test_checksum(void *obj, void *data, QGuestAllocator *alloc)
     uint8_t frame[200], got[BUFFER], flags;
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, ERNIC_ETH_TX | ERNIC_ETH_RX);
+    qeth_open(&e, "", ERNIC_ETH_TX | ERNIC_ETH_RX);
     udp_frame(frame, 101);
     qeth_transmit(&e, frame, 143, 143, &desc);
-    g_assert_cmpuint(qeth_from_wire(&e, got, sizeof(got)), ==, 143);
+    g_assert_cmpuint(qernic_from_wire(e.fd, got, sizeof(got)), ==, 143);
     g_assert_cmphex(lduw_be_p(got + 40), !=, lduw_be_p(frame + 40));
     /* On receive, the device accepts its own checksum and no other. */
     memcpy(frame, got, 143);
     qeth_post_rx(&e, BUFFER);
-    qeth_to_wire(&e, frame, 143);
+    qernic_to_wire(e.fd, frame, 143);
     qeth_receive(&e, got, &flags);
     g_assert_cmphex(flags, ==, ERNIC_ETH_EOP | ERNIC_ETH_CSUM_OK);
     frame[100] ^= 1;
     qeth_post_rx(&e, BUFFER);
-    qeth_to_wire(&e, frame, 143);
+    qernic_to_wire(e.fd, frame, 143);
     qeth_receive(&e, got, &flags);
     g_assert_cmphex(flags, ==, ERNIC_ETH_EOP);
     /* A checksum outside of the frame is refused. */
     desc.csum_start = cpu_to_le16(143);
     qeth_transmit(&e, frame, 143, 143, &desc);
-    g_assert_cmpuint(qeth_get(&e, OFF(tx_errors)), ==, 1);
-    finish(&e, data);
+    qeth_is(&e, OFF(tx_errors), 1);
 }
 
-static void test_interrupt(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-interrupt", test_interrupt)
 {
     uint8_t frame[FRAME];
-    uint64_t deadline = 0;
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, 0);
+    qeth_open(&e, "", 0);
     qeth_set(&e, OFF(vector), 3);
     qeth_set(&e, OFF(ctrl), ERNIC_ETH_TX | ERNIC_ETH_RX);
     qeth_set(&e, OFF(vector), 4);
-    g_assert_cmpuint(qeth_get(&e, OFF(vector)), ==, 3);
-    qpci_msix_enable(&e.q.dev);
+    qeth_is(&e, OFF(vector), 3);
+    qpci_msix_enable(&e.q->dev);
     qeth_fill(frame, FRAME, own_mac);
     qeth_transmit(&e, frame, FRAME, FRAME, &(struct ernic_eth_txd) { });
-    g_assert_false(qpci_msix_pending(&e.q.dev, 3));
+    g_assert_false(qpci_msix_pending(&e.q->dev, 3));
     qeth_set(&e, OFF(rx_arm), 0);
-    g_assert_false(qpci_msix_pending(&e.q.dev, 3));
+    g_assert_false(qpci_msix_pending(&e.q->dev, 3));
     qeth_post_rx(&e, BUFFER);
-    qeth_to_wire(&e, frame, FRAME);
-    while (!qpci_msix_pending(&e.q.dev, 3)) {
-        qernic_wait(&e.q, &deadline);
-    }
-    qpci_msix_disable(&e.q.dev);
-    finish(&e, data);
+    qernic_to_wire(e.fd, frame, FRAME);
+    qernic_wait_while(e.q->qts, !qpci_msix_pending(&e.q->dev, 3));
+    qpci_msix_disable(&e.q->dev);
 }
 
 /* Invalid rings, and writes that the registers refuse. */
-static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-bad", test_bad)
 {
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, 0);
-    g_assert_cmpuint(qeth_get(&e, OFF(link)), ==, 1);
-    g_assert_cmpuint(qeth_get(&e, OFF(mtu)), ==, ERNIC_ETH_MTU);
-    g_assert_cmphex(qeth_get(&e, OFF(mac_lo)), ==, 0x00005452);
-    g_assert_cmphex(qeth_get(&e, OFF(mac_hi)), ==, 0x4200);
+    qeth_open(&e, "", 0);
+    qeth_is(&e, OFF(link), 1);
+    qeth_is(&e, OFF(mtu), ERNIC_ETH_MTU);
+    qeth_is(&e, OFF(mac_lo), 0x00005452);
+    qeth_is(&e, OFF(mac_hi), 0x4200);
     qeth_set(&e, OFF(tx_pi), 1);
-    g_assert_cmpuint(qeth_get(&e, OFF(tx_pi)), ==, 0);
+    qeth_is(&e, OFF(tx_pi), 0);
     qeth_set(&e, OFF(ctrl), 0x10);
-    g_assert_cmphex(qeth_get(&e, OFF(ctrl)), ==, 0);
+    qeth_is(&e, OFF(ctrl), 0);
     qeth_set(&e, OFF(tx_shift), 13);
     qeth_set(&e, OFF(ctrl), ERNIC_ETH_TX);
-    g_assert_cmphex(qeth_get(&e, OFF(ctrl)), ==, 0);
+    qeth_is(&e, OFF(ctrl), 0);
     qeth_set(&e, OFF(ctrl), ERNIC_ETH_RX);
-    g_assert_cmphex(qeth_get(&e, OFF(ctrl)), ==, ERNIC_ETH_RX);
+    qeth_is(&e, OFF(ctrl), ERNIC_ETH_RX);
     qeth_set(&e, OFF(ctrl), 0);
-    qernic_write64(&e.q, OFF(state_addr), 0);
+    qernic_write64(e.q, OFF(state_addr), 0);
     qeth_set(&e, OFF(ctrl), ERNIC_ETH_RX);
-    g_assert_cmphex(qeth_get(&e, OFF(ctrl)), ==, 0);
-    finish(&e, data);
+    qeth_is(&e, OFF(ctrl), 0);
 }
 
 /* Reset values of the registers, and the bits that can be written. */
@@ -318,80 +284,75 @@ static bool is_register(uint32_t off)
     return false;
 }
 
-static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-registers", test_registers)
 {
     uint32_t off, holes = 0;
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, 0);
-    qernic_set_reg(&e.q, control, ERNIC_CONTROL_RESET);
+    qeth_open(&e, "", 0);
+    qernic_set_reg(e.q, control, ERNIC_CONTROL_RESET);
     for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
         off = ERNIC_ETH_OFFSET + regs[i].off;
         g_test_message("%s", regs[i].name);
-        g_assert_cmphex(qeth_get(&e, off), ==, regs[i].reset);
+        qeth_is(&e, off, regs[i].reset);
         qeth_set(&e, off, ~0u);
-        g_assert_cmphex(qeth_get(&e, off), ==, regs[i].reset | regs[i].rw);
-        qpci_io_writew(&e.q.dev, e.q.bar, off, 0);
-        qpci_io_writeb(&e.q.dev, e.q.bar, off + 3, 0);
-        g_assert_cmphex(qeth_get(&e, off), ==, regs[i].reset | regs[i].rw);
-        g_assert_cmphex(qpci_io_readw(&e.q.dev, e.q.bar, off), ==, 0);
+        qeth_is(&e, off, regs[i].reset | regs[i].rw);
+        qpci_io_writew(&e.q->dev, e.q->bar, off, 0);
+        qpci_io_writeb(&e.q->dev, e.q->bar, off + 3, 0);
+        qeth_is(&e, off, regs[i].reset | regs[i].rw);
+        g_assert_cmphex(qpci_io_readw(&e.q->dev, e.q->bar, off), ==, 0);
         qeth_set(&e, off, 0);
-        g_assert_cmphex(qeth_get(&e, off), ==, regs[i].reset & ~regs[i].rw);
+        qeth_is(&e, off, regs[i].reset & ~regs[i].rw);
     }
     for (off = 0; off < sizeof(struct ernic_eth_regs); off += 4) {
         if (!is_register(off)) {
             qeth_set(&e, ERNIC_ETH_OFFSET + off, ~0u);
-            g_assert_cmphex(qeth_get(&e, ERNIC_ETH_OFFSET + off), ==, 0);
+            qeth_is(&e, ERNIC_ETH_OFFSET + off, 0);
             holes++;
         }
     }
     g_assert_cmpuint(holes, ==, 2);             /* reserved, reserved2 */
-    finish(&e, data);
-}
-
-static void set_power(QErnic *q, uint16_t state)
-{
-    uint8_t at = qpci_find_capability(&q->dev, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
-
-    qpci_config_writew(&q->dev, at, state);
 }
 
 /* A frame that arrives in D3hot is lost; the rings keep their state. */
-static void test_power(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-power", test_power)
 {
     uint8_t frame[FRAME], got[BUFFER], flags;
     Eth e;
 
-    qeth_start(&e, obj, data, alloc, ERNIC_ETH_RX | ERNIC_ETH_TX);
+    qeth_open(&e, "", ERNIC_ETH_RX | ERNIC_ETH_TX);
     qeth_fill(frame, FRAME, own_mac);
     qeth_post_rx(&e, BUFFER);
-    set_power(&e.q, 3);
-    qeth_to_wire(&e, frame, FRAME);
-    for (int i = 0; i < 100; i++) {
-        qtest_clock_step(e.q.qts, 1000);
-    }
-    g_assert_cmpuint(qernic_stat(&e.q, "eth.rx_packets"), ==, 0);
-    set_power(&e.q, 0);
-    qeth_to_wire(&e, frame, 100);
+    qernic_power(&e.q->dev, 3);
+    qernic_to_wire(e.fd, frame, FRAME);
+    qernic_pass(e.q->qts, 100, 1000);
+    g_assert_cmpuint(qernic_stat(e.q, "eth.rx_packets"), ==, 0);
+    qernic_power(&e.q->dev, 0);
+    qernic_to_wire(e.fd, frame, 100);
     g_assert_cmpuint(qeth_receive(&e, got, &flags), ==, 100);
     qeth_transmit(&e, frame, 60, 60, &(struct ernic_eth_txd) { });
-    g_assert_cmpuint(qeth_from_wire(&e, got, sizeof(got)), ==, 60);
-    finish(&e, data);
+    g_assert_cmpuint(qernic_from_wire(e.fd, got, sizeof(got)), ==, 60);
+}
+
+/* The peer reads what there is, and lets time pass. */
+static void drain(Eth *e)
+{
+    uint8_t junk[BUFFER];
+
+    for (int i = 0; i < 1000; i++) {
+        if (recv(e->fd, junk, sizeof(junk), MSG_DONTWAIT) < 0) {
+            qtest_clock_step(e->q->qts, 1000);
+        }
+    }
 }
 
 /* Unplugs the device while frames wait in the backend, which then takes them. */
-static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-unplug", test_unplug)
 {
-    QErnic *any = obj;
     struct ernic_eth_txd desc = { .flags = ERNIC_ETH_EOP, .len = cpu_to_le16(BUFFER) };
-    uint8_t junk[BUFFER];
     Eth e;
 
-    if (any->dev.bus->not_hotpluggable) {
-        g_test_skip("pci bus does not support hotplug");
-        return;
-    }
-    qeth_start(&e, obj, data, alloc, ERNIC_ETH_TX);
+    qeth_open(&e, "", ERNIC_ETH_TX);
     desc.addr = cpu_to_le64(e.buf);
     /* The peer does not read, so the device has to wait in the end. */
     for (int quiet = 0; quiet < 20; quiet++) {
@@ -400,72 +361,36 @@ static void test_unplug(void *obj, void *data, QGuestAllocator *alloc)
             qeth_set(&e, OFF(tx_pi), e.tx_pi);
             quiet = 0;
         }
-        qtest_clock_step(e.q.qts, 1000);
+        qtest_clock_step(e.q->qts, 1000);
     }
     g_assert_cmpuint(e.tx_pi, >, 2 * ENTRIES);
-    qpci_unplug_acpi_device_test(e.q.qts, "eth0", 0x06);
-    for (int i = 0; i < 1000; i++) {
-        if (recv(e.fd, junk, sizeof(junk), MSG_DONTWAIT) < 0) {
-            qtest_clock_step(e.q.qts, 1000);
-        }
-    }
-    finish(&e, data);
+    qpci_unplug_acpi_device_test(e.q->qts, "eth0", 0x06);
+    drain(&e);
 }
 
 /* The same with RoCE packets, to a peer that never responds. */
-static void test_unplug_roce(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-eth-unplug-roce", test_unplug_roce)
 {
-    QErnic *any = obj, peer = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 2 } };
-    QErnicQp qp[4], far = { .q = &peer, .qpn = 7, .type = ERNIC_QPT_RC };
-    uint8_t junk[BUFFER];
+    QErnicQp qp[4];
     uint64_t sent = 0;
-    int i, quiet = 0;
+    int quiet = 0;
     Eth e;
 
-    if (any->dev.bus->not_hotpluggable) {
-        g_test_skip("pci bus does not support hotplug");
-        return;
-    }
-    qeth_start(&e, obj, data, alloc, 0);
-    qernic_setup(&e.q, 1);
-    for (i = 0; i < 4; i++) {
-        struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-
-        qernic_qp_create(&e.q, &qp[i], ERNIC_QPT_RC);
-        qernic_qp_connect(&qp[i], &far);
-        qernic_post_send(&qp[i], &wqe, 0, QERNIC_BUF);
+    qeth_open(&e, "", 0);
+    qernic_setup(e.q, 1);
+    for (int i = 0; i < 4; i++) {
+        qernic_qp_create(e.q, &qp[i], ERNIC_QPT_RC);
+        qernic_qp_connect(&qp[i], &qernic_nobody);
+        qernic_send(&qp[i], 0, QERNIC_BUF);
     }
     /* The peer does not read, so the engine has to wait in the end. */
     while (quiet < 20) {
-        qtest_clock_step(e.q.qts, 1000);
-        quiet = qernic_stat(&e.q, "tx_packets") == sent ? quiet + 1 : 0;
-        sent = qernic_stat(&e.q, "tx_packets");
+        qtest_clock_step(e.q->qts, 1000);
+        quiet = qernic_stat(e.q, "tx_packets") == sent ? quiet + 1 : 0;
+        sent = qernic_stat(e.q, "tx_packets");
     }
     g_assert_cmpuint(sent, >, 0);
     g_assert_cmpuint(sent, <, 4 * QERNIC_BUF / 1024);
-    qpci_unplug_acpi_device_test(e.q.qts, "eth0", 0x06);
-    for (i = 0; i < 1000; i++) {
-        if (recv(e.fd, junk, sizeof(junk), MSG_DONTWAIT) < 0) {
-            qtest_clock_step(e.q.qts, 1000);
-        }
-    }
-    finish(&e, data);
+    qpci_unplug_acpi_device_test(e.q->qts, "eth0", 0x06);
+    drain(&e);
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions eth = { .before = with_socket };
-
-    qos_add_test("eth-tx", "ernic", test_tx, &eth);
-    qos_add_test("eth-rx", "ernic", test_rx, &eth);
-    qos_add_test("eth-filter", "ernic", test_filter, &eth);
-    qos_add_test("eth-checksum", "ernic", test_checksum, &eth);
-    qos_add_test("eth-interrupt", "ernic", test_interrupt, &eth);
-    qos_add_test("eth-bad", "ernic", test_bad, &eth);
-    qos_add_test("eth-registers", "ernic", test_registers, &eth);
-    qos_add_test("eth-power", "ernic", test_power, &eth);
-    qos_add_test("eth-unplug", "ernic", test_unplug, &eth);
-    qos_add_test("eth-unplug-roce", "ernic", test_unplug_roce, &eth);
-}
-
-libqos_init(register_tests);

@@ -6,21 +6,19 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
-#include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
 #define MS      1000000
+#define VECTORS 17
 
 #define Q35_PCIEXBAR    0x60
 #define ECAM            0xb0000000ull
 
 /* Only a PCI Express chipset gives access to extended capabilities. */
-static void test_aer(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-aer", test_aer)
 {
-    QTestState *qts = qtest_init("-M q35 -device ernic,addr=04.0");
+    QTestState *qts = qernic_machine("-M q35 -device ernic,addr=04.0")->qts;
     uint64_t config = ECAM + (4 << 15);
     uint32_t head;
 
@@ -31,20 +29,11 @@ static void test_aer(void *obj, void *data, QGuestAllocator *alloc)
     head = qtest_readl(qts, config + PCI_CFG_SPACE_SIZE);
     g_assert_cmphex(PCI_EXT_CAP_ID(head), ==, PCI_EXT_CAP_ID_ERR);
     g_assert_cmpuint(PCI_EXT_CAP_VER(head), ==, 2);
-    qtest_quit(qts);
 }
 
 static uint8_t pm_ctrl(QErnic *q)
 {
     return qpci_find_capability(&q->dev, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
-}
-
-static void set_power(QErnic *q, uint16_t state)
-{
-    uint8_t at = pm_ctrl(q);
-    uint16_t ctrl = qpci_config_readw(&q->dev, at) & ~PCI_PM_CTRL_STATE_MASK;
-
-    qpci_config_writew(&q->dev, at, ctrl | state);
 }
 
 static uint16_t power(QErnic *q)
@@ -55,11 +44,9 @@ static uint16_t power(QErnic *q)
 /* Waits for the next retransmission of a message that is never acknowledged. */
 static void sends(QErnic *q)
 {
-    uint64_t before = qernic_stat(q, "tx_packets"), deadline = 0;
+    uint64_t before = qernic_stat(q, "tx_packets");
 
-    while (qernic_stat(q, "tx_packets") == before) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_wait_while(q->qts, qernic_stat(q, "tx_packets") == before);
 }
 
 /* Nothing is sent in the time of a thousand retransmissions. */
@@ -67,16 +54,13 @@ static void sends_nothing(QErnic *q)
 {
     uint64_t before = qernic_stat(q, "tx_packets");
 
-    for (int i = 0; i < 10; i++) {
-        qtest_clock_step(q->qts, MS);
-    }
+    qernic_pass(q->qts, 10, MS);
     g_assert_cmpuint(qernic_stat(q, "tx_packets"), ==, before);
 }
 
 /* In D3hot the device does nothing; in D0 it continues where it stopped. */
 static void check_power(QErnic *q)
 {
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     QErnicQp x, y;
     uint16_t d;
 
@@ -84,154 +68,109 @@ static void check_power(QErnic *q)
     qernic_begin(q, &x, &y);
     sends(q);
     for (d = 1; d < 3; d++) {           /* states that the device lacks */
-        set_power(q, d);
+        qernic_power(&q->dev, d);
         g_assert_cmpuint(power(q), ==, 0);
     }
-    set_power(q, 3);
+    qernic_power(&q->dev, 3);
     g_assert_cmpuint(power(q), ==, 3);
     g_assert_cmphex(qernic_reg(q, magic), !=, ERNIC_MAGIC);
     sends_nothing(q);
     /* Stop and start of the machine do not change the power state. */
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
+    qernic_stop(q->qts);
+    qernic_cont(q->qts);
     sends_nothing(q);
-    set_power(q, 0);
+    qernic_power(&q->dev, 0);
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     sends(q);
     qernic_end(&x, &y);
 }
 
-static void test_power(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("power", test_power)
 {
-    check_power(obj);
+    check_power(q);
 }
 
-static void *with_iothread(GString *cmd_line, void *arg)
+MACHINE_TEST("/ernic-power-iothread", test_power_iothread)
 {
-    g_string_append(cmd_line, " -object iothread,id=io0 -device ernic,id=ernic1,"
-                    "addr=05.0,roce-udp=127.0.0.1:0,iothread=io0 ");
-    return arg;
-}
+    QErnicMachine *m = qernic_machine(" -object iothread,id=io0 -device ernic,id=ernic1,"
+                                      "addr=05.0,roce-udp=127.0.0.1:0,iothread=io0");
 
-static void test_power_iothread(void *obj, void *data, QGuestAllocator *alloc)
-{
-    QErnic *any = obj, q;
-
-    qernic_init(&q, "ernic1", any->dev.bus, QPCI_DEVFN(5, 0), alloc);
-    check_power(&q);
-    qernic_fini(&q);
-}
-
-static void aim(QErnic *q, int vector, uint64_t addr, uint32_t value)
-{
-    QPCIDevice *dev = &q->dev;
-    uint64_t at = dev->msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
-
-    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
-    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
-    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_DATA, value);
-    qpci_io_writel(dev, dev->msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+    check_power(qernic_at(m, "ernic1", 5));
 }
 
 /*
  * A command raises two interrupts at a time. The message of the first one enters D3hot,
  * so the second one is pending there. It is sent in D0.
  */
-static void test_power_irq(void)
+MACHINE_TEST("/ernic-pci/power-irq", test_power_irq)
 {
-    struct ernic_cmd change = {
-        .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .gid = { 0xfe, 0x80, [15] = 7 }, .index = 1,
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .vlan = cpu_to_le16(0xffff) },
-    };
-    uint64_t deadline = 0;
-    QGuestAllocator alloc;
-    QTestState *qts;
-    QPCIBus *bus;
-    QErnic q;
-
     /* A thread could send an interrupt of qernic_setup() later. */
-    qts = qtest_init("-M q35 -nodefaults"
-                     " -device ernic,id=ernic0,addr=04.0,engine-thread=off");
-    pc_alloc_init(&alloc, qts, 0);
-    bus = qpci_new_pc(qts, &alloc);
-    qtest_outl(qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
-    qtest_outl(qts, 0xcfc, ECAM | 1);
-    qernic_init(&q, "ernic0", bus, QPCI_DEVFN(4, 0), &alloc);
-    qernic_setup(&q, 1);
-    qpci_msix_enable(&q.dev);
-    for (int i = 0; i < 17; i++) {          /* those that are pending already */
-        aim(&q, i, q.scratch, 0);
+    QErnicMachine *m = qernic_machine(
+        "-M q35 -nodefaults -device ernic,id=ernic0,addr=04.0,engine-thread=off");
+    QErnic *q;
+
+    qtest_outl(m->qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
+    qtest_outl(m->qts, 0xcfc, ECAM | 1);
+    q = qernic_host(m, "ernic0", 4, 1);
+    qpci_msix_enable(&q->dev);
+    for (int i = 0; i < VECTORS; i++) {     /* those that are pending already */
+        qernic_aim(&q->dev, i, q->scratch, 0);
     }
-    aim(&q, 0, ECAM + (QPCI_DEVFN(4, 0) << 12) + pm_ctrl(&q), 3);
-    for (int i = 1; i < 17; i++) {
-        aim(&q, i, q.scratch, 7);
+    qernic_aim(&q->dev, 0, ECAM + (QPCI_DEVFN(4, 0) << 12) + pm_ctrl(q), 3);
+    for (int i = 1; i < VECTORS; i++) {
+        qernic_aim(&q->dev, i, q->scratch, 7);
     }
-    qtest_writel(qts, q.scratch, 0);
-    qernic_cmd_post(&q, &change);
-    while (power(&q) != 3) {
-        qernic_wait(&q, &deadline);
-    }
-    g_assert_cmphex(qtest_readl(qts, q.scratch), ==, 0);
-    set_power(&q, 0);
-    while (qtest_readl(qts, q.scratch) != 7) {
-        qernic_wait(&q, &deadline);
-    }
-    qernic_fini(&q);
-    qpci_free_pc(bus);
-    alloc_destroy(&alloc);
-    qtest_quit(qts);
+    qtest_writel(m->qts, q->scratch, 0);
+    qernic_post_change(q);
+    qernic_wait_while(m->qts, power(q) != 3);
+    g_assert_cmphex(qtest_readl(m->qts, q->scratch), ==, 0);
+    qernic_power(&q->dev, 0);
+    qernic_wait_while(m->qts, qtest_readl(m->qts, q->scratch) != 7);
 }
 
 /* Commands and doorbells rung before D3hot are processed before it. */
-static void test_power_order(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("power-order", test_power_order)
 {
-    QErnic *q = obj;
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     QErnicQp qp;
 
     qernic_setup(q, 1);
-    qernic_qp_create(q, &qp, ERNIC_QPT_UD);
-    qernic_qp_connect(&qp, &qp);
+    qernic_self(q, &qp, ERNIC_QPT_UD);
     for (int i = 0; i < 5; i++) {
         qernic_cmd_post(q, &nop);
         qernic_post_recv(&qp, 0, 64);
     }
-    set_power(q, 3);
-    set_power(q, 0);
+    qernic_power(&q->dev, 3);
+    qernic_power(&q->dev, 0);
     g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, q->cmd_pi);
     g_assert_cmpuint(qernic_stat(q, "bad_doorbells"), ==, 0);
     qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, QERNIC_DEPTH + 1));
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     g_assert_cmpuint(qernic_stat(q, "bad_doorbells"), ==, 1);
 }
 
 /* The power state migrates: a device in D3hot stays in D3hot. */
-static void test_power_migrate(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("power-migrate", test_power_migrate)
 {
-    QErnic *q = obj;
     QTestState *from;
     QErnicQp x, y;
 
     qernic_setup(q, 1);
     qernic_begin(q, &x, &y);
-    set_power(q, 3);
+    qernic_power(&q->dev, 3);
     from = qernic_migrate(q);
     g_assert_cmpuint(power(q), ==, 3);
     sends_nothing(q);
-    set_power(q, 0);
+    qernic_power(&q->dev, 0);
     sends(q);
     qernic_end(&x, &y);
     qernic_migrate_end(q, from);
 }
 
-static void flr(QErnic *q)
+static void function_reset(QErnic *q)
 {
-    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
-    uint16_t ctl = qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL);
-
-    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL, ctl | PCI_EXP_DEVCTL_BCR_FLR);
+    qernic_flr(&q->dev);
 }
 
 static void machine_reset(QErnic *q)
@@ -241,16 +180,15 @@ static void machine_reset(QErnic *q)
 }
 
 /* A reset of the function or of the machine ends in D0, and the device works. */
-static void test_power_reset(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("power-reset", test_power_reset)
 {
-    static void (*const resets[])(QErnic *) = { flr, machine_reset };
-    QErnic *q = obj;
+    static void (*const resets[])(QErnic *) = { function_reset, machine_reset };
     QErnicQp x, y;
 
     for (size_t i = 0; i < ARRAY_SIZE(resets); i++) {
         qernic_setup(q, 1);
         qernic_begin(q, &x, &y);
-        set_power(q, 3);
+        qernic_power(&q->dev, 3);
         resets[i](q);
         g_assert_cmpuint(power(q), ==, 0);
         q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
@@ -263,7 +201,6 @@ static void test_power_reset(void *obj, void *data, QGuestAllocator *alloc)
     qos_invalidate_command_line();
 }
 
-#define VECTORS     17
 #define MASKED      PCI_MSIX_ENTRY_CTRL_MASKBIT
 
 static void vector_write(QErnic *q, uint16_t vector, uint32_t off, uint32_t v)
@@ -286,15 +223,9 @@ static uint32_t message(QErnic *q, uint64_t at, uint16_t vector)
 }
 
 /* A vector masked alone, then by the function mask: it is pending, and sent once. */
-static void test_vectors(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("vectors", test_vectors)
 {
-    QErnic *q = obj;
-    uint64_t at = guest_alloc(alloc, 4096), deadline;
-    struct ernic_cmd change = {
-        .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .gid = { 0xfe, 0x80, [15] = 1 }, .index = 1,
-                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .vlan = cpu_to_le16(0xffff) },
-    };
+    uint64_t at = guest_alloc(q->alloc, 4096);
     struct ernic_cmd eq = {
         .opcode = ERNIC_CMD_EQ_CREATE,
         .eq_create = { .depth = cpu_to_le32(QERNIC_DEPTH), .async = 1 },
@@ -306,20 +237,14 @@ static void test_vectors(void *obj, void *data, QGuestAllocator *alloc)
         qernic_enable(q);
         qtest_memset(q->qts, at, 0, 4096);
         for (other = 0; other < VECTORS; other++) {
-            vector_write(q, other, PCI_MSIX_ENTRY_LOWER_ADDR, at + other * 4);
-            vector_write(q, other, PCI_MSIX_ENTRY_UPPER_ADDR, 0);
-            vector_write(q, other, PCI_MSIX_ENTRY_DATA, 0x100 + other);
-            vector_write(q, other, PCI_MSIX_ENTRY_VECTOR_CTRL,
-                         other == vector ? MASKED : 0);
+            qernic_aim(&q->dev, other, at + other * 4, 0x100 + other);
         }
+        vector_write(q, vector, PCI_MSIX_ENTRY_VECTOR_CTRL, MASKED);
         eq.eq_create.buf.addr = cpu_to_le64(at + 2048);
         eq.eq_create.vector = cpu_to_le16(vector);
-        g_assert_cmpuint(qernic_cmd(q, &eq, NULL), ==, ERNIC_OK);
-        g_assert_cmpuint(qernic_cmd(q, &change, NULL), ==, ERNIC_OK);
-        deadline = 0;
-        while (!qpci_msix_pending(&q->dev, vector)) {
-            qernic_wait(q, &deadline);
-        }
+        qernic_make(q, &eq);
+        qernic_post_change(q);
+        qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, vector));
         /* Of all vectors, only that of commands has sent its message. */
         for (other = 0; other < VECTORS; other++) {
             g_assert_cmphex(message(q, at, other), ==, other ? 0 : 0x100);
@@ -377,10 +302,9 @@ static uint64_t random_offset(void)
  * Random writes to registers, doorbells and the vector table: the device works again
  * after a reset. The test framework prints the seed; --seed repeats it.
  */
-static void test_random(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("random", test_random)
 {
-    QErnic *q = obj;
-    uint64_t ram = guest_alloc(alloc, 65536), off, value;
+    uint64_t ram = guest_alloc(q->alloc, 65536), off, value;
 
     qpci_msix_enable(&q->dev);
     qernic_setup(q, 1);
@@ -417,7 +341,7 @@ static void test_random(void *obj, void *data, QGuestAllocator *alloc)
         }
     }
     qpci_msix_disable(&q->dev);
-    flr(q);
+    qernic_flr(&q->dev);
     q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
     qpci_device_enable(&q->dev);
     qernic_setup(q, 1);
@@ -440,9 +364,8 @@ static unsigned long ticks_used(QTestState *qts)
 }
 
 /* An idle device uses no processor time of the host. */
-static void test_idle(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("idle", test_idle)
 {
-    QErnic *q = obj;
     unsigned long before;
 
     qernic_enable(q);
@@ -452,58 +375,30 @@ static void test_idle(void *obj, void *data, QGuestAllocator *alloc)
 }
 
 /* Unplugs the device while commands and a transfer are in progress. */
-static void unplug_busy(QErnic *any, QGuestAllocator *alloc)
+static void unplug_busy(QErnicMachine *m)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+    QErnic *q = qernic_host(m, "plugged", 6, 1);
     QErnicQp x, y;
-    QErnic q;
 
-    qernic_init(&q, "plugged", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_setup(&q, 1);
-    qernic_begin(&q, &x, &y);
+    qernic_begin(q, &x, &y);
     for (int i = 0; i < QERNIC_DEPTH; i++) {
-        qernic_cmd_post(&q, &nop);
+        qernic_cmd_post(q, &nop);
     }
-    qpci_unplug_acpi_device_test(any->qts, "plugged", 0x06);
-    qernic_fini(&q);
+    qpci_unplug_acpi_device_test(m->qts, "plugged", 0x06);
 }
 
-static void test_hotplug(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-hotplug", test_hotplug)
 {
-    QErnic *q = obj;
+    QErnicMachine *m = qernic_machine("-object iothread,id=io1");
 
-    if (q->dev.bus->not_hotpluggable) {
-        g_test_skip("pci bus does not support hotplug");
-        return;
-    }
-    qtest_qmp_device_add(q->qts, "ernic", "plugged", "{'addr': '0x06'}");
-    qpci_unplug_acpi_device_test(q->qts, "plugged", 0x06);
-    qtest_qmp_device_add(q->qts, "ernic", "plugged", "{'addr': '0x06'}");
-    unplug_busy(q, alloc);
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-add', 'arguments': {"
-                             " 'qom-type': 'iothread', 'id': 'io1' } }");
-    qtest_qmp_device_add(q->qts, "ernic", "plugged", "{'addr': '0x06',"
+    qtest_qmp_device_add(m->qts, "ernic", "plugged", "{'addr': '0x06'}");
+    qpci_unplug_acpi_device_test(m->qts, "plugged", 0x06);
+    qtest_qmp_device_add(m->qts, "ernic", "plugged", "{'addr': '0x06'}");
+    unplug_busy(m);
+    qtest_qmp_device_add(m->qts, "ernic", "plugged", "{'addr': '0x06',"
                          " 'iothread': 'io1', 'roce-udp': '127.0.0.1:0' }");
-    unplug_busy(q, alloc);
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-del', 'arguments': {"
+    unplug_busy(m);
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'object-del', 'arguments': {"
                              " 'id': 'io1' } }");
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions io = { .before = with_iothread };
-
-    qos_add_test("aer", "ernic", test_aer, NULL);
-    qos_add_test("power", "ernic", test_power, NULL);
-    qos_add_test("power-iothread", "ernic", test_power_iothread, &io);
-    qos_add_test("power-order", "ernic", test_power_order, NULL);
-    qtest_add_func("/ernic-pci/power-irq", test_power_irq);
-    qos_add_test("power-migrate", "ernic", test_power_migrate, NULL);
-    qos_add_test("power-reset", "ernic", test_power_reset, NULL);
-    qos_add_test("vectors", "ernic", test_vectors, NULL);
-    qos_add_test("random", "ernic", test_random, NULL);
-    qos_add_test("idle", "ernic", test_idle, NULL);
-    qos_add_test("hotplug", "ernic", test_hotplug, NULL);
-}
-
-libqos_init(register_tests);

@@ -6,41 +6,24 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic-card.h"
 
-static void *one_card(GString *cmd_line, void *arg)
+/* A machine with the card ernic0 and further devices. */
+static QErnic *start(const char *version, const char *more)
 {
-    g_string_append_printf(cmd_line, " -global ernic.ernic-version=%s ",
-                           (const char *)arg);
-    return arg;
+    QErnicMachine *m = qernic_machine(
+        " -global ernic.ernic-version=%s -object iothread,id=io0"
+        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", version, more);
+
+    return qernic_at(m, "ernic0", 4);
 }
 
-static void *two_cards(GString *cmd_line, void *arg)
-{
-    one_card(cmd_line, arg);
-    g_string_append(cmd_line, " -device ernic,id=ernic1,addr=05.0,"
-                    "roce-udp=127.0.0.1:0 ");
-    return arg;
-}
-
-static void *two_with_iothread(GString *cmd_line, void *arg)
-{
-    one_card(cmd_line, arg);
-    g_string_append(cmd_line, " -object iothread,id=io0 -device ernic,"
-                    "id=ernic1,addr=05.0,roce-udp=127.0.0.1:0,iothread=io0 ");
-    return arg;
-}
-
-static void *two_on_wire(GString *cmd_line, void *arg)
-{
-    one_card(cmd_line, arg);
-    g_string_append(cmd_line, " -device ernic-wire,id=w0"
-                    " -device ernic,id=net0,addr=06.0,wire=w0"
-                    " -device ernic,id=net1,addr=07.0,wire=w0 ");
-    return arg;
-}
+#define V3_1        { "-3.1", "3.1" }
+#define V4_0        { "-4.0", "4.0" }
+#define V4_2        { "-4.2", "4.2" }
+#define ANY         V3_1, V4_0, V4_2
+#define ERNIC1      " -device ernic,id=ernic1,addr=05.0,roce-udp=127.0.0.1:0"
 
 /* Selects the words to test, because each access over the test's socket is slow. */
 static bool sampled(const Card *c, const ErnicRegFile *rf, uint32_t off)
@@ -65,11 +48,11 @@ static bool written(Card *c, ErnicRegFile *rf, uint32_t off, uint32_t value)
 }
 
 /* The device has the registers of the table, with the same values. */
-static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-registers", test_registers, ANY)
 {
-    unsigned version = card_version(data);
+    unsigned version = card_version(more);
     ErnicRegFile *rf = ernic_regfile_new(version, 32);
-    Card c = { .q = obj, .version = version };
+    Card c = { .q = start(more, ""), .version = version };
     uint32_t off, found = 0, round;
     uint32_t adconf = card_at(&c, ERNIC_REG_GLOBAL, 0, PG332_XRNICADCONF);
 
@@ -124,41 +107,45 @@ static void transfer(QErnic *q, QErnic *other, unsigned version)
     card_put(&b, PG332_XRNICCONF, 0);
 }
 
-static void test_transfer(void *obj, void *data, QGuestAllocator *alloc)
+static void transfer_to_ernic1(const char *version, const char *more)
 {
-    QErnic *q = obj, other;
+    QErnic *q = start(version, more);
 
-    qernic_init(&other, "ernic1", q->dev.bus, QPCI_DEVFN(5, 0), alloc);
     card_introduce(q);
-    transfer(q, &other, card_version(data));
-    qernic_fini(&other);
+    transfer(q, qernic_beside(q, "ernic1", 5), card_version(version));
 }
 
-static void test_wire(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-transfer", test_transfer, ANY)
 {
-    QErnic *any = obj, a, b;
+    transfer_to_ernic1(more, ERNIC1);
+}
 
-    qernic_init(&a, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_init(&b, "net1", any->dev.bus, QPCI_DEVFN(7, 0), alloc);
-    transfer(&a, &b, card_version(data));
-    qernic_fini(&a);
-    qernic_fini(&b);
+MACHINE_KINDS("/ernic-pg332-transfer-iothread", test_transfer_iothread, V3_1)
+{
+    transfer_to_ernic1(more, ERNIC1 ",iothread=io0");
+}
+
+MACHINE_KINDS("/ernic-pg332-wire", test_wire, ANY)
+{
+    QErnic *q = start(more, " -device ernic-wire,id=w0"
+                      " -device ernic,id=net0,addr=06.0,wire=w0"
+                      " -device ernic,id=net1,addr=07.0,wire=w0");
+
+    transfer(qernic_beside(q, "net0", 6), qernic_beside(q, "net1", 7),
+             card_version(more));
 }
 
 /* The interrupt is an MSI-X message of the device's last vector. */
-static void test_interrupt(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-interrupt", test_interrupt, V3_1, V4_2)
 {
-    QErnic *q = obj;
-    uint64_t deadline = 0;
+    QErnic *q = start(more, "");
     Card c;
 
-    card_open(&c, q, card_version(data), 1);
+    card_open(&c, q, card_version(more), 1);
     card_open_qp(&c, 1, CARD_QPN);                /* to itself */
     qpci_msix_enable(&q->dev);
     card_post(&c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
-    while (!qpci_msix_pending(&q->dev, CARD_VECTOR)) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, CARD_VECTOR));
     card_done(&c, CARD_WRITE);
     g_assert_cmphex(card_get(&c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
     g_assert_cmphex(card_get(&c, c.version == PG332_V3_1 ? PG332_V3_CQINTSTS :
@@ -174,13 +161,12 @@ static bool intx(Card *c)
 }
 
 /* Without MSI-X, INTx always follows INTSTS and INTEN. */
-static void test_intx(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-intx", test_intx, V4_2)
 {
-    QErnic *q = obj;
-    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    QErnic *q = start(more, "");
     Card c;
 
-    card_open(&c, q, card_version(data), 1);
+    card_open(&c, q, card_version(more), 1);
     card_open_qp(&c, 1, CARD_QPN);
     g_assert_cmpuint(qpci_config_readb(&q->dev, PCI_INTERRUPT_PIN), ==, 1);
     g_assert(!intx(&c));
@@ -203,9 +189,7 @@ static void test_intx(void *obj, void *data, QGuestAllocator *alloc)
     g_assert(intx(&c));
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);    /* the other face's */
     g_assert(intx(&c));
-    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
-                       qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL) |
-                       PCI_EXP_DEVCTL_BCR_FLR);
+    qernic_flr(&q->dev);
     g_assert(!intx(&c));
 }
 
@@ -213,14 +197,14 @@ static void test_intx(void *obj, void *data, QGuestAllocator *alloc)
  * One long store, from INTEN to the control register of the verbs face: it enables an
  * interrupt at its beginning, which the reset at its end must not discard.
  */
-static void test_interrupt_reset(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-interrupt-reset", test_interrupt_reset, V3_1)
 {
-    QErnic *q = obj;
-    uint64_t deadline = 0, from, end;
+    QErnic *q = start(more, "");
+    uint64_t from, end;
     g_autofree uint8_t *bytes = NULL;
     Card c;
 
-    card_open(&c, q, card_version(data), 1);
+    card_open(&c, q, card_version(more), 1);
     card_open_qp(&c, 1, CARD_QPN);
     end = q->bar.addr;
     c.bar.addr = end - 2 * ernic_reg_window(c.version);     /* the size of BAR 0 */
@@ -238,9 +222,7 @@ static void test_interrupt_reset(void *obj, void *data, QGuestAllocator *alloc)
     stl_le_p(bytes + PG332_INTSTS - PG332_INTEN, 0);
     stl_le_p(bytes + (end - from) - 4, ERNIC_CONTROL_RESET);
     qtest_memwrite(q->qts, from, bytes, end - from);
-    while (!qpci_msix_pending(&q->dev, CARD_VECTOR)) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, CARD_VECTOR));
     g_assert_cmphex(card_get(&c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
     qpci_msix_disable(&q->dev);
 }
@@ -260,16 +242,15 @@ static void open_qp_to(Card *c, uint8_t peer, const QErnicQp *v)
 }
 
 /* The verbs face and the ERNIC face of one function exchange data without a link. */
-static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-faces", test_faces, V4_0)
 {
-    QErnic *q = obj, self = { };
+    QErnic *q = start(more, ""), self = { };
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_WRITE };
     QErnicQp v, peer = { .q = &self, .qpn = CARD_QPN };
-    struct ernic_cqe cqe;
     Card c;
 
     qernic_setup(q, 1);
-    card_open(&c, q, card_version(data), 2);
+    card_open(&c, q, card_version(more), 2);
     memcpy(self.gid, q->gid, sizeof(self.gid));
     self.gid[15] = 2;
     qernic_qp_create(q, &v, ERNIC_QPT_RC);
@@ -283,8 +264,7 @@ static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
         qernic_post_send(&v, &wqe, 0x8000, 0x4000);
         card_done(&c, CARD_WRITE);
         card_same(q->qts, c.mem, q->buf, CARD_LENGTH);
-        qernic_poll(&v, &cqe);
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        qernic_done(&v);
         card_same(q->qts, c.mem + 0x10000, q->buf + 0x8000, 0x4000);
         card_post(&c, CARD_READ, 0x8000, CARD_LENGTH, q->buf, q->key);
         card_done(&c, CARD_READ);
@@ -297,66 +277,60 @@ static void test_faces(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_stat(q, "pg332.faults.rnr"), ==, 0);
 }
 
-/* The verbs face of one device and the ERNIC face of the other. */
-static void test_verbs_peer(void *obj, void *data, QGuestAllocator *alloc)
+/* The verbs face of one device and the ERNIC face of the other-> */
+MACHINE_KINDS("/ernic-pg332-verbs-peer", test_verbs_peer, V4_2)
 {
-    QErnic *q = obj, other;
+    QErnic *q = start(more, ERNIC1), *other = qernic_beside(q, "ernic1", 5);
     struct ernic_wqe wqe = { .opcode = ERNIC_WR_WRITE };
-    struct ernic_cqe cqe;
     QErnic self = { };
     QErnicQp v, peer = { .q = &self, .qpn = CARD_QPN };
     Card c;
 
-    qernic_init(&other, "ernic1", q->dev.bus, QPCI_DEVFN(5, 0), alloc);
     card_introduce(q);
-    card_open(&c, q, card_version(data), 1);
-    qernic_setup(&other, 2);
-    memcpy(self.gid, other.gid, sizeof(self.gid));
+    card_open(&c, q, card_version(more), 1);
+    qernic_setup(other, 2);
+    memcpy(self.gid, other->gid, sizeof(self.gid));
     self.gid[15] = 1;
-    qernic_qp_create(&other, &v, ERNIC_QPT_RC);
+    qernic_qp_create(other, &v, ERNIC_QPT_RC);
     qernic_qp_connect(&v, &peer);
     open_qp_to(&c, 2, &v);
     card_pattern(q->qts, c.mem, CARD_LENGTH, 77);
-    card_post(&c, CARD_WRITE, 0, CARD_LENGTH, other.buf, other.key);
+    card_post(&c, CARD_WRITE, 0, CARD_LENGTH, other->buf, other->key);
     card_done(&c, CARD_WRITE);
-    card_same(q->qts, c.mem, other.buf, CARD_LENGTH);
-    card_post(&c, CARD_READ, 0x8000, CARD_LENGTH, other.buf, other.key);
+    card_same(q->qts, c.mem, other->buf, CARD_LENGTH);
+    card_post(&c, CARD_READ, 0x8000, CARD_LENGTH, other->buf, other->key);
     card_done(&c, CARD_READ);
     card_same(q->qts, c.mem, c.mem + 0x8000, CARD_LENGTH);
     wqe.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
     wqe.rdma.rkey = cpu_to_le32(CARD_KEY);
     qernic_post_send(&v, &wqe, 0, CARD_LENGTH);
-    qernic_poll(&v, &cqe);
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-    card_same(q->qts, c.mem + 0x10000, other.buf, CARD_LENGTH);
-    qernic_fini(&other);
+    qernic_done(&v);
+    card_same(q->qts, c.mem + 0x10000, other->buf, CARD_LENGTH);
 }
 
 /*
  * Both faces of one device have the number of a queue pair in use, and the device's
  * socket has an address of each: the address chooses the face, packet by packet.
  */
-static void test_one_socket(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-one-socket", test_one_socket, V4_0)
 {
-    QErnic *q = obj, other, card = { };
+    QErnic *q = start(more, ERNIC1), *other = qernic_beside(q, "ernic1", 5), card = { };
     struct ernic_wqe to_verbs = { .opcode = ERNIC_WR_WRITE };
     struct ernic_wqe to_card = { .opcode = ERNIC_WR_WRITE };
     QErnicQp near, far, far_to_card, peer = { .q = &card, .qpn = CARD_QPN };
-    struct ernic_cqe cqe;
     Card c;
 
-    qernic_init(&other, "ernic1", q->dev.bus, QPCI_DEVFN(5, 0), alloc);
     card_introduce(q);
     card_locate(q, 3, 0);
     qernic_setup(q, 1);
-    qernic_setup(&other, 2);
-    card_open(&c, q, card_version(data), 3);
+    qernic_setup(other, 2);
+    card_open(&c, q, card_version(more), 3);
     memcpy(card.gid, q->gid, sizeof(card.gid));
     card.gid[15] = 3;
     qernic_qp_create(q, &near, ERNIC_QPT_RC);
     g_assert_cmpuint(near.qpn, ==, CARD_QPN);
-    qernic_qp_create(&other, &far, ERNIC_QPT_RC);
-    qernic_qp_create(&other, &far_to_card, ERNIC_QPT_RC);
+    qernic_qp_create(other, &far, ERNIC_QPT_RC);
+    qernic_qp_create(other, &far_to_card, ERNIC_QPT_RC);
     qernic_qp_connect(&near, &far);
     qernic_qp_connect(&far, &near);
     qernic_qp_connect(&far_to_card, &peer);
@@ -366,43 +340,37 @@ static void test_one_socket(void *obj, void *data, QGuestAllocator *alloc)
     to_card.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
     to_card.rdma.rkey = cpu_to_le32(CARD_KEY);
     for (uint32_t i = 0; i < 4; i++) {
-        card_pattern(q->qts, other.buf, 0x8000, 90 + i);
+        card_pattern(q->qts, other->buf, 0x8000, 90 + i);
         qernic_post_send(&far, &to_verbs, 0, 0x4000);
         qernic_post_send(&far_to_card, &to_card, 0x4000, 0x4000);
-        qernic_poll(&far, &cqe);
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-        qernic_poll(&far_to_card, &cqe);
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-        card_same(q->qts, q->buf + 0x8000, other.buf, 0x4000);
-        card_same(q->qts, c.mem + 0x10000, other.buf + 0x4000, 0x4000);
+        qernic_done(&far);
+        qernic_done(&far_to_card);
+        card_same(q->qts, q->buf + 0x8000, other->buf, 0x4000);
+        card_same(q->qts, c.mem + 0x10000, other->buf + 0x4000, 0x4000);
     }
     g_assert_cmpuint(qernic_stat(q, "drops.address"), ==, 0);
     g_assert_cmpuint(qernic_stat(q, "pg332.drops.address"), ==, 0);
-    qernic_fini(&other);
 }
 
 /* A function level reset clears all registers. */
-static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-flr", test_flr, V3_1)
 {
-    QErnic *q = obj;
-    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    QErnic *q = start(more, "");
     Card c;
 
-    card_open(&c, q, card_version(data), 1);
+    card_open(&c, q, card_version(more), 1);
     card_open_qp(&c, 1, CARD_QPN);
     card_post(&c, CARD_SEND, 0, 100, 0, 0);
     card_done(&c, CARD_SEND);
     card_post(&c, CARD_SEND, 0, 100, 0, 0);
-    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
-                       qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL) |
-                       PCI_EXP_DEVCTL_BCR_FLR);
+    qernic_flr(&q->dev);
     c.bar = qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
     qpci_device_enable(&q->dev);
     g_assert_cmphex(card_get(&c, PG332_XRNICCONF), ==, 0);
     g_assert_cmphex(card_get_qp(&c, PG332_CQHEAD), ==, 0);
     g_assert_cmphex(card_get_qp(&c, PG332_STATQP), ==, 0x600);
     /* The device works afterwards. */
-    card_open(&c, q, card_version(data), 1);
+    card_open(&c, q, card_version(more), 1);
     card_open_qp(&c, 1, CARD_QPN);
     card_transfers(&c, &c);
 }
@@ -410,8 +378,6 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
 /* Fills the receive queue, and sends one more message, which has to wait. */
 static void fill(Card *c)
 {
-    uint64_t deadline = 0;
-
     /* Retry without limit after RNR NAKs, every 10 us. */
     card_put_qp(c, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11);
     while (c->posted < CARD_DEPTH) {
@@ -419,28 +385,26 @@ static void fill(Card *c)
         card_done(c, CARD_SEND);
     }
     card_post(c, CARD_SEND, 0, 64, 0, 0);                     /* the index wraps to 1 */
-    while (!(card_get(c, PG332_INTSTS) & PG332_INT_RNR)) {
-        qernic_wait(c->q, &deadline);
-    }
+    qernic_wait_while(c->q->qts, !(card_get(c, PG332_INTSTS) & PG332_INT_RNR));
     g_assert_cmpuint(card_get_qp(c, PG332_CQHEAD), ==, CARD_DEPTH);
 }
 
 /* Migrates while a message waits for a buffer; it arrives after the migration. */
-static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-migrate", test_migrate, V3_1, V4_0)
 {
-    g_autofree char *more = g_strdup_printf(",ernic-version=%s", (const char *)data);
-    QErnic *q = obj;
+    g_autofree char *version = g_strconcat(",ernic-version=", more, NULL);
+    QErnic *q = start(more, "");
     uint32_t regs[64];
     QTestState *from;
     Card c;
 
-    card_open(&c, q, card_version(data), 1);
+    card_open(&c, q, card_version(more), 1);
     card_open_qp(&c, 1, CARD_QPN);
     fill(&c);
     for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         regs[off / 4] = card_get_qp(&c, off);
     }
-    from = qernic_migrate_to(q, more);
+    from = qernic_migrate_to(q, version);
     for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         g_assert_cmphex(card_get_qp(&c, off), ==, regs[off / 4]);
     }
@@ -451,13 +415,13 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
 }
 
 /* Random register writes; the device still responds afterwards. */
-static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-pg332-garbage", test_garbage, ANY)
 {
-    uint32_t window = ernic_reg_window(card_version(data));
-    QErnic *q = obj;
+    uint32_t window = ernic_reg_window(card_version(more));
+    QErnic *q = start(more, "");
     Card c;
 
-    card_open(&c, q, card_version(data), 1);
+    card_open(&c, q, card_version(more), 1);
     card_open_qp(&c, 1, CARD_QPN);
     for (uint32_t i = 0; i < 20000; i++) {
         uint32_t off = g_test_rand_int_range(0, 0x400) * 4;
@@ -472,50 +436,3 @@ static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
     qernic_enable(q);
     g_assert_cmphex(qernic_reg(q, magic), ==, ERNIC_MAGIC);
 }
-
-#define V3_1    (1 << PG332_V3_1)
-#define V4_0    (1 << PG332_V4_0)
-#define V4_2    (1 << PG332_V4_2)
-#define ANY     (V3_1 | V4_0 | V4_2)
-
-/* libqos has room for 128 tests of a node, too few to run all with every version. */
-static void register_tests(void)
-{
-    static const char *const names[] = { "3.1", "4.0", "4.2" };
-    static const struct {
-        const char *name;
-        QOSTestFunc fn;
-        void *(*before)(GString *cmd_line, void *arg);
-        unsigned versions;
-    } tests[] = {
-        { "registers", test_registers, one_card, ANY },
-        { "transfer", test_transfer, two_cards, ANY },
-        { "transfer-iothread", test_transfer, two_with_iothread, V3_1 },
-        { "wire", test_wire, two_on_wire, ANY },
-        { "interrupt", test_interrupt, one_card, V3_1 | V4_2 },
-        { "intx", test_intx, one_card, V4_2 },
-        { "interrupt-reset", test_interrupt_reset, one_card, V3_1 },
-        { "faces", test_faces, one_card, V4_0 },
-        { "verbs-peer", test_verbs_peer, two_cards, V4_2 },
-        { "one-socket", test_one_socket, two_cards, V4_0 },
-        { "flr", test_flr, one_card, V3_1 },
-        { "migrate", test_migrate, one_card, V3_1 | V4_0 },
-        { "garbage", test_garbage, one_card, ANY },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
-        for (size_t v = 0; v < ARRAY_SIZE(names); v++) {
-            QOSGraphTestOptions opts = {
-                .before = tests[i].before, .arg = (void *)names[v],
-            };
-            g_autofree char *name = g_strdup_printf("pg332-%s-%s", tests[i].name,
-                                                    names[v]);
-
-            if (tests[i].versions & 1 << v) {
-                qos_add_test(name, "ernic", tests[i].fn, &opts);
-            }
-        }
-    }
-}
-
-libqos_init(register_tests);

@@ -4,15 +4,10 @@
  * The device as the user sees it: valid and refused properties, counters, and messages.
  */
 #include "qemu/osdep.h"
-#include "qapi/error.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "qemu/units.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
-#include "qobject/qnum.h"
-#include "qobject/qjson.h"
-#include "qobject/qstring.h"
 #include "ernic.h"
 
 /* A value in JSON, and the beginning of the error message. */
@@ -80,44 +75,19 @@ static const Bad bad[] = {
     { "no-such", "1", "Property 'ernic.no-such' not found" },
 };
 
-static void refused(QErnic *q, const char *name, QObject *value, QDict *args,
-                    const char *says)
-{
-    const char *desc;
-    QDict *rsp;
-
-    qdict_put_str(args, "driver", "ernic");
-    qdict_put_str(args, "id", "bad");
-    qdict_put_obj(args, name, value);
-    rsp = qtest_qmp(q->qts, "{ 'execute': 'device_add', 'arguments': %p }", args);
-    g_assert_true(qdict_haskey(rsp, "error"));
-    desc = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
-    g_test_message("%s: %s", name, desc);
-    g_assert_true(g_str_has_prefix(desc, says));
-    qobject_unref(rsp);
-}
-
 /* A thread cannot translate addresses by an IOMMU; the default is the main loop. */
-static void test_iommu(void)
+MACHINE_TEST("/ernic-property/iommu", test_iommu)
 {
-    static const Bad iommu[] = {
-        { "engine-thread", "'on'", "engine-thread=on and an IOMMU exclude each other" },
-        { "iothread", "'io0'", "iothread= and an IOMMU exclude each other" },
-    };
-    QErnic q = { .qts = qtest_init("-M q35 -nodefaults -object iothread,id=io0"
-                                   " -device intel-iommu"
-                                   " -device pcie-root-port,id=port0,chassis=1") };
-    QDict *args;
+    QTestState *qts = qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
+                                     " -device intel-iommu"
+                                     " -device pcie-root-port,id=port0,chassis=1")->qts;
 
-    for (size_t i = 0; i < ARRAY_SIZE(iommu); i++) {
-        args = qdict_new();
-        qdict_put_str(args, "bus", "port0");
-        refused(&q, iommu[i].name, qobject_from_json(iommu[i].value, &error_abort), args,
-                iommu[i].says);
-    }
-    qtest_qmp_assert_success(q.qts, "{ 'execute': 'device_add', 'arguments': {"
+    qernic_refused(qts, "engine-thread=on and an IOMMU exclude each other",
+                   "'bus': 'port0', 'engine-thread': 'on'");
+    qernic_refused(qts, "iothread= and an IOMMU exclude each other",
+                   "'bus': 'port0', 'iothread': 'io0'");
+    qtest_qmp_assert_success(qts, "{ 'execute': 'device_add', 'arguments': {"
                              " 'driver': 'ernic', 'id': 'ernic0', 'bus': 'port0' } }");
-    qtest_quit(q.qts);
 }
 
 static bool in_table(const char *name)
@@ -155,9 +125,8 @@ static bool has(const QList *list, const char *name)
 }
 
 /* Each property that not every PCI device has, has a row. */
-static void test_all_known(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("properties-known", test_all_known)
 {
-    QErnic *q = obj;
     QList *own = properties(q, "ernic"), *pci = properties(q, "pci-testdev");
     const QListEntry *entry;
     const char *name;
@@ -176,87 +145,55 @@ static void test_all_known(void *obj, void *data, QGuestAllocator *alloc)
     qobject_unref(pci);
 }
 
-static void test_bad(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("properties-bad", test_bad)
 {
-    QErnic *q = obj;
-
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        refused(q, bad[i].name, qobject_from_json(bad[i].value, &error_abort),
-                qdict_new(), bad[i].says);
+        qernic_refused(q->qts, bad[i].says, "'%s': %s", bad[i].name, bad[i].value);
     }
 }
 
-static char *port_of(QErnic *q)
-{
-    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
-                           " 'path': %s, 'property': 'roce-port' } }", q->id);
-    char *port = g_strdup(qdict_get_str(rsp, "return"));
-
-    qobject_unref(rsp);
-    return port;
-}
-
 /* Values that are refused only in combination. */
-static void test_bad_together(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("properties-bad-together", test_bad_together)
 {
-    QErnic *q = obj;
-    g_autofree char *port = port_of(q);
-    g_autofree char *taken = g_strdup_printf("127.0.0.1:%s", port);
+    static const Bad together[] = {
+        { "'roce-udp': '127.0.0.1:0', 'roce-peers'", "'10.0.0.1'", "roce-peers: " },
+        { "'netdev': 'hub2', 'engine-thread': 'off', 'iothread'", "'io2'",
+          "iothread= and engine-thread=off exclude each other" },
+        { "'timing': true, 'engine-thread'", "'on'",
+          "engine-thread=on and timing=on exclude each other" },
+        { "'roce-udp': '127.0.0.1:0', 'roce-shm'", "'/tmp'",
+          "roce-shm= and roce-udp= exclude each other" },
+        { "'shell': 'reconic', 'ernic-version'", "'1.0'",
+          "ernic-version is 1.0, not 3.1, 4.0 or 4.2" },
+        { "'ernic-version': '3.1', 'ernic-strict'", "'loud'",
+          "ernic-strict is loud, not off, report or enforce" },
+    };
     static const uint64_t card[] = { 1, 512 * KiB, 3 * MiB, 8 * GiB };
-    QDict *args = qdict_new();
-    char *says;
+    QDict *port = qernic_get(q->qts, q->id, "roce-port");
 
-    refused(q, "roce-udp", QOBJECT(qstring_from_str(taken)), args, "roce-udp: ");
-    args = qdict_new();
-    qdict_put_str(args, "roce-udp", "127.0.0.1:0");
-    refused(q, "roce-peers", QOBJECT(qstring_from_str("10.0.0.1")), args, "roce-peers: ");
+    qernic_refused(q->qts, "roce-udp: ", "'roce-udp': '127.0.0.1:%s'",
+                   qdict_get_str(port, "return"));
+    qobject_unref(port);
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-add', 'arguments': {"
                              " 'qom-type': 'iothread', 'id': 'io2' } }");
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_add', 'arguments': {"
                              " 'type': 'hubport', 'id': 'hub2', 'hubid': 2 } }");
-    args = qdict_new();
-    qdict_put_str(args, "netdev", "hub2");
-    qdict_put_str(args, "engine-thread", "off");
-    refused(q, "iothread", QOBJECT(qstring_from_str("io2")), args,
-            "iothread= and engine-thread=off exclude each other");
-    args = qdict_new();
-    qdict_put_bool(args, "timing", true);
-    refused(q, "engine-thread", QOBJECT(qstring_from_str("on")), args,
-            "engine-thread=on and timing=on exclude each other");
-    args = qdict_new();
-    qdict_put_str(args, "roce-udp", "127.0.0.1:0");
-    refused(q, "roce-shm", QOBJECT(qstring_from_str("/tmp")), args,
-            "roce-shm= and roce-udp= exclude each other");
-    for (size_t i = 0; i < ARRAY_SIZE(card); i++) {
-        args = qdict_new();
-        qdict_put_str(args, "shell", "reconic");
-        says = g_strdup_printf("card-memory is %" PRIu64 ", not a power of two from"
-                               " 1M to 4G", card[i]);
-        refused(q, "card-memory", QOBJECT(qnum_from_uint(card[i])), args, says);
-        g_free(says);
+    for (size_t i = 0; i < ARRAY_SIZE(together); i++) {
+        qernic_refused(q->qts, together[i].says, "%s: %s", together[i].name,
+                       together[i].value);
     }
-    args = qdict_new();
-    qdict_put_str(args, "shell", "reconic");
-    refused(q, "ernic-version", QOBJECT(qstring_from_str("1.0")), args,
-            "ernic-version is 1.0, not 3.1, 4.0 or 4.2");
-    args = qdict_new();
-    qdict_put_str(args, "ernic-version", "3.1");
-    refused(q, "ernic-strict", QOBJECT(qstring_from_str("loud")), args,
-            "ernic-strict is loud, not off, report or enforce");
+    for (size_t i = 0; i < ARRAY_SIZE(card); i++) {
+        g_autofree char *says = g_strdup_printf(
+            "card-memory is %" PRIu64 ", not a power of two from 1M to 4G", card[i]);
+
+        qernic_refused(q->qts, says, "'shell': 'reconic', 'card-memory': %" PRIu64,
+                       card[i]);
+    }
     /* A refused device holds no reference to its netdev or iothread. */
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'netdev_del', 'arguments': {"
                              " 'id': 'hub2' } }");
     qtest_qmp_assert_success(q->qts, "{ 'execute': 'object-del', 'arguments': {"
                              " 'id': 'io2' } }");
-}
-
-static void *with_others(GString *cmd_line, void *arg)
-{
-    g_string_append(cmd_line, " -netdev hubport,id=h0,hubid=0"
-                    " -device ernic,id=net0,addr=06.0,netdev=h0,"
-                    "link-speed=25000,roce-mtu=1024,max-qp=10,vectors=3,"
-                    "device-memory=0 ");
-    return arg;
 }
 
 static void query(QErnic *q, uint8_t opcode, void *data, uint32_t len)
@@ -272,37 +209,37 @@ static void query(QErnic *q, uint8_t opcode, void *data, uint32_t len)
     qtest_memread(q->qts, q->scratch, data, len);
 }
 
-static void test_in_effect(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-properties-in-effect", test_in_effect)
 {
-    QErnic *any = obj, q;
+    const uint32_t features = ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
+                              ERNIC_FEATURE_FLUSH | ERNIC_FEATURE_ATOMIC_WRITE |
+                              ERNIC_FEATURE_SRQ_RESIZE;
+    QErnicMachine *m = qernic_machine(
+        "-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
+        " -netdev hubport,id=h0,hubid=0 -device ernic,id=net0,addr=06.0,netdev=h0,"
+        "link-speed=25000,roce-mtu=1024,max-qp=10,vectors=3,device-memory=0");
+    QErnic *plain = qernic_at(m, "ernic0", 4), *q = qernic_at(m, "net0", 6);
     struct ernic_device_attr attr;
     struct ernic_port_attr port;
 
-    g_assert_cmphex(qernic_reg(any, features), ==,
-                    ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
-                    ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH);
-    qernic_init(&q, "net0", any->dev.bus, QPCI_DEVFN(6, 0), alloc);
-    qernic_enable(&q);
-    g_assert_cmphex(qernic_reg(&q, features), ==,
-                    ERNIC_FEATURE_ETH | ERNIC_FEATURE_ROCE_ETH |
-                    ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
-                    ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH);
-    g_assert_cmpuint(qernic_reg(&q, link_speed), ==, 25000);
-    g_assert_cmpuint(qernic_reg(&q, num_vectors), ==, 3);
-    g_assert_cmpuint(qernic_reg(&q, mem_size), ==, 0);
-    g_assert_cmpuint(qernic_reg(&q, mem_offset), ==, 0);
-    query(&q, ERNIC_CMD_QUERY_PORT, &port, sizeof(port));
+    g_assert_cmphex(qernic_reg(plain, features), ==, features);
+    qernic_enable(q);
+    g_assert_cmphex(qernic_reg(q, features), ==, features | ERNIC_FEATURE_ROCE_ETH);
+    g_assert_cmpuint(qernic_reg(q, link_speed), ==, 25000);
+    g_assert_cmpuint(qernic_reg(q, num_vectors), ==, 3);
+    g_assert_cmpuint(qernic_reg(q, mem_size), ==, 0);
+    g_assert_cmpuint(qernic_reg(q, mem_offset), ==, 0);
+    query(q, ERNIC_CMD_QUERY_PORT, &port, sizeof(port));
     g_assert_cmpuint(le32_to_cpu(port.link_speed), ==, 25000);
     g_assert_cmpuint(port.active, ==, 1);
     g_assert_cmpuint(port.max_mtu, ==, 3);
     g_assert_cmpuint(port.active_mtu, ==, 3);
-    query(&q, ERNIC_CMD_QUERY_DEVICE, &attr, sizeof(attr));
+    query(q, ERNIC_CMD_QUERY_DEVICE, &attr, sizeof(attr));
     g_assert_cmpuint(le32_to_cpu(attr.max_qp), ==, 8);
-    qernic_fini(&q);
 }
 
 /* The property has the values of QUERY_STATS and the counters of the faces. */
-static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("statistics", test_statistics)
 {
     static const char *const first[] = {
         "tx_packets", "tx_bytes", "tx_trains", "rx_packets", "rx_bytes",
@@ -314,7 +251,6 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
         "eth.rx_errors",
     };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_STATS };
-    QErnic *q = obj;
     g_autofree char *hmp = NULL;
     uint64_t stats[ARRAY_SIZE(first)];
 
@@ -322,7 +258,7 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
     qernic_transfers(q, q);
     cmd.query.addr = cpu_to_le64(q->scratch);
     cmd.query.length = cpu_to_le32(sizeof(stats));
-    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+    qernic_make(q, &cmd);
     qtest_memread(q->qts, q->scratch, stats, sizeof(stats));
     for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
         g_test_message("%s", first[i]);
@@ -340,32 +276,21 @@ static void test_statistics(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_stat(q, "tx_packets"), ==, 0);
 }
 
-static void *with_log(GString *cmd_line, void *arg)
-{
-    char *path = NULL;
-    int fd = g_file_open_tmp("ernic-log-XXXXXX", &path, NULL);
-
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    g_string_append_printf(cmd_line, " -d guest_errors -D %s ", path);
-    return path;
-}
-
 /* QEMU's log has each error of the guest at the registers, and nothing else. */
-static void test_log(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-guest-errors", test_log)
 {
-    static const char *const says[] = {
-        "ernic ernic0: no register of 2 bytes to read at 0x0\n",
-        "ernic ernic0: no register of 4 bytes to write at 0xc\n",
-        "ernic ernic0: doorbell 0x0 is not taken\n",
-        "ernic ernic0: not enabled: ring registers out of range\n",
-        "ernic ernic0: ring_shift is not written while enabled\n",
-        "ernic ernic0: cmd_pi 4096 does not follow 0\n",
-        "ernic ernic0: ctrl 0x10 is refused\n",
-    };
-    g_autofree char *path = data, *text = NULL;
-    GString *all = g_string_new(NULL);
-    QErnic *q = obj;
+    static const char says[] =
+        "ernic ernic0: no register of 2 bytes to read at 0x0\n"
+        "ernic ernic0: no register of 4 bytes to write at 0xc\n"
+        "ernic ernic0: doorbell 0x0 is not taken\n"
+        "ernic ernic0: not enabled: ring registers out of range\n"
+        "ernic ernic0: ring_shift is not written while enabled\n"
+        "ernic ernic0: cmd_pi 4096 does not follow 0\n"
+        "ernic ernic0: ctrl 0x10 is refused\n";
+    g_autofree char *path = qernic_temp(), *text = NULL;
+    QErnicMachine *m = qernic_machine("-d guest_errors -D %s -device ernic,id=ernic0,"
+                                      "addr=04.0,roce-udp=127.0.0.1:0", path);
+    QErnic *q = qernic_at(m, "ernic0", 4);
 
     qpci_io_readw(&q->dev, q->bar, 0);
     qernic_set_reg(q, status, 1);
@@ -379,27 +304,6 @@ static void test_log(void *obj, void *data, QGuestAllocator *alloc)
     qernic_set_reg(q, cmd_pi, 4096);
     qernic_write(q, ERNIC_ETH_OFFSET, 0x10);
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-    for (size_t i = 0; i < ARRAY_SIZE(says); i++) {
-        g_string_append(all, says[i]);
-    }
-    g_assert_cmpstr(text, ==, all->str);
-    g_string_free(all, true);
+    g_assert_cmpstr(text, ==, says);
     unlink(path);
-    qos_invalidate_command_line();
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions others = { .before = with_others };
-    QOSGraphTestOptions log = { .before = with_log };
-
-    qos_add_test("properties-known", "ernic", test_all_known, NULL);
-    qos_add_test("properties-bad", "ernic", test_bad, NULL);
-    qos_add_test("properties-bad-together", "ernic", test_bad_together, NULL);
-    qos_add_test("properties-in-effect", "ernic", test_in_effect, &others);
-    qos_add_test("statistics", "ernic", test_statistics, NULL);
-    qos_add_test("guest-errors", "ernic", test_log, &log);
-    qtest_add_func("/ernic-property/iommu", test_iommu);
-}
-
-libqos_init(register_tests);

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
-#include "qemu/module.h"
 #include "qemu/units.h"
 #include "ernic-qdma.h"
 
@@ -217,11 +216,7 @@ static const struct {
 
 static void wait_for_error(Fault *f, uint32_t global)
 {
-    uint64_t deadline = 0;
-
-    while (!qdma_get(&f->x, 0x248)) {
-        qernic_wait(&f->x.q, &deadline);
-    }
+    qernic_wait_while(f->x.q->qts, !qdma_get(&f->x, 0x248));
     g_assert_cmphex(qdma_get(&f->x, 0x248), ==, global);
 }
 
@@ -232,10 +227,10 @@ static void check_stopped(Fault *f, uint32_t error)
 
     g_assert_cmphex(extract64(qdma_status(&f->k), 0, 2), ==, error);
     g_assert_true(qdma_interrupted(&f->x, QUEUE));
-    bytes = qernic_stat(&f->x.q, "qdma.h2c_bytes");
+    bytes = qernic_stat(f->x.q, "qdma.h2c_bytes");
     qdma_put(&f->x, QDMA_DOORBELLS + QUEUE * 16 + 4, 2 | 1 << 16);
     g_assert_false(qdma_interrupted(&f->x, QUEUE));
-    g_assert_cmpuint(qernic_stat(&f->x.q, "qdma.h2c_bytes"), ==, bytes);
+    g_assert_cmpuint(qernic_stat(f->x.q, "qdma.h2c_bytes"), ==, bytes);
 }
 
 /* After software has cleared the error and written the context, all is as before. */
@@ -248,52 +243,48 @@ static void recover(Fault *f)
     g_assert_cmphex(qdma_get(&f->x, 0x254), ==, 0);
     qdma_queue_context(&f->k, 0, 0);
     g_assert_cmphex(qdma_get(&f->x, 0x248), ==, 0);
-    qtest_writel(f->x.m.qts, f->x.messages + 4 * QUEUE, 0);
-    qdma_post(&f->k, f->mem, 0, 4096);
-    qdma_ring(&f->k, true);
-    qdma_wait(&f->k);
+    qtest_writel(f->x.m->qts, f->x.messages + 4 * QUEUE, 0);
+    qdma_move(&f->k, f->mem, 0, 4096);
     g_assert_true(qdma_interrupted(&f->x, QUEUE));
     arm(&f->x);
     g_assert_false(qdma_interrupted(&f->x, ERROR_VECTOR));
 }
 
-static void test_faults(const void *data)
+MACHINE_KINDS("/ernic-qdma-error/faults", test_faults,
+              { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
 {
     uint64_t errors;
     Fault f;
 
-    qdma_open(&f.x, data);
-    qdma_start(&f.x);
-    f.mem = guest_alloc(&f.x.m.alloc, 4096);
+    qdma_begin(&f.x, more);
+    f.mem = guest_alloc(&f.x.m->alloc, 4096);
     qdma_queue_open(&f.x, &f.k, QUEUE, QDMA_H2C, ENTRIES);
     arm(&f.x);
     for (uint32_t i = 0; i < ARRAY_SIZE(faults); i++) {
         g_test_message("%s", faults[i].name);
-        errors = qernic_stat(&f.x.q, "qdma.errors");
+        errors = qernic_stat(f.x.q, "qdma.errors");
         faults[i].wrong(&f);
         wait_for_error(&f, faults[i].global);
         g_assert_cmphex(qdma_get(&f.x, 0x254), ==, faults[i].dsc);
         g_assert_cmphex(qdma_get(&f.x, 0x264), ==, faults[i].trq);
         g_assert_true(qdma_interrupted(&f.x, ERROR_VECTOR));
         g_assert_cmphex(qdma_get(&f.x, 0xb04), ==, ERROR_VECTOR << 12);
-        g_assert_cmpuint(qernic_stat(&f.x.q, "qdma.errors"), ==, errors + 1);
+        g_assert_cmpuint(qernic_stat(f.x.q, "qdma.errors"), ==, errors + 1);
         if (faults[i].error) {
             g_assert_cmphex(qdma_get(&f.x, 0x25c), ==, 3u << 30 | QUEUE);
             check_stopped(&f, faults[i].error);
         }
         recover(&f);
     }
-    qdma_close(&f.x);
 }
 
 /* Masks: an error stays below them; a cause that is pending comes when it is armed. */
-static void test_masks(const void *data)
+MACHINE_TEST("/ernic-qdma-error/masks", test_masks)
 {
     Fault f;
 
-    qdma_open(&f.x, "");
-    qdma_start(&f.x);
-    f.mem = guest_alloc(&f.x.m.alloc, 4096);
+    qdma_begin(&f.x, "");
+    f.mem = guest_alloc(&f.x.m->alloc, 4096);
     qdma_queue_open(&f.x, &f.k, QUEUE, QDMA_H2C, ENTRIES);
     qdma_put(&f.x, 0xb04, ARM | ERROR_VECTOR << 12);
     bad_queue(&f);
@@ -311,19 +302,17 @@ static void test_masks(const void *data)
     /* A vector that the function does not have. */
     qdma_put(&f.x, 0xb04, ARM | 0x7ff << 12);
     g_assert_cmphex(qdma_get(&f.x, 0xb04), ==, 0x7ff << 12);
-    qdma_close(&f.x);
 }
 
 /* A queue at fault does not hold up another one, nor the other direction. */
-static void test_beside(const void *data)
+MACHINE_TEST("/ernic-qdma-error/beside", test_beside)
 {
     QdmaQueue k[4];
     uint64_t mem;
     Qdma x;
 
-    qdma_open(&x, "");
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, 64 * KiB);
+    qdma_begin(&x, "");
+    mem = guest_alloc(&x.m->alloc, 64 * KiB);
     qdma_put(&x, 0x120c, 1);
     qdma_put(&x, 0x100c, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
@@ -340,25 +329,24 @@ static void test_beside(const void *data)
     for (uint32_t i = 0; i < 2; i++) {
         g_assert_cmphex(qdma_status(&k[i]), ==, 7ull << 32 | 3 << 16 | 2);
     }
-    qdma_close(&x);
 }
 
 /* Any value in any register, context, doorbell, and ring. */
-static void test_attack(const void *data)
+MACHINE_KINDS("/ernic-qdma-error/attack", test_attack,
+              { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
 {
     uint32_t words[8];
     uint64_t mem;
     QdmaQueue k;
     Qdma x;
 
-    qdma_open(&x, data);
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, MiB);
+    qdma_begin(&x, more);
+    mem = guest_alloc(&x.m->alloc, MiB);
     for (uint32_t i = 0; i < 3000; i++) {
         if (i % 500 == 0) {
             qdma_start(&x);
             for (uint32_t j = 0; j < MiB; j += 4096) {
-                qtest_memset(x.m.qts, mem + j, g_test_rand_int(), 4096);
+                qtest_memset(x.m->qts, mem + j, g_test_rand_int(), 4096);
             }
         }
         for (uint32_t j = 0; j < 8; j++) {
@@ -374,29 +362,12 @@ static void test_attack(const void *data)
                  i % 3 ? i % 64 : g_test_rand_int());
         qdma_put(&x, g_test_rand_int_range(0, 0x500) * 4, g_test_rand_int());
         if (i % 16 == 0) {
-            qtest_clock_step(x.m.qts, 100000);
+            qtest_clock_step(x.m->qts, 100000);
         }
     }
-    qpci_io_writel(&x.q.dev, x.user, 0xc, 1);
+    qpci_io_writel(&x.q->dev, x.user, 0xc, 1);
     qdma_start(&x);
     qdma_queue_open(&x, &k, 1, QDMA_H2C, ENTRIES);
-    qdma_post(&k, mem, 0, MiB);
-    qdma_ring(&k, true);
-    qdma_wait(&k);
+    qdma_move(&k, mem, 0, MiB);
     g_assert_true(qdma_interrupted(&x, 1));
-    qdma_close(&x);
 }
-
-static void register_tests(void)
-{
-    qtest_add_data_func("/ernic-qdma-error/faults", ",engine-thread=off", test_faults);
-    qtest_add_data_func("/ernic-qdma-error/faults-thread", ",engine-thread=on",
-                        test_faults);
-    qtest_add_data_func("/ernic-qdma-error/masks", NULL, test_masks);
-    qtest_add_data_func("/ernic-qdma-error/beside", NULL, test_beside);
-    qtest_add_data_func("/ernic-qdma-error/attack", ",engine-thread=off", test_attack);
-    qtest_add_data_func("/ernic-qdma-error/attack-thread", ",engine-thread=on",
-                        test_attack);
-}
-
-libqos_init(register_tests);

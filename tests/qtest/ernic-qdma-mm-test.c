@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
-#include "qemu/module.h"
 #include "qemu/units.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic-qdma.h"
@@ -18,9 +17,8 @@
 #define BULK_FROM   (192 * MiB)
 #define BULK_TO     (320 * MiB)
 
-static const char *const threads[] = {
-    ",engine-thread=off", ",engine-thread=on", ",engine-thread=off,timing=on",
-};
+#define MAIN_LOOP   { "", ",engine-thread=off" }
+#define THREAD      { "-thread", ",engine-thread=on" }
 
 static void fill(Qdma *x, uint64_t at, uint32_t len, uint32_t seed)
 {
@@ -29,27 +27,26 @@ static void fill(Qdma *x, uint64_t at, uint32_t len, uint32_t seed)
     for (uint32_t i = 0; i < len / 4; i++) {
         words[i] = (i + seed) * 0x9e3779b9u;
     }
-    qtest_bufwrite(x->m.qts, at, words, len);
+    qtest_bufwrite(x->m->qts, at, words, len);
 }
 
 static void same(Qdma *x, uint64_t a, uint64_t b, uint32_t len)
 {
     g_autofree uint8_t *p = g_malloc(len), *q = g_malloc(len);
 
-    qtest_bufread(x->m.qts, a, p, len);
-    qtest_bufread(x->m.qts, b, q, len);
+    qtest_bufread(x->m->qts, a, p, len);
+    qtest_bufread(x->m->qts, b, q, len);
     g_assert_cmpmem(p, len, q, len);
 }
 
 /* 64 MiB to the card and back, in pieces of 256 KiB, with a full ring. */
-static void test_bulk(const void *data)
+MACHINE_KINDS("/ernic-qdma-mm/bulk", test_bulk, MAIN_LOOP, THREAD)
 {
-    g_autofree char *more = g_strdup_printf("%s -m 512", (const char *)data);
+    g_autofree char *args = g_strconcat(more, " -m 512", NULL);
     QdmaQueue out, in;
     Qdma x;
 
-    qdma_open(&x, more);
-    qdma_start(&x);
+    qdma_begin(&x, args);
     qdma_queue_open(&x, &out, 64, QDMA_H2C, 257);
     qdma_queue_open(&x, &in, 64, QDMA_C2H, 257);
     for (uint64_t at = 0; at < BULK; at += BLOCK) {
@@ -68,17 +65,16 @@ static void test_bulk(const void *data)
     for (uint64_t at = 0; at < BULK; at += MiB) {
         same(&x, BULK_FROM + at, BULK_TO + at, MiB);
     }
-    g_assert_cmpuint(qernic_stat(&x.q, "qdma.h2c_bytes"), ==, BULK);
-    g_assert_cmpuint(qernic_stat(&x.q, "qdma.c2h_bytes"), ==, BULK);
-    g_assert_cmpuint(qernic_stat(&x.q, "qdma.c2h_descriptors"), ==, BULK / BLOCK);
-    g_assert_cmpuint(qernic_stat(&x.q, "qdma.errors"), ==, 0);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.h2c_bytes"), ==, BULK);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.c2h_bytes"), ==, BULK);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.c2h_descriptors"), ==, BULK / BLOCK);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.errors"), ==, 0);
     g_assert_cmphex(qdma_get(&x, 0x1248), ==, BULK / BLOCK);
     g_assert_cmphex(qdma_get(&x, 0x1048), ==, BULK / BLOCK);
-    qdma_close(&x);
 }
 
 /* Unaligned data of all lengths, up to the last byte of the card; BAR 4 shows them. */
-static void test_lengths(const void *data)
+MACHINE_TEST("/ernic-qdma-mm/lengths", test_lengths)
 {
     static const uint32_t lens[] = { 0, 1, 3, 64, 4095, 4097, 8191, 8192, 8193, 50000 };
     QdmaQueue out, in;
@@ -87,44 +83,37 @@ static void test_lengths(const void *data)
     uint32_t i;
     Qdma x;
 
-    qdma_open(&x, ",card-memory=1M");
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, 256 * KiB);
+    qdma_begin(&x, ",card-memory=1M");
+    mem = guest_alloc(&x.m->alloc, 256 * KiB);
     qdma_queue_open(&x, &out, 65, QDMA_H2C, 7);
     qdma_queue_open(&x, &in, 66, QDMA_C2H, 5);
     for (i = 0; i < ARRAY_SIZE(lens); i++) {
         fill(&x, mem, 64 * KiB, i);
-        qtest_memset(x.m.qts, mem + 128 * KiB, 0x77, 64 * KiB);
-        qdma_post(&out, mem + 5, MiB - lens[i], lens[i]);
-        qdma_ring(&out, true);
-        qdma_wait(&out);
-        qdma_post(&in, mem + 128 * KiB + 9, MiB - lens[i], lens[i]);
-        qdma_ring(&in, true);
-        qdma_wait(&in);
+        qtest_memset(x.m->qts, mem + 128 * KiB, 0x77, 64 * KiB);
+        qdma_move(&out, mem + 5, MiB - lens[i], lens[i]);
+        qdma_move(&in, mem + 128 * KiB + 9, MiB - lens[i], lens[i]);
         if (lens[i]) {
             same(&x, mem + 5, mem + 128 * KiB + 9, lens[i]);
         }
-        g_assert_cmphex(qtest_readb(x.m.qts, mem + 128 * KiB + 8), ==, 0x77);
-        g_assert_cmphex(qtest_readb(x.m.qts, mem + 128 * KiB + 9 + lens[i]), ==, 0x77);
+        g_assert_cmphex(qtest_readb(x.m->qts, mem + 128 * KiB + 8), ==, 0x77);
+        g_assert_cmphex(qtest_readb(x.m->qts, mem + 128 * KiB + 9 + lens[i]), ==, 0x77);
         g_assert_true(qdma_interrupted(&x, 1));
         g_assert_true(qdma_interrupted(&x, 2));
     }
-    qpci_memread(&x.q.dev, x.card, MiB - 4, buf, 4);
-    qtest_memread(x.m.qts, mem + 5 + 50000 - 4, &i, 4);
+    qpci_memread(&x.q->dev, x.card, MiB - 4, buf, 4);
+    qtest_memread(x.m->qts, mem + 5 + 50000 - 4, &i, 4);
     g_assert_cmpmem(buf, 4, &i, 4);
-    qdma_close(&x);
 }
 
 /* One interrupt for each time that it is armed. */
-static void test_interrupts(const void *data)
+MACHINE_TEST("/ernic-qdma-mm/interrupts", test_interrupts)
 {
     QdmaQueue k;
     uint64_t mem;
     Qdma x;
 
-    qdma_open(&x, "");
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, 4096);
+    qdma_begin(&x, "");
+    mem = guest_alloc(&x.m->alloc, 4096);
     qdma_queue_open(&x, &k, 3, QDMA_H2C, 16);
     qdma_ring(&k, true);                        /* nothing is complete */
     g_assert_false(qdma_interrupted(&x, 3));
@@ -153,26 +142,24 @@ static void test_interrupts(const void *data)
     qdma_command(&x, QDMA_HW + QDMA_H2C, 3, QDMA_READ);
     g_assert_cmphex(qdma_get(&x, 0x804), ==, 1);
     g_assert_cmphex(qdma_status(&k), ==, 0);
-    qdma_close(&x);
 }
 
 /* Registers of the engines: they stop and go on; software reads indices. */
-static void test_run(const void *data)
+MACHINE_TEST("/ernic-qdma-mm/run", test_run)
 {
     uint32_t words[8];
     QdmaQueue k;
     uint64_t mem;
     Qdma x;
 
-    qdma_open(&x, "");
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, 4096);
+    qdma_begin(&x, "");
+    mem = guest_alloc(&x.m->alloc, 4096);
     qdma_queue_open(&x, &k, 17, QDMA_C2H, 16);
     qdma_put(&x, 0x100c, 1);
     qdma_post(&k, mem, 0, 64);
     qdma_post(&k, mem, 64, 64);
     qdma_ring(&k, true);
-    qtest_clock_step(x.m.qts, 1000000);
+    qtest_clock_step(x.m->qts, 1000000);
     g_assert_cmphex(qdma_status(&k), ==, 0);
     g_assert_cmphex(qdma_get(&x, QDMA_DOORBELLS + 17 * 16 + 8), ==, 0x10002);
     qdma_put(&x, 0x1008, 1);
@@ -180,19 +167,18 @@ static void test_run(const void *data)
     g_assert_cmphex(qdma_status(&k), ==, 2ull << 32 | 2 << 16);
     qdma_read_context(&x, QDMA_SW + QDMA_C2H, 17, words);
     g_assert_cmphex(words[0] & 0xffff, ==, 2);
-    qdma_close(&x);
 }
 
 /* Many queues at once, each gets its data. */
-static void test_queues(const void *data)
+MACHINE_KINDS("/ernic-qdma-mm/queues", test_queues, MAIN_LOOP, THREAD,
+              { "-timing", ",engine-thread=off,timing=on" })
 {
     QdmaQueue k[16];
     uint64_t mem;
     Qdma x;
 
-    qdma_open(&x, data);
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, 64 * KiB);
+    qdma_begin(&x, more);
+    mem = guest_alloc(&x.m->alloc, 64 * KiB);
     fill(&x, mem, 64 * KiB, 1);
     qdma_put(&x, 0x120c, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
@@ -208,82 +194,68 @@ static void test_queues(const void *data)
     }
     for (uint32_t i = 0; i < 16 * 15; i++) {
         same(&x, mem, x.card.addr + i * 64 * KiB, 4096 + i);
-        g_assert_cmphex(qtest_readl(x.m.qts, x.card.addr + i * 64 * KiB + 8192), ==, 0);
+        g_assert_cmphex(qtest_readl(x.m->qts, x.card.addr + i * 64 * KiB + 8192), ==, 0);
     }
-    g_assert_cmpuint(qernic_stat(&x.q, "qdma.h2c_descriptors"), ==, 16 * 15);
-    qdma_close(&x);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.h2c_descriptors"), ==, 16 * 15);
 }
 
 /*
  * The guest's bus address may be the card's memory itself. Where the ranges overlap, only
  * the first piece is certain.
  */
-static void test_overlap(const void *data)
+MACHINE_TEST("/ernic-qdma-mm/overlap", test_overlap)
 {
     QdmaQueue k;
     uint64_t mem;
     Qdma x;
 
-    qdma_open(&x, "");
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, 64 * KiB);
+    qdma_begin(&x, "");
+    mem = guest_alloc(&x.m->alloc, 64 * KiB);
     fill(&x, mem, 64 * KiB, 5);
     fill(&x, x.card.addr, 64 * KiB, 5);
     qdma_queue_open(&x, &k, 1, QDMA_H2C, 4);
     qdma_post(&k, x.card.addr, MiB, 64 * KiB);
-    qdma_post(&k, x.card.addr, 100, 64 * KiB);
-    qdma_ring(&k, true);
-    qdma_wait(&k);
+    qdma_move(&k, x.card.addr, 100, 64 * KiB);
     same(&x, mem, x.card.addr + MiB, 64 * KiB);
     same(&x, mem, x.card.addr, 100);
     same(&x, mem, x.card.addr + 100, 8 * KiB);
-    g_assert_cmpuint(qernic_stat(&x.q, "qdma.errors"), ==, 0);
-    qdma_close(&x);
-}
-
-static void set_power(Qdma *x, uint16_t state)
-{
-    uint8_t pm = qpci_find_capability(&x->q.dev, PCI_CAP_ID_PM, 0);
-
-    qpci_config_writew(&x->q.dev, pm + PCI_PM_CTRL, state);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.errors"), ==, 0);
 }
 
 /* Work waits while the machine is stopped and in D3hot, and then goes on. */
-static void test_power(const void *data)
+MACHINE_TEST("/ernic-qdma-mm/power", test_power)
 {
     QdmaQueue k;
     uint64_t mem;
     Qdma x;
 
-    qdma_open(&x, "");
-    qdma_start(&x);
-    mem = guest_alloc(&x.m.alloc, MiB);
+    qdma_begin(&x, "");
+    mem = guest_alloc(&x.m->alloc, MiB);
     qdma_queue_open(&x, &k, 2, QDMA_H2C, 64);
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'stop' }");
+    qernic_stop(x.m->qts);
     qdma_post(&k, mem, 0, MiB);
     qdma_ring(&k, true);
     g_assert_false(qdma_interrupted(&x, 2));
     g_assert_cmphex(qdma_status(&k), ==, 0);
-    set_power(&x, 3);
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'cont' }");
+    qernic_power(&x.q->dev, 3);
+    qernic_cont(x.m->qts);
     g_assert_false(qdma_interrupted(&x, 2));
     g_assert_cmphex(qdma_status(&k), ==, 0);
-    set_power(&x, 0);
+    qernic_power(&x.q->dev, 0);
     qdma_wait(&k);
     g_assert_true(qdma_interrupted(&x, 2));
-    qdma_close(&x);
 }
 
 /* A reset ends all work; the queues work again afterwards. */
-static void test_reset(const void *data)
+MACHINE_TEST("/ernic-qdma-mm/reset", test_reset)
 {
     QdmaQueue k;
-    uint64_t mem, bytes;
+    uint64_t mem;
     Qdma x;
     int i, tries = 0;
 
     qdma_open(&x, "");
-    mem = guest_alloc(&x.m.alloc, 4096);
+    mem = guest_alloc(&x.m->alloc, 4096);
     for (i = 0; i < 3;) {
         g_assert_cmpint(tries++, <, 50);
         qdma_start(&x);
@@ -291,38 +263,33 @@ static void test_reset(const void *data)
         qdma_post(&k, 64 * MiB, 0, 32 * MiB);
         qdma_ring(&k, true);
         if (i == 0) {
-            qpci_io_writel(&x.q.dev, x.user, 0xc, 1);
+            qpci_io_writel(&x.q->dev, x.user, 0xc, 1);
         } else if (i == 1) {
-            qpci_io_writel(&x.q.dev, x.user, 0x4, 1);
+            qpci_io_writel(&x.q->dev, x.user, 0x4, 1);
         } else {
             qdma_flr(&x);
         }
-        qtest_clock_step(x.m.qts, 1000000);
-        g_assert_cmpuint(qernic_stat(&x.q, "qdma.c2h_bytes"), ==, 0);
+        qtest_clock_step(x.m->qts, 1000000);
+        g_assert_cmpuint(qernic_stat(x.q, "qdma.c2h_bytes"), ==, 0);
         if (qdma_status(&k)) {
             continue;                   /* the copy ended before the reset came */
         }
         i++;
         qdma_start(&x);
         qdma_queue_context(&k, 0, 0);
-        qdma_post(&k, mem, 0, 4096);
-        qdma_ring(&k, true);
-        qdma_wait(&k);
-        bytes = qernic_stat(&x.q, "qdma.c2h_bytes");
-        g_assert_cmpuint(bytes, ==, 4096);
+        qdma_move(&k, mem, 0, 4096);
+        g_assert_cmpuint(qernic_stat(x.q, "qdma.c2h_bytes"), ==, 4096);
     }
-    qdma_close(&x);
 }
 
 /* Queues with work, of which a part is done, move to another machine. */
-static void test_migrate(const void *data)
+MACHINE_TEST("/ernic-qdma-mm/migrate", test_migrate)
 {
     static const char more[] = " -m 512";
     QdmaQueue out, in;
     Qdma x;
 
-    qdma_open(&x, more);
-    qdma_start(&x);
+    qdma_begin(&x, more);
     for (uint64_t at = 0; at < 32 * MiB; at += BLOCK) {
         fill(&x, BULK_FROM + at, BLOCK, at);
     }
@@ -334,50 +301,25 @@ static void test_migrate(const void *data)
     qdma_wait(&out);
     g_assert_true(qdma_interrupted(&x, 5));
     qdma_queue_open(&x, &in, 6, QDMA_C2H, 8);
-    qdma_post(&in, BULK_TO, 32 * MiB, 32 * MiB);
-    qdma_ring(&in, true);
-    qdma_wait(&in);
+    qdma_move(&in, BULK_TO, 32 * MiB, 32 * MiB);
     for (uint64_t at = 0; at < 32 * MiB; at += MiB) {
         same(&x, BULK_FROM + at, BULK_TO + at, MiB);
     }
-    g_assert_cmpuint(qernic_stat(&x.q, "qdma.h2c_bytes"), ==, BULK);
-    qdma_close(&x);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.h2c_bytes"), ==, BULK);
 }
 
-static void test_unplug(const void *data)
+MACHINE_KINDS("/ernic-qdma-mm/unplug", test_unplug, MAIN_LOOP, THREAD)
 {
     QdmaQueue k;
     Qdma x;
 
-    qdma_open(&x, data);
-    qdma_start(&x);
+    qdma_begin(&x, more);
     qdma_queue_open(&x, &k, 5, QDMA_H2C, 8);
     qdma_post(&k, 32 * MiB, 0, 64 * MiB);
     qdma_ring(&k, true);
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'device_del',"
+    qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'device_del',"
                              " 'arguments': { 'id': 'ernic0' } }");
     /* The machine's reset ejects what is asked to leave. */
-    qtest_qmp_assert_success(x.m.qts, "{ 'execute': 'system_reset' }");
-    qtest_qmp_eventwait(x.m.qts, "DEVICE_DELETED");
-    qdma_close(&x);
+    qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(x.m->qts, "DEVICE_DELETED");
 }
-
-static void register_tests(void)
-{
-    qtest_add_data_func("/ernic-qdma-mm/bulk", threads[0], test_bulk);
-    qtest_add_data_func("/ernic-qdma-mm/bulk-thread", threads[1], test_bulk);
-    qtest_add_data_func("/ernic-qdma-mm/lengths", NULL, test_lengths);
-    qtest_add_data_func("/ernic-qdma-mm/interrupts", NULL, test_interrupts);
-    qtest_add_data_func("/ernic-qdma-mm/run", NULL, test_run);
-    qtest_add_data_func("/ernic-qdma-mm/queues", threads[0], test_queues);
-    qtest_add_data_func("/ernic-qdma-mm/queues-thread", threads[1], test_queues);
-    qtest_add_data_func("/ernic-qdma-mm/queues-timing", threads[2], test_queues);
-    qtest_add_data_func("/ernic-qdma-mm/overlap", NULL, test_overlap);
-    qtest_add_data_func("/ernic-qdma-mm/power", NULL, test_power);
-    qtest_add_data_func("/ernic-qdma-mm/reset", NULL, test_reset);
-    qtest_add_data_func("/ernic-qdma-mm/migrate", NULL, test_migrate);
-    qtest_add_data_func("/ernic-qdma-mm/unplug", threads[0], test_unplug);
-    qtest_add_data_func("/ernic-qdma-mm/unplug-thread", threads[1], test_unplug);
-}
-
-libqos_init(register_tests);

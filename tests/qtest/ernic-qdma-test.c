@@ -5,7 +5,6 @@
  * migration. The machines are of their own, because libqos's graph is full.
  */
 #include "qemu/osdep.h"
-#include "qemu/module.h"
 #include "ernic-qdma.h"
 
 #define DATA    0x804
@@ -92,7 +91,7 @@ static void check_filled(Qdma *x)
     }
 }
 
-static void test_registers(const void *data)
+MACHINE_TEST("/ernic-qdma/registers", test_registers)
 {
     Qdma x;
 
@@ -110,7 +109,6 @@ static void test_registers(const void *data)
     g_assert_cmphex(qdma_get(&x, 0x1204), ==, 1);
     qdma_put(&x, 0x120c, 1);
     g_assert_cmphex(qdma_get(&x, 0x1204), ==, 0);
-    qdma_close(&x);
 }
 
 /* Contexts: selector, and words. */
@@ -180,7 +178,7 @@ static void no_context(Qdma *x, uint32_t selector, uint32_t number)
     }
 }
 
-static void test_contexts(const void *data)
+MACHINE_TEST("/ernic-qdma/contexts", test_contexts)
 {
     static const uint32_t none[] = { 8, 9, 10, 11, 13, 14, 15 };
     uint32_t w[8];
@@ -215,7 +213,6 @@ static void test_contexts(const void *data)
         qdma_command(&x, contexts[row].selector, 3, QDMA_READ);
         g_assert_cmphex(qdma_get(&x, DATA), ==, w[0]);
     }
-    qdma_close(&x);
 }
 
 static void check_all_reset(Qdma *x)
@@ -229,7 +226,7 @@ static void check_all_reset(Qdma *x)
 }
 
 /* The shell's reset of the QDMA, of the system, and a function level reset. */
-static void test_reset(const void *data)
+MACHINE_TEST("/ernic-qdma/reset", test_reset)
 {
     Qdma x;
 
@@ -237,21 +234,20 @@ static void test_reset(const void *data)
     for (uint32_t i = 0; i < 3; i++) {
         fill_contexts(&x);
         fill(&x);
-        qpci_io_writel(&x.q.dev, x.user, 0xc, 2);       /* the ERNIC alone */
+        qpci_io_writel(&x.q->dev, x.user, 0xc, 2);       /* the ERNIC alone */
         check_filled(&x);
         if (i == 0) {
-            qpci_io_writel(&x.q.dev, x.user, 0xc, 1);
+            qpci_io_writel(&x.q->dev, x.user, 0xc, 1);
         } else if (i == 1) {
-            qpci_io_writel(&x.q.dev, x.user, 0x4, 1);
+            qpci_io_writel(&x.q->dev, x.user, 0x4, 1);
         } else {
             qdma_flr(&x);
         }
         check_all_reset(&x);
     }
-    qdma_close(&x);
 }
 
-static void test_migrate(const void *data)
+MACHINE_TEST("/ernic-qdma/migrate", test_migrate)
 {
     Qdma x;
 
@@ -261,15 +257,4 @@ static void test_migrate(const void *data)
     qdma_migrate(&x, "");
     check_filled(&x);
     check_contexts(&x);
-    qdma_close(&x);
 }
-
-static void register_tests(void)
-{
-    qtest_add_data_func("/ernic-qdma/registers", NULL, test_registers);
-    qtest_add_data_func("/ernic-qdma/contexts", NULL, test_contexts);
-    qtest_add_data_func("/ernic-qdma/reset", NULL, test_reset);
-    qtest_add_data_func("/ernic-qdma/migrate", NULL, test_migrate);
-}
-
-libqos_init(register_tests);

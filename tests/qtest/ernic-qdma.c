@@ -15,54 +15,43 @@
 
 void qdma_map(Qdma *x)
 {
-    x->bar = qpci_iomap(&x->q.dev, 0, NULL);
-    x->user = qpci_iomap(&x->q.dev, 2, NULL);
-    x->card = qpci_iomap(&x->q.dev, 4, NULL);
-    x->q.bar = x->user;                         /* qernic_init() mapped it elsewhere */
-    qpci_device_enable(&x->q.dev);
+    x->bar = qpci_iomap(&x->q->dev, 0, NULL);
+    x->user = qpci_iomap(&x->q->dev, 2, NULL);
+    x->card = qpci_iomap(&x->q->dev, 4, NULL);
+    x->q->bar = x->user;                         /* qernic_init() mapped it elsewhere */
+    qpci_device_enable(&x->q->dev);
 }
 
 void qdma_open(Qdma *x, const char *more)
 {
-    g_autofree char *args = g_strconcat(QDMA_OPTIONS, more, NULL);
-
-    card_machine_open(&x->m, args);
-    qernic_init(&x->q, "ernic0", x->m.bus, QPCI_DEVFN(4, 0), &x->m.alloc);
+    *x = (Qdma) { .m = qernic_machine("%s%s", QDMA_OPTIONS, more) };
+    x->q = qernic_at(x->m, "ernic0", 4);
     qdma_map(x);
-}
-
-void qdma_close(Qdma *x)
-{
-    card_machine_close(&x->m);
 }
 
 void qdma_migrate(Qdma *x, const char *more)
 {
     g_autofree char *args = g_strconcat(QDMA_OPTIONS, more, NULL);
-    QTestState *from = qernic_migrate_as(&x->q, args);
+    QTestState *from = qernic_migrate_as(x->q, args);
 
-    x->m.qts = x->q.qts;
+    x->m->qts = x->q->qts;
     qtest_quit(from);
 }
 
 void qdma_flr(Qdma *x)
 {
-    uint8_t pcie = qpci_find_capability(&x->q.dev, PCI_CAP_ID_EXP, 0);
-
-    qpci_config_writew(&x->q.dev, pcie + PCI_EXP_DEVCTL,
-                       qpci_config_readw(&x->q.dev, pcie + PCI_EXP_DEVCTL) |
-                       PCI_EXP_DEVCTL_BCR_FLR);
+    qernic_flr(&x->q->dev);
     qdma_map(x);
 }
 
 uint32_t qdma_get(Qdma *x, uint32_t off)
 {
-    return qpci_io_readl(&x->q.dev, x->bar, off);
+    return qpci_io_readl(&x->q->dev, x->bar, off);
 }
 
 void qdma_put(Qdma *x, uint32_t off, uint32_t value)
 {
-    qpci_io_writel(&x->q.dev, x->bar, off, value);
+    qpci_io_writel(&x->q->dev, x->bar, off, value);
 }
 
 void qdma_command(Qdma *x, uint32_t selector, uint32_t number, uint32_t op)
@@ -97,33 +86,28 @@ void qdma_read_context(Qdma *x, uint32_t selector, uint32_t number, uint32_t wor
 void qdma_start(Qdma *x)
 {
     static const uint32_t functions[8] = { 0, 68 };
-    QPCIBar table;
-    uint64_t at;
 
     if (!x->messages) {
-        x->messages = guest_alloc(&x->m.alloc, 4096);
+        x->messages = guest_alloc(&x->m->alloc, 4096);
     }
-    if (x->q.dev.msix_enabled) {
-        qpci_msix_disable(&x->q.dev);
+    if (x->q->dev.msix_enabled) {
+        qpci_msix_disable(&x->q->dev);
     }
-    qpci_msix_enable(&x->q.dev);
-    x->bar = x->q.dev.msix_table_bar;           /* libqos has mapped it again */
-    qtest_memset(x->m.qts, x->messages, 0, 4096);
-    table = x->q.dev.msix_table_bar;
-    at = x->q.dev.msix_table_off;
+    qpci_msix_enable(&x->q->dev);
+    x->bar = x->q->dev.msix_table_bar;           /* libqos has mapped it again */
+    qtest_memset(x->m->qts, x->messages, 0, 4096);
     for (uint32_t i = 0; i < VECTORS; i++) {
-        uint64_t entry = at + i * PCI_MSIX_ENTRY_SIZE;
-
-        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_LOWER_ADDR,
-                       x->messages + i * 4);
-        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_UPPER_ADDR,
-                       x->messages >> 32);
-        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_DATA, 1);
-        qpci_io_writel(&x->q.dev, table, entry + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+        qernic_aim(&x->q->dev, i, x->messages + i * 4, 1);
     }
     qdma_write_context(x, QDMA_FMAP, 0, functions);
     qdma_put(x, 0x1004, 1);
     qdma_put(x, 0x1204, 1);
+}
+
+void qdma_begin(Qdma *x, const char *more)
+{
+    qdma_open(x, more);
+    qdma_start(x);
 }
 
 bool qdma_interrupted(Qdma *x, uint32_t vector)
@@ -131,9 +115,9 @@ bool qdma_interrupted(Qdma *x, uint32_t vector)
     uint64_t at = x->messages + vector * 4;
     bool yes;
 
-    qtest_clock_step(x->m.qts, 1000);
-    yes = qtest_readl(x->m.qts, at);
-    qtest_writel(x->m.qts, at, 0);
+    qtest_clock_step(x->m->qts, 1000);
+    yes = qtest_readl(x->m->qts, at);
+    qtest_writel(x->m->qts, at, 0);
     return yes;
 }
 
@@ -150,14 +134,14 @@ void qdma_queue_context(QdmaQueue *k, uint32_t set, uint32_t clear)
     qdma_command(k->x, QDMA_HW + k->dir, k->number, QDMA_CLEAR);
     qdma_command(k->x, QDMA_CREDIT + k->dir, k->number, QDMA_CLEAR);
     qdma_write_context(k->x, QDMA_SW + k->dir, k->number, words);
-    qtest_memset(k->x->m.qts, k->ring, 0, (k->entries + 1) * 32);
+    qtest_memset(k->x->m->qts, k->ring, 0, (k->entries + 1) * 32);
     k->pi = 0;
 }
 
 void qdma_queue_open(Qdma *x, QdmaQueue *k, uint32_t number, int dir, uint32_t entries)
 {
     *k = (QdmaQueue) { .x = x, .number = number, .dir = dir, .entries = entries };
-    k->ring = guest_alloc(&x->m.alloc, (entries + 1) * 32);
+    k->ring = guest_alloc(&x->m->alloc, (entries + 1) * 32);
     qdma_queue_context(k, 0, 0);
 }
 
@@ -168,7 +152,7 @@ void qdma_post(QdmaQueue *k, uint64_t bus, uint64_t card, uint32_t len)
     stq_le_p(desc, k->dir == QDMA_H2C ? bus : card);
     stl_le_p(desc + 8, len | 7u << 28);
     stq_le_p(desc + 16, k->dir == QDMA_H2C ? card : bus);
-    qtest_memwrite(k->x->m.qts, k->ring + k->pi * 32, desc, sizeof(desc));
+    qtest_memwrite(k->x->m->qts, k->ring + k->pi * 32, desc, sizeof(desc));
     k->pi = (k->pi + 1) % k->entries;
 }
 
@@ -180,15 +164,18 @@ void qdma_ring(QdmaQueue *k, bool arm)
 
 uint64_t qdma_status(QdmaQueue *k)
 {
-    return qtest_readq(k->x->m.qts, k->ring + k->entries * 32);
+    return qtest_readq(k->x->m->qts, k->ring + k->entries * 32);
 }
 
 void qdma_wait(QdmaQueue *k)
 {
-    uint64_t deadline = 0;
-
-    while (extract64(qdma_status(k), 16, 16) != k->pi) {
-        qernic_wait(&k->x->q, &deadline);
-    }
+    qernic_wait_while(k->x->q->qts, extract64(qdma_status(k), 16, 16) != k->pi);
     g_assert_cmphex(extract64(qdma_status(k), 0, 2), ==, 0);
+}
+
+void qdma_move(QdmaQueue *k, uint64_t bus, uint64_t card, uint32_t len)
+{
+    qdma_post(k, bus, card, len);
+    qdma_ring(k, true);
+    qdma_wait(k);
 }

@@ -21,15 +21,14 @@ enum { QDMA_SW = 0, QDMA_HW = 2, QDMA_CREDIT = 4, QDMA_CMPT = 6, QDMA_PREFETCH =
 
 /* A machine with one function, and its BARs. */
 typedef struct Qdma {
-    CardMachine m;
-    QErnic q;
+    QErnicMachine *m;
+    QErnic *q;
     QPCIBar bar, user, card;
     uint64_t messages;          /* of MSI-X: a word for each vector */
 } Qdma;
 
 /* Starts a machine; @more: more properties of the device, and options of QEMU. */
 void qdma_open(Qdma *x, const char *more);
-void qdma_close(Qdma *x);
 /* Maps the BARs again, after a reset. */
 void qdma_map(Qdma *x);
 /* Moves to a new machine with the same options. */
@@ -55,6 +54,8 @@ typedef struct QdmaQueue {
 
 /* Starts the engines with queues 0 to 67, and sends MSI-X messages to memory. */
 void qdma_start(Qdma *x);
+/* qdma_open() and qdma_start(). */
+void qdma_begin(Qdma *x, const char *more);
 /* The number of messages of @vector since the last call is 0 or 1. */
 bool qdma_interrupted(Qdma *x, uint32_t vector);
 void qdma_queue_open(Qdma *x, QdmaQueue *k, uint32_t number, int dir, uint32_t entries);
@@ -68,5 +69,7 @@ void qdma_ring(QdmaQueue *k, bool arm);
 uint64_t qdma_status(QdmaQueue *k);
 /* Waits until all posted descriptors are complete. */
 void qdma_wait(QdmaQueue *k);
+/* Posts a descriptor, rings, and waits. */
+void qdma_move(QdmaQueue *k, uint64_t bus, uint64_t card, uint32_t len);
 
 #endif /* QTEST_ERNIC_QDMA_H */

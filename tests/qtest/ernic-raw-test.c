@@ -6,9 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/iov.h"
-#include "qemu/module.h"
-#include "ernic-card.h"
+#include "ernic.h"
 
 #define FRAME   300
 #define TO      4096            /* where frames are received, in the buffer */
@@ -16,53 +14,26 @@
 #define ROCE    (14 + 28 + 12 + 4)
 
 typedef struct World {
-    CardMachine m;
-    QErnic q;
+    QErnicMachine *m;
+    QErnic *q;
     QErnicQp qp;
     int fd[2];                  /* the backend's end, and the test's */
 } World;
 
 static void setup(World *w, const char *more)
 {
-    g_autofree char *args = NULL;
-
-    *w = (World) { };
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, w->fd), ==, 0);
-    args = g_strdup_printf("-netdev socket,fd=%d,id=sock0 -object iothread,id=io0"
-                           " -device ernic,id=raw0,addr=06.0,netdev=sock0,"
-                           "mac=52:54:00:00:00:42%s", w->fd[0], more);
-    card_machine_open(&w->m, args);
-    qernic_init(&w->q, "raw0", w->m.bus, QPCI_DEVFN(6, 0), &w->m.alloc);
-    qernic_setup(&w->q, 1);
+    qernic_cable(w->fd);
+    w->m = qernic_machine("-netdev socket,fd=%d,id=sock0 -object iothread,id=io0"
+                          " -device ernic,id=raw0,addr=06.0,netdev=sock0,"
+                          "mac=52:54:00:00:00:42%s", w->fd[0], more);
+    w->q = qernic_host(w->m, "raw0", 6, 1);
+    qernic_self(w->q, &w->qp, ERNIC_QPT_RAW);
 }
 
-static void finish(World *w)
+static uint32_t rule(World *w, struct ernic_flow_rule rule)
 {
-    qernic_fini(&w->q);
-    card_machine_close(&w->m);
-    close(w->fd[0]);
-    close(w->fd[1]);
-}
-
-static void create(World *w)
-{
-    qernic_qp_create(&w->q, &w->qp, ERNIC_QPT_RAW);
-    qernic_qp_connect(&w->qp, &w->qp);
-}
-
-static uint32_t rule(World *w, const struct ernic_flow_rule *like)
-{
-    struct ernic_flow_rule rule = *like;
-    struct ernic_cmd cmd = {
-        .opcode = ERNIC_CMD_FLOW_CREATE,
-        .qp = { .addr = cpu_to_le64(w->q.scratch), .length = cpu_to_le32(sizeof(rule)) },
-    };
-    struct ernic_rsp rsp;
-
     rule.qpn = cpu_to_le32(w->qp.qpn);
-    qtest_memwrite(w->q.qts, w->q.scratch, &rule, sizeof(rule));
-    g_assert_cmpuint(qernic_cmd(&w->q, &cmd, &rsp), ==, ERNIC_OK);
-    return le32_to_cpu(rsp.handle);
+    return qernic_make_with(w->q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
 }
 
 static void fill(uint8_t *frame, uint32_t len, const char *type)
@@ -88,30 +59,21 @@ static void roce_frame(uint8_t frame[ROCE])
 
 static void to_wire(World *w, const uint8_t *frame, uint32_t len)
 {
-    uint32_t be = cpu_to_be32(len);
-    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
-
-    g_assert_cmpint(iov_send(w->fd[1], iov, 2, 0, len + sizeof(be)), ==,
-                    len + sizeof(be));
+    qernic_to_wire(w->fd[1], frame, len);
 }
 
 static void from_wire(World *w, const uint8_t *frame, uint32_t len)
 {
     g_autofree uint8_t *got = g_malloc(len);
-    uint32_t n;
 
-    g_assert_cmpint(recv(w->fd[1], &n, sizeof(n), MSG_WAITALL), ==, 4);
-    g_assert_cmpuint(be32_to_cpu(n), ==, len);
-    g_assert_cmpint(recv(w->fd[1], got, len, MSG_WAITALL), ==, len);
+    g_assert_cmpuint(qernic_from_wire(w->fd[1], got, len), ==, len);
     g_assert_cmpmem(got, len, frame, len);
 }
 
 static void send_frame(World *w, const uint8_t *frame, uint32_t len)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-
-    qtest_memwrite(w->q.qts, w->q.buf, frame, len);
-    qernic_post_send(&w->qp, &wqe, 0, len);
+    qtest_memwrite(w->q->qts, w->q->buf, frame, len);
+    qernic_send(&w->qp, 0, len);
 }
 
 static void completes(World *w, uint8_t opcode, uint32_t len)
@@ -129,20 +91,16 @@ static void received(World *w, const uint8_t *frame, uint32_t len)
     g_autofree uint8_t *got = g_malloc(len);
 
     completes(w, ERNIC_WC_RECV, len);
-    qtest_memread(w->q.qts, w->q.buf + TO, got, len);
+    qtest_memread(w->q->qts, w->q->buf + TO, got, len);
     g_assert_cmpmem(got, len, frame, len);
-    qtest_memset(w->q.qts, w->q.buf + TO, 0, len);
+    qtest_memset(w->q->qts, w->q->buf + TO, 0, len);
 }
 
 /* Waits until the counter @name is @was + 1. */
 static void counts(World *w, const char *name, uint64_t was)
 {
-    uint64_t deadline = 0;
-
-    while (qernic_stat(&w->q, name) == was) {
-        qernic_wait(&w->q, &deadline);
-    }
-    g_assert_cmpuint(qernic_stat(&w->q, name), ==, was + 1);
+    qernic_wait_while(w->q->qts, qernic_stat(w->q, name) == was);
+    g_assert_cmpuint(qernic_stat(w->q, name), ==, was + 1);
 }
 
 /* Sends frames, receives frames by a flow rule, then destroys the rule. */
@@ -161,7 +119,7 @@ static void frames(World *w)
         from_wire(w, frame, FRAME - i);
         completes(w, ERNIC_WC_SEND, FRAME - i);
     }
-    handle = rule(w, &type);
+    handle = rule(w, type);
     for (uint32_t i = 0; i < 3; i++) {
         qernic_post_recv(&w->qp, TO, FRAME);
         to_wire(w, other, FRAME);
@@ -174,23 +132,23 @@ static void frames(World *w)
     from_wire(w, frame, FRAME);
     completes(w, ERNIC_WC_SEND, FRAME);
     received(w, frame, FRAME);
-    g_assert_cmpuint(qernic_stat(&w->q, "tx_frames"), ==, 4);
-    g_assert_cmpuint(qernic_stat(&w->q, "rx_frames"), ==, 4);
-    g_assert_cmpuint(qernic_cmd_handle(&w->q, ERNIC_CMD_FLOW_DESTROY, handle),
+    g_assert_cmpuint(qernic_stat(w->q, "tx_frames"), ==, 4);
+    g_assert_cmpuint(qernic_stat(w->q, "rx_frames"), ==, 4);
+    g_assert_cmpuint(qernic_cmd_handle(w->q, ERNIC_CMD_FLOW_DESTROY, handle),
                      ==, ERNIC_OK);
     send_frame(w, frame, FRAME);
     from_wire(w, frame, FRAME);
     completes(w, ERNIC_WC_SEND, FRAME);
 }
 
-static void test_frames(const void *more)
+MACHINE_KINDS("/ernic-raw/frames", test_frames, { "", "" },
+              { "-udp", ",roce-udp=127.0.0.1:0" }, { "-main-loop", ",engine-thread=off" },
+              { "-iothread", ",roce-udp=127.0.0.1:0,iothread=io0" })
 {
     World w;
 
     setup(&w, more);
-    create(&w);
     frames(&w);
-    finish(&w);
 }
 
 static bool completes_soon(World *w)
@@ -198,21 +156,21 @@ static bool completes_soon(World *w)
     int i;
 
     for (i = 0; i < 500 && !qernic_has_cqe(&w->qp); i++) {
-        qtest_clock_step(w->q.qts, 1000);
+        qtest_clock_step(w->q->qts, 1000);
         g_usleep(1000);
     }
     return i < 500;
 }
 
 /* The peer does not read: the queue pair waits, loses nothing, and goes on. */
-static void test_held(const void *more)
+MACHINE_KINDS("/ernic-raw/held", test_held,
+              { "", "" }, { "-main-loop", ",engine-thread=off" })
 {
     uint8_t frame[8192];
     uint32_t sent = 0, i;
     World w;
 
     setup(&w, more);
-    create(&w);
     fill(frame, sizeof(frame), "\x88\xb5");
     do {
         stl_be_p(frame + 14, sent++);
@@ -228,41 +186,36 @@ static void test_held(const void *more)
         from_wire(&w, frame, sizeof(frame));
     }
     completes(&w, ERNIC_WC_SEND, sizeof(frame));
-    finish(&w);
 }
 
 /* The netdev is full: with a UDP link, frames are lost and the engine does not wait. */
-static void test_full(void)
+MACHINE_TEST("/ernic-raw/full-udp", test_full)
 {
     uint8_t frame[2048];
     uint32_t i;
     World w;
 
     setup(&w, ",roce-udp=127.0.0.1:0");
-    create(&w);
     fill(frame, sizeof(frame), "\x88\xb5");
-    for (i = 0; i < 1000 && qernic_stat(&w.q, "eth.tx_errors") < 3; i++) {
+    for (i = 0; i < 1000 && qernic_stat(w.q, "eth.tx_errors") < 3; i++) {
         send_frame(&w, frame, sizeof(frame));
         completes(&w, ERNIC_WC_SEND, sizeof(frame));
     }
     g_assert_cmpuint(i, >, 3);
-    g_assert_cmpuint(qernic_stat(&w.q, "eth.tx_errors"), ==, 3);
-    finish(&w);
+    g_assert_cmpuint(qernic_stat(w.q, "eth.tx_errors"), ==, 3);
 }
 
 /* RoCEv2 packets to the device have priority, then flow rules, then the ring. */
-static void test_whose(void)
+MACHINE_TEST("/ernic-raw/whose", test_whose)
 {
-    static const struct ernic_flow_rule all;
     uint8_t roce[ROCE], frame[FRAME];
     uint32_t handle;
     World w;
 
     setup(&w, "");
-    create(&w);
     roce_frame(roce);
     fill(frame, FRAME, "\x88\xb5");
-    handle = rule(&w, &all);
+    handle = rule(&w, (struct ernic_flow_rule) { });
     qernic_post_recv(&w.qp, TO, FRAME);
     to_wire(&w, roce, sizeof(roce));
     counts(&w, "rx_packets", 0);
@@ -271,31 +224,14 @@ static void test_whose(void)
     /* No receive is posted: the frame is lost; it does not go to the ring. */
     to_wire(&w, frame, FRAME);
     counts(&w, "rx_frames", 1);
-    g_assert_cmpuint(qernic_stat(&w.q, "faults.rnr"), ==, 1);
+    g_assert_cmpuint(qernic_stat(w.q, "faults.rnr"), ==, 1);
     /* The queue pair's rules are destroyed with it. */
-    g_assert_cmpuint(qernic_cmd_handle(&w.q, ERNIC_CMD_QP_DESTROY, w.qp.qpn),
+    g_assert_cmpuint(qernic_cmd_handle(w.q, ERNIC_CMD_QP_DESTROY, w.qp.qpn),
                      ==, ERNIC_OK);
-    g_assert_cmpuint(qernic_cmd_handle(&w.q, ERNIC_CMD_FLOW_DESTROY, handle),
+    g_assert_cmpuint(qernic_cmd_handle(w.q, ERNIC_CMD_FLOW_DESTROY, handle),
                      ==, ERNIC_ERR_HANDLE);
     to_wire(&w, frame, FRAME);
     to_wire(&w, roce, sizeof(roce));
     counts(&w, "rx_packets", 1);
-    g_assert_cmpuint(qernic_stat(&w.q, "rx_frames"), ==, 2);
-    finish(&w);
+    g_assert_cmpuint(qernic_stat(w.q, "rx_frames"), ==, 2);
 }
-
-static void register_tests(void)
-{
-    /* These have their own machines, because libqos's graph is full. */
-    qtest_add_data_func("/ernic-raw/frames", "", test_frames);
-    qtest_add_data_func("/ernic-raw/frames-udp", ",roce-udp=127.0.0.1:0", test_frames);
-    qtest_add_func("/ernic-raw/full-udp", test_full);
-    qtest_add_func("/ernic-raw/whose", test_whose);
-    qtest_add_data_func("/ernic-raw/held", "", test_held);
-    qtest_add_data_func("/ernic-raw/held-main-loop", ",engine-thread=off", test_held);
-    qtest_add_data_func("/ernic-raw/frames-main-loop", ",engine-thread=off", test_frames);
-    qtest_add_data_func("/ernic-raw/frames-iothread",
-                        ",roce-udp=127.0.0.1:0,iothread=io0", test_frames);
-}
-
-libqos_init(register_tests);

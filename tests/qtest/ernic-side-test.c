@@ -7,7 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic-card.h"
 
@@ -19,49 +18,36 @@
 #define RING        8               /* descriptors */
 
 typedef struct Pair {
-    CardMachine m;
-    QErnic q[2];
+    QErnicMachine *m;
+    QErnic *q[2];
     Card c[2];
 } Pair;
 
-/* The links between the devices. */
-static const struct Link {
-    const char *name, *args;
-} links[] = {
+/* The links between the devices: tests for each. */
 #define BOTH(first, second) \
     " -device ernic,id=ernic0,addr=06.0," first \
     " -device ernic,id=ernic1,addr=07.0," second
-    { "udp", BOTH("roce-udp=127.0.0.1:0", "roce-udp=127.0.0.1:0") },
-    { "netdev", " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
-      BOTH("netdev=h0", "netdev=h1") },
-    { "wire", " -device ernic-wire,id=w0" BOTH("wire=w0", "wire=w0") },
-#undef BOTH
-};
+#define UDP         BOTH("roce-udp=127.0.0.1:0", "roce-udp=127.0.0.1:0")
+#define NETDEV      " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
+                    BOTH("netdev=h0", "netdev=h1")
+#define WIRE        " -device ernic-wire,id=w0" BOTH("wire=w0", "wire=w0")
+#define VERSIONS    { "3.1", "3.1" }, { "4.0", "4.0" }, { "4.2", "4.2" }
+#define VERSION(v)  " -global ernic.ernic-version=" v
 
-static void open_pair(Pair *p, const struct Link *link, const char *version)
+static void open_pair(Pair *p, const char *args)
 {
-    g_autofree char *args = g_strdup_printf(" -global ernic.ernic-version=%s %s",
-                                            version, link->args);
+    unsigned version = card_version(args + strlen(VERSION("")));
 
-    card_machine_open(&p->m, args);
-    for (int i = 0; i < 2; i++) {
-        qernic_init(&p->q[i], i ? "ernic1" : "ernic0", p->m.bus,
-                    QPCI_DEVFN(6 + i, 0), &p->m.alloc);
-    }
-    if (g_str_equal(link->name, "udp")) {
-        card_introduce(&p->q[0]);
+    p->m = qernic_machine("%s", args);
+    p->q[0] = qernic_at(p->m, "ernic0", 6);
+    p->q[1] = qernic_at(p->m, "ernic1", 7);
+    if (strstr(args, "roce-udp")) {
+        card_introduce(p->q[0]);
     }
     for (int i = 0; i < 2; i++) {
-        card_open(&p->c[i], &p->q[i], card_version(version), 1 + i);
+        card_open(&p->c[i], p->q[i], version, 1 + i);
         card_open_qp(&p->c[i], 2 - i, CARD_QPN);
     }
-}
-
-static void close_pair(Pair *p)
-{
-    qernic_fini(&p->q[0]);
-    qernic_fini(&p->q[1]);
-    card_machine_close(&p->m);
 }
 
 typedef struct Gsi {
@@ -83,10 +69,10 @@ static uint32_t get1(Gsi *g, uint32_t reg)
 static void open1(Gsi *g, Card *c)
 {
     *g = (Gsi) { .c = c };
-    g->sq = card_zeroed(c, DEPTH * 64);
-    g->rq = card_zeroed(c, DEPTH * CARD_SLOT);
-    g->db = card_zeroed(c, 4096);
-    g->frame = card_zeroed(c, 4096);
+    g->sq = qernic_zeroed(c->q, DEPTH * 64);
+    g->rq = qernic_zeroed(c->q, DEPTH * CARD_SLOT);
+    g->db = qernic_zeroed(c->q, 4096);
+    g->frame = qernic_zeroed(c->q, 4096);
     put1(g, PG332_SQBA, g->sq);
     put1(g, PG332_RQBA, g->rq);
     put1(g, PG332_CQDBADD, g->db);
@@ -132,11 +118,7 @@ static void post1(Gsi *g, uint8_t to, uint8_t seed)
 
 static void wait1(Gsi *g, uint32_t reg, uint32_t value)
 {
-    uint64_t deadline = 0;
-
-    while (get1(g, reg) != value) {
-        qernic_wait(g->c->q, &deadline);
-    }
+    qernic_wait_while(g->c->q->qts, get1(g, reg) != value);
 }
 
 /* Waits for datagram @n, counted from 1; it is the one that @from made of @seed. */
@@ -154,14 +136,13 @@ static void came(Gsi *g, uint32_t n, uint8_t from, uint8_t seed)
     put1(g, PG332_RQCI, n);
 }
 
-static void test_gsi(const void *data)
+MACHINE_KINDS("/ernic-side/gsi-", test_gsi, { "udp", VERSION("3.1") UDP },
+              { "netdev", VERSION("4.0") NETDEV }, { "wire", VERSION("4.2") WIRE })
 {
-    static const char *const versions[] = { "3.1", "4.0", "4.2" };
-    const struct Link *link = data;
     Gsi g[2];
     Pair p;
 
-    open_pair(&p, link, versions[link - links]);
+    open_pair(&p, more);
     for (int i = 0; i < 2; i++) {
         open1(&g[i], &p.c[i]);
     }
@@ -182,7 +163,6 @@ static void test_gsi(const void *data)
     /* The destination does not exist: the request completes all the same. */
     post1(&g[0], 9, 1);
     wait1(&g[0], PG332_CQHEAD, 7);
-    close_pair(&p);
 }
 
 typedef struct Side {
@@ -207,8 +187,8 @@ static void listen_to(Side *s, Card *c, uint32_t threshold)
     uint8_t desc[64] = { [PG332_DESC_CONTROL] = 8 };
 
     *s = (Side) { .c = c };
-    s->ring = card_zeroed(c, RING * 64);
-    s->entries = card_zeroed(c, RING * 8);
+    s->ring = qernic_zeroed(c->q, RING * 64);
+    s->entries = qernic_zeroed(c->q, RING * 8);
     for (int i = 0; i < RING; i++) {
         stq_le_p(desc, s->ring + (i + 1) % RING * 64);
         stq_le_p(desc + 8, s->entries + i * 8);
@@ -230,11 +210,9 @@ static void give(Side *s, uint32_t n)
 static void entry(Side *s, uint32_t n, uint32_t imm, uint32_t type, uint32_t pi)
 {
     QTestState *qts = s->c->q->qts;
-    uint64_t deadline = 0;
 
-    while (!qtest_readl(qts, s->ring + n * 64 + PG332_DESC_STATUS)) {
-        qernic_wait(s->c->q, &deadline);
-    }
+    qernic_wait_while(s->c->q->qts,
+                      !qtest_readl(qts, s->ring + n * 64 + PG332_DESC_STATUS));
     g_assert_cmphex(qtest_readl(qts, s->ring + n * 64 + PG332_DESC_STATUS), ==,
                     0x8c000008);
     g_assert_cmphex(qtest_readq(qts, s->entries + n * 8), ==, imm |
@@ -261,26 +239,22 @@ static bool intx(Card *c)
 
 static void pending(Card *c, uint16_t vector, bool is)
 {
-    uint64_t deadline = 0;
-
-    while (is && !qpci_msix_pending(&c->q->dev, vector)) {
-        qernic_wait(c->q, &deadline);
-    }
+    qernic_wait_while(c->q->qts, is && !qpci_msix_pending(&c->q->dev, vector));
     g_assert(qpci_msix_pending(&c->q->dev, vector) == is);
 }
 
 /* Entries, their order, and their interrupt: an own vector, or the shared INTx. */
-static void test_stream(const void *data)
+MACHINE_KINDS("/ernic-side/stream-", test_stream, { "udp", VERSION("4.2") UDP },
+              { "netdev", VERSION("4.2") NETDEV }, { "wire", VERSION("4.2") WIRE })
 {
-    const struct Link *link = data;
     Side s;
     Pair p;
 
-    open_pair(&p, link, "4.2");
+    open_pair(&p, more);
     listen_to(&s, &p.c[1], 2);
     give(&s, 2);
     card_put(&p.c[1], PG332_INTEN, 0);
-    qpci_msix_enable(&p.q[1].dev);
+    qpci_msix_enable(&p.q[1]->dev);
     post_imm(&p.c[0], CARD_SEND_IMM, 0x11223344);
     card_wait(&p.c[0], PG332_CQHEAD, 1);
     entry(&s, 0, 0x11223344, PG332_SIDE_SEND_IMM, 1);
@@ -290,7 +264,7 @@ static void test_stream(const void *data)
     entry(&s, 1, 0xaabbccdd, PG332_SIDE_WRITE_IMM, 1);
     pending(&p.c[1], CARD_VECTOR, false);
     g_assert(!intx(&p.c[1]));
-    qpci_msix_disable(&p.q[1].dev);
+    qpci_msix_disable(&p.q[1]->dev);
     g_assert(intx(&p.c[1]));
     g_assert_cmphex(get_side(&p.c[1], PG332_SIDE_DMASR) & PG332_DMA_IRQS, ==,
                     PG332_DMA_IOC_IRQ);
@@ -302,12 +276,10 @@ static void test_stream(const void *data)
     g_assert_cmpuint(get_side(&p.c[1], PG332_SIDE_WAITING), ==, 1);
     give(&s, 1);
     entry(&s, 2, 0x55, PG332_SIDE_WRITE_IMM, 1);
-    close_pair(&p);
 }
 
 typedef struct Flow {
-    CardMachine m;
-    QErnic q;
+    QErnic *q;
     Card c;
     Side s;
     Gsi g;
@@ -315,13 +287,11 @@ typedef struct Flow {
 
 static void open_flow(Flow *f, const char *version)
 {
-    g_autofree char *args = g_strdup_printf(
-        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0,ernic-version=%s",
-        version);
+    QErnicMachine *m = qernic_machine("-device ernic,id=ernic0,addr=04.0,"
+                                      "roce-udp=127.0.0.1:0,ernic-version=%s", version);
 
-    card_machine_open(&f->m, args);
-    qernic_init(&f->q, "ernic0", f->m.bus, QPCI_DEVFN(4, 0), &f->m.alloc);
-    card_open(&f->c, &f->q, card_version(version), 1);
+    f->q = qernic_at(m, "ernic0", 4);
+    card_open(&f->c, f->q, card_version(version), 1);
     card_open_qp(&f->c, 1, CARD_QPN);                   /* to itself */
     open1(&f->g, &f->c);
     listen_to(&f->s, &f->c, 1);
@@ -338,7 +308,7 @@ static void begin_flow(Flow *f)
     }
     card_wait(&f->c, PG332_CQHEAD, 3);
     g_assert_cmpuint(get_side(&f->c, PG332_SIDE_WAITING), ==, 3);
-    card_pattern(f->q.qts, f->c.mem, CARD_LENGTH, 7);
+    card_pattern(f->q->qts, f->c.mem, CARD_LENGTH, 7);
     for (uint32_t i = 0; i < 40; i++) {
         card_post(&f->c, CARD_WRITE, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
     }
@@ -353,91 +323,59 @@ static void end_flow(Flow *f)
         entry(&f->s, i, 0x100 + i, PG332_SIDE_WRITE_IMM, 0);
     }
     card_wait(&f->c, PG332_CQHEAD, f->c.posted);
-    card_same(f->q.qts, f->c.mem, f->c.mem + 0x10000, CARD_LENGTH);
+    card_same(f->q->qts, f->c.mem, f->c.mem + 0x10000, CARD_LENGTH);
     came(&f->g, 1, 1, 77);
     post_imm(&f->c, CARD_SEND_IMM, 0x200);
     entry(&f->s, 3, 0x200, PG332_SIDE_SEND_IMM, 1);
     g_assert_cmphex(card_get_qp(&f->c, PG332_STATQP) & PG332_STATQP_FATAL, ==, 0);
 }
 
-static void test_migrate(const void *version)
+MACHINE_KINDS("/ernic-side/migrate-", test_migrate, VERSIONS)
 {
-    g_autofree char *more = g_strdup_printf(",ernic-version=%s", (const char *)version);
+    g_autofree char *version = g_strconcat(",ernic-version=", more, NULL);
     QTestState *from;
     Flow f;
 
-    open_flow(&f, version);
+    open_flow(&f, more);
     begin_flow(&f);
     g_assert(intx(&f.c));
-    from = qernic_migrate_to(&f.q, more);
+    from = qernic_migrate_to(f.q, version);
     g_assert(intx(&f.c));
     end_flow(&f);
     card_put(&f.c, PG332_INTSTS, PG332_INT_ALL);
     g_assert(intx(&f.c));                               /* for the entries */
     put_side(&f.c, PG332_SIDE_DMASR, PG332_DMA_IRQS);
     g_assert(!intx(&f.c));
-    qernic_migrate_end(&f.q, from);
-    qernic_fini(&f.q);
-    card_machine_close(&f.m);
+    qernic_migrate_end(f.q, from);
 }
 
 /* Pending bits of masked vectors migrate; unmasking sends the messages. */
-static void test_migrate_msix(const void *version)
+MACHINE_KINDS("/ernic-side/migrate-msix-", test_migrate_msix, VERSIONS)
 {
-    g_autofree char *more = g_strdup_printf(",ernic-version=%s", (const char *)version);
+    g_autofree char *version = g_strconcat(",ernic-version=", more, NULL);
     QPCIDevice *dev;
     QTestState *from;
     uint64_t message;
     Flow f;
 
-    open_flow(&f, version);
-    dev = &f.q.dev;
+    open_flow(&f, more);
+    dev = &f.q->dev;
     qpci_msix_enable(dev);
-    message = card_zeroed(&f.c, 4096);
+    message = qernic_zeroed(f.c.q, 4096);
     give(&f.s, 1);
     post_imm(&f.c, CARD_WRITE_IMM, 0x99);
     pending(&f.c, CARD_VECTOR, true);
     pending(&f.c, SIDE_VECTOR, true);
-    from = qernic_migrate_to(&f.q, more);
+    from = qernic_migrate_to(f.q, version);
     g_assert(!intx(&f.c));
     for (uint64_t at = SIDE_VECTOR; at <= CARD_VECTOR; at++) {
-        uint64_t off = dev->msix_table_off + at * PCI_MSIX_ENTRY_SIZE;
-
         pending(&f.c, at, true);
-        qpci_io_writel(dev, dev->msix_table_bar, off + PCI_MSIX_ENTRY_LOWER_ADDR,
-                       message + at * 4);
-        qpci_io_writel(dev, dev->msix_table_bar, off + PCI_MSIX_ENTRY_DATA, at);
-        qpci_io_writel(dev, dev->msix_table_bar, off + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
-        g_assert_cmphex(qtest_readl(f.q.qts, message + at * 4), ==, at);
+        qernic_aim(dev, at, message + at * 4, at);
+        g_assert_cmphex(qtest_readl(f.q->qts, message + at * 4), ==, at);
         pending(&f.c, at, false);
     }
     entry(&f.s, 0, 0x99, PG332_SIDE_WRITE_IMM, 0);
     g_assert_cmphex(card_get(&f.c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
-    qernic_migrate_end(&f.q, from);
+    qernic_migrate_end(f.q, from);
     qpci_msix_disable(dev);
-    qernic_fini(&f.q);
-    card_machine_close(&f.m);
 }
-
-static void register_tests(void)
-{
-    static const char *const versions[] = { "3.1", "4.0", "4.2" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
-        g_autofree char *gsi = g_strdup_printf("/ernic-side/gsi-%s", links[i].name);
-        g_autofree char *stream = g_strdup_printf("/ernic-side/stream-%s", links[i].name);
-
-        qtest_add_data_func(gsi, &links[i], test_gsi);
-        qtest_add_data_func(stream, &links[i], test_stream);
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
-        g_autofree char *intx_ = g_strdup_printf("/ernic-side/migrate-%s", versions[i]);
-        g_autofree char *msix = g_strdup_printf("/ernic-side/migrate-msix-%s",
-                                                versions[i]);
-
-        qtest_add_data_func(intx_, versions[i], test_migrate);
-        qtest_add_data_func(msix, versions[i], test_migrate_msix);
-    }
-}
-
-libqos_init(register_tests);

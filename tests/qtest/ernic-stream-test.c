@@ -9,7 +9,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "ernic-mlx5.h"
 
 #define STREAMS     24
@@ -22,8 +21,6 @@
 #define SHELL_PG332 0x40000
 #define SHELL_WINDOW 0x16420
 #define SHELL_BOTH  0xc2000000      /* reads and writes, 128 GiB */
-/* Real time for a destination to decide, us. */
-#define PATIENCE    (60 * G_USEC_PER_SEC)
 
 /* Small tables, so that the stream has little besides objects with traffic. */
 #define LIMITS " -global ernic.max-qp=16 -global ernic.max-cq=16" \
@@ -77,40 +74,16 @@ typedef struct Stream {
 
 static void connect_and_send(QErnic *a, QErnic *b)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     QErnicQp x, y;
 
-    qernic_qp_create(a, &x, ERNIC_QPT_RC);
-    qernic_qp_create(b, &y, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &y);
-    qernic_qp_connect(&y, &x);
+    qernic_pair(a, b, &x, &y, ERNIC_QPT_RC);
     for (int i = 0; i < 4; i++) {
         qernic_post_recv(&y, 0, MESSAGE);
     }
     for (int i = 0; i < 8; i++) {
-        qernic_post_send(&x, &wqe, 0, MESSAGE);
+        qernic_send(&x, 0, MESSAGE);
     }
     qtest_clock_step(a->qts, 150000);
-}
-
-static uint32_t must(QErnic *q, struct ernic_cmd *cmd)
-{
-    struct ernic_rsp rsp;
-
-    g_assert_cmpuint(qernic_cmd(q, cmd, &rsp), ==, ERNIC_OK);
-    return le32_to_cpu(rsp.handle);
-}
-
-/* A command with a structure in memory; returns the handle. */
-static uint32_t must_with(QErnic *q, uint8_t opcode, const void *data, size_t len)
-{
-    struct ernic_cmd cmd = {
-        .opcode = opcode,
-        .qp = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(len) },
-    };
-
-    qtest_memwrite(q->qts, q->scratch, data, len);
-    return must(q, &cmd);
 }
 
 /* A region with some pages, and a message from a page that is absent. */
@@ -118,32 +91,31 @@ static void demand(QErnic *q)
 {
     struct ernic_cmd reg = {
         .opcode = ERNIC_CMD_MR_REG,
-        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 40), .pd =
-                    cpu_to_le32(q->pd), .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
+        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 40),
+                    .pd = cpu_to_le32(q->pd),
+                    .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
     };
     struct ernic_cmd pages = {
         .opcode = ERNIC_CMD_MR_PAGES,
         .mr_pages = { .list = cpu_to_le64(q->scratch), .npages = cpu_to_le64(PAGES) },
     };
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    uint64_t buf = q->buf, i;
+    uint64_t buf = q->buf;
     uint32_t key = q->key;
     QErnicQp x;
 
-    q->key = must(q, &reg);
+    q->key = qernic_make(q, &reg);
     pages.mr_pages.key = cpu_to_le32(q->key);
-    for (i = 0; i < PAGES; i++) {
+    for (uint64_t i = 0; i < PAGES; i++) {
         qtest_writeq(q->qts, q->scratch + 8 * i,
                      buf | ERNIC_PAGE_READ | (i & 1 ? ERNIC_PAGE_WRITE : 0));
     }
-    for (i = 0; i < PAGES; i++) {
+    for (uint64_t i = 0; i < PAGES; i++) {
         pages.mr_pages.first = cpu_to_le64(i << 20);
-        must(q, &pages);
+        qernic_make(q, &pages);
     }
-    qernic_qp_create(q, &x, ERNIC_QPT_RC);
-    qernic_qp_connect(&x, &x);
+    qernic_self(q, &x, ERNIC_QPT_RC);
     q->buf = (PAGES / 2) << 12;
-    qernic_post_send(&x, &wqe, 0, MESSAGE);
+    qernic_send(&x, 0, MESSAGE);
     q->buf = buf;
     q->key = key;
 }
@@ -151,30 +123,28 @@ static void demand(QErnic *q)
 /* Frames that the device sends to itself, by a rule, and rules for a table of RSS. */
 static void raw(QErnic *q)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     struct ernic_rss rss = { .fields = cpu_to_le32(ERNIC_HASH_SRC_IPV4) };
     struct ernic_flow_rule rule = { };
     struct ernic_qp_init init = { .type = ERNIC_QPT_RWQ, .rq_stride = 1 };
     QErnicQp x;
 
-    qernic_qp_create(q, &x, ERNIC_QPT_RAW);
-    qernic_qp_connect(&x, &x);
+    qernic_self(q, &x, ERNIC_QPT_RAW);
     init.rq_buf.addr = cpu_to_le64(guest_alloc(q->alloc, 4096));
     init.rq_depth = cpu_to_le32(16);
     init.pd = cpu_to_le32(q->pd);
     init.recv_cq = cpu_to_le32(x.cq.cqn);
     init.srq = cpu_to_le32(UINT32_MAX);
-    rss.wq[0] = cpu_to_le32(must_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init)));
-    rule.qpn = cpu_to_le32(must_with(q, ERNIC_CMD_RSS_CREATE, &rss, sizeof(rss)));
+    rss.wq[0] =
+        cpu_to_le32(qernic_make_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init)));
+    rule.qpn = cpu_to_le32(qernic_make_with(q, ERNIC_CMD_RSS_CREATE, &rss, sizeof(rss)));
     rule.priority = cpu_to_le16(7);
-    must_with(q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
+    qernic_make_with(q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
     rule.qpn = cpu_to_le32(x.qpn);
     rule.priority = 0;
-    must_with(q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
+    qernic_make_with(q, ERNIC_CMD_FLOW_CREATE, &rule, sizeof(rule));
     qernic_post_recv(&x, 0, 2048);
     for (int i = 0; i < 4; i++) {
-        wqe.flags = 0;
-        qernic_post_send(&x, &wqe, 0, 300);
+        qernic_send(&x, 0, 300);
     }
 }
 
@@ -184,7 +154,7 @@ static void xrc(QErnic *q)
     struct ernic_cmd domain = { .opcode = ERNIC_CMD_PD_ALLOC };
     struct ernic_cmd srq = { .opcode = ERNIC_CMD_SRQ_CREATE };
     struct ernic_qp_init init = { .srq = cpu_to_le32(UINT32_MAX) };
-    uint32_t xrcd = must(q, &domain);
+    uint32_t xrcd = qernic_make(q, &domain);
     QErnicQp x;
 
     qernic_qp_create(q, &x, ERNIC_QPT_RC);              /* for its queues */
@@ -194,17 +164,17 @@ static void xrc(QErnic *q)
     srq.srq.stride = cpu_to_le16(1);
     srq.srq.xrcd = cpu_to_le32(xrcd);
     srq.srq.cq = cpu_to_le32(x.cq.cqn);
-    must(q, &srq);
+    qernic_make(q, &srq);
     init.type = ERNIC_QPT_XRC_TGT;
     init.pd = cpu_to_le32(xrcd);
-    must_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
+    qernic_make_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
     init.type = ERNIC_QPT_XRC_INI;
     init.pd = cpu_to_le32(q->pd);
     init.sq_buf.addr = cpu_to_le64(x.sq);
     init.sq_depth = cpu_to_le32(QERNIC_DEPTH);
     init.sq_stride = 2;
     init.send_cq = cpu_to_le32(x.cq.cqn);
-    must_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
+    qernic_make_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
 }
 
 /* Doorbells around a command, for a machine that stands still. */
@@ -212,7 +182,7 @@ static void ring_stopped(QErnic *q)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
 
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
+    qernic_stop(q->qts);
     for (int i = 0; i < DOORBELLS; i++) {
         if (i == DOORBELLS / 2) {
             qernic_cmd_post(q, &nop);
@@ -222,10 +192,10 @@ static void ring_stopped(QErnic *q)
 }
 
 /* Objects, and a message that waits for its receiver; a command in progress. */
-static void mlx5_traffic(CardMachine *m, bool stopped)
+static void mlx5_traffic(QErnicMachine *m, bool stopped)
 {
     static const uint8_t in[MLX5_MESSAGE] = { 0xff };
-    Mlx5 x = { .m = *m, .log_qp = 4 };
+    Mlx5 x = { .m = m, .log_qp = 4 };
     Mlx5Rdma r;
 
     mlx5_take(&x, QPCI_DEVFN(6, 0));
@@ -235,93 +205,68 @@ static void mlx5_traffic(CardMachine *m, bool stopped)
     mlx5_ring_sq(&x, &r);
     qtest_clock_step(m->qts, 150000);
     if (stopped) {
-        qtest_qmp_assert_success(m->qts, "{ 'execute': 'stop' }");
+        qernic_stop(m->qts);
         for (int i = 0; i < DOORBELLS; i++) {
             mlx5_ring_sq(&x, &r);
         }
     }
     mlx5_post(&x, 2, in, sizeof(in), sizeof(in));
-    m->alloc = x.m.alloc;
-    qpci_iounmap(&x.dev, x.bar);
 }
 
 /* The registers of the card; behind the shell the first window leads to the host. */
 static void open_card(Card *c, QErnic *q, bool shell)
 {
-    QPCIBar bar = q->bar;
-
     if (!shell) {
         card_open(c, q, PG332_V4_2, 1);
         return;
     }
     for (int i = 0; i < 6; i++) {
-        qpci_io_writel(&q->dev, bar, SHELL_WINDOW + 4 * i, i == 4 ? SHELL_BOTH : 0);
+        qpci_io_writel(&q->dev, q->bar, SHELL_WINDOW + 4 * i, i == 4 ? SHELL_BOTH : 0);
     }
-    bar.addr += SHELL_PG332;
-    card_open_bar(c, q, PG332_V3_1, 1, bar);
+    *c = (Card) { .q = q, .version = PG332_V3_1, .bar = q->bar };
+    c->bar.addr += SHELL_PG332;
+    card_open_in(c, 1, 0, 0);
 }
 
 /* Objects, and messages of which some are on their way. */
-static void traffic(CardMachine *m, size_t row)
+static void traffic(QErnicMachine *m, size_t row)
 {
-    bool two = strstr(machines[row].args, "net1");
-    QErnic q[2];
+    QErnic *q, *peer;
     Card c;
 
     if (machines[row].mlx5) {
         mlx5_traffic(m, machines[row].stopped);
         return;
     }
-    qernic_init(&q[0], "net0", m->bus, QPCI_DEVFN(6, 0), &m->alloc);
-    if (two) {
-        qernic_init(&q[1], "net1", m->bus, QPCI_DEVFN(7, 0), &m->alloc);
-        qernic_setup(&q[1], 2);
-    }
+    q = qernic_at(m, "net0", 6);
+    peer = strstr(machines[row].args, "net1") ? qernic_host(m, "net1", 7, 2) : q;
     if (machines[row].card) {
-        open_card(&c, &q[0], machines[row].shell);
+        open_card(&c, q, machines[row].shell);
         card_open_qp(&c, 1, CARD_QPN);
         card_post(&c, CARD_SEND, 0, 64, 0, 0);
     } else {
-        qernic_setup(&q[0], 1);
-        connect_and_send(&q[0], two ? &q[1] : &q[0]);
+        qernic_setup(q, 1);
+        connect_and_send(q, peer);
     }
     if (machines[row].objects) {
-        demand(&q[0]);
-        raw(&q[0]);
-        xrc(&q[0]);
+        demand(q);
+        raw(q);
+        xrc(q);
         qtest_clock_step(m->qts, 10000);
     }
     if (machines[row].stopped) {
-        ring_stopped(&q[0]);
+        ring_stopped(q);
     }
-    if (two) {
-        qernic_fini(&q[1]);
-    }
-    qernic_fini(&q[0]);
 }
 
-static bool has_status(QTestState *qts, const char *status)
+static void save(QErnicMachine *m, const char *path, bool qdma, Stream *s)
 {
-    QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
-    bool has = g_strcmp0(qdict_get_try_str(rsp, "status"), status) == 0;
-
-    qobject_unref(rsp);
-    return has;
-}
-
-static void save(CardMachine *m, const char *path, bool qdma, Stream *s)
-{
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
     static const char magic[] = "RNICiCsT", doorbells[] = "ernic/doorbells",
                       section[] = "ernic/qdma";
     const char *at, *next;
 
     s->now = qtest_clock_step(m->qts, 1);
-    qtest_qmp_assert_success(m->qts, "{ 'execute': 'migrate',"
-                             " 'arguments': { 'uri': %s } }", uri);
-    while (!has_status(m->qts, "completed")) {
-        g_usleep(1000);
-    }
+    qernic_save(m->qts, path);
     g_assert_true(g_file_get_contents(path, &s->bytes, &s->len, NULL));
     /* From the first state of an engine to the end of the last. */
     at = memmem(s->bytes, s->len, magic, strlen(magic));
@@ -395,28 +340,19 @@ static gsize change(const Stream *s, char *out, GRand *rng)
 }
 
 /* A destination decides; if it has loaded the stream, it runs. Returns whether. */
-static bool load(size_t row, int64_t now, const char *uri)
+static bool load(size_t row, int64_t now, const char *path)
 {
-    QTestState *to = qtest_initf("-M pc" LIMITS "%s -incoming defer", machines[row].args);
-    int64_t end = g_get_monotonic_time() + PATIENCE;
-    bool done, failed = false;
+    QErnicMachine *to = qernic_machine(LIMITS "%s -incoming defer", machines[row].args);
+    bool done;
 
     /* The virtual clock migrates, but qtest's clock does not. */
-    qtest_clock_set(to, now);
-    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming',"
-                             " 'arguments': { 'uri': %s,"
-                             " 'exit-on-error': false } }", uri);
-    do {
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_usleep(1000);
-        done = has_status(to, "completed");
-        failed = !done && has_status(to, "failed");
-    } while (!done && !failed);
+    qtest_clock_set(to->qts, now);
+    done = qernic_load(to->qts, path);
     if (done) {
-        qtest_clock_step(to, 1000000);
-        qtest_clock_step(to, 10000000);
+        qtest_clock_step(to->qts, 1000000);
+        qtest_clock_step(to->qts, 10000000);
     }
-    qtest_quit(to);
+    qernic_machine_end(to);
     return done;
 }
 
@@ -425,29 +361,22 @@ static void test_streams(gconstpointer data)
     const char *count = getenv("ERNIC_STREAMS");
     uint32_t n = count ? atoi(count) : STREAMS, i, loaded = 0;
     size_t row = GPOINTER_TO_SIZE(data);
-    g_autofree char *path = NULL, *uri = NULL, *out = NULL, *args = NULL;
+    g_autofree char *path = qernic_temp(), *out = NULL;
     GRand *rng = g_rand_new_with_seed(row + 1);
-    CardMachine m;
+    QErnicMachine *m = qernic_machine("%s%s", LIMITS, machines[row].args);
     Stream s;
-    int fd;
 
-    fd = g_file_open_tmp("ernic-stream-XXXXXX", &path, NULL);
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    uri = g_strdup_printf("file:%s", path);
-    args = g_strconcat(LIMITS, machines[row].args, NULL);
-    card_machine_open(&m, args);
-    traffic(&m, row);
-    save(&m, path, machines[row].qdma, &s);
+    traffic(m, row);
+    save(m, path, machines[row].qdma, &s);
     g_assert_cmpint(machines[row].stopped, ==, s.doorbells);
-    card_machine_close(&m);
-    g_assert_true(load(row, s.now, uri));
+    qernic_machine_end(m);
+    g_assert_true(load(row, s.now, path));
     out = g_malloc(s.len);
     for (i = 0; i < n; i++) {
         gsize len = change(&s, out, rng);
 
         g_assert_true(g_file_set_contents(path, out, len, NULL));
-        loaded += load(row, s.now, uri);
+        loaded += load(row, s.now, path);
     }
     g_test_message("%s: %u of %u changed streams were loaded", machines[row].name,
                    loaded, n);

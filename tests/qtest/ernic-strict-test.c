@@ -5,7 +5,6 @@
  * monitor, enforcement, and migration of all of these.
  */
 #include "qemu/osdep.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "hw/rdma-ernic/core/faces/pg332/register_file.h"
@@ -69,28 +68,18 @@ static uint64_t tick(QErnic *q)
     return qtest_clock_step(q->qts, 1000);
 }
 
-static void *with_log(GString *cmd_line, void *arg)
+/* A device in @mode, and further options of QEMU. */
+static QErnic *start(const char *mode, const char *more)
 {
-    char *path = NULL;
-    int fd = g_file_open_tmp("ernic-log-XXXXXX", &path, NULL);
+    QErnicMachine *m = qernic_machine(
+        "-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0,ernic-version=3.1,"
+        "ernic-strict=%s%s", mode, more);
 
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    g_string_append_printf(cmd_line, " -global ernic.ernic-version=3.1"
-                           " -global ernic.ernic-strict=report"
-                           " -trace ernic_guest_pg332_rule -D %s ", path);
-    return path;
-}
-
-static void *with_mode(GString *cmd_line, void *arg)
-{
-    g_string_append_printf(cmd_line, " -global ernic.ernic-version=3.1"
-                           " -global ernic.ernic-strict=%s ", (const char *)arg);
-    return arg;
+    return qernic_at(m, "ernic0", 4);
 }
 
 /* One report for each queue pair, with all of its fields. */
-static void test_report(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-strict-report", test_report)
 {
     static const char *const says[] = {
         "ernic_guest_pg332_rule reserved-bits qpn 0x000000 INTEN offset 0x20180"
@@ -100,9 +89,10 @@ static void test_report(void *obj, void *data, QGuestAllocator *alloc)
         "ernic_guest_pg332_rule depth-power-of-two qpn 0x000003 QDEPTH offset"
         " 0x2043c value 0x50010 at 2000 ns",
     };
-    g_autofree char *path = data, *text = NULL;
+    g_autofree char *path = qernic_temp(), *text = NULL;
+    g_autofree char *log = g_strconcat(" -trace ernic_guest_pg332_rule -D ", path, NULL);
     g_auto(GStrv) lines = NULL;
-    QErnic *q = obj;
+    QErnic *q = start("report", log);
     QPCIBar bar = face(q);
     size_t i;
 
@@ -123,14 +113,12 @@ static void test_report(void *obj, void *data, QGuestAllocator *alloc)
     expect(q, "reserved-bits", 1, "INTEN", 0, 0x20180, 0xff, 1000);
     expect(q, "depth-power-of-two", 3, "QDEPTH", 3, 0x2043c, 0x50010, 2000);
     unlink(path);
-    qos_invalidate_command_line();
 }
 
 /* The rules are those of the version; a reset of the device clears the counts. */
-static void test_violations(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-strict-violations", test_violations)
 {
-    QErnic *q = obj;
-    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    QErnic *q = start("report", "");
     QPCIBar bar = face(q);
     QDict *rsp = violations(q);
     uint64_t now;
@@ -147,16 +135,14 @@ static void test_violations(void *obj, void *data, QGuestAllocator *alloc)
     hmp = qtest_hmp(q->qts, "qom-get %s ernic-violations", q->id);
     g_assert_nonnull(strstr(hmp, "\"no-register\": {"));
     g_free(hmp);
-    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL,
-                       qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL) |
-                       PCI_EXP_DEVCTL_BCR_FLR);
+    qernic_flr(&q->dev);
     expect(q, "no-register", 0, NULL, 0, 0, 0, 0);
 }
 
 /* Without strict mode, nothing is reported. */
-static void test_off(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-strict-off", test_off)
 {
-    QErnic *q = obj;
+    QErnic *q = start("off", "");
     QPCIBar bar = face(q);
     QDict *rsp;
 
@@ -167,9 +153,9 @@ static void test_off(void *obj, void *data, QGuestAllocator *alloc)
     qobject_unref(rsp);
 }
 
-static void test_enforce(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-strict-enforce", test_enforce)
 {
-    QErnic *q = obj;
+    QErnic *q = start("enforce", "");
     QPCIBar bar = face(q);
     uint32_t conf = at(ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF);
     uint32_t depth = qp_at(QPN, PG332_QDEPTH);
@@ -190,9 +176,9 @@ static void test_enforce(void *obj, void *data, QGuestAllocator *alloc)
     expect(q, "mac-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
 }
 
-static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-strict-migrate", test_migrate)
 {
-    QErnic *q = obj;
+    QErnic *q = start("report", "");
     uint32_t depth = qp_at(QPN, PG332_QDEPTH);
     QPCIBar bar = face(q);
     QTestState *from;
@@ -207,19 +193,3 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     expect(q, "depth-power-of-two", 2, "QDEPTH", QPN, depth, 0x50010, now);
     qernic_migrate_end(q, from);
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions log = { .before = with_log };
-    QOSGraphTestOptions off = { .before = with_mode, .arg = (void *)"off" };
-    QOSGraphTestOptions report = { .before = with_mode, .arg = (void *)"report" };
-    QOSGraphTestOptions enforce = { .before = with_mode, .arg = (void *)"enforce" };
-
-    qos_add_test("strict-report", "ernic", test_report, &log);
-    qos_add_test("strict-violations", "ernic", test_violations, &report);
-    qos_add_test("strict-off", "ernic", test_off, &off);
-    qos_add_test("strict-enforce", "ernic", test_enforce, &enforce);
-    qos_add_test("strict-migrate", "ernic", test_migrate, &report);
-}
-
-libqos_init(register_tests);

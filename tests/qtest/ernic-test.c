@@ -6,15 +6,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic.h"
 
 #define VECTORS     17
 
-static void test_config(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("config", test_config)
 {
-    QErnic *q = obj;
     uint8_t pcie, msix;
     uint32_t cap;
 
@@ -67,10 +65,8 @@ static const struct {
 #undef HIGH
 };
 
-static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("registers", test_registers)
 {
-    QErnic *q = obj;
-
     for (size_t i = 0; i < ARRAY_SIZE(regs); i++) {
         g_test_message("%s", regs[i].name);
         if (!regs[i].any) {
@@ -97,10 +93,8 @@ static void test_registers(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qernic_reg(q, cmd_addr), ==, 0);
 }
 
-static void test_holes(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("holes", test_holes)
 {
-    QErnic *q = obj;
-
     for (uint64_t off = sizeof(struct ernic_regs); off < 0x1000; off += 4) {
         if (off == ERNIC_ETH_OFFSET) {
             off += sizeof(struct ernic_eth_regs);
@@ -112,9 +106,8 @@ static void test_holes(void *obj, void *data, QGuestAllocator *alloc)
 }
 
 /* Each doorbell page has the clock, which only a 64-bit read returns. */
-static void test_page_clock(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("page-clock", test_page_clock)
 {
-    QErnic *q = obj;
     uint32_t last = qernic_reg(q, num_uctx) - 1;
     const uint64_t pages[] = { 0x1000, 0x2000, 0x1000 + last * 0x1000ull };
     uint64_t before, time, after;
@@ -138,11 +131,10 @@ static void test_page_clock(void *obj, void *data, QGuestAllocator *alloc)
 }
 
 /* Writes every register and doorbell in every size, enabled and disabled. */
-static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("garbage", test_garbage)
 {
     static const uint64_t values[] = { 0, 1, 2, 3, ~0ull, 0x8000000000000000,
                                        ERNIC_DB(ERNIC_DB_SQ, 1, 1) };
-    QErnic *q = obj;
 
     for (int enabled = 0; enabled < 2; enabled++) {
         for (uint64_t off = 0x14; off < 0x2010; off += off < 0x1a0 ? 1 : 0xf9) {
@@ -160,10 +152,8 @@ static void test_garbage(void *obj, void *data, QGuestAllocator *alloc)
     qernic_setup(q, 1);
 }
 
-static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("enable", test_enable)
 {
-    QErnic *q = obj;
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     static const struct {
         uint64_t cmd, rsp;
         uint32_t shift;
@@ -193,7 +183,7 @@ static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
     qernic_set_reg(q, cmd_pi, (1u << QERNIC_RING_SHIFT) + 1);
     g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_CMD_INDEX);
     g_assert_cmpuint(qernic_reg(q, cmd_pi), ==, 0);
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     /* Disabling is a reset. */
     qernic_set_reg(q, control, 0);
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
@@ -201,17 +191,14 @@ static void test_enable(void *obj, void *data, QGuestAllocator *alloc)
 }
 
 /* Rings at an address without memory: a fatal error until a reset. */
-static void test_fatal(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("fatal", test_fatal)
 {
-    QErnic *q = obj;
-    uint64_t good = q->cmd_ring, deadline = 0;
+    uint64_t good = q->cmd_ring;
 
     q->cmd_ring = 0xffff000000000000;
     qernic_enable(q);
     qernic_set_reg(q, cmd_pi, 1);
-    while (!(qernic_reg(q, status) & ERNIC_STATUS_FATAL)) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_wait_while(q->qts, !(qernic_reg(q, status) & ERNIC_STATUS_FATAL));
     g_assert_cmpuint(qernic_reg(q, error), ==, ERNIC_DEVERR_CMD_DMA);
     qernic_set_reg(q, cmd_pi, 2);
     qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_SQ, 2, 1));
@@ -221,9 +208,8 @@ static void test_fatal(void *obj, void *data, QGuestAllocator *alloc)
     qernic_setup(q, 1);
 }
 
-static void test_commands(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("commands", test_commands)
 {
-    QErnic *q = obj;
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_NOP };
     struct ernic_device_attr attr;
     struct ernic_rsp rsp;
@@ -231,7 +217,7 @@ static void test_commands(void *obj, void *data, QGuestAllocator *alloc)
     qernic_enable(q);
     /* Three rounds of the ring: the phase changes with each. */
     for (int i = 0; i < 3 << QERNIC_RING_SHIFT; i++) {
-        g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+        qernic_make(q, &cmd);
     }
     g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, 3 << QERNIC_RING_SHIFT);
     for (int i = ERNIC_CMD_COUNT; i < 256; i++) {
@@ -260,29 +246,22 @@ static void test_commands(void *obj, void *data, QGuestAllocator *alloc)
 /* The number of bad doorbells; a NOP waits for the doorbells rung before. */
 static uint64_t bad_doorbells(QErnic *q)
 {
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     return qernic_stat(q, "bad_doorbells");
 }
 
-static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("foreign-page", test_foreign_page)
 {
-    QErnic *q = obj;
-    uint64_t deadline = 0;
     QErnicQp qp;
 
     qernic_setup(q, 1);
-    qernic_qp_create(q, &qp, ERNIC_QPT_UD);
-    qernic_qp_connect(&qp, &qp);
+    qernic_self(q, &qp, ERNIC_QPT_UD);
     g_assert_cmpuint(bad_doorbells(q), ==, 0);
     /* Only a 64-bit write at the beginning of context 0's page is a doorbell. */
     for (uint32_t i = 1; i < 256; i++) {
         qernic_doorbell(q, i, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
     }
-    while (bad_doorbells(q) != 255) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_wait_while(q->qts, bad_doorbells(q) != 255);
     qernic_write64(q, 0x1008, ERNIC_DB(ERNIC_DB_RQ, qp.qpn, 1));
     qernic_write(q, 0x1000, 1);
     qernic_write(q, 0x1004, 1);
@@ -297,20 +276,18 @@ static void test_foreign_page(void *obj, void *data, QGuestAllocator *alloc)
 }
 
 /* Commands and doorbells are executed in the order in which a vCPU wrote them. */
-static void test_order(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("order", test_order)
 {
-    QErnic *q = obj;
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     struct ernic_cmd destroy = { .opcode = ERNIC_CMD_QP_DESTROY };
     QErnicQp qp[2];
 
     qernic_setup(q, 1);
     for (int i = 0; i < 2; i++) {
-        qernic_qp_create(q, &qp[i], ERNIC_QPT_UD);
-        qernic_qp_connect(&qp[i], &qp[i]);
+        qernic_self(q, &qp[i], ERNIC_QPT_UD);
     }
     /* A stopped machine executes nothing, so all of these wait. */
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
+    qernic_stop(q->qts);
     destroy.handle.handle = cpu_to_le32(qp[0].qpn);
     qernic_cmd_post(q, &destroy);
     qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[0].qpn, 1));
@@ -321,17 +298,17 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
         qernic_cmd_post(q, &nop);
     }
     qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 2));
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
+    qernic_cont(q->qts);
     g_assert_cmpuint(bad_doorbells(q), ==, 2);
     /* As many doorbells as a stopped device keeps, commands before and between them. */
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'stop' }");
+    qernic_stop(q->qts);
     for (int round = 0; round < 3; round++) {
         qernic_cmd_post(q, &nop);
         for (int i = 0; i < 682; i++) {
             qernic_doorbell(q, 0, ERNIC_DB(ERNIC_DB_RQ, qp[1].qpn, 2));
         }
     }
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'cont' }");
+    qernic_cont(q->qts);
     g_assert_cmpuint(bad_doorbells(q), ==, 2 + 3 * 682);
     /* cmd_pi cannot move back. */
     qernic_set_reg(q, cmd_pi, q->cmd_pi - 1);
@@ -339,88 +316,46 @@ static void test_order(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qernic_reg(q, cmd_pi), ==, q->cmd_pi);
 }
 
-static void unmask(QErnic *q, uint16_t vector, uint64_t addr, uint32_t word)
-{
-    uint64_t at = q->dev.msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
-
-    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
-    qpci_io_writel(&q->dev, q->dev.msix_table_bar,
-                   at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
-    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_DATA, word);
-    qpci_io_writel(&q->dev, q->dev.msix_table_bar, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
-}
-
 /* MSI-X messages go to guest memory, where the test can see them. */
-static void test_msix(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("msix", test_msix)
 {
-    QErnic *q = obj;
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    uint64_t deadline = 0;
-
     qpci_msix_enable(&q->dev);
     qernic_enable(q);
     g_assert_true(qpci_msix_masked(&q->dev, 0));
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
-    while (!qpci_msix_pending(&q->dev, 0)) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_nop(q);
+    qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, 0));
     g_assert_false(qpci_msix_pending(&q->dev, 1));
     qtest_writel(q->qts, q->scratch, 0);
-    unmask(q, 0, q->scratch, 0xabcd0000);
+    qernic_aim(&q->dev, 0, q->scratch, 0xabcd0000);
     g_assert_false(qpci_msix_pending(&q->dev, 0));
     g_assert_cmphex(qtest_readl(q->qts, q->scratch), ==, 0xabcd0000);
     qtest_writel(q->qts, q->scratch, 0);
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
-    deadline = 0;
-    while (qtest_readl(q->qts, q->scratch) != 0xabcd0000) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_nop(q);
+    qernic_wait_while(q->qts, qtest_readl(q->qts, q->scratch) != 0xabcd0000);
     qpci_msix_disable(&q->dev);
 }
 
 /* An MSI-X message to the device's own registers is not delivered. */
-static void test_msix_to_itself(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("msix-to-itself", test_msix_to_itself)
 {
-    QErnic *q = obj;
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    struct ernic_cmd change = {
-        .opcode = ERNIC_CMD_SET_GID,
-        .set_gid = { .gid = { 0xfe, 0x80, [15] = 1 }, .mac = { 0x52, 0x54, 0, 0, 0, 1 },
-                     .index = 1, .vlan = cpu_to_le16(0xffff) },
-    };
 
     qpci_msix_enable(&q->dev);
     qernic_enable(q);
-    unmask(q, 0, q->bar.addr + offsetof(struct ernic_regs, control), ERNIC_CONTROL_RESET);
+    qernic_aim(&q->dev, 0, q->bar.addr + offsetof(struct ernic_regs, control),
+               ERNIC_CONTROL_RESET);
     for (int i = 0; i < 3; i++) {
-        g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+        qernic_nop(q);
     }
     /* Nor is the message of an event, which the engine raises during its work. */
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
-    unmask(q, 1, q->bar.addr + offsetof(struct ernic_regs, control), ERNIC_CONTROL_RESET);
+    qernic_aim(&q->dev, 1, q->bar.addr + offsetof(struct ernic_regs, control),
+               ERNIC_CONTROL_RESET);
     qernic_setup(q, 1);
-    g_assert_cmpuint(qernic_cmd(q, &change, NULL), ==, ERNIC_OK);
+    qernic_post_change(q);
+    qernic_nop(q);
     g_assert_cmpuint(qtest_readb(q->qts, q->eq_ring +
                                  offsetof(struct ernic_eqe, phase)), ==, 1);
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     qpci_msix_disable(&q->dev);
 }
-
-static void register_tests(void)
-{
-    qos_add_test("config", "ernic", test_config, NULL);
-    qos_add_test("registers", "ernic", test_registers, NULL);
-    qos_add_test("holes", "ernic", test_holes, NULL);
-    qos_add_test("page-clock", "ernic", test_page_clock, NULL);
-    qos_add_test("garbage", "ernic", test_garbage, NULL);
-    qos_add_test("enable", "ernic", test_enable, NULL);
-    qos_add_test("fatal", "ernic", test_fatal, NULL);
-    qos_add_test("commands", "ernic", test_commands, NULL);
-    qos_add_test("foreign-page", "ernic", test_foreign_page, NULL);
-    qos_add_test("order", "ernic", test_order, NULL);
-    qos_add_test("msix", "ernic", test_msix, NULL);
-    qos_add_test("msix-to-itself", "ernic", test_msix_to_itself, NULL);
-}
-
-libqos_init(register_tests);

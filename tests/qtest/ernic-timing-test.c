@@ -6,8 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
-#include "qobject/qdict.h"
 #include "ernic.h"
 
 #define FIRST   0                   /* offsets in the buffer */
@@ -32,33 +30,19 @@ static const struct {
 
 static char *temporary(const char *text)
 {
-    char *path = NULL;
-    int fd = g_file_open_tmp("ernic-profile-XXXXXX", &path, NULL);
+    char *path = qernic_temp();
 
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
     g_assert_true(g_file_set_contents(path, text, -1, NULL));
     return path;
 }
 
 static void refused(QErnic *q, const char *profile, const char *says)
 {
-    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'device_add', 'arguments': {"
-                           " 'driver': 'ernic', 'id': 'bad', 'timing': true,"
-                           " 'timing-profile': %s } }", profile);
-    const char *desc;
-
-    g_assert_true(qdict_haskey(rsp, "error"));
-    desc = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
-    g_test_message("%s", desc);
-    g_assert_cmpstr(desc, ==, says);
-    qobject_unref(rsp);
+    qernic_refused(q->qts, says, "'timing': true, 'timing-profile': '%s'", profile);
 }
 
-static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("timing-refused", test_refused)
 {
-    QErnic *q = obj;
-
     refused(q, "no-such", "timing-profile: \"no-such\" is neither a profile"
             " nor a file");
     for (size_t i = 0; i < ARRAY_SIZE(bad_profiles); i++) {
@@ -97,48 +81,22 @@ static uint64_t write_time(QErnicQp *x, QErnicQp *y, uint32_t len)
 }
 
 typedef struct Pair {
-    QErnic a, b;
+    QErnic *a, *b;
     QErnicQp x, y;
 } Pair;
 
-static void open_pair(Pair *p, QErnic *any)
+/* Two devices on a hub, with these properties. */
+static void open_pair(Pair *p, const char *a, const char *b)
 {
-    qernic_init(&p->a, "net0", any->dev.bus, QPCI_DEVFN(6, 0), any->alloc);
-    qernic_init(&p->b, "net1", any->dev.bus, QPCI_DEVFN(7, 0), any->alloc);
-    qernic_setup(&p->a, 1);
-    qernic_setup(&p->b, 2);
-    qernic_qp_create(&p->a, &p->x, ERNIC_QPT_RC);
-    qernic_qp_create(&p->b, &p->y, ERNIC_QPT_RC);
-    qernic_qp_connect(&p->x, &p->y);
-    qernic_qp_connect(&p->y, &p->x);
+    QErnicMachine *m = qernic_machine(
+        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+        " -device ernic,id=net0,addr=06.0,netdev=h0,timing=on%s"
+        " -device ernic,id=net1,addr=07.0,netdev=h1,timing=on%s", a, b);
+
+    p->a = qernic_host(m, "net0", 6, 1);
+    p->b = qernic_host(m, "net1", 7, 2);
+    qernic_pair(p->a, p->b, &p->x, &p->y, ERNIC_QPT_RC);
 }
-
-static void close_pair(Pair *p)
-{
-    qernic_fini(&p->a);
-    qernic_fini(&p->b);
-}
-
-#define HUB(more) \
-    " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
-    " -device ernic,id=net0,addr=06.0,netdev=h0" more \
-    " -device ernic,id=net1,addr=07.0,netdev=h1" more " "
-
-/* Two more devices on a hub, with the two profiles of @arg. */
-static void *with_profiles(GString *cmd_line, void *arg)
-{
-    const char *const *name = arg;
-
-    g_string_append_printf(
-        cmd_line, " -netdev hubport,id=h0,hubid=0"
-        " -netdev hubport,id=h1,hubid=0"
-        " -device ernic,id=net0,addr=06.0,netdev=h0,timing=on,timing-profile=%s"
-        " -device ernic,id=net1,addr=07.0,netdev=h1,timing=on,timing-profile=%s"
-        " ", name[0], name[1]);
-    return arg;
-}
-
-static const char *const card_and_nic[] = { "ernic-200mhz-100g", "generic-100g" };
 
 /* Time from the store that posts @num commands to the last response, in ns. */
 static uint64_t commands_time(QErnic *q, uint32_t num)
@@ -163,10 +121,10 @@ static uint64_t commands_time(QErnic *q, uint32_t num)
  */
 static void check_commands(Pair *p)
 {
-    g_assert_cmpuint(commands_time(&p->a, 1), ==, 1000);
-    g_assert_cmpuint(commands_time(&p->a, 5), ==, 5000);
-    g_assert_cmpuint(commands_time(&p->b, 1), ==, 1756);
-    g_assert_cmpuint(commands_time(&p->b, 12), ==, 12 * 1756);
+    g_assert_cmpuint(commands_time(p->a, 1), ==, 1000);
+    g_assert_cmpuint(commands_time(p->a, 5), ==, 5000);
+    g_assert_cmpuint(commands_time(p->b, 1), ==, 1756);
+    g_assert_cmpuint(commands_time(p->b, 12), ==, 12 * 1756);
 }
 
 /*
@@ -182,7 +140,7 @@ static void check_commands(Pair *p)
  * instead of the doorbell of the completion queue. That doorbell is rung in the same
  * ns, after two more reads; later there are no reads.
  */
-static void test_times(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-timing-times", test_times)
 {
     static const struct {
         uint32_t len, ns;
@@ -190,7 +148,7 @@ static void test_times(void *obj, void *data, QGuestAllocator *alloc)
     uint64_t first;
     Pair p;
 
-    open_pair(&p, obj);
+    open_pair(&p, ",timing-profile=ernic-200mhz-100g", ",timing-profile=generic-100g");
     check_commands(&p);
     first = write_time(&p.x, &p.y, 8);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -199,7 +157,7 @@ static void test_times(void *obj, void *data, QGuestAllocator *alloc)
 
         g_test_message("%u bytes: %" PRIu64 " ns", rows[i].len, ns);
         g_assert_cmpuint(ns, ==, alone + READS(5));
-        qtest_clock_step(p.a.qts, 12345678901);
+        qtest_clock_step(p.a->qts, 12345678901);
         ns = write_time(&p.x, &p.y, rows[i].len);
         g_assert_cmpuint(ns, ==, alone + READS(3));
     }
@@ -208,103 +166,66 @@ static void test_times(void *obj, void *data, QGuestAllocator *alloc)
      * take 600 ns, and 2.7 ns for the 84 bytes of a completion over PCIe 4.0 x16.
      */
     g_assert_cmpuint(first, ==, rows[0].ns - WORK_NS + READS(3) + 2 * 600 + 6);
-    close_pair(&p);
 }
 
-/* A fast sender, and a slow receiver with room for one packet. */
-static void *with_slow(GString *cmd_line, void *arg)
+/*
+ * A fast sender, and a slow receiver with room for one packet. The netdev keeps packets
+ * until the receiver has room; none is lost.
+ */
+MACHINE_TEST("/ernic-timing-pause", test_pause)
 {
-    char *path = temporary("base = generic-100g\nreceive.buffer = 1 packets # test\n"
-                           "receive.width = 1 B/cycle # test\n");
-
-    g_string_append_printf(
-        cmd_line, " -netdev hubport,id=h0,hubid=0"
-        " -netdev hubport,id=h1,hubid=0"
-        " -device ernic,id=net0,addr=06.0,netdev=h0,timing=on"
-        " -device ernic,id=net1,addr=07.0,netdev=h1,timing=on,timing-profile=%s"
-        " ", path);
-    return path;
-}
-
-/* The netdev keeps packets until the receiver has room; none is lost. */
-static void test_pause(void *obj, void *data, QGuestAllocator *alloc)
-{
-    g_autofree char *path = data;
+    g_autofree char *path = temporary("base = generic-100g\n"
+                                      "receive.buffer = 1 packets # test\n"
+                                      "receive.width = 1 B/cycle # test\n");
+    g_autofree char *slow = g_strconcat(",timing-profile=", path, NULL);
     Pair p;
 
-    open_pair(&p, obj);
+    open_pair(&p, "", slow);
     /* 32 packets of 1 KiB, at 2 ns per byte of the frame. */
     g_assert_cmpuint(write_time(&p.x, &p.y, LENGTH), >, 2 * LENGTH);
-    g_assert_cmpuint(qernic_stat(&p.a, "retransmits"), ==, 0);
-    g_assert_cmpuint(qernic_stat(&p.b, "rx_packets"), ==, 32);
-    qernic_transfers(&p.a, &p.b);
-    qernic_transfers(&p.b, &p.a);
-    g_assert_cmpuint(qernic_stat(&p.a, "retransmits"), ==, 0);
-    close_pair(&p);
+    g_assert_cmpuint(qernic_stat(p.a, "retransmits"), ==, 0);
+    g_assert_cmpuint(qernic_stat(p.b, "rx_packets"), ==, 32);
+    qernic_transfers(p.a, p.b);
+    qernic_transfers(p.b, p.a);
+    g_assert_cmpuint(qernic_stat(p.a, "retransmits"), ==, 0);
     unlink(path);
-    qos_invalidate_command_line();
 }
 
-static void *with_hub(GString *cmd_line, void *arg)
-{
-    g_string_append(cmd_line, HUB(",timing=on"));
-    return arg;
-}
-
-static void test_netdev(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-timing-netdev", test_netdev)
 {
     Pair p;
 
-    open_pair(&p, obj);
-    qernic_transfers(&p.a, &p.b);
-    qernic_multicast(&p.a, &p.b);
-    close_pair(&p);
+    open_pair(&p, "", "");
+    qernic_transfers(p.a, p.b);
+    qernic_multicast(p.a, p.b);
 }
 
-static void *with_timing(GString *cmd_line, void *arg)
+static QErnic *start(void)
 {
-    g_string_append(cmd_line, " -global ernic.timing=on ");
-    return arg;
+    QErnicMachine *m = qernic_machine("-device ernic,id=ernic0,addr=04.0,"
+                                      "roce-udp=127.0.0.1:0,timing=on");
+
+    return qernic_host(m, "ernic0", 4, 1);
 }
 
-static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-timing-loopback", test_loopback)
 {
-    QErnic *q = obj;
+    QErnic *q = start();
 
-    qernic_setup(q, 1);
     qernic_transfers(q, q);
     qernic_multicast(q, q);
 }
 
 /* The machine is saved while a message and several doorbells are in progress. */
-static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-timing-migrate", test_migrate)
 {
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    QErnic *q = obj;
+    QErnic *q = start();
     QTestState *from;
     QErnicQp x, y;
 
-    qernic_setup(q, 1);
     qernic_begin(q, &x, &y);
     from = qernic_migrate_to(q, ",timing=on");
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     qernic_end(&x, &y);
     qernic_migrate_end(q, from);
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions times = { .before = with_profiles, .arg = (void *)card_and_nic };
-    QOSGraphTestOptions slow = { .before = with_slow };
-    QOSGraphTestOptions hub = { .before = with_hub };
-    QOSGraphTestOptions on = { .before = with_timing };
-
-    qos_add_test("timing-refused", "ernic", test_refused, NULL);
-    qos_add_test("timing-times", "ernic", test_times, &times);
-    qos_add_test("timing-pause", "ernic", test_pause, &slow);
-    qos_add_test("timing-netdev", "ernic", test_netdev, &hub);
-    qos_add_test("timing-loopback", "ernic", test_loopback, &on);
-    qos_add_test("timing-migrate", "ernic", test_migrate, &on);
-}
-
-libqos_init(register_tests);

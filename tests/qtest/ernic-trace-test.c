@@ -6,13 +6,10 @@
  * content without QEMU.
  */
 #include "qemu/osdep.h"
-#include "qemu/module.h"
 #include "qobject/qdict.h"
 #include "qobject/qjson.h"
 #include "qobject/qlist.h"
 #include "ernic.h"
-
-#define LIMIT   16384
 
 static QList *read_trace(const char *path)
 {
@@ -43,44 +40,27 @@ static uint32_t count(const QList *trace, const char *ph, const char *name,
     return n;
 }
 
-static void stop(QErnic *q)
+/* Transfers of a device that writes to @path; the machine is stopped afterwards. */
+static QErnic *traced(const char *path, const char *more)
 {
-    qobject_unref(qtest_qmp(q->qts, "{ 'execute': 'stop' }"));
-}
+    QErnicMachine *m = qernic_machine(
+        " -global ernic.timing=on -global ernic.timing-trace=%s"
+        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", path, more);
+    QErnic *q = qernic_host(m, "ernic0", 4, 1);
 
-static char *new_path(void)
-{
-    char *path = NULL;
-    int fd = g_file_open_tmp("ernic-trace-XXXXXX", &path, NULL);
-
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    return path;
+    qernic_transfers(q, q);
+    qernic_stop(m->qts);
+    return q;
 }
 
 /* Two devices, one of them with both faces, write to one file. */
-static void *with_trace(GString *cmd_line, void *arg)
+MACHINE_TEST("/ernic-trace", test_trace)
 {
-    char *path = new_path();
+    g_autofree char *path = qernic_temp();
+    QErnic *q = traced(path, " -device ernic,id=other,addr=07.0,ernic-version=3.1");
+    uint64_t sent = qernic_stat(q, "tx_packets");
+    QList *trace = read_trace(path);
 
-    g_string_append_printf(
-        cmd_line, " -global ernic.timing=on -global ernic.timing-trace=%s"
-        " -device ernic,id=other,addr=07.0,ernic-version=3.1 ", path);
-    return path;
-}
-
-static void test_trace(void *obj, void *data, QGuestAllocator *alloc)
-{
-    g_autofree char *path = data;
-    QErnic *q = obj;
-    uint64_t sent;
-    QList *trace;
-
-    qernic_setup(q, 1);
-    qernic_transfers(q, q);
-    sent = qernic_stat(q, "tx_packets");
-    stop(q);
-    trace = read_trace(path);
     g_assert_cmpuint(count(trace, "M", "process_name", NULL), ==, 3);
     g_assert_cmpuint(count(trace, "s", "packet", NULL), ==, sent);
     g_assert_cmpuint(count(trace, "f", "packet", NULL), ==, sent);
@@ -89,57 +69,26 @@ static void test_trace(void *obj, void *data, QGuestAllocator *alloc)
                      count(trace, "e", NULL, "request"));
     qobject_unref(trace);
     unlink(path);
-    qos_invalidate_command_line();
-}
-
-static void *with_limit(GString *cmd_line, void *arg)
-{
-    char *path = new_path();
-
-    g_string_append_printf(
-        cmd_line, " -global ernic.timing=on -global ernic.timing-trace=%s"
-        " -global ernic.timing-trace-limit=%u ", path, LIMIT);
-    return path;
 }
 
 /* The file is full long before the traffic ends, which has no other effect. */
-static void test_limit(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_TEST("/ernic-trace-limit", test_limit)
 {
-    g_autofree char *path = data, *text = NULL;
-    QErnic *q = obj;
+    enum { LIMIT = 16384 };
+    g_autofree char *path = qernic_temp(), *text = NULL;
+    g_autofree char *limit = g_strdup_printf(",timing-trace-limit=%u", LIMIT);
     gsize len;
 
-    qernic_setup(q, 1);
-    qernic_transfers(q, q);
-    stop(q);
+    traced(path, limit);
     qobject_unref(read_trace(path));
     g_assert_true(g_file_get_contents(path, &text, &len, NULL));
     g_assert_cmpuint(len, <=, LIMIT);
     g_assert_cmpuint(len, >, LIMIT / 2);
     unlink(path);
-    qos_invalidate_command_line();
 }
 
-static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("trace-refused", test_refused)
 {
-    QErnic *q = obj;
-    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'device_add', 'arguments': {"
-                           " 'driver': 'ernic', 'id': 'bad', 'timing': true,"
-                           " 'timing-trace': '/dev/null' } }");
-
-    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"), ==,
-                    "timing-trace: /dev/null: not a regular file");
-    qobject_unref(rsp);
+    qernic_refused(q->qts, "timing-trace: /dev/null: not a regular file",
+                   "'timing': true, 'timing-trace': '/dev/null'");
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions traced = { .before = with_trace };
-    QOSGraphTestOptions limited = { .before = with_limit };
-
-    qos_add_test("trace", "ernic", test_trace, &traced);
-    qos_add_test("trace-limit", "ernic", test_limit, &limited);
-    qos_add_test("trace-refused", "ernic", test_refused, NULL);
-}
-
-libqos_init(register_tests);

@@ -6,9 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
-#include "ernic.h"
+#include "ernic-card.h"
 
 #define OUT     0               /* offsets in the buffer */
 #define IN      (128 * 1024)
@@ -49,22 +48,12 @@ static void expect(QErnicQp *qp, uint8_t opcode, uint32_t len)
     }
 }
 
-static void connect_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y, uint8_t type)
-{
-    qernic_qp_create(a, x, type);
-    qernic_qp_create(b, y, type);
-    qernic_qp_connect(x, y);
-    qernic_qp_connect(y, x);
-}
-
 static void message(QErnicQp *from, QErnicQp *to)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-
     pattern(from->q, OUT, LENGTH, 1);
     qtest_memset(to->q->qts, to->q->buf + IN, 0, LENGTH + 1);
     qernic_post_recv(to, IN, LENGTH);
-    qernic_post_send(from, &wqe, OUT, LENGTH);
+    qernic_send(from, OUT, LENGTH);
     expect(from, ERNIC_WC_SEND, 0);
     expect(to, ERNIC_WC_RECV, LENGTH);
     same(from->q, OUT, to->q, IN, LENGTH);
@@ -79,17 +68,14 @@ static void rdma(QErnicQp *from, QErnicQp *to, uint8_t opcode)
                   .rkey = cpu_to_le32(to->q->key) },
     };
     QErnic *source = read ? to->q : from->q, *sink = read ? from->q : to->q;
-    uint64_t deadline = 0;
 
     pattern(source, OUT, LENGTH, opcode);
     qtest_memset(sink->qts, sink->buf + IN, 0, LENGTH + 1);
     qernic_post_send(from, &wqe, read ? IN : OUT, LENGTH);
     expect(from, read ? ERNIC_WC_READ : ERNIC_WC_WRITE, 0);
     /* A UC WRITE completes when it is sent: wait for the data. */
-    while (from->type == ERNIC_QPT_UC && qtest_readb(sink->qts, sink->buf + IN +
-                                                     LENGTH - 1) == 0) {
-        qernic_wait(sink, &deadline);
-    }
+    qernic_wait_while(sink->qts, from->type == ERNIC_QPT_UC &&
+                      qtest_readb(sink->qts, sink->buf + IN + LENGTH - 1) == 0);
     same(source, OUT, sink, IN, LENGTH);
 }
 
@@ -186,7 +172,7 @@ static void rc_all(QErnic *a, QErnic *b)
 {
     QErnicQp x, y;
 
-    connect_pair(a, b, &x, &y, ERNIC_QPT_RC);
+    qernic_pair(a, b, &x, &y, ERNIC_QPT_RC);
     /* Enough transfers for every ring to wrap. */
     for (int i = 0; i < QERNIC_DEPTH; i++) {
         message(&x, &y);
@@ -203,7 +189,7 @@ static void uc_all(QErnic *a, QErnic *b)
 {
     QErnicQp x, y;
 
-    connect_pair(a, b, &x, &y, ERNIC_QPT_UC);
+    qernic_pair(a, b, &x, &y, ERNIC_QPT_UC);
     message(&x, &y);
     rdma(&y, &x, ERNIC_WR_WRITE);
 }
@@ -212,7 +198,7 @@ static void ud_all(QErnic *a, QErnic *b)
 {
     QErnicQp x, y;
 
-    connect_pair(a, b, &x, &y, ERNIC_QPT_UD);
+    qernic_pair(a, b, &x, &y, ERNIC_QPT_UD);
     datagram(&x, &y);
     datagram(&y, &x);
 }
@@ -228,8 +214,7 @@ static void gsi_all(QErnic *a, QErnic *b)
     if (a == b) {
         datagram(&x, &x);
     } else {
-        qernic_qp_create(b, &y, ERNIC_QPT_GSI);
-        qernic_qp_connect(&y, &y);
+        qernic_self(b, &y, ERNIC_QPT_GSI);
         datagram(&x, &y);
         datagram(&y, &x);
         g_assert_cmpuint(qernic_cmd_handle(b, ERNIC_CMD_QP_DESTROY, 1), ==, ERNIC_OK);
@@ -254,7 +239,7 @@ static void membership(QErnicQp *qp, uint8_t opcode)
 
     memcpy(cmd.mcast.gid, group_gid, sizeof(group_gid));
     cmd.mcast.qpn = cpu_to_le32(qp->qpn);
-    g_assert_cmpuint(qernic_cmd(qp->q, &cmd, NULL), ==, ERNIC_OK);
+    qernic_make(qp->q, &cmd);
 }
 
 static void to_group(QErnicQp *from)
@@ -266,12 +251,10 @@ void qernic_multicast(QErnic *a, QErnic *b)
 {
     QErnicQp from, to[3];
 
-    qernic_qp_create(a, &from, ERNIC_QPT_UD);
-    qernic_qp_connect(&from, &from);
+    qernic_self(a, &from, ERNIC_QPT_UD);
     qtest_memset(b->qts, b->buf + IN, 0, 1024);
     for (int i = 0; i < 3; i++) {
-        qernic_qp_create(b, &to[i], ERNIC_QPT_UD);
-        qernic_qp_connect(&to[i], &to[i]);
+        qernic_self(b, &to[i], ERNIC_QPT_UD);
         qernic_post_recv(&to[i], IN, 1024);
         qernic_post_recv(&to[i], IN, 1024);
     }
@@ -300,23 +283,20 @@ void qernic_crowd(QErnic *a, QErnic *b)
     const uint8_t mac[6] = { 0x52, 0x54, 0, 0, 0, b->gid[15] };
     QErnicQp from, to, member;
 
-    qernic_qp_create(a, &from, ERNIC_QPT_UD);
-    qernic_qp_create(b, &to, ERNIC_QPT_UD);
-    qernic_qp_connect(&from, &to);
-    qernic_qp_connect(&to, &from);
+    qernic_pair(a, b, &from, &to, ERNIC_QPT_UD);
     memcpy(cmd.mcast.gid, group_gid, sizeof(group_gid));
     for (int i = 0; i < 900; i++) {
         qernic_qp_create(b, &member, ERNIC_QPT_UD);
         cmd.mcast.qpn = cpu_to_le32(member.qpn);
-        g_assert_cmpuint(qernic_cmd(b, &cmd, NULL), ==, ERNIC_OK);
+        qernic_make(b, &cmd);
     }
     qtest_memset(b->qts, b->buf + IN, 0, 1024);
     qernic_post_recv(&to, IN, 1024);
     /* Both leave in one run of the sender. */
-    qtest_qmp_assert_success(a->qts, "{ 'execute': 'stop' }");
+    qernic_stop(a->qts);
     send_datagram(&from, group_gid, group_mac, 0xffffff, QERNIC_QKEY);
     send_datagram(&from, b->gid, mac, to.qpn, QERNIC_QKEY);
-    qtest_qmp_assert_success(a->qts, "{ 'execute': 'cont' }");
+    qernic_cont(a->qts);
     expect(&from, ERNIC_WC_SEND, 0);
     expect(&from, ERNIC_WC_SEND, 0);
     expect_datagram(&from, &to);
@@ -326,40 +306,34 @@ void qernic_stopped(QErnic *a, QErnic *b)
 {
     QErnicQp from, to;
 
-    connect_pair(a, b, &from, &to, ERNIC_QPT_UD);
+    qernic_pair(a, b, &from, &to, ERNIC_QPT_UD);
     qtest_memset(b->qts, b->buf + IN, 0, 1024);
     qernic_post_recv(&to, IN, 1024);
-    qtest_qmp_assert_success(b->qts, "{ 'execute': 'stop' }");
+    qernic_stop(b->qts);
     qernic_datagram(&from, &to);
-    qtest_qmp_assert_success(b->qts, "{ 'execute': 'cont' }");
+    qernic_cont(b->qts);
     expect_datagram(&from, &to);
 }
 
-static void test_loopback(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("loopback", test_loopback)
 {
-    QErnic *q = obj;
-
     qernic_setup(q, 1);
     qernic_transfers(q, q);
     qernic_multicast(q, q);
 }
 
 /* A completion in the ring, then the event, then the interrupt. */
-static void test_events(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("events", test_events)
 {
-    QErnic *q = obj;
-    uint64_t deadline = 0;
     struct ernic_eqe eqe;
     QErnicQp x, y;
 
     qpci_msix_enable(&q->dev);
     qernic_setup(q, 1);
-    connect_pair(q, q, &x, &y, ERNIC_QPT_RC);
+    qernic_pair(q, q, &x, &y, ERNIC_QPT_RC);
     qernic_arm(&y);
     message(&x, &y);
-    while (!qpci_msix_pending(&q->dev, 1)) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, 1));
     qtest_memread(q->qts, q->eq_ring, &eqe, sizeof(eqe));
     /* The first event is "connection established" or the expected one. */
     if (eqe.type == ERNIC_EV_COMM_EST) {
@@ -371,122 +345,73 @@ static void test_events(void *obj, void *data, QGuestAllocator *alloc)
     qpci_msix_disable(&q->dev);
 }
 
-static void *two_devices(GString *cmd_line, void *arg)
+/* A machine with ernic0 and ernic1, which has these properties. */
+static QErnicMachine *two_devices(const char *more)
 {
-    g_string_append_printf(cmd_line, " -device ernic,id=ernic1,addr=05.0,"
-                           "roce-udp=127.0.0.1:0%s ", (const char *)arg);
-    return arg;
+    return qernic_machine("-object iothread,id=io0"
+                          " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
+                          " -device ernic,id=ernic1,addr=05.0,roce-udp=127.0.0.1:0%s",
+                          more);
 }
 
-static void *two_with_iothread(GString *cmd_line, void *arg)
-{
-    g_string_append(cmd_line, " -object iothread,id=io0 ");
-    return two_devices(cmd_line, (void *)",iothread=io0");
-}
-
-static void add_peer(QErnic *q, const char *id, const char *text)
-{
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'qom-set', 'arguments': {"
-                             " 'path': %s, 'property': 'add-peer',"
-                             " 'value': %s } }", id, text);
-}
-
-static char *port_of(QErnic *q, const char *id)
-{
-    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
-                           " 'path': %s, 'property': 'roce-port' } }", id);
-    char *port = g_strdup(qdict_get_str(rsp, "return"));
-
-    qobject_unref(rsp);
-    return port;
-}
-
-/* Gives each device the addresses of both sockets. */
-static void introduce(QErnic *q)
+static void forget(QErnicMachine *m)
 {
     static const char *const ids[] = { "ernic0", "ernic1" };
 
-    for (int i = 0; i < 2; i++) {
-        g_autofree char *port = port_of(q, ids[i]);
-        g_autofree char *text = g_strdup_printf("10.0.0.%d=127.0.0.1:%s", i + 1, port);
-
-        for (int j = 0; j < 2; j++) {
-            add_peer(q, ids[j], text);
-        }
+    for (int i = 0; i < 4; i++) {
+        qernic_set(m->qts, ids[i / 2], "remove-peer", i % 2 ? "10.0.0.2" : "10.0.0.1");
     }
 }
 
-static void forget(QErnic *q)
+MACHINE_KINDS("/ernic-two-devices", test_two, { "", "" },
+              { "-iothread", ",iothread=io0" })
 {
-    static const char *const ids[] = { "ernic0", "ernic1" };
+    QErnicMachine *m = two_devices(more);
+    QErnic *a = qernic_host(m, "ernic0", 4, 1), *b = qernic_host(m, "ernic1", 5, 2);
 
-    for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < 2; j++) {
-            g_autofree char *guest = g_strdup_printf("10.0.0.%d", j + 1);
-
-            qtest_qmp_assert_success(q->qts, "{ 'execute': 'qom-set', 'arguments': {"
-                                     " 'path': %s, 'property': 'remove-peer',"
-                                     " 'value': %s } }", ids[i], guest);
-        }
-    }
-}
-
-static void test_two(void *obj, void *data, QGuestAllocator *alloc)
-{
-    QErnic *a = obj, b;
-
-    qernic_init(&b, "ernic1", a->dev.bus, QPCI_DEVFN(5, 0), alloc);
-    introduce(a);
-    qernic_setup(a, 1);
-    qernic_setup(&b, 2);
-    qernic_transfers(a, &b);
-    forget(a);
-    qernic_fini(&b);
+    card_introduce(a);
+    qernic_transfers(a, b);
+    forget(m);
 }
 
 #define I440FX_PAM0 0x59        /* f0000 to fffff */
 
 /* DMA to registers, ROM and unmapped addresses fails, with an iothread or without. */
-static void test_not_ram(void *obj, void *data, QGuestAllocator *alloc)
+MACHINE_KINDS("/ernic-not-ram", test_not_ram, { "", "" },
+              { "-iothread", ",iothread=io0" })
 {
-    QErnic *any = obj, q;
+    QErnicMachine *m = two_devices(more);
+    QErnic *q = qernic_at(m, "ernic1", 5);
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_DEVICE };
-    QPCIDevice bridge = { .bus = any->dev.bus };
+    QPCIDevice bridge = { .bus = m->bus };
     uint64_t at[4];
 
-    qernic_init(&q, "ernic1", any->dev.bus, QPCI_DEVFN(5, 0), alloc);
-    qernic_enable(&q);
-    at[0] = q.bar.addr + offsetof(struct ernic_regs, cmd_addr);
+    qernic_enable(q);
+    at[0] = q->bar.addr + offsetof(struct ernic_regs, cmd_addr);
     at[1] = 0xfffff000;
     at[2] = 1ull << 40;
     at[3] = (128ull << 20) - 8;         /* extends beyond the end of RAM */
     cmd.query.length = cpu_to_le32(sizeof(struct ernic_device_attr));
     for (int i = 0; i < ARRAY_SIZE(at); i++) {
         cmd.query.addr = cpu_to_le64(at[i]);
-        g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==, ERNIC_ERR_DMA);
+        g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_DMA);
     }
-    cmd.query.addr = cpu_to_le64(q.scratch);
-    g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==, ERNIC_OK);
+    cmd.query.addr = cpu_to_le64(q->scratch);
+    qernic_make(q, &cmd);
     /* The chipset makes the same address RAM, ROM and RAM again. */
     cmd.query.addr = cpu_to_le64(0xf0000);
     for (int i = 0; i < 6; i++) {
         qpci_config_writeb(&bridge, I440FX_PAM0, i % 2 ? 0 : 0x30);
-        g_assert_cmpuint(qernic_cmd(&q, &cmd, NULL), ==,
-                         i % 2 ? ERNIC_ERR_DMA : ERNIC_OK);
+        g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, i % 2 ? ERNIC_ERR_DMA : ERNIC_OK);
     }
-    qernic_fini(&q);
 }
 
 void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-
-    connect_pair(q, q, x, y, ERNIC_QPT_RC);
+    qernic_pair(q, q, x, y, ERNIC_QPT_RC);
     pattern(q, OUT, LENGTH, 3);
-    qernic_post_send(x, &wqe, OUT, LENGTH);
-    for (int i = 0; i < 20; i++) {
-        qtest_clock_step(q->qts, 1000);
-    }
+    qernic_send(x, OUT, LENGTH);
+    qernic_pass(q->qts, 20, 1000);
     g_assert_false(qernic_has_cqe(x));
 }
 
@@ -499,9 +424,8 @@ void qernic_end(QErnicQp *x, QErnicQp *y)
     same(x->q, OUT, y->q, IN, LENGTH);
 }
 
-static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("flr", test_flr)
 {
-    QErnic *q = obj;
     uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
     uint16_t ctl = qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL);
     QErnicQp x, y;
@@ -522,17 +446,6 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
     rc_all(q, q);
 }
 
-static bool migrated(QTestState *qts)
-{
-    QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
-    const char *status = qdict_get_try_str(rsp, "status");
-    bool done = g_str_equal(status, "completed");
-
-    g_assert_cmpstr(status, !=, "failed");
-    qobject_unref(rsp);
-    return done;
-}
-
 /* The registers at an offset in both register blocks, except the time. */
 static uint32_t eth_or_ring(QErnic *q, uint32_t off)
 {
@@ -541,56 +454,9 @@ static uint32_t eth_or_ring(QErnic *q, uint32_t off)
     return qernic_read(q, ERNIC_ETH_OFFSET + off) ^ (time ? 0 : qernic_read(q, off));
 }
 
-QTestState *qernic_migrate_as(QErnic *q, const char *args)
+ERNIC_TEST("migrate", test_migrate)
 {
-    uint64_t now = qpci_io_readq(&q->dev, q->bar, offsetof(struct ernic_regs, time));
-    g_autofree char *path = NULL, *uri = NULL;
-    QTestState *from = q->qts;
-    int fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
-
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    uri = g_strdup_printf("file:%s", path);
-    qtest_qmp_assert_success(from, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
-                             uri);
-    qtest_qmp_eventwait(from, "STOP");
-    while (!migrated(from)) {
-        g_usleep(1000);
-    }
-    /* Deferred, so that the test does not miss the event. */
-    q->qts = qtest_initf("-M pc %s -incoming defer", args);
-    q->dev.bus->qts = q->qts;
-    /* The virtual clock migrates, but qtest's clock does not. */
-    qtest_clock_set(q->qts, now);
-    qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate-incoming',"
-                             " 'arguments': { 'uri': %s } }", uri);
-    qtest_qmp_eventwait(q->qts, "RESUME");
-    unlink(path);
-    return from;
-}
-
-QTestState *qernic_migrate_to(QErnic *q, const char *more)
-{
-    g_autofree char *args = g_strdup_printf(
-        "-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", more);
-
-    return qernic_migrate_as(q, args);
-}
-
-void qernic_migrate_end(QErnic *q, QTestState *from)
-{
-    qtest_quit(q->qts);
-    q->qts = from;
-    q->dev.bus->qts = from;
-    qos_invalidate_command_line();
-}
-
-static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
-{
-    QErnic *q = obj;
     QTestState *from;
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
     uint32_t regs[64];
     QErnicQp x, y;
 
@@ -605,62 +471,35 @@ static void test_migrate(void *obj, void *data, QGuestAllocator *alloc)
     for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         g_assert_cmphex(regs[off / 4], ==, eth_or_ring(q, off));
     }
-    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+    qernic_nop(q);
     /* The driver continues on the destination: it posts the receive now. */
     qernic_end(&x, &y);
     message(&y, &x);
     rdma(&x, &y, ERNIC_WR_READ);
     qernic_post_recv(&y, IN, LENGTH);
-    qernic_post_send(&x, &wqe, OUT, LENGTH);
+    qernic_send(&x, OUT, LENGTH);
     expect(&x, ERNIC_WC_SEND, 0);
     qernic_migrate_end(q, from);
 }
 
-/* A machine that has refused the state at @uri. */
-static QTestState *refuses(const char *uri)
+static QErnicMachine *destination(void)
 {
-    QTestState *to = qtest_init("-M pc -device ernic,id=ernic0,addr=04.0,"
-                                "roce-udp=127.0.0.1:0 -incoming defer");
-    bool failed = false;
-
-    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming',"
-                             " 'arguments': { 'uri': %s,"
-                             " 'exit-on-error': false } }", uri);
-    while (!failed) {
-        QDict *rsp = qtest_qmp_assert_success_ref(to, "{ 'execute': 'query-migrate' }");
-        const char *status = qdict_get_try_str(rsp, "status");
-
-        g_assert_cmpstr(status, !=, "completed");
-        failed = g_strcmp0(status, "failed") == 0;
-        qobject_unref(rsp);
-        g_usleep(1000);
-    }
-    return to;
+    return qernic_machine("-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
+                          " -incoming defer");
 }
 
 /* A refused state has no effect, whether its content or its length is wrong. */
-static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("migrate-refused", test_refused)
 {
     static const char magic[] = "RNICiCsT";
-    g_autofree char *path = NULL, *uri = NULL, *state = NULL;
+    g_autofree char *path = qernic_temp(), *state = NULL;
     static const uint32_t lengths[] = { 0x80000000, UINT32_MAX, (1u << 30) + 1, 5 };
-    QErnic *q = obj;
-    QTestState *from = q->qts, *to;
+    QErnicMachine *to;
     char *at;
     gsize len;
-    int fd;
 
     qernic_setup(q, 1);
-    fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    uri = g_strdup_printf("file:%s", path);
-    qtest_qmp_assert_success(from, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
-                             uri);
-    qtest_qmp_eventwait(from, "STOP");
-    while (!migrated(from)) {
-        g_usleep(1000);
-    }
+    qernic_save(q->qts, path);
     g_assert_true(g_file_get_contents(path, &state, &len, NULL));
     at = memmem(state, len, magic, strlen(magic));
     g_assert_nonnull(at);
@@ -669,21 +508,19 @@ static void test_refused(void *obj, void *data, QGuestAllocator *alloc)
 
         stl_be_p(at - 4, lengths[i]);
         g_assert_true(g_file_set_contents(path, state, len, NULL));
-        qtest_quit(refuses(uri));
+        g_assert_false(qernic_load(destination()->qts, path));
         stl_be_p(at - 4, was);
     }
     *at = 'X';
     g_assert_true(g_file_set_contents(path, state, len, NULL));
-    to = refuses(uri);
+    to = destination();
+    g_assert_false(qernic_load(to->qts, path));
     unlink(path);
-    q->qts = to;
-    q->dev.bus->qts = to;
+    q->dev.bus->qts = to->qts;          /* its function has the same address */
     g_assert_cmphex(qernic_reg(q, magic), ==, ERNIC_MAGIC);
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
     g_assert_cmphex(qernic_reg(q, cmd_pi), ==, 0);
-    q->qts = from;
-    q->dev.bus->qts = from;
-    qtest_quit(to);
+    q->dev.bus->qts = q->qts;
     qos_invalidate_command_line();
 }
 
@@ -696,10 +533,8 @@ static uint32_t memory_key(QErnic *q, uint64_t off)
                     .length = cpu_to_le64(8192), .pd = cpu_to_le32(q->pd),
                     .access = cpu_to_le32(ERNIC_ACCESS_FLAGS) },
     };
-    struct ernic_rsp rsp;
 
-    g_assert_cmpuint(qernic_cmd(q, &cmd, &rsp), ==, ERNIC_OK);
-    return le32_to_cpu(rsp.handle);
+    return qernic_make(q, &cmd);
 }
 
 static void memory_request(QErnicQp *qp, uint8_t opcode, uint32_t key,
@@ -720,16 +555,15 @@ static void memory_request(QErnicQp *qp, uint8_t opcode, uint32_t key,
     g_assert_cmpuint(cqe.status, ==, status);
 }
 
-static void test_memory(void *obj, void *data, QGuestAllocator *alloc)
+ERNIC_TEST("memory", test_memory)
 {
-    QErnic *q = obj;
     uint64_t base = qernic_reg(q, mem_offset), size = qernic_reg(q, mem_size);
     uint8_t sent[LENGTH], got[LENGTH];
     QErnicQp x, y;
     uint32_t key;
 
     qernic_setup(q, 1);
-    connect_pair(q, q, &x, &y, ERNIC_QPT_RC);
+    qernic_pair(q, q, &x, &y, ERNIC_QPT_RC);
     key = memory_key(q, 4096);
     pattern(q, OUT, LENGTH, 9);
     qtest_memread(q->qts, q->buf + OUT, sent, LENGTH);
@@ -750,22 +584,3 @@ static void test_memory(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmphex(qpci_io_readb(&q->dev, q->bar, base + size - 1), ==, sent[0]);
     memory_request(&x, ERNIC_WR_WRITE, key, 4095, 2, ERNIC_WC_REM_OP_ERR);
 }
-
-static void register_tests(void)
-{
-    QOSGraphTestOptions two = { .before = two_devices, .arg = (void *)"" };
-    QOSGraphTestOptions io = { .before = two_with_iothread };
-
-    qos_add_test("loopback", "ernic", test_loopback, NULL);
-    qos_add_test("events", "ernic", test_events, NULL);
-    qos_add_test("two-devices", "ernic", test_two, &two);
-    qos_add_test("two-devices-iothread", "ernic", test_two, &io);
-    qos_add_test("not-ram", "ernic", test_not_ram, &two);
-    qos_add_test("not-ram-iothread", "ernic", test_not_ram, &io);
-    qos_add_test("memory", "ernic", test_memory, NULL);
-    qos_add_test("flr", "ernic", test_flr, NULL);
-    qos_add_test("migrate-refused", "ernic", test_refused, NULL);
-    qos_add_test("migrate", "ernic", test_migrate, NULL);
-}
-
-libqos_init(register_tests);

@@ -6,10 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "qobject/qdict.h"
-#include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
 #define RATE    "rate=100G,flight=500ns"
@@ -35,64 +32,40 @@ static uint64_t on_cable(uint32_t frames, uint32_t len)
     return DIV_ROUND_UP(frames * (uint64_t)(len + 24) * 80, 1000);
 }
 
-/* A machine outside libqos's graph. */
 typedef struct Machine {
+    QErnicMachine *m;
     QTestState *qts;
-    QGuestAllocator alloc;
-    QPCIBus *bus;
-    QErnic q[3];
-    uint32_t num;
+    QErnic *q[3];
 } Machine;
 
-static void find_functions(Machine *m, uint32_t num)
+static void find_functions(Machine *m, int num)
 {
     static const char *const id[] = { "net0", "net1", "net2" };
 
-    for (m->num = 0; m->num < num; m->num++) {
-        qernic_init(&m->q[m->num], id[m->num], m->bus,
-                    QPCI_DEVFN(6 + m->num, 0), &m->alloc);
-        qernic_setup(&m->q[m->num], m->num + 1);
+    for (int i = 0; i < num; i++) {
+        m->q[i] = qernic_host(m->m, id[i], 6 + i, i + 1);
     }
 }
 
-static void open_machine(Machine *m, const char *args, uint32_t num)
+static void open_machine(Machine *m, const char *args, int num)
 {
-    m->qts = qtest_initf("-M pc %s", args);
-    pc_alloc_init(&m->alloc, m->qts, 0);
-    m->bus = qpci_new_pc(m->qts, &m->alloc);
+    m->m = qernic_machine("%s", args);
+    m->qts = m->m->qts;
     find_functions(m, num);
-}
-
-static void close_machine(Machine *m)
-{
-    while (m->num) {
-        qernic_fini(&m->q[--m->num]);
-    }
-    qpci_free_pc(m->bus);
-    alloc_destroy(&m->alloc);
-    qtest_quit(m->qts);
 }
 
 static uint64_t wire_stat(QTestState *qts, uint32_t port, const char *name)
 {
-    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
-                           " 'path': 'w0', 'property': 'statistics' } }");
-    g_autofree char *of = g_strdup_printf("port%u", port);
-    QDict *dict = qdict_get_qdict(qdict_get_qdict(rsp, "return"), of);
-    uint64_t value;
+    g_autofree char *path = g_strdup_printf("port%u.%s", port, name);
 
-    g_assert_true(qdict_haskey(dict, name));
-    value = qdict_get_int(dict, name);
-    qobject_unref(rsp);
-    return value;
+    return qernic_stat(&(QErnic) { .qts = qts, .id = "w0" }, path);
 }
 
-static void connect_rc(QErnic *a, QErnicQp *x, QErnic *b, QErnicQp *y)
+/* Two functions on a cable, with a connection. */
+static void open_cable(Machine *m, const char *args, QErnicQp *x, QErnicQp *y)
 {
-    qernic_qp_create(a, x, ERNIC_QPT_RC);
-    qernic_qp_create(b, y, ERNIC_QPT_RC);
-    qernic_qp_connect(x, y);
-    qernic_qp_connect(y, x);
+    open_machine(m, args, 2);
+    qernic_pair(m->q[0], m->q[1], x, y, ERNIC_QPT_RC);
 }
 
 /* Steps the clock to the next timer, and waits for the bottom halves too. */
@@ -124,16 +97,6 @@ typedef struct Frame {
     uint64_t ns;
     uint32_t port, len, flags;
 } Frame;
-
-static char *temporary(void)
-{
-    char *path = NULL;
-    int fd = g_file_open_tmp("ernic-wire-XXXXXX", &path, NULL);
-
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    return path;
-}
 
 /* Reads the frames from the blocks of a pcapng file. */
 static GArray *read_capture(const char *path, uint32_t interfaces)
@@ -182,22 +145,20 @@ static void is_frame(GArray *frames, uint32_t i, uint32_t port, bool sent,
 }
 
 /* A message and its ACK take the time of their bytes and the flight, to the ns. */
-static void test_times(void)
+MACHINE_TEST("/ernic-wire/times", test_times)
 {
-    g_autofree char *path = temporary();
+    g_autofree char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(CABLE(",dump=%s"), path);
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     uint64_t start, come, back;
     QErnicQp x, y;
     GArray *frames;
     Machine m;
 
-    open_machine(&m, args, 2);
-    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    open_cable(&m, args, &x, &y);
     qtest_clock_step(m.qts, 1000000);
     qernic_post_recv(&y, 0, PACKET);
-    start = now(&m.q[0]);
-    qernic_post_send(&x, &wqe, PACKET, PACKET);
+    start = now(m.q[0]);
+    qernic_send(&x, PACKET, PACKET);
     come = start + on_cable(1, HEADERS + PACKET) + FLIGHT;
     back = come + on_cable(1, ACK) + FLIGHT;
     g_assert_cmpuint(completed(&y), ==, come);
@@ -211,34 +172,31 @@ static void test_times(void)
     g_array_free(frames, true);
     /* 32 packets follow each other without a gap. */
     qernic_post_recv(&y, 0, 32 * PACKET);
-    start = now(&m.q[0]);
-    qernic_post_send(&x, &wqe, 0, 32 * PACKET);
+    start = now(m.q[0]);
+    qernic_send(&x, 0, 32 * PACKET);
     come = start + on_cable(32, HEADERS + PACKET) + FLIGHT;
     g_assert_cmpuint(completed(&y), ==, come);
     g_assert_cmpuint(completed(&x), ==, come + on_cable(1, ACK) + FLIGHT);
     g_assert_cmpuint(wire_stat(m.qts, 0, "rx_frames"), ==, 33);
     g_assert_cmpuint(wire_stat(m.qts, 1, "tx_bytes"), ==, 33 * (HEADERS + PACKET));
-    close_machine(&m);
     unlink(path);
 }
 
 /* The capture ends before its limit, with whole frames; the frames go on. */
-static void test_dump_limit(void)
+MACHINE_TEST("/ernic-wire/dump-limit", test_dump_limit)
 {
     enum { LIMIT = 40000, BLOCK = 44 + 4 + HEADERS + PACKET };
-    g_autofree char *path = temporary();
+    g_autofree char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(CABLE(",dump=%s,dump-limit=%u"), path, LIMIT);
     g_autofree char *bytes = NULL;
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     GArray *frames;
     QErnicQp x, y;
     Machine m;
     gsize len;
 
-    open_machine(&m, args, 2);
-    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    open_cable(&m, args, &x, &y);
     qernic_post_recv(&y, 0, 32 * PACKET);
-    qernic_post_send(&x, &wqe, 0, 32 * PACKET);
+    qernic_send(&x, 0, 32 * PACKET);
     completed(&y);
     completed(&x);
     g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
@@ -248,7 +206,6 @@ static void test_dump_limit(void)
     g_assert_cmpuint(frames->len, >, 4);
     g_assert_cmpuint(frames->len, <, 64);       /* of 32 packets at both ends */
     g_array_free(frames, true);
-    close_machine(&m);
     unlink(path);
 }
 
@@ -257,27 +214,25 @@ static void test_dump_limit(void)
 /* Returns the capture of messages over a wire that loses and reorders frames. */
 static char *lossy_run(const char *seed, const char *timing, gsize *len)
 {
-    g_autofree char *path = temporary();
+    g_autofree char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(
         " -device ernic-wire,id=w0," RATE ",loss=0.02,reorder=0.02,"
         "reorder-max=2us,seed=%s,dump=%s"
         " -device ernic,id=net0,addr=06.0,wire=w0%s"
         " -device ernic,id=net1,addr=07.0,wire=w0%s",
         seed, path, timing, timing);
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     char *bytes = NULL;
     QErnicQp x, y;
     Machine m;
 
-    open_machine(&m, args, 2);
-    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    open_cable(&m, args, &x, &y);
     for (int i = 0; i < 8; i++) {
         qernic_post_recv(&y, 0, MESSAGE);
     }
     /* Start at the same time, independent of the duration of set-up. */
     qtest_clock_set(m.qts, 10000000000);
     for (int i = 0; i < 8; i++) {
-        qernic_post_send(&x, &wqe, 0, MESSAGE);
+        qernic_send(&x, 0, MESSAGE);
     }
     for (int i = 0; i < 8; i++) {
         completed(&x);
@@ -285,14 +240,14 @@ static char *lossy_run(const char *seed, const char *timing, gsize *len)
     }
     g_assert_cmpuint(wire_stat(m.qts, 0, "lost"), >, 0);
     g_assert_cmpuint(wire_stat(m.qts, 0, "held_up"), >, 0);
-    g_assert_cmpuint(qernic_stat(&m.q[0], "retransmits"), >, 0);
-    close_machine(&m);
+    g_assert_cmpuint(qernic_stat(m.q[0], "retransmits"), >, 0);
+    qernic_machine_end(m.m);
     g_assert_true(g_file_get_contents(path, &bytes, len, NULL));
     unlink(path);
     return bytes;
 }
 
-static void test_repeats(void)
+MACHINE_TEST("/ernic-wire/repeats", test_repeats)
 {
     static const char *const timing[] = { "", TIMED };
 
@@ -311,22 +266,20 @@ static void test_repeats(void)
  * With the timing model, the send time of a frame includes its time on the cable. The
  * wire adds the flight, but not the time at its own rate a second time.
  */
-static void test_timed(void)
+MACHINE_TEST("/ernic-wire/timed", test_timed)
 {
-    g_autofree char *path = temporary();
+    g_autofree char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(
         " -global ernic.timing=on " CABLE(",dump=%s"), path);
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     const Frame *f, *first = NULL;
     QErnicQp x, y;
     GArray *frames;
     uint32_t i, n = 0;
     Machine m;
 
-    open_machine(&m, args, 2);
-    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    open_cable(&m, args, &x, &y);
     qernic_post_recv(&y, 0, 32 * PACKET);
-    qernic_post_send(&x, &wqe, 0, 32 * PACKET);
+    qernic_send(&x, 0, 32 * PACKET);
     completed(&x);
     completed(&y);
     frames = read_capture(path, 2);
@@ -343,9 +296,8 @@ static void test_timed(void)
     g_assert_cmpuint(n, ==, 32);
     is_frame(frames, 0, 0, true, first->ns, HEADERS + PACKET);
     g_array_free(frames, true);
-    qernic_transfers(&m.q[0], &m.q[1]);
-    qernic_multicast(&m.q[1], &m.q[0]);
-    close_machine(&m);
+    qernic_transfers(m.q[0], m.q[1]);
+    qernic_multicast(m.q[1], m.q[0]);
     unlink(path);
 }
 
@@ -359,29 +311,22 @@ typedef struct Flow {
 /* net1 and net2 send to net0 at full rate. */
 static void incast(Machine *m, const char *args)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     Flow flow[2];
 
     open_machine(m, args, 3);
     for (int i = 0; i < 2; i++) {
-        connect_rc(&m->q[1 + i], &flow[i].x, &m->q[0], &flow[i].y);
+        qernic_pair(m->q[1 + i], m->q[0], &flow[i].x, &flow[i].y, ERNIC_QPT_RC);
     }
     for (int k = 0; k < BURSTS; k++) {
-        for (int i = 0; i < 2; i++) {
-            for (int j = 0; j < BURST; j++) {
-                qernic_post_recv(&flow[i].y, 0, MESSAGE);
-            }
+        for (int i = 0; i < 2 * BURST; i++) {
+            qernic_post_recv(&flow[i / BURST].y, 0, MESSAGE);
         }
-        for (int i = 0; i < 2; i++) {
-            for (int j = 0; j < BURST; j++) {
-                qernic_post_send(&flow[i].x, &wqe, 0, MESSAGE);
-            }
+        for (int i = 0; i < 2 * BURST; i++) {
+            qernic_send(&flow[i / BURST].x, 0, MESSAGE);
         }
-        for (int i = 0; i < 2; i++) {
-            for (int j = 0; j < BURST; j++) {
-                completed(&flow[i].x);
-                completed(&flow[i].y);
-            }
+        for (int i = 0; i < 2 * BURST; i++) {
+            completed(&flow[i / BURST].x);
+            completed(&flow[i / BURST].y);
         }
     }
     g_test_message("drops %" PRIu64 " marks %" PRIu64 " pauses %"
@@ -396,37 +341,35 @@ static void incast(Machine *m, const char *args)
 }
 
 /* Without marks and pauses, a queue fills, and packets are lost and retransmitted. */
-static void test_incast(void)
+MACHINE_TEST("/ernic-wire/incast", test_incast)
 {
     Machine m;
 
     incast(&m, SWITCH(",queue=200K"));
     g_assert_cmpuint(wire_stat(m.qts, 0, "tail_drops"), >, 0);
     g_assert_cmpuint(wire_stat(m.qts, 0, "max_depth"), >, 195 * 1024);
-    g_assert_cmpuint(qernic_stat(&m.q[1], "retransmits") +
-                     qernic_stat(&m.q[2], "retransmits"), >, 0);
+    g_assert_cmpuint(qernic_stat(m.q[1], "retransmits") +
+                     qernic_stat(m.q[2], "retransmits"), >, 0);
     g_assert_cmpuint(wire_stat(m.qts, 0, "marks"), ==, 0);
-    close_machine(&m);
 }
 
 /* ECN marks slow the senders down before the queue is full. */
-static void test_marks(void)
+MACHINE_TEST("/ernic-wire/marks", test_marks)
 {
     Machine m;
 
     incast(&m, SWITCH(",queue=200K,kmin=5K,kmax=10K,pmax=0.5"));
     g_assert_cmpuint(wire_stat(m.qts, 0, "marks"), >, 0);
-    g_assert_cmpuint(qernic_stat(&m.q[0], "rx_ecn_marked"), ==,
+    g_assert_cmpuint(qernic_stat(m.q[0], "rx_ecn_marked"), ==,
                      wire_stat(m.qts, 0, "marks"));
-    g_assert_cmpuint(qernic_stat(&m.q[1], "rx_cnps"), >, 0);
-    g_assert_cmpuint(qernic_stat(&m.q[2], "rx_cnps"), >, 0);
+    g_assert_cmpuint(qernic_stat(m.q[1], "rx_cnps"), >, 0);
+    g_assert_cmpuint(qernic_stat(m.q[2], "rx_cnps"), >, 0);
     g_assert_cmpuint(wire_stat(m.qts, 0, "tail_drops"), ==, 0);
-    g_assert_cmpuint(qernic_stat(&m.q[1], "retransmits"), ==, 0);
-    close_machine(&m);
+    g_assert_cmpuint(qernic_stat(m.q[1], "retransmits"), ==, 0);
 }
 
 /* Pause frames keep the packets at the senders. */
-static void test_pauses(void)
+MACHINE_TEST("/ernic-wire/pauses", test_pauses)
 {
     Machine m;
 
@@ -437,29 +380,27 @@ static void test_pauses(void)
     g_assert_cmpuint(wire_stat(m.qts, 1, "paused_ns"), >, 0);
     /* For each of the two senders, the pause threshold and frames in flight. */
     g_assert_cmpuint(wire_stat(m.qts, 0, "max_depth"), <, 2 * 70 * 1024);
-    g_assert_cmpuint(qernic_stat(&m.q[1], "retransmits"), ==, 0);
-    g_assert_cmpuint(qernic_stat(&m.q[2], "retransmits"), ==, 0);
-    close_machine(&m);
+    g_assert_cmpuint(qernic_stat(m.q[1], "retransmits"), ==, 0);
+    g_assert_cmpuint(qernic_stat(m.q[2], "retransmits"), ==, 0);
 }
 
 /* Every service between any two ports; the switch learns their addresses. */
-static void test_forwarding(void)
+MACHINE_TEST("/ernic-wire/forwarding", test_forwarding)
 {
     uint64_t other, floods;
     Machine m;
 
     open_machine(&m, SWITCH(""), 3);
-    qernic_transfers(&m.q[0], &m.q[1]);
+    qernic_transfers(m.q[0], m.q[1]);
     other = wire_stat(m.qts, 2, "tx_frames");
     floods = wire_stat(m.qts, 0, "floods");
     g_assert_cmpuint(other, ==, floods);        /* until net1 responded */
-    qernic_transfers(&m.q[0], &m.q[1]);
+    qernic_transfers(m.q[0], m.q[1]);
     g_assert_cmpuint(wire_stat(m.qts, 2, "tx_frames"), ==, other);
     g_assert_cmpuint(wire_stat(m.qts, 0, "floods"), ==, floods);
-    qernic_transfers(&m.q[2], &m.q[0]);
-    qernic_transfers(&m.q[1], &m.q[2]);
-    qernic_multicast(&m.q[1], &m.q[2]);
-    close_machine(&m);
+    qernic_transfers(m.q[2], m.q[0]);
+    qernic_transfers(m.q[1], m.q[2]);
+    qernic_multicast(m.q[1], m.q[2]);
 }
 
 #define ETH(name) (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, name))
@@ -478,138 +419,114 @@ static uint64_t open_eth(QErnic *q, uint32_t ctrl)
 }
 
 /* A frame goes from one function's Ethernet face to the other's. */
-static void test_ethernet(void)
+MACHINE_TEST("/ernic-wire/ethernet", test_ethernet)
 {
     struct ernic_eth_txd tx = { .len = cpu_to_le16(500), .flags = ERNIC_ETH_EOP };
     struct ernic_eth_rxd rx = { .size = cpu_to_le16(1024) };
     uint8_t frame[500], got[500];
     uint64_t a, b, start;
-    QErnic *q;
     Machine m;
 
     open_machine(&m, CABLE(""), 2);
-    q = m.q;
-    a = open_eth(&q[0], ERNIC_ETH_TX);
-    b = open_eth(&q[1], ERNIC_ETH_RX | ERNIC_ETH_PROMISC);
-    g_assert_cmpuint(qernic_read(&q[0], ETH(link)), ==, 1);
+    a = open_eth(m.q[0], ERNIC_ETH_TX);
+    b = open_eth(m.q[1], ERNIC_ETH_RX | ERNIC_ETH_PROMISC);
+    g_assert_cmpuint(qernic_read(m.q[0], ETH(link)), ==, 1);
     memset(frame, 0x5a, sizeof(frame));
     qtest_memwrite(m.qts, a + 1024, frame, sizeof(frame));
     tx.addr = cpu_to_le64(a + 1024);
     rx.addr = cpu_to_le64(b + 1024);
     qtest_memwrite(m.qts, a, &tx, sizeof(tx));
     qtest_memwrite(m.qts, b + 64, &rx, sizeof(rx));
-    qernic_write(&q[1], ETH(rx_pi), 1);
-    start = now(&q[0]);
-    qernic_write(&q[0], ETH(tx_pi), 1);
+    qernic_write(m.q[1], ETH(rx_pi), 1);
+    start = now(m.q[0]);
+    qernic_write(m.q[0], ETH(tx_pi), 1);
     while (!qtest_readl(m.qts, b + 128 + 4)) {
-        step(q);
+        step(m.q[0]);
     }
-    g_assert_cmpuint(now(&q[0]), ==, start + on_cable(1, 500) + FLIGHT);
+    g_assert_cmpuint(now(m.q[0]), ==, start + on_cable(1, 500) + FLIGHT);
     qtest_memread(m.qts, b + 1024, got, sizeof(got));
     g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
-    close_machine(&m);
 }
 
-static void set_link(Machine *m, const char *name, bool up)
-{
-    qtest_qmp_assert_success(m->qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': %s, 'up': %i } }", name, up);
-}
-
-static void test_link(void)
+MACHINE_TEST("/ernic-wire/link", test_link)
 {
     static const char *const names[] = { "net0", "w0.0" };
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     QErnicQp x, y;
     Machine m;
 
-    open_machine(&m, CABLE(""), 2);
-    connect_rc(&m.q[0], &x, &m.q[1], &y);
+    open_cable(&m, CABLE(""), &x, &y);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        set_link(&m, names[i], false);
-        g_assert_cmphex(qernic_reg(&m.q[0], status), ==, ERNIC_STATUS_ENABLED);
-        g_assert_cmphex(qernic_reg(&m.q[1], status), ==,
+        qernic_set_link(m.qts, names[i], false);
+        g_assert_cmphex(qernic_reg(m.q[0], status), ==, ERNIC_STATUS_ENABLED);
+        g_assert_cmphex(qernic_reg(m.q[1], status), ==,
                         ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
         qernic_post_recv(&y, 0, MESSAGE);
-        qernic_post_send(&x, &wqe, 0, MESSAGE);
-        step(&m.q[0]);
+        qernic_send(&x, 0, MESSAGE);
+        step(m.q[0]);
         g_assert_false(qernic_has_cqe(&y));
-        set_link(&m, names[i], true);
+        qernic_set_link(m.qts, names[i], true);
         completed(&x);
         completed(&y);
     }
-    close_machine(&m);
 }
 
 /* At several moments of a transfer: unplugs a function, plugs another, or resets. */
-static void test_hotplug(void)
+MACHINE_TEST("/ernic-wire/hotplug", test_hotplug)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     QErnicQp x, y;
     Machine m;
     QDict *rsp;
 
     open_machine(&m, CABLE(""), 2);
     for (int i = 0; i < 5; i++) {
-        connect_rc(&m.q[0], &x, &m.q[1], &y);
+        qernic_pair(m.q[0], m.q[1], &x, &y, ERNIC_QPT_RC);
         qernic_post_recv(&y, 0, MESSAGE);
-        qernic_post_send(&x, &wqe, 0, MESSAGE);
+        qernic_send(&x, 0, MESSAGE);
         for (int j = 0; j < i * 3; j++) {
-            step(&m.q[0]);
+            step(m.q[0]);
         }
         /* The wire cannot be removed while it is in use. */
         rsp = qtest_qmp(m.qts, "{ 'execute': 'device_del', 'arguments': {"
                         " 'id': 'w0' } }");
         g_assert_true(qdict_haskey(rsp, "error"));
         qobject_unref(rsp);
-        qernic_fini(&m.q[1]);
         qpci_unplug_acpi_device_test(m.qts, "net1", 0x07);
-        step(&m.q[0]);
+        step(m.q[0]);
         qtest_qmp_device_add(m.qts, "ernic", "net1", "{'addr': '07.0', 'wire': 'w0'}");
         /* The wire has no third port. */
-        rsp = qtest_qmp(m.qts, "{ 'execute': 'device_add', 'arguments': {"
-                        " 'driver': 'ernic', 'wire': 'w0', 'id': 'net2' } }");
-        g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"),
-                        ==, "wire=w0 has 2 ports, and all are in use");
-        qobject_unref(rsp);
-        qernic_init(&m.q[1], "net1", m.bus, QPCI_DEVFN(7, 0), &m.alloc);
-        qernic_set_reg(&m.q[0], control, ERNIC_CONTROL_RESET);
+        qernic_refused(m.qts, "wire=w0 has 2 ports, and all are in use", "'wire': 'w0'");
+        m.q[1] = qernic_at(m.m, "net1", 7);
+        qernic_set_reg(m.q[0], control, ERNIC_CONTROL_RESET);
         /* Let old frames arrive: they would match the next queue pair's numbers. */
         qtest_clock_step(m.qts, 100000);
-        qernic_setup(&m.q[0], 1);
-        qernic_setup(&m.q[1], 2);
-        qernic_transfers(&m.q[0], &m.q[1]);
+        qernic_setup(m.q[0], 1);
+        qernic_setup(m.q[1], 2);
+        qernic_transfers(m.q[0], m.q[1]);
     }
-    close_machine(&m);
 }
 
-static void test_reset(void)
+MACHINE_TEST("/ernic-wire/reset", test_reset)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
     QErnicQp x, y;
     Machine m;
 
     open_machine(&m, CABLE(""), 2);
     for (int i = 0; i < 4; i++) {
-        connect_rc(&m.q[0], &x, &m.q[1], &y);
+        qernic_pair(m.q[0], m.q[1], &x, &y, ERNIC_QPT_RC);
         qernic_post_recv(&y, 0, MESSAGE);
-        qernic_post_send(&x, &wqe, 0, MESSAGE);
+        qernic_send(&x, 0, MESSAGE);
         for (int j = 0; j < i * 3; j++) {
-            step(&m.q[0]);
+            step(m.q[0]);
         }
         qtest_system_reset(m.qts);
         g_assert_cmpuint(wire_stat(m.qts, 0, "rx_frames"), ==, 0);
-        for (int j = 0; j < 2; j++) {
-            qernic_fini(&m.q[j]);
-        }
         find_functions(&m, 2);
-        qernic_transfers(&m.q[0], &m.q[1]);
+        qernic_transfers(m.q[0], m.q[1]);
     }
-    close_machine(&m);
 }
 
 /* Invalid command lines. */
-static void test_refused(void)
+MACHINE_TEST("/ernic-wire/refused", test_refused)
 {
     static const struct {
         const char *args, *says;
@@ -664,48 +581,19 @@ static void test_refused(void)
 }
 
 /* More frames of a raw queue pair than the cable holds, of an engine in an iothread. */
-static void test_raw_thread(void)
+MACHINE_TEST("/ernic-wire/raw-thread", test_raw_thread)
 {
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
-    struct ernic_cqe cqe;
-    uint64_t deadline = 0;
     Machine m;
     QErnicQp x;
 
     open_machine(&m, " -object iothread,id=io0 -device ernic-wire,id=w0,rate=1G"
                  " -device ernic,id=net0,addr=06.0,wire=w0,roce-udp=127.0.0.1:0,"
                  "iothread=io0 -device ernic,id=net1,addr=07.0,wire=w0", 2);
-    qernic_qp_create(&m.q[0], &x, ERNIC_QPT_RAW);
-    qernic_qp_connect(&x, &x);
-    qtest_memset(m.qts, m.q[0].buf, 0xff, 12);
+    qernic_self(m.q[0], &x, ERNIC_QPT_RAW);
+    qtest_memset(m.qts, m.q[0]->buf, 0xff, 12);
     for (int i = 0; i < 64; i++) {
-        qernic_post_send(&x, &wqe, 0, 1000);
-        qernic_poll(&x, &cqe);
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        qernic_send(&x, 0, 1000);
+        qernic_done(&x);
     }
-    while (wire_stat(m.qts, 0, "rx_frames") < 64) {
-        qernic_wait(&m.q[0], &deadline);
-    }
-    close_machine(&m);
+    qernic_wait_while(m.q[0]->qts, wire_stat(m.qts, 0, "rx_frames") < 64);
 }
-
-/* All tests have their own machines, because libqos's graph is full. */
-static void register_tests(void)
-{
-    qtest_add_func("/ernic-wire/raw-thread", test_raw_thread);
-    qtest_add_func("/ernic-wire/times", test_times);
-    qtest_add_func("/ernic-wire/timed", test_timed);
-    qtest_add_func("/ernic-wire/dump-limit", test_dump_limit);
-    qtest_add_func("/ernic-wire/repeats", test_repeats);
-    qtest_add_func("/ernic-wire/forwarding", test_forwarding);
-    qtest_add_func("/ernic-wire/incast", test_incast);
-    qtest_add_func("/ernic-wire/marks", test_marks);
-    qtest_add_func("/ernic-wire/pauses", test_pauses);
-    qtest_add_func("/ernic-wire/ethernet", test_ethernet);
-    qtest_add_func("/ernic-wire/link", test_link);
-    qtest_add_func("/ernic-wire/hotplug", test_hotplug);
-    qtest_add_func("/ernic-wire/reset", test_reset);
-    qtest_add_func("/ernic-wire/refused", test_refused);
-}
-
-libqos_init(register_tests);

@@ -7,10 +7,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
 #include "hw/pci/pci_regs.h"
-#include "qobject/qdict.h"
-#include "ernic-card.h"
+#include "ernic.h"
 
 #define RING_SHIFT  10
 #define COMMANDS    (1u << RING_SHIFT)
@@ -24,33 +22,26 @@
 #define DOORBELLS   2048            /* that wait at most */
 #define WAITER_US   3000000
 #define SLOW_US     20000           /* many slices */
+#define BOTH        { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }
 
 typedef struct Work {
-    CardMachine m;
-    QErnic q;
+    QErnicMachine *m;
+    QErnic *q;
     int64_t took[ANSWERS];      /* us, of each answer of the monitor */
 } Work;
 
 static void begin(Work *w, const char *more)
 {
-    g_autofree char *args = g_strdup_printf(
+    w->m = qernic_machine(
         " -object iothread,id=io0 -device ernic,id=ernic0,addr=04.0%s", more);
-
-    card_machine_open(&w->m, args);
-    qernic_init(&w->q, "ernic0", w->m.bus, QPCI_DEVFN(4, 0), &w->m.alloc);
-}
-
-static void end(Work *w)
-{
-    qernic_fini(&w->q);
-    card_machine_close(&w->m);
+    w->q = qernic_at(w->m, "ernic0", 4);
 }
 
 static int64_t ask(Work *w, const char *what)
 {
     int64_t start = g_get_monotonic_time();
 
-    qtest_qmp_assert_success(w->m.qts, "{ 'execute': %s }", what);
+    qtest_qmp_assert_success(w->m->qts, "{ 'execute': %s }", what);
     return g_get_monotonic_time() - start;
 }
 
@@ -74,24 +65,24 @@ static void answers(Work *w, const char *name)
 
 static void put(Work *w, uint32_t slot, struct ernic_cmd *cmd)
 {
-    qtest_memwrite(w->m.qts, w->q.cmd_ring + slot * sizeof(*cmd), cmd, sizeof(*cmd));
+    qtest_memwrite(w->m->qts, w->q->cmd_ring + slot * sizeof(*cmd), cmd, sizeof(*cmd));
 }
 
 /* A list of PAGES pages in two levels with one leaf, whose last page is wrong. */
 static uint64_t list(Work *w)
 {
-    uint64_t leaf = guest_alloc(w->q.alloc, 4096);
-    uint64_t wrong = guest_alloc(w->q.alloc, 4096);
-    uint64_t dir = guest_alloc(w->q.alloc, PAGES / LEAF * 8);
+    uint64_t leaf = guest_alloc(w->q->alloc, 4096);
+    uint64_t wrong = guest_alloc(w->q->alloc, 4096);
+    uint64_t dir = guest_alloc(w->q->alloc, PAGES / LEAF * 8);
     g_autofree uint64_t *entry = g_new(uint64_t, PAGES / LEAF);
 
-    qtest_memset(w->m.qts, leaf, 0, 4096);
-    qtest_memset(w->m.qts, wrong, 0, 4096);
-    qtest_writeq(w->m.qts, wrong + 4096 - 8, 1);
+    qtest_memset(w->m->qts, leaf, 0, 4096);
+    qtest_memset(w->m->qts, wrong, 0, 4096);
+    qtest_writeq(w->m->qts, wrong + 4096 - 8, 1);
     for (uint32_t i = 0; i < PAGES / LEAF; i++) {
         entry[i] = cpu_to_le64(i == PAGES / LEAF - 1 ? wrong : leaf);
     }
-    qtest_memwrite(w->m.qts, dir, entry, PAGES / LEAF * 8);
+    qtest_memwrite(w->m->qts, dir, entry, PAGES / LEAF * 8);
     return dir;
 }
 
@@ -101,13 +92,13 @@ static void post_regs(Work *w)
     size_t bytes = sizeof(struct ernic_cmd) << RING_SHIFT;
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
 
-    w->q.cmd_ring = guest_alloc(w->q.alloc, bytes);
-    w->q.rsp_ring = guest_alloc(w->q.alloc, bytes);
-    qtest_memset(w->m.qts, w->q.rsp_ring, 0, bytes);
-    qernic_write64(&w->q, offsetof(struct ernic_regs, cmd_addr), w->q.cmd_ring);
-    qernic_write64(&w->q, offsetof(struct ernic_regs, rsp_addr), w->q.rsp_ring);
-    qernic_set_reg(&w->q, ring_shift, RING_SHIFT);
-    qernic_set_reg(&w->q, control, ERNIC_CONTROL_ENABLE);
+    w->q->cmd_ring = guest_alloc(w->q->alloc, bytes);
+    w->q->rsp_ring = guest_alloc(w->q->alloc, bytes);
+    qtest_memset(w->m->qts, w->q->rsp_ring, 0, bytes);
+    qernic_write64(w->q, offsetof(struct ernic_regs, cmd_addr), w->q->cmd_ring);
+    qernic_write64(w->q, offsetof(struct ernic_regs, rsp_addr), w->q->rsp_ring);
+    qernic_set_reg(w->q, ring_shift, RING_SHIFT);
+    qernic_set_reg(w->q, control, ERNIC_CONTROL_ENABLE);
     put(w, 0, &cmd);
     cmd = (struct ernic_cmd) {
         .opcode = ERNIC_CMD_MR_REG,
@@ -118,28 +109,20 @@ static void post_regs(Work *w)
     for (uint32_t i = 1; i < COMMANDS; i++) {
         put(w, i, &cmd);
     }
-    qernic_set_reg(&w->q, cmd_pi, COMMANDS);
+    qernic_set_reg(w->q, cmd_pi, COMMANDS);
 }
 
 /* The status of command @slot, for which it waits. */
 static uint8_t status(Work *w, uint32_t slot)
 {
-    uint64_t at = w->q.rsp_ring + slot * sizeof(struct ernic_rsp), deadline = 0;
+    uint64_t at = w->q->rsp_ring + slot * sizeof(struct ernic_rsp);
 
-    while (!qtest_readb(w->m.qts, at + offsetof(struct ernic_rsp, phase))) {
-        qernic_wait(&w->q, &deadline);
-    }
-    return qtest_readb(w->m.qts, at + offsetof(struct ernic_rsp, status));
+    qernic_wait_while(w->q->qts,
+                      !qtest_readb(w->m->qts, at + offsetof(struct ernic_rsp, phase)));
+    return qtest_readb(w->m->qts, at + offsetof(struct ernic_rsp, status));
 }
 
-static void power(Work *w, uint16_t state)
-{
-    uint8_t pm = qpci_find_capability(&w->q.dev, PCI_CAP_ID_PM, 0);
-
-    qpci_config_writew(&w->q.dev, pm + PCI_PM_CTRL, state);
-}
-
-static void test_commands(const void *more)
+MACHINE_KINDS("/ernic-work/commands", test_commands, BOTH)
 {
     uint32_t ci;
     Work w;
@@ -151,31 +134,30 @@ static void test_commands(const void *more)
     g_assert_cmpuint(status(&w, 1), ==, ERNIC_ERR_PARAM);
     /* Stopped: no command ends. */
     g_assert_cmpint(ask(&w, "stop"), <, WORST_US);
-    ci = qernic_reg(&w.q, cmd_ci);
+    ci = qernic_reg(w.q, cmd_ci);
     g_assert_cmpuint(ci, <, COMMANDS);
     answers(&w, "stopped");
-    g_assert_cmpuint(qernic_reg(&w.q, cmd_ci), ==, ci);
+    g_assert_cmpuint(qernic_reg(w.q, cmd_ci), ==, ci);
     g_assert_cmpint(ask(&w, "cont"), <, WORST_US);
     g_assert_cmpuint(status(&w, ci + 1), ==, ERNIC_ERR_PARAM);
     /* In D3hot neither; afterwards the device continues. */
-    power(&w, 3);
+    qernic_power(&w.q->dev, 3);
     answers(&w, "D3hot");
-    power(&w, 0);
-    ci = qernic_reg(&w.q, cmd_ci);
+    qernic_power(&w.q->dev, 0);
+    ci = qernic_reg(w.q, cmd_ci);
     g_assert_cmpuint(ci, <, COMMANDS - 1);
     g_assert_cmpuint(status(&w, ci + 1), ==, ERNIC_ERR_PARAM);
     /* A reset drops the command in progress. */
-    qernic_set_reg(&w.q, control, ERNIC_CONTROL_RESET);
+    qernic_set_reg(w.q, control, ERNIC_CONTROL_RESET);
     answers(&w, "reset");
-    qernic_setup(&w.q, 1);
-    end(&w);
+    qernic_setup(w.q, 1);
 }
 
 /*
  * The same ring, and register accesses that need the device's lock: each gets it after at
  * most a slice or two. The host may delay some.
  */
-static void test_waiter(const void *more)
+MACHINE_KINDS("/ernic-work/waiter", test_waiter, BOTH)
 {
     int64_t begun, start, took, slow = 0, worst = 0;
     uint32_t accesses = 0;
@@ -186,63 +168,58 @@ static void test_waiter(const void *more)
     begun = g_get_monotonic_time();
     while (g_get_monotonic_time() - begun < WAITER_US) {
         start = g_get_monotonic_time();
-        qernic_set_reg(&w.q, cmd_pi, 5 * COMMANDS);     /* out of range */
+        qernic_set_reg(w.q, cmd_pi, 5 * COMMANDS);     /* out of range */
         took = g_get_monotonic_time() - start;
         slow += took > SLOW_US ? took : 0;
         worst = MAX(worst, took);
         accesses++;
     }
-    g_assert_cmpuint(qernic_reg(&w.q, cmd_ci), <, COMMANDS);
+    g_assert_cmpuint(qernic_reg(w.q, cmd_ci), <, COMMANDS);
     g_test_message("%u accesses, the slow ones took %.1f ms, the worst %.1f ms",
                    accesses, slow / 1000.0, worst / 1000.0);
     g_assert_cmpint(slow, <, WAITER_US / 10);
-    end(&w);
 }
 
 /* More doorbells than the queue holds, after commands that take long. */
-static void test_doorbells(const void *more)
+MACHINE_KINDS("/ernic-work/doorbells", test_doorbells, BOTH)
 {
     uint64_t bad;
     Work w;
 
     begin(&w, more);
     post_regs(&w);
-    bad = qernic_stat(&w.q, "bad_doorbells");
+    bad = qernic_stat(w.q, "bad_doorbells");
     for (int i = 0; i < 3000; i++) {
-        qernic_doorbell(&w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+        qernic_doorbell(w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     }
     answers(&w, "doorbells");
     /* The older ones have overtaken the commands. */
-    g_assert_cmpuint(qernic_stat(&w.q, "bad_doorbells") - bad, >=, 3000 - 2 * 1024);
+    g_assert_cmpuint(qernic_stat(w.q, "bad_doorbells") - bad, >=, 3000 - 2 * 1024);
     g_assert_cmpint(ask(&w, "stop"), <, WORST_US);
-    end(&w);
 }
 
 /* The machine continues with a full queue, which takes more than a slice. */
-static void test_full_queue(const void *more)
+MACHINE_KINDS("/ernic-work/full-queue", test_full_queue, BOTH)
 {
     g_autofree char *path = NULL;
-    uint64_t deadline = 0, bad;
+    uint64_t bad;
     Work w;
 
     begin(&w, more);
-    qernic_setup(&w.q, 1);
-    path = qernic_log(w.m.qts, "ernic_pci_doorbells_wait");
-    bad = qernic_stat(&w.q, "bad_doorbells");
+    qernic_setup(w.q, 1);
+    path = qernic_log(w.m->qts, "ernic_pci_doorbells_wait");
+    bad = qernic_stat(w.q, "bad_doorbells");
     ask(&w, "stop");
     for (int i = 0; i < DOORBELLS; i++) {
-        qernic_doorbell(&w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+        qernic_doorbell(w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     }
     ask(&w, "cont");
-    while (qernic_stat(&w.q, "bad_doorbells") - bad < DOORBELLS) {
-        qernic_wait(&w.q, &deadline);
-    }
-    end(&w);
-    g_assert_cmpuint(qernic_logged(path, "ernic_pci_doorbells_wait"), >=, 1);
+    qernic_wait_while(w.q->qts, qernic_stat(w.q, "bad_doorbells") - bad < DOORBELLS);
+    g_assert_cmpuint(qernic_logged(w.m, path, "ernic_pci_doorbells_wait"), >=, 1);
 }
 
 /* A completion queue moves to rings of 2^20 entries again and again. */
-static void test_resize(const void *more)
+MACHINE_KINDS("/ernic-work/resize", test_resize, BOTH)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_RESIZE };
     uint64_t big;
@@ -250,24 +227,23 @@ static void test_resize(const void *more)
     Work w;
 
     begin(&w, more);
-    qernic_setup(&w.q, 1);
-    qernic_qp_create(&w.q, &x, ERNIC_QPT_RC);
-    big = guest_alloc(&w.m.alloc, CQ_DEPTH * CQE);
+    qernic_setup(w.q, 1);
+    qernic_qp_create(w.q, &x, ERNIC_QPT_RC);
+    big = guest_alloc(&w.m->alloc, CQ_DEPTH * CQE);
     cmd.cq_create.buf.addr = cpu_to_le64(big);
     cmd.cq_create.handle = cpu_to_le32(x.cq.cqn);
     for (int i = 0; i < QERNIC_DEPTH - 2; i++) {
         cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH >> (i & 1));
-        qernic_cmd_post(&w.q, &cmd);
+        qernic_cmd_post(w.q, &cmd);
     }
     answers(&w, "resize");
     /* The last one: a ring that is too long by one step. */
     cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH << 1);
-    g_assert_cmpuint(qernic_cmd(&w.q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(qernic_cmd(w.q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
     cmd.cq_create.depth = cpu_to_le32(QERNIC_DEPTH * 2);
     cmd.cq_create.buf.addr = cpu_to_le64(x.cq.ring);
-    g_assert_cmpuint(qernic_cmd(&w.q, &cmd, NULL), ==, ERNIC_OK);
-    qernic_transfers(&w.q, &w.q);
-    end(&w);
+    qernic_make(w.q, &cmd);
+    qernic_transfers(w.q, w.q);
 }
 
 /* Joins UD queue pairs to a group until it has MEMBERS members; @from is one of them. */
@@ -278,9 +254,9 @@ static void join(Work *w, QErnicQp *from, const uint8_t gid[16])
 
     memcpy(cmd.mcast.gid, gid, sizeof(cmd.mcast.gid));
     for (int i = 0; i < MEMBERS; i++) {
-        qernic_qp_create(&w->q, i ? &member : from, ERNIC_QPT_UD);
+        qernic_qp_create(w->q, i ? &member : from, ERNIC_QPT_UD);
         cmd.mcast.qpn = cpu_to_le32(i ? member.qpn : from->qpn);
-        g_assert_cmpuint(qernic_cmd(&w->q, &cmd, NULL), ==, ERNIC_OK);
+        qernic_make(w->q, &cmd);
     }
     qernic_qp_connect(from, from);
 }
@@ -305,74 +281,40 @@ static const uint8_t group[16] = { [10] = 0xff, 0xff, 224, 0, 0, 5 };
 /* The datagrams of flood() have all left. */
 static void flooded(QErnicQp *from)
 {
-    struct ernic_cqe cqe;
-
     for (int i = 0; i < QERNIC_DEPTH; i++) {
-        qernic_poll(from, &cqe);
-        g_assert_cmpuint(cqe.status, ==, 0);
+        qernic_done(from);
     }
 }
 
 /* Every datagram has 1,020 receivers. */
-static void test_group(const void *more)
+MACHINE_KINDS("/ernic-work/group", test_group, BOTH)
 {
     QErnicQp from;
     Work w;
 
     begin(&w, more);
-    qernic_setup(&w.q, 1);
+    qernic_setup(w.q, 1);
     join(&w, &from, group);
     flood(&from, group);
     answers(&w, "group");
     flooded(&from);
-    end(&w);
 }
 
 /* The same machine migrates with all datagrams in progress, and continues. */
-static void test_migration(const void *more)
+MACHINE_TEST("/ernic-work/migration", test_migration)
 {
     QTestState *from;
     QErnicQp x;
     Work w;
 
     begin(&w, ",roce-udp=127.0.0.1:0");
-    qernic_setup(&w.q, 1);
+    qernic_setup(w.q, 1);
     join(&w, &x, group);
-    qtest_qmp_assert_success(w.m.qts, "{ 'execute': 'stop' }");
+    qernic_stop(w.m->qts);
     flood(&x, group);
-    qtest_qmp_assert_success(w.m.qts, "{ 'execute': 'cont' }");
-    from = qernic_migrate(&w.q);
+    qernic_cont(w.m->qts);
+    from = qernic_migrate(w.q);
     answers(&w, "source");
     flooded(&x);
-    qernic_migrate_end(&w.q, from);
-    end(&w);
+    qernic_migrate_end(w.q, from);
 }
-
-static void add(const char *name, const char *kind, const char *more,
-                void (*fn)(const void *more))
-{
-    g_autofree char *path = g_strdup_printf("/ernic-work/%s%s", name, kind);
-
-    qtest_add_data_func(path, more, fn);
-}
-
-static void register_tests(void)
-{
-    static const struct {
-        const char *name;
-        void (*fn)(const void *more);
-    } tests[] = {
-        { "commands", test_commands }, { "doorbells", test_doorbells },
-        { "full-queue", test_full_queue }, { "resize", test_resize },
-        { "group", test_group }, { "waiter", test_waiter },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
-        add(tests[i].name, "", "", tests[i].fn);
-        add(tests[i].name, "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0",
-            tests[i].fn);
-    }
-    add("migration", "", NULL, test_migration);
-}
-
-libqos_init(register_tests);

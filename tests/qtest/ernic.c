@@ -5,11 +5,17 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/module.h"
+#include "qemu/iov.h"
+#include "hw/pci/pci_regs.h"
+#include "qapi/error.h"
 #include "qobject/qdict.h"
+#include "qobject/qjson.h"
+#include "tests/qtest/libqos/malloc-pc.h"
+#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
 #define WAIT_SECONDS    10
+#define MIGRATION_SECONDS   60
 #define SGE_OFFSET      sizeof(struct ernic_wqe)
 #define SQ_STRIDE       2       /* units of 64 bytes: head and 4 SGEs */
 
@@ -48,14 +54,12 @@ void qernic_enable(QErnic *q)
 
 uint64_t qernic_stat(QErnic *q, const char *name)
 {
-    QDict *rsp = qtest_qmp(q->qts, "{ 'execute': 'qom-get', 'arguments': {"
-                           " 'path': %s, 'property': 'statistics' } }", q->id);
+    QDict *rsp = qernic_get(q->qts, q->id, "statistics");
     g_auto(GStrv) part = g_strsplit(name, ".", -1);
     QDict *dict = qdict_get_qdict(rsp, "return");
     uint64_t value;
     int i;
 
-    g_assert_nonnull(dict);
     for (i = 0; part[i + 1]; i++) {
         dict = qdict_get_qdict(dict, part[i]);
         g_assert_nonnull(dict);
@@ -68,22 +72,20 @@ uint64_t qernic_stat(QErnic *q, const char *name)
 
 char *qernic_log(QTestState *qts, const char *event)
 {
-    char *path;
-    int fd = g_file_open_tmp("ernic-log-XXXXXX", &path, NULL);
+    char *path = qernic_temp();
 
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
     g_free(qtest_hmp(qts, "logfile %s", path));
     g_free(qtest_hmp(qts, "trace-event %s on", event));
     return path;
 }
 
-uint32_t qernic_logged(const char *path, const char *event)
+uint32_t qernic_logged(QErnicMachine *m, const char *path, const char *event)
 {
     g_autofree char *text = NULL;
     const char *at;
     uint32_t n = 0;
 
+    qernic_machine_end(m);
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     for (at = text; (at = strstr(at, event)); at++) {
         n++;
@@ -92,7 +94,7 @@ uint32_t qernic_logged(const char *path, const char *event)
     return n;
 }
 
-void qernic_wait(QErnic *q, uint64_t *deadline)
+void qernic_wait(QTestState *qts, uint64_t *deadline)
 {
     uint64_t now = g_get_monotonic_time();
 
@@ -100,7 +102,7 @@ void qernic_wait(QErnic *q, uint64_t *deadline)
         *deadline = now + WAIT_SECONDS * G_TIME_SPAN_SECOND;
     }
     g_assert_cmpuint(now, <, *deadline);
-    qtest_clock_step(q->qts, 1000);
+    qtest_clock_step(qts, 1000);
 }
 
 void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd)
@@ -116,13 +118,12 @@ uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
 {
     uint32_t slot = q->cmd_pi & ((1u << QERNIC_RING_SHIFT) - 1);
     uint8_t phase = !(q->cmd_pi >> QERNIC_RING_SHIFT & 1);
-    uint64_t at = q->rsp_ring + slot * sizeof(*rsp), deadline = 0;
+    uint64_t at = q->rsp_ring + slot * sizeof(*rsp);
     struct ernic_rsp answer;
 
     qernic_cmd_post(q, cmd);
-    while (qtest_readb(q->qts, at + offsetof(struct ernic_rsp, phase)) != phase) {
-        qernic_wait(q, &deadline);
-    }
+    qernic_wait_while(q->qts, qtest_readb(q->qts, at + offsetof(struct ernic_rsp,
+                                                                phase)) != phase);
     qtest_memread(q->qts, at, &answer, sizeof(answer));
     g_assert_cmpuint(answer.tag, ==, cmd->tag);
     if (rsp) {
@@ -138,8 +139,7 @@ uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle)
     return qernic_cmd(q, &cmd, NULL);
 }
 
-/* Executes a command, which must succeed; returns the handle of the new object. */
-static uint32_t make(QErnic *q, struct ernic_cmd *cmd)
+uint32_t qernic_make(QErnic *q, struct ernic_cmd *cmd)
 {
     struct ernic_rsp rsp;
 
@@ -147,7 +147,36 @@ static uint32_t make(QErnic *q, struct ernic_cmd *cmd)
     return le32_to_cpu(rsp.handle);
 }
 
-static uint64_t zeroed(QErnic *q, size_t bytes)
+uint32_t qernic_make_with(QErnic *q, uint8_t opcode, const void *data, size_t len)
+{
+    struct ernic_cmd cmd = {
+        .opcode = opcode,
+        .qp = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(len) },
+    };
+
+    qtest_memwrite(q->qts, q->scratch, data, len);
+    return qernic_make(q, &cmd);
+}
+
+void qernic_nop(QErnic *q)
+{
+    struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
+
+    g_assert_cmpuint(qernic_cmd(q, &nop, NULL), ==, ERNIC_OK);
+}
+
+void qernic_post_change(QErnic *q)
+{
+    struct ernic_cmd change = {
+        .opcode = ERNIC_CMD_SET_GID,
+        .set_gid = { .gid = { 0xfe, 0x80, [15] = 7 }, .index = 1,
+                     .mac = { 0x52, 0x54, 0, 0, 0, 1 }, .vlan = cpu_to_le16(0xffff) },
+    };
+
+    qernic_cmd_post(q, &change);
+}
+
+uint64_t qernic_zeroed(QErnic *q, size_t bytes)
 {
     uint64_t addr = guest_alloc(q->alloc, bytes);
 
@@ -164,7 +193,7 @@ void qernic_set_gid(QErnic *q, uint8_t index, uint16_t vlan)
     };
 
     memcpy(cmd.set_gid.gid, q->gid, sizeof(q->gid));
-    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_OK);
+    qernic_make(q, &cmd);
 }
 
 void qernic_setup(QErnic *q, uint8_t host)
@@ -181,18 +210,18 @@ void qernic_setup(QErnic *q, uint8_t host)
     qernic_enable(q);
     memcpy(q->gid, gid, sizeof(gid));
     qernic_set_gid(q, 0, 0xffff);
-    q->pd = make(q, &pd);
-    q->eq_ring = zeroed(q, QERNIC_DEPTH * sizeof(struct ernic_eqe));
+    q->pd = qernic_make(q, &pd);
+    q->eq_ring = qernic_zeroed(q, QERNIC_DEPTH * sizeof(struct ernic_eqe));
     eq.eq_create.buf.addr = cpu_to_le64(q->eq_ring);
-    q->eq = make(q, &eq);
-    q->buf = zeroed(q, QERNIC_BUF);
+    q->eq = qernic_make(q, &eq);
+    q->buf = qernic_zeroed(q, QERNIC_BUF);
     mr.mr_reg.buf.addr = cpu_to_le64(q->buf);
     mr.mr_reg.iova = cpu_to_le64(q->buf);
     mr.mr_reg.length = cpu_to_le64(QERNIC_BUF);
     mr.mr_reg.pd = cpu_to_le32(q->pd);
     mr.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
                                    ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC);
-    q->key = make(q, &mr);
+    q->key = qernic_make(q, &mr);
 }
 
 void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
@@ -201,11 +230,6 @@ void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
         .opcode = ERNIC_CMD_CQ_CREATE,
         .cq_create = { .depth = cpu_to_le32(QERNIC_DEPTH * 2), .eq = cpu_to_le32(q->eq) },
     };
-    struct ernic_cmd create = {
-        .opcode = ERNIC_CMD_QP_CREATE,
-        .qp = { .addr = cpu_to_le64(q->scratch),
-                .length = cpu_to_le32(sizeof(struct ernic_qp_init)) },
-    };
     struct ernic_qp_init init = {
         .pd = cpu_to_le32(q->pd), .srq = cpu_to_le32(0xffffffff),
         .sq_depth = cpu_to_le32(QERNIC_DEPTH), .rq_depth = cpu_to_le32(QERNIC_DEPTH),
@@ -213,16 +237,15 @@ void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
     };
 
     *qp = (QErnicQp) { .q = q, .type = type };
-    qp->cq.ring = zeroed(q, QERNIC_DEPTH * 2 * sizeof(struct ernic_cqe));
+    qp->cq.ring = qernic_zeroed(q, QERNIC_DEPTH * 2 * sizeof(struct ernic_cqe));
     cq.cq_create.buf.addr = cpu_to_le64(qp->cq.ring);
-    qp->cq.cqn = make(q, &cq);
-    qp->sq = zeroed(q, QERNIC_DEPTH * SQ_STRIDE * 64);
-    qp->rq = zeroed(q, QERNIC_DEPTH * 64);
+    qp->cq.cqn = qernic_make(q, &cq);
+    qp->sq = qernic_zeroed(q, QERNIC_DEPTH * SQ_STRIDE * 64);
+    qp->rq = qernic_zeroed(q, QERNIC_DEPTH * 64);
     init.sq_buf.addr = cpu_to_le64(qp->sq);
     init.rq_buf.addr = cpu_to_le64(qp->rq);
     init.send_cq = init.recv_cq = cpu_to_le32(qp->cq.cqn);
-    qtest_memwrite(q->qts, q->scratch, &init, sizeof(init));
-    qp->qpn = make(q, &create);
+    qp->qpn = qernic_make_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
 }
 
 uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr)
@@ -290,6 +313,23 @@ void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer)
     }
 }
 
+static QErnic no_device = { .gid = { [10] = 0xff, 0xff, 10, 0, 0, 9 } };
+const QErnicQp qernic_nobody = { .q = &no_device, .qpn = 5 };
+
+void qernic_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y, uint8_t type)
+{
+    qernic_qp_create(a, x, type);
+    qernic_qp_create(b, y, type);
+    qernic_qp_connect(x, y);
+    qernic_qp_connect(y, x);
+}
+
+void qernic_self(QErnic *q, QErnicQp *qp, uint8_t type)
+{
+    qernic_qp_create(q, qp, type);
+    qernic_qp_connect(qp, qp);
+}
+
 static void ring(QErnicQp *qp, unsigned kind, uint32_t queue, uint32_t index)
 {
     qernic_doorbell(qp->q, 0, ERNIC_DB(kind, queue, index));
@@ -326,6 +366,13 @@ void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t
     ring(qp, ERNIC_DB_SQ, qp->qpn, ++qp->sq_pi);
 }
 
+void qernic_send(QErnicQp *qp, uint64_t at, uint32_t len)
+{
+    struct ernic_wqe wqe = { .opcode = ERNIC_WR_SEND };
+
+    qernic_post_send(qp, &wqe, at, len);
+}
+
 static void next_cqe(QErnicQp *qp, struct ernic_cqe *cqe)
 {
     uint32_t slot = qp->cq.ci % (QERNIC_DEPTH * 2);
@@ -350,12 +397,17 @@ bool qernic_has_cqe(QErnicQp *qp)
 
 void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe)
 {
-    uint64_t deadline = 0;
-
-    for (next_cqe(qp, cqe); !is_new(qp, cqe); next_cqe(qp, cqe)) {
-        qernic_wait(qp->q, &deadline);
-    }
+    qernic_wait_while(qp->q->qts, !qernic_has_cqe(qp));
+    next_cqe(qp, cqe);
     ring(qp, ERNIC_DB_CQ, qp->cq.cqn, ++qp->cq.ci);
+}
+
+void qernic_done(QErnicQp *qp)
+{
+    struct ernic_cqe cqe;
+
+    qernic_poll(qp, &cqe);
+    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
 }
 
 void qernic_arm(QErnicQp *qp)
@@ -383,9 +435,267 @@ void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
     alloc_rings(q);
 }
 
-void qernic_fini(QErnic *q)
+void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
+                      void (*fn)(const void *more))
 {
-    qpci_iounmap(&q->dev, q->bar);
+    for (size_t i = 0; i < num; i++) {
+        g_autofree char *name = g_strconcat(path, kinds[i].name, NULL);
+
+        qtest_add_data_func(name, kinds[i].more, fn);
+    }
+}
+
+void qernic_machine_end(QErnicMachine *m)
+{
+    if (m->qts) {
+        qpci_free_pc(m->bus);
+        alloc_destroy(&m->alloc);
+        qtest_quit(m->qts);
+        m->qts = NULL;
+    }
+}
+
+static void free_machine(void *m)
+{
+    qernic_machine_end(m);
+    g_free(m);
+}
+
+QErnicMachine *qernic_machine(const char *fmt, ...)
+{
+    QErnicMachine *m = g_new0(QErnicMachine, 1);
+    g_autofree char *args = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    args = g_strdup_vprintf(fmt, ap);
+    va_end(ap);
+    m->qts = qtest_initf("%s%s", g_str_has_prefix(args, "-M ") ? "" : "-M pc ", args);
+    pc_alloc_init(&m->alloc, m->qts, 0);
+    m->bus = qpci_new_pc(m->qts, &m->alloc);
+    g_test_queue_destroy(free_machine, m);
+    return m;
+}
+
+static QErnic *find(const char *id, QPCIBus *bus, int slot, QGuestAllocator *alloc)
+{
+    QErnic *q = g_new(QErnic, 1);
+
+    qernic_init(q, id, bus, QPCI_DEVFN(slot, 0), alloc);
+    g_test_queue_free(q);
+    return q;
+}
+
+QErnic *qernic_at(QErnicMachine *m, const char *id, int slot)
+{
+    return find(id, m->bus, slot, &m->alloc);
+}
+
+QErnic *qernic_beside(QErnic *q, const char *id, int slot)
+{
+    return find(id, q->dev.bus, slot, q->alloc);
+}
+
+QErnic *qernic_host(QErnicMachine *m, const char *id, int slot, uint8_t host)
+{
+    QErnic *q = qernic_at(m, id, slot);
+
+    qernic_setup(q, host);
+    return q;
+}
+
+char *qernic_temp(void)
+{
+    char *path;
+    int fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    return path;
+}
+
+QDict *qernic_get(QTestState *qts, const char *path, const char *property)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
+                           " 'path': %s, 'property': %s } }", path, property);
+
+    g_assert_true(qdict_haskey(rsp, "return"));
+    return rsp;
+}
+
+void qernic_set(QTestState *qts, const char *path, const char *property,
+                const char *value)
+{
+    qtest_qmp_assert_success(qts, "{ 'execute': 'qom-set', 'arguments': { 'path': %s,"
+                             " 'property': %s, 'value': %s } }", path, property, value);
+}
+
+void qernic_refused(QTestState *qts, const char *says, const char *fmt, ...)
+{
+    g_autofree char *args = NULL, *all = NULL;
+    const char *desc;
+    QDict *rsp;
+    va_list ap;
+
+    va_start(ap, fmt);
+    args = g_strdup_vprintf(fmt, ap);
+    va_end(ap);
+    all = g_strdup_printf("{ 'driver': 'ernic', 'id': 'bad', %s }", args);
+    rsp = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': %p }",
+                    qobject_from_json(all, &error_abort));
+    g_assert_true(qdict_haskey(rsp, "error"));
+    desc = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
+    g_test_message("%s: %s", args, desc);
+    g_assert_true(g_str_has_prefix(desc, says));
+    qobject_unref(rsp);
+}
+
+void qernic_stop(QTestState *qts)
+{
+    qtest_qmp_assert_success(qts, "{ 'execute': 'stop' }");
+}
+
+void qernic_cont(QTestState *qts)
+{
+    qtest_qmp_assert_success(qts, "{ 'execute': 'cont' }");
+}
+
+void qernic_set_link(QTestState *qts, const char *name, bool up)
+{
+    qtest_qmp_assert_success(qts, "{ 'execute': 'set_link', 'arguments': {"
+                             " 'name': %s, 'up': %i } }", name, up);
+}
+
+static void close_fd(void *fd)
+{
+    close(GPOINTER_TO_INT(fd));
+}
+
+void qernic_cable(int fds[2])
+{
+    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
+    for (int i = 0; i < 2; i++) {
+        g_test_queue_destroy(close_fd, GINT_TO_POINTER(fds[i]));
+    }
+}
+
+void qernic_to_wire(int fd, const uint8_t *frame, uint32_t len)
+{
+    uint32_t be = cpu_to_be32(len);
+    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
+
+    g_assert_cmpint(iov_send(fd, iov, 2, 0, len + sizeof(be)), ==, len + sizeof(be));
+}
+
+uint32_t qernic_from_wire(int fd, uint8_t *frame, uint32_t room)
+{
+    uint32_t len;
+
+    g_assert_cmpint(recv(fd, &len, sizeof(len), MSG_WAITALL), ==, sizeof(len));
+    len = be32_to_cpu(len);
+    g_assert_cmpuint(len, <=, room);
+    g_assert_cmpint(recv(fd, frame, len, MSG_WAITALL), ==, len);
+    return len;
+}
+
+void qernic_pass(QTestState *qts, uint32_t n, int64_t ns)
+{
+    while (n--) {
+        qtest_clock_step(qts, ns);
+    }
+}
+
+void qernic_flr(QPCIDevice *dev)
+{
+    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_EXP, 0) + PCI_EXP_DEVCTL;
+
+    qpci_config_writew(dev, at, qpci_config_readw(dev, at) | PCI_EXP_DEVCTL_BCR_FLR);
+}
+
+void qernic_power(QPCIDevice *dev, uint16_t state)
+{
+    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
+    uint16_t ctrl = qpci_config_readw(dev, at) & ~PCI_PM_CTRL_STATE_MASK;
+
+    qpci_config_writew(dev, at, ctrl | state);
+}
+
+void qernic_aim(QPCIDevice *dev, uint32_t vector, uint64_t addr, uint32_t value)
+{
+    uint64_t at = dev->msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
+    QPCIBar table = dev->msix_table_bar;
+
+    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
+    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
+    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_DATA, value);
+    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+}
+
+bool qernic_migrated(QTestState *qts)
+{
+    int64_t end = g_get_monotonic_time() + MIGRATION_SECONDS * G_TIME_SPAN_SECOND;
+    bool done = false, failed = false;
+
+    while (!done && !failed) {
+        QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
+        const char *status = qdict_get_try_str(rsp, "status");
+
+        done = g_strcmp0(status, "completed") == 0;
+        failed = g_strcmp0(status, "failed") == 0;
+        qobject_unref(rsp);
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_usleep(1000);
+    }
+    return done;
+}
+
+void qernic_save(QTestState *qts, const char *path)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+
+    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
+                             uri);
+    g_assert_true(qernic_migrated(qts));
+}
+
+bool qernic_load(QTestState *qts, const char *path)
+{
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
+
+    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate-incoming', 'arguments':"
+                             " { 'uri': %s, 'exit-on-error': false } }", uri);
+    return qernic_migrated(qts);
+}
+
+QTestState *qernic_migrate_as(QErnic *q, const char *args)
+{
+    g_autofree char *path = qernic_temp();
+    QTestState *from = q->qts;
+
+    qernic_save(from, path);
+    q->qts = qtest_initf("-M pc %s -incoming defer", args);
+    q->dev.bus->qts = q->qts;
+    /* The virtual clock migrates, but qtest's clock does not. */
+    qtest_clock_set(q->qts, qtest_clock_step(from, 1));
+    g_assert_true(qernic_load(q->qts, path));
+    unlink(path);
+    return from;
+}
+
+QTestState *qernic_migrate_to(QErnic *q, const char *more)
+{
+    g_autofree char *args = g_strdup_printf(
+        "-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", more);
+
+    return qernic_migrate_as(q, args);
+}
+
+void qernic_migrate_end(QErnic *q, QTestState *from)
+{
+    qtest_quit(q->qts);
+    q->qts = from;
+    q->dev.bus->qts = from;
+    qos_invalidate_command_line();
 }
 
 static void *node_get_driver(void *obj, const char *interface)
@@ -403,11 +713,6 @@ static void node_start_hw(QOSGraphObject *obj)
     qpci_device_enable(&q->dev);
 }
 
-static void node_destroy(QOSGraphObject *obj)
-{
-    qernic_fini((QErnic *)obj);
-}
-
 static void *node_create(void *bus, QGuestAllocator *alloc, void *addr)
 {
     QErnic *q = g_new0(QErnic, 1);
@@ -420,7 +725,6 @@ static void *node_create(void *bus, QGuestAllocator *alloc, void *addr)
     alloc_rings(q);
     q->obj.get_driver = node_get_driver;
     q->obj.start_hw = node_start_hw;
-    q->obj.destructor = node_destroy;
     return &q->obj;
 }
 

@@ -7,6 +7,7 @@
 #ifndef QTEST_ERNIC_H
 #define QTEST_ERNIC_H
 
+#include "qemu/module.h"
 #include "tests/qtest/libqtest.h"
 #include "tests/qtest/libqos/pci.h"
 #include "tests/qtest/libqos/qgraph.h"
@@ -48,10 +49,96 @@ typedef struct QErnicQp {
     QErnicCq cq;
 } QErnicQp;
 
-/* Initializes a device that libqos's graph does not provide. */
+/* A machine outside libqos's graph, which has no room for more tests. */
+typedef struct QErnicMachine {
+    QTestState *qts;
+    QGuestAllocator alloc;
+    QPCIBus *bus;
+} QErnicMachine;
+
+/* A test for each kind of machine: what its name adds to the path, and more options. */
+typedef struct QErnicKind {
+    const char *name, *more;
+} QErnicKind;
+
+void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
+                      void (*fn)(const void *more));
+
+/* The head of a function that is a test of the device of libqos's graph: @q. */
+#define ERNIC_TEST(name, fn)                                                \
+    static void fn(QErnic *q);                                              \
+    static void run_##fn(void *obj, void *data, QGuestAllocator *alloc)     \
+    {                                                                       \
+        fn(obj);                                                            \
+    }                                                                       \
+    static void add_##fn(void)                                              \
+    {                                                                       \
+        qos_add_test(name, "ernic", run_##fn, NULL);                        \
+    }                                                                       \
+    libqos_init(add_##fn);                                                  \
+    static void fn(QErnic *q)
+/* The head of a function that starts machines of its own. */
+#define MACHINE_TEST(path, fn)                                              \
+    static void fn(void);                                                   \
+    static void add_##fn(void)                                              \
+    {                                                                       \
+        qtest_add_func(path, fn);                                           \
+    }                                                                       \
+    libqos_init(add_##fn);                                                  \
+    static void fn(void)
+/* The same for each QErnicKind that follows @fn, which gets its @more. */
+#define MACHINE_KINDS(path, fn, ...)                                        \
+    static void fn(const char *more);                                       \
+    static void run_##fn(const void *more)                                  \
+    {                                                                       \
+        fn(more);                                                           \
+    }                                                                       \
+    static void add_##fn(void)                                              \
+    {                                                                       \
+        static const QErnicKind kinds[] = { __VA_ARGS__ };                  \
+                                                                            \
+        qernic_add_kinds(path, kinds, ARRAY_SIZE(kinds), run_##fn);         \
+    }                                                                       \
+    libqos_init(add_##fn);                                                  \
+    static void fn(const char *more)
+
+/* Starts a machine, pc unless @fmt begins with -M, which ends with the test. */
+QErnicMachine *qernic_machine(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
+/* Ends it before. */
+void qernic_machine_end(QErnicMachine *m);
+/* The function in a slot of bus 0, until the end of the test. */
+QErnic *qernic_at(QErnicMachine *m, const char *id, int slot);
+/* The same in the machine of @q. */
+QErnic *qernic_beside(QErnic *q, const char *id, int slot);
+/* The same with qernic_setup(). */
+QErnic *qernic_host(QErnicMachine *m, const char *id, int slot, uint8_t host);
+/* Finds a function behind a bridge, or again. */
 void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
                  QGuestAllocator *alloc);
-void qernic_fini(QErnic *q);
+/* The path of an empty file. */
+char *qernic_temp(void);
+/* The answer to qom-get, which has "return". */
+QDict *qernic_get(QTestState *qts, const char *path, const char *property);
+void qernic_set(QTestState *qts, const char *path, const char *property,
+                const char *value);
+/* device_add with these arguments in JSON fails with a message that begins so. */
+void qernic_refused(QTestState *qts, const char *says, const char *fmt, ...)
+    G_GNUC_PRINTF(3, 4);
+void qernic_stop(QTestState *qts);
+void qernic_cont(QTestState *qts);
+void qernic_set_link(QTestState *qts, const char *name, bool up);
+/* A cable until the end of the test, for -netdev socket,fd=: frames go through both. */
+void qernic_cable(int fds[2]);
+void qernic_to_wire(int fd, const uint8_t *frame, uint32_t len);
+/* The length of the next frame. */
+uint32_t qernic_from_wire(int fd, uint8_t *frame, uint32_t room);
+void qernic_flr(QPCIDevice *dev);
+/* Lets time pass in @n steps. */
+void qernic_pass(QTestState *qts, uint32_t n, int64_t ns);
+/* Enters D0 or D3hot (3). */
+void qernic_power(QPCIDevice *dev, uint16_t state);
+/* Unmasks a vector, whose message is @value to @addr. */
+void qernic_aim(QPCIDevice *dev, uint32_t vector, uint64_t addr, uint32_t value);
 
 #define qernic_reg(q, name) \
     qernic_read(q, offsetof(struct ernic_regs, name))
@@ -61,22 +148,35 @@ uint32_t qernic_read(QErnic *q, uint64_t off);
 void qernic_write(QErnic *q, uint64_t off, uint32_t value);
 void qernic_write64(QErnic *q, uint64_t off, uint64_t value);
 
+/* Allocates zeroed guest memory. */
+uint64_t qernic_zeroed(QErnic *q, size_t bytes);
 /* Allocates rings and enables the device. */
 void qernic_enable(QErnic *q);
-/* Steps the clock while a test waits; fails the test after a deadline. */
-void qernic_wait(QErnic *q, uint64_t *deadline);
+/* Steps the clock while @cond holds; fails the test after a deadline. */
+#define qernic_wait_while(qts, cond) \
+    for (uint64_t deadline_ = 0; cond; qernic_wait(qts, &deadline_)) { \
+    }
+void qernic_wait(QTestState *qts, uint64_t *deadline);
 /* Executes a command; returns its status. @rsp may be NULL. */
 uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
 /* Posts a command without waiting for its response. */
 void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd);
+/* Executes a command, which must succeed; returns the handle of the new object. */
+uint32_t qernic_make(QErnic *q, struct ernic_cmd *cmd);
+/* The same for a command with a structure in memory. */
+uint32_t qernic_make_with(QErnic *q, uint8_t opcode, const void *data, size_t len);
+/* A NOP waits for what was posted before. */
+void qernic_nop(QErnic *q);
+/* Sets a second address, which raises an asynchronous event: posted, not awaited. */
+void qernic_post_change(QErnic *q);
 /* Executes a command with a handle as its only parameter. */
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle);
 /* The value of a counter in the monitor; @name may have parts, as "drops.psn". */
 uint64_t qernic_stat(QErnic *q, const char *name);
 /* Write trace event @event to a file from now on; the caller frees the result. */
 char *qernic_log(QTestState *qts, const char *event);
-/* After the end of QEMU: how often @event is in that file, which is removed. */
-uint32_t qernic_logged(const char *path, const char *event);
+/* Ends the machine: how often @event is in that file, which is removed. */
+uint32_t qernic_logged(QErnicMachine *m, const char *path, const char *event);
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value);
 
 /* Creates PD, EQ with vector 1, and a registered buffer; GID 0 is 10.0.0.@host. */
@@ -88,6 +188,12 @@ void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type);
 /* Moves @qp to INIT, RTR and RTS, connected to @peer on any device. */
 void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer);
 uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr);
+/* A queue pair of 10.0.0.9, which does not exist. */
+extern const QErnicQp qernic_nobody;
+/* Creates two queue pairs and connects them. */
+void qernic_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y, uint8_t type);
+/* Creates a queue pair and connects it to itself. */
+void qernic_self(QErnic *q, QErnicQp *qp, uint8_t type);
 /* Posts a receive of @len bytes at offset @at of the buffer. */
 void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len);
 /*
@@ -95,6 +201,10 @@ void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len);
  * The caller fills in the fields of @wqe that depend on the opcode.
  */
 void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t len);
+/* Posts a SEND of @len bytes at offset @at. */
+void qernic_send(QErnicQp *qp, uint64_t at, uint32_t len);
+/* Waits for the next completion of @qp, which must be a success. */
+void qernic_done(QErnicQp *qp);
 /* Waits for the next completion of @qp. */
 void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe);
 /* Whether a completion is available now. */
@@ -117,6 +227,12 @@ static inline QTestState *qernic_migrate(QErnic *q)
 }
 /* The same, to a machine with these options. */
 QTestState *qernic_migrate_as(QErnic *q, const char *args);
+/* Migrates to the file @path. */
+void qernic_save(QTestState *qts, const char *path);
+/* A machine with -incoming defer loads the file; false: it refuses the state. */
+bool qernic_load(QTestState *qts, const char *path);
+/* Waits until a migration completes; false: until it has failed. */
+bool qernic_migrated(QTestState *qts);
 void qernic_migrate_end(QErnic *q, QTestState *from);
 /* RC, UC, UD and GSI transfers between two devices after set-up, or within one. */
 void qernic_transfers(QErnic *a, QErnic *b);
