@@ -1,12 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scripts/checks/checkpatch refuses each of these lines. Prints TAP."""
+"""scripts/checks/checkpatch refuses each of these lines."""
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-import cases
+import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'scripts/checks/checkpatch'
 GOOD = """/*
@@ -31,34 +28,28 @@ LINES = ('if (a)\n        a++;', 'for (;;)\n        a++;', 'while (a)\n        a
 MANY = {'hw/a.c': GOOD % 'a++;', 'include/b.h': GOOD % 'return(a);'}
 
 
-def checked(tree, fault):
+def run(root, tree, *names):
+    for name, text in tree.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text, encoding='utf-8')
+    return subprocess.run([SCRIPT, root, *names], text=True, capture_output=True,
+                          check=False)
+
+
+@pytest.mark.parametrize('tree, fault', [({}, None), (MANY, 'include/b.h:')],
+                         ids=['accepts', 'a header of the contract'])
+def test_tree(tmp_path, tree, fault):
     """Every file is read, and the one with a fault is named."""
-    with tempfile.TemporaryDirectory() as root:
-        good = {'hw/good.c': GOOD % 'a--;', 'include/good.h': GOOD % 'a--;'}
-        for name, text in {**good, **tree}.items():
-            path = Path(root, name)
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding='utf-8')
-        run = subprocess.run([SCRIPT, root], text=True, capture_output=True, check=False)
-    assert run.returncode == (1 if fault else 0), run.stdout + run.stderr
-    assert (fault or 'files') in run.stdout, run.stdout
+    done = run(tmp_path, {'hw/good.c': GOOD % 'a--;', 'include/good.h': GOOD % 'a--;',
+                          **tree})
+    assert done.returncode == (1 if fault else 0), done.stdout + done.stderr
+    assert (fault or 'files') in done.stdout, done.stdout
 
 
-def all_lines():
+def test_lines(tmp_path):
     """One run for all of them: a file for each."""
     tree = {f'hw/{n}.c': GOOD % line for n, line in enumerate(LINES)}
-    with tempfile.TemporaryDirectory() as root:
-        Path(root, 'hw').mkdir()
-        for name, text in tree.items():
-            Path(root, name).write_text(text, encoding='utf-8')
-        run = subprocess.run([SCRIPT, root, *tree], text=True, capture_output=True,
-                             check=False)
-    assert run.returncode == 1, run.stderr
-    missed = [line for n, line in enumerate(LINES) if f'hw/{n}.c:' not in run.stdout]
+    done = run(tmp_path, tree, *tree)
+    assert done.returncode == 1, done.stderr
+    missed = [line for n, line in enumerate(LINES) if f'hw/{n}.c:' not in done.stdout]
     assert not missed, missed
-
-
-if __name__ == '__main__':
-    sys.exit(cases.run([('accepts', checked, {}, None),
-                        ('a header of the contract', checked, MANY, 'include/b.h:'),
-                        ('every line', all_lines)]))

@@ -1,29 +1,23 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Feed each check what it must accept and what it must refuse. Prints TAP.
+"""Feed each check what it must accept and what it must refuse.
 
 Every case is a small tree of files, with the text that the check has to say.
 """
-import contextlib
-import io
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import cases
+import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[2] / 'scripts'
-sys.path.insert(0, str(SCRIPTS / 'checks'))
-import calls                                        # noqa: E402
-import events                                       # noqa: E402
-import house                                        # noqa: E402
-import layers                                       # noqa: E402
-import names                                        # noqa: E402
-import prose                                        # noqa: E402
-import style                                        # noqa: E402
-import writers                                      # noqa: E402
+import calls
+import events
+import house
+import layers
+import names
+import prose
+import style
+import writers
 
 CORE = 'hw/rdma-ernic/core/'
 HEAD = ('/*\n * SPDX-License-Identifier: GPL-2.0-or-later\n *\n'
@@ -469,45 +463,36 @@ def library(root):
 
 
 def generate(root):
-    result = subprocess.run([sys.executable, SCRIPTS / 'gen-trace-stub.py', '--header',
+    script = Path(__file__).parents[2] / 'scripts/gen-trace-stub.py'
+    result = subprocess.run([sys.executable, script, '--header',
                              root / 'events', root / 'out.h'], capture_output=True,
                             text=True, check=False)
     print(result.stderr)
     return result.returncode
 
 
-def case(run, expect, tree):
-    """The check accepts the tree, or refuses it with these words."""
-    with tempfile.TemporaryDirectory() as name:
-        root, output = Path(name), io.StringIO()
-        for path, text in tree.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(text.encode('utf-8', 'surrogateescape'))
-            (root / path).chmod(0o755 if path.endswith(('.py', '.sh')) else 0o644)
-        with contextlib.redirect_stdout(output):
-            status = run(root)
-        output = output.getvalue()
-    assert status == (0 if expect is None else 1), f'status {status}: {output}'
-    assert expect is None or expect in output, output
-
-
 def of(check):
     return lambda root: house.run(check, root)
 
 
-def main():
-    tables = {'style': (of(style.check), STYLE), 'layers': (of(layers.check), LAYERS),
-              'layers of a library': (
-                  lambda root: house.run(layers.check, root, library(root)), LIBRARY),
-              'events': (of(events.check), TRACE), 'names': (of(names.check), NAMES),
-              'prose': (of(prose.check), PROSE), 'calls': (of(calls.check), CALLS),
-              'writers': (of(writers.check), WRITERS),
-              'gen-trace-stub': (generate, GENERATE)}
-    return cases.run(
-        (f'{name} ' + (f'refuses: {expect}' if expect else 'accepts'),
-         case, run, expect, tree)
-        for name, (run, table) in tables.items() for expect, tree in table)
+TABLES = {'style': (of(style.check), STYLE), 'layers': (of(layers.check), LAYERS),
+          'layers of a library': (
+              lambda root: house.run(layers.check, root, library(root)), LIBRARY),
+          'events': (of(events.check), TRACE), 'names': (of(names.check), NAMES),
+          'prose': (of(prose.check), PROSE), 'calls': (of(calls.check), CALLS),
+          'writers': (of(writers.check), WRITERS), 'gen-trace-stub': (generate, GENERATE)}
 
 
-if __name__ == '__main__':
-    sys.exit(main())
+@pytest.mark.parametrize('run, expect, tree', [
+    pytest.param(run, expect, tree, id=f'{name} '
+                 + (f'refuses {expect}' if expect else 'accepts'))
+    for name, (run, table) in TABLES.items() for expect, tree in table])
+def test_check(run, expect, tree, tmp_path, capsys):
+    """The check accepts the tree, or refuses it with these words."""
+    for path, text in tree.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(text.encode('utf-8', 'surrogateescape'))
+        (tmp_path / path).chmod(0o755 if path.endswith(('.py', '.sh')) else 0o644)
+    status, output = run(tmp_path), capsys.readouterr().out
+    assert status == (0 if expect is None else 1), f'status {status}: {output}'
+    assert expect is None or expect in output, output

@@ -1,20 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Inputs of QEMU's fuzzer: the bytes of a script, the translation of a qtest's log, and
-the tables of tests/fuzz and tests/fuzz/qemu. Prints TAP."""
+the tables of tests/fuzz and tests/fuzz/qemu."""
 import re
 import runpy
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-import cases
+import pytest
+
+import script
 
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / 'tests/fuzz/qemu'
-sys.path.insert(0, str(FUZZ))
-import script  # noqa: E402
 
 LOG = b'''# starting QEMU: exec qemu-system-x86_64 -M pc -device ernic,id=a,addr=05.0 %s
 [R +0.1] outl 0xcf8 0x80002818
@@ -33,16 +30,14 @@ MONITOR = (b'{"execute": "qom-set", "arguments": {"path": "a0", "property": "add
            b'"value": "10.0.0.1=127.0.0.1:4000"}}\n{"execute": "migrate"}\n')
 
 
-def translate(log):
+def translate(folder, log):
     """The operations that the log becomes, and its face. There is a second input, which
     goes on where this one ends."""
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name)
-        (path / 'log').write_bytes(log)
-        subprocess.run([FUZZ / 'from-qtest.py', path / 'out', path / 'log'], check=True)
-        found = sorted((path / 'out').glob('*/*'), key=lambda path: path.stat().st_size)
-        assert len(found) == 2 and found[1].read_bytes().startswith(found[0].read_bytes())
-        return found[0].read_bytes().split(script.SEPARATOR), found[0].parent.name
+    (folder / 'log').write_bytes(log)
+    subprocess.run([FUZZ / 'from-qtest.py', folder / 'out', folder / 'log'], check=True)
+    found = sorted((folder / 'out').glob('*/*'), key=lambda path: path.stat().st_size)
+    assert len(found) == 2 and found[1].read_bytes().startswith(found[0].read_bytes())
+    return found[0].read_bytes().split(script.SEPARATOR), found[0].parent.name
 
 
 def expected():
@@ -55,16 +50,16 @@ def expected():
     return s
 
 
-def log_to_script():
+def test_log_to_script(tmp_path):
     """Accesses become operations on a device, a BAR and an offset; sizing does not."""
-    ops, face = translate(LOG % b'')
+    ops, face = translate(tmp_path, LOG % b'')
     assert ops == expected().ops, ops
     assert face == 'verbs'
 
 
-def polls():
+def test_polls(tmp_path):
     """Of equal polls a few remain, and the time of the others."""
-    ops, _ = translate(LOG % b'' + POLL)
+    ops, _ = translate(tmp_path, LOG % b'' + POLL)
     s = expected()
     for ns in (1000, 1000, 1000, 1000, 6000):
         s.step(ns)
@@ -72,22 +67,23 @@ def polls():
     assert ops == s.ops, ops
 
 
-def monitor():
+def test_monitor(tmp_path):
     """Commands of the user become operations; the port is that of the device."""
-    ops, _ = translate(LOG % b'' + MONITOR)
+    ops, _ = translate(tmp_path, LOG % b'' + MONITOR)
     s = expected()
     s.peer(0, '10.0.0.1', 0)
     s.migrate(0)
     assert ops == s.ops, ops
 
 
-def faces():
+@pytest.mark.parametrize('words, face', [(b'ernic-version=4.0', 'pg332'),
+                                         (b'shell=reconic', 'reconic')])
+def test_faces(tmp_path, words, face):
     """The properties decide which folder an input belongs to."""
-    assert translate(LOG % b'-global ernic.ernic-version=4.0')[1] == 'pg332'
-    assert translate(LOG % b'-global ernic.shell=reconic')[1] == 'reconic'
+    assert translate(tmp_path, LOG % (b'-global ernic.' + words))[1] == face
 
 
-def separators():
+def test_separators():
     """No operand splits an operation, and a limit cuts between operations."""
     s = script.Script()
     s.ram(0, b'xxFUZZyy')
@@ -96,7 +92,7 @@ def separators():
     assert s.pack(limit=len(s.ops[0]) + 1) == s.ops[0].replace(b'FUZZ', b'FUZz')
 
 
-def numbers_of_operations():
+def test_numbers_of_operations():
     """The table of ops.c has the operations of script.py in their order."""
     text = (FUZZ / 'ops.c').read_text()
     table = re.search(r'ops\[\]\)\(.*?\{(.*?)\}', text, re.S).group(1)
@@ -104,7 +100,7 @@ def numbers_of_operations():
         assert getattr(script, name.upper()) == number, name
 
 
-def every_property():
+def test_every_property():
     """The configurations have each property that changes the code that runs."""
     text = (FUZZ / 'configurations').read_text()
     for word in ('roce-udp=', 'netdev=', 'wire=', 'ports=', 'timing=on', 'timing-trace=',
@@ -120,18 +116,10 @@ def every_property():
                 assert any((FUZZ / 'corpus' / folder).iterdir()), folder
 
 
-def every_check():
+def test_every_check():
     """Each check of the harness has a target that proves it."""
     sources = ''.join(path.read_text() for path in FUZZ.parent.glob('*.c'))
     names = set(re.findall(r'fuzz_(?:fail|break)\("([a-z0-9-]+)"', sources))
     table = runpy.run_path(str(FUZZ.parent / 'run'))['CHECKS']
     proven = {name for checks in table.values() for name in checks.split()}
     assert names and names <= proven, names - proven
-
-
-TESTS = [log_to_script, polls, monitor, faces, separators, numbers_of_operations,
-         every_property, every_check]
-
-
-if __name__ == '__main__':
-    sys.exit(cases.run((test.__name__, test) for test in TESTS))

@@ -1,19 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The rows of the conformance suites that have two devices, without guests.
 
-Every pair of devices has rows in the whole form and in the short one. Prints TAP.
+Every pair of devices has rows in the whole form and in the short one.
 """
 import itertools
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
-for folder in ('guest', 'guest/inside', 'conformance'):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
-
-import cases                                        # noqa: E402
-import suite_interop as interop                     # noqa: E402
+import suite_interop as interop
 
 
 def two(names, _kernel):
@@ -39,7 +32,7 @@ def pairs():
             for suite in interop.SUITES for device in suite.devices]
 
 
-def every_pair_has_rows():
+def test_every_pair_has_rows():
     for suite, guests in pairs():
         for short in False, True:
             parts = list(suite.cases(guests, short))
@@ -50,18 +43,13 @@ def every_pair_has_rows():
                 assert family in interop.FAMILIES, (suite.name, family)
 
 
-def no_row_is_for_nobody():
+def test_no_row_is_for_nobody():
     names = {guests.link.names for _, guests in pairs()}
     assert set(interop.SHORT) == names, set(interop.SHORT) ^ names
 
 
-def the_whole_form_has_all_rows():
+def test_the_whole_form_has_all_rows():
     for suite, guests in pairs():
         rows = {arguments[:2] for what, arguments in suite.cases(guests, False)
                 if what == 'peer'}
         assert rows == set(itertools.product(interop.MTUS, interop.FAMILIES)), suite.name
-
-
-if __name__ == '__main__':
-    sys.exit(cases.run((test.__name__, test) for test in (
-        every_pair_has_rows, no_row_is_for_nobody, the_whole_form_has_all_rows)))

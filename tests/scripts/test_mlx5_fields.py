@@ -1,15 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """scripts/check-mlx5-fields.py accepts rows that match headers, and refuses others.
 
-The headers are small ones of this test's own. Prints TAP.
+The headers are small ones of this test's own.
 """
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import cases
+import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'scripts/check-mlx5-fields.py'
 HEADERS = {
@@ -57,47 +55,33 @@ command DO_THIS 260 do_this_in plain_out
 '''
 
 
-def check(rows):
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in HEADERS.items():
-            Path(folder, name).write_text(text, encoding='utf-8')
-        return subprocess.run([sys.executable, SCRIPT, folder], input=rows, text=True,
-                              capture_output=True, check=False)
-
-
-def accepts(rows, text):
-    result = check(rows)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert text in result.stdout, result.stdout
-
-
-def refuses(old, new, text):
-    assert ROWS.count(old) == 1, old
-    result = check(ROWS.replace(old, new))
-    assert result.returncode == 1, result.stdout + result.stderr
-    assert text in result.stdout, result.stdout
-
-
-CASES = [
-    ('accepts the rows', accepts, ROWS, '3 layouts, 8 fields, 1 commands, 0 newer'),
-    ('counts newer fields', accepts,
-     ROWS.replace('field part', 'field new 8 8 1 -\nfield part'), '1 newer'),
-    ('nothing to check', refuses, ROWS, '', '0 layouts'),
-    ('offset', refuses, 'low 0 8', 'low 1 8', 'low is at 0x1, not 0x0'),
-    ('width', refuses, 'low 0 8', 'low 0 9', 'low has 9 bits, not 8'),
-    ('count', refuses, 'list 64 16 2', 'list 64 16 1', 'list has 16 bits, not 32'),
-    ('size', refuses, 'whole mlx5_ifc_whole_bits 128', 'whole mlx5_ifc_whole_bits 96',
+# The fault, a text of ROWS, another in its place, and the report.
+WRONG = [
+    ('nothing to check', ROWS, '', '0 layouts'),
+    ('offset', 'low 0 8', 'low 1 8', 'low is at 0x1, not 0x0'),
+    ('width', 'low 0 8', 'low 0 9', 'low has 9 bits, not 8'),
+    ('count', 'list 64 16 2', 'list 64 16 1', 'list has 16 bits, not 32'),
+    ('size', 'whole mlx5_ifc_whole_bits 128', 'whole mlx5_ifc_whole_bits 96',
      'whole has 96 bits, not 128'),
-    ('part', refuses, '1 mlx5_ifc_part_bits', '1 mlx5_ifc_whole_bits',
-     'not mlx5_ifc_part_bits'),
-    ('rest', refuses, 'pas 128 64 0', 'pas 128 64 1', 'pas takes the rest: False'),
-    ('name', refuses, 'field first 0', 'field fist 0', 'fist is in no member'),
-    ('missing', refuses, 'field low 0 8 1 -\n', '', 'has no row for low'),
-    ('missing in C', refuses, 'field number 16 16 1 -\n', '', 'has no row for number'),
-    ('outside a member', refuses, 'opcode 32 8', 'opcode 28 8',
-     'opcode is in no member'),
-    ('opcode', refuses, 'DO_THIS 260', 'DO_THIS 261', 'DO_THIS is 0x105, not 0x104'),
+    ('part', '1 mlx5_ifc_part_bits', '1 mlx5_ifc_whole_bits', 'not mlx5_ifc_part_bits'),
+    ('rest', 'pas 128 64 0', 'pas 128 64 1', 'pas takes the rest: False'),
+    ('name', 'field first 0', 'field fist 0', 'fist is in no member'),
+    ('missing', 'field low 0 8 1 -\n', '', 'has no row for low'),
+    ('missing in C', 'field number 16 16 1 -\n', '', 'has no row for number'),
+    ('outside a member', 'opcode 32 8', 'opcode 28 8', 'opcode is in no member'),
+    ('opcode', 'DO_THIS 260', 'DO_THIS 261', 'DO_THIS is 0x105, not 0x104'),
 ]
 
-if __name__ == '__main__':
-    sys.exit(cases.run(CASES))
+
+@pytest.mark.parametrize('rows, status, text', [
+    pytest.param(ROWS, 0, '3 layouts, 8 fields, 1 commands, 0 newer', id='accepts'),
+    pytest.param(ROWS.replace('field part', 'field new 8 8 1 -\nfield part'), 0,
+                 '1 newer', id='counts newer fields'),
+    *(pytest.param(ROWS.replace(old, new), 1, text, id=f'refuses: {what}')
+      for what, old, new, text in WRONG)])
+def test_rows(tmp_path, rows, status, text):
+    for name, header in HEADERS.items():
+        (tmp_path / name).write_text(header, encoding='utf-8')
+    done = subprocess.run([sys.executable, SCRIPT, tmp_path], input=rows, text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == status and text in done.stdout, done.stdout + done.stderr

@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Give scripts/results.py good and broken results. Prints TAP."""
+"""Give scripts/results.py good and broken results."""
 import json
-import sys
-import tempfile
-from pathlib import Path
 
-import cases
+import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
-import results                                      # noqa: E402
+import results
 
 
 def entry(name, result, status, stdout='', seconds=1, env=None):
@@ -53,24 +48,29 @@ TIMED = ('1..3\nok 1 - a\n# 70.5 s: a disk\nok 2 - b\n# 80.0 s\n'
          '# slow test /c executed in 1.25 secs\nok 3 - /c\n')
 
 
-def log(entries):
-    with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
-        file.writelines(json.dumps(one) + '\n' for one in entries)
-        file.flush()
-        return results.read(file.name, TAP_NAMES)
+def log(folder, entries):
+    path = folder / 'log.json'
+    path.write_text(''.join(json.dumps(one) + '\n' for one in entries))
+    return results.read(path, TAP_NAMES)
 
 
-def counted(entries, passed, skipped, failures):
-    tests = log(entries)
+@pytest.mark.parametrize('entries, passed, skipped, failures', [
+    *(pytest.param([entry('p:unit / tap', 'FAIL' if status or failures else 'OK', status,
+                          text)], passed, skipped, failures, id=f'TAP: {what}')
+      for what, text, status, passed, skipped, failures in TAP),
+    *(pytest.param(*row, id=f'log: {what}') for what, *row in LOGS)])
+def test_counts(tmp_path, entries, passed, skipped, failures):
+    tests = log(tmp_path, entries)
     got = (sum(test.passed for test in tests), sum(test.skipped for test in tests),
            [failure for test in tests for failure in test.failures])
     assert got == (passed, skipped, failures), got
     assert results.good(tests) == (passed > 0 and not failures)
 
 
-def timed():
-    tests = log([entry('p:guest / slow', 'OK', 0, TIMED, 160),
-                 entry('p:unit / one', 'OK', 0, seconds=61, env={'ERNIC_SLOW': 'why'})])
+def test_times(tmp_path):
+    tests = log(tmp_path, [
+        entry('p:guest / slow', 'OK', 0, TIMED, 160),
+        entry('p:unit / one', 'OK', 0, seconds=61, env={'ERNIC_SLOW': 'why'})])
     names = [(one.name, one.seconds, one.reason) for one in results.times(tests)]
     assert names == [('guest/slow b', 80, ''), ('guest/slow a', 70.5, 'a disk'),
                      ('unit/one', 61, 'why'), ('guest/slow /c', 1.25, '')], names
@@ -80,17 +80,3 @@ def timed():
     text = '\n'.join(results.table(tests, ['lost']))
     assert 'lost: did not run' in text and '4 passed, 1 failed' in text, text
     assert results.good(tests) and not results.good(tests, ['lost'])
-
-
-def main():
-    return cases.run(
-        [(f'TAP: {what}', counted,
-          [entry('p:unit / tap', 'FAIL' if status or failures else 'OK', status,
-                 text)], passed, skipped, failures)
-         for what, text, status, passed, skipped, failures in TAP]
-        + [(f'log: {what}', counted, *row) for what, *row in LOGS]
-        + [('seconds', timed)])
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -1,9 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verdict and the table of the soaks: tests/soak/report.py. Meson has all events.
-
-Prints TAP.
-"""
+"""The verdict and the table of the soaks: tests/soak/report.py. Meson has all events."""
 import re
 import subprocess
 import sys
@@ -11,10 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 SOAK = Path(__file__).resolve().parents[1] / 'soak'
-sys.path.insert(0, str(SOAK))
-
-import cases                                                    # noqa: E402
-import report                                                   # noqa: E402
+sys.path.insert(0, str(SOAK))   # before the other report.py
+import report                   # noqa: E402
 
 ROW = SimpleNamespace(what='flap', face='verbs', link='UDP')
 MIB = 1 << 10                   # in KiB
@@ -34,20 +28,20 @@ def errors(one):
     return one.errors
 
 
-def flat():
+def test_flat():
     """Memory that fills at the start, and changes a little later, has not grown."""
     samples = [(20 * MIB, 5), (60 * MIB, 10)] + 7 * [(100 * MIB, 10)]
     assert not errors(result(samples + [(103 * MIB, 11)]))
 
 
-def grows():
+def test_grows():
     memory = [((100 + 5 * n) * MIB, 10) for n in range(10)]
     files = [(100 * MIB, 10 + n) for n in range(10)]
     assert 'memory grew' in errors(result(memory))[0]
     assert 'open files grew' in errors(result(files))[0]
 
 
-def short():
+def test_short():
     """In a row of a few rounds memory may fill by more."""
     first = (100 * MIB, 10)
     for last, good in ((111, True), (113, False)):
@@ -56,7 +50,7 @@ def short():
             assert bool(found) != (good and not settled), (last, times, found)
 
 
-def code():
+def test_code():
     """TCG's code may grow, and memory by a fifth of it; the two are separate."""
     at = [(100 * MIB, 10, 200 * MIB)] * 5
     assert not errors(result(at + [(104 * MIB, 10, 300 * MIB)]))
@@ -70,7 +64,7 @@ def code():
     assert report.anonymous(smaps) == (200, 800)
 
 
-def leftovers():
+def test_leftovers():
     one = result([(1, 1)])
     one.left = 1
     assert '1 objects and 0 bytes are left' in errors(one)
@@ -79,13 +73,13 @@ def leftovers():
     assert '0 objects and 64 bytes are left' in errors(one)
 
 
-def nothing():
+def test_nothing():
     """A row without a round, or without a message that was verified, has failed."""
     assert errors(result([], rounds=0)) == ['no round ended']
     assert errors(result([(1, 1)], verified=0)) == ['nothing was verified']
 
 
-def table():
+def test_table():
     """A reduced number of rounds shows the full one; an error is counted."""
     full, reduced = result([(MIB, 1)]), result([(MIB, 1)], rounds=3)
     reduced.errors = ['wrong']
@@ -96,7 +90,7 @@ def table():
     assert '| 3 of 10 ' in lines[5] and '| 1      |' in lines[5], lines[5]
 
 
-def sample():
+def test_sample():
     """Of this process, and of two."""
     one = report.sample(['self'])
     assert one.memory > 1000 and one.files > 2
@@ -104,14 +98,9 @@ def sample():
     assert two.memory > 1.5 * one.memory and two.files >= 2 * one.files - 2
 
 
-def events():
+def test_events():
     rows = subprocess.run([SOAK / 'run', '--long', '--list'], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.splitlines()
     text = (SOAK / 'meson.build').read_text(encoding='utf-8')
     assert set(re.findall(r"^    '(.+)': \d+", text, re.M)) == {
         'self-test', *(row.rsplit(' ', 2)[0] for row in rows)}
-
-
-if __name__ == '__main__':
-    sys.exit(cases.run((test.__name__, test) for test in (
-        events, flat, grows, short, code, leftovers, nothing, table, sample)))

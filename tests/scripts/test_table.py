@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tables of docs/conformance.md: written, read back, and kept from run to run.
 
-Also: meson has every suite; a test whose process dies is one failure. Prints TAP.
+Also: meson has every suite; a test whose process dies is one failure.
 """
 import contextlib
 import io
@@ -10,21 +9,15 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import tempfile
 import unittest
 from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-for folder in ('guest', 'guest/inside', 'conformance'):
-    sys.path.insert(0, str(ROOT / 'tests' / folder))
-
-import cases                                        # noqa: E402
-import pyverbs_suite                                # noqa: E402
-import report                                       # noqa: E402
-import stacks                                       # noqa: E402
-import table                                        # noqa: E402
+import pyverbs_suite
+import report
+import stacks
+import table
 
 ABOUT = ('whole', '2026-01-02', '6.1.1-1', 'perftest 4.5+0.17-2')
 BOTH = table.row('both', 'ernic', Counter(ok=5, skip=2), *ABOUT)
@@ -87,28 +80,26 @@ def test_summary():
         '- soft-RoCE: 0 passed, 0 failed, 0 skipped in 0 suites']
 
 
-def test_files():
+def test_files(tmp_path):
     """Rows of two runs are there in the end, and what is around the places."""
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        (root / 'docs').mkdir()
-        (root / table.PAGE).write_text(PAGE)
-        (root / table.README).write_text(README)
-        assert table.stale(root) == [table.PAGE, table.README]
-        for new in ([BOTH, PEER], [ALONE], [LATER]):
-            table.update(root, new, ['both', 'alone'])
-        text = (root / table.PAGE).read_text()
-        assert table.parse(text) == [LATER, PEER, ALONE], text
-        assert text.startswith('Text.\n\n<!-- score: begin -->\n| Suite '), text
-        assert ('| both | 6 of 8 |  | 3 of 7 |\n| alone |  | 0 of 1 |  |\n'
-                '<!-- score: end -->') in text, text
-        assert '<!-- table: begin -->\n| Suite | Device | Passed ' in text, text
-        assert text.endswith('|\n<!-- table: end -->\n\nMore.\n'), text
-        readme = (root / table.README).read_text()
-        said = '\n'.join(table.summary([LATER, PEER, ALONE]))
-        assert readme == ('A | b\n<!-- score: begin -->\n'
-                          f'{said}\n<!-- score: end -->\nc\n'), readme
-        assert not table.stale(root)
+    (tmp_path / 'docs').mkdir()
+    (tmp_path / table.PAGE).write_text(PAGE)
+    (tmp_path / table.README).write_text(README)
+    assert table.stale(tmp_path) == [table.PAGE, table.README]
+    for new in ([BOTH, PEER], [ALONE], [LATER]):
+        table.update(tmp_path, new, ['both', 'alone'])
+    text = (tmp_path / table.PAGE).read_text()
+    assert table.parse(text) == [LATER, PEER, ALONE], text
+    assert text.startswith('Text.\n\n<!-- score: begin -->\n| Suite '), text
+    assert ('| both | 6 of 8 |  | 3 of 7 |\n| alone |  | 0 of 1 |  |\n'
+            '<!-- score: end -->') in text, text
+    assert '<!-- table: begin -->\n| Suite | Device | Passed ' in text, text
+    assert text.endswith('|\n<!-- table: end -->\n\nMore.\n'), text
+    readme = (tmp_path / table.README).read_text()
+    said = '\n'.join(table.summary([LATER, PEER, ALONE]))
+    assert readme == ('A | b\n<!-- score: begin -->\n'
+                      f'{said}\n<!-- score: end -->\nc\n'), readme
+    assert not table.stale(tmp_path)
 
 
 def test_refused():
@@ -232,23 +223,11 @@ class Three(unittest.TestCase):
         pass
 
 
-def test_alone():
+def test_alone(capfd):
     """Each test has a process: one that dies takes no other with it."""
-    said = subprocess.run([sys.executable, __file__, 'alone'], check=True,
-                          capture_output=True, text=True).stdout.splitlines()
-    assert said == ['The test died: Killed.', 'fail __main__.Three.dies ',
-                    'The test died: exit status 1.', 'fail __main__.Three.silent ',
-                    'ok __main__.Three.passes '], said
-
-
-def main():
-    if sys.argv[1:] == ['alone']:
-        for name in ('dies', 'silent', 'passes'):
-            pyverbs_suite.run_alone(Three(name))
-        return 0
-    return cases.run((name, test) for name, test in globals().items()
-                     if name.startswith('test_'))
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+    for name in ('dies', 'silent', 'passes'):
+        pyverbs_suite.run_alone(Three(name))
+    said = [line for line in capfd.readouterr().out.splitlines() if line]
+    assert said == ['The test died: Killed.', 'fail test_table.Three.dies ',
+                    'The test died: exit status 1.', 'fail test_table.Three.silent ',
+                    'ok test_table.Three.passes '], said
