@@ -10,12 +10,35 @@ then they are newer than these headers, and are counted. Fields of the headers t
 tables do not have are findings, unless this file lists them.
 """
 import argparse
+import math
 import re
+import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
-TOKEN = re.compile(r'\w+|[\[\]{};(),:]')
+# Code for the structures alone; what they use of other headers is empty.
+PRELUDE = '''
+typedef unsigned char u8, __u8;
+typedef unsigned short u16, __be16;
+typedef unsigned int u32, __be32;
+typedef unsigned long long __be64;
+#pragma pack(1)
+#define __packed
+#define MLX5_CMD_DATA_BLOCK_SIZE 512
+#define MLX5_CMD_SET_MONITOR_NUM_COUNTER 1
+#define MLX5_ST_SZ_BYTES(type) 1
+#define DECLARE_FLEX_ARRAY(type, name) type name[0]
+#define struct_group(name, ...) __VA_ARGS__
+'''
+CLANG = ['clang', '-xc', '-', '-fsyntax-only', '-w', '-Xclang',
+         '-fdump-record-layouts-complete']
+STRUCTURE = re.compile(r'^(?:struct|union) (?:mlx5_\w+|health_buffer|ev_data) \{\n.*?^\}'
+                       r'[^;]*;', re.S | re.M)
+MEMBER = re.compile(r' *(?P<offset>\d+) \|(?P<depth> +)(?P<part>struct |union )?'
+                    r'(?P<kind>\w+|.*\))(?P<dims>(?:\[\d*\])*) (?P<name>\w*)')
+DIMENSION, SIZE = re.compile(r'\[(\d*)\]'), re.compile(r'\[sizeof=(\d+)')
 COMMENT = re.compile(r'/\*.*?\*/', re.S)
 # Bits of the types of C structures.
 TYPES = {'u8': 8, '__u8': 8, '__be16': 16, 'u16': 16, '__be32': 32, 'u32': 32,
@@ -59,123 +82,54 @@ OTHER_SIZE = {
 ALSO = {'initial_seg': 'mlx5_init_seg'}
 
 
-class Member:
-    """A leaf or a part: its name, first bit, bits in all, structure of its elements."""
+class Member(NamedTuple):
+    """part: the structure of its elements. rest: they fill the rest of the structure."""
 
-    def __init__(self, name, offset, bits, part=None, rest=False):
-        self.name, self.offset, self.bits = name, offset, bits
-        self.part, self.rest = part, rest
-
-    def moved(self, by):
-        return Member(self.name, self.offset + by, self.bits, self.part, self.rest)
+    name: str
+    offset: int
+    bits: int
+    part: str
+    rest: bool
 
 
 class Headers:
-    """The structures of the headers, both of bits and of C types."""
+    """The structures of the headers, both of bits and of C types, as clang lays them out.
+
+    A byte of a structure of bits stands for a bit.
+    """
 
     def __init__(self, folder):
-        self.bodies, self.cache, self.opcodes = {}, {}, {}
-        self.constants = {'MLX5_CMD_DATA_BLOCK_SIZE': 512}
-        for name in ('mlx5_ifc.h', 'device.h', 'qp.h'):
-            self.read((folder / name).read_text(encoding='utf-8'))
+        texts = [COMMENT.sub('', (folder / name).read_text(encoding='utf-8'))
+                 for name in ('mlx5_ifc.h', 'device.h', 'qp.h')]
+        self.opcodes = {m[1]: int(m[2], 0) for text in texts
+                        for m in re.finditer(r'MLX5_CMD_OP_(\w+)\s*=\s*(0x\w+)', text)}
+        code = '\n'.join(m[0] for text in texts for m in STRUCTURE.finditer(text))
+        known = set(re.findall(r'^(\w+ \w+) \{', code, re.M))
+        used = set(re.findall(r'((?:struct|union) \w+)\s+\w', code))
+        source = PRELUDE + ''.join(f'{kind} {{ }};\n' for kind in used - known) + code
+        said = subprocess.run(CLANG, input=source, text=True, stdout=subprocess.PIPE,
+                              check=True).stdout
+        self.members, self.sizes = {}, {}
+        for record in said.split('*** Dumping AST Record Layout\n')[1:]:
+            self.read(record.splitlines())
 
-    def read(self, text):
-        text = COMMENT.sub('', text)
-        text = re.sub(r'DECLARE_FLEX_ARRAY\((\w+(?: \w+)?), (\w+)\)', r'\1 \2[]', text)
-        text = re.sub(r'struct_group\(\w+,(.*?)\);', r'\1', text, flags=re.S)
-        text = re.sub(r'__packed', '', text)
-        text = re.sub(r'^#.*$', '', text, flags=re.M)
-        for m in re.finditer(r'MLX5_CMD_OP_(\w+)\s*=\s*(0x\w+)', text):
-            self.opcodes[m[1]] = int(m[2], 0)
-        for m in re.finditer(r'^(struct|union) (mlx5_\w+|health_buffer|ev_data) '
-                             r'\{\n(.*?)^\}\s*;', text, re.S | re.M):
-            self.bodies[m[2]] = (m[1], m[3])
-
-    def number(self, text):
-        return self.constants[text] if text in self.constants else int(text, 0)
-
-    def dimensions(self, tokens, i):
-        found = []
-        while tokens[i] == '[':
-            if tokens[i + 1] == ']':
-                found.append(None)
-                i += 2
-            else:
-                found.append(self.number(tokens[i + 1]))
-                i += 3
-        return found, i
-
-    def leaf(self, tokens, i, offset, bits):
-        """A number or an array; in structures of bits the last dimension is a width."""
-        name = tokens[i + 1]
-        dims, i = self.dimensions(tokens, i + 2)
-        if tokens[i] == ':':
-            return [], int(tokens[i + 1]), i + 2
-        if bits:
-            size, dims = dims[-1], dims[:-1]
-        else:
-            size = self.width
-        rest = None in dims
-        for n in dims:
-            size *= n or 0
-        return [Member(name, offset, size, rest=rest)], size, i
-
-    def part(self, tokens, i, offset):
-        structure, name = tokens[i + 1], tokens[i + 2]
-        dims, i = self.dimensions(tokens, i + 3)
-        if structure in self.bodies:
-            size = self.size(structure)
-        else:
-            size = 0
-        rest = None in dims
-        total = size
-        for n in dims:
-            total *= n or 0
-        return [Member(name, offset, total, structure, rest)], total, i
-
-    def inline(self, tokens, i, offset, bits):
-        """A structure or union without a name of its own; its members are the outer's."""
-        members, size, i = self.body(tokens, i + 2, tokens[i], bits)
-        i += 1
-        name = None
-        if tokens[i] != ';':
-            name = tokens[i]
-            i += 1
-        found = [m.moved(offset) for m in members]
-        if name:
-            found.append(Member(name, offset, size))
-        return found, size, i
-
-    def body(self, tokens, i, kind, bits):
-        members, offset, largest = [], 0, 0
-        while i < len(tokens) and tokens[i] != '}':
-            if tokens[i] in ('struct', 'union') and tokens[i + 1] == '{':
-                found, size, i = self.inline(tokens, i, offset, bits)
-            elif tokens[i] in ('struct', 'union', 'enum'):
-                found, size, i = self.part(tokens, i, offset)
-            else:
-                self.width = TYPES[tokens[i]]
-                found, size, i = self.leaf(tokens, i, offset, bits)
-            members += found
-            assert tokens[i] == ';', tokens[i - 4:i + 2]
-            i += 1
-            if kind == 'union':
-                largest = max(largest, size)
-            else:
-                offset += size
-        return members, (largest if kind == 'union' else offset), i
-
-    def members(self, name):
-        if name not in self.cache:
-            kind, text = self.bodies[name]
-            members, size, _ = self.body(TOKEN.findall(text), 0, kind,
-                                         name.startswith('mlx5_ifc_'))
-            self.cache[name] = (members, size)
-        return self.cache[name][0]
-
-    def size(self, name):
-        self.members(name)
-        return self.cache[name][1]
+    def read(self, lines):
+        """A record: a member in each line, indented by its depth."""
+        name = lines[0].split(' | ')[1].split(' ', 1)[1]
+        unit = 1 if name.startswith('mlx5_ifc_') else 8
+        size = next(m[1] for m in map(SIZE.search, lines) if m)
+        members, inner = [], ''
+        for m in filter(None, map(MEMBER.fullmatch, lines[1:])):
+            if inner and m['depth'].startswith(inner):
+                continue                        # of a part, whose rows are elsewhere
+            kind, dims = m['kind'], [int(n or 0) for n in DIMENSION.findall(m['dims'])]
+            inline = ' at ' in kind
+            inner = '' if inline or kind not in self.sizes else m['depth'] + ' '
+            bits = math.prod(dims) * self.sizes.get(kind, TYPES.get(kind, 1) // 8 * unit)
+            if m['name']:
+                members.append(Member(m['name'], int(m['offset']) * unit, bits,
+                                      m['part'] and not inline and kind, 0 in dims))
+        self.members[name], self.sizes[name] = members, int(size) * unit
 
 
 def is_reserved(name):
@@ -195,15 +149,15 @@ class Checker:
         short = short.removeprefix('mlx5_')
         if name in NOT_IN_HEADERS:
             return
-        if source not in self.headers.bodies:
+        if source not in self.headers.members:
             self.newer.append(name)
             return
-        members = self.headers.members(source)
-        if self.headers.size(source) != size and short not in OTHER_SIZE:
-            self.say(name, 'has', size, 'bits, not', self.headers.size(source))
+        members = self.headers.members[source]
+        if self.headers.sizes[source] != size and short not in OTHER_SIZE:
+            self.say(name, 'has', size, 'bits, not', self.headers.sizes[source])
         if short in ALSO:
             names = {m.name for m in members}
-            members = members + [m for m in self.headers.members(ALSO[short])
+            members = members + [m for m in self.headers.members[ALSO[short]]
                                  if m.name not in names]
         for row in rows:
             self.row(name, short, source.startswith('mlx5_ifc_'), members, row)
