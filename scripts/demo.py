@@ -16,21 +16,19 @@ from typing import Callable, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'tests/guest'))
 
-# pylint: disable=wrong-import-position
 import ernic                    # noqa: E402
 import guest                    # noqa: E402
 import links                    # noqa: E402
 import mlx5                     # noqa: E402
 import programs                 # noqa: E402
 import stock                    # noqa: E402
+from monitor import CACHE       # noqa: E402
 
-CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'rdma-ernic'
 # Where the machines of a running --shell are.
 RUNNING = CACHE / 'demo'
 LINKS = ('udp', 'netdev')
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
 ESCAPE = b'\x1d'                # Ctrl-]
-KEYS = 'Ctrl-] 1 and Ctrl-] 2 change the guest, Ctrl-] q leaves.'
 
 
 class Failure(Exception):
@@ -136,59 +134,37 @@ def demo(face, names, image):
 
 # ---- prompts --------------------------------------------------------------------
 
-def connect(path):
-    console = socket.socket(socket.AF_UNIX)
-    try:
-        console.connect(str(path))
-    except OSError:
-        raise Failure('that guest does not run (any more)') from None
-    console.sendall(b'\n')      # for a prompt
-    return console
-
-
 def pump(console):
-    """Terminal to console and back, until Ctrl-]; the key after that one."""
+    """Terminal to console and back, until Ctrl-] or the end of either."""
     while True:
         ready = select.select([0, console], [], [])[0]
         if console in ready:
-            data = console.recv(65536)
-            if not data:
-                return 'gone'
+            if not (data := console.recv(65536)):
+                return
             os.write(1, data)
         if 0 in ready:
-            data = os.read(0, 1024)
-            if not data:
-                return 'q'
-            keys, escape, rest = data.partition(ESCAPE)
+            keys, escape, _ = os.read(0, 1024).partition(ESCAPE)
             console.sendall(keys)
-            if escape:
-                return (rest or os.read(0, 1))[:1].decode(errors='replace')
-
-
-def consoles(paths, number):
-    """The prompts of the guests by number, one at a time, in this terminal."""
-    saved = termios.tcgetattr(0)
-    try:
-        while True:
-            console = connect(paths[number])
-            tty.setraw(0)
-            key = pump(console)
-            console.close()
-            termios.tcsetattr(0, termios.TCSADRAIN, saved)
-            say()
-            if key in ('q', 'gone'):
+            if escape or not keys:
                 return
-            if key.isdigit() and int(key) in paths:
-                number = int(key)
-                say(f'-- guest{number}')
-            else:
-                say(f'-- {KEYS}')
-    finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, saved)
 
 
-def serials(folder):
-    return {n: folder / f'guest{n}.serial' for n in (1, 2)}
+def prompt(folder, number):
+    """The prompt of a guest in this terminal."""
+    saved = termios.tcgetattr(0)
+    with socket.socket(socket.AF_UNIX) as console:
+        try:
+            console.connect(str(folder / f'guest{number}.serial'))
+        except OSError:
+            raise Failure('that guest does not run (any more)') from None
+        say(f'-- guest{number}; Ctrl-] leaves')
+        console.sendall(b'\n')
+        try:
+            tty.setraw(0)
+            pump(console)
+        finally:
+            termios.tcsetattr(0, termios.TCSADRAIN, saved)
+    say()
 
 
 def attach(number):
@@ -196,21 +172,16 @@ def attach(number):
         raise Failure('no scripts/demo --shell runs')
     if not sys.stdin.isatty():
         raise Failure('--attach needs a terminal')
-    say(f'-- guest{number}. {KEYS}')
-    consoles(serials(RUNNING.resolve()), number)
+    prompt(RUNNING.resolve(), number)
     return 0
-
-
-def announce(folder):
-    RUNNING.unlink(missing_ok=True)
-    RUNNING.symlink_to(folder)
 
 
 def shell(face, link, image):
     if RUNNING.exists():
         raise Failure('a scripts/demo --shell runs already; --attach 1 goes there')
     with boot(face, link, image, shell=True) as guests:
-        announce(guests.folder)
+        RUNNING.unlink(missing_ok=True)
+        RUNNING.symlink_to(guests.folder)
         try:
             first, then = face.commands(guests)
             say('The guests know each other as guest1 and guest2; try in guest2:\n'
@@ -219,8 +190,7 @@ def shell(face, link, image):
                 f'    {then}\n'
                 'In a second terminal, scripts/demo --attach 2 gives the other prompt.')
             if sys.stdin.isatty():
-                say(f'{KEYS}\n-- guest1')
-                consoles(serials(guests.folder), 1)
+                prompt(guests.folder, 1)
             else:
                 say('No terminal here: the guests run until Ctrl-C.')
                 while all(one.process.poll() is None for one in guests):
