@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tables of docs/timing.md, in Markdown."""
-import timing_keys
+import re
 
 CARD = 'ernic-200mhz-100g'
 NIC = 'generic-100g'
@@ -92,9 +92,16 @@ def guesses(data):
                   + [ns for _, ns in data.of('eight-if', change)] for change in changes])
 
 
-def keys(data):
-    text = (data.profiles / timing_keys.WHOLE).read_text(encoding='utf-8')
-    return table(['Key', 'Unit', 'Meaning'], ['---'] * 3, timing_keys.rows(text))
+def wrong_keys(page, profile):
+    """Keys that only one of the page's table and a profile has, or with another unit."""
+    rows = page.partition('<!-- keys -->')[2].partition('<!-- end -->')[0]
+    known = {key: units
+             for keys, units in re.findall(r'^\| `(.*)` \| (.*) \| ', rows, re.M)
+             for key in keys.split('` `')}
+    units = re.findall(r'^(\S+) += \d+ (\S+)', profile, re.M)
+    return sorted(set(known) - {key for key, _ in units}) + [
+        key for key, unit in units
+        if {'cycle': 'cycles'}.get(unit, unit) not in known.get(key, '').split()]
 
 
 def batch_rate(data):
@@ -129,4 +136,4 @@ def effects(data):
 
 ALL = {'rows': rows, 'what-if': what_ifs, 'latency': latency, 'make-up': make_up,
        'batching': batching, 'batch-rate': batch_rate, 'profiles': profiles,
-       'effects': effects, 'guesses': guesses, 'keys': keys}
+       'effects': effects, 'guesses': guesses}
