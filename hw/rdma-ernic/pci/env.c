@@ -143,6 +143,12 @@ static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
     return vectors;
 }
 
+static uint64_t pending_vectors(const ErnicPci *d)
+{
+    return qatomic_read(&d->irq_pending) |
+           pg332_vectors(d, qatomic_read(&d->pg332.risen));
+}
+
 /* Takes the interrupts of @vector; false: there is none, or not any more. */
 static bool take_irqs(ErnicPci *d, uint32_t vector)
 {
@@ -165,8 +171,7 @@ static bool take_irqs(ErnicPci *d, uint32_t vector)
 static void send_irqs(void *opaque)
 {
     ErnicPci *d = opaque;
-    uint64_t todo = qatomic_read(&d->irq_pending) |
-                    pg332_vectors(d, qatomic_read(&d->pg332.risen));
+    uint64_t todo = pending_vectors(d);
 
     if (d->irq_sending) {
         return;
@@ -178,6 +183,9 @@ static void send_irqs(void *opaque)
         }
     }
     d->irq_sending = false;
+    if (pending_vectors(d) && ernic_pci_powered(d)) {
+        ernic_pci_irqs_later(d);        /* from a call inside, or a thread, meanwhile */
+    }
     ernic_pci_pg332_intx(d);
 }
 
@@ -422,6 +430,7 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
         word = ernic_pci_mem_word(d, addr);
         if (word) {
             *old = atomic_on(word, op, arg, compare);
+            ernic_pci_mem_dirty(d, addr, sizeof(*word));
         }
         return word;
     }

@@ -67,6 +67,11 @@ static uint8_t *mem_at(ErnicPci *d, uint64_t addr, uint64_t len)
     return (uint8_t *)memory_region_get_ram_ptr(&d->mem) + off;
 }
 
+void ernic_pci_mem_dirty(ErnicPci *d, uint64_t addr, uint64_t len)
+{
+    memory_region_set_dirty(&d->mem, addr - ERNIC_ADDR_MEMORY, len);
+}
+
 bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                       bool write)
 {
@@ -78,7 +83,7 @@ bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
     smp_mb();                   /* keep accesses in the order of the calls */
     if (write) {
         memcpy(at, buf, len);
-        memory_region_set_dirty(&d->mem, addr - ERNIC_ADDR_MEMORY, len);
+        ernic_pci_mem_dirty(d, addr, len);
     } else {
         memcpy(buf, at, len);
     }
@@ -87,11 +92,5 @@ bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
 
 uint64_t *ernic_pci_mem_word(ErnicPci *d, uint64_t addr)
 {
-    uint64_t *word = (uint64_t *)mem_at(d, addr, sizeof(*word));
-
-    if (word) {
-        memory_region_set_dirty(&d->mem, addr - ERNIC_ADDR_MEMORY,
-                                sizeof(*word));
-    }
-    return word;
+    return (uint64_t *)mem_at(d, addr, sizeof(uint64_t));
 }

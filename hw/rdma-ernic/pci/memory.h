@@ -16,7 +16,12 @@ uint64_t ernic_pci_mem_offset(const ErnicPci *d);
 /* @addr is at least ERNIC_ADDR_MEMORY; false: the range exceeds device memory. */
 bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                       bool write);
-/* A word for the caller to write, marked dirty; NULL: outside device memory. */
+/* A word for the caller to write; NULL: outside device memory. */
 uint64_t *ernic_pci_mem_word(ErnicPci *d, uint64_t addr);
+/*
+ * After a write: the migration sends these bytes again. Before it, they might be sent
+ * between the two, and the write would be lost.
+ */
+void ernic_pci_mem_dirty(ErnicPci *d, uint64_t addr, uint64_t len);
 
 #endif /* ERNIC_PCI_MEMORY_H */

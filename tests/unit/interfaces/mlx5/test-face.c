@@ -292,6 +292,29 @@ FIXTURE_TEST("/mlx5/face/pages", test_pages)
     IS(f->env.irqs->len, 1);
 }
 
+/* A queue obeys its own page alone: a process has no other one than its own. */
+FIXTURE_TEST("/mlx5/face/foreign-page", test_foreign_page)
+{
+    static const uint32_t stores[] = { EQ_ARM + 4096, EQ_SET + 4096 };
+    Queue q;
+
+    start(f);
+    IS(command(f, 0x802), ERNIC_MLX5_ACCEPTED);         /* a second page */
+    make_eq(f, &q, 2, 1 << 0x0a, 3);
+    IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+    IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+    for (uint32_t i = 0; i < ARRAY_SIZE(stores); i++) {
+        put(f, stores[i], q.eqn << 24 | 2);
+        IS(f->e->eq[q.eqn].ci, 0);
+        IS(f->env.irqs->len, 0);
+        IS(f->e->stats.bad_doorbells, i + 1);
+    }
+    check_command(next_entry(f, &q));
+    check_command(next_entry(f, &q));
+    ring(f, &q, true);
+    IS(f->e->eq[q.eqn].ci, 2);
+}
+
 /* A full queue takes no more; completions that follow share one entry later. */
 FIXTURE_TEST("/mlx5/face/full", test_full)
 {
@@ -436,8 +459,9 @@ FIXTURE_TEST("/mlx5/face/interface", test_interface)
     start(f);
     make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
     put(f, QUEUE_LOW, f->page | 1 << 8);
-    IS(get(f, QUEUE_LOW), (uint32_t)f->page | 1 << 8 | 5 << 4 | 6);
+    IS(get(f, QUEUE_LOW), (uint32_t)f->page | 5 << 4 | 6);      /* objects are left */
     run(f);
+    IS(get(f, QUEUE_LOW), (uint32_t)f->page | 1 << 8 | 5 << 4 | 6);
     IS(f->e->num_pages, 0);
     accesses = f->env.reads + f->env.writes;
     put(f, DOORBELL, UINT32_MAX);
@@ -446,6 +470,27 @@ FIXTURE_TEST("/mlx5/face/interface", test_interface)
     IS(f->env.reads + f->env.writes, accesses);
     put(f, QUEUE_LOW, f->page);
     start(f);
+}
+
+/* A kernel that starts after a crash finds a function that runs, and makes it its own. */
+FIXTURE_TEST("/mlx5/face/crash", test_crash)
+{
+    uint64_t accesses;
+    Queue q;
+
+    start(f);
+    make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
+    f->page = mlx5_queue_page(&f->env);
+    put(f, QUEUE_HIGH, f->page >> 32);
+    put(f, QUEUE_LOW, f->page);
+    run(f);
+    IS(f->e->num_pages, 0);
+    accesses = f->env.reads + f->env.writes;
+    ernic_set_link(f->e, f->env.now, true);
+    run(f);
+    IS(f->env.reads + f->env.writes, accesses);
+    start(f);
+    make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
 }
 
 /* The interface is disabled after a reset, so that a driver finds out. */

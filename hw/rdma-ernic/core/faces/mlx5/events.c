@@ -169,6 +169,11 @@ static ErnicMlx5Refusal create_eq(ErnicMlx5Function *f, const ErnicMlx5Request *
     return ERNIC_MLX5_ACCEPTED;
 }
 
+uint32_t ernic_mlx5_eq_uar(const Ernic *e, uint32_t eqn)
+{
+    return GET(e->mlx5->contexts.eq[eqn], eqc.uar_page);
+}
+
 static ErnicMlx5Refusal destroy_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                    uint8_t *out)
 {

@@ -61,9 +61,10 @@ static uint64_t queue_low(const Ernic *e)
     return (uint32_t)e->mlx5->queue.base >> 12;
 }
 
+/* The old value until no object is left that accesses memory. */
 static uint64_t nic_interface(const Ernic *e)
 {
-    return e->mlx5->nic_interface;
+    return e->mlx5->function.teardown ? 0 : e->mlx5->nic_interface;
 }
 
 static uint64_t timer_high(const Ernic *e)
@@ -160,7 +161,11 @@ static void set_queue_high(Ernic *e, uint32_t value)
     *base = (uint64_t)value << 32 | (uint32_t)*base;
 }
 
-/* Software that gives the interface up expects no more accesses to its memory. */
+/*
+ * Software that gives the interface up expects no more accesses to its memory. So does
+ * the kernel that starts after another one has crashed: it says where its own commands
+ * are, and the function is as after a reset.
+ */
 static void set_queue_low(Ernic *e, uint32_t value)
 {
     const ErnicMlx5Field *interface = &ernic_mlx5_initial_seg.nic_interface;
@@ -169,7 +174,7 @@ static void set_queue_low(Ernic *e, uint32_t value)
     m->queue.base = (m->queue.base >> 32 << 32) | (value & ~(ERNIC_MLX5_PAGE - 1));
     m->nic_interface = value >> (32 - interface->offset % 32 - interface->width) &
                        ((1u << interface->width) - 1);
-    if (m->nic_interface) {
+    if (m->nic_interface || m->function.state != ERNIC_MLX5_DISABLED) {
         uint64_t base = m->queue.base;
 
         trace_ernic_mlx5_interface(m->nic_interface);

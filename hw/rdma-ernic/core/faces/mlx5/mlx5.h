@@ -71,6 +71,8 @@ void ernic_mlx5_forget_objects(Ernic *e);
 
 /* events.c: the entries of event queues. */
 extern const ErnicEqOps ernic_mlx5_eqs;
+/* events.c: the doorbell page of an event queue that exists. */
+uint32_t ernic_mlx5_eq_uar(const Ernic *e, uint32_t eqn);
 /* events.c: report completed commands, if the event queue has room. */
 void ernic_mlx5_report_commands(Ernic *e);
 

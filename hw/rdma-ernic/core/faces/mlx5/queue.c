@@ -50,7 +50,8 @@ ErnicMlx5Srq *ernic_mlx5_srq(const Ernic *e, uint32_t srqn)
 
 /* ---- doorbells ------------------------------------------------------------------- */
 
-static void bad_doorbell(Ernic *e, const char *kind, uint32_t page, uint32_t number)
+void ernic_mlx5_bad_doorbell(Ernic *e, const char *kind, uint32_t page,
+                             uint32_t number)
 {
     e->stats.bad_doorbells++;
     trace_ernic_mlx5_bad_doorbell(kind, page, number);
@@ -77,12 +78,12 @@ void ernic_mlx5_ring_sq(Ernic *e, uint32_t page, uint64_t value)
 
     if (!qp || !qp->used || ernic_mlx5_qp(e, qpn)->uar != page ||
         !ernic_qp_may(qp, ERNIC_MAY_POST_SEND) || !read_send_counter(e, qp, &pi)) {
-        bad_doorbell(e, "sq", page, qpn);
+        ernic_mlx5_bad_doorbell(e, "sq", page, qpn);
         return;
     }
     before = qp->sq.wq.pi;
     if (ernic_wq_produce(&qp->sq.wq, ernic_sq_done(&qp->sq), pi) != ERNIC_OK) {
-        bad_doorbell(e, "sq", page, qpn);
+        ernic_mlx5_bad_doorbell(e, "sq", page, qpn);
         return;
     }
     ernic_timing_posted(e, qpn, before, pi);
@@ -98,7 +99,7 @@ void ernic_mlx5_ring_cq(Ernic *e, uint32_t page, uint64_t value)
     ErnicMlx5Cq *record;
 
     if (!cq || !cq->used || ernic_mlx5_cq(e, cqn)->uar != page) {
-        bad_doorbell(e, "cq-arm", page, cqn);
+        ernic_mlx5_bad_doorbell(e, "cq-arm", page, cqn);
         return;
     }
     record = ernic_mlx5_cq(e, cqn);

@@ -73,6 +73,9 @@ ErnicMlx5Qp *ernic_mlx5_qp(const Ernic *e, uint32_t qpn);
 ErnicMlx5Cq *ernic_mlx5_cq(const Ernic *e, uint32_t cqn);
 ErnicMlx5Srq *ernic_mlx5_srq(const Ernic *e, uint32_t srqn);
 
+/* Count a doorbell of @kind for queue @number that page @page may not ring. */
+void ernic_mlx5_bad_doorbell(Ernic *e, const char *kind, uint32_t page,
+                             uint32_t number);
 /*
  * A store to a doorbell of page @page; a doorbell that is not valid is counted. Send
  * queue: @value is the first 8 bytes of the last request's control segment, and the

@@ -112,8 +112,7 @@ static bool ring(Ernic *e, uint32_t page, uint32_t number)
 void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number)
 {
     if (!ring(e, page, number)) {
-        e->stats.bad_doorbells++;
-        trace_ernic_mlx5_bad_doorbell("sq", page, number);
+        ernic_mlx5_bad_doorbell(e, "sq", page, number);
     }
 }
 

@@ -6,13 +6,14 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "faces/mlx5/mlx5.h"
+#include "faces/mlx5/queue.h"
 #include "faces/mlx5/send.h"
 #include "objects/eq.h"
 #include "trace.h"
 
 /*
  * Number of the queue, and the low bits of its consumer counter (mlx5_eq_update_ci).
- * False: there is no such queue.
+ * False: there is no such queue, or it has another page.
  */
 static bool consume(Ernic *e, uint32_t page, uint64_t value, uint32_t *eqn)
 {
@@ -20,8 +21,8 @@ static bool consume(Ernic *e, uint32_t page, uint64_t value, uint32_t *eqn)
 
     *eqn = value >> 24 & 0xff;
     eq = &e->eq[*eqn < e->cfg.max_eq ? *eqn : 0];
-    if (!eq->used) {
-        trace_ernic_mlx5_bad_queue(page, *eqn);
+    if (!eq->used || ernic_mlx5_eq_uar(e, *eqn) != page) {
+        ernic_mlx5_bad_doorbell(e, "eq", page, *eqn);
         return false;
     }
     ernic_eq_consume(e, *eqn, eq->ci + ((value - eq->ci) & 0xffffff));
