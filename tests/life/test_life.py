@@ -16,16 +16,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / 'common'))
+sys.path[:0] = [str(HERE.parent / 'common'), str(HERE.parent / 'repeat')]
+import bare                                         # noqa: E402
 from find_qemu import find_qemu                     # noqa: E402
 
-REPEAT = HERE.parent / 'repeat'
-CFLAGS = ('-m32 -march=i686 -O2 -Wall -Wextra -Werror -ffreestanding -fno-pie -static'
-          ' -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -nostdlib'
-          ' -fno-asynchronous-unwind-tables -no-pie -Wl,--build-id=none')
-MACHINE = ('-M pc -m 64 -smp 2 -nodefaults -display none'
-           ' -chardev file,id=text,path=text -device isa-debugcon,chardev=text'
-           ' -object iothread,id=io0 -device ernic-wire,id=w0,ports=4')
+MACHINE = ('-M pc -m 64 -smp 2 -object iothread,id=io0'
+           ' -device ernic-wire,id=w0,ports=4')
 ACCEL = 'tcg,thread=multi'
 # The record of calls of the thread sanitizer grows each time that a processor leaves a
 # block for an access.
@@ -54,25 +50,14 @@ FUNCTIONS = {
 }
 
 
-def build(folder):
-    """Builds the guest program; returns its path."""
-    program = folder / 'race'
-    sources = [HERE / 'ap.S', HERE / 'race.c', REPEAT / 'start.S', REPEAT / 'io.c',
-               REPEAT / 'seen.c']
-    subprocess.run(['gcc', *CFLAGS.split(), '-I', HERE.parent.parent / 'include',
-                    '-I', REPEAT, '-T', REPEAT / 'guest.ld', '-o', program, *sources],
-                   check=True)
-    return program
-
-
 def run_round(args, program, folder):
     folder.mkdir()
     devices = []
     for name, properties in FUNCTIONS.items():
         devices += ['-device', f'ernic,id={name}' + (properties and f',{properties}')]
     run = subprocess.run(
-        ['timeout', '-s', 'KILL', str(args.seconds), args.qemu,
-         '-accel', args.accel, *MACHINE.split(), *devices, '-kernel', program],
+        ['timeout', '-s', 'KILL', str(args.seconds), args.qemu, '-accel', args.accel,
+         *MACHINE.split(), *bare.TEXT, *devices, '-kernel', program],
         cwd=folder, text=True, capture_output=True, check=False,
         env=os.environ | {'ASAN_OPTIONS': 'detect_leaks=0'})
     text = (folder / 'text').read_text().split()
@@ -91,20 +76,12 @@ def main():
     args = parser.parse_args()
     args.qemu = find_qemu(*filter(None, [args.kind]))
     args.accel = TSAN_ACCEL if args.kind == '--tsan' else ACCEL
-    failed = 0
+    what = 'accesses while the other processor resets and ejects'
     with tempfile.TemporaryDirectory() as name:
-        program = build(Path(name))
-        print(f'1..{args.rounds}')
-        for number in range(1, args.rounds + 1):
-            what = f'{number} - accesses while the other processor resets and ejects'
-            try:
-                run_round(args, program, Path(name) / str(number))
-                print(f'ok {what}', flush=True)
-            except AssertionError as e:
-                failed += 1
-                print(f'not ok {what}')
-                print('\n'.join(f'# {line}' for line in str(e).splitlines()), flush=True)
-    return 1 if failed else 0
+        folder = Path(name)
+        program = bare.build(folder / 'race', HERE / 'ap.S', HERE / 'race.c', 'seen.c')
+        return bare.run([(what, lambda n=n: run_round(args, program, folder / str(n)))
+                         for n in range(args.rounds)])
 
 
 if __name__ == '__main__':

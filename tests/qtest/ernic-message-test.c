@@ -191,33 +191,31 @@ MACHINE_KINDS("/ernic-message/", test_message,
                     " -device ernic,id=ernic1,bus=port1,netdev=h1"
 
 /* The function that is ejected sends and receives, and the sender is its peer. */
-MACHINE_TEST("/ernic-message/other", test_other)
+WORLD_KINDS("/ernic-message/other", test_other, Behind, b, behind_open, { "", OTHER })
 {
     uint64_t own;
     QPCIDevice *port;
     QErnicQp x, y;
     QErnic other;
-    Behind b;
 
-    behind_open(&b, OTHER);
-    port = open_port(&b, OTHER_PORT, 2, OTHER_MMIO);
-    behind_renew(&b);
-    own = b.m->bus->mmio_alloc_ptr;
-    b.m->bus->mmio_alloc_ptr = OTHER_MMIO;
-    qernic_init(&other, "ernic1", b.m->bus, 2 << 8, &b.m->alloc);
-    b.m->bus->mmio_alloc_ptr = own;        /* of the MSI-X table: in port0's window */
+    port = open_port(b, OTHER_PORT, 2, OTHER_MMIO);
+    behind_renew(b);
+    own = b->m->bus->mmio_alloc_ptr;
+    b->m->bus->mmio_alloc_ptr = OTHER_MMIO;
+    qernic_init(&other, "ernic1", b->m->bus, 2 << 8, &b->m->alloc);
+    b->m->bus->mmio_alloc_ptr = own;        /* of the MSI-X table: in port0's window */
     qernic_setup(&other, 2);
-    qernic_pair(&b.q, &other, &x, &y, ERNIC_QPT_RC);
+    qernic_pair(&b->q, &other, &x, &y, ERNIC_QPT_RC);
     qernic_send(&x, 0, 64 * 1024);
     qernic_send(&y, 0, 64 * 1024);
-    qtest_clock_step(b.m->qts, 10000);
-    by_interrupt(&b, ECAM + ((uint64_t)OTHER_PORT << 12) +
+    qtest_clock_step(b->m->qts, 10000);
+    by_interrupt(b, ECAM + ((uint64_t)OTHER_PORT << 12) +
                  qpci_find_capability(port, PCI_CAP_ID_EXP, 0) + PCI_EXP_SLTCTL,
                  PCI_EXP_SLTCTL_PWR_OFF | PCI_EXP_SLTCTL_PWR_IND_OFF);
-    qernic_wait_while(b.q.qts,
+    qernic_wait_while(b->q.qts,
                       qpci_config_readl(&other.dev, PCI_VENDOR_ID) != 0xffffffff);
-    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
-    qernic_transfers(&b.q, &b.q);
+    qtest_qmp_eventwait(b->m->qts, "DEVICE_DELETED");
+    qernic_transfers(&b->q, &b->q);
 }
 
 static bool migration_is(QTestState *qts, const char *status)
@@ -412,36 +410,35 @@ static uint64_t prepare_nic2(Behind *b, QPCIBar *bar, uint32_t word)
     return ring;
 }
 
-MACHINE_KINDS("/ernic-message/nested", test_nested, { "", ",netdev=h0" NESTED },
-              { "-main-loop", ",netdev=h0,engine-thread=off" NESTED })
+WORLD_KINDS("/ernic-message/nested", test_nested, Behind, b, behind_open,
+             { "", ",netdev=h0" NESTED },
+             { "-main-loop", ",netdev=h0,engine-thread=off" NESTED })
 {
     QErnicQp x;
     QPCIDevice *other;
     uint64_t tx, word;
     QPCIBar bar;
     uint16_t pm;
-    Behind b;
 
-    behind_open(&b, more);
-    open_port(&b, OTHER_PORT, 2, OTHER_MMIO);
-    behind_renew(&b);
-    other = qpci_device_find(b.m->bus, 2 << 8);
+    open_port(b, OTHER_PORT, 2, OTHER_MMIO);
+    behind_renew(b);
+    other = qpci_device_find(b->m->bus, 2 << 8);
     g_assert_nonnull(other);
     pm = qpci_find_capability(other, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
-    qernic_qp_create(&b.q, &x, ERNIC_QPT_RC);
+    qernic_qp_create(&b->q, &x, ERNIC_QPT_RC);
     qernic_qp_connect(&x, &qernic_nobody);
-    tx = prepare_nic2(&b, &bar, D3HOT);
-    receive_at_both(&b, bar.addr + NIC_TDBAL, ECAM + (2 << 20) + pm);
+    tx = prepare_nic2(b, &bar, D3HOT);
+    receive_at_both(b, bar.addr + NIC_TDBAL, ECAM + (2 << 20) + pm);
     /* TDBAL to TDT of NIC 2, in the payload. */
-    word = b.q.buf + IN_FRAME - RC_PAYLOAD;
-    qtest_memset(b.m->qts, b.q.buf, 0, 64);
-    qtest_writel(b.m->qts, word, tx);
-    qtest_writel(b.m->qts, word + 8, 128);
-    qtest_writel(b.m->qts, word + 0x18, 1);
+    word = b->q.buf + IN_FRAME - RC_PAYLOAD;
+    qtest_memset(b->m->qts, b->q.buf, 0, 64);
+    qtest_writel(b->m->qts, word, tx);
+    qtest_writel(b->m->qts, word + 8, 128);
+    qtest_writel(b->m->qts, word + 0x18, 1);
     qernic_send(&x, 0, 2 + 0x1c);
-    qernic_wait_while(b.q.qts,
+    qernic_wait_while(b->q.qts,
                       (qpci_config_readl(other, pm) & PCI_PM_CTRL_STATE_MASK) != D3HOT);
     /* The sender still works. */
-    qernic_nop(&b.q);
+    qernic_nop(&b->q);
     g_free(other);
 }

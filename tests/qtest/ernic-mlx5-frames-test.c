@@ -218,28 +218,26 @@ static void check_frame(const uint8_t *frame, uint32_t frame_len, const uint8_t 
 }
 
 /* A large packet, in frames of MSS bytes of data; the ring passes its end. */
-MACHINE_KINDS("/ernic-mlx5-frames/send", test_send, { "", "" }, { "-udp", UDP },
-              { "-main-loop", ",engine-thread=off" })
+WORLD_KINDS("/ernic-mlx5-frames/send", test_send, Cable, c, cable_open,
+             { "", "" }, { "-udp", UDP }, { "-main-loop", ",engine-thread=off" })
 {
     uint8_t head[HEAD], data[3500], frame[2048], cqe[64];
-    Cable c;
 
-    cable_open(&c, more);
     headers(head);
     for (uint32_t i = 0; i < sizeof(data); i++) {
         data[i] = i * 13 + (i >> 8);
     }
-    qtest_memwrite(c.x.m->qts, c.buf, data, sizeof(data));
+    qtest_memwrite(c->x.m->qts, c->buf, data, sizeof(data));
     for (uint32_t round = 0; round < 20; round++) {
-        uint16_t before = c.sent;
+        uint16_t before = c->sent;
 
-        send_request(&c, 0x0e, MSS, head, sizeof(data));
-        mlx5_completion(&c.x, &c.r, cqe);
+        send_request(c, 0x0e, MSS, head, sizeof(data));
+        mlx5_completion(&c->x, &c->r, cqe);
         g_assert_cmphex(cqe[63] >> 4, ==, 0);
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, before);
-        g_assert_cmphex(ldl_be_p(cqe + 56), ==, 0x0e000000 | c.sqn);
+        g_assert_cmphex(ldl_be_p(cqe + 56), ==, 0x0e000000 | c->sqn);
         for (uint32_t at = 0; at < sizeof(data); at += MSS) {
-            uint32_t len = qernic_from_wire(c.fd[1], frame, sizeof(frame));
+            uint32_t len = qernic_from_wire(c->fd[1], frame, sizeof(frame));
 
             g_assert_cmpuint(ldl_be_p(frame + 38), ==, 1 + at);
             check_frame(frame, len, data + at, MIN(MSS, sizeof(data) - at));
@@ -247,19 +245,17 @@ MACHINE_KINDS("/ernic-mlx5-frames/send", test_send, { "", "" }, { "-udp", UDP },
     }
     /* One frame; its length is in the headers. */
     stw_be_p(head + 16, 40 + MSS);
-    send_request(&c, 0x0a, 0, head, MSS);
-    check_frame(frame, qernic_from_wire(c.fd[1], frame, sizeof(frame)), data, MSS);
+    send_request(c, 0x0a, 0, head, MSS);
+    check_frame(frame, qernic_from_wire(c->fd[1], frame, sizeof(frame)), data, MSS);
 }
 
 /* Frames from the cable, of which the driver posts one request after the other. */
-MACHINE_KINDS("/ernic-mlx5-frames/receive", test_receive,
-              { "", "" }, { "-udp", UDP }, { "-main-loop", ",engine-thread=off" },
-              { "-iothread", ",iothread=io0" UDP })
+WORLD_KINDS("/ernic-mlx5-frames/receive", test_receive, Cable, c, cable_open,
+             { "", "" }, { "-udp", UDP }, { "-main-loop", ",engine-thread=off" },
+             { "-iothread", ",iothread=io0" UDP })
 {
     uint8_t frame[300], got[300], cqe[64];
-    Cable c;
 
-    cable_open(&c, more);
     for (uint32_t round = 0; round < 40; round++) {
         headers(frame);
         stw_be_p(frame + 16, sizeof(frame) - 14);
@@ -269,15 +265,15 @@ MACHINE_KINDS("/ernic-mlx5-frames/receive", test_receive,
         }
         stw_be_p(frame + 50, ~sum(frame + 34, sizeof(frame) - 34,
                                   sum(frame + 26, 8, 6 + sizeof(frame) - 34)));
-        post_receive(&c, sizeof(frame));
-        qernic_to_wire(c.fd[1], frame, sizeof(frame));
-        mlx5_completion(&c.x, &c.r, cqe);
+        post_receive(c, sizeof(frame));
+        qernic_to_wire(c->fd[1], frame, sizeof(frame));
+        mlx5_completion(&c->x, &c->r, cqe);
         g_assert_cmphex(cqe[63] >> 4, ==, 2);
         g_assert_cmpuint(ldl_be_p(cqe + 44), ==, sizeof(frame));
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, round);
         g_assert_cmphex(cqe[28], ==, 7);        /* all checksums are right */
         g_assert_cmphex(lduw_be_p(cqe + 20), ==, sum(frame + 14, sizeof(frame) - 14, 0));
-        qtest_memread(c.x.m->qts, c.buf, got, sizeof(got));
+        qtest_memread(c->x.m->qts, c->buf, got, sizeof(got));
         g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
     }
 }
@@ -318,23 +314,21 @@ static uint64_t received(Cable *c)
  * A burst of frames, which the backend delivers in one call: after each slice the rest
  * waits for the next one, and all arrive.
  */
-MACHINE_KINDS("/ernic-mlx5-frames/burst", test_burst,
-              { "", ",engine-thread=off" }, { "-udp", ",engine-thread=off" UDP })
+WORLD_KINDS("/ernic-mlx5-frames/burst", test_burst, Cable, c, cable_open,
+             { "", ",engine-thread=off" }, { "-udp", ",engine-thread=off" UDP })
 {
     enum { FRAMES = 60, LEN = 1000 };
     static uint8_t burst[FRAMES][4 + LEN];
     g_autofree char *path = NULL;
-    Cable c;
 
-    cable_open(&c, more);
-    path = qernic_log(c.x.m->qts, "ernic_pci_frames_wait");
+    path = qernic_log(c->x.m->qts, "ernic_pci_frames_wait");
     for (uint32_t i = 0; i < FRAMES; i++) {
         stl_be_p(burst[i], LEN);
         headers(burst[i] + 4);
     }
-    steer_many(&c);
-    g_assert_cmpint(write(c.fd[1], burst, sizeof(burst)), ==, sizeof(burst));
-    qernic_wait_while(c.x.m->qts, received(&c) < FRAMES);
-    g_assert_cmpuint(qernic_logged(c.x.m, path, "ernic_pci_frames_wait"), >=,
+    steer_many(c);
+    g_assert_cmpint(write(c->fd[1], burst, sizeof(burst)), ==, sizeof(burst));
+    qernic_wait_while(c->x.m->qts, received(c) < FRAMES);
+    g_assert_cmpuint(qernic_logged(c->x.m, path, "ernic_pci_frames_wait"), >=,
                      FRAMES / 20);
 }

@@ -11,23 +11,20 @@
 #define BOTH { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }
 
 /* Probe, commands by event with interrupts, and removal, twice. */
-MACHINE_KINDS("/ernic-mlx5/probe", test_probe, BOTH)
+WORLD_KINDS("/ernic-mlx5/probe", test_probe, Mlx5, x, mlx5_begin, BOTH)
 {
-    Mlx5 x;
-
-    mlx5_begin(&x, more);
-    g_assert_cmphex(qpci_config_readw(&x.dev, PCI_VENDOR_ID), ==, 0x15b3);
-    g_assert_cmphex(qpci_config_readw(&x.dev, PCI_DEVICE_ID), ==, 0x1018);
-    qpci_msix_enable(&x.dev);
+    g_assert_cmphex(qpci_config_readw(&x->dev, PCI_VENDOR_ID), ==, 0x15b3);
+    g_assert_cmphex(qpci_config_readw(&x->dev, PCI_DEVICE_ID), ==, 0x1018);
+    qpci_msix_enable(&x->dev);
     for (int round = 0; round < 2; round++) {
-        mlx5_probe(&x);
+        mlx5_probe(x);
         for (int i = 0; i < 40; i++) {
-            mlx5_accepts(&x, MLX5_QUERY_PAGES, 3, 0);
-            qernic_wait_while(x.m->qts, !qpci_msix_pending(&x.dev, MLX5_VECTOR));
-            g_assert_cmphex(mlx5_wait_command_event(&x), ==, 1u << 31);
-            mlx5_ring_eq(&x, MLX5_UAR_EQ_ARM);
+            mlx5_accepts(x, MLX5_QUERY_PAGES, 3, 0);
+            qernic_wait_while(x->m->qts, !qpci_msix_pending(&x->dev, MLX5_VECTOR));
+            g_assert_cmphex(mlx5_wait_command_event(x), ==, 1u << 31);
+            mlx5_ring_eq(x, MLX5_UAR_EQ_ARM);
         }
-        mlx5_remove_driver(&x);
+        mlx5_remove_driver(x);
     }
 }
 
@@ -40,72 +37,65 @@ static void function_reset(Mlx5 *x)
 }
 
 /* A reset in the middle of a command; the driver probes again. */
-MACHINE_KINDS("/ernic-mlx5/reset", test_reset, BOTH)
+WORLD_KINDS("/ernic-mlx5/reset", test_reset, Mlx5, x, mlx5_begin, BOTH)
 {
     uint8_t in[MLX5_MESSAGE] = { 0xff };
-    Mlx5 x;
 
-    mlx5_begin(&x, more);
     for (int i = 0; i < 10; i++) {
         uint8_t out[16];
 
-        mlx5_probe(&x);
-        mlx5_post(&x, 5, in, sizeof(in), sizeof(in));
-        function_reset(&x);
-        g_assert_cmphex(mlx5_get(&x, MLX5_QUEUE_HIGH), ==, 0);
+        mlx5_probe(x);
+        mlx5_post(x, 5, in, sizeof(in), sizeof(in));
+        function_reset(x);
+        g_assert_cmphex(mlx5_get(x, MLX5_QUEUE_HIGH), ==, 0);
         /* nic_interface: disabled. */
-        g_assert_cmphex(mlx5_get(&x, MLX5_QUEUE_LOW), ==, 1 << 8 | 5 << 4 | 6);
-        mlx5_put(&x, MLX5_QUEUE_HIGH, x.page >> 32);
-        mlx5_put(&x, MLX5_QUEUE_LOW, x.page);
+        g_assert_cmphex(mlx5_get(x, MLX5_QUEUE_LOW), ==, 1 << 8 | 5 << 4 | 6);
+        mlx5_put(x, MLX5_QUEUE_HIGH, x->page >> 32);
+        mlx5_put(x, MLX5_QUEUE_LOW, x->page);
         /* Only a function that was reset refuses this one. */
-        g_assert_cmphex(mlx5_command(&x, MLX5_INIT_HCA, 0, 0, out), ==, 0x04);
+        g_assert_cmphex(mlx5_command(x, MLX5_INIT_HCA, 0, 0, out), ==, 0x04);
     }
 }
 
 /* In D3hot no command is executed; it is after the return to D0. */
-MACHINE_KINDS("/ernic-mlx5/power", test_power, BOTH)
+WORLD_KINDS("/ernic-mlx5/power", test_power, Mlx5, x, mlx5_begin, BOTH)
 {
     uint8_t in[16] = { MLX5_QUERY_PAGES >> 8, MLX5_QUERY_PAGES & 0xff, [7] = 1 };
     uint8_t out[16];
-    Mlx5 x;
 
-    mlx5_begin(&x, more);
-    mlx5_probe(&x);
-    qernic_stop(x.m->qts);
-    mlx5_post(&x, 2, in, sizeof(in), 16);
-    qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'query-status' }");
-    g_assert_false(mlx5_is_done(&x, 2));
-    qernic_power(&x.dev, 3);
-    qernic_cont(x.m->qts);
-    qernic_pass(x.m->qts, 100, 1000);
-    g_assert_false(mlx5_is_done(&x, 2));
-    qernic_power(&x.dev, 0);
-    g_assert_cmphex(mlx5_answer(&x, 2, out, 16), ==, 0);
+    mlx5_probe(x);
+    qernic_stop(x->m->qts);
+    mlx5_post(x, 2, in, sizeof(in), 16);
+    qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'query-status' }");
+    g_assert_false(mlx5_is_done(x, 2));
+    qernic_power(&x->dev, 3);
+    qernic_cont(x->m->qts);
+    qernic_pass(x->m->qts, 100, 1000);
+    g_assert_false(mlx5_is_done(x, 2));
+    qernic_power(&x->dev, 0);
+    g_assert_cmphex(mlx5_answer(x, 2, out, 16), ==, 0);
 }
 
 /* Stores to any place of the BAR, with any value; the device still works afterwards. */
-MACHINE_KINDS("/ernic-mlx5/hostile", test_hostile, BOTH)
+WORLD_KINDS("/ernic-mlx5/hostile", test_hostile, Mlx5, x, mlx5_begin, BOTH)
 {
-    Mlx5 x;
-
-    mlx5_begin(&x, more);
-    mlx5_probe(&x);
+    mlx5_probe(x);
     for (int i = 0; i < 3000; i++) {
-        uint32_t page = g_test_rand_int_range(0, 4) ? x.uar :
+        uint32_t page = g_test_rand_int_range(0, 4) ? x->uar :
                         g_test_rand_int_range(16, 1024);
         uint32_t off = page * 4096 + g_test_rand_int_range(0, 512) * 8;
 
         if (i % 2) {
-            mlx5_put(&x, off, g_test_rand_int());
+            mlx5_put(x, off, g_test_rand_int());
         } else {
-            qpci_io_writeq(&x.dev, x.bar, off, (uint64_t)g_test_rand_int() << 32 |
+            qpci_io_writeq(&x->dev, x->bar, off, (uint64_t)g_test_rand_int() << 32 |
                                                g_test_rand_int());
         }
-        mlx5_get(&x, g_test_rand_int_range(0, 1 << 20) * 4);
+        mlx5_get(x, g_test_rand_int_range(0, 1 << 20) * 4);
     }
-    function_reset(&x);
-    mlx5_probe(&x);
-    mlx5_remove_driver(&x);
+    function_reset(x);
+    mlx5_probe(x);
+    mlx5_remove_driver(x);
 }
 
 enum { LEN = 64 * 1024 };
@@ -158,24 +148,20 @@ MACHINE_KINDS("/ernic-mlx5/migrate", test_migrate, BOTH)
 }
 
 /* The capabilities that the driver reads are those of the properties. */
-MACHINE_TEST("/ernic-mlx5/numbers", test_numbers)
+WORLD_KINDS("/ernic-mlx5/numbers", test_numbers, Mlx5, x, mlx5_begin,
+             { "", ",max-qp=64,max-mr=16,device-memory=0" })
 {
-    Mlx5 x;
-
-    mlx5_begin(&x, ",max-qp=64,max-mr=16,device-memory=0");
-    x.log_qp = 6;
-    mlx5_probe(&x);
-    mlx5_remove_driver(&x);
+    x->log_qp = 6;
+    mlx5_probe(x);
+    mlx5_remove_driver(x);
 }
 
 /* PCI ids as properties. */
-MACHINE_TEST("/ernic-mlx5/ids", test_ids)
+WORLD_KINDS("/ernic-mlx5/ids", test_ids, Mlx5, x, mlx5_begin,
+             { "", ",pci-vendor-id=0x15b3,pci-device-id=0x101e" })
 {
-    Mlx5 x;
-
-    mlx5_begin(&x, ",pci-vendor-id=0x15b3,pci-device-id=0x101e");
-    g_assert_cmphex(qpci_config_readw(&x.dev, PCI_VENDOR_ID), ==, 0x15b3);
-    g_assert_cmphex(qpci_config_readw(&x.dev, PCI_DEVICE_ID), ==, 0x101e);
+    g_assert_cmphex(qpci_config_readw(&x->dev, PCI_VENDOR_ID), ==, 0x15b3);
+    g_assert_cmphex(qpci_config_readw(&x->dev, PCI_DEVICE_ID), ==, 0x101e);
 }
 
 static const struct {

@@ -279,8 +279,7 @@ ERNIC_TEST("statistics", test_statistics)
 /* QEMU's log has each error of the guest at the registers, and nothing else. */
 MACHINE_TEST("/ernic-guest-errors", test_log)
 {
-    static const char says[] =
-        "ernic ernic0: no register of 2 bytes to read at 0x0\n"
+    static const char says[] = "ernic ernic0: no register of 2 bytes to read at 0x0\n"
         "ernic ernic0: no register of 4 bytes to write at 0xc\n"
         "ernic ernic0: doorbell 0x0 is not taken\n"
         "ernic ernic0: not enabled: ring registers out of range\n"

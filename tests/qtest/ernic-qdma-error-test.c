@@ -305,25 +305,23 @@ MACHINE_TEST("/ernic-qdma-error/masks", test_masks)
 }
 
 /* A queue at fault does not hold up another one, nor the other direction. */
-MACHINE_TEST("/ernic-qdma-error/beside", test_beside)
+WORLD_KINDS("/ernic-qdma-error/beside", test_beside, Qdma, x, qdma_begin, { "", "" })
 {
     QdmaQueue k[4];
     uint64_t mem;
-    Qdma x;
 
-    qdma_begin(&x, "");
-    mem = guest_alloc(&x.m->alloc, 64 * KiB);
-    qdma_put(&x, 0x120c, 1);
-    qdma_put(&x, 0x100c, 1);
+    mem = guest_alloc(&x->m->alloc, 64 * KiB);
+    qdma_put(x, 0x120c, 1);
+    qdma_put(x, 0x100c, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
-        qdma_queue_open(&x, &k[i], i, i & 1 ? QDMA_C2H : QDMA_H2C, ENTRIES);
+        qdma_queue_open(x, &k[i], i, i & 1 ? QDMA_C2H : QDMA_H2C, ENTRIES);
         for (uint32_t j = 0; j < ENTRIES - 1; j++) {
             qdma_post(&k[i], i < 2 && j == 3 ? NOWHERE : mem, 0, 64 * KiB);
         }
         qdma_ring(&k[i], true);
     }
-    qdma_put(&x, 0x1208, 1);
-    qdma_put(&x, 0x1008, 1);
+    qdma_put(x, 0x1208, 1);
+    qdma_put(x, 0x1008, 1);
     qdma_wait(&k[2]);
     qdma_wait(&k[3]);
     for (uint32_t i = 0; i < 2; i++) {
@@ -332,21 +330,19 @@ MACHINE_TEST("/ernic-qdma-error/beside", test_beside)
 }
 
 /* Any value in any register, context, doorbell, and ring. */
-MACHINE_KINDS("/ernic-qdma-error/attack", test_attack,
-              { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
+WORLD_KINDS("/ernic-qdma-error/attack", test_attack, Qdma, x, qdma_begin,
+             { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
 {
     uint32_t words[8];
     uint64_t mem;
     QdmaQueue k;
-    Qdma x;
 
-    qdma_begin(&x, more);
-    mem = guest_alloc(&x.m->alloc, MiB);
+    mem = guest_alloc(&x->m->alloc, MiB);
     for (uint32_t i = 0; i < 3000; i++) {
         if (i % 500 == 0) {
-            qdma_start(&x);
+            qdma_start(x);
             for (uint32_t j = 0; j < MiB; j += 4096) {
-                qtest_memset(x.m->qts, mem + j, g_test_rand_int(), 4096);
+                qtest_memset(x->m->qts, mem + j, g_test_rand_int(), 4096);
             }
         }
         for (uint32_t j = 0; j < 8; j++) {
@@ -356,18 +352,18 @@ MACHINE_KINDS("/ernic-qdma-error/attack", test_attack,
         words[1] |= 1 | 1u << 31;               /* enabled, memory-mapped */
         words[2] = mem + g_test_rand_int_range(0, MiB - 8192);
         words[3] = i % 7 ? 0 : words[3];
-        qdma_put(&x, 0x204 + i % 16 * 4, g_test_rand_int());
-        qdma_write_context(&x, i % 2, i % 70, words);
-        qdma_put(&x, QDMA_DOORBELLS + i % 70 * 16 + g_test_rand_int_range(0, 4) * 4,
+        qdma_put(x, 0x204 + i % 16 * 4, g_test_rand_int());
+        qdma_write_context(x, i % 2, i % 70, words);
+        qdma_put(x, QDMA_DOORBELLS + i % 70 * 16 + g_test_rand_int_range(0, 4) * 4,
                  i % 3 ? i % 64 : g_test_rand_int());
-        qdma_put(&x, g_test_rand_int_range(0, 0x500) * 4, g_test_rand_int());
+        qdma_put(x, g_test_rand_int_range(0, 0x500) * 4, g_test_rand_int());
         if (i % 16 == 0) {
-            qtest_clock_step(x.m->qts, 100000);
+            qtest_clock_step(x->m->qts, 100000);
         }
     }
-    qpci_io_writel(&x.q->dev, x.user, 0xc, 1);
-    qdma_start(&x);
-    qdma_queue_open(&x, &k, 1, QDMA_H2C, ENTRIES);
+    qpci_io_writel(&x->q->dev, x->user, 0xc, 1);
+    qdma_start(x);
+    qdma_queue_open(x, &k, 1, QDMA_H2C, ENTRIES);
     qdma_move(&k, mem, 0, MiB);
-    g_assert_true(qdma_interrupted(&x, 1));
+    g_assert_true(qdma_interrupted(x, 1));
 }

@@ -74,176 +74,166 @@ MACHINE_KINDS("/ernic-qdma-mm/bulk", test_bulk, MAIN_LOOP, THREAD)
 }
 
 /* Unaligned data of all lengths, up to the last byte of the card; BAR 4 shows them. */
-MACHINE_TEST("/ernic-qdma-mm/lengths", test_lengths)
+WORLD_KINDS("/ernic-qdma-mm/lengths", test_lengths, Qdma, x, qdma_begin,
+             { "", ",card-memory=1M" })
 {
     static const uint32_t lens[] = { 0, 1, 3, 64, 4095, 4097, 8191, 8192, 8193, 50000 };
     QdmaQueue out, in;
     uint8_t buf[4];
     uint64_t mem;
     uint32_t i;
-    Qdma x;
 
-    qdma_begin(&x, ",card-memory=1M");
-    mem = guest_alloc(&x.m->alloc, 256 * KiB);
-    qdma_queue_open(&x, &out, 65, QDMA_H2C, 7);
-    qdma_queue_open(&x, &in, 66, QDMA_C2H, 5);
+    mem = guest_alloc(&x->m->alloc, 256 * KiB);
+    qdma_queue_open(x, &out, 65, QDMA_H2C, 7);
+    qdma_queue_open(x, &in, 66, QDMA_C2H, 5);
     for (i = 0; i < ARRAY_SIZE(lens); i++) {
-        fill(&x, mem, 64 * KiB, i);
-        qtest_memset(x.m->qts, mem + 128 * KiB, 0x77, 64 * KiB);
+        fill(x, mem, 64 * KiB, i);
+        qtest_memset(x->m->qts, mem + 128 * KiB, 0x77, 64 * KiB);
         qdma_move(&out, mem + 5, MiB - lens[i], lens[i]);
         qdma_move(&in, mem + 128 * KiB + 9, MiB - lens[i], lens[i]);
         if (lens[i]) {
-            same(&x, mem + 5, mem + 128 * KiB + 9, lens[i]);
+            same(x, mem + 5, mem + 128 * KiB + 9, lens[i]);
         }
-        g_assert_cmphex(qtest_readb(x.m->qts, mem + 128 * KiB + 8), ==, 0x77);
-        g_assert_cmphex(qtest_readb(x.m->qts, mem + 128 * KiB + 9 + lens[i]), ==, 0x77);
-        g_assert_true(qdma_interrupted(&x, 1));
-        g_assert_true(qdma_interrupted(&x, 2));
+        g_assert_cmphex(qtest_readb(x->m->qts, mem + 128 * KiB + 8), ==, 0x77);
+        g_assert_cmphex(qtest_readb(x->m->qts, mem + 128 * KiB + 9 + lens[i]), ==, 0x77);
+        g_assert_true(qdma_interrupted(x, 1));
+        g_assert_true(qdma_interrupted(x, 2));
     }
-    qpci_memread(&x.q->dev, x.card, MiB - 4, buf, 4);
-    qtest_memread(x.m->qts, mem + 5 + 50000 - 4, &i, 4);
+    qpci_memread(&x->q->dev, x->card, MiB - 4, buf, 4);
+    qtest_memread(x->m->qts, mem + 5 + 50000 - 4, &i, 4);
     g_assert_cmpmem(buf, 4, &i, 4);
 }
 
 /* One interrupt for each time that it is armed. */
-MACHINE_TEST("/ernic-qdma-mm/interrupts", test_interrupts)
+WORLD_KINDS("/ernic-qdma-mm/interrupts", test_interrupts, Qdma, x, qdma_begin, { "", "" })
 {
     QdmaQueue k;
     uint64_t mem;
-    Qdma x;
 
-    qdma_begin(&x, "");
-    mem = guest_alloc(&x.m->alloc, 4096);
-    qdma_queue_open(&x, &k, 3, QDMA_H2C, 16);
+    mem = guest_alloc(&x->m->alloc, 4096);
+    qdma_queue_open(x, &k, 3, QDMA_H2C, 16);
     qdma_ring(&k, true);                        /* nothing is complete */
-    g_assert_false(qdma_interrupted(&x, 3));
+    g_assert_false(qdma_interrupted(x, 3));
     qdma_post(&k, mem, 0, 64);
     qdma_ring(&k, false);                       /* armed by the context */
     qdma_wait(&k);
-    g_assert_true(qdma_interrupted(&x, 3));
+    g_assert_true(qdma_interrupted(x, 3));
     qdma_post(&k, mem, 0, 64);
     qdma_ring(&k, false);
     qdma_wait(&k);
-    g_assert_false(qdma_interrupted(&x, 3));
+    g_assert_false(qdma_interrupted(x, 3));
     qdma_ring(&k, true);                        /* the one that waited */
-    g_assert_true(qdma_interrupted(&x, 3));
+    g_assert_true(qdma_interrupted(x, 3));
     qdma_ring(&k, true);
     qdma_ring(&k, true);
-    g_assert_false(qdma_interrupted(&x, 3));
+    g_assert_false(qdma_interrupted(x, 3));
     qdma_post(&k, mem, 0, 64);
     qdma_ring(&k, false);
     qdma_wait(&k);
-    g_assert_true(qdma_interrupted(&x, 3));
+    g_assert_true(qdma_interrupted(x, 3));
     /* Neither status nor interrupt if the context has none: then CIDX shows it. */
     qdma_queue_context(&k, 0, 3 << 20);
     qdma_post(&k, mem, 0, 64);
     qdma_ring(&k, true);
-    g_assert_false(qdma_interrupted(&x, 3));
-    qdma_command(&x, QDMA_HW + QDMA_H2C, 3, QDMA_READ);
-    g_assert_cmphex(qdma_get(&x, 0x804), ==, 1);
+    g_assert_false(qdma_interrupted(x, 3));
+    qdma_command(x, QDMA_HW + QDMA_H2C, 3, QDMA_READ);
+    g_assert_cmphex(qdma_get(x, 0x804), ==, 1);
     g_assert_cmphex(qdma_status(&k), ==, 0);
 }
 
 /* Registers of the engines: they stop and go on; software reads indices. */
-MACHINE_TEST("/ernic-qdma-mm/run", test_run)
+WORLD_KINDS("/ernic-qdma-mm/run", test_run, Qdma, x, qdma_begin, { "", "" })
 {
     uint32_t words[8];
     QdmaQueue k;
     uint64_t mem;
-    Qdma x;
 
-    qdma_begin(&x, "");
-    mem = guest_alloc(&x.m->alloc, 4096);
-    qdma_queue_open(&x, &k, 17, QDMA_C2H, 16);
-    qdma_put(&x, 0x100c, 1);
+    mem = guest_alloc(&x->m->alloc, 4096);
+    qdma_queue_open(x, &k, 17, QDMA_C2H, 16);
+    qdma_put(x, 0x100c, 1);
     qdma_post(&k, mem, 0, 64);
     qdma_post(&k, mem, 64, 64);
     qdma_ring(&k, true);
-    qtest_clock_step(x.m->qts, 1000000);
+    qtest_clock_step(x->m->qts, 1000000);
     g_assert_cmphex(qdma_status(&k), ==, 0);
-    g_assert_cmphex(qdma_get(&x, QDMA_DOORBELLS + 17 * 16 + 8), ==, 0x10002);
-    qdma_put(&x, 0x1008, 1);
+    g_assert_cmphex(qdma_get(x, QDMA_DOORBELLS + 17 * 16 + 8), ==, 0x10002);
+    qdma_put(x, 0x1008, 1);
     qdma_wait(&k);
     g_assert_cmphex(qdma_status(&k), ==, 2ull << 32 | 2 << 16);
-    qdma_read_context(&x, QDMA_SW + QDMA_C2H, 17, words);
+    qdma_read_context(x, QDMA_SW + QDMA_C2H, 17, words);
     g_assert_cmphex(words[0] & 0xffff, ==, 2);
 }
 
 /* Many queues at once, each gets its data. */
-MACHINE_KINDS("/ernic-qdma-mm/queues", test_queues, MAIN_LOOP, THREAD,
-              { "-timing", ",engine-thread=off,timing=on" })
+WORLD_KINDS("/ernic-qdma-mm/queues", test_queues, Qdma, x, qdma_begin,
+             MAIN_LOOP, THREAD, { "-timing", ",engine-thread=off,timing=on" })
 {
     QdmaQueue k[16];
     uint64_t mem;
-    Qdma x;
 
-    qdma_begin(&x, more);
-    mem = guest_alloc(&x.m->alloc, 64 * KiB);
-    fill(&x, mem, 64 * KiB, 1);
-    qdma_put(&x, 0x120c, 1);
+    mem = guest_alloc(&x->m->alloc, 64 * KiB);
+    fill(x, mem, 64 * KiB, 1);
+    qdma_put(x, 0x120c, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
-        qdma_queue_open(&x, &k[i], 4 * i + i % 4, QDMA_H2C, 16);
+        qdma_queue_open(x, &k[i], 4 * i + i % 4, QDMA_H2C, 16);
         for (uint32_t j = 0; j < 15; j++) {
             qdma_post(&k[i], mem, (i * 15 + j) * 64 * KiB, 4096 + i * 15 + j);
         }
         qdma_ring(&k[i], true);
     }
-    qdma_put(&x, 0x1208, 1);
+    qdma_put(x, 0x1208, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(k); i++) {
         qdma_wait(&k[i]);
     }
     for (uint32_t i = 0; i < 16 * 15; i++) {
-        same(&x, mem, x.card.addr + i * 64 * KiB, 4096 + i);
-        g_assert_cmphex(qtest_readl(x.m->qts, x.card.addr + i * 64 * KiB + 8192), ==, 0);
+        same(x, mem, x->card.addr + i * 64 * KiB, 4096 + i);
+        g_assert_cmphex(qtest_readl(x->m->qts, x->card.addr + i * 64 * KiB + 8192), ==,
+                        0);
     }
-    g_assert_cmpuint(qernic_stat(x.q, "qdma.h2c_descriptors"), ==, 16 * 15);
+    g_assert_cmpuint(qernic_stat(x->q, "qdma.h2c_descriptors"), ==, 16 * 15);
 }
 
 /*
  * The guest's bus address may be the card's memory itself. Where the ranges overlap, only
  * the first piece is certain.
  */
-MACHINE_TEST("/ernic-qdma-mm/overlap", test_overlap)
+WORLD_KINDS("/ernic-qdma-mm/overlap", test_overlap, Qdma, x, qdma_begin, { "", "" })
 {
     QdmaQueue k;
     uint64_t mem;
-    Qdma x;
 
-    qdma_begin(&x, "");
-    mem = guest_alloc(&x.m->alloc, 64 * KiB);
-    fill(&x, mem, 64 * KiB, 5);
-    fill(&x, x.card.addr, 64 * KiB, 5);
-    qdma_queue_open(&x, &k, 1, QDMA_H2C, 4);
-    qdma_post(&k, x.card.addr, MiB, 64 * KiB);
-    qdma_move(&k, x.card.addr, 100, 64 * KiB);
-    same(&x, mem, x.card.addr + MiB, 64 * KiB);
-    same(&x, mem, x.card.addr, 100);
-    same(&x, mem, x.card.addr + 100, 8 * KiB);
-    g_assert_cmpuint(qernic_stat(x.q, "qdma.errors"), ==, 0);
+    mem = guest_alloc(&x->m->alloc, 64 * KiB);
+    fill(x, mem, 64 * KiB, 5);
+    fill(x, x->card.addr, 64 * KiB, 5);
+    qdma_queue_open(x, &k, 1, QDMA_H2C, 4);
+    qdma_post(&k, x->card.addr, MiB, 64 * KiB);
+    qdma_move(&k, x->card.addr, 100, 64 * KiB);
+    same(x, mem, x->card.addr + MiB, 64 * KiB);
+    same(x, mem, x->card.addr, 100);
+    same(x, mem, x->card.addr + 100, 8 * KiB);
+    g_assert_cmpuint(qernic_stat(x->q, "qdma.errors"), ==, 0);
 }
 
 /* Work waits while the machine is stopped and in D3hot, and then goes on. */
-MACHINE_TEST("/ernic-qdma-mm/power", test_power)
+WORLD_KINDS("/ernic-qdma-mm/power", test_power, Qdma, x, qdma_begin, { "", "" })
 {
     QdmaQueue k;
     uint64_t mem;
-    Qdma x;
 
-    qdma_begin(&x, "");
-    mem = guest_alloc(&x.m->alloc, MiB);
-    qdma_queue_open(&x, &k, 2, QDMA_H2C, 64);
-    qernic_stop(x.m->qts);
+    mem = guest_alloc(&x->m->alloc, MiB);
+    qdma_queue_open(x, &k, 2, QDMA_H2C, 64);
+    qernic_stop(x->m->qts);
     qdma_post(&k, mem, 0, MiB);
     qdma_ring(&k, true);
-    g_assert_false(qdma_interrupted(&x, 2));
+    g_assert_false(qdma_interrupted(x, 2));
     g_assert_cmphex(qdma_status(&k), ==, 0);
-    qernic_power(&x.q->dev, 3);
-    qernic_cont(x.m->qts);
-    g_assert_false(qdma_interrupted(&x, 2));
+    qernic_power(&x->q->dev, 3);
+    qernic_cont(x->m->qts);
+    g_assert_false(qdma_interrupted(x, 2));
     g_assert_cmphex(qdma_status(&k), ==, 0);
-    qernic_power(&x.q->dev, 0);
+    qernic_power(&x->q->dev, 0);
     qdma_wait(&k);
-    g_assert_true(qdma_interrupted(&x, 2));
+    g_assert_true(qdma_interrupted(x, 2));
 }
 
 /* A reset ends all work; the queues work again afterwards. */
@@ -308,18 +298,16 @@ MACHINE_TEST("/ernic-qdma-mm/migrate", test_migrate)
     g_assert_cmpuint(qernic_stat(x.q, "qdma.h2c_bytes"), ==, BULK);
 }
 
-MACHINE_KINDS("/ernic-qdma-mm/unplug", test_unplug, MAIN_LOOP, THREAD)
+WORLD_KINDS("/ernic-qdma-mm/unplug", test_unplug, Qdma, x, qdma_begin, MAIN_LOOP, THREAD)
 {
     QdmaQueue k;
-    Qdma x;
 
-    qdma_begin(&x, more);
-    qdma_queue_open(&x, &k, 5, QDMA_H2C, 8);
+    qdma_queue_open(x, &k, 5, QDMA_H2C, 8);
     qdma_post(&k, 32 * MiB, 0, 64 * MiB);
     qdma_ring(&k, true);
-    qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'device_del',"
+    qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'device_del',"
                              " 'arguments': { 'id': 'ernic0' } }");
     /* The machine's reset ejects what is asked to leave. */
-    qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'system_reset' }");
-    qtest_qmp_eventwait(x.m->qts, "DEVICE_DELETED");
+    qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(x->m->qts, "DEVICE_DELETED");
 }

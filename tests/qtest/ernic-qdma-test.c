@@ -91,24 +91,21 @@ static void check_filled(Qdma *x)
     }
 }
 
-MACHINE_TEST("/ernic-qdma/registers", test_registers)
+WORLD_KINDS("/ernic-qdma/registers", test_registers, Qdma, x, qdma_open, { "", "" })
 {
-    Qdma x;
-
-    qdma_open(&x, "");
-    check_reset(&x);
-    fill(&x);
-    check_filled(&x);
-    qdma_put(&x, 0x1004, 0);
-    qdma_put(&x, 0x1008, 3);
-    g_assert_cmphex(qdma_get(&x, 0x1004), ==, 1);
-    qdma_put(&x, 0x100c, 1);
-    g_assert_cmphex(qdma_get(&x, 0x1004), ==, 0);
-    qdma_put(&x, 0x1204, 0);
-    qdma_put(&x, 0x1208, 1);
-    g_assert_cmphex(qdma_get(&x, 0x1204), ==, 1);
-    qdma_put(&x, 0x120c, 1);
-    g_assert_cmphex(qdma_get(&x, 0x1204), ==, 0);
+    check_reset(x);
+    fill(x);
+    check_filled(x);
+    qdma_put(x, 0x1004, 0);
+    qdma_put(x, 0x1008, 3);
+    g_assert_cmphex(qdma_get(x, 0x1004), ==, 1);
+    qdma_put(x, 0x100c, 1);
+    g_assert_cmphex(qdma_get(x, 0x1004), ==, 0);
+    qdma_put(x, 0x1204, 0);
+    qdma_put(x, 0x1208, 1);
+    g_assert_cmphex(qdma_get(x, 0x1204), ==, 1);
+    qdma_put(x, 0x120c, 1);
+    g_assert_cmphex(qdma_get(x, 0x1204), ==, 0);
 }
 
 /* Contexts: selector, and words. */
@@ -178,40 +175,38 @@ static void no_context(Qdma *x, uint32_t selector, uint32_t number)
     }
 }
 
-MACHINE_TEST("/ernic-qdma/contexts", test_contexts)
+WORLD_KINDS("/ernic-qdma/contexts", test_contexts, Qdma, x, qdma_open, { "", "" })
 {
     static const uint32_t none[] = { 8, 9, 10, 11, 13, 14, 15 };
     uint32_t w[8];
-    Qdma x;
 
-    qdma_open(&x, "");
-    fill_contexts(&x);
-    check_contexts(&x);
+    fill_contexts(x);
+    check_contexts(x);
     for (uint32_t i = 0; i < ARRAY_SIZE(none); i++) {
-        no_context(&x, none[i], 0);
+        no_context(x, none[i], 0);
     }
     for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
-        no_context(&x, contexts[row].selector, contexts[row].numbers);
-        no_context(&x, contexts[row].selector, 0x1fff);
+        no_context(x, contexts[row].selector, contexts[row].numbers);
+        no_context(x, contexts[row].selector, 0x1fff);
     }
-    check_contexts(&x);
+    check_contexts(x);
     /* A write changes the bits of the mask alone. */
-    qdma_put(&x, DATA, 0xffffffff);
-    qdma_put(&x, MASK, 0x00ff0000);
-    qdma_put(&x, MASK + 4, 0);
-    qdma_command(&x, QDMA_HW, 1, QDMA_WRITE);
+    qdma_put(x, DATA, 0xffffffff);
+    qdma_put(x, MASK, 0x00ff0000);
+    qdma_put(x, MASK + 4, 0);
+    qdma_command(x, QDMA_HW, 1, QDMA_WRITE);
     context_words(2, 1, w);
-    qdma_command(&x, QDMA_HW, 1, QDMA_READ);
-    g_assert_cmphex(qdma_get(&x, DATA), ==, w[0] | 0x00ff0000);
-    g_assert_cmphex(qdma_get(&x, DATA + 4), ==, w[1]);
+    qdma_command(x, QDMA_HW, 1, QDMA_READ);
+    g_assert_cmphex(qdma_get(x, DATA), ==, w[0] | 0x00ff0000);
+    g_assert_cmphex(qdma_get(x, DATA + 4), ==, w[1]);
     /* Clear and invalidate end one context. */
     for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
-        qdma_command(&x, contexts[row].selector, 2, row & 1 ? QDMA_CLEAR :
+        qdma_command(x, contexts[row].selector, 2, row & 1 ? QDMA_CLEAR :
                      QDMA_INVALIDATE);
-        check_clear(&x, contexts[row].selector, 2);
+        check_clear(x, contexts[row].selector, 2);
         context_words(row, 3, w);
-        qdma_command(&x, contexts[row].selector, 3, QDMA_READ);
-        g_assert_cmphex(qdma_get(&x, DATA), ==, w[0]);
+        qdma_command(x, contexts[row].selector, 3, QDMA_READ);
+        g_assert_cmphex(qdma_get(x, DATA), ==, w[0]);
     }
 }
 
@@ -226,35 +221,29 @@ static void check_all_reset(Qdma *x)
 }
 
 /* The shell's reset of the QDMA, of the system, and a function level reset. */
-MACHINE_TEST("/ernic-qdma/reset", test_reset)
+WORLD_KINDS("/ernic-qdma/reset", test_reset, Qdma, x, qdma_open, { "", "" })
 {
-    Qdma x;
-
-    qdma_open(&x, "");
     for (uint32_t i = 0; i < 3; i++) {
-        fill_contexts(&x);
-        fill(&x);
-        qpci_io_writel(&x.q->dev, x.user, 0xc, 2);       /* the ERNIC alone */
-        check_filled(&x);
+        fill_contexts(x);
+        fill(x);
+        qpci_io_writel(&x->q->dev, x->user, 0xc, 2);       /* the ERNIC alone */
+        check_filled(x);
         if (i == 0) {
-            qpci_io_writel(&x.q->dev, x.user, 0xc, 1);
+            qpci_io_writel(&x->q->dev, x->user, 0xc, 1);
         } else if (i == 1) {
-            qpci_io_writel(&x.q->dev, x.user, 0x4, 1);
+            qpci_io_writel(&x->q->dev, x->user, 0x4, 1);
         } else {
-            qdma_flr(&x);
+            qdma_flr(x);
         }
-        check_all_reset(&x);
+        check_all_reset(x);
     }
 }
 
-MACHINE_TEST("/ernic-qdma/migrate", test_migrate)
+WORLD_KINDS("/ernic-qdma/migrate", test_migrate, Qdma, x, qdma_open, { "", "" })
 {
-    Qdma x;
-
-    qdma_open(&x, "");
-    fill_contexts(&x);
-    fill(&x);
-    qdma_migrate(&x, "");
-    check_filled(&x);
-    check_contexts(&x);
+    fill_contexts(x);
+    fill(x);
+    qdma_migrate(x, "");
+    check_filled(x);
+    check_contexts(x);
 }

@@ -25,6 +25,7 @@ void qdma_map(Qdma *x)
 void qdma_open(Qdma *x, const char *more)
 {
     *x = (Qdma) { .m = qernic_machine("%s%s", QDMA_OPTIONS, more) };
+    x->mmio = x->m->bus->mmio_alloc_ptr;
     x->q = qernic_at(x->m, "ernic0", 4);
     qdma_map(x);
 }
@@ -41,6 +42,7 @@ void qdma_migrate(Qdma *x, const char *more)
 void qdma_flr(Qdma *x)
 {
     qernic_flr(&x->q->dev);
+    x->m->bus->mmio_alloc_ptr = x->mmio;
     qdma_map(x);
 }
 

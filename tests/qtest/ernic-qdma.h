@@ -24,6 +24,7 @@ typedef struct Qdma {
     QErnicMachine *m;
     QErnic *q;
     QPCIBar bar, user, card;
+    uint64_t mmio;              /* where the BARs begin */
     uint64_t messages;          /* of MSI-X: a word for each vector */
 } Qdma;
 

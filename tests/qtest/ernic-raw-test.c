@@ -141,14 +141,11 @@ static void frames(World *w)
     completes(w, ERNIC_WC_SEND, FRAME);
 }
 
-MACHINE_KINDS("/ernic-raw/frames", test_frames, { "", "" },
-              { "-udp", ",roce-udp=127.0.0.1:0" }, { "-main-loop", ",engine-thread=off" },
-              { "-iothread", ",roce-udp=127.0.0.1:0,iothread=io0" })
+WORLD_KINDS("/ernic-raw/frames", test_frames, World, w, setup, { "", "" },
+            { "-udp", ",roce-udp=127.0.0.1:0" }, { "-main-loop", ",engine-thread=off" },
+            { "-iothread", ",roce-udp=127.0.0.1:0,iothread=io0" })
 {
-    World w;
-
-    setup(&w, more);
-    frames(&w);
+    frames(w);
 }
 
 static bool completes_soon(World *w)
@@ -163,75 +160,70 @@ static bool completes_soon(World *w)
 }
 
 /* The peer does not read: the queue pair waits, loses nothing, and goes on. */
-MACHINE_KINDS("/ernic-raw/held", test_held,
-              { "", "" }, { "-main-loop", ",engine-thread=off" })
+WORLD_KINDS("/ernic-raw/held", test_held, World, w, setup,
+             { "", "" }, { "-main-loop", ",engine-thread=off" })
 {
     uint8_t frame[8192];
     uint32_t sent = 0, i;
-    World w;
 
-    setup(&w, more);
     fill(frame, sizeof(frame), "\x88\xb5");
     do {
         stl_be_p(frame + 14, sent++);
-        send_frame(&w, frame, sizeof(frame));
+        send_frame(w, frame, sizeof(frame));
         g_assert_cmpuint(sent, <, 1000);
-        if (!completes_soon(&w)) {
+        if (!completes_soon(w)) {
             break;
         }
-        completes(&w, ERNIC_WC_SEND, sizeof(frame));
+        completes(w, ERNIC_WC_SEND, sizeof(frame));
     } while (true);
     for (i = 0; i < sent; i++) {
         stl_be_p(frame + 14, i);
-        from_wire(&w, frame, sizeof(frame));
+        from_wire(w, frame, sizeof(frame));
     }
-    completes(&w, ERNIC_WC_SEND, sizeof(frame));
+    completes(w, ERNIC_WC_SEND, sizeof(frame));
 }
 
 /* The netdev is full: with a UDP link, frames are lost and the engine does not wait. */
-MACHINE_TEST("/ernic-raw/full-udp", test_full)
+WORLD_KINDS("/ernic-raw/full-udp", test_full, World, w, setup,
+             { "", ",roce-udp=127.0.0.1:0" })
 {
     uint8_t frame[2048];
     uint32_t i;
-    World w;
 
-    setup(&w, ",roce-udp=127.0.0.1:0");
     fill(frame, sizeof(frame), "\x88\xb5");
-    for (i = 0; i < 1000 && qernic_stat(w.q, "eth.tx_errors") < 3; i++) {
-        send_frame(&w, frame, sizeof(frame));
-        completes(&w, ERNIC_WC_SEND, sizeof(frame));
+    for (i = 0; i < 1000 && qernic_stat(w->q, "eth.tx_errors") < 3; i++) {
+        send_frame(w, frame, sizeof(frame));
+        completes(w, ERNIC_WC_SEND, sizeof(frame));
     }
     g_assert_cmpuint(i, >, 3);
-    g_assert_cmpuint(qernic_stat(w.q, "eth.tx_errors"), ==, 3);
+    g_assert_cmpuint(qernic_stat(w->q, "eth.tx_errors"), ==, 3);
 }
 
 /* RoCEv2 packets to the device have priority, then flow rules, then the ring. */
-MACHINE_TEST("/ernic-raw/whose", test_whose)
+WORLD_KINDS("/ernic-raw/whose", test_whose, World, w, setup, { "", "" })
 {
     uint8_t roce[ROCE], frame[FRAME];
     uint32_t handle;
-    World w;
 
-    setup(&w, "");
     roce_frame(roce);
     fill(frame, FRAME, "\x88\xb5");
-    handle = rule(&w, (struct ernic_flow_rule) { });
-    qernic_post_recv(&w.qp, TO, FRAME);
-    to_wire(&w, roce, sizeof(roce));
-    counts(&w, "rx_packets", 0);
-    to_wire(&w, frame, FRAME);
-    received(&w, frame, FRAME);
+    handle = rule(w, (struct ernic_flow_rule) { });
+    qernic_post_recv(&w->qp, TO, FRAME);
+    to_wire(w, roce, sizeof(roce));
+    counts(w, "rx_packets", 0);
+    to_wire(w, frame, FRAME);
+    received(w, frame, FRAME);
     /* No receive is posted: the frame is lost; it does not go to the ring. */
-    to_wire(&w, frame, FRAME);
-    counts(&w, "rx_frames", 1);
-    g_assert_cmpuint(qernic_stat(w.q, "faults.rnr"), ==, 1);
+    to_wire(w, frame, FRAME);
+    counts(w, "rx_frames", 1);
+    g_assert_cmpuint(qernic_stat(w->q, "faults.rnr"), ==, 1);
     /* The queue pair's rules are destroyed with it. */
-    g_assert_cmpuint(qernic_cmd_handle(w.q, ERNIC_CMD_QP_DESTROY, w.qp.qpn),
+    g_assert_cmpuint(qernic_cmd_handle(w->q, ERNIC_CMD_QP_DESTROY, w->qp.qpn),
                      ==, ERNIC_OK);
-    g_assert_cmpuint(qernic_cmd_handle(w.q, ERNIC_CMD_FLOW_DESTROY, handle),
+    g_assert_cmpuint(qernic_cmd_handle(w->q, ERNIC_CMD_FLOW_DESTROY, handle),
                      ==, ERNIC_ERR_HANDLE);
-    to_wire(&w, frame, FRAME);
-    to_wire(&w, roce, sizeof(roce));
-    counts(&w, "rx_packets", 1);
-    g_assert_cmpuint(qernic_stat(w.q, "rx_frames"), ==, 2);
+    to_wire(w, frame, FRAME);
+    to_wire(w, roce, sizeof(roce));
+    counts(w, "rx_packets", 1);
+    g_assert_cmpuint(qernic_stat(w->q, "rx_frames"), ==, 2);
 }

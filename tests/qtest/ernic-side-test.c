@@ -136,29 +136,28 @@ static void came(Gsi *g, uint32_t n, uint8_t from, uint8_t seed)
     put1(g, PG332_RQCI, n);
 }
 
-MACHINE_KINDS("/ernic-side/gsi-", test_gsi, { "udp", VERSION("3.1") UDP },
-              { "netdev", VERSION("4.0") NETDEV }, { "wire", VERSION("4.2") WIRE })
+WORLD_KINDS("/ernic-side/gsi-", test_gsi, Pair, p, open_pair,
+             { "udp", VERSION("3.1") UDP }, { "netdev", VERSION("4.0") NETDEV },
+             { "wire", VERSION("4.2") WIRE })
 {
     Gsi g[2];
-    Pair p;
 
-    open_pair(&p, more);
     for (int i = 0; i < 2; i++) {
-        open1(&g[i], &p.c[i]);
+        open1(&g[i], &p->c[i]);
     }
     for (int i = 0; i < 12; i++) {
         post1(&g[i & 1], 2 - (i & 1), i);
         came(&g[!(i & 1)], i / 2 + 1, 1 + (i & 1), i);
         wait1(&g[i & 1], PG332_CQHEAD, i / 2 + 1);
-        g_assert_cmphex(card_get(&p.c[!(i & 1)], PG332_INTSTS) & PG332_INT_MAD, ==,
+        g_assert_cmphex(card_get(&p->c[!(i & 1)], PG332_INTSTS) & PG332_INT_MAD, ==,
                         PG332_INT_MAD);
-        card_put(&p.c[!(i & 1)], PG332_INTSTS, PG332_INT_MAD);
+        card_put(&p->c[!(i & 1)], PG332_INTSTS, PG332_INT_MAD);
     }
     /* Connections still work. */
-    card_transfers(&p.c[0], &p.c[1]);
+    card_transfers(&p->c[0], &p->c[1]);
     for (int i = 0; i < 2; i++) {
-        g_assert_cmphex(card_get(&p.c[i], PG332_INAMPKTCNT) >> 16, ==, 6);
-        g_assert_cmphex(card_get(&p.c[i], PG332_OUTAMPKTCNT) >> 16, ==, 6);
+        g_assert_cmphex(card_get(&p->c[i], PG332_INAMPKTCNT) >> 16, ==, 6);
+        g_assert_cmphex(card_get(&p->c[i], PG332_OUTAMPKTCNT) >> 16, ==, 6);
     }
     /* The destination does not exist: the request completes all the same. */
     post1(&g[0], 9, 1);
@@ -244,36 +243,35 @@ static void pending(Card *c, uint16_t vector, bool is)
 }
 
 /* Entries, their order, and their interrupt: an own vector, or the shared INTx. */
-MACHINE_KINDS("/ernic-side/stream-", test_stream, { "udp", VERSION("4.2") UDP },
-              { "netdev", VERSION("4.2") NETDEV }, { "wire", VERSION("4.2") WIRE })
+WORLD_KINDS("/ernic-side/stream-", test_stream, Pair, p, open_pair,
+             { "udp", VERSION("4.2") UDP }, { "netdev", VERSION("4.2") NETDEV },
+             { "wire", VERSION("4.2") WIRE })
 {
     Side s;
-    Pair p;
 
-    open_pair(&p, more);
-    listen_to(&s, &p.c[1], 2);
+    listen_to(&s, &p->c[1], 2);
     give(&s, 2);
-    card_put(&p.c[1], PG332_INTEN, 0);
-    qpci_msix_enable(&p.q[1]->dev);
-    post_imm(&p.c[0], CARD_SEND_IMM, 0x11223344);
-    card_wait(&p.c[0], PG332_CQHEAD, 1);
+    card_put(&p->c[1], PG332_INTEN, 0);
+    qpci_msix_enable(&p->q[1]->dev);
+    post_imm(&p->c[0], CARD_SEND_IMM, 0x11223344);
+    card_wait(&p->c[0], PG332_CQHEAD, 1);
     entry(&s, 0, 0x11223344, PG332_SIDE_SEND_IMM, 1);
-    pending(&p.c[1], SIDE_VECTOR, false);               /* threshold is 2 */
-    post_imm(&p.c[0], CARD_WRITE_IMM, 0xaabbccdd);
-    pending(&p.c[1], SIDE_VECTOR, true);
+    pending(&p->c[1], SIDE_VECTOR, false);               /* threshold is 2 */
+    post_imm(&p->c[0], CARD_WRITE_IMM, 0xaabbccdd);
+    pending(&p->c[1], SIDE_VECTOR, true);
     entry(&s, 1, 0xaabbccdd, PG332_SIDE_WRITE_IMM, 1);
-    pending(&p.c[1], CARD_VECTOR, false);
-    g_assert(!intx(&p.c[1]));
-    qpci_msix_disable(&p.q[1]->dev);
-    g_assert(intx(&p.c[1]));
-    g_assert_cmphex(get_side(&p.c[1], PG332_SIDE_DMASR) & PG332_DMA_IRQS, ==,
+    pending(&p->c[1], CARD_VECTOR, false);
+    g_assert(!intx(&p->c[1]));
+    qpci_msix_disable(&p->q[1]->dev);
+    g_assert(intx(&p->c[1]));
+    g_assert_cmphex(get_side(&p->c[1], PG332_SIDE_DMASR) & PG332_DMA_IRQS, ==,
                     PG332_DMA_IOC_IRQ);
-    put_side(&p.c[1], PG332_SIDE_DMASR, PG332_DMA_IRQS);
-    g_assert(!intx(&p.c[1]));
+    put_side(&p->c[1], PG332_SIDE_DMASR, PG332_DMA_IRQS);
+    g_assert(!intx(&p->c[1]));
     /* Without a descriptor, the entry waits for the next one. */
-    post_imm(&p.c[0], CARD_WRITE_IMM, 0x55);
-    card_wait(&p.c[0], PG332_CQHEAD, 3);
-    g_assert_cmpuint(get_side(&p.c[1], PG332_SIDE_WAITING), ==, 1);
+    post_imm(&p->c[0], CARD_WRITE_IMM, 0x55);
+    card_wait(&p->c[0], PG332_CQHEAD, 3);
+    g_assert_cmpuint(get_side(&p->c[1], PG332_SIDE_WAITING), ==, 1);
     give(&s, 1);
     entry(&s, 2, 0x55, PG332_SIDE_WRITE_IMM, 1);
 }

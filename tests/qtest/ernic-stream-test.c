@@ -91,9 +91,8 @@ static void demand(QErnic *q)
 {
     struct ernic_cmd reg = {
         .opcode = ERNIC_CMD_MR_REG,
-        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 40),
-                    .pd = cpu_to_le32(q->pd),
-                    .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
+        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 40), .pd =
+                    cpu_to_le32(q->pd), .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
     };
     struct ernic_cmd pages = {
         .opcode = ERNIC_CMD_MR_PAGES,

@@ -122,128 +122,118 @@ static uint8_t status(Work *w, uint32_t slot)
     return qtest_readb(w->m->qts, at + offsetof(struct ernic_rsp, status));
 }
 
-MACHINE_KINDS("/ernic-work/commands", test_commands, BOTH)
+WORLD_KINDS("/ernic-work/commands", test_commands, Work, w, begin, BOTH)
 {
     uint32_t ci;
-    Work w;
 
-    begin(&w, more);
-    post_regs(&w);
-    answers(&w, "commands");
-    g_assert_cmpuint(status(&w, 0), ==, ERNIC_OK);
-    g_assert_cmpuint(status(&w, 1), ==, ERNIC_ERR_PARAM);
+    post_regs(w);
+    answers(w, "commands");
+    g_assert_cmpuint(status(w, 0), ==, ERNIC_OK);
+    g_assert_cmpuint(status(w, 1), ==, ERNIC_ERR_PARAM);
     /* Stopped: no command ends. */
-    g_assert_cmpint(ask(&w, "stop"), <, WORST_US);
-    ci = qernic_reg(w.q, cmd_ci);
+    g_assert_cmpint(ask(w, "stop"), <, WORST_US);
+    ci = qernic_reg(w->q, cmd_ci);
     g_assert_cmpuint(ci, <, COMMANDS);
-    answers(&w, "stopped");
-    g_assert_cmpuint(qernic_reg(w.q, cmd_ci), ==, ci);
-    g_assert_cmpint(ask(&w, "cont"), <, WORST_US);
-    g_assert_cmpuint(status(&w, ci + 1), ==, ERNIC_ERR_PARAM);
+    answers(w, "stopped");
+    g_assert_cmpuint(qernic_reg(w->q, cmd_ci), ==, ci);
+    g_assert_cmpint(ask(w, "cont"), <, WORST_US);
+    g_assert_cmpuint(status(w, ci + 1), ==, ERNIC_ERR_PARAM);
     /* In D3hot neither; afterwards the device continues. */
-    qernic_power(&w.q->dev, 3);
-    answers(&w, "D3hot");
-    qernic_power(&w.q->dev, 0);
-    ci = qernic_reg(w.q, cmd_ci);
+    qernic_power(&w->q->dev, 3);
+    answers(w, "D3hot");
+    qernic_power(&w->q->dev, 0);
+    ci = qernic_reg(w->q, cmd_ci);
     g_assert_cmpuint(ci, <, COMMANDS - 1);
-    g_assert_cmpuint(status(&w, ci + 1), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(status(w, ci + 1), ==, ERNIC_ERR_PARAM);
     /* A reset drops the command in progress. */
-    qernic_set_reg(w.q, control, ERNIC_CONTROL_RESET);
-    answers(&w, "reset");
-    qernic_setup(w.q, 1);
+    qernic_set_reg(w->q, control, ERNIC_CONTROL_RESET);
+    answers(w, "reset");
+    qernic_setup(w->q, 1);
 }
 
 /*
  * The same ring, and register accesses that need the device's lock: each gets it after at
  * most a slice or two. The host may delay some.
  */
-MACHINE_KINDS("/ernic-work/waiter", test_waiter, BOTH)
+WORLD_KINDS("/ernic-work/waiter", test_waiter, Work, w, begin, BOTH)
 {
     int64_t begun, start, took, slow = 0, worst = 0;
     uint32_t accesses = 0;
-    Work w;
 
-    begin(&w, more);
-    post_regs(&w);
+    post_regs(w);
     begun = g_get_monotonic_time();
     while (g_get_monotonic_time() - begun < WAITER_US) {
         start = g_get_monotonic_time();
-        qernic_set_reg(w.q, cmd_pi, 5 * COMMANDS);     /* out of range */
+        qernic_set_reg(w->q, cmd_pi, 5 * COMMANDS);     /* out of range */
         took = g_get_monotonic_time() - start;
         slow += took > SLOW_US ? took : 0;
         worst = MAX(worst, took);
         accesses++;
     }
-    g_assert_cmpuint(qernic_reg(w.q, cmd_ci), <, COMMANDS);
+    g_assert_cmpuint(qernic_reg(w->q, cmd_ci), <, COMMANDS);
     g_test_message("%u accesses, the slow ones took %.1f ms, the worst %.1f ms",
                    accesses, slow / 1000.0, worst / 1000.0);
     g_assert_cmpint(slow, <, WAITER_US / 10);
 }
 
 /* More doorbells than the queue holds, after commands that take long. */
-MACHINE_KINDS("/ernic-work/doorbells", test_doorbells, BOTH)
+WORLD_KINDS("/ernic-work/doorbells", test_doorbells, Work, w, begin, BOTH)
 {
     uint64_t bad;
-    Work w;
 
-    begin(&w, more);
-    post_regs(&w);
-    bad = qernic_stat(w.q, "bad_doorbells");
+    post_regs(w);
+    bad = qernic_stat(w->q, "bad_doorbells");
     for (int i = 0; i < 3000; i++) {
-        qernic_doorbell(w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+        qernic_doorbell(w->q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     }
-    answers(&w, "doorbells");
+    answers(w, "doorbells");
     /* The older ones have overtaken the commands. */
-    g_assert_cmpuint(qernic_stat(w.q, "bad_doorbells") - bad, >=, 3000 - 2 * 1024);
-    g_assert_cmpint(ask(&w, "stop"), <, WORST_US);
+    g_assert_cmpuint(qernic_stat(w->q, "bad_doorbells") - bad, >=, 3000 - 2 * 1024);
+    g_assert_cmpint(ask(w, "stop"), <, WORST_US);
 }
 
 /* The machine continues with a full queue, which takes more than a slice. */
-MACHINE_KINDS("/ernic-work/full-queue", test_full_queue, BOTH)
+WORLD_KINDS("/ernic-work/full-queue", test_full_queue, Work, w, begin, BOTH)
 {
     g_autofree char *path = NULL;
     uint64_t bad;
-    Work w;
 
-    begin(&w, more);
-    qernic_setup(w.q, 1);
-    path = qernic_log(w.m->qts, "ernic_pci_doorbells_wait");
-    bad = qernic_stat(w.q, "bad_doorbells");
-    ask(&w, "stop");
+    qernic_setup(w->q, 1);
+    path = qernic_log(w->m->qts, "ernic_pci_doorbells_wait");
+    bad = qernic_stat(w->q, "bad_doorbells");
+    ask(w, "stop");
     for (int i = 0; i < DOORBELLS; i++) {
-        qernic_doorbell(w.q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+        qernic_doorbell(w->q, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     }
-    ask(&w, "cont");
-    qernic_wait_while(w.q->qts, qernic_stat(w.q, "bad_doorbells") - bad < DOORBELLS);
-    g_assert_cmpuint(qernic_logged(w.m, path, "ernic_pci_doorbells_wait"), >=, 1);
+    ask(w, "cont");
+    qernic_wait_while(w->q->qts, qernic_stat(w->q, "bad_doorbells") - bad < DOORBELLS);
+    g_assert_cmpuint(qernic_logged(w->m, path, "ernic_pci_doorbells_wait"), >=, 1);
 }
 
 /* A completion queue moves to rings of 2^20 entries again and again. */
-MACHINE_KINDS("/ernic-work/resize", test_resize, BOTH)
+WORLD_KINDS("/ernic-work/resize", test_resize, Work, w, begin, BOTH)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_RESIZE };
     uint64_t big;
     QErnicQp x;
-    Work w;
 
-    begin(&w, more);
-    qernic_setup(w.q, 1);
-    qernic_qp_create(w.q, &x, ERNIC_QPT_RC);
-    big = guest_alloc(&w.m->alloc, CQ_DEPTH * CQE);
+    qernic_setup(w->q, 1);
+    qernic_qp_create(w->q, &x, ERNIC_QPT_RC);
+    big = guest_alloc(&w->m->alloc, CQ_DEPTH * CQE);
     cmd.cq_create.buf.addr = cpu_to_le64(big);
     cmd.cq_create.handle = cpu_to_le32(x.cq.cqn);
     for (int i = 0; i < QERNIC_DEPTH - 2; i++) {
         cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH >> (i & 1));
-        qernic_cmd_post(w.q, &cmd);
+        qernic_cmd_post(w->q, &cmd);
     }
-    answers(&w, "resize");
+    answers(w, "resize");
     /* The last one: a ring that is too long by one step. */
     cmd.cq_create.depth = cpu_to_le32(CQ_DEPTH << 1);
-    g_assert_cmpuint(qernic_cmd(w.q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    g_assert_cmpuint(qernic_cmd(w->q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
     cmd.cq_create.depth = cpu_to_le32(QERNIC_DEPTH * 2);
     cmd.cq_create.buf.addr = cpu_to_le64(x.cq.ring);
-    qernic_make(w.q, &cmd);
-    qernic_transfers(w.q, w.q);
+    qernic_make(w->q, &cmd);
+    qernic_transfers(w->q, w->q);
 }
 
 /* Joins UD queue pairs to a group until it has MEMBERS members; @from is one of them. */
@@ -287,34 +277,31 @@ static void flooded(QErnicQp *from)
 }
 
 /* Every datagram has 1,020 receivers. */
-MACHINE_KINDS("/ernic-work/group", test_group, BOTH)
+WORLD_KINDS("/ernic-work/group", test_group, Work, w, begin, BOTH)
 {
     QErnicQp from;
-    Work w;
 
-    begin(&w, more);
-    qernic_setup(w.q, 1);
-    join(&w, &from, group);
+    qernic_setup(w->q, 1);
+    join(w, &from, group);
     flood(&from, group);
-    answers(&w, "group");
+    answers(w, "group");
     flooded(&from);
 }
 
 /* The same machine migrates with all datagrams in progress, and continues. */
-MACHINE_TEST("/ernic-work/migration", test_migration)
+WORLD_KINDS("/ernic-work/migration", test_migration, Work, w, begin,
+             { "", ",roce-udp=127.0.0.1:0" })
 {
     QTestState *from;
     QErnicQp x;
-    Work w;
 
-    begin(&w, ",roce-udp=127.0.0.1:0");
-    qernic_setup(w.q, 1);
-    join(&w, &x, group);
-    qernic_stop(w.m->qts);
+    qernic_setup(w->q, 1);
+    join(w, &x, group);
+    qernic_stop(w->m->qts);
     flood(&x, group);
-    qernic_cont(w.m->qts);
-    from = qernic_migrate(w.q);
-    answers(&w, "source");
+    qernic_cont(w->m->qts);
+    from = qernic_migrate(w->q);
+    answers(w, "source");
     flooded(&x);
-    qernic_migrate_end(w.q, from);
+    qernic_migrate_end(w->q, from);
 }

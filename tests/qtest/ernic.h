@@ -102,6 +102,18 @@ void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
     libqos_init(add_##fn);                                                  \
     static void fn(const char *more)
 
+/* The same for a @type *@name, which @open(name, more) has set up. */
+#define WORLD_KINDS(path, fn, type, name, open, ...)                        \
+    static void fn(type *name);                                             \
+    MACHINE_KINDS(path, world_##fn, __VA_ARGS__)                            \
+    {                                                                       \
+        type world;                                                         \
+                                                                            \
+        open(&world, more);                                                 \
+        fn(&world);                                                         \
+    }                                                                       \
+    static void fn(type *name)
+
 /* Starts a machine, pc unless @fmt begins with -M, which ends with the test. */
 QErnicMachine *qernic_machine(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 /* Ends it before. */

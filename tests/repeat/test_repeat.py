@@ -15,19 +15,18 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / 'common'))
+sys.path[:0] = [str(HERE.parent / 'common'), str(HERE.parent / 'guest')]
+import bare                                         # noqa: E402
 from find_qemu import find_qemu                     # noqa: E402
+from monitor import Monitor                         # noqa: E402
 
-CFLAGS = ('-m32 -march=i686 -O2 -Wall -Wextra -Werror -ffreestanding -fno-pie -static'
-          ' -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -nostdlib'
-          ' -fno-asynchronous-unwind-tables -no-pie -Wl,--build-id=none')
-MACHINE = ('-M pc -m 32 -accel tcg -icount shift=0,sleep=off -nodefaults -display none'
-           ' -rtc base=2026-01-01,clock=vm -no-shutdown -qmp stdio'
-           ' -chardev file,id=text,path=text -device isa-debugcon,chardev=text')
+MACHINE = ('-M pc -m 32 -accel tcg -icount shift=0,sleep=off -no-shutdown'
+           ' -rtc base=2026-01-01,clock=vm -qmp unix:qmp,server=on,wait=off')
 TIMED = 'timing=on,timing-trace=trace.json'
 ERNIC = 'ernic-version=3.1,ernic-qps=8,'
 MLX5 = 'personality=mlx5'
@@ -82,45 +81,6 @@ CASES = (
 FLOOD = Case('requests of 2 GiB to itself', 'flight=500ns', 1, 'timing=off', (), 'flood')
 
 
-def build(folder):
-    """Builds the guest programs; returns their paths by name."""
-    programs = {}
-    for name, own in SOURCES.items():
-        programs[name] = folder / f'guest-{name}'
-        sources = [HERE / source for source in ('start.S', 'io.c', 'seen.c', *own)]
-        subprocess.run(['gcc', *CFLAGS.split(), '-I', HERE.parent.parent / 'include',
-                        '-T', HERE / 'guest.ld', '-o', programs[name], *sources],
-                       check=True)
-    return programs
-
-
-class Monitor:
-    """QMP over pipes."""
-
-    def __init__(self, process):
-        self.process = process
-        self.events = []
-        self.read()                     # the greeting
-        self.run('qmp_capabilities')
-
-    def read(self):
-        line = self.process.stdout.readline()
-        assert line, 'QEMU has ended'
-        return json.loads(line)
-
-    def run(self, command, **arguments):
-        print(json.dumps({'execute': command, 'arguments': arguments}),
-              file=self.process.stdin, flush=True)
-        while 'event' in (answer := self.read()):
-            self.events.append(answer['event'])
-        assert 'return' in answer, answer
-        return answer['return']
-
-    def wait(self, event):
-        while event not in self.events:
-            self.events.append(self.read().get('event'))
-
-
 def of_the_guest(statistics):
     """Removes the counters that depend on the time of the query."""
     if not isinstance(statistics, dict):
@@ -144,13 +104,32 @@ class Machine:
             devices += ['-device', f'ernic,id={name},wire=w0,{case.nic}']
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen(
-            ['timeout', '-s', 'KILL', str(SECONDS), qemu, *MACHINE.split(), *devices,
-             '-kernel', programs[case.program], *more], cwd=folder, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.monitor = Monitor(self.process)
+            ['timeout', '-s', 'KILL', str(SECONDS), qemu, *MACHINE.split(), *bare.TEXT,
+             *devices, '-kernel', programs[case.program], *more], cwd=folder)
+        self.monitor = self.connect()
+        self.events = []
+
+    def connect(self):
+        while self.process.poll() is None:
+            try:
+                return Monitor(self.folder / 'qmp')
+            except OSError:                     # not there yet
+                time.sleep(0.01)
+        raise AssertionError('QEMU has ended')
+
+    def qmp(self, command, **arguments):
+        return self.monitor.execute(command, **arguments)
+
+    def has_sent(self, event):
+        self.events += [one['event'] for one in self.monitor.protocol.get_events()]
+        return event in self.events
+
+    def wait(self, event):
+        while not self.has_sent(event):
+            self.events.append(self.monitor.protocol.pull_event(wait=SECONDS)['event'])
 
     def statistics(self):
-        return {name: self.monitor.run('qom-get', path=name, property='statistics')
+        return {name: self.qmp('qom-get', path=name, property='statistics')
                 for name in self.names}
 
     def text(self):
@@ -158,8 +137,8 @@ class Machine:
 
     def finish(self):
         """Runs the machine to its end; returns PRODUCTS as bytes."""
-        self.monitor.wait('SHUTDOWN')
-        self.monitor.wait('STOP')
+        self.wait('SHUTDOWN')
+        self.wait('STOP')
         statistics = self.statistics()
         self.close()
         check_counts(self.case, statistics)
@@ -169,10 +148,9 @@ class Machine:
                 if (self.folder / name).exists()}
 
     def close(self):
-        self.process.stdin.close()
+        self.monitor.close()
         self.process.terminate()
         self.process.wait()
-        self.process.stdout.close()
 
 
 def run(qemu, programs, folder, case):
@@ -180,9 +158,9 @@ def run(qemu, programs, folder, case):
     machine = Machine(qemu, programs, folder, case)
     try:
         products = machine.finish()
-    except AssertionError as e:
+    except Exception as e:
         machine.close()
-        raise AssertionError(f'{e}; the guest said:\n{machine.text()[-500:]}') from e
+        raise AssertionError(f'{e!r}; the guest said:\n{machine.text()[-500:]}') from e
     check_text(case, machine.text())
     return products
 
@@ -244,33 +222,31 @@ def under_way(statistics):
 def stop_in_traffic(machine):
     """Stops the machine at a moment with frames on the wire."""
     for _ in range(2000):
-        machine.monitor.run('stop')
+        machine.qmp('stop')
         if under_way(machine.statistics()) > 0:
             return
-        machine.monitor.run('cont')
+        machine.qmp('cont')
     raise AssertionError('it was never stopped with frames on the wire')
 
 
 def save(machine):
     """Saves the machine to a file of its folder, and ends it."""
     path = machine.folder / 'state'
-    machine.monitor.run('migrate', uri=f'file:{path}')
-    while (status := machine.monitor.run('query-migrate')['status']) != 'completed':
-        assert status != 'failed', status
-        time.sleep(0.01)
+    machine.qmp('migrate', uri=f'file:{path}')
+    machine.monitor.migrated()
     machine.close()
     return path
 
 
 def restore(machine, path):
     """Resumes a saved machine, without QEMU's announcements, which add frames."""
-    machine.monitor.run('migrate-set-parameters', **{'announce-rounds': 0})
-    machine.monitor.run('migrate-incoming', uri=f'file:{path}')
-    while (status := machine.monitor.run('query-status')['status']) == 'inmigrate':
+    machine.qmp('migrate-set-parameters', **{'announce-rounds': 0})
+    machine.qmp('migrate-incoming', uri=f'file:{path}')
+    while (status := machine.qmp('query-status')['status']) == 'inmigrate':
         time.sleep(0.01)
     assert status == 'paused', status
-    machine.monitor.events.clear()
-    machine.monitor.run('cont')
+    machine.events.clear()
+    machine.qmp('cont')
 
 
 def time_of(block):
@@ -312,10 +288,10 @@ def check_stopped(qemu, programs, folder, case):
     whole = run(qemu, programs, folder / 'whole', case)
     machine = Machine(qemu, programs, folder / 'stopped', case)
     for _ in range(STOPS):
-        machine.monitor.run('stop')
-        if 'SHUTDOWN' in machine.monitor.events:
+        machine.qmp('stop')
+        if machine.has_sent('SHUTDOWN'):
             break
-        machine.monitor.run('cont')
+        machine.qmp('cont')
     rest = machine.finish()
     check_text(case, machine.text())
     # A stop writes the events so far to trace.json, which changes their order.
@@ -337,9 +313,9 @@ def check_flood(qemu, programs, folder, case):
     """The guest goes on, and the monitor answers, while the device has work."""
     machine = Machine(qemu, programs, folder / 'flood', case)
     for _ in range(STOPS):
-        if 'SHUTDOWN' in machine.monitor.events:
+        if machine.has_sent('SHUTDOWN'):
             break
-        machine.monitor.run('query-status')
+        machine.qmp('query-status')
     machine.finish()
     text = machine.text()
     check_text(case, text)
@@ -358,25 +334,21 @@ CHECKS = (
 
 def main():
     binary, part = find_qemu(), ''.join(sys.argv[1:2])
-    failed = 0
+    os.environ['QEMU'] = str(binary)
     with tempfile.TemporaryDirectory() as name:
-        programs = build(Path(name))
-        checks = [(f'{what}: {case.name}', check, case)
-                  for what, check, wanted in CHECKS for case in CASES + (FLOOD,)
-                  if wanted(case) and what.startswith(part)]
+        folder = Path(name)
+        programs = {program: bare.build(folder / program, 'seen.c', *sources)
+                    for program, sources in SOURCES.items()}
+        checks = []
+        for what, check, wanted in CHECKS:
+            for case in filter(wanted, CASES + (FLOOD,)):
+                if what.startswith(part):
+                    own = folder / str(len(checks))
+                    own.mkdir()
+                    checks.append((f'{what}: {case.name}',
+                                   partial(check, binary, programs, own, case)))
         assert checks, f'no check begins with {part}'
-        print(f'1..{len(checks)}')
-        for number, (what, check, case) in enumerate(checks, 1):
-            folder = Path(name) / str(number)
-            folder.mkdir()
-            try:
-                check(binary, programs, folder, case)
-                print(f'ok {number} - {what}', flush=True)
-            except AssertionError as e:
-                failed += 1
-                print(f'not ok {number} - {what}')
-                print('\n'.join(f'# {line}' for line in str(e).splitlines()), flush=True)
-    return 1 if failed else 0
+        return bare.run(checks)
 
 
 if __name__ == '__main__':

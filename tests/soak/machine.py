@@ -15,8 +15,8 @@ HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
 sys.path[:0] = [str(TESTS / 'guest'), str(TESTS / 'repeat')]
 
+import bare                                                     # noqa: E402
 import guest                                                    # noqa: E402
-import test_repeat                                              # noqa: E402
 
 SECONDS = 60                            # of anything that takes much less
 STATES = ('idle', 'held', 'running', 'broken', 'gone', 'wrong')
@@ -64,13 +64,8 @@ class Program:
         # pylint: disable-next=consider-using-with
         self.folder = tempfile.TemporaryDirectory(prefix='ernic-soak.')
         self.path = Path(self.folder.name) / 'program'
-        own, _ = FACES[face]
-        sources = [HERE / 'main.c', HERE / own[0],
-                   *(TESTS / 'repeat' / name for name in ('start.S', 'io.c', own[1]))]
-        subprocess.run(['gcc', *test_repeat.CFLAGS.split(),
-                        '-I', TESTS.parent / 'include', '-I', TESTS / 'repeat',
-                        '-T', TESTS / 'repeat/guest.ld', '-o', self.path, *sources],
-                       check=True)
+        port, driver = FACES[face][0]
+        bare.build(self.path, HERE / 'main.c', HERE / port, driver)
         names = subprocess.run(['nm', self.path], check=True, text=True,
                                stdout=subprocess.PIPE).stdout.splitlines()
         self.counters = next(int(line.split()[0], 16) for line in names

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs without an operating system, and the report of checks in TAP."""
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CFLAGS = ('-m32 -march=i686 -O2 -Wall -Wextra -Werror -ffreestanding -fno-pie -static'
+          ' -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -nostdlib'
+          ' -fno-asynchronous-unwind-tables -no-pie -Wl,--build-id=none')
+# Its text goes to the file "text" of the working directory.
+TEXT = ('-display', 'none', '-nodefaults', '-chardev', 'file,id=text,path=text',
+        '-device', 'isa-debugcon,chardev=text')
+
+
+def build(program, *sources):
+    """Builds a program of files of this folder, or of other paths; returns its path."""
+    subprocess.run(['gcc', *CFLAGS.split(), '-I', HERE.parents[1] / 'include', '-I', HERE,
+                    '-T', HERE / 'guest.ld', '-o', program,
+                    *(HERE / source for source in ('start.S', 'io.c', *sources))],
+                   check=True)
+    return program
+
+
+def run(checks):
+    """Calls each check, a name and a function; returns the exit status."""
+    failed = 0
+    print(f'1..{len(checks)}', flush=True)
+    for number, (name, check) in enumerate(checks, 1):
+        result = 'ok'
+        try:
+            check()
+        except Exception as e:          # pylint: disable=broad-exception-caught
+            failed, result = 1, 'not ok'
+            for line in f'{type(e).__name__}: {e}'.splitlines():
+                print('#', line)
+        print(result, number, '-', name, flush=True)
+    return failed
