@@ -133,8 +133,8 @@ static void read_out(Dialog *d, uint32_t psn, uint32_t n)
     requests(d, ERNIC_WR_READ, n);
     take_packets(d, n);
     for (uint32_t i = 0; i < n; i++) {
-        PEER(d, READ_RSP_ONLY, .psn = DLG_SQ_PSN + psn + i, .msn = psn + i + 1,
-             .syndrome = DLG_ACK, .payload = d->peer, .payload_len = SMALL);
+        PEER_DATA(d, READ_RSP_ONLY, DLG_SQ_PSN + psn + i, 0, SMALL, .msn = psn + i + 1,
+                  .syndrome = DLG_ACK);
     }
     take_completions(d, &d->scq, n);
 }
@@ -143,9 +143,8 @@ static void write_in(Dialog *d, uint32_t psn, uint32_t n)
 {
     d->hold = true;
     for (uint32_t i = 0; i < n; i++) {
-        PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN + psn + i, .va = d->mem, .rkey = d->key,
-             .dma_len = SMALL, .ackreq = i == n - 1, .payload = d->peer,
-             .payload_len = SMALL);
+        PEER_DATA(d, WRITE_ONLY, DLG_RQ_PSN + psn + i, 0, SMALL, .va = d->mem,
+                  .rkey = d->key, .dma_len = SMALL, .ackreq = i == n - 1);
     }
     d->hold = false;
     take_packets(d, 1);
@@ -158,8 +157,7 @@ static void send_in(Dialog *d, uint32_t psn, uint32_t n)
     }
     d->hold = true;
     for (uint32_t i = 0; i < n; i++) {
-        PEER(d, SEND_ONLY, .psn = DLG_RQ_PSN + psn + i, .ackreq = i == n - 1,
-             .payload = d->peer, .payload_len = SMALL);
+        PEER_DATA(d, SEND_ONLY, DLG_RQ_PSN + psn + i, 0, SMALL, .ackreq = i == n - 1);
     }
     d->hold = false;
     take_packets(d, 1);

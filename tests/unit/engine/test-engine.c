@@ -84,8 +84,7 @@ DIALOG_TEST("/engine/wake/needless", ERNIC_QPT_RC, test_needless)
         ernic_tx_ready(d->e, d->env.now);
         QUIET(d);
     }
-    PEER_ACK(d, SQ, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ, 0, 1);
 }
 
 /* ---- the budget ----------------------------------------------------- */
@@ -161,8 +160,7 @@ DIALOG_TEST("/engine/link/down-up", ERNIC_QPT_RC, test_link)
     /* The loss is detected by the timeout. */
     dlg_wait(d, ernic_ack_timeout_ns(14));
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    PEER_ACK(d, SQ, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ, 0, 1);
     PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true);
     SENT_ACK(d, RQ, 1);
     RECV_WC(d, 0, SUCCESS);
@@ -468,8 +466,7 @@ TEST("/engine/reset", test_reset)
         dlg_create_qp(d, &d->qp, ERNIC_QPT_RC);
         dlg_to(d, ERNIC_QPS_RTS);
         dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
-        PEER_ACK(d, SQ, 1);
-        SEND_WC(d, 0, SUCCESS);
+        ACKED(d, SQ, 0, 1);
     }
 }
 

@@ -46,8 +46,7 @@ static void nak_flood(uint32_t naks)
         IS(dlg_take(&d).psn, psn);
     }
     QUIET(&d);
-    PEER_ACK(&d, psn - 1, 1);
-    SEND_WC(&d, 0, SUCCESS);
+    ACKED(&d, psn - 1, 0, 1);
     dlg_close(&d);
 }
 
@@ -118,8 +117,7 @@ TEST("/hostile/reserved/rc", test_reserved_rc)
 TEST("/hostile/reserved/inside", test_reserved_inside)
 {
     EACH_DIALOG(d, i, 0, ARRAY_SIZE(reserved), dlg_open(d, ERNIC_QPT_RC)) {
-        dlg_recv(d, DLG_SINK, 4096);
-        dlg_recv(d, DLG_SINK, 4096);
+        dlg_recv_many(d, 2, DLG_SINK, 4096);
         PEER(d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
         peer_raw(d, reserved[i], RQ + 1, 12);
         SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ + 1, 0);
@@ -135,8 +133,7 @@ TEST("/hostile/reserved/inside", test_reserved_inside)
 TEST("/hostile/reserved/out-of-turn", test_reserved_out_of_turn)
 {
     EACH_DIALOG(d, i, 0, ARRAY_SIZE(reserved), dlg_open(d, ERNIC_QPT_RC)) {
-        PEER_READ(d, RQ, 0, 8);
-        dlg_sent_read(d, RQ, 1, 0, 8);
+        dlg_serve_read(d, RQ, 1, 0, 8);
         peer_raw(d, reserved[i], RQ, 12);
         peer_raw(d, reserved[i], RQ - 1, 12);
         QUIET(d);
@@ -246,15 +243,13 @@ static void recv_short(uint8_t type, bool srq)
     dlg_to(&d, ERNIC_QPS_RTS);
     dlg_recv(&d, DLG_SINK, grh + 15);
     dlg_recv(&d, DLG_SINK + 512, grh + 15);
-    PEER(&d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d.peer,
-         .payload_len = 16);
+    PEER_DATA(&d, SEND_ONLY, RQ, 0, 16, .qkey = DLG_QKEY);
     if (srq) {
         RECV_WC(&d, 0, LOC_LEN_ERR);
     }
     dlg_no_wc(&d);
     STATE_IS(&d, RTS);
-    PEER(&d, SEND_ONLY, .psn = RQ + 1, .qkey = DLG_QKEY,
-         .payload = d.peer + 64, .payload_len = 15);
+    PEER_DATA(&d, SEND_ONLY, RQ + 1, 64, 15, .qkey = DLG_QKEY);
     RECV_WC(&d, id, SUCCESS);
     dlg_mem_is(&d, DLG_SINK + 512 * id + grh, d.peer + 64, 15);
     dlg_close(&d);
@@ -285,15 +280,13 @@ TEST("/hostile/srq-domain", test_srq_domain)
         dlg_to(&d, ERNIC_QPS_RTS);
         d.key = fake_reg_mr(d.e, pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
         dlg_recv(&d, DLG_SINK, 64);
-        PEER(&d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d.peer,
-             .payload_len = 16);
+        PEER_DATA(&d, SEND_ONLY, RQ, 0, 16, .qkey = DLG_QKEY);
         RECV_WC(&d, 0, SUCCESS);
         dlg_mem_is(&d, DLG_SINK + grh, d.peer, 16);
         /* Keys of the queue pair's domain do not work. */
         d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
         dlg_recv(&d, DLG_SINK + 512, 64);
-        PEER(&d, SEND_ONLY, .psn = RQ + 1, .qkey = DLG_QKEY,
-             .payload = d.peer, .payload_len = 16);
+        PEER_DATA(&d, SEND_ONLY, RQ + 1, 0, 16, .qkey = DLG_QKEY);
         RECV_WC(&d, 1, LOC_PROT_ERR);
         dlg_mem_is(&d, DLG_SINK + 512, NULL, 64);
         if (type == ERNIC_QPT_RC) {

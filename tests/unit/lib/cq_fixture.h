@@ -85,9 +85,9 @@ static inline void teardown(Fixture *f, gconstpointer data)
     fake_env_fini(&f->env);
 }
 
-/* What the device answers if @CHANGE is made to a command for a queue of @DEPTH. */
-#define CREATE(f, UCTX, CQN, DEPTH, CHANGE)                                 \
-    ({ struct ernic_cmd_cq_create cmd = command(f, DEPTH); CHANGE;          \
+/* What the device answers with these changes of a command for a queue of @DEPTH. */
+#define CREATE(f, UCTX, CQN, DEPTH, ...)                                    \
+    ({ struct ernic_cmd_cq_create cmd = command(f, DEPTH); __VA_ARGS__;     \
        ernic_cq_create(&(f)->e, UCTX, &cmd, CQN); })
 
 /* Replace the queue of setup() by one of @depth with a counter in memory. */

@@ -103,10 +103,15 @@ void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt);
     PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
 #define PEER_NAK(d, SYNDROME, PSN, MSN) \
     PEER(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = (SYNDROME))
+/* The same with the LEN bytes at d->peer + OFF. */
+#define PEER_DATA(d, OP, PSN, OFF, LEN, ...)                                \
+    PEER(d, OP, .psn = (PSN), .payload = (d)->peer + (OFF),                 \
+         .payload_len = (LEN), ##__VA_ARGS__)
 /* The peer sends LEN bytes of its data, or wants d->mem + OFF read, written, added to. */
 #define PEER_SEND(d, PSN, LEN)                                              \
     PEER(d, SEND_ONLY, .psn = (PSN), .payload = (d)->peer,                  \
-         .payload_len = (LEN), .ackreq = true)
+         .payload_len = (LEN), .ackreq = dlg_acks(d),                       \
+         .qkey = (d)->transport == ERNIC_UD ? DLG_QKEY : 0)
 #define PEER_READ(d, PSN, OFF, LEN)                                         \
     PEER(d, READ_REQUEST, .psn = (PSN), .va = (d)->mem + (OFF),             \
          .rkey = (d)->key, .dma_len = (LEN), .ackreq = true)
@@ -117,6 +122,9 @@ void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt);
 #define PEER_ADD(d, PSN, OFF, SUMMAND)                                      \
     PEER(d, FETCH_ADD, .psn = (PSN), .va = (d)->mem + (OFF),                \
          .rkey = (d)->key, .swap_add = (SUMMAND))
+#define PEER_SWAP(d, PSN, OFF, KEY, COMPARE, SWAP)                          \
+    PEER(d, COMPARE_SWAP, .psn = (PSN), .va = (d)->mem + (OFF),             \
+         .rkey = (KEY), .compare = (COMPARE), .swap_add = (SWAP))
 /* It answers an atomic. */
 #define PEER_ATOMIC(d, PSN, MSN, ORIG)                                      \
     PEER(d, ATOMIC_ACK, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN),    \
@@ -125,6 +133,8 @@ void dlg_peer(Dialog *d, ErnicOp op, const ErnicPkt *pkt);
 void dlg_inject(Dialog *d, const ErnicPkt *pkt, const ErnicPath *path);
 /* @len bytes from BTH on as they are, or with a fresh ICRC appended. */
 void dlg_inject_raw(Dialog *d, const uint8_t *bytes, uint32_t len, bool icrc);
+/* The first 12 bytes of a packet for the queue pair. */
+void dlg_bth(const Dialog *d, uint8_t bytes[12], uint8_t opcode, uint32_t psn);
 /* A congestion notification packet. */
 void dlg_cnp(Dialog *d);
 
@@ -139,6 +149,10 @@ void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where);
 #define SENT_AT(d, OP, LINE, ...) \
     dlg_sent(d, ERNIC_OP_##OP, &(ErnicPkt) { __VA_ARGS__ }, DLG_WHERE(LINE))
 #define SENT(d, OP, ...) SENT_AT(d, OP, __LINE__, __VA_ARGS__)
+/* The same with the LEN bytes at d->at + OFF. */
+#define SENT_DATA(d, OP, PSN, OFF, LEN, ...)                                \
+    SENT(d, OP, .psn = (PSN), .payload = (d)->at + (OFF),                   \
+         .payload_len = (LEN), ##__VA_ARGS__)
 #define SENT_ACK(d, PSN, MSN) \
     SENT(d, ACK, .psn = (PSN), .msn = (MSN), .syndrome = DLG_ACK)
 #define SENT_NAK(d, SYNDROME, PSN, MSN) \
@@ -153,6 +167,8 @@ void dlg_sent(Dialog *d, ErnicOp op, const ErnicPkt *want, const char *where);
 #define SENT_ATOMIC(d, PSN, MSN, ORIG)                                      \
     SENT(d, ATOMIC_ACK, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN),    \
          .atomic_orig = (ORIG))
+/* A NAK and @event end the queue pair. */
+void dlg_ends(Dialog *d, uint8_t syndrome, uint32_t psn, uint32_t msn, uint8_t event);
 /* A congestion notification packet. */
 void dlg_sent_cnp(Dialog *d);
 /* Number of packets that were sent and not taken. */
@@ -191,6 +207,8 @@ void dlg_post_flags(Dialog *d, uint8_t opcode, uint8_t flags, uint64_t off,
 uint32_t dlg_send(Dialog *d, uint8_t opcode, uint32_t psn, uint64_t off, uint32_t len);
 /* Post a receive request for d->mem + @off; wr_id: rq_pi or srq.pi. */
 void dlg_recv(Dialog *d, uint64_t off, uint32_t len);
+/* @n of them. */
+void dlg_recv_many(Dialog *d, uint32_t n, uint64_t off, uint32_t len);
 /* The next completion; returns it. */
 struct ernic_cqe dlg_send_wc(Dialog *d, uint64_t wr_id, uint8_t status);
 struct ernic_cqe dlg_recv_wc(Dialog *d, uint64_t wr_id, uint8_t status);
@@ -204,6 +222,14 @@ struct ernic_cqe dlg_recv_wc(Dialog *d, uint64_t wr_id, uint8_t status);
 typedef struct ernic_cqe DlgWc(Dialog *d, uint64_t wr_id, uint8_t status);
 void dlg_wcs(Dialog *d, DlgWc *wc, uint64_t first, uint64_t last, uint8_t status);
 void dlg_no_wc(Dialog *d);
+/* Neither a packet nor a completion. */
+void dlg_nothing(Dialog *d);
+/* The peer acknowledges @MSN messages; requests from @FIRST on complete. */
+#define ACKED(d, PSN, FIRST, MSN)                                           \
+    do {                                                                    \
+        PEER_ACK(d, PSN, MSN);                                              \
+        SEND_WCS(d, FIRST, (MSN) - 1, SUCCESS);                             \
+    } while (0)
 /* The next event is @type of our queue pair, or of @element. */
 void dlg_event(Dialog *d, uint8_t type);
 struct ernic_eqe dlg_event_of(Dialog *d, uint8_t type, uint32_t element);
@@ -222,6 +248,8 @@ void dlg_wait(Dialog *d, uint64_t ns);
 /* d->mem + @off holds the @len bytes at @bytes; NULL: only 0. */
 void dlg_mem_is(Dialog *d, uint64_t off, const uint8_t *bytes, uint32_t len);
 
+/* Whether requests are acknowledged. */
+bool dlg_acks(const Dialog *d);
 /* Path MTU in bytes of d->attr. */
 uint32_t dlg_mtu(const Dialog *d);
 
@@ -246,6 +274,11 @@ uint32_t dlg_peer_message(Dialog *d, uint8_t opcode, uint32_t psn,
  */
 uint32_t dlg_peer_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
                        uint32_t len);
+/* The peer wants such a READ, and gets it. */
+uint32_t dlg_serve_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
+                        uint32_t len);
+/* The peer's SEND of 16 bytes is acknowledged and completes receive request @id. */
+void dlg_serve_send(Dialog *d, uint32_t psn, uint32_t msn, uint64_t id);
 /* The answer to the peer's READ of @len bytes at d->at + @off. */
 uint32_t dlg_sent_read(Dialog *d, uint32_t psn, uint32_t msn, uint32_t off,
                        uint32_t len);

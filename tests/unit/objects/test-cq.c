@@ -27,12 +27,12 @@ FIXTURE_TEST("/cq/create-refused", test_create_refused)
     IS(CREATE(f, 0, &cqn, 4, cmd.buf.levels = 3), ERNIC_ERR_PARAM);
     /* The kernel's event queues are for all contexts, others for their owner only. */
     f->e.eq[f->eqn].uctx = 1;
-    IS(CREATE(f, 2, &cqn, 4,), ERNIC_ERR_PERM);
+    IS(CREATE(f, 2, &cqn, 4), ERNIC_ERR_PERM);
     f->e.eq[f->eqn].uctx = 0;
     IS(cqn, 77);
     IS(f->e.cq_ids.count, left);
     IS(f->e.eq[f->eqn].refs, 1);
-    OK(CREATE(f, 2, &cqn, 4,));
+    OK(CREATE(f, 2, &cqn, 4));
     OK(ernic_cq_destroy(&f->e, 2, cqn));
 }
 
@@ -339,7 +339,7 @@ static struct ernic_cmd_cq_create resize_command(Fixture *f, uint32_t depth)
     return cmd;
 }
 
-/* What the device answers if @CHANGE is made to a command for a ring of @DEPTH. */
+/* What the device answers with these changes of a command for a ring of @DEPTH. */
 #define RESIZE(f, DEPTH, CHANGE)                                            \
     ({ struct ernic_cmd_cq_create cmd = resize_command(f, DEPTH); CHANGE;   \
        ernic_cq_resize(&(f)->e, 0, &cmd); })

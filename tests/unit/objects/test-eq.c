@@ -118,9 +118,9 @@ static void consume(Fixture *f)
 
 /* ---- create and destroy -------------------------------------------------- */
 
-/* What the device answers if @CHANGE is made to the command. */
-#define CREATE(f, UCTX, EQN, CHANGE)                                        \
-    ({ struct ernic_cmd_eq_create cmd = command(f); CHANGE;                 \
+/* What the device answers with these changes of the command. */
+#define CREATE(f, UCTX, EQN, ...)                                           \
+    ({ struct ernic_cmd_eq_create cmd = command(f); __VA_ARGS__;            \
        ernic_eq_create(&(f)->e, UCTX, &cmd, EQN); })
 
 FIXTURE_TEST("/eq/create-refused", test_create_refused)
@@ -133,12 +133,12 @@ FIXTURE_TEST("/eq/create-refused", test_create_refused)
     }
     IS(CREATE(f, 0, &eqn, cmd.vector = cpu_to_le16(8)), ERNIC_ERR_PARAM);     /* 0 to 7 */
     IS(CREATE(f, 0, &eqn, cmd.async = 2), ERNIC_ERR_PARAM);
-    IS(CREATE(f, 5, &eqn,), ERNIC_ERR_PERM);
+    IS(CREATE(f, 5, &eqn), ERNIC_ERR_PERM);
     IS(CREATE(f, 0, &eqn, cmd.buf.reserved[0] = 1), ERNIC_ERR_RESERVED);
     IS(eqn, 77);
     IS(f->e.async_eq, 0);
     create(f);
-    IS(CREATE(f, 0, &eqn,), ERNIC_ERR_STATE);
+    IS(CREATE(f, 0, &eqn), ERNIC_ERR_STATE);
     IS(f->e.async_eq, f->eqn);
 }
 

@@ -408,16 +408,16 @@ FIXTURE_TEST("/mr/rereg-refused", test_rereg_refused)
     struct ernic_wqe_bind_mw wr = bind_wr(mw, key, RR);
     struct ernic_cmd_mr_reg cmd;
 
-#define REFUSED(STATUS, UCTX, KEY, FLAGS, CHANGE)                           \
+#define REFUSED(STATUS, UCTX, KEY, FLAGS, ...)                              \
     do {                                                                    \
         cmd = rereg_cmd(KEY, FLAGS);                                        \
-        CHANGE;                                                             \
+        __VA_ARGS__;                                                        \
         rereg_refused(f, UCTX, &cmd, ERNIC_ERR_##STATUS);                   \
     } while (0)
     ernic_mr_free(&f->e, 0, fast, false);
-    REFUSED(HANDLE, 0, key ^ 1, 0,);
-    REFUSED(HANDLE, 0, mw, 0,);
-    REFUSED(PERM, USER, key, 0,);
+    REFUSED(HANDLE, 0, key ^ 1, 0);
+    REFUSED(HANDLE, 0, mw, 0);
+    REFUSED(PERM, USER, key, 0);
     REFUSED(HANDLE, 0, key, ERNIC_REREG_PD, cmd.pd = cpu_to_le32(f->user_pd));
     REFUSED(PARAM, 0, key, ERNIC_REREG_ACCESS, cmd.access = cpu_to_le32(RW));
     /* It begins at IOVA. */
@@ -432,7 +432,7 @@ FIXTURE_TEST("/mr/rereg-refused", test_rereg_refused)
     cmd.offset = cpu_to_le32(4096);
     rereg_refused(f, 0, &cmd, ERNIC_ERR_PARAM);
     IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-    REFUSED(BUSY, 0, key, 0,);
+    REFUSED(BUSY, 0, key, 0);
 #undef REFUSED
 }
 

@@ -23,8 +23,8 @@ DIALOG_TEST_BY("/odp/removed", open_demand(d, ERNIC_QPT_RC), test_removed)
     SENT_ACK(d, RQ, 1);
     unset(d, 0, 512);
     IS(d->e->mr[d->key >> 8].odp->num, 0);
-    PEER(d, WRITE_ONLY, .psn = RQ + 1, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .dma_len = 16, .payload_len = 16, .payload = d->peer + 64, .ackreq = true);
+    PEER_DATA(d, WRITE_ONLY, RQ + 1, 64, 16, .va = d->mem + DLG_SINK, .rkey = d->key,
+              .dma_len = 16, .ackreq = true);
     SENT_NAK(d, RNR, RQ + 1, 1);
     dlg_mem_is(d, DLG_SINK, d->peer, 16);
     asked(d, DLG_SINK, 16, true);
@@ -70,8 +70,7 @@ DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
     fake_page_resume(d->e, &eqe, false);
     asked(d, 0, 16, false);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    PEER_ACK(d, SQ, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ, 0, 1);
     /* The same when no fault is outstanding. */
     fake_page_resume(d->e, &eqe, true);
     dlg_no_wc(d);
@@ -91,8 +90,7 @@ DIALOG_TEST_BY("/odp/saved", open_demand(d, ERNIC_QPT_RC), test_saved)
     set(d, 4, 1, R);
     fake_page_resume(d->e, &eqe, false);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 4 * PAGE, 2 * PAGE);
-    PEER_ACK(d, SQ + 7, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ + 7, 0, 1);
 }
 
 /* A window over such a region covers its pages; faults name the region. */
@@ -106,8 +104,8 @@ DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
     SEND_WC(d, 0, SUCCESS);
     rkey = (mw & ~0xffu) | d->e->mr[mw >> 8].variant;
     for (int i = 0; i < 2; i++) {
-        PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK + 100, .rkey = rkey,
-             .dma_len = 16, .payload_len = 16, .payload = d->peer, .ackreq = true);
+        PEER_DATA(d, WRITE_ONLY, RQ, 0, 16, .va = d->mem + DLG_SINK + 100, .rkey = rkey,
+                  .dma_len = 16, .ackreq = true);
         if (i == 0) {
             SENT_NAK(d, RNR, RQ, 0);
             asked(d, DLG_SINK + 100, 16, true);

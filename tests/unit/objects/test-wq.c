@@ -313,9 +313,9 @@ FIXTURE_TEST("/rq/srq-dma", test_srq_dma)
     IS(events(f, ERNIC_EV_SRQ_ERR), 0);
 }
 
-/* What the device answers if @CHANGE is made to a command for 4 requests. */
-#define CREATE(f, UCTX, SRQN, CHANGE)                                       \
-    ({ struct ernic_cmd_srq cmd = command(f, 4, 1); CHANGE;                 \
+/* What the device answers with these changes of a command for 4 requests. */
+#define CREATE(f, UCTX, SRQN, ...)                                          \
+    ({ struct ernic_cmd_srq cmd = command(f, 4, 1); __VA_ARGS__;            \
        ernic_srq_create(&(f)->e, UCTX, &cmd, SRQN); })
 
 FIXTURE_TEST("/rq/srq-create-refused", test_create_refused)
@@ -332,7 +332,7 @@ FIXTURE_TEST("/rq/srq-create-refused", test_create_refused)
     IS(CREATE(f, 0, &srqn, cmd.limit = cpu_to_le32(UINT32_MAX)), ERNIC_ERR_PARAM);
     IS(CREATE(f, 0, &srqn, cmd.handle = cpu_to_le32(1)), ERNIC_ERR_RESERVED);
     IS(CREATE(f, 0, &srqn, cmd.pd = cpu_to_le32(f->pd + 1)), ERNIC_ERR_HANDLE);
-    IS(CREATE(f, 1, &srqn,), ERNIC_ERR_HANDLE);         /* the PD is the kernel's */
+    IS(CREATE(f, 1, &srqn), ERNIC_ERR_HANDLE);         /* the PD is the kernel's */
     IS(CREATE(f, 0, &srqn, cmd.buf.reserved[0] = 1), ERNIC_ERR_RESERVED);
     IS(srqn, 77);
     IS(f->e.pd[f->pd].refs, 0);

@@ -91,8 +91,7 @@ DIALOG_TEST("/atomic-write/implied", ERNIC_QPT_RC, test_implied)
     SENT_WORD(d, SQ, d->at);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
     PEER_DONE(d, SQ, 1);
-    PEER_ACK(d, SQ + 1, 2);
-    SEND_WCS(d, 0, 1, SUCCESS);
+    ACKED(d, SQ + 1, 0, 2);
 }
 
 TEST("/atomic-write/response/bad", test_bad_response)
@@ -166,8 +165,8 @@ DIALOG_TEST("/atomic-write/duplicate", ERNIC_QPT_RC, test_duplicate)
     PEER_WORD(d, RQ, 16);
     PEER_WORD_OF(d, RQ, d->key, DLG_SINK + 8, 0);
     PEER_WORD_OF(d, RQ, d->key ^ 1, DLG_SINK, 0);
-    PEER(d, ATOMIC_WRITE, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .dma_len = WORD, .payload = d->peer, .payload_len = 4);
+    PEER_DATA(d, ATOMIC_WRITE, RQ, 0, 4, .va = d->mem + DLG_SINK, .rkey = d->key,
+              .dma_len = WORD);
     PEER_ADD(d, RQ, DLG_SINK, ldq_le_p(d->peer));
     PEER(d, READ_REQUEST, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key);
     QUIET(d);
@@ -205,8 +204,8 @@ ROW_TEST("/atomic-write/wrong", wrongs, test_wrong)
 
     open_allowing(&d, w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE);
     key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
-    PEER(&d, ATOMIC_WRITE, .psn = RQ, .va = d.mem + DLG_SINK + w->off, .rkey = key,
-         .dma_len = w->dma_len, .payload = d.peer, .payload_len = w->len, .ackreq = true);
+    PEER_DATA(&d, ATOMIC_WRITE, RQ, 0, w->len, .va = d.mem + DLG_SINK + w->off,
+              .rkey = key, .dma_len = w->dma_len, .ackreq = true);
     SENT_NAK(&d, w->nak, RQ, 0);
     dlg_event(&d, w->event);
     STATE_IS(&d, ERR);
@@ -221,8 +220,7 @@ DIALOG_TEST_BY("/atomic-write/overflow", open_keeping(d, 1), test_overflow)
     PEER_WORD(d, RQ, 0);
     PEER_WORD(d, RQ + 1, 8);
     SENT_DONE(d, RQ, 1);
-    SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ + 1, 1);
-    dlg_event(d, ERNIC_EV_QP_REQ_ERR);
+    dlg_ends(d, ERNIC_NAK_INV_REQ, RQ + 1, 1, ERNIC_EV_QP_REQ_ERR);
     dlg_mem_is(d, DLG_SINK, d->peer, WORD);
 }
 
@@ -237,8 +235,6 @@ DIALOG_TEST("/atomic-write/memory", ERNIC_QPT_RC, test_memory)
 {
     fake_fail_dma(&d->env, 1, false);
     PEER_WORD(d, RQ, 0);
-    SENT_NAK(d, ERNIC_NAK_REM_OP, RQ, 0);
-    dlg_event(d, ERNIC_EV_QP_FATAL);
-    STATE_IS(d, ERR);
+    dlg_ends(d, ERNIC_NAK_REM_OP, RQ, 0, ERNIC_EV_QP_FATAL);
     dlg_mem_is(d, DLG_SINK, NULL, WORD);
 }

@@ -309,8 +309,7 @@ DIALOG_TEST("/cc/rate/rc", ERNIC_QPT_RC, test_rate_rc)
     IS(dlg_take(d).psn, SQ + 1);
     IS(dlg_take(d).psn, SQ + 2);
     IS(dlg_take(d).psn, SQ + 3);
-    PEER_ACK(d, SQ + 3, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ + 3, 0, 1);
 }
 
 /* A READ response is delayed too: here the responder sends the bytes. */

@@ -29,16 +29,21 @@ static void sent_sends(Dialog *d, uint32_t first, uint32_t last)
     }
 }
 
+/* The peer acknowledges the first @n requests, which complete. */
+static void acked(Dialog *d, uint32_t n)
+{
+    PEER_ACK(d, PSN + n - 1, n);
+    dlg_wcs(d, dlg_send_wc, 0, n - 1, ERNIC_WC_SUCCESS);
+}
+
 /* ---- acknowledgements ------------------------------------------------ */
 
 DIALOG_TEST("/comp/ack/coalesced", ERNIC_QPT_RC, test_coalesced)
 {
     post_sends(d, 5);
-    PEER_ACK(d, PSN + 2, 3);
-    SEND_WCS(d, 0, 2, SUCCESS);
+    acked(d, 3);
     dlg_no_wc(d);
-    PEER_ACK(d, PSN + 4, 5);
-    SEND_WCS(d, 3, 4, SUCCESS);
+    ACKED(d, PSN + 4, 3, 5);
 }
 
 /* An ACK inside a message completes no request, but still acknowledges packets. */
@@ -49,11 +54,9 @@ DIALOG_TEST("/comp/ack/inside", ERNIC_QPT_RC, test_inside)
     PEER_ACK(d, PSN + 1, 0);
     dlg_no_wc(d);
     dlg_wait(d, 4 * ernic_ack_timeout_ns(14));
-    SENT(d, WRITE_LAST, .psn = PSN + 2, .payload = d->at + 2048,
-         .payload_len = 952, .ackreq = true);
+    SENT_DATA(d, WRITE_LAST, PSN + 2, 2048, 952, .ackreq = true);
     dlg_drain(d);
-    PEER_ACK(d, PSN + 2, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN + 2, 0, 1);
 }
 
 /* C9-137: a response to no outstanding request is dropped. */
@@ -71,15 +74,12 @@ DIALOG_TEST("/comp/ack/ghosts", ERNIC_QPT_RC, test_ghosts)
     PEER_NAK(d, RNR(0), PSN - 1, 0);
     dlg_peer_read(d, PSN + 7, 0, 0, 16);
     PEER(d, ATOMIC_ACK, .psn = PSN - 1, .syndrome = DLG_ACK);
-    dlg_no_wc(d);
-    QUIET(d);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    dlg_nothing(d);
+    acked(d, 1);
     PEER_ACK(d, PSN, 1);
     PEER_NAK(d, ERNIC_NAK_INV_REQ, PSN, 1);
     dlg_no_wc(d);
-    PEER_ACK(d, PSN + 1, 2);
-    SEND_WC(d, 1, SUCCESS);
+    ACKED(d, PSN + 1, 1, 2);
     STATE_IS(d, RTS);
 }
 
@@ -92,10 +92,8 @@ DIALOG_TEST("/comp/ack/reserved", ERNIC_QPT_RC, test_reserved)
             PEER_NAK(d, syndrome, PSN, 0);
         }
     }
-    QUIET(d);
-    dlg_no_wc(d);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    dlg_nothing(d);
+    acked(d, 1);
 }
 
 /* Any credit code is an ACK: the peer may have end-to-end flow control. */
@@ -159,8 +157,7 @@ DIALOG_TEST("/comp/nak/once", ERNIC_QPT_RC, test_nak_once)
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 2, 2);
     SEND_WC(d, 1, SUCCESS);
     sent_sends(d, 2, 3);
-    PEER_ACK(d, PSN + 3, 4);
-    SEND_WCS(d, 2, 3, SUCCESS);
+    ACKED(d, PSN + 3, 2, 4);
 }
 
 /* ---- budgets and times ----------------------------------------------- */
@@ -182,28 +179,21 @@ DIALOG_TEST("/comp/rnr/timer", ERNIC_QPT_RC, test_rnr_timer)
         sent_sends(d, 0, 1);
         QUIET(d);
     }
-    PEER_ACK(d, PSN + 1, 2);
-    SEND_WCS(d, 0, 1, SUCCESS);
+    acked(d, 2);
 }
 
 static void open_budgets(Dialog *d, uint8_t retry_cnt, uint8_t rnr_retry, uint8_t timeout)
 {
-    dlg_init(d, ERNIC_QPT_RC, false);
-    d->attr.retry_cnt = retry_cnt;
-    d->attr.rnr_retry = rnr_retry;
-    d->attr.timeout = timeout;
-    dlg_to(d, ERNIC_QPS_RTS);
+    DLG_OPEN(d, ERNIC_QPT_RC, d->attr.retry_cnt = retry_cnt;
+             d->attr.rnr_retry = rnr_retry; d->attr.timeout = timeout);
 }
 
 /* At most n retries; 7 means no limit. */
 TEST("/comp/rnr/budget", test_rnr_budget)
 {
-    uint32_t tries;
-
-    EACH_DIALOG(d, n, 0, 7 + 1, open_budgets(d, 0, n, 14)) {
+    EACH_DIALOG(d, n, 0, 8, open_budgets(d, 0, n, 14)) {
         post_sends(d, 2);
-        tries = n == 7 ? 100 : n;
-        for (uint32_t i = 0; i < tries; i++) {
+        for (uint32_t tries = n == 7 ? 100 : n; tries; tries--) {
             PEER_NAK(d, RNR(1), PSN, 0);
             dlg_no_wc(d);
             dlg_wait(d, 10000);
@@ -215,8 +205,7 @@ TEST("/comp/rnr/budget", test_rnr_budget)
             SEND_WC(d, 1, WR_FLUSH_ERR);
             STATE_IS(d, ERR);
         } else {
-            PEER_ACK(d, PSN + 1, 2);
-            SEND_WCS(d, 0, 1, SUCCESS);
+            acked(d, 2);
         }
     }
 }
@@ -247,8 +236,7 @@ DIALOG_TEST_BY("/comp/rnr/doubled", open_budgets(d, 7, 1, 14), test_rnr_doubled)
     QUIET(d);
     dlg_wait(d, 5000);
     sent_sends(d, 0, 0);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    acked(d, 1);
 }
 
 /* While the RNR timer runs, no packet is in flight, so no ACK can be due. */
@@ -256,8 +244,7 @@ DIALOG_TEST_BY("/comp/rnr/no-timeout", open_budgets(d, 0, 7, 10), test_rnr_no_ti
 {
     post_sends(d, 3);
     PEER_NAK(d, RNR(0), PSN, 0);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    acked(d, 1);
     dlg_wait(d, 600000000);
     QUIET(d);
     STATE_IS(d, RTS);
@@ -271,31 +258,25 @@ DIALOG_TEST_BY("/comp/rnr/no-timeout", open_budgets(d, 0, 7, 10), test_rnr_no_ti
 /* 9.7.6.1.3: between once and four times 4.096 us * 2^code; 0 means never. */
 TEST("/comp/timeout/table", test_timeout)
 {
-    uint64_t ns;
-    Dialog d;
+    EACH_DIALOG(d, code, 1, 32, open_budgets(d, 7, 7, code)) {
+        const uint64_t ns = 4096ull << code;
 
-    for (uint8_t code = 1; code < 32; code++) {
-        ns = 4096ull << code;
-        open_budgets(&d, 7, 7, code);
-        post_sends(&d, 2);
-        dlg_wait(&d, ns - 1);
-        QUIET(&d);
-        dlg_wait(&d, ns);
-        sent_sends(&d, 0, 1);
-        QUIET(&d);
-        PEER_ACK(&d, PSN + 1, 2);
-        SEND_WCS(&d, 0, 1, SUCCESS);
-        dlg_wait(&d, 5 * ns);
-        dlg_close(&d);
+        post_sends(d, 2);
+        dlg_wait(d, ns - 1);
+        QUIET(d);
+        dlg_wait(d, ns);
+        sent_sends(d, 0, 1);
+        QUIET(d);
+        acked(d, 2);
+        dlg_wait(d, 5 * ns);
     }
-    open_budgets(&d, 7, 7, 0);
-    post_sends(&d, 1);
-    IS(d.env.wake, UINT64_MAX);
-    dlg_wait(&d, 1ull << 50);
-    QUIET(&d);
-    PEER_ACK(&d, PSN, 1);
-    SEND_WC(&d, 0, SUCCESS);
-    dlg_close(&d);
+    WITH_DIALOG(d, open_budgets(d, 7, 7, 0)) {
+        post_sends(d, 1);
+        IS(d->env.wake, UINT64_MAX);
+        dlg_wait(d, 1ull << 50);
+        QUIET(d);
+        acked(d, 1);
+    }
 }
 
 /* At most n resends; an ACK in between restores the budget. */
@@ -310,8 +291,7 @@ TEST("/comp/timeout/budget", test_retry_budget)
             sent_sends(d, 0, 1);
         }
         dlg_no_wc(d);
-        PEER_ACK(d, PSN, 1);
-        SEND_WC(d, 0, SUCCESS);
+        acked(d, 1);
         for (uint32_t i = 0; i < n; i++) {
             dlg_wait(d, ns);
             sent_sends(d, 1, 1);
@@ -345,8 +325,7 @@ DIALOG_TEST("/comp/timeout/restart", ERNIC_QPT_RC, test_timeout_restart)
     QUIET(d);
     dlg_wait(d, 1);
     sent_sends(d, 0, 0);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    acked(d, 1);
 }
 
 /* ---- READ and atomic responses --------------------------------------- */
@@ -368,8 +347,7 @@ DIALOG_TEST("/comp/implied/ack", ERNIC_QPT_RC, test_implied_by_ack)
     QUIET(d);
     dlg_peer_read(d, PSN + 1, 2, 0, 2000);
     SEND_WC(d, 1, SUCCESS);
-    PEER_ACK(d, PSN + 3, 3);
-    SEND_WC(d, 2, SUCCESS);
+    ACKED(d, PSN + 3, 2, 3);
 }
 
 DIALOG_TEST("/comp/implied/response", ERNIC_QPT_RC, test_implied_by_response)
@@ -417,12 +395,10 @@ DIALOG_TEST("/comp/response/acks", ERNIC_QPT_RC, test_response_acks)
     post_sends(d, 2);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2000);
     SENT_READ(d, PSN + 2, 0, 2000);
-    PEER(d, READ_RSP_FIRST, .psn = PSN + 2, .syndrome = DLG_ACK, .msn = 3,
-         .payload = d->peer, .payload_len = 1024);
+    PEER_DATA(d, READ_RSP_FIRST, PSN + 2, 0, 1024, .syndrome = DLG_ACK, .msn = 3);
     SEND_WCS(d, 0, 1, SUCCESS);
     dlg_no_wc(d);
-    PEER(d, READ_RSP_LAST, .psn = PSN + 3, .syndrome = DLG_ACK, .msn = 3,
-         .payload = d->peer + 1024, .payload_len = 976);
+    PEER_DATA(d, READ_RSP_LAST, PSN + 3, 1024, 976, .syndrome = DLG_ACK, .msn = 3);
     SEND_WC(d, 2, SUCCESS);
 }
 
@@ -448,33 +424,27 @@ static const BadResponse bad_responses[] = {
 /* 9.9.2: a response that does not match the request ends the queue pair. */
 TEST("/comp/response/bad", test_bad_response)
 {
-    Dialog d;
-
-    for (uint32_t i = 0; i < ARRAY_SIZE(bad_responses); i++) {
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(bad_responses), dlg_open(d, ERNIC_QPT_RC)) {
         const BadResponse *bad = &bad_responses[i];
-        ErnicPkt pkt = {
-            .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 1,
-            .payload_len = bad->payload_len,
-        };
+        bool atomic = bad->wr == ERNIC_WR_FETCH_ADD;
 
-        dlg_open(&d, ERNIC_QPT_RC);
-        if (bad->wr == ERNIC_WR_FETCH_ADD) {
-            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
+        if (atomic) {
+            dlg_post(d, ERNIC_WR_SEND, 0, 16);
         }
-        dlg_post(&d, bad->wr, DLG_SINK, bad->wr == ERNIC_WR_FETCH_ADD ? 8 : 3000);
-        dlg_drain(&d);
+        dlg_post(d, bad->wr, DLG_SINK, atomic ? 8 : 3000);
+        dlg_drain(d);
         if (bad->wr == ERNIC_WR_READ) {
-            PEER(&d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
-                 .msn = 1, .payload_len = 1024);
-        } else if (bad->wr == ERNIC_WR_FETCH_ADD) {
-            PEER_ACK(&d, PSN, 1);
-            SEND_WC(&d, 0, SUCCESS);
+            PEER(d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
+                 .payload_len = 1024);
+        } else if (atomic) {
+            acked(d, 1);
         }
-        dlg_peer(&d, bad->op, &pkt);
-        SEND_WC(&d, bad->wr == ERNIC_WR_FETCH_ADD, BAD_RESP_ERR);
-        STATE_IS(&d, ERR);
-        dlg_mem_is(&d, DLG_SINK + 1024, NULL, 1024);
-        dlg_close(&d);
+        dlg_peer(d, bad->op, &(ErnicPkt) {
+            .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 1,
+            .payload_len = bad->payload_len });
+        SEND_WC(d, atomic, BAD_RESP_ERR);
+        STATE_IS(d, ERR);
+        dlg_mem_is(d, DLG_SINK + 1024, NULL, 1024);
     }
 }
 
@@ -521,8 +491,7 @@ DIALOG_TEST("/comp/late/ack", ERNIC_QPT_RC, test_late_ack)
     dlg_drain(d);
     d->env.tx_busy = true;
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
-    PEER_ACK(d, PSN + 199, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN + 199, 0, 1);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_ready(d);
     /* The train that was held back leaves, and then new packets. */
@@ -532,8 +501,7 @@ DIALOG_TEST("/comp/late/ack", ERNIC_QPT_RC, test_late_ack)
         g_assert_cmphex(dlg_take(d).psn, <, PSN + 200);
     }
     sent_sends(d, 200, 200);
-    PEER_ACK(d, PSN + 200, 2);
-    SEND_WC(d, 1, SUCCESS);
+    ACKED(d, PSN + 200, 1, 2);
 }
 
 /* The same for the response to a READ that is about to be requested again. */
@@ -560,20 +528,15 @@ DIALOG_TEST("/comp/late/mixed", ERNIC_QPT_RC, test_mixed_responses)
 {
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 4096);
     SENT_READ(d, PSN, 0, 4096);
-    PEER(d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
-         .payload = d->peer, .payload_len = 1024);
+    PEER_DATA(d, READ_RSP_FIRST, PSN, 0, 1024, .syndrome = DLG_ACK);
     dlg_wait(d, ernic_ack_timeout_ns(14));
     SENT_READ(d, PSN + 1, 1024, 3072);
     /* The rest of the first one arrives late ... */
-    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024,
-         .payload_len = 1024);
+    PEER_DATA(d, READ_RSP_MIDDLE, PSN + 1, 1024, 1024);
     /* ... and then all of the second one. */
-    PEER(d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK,
-         .payload = d->peer + 1024, .payload_len = 1024);
-    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 2, .payload = d->peer + 2048,
-         .payload_len = 1024);
-    PEER(d, READ_RSP_LAST, .psn = PSN + 3, .syndrome = DLG_ACK, .msn = 1,
-         .payload = d->peer + 3072, .payload_len = 1024);
+    PEER_DATA(d, READ_RSP_FIRST, PSN + 1, 1024, 1024, .syndrome = DLG_ACK);
+    PEER_DATA(d, READ_RSP_MIDDLE, PSN + 2, 2048, 1024);
+    PEER_DATA(d, READ_RSP_LAST, PSN + 3, 3072, 1024, .syndrome = DLG_ACK, .msn = 1);
     SEND_WC(d, 0, SUCCESS);
     dlg_mem_is(d, DLG_SINK, d->peer, 4096);
 }

@@ -95,8 +95,7 @@ DIALOG_TEST_BY("/departure/timer", open_rc(d, 7), test_timer)
     QUIET(d);
     dlg_wait(d, 1);
     sent_send(d);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
 }
 
 /* It is the departure of its own packet that counts. */
@@ -117,8 +116,7 @@ DIALOG_TEST_BY("/departure/own", open_rc(d, 7), test_own)
     IS(take_ours(d), 0);
     dlg_wait(d, 1);
     IS(take_ours(d), 1);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
     take_ours(d);
 }
 
@@ -129,11 +127,9 @@ DIALOG_TEST_BY("/departure/acknowledged", open_rc(d, 7), test_acknowledged)
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     IS(take_ours(d), 2);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
     dlg_wait(d, PERIOD / 2);
-    PEER_ACK(d, PSN + 1, 2);
-    SEND_WC(d, 1, SUCCESS);
+    ACKED(d, PSN + 1, 1, 2);
     fake_tx_leave(&d->env);
     fake_run(d->e);
     dlg_wait(d, 100 * PERIOD);
@@ -163,8 +159,7 @@ DIALOG_TEST_BY("/departure/taken-back", open_rc(d, 7), test_taken_back)
     IS(take_ours(d), 0);
     dlg_wait(d, 1);
     IS(take_ours(d), 1);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
     take_ours(d);
 }
 
@@ -219,8 +214,7 @@ DIALOG_TEST_BY("/departure/no-request", open_rc(d, 0), test_no_request)
     STATE_IS(d, RTS);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     sent_send(d);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
 }
 
 /* A link that is busy for less than that costs no retry. */
@@ -233,8 +227,7 @@ DIALOG_TEST_BY("/departure/busy", open_rc(d, 0), test_busy)
     sent_send(d);
     dlg_wait(d, PERIOD - 1);
     STATE_IS(d, RTS);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
 }
 
 /* UC requests complete when their last packet has left the device. */

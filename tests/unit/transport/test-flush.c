@@ -98,8 +98,7 @@ DIALOG_TEST("/flush/behind-write", ERNIC_QPT_RC, test_behind_write)
     SENT_FLUSH(d, SQ + 1, GLOBAL, 16);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 2, 0, 16);
     PEER_DONE(d, SQ + 1, 2);
-    PEER_ACK(d, SQ + 2, 3);
-    SEND_WCS(d, 1, 2, SUCCESS);
+    ACKED(d, SQ + 2, 1, 3);
 }
 
 TEST("/flush/response/bad", test_bad_response)
@@ -138,8 +137,8 @@ DIALOG_TEST("/flush/refused-by-peer", ERNIC_QPT_RC, test_refused_by_peer)
 /* Earlier writes are in memory when the response is sent. */
 DIALOG_TEST("/flush/served", ERNIC_QPT_RC, test_served)
 {
-    PEER(d, WRITE_ONLY, .psn = RQ, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .dma_len = 64, .payload = d->peer, .payload_len = 64);
+    PEER_DATA(d, WRITE_ONLY, RQ, 0, 64, .va = d->mem + DLG_SINK, .rkey = d->key,
+              .dma_len = 64);
     PEER_FLUSH(d, RQ + 1);
     dlg_mem_is(d, DLG_SINK, d->peer, 64);
     SENT_DONE(d, RQ + 1, 2);
@@ -294,13 +293,11 @@ TEST("/flush/window", test_window)
     dlg_post_wqe(&d, &wqe, 0, 0);
     SEND_WC(&d, 0, SUCCESS);
     PEER_FLUSH_OF(&d, RQ, window, GLOBAL | WHOLE, d.mem, 0);
-    SENT_NAK(&d, ERNIC_NAK_REM_ACC, RQ, 0);
-    dlg_event(&d, ERNIC_EV_QP_ACCESS_ERR);
+    dlg_ends(&d, ERNIC_NAK_REM_ACC, RQ, 0, ERNIC_EV_QP_ACCESS_ERR);
     dlg_close(&d);
     dlg_open(&d, ERNIC_QPT_RC);
     PEER_FLUSH_OF(&d, RQ, 0xabcdef00, GLOBAL | WHOLE, d.mem, 0);
-    SENT_NAK(&d, ERNIC_NAK_REM_ACC, RQ, 0);
-    dlg_event(&d, ERNIC_EV_QP_ACCESS_ERR);
+    dlg_ends(&d, ERNIC_NAK_REM_ACC, RQ, 0, ERNIC_EV_QP_ACCESS_ERR);
     dlg_close(&d);
 }
 
@@ -322,8 +319,7 @@ TEST("/flush/no-room", test_no_room)
     dlg_close(&d);
     open_keeping(&d, 0);
     PEER_FLUSH(&d, RQ);
-    SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
-    dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
+    dlg_ends(&d, ERNIC_NAK_INV_REQ, RQ, 0, ERNIC_EV_QP_REQ_ERR);
     dlg_close(&d);
 }
 

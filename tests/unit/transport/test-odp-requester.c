@@ -17,8 +17,7 @@ DIALOG_TEST_BY("/odp/send", open_demand(d, ERNIC_QPT_RC), test_send)
     QUIET(d);
     asked(d, 100, 3 * PAGE, false);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 100, 3 * PAGE);
-    PEER_ACK(d, SQ + 11, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ + 11, 0, 1);
     IS(d->e->stats.page_faults, 1);
 }
 
@@ -30,23 +29,19 @@ DIALOG_TEST_BY("/odp/send/middle", open_demand(d, ERNIC_QPT_RC), test_send_middl
     set(d, 0, 1, R);
     dlg_post(d, ERNIC_WR_SEND, 0, 2 * PAGE);
     eqe = faulted(d, PAGE, PAGE, false);
-    SENT(d, SEND_FIRST, .psn = SQ, .payload_len = 1024, .payload = d->at);
+    SENT_DATA(d, SEND_FIRST, SQ, 0, 1024);
     for (int i = 1; i < 4; i++) {
-        SENT(d, SEND_MIDDLE, .psn = SQ + i, .payload_len = 1024,
-             .payload = d->at + i * 1024);
+        SENT_DATA(d, SEND_MIDDLE, SQ + i, i * 1024, 1024);
     }
     dlg_wait(d, 10ull * 1000 * 1000 * 1000);
     QUIET(d);
     set(d, 1, 1, R);
     fake_page_resume(d->e, &eqe, false);
     for (int i = 4; i < 7; i++) {
-        SENT(d, SEND_MIDDLE, .psn = SQ + i, .payload_len = 1024,
-             .payload = d->at + i * 1024);
+        SENT_DATA(d, SEND_MIDDLE, SQ + i, i * 1024, 1024);
     }
-    SENT(d, SEND_LAST, .psn = SQ + 7, .payload_len = 1024, .ackreq = true,
-         .payload = d->at + 7 * 1024);
-    PEER_ACK(d, SQ + 7, 1);
-    SEND_WC(d, 0, SUCCESS);
+    SENT_DATA(d, SEND_LAST, SQ + 7, 7 * 1024, 1024, .ackreq = true);
+    ACKED(d, SQ + 7, 0, 1);
     IS(d->e->stats.ack_timeouts, 0);
 }
 
@@ -90,10 +85,8 @@ DIALOG_TEST_BY("/odp/read", open_demand(d, ERNIC_QPT_RC), test_read)
     eqe = faulted(d, DLG_SINK + PAGE, PAGE, true);
     /* The wait has no limit, and no other packet ends it. */
     dlg_wait(d, 10ull * 1000 * 1000 * 1000);
-    PEER(d, READ_RSP_LAST, .psn = SQ + 7, .msn = 1, .syndrome = DLG_ACK,
-         .payload_len = 1024, .payload = d->peer);
-    QUIET(d);
-    dlg_no_wc(d);
+    PEER_DATA(d, READ_RSP_LAST, SQ + 7, 0, 1024, .msn = 1, .syndrome = DLG_ACK);
+    dlg_nothing(d);
     set(d, DLG_SINK / PAGE + 1, 1, W);
     fake_page_resume(d->e, &eqe, false);
     SENT_READ(d, SQ + 4, PAGE, PAGE);

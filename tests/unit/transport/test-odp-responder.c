@@ -46,24 +46,21 @@ DIALOG_TEST_BY("/odp/write", open_demand(d, ERNIC_QPT_RC), test_write)
     struct ernic_eqe eqe;
 
     set(d, DLG_SINK / PAGE, 1, W);
-    PEER(d, WRITE_FIRST, .psn = RQ, .va = d->mem + DLG_SINK + 3072, .rkey = d->key,
-         .dma_len = 3072, .payload_len = 1024, .payload = d->peer);
+    PEER_DATA(d, WRITE_FIRST, RQ, 0, 1024, .va = d->mem + DLG_SINK + 3072, .rkey = d->key,
+              .dma_len = 3072);
     for (int i = 0; i < 2; i++) {
-        PEER(d, WRITE_MIDDLE, .psn = RQ + 1, .payload_len = 1024,
-             .payload = d->peer + 1024);
+        PEER_DATA(d, WRITE_MIDDLE, RQ + 1, 1024, 1024);
         if (i == 0) {
             SENT_NAK(d, RNR, RQ + 1, 0);
             eqe = faulted(d, DLG_SINK + PAGE, 2048, true);
             /* After the gap, later packets are dropped in silence. */
-            PEER(d, WRITE_LAST, .psn = RQ + 2, .ackreq = true,
-                 .payload_len = 1024, .payload = d->peer + 2048);
+            PEER_DATA(d, WRITE_LAST, RQ + 2, 2048, 1024, .ackreq = true);
             QUIET(d);
             set(d, DLG_SINK / PAGE + 1, 1, W);
             fake_page_resume(d->e, &eqe, false);
         }
     }
-    PEER(d, WRITE_LAST, .psn = RQ + 2, .ackreq = true, .payload_len = 1024,
-         .payload = d->peer + 2048);
+    PEER_DATA(d, WRITE_LAST, RQ + 2, 2048, 1024, .ackreq = true);
     SENT_ACK(d, RQ + 2, 1);
     dlg_mem_is(d, DLG_SINK + 3072, d->peer, 3072);
 }
@@ -79,9 +76,7 @@ DIALOG_TEST_BY("/odp/write/failed", open_demand(d, ERNIC_QPT_RC), test_write_fai
             refused(d, DLG_SINK, 16, true);
         }
     }
-    SENT_NAK(d, ERNIC_NAK_REM_ACC, RQ, 0);
-    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
-    STATE_IS(d, ERR);
+    dlg_ends(d, ERNIC_NAK_REM_ACC, RQ, 0, ERNIC_EV_QP_ACCESS_ERR);
     dlg_mem_is(d, DLG_SINK, NULL, 16);
 }
 
@@ -146,18 +141,16 @@ DIALOG_TEST_BY("/odp/served/read-middle", open_demand(d, ERNIC_QPT_RC),
     set(d, 1, 1, R);
     dlg_recv(d, DLG_SINK, 0);
     peer_reads(d, RQ, PAGE, 5000);
-    SENT(d, READ_RSP_FIRST, .psn = RQ, .msn = 1, .syndrome = DLG_ACK,
-         .payload_len = 1024, .payload = d->at + PAGE);
+    SENT_DATA(d, READ_RSP_FIRST, RQ, PAGE, 1024, .msn = 1, .syndrome = DLG_ACK);
     for (int i = 1; i < 4; i++) {
-        SENT(d, READ_RSP_MIDDLE, .psn = RQ + i, .payload_len = 1024,
-             .payload = d->at + PAGE + i * 1024);
+        SENT_DATA(d, READ_RSP_MIDDLE, RQ + i, PAGE + i * 1024, 1024);
     }
     PEER(d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
     RECV_WC(d, 0, SUCCESS);
     QUIET(d);
     asked(d, 2 * PAGE, 5000 - PAGE, false);
-    SENT(d, READ_RSP_LAST, .psn = RQ + 4, .msn = 1, .syndrome = DLG_ACK,
-         .payload_len = 5000 - PAGE, .payload = d->at + 2 * PAGE);
+    SENT_DATA(d, READ_RSP_LAST, RQ + 4, 2 * PAGE, 5000 - PAGE, .msn = 1,
+              .syndrome = DLG_ACK);
     SENT_ACK(d, RQ + 5, 2);
 }
 
@@ -168,9 +161,7 @@ DIALOG_TEST_BY("/odp/served/read-failed", open_demand(d, ERNIC_QPT_RC),
     SENT_NAK(d, RNR, RQ, 0);
     refused(d, 0, 16, false);
     peer_reads(d, RQ, 0, 16);
-    SENT_NAK(d, ERNIC_NAK_REM_ACC, RQ, 0);
-    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
-    STATE_IS(d, ERR);
+    dlg_ends(d, ERNIC_NAK_REM_ACC, RQ, 0, ERNIC_EV_QP_ACCESS_ERR);
 }
 
 /*

@@ -60,6 +60,19 @@ static void teardown(Fixture *f, gconstpointer data)
     fake_ernic_done(&f->env, f->e);
 }
 
+/*
+ * The same twice: the timing model has no model of frames, so they take no time, and
+ * still arrive.
+ */
+#define RAW_TEST(name, fn)                                                  \
+    static void fn(Fixture *f, gconstpointer data);                         \
+    TESTS(add_##fn)                                                         \
+    {                                                                       \
+        g_test_add("/raw/" name, Fixture, NULL, setup, fn, teardown);       \
+        g_test_add("/raw/timed/" name, Fixture, &hand, setup, fn, teardown); \
+    }                                                                       \
+    static void fn(Fixture *f, gconstpointer data)
+
 static const uint8_t *frame(Fixture *f)
 {
     return fake_ptr(&f->env, f->buf, SINK);
@@ -102,27 +115,28 @@ static void sent(Fixture *f, uint32_t len)
     fake_train_free(train);
 }
 
-static void send_wc(Fixture *f, uint8_t status)
+static struct ernic_cqe wc(Fixture *f, FakeCq *cq, const FakeQp *qp, uint8_t status,
+                           uint8_t opcode)
 {
     struct ernic_cqe cqe;
 
-    g_assert_true(fake_poll_cq(f->e, &f->scq, &cqe));
+    g_assert_true(fake_poll_cq(f->e, cq, &cqe));
     IS(cqe.status, status);
-    IS(cqe.qpn, f->out.qpn);
-    if (status == ERNIC_WC_SUCCESS) {
-        IS(cqe.opcode, ERNIC_WC_SEND);
-    }
+    IS(cqe.qpn, qp->qpn);
+    g_assert_true(status != ERNIC_WC_SUCCESS || cqe.opcode == opcode);
+    return cqe;
+}
+
+static void send_wc(Fixture *f, uint8_t status)
+{
+    wc(f, &f->scq, &f->out, status, ERNIC_WC_SEND);
 }
 
 static void recv_wc(Fixture *f, uint8_t status, uint32_t len)
 {
-    struct ernic_cqe cqe;
+    struct ernic_cqe cqe = wc(f, &f->rcq, &f->in, status, ERNIC_WC_RECV);
 
-    g_assert_true(fake_poll_cq(f->e, &f->rcq, &cqe));
-    IS(cqe.status, status);
-    IS(cqe.qpn, f->in.qpn);
     if (status == ERNIC_WC_SUCCESS) {
-        IS(cqe.opcode, ERNIC_WC_RECV);
         IS(cqe.byte_len, len);
         IS(cqe.flags & ~ERNIC_CQE_PHASE, ERNIC_CQE_RQ);
     }
@@ -130,10 +144,22 @@ static void recv_wc(Fixture *f, uint8_t status, uint32_t len)
 
 static void no_wc(Fixture *f)
 {
-    struct ernic_cqe cqe;
+    g_assert_false(fake_poll_cq(f->e, &f->scq, &(struct ernic_cqe) { }));
+    g_assert_false(fake_poll_cq(f->e, &f->rcq, &(struct ernic_cqe) { }));
+}
 
-    g_assert_false(fake_poll_cq(f->e, &f->scq, &cqe));
-    g_assert_false(fake_poll_cq(f->e, &f->rcq, &cqe));
+/* A frame is sent, and complete. */
+static void goes(Fixture *f, uint32_t len)
+{
+    send(f, len);
+    settle(f);
+    sent(f, len);
+    send_wc(f, ERNIC_WC_SUCCESS);
+}
+
+static void to_state(Fixture *f, const FakeQp *qp, uint8_t state)
+{
+    OK(fake_modify_qp(f->e, qp->qpn, ERNIC_QPA_STATE, state, NULL));
 }
 
 /* And its doorbell has arrived. */
@@ -161,15 +187,12 @@ static void arrived(Fixture *f, uint32_t len)
 
 /* ---- out ----------------------------------------------------------------- */
 
-static void test_send(Fixture *f, gconstpointer data)
+RAW_TEST("send", test_send)
 {
     static const uint32_t lens[] = { 14, 15, LEN, 1514, ERNIC_ETH_FRAME_MAX };
 
     for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
-        send(f, lens[i]);
-        settle(f);
-        sent(f, lens[i]);
-        send_wc(f, ERNIC_WC_SUCCESS);
+        goes(f, lens[i]);
     }
     IS(f->e->stats.tx_frames, ARRAY_SIZE(lens));
     IS(f->e->stats.tx_frame_bytes, 14 + 15 + LEN + 1514 + ERNIC_ETH_FRAME_MAX);
@@ -179,7 +202,7 @@ static void test_send(Fixture *f, gconstpointer data)
 }
 
 /* Too short, or too long, for a frame: the next one is sent after a recovery. */
-static void test_lengths(Fixture *f, gconstpointer data)
+RAW_TEST("lengths", test_lengths)
 {
     static const uint32_t lens[] = { 0, 1, 13, ERNIC_ETH_FRAME_MAX + 1, SINK };
 
@@ -188,17 +211,14 @@ static void test_lengths(Fixture *f, gconstpointer data)
         settle(f);
         send_wc(f, ERNIC_WC_LOC_LEN_ERR);
         IS(f->e->qp[f->out.qpn].state, ERNIC_QPS_SQE);
-        OK(fake_modify_qp(f->e, f->out.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, NULL));
+        to_state(f, &f->out, ERNIC_QPS_RTS);
     }
     IS(f->env.trains->len, 0);
-    send(f, LEN);
-    settle(f);
-    sent(f, LEN);
-    send_wc(f, ERNIC_WC_SUCCESS);
+    goes(f, LEN);
 }
 
 /* Only SEND, and with a key that covers the frame. */
-static void test_faults(Fixture *f, gconstpointer data)
+RAW_TEST("faults", test_faults)
 {
     for (uint8_t op = ERNIC_WR_SEND_IMM; op < ERNIC_WR_COUNT; op++) {
         struct ernic_wqe wqe = { .opcode = op };
@@ -207,7 +227,7 @@ static void test_faults(Fixture *f, gconstpointer data)
         OK(fake_ring_sq(f->e, &f->out));
         settle(f);
         send_wc(f, ERNIC_WC_LOC_QP_OP_ERR);
-        OK(fake_modify_qp(f->e, f->out.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, NULL));
+        to_state(f, &f->out, ERNIC_QPS_RTS);
     }
     fake_send(f->e, &f->out, ERNIC_WR_SEND, 0, f->buf, LEN, f->key ^ 1);
     settle(f);
@@ -216,7 +236,7 @@ static void test_faults(Fixture *f, gconstpointer data)
 }
 
 /* A busy link holds frames back, in order; none completes before it is sent. */
-static void test_busy(Fixture *f, gconstpointer data)
+RAW_TEST("busy", test_busy)
 {
     f->env.tx_busy = true;
     send(f, 60);
@@ -236,7 +256,7 @@ static void test_busy(Fixture *f, gconstpointer data)
 }
 
 /* Between packets a frame is a train of its own, in its turn. */
-static void test_among_packets(Fixture *f, gconstpointer data)
+RAW_TEST("among-packets", test_among_packets)
 {
     FakeTrain *train;
     FakeQp ud;
@@ -262,7 +282,7 @@ static void test_among_packets(Fixture *f, gconstpointer data)
 }
 
 /* A held frame, and one for the device itself, survive a migration. */
-static void test_saved(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/raw/saved", test_saved)
 {
     GByteArray *state = g_byte_array_new();
 
@@ -291,16 +311,13 @@ static void test_saved(Fixture *f, gconstpointer data)
 /* ---- to the device itself ------------------------------------------------ */
 
 /* A frame that matches a rule is looped back and also sent, for any destination. */
-static void test_self(Fixture *f, gconstpointer data)
+RAW_TEST("self", test_self)
 {
     rule_for(f, &f->in);
     for (uint32_t to = 2; to <= 3; to++) {           /* a station, a group */
         ((uint8_t *)frame(f))[0] = to;
         recv(f, 2048);
-        send(f, LEN);
-        settle(f);
-        sent(f, LEN);
-        send_wc(f, ERNIC_WC_SUCCESS);
+        goes(f, LEN);
         arrived(f, LEN);
     }
     IS(f->env.trains->len, 0);
@@ -309,7 +326,7 @@ static void test_self(Fixture *f, gconstpointer data)
 }
 
 /* A port that is down has no peers. */
-static void test_self_down(Fixture *f, gconstpointer data)
+RAW_TEST("self-down", test_self_down)
 {
     rule_for(f, &f->in);
     ernic_set_link(f->e, f->env.now, false);
@@ -323,7 +340,7 @@ static void test_self_down(Fixture *f, gconstpointer data)
 }
 
 /* Its rule is removed while a frame is in the loopback store. */
-static void test_self_rule(Fixture *f, gconstpointer data)
+FIXTURE_TEST("/raw/self-rule", test_self_rule)
 {
     uint32_t handle = rule_for(f, &f->in);
 
@@ -340,7 +357,7 @@ static void test_self_rule(Fixture *f, gconstpointer data)
 }
 
 /* More than the loopback store holds: none is lost or doubled, each in its turn. */
-static void test_self_many(Fixture *f, gconstpointer data)
+RAW_TEST("self-many", test_self_many)
 {
     rule_for(f, &f->in);
     for (uint32_t i = 0; i < 60; i++) {
@@ -358,7 +375,7 @@ static void test_self_many(Fixture *f, gconstpointer data)
 
 /* ---- in ------------------------------------------------------------------ */
 
-static void test_recv(Fixture *f, gconstpointer data)
+RAW_TEST("recv", test_recv)
 {
     struct ernic_sge sge[] = {
         fake_sge(f->buf + SINK, 10, f->key), fake_sge(f->buf + SINK + 10, 0, f->key),
@@ -382,7 +399,7 @@ static void test_recv(Fixture *f, gconstpointer data)
 /*
  * Without a request, or with one too short: dropped, counted, and the next is received.
  */
-static void test_lost(Fixture *f, gconstpointer data)
+RAW_TEST("lost", test_lost)
 {
     rule_for(f, &f->in);
     comes(f, LEN);
@@ -404,13 +421,13 @@ static void test_lost(Fixture *f, gconstpointer data)
 }
 
 /* In states that do not receive. */
-static void test_state(Fixture *f, gconstpointer data)
+RAW_TEST("state", test_state)
 {
     struct ernic_qp_attr attr;
 
     fake_qp_attr(&attr, 0, 0);
     rule_for(f, &f->in);
-    OK(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
+    to_state(f, &f->in, ERNIC_QPS_RESET);
     f->in.sq_pi = f->in.rq_pi = 0;
     comes(f, LEN);
     fake_qp_to(f->e, &f->in, ERNIC_QPS_INIT, &attr);
@@ -418,13 +435,13 @@ static void test_state(Fixture *f, gconstpointer data)
     comes(f, LEN);
     no_wc(f);
     IS(f->e->stats.drop[ERNIC_DROP_QP_STATE], 2);
-    OK(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTR, NULL));
+    to_state(f, &f->in, ERNIC_QPS_RTR);
     comes(f, LEN);
     arrived(f, LEN);
 }
 
 /* A bad key in a receive request ends the queue pair. */
-static void test_protection(Fixture *f, gconstpointer data)
+RAW_TEST("protection", test_protection)
 {
     rule_for(f, &f->in);
     fake_recv(f->e, &f->in, f->buf + SINK, LEN, f->key ^ 1);
@@ -437,10 +454,9 @@ static void test_protection(Fixture *f, gconstpointer data)
     no_wc(f);
 }
 
-static void test_srq(Fixture *f, gconstpointer data)
+RAW_TEST("srq", test_srq)
 {
     struct ernic_sge sge = fake_sge(f->buf + SINK, LEN, f->key);
-    struct ernic_cqe cqe;
     FakeQp shared;
 
     fake_create_qp(f->e, &shared, ERNIC_QPT_RAW, f->pd, f->rcq.cqn, f->rcq.cqn,
@@ -453,17 +469,14 @@ static void test_srq(Fixture *f, gconstpointer data)
     settle(f);
     /* Its SRQ request is consumed, so software must get it back. */
     comes(f, LEN + 1);
-    g_assert_true(fake_poll_cq(f->e, &f->rcq, &cqe));
-    IS(cqe.status, ERNIC_WC_LOC_LEN_ERR);
+    wc(f, &f->rcq, &shared, ERNIC_WC_LOC_LEN_ERR, 0);
     IS(f->e->qp[shared.qpn].state, ERNIC_QPS_RTS);
     comes(f, LEN);
-    g_assert_true(fake_poll_cq(f->e, &f->rcq, &cqe));
-    IS(cqe.status, ERNIC_WC_SUCCESS);
-    IS(cqe.wr_id, 2);
+    IS(wc(f, &f->rcq, &shared, ERNIC_WC_SUCCESS, ERNIC_WC_RECV).wr_id, 2);
 }
 
 /* Each access to guest memory fails once: at most that one frame is lost. */
-static void test_dma(Fixture *f, gconstpointer data)
+RAW_TEST("dma", test_dma)
 {
     struct ernic_cqe cqe;
 
@@ -484,7 +497,7 @@ static void test_dma(Fixture *f, gconstpointer data)
         if (f->e->cq[f->rcq.cqn].overrun) {
             return;             /* the completion itself was the third */
         }
-        OK(fake_modify_qp(f->e, f->in.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
+        to_state(f, &f->in, ERNIC_QPS_RESET);
         f->in.rq_pi = 0;
         fake_connect(f->e, &f->in, 0, 0);
     }
@@ -492,7 +505,7 @@ static void test_dma(Fixture *f, gconstpointer data)
 }
 
 /* No packet of RoCEv2 reaches such a queue pair, whatever its opcode. */
-static void test_packets(Fixture *f, gconstpointer data)
+RAW_TEST("packets", test_packets)
 {
     FakeQp ud;
 
@@ -509,10 +522,14 @@ static void test_packets(Fixture *f, gconstpointer data)
 
 TEST("/raw/absent", test_absent)
 {
-    struct ernic_device_attr attr;
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_DEVICE };
-    struct ernic_qp_init init = { };
+    const struct ernic_device_attr *attr;
+    struct ernic_qp_init init = {
+        .srq = cpu_to_le32(FAKE_NONE), .sq_depth = cpu_to_le32(16),
+        .rq_depth = cpu_to_le32(16), .sq_stride = 2, .rq_stride = 2,
+        .type = ERNIC_QPT_RAW,
+    };
     ErnicConfig cfg;
+    uint64_t buf;
     FakeEnv env;
     FakeCq cq;
     Ernic *e;
@@ -522,55 +539,19 @@ TEST("/raw/absent", test_absent)
     cfg.raw = false;
     e = ernic_new(&cfg, &fake_env_ops, &env);
     fake_create_cq(e, &cq, 16, FAKE_NONE);
+    buf = fake_alloc(&env, 4096, 4096);
+    OK(CMD(e, QUERY_DEVICE, cmd.query.addr = cpu_to_le64(buf);
+           cmd.query.length = cpu_to_le32(sizeof(*attr))));
+    attr = fake_ptr(&env, buf, sizeof(*attr));
+    IS(attr->raw, 0);
+    IS(attr->max_flows, 0);
     init.pd = cpu_to_le32(fake_create_pd(e));
     init.send_cq = init.recv_cq = cpu_to_le32(cq.cqn);
-    init.srq = cpu_to_le32(FAKE_NONE);
-    init.sq_depth = init.rq_depth = cpu_to_le32(16);
-    init.sq_stride = init.rq_stride = 2;
     init.sq_buf.addr = cpu_to_le64(fake_alloc(&env, 4096, 4096));
     init.rq_buf.addr = cpu_to_le64(fake_alloc(&env, 4096, 4096));
-    init.type = ERNIC_QPT_RAW;
-    cmd.query.addr = cpu_to_le64(fake_alloc(&env, 4096, 4096));
-    cmd.query.length = cpu_to_le32(sizeof(attr));
-    OK(fake_cmd(e, &cmd, NULL));
-    memcpy(&attr, fake_ptr(&env, le64_to_cpu(cmd.query.addr), sizeof(attr)),
-           sizeof(attr));
-    IS(attr.raw, 0);
-    IS(attr.max_flows, 0);
-    memcpy(fake_ptr(&env, le64_to_cpu(cmd.query.addr), sizeof(init)), &init,
-           sizeof(init));
-    cmd.opcode = ERNIC_CMD_QP_CREATE;
-    cmd.qp.length = cpu_to_le32(sizeof(init));
-    IS(fake_cmd(e, &cmd, NULL), ERNIC_ERR_PARAM);
+    memcpy(fake_ptr(&env, buf, sizeof(init)), &init, sizeof(init));
+    IS(CMD(e, QP_CREATE, cmd.qp.addr = cpu_to_le64(buf);
+           cmd.qp.length = cpu_to_le32(sizeof(init))), ERNIC_ERR_PARAM);
     ernic_free(e);
     fake_env_fini(&env);
-}
-
-TESTS(add_tests)
-{
-    static const struct {
-        const char *name;
-        void (*fn)(Fixture *f, gconstpointer data);
-    } tests[] = {
-        { "send", test_send }, { "lengths", test_lengths },
-        { "faults", test_faults }, { "busy", test_busy },
-        { "among-packets", test_among_packets }, { "self", test_self },
-        { "self-down", test_self_down }, { "self-many", test_self_many },
-        { "recv", test_recv }, { "lost", test_lost }, { "state", test_state },
-        { "protection", test_protection }, { "srq", test_srq },
-        { "dma", test_dma }, { "packets", test_packets },
-    };
-
-    /* The timing model has no model of frames: they take no time, and still arrive. */
-    for (uint32_t i = 0; i < ARRAY_SIZE(tests); i++) {
-        char *path = g_strdup_printf("/raw/%s", tests[i].name);
-        char *timed = g_strdup_printf("/raw/timed/%s", tests[i].name);
-
-        g_test_add(path, Fixture, NULL, setup, tests[i].fn, teardown);
-        g_test_add(timed, Fixture, &hand, setup, tests[i].fn, teardown);
-        g_free(path);
-        g_free(timed);
-    }
-    g_test_add("/raw/saved", Fixture, NULL, setup, test_saved, teardown);
-    g_test_add("/raw/self-rule", Fixture, NULL, setup, test_self_rule, teardown);
 }

@@ -69,8 +69,7 @@ DIALOG_TEST("/req-local/reg-mr", ERNIC_QPT_RC, test_reg_mr)
     SENT(d, WRITE_ONLY, .psn = PSN + 1, .va = DLG_RADDR, .rkey = DLG_RKEY, .dma_len = 196,
          .payload = d->peer, .payload_len = 196, .ackreq = true);
     dlg_no_wc(d);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
     cqe = SEND_WC(d, 1, SUCCESS);
     IS(cqe.opcode, ERNIC_WC_REG_MR);
     PEER_ACK(d, PSN + 1, 2);
@@ -98,18 +97,17 @@ DIALOG_TEST("/req-local/local-inv", ERNIC_QPT_RC, test_local_inv)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     QUIET(d);
     /* The key still works. */
-    PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN, .va = 0x7000, .rkey = key,
-         .dma_len = 8, .payload = d->peer, .payload_len = 8, .ackreq = true);
+    PEER_DATA(d, WRITE_ONLY, DLG_RQ_PSN, 0, 8, .va = 0x7000, .rkey = key, .dma_len = 8,
+              .ackreq = true);
     SENT_ACK(d, DLG_RQ_PSN, 1);
     PEER_ACK(d, PSN, 1);
     SEND_WC(d, 1, SUCCESS);
     cqe = SEND_WC(d, 2, SUCCESS);
     IS(cqe.opcode, ERNIC_WC_LOCAL_INV);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 1, 0, 11);
-    PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN + 1, .va = 0x7000, .rkey = key,
-         .dma_len = 8, .payload = d->peer, .payload_len = 8, .ackreq = true);
-    SENT_NAK(d, ERNIC_NAK_REM_ACC, DLG_RQ_PSN + 1, 1);
-    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+    PEER_DATA(d, WRITE_ONLY, DLG_RQ_PSN + 1, 0, 8, .va = 0x7000, .rkey = key,
+              .dma_len = 8, .ackreq = true);
+    dlg_ends(d, ERNIC_NAK_REM_ACC, DLG_RQ_PSN + 1, 1, ERNIC_EV_QP_ACCESS_ERR);
     SEND_WC(d, 3, WR_FLUSH_ERR);
 }
 
@@ -169,12 +167,11 @@ DIALOG_TEST("/req-local/bind-mw", ERNIC_QPT_RC, test_bind_mw)
     dlg_post_wqe(d, &wqe, 0, 0);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);
     /* Bound in its turn, whether or not earlier requests are acknowledged. */
-    PEER(d, WRITE_ONLY, .psn = DLG_RQ_PSN, .va = d->mem + DLG_SINK, .rkey = key,
-         .dma_len = 64, .payload = d->peer, .payload_len = 64, .ackreq = true);
+    PEER_DATA(d, WRITE_ONLY, DLG_RQ_PSN, 0, 64, .va = d->mem + DLG_SINK, .rkey = key,
+              .dma_len = 64, .ackreq = true);
     SENT_ACK(d, DLG_RQ_PSN, 1);
     dlg_no_wc(d);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
     cqe = SEND_WC(d, 1, SUCCESS);
     IS(cqe.opcode, ERNIC_WC_BIND_MW);
     dlg_mem_is(d, DLG_SINK, d->peer, 64);
@@ -246,8 +243,7 @@ ROW_TEST("/req-local/bad", bads, test_bad)
         sge[i] = fake_sge(d.mem + 64 * i, 10, d.key);
     }
     sge[0].length = cpu_to_le32(bad->opcode == ERNIC_WR_CMP_SWAP ? 8 : 10);
-    dlg_recv(&d, DLG_SINK, 10);
-    dlg_recv(&d, DLG_SINK, 10);
+    dlg_recv_many(&d, 2, DLG_SINK, 10);
     dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 10);
     wqe = dlg_wqe(&d, bad->opcode, 0);
     wqe.count = cpu_to_le16(1);
@@ -263,8 +259,7 @@ ROW_TEST("/req-local/bad", bads, test_bad)
     dlg_post(&d, ERNIC_WR_SEND, 0, 11);
     dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 12);
     dlg_sent_message(&d, ERNIC_WR_SEND, 0, PSN, 0, 10);
-    QUIET(&d);
-    dlg_no_wc(&d);
+    dlg_nothing(&d);
     STATE_IS(&d, RTS);
     PEER_ACK(&d, PSN, 1);
     dlg_send_wc(&d, 1, bad->status);
@@ -286,7 +281,7 @@ DIALOG_TEST("/req-local/bad/middle", ERNIC_QPT_RC, test_bad_middle)
     sge[1] = fake_sge(d->mem, 1500, d->key ^ 1);
     fake_post_send(d->e, &d->qp, &wqe, sge);
     OK(fake_ring_sq(d->e, &d->qp));
-    SENT(d, SEND_FIRST, .psn = PSN, .payload = d->at, .payload_len = 1024);
+    SENT_DATA(d, SEND_FIRST, PSN, 0, 1024);
     SEND_WC(d, 0, LOC_PROT_ERR);
     STATE_IS(d, ERR);
 }

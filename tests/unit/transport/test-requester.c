@@ -33,8 +33,7 @@ static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn, uint
 
     dlg_post(d, wr, 64, len);
     *psn += dlg_sent_message(d, wr, 0, *psn, 64, len);
-    QUIET(d);
-    dlg_no_wc(d);
+    dlg_nothing(d);
     PEER_ACK(d, *psn - 1, ++*msn);
     cqe = SEND_WC(d, id, SUCCESS);
     IS(cqe.opcode, wr >= ERNIC_WR_WRITE ? ERNIC_WC_WRITE : ERNIC_WC_SEND);
@@ -85,8 +84,7 @@ DIALOG_TEST("/req/gather", ERNIC_QPT_RC, test_gather)
     SENT(d, SEND_MIDDLE, .psn = PSN + 1, .payload = bytes + 1024, .payload_len = 1024);
     SENT(d, SEND_LAST, .psn = PSN + 2, .payload = bytes + 2048,
          .payload_len = len - 2048, .ackreq = true);
-    PEER_ACK(d, PSN + 2, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN + 2, 0, 1);
 }
 
 DIALOG_TEST("/req/inline", ERNIC_QPT_RC, test_inline)
@@ -98,8 +96,7 @@ DIALOG_TEST("/req/inline", ERNIC_QPT_RC, test_inline)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 8, ERNIC_MAX_INLINE);
     dlg_sent_message(d, ERNIC_WR_WRITE_IMM, 0, PSN + 1, 900, 1);
     dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 2, 0, 0);
-    PEER_ACK(d, PSN + 2, 3);
-    SEND_WCS(d, 0, 2, SUCCESS);
+    ACKED(d, PSN + 2, 0, 3);
 }
 
 /* C9-27: inline data was read at the doorbell; a later change is not sent. */
@@ -115,8 +112,7 @@ DIALOG_TEST("/req/inline-resent", ERNIC_QPT_RC, test_inline_resent)
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
     SENT(d, SEND_ONLY, .psn = PSN, .payload = bytes,
          .payload_len = sizeof(bytes), .ackreq = true);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN, 0, 1);
 }
 
 /* Only the last packet has the solicited event bit. */
@@ -128,8 +124,7 @@ DIALOG_TEST("/req/solicited", ERNIC_QPT_RC, test_solicited)
     dlg_sent_message(d, ERNIC_WR_SEND, flags, PSN, 0, 3000);
     dlg_post_flags(d, ERNIC_WR_WRITE_IMM, flags, 0, 10);
     dlg_sent_message(d, ERNIC_WR_WRITE_IMM, flags, PSN + 3, 0, 10);
-    PEER_ACK(d, PSN + 3, 2);
-    SEND_WCS(d, 0, 1, SUCCESS);
+    ACKED(d, PSN + 3, 0, 2);
 }
 
 /* 9.2: SE is valid for SEND and WRITE with immediate, not for WRITE or READ. */
@@ -213,8 +208,7 @@ DIALOG_TEST("/req/read-pieces", ERNIC_QPT_RC, test_read_pieces)
     psn += dlg_peer_read(d, psn, 1, 2 * chunk, 5000);
     SEND_WC(d, 0, SUCCESS);
     dlg_no_wc(d);
-    PEER_ACK(d, psn, 2);
-    SEND_WC(d, 1, SUCCESS);
+    ACKED(d, psn, 1, 2);
     dlg_mem_is(d, DLG_SINK, d->peer, len);
 }
 
@@ -281,8 +275,7 @@ DIALOG_TEST_BY("/req/credits", DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_rd_atomic =
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 4, 0, 16);
     PEER_ATOMIC(d, PSN + 2, 2, 0);
     dlg_peer_read(d, PSN + 3, 3, 0, 16);
-    PEER_ACK(d, PSN + 4, 4);
-    SEND_WCS(d, 1, 3, SUCCESS);
+    ACKED(d, PSN + 4, 1, 4);
 }
 
 /* Without any credit, the request can never be sent. */
@@ -316,8 +309,7 @@ DIALOG_TEST("/req/fence", ERNIC_QPT_RC, test_fence)
     SEND_WC(d, 2, SUCCESS);
     /* An unacknowledged SEND does not trigger the fence. */
     dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 4, 0, 18);
-    PEER_ACK(d, PSN + 4, 5);
-    SEND_WCS(d, 3, 4, SUCCESS);
+    ACKED(d, PSN + 4, 3, 5);
 }
 
 /* The window closes after 256 KiB, and an ACK was requested before. */
@@ -353,8 +345,7 @@ DIALOG_TEST("/req/window", ERNIC_QPT_RC, test_window)
     g_assert_true(pkt.ackreq);
     g_assert_cmpstr(pkt.op->name, ==, ernic_opcode(ERNIC_OP_WRITE_LAST)->name);
     dlg_no_wc(d);
-    PEER_ACK(d, PSN + 599, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, PSN + 599, 0, 1);
 }
 
 /* ---- sequence numbers ------------------------------------------------ */
@@ -371,17 +362,14 @@ DIALOG_TEST_BY("/req/psn-wrap", dlg_init(d, ERNIC_QPT_RC, false), test_psn_wrap)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, 4, 0, 1);
     PEER_ACK(d, 0xffffff, 0);
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, 0, 0);
-    SENT(d, WRITE_MIDDLE, .psn = 0, .payload = d->at + 2048, .payload_len = 1024);
-    SENT(d, WRITE_LAST, .psn = 1, .payload = d->at + 3072,
-         .payload_len = 4000 - 3072, .ackreq = true);
+    SENT_DATA(d, WRITE_MIDDLE, 0, 2048, 1024);
+    SENT_DATA(d, WRITE_LAST, 1, 3072, 4000 - 3072, .ackreq = true);
     SENT_READ(d, 2, 0, 2000);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, 4, 0, 1);
-    PEER_ACK(d, 1, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, 1, 0, 1);
     dlg_peer_read(d, 2, 2, 0, 2000);
     SEND_WC(d, 1, SUCCESS);
-    PEER_ACK(d, 4, 3);
-    SEND_WC(d, 2, SUCCESS);
+    ACKED(d, 4, 2, 3);
 }
 
 /* Go-back-N: from the named packet on, with the original PSNs. */
@@ -422,12 +410,9 @@ DIALOG_TEST("/req/rewind-read", ERNIC_QPT_RC, test_rewind_read)
 {
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 5000);
     SENT_READ(d, PSN, 0, 5000);
-    PEER(d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK,
-         .payload = d->peer, .payload_len = 1024);
-    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024,
-         .payload_len = 1024);
-    PEER(d, READ_RSP_MIDDLE, .psn = PSN + 3, .payload = d->peer + 3072,
-         .payload_len = 1024);
+    PEER_DATA(d, READ_RSP_FIRST, PSN, 0, 1024, .syndrome = DLG_ACK);
+    PEER_DATA(d, READ_RSP_MIDDLE, PSN + 1, 1024, 1024);
+    PEER_DATA(d, READ_RSP_MIDDLE, PSN + 3, 3072, 1024);
     SENT_READ(d, PSN + 2, 2048, 5000 - 2048);
     dlg_peer_read(d, PSN + 2, 1, 2048, 5000 - 2048);
     SEND_WC(d, 0, SUCCESS);

@@ -11,6 +11,9 @@
 
 #define PSN DLG_RQ_PSN
 
+/* Software's ways to end it; the last one destroys it. */
+static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT };
+
 /* Stop the queue pair's responses, right after it has received a packet. */
 static void cease(Dialog *d, int how)
 {
@@ -28,45 +31,33 @@ static void served(Dialog *d, bool ackreq)
     dlg_open(d, ERNIC_QPT_RC);
     dlg_recv(d, DLG_SINK, 16);
     d->hold = true;
-    PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16,
-         .ackreq = ackreq);
+    PEER_DATA(d, SEND_ONLY, PSN, 0, 16, .ackreq = ackreq);
 }
 
 /*
  * Requests that software may have seen complete are acknowledged first: a peer that
- * sends again would get no response.
+ * sends again would get no response. Not without AckReq.
  */
 TEST("/resp/ack/last", test_ack_last)
 {
-    static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT };
-    Dialog d;
-
-    for (uint32_t i = 0; i < ARRAY_SIZE(ways); i++) {
-        served(&d, true);
-        cease(&d, ways[i]);
-        SENT_ACK(&d, PSN, 1);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
-
-        /*
-         * A READ gets no response: requests before it are acknowledged, later ones are
-         * not.
-         */
-        served(&d, false);
-        PEER_READ(&d, PSN + 1, 0, 3000);
-        PEER(&d, FETCH_ADD, .psn = PSN + 4, .va = d.mem, .rkey = d.key);
-        PEER(&d, WRITE_ONLY, .psn = PSN + 5, .ackreq = true);
-        cease(&d, ways[i]);
-        SENT_ACK(&d, PSN, 1);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
-
-        /* Not without AckReq. */
-        served(&d, false);
-        cease(&d, ways[i]);
-        QUIET(&d);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+    for (uint32_t ackreq = 0; ackreq < 2; ackreq++) {
+        EACH_DIALOG(d, i, 0, ARRAY_SIZE(ways), served(d, ackreq)) {
+            cease(d, ways[i]);
+            if (ackreq) {
+                SENT_ACK(d, PSN, 1);
+            }
+            QUIET(d);
+            RECV_WC(d, 0, SUCCESS);
+        }
+    }
+    /* A READ gets no response: only requests before it are acknowledged. */
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(ways), served(d, false)) {
+        PEER_READ(d, PSN + 1, 0, 3000);
+        PEER_ADD(d, PSN + 4, 0, 0);
+        PEER(d, WRITE_ONLY, .psn = PSN + 5, .ackreq = true);
+        cease(d, ways[i]);
+        SENT_ACK(d, PSN, 1);
+        RECV_WC(d, 0, SUCCESS);
     }
 }
 
@@ -76,39 +67,35 @@ TEST("/resp/ack/last", test_ack_last)
  */
 TEST("/resp/ack/last-busy", test_ack_last_busy)
 {
-    static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT, -1 };
-    Dialog d;
+    FakeQp other;
 
-    for (uint32_t i = 0; i < ARRAY_SIZE(ways); i++) {
-        FakeQp other;
-
-        dlg_open(&d, ERNIC_QPT_RC);
-        dlg_recv(&d, DLG_SINK, 16);
-        dlg_send(&d, ERNIC_WR_WRITE, DLG_SQ_PSN, 0, 16);
-        dlg_create_qp(&d, &other, ERNIC_QPT_UC);
-        fake_connect(d.e, &other, 0x123456, DLG_PEER);
-        d.env.tx_busy = true;
-        fake_rdma(d.e, &other, ERNIC_WR_WRITE, 0, d.mem, 16, d.key, DLG_RADDR, DLG_RKEY);
-        fake_run(d.e);
-        d.hold = true;
-        PEER_SEND(&d, PSN, 16);
-        if (ways[i] < 0) {
-            PEER_NAK(&d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
-            fake_run(d.e);
-            SEND_WC(&d, 0, REM_ACCESS_ERR);
+    /* At the end, a NAK. */
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(ways) + 1, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 16);
+        dlg_send(d, ERNIC_WR_WRITE, DLG_SQ_PSN, 0, 16);
+        dlg_create_qp(d, &other, ERNIC_QPT_UC);
+        fake_connect(d->e, &other, 0x123456, DLG_PEER);
+        d->env.tx_busy = true;
+        fake_rdma(d->e, &other, ERNIC_WR_WRITE, 0, d->mem, 16, d->key, DLG_RADDR,
+                  DLG_RKEY);
+        fake_run(d->e);
+        d->hold = true;
+        PEER_SEND(d, PSN, 16);
+        if (i == ARRAY_SIZE(ways)) {
+            PEER_NAK(d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
+            SEND_WC(d, 0, REM_ACCESS_ERR);
         } else {
-            cease(&d, ways[i]);
+            cease(d, ways[i]);
             if (ways[i] == ERNIC_QPS_ERR) {
-                SEND_WC(&d, 0, WR_FLUSH_ERR);
+                SEND_WC(d, 0, WR_FLUSH_ERR);
             }
         }
-        dlg_ready(&d);
-        fake_run(d.e);
-        IS(dlg_take(&d).dest_qp, 0x123456);
-        SENT_ACK(&d, PSN, 1);
-        QUIET(&d);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_close(&d);
+        dlg_ready(d);
+        fake_run(d->e);
+        IS(dlg_take(d).dest_qp, 0x123456);
+        SENT_ACK(d, PSN, 1);
+        QUIET(d);
+        RECV_WC(d, 0, SUCCESS);
     }
 }
 
@@ -178,8 +165,7 @@ TEST("/resp/ack/own-error", test_ack_own_error)
         dlg_recv(d, DLG_SINK, 16);
         dlg_send(d, ERNIC_WR_WRITE, DLG_SQ_PSN, 0, 16);
         d->hold = true;
-        PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16,
-             .ackreq = !i);
+        PEER_DATA(d, SEND_ONLY, PSN, 0, 16, .ackreq = !i);
         PEER_NAK(d, ERNIC_NAK_REM_ACC, DLG_SQ_PSN, 0);
         fake_run(d->e);
         if (!i) {
@@ -192,49 +178,34 @@ TEST("/resp/ack/own-error", test_ack_own_error)
     }
 }
 
-/* A SEND with AckReq; without a receive request it finds none. */
-static void peer_send(Dialog *d, uint32_t psn)
-{
-    PEER_SEND(d, psn, 16);
-}
-
 /*
  * The same holds for a NAK that is due, also if no ACK is; a NAK that would end the
  * queue pair is not sent, but what it would have acknowledged is.
  */
 TEST("/resp/nak/last", test_nak_last)
 {
-    static const int ways[] = { ERNIC_QPS_RESET, ERNIC_QPS_ERR, ERNIC_QPS_COUNT };
-    Dialog d;
-
-    for (uint32_t i = 0; i < 4 * ARRAY_SIZE(ways); i++) {
-        bool ends = i & 1;
+    EACH_DIALOG(d, i, 0, 4 * ARRAY_SIZE(ways),
+                DLG_OPEN(d, ERNIC_QPT_RC, d->attr.min_rnr_timer = 5)) {
         uint32_t before = i >> 1 & 1;
 
-        dlg_init(&d, ERNIC_QPT_RC, false);
-        d.attr.min_rnr_timer = 5;
-        dlg_to(&d, ERNIC_QPS_RTS);
-        d.hold = true;
+        d->hold = true;
         if (before) {
-            dlg_recv(&d, DLG_SINK, 16);
-            peer_send(&d, PSN);
+            dlg_recv(d, DLG_SINK, 16);
+            PEER_SEND(d, PSN, 16);
         }
-        if (ends) {
-            PEER(&d, READ_REQUEST, .psn = PSN + before, .va = d.mem,
-                 .rkey = d.key ^ 1, .dma_len = 16, .ackreq = true);
+        if (i & 1) {
+            PEER(d, READ_REQUEST, .psn = PSN + before, .va = d->mem, .rkey = d->key ^ 1,
+                 .dma_len = 16, .ackreq = true);
+            cease(d, ways[i / 4]);
+            SENT_ACK(d, PSN + before - 1, before);
         } else {
-            peer_send(&d, PSN + before);
+            PEER_SEND(d, PSN + before, 16);
+            cease(d, ways[i / 4]);
+            SENT_NAK(d, ERNIC_AETH_RNR_NAK | 5, PSN + before, before);
         }
-        cease(&d, ways[i / 4]);
-        if (ends) {
-            SENT_ACK(&d, PSN + before - 1, before);
-        } else {
-            SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 5, PSN + before, before);
-        }
-        QUIET(&d);
+        QUIET(d);
         if (before) {
-            RECV_WC(&d, 0, SUCCESS);
+            RECV_WC(d, 0, SUCCESS);
         }
-        dlg_close(&d);
     }
 }

@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "dialog.h"
+#include "dialog_cases.h"
 #include "test.h"
 
 #define PSN DLG_RQ_PSN
@@ -16,14 +16,12 @@ typedef struct Wrong {
     const char *name;
     ErnicOp open;               /* First of a message before it, or _COUNT */
     ErnicOp op;
-    ErnicPkt pkt;               /* va is relative to d->mem; rkey 0: d->key */
     uint8_t syndrome;
     uint8_t wc;                 /* of the message's receive request; 0: none */
     uint8_t event;              /* 0: none */
     void (*setup)(Dialog *d);   /* before RTS */
+    ErnicPkt pkt;               /* va is relative to d->mem; rkey 0: d->key */
 } Wrong;
-
-#define NONE ERNIC_OP_COUNT
 
 /* ---- preparation before the packet arrives -------------------------- */
 
@@ -55,118 +53,97 @@ static void no_memory(Dialog *d)
 
 /* ---- the table ------------------------------------------------------ */
 
-#define INV ERNIC_NAK_INV_REQ
-#define ACC ERNIC_NAK_REM_ACC
-#define OPE ERNIC_NAK_REM_OP
-#define REQ_ERR 0, ERNIC_EV_QP_REQ_ERR
-#define ACC_ERR 0, ERNIC_EV_QP_ACCESS_ERR
-#define FATAL 0, ERNIC_EV_QP_FATAL
-#define INV_REQ ERNIC_WC_REM_INV_REQ_ERR, 0
+#define BAD_REQUEST ERNIC_NAK_INV_REQ, 0, ERNIC_EV_QP_REQ_ERR
+#define BAD_ACCESS ERNIC_NAK_REM_ACC, 0, ERNIC_EV_QP_ACCESS_ERR
+#define BAD_MEMORY ERNIC_NAK_REM_OP, 0, ERNIC_EV_QP_FATAL
+#define BAD_MESSAGE ERNIC_NAK_INV_REQ, ERNIC_WC_REM_INV_REQ_ERR, 0
+#define BAD_INVALIDATE ERNIC_NAK_REM_ACC, ERNIC_WC_REM_INV_REQ_ERR, 0
 #define LEN(n) .payload_len = (n)
-#define OP(name) ERNIC_OP_##name
+#define BYTES(n) .dma_len = (n), LEN(n)
+#define NONE ERNIC_OP_COUNT
+#define SEND ERNIC_OP_SEND_FIRST
+#define WRITE ERNIC_OP_WRITE_FIRST
+/* Packet @op with these fields, inside of the message @open. */
+#define ROW(name, open, op, result, ...) \
+    { name, open, ERNIC_OP_##op, result, NULL, { __VA_ARGS__ } }
+#define AFTER(setup, name, op, result, ...) \
+    { name, NONE, ERNIC_OP_##op, result, setup, { __VA_ARGS__ } }
 
 static const Wrong wrongs[] = {
     /* 9.7.4.1.4: First, Middle, Last, Only in turn. */
-    { "sequence/middle", NONE, OP(SEND_MIDDLE), { LEN(1024) }, INV, REQ_ERR },
-    { "sequence/last", NONE, OP(SEND_LAST), { LEN(9) }, INV, REQ_ERR },
-    { "sequence/last-imm", NONE, OP(SEND_LAST_IMM), { LEN(9) }, INV, REQ_ERR },
-    { "sequence/last-inv", NONE, OP(SEND_LAST_INV), { LEN(9) }, INV, REQ_ERR },
-    { "sequence/write-middle", NONE, OP(WRITE_MIDDLE), { LEN(1024) }, INV, REQ_ERR },
-    { "sequence/write-last", NONE, OP(WRITE_LAST), { LEN(9) }, INV, REQ_ERR },
-    { "sequence/write-last-imm", NONE, OP(WRITE_LAST_IMM), { LEN(9) }, INV, REQ_ERR },
-    { "sequence/first-in-send", OP(SEND_FIRST), OP(SEND_FIRST), { LEN(1024) },
-      INV, INV_REQ },
-    { "sequence/only-in-send", OP(SEND_FIRST), OP(SEND_ONLY), { LEN(9) }, INV, INV_REQ },
-    { "sequence/write-in-send", OP(SEND_FIRST), OP(WRITE_ONLY), { }, INV, INV_REQ },
-    { "sequence/write-last-in-send", OP(SEND_FIRST), OP(WRITE_LAST),
-      { LEN(9) }, INV, INV_REQ },
-    { "sequence/read-in-send", OP(SEND_FIRST), OP(READ_REQUEST), { }, INV, INV_REQ },
-    { "sequence/atomic-in-send", OP(SEND_FIRST), OP(FETCH_ADD), { }, INV, INV_REQ },
-    { "sequence/send-in-write", OP(WRITE_FIRST), OP(SEND_ONLY), { LEN(9) },
-      INV, REQ_ERR },
-    { "sequence/send-last-in-write", OP(WRITE_FIRST), OP(SEND_LAST),
-      { LEN(9) }, INV, REQ_ERR },
-    { "sequence/read-in-write", OP(WRITE_FIRST), OP(READ_REQUEST), { }, INV, REQ_ERR },
-
+    ROW("sequence/middle", NONE, SEND_MIDDLE, BAD_REQUEST, LEN(1024)),
+    ROW("sequence/last", NONE, SEND_LAST, BAD_REQUEST, LEN(9)),
+    ROW("sequence/last-imm", NONE, SEND_LAST_IMM, BAD_REQUEST, LEN(9)),
+    ROW("sequence/last-inv", NONE, SEND_LAST_INV, BAD_REQUEST, LEN(9)),
+    ROW("sequence/write-middle", NONE, WRITE_MIDDLE, BAD_REQUEST, LEN(1024)),
+    ROW("sequence/write-last", NONE, WRITE_LAST, BAD_REQUEST, LEN(9)),
+    ROW("sequence/write-last-imm", NONE, WRITE_LAST_IMM, BAD_REQUEST, LEN(9)),
+    ROW("sequence/first-in-send", SEND, SEND_FIRST, BAD_MESSAGE, LEN(1024)),
+    ROW("sequence/only-in-send", SEND, SEND_ONLY, BAD_MESSAGE, LEN(9)),
+    ROW("sequence/write-in-send", SEND, WRITE_ONLY, BAD_MESSAGE),
+    ROW("sequence/write-last-in-send", SEND, WRITE_LAST, BAD_MESSAGE, LEN(9)),
+    ROW("sequence/read-in-send", SEND, READ_REQUEST, BAD_MESSAGE),
+    ROW("sequence/atomic-in-send", SEND, FETCH_ADD, BAD_MESSAGE),
+    ROW("sequence/send-in-write", WRITE, SEND_ONLY, BAD_REQUEST, LEN(9)),
+    ROW("sequence/send-last-in-write", WRITE, SEND_LAST, BAD_REQUEST, LEN(9)),
+    ROW("sequence/read-in-write", WRITE, READ_REQUEST, BAD_REQUEST),
     /* 9.7.4.1.5: the queue pair does not allow the operation. */
-    { "disabled/write", NONE, OP(WRITE_ONLY), { .dma_len = 8, LEN(8) }, INV,
-      REQ_ERR, no_rights },
-    { "disabled/write-imm", NONE, OP(WRITE_ONLY_IMM), { .dma_len = 8, LEN(8) },
-      INV, REQ_ERR, no_rights },
-    { "disabled/write-empty", NONE, OP(WRITE_ONLY), { }, INV, REQ_ERR, no_rights },
-    { "disabled/read", NONE, OP(READ_REQUEST), { .dma_len = 8 }, INV, REQ_ERR,
-      no_rights },
-    { "disabled/compare-swap", NONE, OP(COMPARE_SWAP), { }, INV, REQ_ERR, no_rights },
-    { "disabled/fetch-add", NONE, OP(FETCH_ADD), { }, INV, REQ_ERR, no_rights },
-    { "credit/read", NONE, OP(READ_REQUEST), { .dma_len = 8 }, INV, REQ_ERR, no_credit },
-    { "credit/atomic", NONE, OP(FETCH_ADD), { }, INV, REQ_ERR, no_credit },
-
+    AFTER(no_rights, "disabled/write", WRITE_ONLY, BAD_REQUEST, BYTES(8)),
+    AFTER(no_rights, "disabled/write-imm", WRITE_ONLY_IMM, BAD_REQUEST, BYTES(8)),
+    AFTER(no_rights, "disabled/write-empty", WRITE_ONLY, BAD_REQUEST),
+    AFTER(no_rights, "disabled/read", READ_REQUEST, BAD_REQUEST, .dma_len = 8),
+    AFTER(no_rights, "disabled/compare-swap", COMPARE_SWAP, BAD_REQUEST),
+    AFTER(no_rights, "disabled/fetch-add", FETCH_ADD, BAD_REQUEST),
+    AFTER(no_credit, "credit/read", READ_REQUEST, BAD_REQUEST, .dma_len = 8),
+    AFTER(no_credit, "credit/atomic", FETCH_ADD, BAD_REQUEST),
     /* 9.7.4.1.6: lengths. */
-    { "length/first-short", NONE, OP(SEND_FIRST), { LEN(1020) }, INV, REQ_ERR },
-    { "length/first-long", NONE, OP(SEND_FIRST), { LEN(1028) }, INV, REQ_ERR },
-    { "length/only-long", NONE, OP(SEND_ONLY), { LEN(1025) }, INV, REQ_ERR },
-    { "length/middle-short", OP(SEND_FIRST), OP(SEND_MIDDLE), { LEN(1023) },
-      INV, INV_REQ },
-    { "length/middle-long", OP(SEND_FIRST), OP(SEND_MIDDLE), { LEN(2048) },
-      INV, INV_REQ },
-    { "length/last-empty", OP(SEND_FIRST), OP(SEND_LAST), { }, INV, INV_REQ },
-    { "length/last-long", OP(SEND_FIRST), OP(SEND_LAST), { LEN(1025) }, INV, INV_REQ },
-    { "length/write-first-short", NONE, OP(WRITE_FIRST),
-      { .dma_len = 2000, LEN(1000) }, INV, REQ_ERR },
-    { "length/write-more-than-said", NONE, OP(WRITE_ONLY),
-      { .dma_len = 8, LEN(9) }, INV, REQ_ERR },
-    { "length/write-less-than-said", NONE, OP(WRITE_ONLY),
-      { .dma_len = 9, LEN(8) }, INV, REQ_ERR },
-    { "length/write-last-more", OP(WRITE_FIRST), OP(WRITE_LAST), { LEN(1024) },
-      INV, REQ_ERR },
-    { "length/write-last-less", OP(WRITE_FIRST), OP(WRITE_LAST), { LEN(1000) },
-      INV, REQ_ERR },
-    { "length/write-middle-more", OP(WRITE_FIRST), OP(WRITE_MIDDLE),
-      { LEN(1024) }, INV, REQ_ERR },
-    { "length/write-over-2g", NONE, OP(WRITE_FIRST),
-      { .dma_len = 0x80000001u, LEN(1024) }, INV, REQ_ERR },
-    { "length/read-over-2g", NONE, OP(READ_REQUEST),
-      { .dma_len = 0x80000001u }, INV, REQ_ERR },
-    { "length/atomic-align", NONE, OP(FETCH_ADD), { .va = 4 }, INV, REQ_ERR },
-    { "length/swap-align", NONE, OP(COMPARE_SWAP), { .va = 1 }, INV, REQ_ERR },
-
+    ROW("length/first-short", NONE, SEND_FIRST, BAD_REQUEST, LEN(1020)),
+    ROW("length/first-long", NONE, SEND_FIRST, BAD_REQUEST, LEN(1028)),
+    ROW("length/only-long", NONE, SEND_ONLY, BAD_REQUEST, LEN(1025)),
+    ROW("length/middle-short", SEND, SEND_MIDDLE, BAD_MESSAGE, LEN(1023)),
+    ROW("length/middle-long", SEND, SEND_MIDDLE, BAD_MESSAGE, LEN(2048)),
+    ROW("length/last-empty", SEND, SEND_LAST, BAD_MESSAGE),
+    ROW("length/last-long", SEND, SEND_LAST, BAD_MESSAGE, LEN(1025)),
+    ROW("length/write-first-short", NONE, WRITE_FIRST, BAD_REQUEST, .dma_len = 2000,
+        LEN(1000)),
+    ROW("length/write-more-than-said", NONE, WRITE_ONLY, BAD_REQUEST, .dma_len = 8,
+        LEN(9)),
+    ROW("length/write-less-than-said", NONE, WRITE_ONLY, BAD_REQUEST, .dma_len = 9,
+        LEN(8)),
+    ROW("length/write-last-more", WRITE, WRITE_LAST, BAD_REQUEST, LEN(1024)),
+    ROW("length/write-last-less", WRITE, WRITE_LAST, BAD_REQUEST, LEN(1000)),
+    ROW("length/write-middle-more", WRITE, WRITE_MIDDLE, BAD_REQUEST, LEN(1024)),
+    ROW("length/write-over-2g", NONE, WRITE_FIRST, BAD_REQUEST, .dma_len = 0x80000001u,
+        LEN(1024)),
+    ROW("length/read-over-2g", NONE, READ_REQUEST, BAD_REQUEST, .dma_len = 0x80000001u),
+    ROW("length/atomic-align", NONE, FETCH_ADD, BAD_REQUEST, .va = 4),
+    ROW("length/swap-align", NONE, COMPARE_SWAP, BAD_REQUEST, .va = 1),
     /* 9.7.4.1.5: R_Key, range, rights. */
-    { "access/write-key", NONE, OP(WRITE_ONLY),
-      { .rkey = 0xbad, .dma_len = 8, LEN(8) }, ACC, ACC_ERR },
-    { "access/write-range", NONE, OP(WRITE_FIRST),
-      { .va = DLG_MEM - 2047, .dma_len = 2048, LEN(1024) }, ACC, ACC_ERR },
-    { "access/write-before", NONE, OP(WRITE_ONLY),
-      { .va = -1ull, .dma_len = 8, LEN(8) }, ACC, ACC_ERR },
-    { "access/write-right", NONE, OP(WRITE_ONLY), { .dma_len = 8, LEN(8) },
-      ACC, ACC_ERR, no_remote },
-    { "access/write-imm-key", NONE, OP(WRITE_ONLY_IMM),
-      { .rkey = 0xbad, .dma_len = 8, LEN(8) }, ACC, ACC_ERR },
-    { "access/read-key", NONE, OP(READ_REQUEST),
-      { .rkey = 0xbad, .dma_len = 8 }, ACC, ACC_ERR },
-    { "access/read-range", NONE, OP(READ_REQUEST),
-      { .dma_len = DLG_MEM + 1 }, ACC, ACC_ERR },
-    { "access/read-right", NONE, OP(READ_REQUEST), { .dma_len = 8 }, ACC,
-      ACC_ERR, no_remote },
-    { "access/atomic-key", NONE, OP(FETCH_ADD), { .rkey = 0xbad }, ACC, ACC_ERR },
-    { "access/atomic-range", NONE, OP(FETCH_ADD), { .va = DLG_MEM }, ACC, ACC_ERR },
-    { "access/atomic-right", NONE, OP(COMPARE_SWAP), { }, ACC, ACC_ERR, no_remote },
-    { "access/invalidate", NONE, OP(SEND_ONLY_INV), { .inv_rkey = 0xbad00 },
-      ACC, ERNIC_WC_REM_INV_REQ_ERR, 0 },
-
+    ROW("access/write-key", NONE, WRITE_ONLY, BAD_ACCESS, .rkey = 0xbad, BYTES(8)),
+    ROW("access/write-range", NONE, WRITE_FIRST, BAD_ACCESS, .va = DLG_MEM - 2047,
+        .dma_len = 2048, LEN(1024)),
+    ROW("access/write-before", NONE, WRITE_ONLY, BAD_ACCESS, .va = -1ull, BYTES(8)),
+    AFTER(no_remote, "access/write-right", WRITE_ONLY, BAD_ACCESS, BYTES(8)),
+    ROW("access/write-imm-key", NONE, WRITE_ONLY_IMM, BAD_ACCESS, .rkey = 0xbad,
+        BYTES(8)),
+    ROW("access/read-key", NONE, READ_REQUEST, BAD_ACCESS, .rkey = 0xbad, .dma_len = 8),
+    ROW("access/read-range", NONE, READ_REQUEST, BAD_ACCESS, .dma_len = DLG_MEM + 1),
+    AFTER(no_remote, "access/read-right", READ_REQUEST, BAD_ACCESS, .dma_len = 8),
+    ROW("access/atomic-key", NONE, FETCH_ADD, BAD_ACCESS, .rkey = 0xbad),
+    ROW("access/atomic-range", NONE, FETCH_ADD, BAD_ACCESS, .va = DLG_MEM),
+    AFTER(no_remote, "access/atomic-right", COMPARE_SWAP, BAD_ACCESS),
+    ROW("access/invalidate", NONE, SEND_ONLY_INV, BAD_INVALIDATE, .inv_rkey = 0xbad00),
     /* 9.9.3 class A: our own memory. */
-    { "memory/write", NONE, OP(WRITE_ONLY), { .dma_len = 8, LEN(8) }, OPE,
-      FATAL, no_memory },
-    { "memory/atomic", NONE, OP(FETCH_ADD), { }, OPE, FATAL, no_memory },
-
+    AFTER(no_memory, "memory/write", WRITE_ONLY, BAD_MEMORY, BYTES(8)),
+    AFTER(no_memory, "memory/atomic", FETCH_ADD, BAD_MEMORY),
     /* Two at once: the fault that is checked first is reported. */
-    { "order/sequence-before-disabled", NONE, OP(WRITE_MIDDLE), { LEN(3) },
-      INV, REQ_ERR, no_rights },
-    { "order/disabled-before-key", NONE, OP(READ_REQUEST),
-      { .rkey = 0xbad, .dma_len = 8 }, INV, REQ_ERR, no_rights },
-    { "order/sequence-before-key", OP(WRITE_FIRST), OP(WRITE_ONLY),
-      { .rkey = 0xbad, .dma_len = 8, LEN(8) }, INV, REQ_ERR },
-    { "order/length-before-key", NONE, OP(WRITE_ONLY),
-      { .rkey = 0xbad, .dma_len = 9, LEN(8) }, INV, REQ_ERR },
+    AFTER(no_rights, "order/sequence-before-disabled", WRITE_MIDDLE, BAD_REQUEST, LEN(3)),
+    AFTER(no_rights, "order/disabled-before-key", READ_REQUEST, BAD_REQUEST,
+          .rkey = 0xbad, .dma_len = 8),
+    ROW("order/sequence-before-key", WRITE, WRITE_ONLY, BAD_REQUEST, .rkey = 0xbad,
+        BYTES(8)),
+    ROW("order/length-before-key", NONE, WRITE_ONLY, BAD_REQUEST, .rkey = 0xbad,
+        .dma_len = 9, LEN(8)),
 };
 
 /* The fate of the receive requests 1 and 2; those of an SRQ stay posted. */
@@ -174,10 +151,8 @@ static void end_of_wrong(Dialog *d, const Wrong *w)
 {
     bool shared = d->qp.type == ERNIC_QPT_XRC_TGT;
 
-    if (w->wc) {
-        dlg_recv_wc(d, 1, w->wc);
-    } else if (!shared) {
-        RECV_WC(d, 1, WR_FLUSH_ERR);
+    if (w->wc || !shared) {
+        dlg_recv_wc(d, 1, w->wc ? w->wc : ERNIC_WC_WR_FLUSH_ERR);
     }
     if (!shared) {
         RECV_WC(d, 2, WR_FLUSH_ERR);
@@ -210,8 +185,7 @@ static void check_wrong(const Wrong *w, uint8_t type)
     PEER(&d, SEND_ONLY, .psn = PSN);
     /* It is not in memory yet. */
     SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
-    dlg_recv(&d, DLG_SINK, 1 << 16);
-    dlg_recv(&d, DLG_SINK, 1 << 16);
+    dlg_recv_many(&d, 2, DLG_SINK, 1 << 16);
     PEER(&d, SEND_ONLY, .psn = PSN, .ackreq = true);
     SENT_ACK(&d, PSN, 1);
     RECV_WC(&d, 0, SUCCESS);
@@ -252,45 +226,30 @@ ROW_TEST("/resp-fault/xrc", wrongs, test_wrong_xrc)
 /* The message does not fit: the completion reports it, and a NAK to the peer. */
 TEST("/resp-fault/recv/length", test_recv_length)
 {
-    Dialog d;
-
-    dlg_open(&d, ERNIC_QPT_RC);
-    dlg_recv(&d, DLG_SINK, 15);
-    PEER(&d, SEND_ONLY, .psn = PSN, .payload = d.peer, .payload_len = 16);
-    SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN, 0);
-    RECV_WC(&d, 0, LOC_LEN_ERR);
-    dlg_mem_is(&d, DLG_SINK, NULL, 16);
-    dlg_close(&d);
-
-    dlg_open(&d, ERNIC_QPT_RC);
-    dlg_recv(&d, DLG_SINK, 2000);
-    PEER(&d, SEND_FIRST, .psn = PSN, .payload = d.peer, .payload_len = 1024);
-    PEER(&d, SEND_LAST, .psn = PSN + 1, .payload = d.peer, .payload_len = 977);
-    SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
-    RECV_WC(&d, 0, LOC_LEN_ERR);
-    dlg_close(&d);
-}
-
-static void bad_recv(Dialog *d, uint64_t addr, uint32_t len, uint32_t lkey)
-{
-    struct ernic_sge sge = fake_sge(addr, len, lkey);
-
-    dlg_open(d, ERNIC_QPT_RC);
-    fake_post_recv(d->e, &d->qp, 0, &sge, 1);
-    dlg_recv(d, DLG_SINK, 16);
-    PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16);
-    SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
+    WITH_DIALOG(d, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 15);
+        PEER_SEND(d, PSN, 16);
+        SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
+        RECV_WC(d, 0, LOC_LEN_ERR);
+        dlg_mem_is(d, DLG_SINK, NULL, 16);
+    }
+    WITH_DIALOG(d, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 2000);
+        PEER_DATA(d, SEND_FIRST, PSN, 0, 1024);
+        PEER_DATA(d, SEND_LAST, PSN + 1, 0, 977);
+        SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
+        RECV_WC(d, 0, LOC_LEN_ERR);
+    }
 }
 
 TEST("/resp-fault/recv/protection", test_recv_prot)
 {
     Dialog d;
 
-    bad_recv(&d, FAKE_MEM_BASE, 16, 0xbad);
-    RECV_WC(&d, 0, LOC_PROT_ERR);
-    RECV_WC(&d, 1, WR_FLUSH_ERR);
-    STATE_IS(&d, ERR);
-    dlg_close(&d);
+    dlg_open_bad_recv(&d, ERNIC_QPT_RC, 64);
+    PEER_SEND(&d, PSN, 16);
+    SENT_NAK(&d, ERNIC_NAK_REM_OP, PSN, 0);
+    dlg_close_bad_recv(&d);
 }
 
 DIALOG_TEST("/resp-fault/recv/wqe", ERNIC_QPT_RC, test_recv_wqe)
@@ -300,7 +259,7 @@ DIALOG_TEST("/resp-fault/recv/wqe", ERNIC_QPT_RC, test_recv_wqe)
     dlg_recv(d, DLG_SINK, 16);
     rwqe = fake_ptr(&d->env, fake_rq_slot(&d->qp, 0), sizeof(*rwqe));
     rwqe->num_sge = cpu_to_le16(ERNIC_MAX_SGE + 1);
-    PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16);
+    PEER_SEND(d, PSN, 16);
     SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
     RECV_WC(d, 0, LOC_QP_OP_ERR);
     STATE_IS(d, ERR);
@@ -309,23 +268,19 @@ DIALOG_TEST("/resp-fault/recv/wqe", ERNIC_QPT_RC, test_recv_wqe)
 /* The ring's memory fails: of the request only its position is known. */
 DIALOG_TEST("/resp-fault/recv/dma", ERNIC_QPT_RC, test_recv_dma)
 {
-    struct ernic_cqe cqe;
-
     dlg_recv(d, DLG_SINK, 16);
     fake_fail_dma(&d->env, 1, false);
-    PEER(d, SEND_ONLY, .psn = PSN, .payload = d->peer, .payload_len = 16);
+    PEER_SEND(d, PSN, 16);
     SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
-    cqe = RECV_WC(d, 0, LOC_QP_OP_ERR);
-    IS(cqe.index, 0);
+    IS(RECV_WC(d, 0, LOC_QP_OP_ERR).index, 0);
 }
 
 /* ---- faults and answers in their order ------------------------------ */
 
 /* Too many READs at once: the earlier ones are still answered. */
-DIALOG_TEST_BY("/resp-fault/overflow", dlg_init(d, ERNIC_QPT_RC, false), test_overflow)
+DIALOG_TEST_BY("/resp-fault/overflow",
+               DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_dest_rd_atomic = 2), test_overflow)
 {
-    d->attr.max_dest_rd_atomic = 2;
-    dlg_to(d, ERNIC_QPS_RTS);
     d->hold = true;
     PEER_READ(d, PSN, 0, 2000);
     PEER_ADD(d, PSN + 2, DLG_SINK, 1);
@@ -333,54 +288,48 @@ DIALOG_TEST_BY("/resp-fault/overflow", dlg_init(d, ERNIC_QPT_RC, false), test_ov
     PEER_READ(d, PSN + 4, 0, 8);
     dlg_sent_read(d, PSN, 1, 0, 2000);
     SENT_ATOMIC(d, PSN + 2, 2, 0);
-    SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 3, 2);
-    dlg_event(d, ERNIC_EV_QP_REQ_ERR);
-    STATE_IS(d, ERR);
+    dlg_ends(d, ERNIC_NAK_INV_REQ, PSN + 3, 2, ERNIC_EV_QP_REQ_ERR);
 }
 
-/* The key becomes invalid while the response is being sent: NAK at that packet. */
-DIALOG_TEST("/resp-fault/read-key-lost", ERNIC_QPT_RC, test_read_key_lost)
+/* A READ of 500 KiB, whose key becomes invalid while the response is being sent. */
+static uint32_t read_key_lost(Dialog *d, bool open)
 {
-    uint32_t key, n;
+    uint32_t key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_REMOTE_READ);
+    uint32_t n;
 
-    key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_REMOTE_READ);
     d->env.tx_busy = true;
     PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key, .dma_len = 500 * 1024);
+    if (open) {
+        PEER(d, SEND_FIRST, .psn = PSN + 500, .payload_len = 1024);
+    }
     OK(fake_destroy(d->e, ERNIC_CMD_MR_FREE, key));
     dlg_ready(d);
     n = dlg_pending(d) - 1;
     g_assert_cmpuint(n, <, 100);
-    SENT(d, READ_RSP_FIRST, .psn = PSN, .syndrome = DLG_ACK, .msn = 1,
-         .payload = d->at, .payload_len = 1024);
+    SENT_DATA(d, READ_RSP_FIRST, PSN, 0, 1024, .syndrome = DLG_ACK, .msn = 1);
     while (dlg_pending(d) > 1) {
         dlg_take(d);
     }
-    SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN + n, 1);
-    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
-    STATE_IS(d, ERR);
+    return n;
+}
+
+/* NAK at that packet. */
+DIALOG_TEST("/resp-fault/read-key-lost", ERNIC_QPT_RC, test_read_key_lost)
+{
+    uint32_t n = read_key_lost(d, false);
+
+    dlg_ends(d, ERNIC_NAK_REM_ACC, PSN + n, 1, ERNIC_EV_QP_ACCESS_ERR);
 }
 
 /* The open message after the READ is not at fault: it is flushed. */
 DIALOG_TEST("/resp-fault/read-key-lost-open", ERNIC_QPT_RC, test_read_key_lost_open)
 {
-    uint32_t key, n;
+    uint32_t n;
 
-    key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_REMOTE_READ);
-    dlg_recv(d, DLG_SINK, 4096);
-    dlg_recv(d, DLG_SINK, 4096);
-    d->env.tx_busy = true;
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key, .dma_len = 500 * 1024);
-    PEER(d, SEND_FIRST, .psn = PSN + 500, .payload_len = 1024);
-    OK(fake_destroy(d->e, ERNIC_CMD_MR_FREE, key));
-    dlg_ready(d);
-    n = dlg_pending(d) - 1;
-    while (dlg_pending(d) > 1) {
-        dlg_take(d);
-    }
-    SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN + n, 1);
-    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+    dlg_recv_many(d, 2, DLG_SINK, 4096);
+    n = read_key_lost(d, true);
+    dlg_ends(d, ERNIC_NAK_REM_ACC, PSN + n, 1, ERNIC_EV_QP_ACCESS_ERR);
     RECV_WCS(d, 0, 1, WR_FLUSH_ERR);
-    STATE_IS(d, ERR);
 }
 
 /*
@@ -389,24 +338,18 @@ DIALOG_TEST("/resp-fault/read-key-lost-open", ERNIC_QPT_RC, test_read_key_lost_o
  */
 DIALOG_TEST("/resp-fault/read-gid-lost", ERNIC_QPT_RC, test_read_gid_lost)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
-
     dlg_recv(d, DLG_SINK, 16);
     d->env.tx_busy = true;
     PEER_READ(d, PSN, 0, 200 * 1024);
-    OK(fake_cmd(d->e, &cmd, NULL));
+    OK(CMD(d->e, SET_GID, {}));
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
     dlg_ready(d);
-    g_assert_cmpuint(dlg_pending(d), <=, 64);
-    dlg_drain(d);
+    g_assert_cmpuint(dlg_drain(d), <=, 64);
     fake_set_gid(d->e, 0, DLG_HOST);
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
     QUIET(d);
-    PEER(d, SEND_ONLY, .psn = PSN + 200, .ackreq = true);
-    SENT_ACK(d, PSN + 200, 2);
-    RECV_WC(d, 0, SUCCESS);
-    PEER_READ(d, PSN, 0, 200 * 1024);
-    dlg_sent_read(d, PSN, 1, 0, 200 * 1024);
+    dlg_serve_send(d, PSN + 200, 2, 0);
+    dlg_serve_read(d, PSN, 1, 0, 200 * 1024);
     STATE_IS(d, RTS);
 }
 
@@ -420,9 +363,7 @@ DIALOG_TEST_BY("/resp-fault/read-memory", dlg_init(d, ERNIC_QPT_RC, false),
     no_memory(d);
     dlg_to(d, ERNIC_QPS_RTS);
     PEER_READ(d, PSN, 0, 8);
-    SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 1);
-    dlg_event(d, ERNIC_EV_QP_FATAL);
-    STATE_IS(d, ERR);
+    dlg_ends(d, ERNIC_NAK_REM_OP, PSN, 1, ERNIC_EV_QP_FATAL);
 }
 
 /* A second fault of one QP is ignored: it is in Error. */
@@ -432,8 +373,7 @@ DIALOG_TEST("/resp-fault/one-fault", ERNIC_QPT_RC, test_one_fault)
     PEER(d, SEND_MIDDLE, .psn = PSN, .payload_len = 1024);
     PEER(d, WRITE_ONLY, .psn = PSN, .rkey = 1, .dma_len = 8, .payload_len = 8);
     PEER(d, WRITE_ONLY, .psn = PSN + 1, .rkey = 1, .dma_len = 8, .payload_len = 8);
-    SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
-    dlg_event(d, ERNIC_EV_QP_REQ_ERR);
+    dlg_ends(d, ERNIC_NAK_INV_REQ, PSN, 0, ERNIC_EV_QP_REQ_ERR);
 }
 
 /* The NAK waits for the link, and the change of state for the NAK. */
@@ -443,9 +383,7 @@ DIALOG_TEST("/resp-fault/nak-busy", ERNIC_QPT_RC, test_nak_busy)
     PEER(d, SEND_MIDDLE, .psn = PSN, .payload_len = 1024);
     PEER(d, SEND_ONLY, .psn = PSN);
     dlg_ready(d);
-    SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
-    dlg_event(d, ERNIC_EV_QP_REQ_ERR);
-    STATE_IS(d, ERR);
+    dlg_ends(d, ERNIC_NAK_INV_REQ, PSN, 0, ERNIC_EV_QP_REQ_ERR);
 }
 
 /*
@@ -461,14 +399,12 @@ DIALOG_TEST_BY("/resp-fault/cq-overrun", dlg_init(d, ERNIC_QPT_RC, false),
     fake_create_cq(d->e, &small, 2, FAKE_NONE);
     fake_create_qp(d->e, &d->qp, ERNIC_QPT_RC, d->pd, d->scq.cqn, small.cqn, FAKE_NONE);
     dlg_to(d, ERNIC_QPS_RTS);
-    for (uint32_t i = 0; i < 4; i++) {
-        dlg_recv(d, DLG_SINK, 16);
-    }
+    dlg_recv_many(d, 4, DLG_SINK, 16);
     for (uint32_t i = 0; i < 2; i++) {
-        PEER(d, SEND_ONLY, .psn = PSN + i, .ackreq = true);
+        PEER_SEND(d, PSN + i, 16);
         SENT_ACK(d, PSN + i, i + 1);
     }
-    PEER(d, SEND_ONLY, .psn = PSN + 2, .ackreq = true);
+    PEER_SEND(d, PSN + 2, 16);
     dlg_event_of(d, ERNIC_EV_CQ_ERR, small.cqn);
     dlg_event(d, ERNIC_EV_QP_FATAL);
     STATE_IS(d, ERR);

@@ -11,11 +11,6 @@
 #include "wire/ib_tables.h"
 
 #define PSN DLG_RQ_PSN
-static void peer_send(Dialog *d, uint32_t psn)
-{
-    PEER_SEND(d, psn, 16);
-}
-
 /* ---- messages ------------------------------------------------------- */
 
 static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn, uint32_t *msn)
@@ -112,73 +107,47 @@ DIALOG_TEST("/resp/zero-length", ERNIC_QPT_RC, test_zero_length)
 /* The solicited event reaches the completion of a SEND and of WRITE_IMM. */
 DIALOG_TEST("/resp/solicited", ERNIC_QPT_RC, test_solicited)
 {
-    struct ernic_cqe cqe;
-
-    dlg_recv(d, DLG_SINK, 16);
-    dlg_recv(d, DLG_SINK, 16);
+    dlg_recv_many(d, 2, DLG_SINK, 16);
     PEER(d, SEND_ONLY, .psn = PSN, .se = true);
-    cqe = RECV_WC(d, 0, SUCCESS);
-    g_assert_cmphex(cqe.flags & ERNIC_CQE_SOLICITED, !=, 0);
+    g_assert_true(RECV_WC(d, 0, SUCCESS).flags & ERNIC_CQE_SOLICITED);
     PEER(d, WRITE_ONLY_IMM, .psn = PSN + 1, .se = true);
-    cqe = RECV_WC(d, 1, SUCCESS);
-    g_assert_cmphex(cqe.flags & ERNIC_CQE_SOLICITED, !=, 0);
+    g_assert_true(RECV_WC(d, 1, SUCCESS).flags & ERNIC_CQE_SOLICITED);
 }
 
 /* SEND with Invalidate: the message is delivered and the key is invalid. */
 DIALOG_TEST("/resp/send-inv", ERNIC_QPT_RC, test_send_inv)
 {
-    struct ernic_wqe wqe;
+    uint32_t window = fake_alloc_mw(d->e, d->pd, 2), key = window + 1;
+    struct ernic_wqe wqe = dlg_bind(d, window, key, 0, 64, ERNIC_ACCESS_REMOTE_READ);
     struct ernic_cqe cqe;
-    uint32_t key;
 
-    key = fake_alloc_mw(d->e, d->pd, 2) + 1;
-    wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, 0);
-    wqe.bind_mw.rkey = cpu_to_le32(key - 1);
-    wqe.bind_mw.new_rkey = cpu_to_le32(key);
-    wqe.bind_mw.lkey = cpu_to_le32(d->key);
-    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_READ);
-    wqe.bind_mw.addr = cpu_to_le64(d->mem);
-    wqe.bind_mw.length = cpu_to_le64(64);
     dlg_post_wqe(d, &wqe, 0, 0);
-    dlg_no_wc(d);
+    SEND_WC(d, 0, SUCCESS);
     dlg_recv(d, DLG_SINK, 16);
     PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key, .dma_len = 64);
     dlg_sent_read(d, PSN, 1, 0, 64);
-    PEER(d, SEND_ONLY_INV, .psn = PSN + 1, .inv_rkey = key,
-         .payload = d->peer, .payload_len = 16, .ackreq = true);
+    PEER_DATA(d, SEND_ONLY_INV, PSN + 1, 0, 16, .inv_rkey = key, .ackreq = true);
     SENT_ACK(d, PSN + 1, 2);
     cqe = RECV_WC(d, 0, SUCCESS);
     IS(cqe.flags & (ERNIC_CQE_INV | ERNIC_CQE_IMM), ERNIC_CQE_INV);
     IS((uint32_t)ldl_le_p(cqe.imm), key);
     PEER(d, READ_REQUEST, .psn = PSN + 2, .va = d->mem, .rkey = key, .dma_len = 64);
-    SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN + 2, 2);
-    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
+    dlg_ends(d, ERNIC_NAK_REM_ACC, PSN + 2, 2, ERNIC_EV_QP_ACCESS_ERR);
 }
 
 /* ---- READ and atomics ----------------------------------------------- */
 
 TEST("/resp/read", test_read)
 {
-    uint32_t psn = PSN, msn = 0;
-    Dialog d;
-
-    for (uint8_t code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
-        uint32_t mtu = ernic_mtu_bytes(code);
+    EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code, PSN)) {
+        uint32_t mtu = ernic_mtu_bytes(code), psn = PSN, msn = 0;
         const uint32_t lens[] = {
             0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, 7 * mtu + 3, 100000,
         };
 
-        dlg_init(&d, ERNIC_QPT_RC, false);
-        d.attr.path_mtu = code;
-        dlg_to(&d, ERNIC_QPS_RTR);
-        psn = PSN;
-        msn = 0;
         for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
-            PEER_READ(&d, psn, 33, lens[i]);
-            psn += dlg_sent_read(&d, psn, ++msn, 33, lens[i]);
+            psn += dlg_serve_read(d, psn, ++msn, 33, lens[i]);
         }
-        dlg_event(&d, ERNIC_EV_COMM_EST);
-        dlg_close(&d);
     }
 }
 
@@ -188,12 +157,10 @@ DIALOG_TEST("/resp/atomics", ERNIC_QPT_RC, test_atomics)
     PEER_ADD(d, PSN, 0, 0xfffffffffffffffeull);
     SENT_ATOMIC(d, PSN, 1, 10);
     IS(fake_get64(&d->env, d->mem), 8);
-    PEER(d, COMPARE_SWAP, .psn = PSN + 1, .va = d->mem, .rkey = d->key,
-         .swap_add = 99, .compare = 7);
+    PEER_SWAP(d, PSN + 1, 0, d->key, 7, 99);
     SENT_ATOMIC(d, PSN + 1, 2, 8);
     IS(fake_get64(&d->env, d->mem), 8);
-    PEER(d, COMPARE_SWAP, .psn = PSN + 2, .va = d->mem, .rkey = d->key,
-         .swap_add = 99, .compare = 8);
+    PEER_SWAP(d, PSN + 2, 0, d->key, 8, 99);
     SENT_ATOMIC(d, PSN + 2, 3, 8);
     IS(fake_get64(&d->env, d->mem), 99);
 }
@@ -206,7 +173,7 @@ DIALOG_TEST("/resp/ack/coalesced", ERNIC_QPT_RC, test_ack_coalesced)
     d->hold = true;
     for (uint32_t i = 0; i < 5; i++) {
         dlg_recv(d, DLG_SINK, 16);
-        peer_send(d, PSN + i);
+        PEER_SEND(d, PSN + i, 16);
     }
     SENT_ACK(d, PSN + 4, 5);
     QUIET(d);
@@ -237,22 +204,19 @@ DIALOG_TEST("/resp/ack/request", ERNIC_QPT_RC, test_ack_request)
     PEER(d, WRITE_LAST, .psn = PSN + 2, .payload_len = 10);
     QUIET(d);
     dlg_recv(d, DLG_SINK, 16);
-    peer_send(d, PSN + 3);
-    SENT_ACK(d, PSN + 3, 2);
-    RECV_WC(d, 0, SUCCESS);
+    dlg_serve_send(d, PSN + 3, 2, 0);
 }
 
 /* Responses leave in the order of PSNs: the READ's data before a later ACK. */
 DIALOG_TEST("/resp/ack/in-order", ERNIC_QPT_RC, test_answers_in_order)
 {
-    dlg_recv(d, DLG_SINK, 16);
-    dlg_recv(d, DLG_SINK, 16);
+    dlg_recv_many(d, 2, DLG_SINK, 16);
     fake_put64(&d->env, d->mem, 7);
     d->hold = true;
-    peer_send(d, PSN);
+    PEER_SEND(d, PSN, 16);
     PEER_READ(d, PSN + 1, 0, 100 * 1024);
     PEER_ADD(d, PSN + 101, DLG_SINK + 64, 1);
-    peer_send(d, PSN + 102);
+    PEER_SEND(d, PSN + 102, 16);
     PEER_READ(d, PSN + 103, 8, 8);
     dlg_sent_read(d, PSN + 1, 2, 0, 100 * 1024);
     SENT_ATOMIC(d, PSN + 101, 3, 0);
@@ -283,7 +247,7 @@ DIALOG_TEST("/resp/duplicate/data", ERNIC_QPT_RC, test_duplicate_data)
     dlg_mem_is(d, DLG_SINK, NULL, 16384);
     dlg_no_wc(d);
     /* Inside a message that is still open, it stays open. */
-    PEER(d, SEND_FIRST, .psn = PSN + 4, .payload = d->peer, .payload_len = 1024);
+    PEER_DATA(d, SEND_FIRST, PSN + 4, 0, 1024);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 4, 2);
     RECV_WC(d, 1, LOC_LEN_ERR);
 }
@@ -291,12 +255,11 @@ DIALOG_TEST("/resp/duplicate/data", ERNIC_QPT_RC, test_duplicate_data)
 DIALOG_TEST("/resp/duplicate/inside", ERNIC_QPT_RC, test_duplicate_inside)
 {
     dlg_recv(d, DLG_SINK, 3000);
-    PEER(d, SEND_FIRST, .psn = PSN, .payload = d->peer, .payload_len = 1024);
-    PEER(d, SEND_MIDDLE, .psn = PSN + 1, .payload = d->peer + 1024, .payload_len = 1024);
+    PEER_DATA(d, SEND_FIRST, PSN, 0, 1024);
+    PEER_DATA(d, SEND_MIDDLE, PSN + 1, 1024, 1024);
     PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
     SENT_ACK(d, PSN + 1, 0);
-    PEER(d, SEND_LAST, .psn = PSN + 2, .payload = d->peer + 2048,
-         .payload_len = 100, .ackreq = true);
+    PEER_DATA(d, SEND_LAST, PSN + 2, 2048, 100, .ackreq = true);
     SENT_ACK(d, PSN + 2, 1);
     IS(RECV_WC(d, 0, SUCCESS).byte_len, 2148);
     dlg_mem_is(d, DLG_SINK, d->peer, 2148);
@@ -305,20 +268,14 @@ DIALOG_TEST("/resp/duplicate/inside", ERNIC_QPT_RC, test_duplicate_inside)
 /* 9.7.5.1.4: a READ is answered again, from the memory's current contents. */
 DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
 {
-    PEER_READ(d, PSN, 0, 5000);
-    dlg_sent_read(d, PSN, 1, 0, 5000);
-    PEER_READ(d, PSN + 5, 8000, 16);
-    dlg_sent_read(d, PSN + 5, 2, 8000, 16);
+    dlg_serve_read(d, PSN, 1, 0, 5000);
+    dlg_serve_read(d, PSN + 5, 2, 8000, 16);
     /* Whole, its tail, and a part from its middle. */
     memcpy(d->at + 1024, d->peer, 1024);
-    PEER_READ(d, PSN, 0, 5000);
-    dlg_sent_read(d, PSN, 1, 0, 5000);
-    PEER_READ(d, PSN + 3, 3072, 5000 - 3072);
-    dlg_sent_read(d, PSN + 3, 1, 3072, 5000 - 3072);
-    PEER_READ(d, PSN + 1, 1024, 2048);
-    dlg_sent_read(d, PSN + 1, 1, 1024, 2048);
-    PEER_READ(d, PSN + 5, 8000, 16);
-    dlg_sent_read(d, PSN + 5, 2, 8000, 16);
+    dlg_serve_read(d, PSN, 1, 0, 5000);
+    dlg_serve_read(d, PSN + 3, 1, 3072, 5000 - 3072);
+    dlg_serve_read(d, PSN + 1, 1, 1024, 2048);
+    dlg_serve_read(d, PSN + 5, 2, 8000, 16);
     /* A duplicate of a request that was never made gets no response. */
     PEER_READ(d, PSN, 8, 4992);
     PEER_READ(d, PSN + 3, 3072, 2000);
@@ -334,14 +291,10 @@ DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
 DIALOG_TEST("/resp/duplicate/atomic", ERNIC_QPT_RC, test_duplicate_atomic)
 {
     fake_put64(&d->env, d->mem, 10);
-    PEER_ADD(d, PSN, 0, 1);
-    SENT_ATOMIC(d, PSN, 1, 10);
-    PEER_ADD(d, PSN + 1, 0, 1);
-    SENT_ATOMIC(d, PSN + 1, 2, 11);
-    PEER_ADD(d, PSN, 0, 1);
-    SENT_ATOMIC(d, PSN, 1, 10);
-    PEER_ADD(d, PSN + 1, 0, 1);
-    SENT_ATOMIC(d, PSN + 1, 2, 11);
+    for (uint32_t i = 0; i < 4; i++) {
+        PEER_ADD(d, PSN + i % 2, 0, 1);
+        SENT_ATOMIC(d, PSN + i % 2, 1 + i % 2, 10 + i % 2);
+    }
     IS(fake_get64(&d->env, d->mem), 12);
     PEER_READ(d, PSN + 1, 0, 8);
     QUIET(d);
@@ -350,28 +303,21 @@ DIALOG_TEST("/resp/duplicate/atomic", ERNIC_QPT_RC, test_duplicate_atomic)
 /* 9.7.5.1.3: every field must match, or it is dropped in silence. */
 DIALOG_TEST("/resp/duplicate/atomic-other", ERNIC_QPT_RC, test_duplicate_atomic_other)
 {
-    uint32_t key;
+    uint32_t key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
+                               ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC);
 
-    key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM,
-                      ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_ATOMIC);
     fake_put64(&d->env, d->mem, 10);
-    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .compare = 10, .swap_add = 20);
+    PEER_SWAP(d, PSN, 0, d->key, 10, 20);
     SENT_ATOMIC(d, PSN, 1, 10);
-    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .compare = 10, .swap_add = 21);
-    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .compare = 20, .swap_add = 20);
-    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = key,
-         .compare = 10, .swap_add = 20);
-    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem + 8, .rkey = d->key,
-         .compare = 10, .swap_add = 20);
-    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .compare = 10, .swap_add = 20);
+    PEER_SWAP(d, PSN, 0, d->key, 10, 21);
+    PEER_SWAP(d, PSN, 0, d->key, 20, 20);
+    PEER_SWAP(d, PSN, 0, key, 10, 20);
+    PEER_SWAP(d, PSN, 8, d->key, 10, 20);
+    PEER(d, FETCH_ADD, .psn = PSN, .va = d->mem, .rkey = d->key, .compare = 10,
+         .swap_add = 20);
     PEER_READ(d, PSN, 0, 8);
     QUIET(d);
-    PEER(d, COMPARE_SWAP, .psn = PSN, .va = d->mem, .rkey = d->key,
-         .compare = 10, .swap_add = 20);
+    PEER_SWAP(d, PSN, 0, d->key, 10, 20);
     SENT_ATOMIC(d, PSN, 1, 10);
     IS(fake_get64(&d->env, d->mem), 20);
     STATE_IS(d, RTS);
@@ -383,12 +329,10 @@ DIALOG_TEST("/resp/duplicate/atomic-other", ERNIC_QPT_RC, test_duplicate_atomic_
  */
 static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
-
     d->env.tx_busy = true;
     PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = key,
          .dma_len = packets * 256);
-    OK(fake_cmd(d->e, &cmd, NULL));
+    OK(CMD(d->e, SET_GID, {}));
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
     dlg_ready(d);
     dlg_drain(d);
@@ -396,79 +340,70 @@ static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
 }
 
+#define HALF (1u << 23)
+
+/* With a path MTU of 256; a key that opens 2 GiB. */
+static uint32_t open_lap(Dialog *d)
+{
+    open_mtu(d, ERNIC_MTU_256, PSN);
+    return fake_reg_mr(d->e, d->pd, d->mem, 1ull << 31, ERNIC_ACCESS_REMOTE_READ);
+}
+
 /* A duplicate may request less than the rest: it gets exactly that. */
 DIALOG_TEST("/resp/duplicate/read-less", ERNIC_QPT_RC, test_duplicate_read_less)
 {
     static const uint32_t lens[] = { 0, 1, 500, 1024, 1025, 1976 };
 
-    PEER_READ(d, PSN, 0, 3000);
-    dlg_sent_read(d, PSN, 1, 0, 3000);
+    dlg_serve_read(d, PSN, 1, 0, 3000);
     for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
-        PEER_READ(d, PSN + 1, 1024, lens[i]);
-        dlg_sent_read(d, PSN + 1, 1, 1024, lens[i]);
+        dlg_serve_read(d, PSN + 1, 1, 1024, lens[i]);
     }
     PEER_READ(d, PSN + 1, 1024, 1977);
     QUIET(d);
 }
 
-#define HALF (1u << 23)
-
 /* Of two READs with one PSN, a full cycle apart, the later one is meant. */
-DIALOG_TEST_BY("/resp/duplicate/lap", dlg_init(d, ERNIC_QPT_RC, false),
-               test_duplicate_lap)
+TEST("/resp/duplicate/lap", test_duplicate_lap)
 {
     uint32_t key;
 
-    d->attr.path_mtu = ERNIC_MTU_256;
-    dlg_to(d, ERNIC_QPS_RTS);
-    key = fake_reg_mr(d->e, d->pd, d->mem, 1ull << 31, ERNIC_ACCESS_REMOTE_READ);
-    PEER_READ(d, PSN, 0, 200);
-    dlg_sent_read(d, PSN, 1, 0, 200);
-    lost_read(d, PSN + 1, HALF, key);
-    lost_read(d, PSN + 1 + HALF, HALF - 1, key);
-    PEER_READ(d, PSN, 512, 100);
-    dlg_sent_read(d, PSN, 4, 512, 100);
-    PEER_READ(d, PSN, 512, 100);
-    dlg_sent_read(d, PSN, 4, 512, 100);
-    PEER_READ(d, PSN, 0, 200);
-    QUIET(d);
-    STATE_IS(d, RTS);
+    WITH_DIALOG(d, key = open_lap(d)) {
+        dlg_serve_read(d, PSN, 1, 0, 200);
+        lost_read(d, PSN + 1, HALF, key);
+        lost_read(d, PSN + 1 + HALF, HALF - 1, key);
+        dlg_serve_read(d, PSN, 4, 512, 100);
+        dlg_serve_read(d, PSN, 4, 512, 100);
+        PEER_READ(d, PSN, 0, 200);
+        QUIET(d);
+        STATE_IS(d, RTS);
+    }
 }
 
 /* The end of a READ is requested again when its beginning is half a cycle old. */
-DIALOG_TEST_BY("/resp/duplicate/half-lap", dlg_init(d, ERNIC_QPT_RC, false),
-               test_duplicate_half_lap)
+TEST("/resp/duplicate/half-lap", test_duplicate_half_lap)
 {
     uint32_t key;
 
-    d->attr.path_mtu = ERNIC_MTU_256;
-    dlg_to(d, ERNIC_QPS_RTS);
-    key = fake_reg_mr(d->e, d->pd, d->mem, 1ull << 31, ERNIC_ACCESS_REMOTE_READ);
-    dlg_recv(d, DLG_SINK, 16);
-    lost_read(d, PSN, HALF, key);
-    PEER(d, SEND_ONLY, .psn = PSN + HALF, .ackreq = true);
-    SENT_ACK(d, PSN + HALF, 2);
-    RECV_WC(d, 0, SUCCESS);
-    PEER(d, READ_REQUEST, .psn = PSN + 16, .va = d->mem + 16 * 256,
-         .rkey = key, .dma_len = 600);
-    dlg_sent_read(d, PSN + 16, 1, 16 * 256, 600);
+    WITH_DIALOG(d, key = open_lap(d)) {
+        dlg_recv(d, DLG_SINK, 16);
+        lost_read(d, PSN, HALF, key);
+        dlg_serve_send(d, PSN + HALF, 2, 0);
+        PEER(d, READ_REQUEST, .psn = PSN + 16, .va = d->mem + 16 * 256, .rkey = key,
+             .dma_len = 600);
+        dlg_sent_read(d, PSN + 16, 1, 16 * 256, 600);
+    }
 }
 
 /* The cache holds as many results as the attribute allows, the newest ones. */
-DIALOG_TEST_BY("/resp/duplicate/cache-depth", dlg_init(d, ERNIC_QPT_RC, false),
+DIALOG_TEST_BY("/resp/duplicate/cache-depth",
+               DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_dest_rd_atomic = 4),
                test_cache_depth)
 {
-    d->attr.max_dest_rd_atomic = 4;
-    dlg_to(d, ERNIC_QPS_RTS);
     fake_put64(&d->env, d->mem, 0);
-    for (uint32_t i = 0; i < 10; i++) {
-        PEER_ADD(d, PSN + i, 0, 1);
-        SENT_ATOMIC(d, PSN + i, i + 1, i);
-    }
-    for (uint32_t i = 0; i < 10; i++) {
-        PEER_ADD(d, PSN + i, 0, 1);
-        if (i >= 6) {
-            SENT_ATOMIC(d, PSN + i, i + 1, i);
+    for (uint32_t i = 0; i < 20; i++) {
+        PEER_ADD(d, PSN + i % 10, 0, 1);
+        if (i < 10 || i >= 16) {
+            SENT_ATOMIC(d, PSN + i % 10, i % 10 + 1, i % 10);
         }
         QUIET(d);
     }
@@ -480,49 +415,37 @@ DIALOG_TEST_BY("/resp/duplicate/cache-depth", dlg_init(d, ERNIC_QPT_RC, false),
 /* C9-112: the gap gets one NAK; packets after it are dropped in silence. */
 DIALOG_TEST("/resp/early/gap", ERNIC_QPT_RC, test_gap)
 {
-    dlg_recv(d, DLG_SINK, 16);
-    dlg_recv(d, DLG_SINK, 16);
-    dlg_recv(d, DLG_SINK, 16);
-    peer_send(d, PSN);
-    SENT_ACK(d, PSN, 1);
-    RECV_WC(d, 0, SUCCESS);
-    peer_send(d, PSN + 2);
+    dlg_recv_many(d, 3, DLG_SINK, 16);
+    dlg_serve_send(d, PSN, 1, 0);
+    PEER_SEND(d, PSN + 2, 16);
     SENT_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 1, 1);
-    peer_send(d, PSN + 3);
+    PEER_SEND(d, PSN + 3, 16);
     PEER_READ(d, PSN + 4, 0, 16);
-    peer_send(d, PSN + 2);
-    QUIET(d);
-    dlg_no_wc(d);
-    peer_send(d, PSN + 1);
-    SENT_ACK(d, PSN + 1, 2);
-    RECV_WC(d, 1, SUCCESS);
+    PEER_SEND(d, PSN + 2, 16);
+    dlg_nothing(d);
+    dlg_serve_send(d, PSN + 1, 2, 1);
     /* The next gap is another one. */
-    peer_send(d, PSN + 0x7ffff0);
+    PEER_SEND(d, PSN + 0x7ffff0, 16);
     SENT_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 2, 2);
-    peer_send(d, PSN + 2);
-    SENT_ACK(d, PSN + 2, 3);
-    RECV_WC(d, 2, SUCCESS);
+    dlg_serve_send(d, PSN + 2, 3, 2);
     STATE_IS(d, RTS);
 }
 
 /* No receive request: RNR NAK with the timer that we choose. */
 TEST("/resp/early/rnr", test_rnr)
 {
-    EACH_DIALOG(d, code, 0, 32, DLG_OPEN(d, ERNIC_QPT_RC, d->attr.min_rnr_timer = code)) {
-        peer_send(d, PSN);
-        SENT_NAK(d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
-        peer_send(d, PSN + 1);
-        QUIET(d);
+    EACH_DIALOG(d, code, 0, 32,
+                DLG_OPEN(d, ERNIC_QPT_RC, d->attr.min_rnr_timer = code)) {
         /* Each attempt gets an RNR NAK. */
-        peer_send(d, PSN);
-        SENT_NAK(d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
-        dlg_recv(d, DLG_SINK, 16);
-        dlg_recv(d, DLG_SINK, 16);
-        peer_send(d, PSN);
-        peer_send(d, PSN + 1);
-        SENT_ACK(d, PSN, 1);
-        SENT_ACK(d, PSN + 1, 2);
-        RECV_WCS(d, 0, 1, SUCCESS);
+        for (uint32_t i = 0; i < 2; i++) {
+            PEER_SEND(d, PSN, 16);
+            SENT_NAK(d, ERNIC_AETH_RNR_NAK | code, PSN, 0);
+            PEER_SEND(d, PSN + 1, 16);
+            QUIET(d);
+        }
+        dlg_recv_many(d, 2, DLG_SINK, 16);
+        dlg_serve_send(d, PSN, 1, 0);
+        dlg_serve_send(d, PSN + 1, 2, 1);
     }
 }
 
@@ -533,8 +456,7 @@ DIALOG_TEST("/resp/early/rnr-write-imm", ERNIC_QPT_RC, test_rnr_write_imm)
     SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN + 1, 0);
     dlg_mem_is(d, DLG_SINK, d->peer, 1024);
     dlg_recv(d, DLG_SINK + 8192, 16);
-    PEER(d, WRITE_LAST_IMM, .psn = PSN + 1, .imm = DLG_IMM,
-         .payload = d->peer + 1024, .payload_len = 976, .ackreq = true);
+    PEER_DATA(d, WRITE_LAST_IMM, PSN + 1, 1024, 976, .imm = DLG_IMM, .ackreq = true);
     SENT_ACK(d, PSN + 1, 1);
     IS(RECV_WC(d, 0, SUCCESS).byte_len, 2000);
     dlg_mem_is(d, DLG_SINK, d->peer, 2000);
@@ -546,42 +468,24 @@ DIALOG_TEST("/resp/early/rnr-write-imm", ERNIC_QPT_RC, test_rnr_write_imm)
 /* The first packet in RTR raises "communication established", once. */
 TEST("/resp/qp/comm-est", test_comm_est)
 {
-    Dialog d;
-
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    dlg_to(&d, ERNIC_QPS_RTR);
-    dlg_recv(&d, DLG_SINK, 16);
-    dlg_recv(&d, DLG_SINK, 16);
-    dlg_no_event(&d);
-    peer_send(&d, PSN);
-    SENT_ACK(&d, PSN, 1);
-    RECV_WC(&d, 0, SUCCESS);
-    dlg_event(&d, ERNIC_EV_COMM_EST);
-    peer_send(&d, PSN + 1);
-    SENT_ACK(&d, PSN + 1, 2);
-    RECV_WC(&d, 1, SUCCESS);
-    dlg_close(&d);
-
-    dlg_open(&d, ERNIC_QPT_RC);
-    dlg_recv(&d, DLG_SINK, 16);
-    peer_send(&d, PSN);
-    SENT_ACK(&d, PSN, 1);
-    RECV_WC(&d, 0, SUCCESS);
-    dlg_close(&d);
+    WITH_DIALOG(d, dlg_open_in(d, ERNIC_QPT_RC, ERNIC_QPS_RTR)) {
+        dlg_recv_many(d, 2, DLG_SINK, 16);
+        dlg_no_event(d);
+        dlg_serve_send(d, PSN, 1, 0);
+        dlg_event(d, ERNIC_EV_COMM_EST);
+        dlg_serve_send(d, PSN + 1, 2, 1);
+    }
 }
 
 /* Shared receive requests: taken in order, RNR when there is none. */
 DIALOG_TEST_BY("/resp/qp/srq", dlg_init(d, ERNIC_QPT_RC, true), test_srq)
 {
     dlg_to(d, ERNIC_QPS_RTS);
-    peer_send(d, PSN);
+    PEER_SEND(d, PSN, 16);
     SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
     dlg_recv(d, DLG_SINK, 16);
-    dlg_recv(d, DLG_SINK + 64, 3000);
-    dlg_recv(d, DLG_SINK + 64, 3000);
-    peer_send(d, PSN);
-    SENT_ACK(d, PSN, 1);
-    RECV_WC(d, 0, SUCCESS);
+    dlg_recv_many(d, 2, DLG_SINK + 64, 3000);
+    dlg_serve_send(d, PSN, 1, 0);
     /* In Error only the request of the open message is flushed (C11-39). */
     PEER(d, SEND_FIRST, .psn = PSN + 1, .payload_len = 1024);
     dlg_no_event(d);
@@ -594,18 +498,16 @@ DIALOG_TEST_BY("/resp/qp/srq", dlg_init(d, ERNIC_QPT_RC, true), test_srq)
 DIALOG_TEST("/resp/qp/foreign", ERNIC_QPT_RC, test_foreign)
 {
     ErnicPkt pkt = {
-        .transport = ERNIC_RC, .op = ernic_opcode(ERNIC_OP_SEND_ONLY),
-        .pkey = 0xffff, .psn = PSN, .migreq = true, .ackreq = true,
+        .transport = ERNIC_RC, .op = ernic_opcode(ERNIC_OP_SEND_ONLY), .pkey = 0xffff,
+        .psn = PSN, .migreq = true, .ackreq = true, .dest_qp = d->qp.qpn,
     };
-    ErnicPath path;
+    ErnicPath path = d->path;
 
     dlg_recv(d, DLG_SINK, 16);
     PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .pkey = 0x7ffe);
     PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .dest_qp = 63);
     PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .dest_qp = 0xffffff);
     PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .dest_qp = 0xfffffe);
-    pkt.dest_qp = d->qp.qpn;
-    path = d->path;
     path.sgid.raw[15] ^= 1;
     dlg_inject(d, &pkt, &path);
     path = d->path;
@@ -614,8 +516,7 @@ DIALOG_TEST("/resp/qp/foreign", ERNIC_QPT_RC, test_foreign)
     pkt.transport = ERNIC_UC;
     pkt.op = ernic_opcode(ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY);
     dlg_inject(d, &pkt, &d->path);
-    QUIET(d);
-    dlg_no_wc(d);
+    dlg_nothing(d);
     /* A limited member of our partition is accepted, since we are a full one. */
     PEER(d, SEND_ONLY, .psn = PSN, .ackreq = true, .pkey = 0x7fff);
     SENT_ACK(d, PSN, 1);

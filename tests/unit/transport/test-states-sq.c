@@ -13,12 +13,6 @@
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
 
-static void peer_send(Dialog *d, uint32_t psn)
-{
-    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
-         .qkey = DLG_QKEY, .ackreq = d->transport == ERNIC_RC);
-}
-
 /* ---- SQD ------------------------------------------------------------ */
 
 static uint8_t to_sqd(Dialog *d, bool notify)
@@ -54,10 +48,8 @@ DIALOG_TEST("/states/sqd/drains", ERNIC_QPT_RC, test_sqd_drains)
         }
         IS(dlg_take(d).psn, psn++);
     }
-    QUIET(d);
-    dlg_no_wc(d);
-    PEER_ACK(d, psn - 1, 1);
-    SEND_WC(d, 0, SUCCESS);
+    dlg_nothing(d);
+    ACKED(d, psn - 1, 0, 1);
     dlg_event(d, ERNIC_EV_SQ_DRAINED);
     g_assert_false(draining(d));
     STATE_IS(d, SQD);
@@ -65,8 +57,7 @@ DIALOG_TEST("/states/sqd/drains", ERNIC_QPT_RC, test_sqd_drains)
     dlg_state(d, ERNIC_QPS_RTS);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, psn, 0, 16);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, psn + 1, 0, 17);
-    PEER_ACK(d, psn + 1, 3);
-    SEND_WCS(d, 1, 2, SUCCESS);
+    ACKED(d, psn + 1, 1, 3);
 }
 
 /* An event for each request; and at once, when there is nothing to drain. */
@@ -95,22 +86,22 @@ DIALOG_TEST("/states/sqd/attributes", ERNIC_QPT_RC, test_sqd_attributes)
     /* An outstanding request keeps the old ones. */
     dlg_wait(d, ernic_ack_timeout_ns(14));
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    PEER_ACK(d, SQ, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ, 0, 1);
     OK(dlg_modify(d, mask, ERNIC_QPS_SQD));
     dlg_state(d, ERNIC_QPS_RTS);
     dlg_send(d, ERNIC_WR_SEND, SQ + 1, 0, 16);
+    /* What has begun may also fail in SQD. */
+    dlg_state(d, ERNIC_QPS_SQD);
     dlg_wait(d, ernic_ack_timeout_ns(10));
     SEND_WC(d, 1, RETRY_EXC_ERR);
+    STATE_IS(d, ERR);
 }
 
 DIALOG_TEST("/states/sqd/inbound", ERNIC_QPT_RC, test_sqd_inbound)
 {
     dlg_state(d, ERNIC_QPS_SQD);
     dlg_recv(d, DLG_SINK, 16);
-    peer_send(d, RQ);
-    SENT_ACK(d, RQ, 1);
-    RECV_WC(d, 0, SUCCESS);
+    dlg_serve_send(d, RQ, 1, 0);
 }
 
 /* A request that will fail has not begun: it waits like all others. */
@@ -123,8 +114,7 @@ DIALOG_TEST("/states/sqd/faulty-waits", ERNIC_QPT_RC, test_sqd_faulty_waits)
     dlg_post_wqe(d, &wqe, 0, 16);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     OK(to_sqd(d, true));
-    PEER_ACK(d, SQ, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ, 0, 1);
     dlg_event(d, ERNIC_EV_SQ_DRAINED);
     STATE_IS(d, SQD);
     dlg_no_wc(d);
@@ -177,7 +167,7 @@ TEST("/states/sqe/automatic", test_sqe_automatic)
         SEND_WC(d, 2, WR_FLUSH_ERR);
         QUIET(d);
         dlg_recv(d, DLG_SINK, 64);
-        peer_send(d, RQ);
+        PEER_SEND(d, RQ, 16);
         RECV_WC(d, 0, SUCCESS);
         dlg_state(d, ERNIC_QPS_RTS);
         dlg_post(d, ERNIC_WR_SEND, 0, 16);
@@ -200,13 +190,6 @@ static void open_deep_sqe(Dialog *d)
     }
 }
 
-static void assert_flushed(Dialog *d, uint32_t from, uint32_t to)
-{
-    for (; from < to; from++) {
-        SEND_WC(d, from, WR_FLUSH_ERR);
-    }
-}
-
 /*
  * 10.3.1.6: requests posted in SQE are flushed, even if software recovers before all of
  * them were; only requests posted later are executed.
@@ -216,7 +199,7 @@ DIALOG_TEST_BY("/states/sqe/recovery", open_deep_sqe(d), test_sqe_recovery)
     OK(dlg_modify(d, ERNIC_QPA_STATE, ERNIC_QPS_RTS));
     dlg_post(d, ERNIC_WR_SEND, 0, 17);
     dlg_post(d, ERNIC_WR_SEND, 0, 18);
-    assert_flushed(d, 1, 201);
+    SEND_WCS(d, 1, 200, WR_FLUSH_ERR);
     SEND_WCS(d, 201, 202, SUCCESS);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 17);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 18);
@@ -226,43 +209,39 @@ DIALOG_TEST_BY("/states/sqe/recovery", open_deep_sqe(d), test_sqe_recovery)
 TEST("/states/sqe/recovery-again", test_sqe_recovery_again)
 {
     static const uint8_t next[] = { ERNIC_QPS_SQD, ERNIC_QPS_ERR, ERNIC_QPS_RESET };
-    Dialog d;
 
-    for (uint32_t i = 0; i < ARRAY_SIZE(next); i++) {
-        for (uint32_t turns = 0; turns < 2; turns++) {
-            open_deep_sqe(&d);
-            OK(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_RTS));
-            dlg_post(&d, ERNIC_WR_SEND, 0, 17);
-            if (turns) {
-                assert_flushed(&d, 1, 201);
-                SEND_WC(&d, 201, SUCCESS);
-                IS(dlg_take(&d).psn, SQ);
-            }
-            dlg_state(&d, next[i]);
-            if (next[i] != ERNIC_QPS_RESET && !turns) {
-                assert_flushed(&d, 1, 201);
-            }
-            if (next[i] == ERNIC_QPS_ERR && !turns) {
-                SEND_WC(&d, 201, WR_FLUSH_ERR);
-            }
-            dlg_close(&d);
+    EACH_DIALOG(d, i, 0, 2 * ARRAY_SIZE(next), open_deep_sqe(d)) {
+        uint8_t state = next[i / 2];
+        bool turns = i % 2;
+
+        OK(dlg_modify(d, ERNIC_QPA_STATE, ERNIC_QPS_RTS));
+        dlg_post(d, ERNIC_WR_SEND, 0, 17);
+        if (turns) {
+            SEND_WCS(d, 1, 200, WR_FLUSH_ERR);
+            SEND_WC(d, 201, SUCCESS);
+            IS(dlg_take(d).psn, SQ);
+        }
+        dlg_state(d, state);
+        if (state != ERNIC_QPS_RESET && !turns) {
+            SEND_WCS(d, 1, 200, WR_FLUSH_ERR);
+        }
+        if (state == ERNIC_QPS_ERR && !turns) {
+            SEND_WC(d, 201, WR_FLUSH_ERR);
         }
     }
 }
 
 TEST("/states/sqe/not-by-software", test_sqe_not_by_software)
 {
-    Dialog d;
+    static const uint8_t from[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_INIT, ERNIC_QPS_RTR, ERNIC_QPS_RTS, ERNIC_QPS_SQD,
+        ERNIC_QPS_ERR,
+    };
 
     for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
-        for (uint8_t state = 0; state < ERNIC_QPS_COUNT; state++) {
-            if (state == ERNIC_QPS_SQE) {
-                continue;
-            }
-            dlg_open_in(&d, type, state);
-            IS(dlg_modify(&d, ERNIC_QPA_STATE, ERNIC_QPS_SQE), ERNIC_ERR_STATE);
-            dlg_state_is(&d, state);
-            dlg_close(&d);
+        EACH_DIALOG(d, i, 0, ARRAY_SIZE(from), dlg_open_in(d, type, from[i])) {
+            IS(dlg_modify(d, ERNIC_QPA_STATE, ERNIC_QPS_SQE), ERNIC_ERR_STATE);
+            dlg_state_is(d, from[i]);
         }
     }
 }
@@ -284,33 +263,29 @@ TEST("/states/err/from-any", test_err_from_any)
 /* By a failed send, and by a failed receive. */
 TEST("/states/err/automatic", test_err_automatic)
 {
-    Dialog d;
-
-    dlg_open(&d, ERNIC_QPT_RC);
-    dlg_recv(&d, DLG_SINK, 64);
-    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-    dlg_post_flags(&d, ERNIC_WR_SEND, 0, 0, 16);
-    dlg_take(&d);
-    dlg_take(&d);
-    PEER_NAK(&d, ERNIC_NAK_REM_OP, SQ, 0);
-    SEND_WC(&d, 0, REM_OP_ERR);
-    SEND_WC(&d, 1, WR_FLUSH_ERR);
-    RECV_WC(&d, 0, WR_FLUSH_ERR);
-    STATE_IS(&d, ERR);
-    dlg_close(&d);
-
-    dlg_open(&d, ERNIC_QPT_RC);
-    dlg_recv(&d, DLG_SINK, 8);
-    dlg_recv(&d, DLG_SINK, 64);
-    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-    dlg_take(&d);
-    peer_send(&d, RQ);
-    SENT_NAK(&d, ERNIC_NAK_INV_REQ, RQ, 0);
-    RECV_WC(&d, 0, LOC_LEN_ERR);
-    RECV_WC(&d, 1, WR_FLUSH_ERR);
-    SEND_WC(&d, 0, WR_FLUSH_ERR);
-    STATE_IS(&d, ERR);
-    dlg_close(&d);
+    WITH_DIALOG(d, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 64);
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 16);
+        IS(dlg_drain(d), 2);
+        PEER_NAK(d, ERNIC_NAK_REM_OP, SQ, 0);
+        SEND_WC(d, 0, REM_OP_ERR);
+        SEND_WC(d, 1, WR_FLUSH_ERR);
+        RECV_WC(d, 0, WR_FLUSH_ERR);
+        STATE_IS(d, ERR);
+    }
+    WITH_DIALOG(d, dlg_open(d, ERNIC_QPT_RC)) {
+        dlg_recv(d, DLG_SINK, 8);
+        dlg_recv(d, DLG_SINK, 64);
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        dlg_take(d);
+        PEER_SEND(d, RQ, 16);
+        SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ, 0);
+        RECV_WC(d, 0, LOC_LEN_ERR);
+        RECV_WC(d, 1, WR_FLUSH_ERR);
+        SEND_WC(d, 0, WR_FLUSH_ERR);
+        STATE_IS(d, ERR);
+    }
 }
 
 /* All of them, in order, more than one turn flushes. */
@@ -334,7 +309,7 @@ DIALOG_TEST("/states/err/silent", ERNIC_QPT_RC, test_err_silent)
     dlg_take(d);
     dlg_state(d, ERNIC_QPS_ERR);
     SEND_WC(d, 0, WR_FLUSH_ERR);
-    peer_send(d, RQ);
+    PEER_SEND(d, RQ, 16);
     PEER_ACK(d, SQ, 1);
     dlg_cnp(d);
     dlg_wait(d, 1000000000);
@@ -356,33 +331,28 @@ TEST("/states/err/post", test_err_post)
 
 TEST("/states/destroy", test_destroy)
 {
-    Dialog d;
-
-    for (uint8_t state = 0; state < ERNIC_QPS_COUNT; state++) {
-        uint8_t type = state == ERNIC_QPS_SQE ? ERNIC_QPT_UC : ERNIC_QPT_RC;
-
-        dlg_open_in(&d, type, state);
+    EACH_DIALOG(d, state, 0, ERNIC_QPS_COUNT,
+                dlg_open_in(d, state == ERNIC_QPS_SQE ? ERNIC_QPT_UC : ERNIC_QPT_RC,
+                            state)) {
         if (state == ERNIC_QPS_RTS) {
-            dlg_recv(&d, DLG_SINK, 64);
-            dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-            dlg_take(&d);
+            dlg_recv(d, DLG_SINK, 64);
+            dlg_post(d, ERNIC_WR_SEND, 0, 16);
+            dlg_take(d);
         }
-        OK(fake_destroy(d.e, ERNIC_CMD_QP_DESTROY, d.qp.qpn));
-        PEER(&d, SEND_ONLY, .psn = RQ, .ackreq = true);
-        dlg_wait(&d, 1000000000);
-        IS(d.env.wake, UINT64_MAX);
-        dlg_close(&d);
+        OK(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn));
+        PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true);
+        dlg_wait(d, 1000000000);
+        IS(d->env.wake, UINT64_MAX);
     }
 }
 
 /* A packet with a wrong invariant CRC never reaches its queue pair. */
 DIALOG_TEST("/states/bad-icrc", ERNIC_QPT_UC, test_bad_icrc)
 {
-    uint8_t bytes[16] = { ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, 0x40, 0xff, 0xff };
+    uint8_t bytes[16];
 
     dlg_recv(d, DLG_SINK, 16);
-    stl_be_p(bytes + 4, d->qp.qpn);
-    stl_be_p(bytes + 8, RQ);
+    dlg_bth(d, bytes, ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, RQ);
     for (uint32_t bit = 0; bit < 32; bit++) {
         stl_le_p(bytes + 12, ernic_icrc(&d->path, bytes, 12) ^ 1u << bit);
         dlg_inject_raw(d, bytes, 16, false);

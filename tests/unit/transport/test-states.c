@@ -6,7 +6,7 @@
  * this file or, from SQD on, of test-states-sq.c.
  *
  * Reset
- *   a queue pair begins in it                        reset/created
+ *   a queue pair begins in it                        reset/only-init
  *   software may go to it from any state             reset/from-any
  *   its queues are empty, nothing completes          reset/empties
  *   (Entries that were written to the completion queue before are software's:
@@ -26,7 +26,7 @@
  *   receives may be posted, inbound is served        rtr/inbound
  *   the first SEND or WRITE with immediate takes the next receive request
  *   and is answered with ACK or NAK                  rtr/inbound
- *   without a receive request the peer gets RNR      rtr/rnr
+ *   without a receive request the peer gets RNR      rtr/inbound
  *   sends are refused at once                        rtr/send
  *   left to RTS, Error, Reset, or by destruction     rtr/exits, destroy
  *   a receiver may stay in it                        rtr/inbound
@@ -93,141 +93,104 @@
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
 
-static void peer_send(Dialog *d, uint32_t psn)
+/* The status of a doorbell; if it is refused, the event names @kind. */
+static uint8_t rung(Dialog *d, uint8_t kind, uint8_t status)
 {
-    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = 16,
-         .qkey = DLG_QKEY, .ackreq = d->transport == ERNIC_RC);
+    if (status) {
+        IS(dlg_event_of(d, ERNIC_EV_BAD_DOORBELL, d->qp.qpn).detail, kind);
+    }
+    return status;
 }
 
 static uint8_t post_status(Dialog *d)
 {
     struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
-    uint8_t status;
 
     fake_post_send(d->e, &d->qp, &wqe, NULL);
-    status = fake_ring_sq(d->e, &d->qp);
-    if (status) {
-        d->qp.sq_pi--;
-    }
-    return status;
+    return rung(d, ERNIC_DB_SQ, fake_ring_sq(d->e, &d->qp));
 }
 
 static uint8_t recv_status(Dialog *d)
 {
     struct ernic_sge sge = fake_sge(d->mem + DLG_SINK, 64, d->key);
-    uint8_t status;
 
     fake_post_recv(d->e, &d->qp, d->qp.rq_pi, &sge, 1);
-    status = fake_ring_rq(d->e, &d->qp);
-    if (status) {
-        d->qp.rq_pi--;
-    }
-    return status;
-}
-
-static void refused(Dialog *d, uint8_t kind)
-{
-    struct ernic_eqe eqe = dlg_event_of(d, ERNIC_EV_BAD_DOORBELL, d->qp.qpn);
-
-    IS(eqe.detail, kind);
-}
-
-/* Software's counters restart with the queue pair. */
-static void forget_counters(Dialog *d)
-{
-    d->qp.sq_pi = 0;
-    d->qp.rq_pi = 0;
+    return rung(d, ERNIC_DB_RQ, fake_ring_rq(d->e, &d->qp));
 }
 
 /* ---- Reset ---------------------------------------------------------- */
-
-TEST("/states/reset/created", test_reset_created)
-{
-    Dialog d;
-
-    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
-        dlg_init(&d, type, false);
-        STATE_IS(&d, RESET);
-        dlg_close(&d);
-    }
-}
 
 TEST("/states/reset/from-any", test_reset_from_any)
 {
     dlg_from_any(ERNIC_QPS_RESET);
 }
 
-/* Requests in every stage: outstanding, waiting, posted for receiving. */
+/* Requests in every stage: outstanding, waiting, posted for receiving; and a window. */
 DIALOG_TEST("/states/reset/empties", ERNIC_QPT_RC, test_reset_empties)
 {
-    dlg_recv(d, DLG_SINK, 4096);
-    dlg_recv(d, DLG_SINK, 4096);
+    struct ernic_qp_attr attr;
+    struct ernic_wqe wqe;
+    uint32_t key;
+
+    wqe = dlg_bind_mw(d, &key);
+    dlg_post_wqe(d, &wqe, 0, 0);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_recv_many(d, 2, DLG_SINK, 4096);
     PEER(d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 64);
     dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_FENCE, 0, 16);
     IS(dlg_take(d).psn, SQ);
+    IS(d->e->num_bound, 1);
     dlg_state(d, ERNIC_QPS_RESET);
-    QUIET(d);
-    dlg_no_wc(d);
+    IS(d->e->num_bound, 0);
+    dlg_query(d, &attr);
+    IS(attr.dest_qpn, 0);
+    IS(attr.access, 0);
+    dlg_nothing(d);
     dlg_wait(d, 100ull * 1000000000);
     IS(d->env.wake, UINT64_MAX);
 }
 
 TEST("/states/reset/post", test_reset_post)
 {
-    Dialog d;
-
-    for (uint8_t type = 0; type <= ERNIC_QPT_GSI; type++) {
-        dlg_init(&d, type, false);
-        IS(post_status(&d), ERNIC_ERR_STATE);
-        refused(&d, ERNIC_DB_SQ);
-        IS(recv_status(&d), ERNIC_ERR_STATE);
-        refused(&d, ERNIC_DB_RQ);
-        dlg_close(&d);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI + 1, dlg_init(d, type, false)) {
+        IS(post_status(d), ERNIC_ERR_STATE);
+        IS(recv_status(d), ERNIC_ERR_STATE);
     }
 }
 
-static void drops_packets(uint8_t type, uint8_t state)
+static void drops_packets(uint8_t state)
 {
-    Dialog d;
-
-    dlg_open_in(&d, type, state);
-    for (uint32_t msg = 0; msg < 3; msg++) {
-        peer_send(&d, RQ + msg);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI, dlg_open_in(d, type, state)) {
+        for (uint32_t msg = 0; msg < 3; msg++) {
+            PEER_SEND(d, RQ + msg, 16);
+        }
+        if (type == ERNIC_QPT_RC) {
+            PEER_ACK(d, SQ, 1);
+            PEER_NAK(d, ERNIC_NAK_INV_REQ, SQ, 1);
+        }
+        dlg_cnp(d);
+        dlg_state_is(d, state);
     }
-    if (type == ERNIC_QPT_RC) {
-        PEER_ACK(&d, SQ, 1);
-        PEER_NAK(&d, ERNIC_NAK_INV_REQ, SQ, 1);
-    }
-    dlg_cnp(&d);
-    dlg_state_is(&d, state);
-    dlg_close(&d);
 }
 
 TEST("/states/reset/packets", test_reset_packets)
 {
-    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
-        drops_packets(type, ERNIC_QPS_RESET);
-    }
+    drops_packets(ERNIC_QPS_RESET);
 }
 
 /* Reset may be left for Init only; Reset to Reset is permitted. */
 TEST("/states/reset/only-init", test_reset_only_init)
 {
-    Dialog d;
-
-    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
-        dlg_init(&d, type, false);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_COUNT, dlg_init(d, type, false)) {
+        STATE_IS(d, RESET);
         for (uint8_t to = 0; to < ERNIC_QPS_COUNT; to++) {
-            uint32_t mask = fake_qp_mask(type, to);
-
             if (to != ERNIC_QPS_INIT) {
-                IS(dlg_modify(&d, mask, to),
+                IS(dlg_modify(d, fake_qp_mask(type, to), to),
                    to == ERNIC_QPS_RESET ? ERNIC_OK : ERNIC_ERR_STATE);
-                STATE_IS(&d, RESET);
+                STATE_IS(d, RESET);
             }
         }
-        dlg_close(&d);
     }
 }
 
@@ -237,61 +200,55 @@ DIALOG_TEST_BY("/states/reset/reuse", dlg_init(d, ERNIC_QPT_RC, false), test_res
     for (uint32_t round = 0; round < 3; round++) {
         dlg_to(d, ERNIC_QPS_RTS);
         dlg_recv(d, DLG_SINK, 16);
-        peer_send(d, RQ);
-        SENT_ACK(d, RQ, 1);
-        RECV_WC(d, 0, SUCCESS);
+        dlg_serve_send(d, RQ, 1, 0);
         dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
-        PEER_ACK(d, SQ, 1);
-        SEND_WC(d, 0, SUCCESS);
+        ACKED(d, SQ, 0, 1);
         dlg_send(d, ERNIC_WR_SEND, SQ + 1, 0, 16);
         dlg_state(d, ERNIC_QPS_RESET);
-        forget_counters(d);
+        d->qp.sq_pi = d->qp.rq_pi = 0;          /* software's counters restart too */
     }
 }
 
 /* ---- Init ----------------------------------------------------------- */
 
-/* Each required attribute is necessary; if one is missing, nothing changes. */
+/* Each attribute that @to requires is necessary; if one is missing, nothing changes. */
+static void attributes(Dialog *d, uint8_t type, uint8_t from, uint8_t to)
+{
+    uint32_t mask = fake_qp_mask(type, to);
+
+    for (uint32_t bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
+        if (mask & bit) {
+            IS(dlg_modify(d, mask & ~bit, to), ERNIC_ERR_ATTR_MASK);
+            dlg_state_is(d, from);
+        }
+    }
+    OK(dlg_modify(d, mask, to));
+}
+
 TEST("/states/init/attributes", test_init_attributes)
 {
-    uint32_t mask;
-    Dialog d;
-
-    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
-        dlg_init(&d, type, false);
-        mask = fake_qp_mask(type, ERNIC_QPS_INIT);
-        for (uint32_t bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
-            if (mask & bit) {
-                IS(dlg_modify(&d, mask & ~bit, ERNIC_QPS_INIT), ERNIC_ERR_ATTR_MASK);
-                STATE_IS(&d, RESET);
-            }
-        }
-        OK(dlg_modify(&d, mask, ERNIC_QPS_INIT));
-        dlg_close(&d);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_COUNT, dlg_init(d, type, false)) {
+        attributes(d, type, ERNIC_QPS_RESET, ERNIC_QPS_INIT);
     }
 }
 
 TEST("/states/init/recv", test_init_recv)
 {
-    Dialog d;
-
-    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
-        dlg_init(&d, type, false);
-        OK(dlg_modify(&d, fake_qp_mask(type, ERNIC_QPS_INIT), ERNIC_QPS_INIT));
-        OK(recv_status(&d));
-        peer_send(&d, RQ);
-        dlg_no_wc(&d);
-        OK(dlg_modify(&d, fake_qp_mask(type, ERNIC_QPS_RTR), ERNIC_QPS_RTR));
-        dlg_no_wc(&d);
-        peer_send(&d, RQ);
-        RECV_WC(&d, 0, SUCCESS);
+    EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI, dlg_init(d, type, false)) {
+        OK(dlg_modify(d, fake_qp_mask(type, ERNIC_QPS_INIT), ERNIC_QPS_INIT));
+        OK(recv_status(d));
+        PEER_SEND(d, RQ, 16);
+        dlg_no_wc(d);
+        OK(dlg_modify(d, fake_qp_mask(type, ERNIC_QPS_RTR), ERNIC_QPS_RTR));
+        dlg_no_wc(d);
+        PEER_SEND(d, RQ, 16);
+        RECV_WC(d, 0, SUCCESS);
         if (type == ERNIC_QPT_RC) {
-            SENT_ACK(&d, RQ, 1);
+            SENT_ACK(d, RQ, 1);
         }
         if (type != ERNIC_QPT_UD) {
-            dlg_event(&d, ERNIC_EV_COMM_EST);
+            dlg_event(d, ERNIC_EV_COMM_EST);
         }
-        dlg_close(&d);
     }
 }
 
@@ -299,7 +256,6 @@ static void refuses_sends(uint8_t state)
 {
     EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI + 1, dlg_open_in(d, type, state)) {
         IS(post_status(d), ERNIC_ERR_STATE);
-        refused(d, ERNIC_DB_SQ);
         QUIET(d);
     }
 }
@@ -311,54 +267,39 @@ TEST("/states/init/send", test_init_send)
 
 TEST("/states/init/packets", test_init_packets)
 {
-    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
-        drops_packets(type, ERNIC_QPS_INIT);
-    }
+    drops_packets(ERNIC_QPS_INIT);
 }
 
 /* ---- RTR ------------------------------------------------------------ */
 
 TEST("/states/rtr/only-from-init", test_rtr_only_from_init)
 {
-    Dialog d;
+    static const uint8_t from[] = {
+        ERNIC_QPS_RESET, ERNIC_QPS_RTR, ERNIC_QPS_RTS, ERNIC_QPS_SQD, ERNIC_QPS_ERR,
+    };
 
-    for (uint8_t state = 0; state < ERNIC_QPS_COUNT; state++) {
-        if (state == ERNIC_QPS_INIT || state == ERNIC_QPS_SQE) {
-            continue;
-        }
-        dlg_open_in(&d, ERNIC_QPT_RC, state);
-        IS(dlg_modify(&d, fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTR), ERNIC_QPS_RTR),
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(from), dlg_open_in(d, ERNIC_QPT_RC, from[i])) {
+        IS(dlg_modify(d, fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTR), ERNIC_QPS_RTR),
            ERNIC_ERR_STATE);
-        dlg_state_is(&d, state);
-        dlg_close(&d);
+        dlg_state_is(d, from[i]);
     }
 }
 
 DIALOG_TEST_BY("/states/rtr/inbound", dlg_open_in(d, ERNIC_QPT_RC, ERNIC_QPS_RTR),
                test_rtr_inbound)
 {
-    OK(recv_status(d));
-    OK(recv_status(d));
-    peer_send(d, RQ);
-    SENT_ACK(d, RQ, 1);
-    RECV_WC(d, 0, SUCCESS);
+    PEER_SEND(d, RQ, 16);
     dlg_event(d, ERNIC_EV_COMM_EST);
+    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, RQ, 0);
+    OK(recv_status(d));
+    OK(recv_status(d));
+    dlg_serve_send(d, RQ, 1, 0);
     dlg_peer_message(d, ERNIC_WR_WRITE_IMM, RQ + 1, DLG_SINK, 3000);
     SENT_ACK(d, RQ + 3, 2);
     RECV_WC(d, 1, SUCCESS);
-    PEER_READ(d, RQ + 4, 0, 4000);
-    dlg_sent_read(d, RQ + 4, 3, 0, 4000);
+    dlg_serve_read(d, RQ + 4, 3, 0, 4000);
     PEER(d, SEND_MIDDLE, .psn = RQ + 8, .payload_len = 1024);
-    SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ + 8, 3);
-    dlg_event(d, ERNIC_EV_QP_REQ_ERR);
-}
-
-DIALOG_TEST_BY("/states/rtr/rnr", dlg_open_in(d, ERNIC_QPT_RC, ERNIC_QPS_RTR),
-               test_rtr_rnr)
-{
-    peer_send(d, RQ);
-    dlg_event(d, ERNIC_EV_COMM_EST);
-    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, RQ, 0);
+    dlg_ends(d, ERNIC_NAK_INV_REQ, RQ + 8, 3, ERNIC_EV_QP_REQ_ERR);
 }
 
 TEST("/states/rtr/send", test_rtr_send)
@@ -368,16 +309,12 @@ TEST("/states/rtr/send", test_rtr_send)
 
 TEST("/states/rtr/exits", test_rtr_exits)
 {
-    bool ok;
-    Dialog d;
+    EACH_DIALOG(d, to, 0, ERNIC_QPS_COUNT, dlg_open_in(d, ERNIC_QPT_RC, ERNIC_QPS_RTR)) {
+        bool ok = to == ERNIC_QPS_RESET || to == ERNIC_QPS_RTS || to == ERNIC_QPS_ERR;
 
-    for (uint8_t to = 0; to < ERNIC_QPS_COUNT; to++) {
-        ok = to == ERNIC_QPS_RESET || to == ERNIC_QPS_RTS || to == ERNIC_QPS_ERR;
-        dlg_open_in(&d, ERNIC_QPT_RC, ERNIC_QPS_RTR);
-        IS(dlg_modify(&d, fake_qp_mask(ERNIC_QPT_RC, to), to),
+        IS(dlg_modify(d, fake_qp_mask(ERNIC_QPT_RC, to), to),
            ok ? ERNIC_OK : ERNIC_ERR_STATE);
-        dlg_state_is(&d, ok ? to : ERNIC_QPS_RTR);
-        dlg_close(&d);
+        dlg_state_is(d, ok ? to : ERNIC_QPS_RTR);
     }
 }
 
@@ -388,70 +325,56 @@ DIALOG_TEST("/states/rts/both", ERNIC_QPT_RC, test_rts_both)
     dlg_recv(d, DLG_SINK, 16);
     d->hold = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    peer_send(d, RQ);
+    PEER_SEND(d, RQ, 16);
     SENT_ACK(d, RQ, 1);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
     RECV_WC(d, 0, SUCCESS);
-    PEER_ACK(d, SQ, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ, 0, 1);
 }
 
 TEST("/states/rts/attributes", test_rts_attributes)
 {
-    uint32_t mask;
-
     EACH_DIALOG(d, type, 0, ERNIC_QPT_GSI, dlg_open_in(d, type, ERNIC_QPS_RTR)) {
-        mask = fake_qp_mask(type, ERNIC_QPS_RTS);
-        for (uint32_t bit = ERNIC_QPA_STATE << 1; bit <= mask; bit <<= 1) {
-            if (mask & bit) {
-                IS(dlg_modify(d, mask & ~bit, ERNIC_QPS_RTS), ERNIC_ERR_ATTR_MASK);
-                STATE_IS(d, RTR);
-            }
-        }
         d->attr.sq_psn = cpu_to_le32(0xabcdef);
-        OK(dlg_modify(d, mask, ERNIC_QPS_RTS));
+        attributes(d, type, ERNIC_QPS_RTR, ERNIC_QPS_RTS);
         dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 16);
         IS(dlg_take(d).psn, 0xabcdef);
     }
 }
 
-/* Rights and the RNR timer may be set as late as here. */
+/* Rights, the RNR timer and the Q_Key may be set as late as here. */
 TEST("/states/rts/optional", test_rts_optional)
 {
     uint32_t mask = fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTS);
-    Dialog d;
 
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.access = 0;
-    dlg_to(&d, ERNIC_QPS_RTR);
-    d.attr.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
-    d.attr.min_rnr_timer = 7;
-    OK(dlg_modify(&d, mask | ERNIC_QPA_ACCESS | ERNIC_QPA_MIN_RNR_TIMER, ERNIC_QPS_RTS));
-    dlg_peer_message(&d, ERNIC_WR_WRITE, RQ, DLG_SINK, 16);
-    SENT_ACK(&d, RQ, 1);
-    peer_send(&d, RQ + 1);
-    SENT_NAK(&d, ERNIC_AETH_RNR_NAK | 7, RQ + 1, 1);
-    dlg_close(&d);
-
-    dlg_open_in(&d, ERNIC_QPT_UD, ERNIC_QPS_RTR);
-    mask = fake_qp_mask(ERNIC_QPT_UD, ERNIC_QPS_RTS);
-    d.attr.qkey = cpu_to_le32(0x2222);
-    OK(dlg_modify(&d, mask | ERNIC_QPA_QKEY, ERNIC_QPS_RTS));
-    dlg_recv(&d, DLG_SINK, 64);
-    PEER(&d, SEND_ONLY, .qkey = DLG_QKEY);
-    dlg_no_wc(&d);
-    PEER(&d, SEND_ONLY, .qkey = 0x2222);
-    RECV_WC(&d, 0, SUCCESS);
-    dlg_close(&d);
+    WITH_DIALOG(d, dlg_init(d, ERNIC_QPT_RC, false)) {
+        d->attr.access = 0;
+        dlg_to(d, ERNIC_QPS_RTR);
+        d->attr.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
+        d->attr.min_rnr_timer = 7;
+        OK(dlg_modify(d, mask | ERNIC_QPA_ACCESS | ERNIC_QPA_MIN_RNR_TIMER,
+                      ERNIC_QPS_RTS));
+        dlg_peer_message(d, ERNIC_WR_WRITE, RQ, DLG_SINK, 16);
+        SENT_ACK(d, RQ, 1);
+        PEER_SEND(d, RQ + 1, 16);
+        SENT_NAK(d, ERNIC_AETH_RNR_NAK | 7, RQ + 1, 1);
+    }
+    WITH_DIALOG(d, dlg_open_in(d, ERNIC_QPT_UD, ERNIC_QPS_RTR)) {
+        mask = fake_qp_mask(ERNIC_QPT_UD, ERNIC_QPS_RTS);
+        d->attr.qkey = cpu_to_le32(0x2222);
+        OK(dlg_modify(d, mask | ERNIC_QPA_QKEY, ERNIC_QPS_RTS));
+        dlg_recv(d, DLG_SINK, 64);
+        PEER_SEND(d, 0, 0);
+        dlg_no_wc(d);
+        PEER(d, SEND_ONLY, .qkey = 0x2222);
+        RECV_WC(d, 0, SUCCESS);
+    }
 }
 
 DIALOG_TEST_BY("/states/rts/pkey", dlg_init(d, ERNIC_QPT_RC, false), test_rts_pkey)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_PKEY };
-
-    cmd.set_pkey.index = cpu_to_le16(2);
-    cmd.set_pkey.pkey = cpu_to_le16(0x8765);
-    OK(fake_cmd(d->e, &cmd, NULL));
+    OK(CMD(d->e, SET_PKEY, cmd.set_pkey.index = cpu_to_le16(2);
+           cmd.set_pkey.pkey = cpu_to_le16(0x8765)));
     d->attr.pkey_index = cpu_to_le16(2);
     dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);

@@ -54,8 +54,7 @@ DIALOG_TEST("/uc/req/complete-when-left", ERNIC_QPT_UC, test_complete_when_left)
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
     dlg_post(d, ERNIC_WR_SEND, 0, 17);
-    QUIET(d);
-    dlg_no_wc(d);
+    dlg_nothing(d);
     dlg_wait(d, 1000000000);
     dlg_no_wc(d);
     dlg_ready(d);
@@ -144,7 +143,7 @@ TEST("/uc/resp/messages", test_messages)
 
 static void peer_only(Dialog *d, uint32_t psn, uint32_t len)
 {
-    PEER(d, SEND_ONLY, .psn = psn, .payload = d->peer, .payload_len = len);
+    PEER_DATA(d, SEND_ONLY, psn, 0, len);
 }
 
 /* A lost packet loses its message; the next message uses its receive request. */
@@ -171,8 +170,7 @@ DIALOG_TEST("/uc/resp/gap", ERNIC_QPT_UC, test_gap)
 /* The gap is before a First or Only: that message is received, the open one is lost. */
 DIALOG_TEST("/uc/resp/resync", ERNIC_QPT_UC, test_resync)
 {
-    dlg_recv(d, DLG_SINK, 4096);
-    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv_many(d, 2, DLG_SINK, 4096);
     PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
     peer_only(d, PSN + 7, 31);
     IS(RECV_WC(d, 0, SUCCESS).byte_len, 31);
@@ -187,9 +185,7 @@ DIALOG_TEST_BY("/uc/resp/duplicates", dlg_init(d, ERNIC_QPT_UC, false), test_dup
 {
     d->attr.rq_psn = cpu_to_le32(1);
     dlg_to(d, ERNIC_QPS_RTS);
-    dlg_recv(d, DLG_SINK, 4096);
-    dlg_recv(d, DLG_SINK, 4096);
-    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv_many(d, 3, DLG_SINK, 4096);
     peer_only(d, 1, 10);
     RECV_WC(d, 0, SUCCESS);
     peer_only(d, 1, 10);
@@ -197,10 +193,10 @@ DIALOG_TEST_BY("/uc/resp/duplicates", dlg_init(d, ERNIC_QPT_UC, false), test_dup
     peer_only(d, 0xffffff, 10);
     dlg_no_wc(d);
     /* Nor does it disturb an open message. */
-    PEER(d, SEND_FIRST, .psn = 2, .payload = d->peer, .payload_len = 1024);
-    PEER(d, SEND_FIRST, .psn = 2, .payload = d->peer, .payload_len = 1024);
+    PEER_DATA(d, SEND_FIRST, 2, 0, 1024);
+    PEER_DATA(d, SEND_FIRST, 2, 0, 1024);
     peer_only(d, 1, 10);
-    PEER(d, SEND_LAST, .psn = 3, .payload = d->peer + 1024, .payload_len = 10);
+    PEER_DATA(d, SEND_LAST, 3, 1024, 10);
     IS(RECV_WC(d, 1, SUCCESS).byte_len, 1034);
     dlg_mem_is(d, DLG_SINK, d->peer, 1034);
     peer_only(d, 0xe00000, 10);
@@ -211,8 +207,8 @@ DIALOG_TEST_BY("/uc/resp/duplicates", dlg_init(d, ERNIC_QPT_UC, false), test_dup
 DIALOG_TEST("/uc/resp/write-gap", ERNIC_QPT_UC, test_write_gap)
 {
     dlg_recv(d, DLG_SINK + 8192, 16);
-    PEER(d, WRITE_FIRST, .psn = PSN, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .dma_len = 3000, .payload = d->peer, .payload_len = 1024);
+    PEER_DATA(d, WRITE_FIRST, PSN, 0, 1024, .va = d->mem + DLG_SINK, .rkey = d->key,
+              .dma_len = 3000);
     PEER(d, WRITE_LAST_IMM, .psn = PSN + 2, .payload_len = 952);
     dlg_mem_is(d, DLG_SINK + 1024, NULL, 2048);
     dlg_no_wc(d);
@@ -311,8 +307,7 @@ DIALOG_TEST("/uc/wrong/no-recv", ERNIC_QPT_UC, test_no_recv)
 /* 9.9.3 class D: the message is lost, the next one uses the receive request. */
 DIALOG_TEST("/uc/wrong/recv-length", ERNIC_QPT_UC, test_recv_length)
 {
-    dlg_recv(d, DLG_SINK, 1100);
-    dlg_recv(d, DLG_SINK, 1100);
+    dlg_recv_many(d, 2, DLG_SINK, 1100);
     dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 3000);
     dlg_no_wc(d);
     STATE_IS(d, RTS);

@@ -72,8 +72,7 @@ DIALOG_TEST("/xrc/ini/retry", INI, test_retry)
     QUIET(d);
     dlg_wait(d, 1000000);
     dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    PEER_ACK(d, SQ, 1);
-    SEND_WC(d, 0, SUCCESS);
+    ACKED(d, SQ, 0, 1);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_wait(d, 100ull * 1000000000);
     while (dlg_pending(d)) {
@@ -83,55 +82,29 @@ DIALOG_TEST("/xrc/ini/retry", INI, test_retry)
     STATE_IS(d, ERR);
 }
 
-TEST("/xrc/ini/nak", test_nak)
-{
-    static const struct {
-        uint8_t syndrome, status;
-    } rows[] = {
-        { ERNIC_NAK_INV_REQ, ERNIC_WC_REM_INV_REQ_ERR },
-        { ERNIC_NAK_REM_ACC, ERNIC_WC_REM_ACCESS_ERR },
-        { ERNIC_NAK_REM_OP, ERNIC_WC_REM_OP_ERR },
-    };
-
-    EACH_DIALOG(d, i, 0, ARRAY_SIZE(rows), dlg_open(d, INI)) {
-        dlg_post(d, ERNIC_WR_SEND, 0, 16);
-        dlg_post(d, ERNIC_WR_SEND, 0, 16);
-        dlg_take(d);
-        dlg_take(d);
-        PEER_NAK(d, rows[i].syndrome, SQ, 0);
-        dlg_send_wc(d, 0, rows[i].status);
-        SEND_WC(d, 1, WR_FLUSH_ERR);
-        STATE_IS(d, ERR);
-    }
-}
-
 /* Each end has half of the service: packets for the other half are dropped. */
 TEST("/xrc/wrong-end", test_wrong_end)
 {
-    Dialog d;
-
-    dlg_open(&d, INI);
-    PEER(&d, SEND_ONLY, .psn = PSN, .xrcsrq = 1, .ackreq = true);
-    PEER(&d, READ_REQUEST, .psn = PSN, .xrcsrq = 1, .dma_len = 8);
-    QUIET(&d);
-    IS(d.e->stats.drop[ERNIC_DROP_TRANSPORT], 2);
-    STATE_IS(&d, RTS);
-    dlg_close(&d);
-
-    dlg_open(&d, TGT);
-    PEER_ACK(&d, SQ, 1);
-    PEER_NAK(&d, ERNIC_NAK_INV_REQ, SQ, 1);
-    IS(d.e->stats.drop[ERNIC_DROP_TRANSPORT], 2);
-    STATE_IS(&d, RTS);
-    /* It has no receive queue. */
-    for (uint32_t i = 0; i < 2; i++) {
-        uint8_t kind = i ? ERNIC_DB_RQ : ERNIC_DB_SQ;
-
-        IS(ernic_doorbell(d.e, d.env.now, 0, ERNIC_DB(kind, d.qp.qpn, 1)),
-           ERNIC_ERR_FULL);
-        dlg_event(&d, ERNIC_EV_BAD_DOORBELL);
+    WITH_DIALOG(d, dlg_open(d, INI)) {
+        PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = 1, .ackreq = true);
+        PEER(d, READ_REQUEST, .psn = PSN, .xrcsrq = 1, .dma_len = 8);
+        QUIET(d);
+        IS(d->e->stats.drop[ERNIC_DROP_TRANSPORT], 2);
+        STATE_IS(d, RTS);
     }
-    dlg_close(&d);
+    WITH_DIALOG(d, dlg_open(d, TGT)) {
+        PEER_ACK(d, SQ, 1);
+        PEER_NAK(d, ERNIC_NAK_INV_REQ, SQ, 1);
+        IS(d->e->stats.drop[ERNIC_DROP_TRANSPORT], 2);
+        STATE_IS(d, RTS);
+        /* It has no queues. */
+        IS(ernic_doorbell(d->e, d->env.now, 0, ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 1)),
+           ERNIC_ERR_FULL);
+        dlg_event(d, ERNIC_EV_BAD_DOORBELL);
+        IS(ernic_doorbell(d->e, d->env.now, 0, ERNIC_DB(ERNIC_DB_RQ, d->qp.qpn, 1)),
+           ERNIC_ERR_FULL);
+        dlg_event(d, ERNIC_EV_BAD_DOORBELL);
+    }
 }
 
 /* ---- target --------------------------------------------------------- */
@@ -169,14 +142,12 @@ DIALOG_TEST("/xrc/tgt/remote", TGT, test_remote)
     psn += dlg_peer_message(d, ERNIC_WR_WRITE, psn, DLG_SINK, 3000);
     SENT_ACK(d, psn - 1, 1);
     dlg_mem_is(d, DLG_SINK, d->peer, 3000);
-    PEER_READ(d, psn, 0, 3000);
-    n = dlg_sent_read(d, psn, 2, 0, 3000);
+    n = dlg_serve_read(d, psn, 2, 0, 3000);
     /* A duplicate is answered if it makes the same request of the same SRQ. */
     PEER(d, READ_REQUEST, .psn = psn, .va = d->mem, .rkey = d->key,
          .dma_len = 3000, .xrcsrq = d->srq.srqn + 1);
     QUIET(d);
-    PEER_READ(d, psn, 0, 3000);
-    dlg_sent_read(d, psn, 2, 0, 3000);
+    dlg_serve_read(d, psn, 2, 0, 3000);
     psn += n;
     memset(d->at + DLG_SINK, 0, 8);
     PEER_ADD(d, psn, DLG_SINK, 5);
@@ -186,26 +157,29 @@ DIALOG_TEST("/xrc/tgt/remote", TGT, test_remote)
 
 /* A second SRQ of the domain, of a process, with domain and queue of its own. */
 typedef struct Other {
-    uint32_t pd, key;
+    uint32_t uctx, pd, key;
     FakeCq cq;
     FakeSrq srq;
 } Other;
 
 static void other_init(Dialog *d, Other *o, uint32_t xrcd)
 {
-    d->env.uctx = fake_create_uctx(d->e);
+    o->uctx = d->env.uctx = fake_create_uctx(d->e);
     o->pd = fake_create_pd(d->e);
     fake_create_cq(d->e, &o->cq, 16, FAKE_NONE);
     fake_create_xrc_srq(d->e, &o->srq, o->pd, 8, xrcd, o->cq.cqn);
     o->key = fake_reg_mr(d->e, o->pd, d->mem, DLG_MEM, ALL);
+    d->env.uctx = 0;
 }
 
 static void other_recv(Dialog *d, Other *o, uint32_t len)
 {
     struct ernic_sge sge = fake_sge(d->mem + DLG_SINK, len, o->key);
 
+    d->env.uctx = o->uctx;
     fake_post_srq(d->e, &o->srq, 0x77, &sge, 1);
     OK(fake_ring_srq(d->e, &o->srq));
+    d->env.uctx = 0;
 }
 
 /* One connection serves both alternately, each from its own ring. */
@@ -217,9 +191,7 @@ DIALOG_TEST("/xrc/tgt/two-srqs", TGT, test_two_srqs)
     dlg_recv(d, 0, 64);
     other_init(d, &o, d->xrcd);
     other_recv(d, &o, 64);
-    d->env.uctx = 0;
-    PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true,
-         .payload = d->peer, .payload_len = 10);
+    PEER_DATA(d, SEND_ONLY, PSN, 0, 10, .xrcsrq = o.srq.srqn, .ackreq = true);
     SENT_ACK(d, PSN, 1);
     dlg_no_wc(d);
     g_assert_true(fake_poll_cq(d->e, &o.cq, &cqe));
@@ -232,6 +204,14 @@ DIALOG_TEST("/xrc/tgt/two-srqs", TGT, test_two_srqs)
     RECV_WC(d, 0, SUCCESS);
 }
 
+/* The queue pair ends with this NAK and event. */
+static void ended(Dialog *d, uint8_t syndrome, uint32_t psn, uint32_t msn, uint8_t event)
+{
+    SENT_NAK(d, syndrome, psn, msn);
+    dlg_event(d, event);
+    dlg_event(d, ERNIC_EV_LAST_WQE);
+}
+
 /* Memory is that of the SRQ's protection domain: another's key does not work. */
 TEST("/xrc/tgt/key-of-other", test_key_of_other)
 {
@@ -239,12 +219,9 @@ TEST("/xrc/tgt/key-of-other", test_key_of_other)
 
     EACH_DIALOG(d, i, 0, 2, dlg_open(d, TGT)) {
         other_init(d, &o, d->xrcd);
-        d->env.uctx = 0;
         PEER(d, WRITE_ONLY, .psn = PSN, .va = d->mem, .dma_len = 8, .payload_len = 8,
              .xrcsrq = i ? o.srq.srqn : d->srq.srqn, .rkey = i ? d->key : o.key);
-        SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN, 0);
-        dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
-        dlg_event(d, ERNIC_EV_LAST_WQE);
+        ended(d, ERNIC_NAK_REM_ACC, PSN, 0, ERNIC_EV_QP_ACCESS_ERR);
     }
 }
 
@@ -258,36 +235,22 @@ DIALOG_TEST("/xrc/tgt/rnr", TGT, test_rnr)
     PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true);
     SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
     other_recv(d, &o, 64);
-    d->env.uctx = 0;
     PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true);
     SENT_ACK(d, PSN, 1);
 }
 
 /* ---- SRQs that are not there ---------------------------------------- */
 
-/* The last one is in another domain. */
-enum { SRQ_NONE, SRQ_RANGE, SRQ_FREE, SRQ_BASIC, SRQ_DOMAIN, SRQ_KINDS };
-
+/* 0, out of range, free, without a domain, and of another domain. */
 static uint32_t bad_srq(Dialog *d, uint32_t kind)
 {
     FakeSrq basic;
     Other o;
 
-    switch (kind) {
-    case SRQ_NONE:
-        return 0;
-    case SRQ_RANGE:
-        return 0xffffff;
-    case SRQ_FREE:
-        return d->srq.srqn + 1;
-    case SRQ_BASIC:
-        fake_create_srq(d->e, &basic, d->pd, 8, 0);
-        return basic.srqn;
-    default:
-        other_init(d, &o, fake_create_pd(d->e));
-        d->env.uctx = 0;
-        return o.srq.srqn;
-    }
+    fake_create_srq(d->e, &basic, d->pd, 8, 0);
+    other_init(d, &o, fake_create_pd(d->e));
+    return (const uint32_t[]) {
+        0, 0xffffff, o.srq.srqn + 1, basic.srqn, o.srq.srqn }[kind];
 }
 
 TEST("/xrc/srq/bad", test_bad_srq)
@@ -296,29 +259,20 @@ TEST("/xrc/srq/bad", test_bad_srq)
         ERNIC_OP_SEND_ONLY, ERNIC_OP_SEND_FIRST, ERNIC_OP_WRITE_ONLY,
         ERNIC_OP_WRITE_ONLY_IMM, ERNIC_OP_READ_REQUEST, ERNIC_OP_FETCH_ADD,
     };
-    Dialog d;
 
-    for (uint32_t kind = 0; kind < SRQ_KINDS; kind++) {
-        for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
-            ErnicPkt pkt = { .psn = PSN, .va = 0, .ackreq = true };
-            uint32_t srqn;
+    for (uint32_t kind = 0; kind < 5; kind++) {
+        EACH_DIALOG(d, i, 0, ARRAY_SIZE(ops), dlg_open(d, TGT)) {
+            ErnicPkt pkt = { .psn = PSN, .va = d->mem, .rkey = d->key, .ackreq = true };
 
-            dlg_open(&d, TGT);
-            dlg_recv(&d, DLG_SINK, 4096);
-            srqn = bad_srq(&d, kind);
-            d.srq.srqn = srqn;
-            pkt.va = d.mem;
-            pkt.rkey = d.key;
+            dlg_recv(d, DLG_SINK, 4096);
+            d->srq.srqn = bad_srq(d, kind);
             pkt.payload_len = ops[i] == ERNIC_OP_SEND_FIRST ? 1024 : 0;
             ernic_trace_reset();
-            dlg_peer(&d, ops[i], &pkt);
+            dlg_peer(d, ops[i], &pkt);
             IS(ernic_trace_count("ernic_xrc_srq"), 1);
-            SENT_NAK(&d, ERNIC_NAK_INV_REQ, PSN, 0);
-            dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
-            dlg_event(&d, ERNIC_EV_LAST_WQE);
-            IS(d.e->stats.fault[ERNIC_FAULT_XRC_SRQ], 1);
-            STATE_IS(&d, ERR);
-            dlg_close(&d);
+            ended(d, ERNIC_NAK_INV_REQ, PSN, 0, ERNIC_EV_QP_REQ_ERR);
+            IS(d->e->stats.fault[ERNIC_FAULT_XRC_SRQ], 1);
+            STATE_IS(d, ERR);
         }
     }
 }
@@ -331,7 +285,6 @@ DIALOG_TEST("/xrc/srq/changes", TGT, test_srq_changes)
     dlg_recv(d, DLG_SINK, 4096);
     other_init(d, &o, d->xrcd);
     other_recv(d, &o, 4096);
-    d->env.uctx = 0;
     PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
     PEER(d, SEND_LAST, .psn = PSN + 1, .xrcsrq = o.srq.srqn, .payload_len = 8);
     SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
@@ -352,7 +305,6 @@ DIALOG_TEST("/xrc/srq/changes-page", TGT, test_srq_changes_page)
 
     other_init(d, &o, d->xrcd);
     other_recv(d, &o, 64);
-    d->env.uctx = 0;
     sge = fake_sge(d->mem, 64, fake_reg_demand(d->e, d->pd, d->mem, DLG_MEM, ALL));
     fake_post_srq(d->e, &d->srq, 0, &sge, 1);
     OK(fake_ring_srq(d->e, &d->srq));
@@ -385,9 +337,7 @@ TEST("/xrc/srq/goes", test_srq_goes)
             .payload_len = 1024 });
         destroy_srq(d);
         dlg_peer(d, last[i], &(ErnicPkt) { .psn = PSN + 1, .payload_len = 8 });
-        SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
-        dlg_event(d, ERNIC_EV_QP_REQ_ERR);
-        dlg_event(d, ERNIC_EV_LAST_WQE);
+        ended(d, ERNIC_NAK_INV_REQ, PSN + 1, 0, ERNIC_EV_QP_REQ_ERR);
     }
 }
 
@@ -397,16 +347,13 @@ DIALOG_TEST("/xrc/srq/goes-read", TGT, test_srq_goes_read)
     d->hold = true;
     PEER_READ(d, PSN, 0, 64);
     destroy_srq(d);
-    SENT_NAK(d, ERNIC_NAK_REM_ACC, PSN, 1);
-    dlg_event(d, ERNIC_EV_QP_ACCESS_ERR);
-    dlg_event(d, ERNIC_EV_LAST_WQE);
+    ended(d, ERNIC_NAK_REM_ACC, PSN, 1, ERNIC_EV_QP_ACCESS_ERR);
 }
 
 /* In Error, the request of an open message is flushed, and the SRQ keeps the rest. */
 DIALOG_TEST("/xrc/tgt/flush", TGT, test_flush)
 {
-    dlg_recv(d, DLG_SINK, 4096);
-    dlg_recv(d, DLG_SINK, 4096);
+    dlg_recv_many(d, 2, DLG_SINK, 4096);
     PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
     dlg_state(d, ERNIC_QPS_ERR);
     RECV_WC(d, 0, WR_FLUSH_ERR);
@@ -416,38 +363,30 @@ DIALOG_TEST("/xrc/tgt/flush", TGT, test_flush)
 
 /* ---- commands ------------------------------------------------------- */
 
-static uint8_t srq_status(Dialog *d, struct ernic_cmd cmd)
-{
-    cmd.opcode = ERNIC_CMD_SRQ_CREATE;
-    cmd.srq.buf.addr = cpu_to_le64(d->mem);
-    cmd.srq.depth = cpu_to_le32(4);
-    cmd.srq.stride = cpu_to_le16(1);
-    return fake_cmd(d->e, &cmd, NULL);
-}
-
-#define SRQ_STATUS(d, PD, XRCD, CQ)                                         \
-    srq_status(d, (struct ernic_cmd) { .srq.pd = cpu_to_le32(PD),           \
-        .srq.xrcd = cpu_to_le32(XRCD), .srq.cq = cpu_to_le32(CQ) })
+/* What the device answers to a command for an SRQ with these objects. */
+#define SRQ_STATUS(d, PD, XRCD, CQ, ...)                                    \
+    CMD((d)->e, SRQ_CREATE, cmd.srq.buf.addr = cpu_to_le64((d)->mem);       \
+        cmd.srq.depth = cpu_to_le32(4); cmd.srq.stride = cpu_to_le16(1);    \
+        cmd.srq.pd = cpu_to_le32(PD); cmd.srq.xrcd = cpu_to_le32(XRCD);     \
+        cmd.srq.cq = cpu_to_le32(CQ); __VA_ARGS__)
 
 DIALOG_TEST_BY("/xrc/srq/create", dlg_init(d, TGT, false), test_srq_create)
 {
-    struct ernic_cmd cmd = { .srq.reserved = { 1 } };
-    uint32_t user_pd;
     Other o;
 
-    cmd.srq.pd = cpu_to_le32(d->pd);
-    IS(srq_status(d, cmd), ERNIC_ERR_RESERVED);
+    IS(SRQ_STATUS(d, d->pd, 0, 0, cmd.srq.reserved[0] = 1), ERNIC_ERR_RESERVED);
     IS(SRQ_STATUS(d, d->pd, 0, d->rcq.cqn), ERNIC_ERR_RESERVED);
     IS(SRQ_STATUS(d, d->pd, d->xrcd, 0), ERNIC_ERR_HANDLE);
     IS(SRQ_STATUS(d, d->pd, d->xrcd, 60), ERNIC_ERR_HANDLE);
     IS(SRQ_STATUS(d, d->pd, 60, d->rcq.cqn), ERNIC_ERR_HANDLE);
     other_init(d, &o, d->xrcd);
-    user_pd = o.pd;
     /* The domain is context 0's, all other objects are its own. */
-    IS(SRQ_STATUS(d, o.pd, user_pd, o.cq.cqn), ERNIC_ERR_HANDLE);
+    d->env.uctx = o.uctx;
+    IS(SRQ_STATUS(d, o.pd, o.pd, o.cq.cqn), ERNIC_ERR_HANDLE);
     IS(SRQ_STATUS(d, o.pd, d->xrcd, d->rcq.cqn), ERNIC_ERR_HANDLE);
     IS(SRQ_STATUS(d, d->pd, d->xrcd, o.cq.cqn), ERNIC_ERR_HANDLE);
     OK(SRQ_STATUS(d, o.pd, d->xrcd, o.cq.cqn));
+    d->env.uctx = 0;
 }
 
 /* Referenced objects cannot be destroyed. */
@@ -465,12 +404,9 @@ DIALOG_TEST_BY("/xrc/srq/busy", dlg_init(d, TGT, false), test_busy)
 
 static uint8_t qp_status(Dialog *d, const struct ernic_qp_init *init)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-
     memcpy(fake_ptr(&d->env, d->env.base, sizeof(*init)), init, sizeof(*init));
-    cmd.qp.addr = cpu_to_le64(d->env.base);
-    cmd.qp.length = cpu_to_le32(sizeof(*init));
-    return fake_cmd(d->e, &cmd, NULL);
+    return CMD(d->e, QP_CREATE, cmd.qp.addr = cpu_to_le64(d->env.base);
+               cmd.qp.length = cpu_to_le32(sizeof(*init)));
 }
 
 #define QP_STATUS(d, GOOD, FIELD, VALUE)                                    \
