@@ -19,10 +19,13 @@
 #define ERNIC_LIM_MCAST_ATTACH  1024
 #define ERNIC_LIM_FLOW          256         /* searched one by one */
 #define ERNIC_LIM_RSS           64
-/* Flow tables (mlx5): one entry for each VLAN and address that Linux filters. */
+/*
+ * Flow tables (mlx5): one entry for each VLAN and address that Linux filters. A bridge
+ * has 4094 VLANs.
+ */
 #define ERNIC_LIM_FLOW_TABLE    64
 #define ERNIC_LIM_FLOW_GROUP    256
-#define ERNIC_LIM_FLOW_ENTRY    4096
+#define ERNIC_LIM_FLOW_ENTRY    16384
 #define ERNIC_LIM_FLOW_COUNTER  256
 /* Ethernet queues of mlx5, and what distributes frames to them. */
 #define ERNIC_LIM_ETH_QUEUE     256         /* of each direction */

@@ -39,6 +39,7 @@ enum { GENERAL = 0x00, ETHERNET = 0x01, ATOMIC = 0x03, ROCE = 0x04, FLOW_TABLE =
 #define LOG_ETH     8
 #define LOG_TIS     6
 #define LOG_DEST    2
+#define LOG_FLOW    14
 #define LOG_RQT     8
 #define LOG_EQE     16
 #define LOG_CQE     20
@@ -56,7 +57,7 @@ QEMU_BUILD_BUG_ON(ERNIC_LIM_QP != 1 << LOG_QP || ERNIC_LIM_CQ != 1 << LOG_CQ ||
                   ERNIC_LIM_TIR != 1 << LOG_ETH || ERNIC_LIM_RQT != 1 << LOG_ETH ||
                   ERNIC_LIM_TIS != 1 << LOG_TIS || ERNIC_RQT_ENTRIES != 1 << LOG_RQT ||
                   ERNIC_FLOW_DESTS != 1 << LOG_DEST ||
-                  ERNIC_LIM_FLOW_TABLE != 1 << 6 || ERNIC_LIM_FLOW_ENTRY != 1 << 12);
+                  ERNIC_LIM_FLOW_TABLE != 1 << 6 || ERNIC_LIM_FLOW_ENTRY != 1 << LOG_FLOW);
 QEMU_BUILD_BUG_ON(ERNIC_MAX_EQ_DEPTH != 1 << LOG_EQE ||
                   ERNIC_MAX_CQ_DEPTH != 1 << LOG_CQE ||
                   ERNIC_MAX_WQ_DEPTH != 1 << LOG_WQE ||
@@ -132,7 +133,7 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     RX(ft_support, 1), RX(flow_counter, 1), RX(flow_modify_en, 1), RX(modify_root, 1),
     RX(identified_miss_table_mode, 1), RX(flow_table_modify, 1),
     RX(log_max_ft_size, 16), RX(max_ft_level, ERNIC_FLOW_LEVEL_MAX),
-    RX(log_max_ft_num, 6), RX(log_max_destination, LOG_DEST), RX(log_max_flow, 12),
+    RX(log_max_ft_num, 6), RX(log_max_destination, LOG_DEST), RX(log_max_flow, LOG_FLOW),
 };
 const uint32_t ernic_mlx5_num_capabilities = ARRAY_SIZE(ernic_mlx5_profile);
 

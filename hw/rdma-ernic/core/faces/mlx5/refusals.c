@@ -8,7 +8,11 @@
 #include "faces/mlx5/function.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
-/* Status values of an answer (MLX5_CMD_STAT in the driver). */
+/*
+ * Status values of an answer (MLX5_CMD_STAT in the driver). What is used up has LIM, for
+ * which Linux reports ENOMEM. NO_RES (0x0f) stands for EAGAIN there, and the driver
+ * repeats some commands without end.
+ */
 enum {
     STAT_OK = 0x00,
     STAT_INT_ERR = 0x01,
@@ -17,8 +21,8 @@ enum {
     STAT_BAD_SYS_STATE = 0x04,
     STAT_BAD_RES = 0x05,
     STAT_RES_BUSY = 0x06,
+    STAT_LIM = 0x08,
     STAT_BAD_RES_STATE = 0x09,
-    STAT_NO_RES = 0x0f,
     STAT_BAD_INP_LEN = 0x50,
 };
 
@@ -35,7 +39,7 @@ const ErnicMlx5Status ernic_mlx5_statuses[ERNIC_MLX5_REFUSALS] = {
                                     "a capability has a value that is not allowed" },
     [ERNIC_MLX5_BAD_ISSI] = { STAT_BAD_PARAM, "unknown ISSI" },
     [ERNIC_MLX5_NO_PAGES] = { STAT_BAD_PARAM, "the function takes no pages" },
-    [ERNIC_MLX5_NO_UAR] = { STAT_NO_RES, "all doorbell pages are allocated" },
+    [ERNIC_MLX5_NO_UAR] = { STAT_LIM, "all doorbell pages are allocated" },
     [ERNIC_MLX5_BAD_UAR] = { STAT_BAD_RES, "the doorbell page is not allocated" },
     [ERNIC_MLX5_BAD_LIST] = { STAT_BAD_PARAM,
                               "unknown list, or a list that is too long" },
@@ -46,7 +50,7 @@ const ErnicMlx5Status ernic_mlx5_statuses[ERNIC_MLX5_REFUSALS] = {
     [ERNIC_MLX5_NO_OBJECT] = { STAT_BAD_RES, "the object does not exist" },
     [ERNIC_MLX5_BUSY] = { STAT_RES_BUSY, "other objects refer to the object" },
     [ERNIC_MLX5_BAD_STATE] = { STAT_BAD_RES_STATE, "the object is in another state" },
-    [ERNIC_MLX5_NO_RESOURCE] = { STAT_NO_RES,
+    [ERNIC_MLX5_NO_RESOURCE] = { STAT_LIM,
                                  "no object, or no memory for it, is left" },
     [ERNIC_MLX5_DMA] = { STAT_INT_ERR, "an access to guest memory failed" },
 };
