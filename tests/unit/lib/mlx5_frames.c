@@ -5,8 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "base/ib_spec.h"
-#include "base/timer.h"
 #include "mlx5_frames.h"
 
 /* The key that ends a list of data segments. */

@@ -5,11 +5,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "engine.h"
 #include "faces/verbs/qp_commands.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"
-#include "transport/qp.h"
 
 #define PUT(at, layout, field, value) \
     ernic_mlx5_put(at, &ernic_mlx5_##layout.field, value)

@@ -4,7 +4,6 @@
  * Software that sends Ethernet frames by the mlx5 interface.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_send.h"
 
 void send_setup(Frames *f, uint32_t log)
@@ -23,17 +22,9 @@ void send_queue(Frames *f, FramesQueue *sq, uint32_t log, const char *more)
     frames_queue(f, sq, false, log, 6, text);
 }
 
-void send_begin(SendWr *wr, uint8_t opcode, uint8_t ce)
+void send_eth(Mlx5Wr *wr, uint8_t sums, uint16_t mss, const uint8_t *head, uint32_t len)
 {
-    memset(wr, 0, sizeof(*wr));
-    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.opcode, opcode);
-    ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.ce, ce);
-    wr->len = 16;
-}
-
-void send_eth(SendWr *wr, uint8_t sums, uint16_t mss, const uint8_t *head, uint32_t len)
-{
-    uint8_t *eth = wr->bytes + wr->len;
+    uint8_t *eth = mlx5_segment(wr, MAX(16, ROUND_UP(14 + len, 16)));
 
     ernic_mlx5_put(eth, &ernic_mlx5_wqe_eth_seg.cs_flags, sums);
     ernic_mlx5_put(eth, &ernic_mlx5_wqe_eth_seg.mss, mss);
@@ -41,30 +32,9 @@ void send_eth(SendWr *wr, uint8_t sums, uint16_t mss, const uint8_t *head, uint3
     if (len) {
         memcpy(eth + 14, head, len);
     }
-    wr->len += MAX(16, ROUND_UP(14 + len, 16));
 }
 
-void send_data(SendWr *wr, uint64_t addr, uint32_t len, uint32_t key)
-{
-    uint8_t *seg = wr->bytes + wr->len;
-
-    ernic_mlx5_put(seg, &ernic_mlx5_wqe_data_seg.byte_count, len);
-    ernic_mlx5_put(seg, &ernic_mlx5_wqe_data_seg.lkey, key);
-    ernic_mlx5_put(seg, &ernic_mlx5_wqe_data_seg.addr, addr);
-    wr->len += 16;
-}
-
-void send_inline(SendWr *wr, const uint8_t *bytes, uint32_t len)
-{
-    uint8_t *seg = wr->bytes + wr->len;
-
-    ernic_mlx5_put(seg, &ernic_mlx5_wqe_inline_seg.inline_data, 1);
-    ernic_mlx5_put(seg, &ernic_mlx5_wqe_inline_seg.inline_byte_count, len);
-    memcpy(seg + 4, bytes, len);
-    wr->len += ROUND_UP(4 + len, 16);
-}
-
-void send_write(Frames *f, FramesQueue *sq, SendWr *wr)
+void send_write(Frames *f, FramesQueue *sq, Mlx5Wr *wr)
 {
     uint32_t at;
 
@@ -92,7 +62,7 @@ void send_ring(Frames *f, const FramesQueue *sq)
     send_doorbell(f, SEND_UAR, sq->number);
 }
 
-void send_post(Frames *f, FramesQueue *sq, SendWr *wr)
+void send_post(Frames *f, FramesQueue *sq, Mlx5Wr *wr)
 {
     send_write(f, sq, wr);
     send_ring(f, sq);
@@ -101,11 +71,11 @@ void send_post(Frames *f, FramesQueue *sq, SendWr *wr)
 
 void send_frame(Frames *f, FramesQueue *sq, uint32_t len, uint32_t head, uint8_t ce)
 {
-    SendWr wr;
+    Mlx5Wr wr;
 
-    send_begin(&wr, 0x0a, ce);
+    mlx5_wr(&wr, 0x0a, ce, 0);
     send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, len), head);
-    send_data(&wr, f->mem + head, len - head, f->key);
+    mlx5_data(&wr, f->mem + head, len - head, f->key);
     send_post(f, sq, &wr);
 }
 

@@ -8,35 +8,26 @@
 #define TESTS_UNIT_MLX5_SEND_H
 
 #include "mlx5_frames.h"
+#include "mlx5_queues.h"
 
 /* The page with the doorbells of send queues. */
 #define SEND_UAR    16
-
-/* A request that is being written. */
-typedef struct SendWr {
-    uint8_t bytes[1024];
-    uint32_t len;
-} SendWr;
 
 /* A function with the page, and f->sq, a send queue of 2^@log blocks. */
 void send_setup(Frames *f, uint32_t log);
 /* One more queue; @more: lines of its context. */
 void send_queue(Frames *f, FramesQueue *sq, uint32_t log, const char *more);
 
-/* Segments, in their order. */
-void send_begin(SendWr *wr, uint8_t opcode, uint8_t ce);
-/* @len bytes at @head are the begin of the frame. */
-void send_eth(SendWr *wr, uint8_t sums, uint16_t mss, const uint8_t *head, uint32_t len);
-void send_data(SendWr *wr, uint64_t addr, uint32_t len, uint32_t key);
-void send_inline(SendWr *wr, const uint8_t *bytes, uint32_t len);
+/* The Ethernet segment; @len bytes at @head are the begin of the frame. */
+void send_eth(Mlx5Wr *wr, uint8_t sums, uint16_t mss, const uint8_t *head, uint32_t len);
 
 /* Complete the control segment, and write the request to the ring. */
-void send_write(Frames *f, FramesQueue *sq, SendWr *wr);
+void send_write(Frames *f, FramesQueue *sq, Mlx5Wr *wr);
 /* The doorbell record, and the doorbell. */
 void send_ring(Frames *f, const FramesQueue *sq);
 void send_doorbell(Frames *f, uint32_t page, uint32_t number);
 /* All of these, and a run. */
-void send_post(Frames *f, FramesQueue *sq, SendWr *wr);
+void send_post(Frames *f, FramesQueue *sq, Mlx5Wr *wr);
 /* A SEND of the @len bytes at f->mem, of which the first @head are in the request. */
 void send_frame(Frames *f, FramesQueue *sq, uint32_t len, uint32_t head, uint8_t ce);
 /* The next train of frames; it exists. */

@@ -23,12 +23,11 @@ uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t 
 
 void card_check(Card *c)
 {
-    GString *why = g_string_new(NULL);
+    g_autoptr(GString) why = g_string_new(NULL);
 
     if (!ernic_check(c->e, why)) {
         g_error("%s", why->str);
     }
-    g_string_free(why, true);
 }
 
 void put(Card *c, uint32_t reg, uint32_t value)
@@ -75,7 +74,8 @@ void pg332_play(Card *c, const Pg332Write *w, uint32_t num)
 void pg332_expect(Card *c, const Pg332Write *w, uint32_t num, int line)
 {
     for (; num; num--, w++) {
-        uint32_t value = ernic_reg_read(c->e, c->env.now, pg332_offset(c, w));
+        uint32_t value = ernic_reg_read(c->e, c->env.now, pg332_offset(c, w)) &
+                         (w->mask ?: UINT32_MAX);
 
         if (value != w->value) {
             g_error("line %d: register %x reads %x, not %x", line, w->reg, value,
@@ -166,7 +166,7 @@ void card_close(Card *c)
 
 void card_move(Card *c)
 {
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     ErnicConfig cfg;
     Ernic *e;
 
@@ -175,7 +175,6 @@ void card_move(Card *c)
     e = ernic_new(&cfg, &fake_env_ops, &c->env);
     g_assert_false(ernic_load(e, c->env.now, state->data, state->len - 1));
     g_assert_true(ernic_load(e, c->env.now, state->data, state->len));
-    g_byte_array_free(state, true);
     ernic_free(c->e);
     c->e = e;
     card_check(c);

@@ -58,6 +58,7 @@ typedef struct Pg332Write {
     uint16_t number;            /* of the entry, from 0 on, or of the queue pair */
     uint16_t reg;
     uint32_t value;
+    uint32_t mask;              /* of the bits that are read; 0: of all */
 } Pg332Write;
 
 #define W_G(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
@@ -67,6 +68,10 @@ typedef struct Pg332Write {
 #define REG(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
 #define ENTRY(r, v)     { ERNIC_REG_REGION, REGION, PG332_##r, v }
 #define SLOT(r, v)      { ERNIC_REG_QP, QPN, PG332_##r, v }
+/* These bits. */
+#define REG_BITS(r, mask, v)    { ERNIC_REG_GLOBAL, 0, PG332_##r, v, mask }
+#define SLOT_BITS(r, mask, v)   { ERNIC_REG_QP, QPN, PG332_##r, v, mask }
+#define W_Q_BITS(n, r, mask, v) { ERNIC_REG_QP, n, PG332_##r, v, mask }
 /* An address in two registers. */
 #define REG_ADDR(r, v)      REG(r, v), REG(r##MSB, (v) >> 32)
 #define SLOT_ADDR(r, v)     SLOT(r, v), SLOT(r##MSB, (v) >> 32)
@@ -116,6 +121,11 @@ uint32_t card_index(uint32_t n);
 #define POST(c, ...) do { \
     card_wqe(c, (Wqe) { __VA_ARGS__ }); \
     card_ring(c); \
+} while (0)
+/* The same, and a run of both cards. */
+#define DO(c, ...) do { \
+    POST(c, __VA_ARGS__); \
+    settle(); \
 } while (0)
 
 /* @n requests, or messages, are done, and every register and entry reports so. */

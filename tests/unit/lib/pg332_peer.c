@@ -4,8 +4,6 @@
  * A scripted peer of a card.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "wire/icrc.h"
 #include "pg332_peer.h"
 
 ErnicPath peer_path(void)

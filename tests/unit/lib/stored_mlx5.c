@@ -52,7 +52,7 @@ static void requests(Mlx5Fixture *f)
     const uint64_t data = FAKE_MEM_BASE + 0x20000;
     const FramesHead head = { .version = 4, .proto = 6 };
     uint8_t bytes[64];
-    SendWr large;
+    Mlx5Wr large;
     Mlx5Wr wr;
 
     g_assert_cmpuint(mlx5_accept(f->e, 0x500, QP), ==, SELF);
@@ -61,9 +61,9 @@ static void requests(Mlx5Fixture *f)
     mlx5_accept(f->e, 0x905, "sqn=0x8001\nctx.state=1");
     ernic_set_link(f->e, f->env.now, true);
     frames_make(&head, bytes);
-    send_begin(&large, ERNIC_MLX5_OP_LSO, ERNIC_MLX5_CE_ALWAYS);
+    mlx5_wr(&large, ERNIC_MLX5_OP_LSO, ERNIC_MLX5_CE_ALWAYS, 0);
     send_eth(&large, ERNIC_MLX5_SUM_L3 | ERNIC_MLX5_SUM_L4, 100, bytes, 54);
-    send_data(&large, data, 20000, KEY);
+    mlx5_data(&large, data, 20000, KEY);
     post(f, 0x8001, 0, large.bytes, large.len);
     ernic_slice(f->e);
     g_assert_true(ernic_mlx5_eth_turn(f->e));

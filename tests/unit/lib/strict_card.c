@@ -4,8 +4,6 @@
  * A card with strict mode.
  */
 #include "qemu/osdep.h"
-#include "engine.h"
-#include "wire/icrc.h"
 #include "strict_card.h"
 #include "wire/headers.h"
 

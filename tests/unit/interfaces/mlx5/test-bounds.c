@@ -5,13 +5,8 @@
  * is charged, and a call ends after its slice.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/work.h"
-#include "fake_verbs.h"
 #include "mlx5_send.h"
-#include "objects/mr.h"
-#include "objects/mr_update.h"
-#include "test.h"
 
 /* The work of a call may exceed its slice by one step. */
 #define STEP        64
@@ -183,7 +178,7 @@ SEND_TEST("/mlx5/bounds/loopback", 4, test_loopback)
     uint64_t *drops, before, frame = least(54 + MSS, false);
     uint32_t slices = 0, tir;
     uint8_t bytes[64];
-    SendWr wr;
+    Mlx5Wr wr;
 
     drops = &f->eth.e->stats.drop[ERNIC_DROP_NO_RQE];
     frames_queue(f, &f->rq, true, 6, 4, "");
@@ -192,9 +187,9 @@ SEND_TEST("/mlx5/bounds/loopback", 4, test_loopback)
     tir = eth_number(&f->eth);
     maze(f, tir);
     frames_make(&head, bytes);
-    send_begin(&wr, 0x0e, 2);
+    mlx5_wr(&wr, 0x0e, 2, 0);
     send_eth(&wr, 0xc0, MSS, bytes, 54);
-    send_data(&wr, f->mem, FRAMES * MSS, f->key);
+    mlx5_data(&wr, f->mem, FRAMES * MSS, f->key);
     send_write(f, &f->sq, &wr);
     send_ring(f, &f->sq);
     do {
@@ -215,12 +210,12 @@ SEND_TEST("/mlx5/bounds/pieces", 6, test_pieces)
     uint8_t head[32] = { };
     FakeTrain *train;
     uint64_t before;
-    SendWr wr;
+    Mlx5Wr wr;
 
-    send_begin(&wr, 0x0a, 2);
+    mlx5_wr(&wr, 0x0a, 2, 0);
     send_eth(&wr, 0, 0, head, 18);
     for (uint32_t i = 0; i < PIECES; i++) {
-        send_data(&wr, f->mem + 100 * i, 1, f->key);
+        mlx5_data(&wr, f->mem + 100 * i, 1, f->key);
     }
     before = f->eth.e->work_done;
     send_post(f, &f->sq, &wr);

@@ -12,11 +12,8 @@
 #include "base/work.h"
 #include "faces/mlx5/eth_wqe.h"
 #include "mlx5_objects.h"
-#include "mlx5_queues.h"
 #include "mlx5_send.h"
 #include "mlx5_software.h"
-#include "objects/mr.h"
-#include "test.h"
 
 /* A call may exceed its slice by the last step, and by one that frees memory. */
 #define STEP    (256 + 512)
@@ -68,10 +65,9 @@ MLX5_TEST("/mlx5/calls/message", mlx5_boot, test_message)
     g_autofree uint8_t *in = g_malloc0(LEN);
     g_autofree uint8_t *answer = NULL;
     Calls c = { 0 };
-    uint64_t page;
     Mlx5Posted p;
+    uint64_t page = mlx5_open_queue(f->e, &f->env);
 
-    page = mlx5_open_queue(f->e, &f->env);
     ernic_mlx5_put(in, &ernic_mlx5_manage_pages_in.opcode, 0x108);
     ernic_mlx5_put(in, &ernic_mlx5_manage_pages_in.op_mod, 1);
     ernic_mlx5_put(in, &ernic_mlx5_manage_pages_in.input_num_entries, LEN / 8 - 2);
@@ -191,14 +187,14 @@ SEND_TEST("/mlx5/calls/large-packet", 4, test_large_packet)
     uint32_t frames = 0;
     Calls c = { 0 };
     FakeTrain *t;
-    SendWr wr;
+    Mlx5Wr wr;
     bool more;
 
     frames_make(&head, bytes);
-    send_begin(&wr, ERNIC_MLX5_OP_LSO, ERNIC_MLX5_CE_ALWAYS);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_LSO, ERNIC_MLX5_CE_ALWAYS, 0);
     send_eth(&wr, ERNIC_MLX5_SUM_L3 | ERNIC_MLX5_SUM_L4, MSS, bytes, HEAD);
     for (uint32_t i = 0; i < PIECES; i++) {
-        send_data(&wr, f->mem, i ? PIECE : LEN - (PIECES - 1) * PIECE, f->key);
+        mlx5_data(&wr, f->mem, i ? PIECE : LEN - (PIECES - 1) * PIECE, f->key);
     }
     send_write(f, &f->sq, &wr);
     send_ring(f, &f->sq);

@@ -173,10 +173,9 @@ BENCH_TEST("/mlx5/queue/budget", test_budget)
 {
     /* The entry, two mailboxes, execution, three mailboxes, the end. */
     enum { STEPS = 1 + 2 + 1 + 3 + 1 };
-    Mlx5Posted p;
     uint32_t step;
+    Mlx5Posted p = post(b, 0, 16 + 600, 16 + 1100);
 
-    p = post(b, 0, 16 + 600, 16 + 1100);
     g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
     ernic_mlx5_command_queue_ring(&b->q, 1);
     g_assert_true(ernic_mlx5_command_queue_run(&b->q, 0));

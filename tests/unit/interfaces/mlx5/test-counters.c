@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "mlx5_eth_fixture.h"
-#include "test.h"
 
 #define PPCNT   0x5008
 #define GROUP(layout, field)    { &ernic_mlx5_##layout.field##_high, \
@@ -118,9 +117,8 @@ ETH_TEST("/mlx5/counters/refusals", test_refusals)
 
 ETH_TEST("/mlx5/counters/interface", test_interface)
 {
-    uint8_t *env;
+    uint8_t *env = eth->out + ernic_mlx5_query_vnic_env_out.vport_env.offset / 8;
 
-    env = eth->out + ernic_mlx5_query_vnic_env_out.vport_env.offset / 8;
     eth->e->stats.drop[ERNIC_DROP_NO_RULE] = 0x500000005;
     eth->e->stats.drop[ERNIC_DROP_PORT_DOWN] = 6;
     eth->e->stats.cq_overruns = 7;

@@ -6,11 +6,8 @@
  * port, except for those of path migration, which the device does not have.
  */
 #include "qemu/osdep.h"
-#include "engine.h"
 #include "mlx5_objects.h"
 #include "objects/cq.h"
-#include "objects/wq.h"
-#include "test.h"
 #include "transport/qp.h"
 
 #define EQE     64
@@ -47,9 +44,8 @@ MLX5_TEST("/mlx5-events/objects", mlx5_start, test_objects)
 {
     const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
     const uint8_t *entry;
-    uint32_t n;
+    uint32_t n = f->e->eq[f->eq.eqn].pi;
 
-    n = f->e->eq[f->eq.eqn].pi;
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         ernic_event_raise(f->e, f->e->async_eq, cases[i].cls, cases[i].id,
                           events_of(f->e, cases[i].cls, cases[i].id), cases[i].event, 0);
@@ -92,9 +88,8 @@ MLX5_TEST("/mlx5-events/gid", mlx5_start, test_gid)
 {
     const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
     const uint8_t *entry;
-    uint32_t n;
+    uint32_t n = f->e->eq[f->eq.eqn].pi;
 
-    n = f->e->eq[f->eq.eqn].pi;
     ernic_event_raise(f->e, f->e->async_eq, ERNIC_EVC_PORT, 1, &f->e->port_events,
                       ERNIC_EV_GID_CHANGE, 0);
     fake_run(f->e);

@@ -5,7 +5,6 @@
  * the engine executes in slices of its work.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/work.h"
 #include "engine.h"
 #include "faces/face.h"
@@ -101,6 +100,8 @@ static uint32_t command(Fixture *f, uint16_t opcode)
     return command_with(f, opcode, "", 0, 0, NULL, NULL);
 }
 
+#define ACCEPT(f, opcode) IS(command(f, opcode), ERNIC_MLX5_ACCEPTED)
+
 /* The driver reads this before its first command. */
 FIXTURE_TEST("/mlx5/face/segment", test_segment)
 {
@@ -134,8 +135,8 @@ FIXTURE_TEST("/mlx5/face/health", test_health)
 FIXTURE_TEST("/mlx5/face/commands", test_commands)
 {
     IS(command(f, 0x102), ERNIC_MLX5_NOT_NOW);
-    IS(command(f, 0x104), ERNIC_MLX5_ACCEPTED);
-    IS(command(f, 0x102), ERNIC_MLX5_ACCEPTED);
+    ACCEPT(f, 0x104);
+    ACCEPT(f, 0x102);
     IS(f->e->mlx5->function.state, ERNIC_MLX5_RUNNING);
     g_assert_true(f->e->mlx5->function.engine == f->e);
     ernic_reset(f->e);
@@ -196,9 +197,9 @@ typedef struct Queue {
 
 static void start(Fixture *f)
 {
-    IS(command(f, 0x104), ERNIC_MLX5_ACCEPTED);
-    IS(command(f, 0x102), ERNIC_MLX5_ACCEPTED);
-    IS(command(f, 0x802), ERNIC_MLX5_ACCEPTED);
+    ACCEPT(f, 0x104);
+    ACCEPT(f, 0x102);
+    ACCEPT(f, 0x802);
 }
 
 static uint32_t create_eq(Fixture *f, Queue *q, const char *fields, uint32_t pages)
@@ -262,10 +263,10 @@ FIXTURE_TEST("/mlx5/face/command-events", test_command_events)
     IS(f->env.irqs->len, 0);
     for (uint32_t i = 0; i < 20; i++) {
         g_array_set_size(f->env.irqs, 0);
-        IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+        ACCEPT(f, 0x10a);
         IS(f->env.irqs->len, 1);
         IS(g_array_index(f->env.irqs, uint16_t, 0), 3);
-        IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+        ACCEPT(f, 0x10a);
         IS(f->env.irqs->len, 1);
         check_command(next_entry(f, &q));
         ring(f, &q, true);                              /* one is left: at once */
@@ -286,7 +287,7 @@ FIXTURE_TEST("/mlx5/face/pages", test_pages)
     start(f);
     make_eq(f, &q, 2, 1 << 0x0a, 3);
     put(f, EQ_ARM + 4096, q.eqn << 24);
-    IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+    ACCEPT(f, 0x10a);
     IS(f->env.irqs->len, 0);
     ring(f, &q, true);
     IS(f->env.irqs->len, 1);
@@ -323,7 +324,7 @@ FIXTURE_TEST("/mlx5/face/full", test_full)
     start(f);
     make_eq(f, &q, 1, 1 << 0x0a, 0);
     for (uint32_t i = 0; i < 5; i++) {
-        IS(command(f, 0x10a), ERNIC_MLX5_ACCEPTED);
+        ACCEPT(f, 0x10a);
     }
     IS(f->e->eq[q.eqn].pi, 2);
     check_command(next_entry(f, &q));
@@ -373,7 +374,7 @@ FIXTURE_TEST("/mlx5/face/syndrome", test_syndrome)
     fake_fail_dma(&f->env, 0, false);
     g_assert_true(f->e->eq[q.eqn].broken);
     IS(get(f, SYNDROME), 0x0d << 16);
-    IS(command(f, 0x103), ERNIC_MLX5_ACCEPTED);
+    ACCEPT(f, 0x103);
     IS(get(f, SYNDROME), 0);
 }
 
@@ -434,13 +435,13 @@ FIXTURE_TEST("/mlx5/face/teardown", test_teardown)
     Queue q;
 
     ernic_set_link(f->e, f->env.now, true);
-    IS(command(f, 0x104), ERNIC_MLX5_ACCEPTED);
+    ACCEPT(f, 0x104);
     for (uint32_t round = 0; round < 3; round++) {
-        IS(command(f, 0x102), ERNIC_MLX5_ACCEPTED);
-        IS(command(f, 0x802), ERNIC_MLX5_ACCEPTED);
+        ACCEPT(f, 0x102);
+        ACCEPT(f, 0x802);
         make_eq(f, &q, 4, 1 << 0x0a | 1 << 0x09, 0);
         IS(f->e->num_pages, 1);
-        IS(command(f, 0x103), ERNIC_MLX5_ACCEPTED);
+        ACCEPT(f, 0x103);
         IS(f->e->num_pages, 0);
         IS(f->e->eq_ids.count, free_eqs);
         IS(f->e->mlx5->command_eq, 0);

@@ -24,7 +24,16 @@ static void for_each_layout(void (*check)(const ErnicMlx5Layout *layout))
     }
 }
 
-static void check_layout(const ErnicMlx5Layout *layout)
+/* The head of a test of each layout. */
+#define LAYOUT_TEST(path, fn)                                       \
+    static void fn(const ErnicMlx5Layout *layout);                  \
+    UNIT_ADD(path, run_##fn)                                        \
+    {                                                               \
+        for_each_layout(fn);                                        \
+    }                                                               \
+    static void fn(const ErnicMlx5Layout *layout)
+
+LAYOUT_TEST("/mlx5/fields/layouts", check_layout)
 {
     uint32_t end = 0;
 
@@ -56,11 +65,6 @@ static void check_layout(const ErnicMlx5Layout *layout)
     }
 }
 
-TEST("/mlx5/fields/layouts", test_layouts)
-{
-    for_each_layout(check_layout);
-}
-
 static void check_names(const ErnicMlx5Layout *layout)
 {
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
@@ -88,7 +92,8 @@ static bool is_open(const ErnicMlx5Layout *layout)
     return !last->count || (last->layout && is_open(last->layout));
 }
 
-static void check_open(const ErnicMlx5Layout *layout)
+/* A part that takes the rest of the message is the last one. */
+LAYOUT_TEST("/mlx5/fields/open", check_open)
 {
     for (uint32_t i = 0; i < layout->num_fields; i++) {
         const ErnicMlx5Field *field = &layout->fields[i];
@@ -99,12 +104,6 @@ static void check_open(const ErnicMlx5Layout *layout)
             IS(field->offset + field->layout->bits, layout->bits);
         }
     }
-}
-
-/* A part that takes the rest of the message is the last one. */
-TEST("/mlx5/fields/open", test_open)
-{
-    for_each_layout(check_open);
 }
 
 /* A part comes before the structures that contain it, so there is no circle. */
@@ -155,7 +154,7 @@ static void check_element(const ErnicMlx5Field *field, uint32_t i, uint8_t *byte
     memset(bytes, 0, len);
 }
 
-static void check_access(const ErnicMlx5Layout *layout)
+LAYOUT_TEST("/mlx5/fields/access", check_access)
 {
     uint32_t len = layout->bits / 8 + 16;
     g_autofree uint8_t *bytes = g_malloc0(len);
@@ -170,11 +169,6 @@ static void check_access(const ErnicMlx5Layout *layout)
             check_element(field, elements[i], bytes, len);
         }
     }
-}
-
-TEST("/mlx5/fields/access", test_access)
-{
-    for_each_layout(check_access);
 }
 
 static void check_number(const ErnicMlx5Field *field, const char *name, uint32_t offset,

@@ -9,7 +9,6 @@
 #include "base/work.h"
 #include "faces/mlx5/match.h"
 #include "mlx5_eth_fixture.h"
-#include "test.h"
 
 #define OUTER(field)    "match_criteria.outer_headers." field "\n"
 #define VALUE(field)    "flow_context.match_value.outer_headers." field "\n"
@@ -289,9 +288,8 @@ TEST("/mlx5/flow/fragments", test_fragments)
 ETH_TEST("/mlx5/flow/order", test_order)
 {
     const Frame f = { .ethertype = 0x800, .proto = 6 };
-    uint32_t table, any, tcp, tir;
+    uint32_t table = eth_table(eth, 1, 4, 0), any, tcp, tir;
 
-    table = eth_table(eth, 1, 4, 0);
     any = eth_group(eth, table, 8, 15, "");
     tcp = eth_group(eth, table, 0, 7, OUTER("ip_protocol=0xff"));
     tir = eth_tir(eth, eth_queue(eth, true, 3));
@@ -310,11 +308,10 @@ ETH_TEST("/mlx5/flow/order", test_order)
 ETH_TEST("/mlx5/flow/actions", test_actions)
 {
     const Frame f = { .ethertype = 0x806 };
-    uint32_t table, any, tir[2], counter;
+    uint32_t table = eth_table(eth, 1, 0, 0), any, tir[2], counter;
     ErnicFlowResult result;
     g_autofree char *entry = NULL;
 
-    table = eth_table(eth, 1, 0, 0);
     any = eth_group(eth, table, 0, 0, "");
     tir[0] = eth_tir(eth, eth_queue(eth, true, 3));
     tir[1] = eth_tir(eth, eth_queue(eth, true, 3));
@@ -449,9 +446,8 @@ WORLD_TEST("/mlx5/flow/refusals", test_refusals, Eth, eth, small_setup(eth),
     mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, eth);
     /* A list that is longer than the message. */
     IS(eth_call_sized(eth, 0x936, "table_id=1\nflow_index=1\nflow_context.group_id=1\n"
-                      "flow_context.action=4\n"
-                      "flow_context.destination_list_size=1", 0, 0),
-       ERNIC_MLX5_SHORT_MESSAGE);
+                      "flow_context.action=4\nflow_context.destination_list_size=1", 0,
+                      0), ERNIC_MLX5_SHORT_MESSAGE);
     ETH_OK(eth, 0x936, "%s", ENTRY);
     IS(eth_call(eth, 0x902, "tirn=1"), ERNIC_MLX5_BUSY);
 }
@@ -499,11 +495,10 @@ ETH_TEST("/mlx5/flow/limits", test_limits)
 /* As many entries as there can be: each is found, and the next one is refused. */
 ETH_TEST("/mlx5/flow/entries", test_entries)
 {
-    uint32_t table, group, tir;
+    uint32_t table = eth_table(eth, 1, 16, 0), group, tir;
     uint8_t key[ERNIC_FLOW_KEY_BYTES] = { };
     ErnicFlowResult result;
 
-    table = eth_table(eth, 1, 16, 0);
     group = eth_group(eth, table, 0, 65535, OUTER("dmac_15_0=0xffff"));
     tir = eth_tir(eth, eth_queue(eth, true, 3));
     ETH_OK(eth, 0x92f, "table_id=%u", table);

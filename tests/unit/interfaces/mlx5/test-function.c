@@ -8,7 +8,6 @@
 #include "mlx5_decode.h"
 #include "faces/mlx5/command_queue.h"
 #include "faces/mlx5/commands.h"
-#include "faces/mlx5/function.h"
 #include "test.h"
 
 static const ErnicMlx5Config config = {

@@ -5,12 +5,8 @@
  * of other keys. The same keys are windows of type 1.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_objects.h"
 #include "mlx5_umr_fixture.h"
-#include "objects/mr_update.h"
-#include "state/check.h"
-#include "test.h"
 
 /* Pieces of the fixture's memory, of 801 bytes; the list has room for one more. */
 static const struct {

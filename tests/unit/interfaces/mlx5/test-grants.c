@@ -5,12 +5,8 @@
  * inline bytes they grant to programs. Requests with exactly as many are executed.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/capabilities.h"
 #include "mlx5_frames.h"
 #include "mlx5_queues.h"
-#include "objects/cq.h"
-#include "test.h"
-#include "transport/qp.h"
 
 /* Bytes of segments. */
 enum { CONTROL = 16, REMOTE = 16, POINTER = 16, VECTOR = 48, HEADER = 4 };
@@ -278,15 +274,10 @@ FRAMES_TEST("/mlx5-grants/receive-frame", test_receive_frame)
 
 TESTS(add_tests)
 {
-    for (uint32_t i = 0; i < ARRAY_SIZE(grants); i++) {
-        g_autofree char *pointers = g_strdup_printf("/mlx5-grants/pointers/%s",
-                                                    grants[i].name);
-        g_autofree char *inlined = g_strdup_printf("/mlx5-grants/inline/%s",
-                                                   grants[i].name);
-
-        g_test_add_data_func(pointers, &grants[i], test_pointers);
-        if (grants[i].opcode != ERNIC_MLX5_OP_READ) {
-            g_test_add_data_func(inlined, &grants[i], test_inline);
+    for (const Grant *g = grants; g < grants + ARRAY_SIZE(grants); g++) {
+        unit_add_row("/mlx5-grants/pointers", g->name, g, test_pointers);
+        if (g->opcode != ERNIC_MLX5_OP_READ) {
+            unit_add_row("/mlx5-grants/inline", g->name, g, test_inline);
         }
     }
 }

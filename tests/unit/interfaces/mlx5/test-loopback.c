@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "faces/face.h"
 #include "mlx5_send.h"
-#include "test.h"
 #include "transport/tx.h"
 
 #define BUFFER  2048
@@ -100,10 +99,9 @@ FRAMES_TEST("/mlx5/loopback/which", test_which)
 FRAMES_TEST("/mlx5/loopback/unmatched", test_unmatched)
 {
     const ErnicTrain own = { .domain = OTHER_DOMAIN };
-    uint32_t len;
     uint8_t frame[BUFFER];
+    uint32_t len = frames_make(&udp4, frame);
 
-    len = frames_make(&udp4, frame);
     f->eth.e->face->take_frame(f->eth.e, frame, len, &own);
     IS(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], 0);
     f->eth.e->face->take_frame(f->eth.e, frame, len, NULL);

@@ -5,9 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "fake_verbs.h"
 #include "mlx5_send.h"
-#include "test.h"
 
 enum { FIN = 0x01, PSH = 0x08, ACK = 0x10, CWR = 0x80 };
 
@@ -44,17 +42,17 @@ static void post(Frames *f, FramesQueue *sq, uint32_t i, uint32_t mss, uint32_t 
 {
     uint8_t head[128], *data = fake_ptr(&f->eth.env, f->mem, len);
     uint32_t n;
-    SendWr wr;
+    Mlx5Wr wr;
 
     for (uint32_t k = 0; k < len; k++) {
         data[k] = data_byte(k);
     }
     headers(i, head);
-    send_begin(&wr, 0x0e, 2);
+    mlx5_wr(&wr, 0x0e, 2, 0);
     send_eth(&wr, 0xc0, mss, head, packets[i].end);
     for (uint32_t k = 0; k < len; k += n) {
         n = MIN(len - k, MAX(len / 8, 1) + 3);
-        send_data(&wr, f->mem + k, n, f->key);
+        mlx5_data(&wr, f->mem + k, n, f->key);
     }
     send_post(f, sq, &wr);
 }
@@ -199,16 +197,16 @@ SEND_TEST("/mlx5/lso/slices", 6, test_slices)
     uint32_t slices = 0, trains = 0, frame_len;
     FramesQueue other;
     bool sent = false;
-    SendWr wr;
+    Mlx5Wr wr;
 
     send_queue(f, &other, 4, "");
     post(f, &f->sq, 0, 1, len);
     g_assert_false(frames_poll(f));
     frame_len = frames_make(&(FramesHead) { .version = 4, .proto = 17, .payload = 50 },
                             fake_ptr(&f->eth.env, f->mem + len, 128));
-    send_begin(&wr, 0x0a, 2);
+    mlx5_wr(&wr, 0x0a, 2, 0);
     send_eth(&wr, 0, 0, NULL, 0);
-    send_data(&wr, f->mem + len, frame_len, f->key);
+    mlx5_data(&wr, f->mem + len, frame_len, f->key);
     send_write(f, &other, &wr);
     send_ring(f, &other);
     for (uint32_t i = 0; f->eth.env.wake != UINT64_MAX; i++) {
@@ -264,7 +262,7 @@ TEST("/mlx5/lso/changed", test_changed)
 SEND_TEST("/mlx5/lso/loopback", 6, test_loopback)
 {
     uint8_t head[128];
-    SendWr wr;
+    Mlx5Wr wr;
 
     frames_queue(f, &f->rq, true, 5, 4, "");
     ETH_OK(&f->eth, 0x900, "ctx.inline_rqn=%#x\nctx.self_lb_block=1\n"
@@ -275,9 +273,9 @@ SEND_TEST("/mlx5/lso/loopback", 6, test_loopback)
                     &(FramesPiece) { f->mem + 65536 + i * 2048, 2048, f->key }, 1);
     }
     headers(0, head);
-    send_begin(&wr, 0x0e, 0);
+    mlx5_wr(&wr, 0x0e, 0, 0);
     send_eth(&wr, 0xc0, 1000, head, 54);
-    send_data(&wr, f->mem, 6500, f->key);
+    mlx5_data(&wr, f->mem, 6500, f->key);
     send_post(f, &f->sq, &wr);
     ernic_run(f->eth.e, f->eth.env.now);
     for (uint32_t i = 0; i < 7; i++) {

@@ -7,16 +7,12 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/bytes.h"
-#include "engine.h"
-#include "faces/mlx5/objects.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
-#include "test.h"
-#include "transport/qp.h"
 
 /* Each field of a context has one rule, in order. */
 TEST("/mlx5-objects/rules", test_rules)
@@ -151,9 +147,8 @@ MLX5_TEST("/mlx5-objects/transitions", mlx5_start, test_transitions)
 /* A queue pair that registers memory: it gets its domain with the first transition. */
 MLX5_TEST("/mlx5-objects/umr", mlx5_start, test_umr)
 {
-    uint32_t qpn;
+    uint32_t qpn = mlx5_accept(f->e, 0x500, QP "qpc.st=0xc\nqpc.pd=0\nqpc.rq_type=3\n");
 
-    qpn = mlx5_accept(f->e, 0x500, QP "qpc.st=0xc\nqpc.pd=0\nqpc.rq_type=3\n");
     g_assert_true(ernic_mlx5_qp(f->e, qpn)->umr);
     mlx5_assert_valid(f);
     mlx5_refuse(f->e, 0x502, "qpn=4\n" PATH "vhca_port_num=1\n", ERNIC_MLX5_NO_OBJECT);
@@ -428,9 +423,8 @@ MLX5_TEST("/mlx5-objects/counters", mlx5_start, test_counters)
 /* The limit counts the requests that the record announces. */
 MLX5_TEST("/mlx5-objects/limit", mlx5_start, test_limit)
 {
-    uint8_t *record;
+    uint8_t *record = fake_ptr(&f->env, 0x123400002000, 4);
 
-    record = fake_ptr(&f->env, 0x123400002000, 4);
     stl_be_p(record, 5);
     mlx5_accept(f->e, 0x90d, "rmpn=1\nrmp_state=1\nctx.state=1\nbitmask.lwm=1\n"
            "ctx.wq.lwm=5");
@@ -489,20 +483,24 @@ MLX5_TEST("/mlx5-objects/random", mlx5_start, test_random)
 
 #define ALWAYS  ERNIC_MLX5_CE_ALWAYS
 
-static void set_gid(Ernic *e, uint8_t host)
+/* The GID of @host in the lines of @field. */
+static void add_gid(GString *text, const char *field, uint8_t host)
 {
-    g_autoptr(GString) text = g_string_new("");
     uint8_t gid[16];
 
     fake_gid(gid, host);
     for (uint32_t i = 0; i < sizeof(gid); i++) {
-        g_string_append_printf(text, "roce_address.source_l3_address[%u]=%u\n", i,
-                               gid[i]);
+        g_string_append_printf(text, "%s[%u]=%u\n", field, i, gid[i]);
     }
-    g_string_append_printf(text, "roce_address.source_mac_47_32=0x200\n"
-                           "roce_address.source_mac_31_0=%u\n"
-                           "roce_address.roce_version=2\nroce_address.roce_l3_type=%u\n",
-                           host, !ernic_gid_is_v4((const ErnicGid *)gid));
+}
+
+static void set_gid(Ernic *e, uint8_t host)
+{
+    g_autoptr(GString) text = g_string_new("roce_address.roce_version=2\n"
+                                           "roce_address.source_mac_47_32=0x200\n");
+
+    add_gid(text, "roce_address.source_l3_address", host);
+    g_string_append_printf(text, "roce_address.source_mac_31_0=%u\n", host);
     mlx5_accept(e, 0x761, text->str);
 }
 
@@ -545,19 +543,25 @@ static void open_end(Mlx5End *end, Mlx5Queue *q, uint8_t host)
 
 static void connect_to(Mlx5End *end, uint32_t qpn, uint32_t dest, uint8_t host)
 {
-    g_autoptr(GString) rtr = g_string_new(RTR "qpc.next_rcv_psn=0x321\n");
-    uint8_t gid[16];
+    g_autoptr(GString) rtr = g_string_new(RTR "qpc.next_rcv_psn=0x321\n"
+                                          PATH "rmac_47_32=0x200\n");
 
-    fake_gid(gid, host);
-    for (uint32_t i = 0; i < sizeof(gid); i++) {
-        g_string_append_printf(rtr, PATH "rgid_rip[%u]=%u\n", i, gid[i]);
-    }
-    g_string_append_printf(rtr, PATH "rmac_47_32=0x200\n" PATH "rmac_31_0=%u\n"
-                           "qpc.remote_qpn=%u\n", host, dest);
+    add_gid(rtr, PATH "rgid_rip", host);
+    g_string_append_printf(rtr, PATH "rmac_31_0=%u\nqpc.remote_qpn=%u\n", host, dest);
     IS(qpn, 2);
     mlx5_accept(end->e, 0x502, INIT);
     mlx5_accept(end->e, 0x503, rtr->str);
     mlx5_accept(end->e, 0x504, RTS);
+}
+
+/* The completion queue of @a gets a ring of 2^@log entries, or not. */
+static void ring_of(Mlx5End *a, uint32_t log, ErnicMlx5Refusal why)
+{
+    g_autofree char *text = g_strdup_printf("cqn=%u\nop_mod=1\n"
+        "modify_field_select_resize_field_select=7\ncq_context.log_cq_size=%u\n"
+        "pas[0]=%" PRIu64 "\n", a->cq.cqn, log, fake_alloc(&a->env, 4096, 4096));
+
+    mlx5_refuse(a->e, 0x403, text, why);
 }
 
 /* A send and a write of several packets; then the ring of the sender's CQ moves. */
@@ -565,7 +569,6 @@ TEST("/mlx5-objects/data", test_data)
 {
     static Mlx5End a, b;
     Mlx5Queue aq = { }, bq = { };
-    g_autofree char *resize = NULL;
     Mlx5Cqe cqe;
     Mlx5Wr wr;
 
@@ -590,30 +593,12 @@ TEST("/mlx5-objects/data", test_data)
     g_assert_cmpmem(fake_ptr(&a.env, a.mem, 3000), 3000,
                     fake_ptr(&b.env, b.mem + 8192, 3000), 3000);
     /* The last entry of the old ring says that there is a new one. */
-    resize = g_strdup_printf("cqn=%u\nop_mod=1\n"
-                             "modify_field_select_resize_field_select=7\n"
-                             "cq_context.log_cq_size=5\npas[0]=%" PRIu64 "\n", a.cq.cqn,
-                             fake_alloc(&a.env, 4096, 4096));
-    mlx5_accept(a.e, 0x403, resize);
+    ring_of(&a, 5, ERNIC_MLX5_ACCEPTED);
     g_assert_true(mlx5_poll(&a, &cqe));
     IS(cqe.opcode, 5);
     IS(a.e->cq[a.cq.cqn].depth, 32);
     mlx5_end_done(&b);
     fake_ernic_done(&a.env, a.e);
-}
-
-static void ring_of(Mlx5End *a, uint32_t log, ErnicMlx5Refusal why)
-{
-    g_autofree char *text =
-        g_strdup_printf("cqn=%u\nop_mod=1\nmodify_field_select_resize_field_select=7\n"
-                        "cq_context.log_cq_size=%u\npas[0]=%" PRIu64 "\n", a->cq.cqn, log,
-                        fake_alloc(&a->env, 4096, 4096));
-
-    if (why) {
-        mlx5_refuse(a->e, 0x403, text, why);
-    } else {
-        mlx5_accept(a->e, 0x403, text);
-    }
 }
 
 /* A smaller ring has room for the entries that software has not read, or is refused. */

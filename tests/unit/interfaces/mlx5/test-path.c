@@ -7,9 +7,6 @@
 #include "qemu/osdep.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
-#include "objects/gid.h"
-#include "test.h"
-#include "transport/qp.h"
 
 #define SPORT   0xd123
 
@@ -37,12 +34,14 @@ static void assert_path(Mlx5End *end, uint16_t vlan, uint16_t sport)
     fake_train_free(train);
 }
 
-static const struct {
+typedef struct Path {
     const char *name;
     uint16_t vlan, sport, config;       /* config: a port for all packets */
     uint8_t priority;
     uint16_t want_vlan, want_sport;     /* 0: any of the engine's choice */
-} cases[] = {
+} Path;
+
+static const Path paths[] = {
     { "nothing", ERNIC_NO_VLAN, 0, 0, 0, ERNIC_NO_VLAN, 0 },
     { "no-vlan", ERNIC_NO_VLAN, SPORT, 0, 5, ERNIC_NO_VLAN, SPORT },
     { "vlan", 7, 0, 0, 0, 7, 0 },
@@ -51,42 +50,42 @@ static const struct {
     { "link", 7, SPORT, 0xeeee, 1, 1 << 13 | 7, 0xeeee },
 };
 
-static void test_connection(gconstpointer data)
+ROW_TEST("/mlx5-path/connection", paths, test_connection)
 {
-    uint32_t i = GPOINTER_TO_UINT(data);
+    const Path *row = data;
     Mlx5End end;
     Mlx5Queue q;
     Mlx5Wr wr;
     ErnicAv *av;
 
-    open_end(&end, &q, ERNIC_QPT_UC, cases[i].vlan);
-    end.e->udp_sport = cases[i].config;
+    open_end(&end, &q, ERNIC_QPT_UC, row->vlan);
+    end.e->udp_sport = row->config;
     av = &end.e->qp[q.qpn].attr.av;
-    av->priority = cases[i].priority;
-    av->udp_sport = cases[i].sport;
+    av->priority = row->priority;
+    av->udp_sport = row->sport;
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, 0, 0);
     mlx5_inline(&wr, "x", 1);
     mlx5_post_wr(&end, &q, &wr);
-    assert_path(&end, cases[i].want_vlan, cases[i].want_sport);
+    assert_path(&end, row->want_vlan, row->want_sport);
     mlx5_end_done(&end);
 }
 
-static void test_datagram(gconstpointer data)
+ROW_TEST("/mlx5-path/datagram", paths, test_datagram)
 {
-    uint32_t i = GPOINTER_TO_UINT(data);
+    const Path *row = data;
     Mlx5End end;
     Mlx5Queue q;
     Mlx5Wr wr;
 
-    open_end(&end, &q, ERNIC_QPT_UD, cases[i].vlan);
-    end.e->udp_sport = cases[i].config;
+    open_end(&end, &q, ERNIC_QPT_UD, row->vlan);
+    end.e->udp_sport = row->config;
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, 0, 0);
     mlx5_av(&wr, 2, 0x77);
-    ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_av.sl, cases[i].priority << 1);
-    ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_av.udp_sport, cases[i].sport);
+    ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_av.sl, row->priority << 1);
+    ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_av.udp_sport, row->sport);
     mlx5_inline(&wr, "x", 1);
     mlx5_post_wr(&end, &q, &wr);
-    assert_path(&end, cases[i].want_vlan, cases[i].want_sport);
+    assert_path(&end, row->want_vlan, row->want_sport);
     mlx5_end_done(&end);
 }
 
@@ -102,17 +101,4 @@ MLX5_TEST("/mlx5-path/query", mlx5_start, test_query)
                 PATH "udp_sport=0xd123\n");
     mlx5_take_over(&f->e, &f->env);
     mlx5_expect(f->e, 0x50b, "qpn=2", PATH "eth_prio=0x5\n" PATH "udp_sport=0xd123\n");
-}
-
-TESTS(add_tests)
-{
-    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        g_autofree char *connection = g_strdup_printf("/mlx5-path/connection/%s",
-                                                      cases[i].name);
-        g_autofree char *datagram = g_strdup_printf("/mlx5-path/datagram/%s",
-                                                    cases[i].name);
-
-        g_test_add_data_func(connection, GUINT_TO_POINTER(i), test_connection);
-        g_test_add_data_func(datagram, GUINT_TO_POINTER(i), test_datagram);
-    }
 }

@@ -9,8 +9,6 @@
 #include "faces/mlx5/cqe.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"
-#include "test.h"
-#include "transport/qp.h"
 #include "transport/qp_modify.h"
 #include "transport/qp_state.h"
 

@@ -7,10 +7,8 @@
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
 #include "qemu/bswap.h"
-#include "faces/face.h"
 #include "mlx5_frames.h"
 #include "mlx5_objects.h"
-#include "test.h"
 
 #define BUFFER  2048
 

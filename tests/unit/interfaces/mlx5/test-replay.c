@@ -10,7 +10,6 @@
 #include "mlx5_software.h"
 #include "engine.h"
 #include "mlx5_vectors.h"
-#include "faces/mlx5/function.h"
 #include "test.h"
 
 /* Reasons. */

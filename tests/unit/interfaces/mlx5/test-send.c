@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "mlx5_send.h"
-#include "test.h"
 
 static const FramesHead udp4 = {
     .version = 4, .proto = 17, .src = { 10, 0, 0, 1 }, .dst = { 10, 0, 0, 9 },
@@ -24,10 +23,9 @@ static uint32_t put_frame(Frames *f, const FramesHead *h)
 SEND_TEST("/mlx5/send/frame", 6, test_frame)
 {
     static const uint32_t heads[] = { 0, 1, 2, 3, 14, 18, 19, 42, 100 };
-    uint32_t len;
     uint16_t counter = 0;
+    uint32_t len = put_frame(f, &udp4);
 
-    len = put_frame(f, &udp4);
     for (uint32_t i = 0; i < ARRAY_SIZE(heads); i++) {
         for (uint32_t ce = 0; ce < 4; ce++) {
             uint16_t before = f->sq.pi;
@@ -55,20 +53,18 @@ SEND_TEST("/mlx5/send/frame", 6, test_frame)
 /* Pieces of memory and inline bytes in one request. */
 SEND_TEST("/mlx5/send/pieces", 6, test_pieces)
 {
-    uint32_t len, at = 14;
-    uint8_t *bytes;
-    SendWr wr;
+    uint32_t len = put_frame(f, &udp4), at = 14;
+    uint8_t *bytes = fake_ptr(&f->eth.env, f->mem, len);
+    Mlx5Wr wr;
 
-    len = put_frame(f, &udp4);
-    bytes = fake_ptr(&f->eth.env, f->mem, len);
-    send_begin(&wr, 0x0a, 2);
+    mlx5_wr(&wr, 0x0a, 2, 0);
     send_eth(&wr, 0, 0, bytes, at);
     for (uint32_t n = 1; at < len; at += n, n = n % 7 + 13) {
         n = MIN(n, len - at);
         if (n % 2) {
-            send_data(&wr, f->mem + at, n, f->key);
+            mlx5_data(&wr, f->mem + at, n, f->key);
         } else {
-            send_inline(&wr, bytes + at, n);
+            mlx5_inline(&wr, bytes + at, n);
         }
     }
     send_post(f, &f->sq, &wr);
@@ -78,26 +74,25 @@ SEND_TEST("/mlx5/send/pieces", 6, test_pieces)
 /* Requests of several blocks pass the end of the ring, with NOPs between them. */
 SEND_TEST("/mlx5/send/ring", 4, test_ring)
 {
-    uint32_t len;
-    SendWr wr;
+    Mlx5Wr wr;
+    uint32_t len = put_frame(f, &udp4);
 
-    len = put_frame(f, &udp4);
     for (uint32_t round = 0; round < 40; round++) {
         uint16_t before;
 
         if (round % 3 == 0) {
-            send_begin(&wr, 0x00, 2);
+            mlx5_wr(&wr, 0x00, 2, 0);
             before = f->sq.pi;
             send_post(f, &f->sq, &wr);
             CQE_IS(f, "wqe_counter=%u", before);
         }
         before = f->sq.pi;
-        send_begin(&wr, 0x0a, 2);
+        mlx5_wr(&wr, 0x0a, 2, 0);
         send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, len), 18);
         for (uint32_t i = 0; i < 10; i++) {
-            send_data(&wr, f->mem + 18 + i * 30, 30, f->key);
+            mlx5_data(&wr, f->mem + 18 + i * 30, 30, f->key);
         }
-        send_data(&wr, f->mem + 318, len - 318, f->key);
+        mlx5_data(&wr, f->mem + 318, len - 318, f->key);
         send_post(f, &f->sq, &wr);
         IS((uint16_t)(f->sq.pi - before), 4);
         send_took(f, fake_ptr(&f->eth.env, f->mem, len), len);
@@ -110,13 +105,13 @@ SEND_TEST("/mlx5/send/turns", 5, test_turns)
 {
     uint32_t len = put_frame(f, &udp4);
     FramesQueue other;
-    SendWr wr;
+    Mlx5Wr wr;
 
     send_queue(f, &other, 5, "");
     for (uint32_t i = 0; i < 20; i++) {
-        send_begin(&wr, 0x0a, 2);
+        mlx5_wr(&wr, 0x0a, 2, 0);
         send_eth(&wr, 0, 0, NULL, 0);
-        send_data(&wr, f->mem, len, f->key);
+        mlx5_data(&wr, f->mem, len, f->key);
         send_write(f, i < 10 ? &f->sq : &other, &wr);
     }
     send_ring(f, &f->sq);
@@ -131,9 +126,8 @@ SEND_TEST("/mlx5/send/turns", 5, test_turns)
 /* While the link is busy one request is executed; the others follow. */
 SEND_TEST("/mlx5/send/busy", 5, test_busy)
 {
-    uint32_t len;
+    uint32_t len = put_frame(f, &udp4);
 
-    len = put_frame(f, &udp4);
     f->eth.env.tx_busy = true;
     for (uint32_t i = 0; i < 5; i++) {
         send_frame(f, &f->sq, len, 14, 2);
@@ -178,7 +172,7 @@ SEND_TEST("/mlx5/send/sums", 5, test_sums)
     static const uint8_t flags[] = { 0, L3, L4, L3 | L4 };
     uint8_t want[2048];
     uint32_t len;
-    SendWr wr;
+    Mlx5Wr wr;
 
     for (uint32_t i = 0; i < ARRAY_SIZE(sums); i++) {
         for (uint32_t k = 0; k < ARRAY_SIZE(flags); k++) {
@@ -199,9 +193,9 @@ SEND_TEST("/mlx5/send/sums", 5, test_sums)
                     stw_be_p(want + sums[i].l4, 0x5678);
                 }
             }
-            send_begin(&wr, 0x0a, 0);
+            mlx5_wr(&wr, 0x0a, 0, 0);
             send_eth(&wr, flags[k], 0, bytes, 18);
-            send_data(&wr, f->mem + 18, len - 18, f->key);
+            mlx5_data(&wr, f->mem + 18, len - 18, f->key);
             send_post(f, &f->sq, &wr);
             send_took(f, want, len);
         }
@@ -215,7 +209,7 @@ SEND_TEST("/mlx5/send/sum-cases", 5, test_sum_cases)
     uint32_t len;
     FakeTrain *t;
     uint8_t *bytes;
-    SendWr wr;
+    Mlx5Wr wr;
 
     head.payload = 2;
     for (uint32_t i = 0; i < 2; i++) {
@@ -230,9 +224,9 @@ SEND_TEST("/mlx5/send/sum-cases", 5, test_sum_cases)
         stw_be_p(bytes + 42, ~frames_sum((uint8_t []) {
             10, 0, 0, 1, 10, 0, 0, 9, 0, 17, 0, 10, 1000 >> 8, 1000 & 0xff, 2000 >> 8,
             2000 & 0xff, 0, 10 }, 18));
-        send_begin(&wr, 0x0a, 0);
+        mlx5_wr(&wr, 0x0a, 0, 0);
         send_eth(&wr, L4, 0, NULL, 0);
-        send_data(&wr, f->mem, len, f->key);
+        mlx5_data(&wr, f->mem, len, f->key);
         send_post(f, &f->sq, &wr);
         t = send_take(f);
         IS(t->train.len, 60);
@@ -247,20 +241,18 @@ SEND_TEST("/mlx5/send/sum-cases", 5, test_sum_cases)
 SEND_TEST("/mlx5/send/vlan", 5, test_vlan)
 {
     static const uint16_t types[] = { 0x8000, 0x8001 };
-    uint32_t len;
-    uint8_t *bytes;
-    SendWr wr;
+    Mlx5Wr wr;
+    uint32_t len = put_frame(f, &udp4);
+    uint8_t *bytes = fake_ptr(&f->eth.env, f->mem, len);
 
-    len = put_frame(f, &udp4);
-    bytes = fake_ptr(&f->eth.env, f->mem, len);
     for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
         FakeTrain *t;
 
-        send_begin(&wr, 0x0a, 0);
+        mlx5_wr(&wr, 0x0a, 0, 0);
         send_eth(&wr, L3 | L4, 0, NULL, 0);
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_insert_seg.type, types[i]);
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_insert_seg.vlan_tci, 0xa123);
-        send_data(&wr, f->mem, len, f->key);
+        mlx5_data(&wr, f->mem, len, f->key);
         send_post(f, &f->sq, &wr);
         t = send_take(f);
         IS(t->train.len, len + 4);
@@ -313,10 +305,10 @@ static const Refused refused[] = {
 static void write_refused(Frames *f, const Refused *r)
 {
     uint8_t head[64] = { };
-    SendWr wr;
+    Mlx5Wr wr;
 
     frames_make(&(FramesHead) { .version = 4, .proto = 6, .payload = 0 }, head);
-    send_begin(&wr, r->opcode ?: 0x0a, 0);
+    mlx5_wr(&wr, r->opcode ?: 0x0a, 0, 0);
     if (!(r->flags & NO_ETH)) {
         send_eth(&wr, 0, r->mss, head, MIN(r->head, 56));
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_seg.sz, r->head);
@@ -325,9 +317,9 @@ static void write_refused(Frames *f, const Refused *r)
         ernic_mlx5_put(wr.bytes + 16, &ernic_mlx5_wqe_eth_insert_seg.type, 0x8000);
     }
     if (r->flags & INLINE) {
-        send_data(&wr, f->mem, r->len ? 0x80000000u | r->len : 0, f->key);
+        mlx5_data(&wr, f->mem, r->len ? 0x80000000u | r->len : 0, f->key);
     } else if (r->len) {
-        send_data(&wr, f->mem, r->len, f->key + !!(r->flags & KEY));
+        mlx5_data(&wr, f->mem, r->len, f->key + !!(r->flags & KEY));
     }
     send_write(f, &f->sq, &wr);
     if (r->segments) {
@@ -342,12 +334,12 @@ ROW_TEST("/mlx5/send/refused", refused, test_refused)
     const Refused *r = data;
     bool all = r->segments == 63;       /* takes what is posted */
     Frames f;
-    SendWr wr;
+    Mlx5Wr wr;
 
     send_setup(&f, 6);
     write_refused(&f, r);
     for (uint32_t ce = 0; ce < 4 && !all; ce++) {
-        send_begin(&wr, 0x00, ce);
+        mlx5_wr(&wr, 0x00, ce, 0);
         send_write(&f, &f.sq, &wr);
     }
     send_ring(&f, &f.sq);
@@ -426,7 +418,7 @@ TEST("/mlx5/send/flush", test_flush)
         const char *more = enabled ? "ctx.flush_in_error_en=1\n" : "";
         FramesQueue rq;
         Frames f;
-        SendWr wr;
+        Mlx5Wr wr;
 
         send_setup(&f, 6);
         send_queue(&f, &f.sq, 6, more);
@@ -442,7 +434,7 @@ TEST("/mlx5/send/flush", test_flush)
         g_assert_false(frames_poll(&f));
         /* A send queue in error flushes what is posted then, too. */
         ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f.sq.number);
-        send_begin(&wr, 0x0a, 2);
+        mlx5_wr(&wr, 0x0a, 2, 0);
         send_post(&f, &f.sq, &wr);
         IS(frames_poll(&f), enabled);
         frames_done(&f);
@@ -454,10 +446,10 @@ SEND_TEST("/mlx5/send/no-tis", 6, test_no_tis)
 {
     FramesQueue quiet;
     uint32_t len;
-    SendWr wr;
+    Mlx5Wr wr;
 
     send_queue(f, &quiet, 6, "ctx.tis_lst_sz=0\nctx.tis_num_0=0\n");
-    send_begin(&wr, 0x00, 2);
+    mlx5_wr(&wr, 0x00, 2, 0);
     send_post(f, &quiet, &wr);
     CQE_IS(f, "opcode=0");
     len = put_frame(f, &udp4);

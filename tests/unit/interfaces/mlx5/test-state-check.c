@@ -6,14 +6,12 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "engine.h"
 #include "faces/mlx5/ethernet.h"
 #include "mlx5_objects.h"
 #include "mlx5_software.h"
 #include "state/check.h"
 #include "state/state.h"
 #include "steering/flow_tables.h"
-#include "test.h"
 
 /* The place of a value in a structure that a pointer of Ernic leads to. */
 typedef struct Place {
@@ -37,12 +35,14 @@ typedef struct Place {
     { offsetof(Ernic, mlx5), offsetof(ErnicMlx5, contexts.array), 1, true, offset }
 
 /* Each row is a value that no command makes, and the reason that the reader gives. */
-static const struct {
+typedef struct Bad {
     const char *name;
     Place place;
     uint64_t value;
     const char *why;
-} bad[] = {
+} Bad;
+
+static const Bad bad[] = {
     { "stage", FACE(queue.stage), 3, "in is not valid" },
     { "message", FACE(queue.entry.in_len), 7, "in is not valid" },
     { "answer", FACE(queue.entry.out_len), UINT32_MAX, "in is not valid" },
@@ -155,9 +155,9 @@ static void busy(Mlx5Fixture *f)
 }
 
 /* A refused state leaves an engine that can be used. */
-static void test_refused(gconstpointer data)
+ROW_TEST("/mlx5/state-check", bad, test_refused)
 {
-    size_t i = GPOINTER_TO_SIZE(data);
+    const Bad *b = data;
     g_autoptr(GString) why = g_string_new(NULL);
     GByteArray *state;
     Mlx5Fixture f;
@@ -170,12 +170,12 @@ static void test_refused(gconstpointer data)
     state = mlx5_save(f.e);
     g_assert_true(ernic_load(to, f.env.now, state->data, state->len));
     g_byte_array_unref(state);
-    spoil(f.e, &bad[i].place, bad[i].value);
+    spoil(f.e, &b->place, b->value);
     state = mlx5_save(f.e);
     f.e->mlx5->queue = queue;           /* its lengths are those of the account */
     g_assert_false(ernic_load_why(to, f.env.now, state->data, state->len, why));
     g_test_message("%s", why->str);
-    g_assert_nonnull(strstr(why->str, bad[i].why));
+    g_assert_nonnull(strstr(why->str, b->why));
     IS(to->mem.used, 0);
     g_byte_array_unref(state);
     mlx5_accept(to, 0x104, "");
@@ -241,10 +241,9 @@ TEST("/mlx5/state-check/mutated", test_mutated)
         state->data[at] ^= 1u << at % 8;
         if (ernic_load(e, f.env.now, state->data, state->len)) {
             g_autoptr(GString) why = g_string_new(NULL);
-            GByteArray *again = mlx5_save(e);
+            g_autoptr(GByteArray) again = mlx5_save(e);
 
             g_assert_true(ernic_load(e, f.env.now, again->data, again->len));
-            g_byte_array_unref(again);
             fake_run(e);
             ernic_check(e, why);
             g_assert_cmpstr(why->str, ==, "");
@@ -291,14 +290,5 @@ TEST("/mlx5/state-check/all-named", test_all_named)
         g_assert_true(!list->count || g_str_has_prefix(list->list[0].name,
                                        ernic_state_tables[first + i].name));
         assert_broken(list);
-    }
-}
-
-TESTS(add_tests)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
-        g_autofree char *name = g_strdup_printf("/mlx5/state-check/%s", bad[i].name);
-
-        g_test_add_data_func(name, GSIZE_TO_POINTER(i), test_refused);
     }
 }

@@ -6,19 +6,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "base/work.h"
-#include "engine.h"
 #include "faces/mlx5/commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
 #include "mlx5_software.h"
-#include "objects/cq.h"
-#include "objects/eq.h"
 #include "objects/job.h"
 #include "steering/flow_tables.h"
-#include "test.h"
-#include "transport/qp.h"
 
 /* All that a query returns is the same on the destination. */
 MLX5_TEST("/mlx5/state/objects", mlx5_start, test_objects)
@@ -139,20 +133,18 @@ static bool run_command(uint32_t steps, bool move, GByteArray *result)
 
 TEST("/mlx5/state/mid-command", test_mid_command)
 {
-    GByteArray *want = g_byte_array_new();
+    g_autoptr(GByteArray) want = g_byte_array_new();
     uint32_t steps = 0;
     bool busy;
 
     run_command(0, false, want);
     do {
-        GByteArray *got = g_byte_array_new();
+        g_autoptr(GByteArray) got = g_byte_array_new();
 
         busy = run_command(steps++, true, got);
         g_assert_cmpmem(got->data, got->len, want->data, want->len);
-        g_byte_array_unref(got);
     } while (busy);
     g_assert_cmpuint(steps, >, 12);
-    g_byte_array_unref(want);
 }
 
 /* An entry with lengths that no message has is refused, and leaves no trace. */
@@ -169,9 +161,8 @@ MLX5_TEST("/mlx5/state/refused-entry", mlx5_boot, test_refused_entry)
         { 16, UINT32_MAX, ERNIC_MLX5_DELIVERY_OUT_LENGTH },
     };
     const uint8_t in[16] = { 0x01, 0x0a };              /* QUERY_ISSI */
-    uint64_t page;
+    uint64_t page = mlx5_open_queue(f->e, &f->env);
 
-    page = mlx5_open_queue(f->e, &f->env);
     for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         Mlx5Posted p = mlx5_post(&f->env, page, i, in, 16, 16);
 
@@ -194,10 +185,9 @@ MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
     g_autofree uint8_t *in = g_malloc0(LEN);
     g_autofree uint8_t *answer = NULL;
     bool filling = false;
-    uint64_t page;
     Mlx5Posted p;
+    uint64_t page = mlx5_open_queue(f->e, &f->env);
 
-    page = mlx5_open_queue(f->e, &f->env);
     ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, 0x200);
     IS(c->in->bits / 8, 0x110);
     g_assert_true(mlx5_encode(c->in, M "access_mode_1_0=1\n" M "qpn=0xffffff\n" M "pd=1\n"
@@ -233,10 +223,9 @@ MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
     const uint8_t in[16] = { 0x01, 0x0a };              /* QUERY_ISSI */
     const uint8_t *entry;
     uint32_t eqn;
-    uint64_t page;
     g_autofree char *text = NULL;
+    uint64_t page = fake_alloc(&f->env, 4096, 4096);
 
-    page = fake_alloc(&f->env, 4096, 4096);
     text = g_strdup_printf("eq_context_entry.log_eq_size=1\n"
                            "eq_context_entry.uar_page=16\nevent_bitmask[0]=0x400\n"
                            "pas[0]=%#" PRIx64, page);
@@ -262,10 +251,9 @@ MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
 MLX5_TEST("/mlx5/state/query-eq", mlx5_boot, test_query_eq)
 {
     g_autofree char *create = NULL, *query = NULL, *counters = NULL;
-    uint64_t page;
     uint32_t eqn;
+    uint64_t page = fake_alloc(&f->env, 4096, 4096);
 
-    page = fake_alloc(&f->env, 4096, 4096);
     create = g_strdup_printf("eq_context_entry.log_eq_size=4\n"
                              "eq_context_entry.uar_page=16\nevent_bitmask[0]=0x400\n"
                              "pas[0]=%#" PRIx64, page);

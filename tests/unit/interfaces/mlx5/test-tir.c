@@ -4,9 +4,7 @@
  * TIR, TIS, RQT, and the states of send and receive queues of the mlx5 interface.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_eth_fixture.h"
-#include "test.h"
 
 enum { RST, RDY, ERR = 3 };
 
@@ -98,10 +96,8 @@ TIR_TEST("/mlx5/ethernet/states", test_states)
 TIR_TEST("/mlx5/ethernet/query", test_query)
 {
     const uint32_t at = ernic_mlx5_query_sq_out.sq_context.offset / 8;
-    uint32_t sqn, rqn;
+    uint32_t sqn = eth_queue(eth, false, 4), rqn = eth_queue(eth, true, 4);
 
-    sqn = eth_queue(eth, false, 4);
-    rqn = eth_queue(eth, true, 4);
     IS(sqn, ERNIC_MLX5_SQN + 1);
     IS(modify(eth, false, sqn, RST, RDY), 0);
     ETH_OK(eth, 0x907, "sqn=%u", sqn);

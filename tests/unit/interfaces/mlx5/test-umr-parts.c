@@ -5,10 +5,8 @@
  * two parts: a region that opens has one list.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_objects.h"
 #include "mlx5_umr_fixture.h"
-#include "test.h"
 
 /* Numbers of a list: three parts. */
 enum { NUM = 1536, OWN = 5, OTHER = 6 };
@@ -61,20 +59,6 @@ static void make_list(Parts *p, uint32_t n)
     };
 }
 
-static void parts_setup(Parts *p, gconstpointer data)
-{
-    setup(&p->f, data);
-    p->pieces = GPOINTER_TO_UINT(data);
-    p->f.key = make_key(p);
-    make_list(p, 0);
-    make_list(p, 1);
-}
-
-static void parts_teardown(Parts *p, gconstpointer data)
-{
-    teardown(&p->f, data);
-}
-
 /* One part of the request of OWN (@n 0) or OTHER (1); there are more of them, or not. */
 static ErnicFault part(Parts *p, uint32_t n, bool more)
 {
@@ -97,73 +81,87 @@ static void assert_list(Parts *p, uint32_t n)
     }
 }
 
-static void test_alone(Parts *p, gconstpointer data)
-{
-    IS(part(p, 0, true), ERNIC_FAULT_NONE);
-    IS(part(p, 0, true), ERNIC_FAULT_NONE);
-    IS(part(p, 0, false), ERNIC_FAULT_NONE);
-    assert_list(p, 0);
-}
+/*
+ * What happens to the region: a digit is the next part of the request of OWN (0) or OTHER
+ * (1), of which there are more (+), which is the last one (.), or which finds that the
+ * region is no longer that of the request (!).
+ */
+typedef struct History {
+    const char *name, *steps;
+    int list;                   /* of the region in the end; -1: it is closed */
+} History;
 
-/* The request that begins later has the region. */
-static void test_other(Parts *p, gconstpointer data)
-{
-    IS(part(p, 0, true), ERNIC_FAULT_NONE);
-    IS(part(p, 1, true), ERNIC_FAULT_NONE);
-    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
-    IS(part(p, 1, true), ERNIC_FAULT_NONE);
-    IS(part(p, 1, false), ERNIC_FAULT_NONE);
-    assert_list(p, 1);
-}
+static const History histories[] = {
+    { "alone", "0+ 0+ 0.", 0 },
+    /* The request that begins later has the region. */
+    { "other", "0+ 1+ 0! 1+ 1.", 1 },
+    /* It opens the region and closes it again, and the earlier request goes on. */
+    { "between", "0+ 1+ 1+ 1. close 0!", -1 },
+    /* The other request fails with its first part: it has changed the list. */
+    { "failed", "0+ fail 0!", -1 },
+    /* The queue pair begins another request: its previous one ended without the rest. */
+    { "again", "0+ again 0+ 0+ 0.", 0 },
+    /* A key that is made anew has nothing of the request for the old one. */
+    { "destroyed", "0+ destroy 0! create 0!", -1 },
+};
 
-/* It opens the region and closes it again, and the earlier request goes on. */
-static void test_between(Parts *p, gconstpointer data)
+static void step(Parts *p, const char *word, const ErnicMrUpdate *first)
 {
     ErnicMrUpdate close = { .key = p->f.key, .set = ERNIC_UPDATE_VALID };
+    uint32_t number = p->f.key >> 8;
     bool more;
 
-    IS(part(p, 0, true), ERNIC_FAULT_NONE);
-    IS(part(p, 1, true), ERNIC_FAULT_NONE);
-    IS(part(p, 1, true), ERNIC_FAULT_NONE);
-    IS(part(p, 1, false), ERNIC_FAULT_NONE);
-    IS(ernic_mr_update(p->f.end.e, p->f.end.pd, OTHER, &close, &more), ERNIC_FAULT_NONE);
-    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
-    g_assert_false(mr_of(&p->f)->valid);
+    if (g_ascii_isdigit(*word)) {
+        IS(part(p, *word - '0', word[1] == '+'),
+           word[1] == '!' ? ERNIC_FAULT_REG_MR : ERNIC_FAULT_NONE);
+    } else if (!strcmp(word, "close")) {
+        IS(ernic_mr_update(p->f.end.e, p->f.end.pd, OTHER, &close, &more),
+           ERNIC_FAULT_NONE);
+    } else if (!strcmp(word, "fail")) {
+        p->u[1].list.lkey = 0x77777700;
+        IS(part(p, 1, false), ERNIC_FAULT_SEND_PROT);
+    } else if (!strcmp(word, "again")) {
+        p->u[0] = *first;
+    } else if (!strcmp(word, "destroy")) {
+        OK(ernic_mr_free(p->f.end.e, 0, p->f.key, p->pieces));
+    } else {
+        while (make_key(p) >> 8 != number) {
+        }
+    }
 }
 
-/* The other request fails with its first part: it has changed the list. */
-static void test_failed(Parts *p, gconstpointer data)
+static void test_history(gconstpointer data, bool pieces)
 {
-    p->u[1].list.lkey = 0x77777700;
-    IS(part(p, 0, true), ERNIC_FAULT_NONE);
-    IS(part(p, 1, false), ERNIC_FAULT_SEND_PROT);
-    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
-    g_assert_false(mr_of(&p->f)->valid);
+    const History *h = data;
+    g_auto(GStrv) words = g_strsplit(h->steps, " ", 0);
+    ErnicMrUpdate first;
+    Parts p;
+
+    setup(&p.f, NULL);
+    p.pieces = pieces;
+    p.f.key = make_key(&p);
+    make_list(&p, 0);
+    make_list(&p, 1);
+    first = p.u[0];
+    for (char **word = words; *word; word++) {
+        step(&p, *word, &first);
+    }
+    if (h->list < 0) {
+        g_assert_false(mr_of(&p.f)->valid);
+    } else {
+        assert_list(&p, h->list);
+    }
+    teardown(&p.f, NULL);
 }
 
-/* The queue pair begins another request: its previous one ended without the rest. */
-static void test_again(Parts *p, gconstpointer data)
+ROW_TEST("/mlx5-umr-parts/pages", histories, test_pages)
 {
-    ErnicMrUpdate first = p->u[0];
-
-    IS(part(p, 0, true), ERNIC_FAULT_NONE);
-    p->u[0] = first;
-    test_alone(p, data);
+    test_history(data, false);
 }
 
-/* A key that is made anew has nothing of the request for the old one. */
-static void test_destroyed(Parts *p, gconstpointer data)
+ROW_TEST("/mlx5-umr-parts/pieces", histories, test_pieces)
 {
-    uint32_t number = p->f.key >> 8, key;
-
-    IS(part(p, 0, true), ERNIC_FAULT_NONE);
-    OK(ernic_mr_free(p->f.end.e, 0, p->f.key, p->pieces));
-    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
-    do {
-        key = make_key(p);
-    } while (key >> 8 != number);
-    IS(part(p, 0, false), ERNIC_FAULT_REG_MR);
-    g_assert_false(mr_of(&p->f)->valid);
+    test_history(data, true);
 }
 
 enum { OCTOWORDS = 0x9000, PAGES_LONG = 2 * OCTOWORDS };
@@ -231,27 +229,4 @@ TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs)
         IS(end.e->mr[key >> 8].buf.page[i], first + i * 4096ull);
     }
     mlx5_end_done(&end);
-}
-
-TESTS(add_tests)
-{
-    static const struct {
-        const char *name;
-        void (*fn)(Parts *p, gconstpointer data);
-    } tests[] = {
-        { "alone", test_alone }, { "other", test_other }, { "between", test_between },
-        { "failed", test_failed }, { "again", test_again },
-        { "destroyed", test_destroyed },
-    };
-
-    for (uint32_t pieces = 0; pieces < 2; pieces++) {
-        for (uint32_t i = 0; i < ARRAY_SIZE(tests); i++) {
-            g_autofree char *name = g_strdup_printf("/mlx5-umr-parts/%s/%s",
-                                                    pieces ? "pieces" : "pages",
-                                                    tests[i].name);
-
-            g_test_add(name, Parts, GUINT_TO_POINTER(pieces), parts_setup, tests[i].fn,
-                       parts_teardown);
-        }
-    }
 }

@@ -5,10 +5,7 @@
  * invalidation, requests of the queue pair for UMR, and windows.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_umr_fixture.h"
-#include "state/check.h"
-#include "test.h"
 
 /* @n pages of the fixture in reverse order, at @at, in a list that has room for @room. */
 static void list_pages(Fixture *f, uint8_t *at, uint32_t n, uint32_t room)

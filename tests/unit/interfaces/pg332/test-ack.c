@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "pg332_peer.h"
-#include "test.h"
 
 /*
  * XRNICCONF[4:3]: which packet is answered at once, which at the time-out of
@@ -72,8 +71,7 @@ CARDS_TEST("/pg332-ack/late", PG332_V3_1, test_late)
 {
     put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) | PG332_CONF_ACK_TIMEOUT);
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY, .raddr = VA);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
-    settle();
+    DO(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     check_done(a, 0);
     check_received(b, 1);
     /* The time-out continues after a migration. */

@@ -6,10 +6,7 @@
  * the one that it checks first.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/pg332/packet_checks.h"
-#include "test.h"
-#include "wire/icrc.h"
 #include "pg332_peer.h"
 #include "transport/qp.h"
 
@@ -355,9 +352,8 @@ static void test_unsettled(gconstpointer data)
 
 CARD_TEST("/pg332-check/receive-buffer", PG332_V3_1, test_receive_buffer)
 {
-    uint64_t ring;
+    uint64_t ring = card_errors(c, 4, 256);
 
-    ring = card_errors(c, 4, 256);
     PEER(c, SEND_ONLY, .psn = PEER_PSN, .payload_len = SLOT_BYTES + 4);
     IS(card_word(c, ring), 1u << 19);
     peer_hears_ack(c, ERNIC_NAK_INV_REQ);

@@ -8,7 +8,6 @@
 #include "faces/pg332/packet_checks.h"
 #include "pg332_ends.h"
 #include "pg332_peer.h"
-#include "test.h"
 #include "trace-mark.h"
 
 static void check_report(Card *c, uint8_t code)

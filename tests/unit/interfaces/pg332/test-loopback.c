@@ -5,10 +5,8 @@
  * of the card; and the bits of queue pairs in the banks.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/pg332/pg332.h"
 #include "pg332_card.h"
-#include "test.h"
 
 #define NUM_QP  32              /* of card_config() */
 #define OWN_IP  0x0a000001

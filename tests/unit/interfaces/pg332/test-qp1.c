@@ -6,8 +6,6 @@
  * Ethernet headers and frames: MAC addresses, marks, CNPs.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "test.h"
 #include "wire/frame.h"
 #include "pg332_card.h"
 #include "transport/qp.h"
@@ -207,11 +205,9 @@ QP1_TEST("/pg332-qp1/variants", PG332_V4_2, test_variants)
 /* From queue pair 1 to queue pair 1 of the same card. */
 QP1_TEST("/pg332-qp1/loopback", PG332_V3_1, test_loopback)
 {
-    uint32_t len;
-    uint8_t *f;
+    uint32_t len = make(a, false, MAD_LEN, 3);
+    uint8_t *f = frame_of(a);
 
-    len = make(a, false, MAD_LEN, 3);
-    f = frame_of(a);
     stl_be_p(f + 30, 0x0a000001);
     stw_be_p(f + 24, 0);
     stw_be_p(f + 24, ernic_net_checksum(f + 14, 20));
@@ -323,8 +319,7 @@ QP1_TEST("/pg332-qp1/dropped", PG332_V3_1, test_dropped)
     len = make(a, false, SLOT_BYTES - MAD_AT + 4, 0);
     post1(a, SEND, len);
     settle();
-    IS(get1(b, PG332_STATRQPIDB), 1);
-    IS(get1(b, PG332_STATQP) & PG332_STATQP_FATAL, 0);
+    READS(b->c, W_Q(1, STATRQPIDB, 1), W_Q_BITS(1, STATQP, PG332_STATQP_FATAL, 0));
     len = make(a, false, SLOT_BYTES - MAD_AT, 0);
     post1(a, SEND, len);
     settle();

@@ -10,7 +10,6 @@
 #include "pg332_ends.h"
 #include "pg332_peer.h"
 #include "pg332_recovery.h"
-#include "test.h"
 #include "trace-mark.h"
 
 #define EMPTY (PG332_STATQP_SQ_EMPTY | PG332_STATQP_OSQ_EMPTY)
@@ -102,13 +101,11 @@ static void work(Card *a, Card *b)
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 200);
     POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x3000, .rkey = KEY,
          .raddr = VA + 0x4000);
-    POST(a, .opcode = READ, .laddr = a->mem + 0x8000, .len = 0x3000, .rkey = KEY,
-         .raddr = VA + 0x4000);
-    settle();
+    DO(a, .opcode = READ, .laddr = a->mem + 0x8000, .len = 0x3000, .rkey = KEY,
+       .raddr = VA + 0x4000);
     POST(b, .opcode = SEND, .laddr = b->mem + 0x4000, .len = 100);
-    POST(b, .opcode = WRITE, .laddr = b->mem + 0x4000, .len = 64, .rkey = KEY,
-         .raddr = VA + 0xc000);
-    settle();
+    DO(b, .opcode = WRITE, .laddr = b->mem + 0x4000, .len = 64, .rkey = KEY,
+       .raddr = VA + 0xc000);
     check_done(a, 3);
     check_received(b, 1);
     check_done(b, 2);
@@ -172,9 +169,8 @@ TEST("/pg332-recovery/drain", test_drain)
         put_qp(a, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
         fake_run(a->e);
         check_done(a, a->posted);
-        IS(get_qp(a, PG332_STATQP) & (PG332_STATQP_FATAL | EMPTY), EMPTY);
-        IS(get(a, PG332_INTSTS) & PG332_INT_FATAL, 0);
-        IS(get(a, PG332_IPKTERRQWPTR), 0);
+        READS(a, SLOT_BITS(STATQP, PG332_STATQP_FATAL | EMPTY, EMPTY),
+                 REG_BITS(INTSTS, PG332_INT_FATAL, 0), REG(IPKTERRQWPTR, 0));
         for (uint32_t n = 0; n < a->posted; n++) {
             IS(card_cqe(a, n) & ~0xff0000, CQE_ERROR | (0x100 + n));
         }

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "pg332_card.h"
-#include "test.h"
 #include "trace-mark.h"
 
 #define BUFFERS     48              /* as many as queue pairs 1 to 3 need */
@@ -64,8 +63,7 @@ TEST("/pg332-retry/copies", test_copies)
 
     card_fill(a, 0, 0x3000, 9);
     memset(fake_ptr(&a->env, base, BUFFERS * MTU), 0xa5, BUFFERS * MTU);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2800, .rkey = KEY, .raddr = VA);
-    settle();
+    DO(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2800, .rkey = KEY, .raddr = VA);
     check_done(a, 1);
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t len = i < 2 ? MTU : 0x800;
@@ -74,8 +72,7 @@ TEST("/pg332-retry/copies", test_copies)
     }
     IS(*((uint8_t *)copy_of(base, PSN + 2) + 0x800), 0xa5);
     IS(*(uint8_t *)copy_of(base, PSN + 3), 0xa5);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
-    settle();
+    DO(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     IS(*(uint8_t *)copy_of(base, PSN + 3), 0xa5);
     teardown();
 }

@@ -6,13 +6,10 @@
  * docs/ernic-rules.md, which must match the table.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/ib_spec.h"
 #include "doc_page.h"
-#include "engine.h"
 #include "faces/pg332/strict.h"
 #include "strict_card.h"
-#include "test.h"
 
 enum { BTH_SEND_ONLY = 0x04, BTH_WRITE_ONLY = 0x0a, BTH_READ = 0x0c,
        BTH_SWAP = 0x13, BTH_ADD = 0x14 };
@@ -64,10 +61,10 @@ typedef struct WriteCase {
     const char *rule;
     uint8_t version;
     uint8_t stage;
-    Pg332Write before[MANY];
-    void (*hook)(void);
     Pg332Write bad;
     Pg332Write good[MANY];
+    Pg332Write before[MANY];
+    void (*hook)(void);
     bool fresh;
     void (*good_hook)(void);
 } WriteCase;
@@ -76,113 +73,96 @@ typedef struct WriteCase {
 #define V42 PG332_V4_2
 
 static const WriteCase write_cases[] = {
-    { "no-register", V3, BARE, .bad = HOLE, .good = { G(INTEN, 1) } },
-    { "reserved-bits", V3, BARE, .bad = G(INTEN, 0xff), .good = { G(INTEN, 0xfb) } },
-    { "reserved-bits", V42, BARE, .bad = G(XRNICCONF, 0x01000000),
-      .good = { G(XRNICCONF, 0x00100000), G(CON_IO_CONF, 0x80000000) } },
-    { "reserved-bits", V3, READY, .bad = Q(QPCONF, 2),
-      .good = { Q(STATQP, 0x77000600) } },
-    { "read-only", V3, BARE, .bad = G(ERRBUFWPTR, 0), .good = { G(INTSTS, 1) } },
-    { "override-needed", V3, READY, .bad = Q(CQHEAD, 1),
-      .good = { G(XRNICADCONF, ADCONF | 1), Q(CQHEAD, 1) } },
-    { "override-enabled", V3, RUNNING, { G(XRNICADCONF, ADCONF | 1) },
-      .bad = Q(CQHEAD, 1), .good = { Q(QPCONF, CONF & ~1), Q(CQHEAD, 1) } },
-    { "rq-alignment", V3, READY, .bad = Q(RQBA, 0x10100080),
-      .good = { Q(RQBA, 0x10100100) } },
-    { "sq-cq-alignment", V3, READY, .bad = Q(SQBA, 0x10100010),
-      .good = { Q(SQBA, 0x10100020) } },
-    { "sq-cq-alignment", V42, READY, .bad = Q(CQBA, 0x10100010),
-      .good = { Q(CQBA, 0x10100020) } },
-    { "doorbell-alignment", V3, READY, .bad = Q(CQDBADD, 0x10002),
-      .good = { Q(CQDBADD, 0x10004) } },
-    { "doorbell-alignment", V3, READY, .bad = Q(RQWPTRDBADD, 0x10001),
-      .good = { Q(RQWPTRDBADD, 0x10008) } },
-    { "depth-power-of-two", V3, READY, .bad = Q(QDEPTH, 0x00180010),
-      .good = { Q(QDEPTH, 0x00200010) } },
-    { "ack-policy", V3, SET, .bad = G(XRNICCONF, 0x18), .good = { G(XRNICCONF, 0x10) } },
-    { "pause-threshold", V3, BARE, .bad = G(XRNIC_BUF_THRESHOLD_ROCE, 513),
-      .good = { G(XRNIC_BUF_THRESHOLD_ROCE, 512 << 16 | 512) } },
-    { "access-value", V3, BARE, .bad = R(ACCESSDESC, 0xf), .good = { R(ACCESSDESC, 2) } },
-    { "address-enabled", V3, READY, .bad = G(IPv4XADD, 0x0a000009),
-      .good = { G(IPv4XADD, 0x0a000001) } },
-    { "queue-enabled", V3, RUNNING, .bad = Q(QDEPTH, 0x00200020),
-      .good = { Q(QDEPTH, RINGS) } },
-    { "sqpsn-busy", V3, RUNNING, { Q(SQPI, 1) }, .bad = Q(SQPSN, 5),
-      .good = { Q(SQPSN, 5) }, .fresh = true },
-    { "lstrqreq-busy", V3, RUNNING, .hook = a_read_waits, .bad = Q(LSTRQREQ, 0x0a000005),
-      .good = { Q(LSTRQREQ, 0x0a000005) }, .fresh = true },
-    { "lstrqreq-opcode", V3, READY, .bad = Q(LSTRQREQ, 5),
-      .good = { Q(LSTRQREQ, 0x04000005), Q(LSTRQREQ, 0x0c000005),
-                G(XRNICADCONF, ADCONF | 1), Q(LSTRQREQ, 0) } },
-    { "sqpi-range", V3, RUNNING, .bad = Q(SQPI, 17), .good = { Q(SQPI, 16) } },
-    { "rqci-range", V3, RUNNING, .bad = Q(RQCI, 17), .good = { Q(RQCI, 0) } },
-    { "index-zero", V3, RUNNING, { Q(SQPI, 1) }, .bad = Q(SQPI, 0),
-      .good = { Q(SQPI, 2) } },
-    { "sq-overrun", V3, RUNNING, { Q(SQPI, 16) }, .bad = Q(SQPI, 1),
-      .good = { Q(SQPI, 16) } },
-    { "rq-overrun", V3, RUNNING, .bad = Q(RQCI, 1), .good = { Q(RQCI, 1) },
-      .fresh = true, .good_hook = a_message_comes },
-    { "post-disabled", V3, READY, .bad = Q(SQPI, 1),
-      .good = { Q(QPCONF, CONF), Q(SQPI, 1) } },
-    { "post-recovery", V3, RUNNING, { Q(QPCONF, CONF | 0x40) },
-      .bad = Q(SQPI, 1), .good = { Q(SQPI, 0) } },
-    { "post-override", V3, RUNNING, { G(XRNICADCONF, ADCONF | 1) },
-      .bad = Q(SQPI, 1), .good = { G(XRNICADCONF, ADCONF), Q(SQPI, 1) } },
-    { "post-fatal", V3, RUNNING, .hook = a_key_is_wrong, .bad = Q(SQPI, 1),
-      .good = { Q(QPCONF, CONF | 0x40) } },
-    { "post-unconnected", V3, RUNNING, { Q(DESTQPCONF, 0) }, .bad = Q(SQPI, 1),
-      .good = { Q(DESTQPCONF, 2), Q(SQPI, 1) } },
-    { "post-unconnected", V3, RUNNING, { Q(IPDESADDR1, 0) }, .bad = Q(SQPI, 1),
-      .good = { Q(IPDESADDR4, 2), Q(SQPI, 1) } },
-
-    { "mac-unset", V3, SET, { G(MACXADDLSB, 0), G(MACXADDMSB, 0) },
-      .bad = G(XRNICCONF, CONF_3), .good = { G(MACXADDLSB, 1), G(XRNICCONF, CONF_3) } },
-    { "ip-unset", V3, SET, { G(IPv4XADD, 0) }, .bad = G(XRNICCONF, CONF_3),
-      .good = { G(IPv6XADD1, 1), G(XRNICCONF, CONF_3) } },
-    { "errbuf-unset", V42, SET, { G(ERRBUFSZ, 0) }, .bad = G(XRNICCONF, CONF_4),
-      .good = { G(ERRBUFSZ, 0x01000040), G(XRNICCONF, CONF_4) } },
-    { "errbuf-unset", V3, SET, { G(ERRBUFBA, 0) }, .bad = G(XRNICCONF, CONF_3),
-      .good = { G(ERRBUFBAMSB, 1), G(XRNICCONF, CONF_3) } },
-    { "ipkterrq-unset", V42, SET, { G(IPKTERRQSZ, 0) }, .bad = G(XRNICCONF, CONF_4),
-      .good = { G(IPKTERRQSZ, 64), G(XRNICCONF, CONF_4) } },
-    { "ipkterrq-unset", PG332_V4_0, SET, { G(IPKTERRQSZ, 0) },
-      .bad = G(XRNICCONF, CONF_4), .good = { G(IPKTERRQSZ, 64), G(XRNICCONF, CONF_4) } },
-    { "resperr-unset", V42, SET, { G(RESPERRSZ, 0) }, .bad = G(XRNICCONF, CONF_4),
-      .good = { G(RESPERRSZ, 0x10000), G(XRNICCONF, CONF_4) } },
-    { "datbuf-unset", V42, SET, { G(DATBUFBA, 0) }, .bad = G(XRNICCONF, CONF_4),
-      .good = { G(DATBUFBA, 64), G(XRNICCONF, CONF_4) } },
-
-    { "card-first", V3, READY, { G(XRNICCONF, CONF_3 & ~1) }, .bad = Q(QPCONF, CONF),
-      .good = { G(XRNICCONF, CONF_3), Q(QPCONF, CONF) } },
-    { "qp1-first", V3, READY, { Q1(QPCONF, 0) }, .bad = Q(QPCONF, CONF),
-      .good = { Q1(QPCONF, CONF), Q(QPCONF, CONF) } },
-    { "qp-number", V3, READY, { G(XRNICCONF, CONF_3 & ~0xff00) }, .bad = Q(QPCONF, CONF),
-      .good = { G(XRNICCONF, CONF_3), Q(QPCONF, CONF) } },
-    { "qp-number", V42, READY, { G(XRNIC_CONF_QP_EN, 0) }, .bad = Q(QPCONF, CONF),
-      .good = { G(XRNIC_CONF_QP_EN, 1), Q(QPCONF, CONF) } },
-    { "queue-unset", V3, READY, { Q(SQBA, 0), Q(SQBAMSB, 0) },
-      .bad = Q(QPCONF, CONF), .good = { Q(SQBA, 64), Q(QPCONF, CONF) } },
-    { "queue-unset", V3, READY, { Q(CQBA, 0) }, .bad = Q(QPCONF, CONF),
-      .good = { Q(QPCONF, CONF & ~0x20) } },
-    { "doorbell-unset", V3, READY, { Q(CQDBADD, 0) }, .bad = Q(QPCONF, CONF),
-      .good = { Q(QPCONF, CONF & ~0x10) } },
-    { "depth-unset", V3, READY, { Q(QDEPTH, 0x10) }, .bad = Q(QPCONF, CONF),
-      .good = { Q(QDEPTH, RINGS), Q(QPCONF, CONF) } },
-    { "depth-minimum", V42, READY, { Q(QDEPTH, 0x00100008) }, .bad = Q(QPCONF, CONF),
-      .good = { Q(QDEPTH, RINGS), Q(QPCONF, CONF) } },
-    { "buffer-size", V3, READY, .bad = Q(QPCONF, 0x0003043d),
-      .good = { Q(QPCONF, 0x0004043d) } },
-    { "path-mtu", V3, READY, .bad = Q(QPCONF, 0x0002053d),
-      .good = { Q(QPCONF, 0x0002043d) } },
-    { "still-recovering", V3, READY, .bad = Q(QPCONF, CONF | 0x40),
-      .good = { Q(QPCONF, CONF) } },
-    { "retry-counts", V3, READY, { Q(STATQP, 0) }, .bad = Q(QPCONF, CONF),
-      .good = { Q(STATQP, 0x77000000), Q(QPCONF, CONF) } },
-    { "stale-pointers", V3, READY,
-      { Q(QPCONF, (CONF & ~1) | 0x40), G(XRNICADCONF, ADCONF | 1), Q(STATRQPIDB, 1) },
-      .bad = Q(QPCONF, CONF), .good = { Q(STATRQPIDB, 0), Q(QPCONF, CONF) } },
-    { "not-drained", V3, RUNNING, { Q(SQPI, 1) }, .bad = Q(QPCONF, CONF & ~1),
-      .good = { Q(QPCONF, CONF & ~1) }, .fresh = true },
+    { "no-register", V3, BARE, HOLE, { G(INTEN, 1) } },
+    { "reserved-bits", V3, BARE, G(INTEN, 0xff), { G(INTEN, 0xfb) } },
+    { "reserved-bits", V42, BARE, G(XRNICCONF, 0x01000000), { G(XRNICCONF, 0x00100000),
+      G(CON_IO_CONF, 0x80000000) } },
+    { "reserved-bits", V3, READY, Q(QPCONF, 2), { Q(STATQP, 0x77000600) } },
+    { "read-only", V3, BARE, G(ERRBUFWPTR, 0), { G(INTSTS, 1) } },
+    { "override-needed", V3, READY, Q(CQHEAD, 1), { G(XRNICADCONF, ADCONF | 1),
+      Q(CQHEAD, 1) } },
+    { "override-enabled", V3, RUNNING, Q(CQHEAD, 1), { Q(QPCONF, CONF & ~1),
+      Q(CQHEAD, 1) }, { G(XRNICADCONF, ADCONF | 1) } },
+    { "rq-alignment", V3, READY, Q(RQBA, 0x10100080), { Q(RQBA, 0x10100100) } },
+    { "sq-cq-alignment", V3, READY, Q(SQBA, 0x10100010), { Q(SQBA, 0x10100020) } },
+    { "sq-cq-alignment", V42, READY, Q(CQBA, 0x10100010), { Q(CQBA, 0x10100020) } },
+    { "doorbell-alignment", V3, READY, Q(CQDBADD, 0x10002), { Q(CQDBADD, 0x10004) } },
+    { "doorbell-alignment", V3, READY, Q(RQWPTRDBADD, 0x10001),
+      { Q(RQWPTRDBADD, 0x10008) } },
+    { "depth-power-of-two", V3, READY, Q(QDEPTH, 0x00180010), { Q(QDEPTH, 0x00200010) } },
+    { "ack-policy", V3, SET, G(XRNICCONF, 0x18), { G(XRNICCONF, 0x10) } },
+    { "pause-threshold", V3, BARE, G(XRNIC_BUF_THRESHOLD_ROCE, 513),
+      { G(XRNIC_BUF_THRESHOLD_ROCE, 512 << 16 | 512) } },
+    { "access-value", V3, BARE, R(ACCESSDESC, 0xf), { R(ACCESSDESC, 2) } },
+    { "address-enabled", V3, READY, G(IPv4XADD, 0x0a000009),
+      { G(IPv4XADD, 0x0a000001) } },
+    { "queue-enabled", V3, RUNNING, Q(QDEPTH, 0x00200020), { Q(QDEPTH, RINGS) } },
+    { "sqpsn-busy", V3, RUNNING, Q(SQPSN, 5), { Q(SQPSN, 5) }, { Q(SQPI, 1) },
+      .fresh = true },
+    { "lstrqreq-busy", V3, RUNNING, Q(LSTRQREQ, 0x0a000005), { Q(LSTRQREQ, 0x0a000005) },
+      .hook = a_read_waits, .fresh = true },
+    { "lstrqreq-opcode", V3, READY, Q(LSTRQREQ, 5), { Q(LSTRQREQ, 0x04000005),
+      Q(LSTRQREQ, 0x0c000005), G(XRNICADCONF, ADCONF | 1), Q(LSTRQREQ, 0) } },
+    { "sqpi-range", V3, RUNNING, Q(SQPI, 17), { Q(SQPI, 16) } },
+    { "rqci-range", V3, RUNNING, Q(RQCI, 17), { Q(RQCI, 0) } },
+    { "index-zero", V3, RUNNING, Q(SQPI, 0), { Q(SQPI, 2) }, { Q(SQPI, 1) } },
+    { "sq-overrun", V3, RUNNING, Q(SQPI, 1), { Q(SQPI, 16) }, { Q(SQPI, 16) } },
+    { "rq-overrun", V3, RUNNING, Q(RQCI, 1), { Q(RQCI, 1) }, .fresh = true,
+      .good_hook = a_message_comes },
+    { "post-disabled", V3, READY, Q(SQPI, 1), { Q(QPCONF, CONF), Q(SQPI, 1) } },
+    { "post-recovery", V3, RUNNING, Q(SQPI, 1), { Q(SQPI, 0) },
+      { Q(QPCONF, CONF | 0x40) } },
+    { "post-override", V3, RUNNING, Q(SQPI, 1), { G(XRNICADCONF, ADCONF), Q(SQPI, 1) },
+      { G(XRNICADCONF, ADCONF | 1) } },
+    { "post-fatal", V3, RUNNING, Q(SQPI, 1), { Q(QPCONF, CONF | 0x40) },
+      .hook = a_key_is_wrong },
+    { "post-unconnected", V3, RUNNING, Q(SQPI, 1), { Q(DESTQPCONF, 2), Q(SQPI, 1) },
+      { Q(DESTQPCONF, 0) } },
+    { "post-unconnected", V3, RUNNING, Q(SQPI, 1), { Q(IPDESADDR4, 2), Q(SQPI, 1) },
+      { Q(IPDESADDR1, 0) } },
+    { "mac-unset", V3, SET, G(XRNICCONF, CONF_3), { G(MACXADDLSB, 1),
+      G(XRNICCONF, CONF_3) }, { G(MACXADDLSB, 0), G(MACXADDMSB, 0) } },
+    { "ip-unset", V3, SET, G(XRNICCONF, CONF_3), { G(IPv6XADD1, 1),
+      G(XRNICCONF, CONF_3) }, { G(IPv4XADD, 0) } },
+    { "errbuf-unset", V42, SET, G(XRNICCONF, CONF_4), { G(ERRBUFSZ, 0x01000040),
+      G(XRNICCONF, CONF_4) }, { G(ERRBUFSZ, 0) } },
+    { "errbuf-unset", V3, SET, G(XRNICCONF, CONF_3), { G(ERRBUFBAMSB, 1),
+      G(XRNICCONF, CONF_3) }, { G(ERRBUFBA, 0) } },
+    { "ipkterrq-unset", V42, SET, G(XRNICCONF, CONF_4), { G(IPKTERRQSZ, 64),
+      G(XRNICCONF, CONF_4) }, { G(IPKTERRQSZ, 0) } },
+    { "ipkterrq-unset", PG332_V4_0, SET, G(XRNICCONF, CONF_4), { G(IPKTERRQSZ, 64),
+      G(XRNICCONF, CONF_4) }, { G(IPKTERRQSZ, 0) } },
+    { "resperr-unset", V42, SET, G(XRNICCONF, CONF_4), { G(RESPERRSZ, 0x10000),
+      G(XRNICCONF, CONF_4) }, { G(RESPERRSZ, 0) } },
+    { "datbuf-unset", V42, SET, G(XRNICCONF, CONF_4), { G(DATBUFBA, 64),
+      G(XRNICCONF, CONF_4) }, { G(DATBUFBA, 0) } },
+    { "card-first", V3, READY, Q(QPCONF, CONF), { G(XRNICCONF, CONF_3), Q(QPCONF, CONF) },
+      { G(XRNICCONF, CONF_3 & ~1) } },
+    { "qp1-first", V3, READY, Q(QPCONF, CONF), { Q1(QPCONF, CONF), Q(QPCONF, CONF) },
+      { Q1(QPCONF, 0) } },
+    { "qp-number", V3, READY, Q(QPCONF, CONF), { G(XRNICCONF, CONF_3), Q(QPCONF, CONF) },
+      { G(XRNICCONF, CONF_3 & ~0xff00) } },
+    { "qp-number", V42, READY, Q(QPCONF, CONF), { G(XRNIC_CONF_QP_EN, 1),
+      Q(QPCONF, CONF) }, { G(XRNIC_CONF_QP_EN, 0) } },
+    { "queue-unset", V3, READY, Q(QPCONF, CONF), { Q(SQBA, 64), Q(QPCONF, CONF) },
+      { Q(SQBA, 0), Q(SQBAMSB, 0) } },
+    { "queue-unset", V3, READY, Q(QPCONF, CONF), { Q(QPCONF, CONF & ~0x20) },
+      { Q(CQBA, 0) } },
+    { "doorbell-unset", V3, READY, Q(QPCONF, CONF), { Q(QPCONF, CONF & ~0x10) },
+      { Q(CQDBADD, 0) } },
+    { "depth-unset", V3, READY, Q(QPCONF, CONF), { Q(QDEPTH, RINGS), Q(QPCONF, CONF) },
+      { Q(QDEPTH, 0x10) } },
+    { "depth-minimum", V42, READY, Q(QPCONF, CONF), { Q(QDEPTH, RINGS), Q(QPCONF, CONF) },
+      { Q(QDEPTH, 0x00100008) } },
+    { "buffer-size", V3, READY, Q(QPCONF, 0x0003043d), { Q(QPCONF, 0x0004043d) } },
+    { "path-mtu", V3, READY, Q(QPCONF, 0x0002053d), { Q(QPCONF, 0x0002043d) } },
+    { "still-recovering", V3, READY, Q(QPCONF, CONF | 0x40), { Q(QPCONF, CONF) } },
+    { "retry-counts", V3, READY, Q(QPCONF, CONF), { Q(STATQP, 0x77000000),
+      Q(QPCONF, CONF) }, { Q(STATQP, 0) } },
+    { "stale-pointers", V3, READY, Q(QPCONF, CONF), { Q(STATRQPIDB, 0), Q(QPCONF, CONF) },
+      { Q(QPCONF, (CONF & ~1) | 0x40), G(XRNICADCONF, ADCONF | 1), Q(STATRQPIDB, 1) } },
+    { "not-drained", V3, RUNNING, Q(QPCONF, CONF & ~1), { Q(QPCONF, CONF & ~1) },
+      { Q(SQPI, 1) }, .fresh = true },
 };
 
 static uint32_t given(const Pg332Write *w)
@@ -524,7 +504,7 @@ TEST("/pg332-rules/versions", test_versions)
 /* Counts and reports survive a migration; the mode must be equal. */
 TEST("/pg332-rules/save", test_save)
 {
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     ErnicReport r;
 
     open_card(PG332_V4_2, ERNIC_STRICT_REPORT);
@@ -548,7 +528,6 @@ TEST("/pg332-rules/save", test_save)
         }
         card_close(&card);
     }
-    g_byte_array_free(state, true);
 }
 
 /* The rules that the sequence breaks, joined; the caller frees it. */
@@ -573,16 +552,14 @@ TEST("/pg332-rules/software", test_software)
 {
     for (uint32_t i = 0; i < pg332_num_software; i++) {
         const Pg332Software *s = &pg332_software[i];
-        GString *want = g_string_new(NULL);
-        char *have = broken_by(s);
+        g_autoptr(GString) want = g_string_new(NULL);
+        g_autofree char *have = broken_by(s);
 
         for (uint32_t k = 0; s->breaks[k]; k++) {
             g_string_append_printf(want, "%s`%s`", k ? ", " : "", s->breaks[k]);
         }
         g_test_message("%s, %s", s->name, version_names[s->version]);
         g_assert_cmpstr(have, ==, want->str);
-        g_string_free(want, true);
-        g_free(have);
     }
 }
 
@@ -674,12 +651,11 @@ static GString *print_doc(void)
         "| Software | Version | Breaks |\n"
         "| --- | --- | --- |\n");
     for (uint32_t i = 0; i < pg332_num_software; i++) {
-        char *list = broken_by(&pg332_software[i]);
+        g_autofree char *list = broken_by(&pg332_software[i]);
 
         g_string_append_printf(doc, "| %s | %s | %s |\n", pg332_software[i].name,
                                version_names[pg332_software[i].version],
                                *list ? list : "nothing");
-        g_free(list);
     }
     return doc;
 }

@@ -8,7 +8,6 @@
 #include "qemu/bswap.h"
 #include "pg332_card.h"
 #include "faces/pg332/side_stream.h"
-#include "test.h"
 
 #define RING    8
 #define DESC    64
@@ -69,9 +68,8 @@ static void listen(Card *c)
 
 static void write_imm(Card *c, uint32_t imm)
 {
-    POST(c, .opcode = WRITE_IMM, .laddr = c->mem, .len = 64, .rkey = KEY,
-         .raddr = VA, .imm = imm);
-    settle();
+    DO(c, .opcode = WRITE_IMM, .laddr = c->mem, .len = 64, .rkey = KEY,
+       .raddr = VA, .imm = imm);
 }
 
 /* Entry @n is there, of @type with @value and index @pi. */
@@ -89,8 +87,7 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
     listen(b);
     give(b, RING - 1);
     IS(get_side(b, PG332_SIDE_DMASR), 0x00010008);
-    POST(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 64, .imm = 0x11223344);
-    settle();
+    DO(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 64, .imm = 0x11223344);
     check_received(b, 1);
     check_entry(b, 0, PG332_SIDE_SEND_IMM, 0x11223344, 1);
     IS(get_side(b, PG332_SIDE_DMASR), 0x00011008);
@@ -106,8 +103,7 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
     g_assert(!ernic_irq_level(b->e));
 
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
-    POST(a, .opcode = SEND_INV, .laddr = a->mem, .len = 64, .rkey = KEY);
-    settle();
+    DO(a, .opcode = SEND_INV, .laddr = a->mem, .len = 64, .rkey = KEY);
     check_received(b, 3);
     check_entry(b, 1, PG332_SIDE_SEND_INV, KEY, 3);
     write_imm(a, 0xfedcba98);
@@ -189,13 +185,11 @@ CARDS_TEST("/pg332-side/full", PG332_V3_1, test_full)
     IS(get(b, PG332_INTSTS), 0);
     /* Three packets, of which the last has the immediate data. */
     card_fill(a, 0, 0x2100, 8);
-    POST(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
-         .raddr = VA + 0x4000, .imm = i);
-    settle();
+    DO(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
+       .raddr = VA + 0x4000, .imm = i);
     check_done(a, ERNIC_SIDE_FIFO);
     g_assert_cmphex(get(b, PG332_INTSTS) & PG332_INT_RNR, !=, 0);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
-    settle();
+    DO(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     check_received(b, 0);
     give(b, RING - 1);
     for (i = 0; i < RING; i++) {

@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "hand_profile.h"
 #include "pg332_card.h"
-#include "test.h"
 #include "timing/timing.h"
 #include "transport/qp.h"
 
@@ -130,9 +129,8 @@ TEST("/pg332-timing/opcodes", test_opcodes)
 
     for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         open_cards(PG332_V4_2);
-        POST(&cards[0], rows[i].opcode, 64, .laddr = cards[0].mem,
-             .raddr = VA, .rkey = KEY);
-        settle();
+        DO(&cards[0], rows[i].opcode, 64, .laddr = cards[0].mem,
+           .raddr = VA, .rkey = KEY);
         check_done(&cards[0], 1);
         IS(card_cqe(&cards[0], 0), rows[i].opcode << 16 | 0x100);
         a = cards[0].e->timing->server;
@@ -200,7 +198,7 @@ TEST("/pg332-timing/state", test_state)
         POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
         until(cut);
         for (int i = 0; i < 2; i++) {
-            GByteArray *one = g_byte_array_new(), *two = g_byte_array_new();
+            g_autoptr(GByteArray) one = g_byte_array_new(), two = g_byte_array_new();
             Card *c = &cards[i];
 
             ernic_save(c->e, one);
@@ -208,8 +206,6 @@ TEST("/pg332-timing/state", test_state)
             g_assert_true(ernic_load(c->e, c->env.now, one->data, one->len));
             ernic_save(c->e, two);
             g_assert_cmpmem(one->data, one->len, two->data, two->len);
-            g_byte_array_unref(one);
-            g_byte_array_unref(two);
         }
         if (cut < COMPLETED) {
             until(COMPLETED - 1);

@@ -5,13 +5,11 @@
  * stores: what it does to all queue pairs is done in slices, and nobody sees that.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/pages.h"
 #include "base/work.h"
 #include "cpu_time.h"
 #include "objects/qp.h"
 #include "pg332_card.h"
-#include "test.h"
 #include "wire/headers.h"
 
 #define SHORT_COPY      2       /* units for a copy of a few bytes */
@@ -172,8 +170,8 @@ WIDE_TEST("/pg332-work/again", test_again)
 /* A state of the middle has the same end. */
 WIDE_TEST("/pg332-work/save", test_save)
 {
-    GByteArray *middle = g_byte_array_new(), *end = g_byte_array_new();
-    GByteArray *again = g_byte_array_new();
+    g_autoptr(GByteArray) middle = g_byte_array_new(), end = g_byte_array_new();
+    g_autoptr(GByteArray) again = g_byte_array_new();
 
     configure(c, true);
     run_all(c);
@@ -190,17 +188,13 @@ WIDE_TEST("/pg332-work/save", test_save)
     run_all(c);
     ernic_save(c->e, again);
     g_assert_cmpmem(again->data, again->len, end->data, end->len);
-    g_byte_array_unref(middle);
-    g_byte_array_unref(end);
-    g_byte_array_unref(again);
 }
 
 /* A packet that arrives after the write finds its queue pair started, or stopped. */
 CARDS_TEST("/pg332-work/packet", PG332_V4_0, test_packet)
 {
-    uint32_t conf;
+    uint32_t conf = get(b, PG332_XRNICCONF);
 
-    conf = get(b, PG332_XRNICCONF);
     settle();
     POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
     fake_run(a->e);

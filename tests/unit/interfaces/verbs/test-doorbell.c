@@ -5,9 +5,7 @@
  * nothing, is counted, and raises an event.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog.h"
-#include "test.h"
 
 typedef struct Kind {
     const char *name;
@@ -82,10 +80,10 @@ static void open_for(Dialog *d, const Kind *k)
 }
 
 /* No such queue: there is no object that an event could name. */
-static void test_no_queue(gconstpointer opaque)
+ROW_TEST("/doorbell/no-queue", kinds, test_no_queue)
 {
     static const uint32_t numbers[] = { 0, 63, 64, 65, 0xffff, 0xffffff };
-    const Kind *k = opaque;
+    const Kind *k = data;
     Dialog d;
 
     open_for(&d, k);
@@ -97,9 +95,9 @@ static void test_no_queue(gconstpointer opaque)
 }
 
 /* A queue that belongs to another page. */
-static void test_other_page(gconstpointer opaque)
+ROW_TEST("/doorbell/other-page", kinds, test_other_page)
 {
-    const Kind *k = opaque;
+    const Kind *k = data;
     uint32_t user;
     Dialog d;
 
@@ -116,9 +114,9 @@ static void test_other_page(gconstpointer opaque)
 }
 
 /* A counter beyond the queue's depth. */
-static void test_beyond(gconstpointer opaque)
+ROW_TEST("/doorbell/beyond", kinds, test_beyond)
 {
-    const Kind *k = opaque;
+    const Kind *k = data;
     uint32_t queue, limit = limit_of(k->kind), i;
     const uint32_t bad[] = { limit + 1, limit + 1000, 0x7fffffff, 0x80000000 };
     Dialog d;
@@ -139,9 +137,9 @@ static void test_beyond(gconstpointer opaque)
 }
 
 /* The queue full; a producer index that goes back is refused. */
-static void test_full(gconstpointer opaque)
+ROW_TEST("/doorbell/full", kinds, test_full)
 {
-    const Kind *k = opaque;
+    const Kind *k = data;
     uint32_t queue;
     Dialog d;
 
@@ -243,22 +241,4 @@ DIALOG_TEST("/doorbell/marks-only", ERNIC_QPT_RC, test_marks_only)
     dlg_sent_message(d, ERNIC_WR_SEND, 0, DLG_SQ_PSN, 0, 16);
     PEER_ACK(d, DLG_SQ_PSN, 1);
     SEND_WC(d, 0, SUCCESS);
-}
-
-static void add(const char *what, GTestDataFunc fn)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-        char *path = g_strdup_printf("/doorbell/%s/%s", kinds[i].name, what);
-
-        g_test_add_data_func(path, &kinds[i], fn);
-        g_free(path);
-    }
-}
-
-TESTS(add_tests)
-{
-    add("no-queue", test_no_queue);
-    add("other-page", test_other_page);
-    add("beyond", test_beyond);
-    add("full", test_full);
 }

@@ -9,7 +9,6 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "qp_fixture.h"
-#include "test.h"
 
 static void good_init(Fixture *f, struct ernic_qp_init *init)
 {
