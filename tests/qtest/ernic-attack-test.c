@@ -13,71 +13,57 @@
 
 #define FATAL       PG332_STATQP_FATAL
 
-/* A machine with one function at 04.0, and the card of that function. */
-typedef struct Attack {
-    QErnicMachine *m;
-    QErnic *q;
-    Card c;
-} Attack;
-
-static void begin(Attack *a, const char *more)
+static void function_reset(Card *c)
 {
-    a->m = qernic_machine(" -object iothread,id=io0 -device ernic,id=ernic0,addr=04.0,"
-                          "ernic-version=3.1,roce-udp=127.0.0.1:0%s", more);
-    a->q = qernic_at(a->m, "ernic0", 4);
-}
-
-static void function_reset(Attack *a)
-{
-    qernic_flr(&a->q->dev);
+    qernic_flr(&c->q->dev);
 }
 
 /* Resets the card and sets up a queue pair that is connected to itself. */
-static void renew(Attack *a)
+static void renew(Card *c)
 {
-    function_reset(a);
-    qpci_device_enable(&a->q->dev);
-    card_open(&a->c, a->q, PG332_V3_1, 1);
-    card_put_qp(&a->c, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11 | 7 << 8 | 1);
-    card_open_qp(&a->c, 1, CARD_QPN);
+    function_reset(c);
+    qpci_device_enable(&c->q->dev);
+    card_open(c, c->q, PG332_V3_1, 1);
+    card_put_qp(c, PG332_TIMEOUTCONF, 1 << 16 | 7 << 11 | 7 << 8 | 1);
+    card_open_qp(c, 1, CARD_QPN);
 }
 
 /* Lets time pass for all requests in progress and all of their retries. */
-static void pass(Attack *a)
+static void pass(Card *c)
 {
-    qernic_pass(a->m->qts, 60, 10000);
+    qernic_pass(c->q->qts, 60, 10000);
 }
 
 /* Waits until the queue pair is fatal or, if not @fatal, has completed everything. */
-static void ends(Attack *a, bool fatal)
+static void ends(Card *c, bool fatal)
 {
     if (fatal) {
-        qernic_wait_while(a->q->qts, !(card_get_qp(&a->c, PG332_STATQP) & FATAL));
+        qernic_wait_while(c->q->qts, !(card_get_qp(c, PG332_STATQP) & FATAL));
     } else {
-        card_wait(&a->c, PG332_CQHEAD, a->c.posted);
-        g_assert_cmphex(card_get_qp(&a->c, PG332_STATQP) & FATAL, ==, 0);
+        card_wait(c, PG332_CQHEAD, c->posted);
+        g_assert_cmphex(card_get_qp(c, PG332_STATQP) & FATAL, ==, 0);
     }
 }
 
-static void works(Attack *a)
+static void works(Card *c)
 {
-    renew(a);
-    card_transfers(&a->c, &a->c);
+    renew(c);
+    card_transfers(c, c);
 }
 
 /* The head of an attack, after which the device still works. */
 #define ATTACK(name, fn)                                                        \
-    static void fn(Attack *a);                                                  \
+    static void fn(Card *c);                                                    \
     MACHINE_KINDS("/ernic-attack/" name, kinds_of_##fn, { "", "" },             \
                   { "-iothread", ",iothread=io0" }, { "-timing", ",timing=on" })\
     {                                                                           \
-        Attack a;                                                               \
+        Card card = { .q = qernic_device(",ernic-version=3.1,roce-udp=127.0.0.1:0%s", \
+                                         more) };                               \
                                                                                 \
-        begin(&a, more);                                                        \
-        fn(&a);                                                                 \
-        works(&a);                                                              \
+        fn(&card);                                                              \
+        works(&card);                                                           \
     }                                                                           \
-    static void fn(Attack *a)
+    static void fn(Card *c)
 
 /* Registers that take an address, and whether failed DMA ends the queue pair. */
 static const struct {
@@ -137,22 +123,22 @@ ATTACK("self", test_self)
     memset(junk, 0, sizeof(junk));
     for (size_t i = 0; i < ARRAY_SIZE(aims); i++) {
         for (size_t t = 0; t < ARRAY_SIZE(target); t++) {
-            renew(a);
-            target[0] = a->c.bar.addr + PG332_V3_GLOBAL;
-            target[1] = a->q->bar.addr;
-            target[2] = a->c.bar.addr + PG332_V3_QP + PG332_SLOT;
+            renew(c);
+            target[0] = c->bar.addr + PG332_V3_GLOBAL;
+            target[1] = c->q->bar.addr;
+            target[2] = c->bar.addr + PG332_V3_QP + PG332_SLOT;
             g_test_message("%s at target %zu", aims[i].name, t);
-            qtest_memwrite(a->m->qts, a->c.mem, junk, sizeof(junk));
-            aim(&a->c, i, target[t]);
-            snapshot(&a->c, before);
-            card_post(&a->c, CARD_SEND, 0, 500, 0, 0);
-            card_post(&a->c, CARD_WRITE, 0, 4096, CARD_VA + 0x8000, CARD_KEY);
-            ends(a, aims[i].fatal);
+            qtest_memwrite(c->q->qts, c->mem, junk, sizeof(junk));
+            aim(c, i, target[t]);
+            snapshot(c, before);
+            card_post(c, CARD_SEND, 0, 500, 0, 0);
+            card_post(c, CARD_WRITE, 0, 4096, CARD_VA + 0x8000, CARD_KEY);
+            ends(c, aims[i].fatal);
             if (!aims[i].fatal) {               /* cause an error that is reported */
-                card_post(&a->c, CARD_WRITE, 0, 64, CARD_VA, CARD_KEY + 1);
-                ends(a, true);
+                card_post(c, CARD_WRITE, 0, 64, CARD_VA, CARD_KEY + 1);
+                ends(c, true);
             }
-            snapshot(&a->c, after);
+            snapshot(c, after);
             g_assert_cmpmem(before, sizeof(before), after, sizeof(after));
         }
     }
@@ -184,33 +170,33 @@ ATTACK("side", test_side)
     uint8_t desc[64] = { [PG332_DESC_CONTROL] = 8 };
     uint64_t ring;
 
-    renew(a);
+    renew(c);
     /* The descriptor is in the registers of the channel. */
-    listen_at(&a->c, a->c.bar.addr + ernic_reg_window(a->c.version));
-    card_post(&a->c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
-    ends(a, false);
-    g_assert_cmphex(get_side(&a->c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
+    listen_at(c, c->bar.addr + ernic_reg_window(c->version));
+    card_post(c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    ends(c, false);
+    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
                     PG332_DMASR_SG_DECODE);
     /* The descriptor is in memory, its entry is the channel's run register. */
-    ring = qernic_zeroed(a->c.q, 4096);
+    ring = qernic_zeroed(c->q, 4096);
     stq_le_p(desc, ring);
-    stq_le_p(desc + 8, a->c.bar.addr + ernic_reg_window(a->c.version) + PG332_SIDE_DMACR);
-    qtest_memwrite(a->m->qts, ring, desc, sizeof(desc));
-    listen_at(&a->c, ring);
-    card_post(&a->c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
-    ends(a, false);
-    g_assert_cmphex(get_side(&a->c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
+    stq_le_p(desc + 8, c->bar.addr + ernic_reg_window(c->version) + PG332_SIDE_DMACR);
+    qtest_memwrite(c->q->qts, ring, desc, sizeof(desc));
+    listen_at(c, ring);
+    card_post(c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    ends(c, false);
+    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
                     PG332_DMASR_DECODE);
     /* A ring of one descriptor that is its own successor. */
     stq_le_p(desc + 8, ring + 1024);
-    qtest_memwrite(a->m->qts, ring, desc, sizeof(desc));
-    listen_at(&a->c, ring);
-    put_side(&a->c, PG332_SIDE_DMACR, PG332_DMACR_RUN | PG332_DMACR_CYCLIC | 1 << 16);
-    while (a->c.posted < 40) {
-        card_post(&a->c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    qtest_memwrite(c->q->qts, ring, desc, sizeof(desc));
+    listen_at(c, ring);
+    put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | PG332_DMACR_CYCLIC | 1 << 16);
+    while (c->posted < 40) {
+        card_post(c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
     }
-    ends(a, false);
-    g_assert_cmphex(get_side(&a->c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==, 0);
+    ends(c, false);
+    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==, 0);
 }
 
 /* MSI-X messages that ring doorbells, disable the face, or clear and set causes. */
@@ -222,19 +208,19 @@ ATTACK("message", test_message)
     uint32_t words[2][64], at;
 
     for (size_t i = 0; i <= ARRAY_SIZE(global); i++) {
-        renew(a);
-        qpci_msix_enable(&a->q->dev);
-        at = i < ARRAY_SIZE(global) ? card_at(&a->c, ERNIC_REG_GLOBAL, 0, global[i]) :
-             card_at(&a->c, ERNIC_REG_QP, CARD_QPN - 1, PG332_SQPI);
-        qernic_aim(&a->q->dev, CARD_VECTOR, a->c.bar.addr + at, 0);
-        snapshot(&a->c, words[0]);
-        card_post(&a->c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
-        card_done(&a->c, CARD_WRITE);
-        pass(a);
-        g_assert_cmphex(card_get(&a->c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
-        snapshot(&a->c, words[1]);
+        renew(c);
+        qpci_msix_enable(&c->q->dev);
+        at = i < ARRAY_SIZE(global) ? card_at(c, ERNIC_REG_GLOBAL, 0, global[i]) :
+             card_at(c, ERNIC_REG_QP, CARD_QPN - 1, PG332_SQPI);
+        qernic_aim(&c->q->dev, CARD_VECTOR, c->bar.addr + at, 0);
+        snapshot(c, words[0]);
+        card_post(c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+        card_done(c, CARD_WRITE);
+        pass(c);
+        g_assert_cmphex(card_get(c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
+        snapshot(c, words[1]);
         g_assert_cmpmem(words[0], sizeof(words[0]), words[1], sizeof(words[1]));
-        qpci_msix_disable(&a->q->dev);
+        qpci_msix_disable(&c->q->dev);
     }
 }
 
@@ -243,24 +229,24 @@ ATTACK("storm", test_storm)
 {
     uint64_t at;
 
-    renew(a);
-    card_post(&a->c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
-    card_done(&a->c, CARD_WRITE);
+    renew(c);
+    card_post(c, CARD_WRITE, 0, 64, CARD_VA + 0x8000, CARD_KEY);
+    card_done(c, CARD_WRITE);
     for (int i = 0; i < 2000; i++) {
-        card_put(&a->c, PG332_INTEN, i & 1 ? 0xff : 0);
-        g_assert(!(qpci_config_readw(&a->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT)
+        card_put(c, PG332_INTEN, i & 1 ? 0xff : 0);
+        g_assert(!(qpci_config_readw(&c->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT)
                  == !(i & 1));
     }
-    at = qernic_zeroed(a->c.q, 4096);
-    qpci_msix_enable(&a->q->dev);
-    qernic_aim(&a->q->dev, CARD_VECTOR, at, 0x1234);
+    at = qernic_zeroed(c->q, 4096);
+    qpci_msix_enable(&c->q->dev);
+    qernic_aim(&c->q->dev, CARD_VECTOR, at, 0x1234);
     for (int i = 0; i < 2000; i++) {
-        card_put(&a->c, PG332_INTEN, i & 1 ? 0xff : 0);
-        card_put(&a->c, PG332_INTSTS, PG332_INT_RECEIVE);        /* interrupts again */
+        card_put(c, PG332_INTEN, i & 1 ? 0xff : 0);
+        card_put(c, PG332_INTSTS, PG332_INT_RECEIVE);        /* interrupts again */
     }
-    pass(a);
-    g_assert_cmphex(qtest_readl(a->m->qts, at), ==, 0x1234);
-    qpci_msix_disable(&a->q->dev);
+    pass(c);
+    g_assert_cmphex(qtest_readl(c->q->qts, at), ==, 0x1234);
+    qpci_msix_disable(&c->q->dev);
 }
 
 /* Values of set-up registers; no value or combination may harm the device. */
@@ -295,104 +281,103 @@ ATTACK("edges", test_edges)
 
     for (size_t i = 0; i < ARRAY_SIZE(edges); i++) {
         g_test_message("%s", edges[i].name);
-        renew(a);
-        card_put_qp(&a->c, PG332_QPCONF, 0);
-        card_put_qp(&a->c, edges[i].reg, edges[i].value);
+        renew(c);
+        card_put_qp(c, PG332_QPCONF, 0);
+        card_put_qp(c, edges[i].reg, edges[i].value);
         if (edges[i].reg != PG332_QPCONF) {
-            card_put_qp(&a->c, PG332_QPCONF, CARD_QPCONF);
+            card_put_qp(c, PG332_QPCONF, CARD_QPCONF);
         }
         for (size_t n = 0; n < ARRAY_SIZE(indices); n++) {
-            card_put_qp(&a->c, PG332_SQPI, indices[n]);
-            card_put_qp(&a->c, PG332_RQCI, indices[n]);
-            qtest_clock_step(a->m->qts, 100000);
+            card_put_qp(c, PG332_SQPI, indices[n]);
+            card_put_qp(c, PG332_RQCI, indices[n]);
+            qtest_clock_step(c->q->qts, 100000);
         }
-        pass(a);
+        pass(c);
         /* The queue pair drains with any value. */
-        card_put_qp(&a->c, PG332_QPCONF, card_get_qp(&a->c, PG332_QPCONF) |
+        card_put_qp(c, PG332_QPCONF, card_get_qp(c, PG332_QPCONF) |
                     PG332_QPCONF_RECOVERY);
-        qernic_wait_while(a->m->qts, (card_get_qp(&a->c, PG332_STATQP) & 0x600) != 0x600);
+        qernic_wait_while(c->q->qts, (card_get_qp(c, PG332_STATQP) & 0x600) != 0x600);
     }
 }
 
 /* Rings all doorbells before any set-up; even the address is missing. */
 ATTACK("early", test_early)
 {
-    a->c = (Card) { .q = a->q, .version = PG332_V3_1 };
-    a->c.bar = qpci_iomap(&a->q->dev, ERNIC_BAR_PG332, NULL);
+    *c = (Card) { .q = c->q, .version = PG332_V3_1 };
+    c->bar = qpci_iomap(&c->q->dev, ERNIC_BAR_PG332, NULL);
     for (uint32_t qpn = 1; qpn <= 33; qpn++) {
         for (uint32_t reg = 0; reg < PG332_SLOT; reg += 4) {
-            card_put_at(&a->c, card_at(&a->c, ERNIC_REG_QP, qpn - 1, reg),
+            card_put_at(c, card_at(c, ERNIC_REG_QP, qpn - 1, reg),
                         reg == PG332_QPCONF ? 0 : 0xffff);
         }
     }
-    card_put(&a->c, PG332_XRNICCONF, 0xffffffff);
-    pass(a);
+    card_put(c, PG332_XRNICCONF, 0xffffffff);
+    pass(c);
     for (uint32_t qpn = 1; qpn <= 32; qpn++) {  /* enable all queue pairs */
-        card_put_at(&a->c, card_at(&a->c, ERNIC_REG_QP, qpn - 1, PG332_QPCONF),
-                    0xffffffbf);
+        card_put_at(c, card_at(c, ERNIC_REG_QP, qpn - 1, PG332_QPCONF), 0xffffffbf);
     }
-    pass(a);
+    pass(c);
 }
 
-static void no_master(Attack *a)
+static void no_master(Card *c)
 {
-    qpci_config_writew(&a->q->dev, PCI_COMMAND,
-                       qpci_config_readw(&a->q->dev, PCI_COMMAND) & ~PCI_COMMAND_MASTER);
+    qpci_config_writew(&c->q->dev, PCI_COMMAND,
+                       qpci_config_readw(&c->q->dev, PCI_COMMAND) & ~PCI_COMMAND_MASTER);
 }
 
-static void no_face(Attack *a)
+static void no_face(Card *c)
 {
-    card_put(&a->c, PG332_XRNICCONF, 0);
+    card_put(c, PG332_XRNICCONF, 0);
 }
 
-static void no_qp(Attack *a)
+static void no_qp(Card *c)
 {
-    card_put_qp(&a->c, PG332_QPCONF, 0);
+    card_put_qp(c, PG332_QPCONF, 0);
 }
 
-static void recover(Attack *a)
+static void recover(Card *c)
 {
-    card_put_qp(&a->c, PG332_QPCONF, CARD_QPCONF | PG332_QPCONF_RECOVERY);
+    card_put_qp(c, PG332_QPCONF, CARD_QPCONF | PG332_QPCONF_RECOVERY);
 }
 
-static void verbs_reset(Attack *a)
+static void verbs_reset(Card *c)
 {
-    qernic_set_reg(a->q, control, ERNIC_CONTROL_RESET);
+    qernic_set_reg(c->q, control, ERNIC_CONTROL_RESET);
 }
 
-static void power_off(Attack *a)
+static void power_off(Card *c)
 {
-    qernic_power(&a->q->dev, 3);
-    pass(a);
-    qernic_power(&a->q->dev, 0);
+    qernic_power(&c->q->dev, 3);
+    pass(c);
+    qernic_power(&c->q->dev, 0);
 }
 
-static void move_bar(Attack *a)
+static void move_bar(Card *c)
 {
-    qpci_config_writel(&a->q->dev, PCI_BASE_ADDRESS_0, a->c.mem);
-    qpci_config_writel(&a->q->dev, PCI_BASE_ADDRESS_1, a->c.mem >> 32);
-    pass(a);
-    qpci_config_writel(&a->q->dev, PCI_BASE_ADDRESS_0, a->c.bar.addr);
-    qpci_config_writel(&a->q->dev, PCI_BASE_ADDRESS_1, a->c.bar.addr >> 32);
+    qpci_config_writel(&c->q->dev, PCI_BASE_ADDRESS_0, c->mem);
+    qpci_config_writel(&c->q->dev, PCI_BASE_ADDRESS_1, c->mem >> 32);
+    pass(c);
+    qpci_config_writel(&c->q->dev, PCI_BASE_ADDRESS_0, c->bar.addr);
+    qpci_config_writel(&c->q->dev, PCI_BASE_ADDRESS_1, c->bar.addr >> 32);
 }
 
 /* Resets the device at several moments of a transfer of 3 MiB. */
 ATTACK("resets", test_resets)
 {
-    static void (*const stops[])(Attack *a) = {
+    static void (*const stops[])(Card *c) = {
         function_reset, no_master, no_face, no_qp, recover, verbs_reset, power_off,
         move_bar,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(stops) * 4; i++) {
-        renew(a);
+        renew(c);
         for (int n = 0; n < 50; n++) {
-            card_post(&a->c, n & 1 ? CARD_READ : CARD_WRITE, 0, CARD_MEM / 2,
+            card_post(c, n & 1 ? CARD_READ : CARD_WRITE, 0, CARD_MEM / 2,
                       CARD_VA + CARD_MEM / 2, CARD_KEY);
         }
-        qtest_clock_step(a->m->qts, 1 + i / ARRAY_SIZE(stops) * 3000);
+        qtest_clock_step(c->q->qts, 1 + i / ARRAY_SIZE(stops) * 3000);
         g_test_message("stop %zu", i);
-        stops[i % ARRAY_SIZE(stops)](a);
-        pass(a);
+        stops[i % ARRAY_SIZE(stops)](c);
+        pass(c);
     }
 }

@@ -28,23 +28,77 @@ typedef struct Row {
     bool kernel;                /* only for context 0 */
     uint8_t foreign;            /* status in a context that owns no object */
     int8_t object;              /* payload offset of a handle, or -1 */
-    /* Fills in a command of that opcode so that it succeeds. */
+    uint8_t made;               /* the opcode that makes the object whose handle is at */
+    uint8_t made_at;
+    /* Completes a command of like() so that it succeeds. */
     void (*right)(World *w, struct ernic_cmd *cmd);
-    uint8_t of;                 /* or its handle is of an object made by this opcode */
 } Row;
 
 static const Row rows[ERNIC_CMD_COUNT];
 static uint32_t fresh(World *w, uint8_t opcode);
 
+/* Commands that succeed, but for new objects and structures in memory. */
+static struct ernic_cmd like(World *w, uint8_t opcode)
+{
+    const uint64_t mem = cpu_to_le64(w->mem), scratch = cpu_to_le64(w->q->scratch);
+    const uint32_t pd = cpu_to_le32(w->q->pd), cq = cpu_to_le32(w->cq);
+    const uint32_t srq = cpu_to_le32(w->srq), qp = cpu_to_le32(w->qp);
+    const uint32_t depth = cpu_to_le32(DEPTH), page = cpu_to_le32(4096);
+    const struct ernic_cmd all[ERNIC_CMD_COUNT] = {
+#define QUERY(op, ...) \
+        [ERNIC_CMD_##op].query = { .addr = scratch, .length = page, __VA_ARGS__ }
+        QUERY(QUERY_DEVICE), QUERY(QUERY_PORT), QUERY(QUERY_STATS), QUERY(QUERY_TIMING),
+        QUERY(SRQ_QUERY, .handle = srq), QUERY(QP_QUERY, .handle = qp),
+        QUERY(COUNTER_QUERY),
+#undef QUERY
+        [ERNIC_CMD_SET_GID].set_gid = {
+            .gid = { 0xfe, 0x80, [15] = 9 }, .mac = { 0x52, 0x54, 0, 0, 0, 9 },
+            .vlan = cpu_to_le16(5), .index = 63,
+        },
+        [ERNIC_CMD_SET_PKEY].set_pkey = { .index = cpu_to_le16(15),
+                                          .pkey = cpu_to_le16(0x8001) },
+        [ERNIC_CMD_EQ_CREATE].eq_create = { .buf.addr = mem, .depth = depth,
+                                            .vector = cpu_to_le16(16) },
+        [ERNIC_CMD_CQ_CREATE].cq_create = { .buf.addr = mem, .depth = depth,
+                                            .eq = cpu_to_le32(NONE) },
+        [ERNIC_CMD_CQ_RESIZE].cq_create = { .buf.addr = mem, .handle = cq,
+                                            .depth = cpu_to_le32(DEPTH * 2) },
+        [ERNIC_CMD_CQ_MODERATE].cq_moderate = { .handle = cq, .count = cpu_to_le16(3),
+                                                .period_us = cpu_to_le16(10) },
+        [ERNIC_CMD_SRQ_CREATE].srq = { .buf.addr = mem, .pd = pd, .depth = depth,
+                                       .stride = cpu_to_le16(5) },
+        [ERNIC_CMD_SRQ_MODIFY].srq.handle = srq,
+        [ERNIC_CMD_MR_REG].mr_reg = { .buf.addr = mem, .length = cpu_to_le64(4096),
+                                      .pd = pd },
+        [ERNIC_CMD_MR_REREG].mr_reg = {
+            .buf.addr = mem, .length = cpu_to_le64(4096), .pd = pd,
+            .access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE),
+            .flags = cpu_to_le32(ERNIC_REREG_FLAGS),
+        },
+        [ERNIC_CMD_PAGE_RESUME].page_resume.qpn = qp,
+        [ERNIC_CMD_MR_ALLOC].mr_alloc = { .pd = pd, .max_pages = cpu_to_le32(16) },
+        [ERNIC_CMD_MW_ALLOC].mw_alloc = { .pd = pd, .type = 2 },
+        [ERNIC_CMD_MCAST_ATTACH].mcast = { .gid = { 0xff, [15] = 1 }, .qpn = qp },
+        [ERNIC_CMD_MCAST_DETACH].mcast = { .gid = { 0xff, [15] = 1 }, .qpn = qp },
+        [ERNIC_CMD_COUNTER_BIND].counter_bind.qpn = qp,
+    };
+    struct ernic_cmd cmd = all[opcode];
+
+    cmd.opcode = opcode;
+    return cmd;
+}
+
 /* Returns a command that succeeds, after creating the objects that it needs. */
 static struct ernic_cmd right(World *w, uint8_t opcode)
 {
-    struct ernic_cmd cmd = { .opcode = opcode };
+    const Row *row = &rows[opcode];
+    struct ernic_cmd cmd = like(w, opcode);
 
-    if (rows[opcode].of) {
-        cmd.handle.handle = cpu_to_le32(fresh(w, rows[opcode].of));
-    } else if (rows[opcode].right) {
-        rows[opcode].right(w, &cmd);
+    if (row->made) {
+        stl_le_p(cmd.raw + row->made_at, fresh(w, row->made));
+    }
+    if (row->right) {
+        row->right(w, &cmd);
     }
     return cmd;
 }
@@ -64,97 +118,6 @@ static void in_scratch(World *w, struct ernic_cmd *cmd, const void *data, uint32
     cmd->qp.length = cpu_to_le32(len);
 }
 
-static void query(World *w, struct ernic_cmd *cmd)
-{
-    cmd->query.addr = cpu_to_le64(w->q->scratch);
-    cmd->query.length = cpu_to_le32(4096);
-}
-
-static void query_srq(World *w, struct ernic_cmd *cmd)
-{
-    query(w, cmd);
-    cmd->query.handle = cpu_to_le32(w->srq);
-}
-
-static void query_qp(World *w, struct ernic_cmd *cmd)
-{
-    query(w, cmd);
-    cmd->query.handle = cpu_to_le32(w->qp);
-}
-
-static void set_gid(World *w, struct ernic_cmd *cmd)
-{
-    static const uint8_t gid[16] = { 0xfe, 0x80, [15] = 9 };
-    static const uint8_t mac[6] = { 0x52, 0x54, 0, 0, 0, 9 };
-
-    memcpy(cmd->set_gid.gid, gid, sizeof(gid));
-    memcpy(cmd->set_gid.mac, mac, sizeof(mac));
-    cmd->set_gid.vlan = cpu_to_le16(5);
-    cmd->set_gid.index = 63;
-}
-
-static void set_pkey(World *w, struct ernic_cmd *cmd)
-{
-    cmd->set_pkey.index = cpu_to_le16(15);
-    cmd->set_pkey.pkey = cpu_to_le16(0x8001);
-}
-
-static void eq_create(World *w, struct ernic_cmd *cmd)
-{
-    cmd->eq_create.buf.addr = cpu_to_le64(w->mem);
-    cmd->eq_create.depth = cpu_to_le32(DEPTH);
-    cmd->eq_create.vector = cpu_to_le16(16);
-}
-
-static void cq_create(World *w, struct ernic_cmd *cmd)
-{
-    cmd->cq_create.buf.addr = cpu_to_le64(w->mem);
-    cmd->cq_create.depth = cpu_to_le32(DEPTH);
-    cmd->cq_create.eq = cpu_to_le32(NONE);
-}
-
-static void cq_resize(World *w, struct ernic_cmd *cmd)
-{
-    cmd->cq_create.buf.addr = cpu_to_le64(w->mem);
-    cmd->cq_create.depth = cpu_to_le32(DEPTH * 2);
-    cmd->cq_create.handle = cpu_to_le32(w->cq);
-}
-
-static void cq_moderate(World *w, struct ernic_cmd *cmd)
-{
-    cmd->cq_moderate.handle = cpu_to_le32(w->cq);
-    cmd->cq_moderate.count = cpu_to_le16(3);
-    cmd->cq_moderate.period_us = cpu_to_le16(10);
-}
-
-static void srq_create(World *w, struct ernic_cmd *cmd)
-{
-    cmd->srq.buf.addr = cpu_to_le64(w->mem);
-    cmd->srq.pd = cpu_to_le32(w->q->pd);
-    cmd->srq.depth = cpu_to_le32(DEPTH);
-    cmd->srq.stride = cpu_to_le16(5);
-}
-
-static void srq_modify(World *w, struct ernic_cmd *cmd)
-{
-    cmd->srq.handle = cpu_to_le32(w->srq);
-}
-
-static void mr_reg(World *w, struct ernic_cmd *cmd)
-{
-    cmd->mr_reg.buf.addr = cpu_to_le64(w->mem);
-    cmd->mr_reg.length = cpu_to_le64(4096);
-    cmd->mr_reg.pd = cpu_to_le32(w->q->pd);
-}
-
-static void mr_rereg(World *w, struct ernic_cmd *cmd)
-{
-    mr_reg(w, cmd);
-    cmd->mr_reg.access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE);
-    cmd->mr_reg.key = cpu_to_le32(fresh(w, ERNIC_CMD_MR_REG));
-    cmd->mr_reg.flags = cpu_to_le32(ERNIC_REREG_FLAGS);
-}
-
 /* Removes a page, which was never present, from an on-demand region. */
 static void mr_pages(World *w, struct ernic_cmd *cmd)
 {
@@ -168,23 +131,6 @@ static void mr_pages(World *w, struct ernic_cmd *cmd)
     g_assert_cmpuint(qernic_cmd(w->q, &reg, &rsp), ==, ERNIC_OK);
     cmd->mr_pages.npages = cpu_to_le64(1);
     cmd->mr_pages.key = rsp.handle;
-}
-
-static void page_resume(World *w, struct ernic_cmd *cmd)
-{
-    cmd->page_resume.qpn = cpu_to_le32(w->qp);
-}
-
-static void mr_alloc(World *w, struct ernic_cmd *cmd)
-{
-    cmd->mr_alloc.pd = cpu_to_le32(w->q->pd);
-    cmd->mr_alloc.max_pages = cpu_to_le32(16);
-}
-
-static void mw_alloc(World *w, struct ernic_cmd *cmd)
-{
-    cmd->mw_alloc.pd = cpu_to_le32(w->q->pd);
-    cmd->mw_alloc.type = 2;
 }
 
 static void qp_create(World *w, struct ernic_cmd *cmd)
@@ -207,23 +153,13 @@ static void qp_modify(World *w, struct ernic_cmd *cmd)
                             ERNIC_QPA_PORT | ERNIC_QPA_QKEY),
         .state = ERNIC_QPS_INIT, .port = 1,
     };
-    uint32_t qpn = fresh(w, ERNIC_CMD_QP_CREATE);
 
     in_scratch(w, cmd, &attr, sizeof(attr));
-    cmd->qp.handle = cpu_to_le32(qpn);
-}
-
-static void mcast_attach(World *w, struct ernic_cmd *cmd)
-{
-    cmd->mcast.gid[0] = 0xff;
-    cmd->mcast.gid[15] = 1;
-    cmd->mcast.qpn = cpu_to_le32(w->qp);
 }
 
 static void mcast_detach(World *w, struct ernic_cmd *cmd)
 {
     fresh(w, ERNIC_CMD_MCAST_ATTACH);
-    mcast_attach(w, cmd);
 }
 
 /* A raw packet queue pair in RESET. */
@@ -265,239 +201,188 @@ static void rss_create(World *w, struct ernic_cmd *cmd)
     in_scratch(w, cmd, &rss, sizeof(rss));
 }
 
-static void counter_bind(World *w, struct ernic_cmd *cmd)
-{
-    cmd->counter_bind.qpn = cpu_to_le32(w->qp);
-    cmd->counter_bind.counter = cpu_to_le32(fresh(w, ERNIC_CMD_COUNTER_ALLOC));
-}
-
-static void counter_query(World *w, struct ernic_cmd *cmd)
-{
-    uint32_t counter = fresh(w, ERNIC_CMD_COUNTER_ALLOC);
-
-    query(w, cmd);
-    cmd->query.handle = cpu_to_le32(counter);
-}
-
 #define OFF(member)     (offsetof(struct ernic_cmd, member) - \
                          offsetof(struct ernic_cmd, raw))
 #define UPTO(member)    (OFF(member) + sizeof_field(struct ernic_cmd, member))
-#define ROW(op, len, kernel, foreign, object, right) \
-    [ERNIC_CMD_##op] = { #op, len, kernel, ERNIC_##foreign, object, right }
+#define ROW(op, len, kernel, foreign, object, ...) \
+    [ERNIC_CMD_##op] = { #op, len, kernel, ERNIC_##foreign, object, __VA_ARGS__ }
+/* The handle of an object that the opcode @op creates, in @member of the command. */
+#define MADE(op, member) ERNIC_CMD_##op, OFF(member)
 /* The end of an object that the opcode @made creates. */
 #define END(op, kernel, foreign, made) \
-    [ERNIC_CMD_##op] = { #op, UPTO(handle.handle), kernel, ERNIC_##foreign, \
-                         OFF(handle.handle), NULL, ERNIC_CMD_##made }
+    ROW(op, UPTO(handle.handle), kernel, foreign, OFF(handle.handle), \
+        MADE(made, handle.handle))
 
 static const Row rows[ERNIC_CMD_COUNT] = {
-    ROW(NOP, 0, false, OK, -1, NULL),
-    ROW(QUERY_DEVICE, UPTO(query.length), false, OK, -1, query),
-    ROW(QUERY_PORT, UPTO(query.length), false, OK, -1, query),
-    ROW(QUERY_STATS, UPTO(query.length), true, ERR_PERM, -1, query),
-    ROW(QUERY_TIMING, UPTO(query.length), true, ERR_PERM, -1, query),
-    ROW(SET_GID, UPTO(set_gid.index), true, ERR_PERM, -1, set_gid),
-    ROW(SET_PKEY, UPTO(set_pkey.pkey), true, ERR_PERM, -1, set_pkey),
-    ROW(UCTX_ALLOC, 0, true, ERR_PERM, -1, NULL),
-    END(UCTX_FREE, true, ERR_PERM, UCTX_ALLOC), ROW(PD_ALLOC, 0, false, OK, -1, NULL),
-    END(PD_FREE, false, ERR_PERM, PD_ALLOC),
-    ROW(EQ_CREATE, UPTO(eq_create.async), true, ERR_PERM, -1, eq_create),
+    ROW(NOP, 0, false, OK, -1), ROW(QUERY_DEVICE, UPTO(query.length), false, OK, -1),
+    ROW(QUERY_PORT, UPTO(query.length), false, OK, -1),
+    ROW(QUERY_STATS, UPTO(query.length), true, ERR_PERM, -1),
+    ROW(QUERY_TIMING, UPTO(query.length), true, ERR_PERM, -1),
+    ROW(SET_GID, UPTO(set_gid.index), true, ERR_PERM, -1),
+    ROW(SET_PKEY, UPTO(set_pkey.pkey), true, ERR_PERM, -1),
+    ROW(UCTX_ALLOC, 0, true, ERR_PERM, -1), END(UCTX_FREE, true, ERR_PERM, UCTX_ALLOC),
+    ROW(PD_ALLOC, 0, false, OK, -1), END(PD_FREE, false, ERR_PERM, PD_ALLOC),
+    ROW(EQ_CREATE, UPTO(eq_create.async), true, ERR_PERM, -1),
     END(EQ_DESTROY, true, ERR_PERM, EQ_CREATE),
-    ROW(CQ_CREATE, UPTO(cq_create.eq), false, OK, -1, cq_create),
-    ROW(CQ_RESIZE, UPTO(cq_create.handle), false, ERR_PERM, OFF(cq_create.handle),
-        cq_resize),
+    ROW(CQ_CREATE, UPTO(cq_create.eq), false, OK, -1),
+    ROW(CQ_RESIZE, UPTO(cq_create.handle), false, ERR_PERM, OFF(cq_create.handle)),
     ROW(CQ_MODERATE, UPTO(cq_moderate.period_us), false, ERR_PERM,
-        OFF(cq_moderate.handle), cq_moderate),
+        OFF(cq_moderate.handle)),
     END(CQ_DESTROY, false, ERR_PERM, CQ_CREATE),
-    ROW(SRQ_CREATE, UPTO(srq.cq), false, ERR_HANDLE, OFF(srq.pd), srq_create),
-    ROW(SRQ_MODIFY, UPTO(srq.limit), false, ERR_PERM, OFF(srq.handle), srq_modify),
-    ROW(SRQ_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle), query_srq),
+    ROW(SRQ_CREATE, UPTO(srq.cq), false, ERR_HANDLE, OFF(srq.pd)),
+    ROW(SRQ_MODIFY, UPTO(srq.limit), false, ERR_PERM, OFF(srq.handle)),
+    ROW(SRQ_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle)),
     END(SRQ_DESTROY, false, ERR_PERM, SRQ_CREATE),
-    ROW(MR_REG, UPTO(mr_reg.offset), false, ERR_HANDLE, OFF(mr_reg.pd), mr_reg),
-    ROW(MR_ALLOC, UPTO(mr_alloc.max_pages), false, ERR_HANDLE, OFF(mr_alloc.pd),
-        mr_alloc),
+    ROW(MR_REG, UPTO(mr_reg.offset), false, ERR_HANDLE, OFF(mr_reg.pd)),
+    ROW(MR_ALLOC, UPTO(mr_alloc.max_pages), false, ERR_HANDLE, OFF(mr_alloc.pd)),
     END(MR_FREE, false, ERR_PERM, MR_ALLOC),
-    ROW(MW_ALLOC, UPTO(mw_alloc.type), false, ERR_HANDLE, OFF(mw_alloc.pd), mw_alloc),
+    ROW(MW_ALLOC, UPTO(mw_alloc.type), false, ERR_HANDLE, OFF(mw_alloc.pd)),
     END(MW_FREE, false, ERR_PERM, MW_ALLOC),
-    ROW(QP_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, qp_create),
-    ROW(QP_MODIFY, UPTO(qp.handle), false, ERR_HANDLE, OFF(qp.handle), qp_modify),
-    ROW(QP_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle), query_qp),
+    ROW(QP_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, .right = qp_create),
+    ROW(QP_MODIFY, UPTO(qp.handle), false, ERR_HANDLE, OFF(qp.handle),
+        MADE(QP_CREATE, qp.handle), qp_modify),
+    ROW(QP_QUERY, UPTO(query.handle), false, ERR_HANDLE, OFF(query.handle)),
     END(QP_DESTROY, false, ERR_HANDLE, QP_CREATE),
-    ROW(MCAST_ATTACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn), mcast_attach),
-    ROW(MCAST_DETACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn), mcast_detach),
-    ROW(MR_REREG, UPTO(mr_reg.flags), false, ERR_PERM, OFF(mr_reg.key), mr_rereg),
-    ROW(MR_PAGES, UPTO(mr_pages.key), false, ERR_PERM, OFF(mr_pages.key), mr_pages),
-    ROW(PAGE_RESUME, UPTO(page_resume.failed), true, ERR_PERM, OFF(page_resume.qpn),
-        page_resume),
-    ROW(FLOW_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, flow_create),
+    ROW(MCAST_ATTACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn)),
+    ROW(MCAST_DETACH, UPTO(mcast.qpn), false, ERR_HANDLE, OFF(mcast.qpn),
+        .right = mcast_detach),
+    ROW(MR_REREG, UPTO(mr_reg.flags), false, ERR_PERM, OFF(mr_reg.key),
+        MADE(MR_REG, mr_reg.key)),
+    ROW(MR_PAGES, UPTO(mr_pages.key), false, ERR_PERM, OFF(mr_pages.key),
+        .right = mr_pages),
+    ROW(PAGE_RESUME, UPTO(page_resume.failed), true, ERR_PERM, OFF(page_resume.qpn)),
+    ROW(FLOW_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, .right = flow_create),
     END(FLOW_DESTROY, false, ERR_HANDLE, FLOW_CREATE),
-    ROW(RSS_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, rss_create),
+    ROW(RSS_CREATE, UPTO(qp.length), false, ERR_HANDLE, -1, .right = rss_create),
     END(RSS_DESTROY, false, ERR_HANDLE, RSS_CREATE),
-    ROW(COUNTER_ALLOC, 0, true, ERR_PERM, -1, NULL),
+    ROW(COUNTER_ALLOC, 0, true, ERR_PERM, -1),
     END(COUNTER_FREE, true, ERR_PERM, COUNTER_ALLOC),
     ROW(COUNTER_BIND, UPTO(counter_bind.counter), true, ERR_PERM, OFF(counter_bind.qpn),
-        counter_bind),
-    ROW(COUNTER_QUERY, UPTO(query.handle), true, ERR_PERM, -1, counter_query),
+        MADE(COUNTER_ALLOC, counter_bind.counter)),
+    ROW(COUNTER_QUERY, UPTO(query.handle), true, ERR_PERM, -1,
+        MADE(COUNTER_ALLOC, query.handle)),
 };
 
-/* One wrong field in a right command or in its structure in memory. */
+/* Wrong values of one field of a right command or of its structure in memory. */
 typedef struct Wrong {
     uint8_t opcode;
     bool in_memory;
-    uint8_t off, size;
-    uint64_t value;
-    uint8_t status;
+    uint8_t off, size, status, num;
+    uint64_t value[4];
 } Wrong;
 
-#define CMD(op, member, value, status) \
-    { ERNIC_CMD_##op, false, OFF(member), \
-      sizeof_field(struct ernic_cmd, member), value, ERNIC_ERR_##status }
-#define MEM(op, type, member, value, status) \
+#define VALUES(...) ARRAY_SIZE(((uint64_t[]) { __VA_ARGS__ })), { __VA_ARGS__ }
+#define CMD(op, member, status, ...) \
+    { ERNIC_CMD_##op, false, OFF(member), sizeof_field(struct ernic_cmd, member), \
+      ERNIC_ERR_##status, VALUES(__VA_ARGS__) }
+#define MEM(op, type, member, status, ...) \
     { ERNIC_CMD_##op, true, offsetof(struct type, member), \
-      sizeof_field(struct type, member), value, ERNIC_ERR_##status }
-#define INIT(member, value, status) \
-    MEM(QP_CREATE, ernic_qp_init, member, value, status)
-#define RULE(member, value, status) \
-    MEM(FLOW_CREATE, ernic_flow_rule, member, value, status)
-#define ATTR(member, value, status) \
-    MEM(QP_MODIFY, ernic_qp_attr, member, value, status)
+      sizeof_field(struct type, member), ERNIC_ERR_##status, VALUES(__VA_ARGS__) }
+#define INIT(member, ...) MEM(QP_CREATE, ernic_qp_init, member, __VA_ARGS__)
+#define RULE(member, ...) MEM(FLOW_CREATE, ernic_flow_rule, member, __VA_ARGS__)
+#define ATTR(member, ...) MEM(QP_MODIFY, ernic_qp_attr, member, __VA_ARGS__)
 
 static const Wrong wrongs[] = {
-    CMD(QUERY_DEVICE, query.addr, NOWHERE, DMA),
-    CMD(QUERY_PORT, query.addr, NOWHERE, DMA),
-    CMD(QUERY_STATS, query.addr, NOWHERE, DMA),
-    CMD(QUERY_TIMING, query.addr, NOWHERE, DMA),
-    CMD(SRQ_QUERY, query.addr, NOWHERE, DMA),
-    CMD(QP_QUERY, query.addr, NOWHERE, DMA),
-    CMD(SET_GID, set_gid.index, 64, PARAM),
-    CMD(SET_GID, set_gid.gid[0], 0xff, PARAM),          /* a multicast address */
-    CMD(SET_GID, set_gid.mac[0], 0x53, PARAM),
-    CMD(SET_GID, set_gid.vlan, 0xfff, PARAM),
-    CMD(SET_GID, set_gid.vlan, 0x1005, PARAM),
-    CMD(SET_PKEY, set_pkey.index, 16, PARAM),
-    CMD(SET_PKEY, set_pkey.pkey, 0x8000, PARAM),
-    CMD(EQ_CREATE, eq_create.depth, 0, PARAM),
-    CMD(EQ_CREATE, eq_create.depth, 1, PARAM),
-    CMD(EQ_CREATE, eq_create.depth, 3, PARAM),
-    CMD(EQ_CREATE, eq_create.depth, 1 << 17, PARAM),
-    CMD(EQ_CREATE, eq_create.vector, 17, PARAM),
-    CMD(EQ_CREATE, eq_create.async, 2, PARAM),
-    CMD(EQ_CREATE, eq_create.async, 1, STATE),          /* exists already */
-    CMD(EQ_CREATE, eq_create.buf.addr, -16ull, PARAM),
-    CMD(EQ_CREATE, eq_create.buf.levels, 3, PARAM),
-    CMD(EQ_CREATE, eq_create.buf.npages, 1, PARAM),
-    CMD(EQ_CREATE, eq_create.buf.page_shift, 12, PARAM),
-    CMD(EQ_CREATE, eq_create.buf.reserved[1], 1, RESERVED),
-    CMD(CQ_CREATE, cq_create.depth, 1, PARAM),
-    CMD(CQ_CREATE, cq_create.depth, 24, PARAM),
-    CMD(CQ_CREATE, cq_create.depth, 1 << 21, PARAM),
-    CMD(CQ_CREATE, cq_create.eq, 63, HANDLE),
-    CMD(CQ_CREATE, cq_create.eq, NONE - 1, HANDLE),
-    CMD(CQ_CREATE, cq_create.ci_addr, 2, PARAM),
-    CMD(CQ_RESIZE, cq_create.depth, 24, PARAM),
-    CMD(CQ_RESIZE, cq_create.eq, 1, RESERVED),
-    CMD(CQ_RESIZE, cq_create.ci_addr, 4, RESERVED),
-    CMD(SRQ_CREATE, srq.depth, 0, PARAM),
-    CMD(SRQ_CREATE, srq.depth, 1 << 16, PARAM),
-    CMD(SRQ_CREATE, srq.stride, 0, PARAM),
-    CMD(SRQ_CREATE, srq.stride, 6, PARAM),
-    CMD(SRQ_CREATE, srq.limit, DEPTH + 1, PARAM),
-    CMD(SRQ_CREATE, srq.handle, 1, RESERVED),
-    CMD(SRQ_CREATE, srq.cq, 1, RESERVED),
-    CMD(SRQ_CREATE, srq.xrcd, 999, HANDLE),
-    CMD(SRQ_MODIFY, srq.limit, DEPTH + 1, PARAM),
-    CMD(SRQ_MODIFY, srq.depth, 24, PARAM),
-    CMD(SRQ_MODIFY, srq.pd, 1, RESERVED),
-    CMD(MR_REG, mr_reg.access, 0x40, PARAM),
-    CMD(MR_REG, mr_reg.access, ERNIC_ACCESS_REMOTE_WRITE, PARAM),
-    CMD(MR_REG, mr_reg.access, ERNIC_ACCESS_REMOTE_ATOMIC, PARAM),
-    CMD(MR_REG, mr_reg.length, 1ull << 47, PARAM),
-    CMD(MR_REG, mr_reg.iova, -1ull, PARAM),
-    CMD(MR_REG, mr_reg.offset, 1, PARAM),
-    CMD(MR_REG, mr_reg.buf.addr, -1ull, PARAM),
-    CMD(MR_REREG, mr_reg.flags, 8, RESERVED),
-    CMD(MR_REREG, mr_reg.flags, ERNIC_REREG_TRANS, RESERVED),
-    CMD(MR_REREG, mr_reg.flags, ERNIC_REREG_PD | ERNIC_REREG_ACCESS, RESERVED),
-    CMD(MR_REREG, mr_reg.pd, NONE, HANDLE),
-    CMD(MR_REREG, mr_reg.access, ERNIC_ACCESS_REMOTE_WRITE, PARAM),
-    CMD(MR_REREG, mr_reg.length, 1ull << 47, PARAM),
-    CMD(MR_REREG, mr_reg.offset, 1, PARAM),
-    CMD(MR_REREG, mr_reg.buf.addr, -1ull, PARAM),
-    CMD(MR_PAGES, mr_pages.first, 1ull << 35, PARAM),
-    CMD(MR_PAGES, mr_pages.npages, 0, PARAM),
-    CMD(MR_PAGES, mr_pages.list, 4, PARAM),
-    CMD(MR_PAGES, mr_pages.list, NOWHERE, DMA),
-    CMD(PAGE_RESUME, page_resume.failed, 2, PARAM),
-    CMD(MR_ALLOC, mr_alloc.max_pages, 0, PARAM),
-    CMD(MR_ALLOC, mr_alloc.max_pages, 4097, PARAM),
-    CMD(MW_ALLOC, mw_alloc.type, 0, PARAM),
-    CMD(MW_ALLOC, mw_alloc.type, 3, PARAM),
-    CMD(QP_CREATE, qp.addr, NOWHERE, DMA),
-    CMD(QP_CREATE, qp.length, sizeof(struct ernic_qp_init) - 1, PARAM),
-    CMD(QP_CREATE, qp.length, 257, PARAM),
-    INIT(pd, NONE, HANDLE),
-    INIT(send_cq, 0, HANDLE),
-    INIT(recv_cq, NONE, HANDLE),
-    INIT(srq, 0, HANDLE),
-    INIT(sq_depth, 0, PARAM),
-    INIT(sq_depth, 3, PARAM),
-    INIT(sq_depth, 1 << 16, PARAM),
-    INIT(rq_depth, 0, PARAM),
-    INIT(type, ERNIC_QPT_COUNT, PARAM),
-    INIT(flags, 2, PARAM),
-    INIT(sq_stride, 0, PARAM),
-    INIT(sq_stride, 10, PARAM),
-    INIT(rq_stride, 6, PARAM),
-    INIT(reserved[3], 1, RESERVED),
-    CMD(QP_MODIFY, qp.addr, NOWHERE, DMA),
-    CMD(QP_MODIFY, qp.length, sizeof(struct ernic_qp_attr) - 1, PARAM),
-    CMD(QP_MODIFY, qp.length, 257, PARAM),
-    ATTR(mask, 1 << ERNIC_QPA_COUNT, ATTR_MASK),
-    ATTR(mask, ERNIC_QPA_STATE, ATTR_MASK),
-    ATTR(mask, ERNIC_QPA_STATE | ERNIC_QPA_PKEY_INDEX | ERNIC_QPA_PORT |
-         ERNIC_QPA_QKEY | ERNIC_QPA_SQ_PSN, ATTR_MASK),
-    ATTR(state, ERNIC_QPS_RTR, STATE),
-    ATTR(state, ERNIC_QPS_COUNT, STATE),
-    ATTR(port, 2, PARAM),
-    ATTR(pkey_index, 16, PARAM),
-    ATTR(pkey_index, 14, PARAM),                        /* no such index */
-    ATTR(sq_draining, 1, RESERVED),
-    ATTR(reserved[1], 1, RESERVED),
-    ATTR(reserved1[15], 1, RESERVED),
-    CMD(FLOW_CREATE, qp.addr, NOWHERE, DMA),
-    CMD(FLOW_CREATE, qp.length, sizeof(struct ernic_flow_rule) - 1, PARAM),
-    RULE(qpn, 1, HANDLE),
-    RULE(layers, 0x20, RESERVED),
-    RULE(layers, ERNIC_LAYER_IPV4, PARAM),              /* ports not matched */
-    RULE(value.dst_port[1], 1, PARAM),
-    RULE(mask.vlan[0], 1, PARAM),
-    CMD(RSS_CREATE, qp.addr, NOWHERE, DMA),
-    CMD(COUNTER_BIND, counter_bind.counter, 0xffff, HANDLE),
-    CMD(COUNTER_BIND, counter_bind.counter, NONE, HANDLE),
-    CMD(COUNTER_QUERY, query.handle, 0xffff, HANDLE),
-    CMD(COUNTER_QUERY, query.handle, NONE, HANDLE),
-    CMD(COUNTER_QUERY, query.addr, NOWHERE, DMA),
-    CMD(RSS_CREATE, qp.length, sizeof(struct ernic_rss) - 1, PARAM),
-    CMD(RSS_CREATE, qp.length, sizeof(struct ernic_rss) + 1, PARAM),
-    MEM(RSS_CREATE, ernic_rss, fields, 0, PARAM),
-    MEM(RSS_CREATE, ernic_rss, shift, 8, PARAM),
-    MEM(RSS_CREATE, ernic_rss, wq[0], 1, HANDLE),
-    MEM(RSS_CREATE, ernic_rss, wq[1], 1, RESERVED),
-    CMD(MCAST_ATTACH, mcast.gid[0], 0xfe, PARAM),
-    CMD(MCAST_DETACH, mcast.gid[1], 0x01, HANDLE),      /* never joined */
+    CMD(QUERY_DEVICE, query.addr, DMA, NOWHERE),
+    CMD(QUERY_PORT, query.addr, DMA, NOWHERE),
+    CMD(QUERY_STATS, query.addr, DMA, NOWHERE),
+    CMD(QUERY_TIMING, query.addr, DMA, NOWHERE),
+    CMD(SRQ_QUERY, query.addr, DMA, NOWHERE),
+    CMD(QP_QUERY, query.addr, DMA, NOWHERE),
+    CMD(SET_GID, set_gid.index, PARAM, 64),
+    CMD(SET_GID, set_gid.gid[0], PARAM, 0xff),          /* a multicast address */
+    CMD(SET_GID, set_gid.mac[0], PARAM, 0x53),
+    CMD(SET_GID, set_gid.vlan, PARAM, 0xfff, 0x1005),
+    CMD(SET_PKEY, set_pkey.index, PARAM, 16),
+    CMD(SET_PKEY, set_pkey.pkey, PARAM, 0x8000),
+    CMD(EQ_CREATE, eq_create.depth, PARAM, 0, 1, 3, 1 << 17),
+    CMD(EQ_CREATE, eq_create.vector, PARAM, 17),
+    CMD(EQ_CREATE, eq_create.async, PARAM, 2),
+    CMD(EQ_CREATE, eq_create.async, STATE, 1),          /* exists already */
+    CMD(EQ_CREATE, eq_create.buf.addr, PARAM, -16ull),
+    CMD(EQ_CREATE, eq_create.buf.levels, PARAM, 3),
+    CMD(EQ_CREATE, eq_create.buf.npages, PARAM, 1),
+    CMD(EQ_CREATE, eq_create.buf.page_shift, PARAM, 12),
+    CMD(EQ_CREATE, eq_create.buf.reserved[1], RESERVED, 1),
+    CMD(CQ_CREATE, cq_create.depth, PARAM, 1, 24, 1 << 21),
+    CMD(CQ_CREATE, cq_create.eq, HANDLE, 63, NONE - 1),
+    CMD(CQ_CREATE, cq_create.ci_addr, PARAM, 2),
+    CMD(CQ_RESIZE, cq_create.depth, PARAM, 24),
+    CMD(CQ_RESIZE, cq_create.eq, RESERVED, 1),
+    CMD(CQ_RESIZE, cq_create.ci_addr, RESERVED, 4),
+    CMD(SRQ_CREATE, srq.depth, PARAM, 0, 1 << 16),
+    CMD(SRQ_CREATE, srq.stride, PARAM, 0, 6),
+    CMD(SRQ_CREATE, srq.limit, PARAM, DEPTH + 1),
+    CMD(SRQ_CREATE, srq.handle, RESERVED, 1),
+    CMD(SRQ_CREATE, srq.cq, RESERVED, 1),
+    CMD(SRQ_CREATE, srq.xrcd, HANDLE, 999),
+    CMD(SRQ_MODIFY, srq.limit, PARAM, DEPTH + 1),
+    CMD(SRQ_MODIFY, srq.depth, PARAM, 24),
+    CMD(SRQ_MODIFY, srq.pd, RESERVED, 1),
+    CMD(MR_REG, mr_reg.access, PARAM, 0x40, ERNIC_ACCESS_REMOTE_WRITE,
+        ERNIC_ACCESS_REMOTE_ATOMIC),
+    CMD(MR_REG, mr_reg.length, PARAM, 1ull << 47),
+    CMD(MR_REG, mr_reg.iova, PARAM, -1ull),
+    CMD(MR_REG, mr_reg.offset, PARAM, 1),
+    CMD(MR_REG, mr_reg.buf.addr, PARAM, -1ull),
+    CMD(MR_REREG, mr_reg.flags, RESERVED, 8, ERNIC_REREG_TRANS,
+        ERNIC_REREG_PD | ERNIC_REREG_ACCESS),
+    CMD(MR_REREG, mr_reg.pd, HANDLE, NONE),
+    CMD(MR_REREG, mr_reg.access, PARAM, ERNIC_ACCESS_REMOTE_WRITE),
+    CMD(MR_REREG, mr_reg.length, PARAM, 1ull << 47),
+    CMD(MR_REREG, mr_reg.offset, PARAM, 1),
+    CMD(MR_REREG, mr_reg.buf.addr, PARAM, -1ull),
+    CMD(MR_PAGES, mr_pages.first, PARAM, 1ull << 35),
+    CMD(MR_PAGES, mr_pages.npages, PARAM, 0),
+    CMD(MR_PAGES, mr_pages.list, PARAM, 4),
+    CMD(MR_PAGES, mr_pages.list, DMA, NOWHERE),
+    CMD(PAGE_RESUME, page_resume.failed, PARAM, 2),
+    CMD(MR_ALLOC, mr_alloc.max_pages, PARAM, 0, 4097),
+    CMD(MW_ALLOC, mw_alloc.type, PARAM, 0, 3),
+    CMD(QP_CREATE, qp.addr, DMA, NOWHERE),
+    CMD(QP_CREATE, qp.length, PARAM, sizeof(struct ernic_qp_init) - 1, 257),
+    INIT(pd, HANDLE, NONE),
+    INIT(send_cq, HANDLE, 0),
+    INIT(recv_cq, HANDLE, NONE),
+    INIT(srq, HANDLE, 0),
+    INIT(sq_depth, PARAM, 0, 3, 1 << 16),
+    INIT(rq_depth, PARAM, 0),
+    INIT(type, PARAM, ERNIC_QPT_COUNT),
+    INIT(flags, PARAM, 2),
+    INIT(sq_stride, PARAM, 0, 10),
+    INIT(rq_stride, PARAM, 6),
+    INIT(reserved[3], RESERVED, 1),
+    CMD(QP_MODIFY, qp.addr, DMA, NOWHERE),
+    CMD(QP_MODIFY, qp.length, PARAM, sizeof(struct ernic_qp_attr) - 1, 257),
+    ATTR(mask, ATTR_MASK, 1 << ERNIC_QPA_COUNT, ERNIC_QPA_STATE, ERNIC_QPA_STATE |
+         ERNIC_QPA_PKEY_INDEX | ERNIC_QPA_PORT | ERNIC_QPA_QKEY | ERNIC_QPA_SQ_PSN),
+    ATTR(state, STATE, ERNIC_QPS_RTR, ERNIC_QPS_COUNT),
+    ATTR(port, PARAM, 2),
+    ATTR(pkey_index, PARAM, 16),
+    ATTR(pkey_index, PARAM, 14),                        /* no such index */
+    ATTR(sq_draining, RESERVED, 1),
+    ATTR(reserved[1], RESERVED, 1),
+    ATTR(reserved1[15], RESERVED, 1),
+    CMD(FLOW_CREATE, qp.addr, DMA, NOWHERE),
+    CMD(FLOW_CREATE, qp.length, PARAM, sizeof(struct ernic_flow_rule) - 1),
+    RULE(qpn, HANDLE, 1),
+    RULE(layers, RESERVED, 0x20),
+    RULE(layers, PARAM, ERNIC_LAYER_IPV4),              /* ports not matched */
+    RULE(value.dst_port[1], PARAM, 1),
+    RULE(mask.vlan[0], PARAM, 1),
+    CMD(RSS_CREATE, qp.addr, DMA, NOWHERE),
+    CMD(COUNTER_BIND, counter_bind.counter, HANDLE, 0xffff, NONE),
+    CMD(COUNTER_QUERY, query.handle, HANDLE, 0xffff, NONE),
+    CMD(COUNTER_QUERY, query.addr, DMA, NOWHERE),
+    CMD(RSS_CREATE, qp.length, PARAM, sizeof(struct ernic_rss) - 1,
+        sizeof(struct ernic_rss) + 1),
+    MEM(RSS_CREATE, ernic_rss, fields, PARAM, 0),
+    MEM(RSS_CREATE, ernic_rss, shift, PARAM, 8),
+    MEM(RSS_CREATE, ernic_rss, wq[0], HANDLE, 1),
+    MEM(RSS_CREATE, ernic_rss, wq[1], RESERVED, 1),
+    CMD(MCAST_ATTACH, mcast.gid[0], PARAM, 0xfe),
+    CMD(MCAST_DETACH, mcast.gid[1], HANDLE, 0x01),      /* never joined */
 };
-
-static void put(uint8_t *at, uint8_t size, uint64_t value)
-{
-    if (size == 1) {
-        stb_p(at, value);
-    } else if (size == 2) {
-        stw_le_p(at, value);
-    } else if (size == 4) {
-        stl_le_p(at, value);
-    } else {
-        stq_le_p(at, value);
-    }
-}
 
 static void world(World *w, QErnic *q)
 {
@@ -567,26 +452,31 @@ ERNIC_TEST("command-rows", test_rows)
     }
 }
 
+static void refuses(World *w, const Wrong *wrong, uint64_t value)
+{
+    struct ernic_cmd cmd = right(w, wrong->opcode);
+    uint8_t bytes[8];
+
+    g_test_message("%s %s %u = 0x%" PRIx64, rows[wrong->opcode].name,
+                   wrong->in_memory ? "memory" : "payload", wrong->off, value);
+    stq_le_p(bytes, value);
+    if (wrong->in_memory) {
+        qtest_memwrite(w->q->qts, w->q->scratch + wrong->off, bytes, wrong->size);
+    } else {
+        memcpy(cmd.raw + wrong->off, bytes, wrong->size);
+    }
+    refused(w, &cmd, wrong->status);
+}
+
 ERNIC_TEST("command-wrong", test_wrong)
 {
-    struct ernic_cmd cmd;
-    uint8_t bytes[8];
     World w;
 
     world(&w, q);
     for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++) {
-        const Wrong *wrong = &wrongs[i];
-
-        g_test_message("%s %s %u = 0x%" PRIx64, rows[wrong->opcode].name,
-                       wrong->in_memory ? "memory" : "payload", wrong->off, wrong->value);
-        cmd = right(&w, wrong->opcode);
-        put(bytes, wrong->size, wrong->value);
-        if (wrong->in_memory) {
-            qtest_memwrite(w.q->qts, w.q->scratch + wrong->off, bytes, wrong->size);
-        } else {
-            memcpy(cmd.raw + wrong->off, bytes, wrong->size);
+        for (uint32_t n = 0; n < wrongs[i].num; n++) {
+            refuses(&w, &wrongs[i], wrongs[i].value[n]);
         }
-        refused(&w, &cmd, wrong->status);
     }
     guest_free(q->alloc, w.mem);
 }

@@ -5,7 +5,6 @@
  * their VLANs, a cable that is pulled, and other cards on the same wire.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "ernic-card.h"
 
 #define HUB(more) \

@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "hw/pci/pci_regs.h"
 #include "ernic-eth.h"
 
 MACHINE_TEST("/ernic-eth-tx", test_tx)

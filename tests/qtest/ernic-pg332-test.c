@@ -12,11 +12,15 @@
 /* A machine with the card ernic0 and further devices. */
 static QErnic *start(const char *version, const char *more)
 {
-    QErnicMachine *m = qernic_machine(
-        " -global ernic.ernic-version=%s -object iothread,id=io0"
-        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", version, more);
+    return qernic_device(",roce-udp=127.0.0.1:0%s -global ernic.ernic-version=%s", more,
+                         version);
+}
 
-    return qernic_at(m, "ernic0", 4);
+/* A card that is connected to itself. */
+static void start_card(Card *c, const char *version)
+{
+    card_open(c, start(version, ""), card_version(version), 1);
+    card_open_qp(c, 1, CARD_QPN);
 }
 
 #define V3_1        { "-3.1", "3.1" }
@@ -136,22 +140,19 @@ MACHINE_KINDS("/ernic-pg332-wire", test_wire, ANY)
 }
 
 /* The interrupt is an MSI-X message of the device's last vector. */
-MACHINE_KINDS("/ernic-pg332-interrupt", test_interrupt, V3_1, V4_2)
+WORLD_KINDS("/ernic-pg332-interrupt", test_interrupt, Card, c, start_card, V3_1, V4_2)
 {
-    QErnic *q = start(more, "");
-    Card c;
+    QErnic *q = c->q;
 
-    card_open(&c, q, card_version(more), 1);
-    card_open_qp(&c, 1, CARD_QPN);                /* to itself */
     qpci_msix_enable(&q->dev);
-    card_post(&c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
+    card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
     qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, CARD_VECTOR));
-    card_done(&c, CARD_WRITE);
-    g_assert_cmphex(card_get(&c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
-    g_assert_cmphex(card_get(&c, c.version == PG332_V3_1 ? PG332_V3_CQINTSTS :
+    card_done(c, CARD_WRITE);
+    g_assert_cmphex(card_get(c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
+    g_assert_cmphex(card_get(c, c->version == PG332_V3_1 ? PG332_V3_CQINTSTS :
                         PG332_V4_CQINTSTS), ==, 1 << CARD_QPN);
-    card_put(&c, PG332_INTSTS, PG332_INT_COMPLETION);
-    g_assert_cmphex(card_get(&c, PG332_INTSTS), ==, 0);
+    card_put(c, PG332_INTSTS, PG332_INT_COMPLETION);
+    g_assert_cmphex(card_get(c, PG332_INTSTS), ==, 0);
     qpci_msix_disable(&q->dev);
 }
 
@@ -161,60 +162,55 @@ static bool intx(Card *c)
 }
 
 /* Without MSI-X, INTx always follows INTSTS and INTEN. */
-MACHINE_KINDS("/ernic-pg332-intx", test_intx, V4_2)
+WORLD_KINDS("/ernic-pg332-intx", test_intx, Card, c, start_card, V4_2)
 {
-    QErnic *q = start(more, "");
-    Card c;
+    QErnic *q = c->q;
 
-    card_open(&c, q, card_version(more), 1);
-    card_open_qp(&c, 1, CARD_QPN);
     g_assert_cmpuint(qpci_config_readb(&q->dev, PCI_INTERRUPT_PIN), ==, 1);
-    g_assert(!intx(&c));
-    card_post(&c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
-    card_done(&c, CARD_WRITE);
-    g_assert(intx(&c));
-    card_put(&c, PG332_INTSTS, PG332_INT_RECEIVE);   /* another cause */
-    g_assert(intx(&c));
-    card_put(&c, PG332_INTSTS, PG332_INT_COMPLETION);
-    g_assert(!intx(&c));
-    card_put(&c, PG332_INTEN, 0);
-    card_post(&c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
-    card_done(&c, CARD_WRITE);
-    g_assert(!intx(&c));
-    card_put(&c, PG332_INTEN, 0xff);
-    g_assert(intx(&c));
+    g_assert(!intx(c));
+    card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
+    card_done(c, CARD_WRITE);
+    g_assert(intx(c));
+    card_put(c, PG332_INTSTS, PG332_INT_RECEIVE);   /* another cause */
+    g_assert(intx(c));
+    card_put(c, PG332_INTSTS, PG332_INT_COMPLETION);
+    g_assert(!intx(c));
+    card_put(c, PG332_INTEN, 0);
+    card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
+    card_done(c, CARD_WRITE);
+    g_assert(!intx(c));
+    card_put(c, PG332_INTEN, 0xff);
+    g_assert(intx(c));
     qpci_msix_enable(&q->dev);
-    g_assert(!intx(&c));
+    g_assert(!intx(c));
     qpci_msix_disable(&q->dev);
-    g_assert(intx(&c));
+    g_assert(intx(c));
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);    /* the other face's */
-    g_assert(intx(&c));
+    g_assert(intx(c));
     qernic_flr(&q->dev);
-    g_assert(!intx(&c));
+    g_assert(!intx(c));
 }
 
 /*
  * One long store, from INTEN to the control register of the verbs face: it enables an
  * interrupt at its beginning, which the reset at its end must not discard.
  */
-MACHINE_KINDS("/ernic-pg332-interrupt-reset", test_interrupt_reset, V3_1)
+WORLD_KINDS("/ernic-pg332-interrupt-reset", test_interrupt_reset, Card, c, start_card,
+            V3_1)
 {
-    QErnic *q = start(more, "");
+    QErnic *q = c->q;
     uint64_t from, end;
     g_autofree uint8_t *bytes = NULL;
-    Card c;
 
-    card_open(&c, q, card_version(more), 1);
-    card_open_qp(&c, 1, CARD_QPN);
     end = q->bar.addr;
-    c.bar.addr = end - 2 * ernic_reg_window(c.version);     /* the size of BAR 0 */
-    qpci_config_writel(&q->dev, PCI_BASE_ADDRESS_0, c.bar.addr);
-    qpci_config_writel(&q->dev, PCI_BASE_ADDRESS_1, c.bar.addr >> 32);
+    c->bar.addr = end - 2 * ernic_reg_window(c->version);     /* the size of BAR 0 */
+    qpci_config_writel(&q->dev, PCI_BASE_ADDRESS_0, c->bar.addr);
+    qpci_config_writel(&q->dev, PCI_BASE_ADDRESS_1, c->bar.addr >> 32);
     qpci_msix_enable(&q->dev);
-    card_put(&c, PG332_INTEN, 0);
-    card_post(&c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
-    card_done(&c, CARD_WRITE);
-    from = c.bar.addr + card_at(&c, ERNIC_REG_GLOBAL, 0, PG332_INTEN);
+    card_put(c, PG332_INTEN, 0);
+    card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
+    card_done(c, CARD_WRITE);
+    from = c->bar.addr + card_at(c, ERNIC_REG_GLOBAL, 0, PG332_INTEN);
     end += offsetof(struct ernic_regs, control) + 4;
     bytes = g_malloc(end - from);
     qtest_memread(q->qts, from, bytes, end - from);
@@ -223,7 +219,7 @@ MACHINE_KINDS("/ernic-pg332-interrupt-reset", test_interrupt_reset, V3_1)
     stl_le_p(bytes + (end - from) - 4, ERNIC_CONTROL_RESET);
     qtest_memwrite(q->qts, from, bytes, end - from);
     qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, CARD_VECTOR));
-    g_assert_cmphex(card_get(&c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
+    g_assert_cmphex(card_get(c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
     qpci_msix_disable(&q->dev);
 }
 
@@ -353,26 +349,23 @@ MACHINE_KINDS("/ernic-pg332-one-socket", test_one_socket, V4_0)
 }
 
 /* A function level reset clears all registers. */
-MACHINE_KINDS("/ernic-pg332-flr", test_flr, V3_1)
+WORLD_KINDS("/ernic-pg332-flr", test_flr, Card, c, start_card, V3_1)
 {
-    QErnic *q = start(more, "");
-    Card c;
+    QErnic *q = c->q;
 
-    card_open(&c, q, card_version(more), 1);
-    card_open_qp(&c, 1, CARD_QPN);
-    card_post(&c, CARD_SEND, 0, 100, 0, 0);
-    card_done(&c, CARD_SEND);
-    card_post(&c, CARD_SEND, 0, 100, 0, 0);
+    card_post(c, CARD_SEND, 0, 100, 0, 0);
+    card_done(c, CARD_SEND);
+    card_post(c, CARD_SEND, 0, 100, 0, 0);
     qernic_flr(&q->dev);
-    c.bar = qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
+    c->bar = qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
     qpci_device_enable(&q->dev);
-    g_assert_cmphex(card_get(&c, PG332_XRNICCONF), ==, 0);
-    g_assert_cmphex(card_get_qp(&c, PG332_CQHEAD), ==, 0);
-    g_assert_cmphex(card_get_qp(&c, PG332_STATQP), ==, 0x600);
+    g_assert_cmphex(card_get(c, PG332_XRNICCONF), ==, 0);
+    g_assert_cmphex(card_get_qp(c, PG332_CQHEAD), ==, 0);
+    g_assert_cmphex(card_get_qp(c, PG332_STATQP), ==, 0x600);
     /* The device works afterwards. */
-    card_open(&c, q, card_version(more), 1);
-    card_open_qp(&c, 1, CARD_QPN);
-    card_transfers(&c, &c);
+    card_open(c, q, c->version, 1);
+    card_open_qp(c, 1, CARD_QPN);
+    card_transfers(c, c);
 }
 
 /* Fills the receive queue, and sends one more message, which has to wait. */

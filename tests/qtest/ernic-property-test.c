@@ -287,9 +287,7 @@ MACHINE_TEST("/ernic-guest-errors", test_log)
         "ernic ernic0: cmd_pi 4096 does not follow 0\n"
         "ernic ernic0: ctrl 0x10 is refused\n";
     g_autofree char *path = qernic_temp(), *text = NULL;
-    QErnicMachine *m = qernic_machine("-d guest_errors -D %s -device ernic,id=ernic0,"
-                                      "addr=04.0,roce-udp=127.0.0.1:0", path);
-    QErnic *q = qernic_at(m, "ernic0", 4);
+    QErnic *q = qernic_device(",roce-udp=127.0.0.1:0 -d guest_errors -D %s", path);
 
     qpci_io_readw(&q->dev, q->bar, 0);
     qernic_set_reg(q, status, 1);

@@ -5,9 +5,7 @@
  * memory, status, interrupts, and their life.
  */
 #include "qemu/osdep.h"
-#include "qemu/bitops.h"
 #include "qemu/units.h"
-#include "hw/pci/pci_regs.h"
 #include "ernic-qdma.h"
 
 #define BULK        (64 * MiB)

@@ -68,13 +68,18 @@ static void map(Shell *s)
     s->c.card_at = s->kind->shell ? 0 : CARD;
 }
 
-static void start(Shell *s, const char *row, const char *more)
+static void start_with(Shell *s, const char *row, const char *more)
 {
     *s = (Shell) { .kind = &kinds[atoi(row)] };
     s->m = qernic_machine("-object iothread,id=io0 -device ernic,id=ernic0,addr=04.0,"
                           "roce-udp=127.0.0.1:0,%s%s", s->kind->options, more);
     s->q = qernic_at(s->m, "ernic0", 4);
     map(s);
+}
+
+static void start(Shell *s, const char *row)
+{
+    start_with(s, row, "");
 }
 
 /* Opens 128 GiB windows without translation, as RecoNIC's library does. */
@@ -124,18 +129,13 @@ static uint64_t bar_size(QErnic *q, int bar, uint32_t *type)
     return -mask;
 }
 
-MACHINE_KINDS("/ernic-shell-identity-", test_identity, ALL)
+WORLD_KINDS("/ernic-shell-identity-", test_identity, Shell, s, start, ALL)
 {
+    const Kind *k = s->kind;
+    QErnic *q = s->q;
+    uint8_t msix = qpci_find_capability(&q->dev, PCI_CAP_ID_MSIX, 0);
     uint32_t type;
-    uint8_t msix;
-    const Kind *k;
-    QErnic *q;
-    Shell s;
 
-    start(&s, more, "");
-    q = s.q;
-    k = s.kind;
-    msix = qpci_find_capability(&q->dev, PCI_CAP_ID_MSIX, 0);
     g_assert_cmphex(qpci_config_readl(&q->dev, PCI_VENDOR_ID), ==,
                     k->shell ? 0x903f10ee : 0x10f41af4);
     g_assert_cmphex(qpci_config_readw(&q->dev, PCI_CLASS_DEVICE), ==,
@@ -197,20 +197,17 @@ static void check_filled(Shell *s, uint32_t off, uint32_t i)
 }
 
 /* Stored words have the value written, the others are unchanged, until a reset. */
-MACHINE_KINDS("/ernic-shell-map-", test_map, RECONIC)
+WORLD_KINDS("/ernic-shell-map-", test_map, Shell, s, start, RECONIC)
 {
-    Shell s;
-
-    start(&s, more, "");
-    each_word(&s, fill);
-    each_word(&s, check_filled);
-    put(&s, 0x4, 1);
+    each_word(s, fill);
+    each_word(s, check_filled);
+    put(s, 0x4, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(words); i++) {
-        g_assert_cmphex(get(&s, words[i].at), ==, words[i].value);
+        g_assert_cmphex(get(s, words[i].at), ==, words[i].value);
     }
     /* The ERNIC is at its place in the BAR, and ends with its last word. */
-    g_assert_cmphex(card_get_qp(&s.c, PG332_STATQP), ==, 0x600);
-    g_assert_cmphex(get(&s, s.kind->base + ernic_reg_window(s.kind->version)), ==, 0);
+    g_assert_cmphex(card_get_qp(&s->c, PG332_STATQP), ==, 0x600);
+    g_assert_cmphex(get(s, s->kind->base + ernic_reg_window(s->kind->version)), ==, 0);
 }
 
 /* Queues and data in card or guest memory, for both ends of a loopback transfer. */
@@ -218,7 +215,7 @@ static void transfer(const char *row, const char *more)
 {
     Shell s;
 
-    start(&s, row, more);
+    start_with(&s, row, more);
     for (int i = 0; i < 4; i++) {
         open_all(&s, i & 1, i & 2);
         card_transfers(&s.c, &s.c);
@@ -237,43 +234,39 @@ MACHINE_KINDS("/ernic-shell-transfer-iothread-", test_transfer_iothread, ALL)
 }
 
 /* Accesses up to the end of card memory succeed, accesses beyond it fail. */
-MACHINE_KINDS("/ernic-shell-card-end-", test_card_end, ALL)
+WORLD_KINDS("/ernic-shell-card-end-", test_card_end, Shell, s, start, ALL)
 {
     static const uint64_t bad[] = {
         CARD - LENGTH + 1, CARD, CARD - 1, 1ull << 51, (1ull << 52) - 1,
         (1ull << 52) - LENGTH,
     };
     const uint64_t end = card_addr(CARD - LENGTH);
-    Shell s;
 
-    start(&s, more, "");
-    open_all(&s, true, true);
-    card_fill(&s.c, end, LENGTH, 3);
-    write_from(&s.c, end);
-    card_done(&s.c, CARD_WRITE);
-    card_equal(&s.c, end, s.c.mem + 0x8000, LENGTH);
+    open_all(s, true, true);
+    card_fill(&s->c, end, LENGTH, 3);
+    write_from(&s->c, end);
+    card_done(&s->c, CARD_WRITE);
+    card_equal(&s->c, end, s->c.mem + 0x8000, LENGTH);
     for (uint32_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        card_clear_qp(&s.c);
-        open_all(&s, true, true);
-        fails(&s.c, card_addr(bad[i]));
+        card_clear_qp(&s->c);
+        open_all(s, true, true);
+        fails(&s->c, card_addr(bad[i]));
     }
 }
 
 /* The face reaches guest memory only through the windows. */
-MACHINE_KINDS("/ernic-shell-windows-", test_windows, RECONIC)
+WORLD_KINDS("/ernic-shell-windows-", test_windows, Shell, s, start, RECONIC)
 {
     static const uint32_t closed[] = { 0, READ_ONLY, 0x40000000 | 0x2000000, 0xc0000000 };
-    Shell s;
-    Card *c = &s.c;
+    Card *c = &s->c;
 
-    start(&s, more, "");
-    open_all(&s, false, false);
+    open_all(s, false, false);
     /* Bits 51:40 of an address are ignored: this is window 0. */
     card_put_qp(c, PG332_SQBAMSB, (c->sq | 0x123ull << 40) >> 32);
     card_transfers(c, c);
     /* Window 3 adds 64 KiB to the address. */
-    put(&s, WINDOW(3), 0x10000);
-    put(&s, WINDOW(3) + 4, 0);
+    put(s, WINDOW(3), 0x10000);
+    put(s, WINDOW(3) + 4, 0);
     card_put_qp(c, PG332_SQPI, c->posted);      /* no new request */
     card_fill(c, c->mem, LENGTH, 77);
     write_from(c, (3ull << 37) + c->mem - 0x10000);
@@ -281,94 +274,87 @@ MACHINE_KINDS("/ernic-shell-windows-", test_windows, RECONIC)
     card_equal(c, c->mem, c->mem + 0x8000, LENGTH);
     for (uint32_t i = 0; i < ARRAY_SIZE(closed); i++) {
         card_clear_qp(c);
-        open_all(&s, true, false);
-        put(&s, WINDOW(0) + 16, closed[i]);
-        g_assert_cmphex(get(&s, WINDOW(0) + 16), ==, closed[i]);
+        open_all(s, true, false);
+        put(s, WINDOW(0) + 16, closed[i]);
+        g_assert_cmphex(get(s, WINDOW(0) + 16), ==, closed[i]);
         fails(c, c->mem);
-        g_assert_cmphex(get(&s, WINDOW(0) + 16), ==, closed[i] | 1 << 29);
+        g_assert_cmphex(get(s, WINDOW(0) + 16), ==, closed[i] | 1 << 29);
     }
 }
 
 /* The effect of the shell's resets and of a function level reset. */
-MACHINE_KINDS("/ernic-shell-reset-", test_reset, RECONIC)
+WORLD_KINDS("/ernic-shell-reset-", test_reset, Shell, s, start, RECONIC)
 {
     const uint64_t kept = card_addr(CARD - 4);
     uint32_t word = 0x12345678;
-    Shell s;
-    Card *c = &s.c;
+    Card *c = &s->c;
 
-    start(&s, more, "");
-    open_all(&s, true, true);
+    open_all(s, true, true);
     card_transfers(c, c);
-    put(&s, 0xc, 0x10);                         /* resets the CMAC, not the ERNIC */
+    put(s, 0xc, 0x10);                         /* resets the CMAC, not the ERNIC */
     g_assert_cmphex(card_get_qp(c, PG332_CQHEAD), ==, c->posted);
-    put(&s, 0xc, 0x2);
+    put(s, 0xc, 0x2);
     g_assert_cmphex(card_get_qp(c, PG332_CQHEAD), ==, 0);
     g_assert_cmphex(card_get_qp(c, PG332_STATQP), ==, 0x600);
-    g_assert_cmphex(get(&s, WINDOW(1) + 4), ==, 0x20);
+    g_assert_cmphex(get(s, WINDOW(1) + 4), ==, 0x20);
     card_write(c, kept, &word, 4);
-    open_all(&s, true, true);
-    qernic_flr(&s.q->dev);
-    map(&s);
-    qpci_device_enable(&s.q->dev);
-    g_assert_cmphex(get(&s, WINDOW(1) + 4), ==, 0);
+    open_all(s, true, true);
+    qernic_flr(&s->q->dev);
+    map(s);
+    qpci_device_enable(&s->q->dev);
+    g_assert_cmphex(get(s, WINDOW(1) + 4), ==, 0);
     g_assert_cmphex(card_get(c, PG332_IPv4XADD), ==, 0);
     g_assert_cmphex(card_word(c, kept), ==, word);
-    open_all(&s, true, true);
+    open_all(s, true, true);
     card_transfers(c, c);
 }
 
 /* Card memory and windows migrate. */
-MACHINE_KINDS("/ernic-shell-migrate-", test_migrate, ALL)
+WORLD_KINDS("/ernic-shell-migrate-", test_migrate, Shell, s, start, ALL)
 {
-    g_autofree char *options = NULL;
+    g_autofree char *options = g_strconcat(",", s->kind->options, NULL);
     QTestState *from;
-    Shell s;
 
-    start(&s, more, "");
-    options = g_strconcat(",", s.kind->options, NULL);
-    open_all(&s, true, false);
-    card_transfers(&s.c, &s.c);
-    from = qernic_migrate_to(s.q, options);
-    g_assert_cmphex(card_word(&s.c, s.c.db), ==, s.c.posted);
-    card_transfers(&s.c, &s.c);
-    qernic_migrate_end(s.q, from);
+    open_all(s, true, false);
+    card_transfers(&s->c, &s->c);
+    from = qernic_migrate_to(s->q, options);
+    g_assert_cmphex(card_word(&s->c, s->c.db), ==, s->c.posted);
+    card_transfers(&s->c, &s->c);
+    qernic_migrate_end(s->q, from);
 }
 
 /* Windows to the device's own registers, then random values in words of the shell. */
-MACHINE_KINDS("/ernic-attack/shell-", test_attack, RECONIC)
+WORLD_KINDS("/ernic-attack/shell-", test_attack, Shell, s, start, RECONIC)
 {
     static const uint32_t blocks[] = { 0, 0x1000, 0x8000, 0xc000, 0x16400 };
     const uint64_t own = 1ull << 37;            /* the second window */
-    Shell s;
-    Card *c = &s.c;
+    Card *c = &s->c;
 
-    start(&s, more, "");
     for (int i = 0; i < 3; i++) {
-        open_all(&s, false, false);
-        put(&s, WINDOW(1), s.bar.addr);
-        put(&s, WINDOW(1) + 4, s.bar.addr >> 32);
+        open_all(s, false, false);
+        put(s, WINDOW(1), s->bar.addr);
+        put(s, WINDOW(1) + 4, s->bar.addr >> 32);
         if (i == 1) {                           /* and a completion too */
             card_put_qp(c, PG332_CQDBADD, WINDOW(0) + 16);
             card_put_qp(c, PG332_CQDBADDMSB, own >> 32);
         } else if (i == 2) {                    /* and requests too */
-            card_put_qp(c, PG332_SQBA, s.kind->base +
+            card_put_qp(c, PG332_SQBA, s->kind->base +
                         card_at(c, ERNIC_REG_QP, CARD_QPN - 1, 0));
             card_put_qp(c, PG332_SQBAMSB, own >> 32);
         }
-        fails(c, own + s.kind->base + card_at(c, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF));
-        g_assert_cmphex(get(&s, WINDOW(0) + 16), ==, BOTH);
+        fails(c, own + s->kind->base + card_at(c, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF));
+        g_assert_cmphex(get(s, WINDOW(0) + 16), ==, BOTH);
         card_clear_qp(c);
     }
     for (int i = 0; i < 5000; i++) {
-        put(&s, blocks[g_test_rand_int_range(0, ARRAY_SIZE(blocks))] +
+        put(s, blocks[g_test_rand_int_range(0, ARRAY_SIZE(blocks))] +
             g_test_rand_int_range(0, 0x200) * 4, g_test_rand_int());
         if (i % 100 == 0) {
             card_put_qp(c, PG332_SQPI, g_test_rand_int());
-            qtest_clock_step(s.m->qts, 100000);
+            qtest_clock_step(s->m->qts, 100000);
         }
     }
-    put(&s, 0x4, 1);
-    open_all(&s, true, true);
+    put(s, 0x4, 1);
+    open_all(s, true, true);
     card_transfers(c, c);
 }

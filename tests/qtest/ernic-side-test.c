@@ -285,10 +285,7 @@ typedef struct Flow {
 
 static void open_flow(Flow *f, const char *version)
 {
-    QErnicMachine *m = qernic_machine("-device ernic,id=ernic0,addr=04.0,"
-                                      "roce-udp=127.0.0.1:0,ernic-version=%s", version);
-
-    f->q = qernic_at(m, "ernic0", 4);
+    f->q = qernic_device(",roce-udp=127.0.0.1:0,ernic-version=%s", version);
     card_open(&f->c, f->q, card_version(version), 1);
     card_open_qp(&f->c, 1, CARD_QPN);                   /* to itself */
     open1(&f->g, &f->c);

@@ -5,7 +5,6 @@
  * monitor, enforcement, and migration of all of these.
  */
 #include "qemu/osdep.h"
-#include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "hw/rdma-ernic/core/faces/pg332/register_file.h"
 #include "ernic.h"
@@ -71,11 +70,8 @@ static uint64_t tick(QErnic *q)
 /* A device in @mode, and further options of QEMU. */
 static QErnic *start(const char *mode, const char *more)
 {
-    QErnicMachine *m = qernic_machine(
-        "-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0,ernic-version=3.1,"
-        "ernic-strict=%s%s", mode, more);
-
-    return qernic_at(m, "ernic0", 4);
+    return qernic_device(",roce-udp=127.0.0.1:0,ernic-version=3.1,ernic-strict=%s%s",
+                         mode, more);
 }
 
 /* One report for each queue pair, with all of its fields. */

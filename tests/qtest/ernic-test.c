@@ -338,7 +338,6 @@ ERNIC_TEST("msix", test_msix)
 /* An MSI-X message to the device's own registers is not delivered. */
 ERNIC_TEST("msix-to-itself", test_msix_to_itself)
 {
-
     qpci_msix_enable(&q->dev);
     qernic_enable(q);
     qernic_aim(&q->dev, 0, q->bar.addr + offsetof(struct ernic_regs, control),

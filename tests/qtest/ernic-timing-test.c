@@ -202,10 +202,10 @@ MACHINE_TEST("/ernic-timing-netdev", test_netdev)
 
 static QErnic *start(void)
 {
-    QErnicMachine *m = qernic_machine("-device ernic,id=ernic0,addr=04.0,"
-                                      "roce-udp=127.0.0.1:0,timing=on");
+    QErnic *q = qernic_device(",roce-udp=127.0.0.1:0,timing=on");
 
-    return qernic_host(m, "ernic0", 4, 1);
+    qernic_setup(q, 1);
+    return q;
 }
 
 MACHINE_TEST("/ernic-timing-loopback", test_loopback)

@@ -43,13 +43,12 @@ static uint32_t count(const QList *trace, const char *ph, const char *name,
 /* Transfers of a device that writes to @path; the machine is stopped afterwards. */
 static QErnic *traced(const char *path, const char *more)
 {
-    QErnicMachine *m = qernic_machine(
-        " -global ernic.timing=on -global ernic.timing-trace=%s"
-        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", path, more);
-    QErnic *q = qernic_host(m, "ernic0", 4, 1);
+    QErnic *q = qernic_device(",roce-udp=127.0.0.1:0%s -global ernic.timing=on"
+                              " -global ernic.timing-trace=%s", more, path);
 
+    qernic_setup(q, 1);
     qernic_transfers(q, q);
-    qernic_stop(m->qts);
+    qernic_stop(q->qts);
     return q;
 }
 

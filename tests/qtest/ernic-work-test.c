@@ -7,7 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "hw/pci/pci_regs.h"
 #include "ernic.h"
 
 #define RING_SHIFT  10

@@ -491,6 +491,18 @@ QErnic *qernic_at(QErnicMachine *m, const char *id, int slot)
     return find(id, m->bus, slot, &m->alloc);
 }
 
+QErnic *qernic_device(const char *fmt, ...)
+{
+    g_autofree char *more = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    more = g_strdup_vprintf(fmt, ap);
+    va_end(ap);
+    return qernic_at(qernic_machine("-object iothread,id=io0 -device ernic,id=ernic0,"
+                                    "addr=04.0%s", more), "ernic0", 4);
+}
+
 QErnic *qernic_beside(QErnic *q, const char *id, int slot)
 {
     return find(id, q->dev.bus, slot, q->alloc);

@@ -116,7 +116,9 @@ void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
 
 /* Starts a machine, pc unless @fmt begins with -M, which ends with the test. */
 QErnicMachine *qernic_machine(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
-/* Ends it before. */
+/* The function ernic0 of a machine, with further properties and options of QEMU. */
+QErnic *qernic_device(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
+/* Ends a machine before. */
 void qernic_machine_end(QErnicMachine *m);
 /* The function in a slot of bus 0, until the end of the test. */
 QErnic *qernic_at(QErnicMachine *m, const char *id, int slot);
