@@ -195,6 +195,28 @@ bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
     return true;
 }
 
+void mlx5_fields_are(const ErnicMlx5Layout *layout, const uint8_t *bytes,
+                     const char *format, ...)
+{
+    g_auto(GStrv) words = NULL;
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    words = g_strsplit(text, " ", 0);
+    for (char **word = words; *word; word++) {
+        const char *value = strchr(*word, '=') + 1;
+        const ErnicMlx5Field *field = mlx5_find_field(layout, *word, value - 1 - *word);
+        uint64_t is = ernic_mlx5_get(bytes, field);
+
+        if (is != g_ascii_strtoull(value, NULL, 0)) {
+            g_error("%#" PRIx64 ", not %s of %s", is, *word, text);
+        }
+    }
+}
+
 void mlx5_each_refused(const Mlx5Refused *rows, size_t num,
                        void (*fn)(void *opaque, uint16_t opcode, const char *text,
                                   ErnicMlx5Refusal why), void *opaque)

@@ -137,28 +137,6 @@ bool frames_poll(Frames *f)
     return true;
 }
 
-void frames_expect(Frames *f, const ErnicMlx5Layout *layout, const char *format, ...)
-{
-    g_auto(GStrv) words = NULL;
-    g_autofree char *text = NULL;
-    va_list args;
-
-    va_start(args, format);
-    text = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_assert_true(frames_poll(f));
-    words = g_strsplit(text, " ", 0);
-    for (char **word = words; *word; word++) {
-        const char *value = strchr(*word, '=') + 1;
-        const ErnicMlx5Field *field = mlx5_find_field(layout, *word, value - 1 - *word);
-        uint64_t is = ernic_mlx5_get(f->cqe, field);
-
-        if (is != g_ascii_strtoull(value, NULL, 0)) {
-            g_error("%#" PRIx64 ", not %s of %s", is, *word, text);
-        }
-    }
-}
-
 void frames_receive(Frames *f, const uint8_t *frame, uint32_t len)
 {
     g_assert_true(ernic_wants_frame(f->eth.e, frame, len));

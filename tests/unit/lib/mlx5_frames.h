@@ -69,11 +69,13 @@ void frames_root(Frames *f, uint32_t tir, uint32_t tag);
 void frames_post(Frames *f, FramesQueue *q, const FramesPiece *piece, uint32_t n);
 /* Consume the next completion entry; false: none. */
 bool frames_poll(Frames *f);
-/* Consume one that has the values of @format, words like "opcode=0x2". */
-G_GNUC_PRINTF(3, 4)
-void frames_expect(Frames *f, const ErnicMlx5Layout *layout, const char *format, ...);
-#define CQE_IS(f, ...)      frames_expect(f, &ernic_mlx5_cqe64.self, __VA_ARGS__)
-#define ERR_CQE_IS(f, ...)  frames_expect(f, &ernic_mlx5_err_cqe.self, __VA_ARGS__)
+/* Consume one, and compare fields of it, see mlx5_fields_are(). */
+#define FRAMES_EXPECT(f, layout, ...) do {                          \
+    g_assert_true(frames_poll(f));                                  \
+    FIELDS_ARE(layout, (f)->cqe, __VA_ARGS__);                      \
+} while (0)
+#define CQE_IS(f, ...)      FRAMES_EXPECT(f, cqe64, __VA_ARGS__)
+#define ERR_CQE_IS(f, ...)  FRAMES_EXPECT(f, err_cqe, __VA_ARGS__)
 void frames_receive(Frames *f, const uint8_t *frame, uint32_t len);
 /* Write a frame with checksums to @to; returns its length. */
 uint32_t frames_make(const FramesHead *head, uint8_t *to);

@@ -6,6 +6,7 @@
  * port, except for those of path migration, which the device does not have.
  */
 #include "qemu/osdep.h"
+#include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "objects/cq.h"
 #include "transport/qp.h"
@@ -75,11 +76,9 @@ MLX5_TEST("/mlx5-events/port", mlx5_start, test_port)
         ernic_set_link(f->e, f->env.now, i);
         fake_run(f->e);
         IS(f->e->eq[f->eq.eqn].pi, n + i + 1);
-        IS(ernic_mlx5_get(entry_of(f, n + i), &ernic_mlx5_eqe.event_type), 0x09);
-        IS(ernic_mlx5_get(entry_of(f, n + i), &ernic_mlx5_eqe.event_sub_type),
-           sub_types[i]);
-        IS(ernic_mlx5_get(entry_of(f, n + i) + data, &ernic_mlx5_eqe_port_state.port),
-           1 << 4);
+        FIELDS_ARE(eqe, entry_of(f, n + i), "event_type=0x09 event_sub_type=%u",
+                   sub_types[i]);
+        FIELDS_ARE(eqe_port_state, entry_of(f, n + i) + data, "port=%u", 1 << 4);
     }
 }
 
@@ -95,7 +94,6 @@ MLX5_TEST("/mlx5-events/gid", mlx5_start, test_gid)
     fake_run(f->e);
     IS(f->e->eq[f->eq.eqn].pi, n + 1);
     entry = entry_of(f, n);
-    IS(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_type), 0x09);
-    IS(ernic_mlx5_get(entry, &ernic_mlx5_eqe.event_sub_type), 8);
+    FIELDS_ARE(eqe, entry, "event_type=0x09 event_sub_type=8");
     IS(ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_port_state.port), 1 << 4);
 }

@@ -329,18 +329,15 @@ TEST("/mlx5/function/required", test_required)
         uint32_t group;
         const ErnicMlx5Field *part, *field;
     } required[] = {
-        { 0, NULL, &ernic_mlx5_cmd_hca_cap.roce },
-        { 0, NULL, &ernic_mlx5_cmd_hca_cap.xrc },
-        { 0, NULL, &ernic_mlx5_cmd_hca_cap.eth_net_offloads },
-        { 0, NULL, &ernic_mlx5_cmd_hca_cap.nic_flow_table },
-        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.csum_cap },
-        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.max_lso_cap },
-        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.vlan_cap },
-        { 1, NULL, &ernic_mlx5_per_protocol_networking_offload_caps.rss_ind_tbl_cap },
-        { 7, &ernic_mlx5_flow_table_nic_cap.flow_table_properties_nic_receive,
-          &ernic_mlx5_flow_table_prop_layout.ft_support },
-        { 7, &ernic_mlx5_flow_table_nic_cap.flow_table_properties_nic_receive,
-          &ernic_mlx5_flow_table_prop_layout.max_ft_level },
+#define CAP(field)      { 0, NULL, &ernic_mlx5_cmd_hca_cap.field }
+#define OFFLOAD(field)  { 1, NULL, \
+                          &ernic_mlx5_per_protocol_networking_offload_caps.field }
+#define FLOW(field) \
+    { 7, &ernic_mlx5_flow_table_nic_cap.flow_table_properties_nic_receive, \
+      &ernic_mlx5_flow_table_prop_layout.field }
+        CAP(roce), CAP(xrc), CAP(eth_net_offloads), CAP(nic_flow_table),
+        OFFLOAD(csum_cap), OFFLOAD(max_lso_cap), OFFLOAD(vlan_cap),
+        OFFLOAD(rss_ind_tbl_cap), FLOW(ft_support), FLOW(max_ft_level),
     };
     ErnicMlx5Capabilities caps = { };
 
@@ -360,20 +357,10 @@ TEST("/mlx5/function/required", test_required)
 /* Numbers of objects are those of the engine, but no more than the profile's. */
 TEST("/mlx5/function/limits", test_limits)
 {
-    static const struct {
-        const ErnicMlx5Field *field;
-        uint32_t value;
-    } want[] = {
-        { &ernic_mlx5_cmd_hca_cap.log_max_qp, 6 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_cq, 5 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_srq, 3 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_rmp, 3 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_eq, 2 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_mkey, 16 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_pd, 4 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_xrcd, 4 },
-        { &ernic_mlx5_cmd_hca_cap.log_max_transport_domain, 4 },
-    };
+    static const char want[] =
+        "log_max_qp=6 log_max_cq=5 log_max_srq=3 log_max_rmp=3 log_max_eq=2 "
+        "log_max_mkey=16 log_max_pd=4 log_max_xrcd=4 log_max_transport_domain=4";
+    const ErnicMlx5Field *qp = &ernic_mlx5_cmd_hca_cap.log_max_qp;
     const ErnicConfig cfg = {
         .max_qp = 64, .max_cq = 63, .max_srq = 8, .max_eq = 4, .max_mr = 1 << 20,
         .max_pd = 16,
@@ -384,14 +371,11 @@ TEST("/mlx5/function/limits", test_limits)
     ernic_mlx5_capabilities_reset(&caps);
     ernic_mlx5_capabilities_get(&caps, 0, false, data);
     ernic_mlx5_capabilities_get(&caps, 0, true, most);
-    for (uint32_t i = 0; i < ARRAY_SIZE(want); i++) {
-        g_test_message("%s", want[i].field->name);
-        IS(ernic_mlx5_get(data, want[i].field), want[i].value);
-        IS(ernic_mlx5_get(most, want[i].field), want[i].value);
-    }
-    ernic_mlx5_put(data, want[0].field, 7);
-    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) == want[0].field);
-    ernic_mlx5_put(data, want[0].field, 5);
+    FIELDS_ARE(cmd_hca_cap, data, want);
+    FIELDS_ARE(cmd_hca_cap, most, want);
+    ernic_mlx5_put(data, qp, 7);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) == qp);
+    ernic_mlx5_put(data, qp, 5);
     g_assert_null(ernic_mlx5_capabilities_set(&caps, 0, data));
 }
 
@@ -449,26 +433,26 @@ TEST("/mlx5/function/set-atomic", test_set_atomic)
 
 TEST("/mlx5/function/set-names", test_set_names)
 {
+    const ErnicMlx5Field *qp = &ernic_mlx5_cmd_hca_cap.log_max_qp;
+    const ErnicMlx5Field *pg = &ernic_mlx5_cmd_hca_cap.pg;
     ErnicMlx5Capabilities caps = { };
     uint8_t data[4096] = { };
 
     ernic_mlx5_capabilities_reset(&caps);
     ernic_mlx5_capabilities_get(&caps, 0, false, data);
-    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.log_max_qp, 15);
-    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) ==
-                  &ernic_mlx5_cmd_hca_cap.log_max_qp);
-    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.log_max_qp, 12);
-    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.pg, 1);
-    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) ==
-                  &ernic_mlx5_cmd_hca_cap.pg);
-    ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.pg, 0);
+    ernic_mlx5_put(data, qp, 15);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) == qp);
+    ernic_mlx5_put(data, qp, 12);
+    ernic_mlx5_put(data, pg, 1);
+    g_assert_true(ernic_mlx5_capabilities_set(&caps, 0, data) == pg);
+    ernic_mlx5_put(data, pg, 0);
     g_assert_null(ernic_mlx5_capabilities_set(&caps, 0, data));
     /* The maximum stays; the current value has changed. */
     memset(data, 0, sizeof(data));
     ernic_mlx5_capabilities_get(&caps, 0, true, data);
-    IS(ernic_mlx5_get(data, &ernic_mlx5_cmd_hca_cap.log_max_qp), 14);
+    IS(ernic_mlx5_get(data, qp), 14);
     ernic_mlx5_capabilities_get(&caps, 0, false, data);
-    IS(ernic_mlx5_get(data, &ernic_mlx5_cmd_hca_cap.log_max_qp), 12);
+    IS(ernic_mlx5_get(data, qp), 12);
 }
 
 #define CONTEXT "nic_vport_context."

@@ -101,14 +101,12 @@ TIR_TEST("/mlx5/ethernet/query", test_query)
     IS(sqn, ERNIC_MLX5_SQN + 1);
     IS(modify(eth, false, sqn, RST, RDY), 0);
     ETH_OK(eth, 0x907, "sqn=%u", sqn);
-    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_sqc.state), RDY);
-    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_sqc.cqn), ETH_CQ);
+    FIELDS_ARE(sqc, eth->out + at, "state=%u cqn=%u", RDY, ETH_CQ);
     IS(modify(eth, true, rqn, RST, RDY), 0);
     ETH_OK(eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=1\nmodify_bitmask=2\nctx.vsd=1",
            rqn);
     ETH_OK(eth, 0x90b, "rqn=%u", rqn);
-    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_rqc.vsd), 1);
-    IS(ernic_mlx5_get(eth->out + at, &ernic_mlx5_rqc.user_index), 0x77);
+    FIELDS_ARE(rqc, eth->out + at, "vsd=1 user_index=0x77");
     /* A TIS of a queue stays. */
     IS(eth_call(eth, 0x914, "tisn=1"), ERNIC_MLX5_BUSY);
     ETH_OK(eth, 0x906, "sqn=%u", sqn);
