@@ -391,7 +391,7 @@ static const struct {
     { WINDOW_2, 0, 0, 0, 1, 1 }, { WINDOW_2, 0, 1, 0, 0, 0 },
     { WINDOW_2, 1, 0, 0, 0, 0 }, { WINDOW_2, 1, 1, 1, 0, 0 },
     { WINDOW_2, 0, 0, 1, 0, 0 },
-    { WINDOW_2_FREE, 0, 1, 0, 1, 0 }, { WINDOW_2_FREE, 0, 0, 0, 1, 0 },
+    { WINDOW_2_FREE, 0, 1, 0, 0, 0 }, { WINDOW_2_FREE, 0, 0, 0, 0, 0 },
 };
 
 static uint32_t make(Fixture *f, uint8_t object, uint32_t region)

@@ -539,8 +539,7 @@ void ernic_mr_drop_pieces(Ernic *e, ErnicMr *mr)
     }
 }
 
-/* Unbind a window: its key is no longer valid. */
-static void unbind(Ernic *e, ErnicMr *mw)
+void ernic_mw_unbind(Ernic *e, ErnicMr *mw)
 {
     if (!mw->valid) {
         return;
@@ -579,7 +578,7 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
         }
     }
     if (window) {
-        unbind(e, mr);
+        ernic_mw_unbind(e, mr);
     }
     ernic_mr_drop_pieces(e, mr);
     /* Pages of the host; those of a large list are freed later. */
@@ -732,7 +731,7 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
         (wr->length && !bind_region_ok(mr, pd, wr))) {
         return ERNIC_FAULT_MW_BIND;
     }
-    unbind(e, mw);
+    ernic_mw_unbind(e, mw);
     ernic_mr_drop_pieces(e, mw);
     if (mw->kind == ERNIC_MR_WINDOW_2) {
         /* Software chooses the variant only; the number stays the same. */
@@ -770,12 +769,12 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
         return false;
     }
     /* 10.6.7.2: only through the queue pair of a bound type 2 window, on both sides. */
-    if (mr->kind == ERNIC_MR_WINDOW_2 && mr->valid && mr->qpn != qpn) {
+    if (mr->kind == ERNIC_MR_WINDOW_2 && mr->qpn != qpn) {
         trace_ernic_invalidate_wrong_qp(key, mr->qpn, qpn, remote);
         return false;
     }
     if (mr->kind == ERNIC_MR_WINDOW_2) {
-        unbind(e, mr);
+        ernic_mw_unbind(e, mr);
     } else {
         mr->valid = false;
         ernic_mr_drop_pieces(e, mr);
@@ -794,7 +793,7 @@ void ernic_mw_forget_qp(Ernic *e, uint32_t qpn)
     for (number = 1; number < e->mr_ids.size && e->num_bound; number++) {
         if (e->mr[number].kind == ERNIC_MR_WINDOW_2 &&
             e->mr[number].qpn == qpn) {
-            unbind(e, &e->mr[number]);
+            ernic_mw_unbind(e, &e->mr[number]);
         }
     }
 }

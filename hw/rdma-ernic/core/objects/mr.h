@@ -131,6 +131,10 @@ uint8_t ernic_mr_pages(Ernic *e, uint32_t uctx,
                        const struct ernic_cmd_mr_pages *cmd);
 uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd,
                        uint32_t max_pages, uint32_t *key);
+/* Unbind a window, if it is bound: its key is no longer valid. */
+void ernic_mw_unbind(Ernic *e, ErnicMr *mw);
+/* Close all that refers to a region: its windows, and lists with pieces of it. */
+void ernic_mr_abandon(Ernic *e, ErnicMr *mr);
 /*
  * Free a region or a window; ERNIC_ERR_BUSY while windows are bound to the region, or a
  * list has pieces of it.

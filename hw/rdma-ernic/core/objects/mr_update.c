@@ -30,6 +30,28 @@ static ErnicMr *find_region(Ernic *e, uint32_t key)
             (mr->kind == ERNIC_MR_WINDOW_1 && !mr->valid)) ? mr : NULL;
 }
 
+void ernic_mr_abandon(Ernic *e, ErnicMr *mr)
+{
+    uint32_t number;
+
+    if (mr->refs) {
+        ernic_charge_objects(e, e->mr_ids.size);
+    }
+    for (number = 1; number < e->mr_ids.size && mr->refs; number++) {
+        ErnicMr *of = &e->mr[number];
+
+        if (of->region != (uint32_t)(mr - e->mr)) {
+            continue;
+        }
+        if (of->buf.used) {
+            ernic_mr_drop_pieces(e, of);
+            of->valid = false;
+        } else {
+            ernic_mw_unbind(e, of);
+        }
+    }
+}
+
 /* The region as it will be: only the fields that @u sets differ. */
 static ErnicMr outcome(const ErnicMr *mr, const ErnicMrUpdate *u)
 {
@@ -99,6 +121,11 @@ static const char *check_pieces(const ErnicMr *mr, const ErnicMrUpdate *u)
            "pieces without a range" : NULL;
 }
 
+static bool closes(const ErnicMrUpdate *u)
+{
+    return (u->set & ERNIC_UPDATE_VALID) && !u->valid;
+}
+
 /* Why @u cannot be executed on @mr; NULL: it can, as far as its pages permit. */
 static const char *check(const Ernic *e, uint32_t pd, uint32_t qpn, const ErnicMr *mr,
                          const ErnicMrUpdate *u, const ErnicMr *next)
@@ -116,7 +143,7 @@ static const char *check(const Ernic *e, uint32_t pd, uint32_t qpn, const ErnicM
         mr->valid != (u->want == ERNIC_MR_WANT_VALID)) {
         return "valid, or not";
     }
-    if (mr->refs || (mr->valid && shape)) {
+    if ((mr->refs && !closes(u)) || (mr->valid && shape)) {
         return "in use";
     }
     if ((u->set & ERNIC_UPDATE_PD) &&
@@ -298,6 +325,10 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, uint32_t qpn, ErnicMrUpdate *u
     if (why) {
         trace_ernic_mr_update_refused(u->key, why);
         return ERNIC_FAULT_REG_MR;
+    }
+    if (closes(u)) {
+        ernic_mr_abandon(e, mr);
+        next.refs = 0;
     }
     mr->loader = next.loader = 0;
     /* Addresses of smaller pages stay, see ErnicBuf: a list may have 2^24 of them. */

@@ -5,6 +5,7 @@
  * invalidation, requests of the queue pair for UMR, and windows.
  */
 #include "qemu/osdep.h"
+#include "mlx5_objects.h"
 #include "mlx5_umr_fixture.h"
 
 /* @n pages of the fixture in reverse order, at @at, in a list that has room for @room. */
@@ -250,6 +251,47 @@ static void test_window(Fixture *f, gconstpointer data)
     assert_closed(f, key, f->end.mem + 100);
 }
 
+/* A window that is not bound cannot be closed; so the provider binds 0 bytes, too. */
+FIXTURE_TEST("/mlx5-umr/window/free", test_window_free)
+{
+    start(f, fake_alloc_mw(f->end.e, f->end.pd, 2), FLAG_OFFSET | FLAG_INLINE | 0x08,
+          MASK_FREE | MASK_KEY | MASK_QPN, 0);
+    CONTEXT(free, 1);
+    CONTEXT(qpn, f->q.qpn);
+    IS(result(f), BIND_ERROR);
+}
+
+/* A region closes before its windows, which a dying process leaves bound. */
+static void test_window_left(Fixture *f, gconstpointer data)
+{
+    bool destroy = GPOINTER_TO_UINT(data);
+    uint32_t window = fake_alloc_mw(f->end.e, f->end.pd, 2), key = f->key;
+
+    fast_register(f, key, 5, true);
+    IS(result(f), 0);
+    f->end.mem = IOVA + 4096;
+    f->end.key = key = (key & ~0xffu) | mr_of(f)->variant;
+    bind(f, window, 1, true);
+    IS(result(f), 0);
+    IS(f->end.e->mr[key >> 8].refs, 1);
+    if (destroy) {
+        g_autofree char *text = g_strdup_printf("mkey_index=%u", key >> 8);
+
+        f->end.e->mlx5->function.state = ERNIC_MLX5_RUNNING;
+        mlx5_accept(f->end.e, 0x202, text);
+        IS(f->end.e->mr[key >> 8].kind, ERNIC_MR_FREE);
+    } else {
+        ernic_mlx5_qp(f->end.e, f->q.qpn)->umr = true;
+        start(f, key, FLAG_INLINE, MASK_FREE, 0);
+        CONTEXT(free, 1);
+        IS(result(f), 0);
+        g_assert_false(f->end.e->mr[key >> 8].valid);
+    }
+    IS(f->end.e->mr[key >> 8].refs, 0);
+    g_assert_false(f->end.e->mr[window >> 8].valid);
+    IS(f->end.e->num_bound, 0);
+}
+
 FIXTURE_TEST("/mlx5-umr/window/bad", test_window_bad)
 {
     uint32_t window = fake_alloc_mw(f->end.e, f->end.pd, 2);
@@ -309,5 +351,7 @@ TESTS(add_tests)
     ADD("fast/inline", true, test_fast);
     ADD("window/1", false, test_window);
     ADD("window/2", true, test_window);
+    ADD("window/left/revoke", false, test_window_left);
+    ADD("window/left/destroy", true, test_window_left);
     ADD_ROWS("/mlx5-umr/bad", bad, test_bad);
 }

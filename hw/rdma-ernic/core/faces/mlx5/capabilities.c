@@ -57,7 +57,8 @@ QEMU_BUILD_BUG_ON(ERNIC_LIM_QP != 1 << LOG_QP || ERNIC_LIM_CQ != 1 << LOG_CQ ||
                   ERNIC_LIM_TIR != 1 << LOG_ETH || ERNIC_LIM_RQT != 1 << LOG_ETH ||
                   ERNIC_LIM_TIS != 1 << LOG_TIS || ERNIC_RQT_ENTRIES != 1 << LOG_RQT ||
                   ERNIC_FLOW_DESTS != 1 << LOG_DEST ||
-                  ERNIC_LIM_FLOW_TABLE != 1 << 6 || ERNIC_LIM_FLOW_ENTRY != 1 << LOG_FLOW);
+                  ERNIC_LIM_FLOW_TABLE != 1 << 6 ||
+                  ERNIC_LIM_FLOW_ENTRY != 1 << LOG_FLOW);
 QEMU_BUILD_BUG_ON(ERNIC_MAX_EQ_DEPTH != 1 << LOG_EQE ||
                   ERNIC_MAX_CQ_DEPTH != 1 << LOG_CQE ||
                   ERNIC_MAX_WQ_DEPTH != 1 << LOG_WQE ||

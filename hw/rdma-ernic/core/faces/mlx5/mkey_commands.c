@@ -208,15 +208,23 @@ static ErnicMlx5Refusal query_mkey(ErnicMlx5Function *f, const ErnicMlx5Request 
     return ERNIC_MLX5_ACCEPTED;
 }
 
+/*
+ * A region may go before its windows, whose keys fail then (IBTA vol. 1, 10.6.7.2.6): the
+ * driver takes a refusal for a fault of the hardware, and a process that dies has bound
+ * what it has.
+ */
 static ErnicMlx5Refusal destroy_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                      uint8_t *out)
 {
     uint32_t n = GET(r->in, destroy_mkey_in.mkey_index);
-
-    uint8_t kind = n < f->engine->cfg.max_mr ? f->engine->mr[n].kind : ERNIC_MR_FREE;
+    Ernic *e = f->engine;
+    uint8_t kind = n < e->cfg.max_mr ? e->mr[n].kind : ERNIC_MR_FREE;
     bool window = kind == ERNIC_MR_WINDOW_1 || kind == ERNIC_MR_WINDOW_2;
 
-    return ernic_mlx5_refusal(ernic_mr_free(f->engine, 0, n << 8, window));
+    if (kind != ERNIC_MR_FREE) {
+        ernic_mr_abandon(e, &e->mr[n]);
+    }
+    return ernic_mlx5_refusal(ernic_mr_free(e, 0, n << 8, window));
 }
 
 /*
