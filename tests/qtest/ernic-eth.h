@@ -32,6 +32,17 @@ void qeth_is(Eth *e, uint64_t off, uint32_t value);
 
 /* A machine whose function eth0 has further properties @more, and begins with @ctrl. */
 void qeth_open(Eth *e, const char *more, uint32_t ctrl);
+/* The head of a test with such a machine, @e, that begins with @ctrl. */
+#define ETH_TEST(path, fn, ctrl)                                            \
+    static void fn(Eth *e);                                                 \
+    MACHINE_TEST(path, eth_##fn)                                            \
+    {                                                                       \
+        Eth eth;                                                            \
+                                                                            \
+        qeth_open(&eth, "", ctrl);                                          \
+        fn(&eth);                                                           \
+    }                                                                       \
+    static void fn(Eth *e)
 /* The function eth0 at 06.0 of @m begins with @ctrl. */
 void qeth_start(Eth *e, QErnicMachine *m, uint32_t ctrl);
 /* A frame to @to, whose bytes differ. */

@@ -156,31 +156,29 @@ static void post_small(Eth *e, uint32_t n, uint16_t size)
 }
 
 /* A frame has at most ERNIC_ETH_FRAME_DESC descriptors, also if they have no bytes. */
-MACHINE_TEST("/ernic-frames/pieces", test_pieces)
+ETH_TEST("/ernic-frames/pieces", test_pieces, ERNIC_ETH_TX)
 {
     uint8_t frame[FRAME], got[BUFFER];
-    Eth e;
 
-    qeth_open(&e, "", ERNIC_ETH_TX);
-    start_long(&e, ERNIC_ETH_TX | ERNIC_ETH_RX);
+    start_long(e, ERNIC_ETH_TX | ERNIC_ETH_RX);
     qeth_fill(frame, FRAME, own_mac);
-    send_bytes(&e, frame, ERNIC_ETH_FRAME_DESC);
-    g_assert_cmpuint(qernic_from_wire(e.fd, got, sizeof(got)), ==, ERNIC_ETH_FRAME_DESC);
+    send_bytes(e, frame, ERNIC_ETH_FRAME_DESC);
+    g_assert_cmpuint(qernic_from_wire(e->fd, got, sizeof(got)), ==, ERNIC_ETH_FRAME_DESC);
     g_assert_cmpmem(got, ERNIC_ETH_FRAME_DESC, frame, ERNIC_ETH_FRAME_DESC);
-    send_bytes(&e, frame, ERNIC_ETH_FRAME_DESC + 1);
-    qeth_is(&e, OFF(tx_errors), 1);
-    qeth_is(&e, OFF(tx_packets), 1);
+    send_bytes(e, frame, ERNIC_ETH_FRAME_DESC + 1);
+    qeth_is(e, OFF(tx_errors), 1);
+    qeth_is(e, OFF(tx_packets), 1);
 
-    post_small(&e, ERNIC_ETH_FRAME_DESC, 1);
-    qernic_to_wire(e.fd, frame, ERNIC_ETH_FRAME_DESC);
-    qernic_wait_while(e.q->qts,
-                      qtest_readl(e.q->qts, e.state + 4) != ERNIC_ETH_FRAME_DESC);
-    post_small(&e, LONG, 0);
-    qernic_to_wire(e.fd, frame, FRAME);
-    qernic_wait_while(e.q->qts, qeth_get(&e, OFF(rx_errors)) +
-                      qeth_get(&e, OFF(rx_no_buffer)) == 0);
-    qeth_is(&e, OFF(rx_errors), 1);
-    qeth_is(&e, OFF(rx_packets), 1);
+    post_small(e, ERNIC_ETH_FRAME_DESC, 1);
+    qernic_to_wire(e->fd, frame, ERNIC_ETH_FRAME_DESC);
+    qernic_wait_while(e->q->qts,
+                      qtest_readl(e->q->qts, e->state + 4) != ERNIC_ETH_FRAME_DESC);
+    post_small(e, LONG, 0);
+    qernic_to_wire(e->fd, frame, FRAME);
+    qernic_wait_while(e->q->qts, qeth_get(e, OFF(rx_errors)) +
+                      qeth_get(e, OFF(rx_no_buffer)) == 0);
+    qeth_is(e, OFF(rx_errors), 1);
+    qeth_is(e, OFF(rx_packets), 1);
 }
 
 #define FRAMES  900

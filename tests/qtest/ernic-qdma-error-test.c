@@ -14,6 +14,9 @@
 #define NOWHERE         (1ull << 40)
 #define ENTRIES         8
 #define QUEUE           9
+/* In place of an address: guest memory, and the registers. */
+#define MEM             1
+#define REGS            2
 
 enum { STOPS = 1, SENT = 2 };       /* error 1 or 2 in the status */
 
@@ -31,194 +34,124 @@ static void arm(Qdma *x)
     qdma_put(x, 0xb04, ARM | ERROR_VECTOR << 12);
 }
 
-static void bad_bus(Fault *f)
+static void open_fault(Fault *f, const char *more)
 {
-    qdma_post(&f->k, NOWHERE, 0, 64);
+    qdma_begin(&f->x, more);
+    f->mem = guest_alloc(&f->x.m->alloc, 4096);
+    qdma_queue_open(&f->x, &f->k, QUEUE, QDMA_H2C, ENTRIES);
+}
+
+/* The arguments of a row. */
+typedef uint64_t Args[3];
+
+static void ring_at(Fault *f, uint32_t pi)
+{
+    f->k.pi = pi;
     qdma_ring(&f->k, true);
 }
 
-static void bad_end(Fault *f)
+/* A descriptor: address on the bus, which may be MEM or REGS; on the card; length. */
+static void transfer(Fault *f, const Args arg)
 {
-    qdma_post(&f->k, f->mem, 64 * MiB - 63, 64);
+    uint64_t bus = arg[0] == MEM ? f->mem : arg[0] == REGS ? f->x.bar.addr : arg[0];
+
+    qdma_post(&f->k, bus, arg[1], arg[2]);
     qdma_ring(&f->k, true);
 }
 
-static void bad_card(Fault *f)
+/* The queue's context with bits set and cleared. */
+static void bits(Fault *f, const Args arg)
 {
-    qdma_post(&f->k, f->mem, UINT64_MAX - 63, 64);
-    qdma_ring(&f->k, true);
+    qdma_queue_context(&f->k, arg[0], arg[1]);
+    transfer(f, (Args) { MEM, 0, 64 });
 }
 
-static void bad_wrap(Fault *f)
+/* A context, and its first words. */
+static void context(Fault *f, const Args arg)
 {
-    qdma_post(&f->k, UINT64_MAX - 15, 0, 64);
-    qdma_ring(&f->k, true);
+    qdma_write_context(&f->x, arg[0] + f->k.dir, QUEUE, (uint32_t[8]) { arg[1], arg[2] });
+    ring_at(f, 1);
 }
 
-/* Guest memory ends, or the registers begin, after a part of the data. */
-static void bad_length(Fault *f)
+static void doorbell(Fault *f, const Args arg)
 {
-    qdma_post(&f->k, 128 * MiB - 100000, 0, (1 << 28) - 1);
-    qdma_ring(&f->k, true);
+    qdma_put(&f->x, arg[0], arg[1]);
 }
 
-static void bad_registers(Fault *f)
+static void index_of(Fault *f, const Args arg)
 {
-    qdma_post(&f->k, f->x.bar.addr, 0, 64);
-    qdma_ring(&f->k, true);
+    ring_at(f, arg[0]);
 }
 
-static void bad_ring(Fault *f)
+/* A queue that ends while it copies 32 MiB, or before it begins. */
+static void torn(Fault *f, const Args arg)
 {
-    static uint64_t ring;
+    transfer(f, (Args) { 32 * MiB, 0, 32 * MiB });
+    qdma_command(&f->x, QDMA_SW + f->k.dir, QUEUE, arg[0]);
+}
 
-    ring = f->k.ring;
+static void no_ring(Fault *f, const Args arg)
+{
+    uint64_t ring = f->k.ring;
+
     f->k.ring = NOWHERE;
     qdma_queue_context(&f->k, 0, 0);
-    f->k.pi = 1;
-    qdma_ring(&f->k, true);
+    ring_at(f, 1);
     f->k.ring = ring;
 }
 
-static void bad_index(Fault *f)
-{
-    f->k.pi = ENTRIES;
-    qdma_ring(&f->k, true);
-}
-
-/* The consumer index of the hardware context is beyond the ring. */
-static void bad_consumer(Fault *f)
-{
-    static const uint32_t words[8] = { 0xffff };
-
-    qdma_write_context(&f->x, QDMA_HW + f->k.dir, QUEUE, words);
-    f->k.pi = 1;
-    qdma_ring(&f->k, true);
-}
-
 /* The size of the ring is 0, which no index fits. */
-static void bad_size(Fault *f)
+static void no_size(Fault *f, const Args arg)
 {
     qdma_put(&f->x, 0x204 + QUEUE * 4, 0);
-    f->k.pi = 0;
-    qdma_ring(&f->k, true);
+    ring_at(f, 0);
     qdma_put(&f->x, 0x204 + QUEUE * 4, ENTRIES + 1);
 }
 
-static void with_bits(Fault *f, uint32_t set, uint32_t clear)
-{
-    qdma_queue_context(&f->k, set, clear);
-    qdma_post(&f->k, f->mem, 0, 64);
-    qdma_ring(&f->k, true);
-}
-
-static void bad_stream(Fault *f)
-{
-    with_bits(f, 0, 1u << 31);
-}
-
-static void bad_bypass(Fault *f)
-{
-    with_bits(f, 1 << 18, 0);
-}
-
-static void bad_desc_size(Fault *f)
-{
-    with_bits(f, 3 << 16, 0);
-}
-
-static void bad_disabled(Fault *f)
-{
-    with_bits(f, 0, 1);
-}
-
-static void bad_never(Fault *f)
-{
-    qdma_put(&f->x, QDMA_DOORBELLS + 40 * 16 + 4, 1 | 1 << 16);
-}
-
-static void bad_function(Fault *f)
-{
-    static const uint32_t words[8] = { 4 << 17, 1 };
-
-    qdma_write_context(&f->x, QDMA_SW + f->k.dir, QUEUE, words);
-    f->k.pi = 1;
-    qdma_ring(&f->k, true);
-}
-
-static void bad_queue(Fault *f)
-{
-    qdma_put(&f->x, QDMA_DOORBELLS + 68 * 16 + 4, 1);
-}
-
-static void bad_last_queue(Fault *f)
-{
-    qdma_put(&f->x, QDMA_DOORBELLS + 511 * 16 + 8, 0xffffffff);
-}
-
-static void bad_context(Fault *f)
+static void no_context(Fault *f, const Args arg)
 {
     qdma_command(&f->x, 9, 0, QDMA_WRITE);
 }
 
-/* A queue that ends while it copies 32 MiB, or before it begins. */
-static void torn(Fault *f, uint32_t op)
-{
-    qdma_post(&f->k, 32 * MiB, 0, 32 * MiB);
-    qdma_ring(&f->k, true);
-    qdma_command(&f->x, QDMA_SW + f->k.dir, QUEUE, op);
-}
+#define DOORBELL(queue, dir)    (QDMA_DOORBELLS + (queue) * 16 + (dir))
+#define NO_QUEUE                DOORBELL(68, 4)
+/* Bits of 254 and 264; of 248. */
+#define DESCRIPTOR(bit)         1 << (bit), 0, 1 << 2
+#define QUEUES                  0, 1 << 5, 1 << 3
 
-static void bad_clear(Fault *f)
-{
-    torn(f, QDMA_CLEAR);
-}
-
-static void bad_invalidate(Fault *f)
-{
-    torn(f, QDMA_INVALIDATE);
-}
-
-static void bad_rewrite(Fault *f)
-{
-    torn(f, QDMA_WRITE);
-}
-
-/* Bits of 254 and 264; of 248; what the status at the end of the ring says. */
+/* What goes wrong, its bits, and what the status at the end of the ring says. */
 static const struct {
     const char *name;
-    void (*wrong)(Fault *f);
+    void (*wrong)(Fault *f, const Args arg);
+    Args arg;
     uint32_t dsc, trq, global, error;
 } faults[] = {
-    { "bus", bad_bus, 1 << 20, 0, 1 << 2, SENT },
-    { "end", bad_end, 1 << 20, 0, 1 << 2, SENT },
-    { "card", bad_card, 1 << 20, 0, 1 << 2, SENT },
-    { "wrap", bad_wrap, 1 << 20, 0, 1 << 2, SENT },
-    { "length", bad_length, 1 << 20, 0, 1 << 2, SENT },
-    { "registers", bad_registers, 1 << 20, 0, 1 << 2, SENT },
-    { "ring", bad_ring, 1 << 2, 0, 1 << 2, 0 },
-    { "index", bad_index, 1 << 21, 0, 1 << 2, STOPS },
-    { "consumer", bad_consumer, 1 << 21, 0, 1 << 2, STOPS },
-    { "size", bad_size, 1 << 21, 0, 1 << 2, 0 },
-    { "stream", bad_stream, 1 << 4, 0, 1 << 2, STOPS },
-    { "bypass", bad_bypass, 1 << 4, 0, 1 << 2, STOPS },
-    { "descriptor", bad_desc_size, 1 << 4, 0, 1 << 2, 0 },
-    { "disabled", bad_disabled, 1 << 22, 0, 1 << 2, 0 },
-    { "never", bad_never, 1 << 22, 0, 1 << 2, 0 },
-    { "function", bad_function, 0, 1 << 5, 1 << 3, 0 },
-    { "queue", bad_queue, 0, 1 << 5, 1 << 3, 0 },
-    { "last-queue", bad_last_queue, 0, 1 << 5, 1 << 3, 0 },
-    { "context", bad_context, 0, 0, 1 << 9, 0 },
-    { "clear", bad_clear, 1 << 22, 0, 1 << 2, 0 },
-    { "invalidate", bad_invalidate, 1 << 22, 0, 1 << 2, 0 },
-    { "rewrite", bad_rewrite, 1 << 22, 0, 1 << 2, 0 },
+    { "bus", transfer, { NOWHERE, 0, 64 }, DESCRIPTOR(20), SENT },
+    { "end", transfer, { MEM, 64 * MiB - 63, 64 }, DESCRIPTOR(20), SENT },
+    { "card", transfer, { MEM, UINT64_MAX - 63, 64 }, DESCRIPTOR(20), SENT },
+    { "wrap", transfer, { UINT64_MAX - 15, 0, 64 }, DESCRIPTOR(20), SENT },
+    /* Guest memory ends, or the registers begin, after a part of the data. */
+    { "length", transfer, { 128 * MiB - 100000, 0, (1 << 28) - 1 }, DESCRIPTOR(20),
+      SENT },
+    { "registers", transfer, { REGS, 0, 64 }, DESCRIPTOR(20), SENT },
+    { "ring", no_ring, { }, DESCRIPTOR(2) },
+    { "index", index_of, { ENTRIES }, DESCRIPTOR(21), STOPS },
+    /* The consumer index of the hardware context is beyond the ring. */
+    { "consumer", context, { QDMA_HW, 0xffff }, DESCRIPTOR(21), STOPS },
+    { "size", no_size, { }, DESCRIPTOR(21) },
+    { "stream", bits, { 0, 1u << 31 }, DESCRIPTOR(4), STOPS },
+    { "bypass", bits, { 1 << 18, 0 }, DESCRIPTOR(4), STOPS },
+    { "descriptor", bits, { 3 << 16, 0 }, DESCRIPTOR(4) },
+    { "disabled", bits, { 0, 1 }, DESCRIPTOR(22) },
+    { "never", doorbell, { DOORBELL(40, 4), 1 | 1 << 16 }, DESCRIPTOR(22) },
+    { "function", context, { QDMA_SW, 4 << 17, 1 }, QUEUES },
+    { "queue", doorbell, { NO_QUEUE, 1 }, QUEUES },
+    { "last-queue", doorbell, { DOORBELL(511, 8), 0xffffffff }, QUEUES },
+    { "context", no_context, { }, 0, 0, 1 << 9 },
+    { "clear", torn, { QDMA_CLEAR }, DESCRIPTOR(22) },
+    { "invalidate", torn, { QDMA_INVALIDATE }, DESCRIPTOR(22) },
+    { "rewrite", torn, { QDMA_WRITE }, DESCRIPTOR(22) },
 };
-
-static void wait_for_error(Fault *f, uint32_t global)
-{
-    qernic_wait_while(f->x.q->qts, !qdma_get(&f->x, 0x248));
-    g_assert_cmphex(qdma_get(&f->x, 0x248), ==, global);
-}
 
 /* The status has the error, and its consumer index has not moved. */
 static void check_stopped(Fault *f, uint32_t error)
@@ -250,58 +183,51 @@ static void recover(Fault *f)
     g_assert_false(qdma_interrupted(&f->x, ERROR_VECTOR));
 }
 
-MACHINE_KINDS("/ernic-qdma-error/faults", test_faults,
-              { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
+WORLD_KINDS("/ernic-qdma-error/faults", test_faults, Fault, f, open_fault,
+            { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
 {
+    Qdma *x = &f->x;
     uint64_t errors;
-    Fault f;
 
-    qdma_begin(&f.x, more);
-    f.mem = guest_alloc(&f.x.m->alloc, 4096);
-    qdma_queue_open(&f.x, &f.k, QUEUE, QDMA_H2C, ENTRIES);
-    arm(&f.x);
+    arm(x);
     for (uint32_t i = 0; i < ARRAY_SIZE(faults); i++) {
         g_test_message("%s", faults[i].name);
-        errors = qernic_stat(f.x.q, "qdma.errors");
-        faults[i].wrong(&f);
-        wait_for_error(&f, faults[i].global);
-        g_assert_cmphex(qdma_get(&f.x, 0x254), ==, faults[i].dsc);
-        g_assert_cmphex(qdma_get(&f.x, 0x264), ==, faults[i].trq);
-        g_assert_true(qdma_interrupted(&f.x, ERROR_VECTOR));
-        g_assert_cmphex(qdma_get(&f.x, 0xb04), ==, ERROR_VECTOR << 12);
-        g_assert_cmpuint(qernic_stat(f.x.q, "qdma.errors"), ==, errors + 1);
+        errors = qernic_stat(x->q, "qdma.errors");
+        faults[i].wrong(f, faults[i].arg);
+        qernic_wait_while(x->q->qts, !qdma_get(x, 0x248));
+        g_assert_cmphex(qdma_get(x, 0x248), ==, faults[i].global);
+        g_assert_cmphex(qdma_get(x, 0x254), ==, faults[i].dsc);
+        g_assert_cmphex(qdma_get(x, 0x264), ==, faults[i].trq);
+        g_assert_true(qdma_interrupted(x, ERROR_VECTOR));
+        g_assert_cmphex(qdma_get(x, 0xb04), ==, ERROR_VECTOR << 12);
+        g_assert_cmpuint(qernic_stat(x->q, "qdma.errors"), ==, errors + 1);
         if (faults[i].error) {
-            g_assert_cmphex(qdma_get(&f.x, 0x25c), ==, 3u << 30 | QUEUE);
-            check_stopped(&f, faults[i].error);
+            g_assert_cmphex(qdma_get(x, 0x25c), ==, 3u << 30 | QUEUE);
+            check_stopped(f, faults[i].error);
         }
-        recover(&f);
+        recover(f);
     }
 }
 
 /* Masks: an error stays below them; a cause that is pending comes when it is armed. */
-MACHINE_TEST("/ernic-qdma-error/masks", test_masks)
+WORLD_KINDS("/ernic-qdma-error/masks", test_masks, Qdma, x, qdma_begin, { "", "" })
 {
-    Fault f;
-
-    qdma_begin(&f.x, "");
-    f.mem = guest_alloc(&f.x.m->alloc, 4096);
-    qdma_queue_open(&f.x, &f.k, QUEUE, QDMA_H2C, ENTRIES);
-    qdma_put(&f.x, 0xb04, ARM | ERROR_VECTOR << 12);
-    bad_queue(&f);
-    g_assert_cmphex(qdma_get(&f.x, 0x264), ==, 1 << 5);
-    g_assert_cmphex(qdma_get(&f.x, 0x248), ==, 0);
-    qdma_put(&f.x, 0x268, 1 << 5);
-    bad_queue(&f);
-    g_assert_cmphex(qdma_get(&f.x, 0x248), ==, 1 << 3);
-    g_assert_false(qdma_interrupted(&f.x, ERROR_VECTOR));
-    qdma_put(&f.x, 0x24c, 1 << 3);
-    qdma_put(&f.x, 0xb04, ARM | ERROR_VECTOR << 12);
-    g_assert_true(qdma_interrupted(&f.x, ERROR_VECTOR));
-    bad_queue(&f);                              /* it is not armed any more */
-    g_assert_false(qdma_interrupted(&f.x, ERROR_VECTOR));
+    qdma_put(x, 0xb04, ARM | ERROR_VECTOR << 12);
+    qdma_put(x, NO_QUEUE, 1);
+    g_assert_cmphex(qdma_get(x, 0x264), ==, 1 << 5);
+    g_assert_cmphex(qdma_get(x, 0x248), ==, 0);
+    qdma_put(x, 0x268, 1 << 5);
+    qdma_put(x, NO_QUEUE, 1);
+    g_assert_cmphex(qdma_get(x, 0x248), ==, 1 << 3);
+    g_assert_false(qdma_interrupted(x, ERROR_VECTOR));
+    qdma_put(x, 0x24c, 1 << 3);
+    qdma_put(x, 0xb04, ARM | ERROR_VECTOR << 12);
+    g_assert_true(qdma_interrupted(x, ERROR_VECTOR));
+    qdma_put(x, NO_QUEUE, 1);                   /* it is not armed any more */
+    g_assert_false(qdma_interrupted(x, ERROR_VECTOR));
     /* A vector that the function does not have. */
-    qdma_put(&f.x, 0xb04, ARM | 0x7ff << 12);
-    g_assert_cmphex(qdma_get(&f.x, 0xb04), ==, 0x7ff << 12);
+    qdma_put(x, 0xb04, ARM | 0x7ff << 12);
+    g_assert_cmphex(qdma_get(x, 0xb04), ==, 0x7ff << 12);
 }
 
 /* A queue at fault does not hold up another one, nor the other direction. */

@@ -250,13 +250,7 @@ MACHINE_TEST("/ernic-qdma-mm/reset", test_reset)
         qdma_queue_open(&x, &k, 2, QDMA_C2H, 64);
         qdma_post(&k, 64 * MiB, 0, 32 * MiB);
         qdma_ring(&k, true);
-        if (i == 0) {
-            qpci_io_writel(&x.q->dev, x.user, 0xc, 1);
-        } else if (i == 1) {
-            qpci_io_writel(&x.q->dev, x.user, 0x4, 1);
-        } else {
-            qdma_flr(&x);
-        }
+        qdma_reset(&x, i);
         qtest_clock_step(x.m->qts, 1000000);
         g_assert_cmpuint(qernic_stat(x.q, "qdma.c2h_bytes"), ==, 0);
         if (qdma_status(&k)) {

@@ -228,13 +228,7 @@ WORLD_KINDS("/ernic-qdma/reset", test_reset, Qdma, x, qdma_open, { "", "" })
         fill(x);
         qpci_io_writel(&x->q->dev, x->user, 0xc, 2);       /* the ERNIC alone */
         check_filled(x);
-        if (i == 0) {
-            qpci_io_writel(&x->q->dev, x->user, 0xc, 1);
-        } else if (i == 1) {
-            qpci_io_writel(&x->q->dev, x->user, 0x4, 1);
-        } else {
-            qdma_flr(x);
-        }
+        qdma_reset(x, i);
         check_all_reset(x);
     }
 }

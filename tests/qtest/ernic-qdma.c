@@ -39,11 +39,15 @@ void qdma_migrate(Qdma *x, const char *more)
     qtest_quit(from);
 }
 
-void qdma_flr(Qdma *x)
+void qdma_reset(Qdma *x, int kind)
 {
-    qernic_flr(&x->q->dev);
-    x->m->bus->mmio_alloc_ptr = x->mmio;
-    qdma_map(x);
+    if (kind < 2) {
+        qpci_io_writel(&x->q->dev, x->user, kind ? 0x4 : 0xc, 1);
+    } else {
+        qernic_flr(&x->q->dev);
+        x->m->bus->mmio_alloc_ptr = x->mmio;
+        qdma_map(x);
+    }
 }
 
 uint32_t qdma_get(Qdma *x, uint32_t off)

@@ -34,7 +34,8 @@ void qdma_open(Qdma *x, const char *more);
 void qdma_map(Qdma *x);
 /* Moves to a new machine with the same options. */
 void qdma_migrate(Qdma *x, const char *more);
-void qdma_flr(Qdma *x);
+/* The reset of the QDMA (0) or of the system (1) by the shell, or of the function (2). */
+void qdma_reset(Qdma *x, int kind);
 
 uint32_t qdma_get(Qdma *x, uint32_t off);
 void qdma_put(Qdma *x, uint32_t off, uint32_t value);

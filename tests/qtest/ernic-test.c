@@ -224,11 +224,6 @@ ERNIC_TEST("commands", test_commands)
         cmd.opcode = i;
         g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_OPCODE);
     }
-    cmd.opcode = ERNIC_CMD_NOP;
-    cmd.raw[55] = 1;
-    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_RESERVED);
-    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_PD_ALLOC, .uctx = cpu_to_le32(5) };
-    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_HANDLE);
     cmd = (struct ernic_cmd) {
         .opcode = ERNIC_CMD_QUERY_DEVICE,
         .query = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(sizeof(attr)) },
@@ -238,9 +233,6 @@ ERNIC_TEST("commands", test_commands)
     qtest_memread(q->qts, q->scratch, &attr, sizeof(attr));
     g_assert_cmpuint(le32_to_cpu(attr.abi_version), ==, ERNIC_ABI_VERSION);
     g_assert_cmpuint(le32_to_cpu(attr.max_uctx) + 1, ==, qernic_reg(q, num_uctx));
-    /* A command cannot write its result to a device's registers. */
-    cmd.query.addr = cpu_to_le64(q->bar.addr + 0x30);
-    g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_DMA);
 }
 
 /* The number of bad doorbells; a NOP waits for the doorbells rung before. */

@@ -380,19 +380,12 @@ static void next_cqe(QErnicQp *qp, struct ernic_cqe *cqe)
     qtest_memread(qp->q->qts, qp->cq.ring + slot * sizeof(*cqe), cqe, sizeof(*cqe));
 }
 
-static bool is_new(const QErnicQp *qp, const struct ernic_cqe *cqe)
-{
-    bool phase = !(qp->cq.ci / (QERNIC_DEPTH * 2) & 1);
-
-    return (cqe->flags & ERNIC_CQE_PHASE) == phase;
-}
-
 bool qernic_has_cqe(QErnicQp *qp)
 {
     struct ernic_cqe cqe;
 
     next_cqe(qp, &cqe);
-    return is_new(qp, &cqe);
+    return (cqe.flags & ERNIC_CQE_PHASE) == !(qp->cq.ci / (QERNIC_DEPTH * 2) & 1);
 }
 
 void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe)

@@ -124,8 +124,7 @@ def left(guests, before):
     found = 0
     for one, first in zip(guests, before):
         now = objects(one)
-        found += sum(max(0, now[name] - first[name]) for name in OBJECTS
-                     if name in now)
+        found += sum(max(0, now[name] - first[name]) for name in OBJECTS if name in now)
     return found
 
 

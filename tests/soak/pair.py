@@ -134,11 +134,10 @@ class Absence:
             self.waits = True
         return yes
 
-    def wait(self):
-        """Return when the peer waits."""
-        while not self.waits:
-            self.over(False)
-            time.sleep(0.01)
+    def last(self, seconds):
+        """Return when the peer waits, and the absence has lasted so long."""
+        wait(lambda: not self.over(False) and self.waits
+             and time.monotonic() > self.start + seconds, 'the peer waits')
 
     def end(self):
         if self.waits:
@@ -167,8 +166,7 @@ class Pair:
 
     def device(self, host):
         """The device and its properties."""
-        return ('ernic,id=nic,addr=4' + self.link.properties(host)
-                + FACES[self.face][1])
+        return ('ernic,id=nic,addr=4' + self.link.properties(host) + FACES[self.face][1])
 
     def start(self, host, incoming=False):
         return Machine(self.face, host, self.folder,
@@ -222,8 +220,7 @@ class Pair:
             for one in self.machines:
                 if one.counters()['state'] == 'broken':
                     raise Wrong(f'the connection of machine {one.host} has ended')
-            return all(new >= old + messages
-                       for old, new in zip(before, self.verified()))
+            return all(new >= old + messages for old, new in zip(before, self.verified()))
         wait(moved, lambda: f'{messages} more messages: {before}, {self.verified()}')
 
     def settle(self):
@@ -252,7 +249,7 @@ class Pair:
     def move(self, index, file=False, seconds=0):
         """A machine goes on in another process: through a socket, or a file.
 
-        seconds: how much later, as on a busy host; with a file.
+        seconds: how long it is away at least, as on a busy host; with a file.
         """
         old = self.machines[index]
         new = self.start(old.host, incoming=True)
@@ -264,8 +261,7 @@ class Pair:
             wait(lambda: self.migrated(old), 'the migration ends')
             absence = Absence(self.machines[1 - index])
             if file:
-                absence.wait()
-                time.sleep(seconds)
+                absence.last(seconds)
                 old.kill()
                 new.qmp('migrate-incoming', uri=f'file:{path}')
             wait(lambda: absence.over(new.qmp('query-status')['status'] == 'running'),
