@@ -60,6 +60,9 @@ void put_region(Card *c, uint32_t reg, uint32_t value)
 
 uint32_t pg332_offset(const Card *c, const Pg332Write *w)
 {
+    if (w->scope == ERNIC_REG_SCOPES) {
+        return ernic_reg_window(c->version) + w->reg;
+    }
     return card_at(c, w->scope, w->number - (w->scope == ERNIC_REG_QP), w->reg);
 }
 

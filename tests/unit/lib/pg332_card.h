@@ -68,6 +68,9 @@ typedef struct Pg332Write {
 #define REG(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
 #define ENTRY(r, v)     { ERNIC_REG_REGION, REGION, PG332_##r, v }
 #define SLOT(r, v)      { ERNIC_REG_QP, QPN, PG332_##r, v }
+/* Of the side stream. */
+#define SIDE(r, v)      { ERNIC_REG_SCOPES, 0, PG332_SIDE_##r, v }
+#define SIDE_BITS(r, mask, v)   { ERNIC_REG_SCOPES, 0, PG332_SIDE_##r, v, mask }
 /* These bits. */
 #define REG_BITS(r, mask, v)    { ERNIC_REG_GLOBAL, 0, PG332_##r, v, mask }
 #define SLOT_BITS(r, mask, v)   { ERNIC_REG_QP, QPN, PG332_##r, v, mask }

@@ -47,8 +47,7 @@ static void clean(Card *c, uint32_t n)
 
 static void give(Card *c, uint32_t last)
 {
-    put_side(c, PG332_SIDE_TAILDESC, ring + last % RING * DESC);
-    put_side(c, PG332_SIDE_TAILDESC_MSB, ring >> 32);
+    WRITES(c, SIDE(TAILDESC, ring + last % RING * DESC), SIDE(TAILDESC_MSB, ring >> 32));
 }
 
 /* As AMD's driver does it, with threshold 1 and all interrupts. */
@@ -59,9 +58,8 @@ static void listen(Card *c)
     for (uint32_t n = 0; n < RING; n++) {
         clean(c, n);
     }
-    put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) | IRQS);
-    put_side(c, PG332_SIDE_CURDESC, ring);
-    put_side(c, PG332_SIDE_CURDESC_MSB, ring >> 32);
+    WRITES(c, SIDE(DMACR, get_side(c, PG332_SIDE_DMACR) | IRQS), SIDE(CURDESC, ring),
+              SIDE(CURDESC_MSB, ring >> 32));
     put_side(c, PG332_SIDE_DMACR, get_side(c, PG332_SIDE_DMACR) | PG332_DMACR_RUN);
     IS(get_side(c, PG332_SIDE_DMASR), 0x0001000a);
 }
@@ -90,9 +88,8 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
     DO(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 64, .imm = 0x11223344);
     check_received(b, 1);
     check_entry(b, 0, PG332_SIDE_SEND_IMM, 0x11223344, 1);
-    IS(get_side(b, PG332_SIDE_DMASR), 0x00011008);
-    IS(get_side(b, PG332_SIDE_CURDESC), (uint32_t)ring);
-    IS(get_side(b, PG332_SIDE_CURDESC_MSB), ring >> 32);
+    READS(b, SIDE(DMASR, 0x00011008), SIDE(CURDESC, (uint32_t)ring),
+             SIDE(CURDESC_MSB, ring >> 32));
     /* Its interrupt precedes the queue pair's, and has a line of its own. */
     g_assert(ernic_irq_level(b->e));
     IS(b->env.irqs->len, 2);
@@ -110,34 +107,28 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
     check_received(b, 3);
     check_entry(b, 2, PG332_SIDE_WRITE_IMM, 0xfedcba98, 3);
     IS(ldl_le_p(desc(b, 3) + PG332_DESC_STATUS), 0);
-    IS(get_side(b, PG332_SIDE_WAITING), 0);
-    IS(get_side(b, PG332_SIDE_LOST), 0);
+    READS(b, SIDE(WAITING, 0), SIDE(LOST, 0));
     check_done(a, 4);
 }
 
 /* Software that has not started the channel sees no effect. */
 CARDS_TEST("/pg332-side/halted", PG332_V3_1, test_halted)
 {
-    IS(get_side(b, PG332_SIDE_DMACR), 0x00010002);
-    IS(get_side(b, PG332_SIDE_DMASR), 0x00010009);
+    READS(b, SIDE(DMACR, 0x00010002), SIDE(DMASR, 0x00010009));
     for (uint32_t i = 0; i < 2 * ERNIC_SIDE_FIFO; i++) {
         write_imm(a, i);
         check_done(a, i + 1);
     }
-    IS(get_side(b, PG332_SIDE_LOST), 2 * ERNIC_SIDE_FIFO);
-    IS(get_side(b, PG332_SIDE_WAITING), 0);
+    READS(b, SIDE(LOST, 2 * ERNIC_SIDE_FIFO), SIDE(WAITING, 0));
     IS(b->env.irqs->len, 0);
     /* Pending entries are lost as well when software stops the channel. */
     listen(b);
     write_imm(a, 1);
     IS(get_side(b, PG332_SIDE_WAITING), 1);
     put_side(b, PG332_SIDE_DMACR, 0);
-    IS(get_side(b, PG332_SIDE_WAITING), 0);
-    IS(get_side(b, PG332_SIDE_LOST), 2 * ERNIC_SIDE_FIFO + 1);
+    READS(b, SIDE(WAITING, 0), SIDE(LOST, 2 * ERNIC_SIDE_FIFO + 1));
     put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
-    IS(get_side(b, PG332_SIDE_DMACR), 0x00010002);
-    IS(get_side(b, PG332_SIDE_LOST), 0);
-    IS(get_side(b, PG332_SIDE_CURDESC), 0);
+    READS(b, SIDE(DMACR, 0x00010002), SIDE(LOST, 0), SIDE(CURDESC, 0));
 }
 
 /* Around the ring many times; the tail may be written with its old value. */
@@ -200,8 +191,7 @@ CARDS_TEST("/pg332-side/full", PG332_V3_1, test_full)
     check_done(a, ERNIC_SIDE_FIFO + 2);
     check_received(b, 1);
     g_assert_cmpmem(card_mem(b, 0x4000), 0x2100, card_mem(a, 0), 0x2100);
-    IS(get_side(b, PG332_SIDE_WAITING), ERNIC_SIDE_FIFO + 1 - RING);
-    IS(get_side(b, PG332_SIDE_LOST), 0);
+    READS(b, SIDE(WAITING, ERNIC_SIDE_FIFO + 1 - RING), SIDE(LOST, 0));
 }
 
 static void set_coalescing(Card *c, uint32_t entries, uint32_t delay)
@@ -233,8 +223,7 @@ CARDS_TEST("/pg332-side/coalescing", PG332_V3_1, test_coalescing)
     IS(get_side(b, PG332_SIDE_DMASR), 0x20032008);
     IS(b->env.irqs->len, 3);
     /* Not enabled: it latches, and is raised when enabled. */
-    put_side(b, PG332_SIDE_DMASR, IRQS);
-    put_side(b, PG332_SIDE_DMACR, 0x20030001);
+    WRITES(b, SIDE(DMASR, IRQS), SIDE(DMACR, 0x20030001));
     write_imm(a, 5);
     IS(get_side(b, PG332_SIDE_DMASR), 0x20032008);
     IS(b->env.irqs->len, 3);
@@ -263,23 +252,19 @@ TEST("/pg332-side/errors", test_errors)
         setup(PG332_V4_0);
         listen(b);
         if (cases[i].cur) {
-            put_side(b, PG332_SIDE_DMACR, IRQS);
-            put_side(b, PG332_SIDE_CURDESC, cases[i].cur);
-            put_side(b, PG332_SIDE_CURDESC_MSB, 0);
-            put_side(b, PG332_SIDE_DMACR, IRQS | PG332_DMACR_RUN);
+            WRITES(b, SIDE(DMACR, IRQS), SIDE(CURDESC, cases[i].cur),
+                      SIDE(CURDESC_MSB, 0), SIDE(DMACR, IRQS | PG332_DMACR_RUN));
         } else {
             stq_le_p(desc(b, 0) + cases[i].at, cases[i].value);
         }
         give(b, RING - 1);
         write_imm(a, 1);
         check_done(a, 1);
-        IS(get_side(b, PG332_SIDE_DMASR), 0x00014009 | cases[i].error);
-        IS(get_side(b, PG332_SIDE_DMACR) & 1, 0);
-        IS(get_side(b, PG332_SIDE_LOST), 1);
+        READS(b, SIDE(DMASR, 0x00014009 | cases[i].error), SIDE_BITS(DMACR, 1, 0),
+                 SIDE(LOST, 1));
         IS(b->env.irqs->len, 1);
         /* Only a reset helps. */
-        put_side(b, PG332_SIDE_DMASR, IRQS);
-        put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RUN);
+        WRITES(b, SIDE(DMASR, IRQS), SIDE(DMACR, PG332_DMACR_RUN));
         IS(get_side(b, PG332_SIDE_DMASR), 0x00010009 | cases[i].error);
         put_side(b, PG332_SIDE_DMACR, PG332_DMACR_RESET);
         listen(b);

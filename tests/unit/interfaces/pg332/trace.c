@@ -40,8 +40,7 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < ROUNDS; i++) {
         put(&cards[0], PG332_INTSTS, 0xffffffff);
         POST(&cards[0], opcodes[i], 64, .laddr = cards[0].mem, .raddr = VA, .rkey = KEY);
-        put(&cards[0], PG332_INTSTS, 0xffffffff);
-        put(&cards[0], PG332_INTSTS, 0xffffffff);
+        WRITES(&cards[0], REG(INTSTS, 0xffffffff), REG(INTSTS, 0xffffffff));
         settle();
     }
     check_done(&cards[0], ROUNDS);
