@@ -78,43 +78,36 @@ static uint64_t reported(QErnic *q, const char *face, const char *table,
 }
 
 /* @info agrees with QMP; unless time stands @still, the idle counter may be larger. */
-static void agree(QErnic *q, const char *face,
-                  const struct ernic_timing_info *info, bool still)
+static void agree(QErnic *q, const char *face, const struct ernic_timing_info *info,
+                  bool still)
 {
+#define SAME(table, row, of, counter) \
+    g_assert_cmpuint(reported(q, face, table, row, #counter), ==, \
+                     le64_to_cpu((of)->counter))
     g_assert_cmpuint(le16_to_cpu(info->num_stages), ==, ARRAY_SIZE(stages));
     g_assert_cmpuint(le16_to_cpu(info->num_queues), ==, ARRAY_SIZE(queues));
     for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         const struct ernic_timing_stage *s = &info->stage[i];
-        uint64_t sum = le64_to_cpu(s->busy) + le64_to_cpu(s->stalled) +
-                       le64_to_cpu(s->idle);
+        uint64_t idle = reported(q, face, "stages", stages[i], "idle");
 
         g_test_message("%s%s", face, stages[i]);
-        g_assert_cmpuint(sum, ==, 1000 * (le64_to_cpu(info->now) -
-                                          le64_to_cpu(info->since)));
-        g_assert_cmpuint(reported(q, face, "stages", stages[i], "items"), ==,
-                         le64_to_cpu(s->items));
-        g_assert_cmpuint(reported(q, face, "stages", stages[i], "busy"), ==,
-                         le64_to_cpu(s->busy));
-        g_assert_cmpuint(reported(q, face, "stages", stages[i], "stalled"), ==,
-                         le64_to_cpu(s->stalled));
-        g_assert_cmpuint(reported(q, face, "stages", stages[i], "waited"), ==,
-                         le64_to_cpu(s->waited));
-        g_assert_cmpuint(reported(q, face, "stages", stages[i], "idle"), >=,
-                         le64_to_cpu(s->idle));
-        g_assert_true(!still || reported(q, face, "stages", stages[i], "idle") ==
-                      le64_to_cpu(s->idle));
+        g_assert_cmpuint(le64_to_cpu(s->busy) + le64_to_cpu(s->stalled) +
+                         le64_to_cpu(s->idle), ==,
+                         1000 * (le64_to_cpu(info->now) - le64_to_cpu(info->since)));
+        SAME("stages", stages[i], s, items);
+        SAME("stages", stages[i], s, busy);
+        SAME("stages", stages[i], s, stalled);
+        SAME("stages", stages[i], s, waited);
+        g_assert_cmpuint(idle, >=, le64_to_cpu(s->idle));
+        g_assert_true(!still || idle == le64_to_cpu(s->idle));
     }
     for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
-        const struct ernic_timing_queue *s = &info->queue[i];
-
-        g_assert_cmpuint(reported(q, face, "queues", queues[i], "size"), ==,
-                         le64_to_cpu(s->size));
+        SAME("queues", queues[i], &info->queue[i], size);
         g_assert_cmpuint(reported(q, face, "queues", queues[i], "count"), ==, 0);
-        g_assert_cmpuint(reported(q, face, "queues", queues[i], "peak"), ==,
-                         le64_to_cpu(s->peak));
-        g_assert_cmpuint(reported(q, face, "queues", queues[i], "area"), ==,
-                         le64_to_cpu(s->area));
+        SAME("queues", queues[i], &info->queue[i], peak);
+        SAME("queues", queues[i], &info->queue[i], area);
     }
+#undef SAME
 }
 
 static void read_words(Card *c, struct ernic_timing_info *info)

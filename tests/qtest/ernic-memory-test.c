@@ -67,27 +67,25 @@ static uint64_t memory(Machine *t, const char *counter)
 
 static uint8_t add_region(Machine *t)
 {
-    QErnic *q = &t->q;
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_MR_REG,
+        .mr_reg = { .buf = { .addr = cpu_to_le64(LIST), .npages = cpu_to_le32(PAGES),
+                             .page_shift = 12, .levels = 1 },
+                    .length = cpu_to_le64((uint64_t)PAGES << 12),
+                    .pd = cpu_to_le32(t->q.pd), .access = cpu_to_le32(ACCESS) },
+    };
 
-    cmd.mr_reg.buf.addr = cpu_to_le64(LIST);
-    cmd.mr_reg.buf.npages = cpu_to_le32(PAGES);
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.buf.levels = 1;
-    cmd.mr_reg.length = cpu_to_le64((uint64_t)PAGES << 12);
-    cmd.mr_reg.pd = cpu_to_le32(q->pd);
-    cmd.mr_reg.access = cpu_to_le32(ACCESS);
-    return qernic_cmd(q, &cmd, NULL);
+    return qernic_cmd(&t->q, &cmd, NULL);
 }
 
 static uint8_t add_eq(Machine *t)
 {
-    QErnic *q = &t->q;
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_EQ_CREATE };
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_EQ_CREATE,
+        .eq_create = { .depth = cpu_to_le32(2), .buf.addr = cpu_to_le64(t->q.buf) },
+    };
 
-    cmd.eq_create.depth = cpu_to_le32(2);
-    cmd.eq_create.buf.addr = cpu_to_le64(q->buf);
-    return qernic_cmd(q, &cmd, NULL);
+    return qernic_cmd(&t->q, &cmd, NULL);
 }
 
 static uint8_t add_qp(Machine *t)
@@ -99,11 +97,12 @@ static uint8_t add_qp(Machine *t)
         .send_cq = cpu_to_le32(1), .recv_cq = cpu_to_le32(1), .sq_depth = cpu_to_le32(64),
         .rq_depth = cpu_to_le32(64), .sq_stride = 1, .rq_stride = 1, .type = ERNIC_QPT_RC,
     };
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_QP_CREATE,
+        .qp = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(sizeof(init)) },
+    };
 
     qtest_memwrite(q->qts, q->scratch, &init, sizeof(init));
-    cmd.qp.addr = cpu_to_le64(q->scratch);
-    cmd.qp.length = cpu_to_le32(sizeof(init));
     return qernic_cmd(q, &cmd, NULL);
 }
 

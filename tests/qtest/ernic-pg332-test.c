@@ -237,27 +237,33 @@ static void open_qp_to(Card *c, uint8_t peer, const QErnicQp *v)
                 (CARD_SLOT / 256) << 16);
 }
 
+/* Opens a card, 10.0.0.@host, and connects it to a new queue pair @v of @verbs. */
+static void open_to_verbs(Card *c, QErnic *q, const char *version, uint8_t host,
+                          QErnic *verbs, QErnicQp *v)
+{
+    QErnic self = *verbs;
+    QErnicQp peer = { .q = &self, .qpn = CARD_QPN };
+
+    self.gid[15] = host;
+    card_open(c, q, card_version(version), host);
+    qernic_qp_create(verbs, v, ERNIC_QPT_RC);
+    qernic_qp_connect(v, &peer);
+    open_qp_to(c, verbs->gid[15], v);
+}
+
 /* The verbs face and the ERNIC face of one function exchange data without a link. */
 MACHINE_KINDS("/ernic-pg332-faces", test_faces, V4_0)
 {
-    QErnic *q = start(more, ""), self = { };
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_WRITE };
-    QErnicQp v, peer = { .q = &self, .qpn = CARD_QPN };
+    QErnic *q = start(more, "");
+    QErnicQp v;
     Card c;
 
     qernic_setup(q, 1);
-    card_open(&c, q, card_version(more), 2);
-    memcpy(self.gid, q->gid, sizeof(self.gid));
-    self.gid[15] = 2;
-    qernic_qp_create(q, &v, ERNIC_QPT_RC);
-    qernic_qp_connect(&v, &peer);
-    open_qp_to(&c, 1, &v);
-    wqe.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
-    wqe.rdma.rkey = cpu_to_le32(CARD_KEY);
+    open_to_verbs(&c, q, more, 2, q, &v);
     for (uint32_t i = 0; i < 4; i++) {
         card_pattern(q->qts, c.mem, CARD_LENGTH, 50 + i);
         card_post(&c, CARD_WRITE, 0, CARD_LENGTH, q->buf, q->key);
-        qernic_post_send(&v, &wqe, 0x8000, 0x4000);
+        qernic_post_write(&v, 0x8000, 0x4000, CARD_VA + 0x10000, CARD_KEY);
         card_done(&c, CARD_WRITE);
         card_same(q->qts, c.mem, q->buf, CARD_LENGTH);
         qernic_done(&v);
@@ -273,23 +279,16 @@ MACHINE_KINDS("/ernic-pg332-faces", test_faces, V4_0)
     g_assert_cmpuint(qernic_stat(q, "pg332.faults.rnr"), ==, 0);
 }
 
-/* The verbs face of one device and the ERNIC face of the other-> */
+/* The verbs face of one device and the ERNIC face of the other. */
 MACHINE_KINDS("/ernic-pg332-verbs-peer", test_verbs_peer, V4_2)
 {
     QErnic *q = start(more, ERNIC1), *other = qernic_beside(q, "ernic1", 5);
-    struct ernic_wqe wqe = { .opcode = ERNIC_WR_WRITE };
-    QErnic self = { };
-    QErnicQp v, peer = { .q = &self, .qpn = CARD_QPN };
+    QErnicQp v;
     Card c;
 
     card_introduce(q);
-    card_open(&c, q, card_version(more), 1);
     qernic_setup(other, 2);
-    memcpy(self.gid, other->gid, sizeof(self.gid));
-    self.gid[15] = 1;
-    qernic_qp_create(other, &v, ERNIC_QPT_RC);
-    qernic_qp_connect(&v, &peer);
-    open_qp_to(&c, 2, &v);
+    open_to_verbs(&c, q, more, 1, other, &v);
     card_pattern(q->qts, c.mem, CARD_LENGTH, 77);
     card_post(&c, CARD_WRITE, 0, CARD_LENGTH, other->buf, other->key);
     card_done(&c, CARD_WRITE);
@@ -297,9 +296,7 @@ MACHINE_KINDS("/ernic-pg332-verbs-peer", test_verbs_peer, V4_2)
     card_post(&c, CARD_READ, 0x8000, CARD_LENGTH, other->buf, other->key);
     card_done(&c, CARD_READ);
     card_same(q->qts, c.mem, c.mem + 0x8000, CARD_LENGTH);
-    wqe.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
-    wqe.rdma.rkey = cpu_to_le32(CARD_KEY);
-    qernic_post_send(&v, &wqe, 0, CARD_LENGTH);
+    qernic_post_write(&v, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
     qernic_done(&v);
     card_same(q->qts, c.mem + 0x10000, other->buf, CARD_LENGTH);
 }
@@ -310,35 +307,21 @@ MACHINE_KINDS("/ernic-pg332-verbs-peer", test_verbs_peer, V4_2)
  */
 MACHINE_KINDS("/ernic-pg332-one-socket", test_one_socket, V4_0)
 {
-    QErnic *q = start(more, ERNIC1), *other = qernic_beside(q, "ernic1", 5), card = { };
-    struct ernic_wqe to_verbs = { .opcode = ERNIC_WR_WRITE };
-    struct ernic_wqe to_card = { .opcode = ERNIC_WR_WRITE };
-    QErnicQp near, far, far_to_card, peer = { .q = &card, .qpn = CARD_QPN };
+    QErnic *q = start(more, ERNIC1), *other = qernic_beside(q, "ernic1", 5);
+    QErnicQp near, far, far_to_card;
     Card c;
 
     card_introduce(q);
     card_locate(q, 3, 0);
     qernic_setup(q, 1);
     qernic_setup(other, 2);
-    card_open(&c, q, card_version(more), 3);
-    memcpy(card.gid, q->gid, sizeof(card.gid));
-    card.gid[15] = 3;
-    qernic_qp_create(q, &near, ERNIC_QPT_RC);
+    qernic_pair(q, other, &near, &far, ERNIC_QPT_RC);
     g_assert_cmpuint(near.qpn, ==, CARD_QPN);
-    qernic_qp_create(other, &far, ERNIC_QPT_RC);
-    qernic_qp_create(other, &far_to_card, ERNIC_QPT_RC);
-    qernic_qp_connect(&near, &far);
-    qernic_qp_connect(&far, &near);
-    qernic_qp_connect(&far_to_card, &peer);
-    open_qp_to(&c, 2, &far_to_card);
-    to_verbs.rdma.raddr = cpu_to_le64(q->buf + 0x8000);
-    to_verbs.rdma.rkey = cpu_to_le32(q->key);
-    to_card.rdma.raddr = cpu_to_le64(CARD_VA + 0x10000);
-    to_card.rdma.rkey = cpu_to_le32(CARD_KEY);
+    open_to_verbs(&c, q, more, 3, other, &far_to_card);
     for (uint32_t i = 0; i < 4; i++) {
         card_pattern(q->qts, other->buf, 0x8000, 90 + i);
-        qernic_post_send(&far, &to_verbs, 0, 0x4000);
-        qernic_post_send(&far_to_card, &to_card, 0x4000, 0x4000);
+        qernic_post_write(&far, 0, 0x4000, q->buf + 0x8000, q->key);
+        qernic_post_write(&far_to_card, 0x4000, 0x4000, CARD_VA + 0x10000, CARD_KEY);
         qernic_done(&far);
         qernic_done(&far_to_card);
         card_same(q->qts, q->buf + 0x8000, other->buf, 0x4000);

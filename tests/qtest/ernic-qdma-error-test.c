@@ -119,7 +119,7 @@ static void no_context(Fault *f, const Args arg)
 #define DESCRIPTOR(bit)         1 << (bit), 0, 1 << 2
 #define QUEUES                  0, 1 << 5, 1 << 3
 
-/* What goes wrong, its bits, and what the status at the end of the ring says. */
+/* Faults: the bits of each, and the error in the status at the end of the ring. */
 static const struct {
     const char *name;
     void (*wrong)(Fault *f, const Args arg);

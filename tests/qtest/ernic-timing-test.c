@@ -63,15 +63,10 @@ static uint64_t time_of(QErnic *q)
 /* Time from the doorbell of a WRITE of @len bytes to its completion, in ns. */
 static uint64_t write_time(QErnicQp *x, QErnicQp *y, uint32_t len)
 {
-    struct ernic_wqe wqe = {
-        .opcode = ERNIC_WR_WRITE,
-        .rdma = { .raddr = cpu_to_le64(y->q->buf + SECOND),
-                  .rkey = cpu_to_le32(y->q->key) },
-    };
     uint64_t start = time_of(x->q);
     struct ernic_cqe cqe;
 
-    qernic_post_send(x, &wqe, FIRST, len);
+    qernic_post_write(x, FIRST, len, y->q->buf + SECOND, y->q->key);
     while (!qernic_has_cqe(x)) {
         qtest_clock_step_next(x->q->qts);
     }

@@ -16,12 +16,7 @@
 
 static void pattern(QErnic *q, uint64_t at, uint32_t len, uint8_t seed)
 {
-    g_autofree uint8_t *bytes = g_malloc(len);
-
-    for (uint32_t i = 0; i < len; i++) {
-        bytes[i] = seed + i * 7 + (i >> 8);
-    }
-    qtest_memwrite(q->qts, q->buf + at, bytes, len);
+    card_pattern(q->qts, q->buf + at, len, seed);
 }
 
 /* @len bytes at @at of @a equal those at @bt of @b, and zeros follow the latter. */

@@ -373,6 +373,17 @@ void qernic_send(QErnicQp *qp, uint64_t at, uint32_t len)
     qernic_post_send(qp, &wqe, at, len);
 }
 
+void qernic_post_write(QErnicQp *qp, uint64_t at, uint32_t len, uint64_t raddr,
+                       uint32_t rkey)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_WRITE,
+        .rdma = { .raddr = cpu_to_le64(raddr), .rkey = cpu_to_le32(rkey) },
+    };
+
+    qernic_post_send(qp, &wqe, at, len);
+}
+
 static void next_cqe(QErnicQp *qp, struct ernic_cqe *cqe)
 {
     uint32_t slot = qp->cq.ci % (QERNIC_DEPTH * 2);

@@ -217,6 +217,9 @@ void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len);
 void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t len);
 /* Posts a SEND of @len bytes at offset @at. */
 void qernic_send(QErnicQp *qp, uint64_t at, uint32_t len);
+/* Posts a WRITE to @raddr. */
+void qernic_post_write(QErnicQp *qp, uint64_t at, uint32_t len, uint64_t raddr,
+                       uint32_t rkey);
 /* Waits for the next completion of @qp, which must be a success. */
 void qernic_done(QErnicQp *qp);
 /* Waits for the next completion of @qp. */
