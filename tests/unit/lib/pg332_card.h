@@ -121,13 +121,15 @@ void card_wqe_at(Card *c, uint64_t slot, uint16_t wrid, Wqe w);
 void card_ring(Card *c);
 /* The index after @n requests or messages. */
 uint32_t card_index(uint32_t n);
-#define POST(c, ...) do { \
-    card_wqe(c, (Wqe) { __VA_ARGS__ }); \
+/* @n bytes from the begin of the card's region, to that of the peer's if not told else. */
+#define POST(c, op, n, ...) do { \
+    card_wqe(c, (Wqe) { .opcode = op, .len = n, .laddr = (c)->mem, .raddr = VA, \
+                        .rkey = KEY, ##__VA_ARGS__ }); \
     card_ring(c); \
 } while (0)
 /* The same, and a run of both cards. */
-#define DO(c, ...) do { \
-    POST(c, __VA_ARGS__); \
+#define DO(c, op, n, ...) do { \
+    POST(c, op, n, ##__VA_ARGS__); \
     settle(); \
 } while (0)
 

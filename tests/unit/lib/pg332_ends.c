@@ -106,7 +106,7 @@ static void no_memory_of_buffer(Card *c)
 
 static void post(Card *c, uint8_t opcode, uint32_t len)
 {
-    POST(c, .opcode = opcode, .laddr = c->mem, .len = len, .rkey = KEY, .raddr = VA);
+    POST(c, opcode, len);
     fake_run(c->e);
     lose_all(c);
 }
@@ -129,7 +129,7 @@ static void too_long(Card *c)
 
 static void no_data(Card *c)
 {
-    POST(c, .opcode = SEND, .laddr = 0x1000, .len = 64);
+    POST(c, SEND, 64, .laddr = 0x1000);
     fake_run(c->e);
 }
 

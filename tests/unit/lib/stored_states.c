@@ -100,8 +100,7 @@ static uint64_t make_pg332_timing(GByteArray *out)
     card_open(&c, 0, PG332_V3_1);
     for (n = 0; n < 40 && !c.e->timing->tx.count; n++) {
         if (n < 3) {
-            POST(&c, .opcode = WRITE, .laddr = c.mem, .len = 0x3000, .rkey = KEY,
-                 .raddr = VA);
+            POST(&c, WRITE, 0x3000);
         }
         fake_advance(c.e, 400);
     }

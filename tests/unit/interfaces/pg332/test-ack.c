@@ -70,8 +70,8 @@ TEST("/pg332-ack/policy", test_policy)
 CARDS_TEST("/pg332-ack/late", PG332_V3_1, test_late)
 {
     put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) | PG332_CONF_ACK_TIMEOUT);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY, .raddr = VA);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    POST(a, WRITE, 0x6000);
+    DO(a, SEND, 64);
     check_done(a, 0);
     check_received(b, 1);
     /* The time-out continues after a migration. */

@@ -385,7 +385,7 @@ TEST("/pg332-check/responses", test_responses)
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         card_open(&cards[0], 0, PG332_V4_0);
         ring = card_errors(c, 4, 256);
-        POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
+        POST(c, SEND, 64);
         fake_run(c->e);
         lose_all(c);
         /* An old one: ignored. */

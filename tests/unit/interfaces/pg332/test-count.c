@@ -14,7 +14,7 @@ CARDS_TEST("/pg332-count/observed-read", PG332_V3_1, test_observed_read)
 {
     put_qp(a, PG332_SQPSN, 0xabd);
     put_qp(b, PG332_LSTRQREQ, 0x0a000abc);
-    POST(a, .opcode = READ, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    POST(a, READ, 64);
     fake_run(a->e);                     /* and no answer */
     READS(a, REG(OUTIOPKTCNT, 0x00010000), REG(LSTOUTPKT, 0x0157a204),
              REG(QPMSTS, 0x00010002), REG(WQEPROCSTS, 0x01012040),
@@ -25,8 +25,8 @@ CARDS_TEST("/pg332-count/observed-write", PG332_V3_1, test_observed_write)
 {
     put_qp(a, PG332_SQPSN, 0xabd);
     put_qp(b, PG332_LSTRQREQ, 0x0a000abc);
-    DO(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    DO(a, WRITE, 64);
+    POST(a, WRITE, 64);
     fake_run(a->e);                     /* one of two is complete */
     READS(a, REG(V3_CQINTSTS, 0x4), SLOT(CQHEAD, 1), SLOT(STATSSN, 3), SLOT(STATMSN, 0),
              SLOT(STATQP, 0x001f0200), SLOT(STATCURSQPTR, 2), SLOT(STATRESPSN, 0xabe),
@@ -35,9 +35,9 @@ CARDS_TEST("/pg332-count/observed-write", PG332_V3_1, test_observed_write)
 
 CARDS_TEST("/pg332-count/counters", PG332_V3_1, test_counters)
 {
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 300);
-    DO(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2100, .rkey = KEY, .raddr = VA);
-    DO(a, .opcode = READ, .laddr = a->mem, .len = 0x2100, .rkey = KEY, .raddr = VA);
+    DO(a, SEND, 300);
+    DO(a, WRITE, 0x2100);
+    DO(a, READ, 0x2100);
     READS(a, REG(OUTIOPKTCNT, 4 << 16 | 1), REG(INAMPKTCNT, 2), REG(INSRRPKTCNT, 3 << 16),
              REG(INALLDRPPKTCNT, 5), REG(QPMSTS, 3 << 16 | 2));
     IS(get(a, PG332_LSTINPKT) & 0x1fff, QPN << 8 | 5);
@@ -77,7 +77,7 @@ CARDS_TEST("/pg332-count/pipeline", PG332_V4_2, test_pipeline)
              REG(QPMSTS, 3 << 16 | PG332_QPM_CACHE_EMPTY));
 
     /* Under recovery, the pointer moves until all posted requests have ended. */
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    POST(a, WRITE, 64);
     fake_run(a->e);
     put_qp(a, PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
     IS(get(a, PG332_RESPHNDSTS) & PG332_RESPHND_PTR_DONE, 0);
@@ -116,7 +116,7 @@ CARDS_TEST("/pg332-count/error-buffer", PG332_V3_1, test_error_buffer)
     FakeTrain *train, *again;
     uint64_t ring = card_errors(b, 2, 128);
 
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 300);
+    POST(a, SEND, 300);
     fake_run(a->e);
     train = fake_take_train(&a->env);
     ((uint8_t *)train->train.data)[20] ^= 1;

@@ -15,7 +15,7 @@ VERSIONS_TEST("/pg332/transfer", test_transfer)
 
     IS(get_qp(a, PG332_STATQP) & 0xffff, 0x600);
     card_fill(a, 0, 0x6000, 3);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 200);
+    POST(a, SEND, 200);
     IS(get_qp(a, PG332_STATQP) & 0x600, 0x400);
     fake_run(a->e);
     IS(get_qp(a, PG332_STATQP) & 0x600, 0x200);
@@ -27,13 +27,11 @@ VERSIONS_TEST("/pg332/transfer", test_transfer)
     IS(get_qp(a, PG332_STATQP) & 0xffff, 0x600);
 
     /* Five packets there and back again. */
-    DO(a, .opcode = WRITE, .laddr = a->mem, .len = 0x4100, .rkey = KEY,
-       .raddr = VA + 0x1000);
+    DO(a, WRITE, 0x4100, .raddr = VA + 0x1000);
     check_done(a, 2);
     check_received(b, 1);
     g_assert_cmpmem(card_mem(b, 0x1000), 0x4100, card_mem(a, 0), 0x4100);
-    DO(a, .opcode = READ, .laddr = a->mem + 0x8000, .len = 0x4100,
-       .rkey = KEY, .raddr = VA + 0x1000);
+    DO(a, READ, 0x4100, .laddr = a->mem + 0x8000, .raddr = VA + 0x1000);
     check_done(a, 3);
     IS(card_cqe(a, 2), READ << 16 | 0x102);
     g_assert_cmpmem(card_mem(a, 0x8000), 0x4100, card_mem(a, 0), 0x4100);
@@ -65,15 +63,13 @@ VERSIONS_TEST("/pg332/opcodes", test_opcodes)
     static const char sdata[16] = "inline payload!";
 
     card_fill(a, 0, 64, 9);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 16, .sdata = sdata);
-    POST(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 5, .imm = 7, .sdata = sdata);
-    POST(a, .opcode = SEND_INV, .laddr = a->mem, .len = 17, .rkey = KEY);
-    POST(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 64, .rkey = KEY,
-         .raddr = VA, .imm = 8);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 16, .rkey = KEY,
-         .raddr = VA + 256, .sdata = sdata);
+    POST(a, SEND, 16, .sdata = sdata);
+    POST(a, SEND_IMM, 5, .imm = 7, .sdata = sdata);
+    POST(a, SEND_INV, 17);
+    POST(a, WRITE_IMM, 64, .imm = 8);
+    POST(a, WRITE, 16, .raddr = VA + 256, .sdata = sdata);
     /* PG332 has no SEND of 0 bytes; here it is a message like any other. */
-    DO(a, .opcode = SEND, .laddr = 0, .len = 0);
+    DO(a, SEND, 0, .laddr = 0);
     check_done(a, 6);
     check_received(b, 4);
     g_assert_cmpmem(fake_ptr(&b->env, b->rq, 16), 16, sdata, 16);
@@ -103,7 +99,7 @@ CARDS_TEST("/pg332/indices", PG332_V3_1, test_indices)
     check_done(a, DEPTH);
     put_qp(b, PG332_RQCI, DEPTH);
     for (uint32_t i = DEPTH; i < 3 * DEPTH; i++) {
-        DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+        DO(a, SEND, 32);
         check_done(a, i + 1);
         check_received(b, i + 1);
         IS(card_cqe(a, i), SEND << 16 | (0x100 + i));
@@ -123,7 +119,7 @@ CARDS_TEST("/pg332/gates", PG332_V4_2, test_gates)
 {
     put_qp(a, PG332_QPCONF, QPCONF & ~(PG332_QPCONF_CQE | PG332_QPCONF_CQ_INT));
     put_qp(b, PG332_QPCONF, QPCONF & ~(PG332_QPCONF_NO_HS | PG332_QPCONF_RQ_INT));
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    DO(a, SEND, 32);
     check_done(a, 1);
     IS(card_cqe(a, 0), 0);
     IS(get(a, PG332_INTSTS), 0);
@@ -137,12 +133,12 @@ CARDS_TEST("/pg332/receive-full", PG332_V3_1, test_receive_full)
 {
     put_qp(a, PG332_TIMEOUTCONF, 7 << 11);          /* RNR: for ever */
     for (uint32_t i = 0; i < DEPTH; i++) {
-        DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+        DO(a, SEND, 32);
     }
     g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_RQ_FULL, !=, 0);
     IS(get(b, PG332_INTSTS), PG332_INT_RECEIVE);
     card_fill(a, 0, 32, 99);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    DO(a, SEND, 32);
     check_done(a, DEPTH);
     check_received(b, DEPTH);
     IS(get(b, PG332_INTSTS), PG332_INT_RECEIVE | PG332_INT_RNR | PG332_INT_VALIDATION);
@@ -189,8 +185,8 @@ TEST("/pg332/keys", test_keys)
         g_test_message("case %u", i);
         setup(PG332_V3_1);
         put_region(b, cases[i].reg, cases[i].value);
-        DO(a, .opcode = cases[i].opcode, .laddr = a->mem, .len = cases[i].len,
-           .rkey = cases[i].key, .raddr = VA + (int32_t)cases[i].off);
+        DO(a, cases[i].opcode, cases[i].len, .rkey = cases[i].key,
+           .raddr = VA + (int32_t)cases[i].off);
         check_done(a, 1);
         IS(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, !cases[i].ok);
         if (cases[i].ok) {
@@ -254,11 +250,11 @@ CARDS_TEST("/pg332/no-memory", PG332_V3_1, test_no_memory)
     WRITES(a, SLOT(CQBAMSB, 0), SLOT(CQDBADDMSB, 0));
     put_qp(b, PG332_RQWPTRDBADDMSB, 0);
     put(a, PG332_IPKTERRQBAMSB, 0);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    DO(a, SEND, 32);
     IS(get_qp(a, PG332_CQHEAD), 1);
     IS(get_qp(b, PG332_STATRQPIDB), 1);
     put_qp(b, PG332_RQBAMSB, 0);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    DO(a, SEND, 32);
     IS(get_qp(a, PG332_CQHEAD), 2);
     IS(get_qp(b, PG332_STATRQPIDB), 1);
     IS(card_word(b, b->errq), QPN << 16 | 0x15);
@@ -291,7 +287,7 @@ static void zero_pointers(Card *c)
 CARDS_TEST("/pg332/recovery", PG332_V3_1, test_recovery)
 {
     for (int i = 0; i < 3; i++) {
-        POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+        POST(a, SEND, 32);
     }
     fake_run(a->e);
     lose_all(a);
@@ -310,7 +306,7 @@ CARDS_TEST("/pg332/recovery", PG332_V3_1, test_recovery)
         put(&cards[c], PG332_XRNICADCONF, get(&cards[c], PG332_XRNICADCONF) & ~1);
     }
     IS(card_cqe(a, 2), CQE_ERROR | SEND << 16 | 0x102);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    DO(a, SEND, 32);
     check_done(a, 1);
     check_received(b, 1);
     IS(get_qp(a, PG332_STATQP) & 0x601, 0x600);
@@ -319,8 +315,8 @@ CARDS_TEST("/pg332/recovery", PG332_V3_1, test_recovery)
 /* As the xib driver does: enable and recovery change in one write. */
 CARDS_TEST("/pg332/stop-under-recovery", PG332_V4_2, test_stop_under_recovery)
 {
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
-    POST(a, .opcode = READ, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    POST(a, SEND, 32);
+    POST(a, READ, 64);
     fake_run(a->e);
     lose_all(a);
     put_qp(a, PG332_QPCONF, (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
@@ -338,7 +334,7 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
     };
 
     for (uint32_t n = 0; n < 20; n++) {
-        DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+        DO(a, SEND, 32);
         check_done(a, n + 1);
         check_received(b, n + 1);
         put_qp(b, PG332_RQCI, card_index(n));     /* one is always held */
@@ -360,7 +356,7 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
     }
     /* Posted while disabled: executed once enabled. */
     put(a, PG332_XRNICCONF, get(a, PG332_XRNICCONF) & ~1);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    DO(a, SEND, 32);
     IS(get_qp(a, PG332_CQHEAD), card_index(20));
     put(a, PG332_XRNICCONF, get(a, PG332_XRNICCONF) | 1);
     settle();
@@ -371,7 +367,7 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
 CARDS_TEST("/pg332/retries", PG332_V3_1, test_retries)
 {
     WRITES(a, REG(XRNICADCONF, 0x000a0000), SLOT(TIMEOUTCONF, 2 << 8 | 10));
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    POST(a, SEND, 32);
     fake_run(a->e);
     for (int i = 0; i < 2; i++) {
         fake_advance(a->e, 50000000);
@@ -384,7 +380,7 @@ CARDS_TEST("/pg332/retries", PG332_V3_1, test_retries)
 CARDS_TEST("/pg332/more-retries", PG332_V3_1, test_more_retries)
 {
     put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    POST(a, SEND, 32);
     fake_run(a->e);
     for (int i = 0; i < 50; i++) {
         lose_all(a);
@@ -400,7 +396,7 @@ CARDS_TEST("/pg332/more-retries", PG332_V3_1, test_more_retries)
 CARDS_TEST("/pg332/timeout-gone", PG332_V3_1, test_timeout_gone)
 {
     put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 32);
+    POST(a, SEND, 32);
     fake_run(a->e);
     a->env.tx_keeps = true;
     put_qp(a, PG332_TIMEOUTCONF, 0);
@@ -472,15 +468,14 @@ TEST("/pg332/verbs-peer", test_verbs_peer)
 
     card_fill(c, 0, 0x3000, 5);
     fake_recv(p.e, &p.qp, p.mem, 0x2000, p.key);
-    POST(c, .opcode = SEND_IMM, .laddr = c->mem, .len = 0x1234, .imm = 0x11223344);
+    POST(c, SEND_IMM, 0x1234, .imm = 0x11223344);
     peer_settle(&p, c);
     check_done(c, 1);
     peer_completes(&p, ERNIC_WC_RECV, 0x1234);
     g_assert_cmpmem(fake_ptr(&p.env, p.mem, 0x1234), 0x1234, card_mem(c, 0), 0x1234);
-    POST(c, .opcode = WRITE, .laddr = c->mem, .len = 0x3000, .rkey = p.key,
+    POST(c, WRITE, 0x3000, .rkey = p.key, .raddr = p.mem + 0x2000);
+    POST(c, READ, 0x3000, .laddr = c->mem + 0x4000, .rkey = p.key,
          .raddr = p.mem + 0x2000);
-    POST(c, .opcode = READ, .laddr = c->mem + 0x4000, .len = 0x3000,
-         .rkey = p.key, .raddr = p.mem + 0x2000);
     peer_settle(&p, c);
     check_done(c, 3);
     g_assert_cmpmem(card_mem(c, 0x4000), 0x3000, card_mem(c, 0), 0x3000);
@@ -507,8 +502,8 @@ TEST("/pg332/verbs-peer", test_verbs_peer)
 CARDS_TEST("/pg332/save", PG332_V4_0, test_save)
 {
     card_fill(a, 0, 0x6000, 1);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 100);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x6000, .rkey = KEY, .raddr = VA);
+    DO(a, SEND, 100);
+    POST(a, WRITE, 0x6000);
     fake_run(a->e);
     card_move(a);
     IS(a->e->udp_sport, 0x12b7);

@@ -435,7 +435,7 @@ TEST("/pg332-qp1/mac", test_mac)
         setup(PG332_V3_1);
         open_both();
         errbuf = card_errors(b->c, 16, 256);
-        POST(a->c, .opcode = SEND, .laddr = a->c->mem, .len = 64);
+        POST(a->c, SEND, 64);
         fake_run(a->c->e);
         arrive(a->c, b->c, cases[i].change);
         IS(get_qp(b->c, PG332_STATRQPIDB), !cases[i].syndrome);
@@ -484,7 +484,7 @@ VERSIONS_TEST("/pg332-qp1/marked", test_marked)
 
     open_both();
     put(b, PG332_INTEN, 0x1ff);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    POST(a, WRITE, 64);
     fake_run(a->e);
     arrive(a, b, mark);
     IS(get(b, PG332_INTSTS), PG332_INT_CNP);

@@ -20,9 +20,9 @@ static void nothing(Card *c)
 
 static void unanswered(Card *c)
 {
-    POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
-    POST(c, .opcode = WRITE, .laddr = c->mem, .len = 9000, .rkey = KEY, .raddr = VA);
-    POST(c, .opcode = READ, .laddr = c->mem, .len = 64, .rkey = KEY, .raddr = VA);
+    POST(c, SEND, 64);
+    POST(c, WRITE, 9000);
+    POST(c, READ, 64);
     fake_run(c->e);
 }
 
@@ -30,8 +30,7 @@ static void link_busy(Card *c)
 {
     c->env.tx_busy = true;
     for (uint32_t i = 0; i < DEPTH; i++) {
-        POST(c, .opcode = WRITE, .laddr = c->mem, .len = 0x8000, .rkey = KEY,
-             .raddr = VA);
+        POST(c, WRITE, 0x8000);
     }
     fake_run(c->e);
 }
@@ -39,7 +38,7 @@ static void link_busy(Card *c)
 static void peer_not_ready(Card *c)
 {
     put_qp(c, PG332_TIMEOUTCONF, 7 << 11);
-    POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
+    POST(c, SEND, 64);
     fake_run(c->e);
     PEER(c, ACK, .psn = PSN, .syndrome = 0x3f);
 }
@@ -98,14 +97,11 @@ static void work(Card *a, Card *b)
 {
     a->posted = 0;
     card_fill(a, 0, 0x3000, 7);
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 200);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x3000, .rkey = KEY,
-         .raddr = VA + 0x4000);
-    DO(a, .opcode = READ, .laddr = a->mem + 0x8000, .len = 0x3000, .rkey = KEY,
-       .raddr = VA + 0x4000);
-    POST(b, .opcode = SEND, .laddr = b->mem + 0x4000, .len = 100);
-    DO(b, .opcode = WRITE, .laddr = b->mem + 0x4000, .len = 64, .rkey = KEY,
-       .raddr = VA + 0xc000);
+    POST(a, SEND, 200);
+    POST(a, WRITE, 0x3000, .raddr = VA + 0x4000);
+    DO(a, READ, 0x3000, .laddr = a->mem + 0x8000, .raddr = VA + 0x4000);
+    POST(b, SEND, 100, .laddr = b->mem + 0x4000);
+    DO(b, WRITE, 64, .laddr = b->mem + 0x4000, .raddr = VA + 0xc000);
     check_done(a, 3);
     check_received(b, 1);
     check_done(b, 2);

@@ -42,7 +42,7 @@ static void lose_and_change(uint8_t opcode, uint32_t len, uint32_t anew)
 
     card_fill(a, 0, len, 1);
     memcpy(want, card_mem(a, 0), len);
-    POST(a, .opcode = opcode, .laddr = a->mem, .len = len, .rkey = KEY, .raddr = VA);
+    POST(a, opcode, len);
     fake_run(a->e);
     lose_all(a);
     card_fill(a, 0, len, 77);
@@ -63,7 +63,7 @@ TEST("/pg332-retry/copies", test_copies)
 
     card_fill(a, 0, 0x3000, 9);
     memset(fake_ptr(&a->env, base, BUFFERS * MTU), 0xa5, BUFFERS * MTU);
-    DO(a, .opcode = WRITE, .laddr = a->mem, .len = 0x2800, .rkey = KEY, .raddr = VA);
+    DO(a, WRITE, 0x2800);
     check_done(a, 1);
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t len = i < 2 ? MTU : 0x800;
@@ -72,7 +72,7 @@ TEST("/pg332-retry/copies", test_copies)
     }
     IS(*((uint8_t *)copy_of(base, PSN + 2) + 0x800), 0xa5);
     IS(*(uint8_t *)copy_of(base, PSN + 3), 0xa5);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    DO(a, SEND, 64);
     IS(*(uint8_t *)copy_of(base, PSN + 3), 0xa5);
     teardown();
 }
@@ -116,8 +116,8 @@ TEST("/pg332-retry/overtaken", test_overtaken)
 
     open_buffers(BUFFERS, MTU);
     card_fill(a, 0, MTU, 1);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = MTU, .rkey = KEY, .raddr = VA);
-    POST(a, .opcode = WRITE, .laddr = a->mem, .len = 0x10000, .rkey = KEY, .raddr = VA);
+    POST(a, WRITE, MTU);
+    POST(a, WRITE, 0x10000);
     fake_run(a->e);
     lose_all(a);
     card_fill(a, 0, MTU, 77);

@@ -66,8 +66,7 @@ static void listen(Card *c)
 
 static void write_imm(Card *c, uint32_t imm)
 {
-    DO(c, .opcode = WRITE_IMM, .laddr = c->mem, .len = 64, .rkey = KEY,
-       .raddr = VA, .imm = imm);
+    DO(c, WRITE_IMM, 64, .imm = imm);
 }
 
 /* Entry @n is there, of @type with @value and index @pi. */
@@ -85,7 +84,7 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
     listen(b);
     give(b, RING - 1);
     IS(get_side(b, PG332_SIDE_DMASR), 0x00010008);
-    DO(a, .opcode = SEND_IMM, .laddr = a->mem, .len = 64, .imm = 0x11223344);
+    DO(a, SEND_IMM, 64, .imm = 0x11223344);
     check_received(b, 1);
     check_entry(b, 0, PG332_SIDE_SEND_IMM, 0x11223344, 1);
     READS(b, SIDE(DMASR, 0x00011008), SIDE(CURDESC, (uint32_t)ring),
@@ -99,8 +98,8 @@ VERSIONS_TEST("/pg332-side/entries", test_entries)
     put_side(b, PG332_SIDE_DMASR, IRQS);
     g_assert(!ernic_irq_level(b->e));
 
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
-    DO(a, .opcode = SEND_INV, .laddr = a->mem, .len = 64, .rkey = KEY);
+    POST(a, SEND, 64);
+    DO(a, SEND_INV, 64);
     check_received(b, 3);
     check_entry(b, 1, PG332_SIDE_SEND_INV, KEY, 3);
     write_imm(a, 0xfedcba98);
@@ -176,11 +175,10 @@ CARDS_TEST("/pg332-side/full", PG332_V3_1, test_full)
     IS(get(b, PG332_INTSTS), 0);
     /* Three packets, of which the last has the immediate data. */
     card_fill(a, 0, 0x2100, 8);
-    DO(a, .opcode = WRITE_IMM, .laddr = a->mem, .len = 0x2100, .rkey = KEY,
-       .raddr = VA + 0x4000, .imm = i);
+    DO(a, WRITE_IMM, 0x2100, .raddr = VA + 0x4000, .imm = i);
     check_done(a, ERNIC_SIDE_FIFO);
     g_assert_cmphex(get(b, PG332_INTSTS) & PG332_INT_RNR, !=, 0);
-    DO(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    DO(a, SEND, 64);
     check_received(b, 0);
     give(b, RING - 1);
     for (i = 0; i < RING; i++) {

@@ -79,7 +79,7 @@ TEST("/pg332-timing/send", test_send)
     for (unsigned version = 0; version < PG332_VERSIONS; version++) {
         open_cards(version);
         card_fill(&cards[0], 0, 64, 3);
-        POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
+        POST(&cards[0], SEND, 64);
         /* The store is in the register, and its effect is still on its way. */
         IS(get_qp(&cards[0], PG332_SQPI), 1);
         until(101);
@@ -129,8 +129,7 @@ TEST("/pg332-timing/opcodes", test_opcodes)
 
     for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         open_cards(PG332_V4_2);
-        DO(&cards[0], rows[i].opcode, 64, .laddr = cards[0].mem,
-           .raddr = VA, .rkey = KEY);
+        DO(&cards[0], rows[i].opcode, 64);
         check_done(&cards[0], 1);
         IS(card_cqe(&cards[0], 0), rows[i].opcode << 16 | 0x100);
         a = cards[0].e->timing->server;
@@ -159,13 +158,13 @@ TEST("/pg332-timing/opcodes", test_opcodes)
 TEST("/pg332-timing/set-up", test_set_up)
 {
     open_cards(PG332_V4_0);
-    POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
+    POST(&cards[0], SEND, 64);
     until(50);
     put_qp(&cards[0], PG332_QPADVCONF, 0x12344001);
     IS(cards[0].e->qp[QPN].sq.wq.pi, 1);
     until(4000);
     check_done(&cards[0], 1);
-    POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
+    POST(&cards[0], SEND, 64);
     while (cards[0].e->qp[QPN].sq.wq.ci != 2) {
         until(cards[0].env.now - start + 10);
     }
@@ -182,7 +181,7 @@ TEST("/pg332-timing/many", test_many)
     for (uint32_t i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
         put_qp(&cards[0], PG332_RQCI, 0);
     }
-    POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
+    POST(&cards[0], SEND, 64);
     IS(cards[0].e->timing->doorbells.count, ERNIC_TIMING_DOORBELLS);
     settle();
     check_done(&cards[0], 1);
@@ -195,7 +194,7 @@ TEST("/pg332-timing/state", test_state)
 {
     for (uint64_t cut = 0; cut < COMPLETED + 300; cut += 53) {
         open_cards(PG332_V4_2);
-        POST(&cards[0], SEND, 64, .laddr = cards[0].mem);
+        POST(&cards[0], SEND, 64);
         until(cut);
         for (int i = 0; i < 2; i++) {
             g_autoptr(GByteArray) one = g_byte_array_new(), two = g_byte_array_new();

@@ -196,7 +196,7 @@ CARDS_TEST("/pg332-work/packet", PG332_V4_0, test_packet)
     uint32_t conf = get(b, PG332_XRNICCONF);
 
     settle();
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    POST(a, SEND, 64);
     fake_run(a->e);
     WRITES(b, REG(XRNICCONF, conf & ~PG332_CONF_ENABLE), REG(XRNICCONF, conf));
     IS(b->e->unsettled, 1);
@@ -204,7 +204,7 @@ CARDS_TEST("/pg332-work/packet", PG332_V4_0, test_packet)
     check_received(b, 1);
     check_done(a, 1);
 
-    POST(a, .opcode = SEND, .laddr = a->mem, .len = 64);
+    POST(a, SEND, 64);
     fake_run(a->e);
     put(b, PG332_XRNICCONF, conf & ~PG332_CONF_ENABLE);
     IS(fake_deliver(a->e, b->e), 1);
@@ -235,7 +235,7 @@ TEST("/pg332-work/timer", test_timer)
 
     setup(PG332_V3_1);
     put_qp(c, PG332_TIMEOUTCONF, 7 << 8 | 10);
-    POST(c, .opcode = SEND, .laddr = c->mem, .len = 64);
+    POST(c, SEND, 64);
     fake_run(c->e);
     lose_all(c);
     c->env.now += 50000000;

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     settle();
     for (uint32_t i = 0; i < ROUNDS; i++) {
         put(&cards[0], PG332_INTSTS, 0xffffffff);
-        POST(&cards[0], opcodes[i], 64, .laddr = cards[0].mem, .raddr = VA, .rkey = KEY);
+        POST(&cards[0], opcodes[i], 64);
         WRITES(&cards[0], REG(INTSTS, 0xffffffff), REG(INTSTS, 0xffffffff));
         settle();
     }
