@@ -38,9 +38,19 @@ void port_lost(void);
 /* Makes the queue pair ready for port_connect(), after port_poll() has nothing left. */
 void port_reset(void);
 
-uint8_t *port_out(uint32_t slot);
-/* The memory that the peer writes and reads. */
-uint8_t *port_in(uint32_t slot);
+/* Memory to send from, and memory that the peer writes and reads; port_open() sets both. */
+extern uint8_t *port_own, *port_shared;
+
+static inline uint8_t *port_out(uint32_t slot)
+{
+    return port_own + slot * SLOT;
+}
+
+static inline uint8_t *port_in(uint32_t slot)
+{
+    return port_shared + slot * SLOT;
+}
+
 /* Posts a request of @len bytes of port_out(slot); the peer's slot is not for a SEND. */
 void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot);
 /* The next event; *message is valid until the next port_give_back(). */

@@ -11,6 +11,7 @@
 #define ERROR_MARK  0xff000000u     /* of a completion entry */
 
 const uint32_t port_id = ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16;
+uint8_t *port_own, *port_shared;
 
 static Face face;
 static bool stopped;
@@ -18,6 +19,8 @@ static bool stopped;
 void port_open(uint8_t devfn, uint8_t host)
 {
     face_open(&face, devfn, host);
+    port_own = face.memory->out;
+    port_shared = face.memory->in;
     face.memory->cq_head = face.memory->rq_pi = 0;
     global_put(&face, PG332_INTEN, CAUSES);
 }
@@ -42,16 +45,6 @@ void port_lost(void)
 void port_reset(void)
 {
     face_take_down(&face);
-}
-
-uint8_t *port_out(uint32_t slot)
-{
-    return face.memory->out + slot * SLOT;
-}
-
-uint8_t *port_in(uint32_t slot)
-{
-    return face.memory->in + slot * SLOT;
 }
 
 void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)

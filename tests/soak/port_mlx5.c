@@ -11,6 +11,7 @@
 #define RECV        (2 * SLOTS * SLOT)
 
 const uint32_t port_id = MLX5_PCI_ID;
+uint8_t *port_own, *port_shared;
 
 static Mlx5 function;
 static uint32_t done;
@@ -24,6 +25,8 @@ static uint32_t recv_at(uint32_t n)
 void port_open(uint8_t devfn, uint8_t host)
 {
     mlx5_open(&function, devfn, host);
+    port_own = function.buf;
+    port_shared = function.buf + IN;
 }
 
 void port_connect(uint32_t psn, uint8_t timeout)
@@ -50,16 +53,6 @@ void port_lost(void)
 void port_reset(void)
 {
     mlx5_to_reset(&function);
-}
-
-uint8_t *port_out(uint32_t slot)
-{
-    return function.buf + slot * SLOT;
-}
-
-uint8_t *port_in(uint32_t slot)
-{
-    return function.buf + IN + slot * SLOT;
 }
 
 void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)

@@ -11,6 +11,7 @@
 #define RECV        (2 * SLOTS * SLOT)
 
 const uint32_t port_id = ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16;
+uint8_t *port_own, *port_shared;
 
 static Function function, peer_function;
 static Qp qp, peer;
@@ -26,6 +27,8 @@ static uint32_t recv_at(uint32_t n)
 void port_open(uint8_t devfn, uint8_t host)
 {
     function_open(&function, devfn, host);
+    port_own = function.buf;
+    port_shared = function.buf + IN;
     qp_create(&qp, &function);
     peer_function = function;
     peer_function.host = 3 - host;
@@ -58,16 +61,6 @@ void port_lost(void)
 void port_reset(void)
 {
     qp_to(&qp, ERNIC_QPS_RESET);
-}
-
-uint8_t *port_out(uint32_t slot)
-{
-    return function.buf + slot * SLOT;
-}
-
-uint8_t *port_in(uint32_t slot)
-{
-    return function.buf + IN + slot * SLOT;
 }
 
 void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
