@@ -201,7 +201,7 @@ static void send_burst(int fd, int kind)
 /* Frames that the backend delivers in one call are cut into slices, whatever they are. */
 static void burst(const char *more, int kind, const char *counter)
 {
-    g_autofree char *path = NULL;
+    const char *path;
     Eth e;
 
     qeth_open(&e, more, ERNIC_ETH_RX);
@@ -263,7 +263,7 @@ static int unread_bytes(int fd)
  */
 MACHINE_TEST("/ernic-frames/bus-reset", test_bus_reset)
 {
-    g_autofree char *path = NULL;
+    const char *path;
     QErnicMachine *m;
     int fds[2];
 

@@ -47,14 +47,13 @@ static const struct {
 
 MACHINE_TEST("/ernic-load/kinds", test_kinds)
 {
-    g_autofree char *path = qernic_temp();
+    const char *path = qernic_temp();
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         g_test_message("%s to %s", kinds[i].from, kinds[i].to);
         save(kinds[i].from, path);
         g_assert_cmpint(load(kinds[i].to, path), ==, kinds[i].loads);
     }
-    unlink(path);
 }
 
 /*
@@ -64,14 +63,14 @@ MACHINE_TEST("/ernic-load/kinds", test_kinds)
  */
 MACHINE_TEST("/ernic-load/stream-server", test_stream_server)
 {
-    g_autofree char *path = qernic_temp(), *wire = g_strconcat(path, ".wire", NULL);
+    const char *path = qernic_temp();
+    g_autofree char *wire = g_strconcat(path, ".wire", NULL);
     g_autofree char *properties = g_strdup_printf(
         "netdev=n0 -netdev stream,id=n0,server=on,addr.type=unix,addr.path=%s", wire);
     g_autofree char *incoming = g_strconcat(" -incoming file:", path, NULL);
 
     save(properties, path);
     g_assert_true(qernic_migrated(qernic_machine(MACHINE, properties, incoming)->qts));
-    unlink(path);
     unlink(wire);
 }
 
@@ -96,7 +95,8 @@ static const struct {
 MACHINE_TEST("/ernic-load/qdma", test_qdma)
 {
     static const char section[] = "ernic/qdma";
-    g_autofree char *path = qernic_temp(), *bytes = NULL;
+    const char *path = qernic_temp();
+    g_autofree char *bytes = NULL;
     gsize len;
     char *at;
 
@@ -114,5 +114,4 @@ MACHINE_TEST("/ernic-load/qdma", test_qdma)
         g_assert_true(g_file_set_contents(path, bytes, len, NULL));
         g_assert_cmpint(load(RECONIC, path), ==, jobs[i].loads);
     }
-    unlink(path);
 }

@@ -242,7 +242,8 @@ MACHINE_KINDS("/ernic-message/migrating", test_migrating, { "", "" },
               { "-iothread", IOTHREAD }, { "-timing", ",timing=on" },
               { "-pg332", ",ernic-version=3.1" })
 {
-    g_autofree char *path = qernic_temp(), *uri = g_strdup_printf("file:%s", path);
+    const char *path = qernic_temp();
+    g_autofree char *uri = g_strdup_printf("file:%s", path);
     g_autofree char *incoming = g_strconcat(more, " -incoming defer", NULL);
     QErnicMachine *to;
     QErnicQp x;
@@ -270,7 +271,6 @@ MACHINE_KINDS("/ernic-message/migrating", test_migrating, { "", "" },
     g_assert_cmpuint(qernic_stat(&(QErnic) { .qts = to->qts, .id = "ernic0" },
                                  "memory.used"), ==, 0);
     qtest_clock_step(to->qts, 1000000);
-    unlink(path);
 }
 
 /* A card of another kind at the same hub: its DMA reaches any address. */

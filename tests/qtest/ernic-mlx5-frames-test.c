@@ -319,7 +319,7 @@ WORLD_KINDS("/ernic-mlx5-frames/burst", test_burst, Cable, c, cable_open,
 {
     enum { FRAMES = 60, LEN = 1000 };
     static uint8_t burst[FRAMES][4 + LEN];
-    g_autofree char *path = NULL;
+    const char *path;
 
     path = qernic_log(c->x.m->qts, "ernic_pci_frames_wait");
     for (uint32_t i = 0; i < FRAMES; i++) {

@@ -78,7 +78,8 @@ void mlx5_begin(Mlx5 *x, const char *more)
 
 void mlx5_migrate(Mlx5 *x, const char *more)
 {
-    g_autofree char *path = qernic_temp(), *incoming = NULL;
+    const char *path = qernic_temp();
+    g_autofree char *incoming = NULL;
     QErnicMachine *to;
 
     qernic_save(x->m->qts, path);
@@ -89,7 +90,6 @@ void mlx5_migrate(Mlx5 *x, const char *more)
     qernic_machine_end(x->m);
     x->m = to;
     find(x, DEVFN);
-    unlink(path);
 }
 
 static void boxes(Mlx5 *x, uint64_t first, const uint8_t *message, uint32_t len)

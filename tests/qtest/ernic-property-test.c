@@ -286,7 +286,8 @@ MACHINE_TEST("/ernic-guest-errors", test_log)
         "ernic ernic0: ring_shift is not written while enabled\n"
         "ernic ernic0: cmd_pi 4096 does not follow 0\n"
         "ernic ernic0: ctrl 0x10 is refused\n";
-    g_autofree char *path = qernic_temp(), *text = NULL;
+    const char *path = qernic_temp();
+    g_autofree char *text = NULL;
     QErnic *q = qernic_device(",roce-udp=127.0.0.1:0 -d guest_errors -D %s", path);
 
     qpci_io_readw(&q->dev, q->bar, 0);
@@ -302,5 +303,4 @@ MACHINE_TEST("/ernic-guest-errors", test_log)
     qernic_write(q, ERNIC_ETH_OFFSET, 0x10);
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_assert_cmpstr(text, ==, says);
-    unlink(path);
 }

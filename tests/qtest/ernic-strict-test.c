@@ -85,7 +85,8 @@ MACHINE_TEST("/ernic-strict-report", test_report)
         "ernic_guest_pg332_rule depth-power-of-two qpn 0x000003 QDEPTH offset"
         " 0x2043c value 0x50010 at 2000 ns",
     };
-    g_autofree char *path = qernic_temp(), *text = NULL;
+    const char *path = qernic_temp();
+    g_autofree char *text = NULL;
     g_autofree char *log = g_strconcat(" -trace ernic_guest_pg332_rule -D ", path, NULL);
     g_auto(GStrv) lines = NULL;
     QErnic *q = start("report", log);
@@ -108,7 +109,6 @@ MACHINE_TEST("/ernic-strict-report", test_report)
     g_assert_cmpstr(lines[i], ==, "");
     expect(q, "reserved-bits", 1, "INTEN", 0, 0x20180, 0xff, 1000);
     expect(q, "depth-power-of-two", 3, "QDEPTH", 3, 0x2043c, 0x50010, 2000);
-    unlink(path);
 }
 
 /* The rules are those of the version; a reset of the device clears the counts. */

@@ -28,9 +28,9 @@ static const struct {
     { "base = other\n", ":1: base: there is no profile \"other\"" },
 };
 
-static char *temporary(const char *text)
+static const char *temporary(const char *text)
 {
-    char *path = qernic_temp();
+    const char *path = qernic_temp();
 
     g_assert_true(g_file_set_contents(path, text, -1, NULL));
     return path;
@@ -46,12 +46,11 @@ ERNIC_TEST("timing-refused", test_refused)
     refused(q, "no-such", "timing-profile: \"no-such\" is neither a profile"
             " nor a file");
     for (size_t i = 0; i < ARRAY_SIZE(bad_profiles); i++) {
-        g_autofree char *path = temporary(bad_profiles[i].text);
+        const char *path = temporary(bad_profiles[i].text);
         g_autofree char *says = g_strdup_printf("timing-profile: %s%s", path,
                                                 bad_profiles[i].says);
 
         refused(q, path, says);
-        unlink(path);
     }
 }
 
@@ -169,7 +168,7 @@ MACHINE_TEST("/ernic-timing-times", test_times)
  */
 MACHINE_TEST("/ernic-timing-pause", test_pause)
 {
-    g_autofree char *path = temporary("base = generic-100g\n"
+    const char *path = temporary("base = generic-100g\n"
                                       "receive.buffer = 1 packets # test\n"
                                       "receive.width = 1 B/cycle # test\n");
     g_autofree char *slow = g_strconcat(",timing-profile=", path, NULL);
@@ -183,7 +182,6 @@ MACHINE_TEST("/ernic-timing-pause", test_pause)
     qernic_transfers(p.a, p.b);
     qernic_transfers(p.b, p.a);
     g_assert_cmpuint(qernic_stat(p.a, "retransmits"), ==, 0);
-    unlink(path);
 }
 
 MACHINE_TEST("/ernic-timing-netdev", test_netdev)

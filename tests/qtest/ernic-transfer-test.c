@@ -487,7 +487,8 @@ static QErnicMachine *destination(void)
 ERNIC_TEST("migrate-refused", test_refused)
 {
     static const char magic[] = "RNICiCsT";
-    g_autofree char *path = qernic_temp(), *state = NULL;
+    const char *path = qernic_temp();
+    g_autofree char *state = NULL;
     static const uint32_t lengths[] = { 0x80000000, UINT32_MAX, (1u << 30) + 1, 5 };
     QErnicMachine *to;
     char *at;
@@ -510,7 +511,6 @@ ERNIC_TEST("migrate-refused", test_refused)
     g_assert_true(g_file_set_contents(path, state, len, NULL));
     to = destination();
     g_assert_false(qernic_load(to->qts, path));
-    unlink(path);
     q->dev.bus->qts = to->qts;          /* its function has the same address */
     g_assert_cmphex(qernic_reg(q, magic), ==, ERNIC_MAGIC);
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);

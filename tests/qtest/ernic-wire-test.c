@@ -147,11 +147,11 @@ static void is_frame(GArray *frames, uint32_t i, uint32_t port, bool sent,
 /* A message and its ACK take the time of their bytes and the flight, to the ns. */
 MACHINE_TEST("/ernic-wire/times", test_times)
 {
-    g_autofree char *path = qernic_temp();
+    const char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(CABLE(",dump=%s"), path);
     uint64_t start, come, back;
     QErnicQp x, y;
-    GArray *frames;
+    g_autoptr(GArray) frames = NULL;
     Machine m;
 
     open_cable(&m, args, &x, &y);
@@ -169,7 +169,6 @@ MACHINE_TEST("/ernic-wire/times", test_times)
     is_frame(frames, 1, 1, false, come, HEADERS + PACKET);
     is_frame(frames, 2, 1, true, back - FLIGHT, ACK);
     is_frame(frames, 3, 0, false, back, ACK);
-    g_array_free(frames, true);
     /* 32 packets follow each other without a gap. */
     qernic_post_recv(&y, 0, 32 * PACKET);
     start = now(m.q[0]);
@@ -179,17 +178,16 @@ MACHINE_TEST("/ernic-wire/times", test_times)
     g_assert_cmpuint(completed(&x), ==, come + on_cable(1, ACK) + FLIGHT);
     g_assert_cmpuint(wire_stat(m.qts, 0, "rx_frames"), ==, 33);
     g_assert_cmpuint(wire_stat(m.qts, 1, "tx_bytes"), ==, 33 * (HEADERS + PACKET));
-    unlink(path);
 }
 
 /* The capture ends before its limit, with whole frames; the frames go on. */
 MACHINE_TEST("/ernic-wire/dump-limit", test_dump_limit)
 {
     enum { LIMIT = 40000, BLOCK = 44 + 4 + HEADERS + PACKET };
-    g_autofree char *path = qernic_temp();
+    const char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(CABLE(",dump=%s,dump-limit=%u"), path, LIMIT);
     g_autofree char *bytes = NULL;
-    GArray *frames;
+    g_autoptr(GArray) frames = NULL;
     QErnicQp x, y;
     Machine m;
     gsize len;
@@ -205,8 +203,6 @@ MACHINE_TEST("/ernic-wire/dump-limit", test_dump_limit)
     frames = read_capture(path, 2);
     g_assert_cmpuint(frames->len, >, 4);
     g_assert_cmpuint(frames->len, <, 64);       /* of 32 packets at both ends */
-    g_array_free(frames, true);
-    unlink(path);
 }
 
 #define TIMED ",timing=on,timing-profile=generic-100g"
@@ -214,7 +210,7 @@ MACHINE_TEST("/ernic-wire/dump-limit", test_dump_limit)
 /* Returns the capture of messages over a wire that loses and reorders frames. */
 static char *lossy_run(const char *seed, const char *timing, gsize *len)
 {
-    g_autofree char *path = qernic_temp();
+    const char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(
         " -device ernic-wire,id=w0," RATE ",loss=0.02,reorder=0.02,"
         "reorder-max=2us,seed=%s,dump=%s"
@@ -243,7 +239,6 @@ static char *lossy_run(const char *seed, const char *timing, gsize *len)
     g_assert_cmpuint(qernic_stat(m.q[0], "retransmits"), >, 0);
     qernic_machine_end(m.m);
     g_assert_true(g_file_get_contents(path, &bytes, len, NULL));
-    unlink(path);
     return bytes;
 }
 
@@ -268,12 +263,12 @@ MACHINE_TEST("/ernic-wire/repeats", test_repeats)
  */
 MACHINE_TEST("/ernic-wire/timed", test_timed)
 {
-    g_autofree char *path = qernic_temp();
+    const char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(
         " -global ernic.timing=on " CABLE(",dump=%s"), path);
     const Frame *f, *first = NULL;
     QErnicQp x, y;
-    GArray *frames;
+    g_autoptr(GArray) frames = NULL;
     uint32_t i, n = 0;
     Machine m;
 
@@ -295,10 +290,8 @@ MACHINE_TEST("/ernic-wire/timed", test_timed)
     }
     g_assert_cmpuint(n, ==, 32);
     is_frame(frames, 0, 0, true, first->ns, HEADERS + PACKET);
-    g_array_free(frames, true);
     qernic_transfers(m.q[0], m.q[1]);
     qernic_multicast(m.q[1], m.q[0]);
-    unlink(path);
 }
 
 #define BURSTS  2

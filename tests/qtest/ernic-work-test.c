@@ -194,7 +194,7 @@ WORLD_KINDS("/ernic-work/doorbells", test_doorbells, Work, w, begin, BOTH)
 /* The machine continues with a full queue, which takes more than a slice. */
 WORLD_KINDS("/ernic-work/full-queue", test_full_queue, Work, w, begin, BOTH)
 {
-    g_autofree char *path = NULL;
+    const char *path;
     uint64_t bad;
 
     qernic_setup(w->q, 1);

@@ -70,9 +70,9 @@ uint64_t qernic_stat(QErnic *q, const char *name)
     return value;
 }
 
-char *qernic_log(QTestState *qts, const char *event)
+const char *qernic_log(QTestState *qts, const char *event)
 {
-    char *path = qernic_temp();
+    const char *path = qernic_temp();
 
     g_free(qtest_hmp(qts, "logfile %s", path));
     g_free(qtest_hmp(qts, "trace-event %s on", event));
@@ -90,7 +90,6 @@ uint32_t qernic_logged(QErnicMachine *m, const char *path, const char *event)
     for (at = text; (at = strstr(at, event)); at++) {
         n++;
     }
-    unlink(path);
     return n;
 }
 
@@ -520,13 +519,20 @@ QErnic *qernic_host(QErnicMachine *m, const char *id, int slot, uint8_t host)
     return q;
 }
 
-char *qernic_temp(void)
+static void remove_file(void *path)
+{
+    unlink(path);
+    g_free(path);
+}
+
+const char *qernic_temp(void)
 {
     char *path;
     int fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
 
     g_assert_cmpint(fd, >=, 0);
     close(fd);
+    g_test_queue_destroy(remove_file, path);
     return path;
 }
 
@@ -685,7 +691,7 @@ bool qernic_load(QTestState *qts, const char *path)
 
 QTestState *qernic_migrate_as(QErnic *q, const char *args)
 {
-    g_autofree char *path = qernic_temp();
+    const char *path = qernic_temp();
     QTestState *from = q->qts;
 
     qernic_save(from, path);
@@ -694,7 +700,6 @@ QTestState *qernic_migrate_as(QErnic *q, const char *args)
     /* The virtual clock migrates, but qtest's clock does not. */
     qtest_clock_set(q->qts, qtest_clock_step(from, 1));
     g_assert_true(qernic_load(q->qts, path));
-    unlink(path);
     return from;
 }
 

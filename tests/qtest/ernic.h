@@ -129,8 +129,8 @@ QErnic *qernic_host(QErnicMachine *m, const char *id, int slot, uint8_t host);
 /* Finds a function behind a bridge, or again. */
 void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
                  QGuestAllocator *alloc);
-/* The path of an empty file. */
-char *qernic_temp(void);
+/* The path of an empty file, which exists until the end of the test. */
+const char *qernic_temp(void);
 /* The answer to qom-get, which has "return". */
 QDict *qernic_get(QTestState *qts, const char *path, const char *property);
 void qernic_set(QTestState *qts, const char *path, const char *property,
@@ -187,9 +187,9 @@ void qernic_post_change(QErnic *q);
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle);
 /* The value of a counter in the monitor; @name may have parts, as "drops.psn". */
 uint64_t qernic_stat(QErnic *q, const char *name);
-/* Write trace event @event to a file from now on; the caller frees the result. */
-char *qernic_log(QTestState *qts, const char *event);
-/* Ends the machine: how often @event is in that file, which is removed. */
+/* Write trace event @event to a file from now on. */
+const char *qernic_log(QTestState *qts, const char *event);
+/* Ends the machine: how often @event is in that file. */
 uint32_t qernic_logged(QErnicMachine *m, const char *path, const char *event);
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value);
 
