@@ -38,7 +38,7 @@ void port_lost(void);
 /* Makes the queue pair ready for port_connect(), after port_poll() has nothing left. */
 void port_reset(void);
 
-/* Memory to send from, and memory that the peer writes and reads; port_open() sets both. */
+/* Memory to send from, and memory for the peer; port_open() sets both. */
 extern uint8_t *port_own, *port_shared;
 
 static inline uint8_t *port_out(uint32_t slot)
