@@ -31,6 +31,10 @@ class Case(NamedTuple):
     why: str = ''
 
 
+def case(name, good, why=''):
+    return Case(name, 'ok' if good else 'fail', '' if good else why)
+
+
 def read_pins(folder):
     """{result: {'SUITE/CASE': reason}} of the files of PINS."""
     return {result: read_lines(folder / name) for result, name in PINS.items()}
@@ -61,12 +65,12 @@ def driver_log(guests, provoked):
     what is known, and for lines with a text that the suite provokes."""
     found = [line for one in guests for line in mlx5.complaints(one)
              if DRIVER.search(line) and not any(text in line for text in provoked)]
-    return Case('(driver log)', 'fail' if found else 'ok', '\n'.join(found[:20]))
+    return case('(driver log)', not found, '\n'.join(found[:20]))
 
 
 def kernel_log(guests):
     found = [line for one in guests for line in TROUBLE.findall(one.check('dmesg'))]
-    return Case('(kernel log)', 'fail' if found else 'ok', '\n'.join(found[:20]))
+    return case('(kernel log)', not found, '\n'.join(found[:20]))
 
 
 class Report:

@@ -121,8 +121,7 @@ def machines(stack, suite, kernel):
         for one in guests:
             if stack == 'rxe':
                 one.check(links.ADD_SOFT_ROCE)
-            one.check('timeout 10 sh -c "until ibv_devinfo -v | grep -q '
-                      'PORT_ACTIVE; do sleep 0.2; done"', 15)
+            one.wait_until('ibv_devinfo -v | grep -q PORT_ACTIVE')
     except BaseException:
         guests.close()
         raise

@@ -7,7 +7,6 @@ in `interop-verbs` the verbs face.
 """
 import itertools
 import re
-from pathlib import Path
 
 import guest
 import links
@@ -16,11 +15,10 @@ import programs
 import stacks
 import stock
 from relay import Relay
-from report import Case
+from report import Case, case
 from stacks import Suite
-from suite_utilities import CM, FAMILIES, case, mckey, run
+from suite_utilities import CM, FAMILIES, mckey, run
 
-HERE = Path(__file__).resolve().parent
 KINDS = ('RC', 'UC', 'UD')
 MTUS = (256, 512, 1024, 2048, 4096)
 PORT = 5002                     # of tests/conformance/inside/peer.py
@@ -59,13 +57,11 @@ class Wire(links.Link):
     def options(self, n, folder):
         if n == 0:
             self.relay = Relay(folder)
-        if self.names[n] == 'mlx5':
-            return [*self.relay.options(n), *mlx5.TRACE, '-device',
-                    f'{mlx5.options(n)},retry-time=1000']
-        model = 'ernic' if self.names[n] == 'ernic' else 'virtio-net-pci'
-        return [*self.relay.options(n), '-device',
-                f'{model},id=nic,netdev=wire,mac={links.mac(n)}'
-                + (',retry-time=1000' if model == 'ernic' else '')]
+        kind, more = {'mlx5': (mlx5.Netdev, ',retry-time=1000'),
+                      'ernic': (links.Netdev, ',retry-time=1000')}.get(
+                          self.names[n], (links.SoftRoce, ''))
+        return [*self.relay.options(n), *kind.words, '-device',
+                f'{kind.device},id=nic,netdev=wire,mac={links.mac(n)}{more}']
 
     def close(self):
         self.relay.close()
@@ -89,7 +85,7 @@ def start(names, kernel):
         if names[1] != 'ernic':
             guests[1].check(links.ADD_SOFT_ROCE)
         for one in guests:
-            one.put(HERE / 'inside/peer.py', '/tmp/peer.py')
+            one.put_programs(programs.PEER)
             programs.wait_until(one, 'ibv_devinfo -v | grep -q PORT_ACTIVE')
     except BaseException:
         guests.close()
@@ -117,7 +113,7 @@ def peer(guests, mtu, family, forms, mib=SHORT_MIB, note=''):
     """Yield the cases of tests/conformance/inside/peer.py; forms: 'RC', 'RC/bulk'."""
     words = [f'{form.split("/")[0]}/{mtu}{form[2:]}' for form in forms]
     loss = '--loss' if guests.link.relay.loss else ''
-    commands = [f'python3 /tmp/peer.py {links.DEVICE} '
+    commands = [f'python3 /tmp/inside/peer.py {links.DEVICE} '
                 f'{programs.gid_index(one, FAMILIES[family](n))} {" ".join(words)} '
                 f'--mib {mib} {loss}' for n, one in enumerate(guests)]
     called = guests[1].start(commands[1], SECONDS)
@@ -191,7 +187,7 @@ def sent_again(one, name):
 
 def counters(guests):
     """Frames lost on the way from each guest, and packets that each sent again."""
-    return ([count.lost for count in guests.link.relay.counts],
+    return (list(guests.link.relay.lost),
             [sent_again(*end) for end in zip(guests, end_names(guests))])
 
 

@@ -2,7 +2,6 @@
 """Administration of the kernel's device: rdma(8), counters, namespaces."""
 import json
 import re
-import time
 
 import guest
 import links
@@ -71,24 +70,14 @@ def objects(one, kind, filters=''):
     return rdma(one, f'resource show {kind} {filters}')
 
 
-def wait_for(one, condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition(one):
-        check(time.monotonic() < end, 'not in time:', one.check('rdma resource show'))
-        time.sleep(0.1)
-
-
 def in_traffic(guests, look):
     """look() while a process of guest 0 moves data; no object is left after it."""
     server = guests[1].start(f'timeout 40 {TRAFFIC}', 60)
     programs.wait_until(guests[1], programs.RPING.listens)
-    client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)} & echo $! >/tmp/pid; '
-                             'wait $!', 60)
+    client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)}', 60)
     try:
-        wait_for(guests[0], lambda one: any(
-            qp.get('comm') == 'ib_send_bw' and qp['state'] == 'RTS'
-            for qp in objects(one, 'qp')))
-        look(process(guests[0]))
+        guests[0].wait_until('rdma resource show qp | grep -q "state RTS .*ib_send_bw"')
+        look(int(guests[0].check('pidof ib_send_bw').split()[0]))
     finally:
         for one in guests:
             one.run('killall ib_send_bw')
@@ -98,10 +87,6 @@ def in_traffic(guests, look):
         left = [thing for thing in objects(guests[0], kind)
                 if thing.get('comm') == 'ib_send_bw']
         check(not left, 'left behind', kind, left)
-
-
-def process(one):
-    return int(one.check('pidof ib_send_bw').split()[0])
 
 
 def by_process(guests, pid):
@@ -186,10 +171,7 @@ def link_downed(guests):
 
 def ask(guests, method, attribute, port=1):
     """Status and data of guest 1's answer to guest 0."""
-    index = guests[0].check(
-        f'cd {SYSFS}/ports/1 && for n in $(ls gids | sort -n); do '
-        'grep -q "^fd00" gids/$n && grep -q "RoCE v2" gid_attrs/types/$n && '
-        'echo $n; done 2>/dev/null; true').split()[0]
+    index = programs.gid_index(guests[0], links.ipv6(0))
     status, data = guests[0].check(
         f'python3 /tmp/perfquery.py {links.DEVICE} {index} {links.ipv6(1)} '
         f'{method} {attribute} {port}', 40).split()

@@ -5,7 +5,7 @@ import re
 import guest
 import links
 import programs
-from report import Case
+from report import case
 from stacks import Suite
 
 PACKAGES = ('libfabric-bin', 'openmpi-bin', 'python3-mpi4py', 'ucx-utils')
@@ -40,10 +40,6 @@ MPI = ('mpirun.openmpi --allow-run-as-root -np 2 --host {hosts} --map-by node '
        '--mca oob_tcp_if_include {net} {environment} python3 ')
 
 
-def outcome(name, good, output):
-    return Case(name, 'ok' if good else 'fail', '' if good else output)
-
-
 def environment(guests, tls, address=links.ipv4):
     words = UCX_IPV4 if address == links.ipv4 else UCX
     return words.format(device=links.DEVICE, tls=tls,
@@ -70,7 +66,7 @@ def ucx(guests, short):
                 f'ucx_perftest -t {test} -s {size} -w 10 -p {PORT} '
                 f'-n {count // 8 if short else count}', PORT)
             good = client.status == server.status == 0 and 'Final' in client.output
-            yield outcome(f'ucx {tls} {name}', good, client.output + server.output)
+            yield case(f'ucx {tls} {name}', good, client.output + server.output)
 
 
 def io_demo(guests, short):
@@ -82,9 +78,9 @@ def io_demo(guests, short):
         done = sum(map(int, re.findall(r'\[DEMO\] total .*? total:(\d+) \|',
                                        client.output)))
         output = client.output + server.output
-        yield outcome(f'io_demo {tls}', client.status == 0 and done == count
-                      and "status 'OK'" in client.output and 'ERROR' not in output,
-                      output)
+        yield case(f'io_demo {tls}', client.status == 0 and done == count
+                   and "status 'OK'" in client.output and 'ERROR' not in output,
+                   output)
 
 
 def libfabric(guests, short):
@@ -99,8 +95,8 @@ def libfabric(guests, short):
         programs.wait_until(guests[1], 'netstat -ltn | grep -q ":47592 "')
         client = guests[0].run(f'{command} {links.ipv4(1)}', SECONDS)
         heard = server.wait()
-        yield outcome(f'fi_pingpong {name}', client.status == heard.status == 0
-                      and 'MB/sec' in client.output, client.output + heard.output)
+        yield case(f'fi_pingpong {name}', client.status == heard.status == 0
+                   and 'MB/sec' in client.output, client.output + heard.output)
 
 
 def mpi(guests, short):
@@ -114,12 +110,12 @@ def mpi(guests, short):
         command = MPI.format(hosts='guest1,guest2', net=links.INTERFACE,
                              environment=words)
         result = guests[0].run(command + '-m mpi4py.bench helloworld', SECONDS)
-        yield outcome(f'mpi {tls} hello', result.status == 0
-                      and result.output.count('Hello, World!') == 2, result.output)
+        yield case(f'mpi {tls} hello', result.status == 0
+                   and result.output.count('Hello, World!') == 2, result.output)
         result = guests[0].run(f'{command} /tmp/mpi_bandwidth.py {16 if short else 128}',
                                SECONDS)
-        yield outcome(f'mpi {tls} bandwidth', result.status == 0
-                      and 'verified' in result.output, result.output)
+        yield case(f'mpi {tls} bandwidth', result.status == 0
+                   and 'verified' in result.output, result.output)
 
 
 def cases(guests, short):

@@ -9,7 +9,7 @@ import re
 import guest
 import links
 import stacks
-from report import Case
+from report import case
 from stacks import Suite
 
 # Rounds at a time, in the short form too, and the number of times.
@@ -23,13 +23,10 @@ KMEMLEAK = '/sys/kernel/debug/kmemleak'
 class Machine(links.Link):
     """Two processors, which race; the device talks to itself.
 
-    The debug kernel has no ACPI,
-    and finds processors by socket only.
+    The debug kernel has no ACPI, and finds processors by socket only.
     """
 
-    def options(self, n, folder):
-        return ['-smp', '2,sockets=2', *links.wire(n, folder), '-device',
-                f'ernic,id=nic,netdev=wire,mac={links.mac(n)}']
+    words = ('-smp', '2,sockets=2')
 
 
 def trouble(one):
@@ -40,7 +37,7 @@ def trouble(one):
 
 
 def some_rounds(one, rounds):
-    result = one.run(f'python3 /tmp/rounds.py {rounds} {links.ipv4(0)}',
+    result = one.run(f'python3 /tmp/inside/rounds.py {rounds} {links.ipv4(0)}',
                      rounds * SECONDS)
     pings = re.search(r'pings (\d+)', result.output)
     if result.status or not pings or not int(pings[1]):
@@ -55,18 +52,13 @@ def leaks(one):
     return one.check(f'cat {KMEMLEAK}', 60)[:6000]
 
 
-def case(name, why):
-    return Case(name, 'fail' if why else 'ok', why or '')
-
-
 def come_and_go(guests, rounds, times):
     one = guests[0]
     links.up(guests, stacks.MTU)
-    for name in ('loop', 'odp', 'users', 'rounds'):
-        one.put(guest.INSIDE / f'{name}.py', f'/tmp/{name}.py')
+    one.put_programs()
     for n in range(times):
         why = some_rounds(one, rounds)
-        yield case(f'{rounds} rounds, number {n + 1}', why)
+        yield case(f'{rounds} rounds, number {n + 1}', not why, why)
         if why:
             return
 
@@ -79,10 +71,10 @@ def debug_cases(guests, short):
     one = guests[0]
     yield from come_and_go(guests, ROUNDS, TIMES)
     one.check('mount -t debugfs none /sys/kernel/debug')
-    yield case('no leak', leaks(one))
+    found = leaks(one)
+    yield case('no leak', not found, found)
     locks = one.check('cat /proc/lockdep_stats')
-    yield case('locking was watched',
-               '' if re.search(r'debug_locks: +1', locks) else locks)
+    yield case('locking was watched', re.search(r'debug_locks: +1', locks), locks)
 
 
 def start(kernel):

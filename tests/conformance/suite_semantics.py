@@ -26,7 +26,7 @@ RESULT = re.compile(r'(ok|fail|skip) (\S+) ?(.*)')
 
 
 def start(one, group):
-    return one.start(f'cd /tmp/semantics && python3 run.py {links.DEVICE} 1 {group}', 900)
+    return one.start(f'cd /tmp/inside && python3 run.py {links.DEVICE} 1 {group}', 900)
 
 
 def results(job, group):
@@ -44,7 +44,7 @@ def pulled(one):
     """The cable is unplugged and plugged in while a program waits for the events."""
     job = start(one, 'link')
     for event, up in (('PORT_ERR', False), ('PORT_ACTIVE', True)):
-        programs.wait_until(one, f'test -e /tmp/semantics/{event}')
+        programs.wait_until(one, f'test -e /tmp/inside/{event}')
         links.qemu(one, 'set_link', name='nic', up=up)
     yield from results(job, 'link')
 
@@ -69,9 +69,8 @@ def broken(guests):
 
 def cases(guests, short):
     one = guests[0]
-    one.check('mkdir -p /tmp/semantics')
-    for file in FOLDER.glob('*.py'):
-        one.put(file, f'/tmp/semantics/{file.name}')
+    one.put_programs()
+    one.put_programs(FOLDER)
     for group in GROUPS if short else GROUPS + LONG:
         yield from results(start(one, group), group)
     yield from answered(guests)

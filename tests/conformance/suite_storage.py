@@ -5,7 +5,7 @@ guests[0] has them in memory; guests[1] is the initiator or client.
 """
 import guest
 import storage
-from report import Case
+from report import case
 from stacks import STACKS, Suite
 
 PACKAGES = ('fio', 'open-iscsi')
@@ -31,10 +31,9 @@ def cases(guests, short):
                                    ('fio verifies', guests[1], fio),
                                    ('disconnects', guests[1], way.end)):
             result = one.run(command, SECONDS)
-            good = result.status == 0
-            yield Case(f'{name} {what}', 'ok' if good else 'fail',
-                       '' if good else f'status {result.status}\n{result.output}')
-            if not good:
+            yield case(f'{name} {what}', result.status == 0,
+                       f'status {result.status}\n{result.output}')
+            if result.status:
                 break
 
 

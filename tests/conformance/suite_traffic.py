@@ -9,8 +9,9 @@ import itertools
 import links
 import programs
 from programs import Program
+from report import case
 from stacks import STACKS, Suite
-from suite_utilities import FAMILIES, case, run
+from suite_utilities import FAMILIES, run
 
 KINDS = ('send', 'write', 'read', 'atomic')
 MTUS = (256, 512, 1024, 2048, 4096)

@@ -5,7 +5,7 @@ import guest
 import links
 import programs
 from programs import Family, Program
-from report import Case
+from report import Case, case
 from stacks import STACKS, Suite
 
 FAMILIES = {'ipv4': links.ipv4, 'ipv6': links.ipv6}
@@ -13,11 +13,10 @@ FAMILIES = {'ipv4': links.ipv4, 'ipv6': links.ipv6}
 LACKS = ("Couldn't Open the XRC Domain", 'Error opening XRC domain',
          'rdma_create_ep: Operation not supported')
 
-# The last one has no figure, and its -c is the number of clients.
-XSRQ = programs.PINGPONG._replace(figure='(success)', unit='done')
+# The -c of the last one is the number of clients.
 PINGPONGS = [*(Program(f'ibv_{kind}_pingpong', programs.PINGPONG, '-c -n 300')
                for kind in ('rc', 'uc', 'ud', 'srq')),
-             Program('ibv_xsrq_pingpong', XSRQ, '-n 300', good='success')]
+             Program('ibv_xsrq_pingpong', programs.XSRQ, '-n 300', good='success')]
 CM_LISTENS = programs.RPING.listens
 SOCKET = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', CM_LISTENS,
                 r'(1m|64k|1k|custom)\s', 'done')
@@ -31,9 +30,7 @@ XCLIENT = Family('rdma_xserver {opt}', 'rdma_xclient -s {address} {opt}', CM_LIS
 XCM = [Program('rdma_xclient rc', XCLIENT, '-c r'),
        Program('rdma_xclient xrc', XCLIENT, '-c x')]
 CM = [
-    Program('rping', programs.RPING, '-C 100 -V -v', 'server ping data: rdma-ping', 100),
-    Program('ucmatose', programs.CM, '-c 4 -C 100 -S 1000', 'return status 0'),
-    Program('udaddy', programs.CM, '-c 4 -C 100 -S 1000', 'return status 0'),
+    *(programs.BY_NAME[name] for name in ('rping', 'ucmatose', 'udaddy')),
     Program('cmtime', CMTIME, '-c 20'),
     Program('rdma_client', CLIENT),
     Program('rstream', SOCKET, '-I 20 -C 10 -S 65536 -T v'),
@@ -48,8 +45,7 @@ def run(guests, name, program, options='', address=links.ipv4, tcp=links.ipv4):
         return Case(name, 'fail', str(e))
     if outcome.reason and any(text in outcome.output for text in LACKS):
         return Case(name, 'skip', outcome.output)
-    return Case(name, 'fail' if outcome.reason else 'ok',
-                outcome.reason and f'{outcome.reason}\n{outcome.output}')
+    return case(name, not outcome.reason, f'{outcome.reason}\n{outcome.output}')
 
 
 def ibverbs(guests, short):
@@ -68,10 +64,6 @@ def with_cable(guests, short):
     """The UDP link has no cable."""
     yield from ibverbs(guests, short)
     yield asyncwatch(guests)
-
-
-def case(name, good, why=''):
-    return Case(name, 'ok' if good else 'fail', '' if good else why)
 
 
 def asyncwatch(guests):

@@ -2,7 +2,6 @@
 """Guests with the ERNIC face, and the program that drives it (guest/ernic-user)."""
 import functools
 import re
-import time
 from typing import NamedTuple
 
 import guest
@@ -96,10 +95,9 @@ class SoftRoce(Netdev):
     name = 'rxe'
 
     def options(self, n, folder):
-        if n == 0:
-            return super().options(n, folder)
-        return [*links.wire(n, folder), '-device',
-                f'virtio-net-pci,id=nic,netdev=wire,mac={links.mac(n)}']
+        if n:
+            return links.SoftRoce().options(n, folder)
+        return super().options(n, folder)
 
 
 def up(guests):
@@ -114,34 +112,15 @@ def soft_roce(one):
     one.check(links.ADD_SOFT_ROCE)
 
 
-def listens(one, job):
-    """Whether the peer listens; False if it ends first."""
-    ready = one.start(f"timeout {SECONDS} sh -c 'until {LISTENS}; do sleep 0.05; done'",
-                      SECONDS + 10)
-    while not ready.done():
-        if job.done():
-            return False
-        time.sleep(0.02)
-    return not ready.wait().status
-
-
 def between(client, server):
     """Run server and client (guest, command); the Outcome, like programs.run()."""
-    called = server[0].start(server[1], SECONDS)
-    if not listens(server[0], called):
-        called.kill()
-        return programs.Outcome('the server did not start', '', called.wait().output)
-    calling = client[0].start(client[1], SECONDS)
-    programs.end_together([calling, called])
-    results = {'client': calling.wait(), 'server': called.wait()}
-    output = ''.join(f'--- {name}\n{result.output}' for name, result in results.items())
-    for name, result in results.items():
-        if result.status:
-            return programs.Outcome(f'the {name} ended with status {result.status}', '',
-                                    output)
-    figure = FIGURE.search(results['client'].output)
-    if not figure:
-        return programs.Outcome('the client shows no figure', '', output)
+    client, server = programs.meet(client, server, LISTENS, SECONDS)
+    if not client:
+        return programs.Outcome('the server did not start', '', server.output)
+    output = f'--- client\n{client.output}--- server\n{server.output}'
+    figure = FIGURE.search(client.output)
+    if client.status or server.status or not figure:
+        return programs.Outcome(f'status {client.status} and {server.status}', '', output)
     return programs.Outcome('', figure[0], output)
 
 
@@ -153,9 +132,8 @@ def run(guests, what, options='', server=''):
 
 def verbs(one, what='serve', options=''):
     """The command for a queue pair of libibverbs in that guest."""
-    n = int(one.name[-1]) - 1
-    return (f'python3 /tmp/ernic_peer.py {links.DEVICE} '
-            f'{programs.gid_index(one, links.ipv4(n))} {what} {options}')
+    return (f'python3 /tmp/ernic_peer.py {links.DEVICE} {programs.own_gid(one)} {what} '
+            f'{options}')
 
 
 def run_to_verbs(guests, what, options='', card=''):

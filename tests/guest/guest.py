@@ -11,6 +11,7 @@ have a reason for it.
 """
 import base64
 import ctypes
+import io
 import itertools
 import os
 import shlex
@@ -18,6 +19,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tarfile
 import tempfile
 import threading
 import time
@@ -258,10 +260,25 @@ class Guest:
                              + result.output)
         return result.output
 
+    def wait_until(self, condition, seconds=20):
+        """Wait for a command of the shell, without single quotes, to succeed."""
+        self.check(f"timeout {seconds} sh -c 'until {condition}; do sleep 0.05; done'",
+                   seconds + 10)
+
     def put(self, file, path):
         """Copy a (small) file of the host to a path in the guest."""
         text = base64.b64encode(Path(file).read_bytes()).decode()
         self.check(f'echo {text} | base64 -d >{path}')
+
+    def put_programs(self, folder=INSIDE):
+        """Copy the programs of a folder of the host to /tmp/inside."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode='w:gz') as archive:
+            for file in folder.glob('*.py'):
+                archive.add(file, file.name)
+        text = base64.b64encode(packed.getvalue()).decode()
+        self.check('mkdir -p /tmp/inside && '
+                   f'echo {text} | base64 -d | gunzip | tar x -C /tmp/inside')
 
     def stop(self):
         if self.process.poll() is None:

@@ -49,10 +49,26 @@ def set_property(guest, name, value):
 
 
 class Link:
-    """A link with nothing to do after the machines have started or ended."""
+    """A device at Ethernet between the guests.
 
-    plugs = True                # it has a method to unplug a guest
-    nic = ''                    # further properties of the device, each after a comma
+    words: further options for QEMU. device: its model, maybe with properties. nic:
+    further properties if it is ours, each after a comma.
+    """
+
+    name = ''
+    plugs = False               # it has a method to unplug a guest
+    words = ()
+    device = 'ernic'
+    nic = ''
+
+    def options(self, n, folder):
+        return [*self.words, *wire(n, folder), '-device',
+                f'{self.device},id=nic,netdev=wire,mac={mac(n)}{self.roce(n, folder)}'
+                f'{self.nic if self.device.startswith("ernic") else ""}']
+
+    def roce(self, n, folder):
+        """The properties by which the device finds its peers."""
+        return ''
 
     def join(self, guests):
         pass
@@ -65,10 +81,7 @@ class Netdev(Link):
     """Everything through one netdev of QEMU: the network's frames and RoCEv2."""
 
     name = 'netdev'
-
-    def options(self, n, folder):
-        return [*wire(n, folder), '-device',
-                f'ernic,id=nic,netdev=wire,mac={mac(n)}{self.nic}']
+    plugs = True
 
     def plug(self, guest, plugged):
         """Unplug the guest's cable, or plug it in."""
@@ -79,11 +92,7 @@ class SoftRoce(Link):
     """rdma_rxe over virtio-net; ADD_SOFT_ROCE gives it the device's name."""
 
     name = 'rxe'
-    plugs = False
-
-    def options(self, n, folder):
-        return [*wire(n, folder), '-device',
-                f'virtio-net-pci,id=nic,netdev=wire,mac={mac(n)}']
+    device = 'virtio-net-pci'
 
 
 class Udp(Link):
@@ -93,10 +102,10 @@ class Udp(Link):
     """
 
     name = 'udp'
+    plugs = True
 
-    def options(self, n, folder):
-        return [*wire(n, folder), '-device',
-                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-udp=127.0.0.1:0{self.nic}']
+    def roce(self, n, folder):
+        return ',roce-udp=127.0.0.1:0'
 
     def join(self, guests):
         self.ports = [qemu(guest, 'qom-get', path=NIC, property='roce-port')
@@ -121,12 +130,27 @@ class Shm(Link):
     """RoCEv2 through memory that the machines share, the network through a netdev."""
 
     name = 'shm'
-    plugs = False
+
+    def roce(self, n, folder):
+        return f',roce-shm={folder / "lab"}'
+
+
+class Plugged(Link):
+    """A device in a slot, from which it can be unplugged; more: its properties."""
+
+    def __init__(self, *words, **more):
+        self.words = words
+        self.properties = {'driver': 'ernic', 'id': 'nic', 'bus': 'port0',
+                           'netdev': 'wire', **more}
+
+    def plugged(self, n=0):
+        """Arguments of device_add for guest n."""
+        return {**self.properties, 'mac': mac(n)}
 
     def options(self, n, folder):
-        return [*wire(n, folder), '-device',
-                f'ernic,id=nic,netdev=wire,mac={mac(n)},roce-shm={folder / "lab"}'
-                f'{self.nic}']
+        return [*self.words, *wire(n, folder), '-device',
+                'pcie-root-port,id=port0,chassis=1', '-device',
+                ','.join(f'{key}={value}' for key, value in self.plugged(n).items())]
 
 
 def up(guests, mtu=1500):
@@ -140,5 +164,4 @@ def up(guests, mtu=1500):
             f'ip addr replace {ipv6(n)}/64 dev {INTERFACE} nodad')
     # Neighbour discovery uses the link-local address, which has to be known unique.
     for guest in guests:
-        guest.check(f'timeout 10 sh -c "while ip -6 addr show dev {INTERFACE} | '
-                    'grep -q tentative; do sleep 0.1; done"', 15)
+        guest.wait_until(f'! ip -6 addr show dev {INTERFACE} | grep -q tentative')

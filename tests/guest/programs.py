@@ -8,10 +8,15 @@ agree.
 import ipaddress
 import re
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 import links
 
+# The folder of peer.py.
+PEER = Path(__file__).parents[1] / 'conformance/inside'
+# A number that grows with every message.
+SENT = f'/sys/class/infiniband/{links.DEVICE}/ports/1/hw_counters/tx_messages'
 SECONDS = 180                   # the host may be busy
 GRACE = 10                      # seconds that one end may take longer
 PORT = 18515                    # of ibverbs-utils and perftest
@@ -51,6 +56,7 @@ LISTENS = f'netstat -ltn | grep -q ":{PORT} "'
 CALL = f'{{name}} -d {links.DEVICE} -g {{gid}} {{opt}}'
 PINGPONG = Family(CALL, CALL + ' {tcp}', LISTENS, r'= ([\d.]+) usec/iter',
                   'us/iteration')
+XSRQ = PINGPONG._replace(figure='(success)', unit='done')
 CALL = f'{{name}} -d {links.DEVICE} -x {{gid}} -F {{opt}}'
 BANDWIDTH = Family(CALL, CALL + ' {tcp}', LISTENS,
                    r'\n *\d+ +\d+ +[\d.]+ +([\d.]+)\s+[\d.]+ *\n', 'MiB/s')
@@ -100,9 +106,42 @@ def gid_index(guest, address):
     raise ValueError(f'{guest.name} has no GID {wanted}: {gids}')
 
 
+def own_gid(guest):
+    """The index of the GID of its IPv4 address."""
+    return gid_index(guest, links.ipv4(int(guest.name[-1]) - 1))
+
+
+def inside(guest, group, *words, seconds=60):
+    """The cases of a group of tests/guest/inside/run.py pass, or those with the words."""
+    result = guest.run(f'python3 /tmp/inside/run.py {links.DEVICE} {own_gid(guest)} '
+                       f'{group} {" ".join(words)}', seconds)
+    assert result.status == 0 and re.search('^ok ', result.output, re.M), result.output
+    assert not re.search('^(fail|skip) ', result.output, re.M), result.output
+
+
 def wait_until(guest, condition, seconds=20):
-    guest.check(f"timeout {seconds} sh -c 'until {condition}; do sleep 0.05; done'",
-                seconds + 10)
+    guest.wait_until(condition, seconds)
+
+
+def sends(guest, command, seconds, count=1):
+    """Start a command, and wait until it has sent so many messages; its job."""
+    before = int(guest.check(f'cat {SENT}'))
+    job = guest.start(command, seconds)
+    wait_until(guest, f'[ $(cat {SENT}) -ge {before + count} ]', 60)
+    return job
+
+
+def serve_file(guest, mib=32):
+    """Offer random bytes by HTTP; their MD5 sum."""
+    return guest.check('mkdir -p /tmp/www && busybox httpd -p 8080 -h /tmp/www && '
+                       f'head -c {mib << 20} /dev/urandom >/tmp/www/file && '
+                       'md5sum </tmp/www/file')
+
+
+def fetch_file(address):
+    """The command that loads them, and prints their sum."""
+    host = f'[{address}]' if ':' in address else address
+    return f'busybox wget -q -O - http://{host}:8080/file | md5sum'
 
 
 # perftest measures the clock of the processor first, and has no figure, or 0, if other
@@ -110,20 +149,6 @@ def wait_until(guest, condition, seconds=20):
 NO_CLOCK = 'Correlation coefficient r^2'
 TRIES = 3
 NO_FIGURE = 'the client shows no figure'
-
-
-def wait_for_server(guest, program, job, seconds=20):
-    """Whether it listens; False if it ends first."""
-    ready = guest.start(f"timeout {seconds} sh -c 'until {program.family.listens}; "
-                        "do sleep 0.05; done'", seconds + 10)
-    while not ready.done():
-        if job.done():
-            return False
-        time.sleep(0.02)
-    if ready.wait().status:
-        job.kill()
-        return False
-    return True
 
 
 def devinfo(guest):
@@ -172,16 +197,32 @@ def end_together(jobs, grace=GRACE):
         time.sleep(0.05)
 
 
+def meet(client, server, listens, seconds=SECONDS, grace=GRACE):
+    """Run the server, a guest and a command, and the client once listens succeeds there;
+    their Results, the client's None if the server did not start."""
+    called = server[0].start(server[1], seconds)
+    ready = server[0].start(f"timeout 60 sh -c 'until {listens}; do sleep 0.05; done'")
+    while not (ready.done() or called.done()):
+        time.sleep(0.02)
+    if not ready.done() or ready.wait().status:
+        called.kill()
+        return None, called.wait()
+    calling = client[0].start(client[1], seconds)
+    end_together([calling, called], grace)
+    return calling.wait(), called.wait()
+
+
 def run_once(guests, program, options, address, tcp, seconds):
     words = {'name': program.name, 'address': address(1), 'tcp': tcp(1),
              'opt': f'{program.options} {options}'}
-    gids = [gid_index(guest, address(n)) for n, guest in enumerate(guests)]
-    server = guests[1].start(program.family.server.format(gid=gids[1], **words), seconds)
-    if not wait_for_server(guests[1], program, server):
-        return Outcome('the server did not start', '', server.wait().output)
-    client = guests[0].start(program.family.client.format(gid=gids[0], **words), seconds)
-    end_together([client, server], GRACE if program.family.ends else 0)
-    server, client = server.wait(), client.wait()
+    family = program.family
+    client, server = (
+        (guest, command.format(gid=gid_index(guest, address(n)), **words))
+        for n, (guest, command) in enumerate(zip(guests, (family.client, family.server))))
+    client, server = meet(client, server, family.listens, seconds,
+                          GRACE if family.ends else 0)
+    if not client:
+        return Outcome('the server did not start', '', server.output)
     output = f'--- client\n{client.output}--- server\n{server.output}'
     try:
         return Outcome('', check_output(program, server, client), output)
@@ -200,3 +241,17 @@ def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
         if NO_CLOCK not in outcome.output or outcome.reason not in ('', NO_FIGURE):
             break
     return outcome
+
+
+def good(outcome, name=''):
+    """The outcome is one; its figure is printed."""
+    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
+    print(f'# {name} {outcome.figure}', flush=True)
+    return outcome
+
+
+def check(guests, program, options='', address=links.ipv4):
+    """Run a program, or that of BY_NAME, which has to work; its Outcome."""
+    program = BY_NAME.get(program, program)
+    return good(run(guests, program, options, address),
+                f'{program.name} {program.options} {options}:')

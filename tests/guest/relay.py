@@ -3,37 +3,22 @@
 import random
 import socket
 import threading
-from typing import NamedTuple
 
-PORT = (4791).to_bytes(2, 'big')
-UDP = 17
-
-
-class Counts(NamedTuple):
-    """Counts of RoCEv2 frames from one guest, and of those that were dropped."""
-
-    frames: int
-    lost: int
-
-
-def is_roce(frame):
-    """Whether it is a UDP datagram to RoCEv2's port, by IPv4 or IPv6, without a tag."""
-    if frame[12:14] == b'\x08\x00':
-        return frame[23] == UDP and frame[36:38] == PORT
-    return frame[12:14] == b'\x86\xdd' and frame[20] == UDP and frame[56:58] == PORT
+from capture import roce_tag
 
 
 class Relay:
     """A cable of QEMU's stream netdevs, and a thread for each direction.
 
     loss: the probability, from 0 to 1, that a frame of any kind in either direction is
-    dropped; may change at any time. seed: of the random numbers.
+    dropped; may change at any time. lost: how many RoCEv2 frames from each guest
+    were dropped.
     """
 
-    def __init__(self, folder, seed=1):
+    def __init__(self, folder):
         self.folder = folder
         self.loss = 0.0
-        self.counts = [Counts(0, 0), Counts(0, 0)]
+        self.lost = [0, 0]
         self.ends = [None, None]
         self.sockets = []
         for n in range(2):
@@ -42,7 +27,7 @@ class Relay:
             one.listen()
             self.sockets.append(one)
         self.threads = [
-            threading.Thread(target=self.carry, args=(n, random.Random(seed + n)),
+            threading.Thread(target=self.carry, args=(n, random.Random(1 + n)),
                              daemon=True) for n in range(2)]
         for thread in self.threads:
             thread.start()
@@ -67,9 +52,7 @@ class Relay:
 
     def pass_on(self, n, length, frame, chance):
         lost = chance.random() < self.loss
-        if is_roce(frame):
-            seen = self.counts[n]
-            self.counts[n] = Counts(seen.frames + 1, seen.lost + lost)
+        self.lost[n] += lost and roce_tag(frame) is not None
         if not lost and self.ends[1 - n]:
             self.ends[1 - n].sendall(length + frame)
 

@@ -7,10 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import guest
 import links
+import programs
 import test_kernel
-from suite import KERNELS, Suite, ours
+from suite import KERNELS, Suite, named, ours
 
 DRIVER = '/sys/bus/pci/drivers/ernic'
 RDMA = f'/sys/class/infiniband/{links.DEVICE}'
@@ -23,23 +23,16 @@ DEBUGFS = ('[ -e /sys/kernel/debug/x86 ] || '
 ROUNDS = int(os.environ.get('ERNIC_ROUNDS', '5'))
 
 
-class Plugged(links.Link):
+class Plugged(links.Plugged):
     """A guest of two processors, with hot-plug for its device and one more."""
 
-    options_of_device = {'driver': 'ernic', 'id': 'nic', 'bus': 'port0',
-                         'netdev': 'wire', 'mac': links.mac(0)}
-
-    def options(self, n, folder):
-        return ['-smp', '2', *links.wire(n, folder),
-                '-device', 'pcie-root-port,id=port0,chassis=1',
-                '-device', 'pcie-root-port,id=port1,chassis=2',
-                '-device', ','.join(f'{key}={value}' for key, value
-                                    in self.options_of_device.items())]
+    def __init__(self):
+        super().__init__('-smp', '2', '-device', 'pcie-root-port,id=port1,chassis=2')
 
 
 # Tests that do not depend on the kernel: the first one has them.
 SAME = ('port ethtool rings_in_traffic zero_based rereg lost_interrupt bad_device stolen '
-        'remove reload sleep memory_map vectors large_regions resize device_memory abi '
+        'remove reload sleep memory_map vectors large device_memory abi '
         'filter ptp raw counters qp_counters')
 
 
@@ -48,10 +41,11 @@ def suites():
         first = kernel == '6.1'
         yield Suite(f'driver-{kernel}', ours(1, Plugged(), kernel),
                     [test_up, test_attributes, test_port, test_ethtool,
-                     test_rings_in_traffic, test_zero_based, test_rereg,
-                     test_lost_interrupt, test_bad_device, test_stolen, test_remove,
-                     test_reload, test_sleep, test_vectors, test_large_regions,
-                     test_resize, test_device_memory, test_abi, test_kverbs, test_filter,
+                     test_rings_in_traffic, of_regions('zero_based'),
+                     of_regions('rereg'), test_lost_interrupt, test_bad_device,
+                     test_stolen, test_remove, test_reload, test_sleep,
+                     of_regions('vectors'), of_regions('large', 120),
+                     of_regions('device_memory'), test_abi, test_kverbs, test_filter,
                      test_counters, test_qp_counters, test_resources, test_ptp, test_raw,
                      test_dead, test_reset, test_unplug, test_no_trace, test_memory_map],
                     *([] if first else [SAME, 'driver-6.1']))
@@ -59,9 +53,10 @@ def suites():
                     *([] if first else ['*', 'vlan-6.1']))
 
 
-def inside(one, check, seconds=60):
-    result = one.run(f'cd /tmp && python3 regions.py {check}', seconds)
-    assert result.status == 0, result.output
+def of_regions(name, seconds=60):
+    """A test of tests/guest/inside/regions.py."""
+    return named(name, lambda guests: programs.inside(guests[0], 'regions', name,
+                                                      seconds=seconds))
 
 
 def address_of(one):
@@ -70,9 +65,9 @@ def address_of(one):
 
 
 def test_up(guests):
-    for name in ('abi.py', 'loop.py', 'raw.py', 'regions.py'):
-        guests[0].put(guest.INSIDE / name, f'/tmp/{name}')
+    guests[0].put_programs()
     guests[0].check(UP)
+    guests[0].check(DEBUGFS)
 
 
 def test_attributes(guests):
@@ -85,7 +80,6 @@ def test_attributes(guests):
     # Programs add to it, and must not overflow.
     assert re.search(r'max_ah:\s+65536$', shown, re.M), shown
     # Without a timing model the device has no files in debugfs.
-    guests[0].check(DEBUGFS)
     assert guests[0].check('ls /sys/kernel/debug/ernic') == ''
 
 
@@ -143,22 +137,6 @@ def test_rings_in_traffic(guests):
     quiet(guests[0])
 
 
-def test_vectors(guests):
-    inside(guests[0], 'vectors')
-
-
-def test_large_regions(guests):
-    inside(guests[0], 'large', 120)
-
-
-def test_zero_based(guests):
-    inside(guests[0], 'zero_based')
-
-
-def test_rereg(guests):
-    inside(guests[0], 'rereg')
-
-
 def test_ptp(guests):
     """The PTP clock; a file of it that outlives the device."""
     one = guests[0]
@@ -166,9 +144,7 @@ def test_ptp(guests):
     shown = one.check(f'ethtool -T {links.INTERFACE}')
     assert re.search(rf'PTP Hardware Clock: {index}$', shown, re.M), shown
     assert 'software-transmit' in shown
-    one.put(guest.INSIDE / 'ptp.py', '/tmp/ptp.py')
-    result = one.run('cd /tmp && python3 ptp.py', 60)
-    assert result.status == 0, result.output
+    programs.inside(one, 'ptp')
     output = one.check('python3 -c "import os, time\n'
                        f'file = os.open(\'/dev/ptp{index}\', os.O_RDONLY)\n'
                        'time.clock_gettime(~file << 3 | 3)\n'
@@ -179,20 +155,9 @@ def test_ptp(guests):
     one.check(UP)
 
 
-def test_resize(guests):
-    inside(guests[0], 'resize')
-
-
-def test_device_memory(guests):
-    """A process maps it write-combining, as the kernel has not mapped it uncached."""
-    guests[0].check(DEBUGFS)
-    inside(guests[0], 'device_memory')
-
-
 def test_abi(guests):
     """Providers of version 1, and newer ones: tests/guest/inside/abi.py."""
-    result = guests[0].run('python3 /tmp/abi.py')
-    assert result.status == 0, result.output
+    programs.inside(guests[0], 'abi')
 
 
 def modules(one):
@@ -243,7 +208,7 @@ def test_counters(guests):
     """Each WRITE to ourselves is one message sent and one received."""
     names = ('tx_messages', 'rx_messages', 'tx_packets', 'completions')
     before = [counter(guests[0], name) for name in names]
-    output = guests[0].check('python3 /tmp/loop.py 1 1')
+    output = guests[0].check('python3 /tmp/inside/loop.py 1 1')
     writes = int(re.search(r'writes (\d+) end time', output)[1])
     grown = [counter(guests[0], name) - old for name, old in zip(names, before)]
     assert grown[:2] == [writes, writes], (grown, writes)
@@ -275,16 +240,14 @@ def accounted(one):
 def end_traffic(one, job):
     job.kill()
     job.wait()
-    one.check('timeout 40 sh -c "while rdma res show qp | grep -q python3; '
-              'do sleep 0.2; done"', 45)
+    programs.wait_until(one, '! rdma res show qp | grep -q python3', 40)
 
 
 def test_qp_counters(guests):
     """rdma-statistic(8): queue pairs counted apart, by hand and by their type."""
     one = guests[0]
-    job = one.start('python3 /tmp/loop.py 1 300', 300)
-    one.check('timeout 40 sh -c "until rdma res show qp | grep -q python3; '
-              'do sleep 0.2; done"', 45)
+    job = one.start('python3 /tmp/inside/loop.py 1 300', 300)
+    programs.wait_until(one, 'rdma res show qp | grep -q python3', 40)
     numbers = sorted(int(n) for n in re.findall(
         r'lqpn (\d+) .*type RC state RTS .*python3', one.check('rdma res show qp')))
     assert len(numbers) == 2, numbers
@@ -315,9 +278,8 @@ def test_qp_counters(guests):
     accounted(one)
     # By type: both queue pairs are found, and share one counter.
     one.check(f'rdma statistic qp set link {links.DEVICE}/1 auto type on')
-    job = one.start('python3 /tmp/loop.py 1 300', 300)
-    one.check('timeout 40 sh -c "until rdma statistic qp show | grep -q tx_messages; '
-              'do sleep 0.2; done"', 45)
+    job = one.start('python3 /tmp/inside/loop.py 1 300', 300)
+    programs.wait_until(one, 'rdma statistic qp show | grep -q tx_messages', 40)
     held, = bound(one).values()
     assert len(held['lqpn']) == 2, held
     end_traffic(one, job)
@@ -328,9 +290,8 @@ def test_qp_counters(guests):
 
 def test_resources(guests):
     """rdma(8) shows the objects of a process."""
-    job = guests[0].start('python3 /tmp/loop.py 1 12', 70)
-    guests[0].check('timeout 40 sh -c "until rdma res show mr | grep -q mrlen; '
-                    'do sleep 0.2; done"', 45)
+    job = guests[0].start('python3 /tmp/inside/loop.py 1 12', 70)
+    programs.wait_until(guests[0], 'rdma res show mr | grep -q mrlen', 40)
     qps = guests[0].check('rdma res show qp -dd')
     assert len(re.findall(r'type RC state RTS .*comm python3 drv_uctx [1-9]\d* '
                           r'drv_sq_wr \d+ drv_sq_sge \d+ ', qps)) == 2, qps
@@ -341,7 +302,7 @@ def test_resources(guests):
 
 
 def test_raw(guests):
-    guests[0].check('cd /tmp && python3 raw.py')
+    programs.inside(guests[0], 'raw')
 
 
 def test_lost_interrupt(guests):
@@ -369,8 +330,7 @@ def test_bad_device(guests):
     guests[0].check('dmesg -c')
     monitor = guests[0].monitor()
     monitor.execute('device_add', driver='ernic', id='bad', bus='port1', vectors=2)
-    guests[0].check('timeout 15 sh -c "until dmesg | grep -q \'ernic.*error -\'; '
-                    'do sleep 0.1; done"')
+    programs.wait_until(guests[0], 'dmesg | grep -q "ernic.*error -"')
     assert 'fewer than 3 MSI-X vectors' in guests[0].check('dmesg')
     assert state() == before
     unplug(monitor, 'bad')
@@ -407,19 +367,18 @@ def dies(one, how):
     assert one.run(f'ip link set {links.INTERFACE} down && '
                    f'ip link set {links.INTERFACE} up').status != 0
     one.check('rmmod ernic && modprobe ernic && ' + UP)
-    assert 'end time' in one.check('python3 /tmp/loop.py 1 1')
+    assert 'end time' in one.check('python3 /tmp/inside/loop.py 1 1')
 
 
 def traffic(one, words, seconds):
     """Start the traffic, with the files of earlier tests removed."""
     one.check('dmesg -c; rm -f /tmp/rounds /tmp/dead')
-    return one.start(f'python3 /tmp/loop.py {words}', seconds)
+    return one.start(f'python3 /tmp/inside/loop.py {words}', seconds)
 
 
 def ready(one, file, count):
     """Wait until the traffic has begun so many times."""
-    one.check(f'timeout 25 sh -c "until [ \\$(grep -c ready {file}) -ge {count} ]; '
-              'do sleep 0.05; done"')
+    programs.wait_until(one, f'[ $(grep -c ready {file}) -ge {count} ]', 25)
 
 
 def in_traffic(one, leave):
@@ -434,7 +393,7 @@ def in_traffic(one, leave):
     assert output.endswith('left 0\n'), output[-500:]
     assert len(re.findall(r'^writes \d+ end gone$', output, re.M)) == ROUNDS, output
     quiet(one)
-    assert 'end time' in one.check('python3 /tmp/loop.py 1 1')
+    assert 'end time' in one.check('python3 /tmp/inside/loop.py 1 1')
 
 
 def quiet(one):
@@ -471,7 +430,7 @@ def test_sleep(guests):
 def unplug(monitor, name):
     """Ask the guest to release the device, and wait until it has."""
     monitor.execute('device_del', id=name)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while name in str(monitor.execute('qom-list', path='/machine/peripheral')):
         assert time.monotonic() < end, f'{name} stays'
         time.sleep(0.02)
@@ -482,8 +441,8 @@ def test_unplug(guests):
 
     def leave():
         unplug(monitor, 'nic')
-        monitor.execute('device_add', **Plugged.options_of_device)
-        guests[0].check(f'timeout 20 sh -c "until [ -e {PORT} ]; do sleep 0.05; done"')
+        monitor.execute('device_add', **guests.link.plugged())
+        programs.wait_until(guests[0], f'[ -e {PORT} ]')
 
     in_traffic(guests[0], leave)
     monitor.close()
@@ -500,8 +459,8 @@ def test_no_trace(guests):
 def test_memory_map(guests):
     """BARs are enabled and disabled while another processor uses its local APIC."""
     config = f'/sys/bus/pci/devices/{address_of(guests[0])}/config'
-    guests[0].put(guest.INSIDE / 'memory_map.py', '/tmp/memory_map.py')
-    output = guests[0].check(f'rmmod ernic && python3 /tmp/memory_map.py {config} 8', 60)
+    output = guests[0].check(
+        f'rmmod ernic && python3 /tmp/inside/memory_map.py {config} 8', 60)
     assert int(output.split()[-1]) > 0
     guests[0].check('modprobe ernic')
 
@@ -521,6 +480,6 @@ def test_vlan(guests):
         'grep -q "ffff:0a64:0001" ../../gids/$n && '
         'grep -q "RoCE v2" ../types/$n; then echo $n; fi; done').split()[-1]
     server = guests[1].start(f'ibv_rc_pingpong -g {index} -n 200', 60)
-    client = guests[0].check('sleep 1; ibv_rc_pingpong -g '
-                             f'{index} -n 200 10.100.0.2', 60)
+    programs.wait_until(guests[1], programs.LISTENS)
+    client = guests[0].check(f'ibv_rc_pingpong -g {index} -n 200 10.100.0.2', 60)
     assert server.wait().status == 0 and '200 iters' in client

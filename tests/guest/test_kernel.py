@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's verbs: a module that uses all of them, and NVMe, NFS and RDS on RDMA.
+"""The kernel's verbs: a module that uses all of them, and NVMe and RDS on RDMA.
 
-NVMe and NFS run here where `storage` of tests/conformance does not: over the UDP link, on
-the second kernel, and while the driver is unloaded.
+NVMe runs here where `storage` of tests/conformance does not: while the driver is unloaded
+or the device dies.
 """
 import lzma
 import re
@@ -13,14 +13,14 @@ from pathlib import Path
 
 import guest
 import links
+import programs
 import storage
 from suite import KERNELS, Suite, ours
 
-INSIDE = guest.ROOT / 'tests/guest/inside'
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
 DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
 MODULES = ('kverbs', 'nomem', 'filter')
-MIB = 120                       # what is written to the disk, and read back
+MIB = 48                        # of the disk
 # No test may leave these in the kernel's log.
 TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*')
 # Messages about a device that dies, and their sources.
@@ -30,8 +30,8 @@ NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 def suites():
     for kernel, link in zip(KERNELS, (links.Udp(), links.Netdev())):
         yield Suite(f'kernel-{link.name}-{kernel}', ours(2, link, kernel),
-                    [test_kverbs, test_rings_no_memory, test_rds, test_nvme,
-                     test_nvme_again, test_nfs, test_log, test_nvme_dead, test_dead],
+                    [test_kverbs, test_rings_no_memory, test_rds, test_nvme_again,
+                     test_log, test_nvme_dead, test_dead],
                     *([] if kernel == '6.1' else ['*', 'kernel-udp-6.1']))
 
 
@@ -104,9 +104,19 @@ def detach(one):
     assert one.run('ls /dev/nvme0*').status != 0
 
 
-def md5(one, command):
-    """The checksum of a command's output: the cheapest one under emulation."""
-    return one.check(f'{command} 2>/dev/null | md5sum', 200).split()[0]
+def start_reading(one):
+    """The disk is read from now on; the messages are requests."""
+    programs.sends(one, 'while :; do dd if=/dev/nvme0n1 of=/dev/null bs=64k '
+                   'iflag=direct || exit; done', 60, 20)
+
+
+def same_disk(guests):
+    """The initiator reads what the target has; md5 is cheap under emulation."""
+    attach(guests[1])
+    sums = [one.check(f'md5sum <{path}', 200) for one, path in
+            zip(guests, ('/dev/shm/nvme', storage.NVME.path))]
+    assert sums[0] == sums[1]
+    detach(guests[1])
 
 
 def test_rds(guests):
@@ -114,9 +124,9 @@ def test_rds(guests):
     links.up(guests, 4200)
     for one in guests:
         one.check('modprobe rds_rdma')
-        one.put(INSIDE / 'rds.py', '/tmp/rds.py')
+        one.put(guest.INSIDE / 'rds.py', '/tmp/rds.py')
     server = guests[0].start(f'python3 /tmp/rds.py {links.ipv4(0)}', 120)
-    guests[0].check('timeout 20 sh -c "until [ -e /tmp/rds.bound ]; do sleep 0.1; done"')
+    programs.wait_until(guests[0], '[ -e /tmp/rds.bound ]')
     client = guests[1].run(
         f'python3 /tmp/rds.py {links.ipv4(1)} {links.ipv4(0)}', 120)
     assert client.output.strip() == '100 echoes', client.output
@@ -125,45 +135,17 @@ def test_rds(guests):
         one.check('modprobe -r rds_rdma')
 
 
-def test_nvme(guests):
-    """Write random bytes past the page cache, read them, compare all three copies."""
-    guests[0].check(f'mount -t configfs none {storage.CONFIG} && '
-                    f'truncate -s {MIB}M /dev/shm/nvme')
-    guests[0].check(storage.NVME.target, 60)
-    attach(guests[1])
-    guests[1].check(f'head -c {MIB << 20} /dev/urandom >/dev/shm/data', 60)
-    guests[1].check('dd if=/dev/shm/data of=/dev/nvme0n1 bs=1M oflag=direct', 200)
-    data = md5(guests[1], 'cat /dev/shm/data')
-    assert md5(guests[1], 'dd if=/dev/nvme0n1 bs=1M iflag=direct') == data
-    assert md5(guests[0], 'cat /dev/shm/nvme') == data
-    detach(guests[1])
-
-
 def test_nvme_again(guests):
     """Unload the driver under a connection; the next one finds the same disk."""
+    guests[0].check(f'mount -t configfs none {storage.CONFIG} && '
+                    f'head -c {MIB << 20} /dev/urandom >/dev/shm/nvme')
+    guests[0].check(storage.NVME.target, 60)
     attach(guests[1])
-    guests[1].start('dd if=/dev/nvme0n1 of=/dev/null bs=64k iflag=direct', 60)
-    guests[1].check('sleep 0.5; rmmod ernic', 60)
+    start_reading(guests[1])
+    guests[1].check('rmmod ernic', 60)
     guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
     links.up(guests, 4200)
-    attach(guests[1])
-    assert (md5(guests[1], 'cat /dev/nvme0n1') == md5(guests[0], 'cat /dev/shm/nvme'))
-    detach(guests[1])
-
-
-def test_nfs(guests):
-    """A file system of one guest in the other."""
-    guests[1].put(INSIDE / 'mount_nfs.py', '/tmp/mount_nfs.py')
-    guests[0].check(storage.NFS.target, 60)
-    guests[1].check(storage.NFS.initiator, 60)
-    guests[1].check('head -c 33554432 /dev/urandom >/tmp/file')
-    guests[1].check('cp /tmp/file /mnt/file && sync && '
-                    'echo 3 >/proc/sys/vm/drop_caches', 120)
-    file = md5(guests[1], 'cat /tmp/file')
-    assert md5(guests[0], 'cat /export/file') == file
-    assert md5(guests[1], 'cat /mnt/file') == file
-    guests[1].check(storage.NFS.end, 60)
-    guests[0].check('echo 0 >/proc/fs/nfsd/threads', 60)
+    same_disk(guests)
 
 
 def test_log(guests):
@@ -182,18 +164,16 @@ def test_nvme_dead(guests):
     """The initiator's device dies under a connection, and is removed then."""
     attach(guests[1])
     guests[1].check('dmesg -c')
-    guests[1].start('dd if=/dev/nvme0n1 of=/dev/null bs=64k iflag=direct', 60)
+    start_reading(guests[1])
     address = guests[1].check(f'basename $(readlink {DEVICE})').strip()
-    guests[1].check(f'sleep 0.5; setpci -s {address} COMMAND=0:4; ! rdma link')
+    guests[1].check(f'setpci -s {address} COMMAND=0:4; ! rdma link')
     guests[1].check('rmmod ernic', 60)
     quiet(guests[1], NO_ANSWER)
     # NVMe keeps trying to connect, unless it was removed together with the device.
     guests[1].run(storage.NVME.end, 60)
     guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
     links.up(guests, 4200)
-    attach(guests[1])
-    assert (md5(guests[1], 'cat /dev/nvme0n1') == md5(guests[0], 'cat /dev/shm/nvme'))
-    detach(guests[1])
+    same_disk(guests)
 
 
 def test_dead(guests):

@@ -6,13 +6,12 @@ QEMU stores the machine in a disk image that the guest does not see, and loads i
 the driver has left. The driver then continues where it was when the machine was saved.
 """
 import subprocess
-import time
 
 import guest
 import links
 import mlx5
-import programs
 import stock
+import test_driver
 from suite import Suite
 
 KERNEL = '6.12-cloud'
@@ -20,20 +19,18 @@ DRIVER = '/sys/bus/pci/drivers/mlx5_core'
 ROUNDS = 3
 
 
-class Saved(links.Link):
+class Saved(links.Plugged):
     """A function of the mlx5 interface that can be unplugged, and a disk for the states
     of the machine."""
 
-    device = {'driver': 'ernic', 'id': 'nic', 'personality': 'mlx5', 'bus': 'port0',
-              'netdev': 'wire', 'mac': links.mac(0)}
+    def __init__(self):
+        super().__init__(personality='mlx5')
 
     def options(self, n, folder):
         disk = folder / f'states{n}.qcow2'
         subprocess.run(['qemu-img', 'create', '-q', '-f', 'qcow2', disk, '2G'],
                        check=True)
-        return [*links.wire(n, folder), '-device', 'pcie-root-port,id=port0,chassis=1',
-                '-device', ','.join(f'{key}={value}' for key, value
-                                    in self.device.items()),
+        return [*super().options(n, folder),
                 '-drive', f'if=none,id=states,format=qcow2,file={disk}']
 
 
@@ -99,15 +96,13 @@ def test_commands(guests):
 def test_plug(guests):
     """The function is unplugged while the driver has it, and plugged in again."""
     one = guests[0]
+    monitor = one.monitor()
     for _ in range(ROUNDS):
-        links.qemu(one, 'device_del', id='nic')
-        programs.wait_until(one, f'! ls -d {DRIVER}/0000:*', 60)
-        end = time.monotonic() + 60
-        while 'nic' in str(links.qemu(one, 'qom-list', path='/machine/peripheral')):
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        links.qemu(one, 'device_add', **Saved.device)
-        programs.wait_until(one, 'rdma link | grep -q netdev', 60)
+        test_driver.unplug(monitor, 'nic')
+        assert not bound(one)
+        monitor.execute('device_add', **guests.link.plugged())
+        one.wait_until('rdma link | grep -q netdev', 60)
+    monitor.close()
     test_readme(guests)
 
 

@@ -13,7 +13,6 @@ from test_mlx5_nvme import check_small
 MTU = 4200                      # of Ethernet, for a path MTU of 4096
 # The link of each kernel; the short form runs the first row.
 LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Netdev}
-XSRQ = programs.PINGPONG._replace(figure='(success)', unit='done')
 CHECKED = '-c -n 200'
 VLAN, MAPPED = 5, 3             # the VLAN, and the priority that its interfaces map to
 # Name of the test, program.
@@ -22,7 +21,7 @@ PROGRAMS = [
       for kind in ('rc', 'uc', 'ud', 'srq')),
     *((f'{kind}_events', Program(f'ibv_{kind}_pingpong', programs.PINGPONG,
                                  f'{CHECKED} -e')) for kind in ('rc', 'uc', 'ud', 'srq')),
-    ('xrc_pingpong', Program('ibv_xsrq_pingpong', XSRQ, '-n 200', good='success')),
+    ('xrc_pingpong', Program('ibv_xsrq_pingpong', programs.XSRQ, '-n 200', 'success')),
     ('rping', programs.BY_NAME['rping']),
     ('ucmatose', programs.BY_NAME['ucmatose']),
     ('udaddy', programs.BY_NAME['udaddy']),
@@ -59,29 +58,6 @@ def test_devices(guests):
         assert 'ATOMIC_HCA' in one.check('ibv_devinfo -v')
 
 
-def check_program(guests, program, address=links.ipv4):
-    outcome = programs.run(guests, program, address=address)
-    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
-    print(f'# {program.name} {program.options}: {outcome.figure}', flush=True)
-
-
-def test_multicast(guests):
-    """Both guests join a group; what one sends to it, the other receives."""
-    options = '-m 239.1.2.3 -c 1 -C 10'
-    listener = guests[1].start(f'mckey -b {links.ipv4(1)} {options}', 40)
-    guests[1].check('sleep 3')
-    sent = guests[0].run(f'mckey -s -b {links.ipv4(0)} {options}', 40)
-    heard = listener.wait()
-    assert sent.status == heard.status == 0, sent.output + heard.output
-    assert 'test complete' in heard.output, heard.output
-
-
-def test_ipv6(guests):
-    for name in ('rc_pingpong', 'ud_pingpong'):
-        outcome = programs.run(guests, dict(PROGRAMS)[name], address=links.ipv6)
-        assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
-
-
 def in_vlan(n):
     return f'10.0.{VLAN}.{n + 1}'
 
@@ -89,7 +65,7 @@ def in_vlan(n):
 def tags(guests, program, address):
     """{source, VLAN, priority} of the RoCEv2 packets between the guests."""
     with capture(guests[0]) as frames:
-        check_program(guests, program, address)
+        programs.check(guests, program, address=address)
     return {roce_tag(frame) for frame in frames} - {None}
 
 
@@ -127,8 +103,8 @@ def suites():
         # Datagrams of the UDP link have no tags.
         vlan = [named('vlan', check_vlan)] * (link is mlx5.Netdev)
         yield Suite(f'mlx5-verbs-{kernel}', functools.partial(machines, kernel),
-                    [test_devices, *(named(name, check_program, program)
+                    [test_devices, *(named(name, programs.check, program)
                                      for name, program in PROGRAMS),
-                     test_multicast, test_ipv6, *vlan, named('nvme', check_small),
+                     *vlan, named('nvme', check_small),
                      test_objects, mlx5.test_no_complaints],
                     *([] if kernel == '6.12-cloud' else ['*', 'mlx5-verbs-6.12-cloud']))

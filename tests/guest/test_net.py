@@ -4,8 +4,8 @@ import hashlib
 import re
 import urllib.request
 
-import guest
 import links
+import programs
 from suite import KERNELS, Suite, ours
 
 MIB = 1 << 20
@@ -32,8 +32,8 @@ class User(links.Link):
 def test_up(guests):
     links.up(guests)
     for one in guests:
-        one.check('timeout 10 sh -c \'until grep -q up '
-                  f'/sys/class/net/{links.INTERFACE}/operstate; do sleep 0.1; done\'')
+        programs.wait_until(
+            one, f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
 
 
 def test_ping(guests):
@@ -53,17 +53,11 @@ def test_big_ping(guests):
 
 def test_tcp(guests):
     """32 MiB each way at the same time, by IPv4 and IPv6."""
-    for one in guests:
-        one.put(guest.INSIDE / 'tcp.py', '/tmp/tcp.py')
+    sums = [programs.serve_file(one) for one in guests]
     for address in (links.ipv4, links.ipv6):
-        servers = [one.start('python3 /tmp/tcp.py 5000', 120) for one in guests]
-        clients = [one.start(f'python3 /tmp/tcp.py 5000 {address(1 - n)} 32', 120)
-                   for n, one in enumerate(guests)]
-        received = [job.wait() for job in servers]
-        sent = [job.wait() for job in clients]
-        for one in (*received, *sent):
-            assert one.status == 0 and one.output.startswith(f'{32 * MIB} '), one.output
-        assert [one.output for one in received] == [one.output for one in sent[::-1]]
+        jobs = [one.start(programs.fetch_file(address(1 - n)))
+                for n, one in enumerate(guests)]
+        assert [job.wait().output for job in jobs] == sums[::-1]
 
 
 def test_module(guests):
@@ -93,8 +87,7 @@ def test_forwarded(guests):
     monitor.close()
     guests[0].check(f'mkdir /tmp/www && head -c {8 * MIB} /dev/urandom >/tmp/www/file')
     guests[0].start('cd /tmp/www && python3 -m http.server 8000', 60)
-    guests[0].check('timeout 20 sh -c "until netstat -ltn | grep -q :8000; '
-                    'do sleep 0.2; done"')
+    programs.wait_until(guests[0], 'netstat -ltn | grep -q :8000')
     with urllib.request.urlopen(f'http://127.0.0.1:{ports[0]}/file', timeout=30) as file:
         data = file.read()
     assert len(data) == 8 * MIB

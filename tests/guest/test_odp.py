@@ -2,7 +2,7 @@
 """On-demand regions, whose pages come and go."""
 import re
 
-import guest
+import programs
 from suite import KERNELS, Suite, named, ours
 from test_driver import UP, Plugged
 
@@ -10,8 +10,8 @@ CHECKS = ('pages', 'rights', 'local', 'fork', 'dontneed', 'punch', 'traffic', 'u
           'protect', 'implicit', 'advice', 'queue', 'many')
 # A process with regions is killed while the device requests their pages.
 FAULTS = '/sys/class/infiniband/ernic0/ports/1/hw_counters/page_faults'
-KILLED = (f'cd /tmp; for n in 1 4 7; do before=$(cat {FAULTS}); '
-          f'python3 odp.py traffic & until [ $(cat {FAULTS}) -gt $before ]; '
+KILLED = (f'cd /tmp/inside; for n in 1 4 7; do before=$(cat {FAULTS}); '
+          f'python3 run.py ernic0 0 odp traffic & until [ $(cat {FAULTS}) -gt $before ]; '
           'do sleep 0.1; done; sleep 0.$n; kill -9 $! || exit 1; wait $!; '
           '[ $? = 137 ] || exit 1; done')
 
@@ -25,13 +25,11 @@ def suites():
 
 
 def check(guests, name):
-    result = guests[0].run(f'cd /tmp && timeout 90 python3 odp.py {name}', 100)
-    assert result.status == 0, result.output
+    programs.inside(guests[0], 'odp', name, seconds=100)
 
 
 def test_up(guests):
-    for name in ('loop.py', 'odp.py'):
-        guests[0].put(guest.INSIDE / name, f'/tmp/{name}')
+    guests[0].put_programs()
     guests[0].check(UP)
 
 

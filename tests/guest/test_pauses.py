@@ -98,8 +98,7 @@ def test_up(guests):
 def check_program(guests, program):
     with pauses(guests) as run:
         while run():
-            outcome = programs.run(guests, program)
-            assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
+            programs.check(guests, program)
 
 
 def test_nvme(guests):

@@ -1,38 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""RDMA programs between two guests, over each link."""
-import guest
+"""RDMA programs between two guests, over each link; more of them in tests/conformance."""
 import links
 import programs
-from suite import KERNELS, Suite, name_of, named, ours
+from suite import KERNELS, LONG, Suite, named, ours
 
-MIB = 1 << 20
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
-BULK_MIB = 1024
-PATH_MTUS = (256, 512, 1024, 2048, 4096)
-
-# Name of the test, program, options.
-VARIANTS = [
-    ('rc_events', 'ibv_rc_pingpong', '-e'),
-    ('uc_events', 'ibv_uc_pingpong', '-e'),
-    ('ud_events', 'ibv_ud_pingpong', '-e'),
-    ('srq_events', 'ibv_srq_pingpong', '-e -n 200'),
-    ('send_events', 'ib_send_bw', '-e'),
-    ('read_events', 'ib_read_bw', '-e'),
-    ('uc_write', 'ib_write_bw', '-c UC'),
-    ('uc_send_lat', 'ib_send_lat', '-c UC'),
-    ('ud_send_lat', 'ib_send_lat', '-c UD'),
-    ('many_qps', 'ib_write_bw', '-q 8 -n 200'),
-    ('many_qps_read', 'ib_read_bw', '-q 8 -n 200'),
-    ('both_ways', 'ib_write_bw', '-b'),
-    ('both_ways_send', 'ib_send_bw', '-b'),
-    ('all_sizes', 'ib_write_bw', '-a -n 50'),
-    ('ucmatose', 'ucmatose', ''),
-    ('udaddy', 'udaddy', ''),
-    ('compare_swap', 'ib_atomic_bw', '-A CMP_AND_SWAP'),
-    *((f'mtu_{mtu}', 'ibv_rc_pingpong', f'-m {mtu} -s 100000 -n 30')
-      for mtu in PATH_MTUS),
-]
-
+BULK_MIB = 1024 if LONG else 48
 
 SMOKE = ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_read_bw', 'ib_atomic_bw')
 
@@ -44,71 +17,39 @@ def suites():
 
 
 def on_link(link, kernel):
-    """Netdev has no variants: utilities and perftest of tests/conformance use it."""
-    others = [named(program.name, run_program, program.name)
-              for program in programs.PROGRAMS if program.name not in SMOKE]
-    if not isinstance(link, links.Netdev):
-        others += [named(name, run_program, program, options)
-                   for name, program, options in VARIANTS]
-    tests = [test_up, *(named(name, run_program, name) for name in SMOKE), test_ipv6,
-             test_multicast, test_multicast_members, test_processes, test_bulk,
-             test_tcp_beside]
+    tests = [test_up, *(named(name, programs.check, name) for name in SMOKE), test_ipv6,
+             test_multicast_members, test_processes, test_bulk, test_tcp_beside]
     if isinstance(link, links.Udp):
         tests.append(test_stranger)
     if link.plugs:
         tests.append(test_link_down)
-    long = ['*', f'{link.name}-6.1 and conformance']
-    if kernel == '6.1':
-        long = [' '.join(map(name_of, others)),
-                'ibverbs-utils, rdmacm-utils and perftest of tests/conformance']
-    return Suite(f'{link.name}-{kernel}', ours(2, link, kernel),
-                 [*tests, *others, test_dead_peer], *long)
-
-
-def run_program(guests, name, options='', address=links.ipv4):
-    outcome = programs.run(guests, programs.BY_NAME[name], options, address)
-    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
-    print(f'# {name} {options}: {outcome.figure}', flush=True)
+    return Suite(f'{link.name}-{kernel}', ours(2, link, kernel), [*tests, test_dead_peer],
+                 *([] if kernel == '6.1' else ['*', f'{link.name}-6.1']))
 
 
 def test_up(guests):
     links.up(guests, MTU)
     for one in guests:
-        outcome = programs.devinfo(one)
-        assert not outcome.reason, outcome
-        assert outcome.figure == 'PORT_ACTIVE, MTU 4096'
+        one.put_programs()
+        one.put_programs(programs.PEER)
+        assert programs.good(programs.devinfo(one)).figure == 'PORT_ACTIVE, MTU 4096'
 
 
 def test_ipv6(guests):
     """IPv4 and IPv6 GIDs of the same devices, one after the other."""
     for address in (links.ipv6, links.ipv4):
         for name in ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_write_bw'):
-            run_program(guests, name, address=address)
-
-
-def test_multicast(guests):
-    """Both guests join a group; what one sends to it, the other receives."""
-    options = '-m 239.1.2.3 -c 3 -C 10'
-    for receiver, sender in ((0, 1), (1, 0)):
-        listener = guests[receiver].start(
-            f'mckey -b {links.ipv4(receiver)} {options}', 40)
-        guests[receiver].check('sleep 3')
-        sent = guests[sender].run(f'mckey -s -b {links.ipv4(sender)} {options}', 40)
-        heard = listener.wait()
-        assert sent.status == heard.status == 0, sent.output + heard.output
-        assert 'test complete' in heard.output, heard.output
+            programs.check(guests, name, address=address)
 
 
 def test_multicast_members(guests):
     """Each queue pair of a group gets a copy, until it leaves; IPv4 and IPv6 groups."""
-    for one in guests:
-        one.put(guest.INSIDE / 'multicast.py', '/tmp/multicast.py')
     for address, group in ((links.ipv4, '239.1.2.4'), (links.ipv6, 'ff0e::1:2')):
         gids = [programs.gid_index(one, address(n)) for n, one in enumerate(guests)]
         for receiver, sender in ((0, 1), (1, 0)):
             def command(role, n, words=''):
-                return (f'python3 /tmp/multicast.py {role} {links.DEVICE} {gids[n]} '
-                        f'{group} {words}')
+                return (f'python3 /tmp/inside/multicast.py {role} {links.DEVICE} '
+                        f'{gids[n]} {group} {words}')
             guests[receiver].check('rm -f /tmp/attached-*')
             members = guests[receiver].start(command('receive', receiver), 150)
             for attached, messages in (('attached-2', '0 5'), ('attached-1', '5 1')):
@@ -130,7 +71,7 @@ def test_stranger(guests):
     assert 'transport retry counter exceeded' in outcome.output, outcome
     said = guests[0].log.read_text()
     assert said.count('roce-peers has no host address for packets from') == 1, said
-    run_program(guests, 'ibv_rc_pingpong')
+    programs.check(guests, 'ibv_rc_pingpong')
 
 
 def test_processes(guests):
@@ -149,37 +90,35 @@ def test_processes(guests):
         assert '300 iters' in result.output
 
 
-def move(guests, mib):
-    """Start tests/guest/inside/move.py: the jobs, sender first."""
-    for one in guests:
-        one.put(guest.INSIDE / 'move.py', '/tmp/move.py')
-    gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
-    command = f'python3 /tmp/move.py {links.DEVICE}'
-    target = guests[1].start(f'{command} {gids[1]} {mib}', 300)
-    programs.wait_until(guests[1], 'netstat -ltn | grep -q ":5001 "')
-    return [guests[0].start(f'{command} {gids[0]} {mib} {links.ipv4(1)}', 300), target]
+def start_bulk(guests, mib):
+    """Start to move so much by each of SEND, WRITE and READ in each direction; the jobs.
+
+    tests/conformance/inside/peer.py compares every byte.
+    """
+    command = f'python3 /tmp/inside/peer.py {links.DEVICE}'
+    commands = [f'{command} {programs.own_gid(one)} RC/4096/bulk --mib {mib}'
+                for one in guests]
+    called = guests[1].start(commands[1], 300)
+    programs.wait_until(guests[1], 'netstat -ltn | grep -q ":5002 "')
+    return [guests[0].start(f'{commands[0]} --at {links.ipv4(1)}', 300), called]
+
+
+def end_bulk(jobs):
+    for job in jobs:
+        result = job.wait()
+        assert result.status == 0 and result.output.count('ok ') == 3, result.output
 
 
 def test_bulk(guests):
-    """1 GiB by RDMA WRITE arrives unchanged."""
-    sent, received = (job.wait() for job in move(guests, BULK_MIB))
-    assert sent.status == 0 and received.status == 0, sent.output + received.output
-    print('# ' + sent.output.splitlines()[0])
-    assert received.output.startswith(f'{BULK_MIB * MIB} '), received.output
-    assert sent.output.splitlines()[1] == received.output.strip()
+    end_bulk(start_bulk(guests, BULK_MIB))
 
 
 def test_tcp_beside(guests):
     """TCP and RDMA at the same time, both with checksums."""
-    for one in guests:
-        one.put(guest.INSIDE / 'tcp.py', '/tmp/tcp.py')
-    jobs = move(guests, 128)
-    jobs += [guests[0].start('python3 /tmp/tcp.py 5000', 120),
-             guests[1].start(f'python3 /tmp/tcp.py 5000 {links.ipv4(0)} 32', 120)]
-    results = [job.wait() for job in jobs]
-    assert not any(result.status for result in results), [r.output for r in results]
-    sums = [result.output.splitlines()[-1] for result in results]
-    assert sums[0] == sums[1] and sums[2] == sums[3], sums
+    wanted = programs.serve_file(guests[0])
+    jobs = start_bulk(guests, 24)
+    assert guests[1].check(programs.fetch_file(links.ipv4(0))) == wanted
+    end_bulk(jobs)
 
 
 def start_writes(guests):
@@ -188,8 +127,7 @@ def start_writes(guests):
     command = f'ib_write_bw -D 300 -d {links.DEVICE}'
     guests[1].start(f'{command} -x {gids[1]}', 300)
     programs.wait_until(guests[1], programs.LISTENS)
-    client = guests[0].start(f'{command} -x {gids[0]} {links.ipv4(1)}', 60)
-    guests[0].check('sleep 3')
+    client = programs.sends(guests[0], f'{command} -x {gids[0]} {links.ipv4(1)}', 60)
     assert not client.done()
     return client
 
@@ -210,7 +148,7 @@ def test_link_down(guests):
     finally:
         guests[1].run('killall -9 ib_write_bw')
         guests.link.plug(guests[1], True)
-    run_program(guests, 'ib_write_bw')
+    programs.check(guests, 'ib_write_bw')
 
 
 def test_dead_peer(guests):

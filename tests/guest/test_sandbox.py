@@ -46,46 +46,37 @@ class Confined(guest.Guests):
         super().boot(count, wrapper, image)
 
 
-class Plugged(links.Link):
-    """The device in a slot of its own; further properties by its link."""
-
-    def __init__(self, name, *before, **properties):
-        self.name = name
-        self.before = before
-        self.properties = {'driver': 'ernic', 'id': 'nic', 'bus': 'port0',
-                           'netdev': 'wire', **properties}
-
-    def device(self, n):
-        return {**self.properties, 'mac': links.mac(n)}
-
-    def options(self, n, folder):
-        return [*links.wire(n, folder), *self.before,
-                '-device', 'pcie-root-port,id=port0,chassis=1', '-device',
-                ','.join(f'{key}={value}' for key, value in self.device(n).items())]
-
-
-class PluggedUdp(Plugged, links.Udp):
+class Udp(links.Plugged, links.Udp):
     """The same with the UDP link."""
 
+    name = 'udp'
     join, plug = links.Udp.join, links.Udp.plug
 
+    def __init__(self, *words, **more):
+        super().__init__(*words, **{'roce-udp': '127.0.0.1:0'}, **more)
 
-NETDEV = Plugged('netdev')
-UDP = PluggedUdp('udp', **{'roce-udp': '127.0.0.1:0'})
-IOTHREAD = PluggedUdp('iothread', '-object', 'iothread,id=io0', iothread='io0',
-                      **{'roce-udp': '127.0.0.1:0'})
+
+class IoThread(Udp):
+    name = 'iothread'
+
+    def __init__(self):
+        super().__init__('-object', 'iothread,id=io0', iothread='io0')
+
+
+class Netdev(links.Plugged):
+    name = 'netdev'
 
 
 def suites():
     """With one kernel, of which QEMU's sandbox is independent."""
     image = functools.partial(guest.find_image, KERNEL)
     tests = [test_confined, test_up,
-             *(named(name, run_program, name) for name in PROGRAMS)]
-    for link, more in ((NETDEV, []), (UDP, []), (IOTHREAD, [test_thread])):
+             *(named(name, programs.check, name) for name in PROGRAMS)]
+    for link, more in ((Netdev(), []), (Udp(), []), (IoThread(), [test_thread])):
         yield Suite(f'sandbox-{link.name}-{KERNEL}',
                     functools.partial(Confined, 2, link, image),
                     [*tests, *more, test_save],
-                    *(['*', 'sandbox-iothread-6.1'] if link is UDP else []))
+                    *(['*', 'sandbox-iothread-6.1'] if link.name == 'udp' else []))
 
 
 def threads(one):
@@ -116,12 +107,6 @@ def test_up(guests):
     links.up(guests, 9000)
 
 
-def run_program(guests, name):
-    outcome = programs.run(guests, programs.BY_NAME[name])
-    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
-    print(f'# {name}: {outcome.figure}', flush=True)
-
-
 def test_thread(guests):
     """A device is plugged in; its thread starts in the sandbox."""
     one = guests[0]
@@ -129,7 +114,7 @@ def test_thread(guests):
     test_driver.unplug(monitor, 'nic')
     before = is_confined(one)
     monitor.execute('object-add', **{'qom-type': 'iothread', 'id': 'io1'})
-    monitor.execute('device_add', **{**IOTHREAD.device(0), 'iothread': 'io1'})
+    monitor.execute('device_add', **{**guests.link.plugged(), 'iothread': 'io1'})
     monitor.close()
     assert is_confined(one) > before
     programs.wait_until(one, f'[ -e /sys/class/infiniband/{links.DEVICE} ]')
@@ -139,7 +124,7 @@ def test_thread(guests):
     links.up(guests, 9000)
     guests.link.join(guests)
     for name in PROGRAMS:
-        run_program(guests, name)
+        programs.check(guests, name)
 
 
 def test_save(guests):

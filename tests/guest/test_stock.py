@@ -18,16 +18,8 @@ MERGED = ['bin', 'lib', 'lib64', 'sbin']        # Debian's links in /
 EMPTY = ['dev', 'proc', 'root', 'run', 'sys', 'tmp']
 
 
-class VirtioNet(links.Link):
-    """A device of QEMU that each of these kernels has a module for."""
-
-    def options(self, n, folder):
-        return [*links.wire(n, folder), '-device',
-                f'virtio-net-pci,id=nic,netdev=wire,mac={links.mac(n)}']
-
-
 def machines(kernel):
-    return stock.StockGuests(1, VirtioNet(), stock.find_image(kernel),
+    return stock.StockGuests(1, links.SoftRoce(), stock.find_image(kernel),
                              cold='the boot is tested')
 
 

@@ -5,9 +5,9 @@ import re
 import links
 import programs
 from suite import KERNELS, Suite, ours
+from test_driver import DRIVER, address_of
 
 FLIGHT_US = 1000                # of the profile, much more than the guests take
-DRIVER = '/sys/bus/pci/drivers/ernic'
 DEBUGFS = '/sys/kernel/debug/ernic'
 
 
@@ -16,12 +16,11 @@ class Slow(links.Netdev):
 
     name = 'timed'
 
-    def options(self, n, folder):
+    def roce(self, n, folder):
         profile = folder / f'slow{n}'
         profile.write_text('base = generic-100g\n'
                            f'wire.flight = {FLIGHT_US} us # a wire of 200 km\n')
-        words = super().options(n, folder)
-        return [*words[:-1], f'{words[-1]},timing=on,timing-profile={profile}']
+        return f',timing=on,timing-profile={profile}'
 
 
 def suites():
@@ -42,18 +41,14 @@ def timing(one):
 
 def test_latency(guests):
     """The guest measures at least the time of the model."""
-    outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'], '-n 200')
-    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
-    us = float(re.search(r'[\d.]+', outcome.figure)[0])
-    assert us >= 2 * FLIGHT_US, outcome.figure
-    print(f'# {outcome.figure}, of which the flights are {2 * FLIGHT_US} us', flush=True)
+    figure = programs.check(guests, 'ibv_rc_pingpong', '-n 200').figure
+    assert float(figure.split()[0]) >= 2 * FLIGHT_US, figure
 
 
 def test_counters(guests):
     """Traffic is counted, and the times of each stage add up."""
     before = timing(guests[0])
-    outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'], '-n 200')
-    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
+    programs.check(guests, 'ibv_rc_pingpong', '-n 200')
     after = timing(guests[0])
     for name in 'doorbell', 'wqe', 'build', 'mac', 'receive', 'dma_write', 'cqe':
         stage = after['stages'][name]
@@ -65,11 +60,6 @@ def test_counters(guests):
         spent = stage['busy'] + stage['stalled'] + stage['idle']
         assert spent >= (after['now'] - after['since']) * 1000, (name, stage)
     assert after['queues']['packets_to_leave']['peak'] >= 1, after['queues']
-
-
-def address_of(one):
-    """The device's place on the PCI bus."""
-    return one.check(f'basename $(ls -d {DRIVER}/0*)').strip()
 
 
 def shown(one, table):

@@ -133,7 +133,7 @@ def replugs(link, result, more):
     del link
     with guest.Guests(1, apart(test_driver.Plugged()), guest.find_image()) as guests:
         one, = guests
-        one.put(INSIDE[0], '/tmp/loop.py')
+        one.put_programs()
         one.check(test_driver.UP)
         before = [objects(one)]
         charged = account(guests)
@@ -142,7 +142,7 @@ def replugs(link, result, more):
         while more():
             test_driver.ready(one, '/tmp/rounds', result.rounds + 1)
             test_driver.unplug(monitor, 'nic')
-            monitor.execute('device_add', **test_driver.Plugged.options_of_device)
+            monitor.execute('device_add', **guests.link.plugged())
             programs.wait_until(one, f'[ -e {test_driver.PORT} ]')
             one.check(test_driver.UP)
             result.samples.append(report.sample([one.process.pid]))

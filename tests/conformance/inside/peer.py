@@ -516,20 +516,11 @@ def late_receive(end, other):
     check('digest', other.digest(0, length), digest)
 
 
-def wrong_key(end, other):
-    end.post(16, 'wr_rdma_write', end.peer['rkey'] ^ 0x5500, end.peer['address'])
-    refused(end, e.IBV_WC_REM_ACCESS_ERR)
-
-
-def wrong_range(end, other):
-    end.post(64, 'wr_rdma_read', end.peer['rkey'], end.peer['address'] + MEMORY - 32)
-    refused(end, e.IBV_WC_REM_ACCESS_ERR)
-
-
-def odd_atomic(end, other):
-    end.post(8, 'wr_atomic_fetch_add', end.peer['rkey'], end.peer['address'] + CELL + 4,
-             1, offset=RESULT)
-    refused(end, e.IBV_WC_REM_INV_REQ_ERR)
+def wrong(end, other, length, request, key, place, status, *operands):
+    """key: changed bits of the right one. place: in the other end's memory."""
+    end.post(length, request, end.peer['rkey'] ^ key, end.peer['address'] + place,
+             *operands)
+    refused(end, status)
 
 
 def odd_word(end, other):
@@ -568,18 +559,6 @@ def bulk(end, other, request, opcode):
         check(f'digest of turn {turn}', sink.digest(0, BULK), digest)
 
 
-def bulk_send(end, other):
-    bulk(end, other, 'wr_send', e.IBV_WC_SEND)
-
-
-def bulk_write(end, other):
-    bulk(end, other, 'wr_rdma_write', e.IBV_WC_RDMA_WRITE)
-
-
-def bulk_read(end, other):
-    bulk(end, other, 'wr_rdma_read', e.IBV_WC_RDMA_READ)
-
-
 def numbered(end, other, request, opcode):
     """Numbered messages: those that arrive are whole and in order; some are lost."""
     length = end.mtu if end.kind == 'UD' else 3 * end.mtu + 5
@@ -609,25 +588,27 @@ def numbered(end, other, request, opcode):
         raise AssertionError(f'{len(came)} of {count} arrived')
 
 
-def numbered_sends(end, other):
-    numbered(end, other, 'wr_send_imm', e.IBV_WC_SEND)
-
-
-def numbered_writes(end, other):
-    numbered(end, other, 'wr_rdma_write_imm', e.IBV_WC_RDMA_WRITE)
-
-
+NUMBERED_SENDS = ('numbered_sends', numbered, 'wr_send_imm', e.IBV_WC_SEND)
+# Functions, or names with a function and further arguments.
 CASES = {
-    'RC bulk': [bulk_send, bulk_write, bulk_read],
-    'UC loss': [numbered_sends, numbered_writes],
-    'UD loss': [numbered_sends],
+    'RC bulk': [('bulk_send', bulk, 'wr_send', e.IBV_WC_SEND),
+                ('bulk_write', bulk, 'wr_rdma_write', e.IBV_WC_RDMA_WRITE),
+                ('bulk_read', bulk, 'wr_rdma_read', e.IBV_WC_RDMA_READ)],
+    'UC loss': [NUMBERED_SENDS, ('numbered_writes', numbered, 'wr_rdma_write_imm',
+                                 e.IBV_WC_RDMA_WRITE)],
+    'UD loss': [NUMBERED_SENDS],
     'UD': [send, send_imm, many_sends],
     'UC': [send, send_imm, write, write_imm, many_sends],
     'RC': [send, send_imm, write, write_imm, read, fetch_add, cmp_swap, atomic_write,
            many_sends, many, late_receive],
 }
 # These requests break the connection: each needs a new one.
-BREAKING = {'RC': [send_inv, wrong_key, wrong_range, odd_atomic, odd_word, long_send]}
+BREAKING = {'RC': [
+    send_inv, odd_word, long_send,
+    ('wrong_key', wrong, 16, 'wr_rdma_write', 0x5500, 0, e.IBV_WC_REM_ACCESS_ERR),
+    ('wrong_range', wrong, 64, 'wr_rdma_read', 0, MEMORY - 32, e.IBV_WC_REM_ACCESS_ERR),
+    ('odd_atomic', wrong, 8, 'wr_atomic_fetch_add', 0, CELL + 4,
+     e.IBV_WC_REM_INV_REQ_ERR, 1)]}
 WORDS = (atomic_write, odd_word)
 
 
@@ -648,14 +629,14 @@ def drive(end, other, case, requests):
         if not can(end, request):
             continue
         started = time.monotonic()
+        name, function, *arguments = request if isinstance(request, tuple) else (
+            request.__name__, request)
         try:
-            request(end, other)
-            print(f'ok {case} {request.__name__} '
-                  f'{time.monotonic() - started:.2f} s', flush=True)
+            function(end, other, *arguments)
+            print(f'ok {case} {name} {time.monotonic() - started:.2f} s', flush=True)
         except AssertionError as problem:
             line = traceback.extract_tb(problem.__traceback__)[1].lineno
-            print(f'not ok {case} {request.__name__}: {problem} (line {line})',
-                  flush=True)
+            print(f'not ok {case} {name}: {problem} (line {line})', flush=True)
             return 1
     return 0
 

@@ -3,7 +3,6 @@
 
 They use little memory: three pieces, the middle one mapped again and again.
 """
-import ctypes
 import mmap
 import os
 import random
@@ -13,24 +12,12 @@ from pyverbs.mr import MR
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.wr import SGE, RecvWR
 
+from odp import libc, map_memory
 from rig import REMOTE, Lacking, pair, statuses
 
 PIECE = 2 << 20
 MOST = 1 << 31
 SECONDS = 600                   # for a message
-MAP_FIXED, MAP_NORESERVE, NOWHERE = 0x10, 0x4000, ctypes.c_void_p(-1).value
-LIBC = ctypes.CDLL(None, use_errno=True)
-LIBC.mmap.restype = ctypes.c_void_p
-LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
-                      ctypes.c_int, ctypes.c_long]
-LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-
-
-def map_at(address, length, flags, fd, offset):
-    rights = mmap.PROT_READ | mmap.PROT_WRITE
-    found = LIBC.mmap(address, length, rights, flags, fd, offset)
-    assert found != NOWHERE, os.strerror(ctypes.get_errno())
-    return found
 
 
 class Span:
@@ -41,19 +28,17 @@ class Span:
         os.ftruncate(self.fd, 3 * PIECE)
         self.pieces = mmap.mmap(self.fd, 3 * PIECE)
         self.length = MOST + PIECE
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE
-        self.base = map_at(None, self.length, flags, -1, 0)
+        self.base = map_memory(self.length, 0)
         last = MOST // PIECE - 1
         for n in range(last + 2):
             source = 0 if n == 0 else 2 if n == last else 1
-            map_at(self.base + n * PIECE, PIECE, mmap.MAP_SHARED | MAP_FIXED, self.fd,
-                   source * PIECE)
+            map_memory(PIECE, at=self.base + n * PIECE, fd=self.fd, offset=source * PIECE)
         self.mr = MR(rig.pd, self.length, e.IBV_ACCESS_LOCAL_WRITE | REMOTE,
                      address=self.base)
 
     def close(self):
         self.mr.close()
-        LIBC.munmap(self.base, self.length)
+        libc.munmap(self.base, self.length)
         self.pieces.close()
         os.close(self.fd)
 

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every status of a completion, provoked: IBTA volume 1, 11.6.2.
-
-A row has a wrong request and the completions that follow at the sender and at the
-receiver; None: no completion.
-"""
+"""Every status of a completion, provoked: IBTA volume 1, 11.6.2."""
 from typing import Callable, NamedTuple
 
 import pyverbs.enums as e
@@ -26,37 +22,22 @@ OTHERS = {
 
 
 class Row(NamedTuple):
-    """do(a, b) posts a request that fails at the queue pair a or b."""
+    """A wrong request, and the completions that follow at the sender and at the receiver;
+    None: no completion.
+
+    post: the arguments of the request of queue pair a, receive: of one at b, if there is
+    one. do(a, b) is called instead.
+    """
 
     name: str
-    do: Callable
     sender: str
     receiver: str = None
+    post: dict = {}
+    receive: dict = None
+    do: Callable = None
     kind: str = 'RC'
     here: dict = {}
     there: dict = {}
-
-
-def short_receive(a, b):
-    b.receive(8)
-    a.post()
-
-
-def local_key(a, _):
-    a.post(sges=[a.rig.sge(lkey=BAD_KEY)])
-
-
-def receive_key(a, b):
-    b.receive(lkey=BAD_KEY)
-    a.post()
-
-
-def write_key(a, _):
-    a.post('WRITE', rkey=BAD_KEY)
-
-
-def write_past_end(a, _):
-    a.post('WRITE', raddr=a.rig.mr.buf + a.rig.mr.length - 8)
 
 
 def read_only(a, _):
@@ -65,35 +46,10 @@ def read_only(a, _):
     a.post('WRITE', rkey=a.mr.rkey, raddr=a.mr.buf)
 
 
-def write_imm_key(a, b):
-    b.receive()
-    a.post('WRITE_IMM', rkey=BAD_KEY)
-
-
-def misaligned(a, _):
-    a.post('FETCH_ADD', 8, raddr=a.rig.mr.buf + RECEIVED + 4)
-
-
-def read(a, _):
-    a.post('READ')
-
-
-def atomic(a, _):
-    a.post('CMP_SWAP', 8)
-
-
-def atomic_length(a, _):
-    a.post('CMP_SWAP', 16)
-
-
 def long_datagram(a, b):
     b.receive(8192)
     a.ah = a.rig.ah()
     a.post(length=4097, ah=a.ah, to=b.number)
-
-
-def nobody(a, _):
-    a.post()
 
 
 def bind_forbidden(a, _):
@@ -115,33 +71,43 @@ def flushed(a, _):
     a.post()
 
 
+def nobody(a, b):
+    b.modify(0, 'RESET')
+    a.post()
+
+
 ONCE = {'timeout': 8, 'retry_cnt': 1, 'rnr_retry': 1}
+READ, ATOMIC = {'op': 'READ'}, {'op': 'CMP_SWAP', 'length': 8}
+BAD_WRITE = {'op': 'WRITE', 'rkey': BAD_KEY}
 ROWS = (
-    Row('SUCCESS', lambda a, b: (b.receive(), a.post()), 'SUCCESS', 'SUCCESS'),
-    Row('LOC_LEN_ERR/receive', short_receive, 'REM_INV_REQ_ERR', 'LOC_LEN_ERR'),
-    Row('LOC_LEN_ERR/atomic', atomic_length, 'LOC_LEN_ERR'),
-    Row('LOC_LEN_ERR/datagram', long_datagram, 'LOC_LEN_ERR', kind='UD'),
-    Row('LOC_QP_OP_ERR/read', read, 'LOC_QP_OP_ERR', here={'max_rd_atomic': 0}),
-    Row('LOC_PROT_ERR/send', local_key, 'LOC_PROT_ERR'),
-    Row('LOC_PROT_ERR/send-UC', local_key, 'LOC_PROT_ERR', kind='UC'),
-    Row('LOC_PROT_ERR/receive', receive_key, 'REM_OP_ERR', 'LOC_PROT_ERR'),
-    Row('WR_FLUSH_ERR', flushed, 'WR_FLUSH_ERR'),
-    Row('MW_BIND_ERR/bind', bind_forbidden, 'MW_BIND_ERR'),
-    Row('MW_BIND_ERR/invalidate', invalidate_region, 'MW_BIND_ERR'),
-    Row('REM_INV_REQ_ERR/misaligned', misaligned, 'REM_INV_REQ_ERR'),
-    Row('REM_INV_REQ_ERR/read', read, 'REM_INV_REQ_ERR', there={'qp_access_flags': 0}),
-    Row('REM_INV_REQ_ERR/atomic', atomic, 'REM_INV_REQ_ERR',
+    Row('SUCCESS', 'SUCCESS', 'SUCCESS', receive={}),
+    Row('LOC_LEN_ERR/receive', 'REM_INV_REQ_ERR', 'LOC_LEN_ERR', receive={'length': 8}),
+    Row('LOC_LEN_ERR/atomic', 'LOC_LEN_ERR', post={'op': 'CMP_SWAP', 'length': 16}),
+    Row('LOC_LEN_ERR/datagram', 'LOC_LEN_ERR', do=long_datagram, kind='UD'),
+    Row('LOC_QP_OP_ERR/read', 'LOC_QP_OP_ERR', post=READ, here={'max_rd_atomic': 0}),
+    Row('LOC_PROT_ERR/send', 'LOC_PROT_ERR', post={'lkey': BAD_KEY}),
+    Row('LOC_PROT_ERR/send-UC', 'LOC_PROT_ERR', post={'lkey': BAD_KEY}, kind='UC'),
+    Row('LOC_PROT_ERR/receive', 'REM_OP_ERR', 'LOC_PROT_ERR', receive={'lkey': BAD_KEY}),
+    Row('WR_FLUSH_ERR', 'WR_FLUSH_ERR', do=flushed),
+    Row('MW_BIND_ERR/bind', 'MW_BIND_ERR', do=bind_forbidden),
+    Row('MW_BIND_ERR/invalidate', 'MW_BIND_ERR', do=invalidate_region),
+    Row('REM_INV_REQ_ERR/misaligned', 'REM_INV_REQ_ERR',
+        post={'op': 'FETCH_ADD', 'length': 8, 'offset': 4}),
+    Row('REM_INV_REQ_ERR/read', 'REM_INV_REQ_ERR', post=READ,
+        there={'qp_access_flags': 0}),
+    Row('REM_INV_REQ_ERR/atomic', 'REM_INV_REQ_ERR', post=ATOMIC,
         there={'qp_access_flags': e.IBV_ACCESS_REMOTE_READ}),
-    Row('REM_ACCESS_ERR/key', write_key, 'REM_ACCESS_ERR'),
-    Row('REM_ACCESS_ERR/range', write_past_end, 'REM_ACCESS_ERR'),
-    Row('REM_ACCESS_ERR/right', read_only, 'REM_ACCESS_ERR'),
-    Row('REM_ACCESS_ERR/immediate', write_imm_key, 'REM_ACCESS_ERR', 'WR_FLUSH_ERR'),
-    Row('REM_OP_ERR', receive_key, 'REM_OP_ERR', 'LOC_PROT_ERR'),
-    Row('RETRY_EXC_ERR', lambda a, b: (b.modify(0, 'RESET'), a.post()), 'RETRY_EXC_ERR',
-        here=ONCE),
-    Row('RNR_RETRY_EXC_ERR', nobody, 'RNR_RETRY_EXC_ERR', here=ONCE),
-    Row('UC/lost', short_receive, 'SUCCESS', kind='UC'),
-    Row('UC/key', write_key, 'SUCCESS', kind='UC'),
+    Row('REM_ACCESS_ERR/key', 'REM_ACCESS_ERR', post=BAD_WRITE),
+    Row('REM_ACCESS_ERR/range', 'REM_ACCESS_ERR',
+        post={'op': 'WRITE', 'offset': RECEIVED - 8}),
+    Row('REM_ACCESS_ERR/right', 'REM_ACCESS_ERR', do=read_only),
+    Row('REM_ACCESS_ERR/immediate', 'REM_ACCESS_ERR', 'WR_FLUSH_ERR',
+        post={'op': 'WRITE_IMM', 'rkey': BAD_KEY}, receive={}),
+    Row('REM_OP_ERR', 'REM_OP_ERR', 'LOC_PROT_ERR', receive={'lkey': BAD_KEY}),
+    Row('RETRY_EXC_ERR', 'RETRY_EXC_ERR', do=nobody, here=ONCE),
+    Row('RNR_RETRY_EXC_ERR', 'RNR_RETRY_EXC_ERR', here=ONCE),
+    Row('UC/lost', 'SUCCESS', receive={'length': 8}, kind='UC'),
+    Row('UC/key', 'SUCCESS', post=BAD_WRITE, kind='UC'),
 )
 
 
@@ -150,7 +116,12 @@ def provoke(rig, row):
         a, b = End(rig, 'UD').connect(), End(rig, 'UD').connect()
     else:
         a, b = pair(rig, row.kind, row.here, row.there)
-    row.do(a, b)
+    if row.receive is not None:
+        b.receive(**row.receive)
+    if row.do:
+        row.do(a, b)
+    else:
+        a.post(**row.post)
     sender = a.status()
     receiver = (b.status() if row.receiver else
                 (statuses(b.take(1, QUIET)) or [None])[0])

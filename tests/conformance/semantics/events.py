@@ -11,7 +11,7 @@ from pyverbs.cq import CQ
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 
 from completions import BAD_KEY
-from rig import EVENT_NAMES, End, pair
+from rig import EVENT_NAMES, End, join, pair
 
 QUIET = 0.3                     # seconds in which no other event may come
 # Events that no test can provoke here.
@@ -79,10 +79,7 @@ def drained_unasked(rig):
 def overrun(rig):
     """More completions than the queue has entries, and no poll."""
     cq = CQ(rig.ctx, 4)
-    a = End(rig, cq=cq, max_send_wr=cq.cqe + 8)
-    b = End(rig)
-    a.connect(b)
-    b.connect(a)
+    a, b = join(End(rig, cq=cq, max_send_wr=cq.cqe + 8), End(rig))
     for _ in range(cq.cqe + 8):
         a.post('WRITE')
     return a, b
@@ -90,9 +87,7 @@ def overrun(rig):
 
 def srq_of(rig, count, limit=0):
     srq = SRQ(rig.pd, SrqInitAttr(SrqAttr(max_wr=16, max_sge=1)))
-    a, b = End(rig), End(rig, srq=srq)
-    a.connect(b)
-    b.connect(a)
+    a, b = join(End(rig), End(rig, srq=srq))
     for _ in range(count):
         b.receive(queue=srq)
     if limit:

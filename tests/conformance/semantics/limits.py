@@ -2,8 +2,6 @@
 """Keys of other domains, removed windows, exceeded depths, messages without data,
 sequence numbers that wrap.
 """
-import time
-
 import pyverbs.enums as e
 from pyverbs.base import inc_rkey
 from pyverbs.cq import CQ
@@ -14,7 +12,8 @@ from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 from completions import BAD_KEY
-from rig import MEMORY, RECEIVED, REMOTE, End, open_window, pair, statuses, take
+from rig import (MEMORY, RECEIVED, REMOTE, End, ids, join, open_window, pair, statuses,
+                 take)
 
 GRH = 40
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | REMOTE | e.IBV_ACCESS_MW_BIND
@@ -44,19 +43,12 @@ class Other:
         self.mr = MR(self.pd, MEMORY, ACCESS, address=rig.mr.buf)
 
 
-def pd_lkey(rig):
+def pd_lkey(rig, op):
+    """The key for the request, or for the response's data, is of another domain."""
     other = Other(rig)
     a, _ = pair(rig)
-    a.post(sges=[rig.sge(lkey=other.mr.lkey)])
-    expect('SEND', a.status(), 'LOC_PROT_ERR')
-
-
-def pd_lkey_read(rig):
-    """The key for the response's data is of another domain."""
-    other = Other(rig)
-    a, _ = pair(rig)
-    a.post('READ', sges=[rig.sge(lkey=other.mr.lkey)])
-    expect('READ', a.status(), 'LOC_PROT_ERR')
+    a.post(op, lkey=other.mr.lkey)
+    expect(op, a.status(), 'LOC_PROT_ERR')
 
 
 def pd_receive(rig):
@@ -82,9 +74,7 @@ def pd_srq(rig):
     for lkey, wanted in ((other.mr.lkey, ('SUCCESS', 'SUCCESS')),
                          (rig.mr.lkey, ('REM_OP_ERR', 'LOC_PROT_ERR'))):
         srq = SRQ(other.pd, SrqInitAttr(SrqAttr(max_wr=4, max_sge=1)))
-        a, b = End(rig), End(rig, srq=srq)
-        a.connect(b)
-        b.connect(a)
+        a, b = join(End(rig), End(rig, srq=srq))
         b.receive(lkey=lkey, queue=srq)
         a.post()
         expect('ends', (a.status(), b.status()), wanted)
@@ -208,14 +198,18 @@ def window_range(rig):
 
 # ---- READ and atomics beyond the limits ---------------------------------------------
 
-def initiator_depth(rig, op):
-    """More requests than may be outstanding wait for each other, and all complete."""
-    a, _ = pair(rig, here={'max_rd_atomic': 1}, there={'max_dest_rd_atomic': 1})
+LAST = 0xfffff0                 # sixteen packets before the PSN wraps
+ACROSS = {'sq_psn': LAST, 'rq_psn': LAST}
+LENGTHS = {'WRITE': 8192, 'READ': 8192, 'FETCH_ADD': 8}
+
+
+def in_order(rig, op, here, there):
+    """A queue full of requests: each completes, in order, also if there are more than may
+    be outstanding, or if they lie across the wrap."""
+    a, _ = pair(rig, 'RC', here, there)
     for n in range(16):
-        a.post(op, 4096 if op == 'READ' else 8, wr_id=n)
-    found = a.take(16)
-    expect(op, statuses(found), ['SUCCESS'] * 16)
-    expect('order', [wc.wr_id for wc in found], list(range(16)))
+        a.post(op, LENGTHS[op], wr_id=n)
+    expect('order', ids(a.take(16)), list(range(16)))
 
 
 def responder_none(rig, op):
@@ -225,19 +219,6 @@ def responder_none(rig, op):
     expect(op, a.status(), 'REM_INV_REQ_ERR')
     expect('events', rig.events(['QP_REQ_ERR']), ['QP_REQ_ERR'])
     del b
-
-
-def depth_too_great(rig):
-    """Numbers beyond the device's limits are refused at creation."""
-    limit = rig.ctx.query_device()
-    for name, state, most in (('max_dest_rd_atomic', 'RTR', limit.max_qp_rd_atom),
-                              ('max_rd_atomic', 'RTS', limit.max_qp_init_rd_atom)):
-        end = End(rig)
-        end.qp.to_init(end.attr())
-        if state == 'RTS':
-            end.qp.to_rtr(end.attr())
-        go = end.qp.to_rtr if state == 'RTR' else end.qp.to_rts
-        expect(name, attempt(go, end.attr(**{name: most + 1})), REFUSED)
 
 
 # ---- nothing --------------------------------------------------------------------------
@@ -298,63 +279,12 @@ def zero_among_others(rig):
     expect('memory', rig.mr.read(6, RECEIVED), b'onetwo')
 
 
-# ---- packet sequence numbers that wrap -------------------------------------------------
-
-LAST = 0xfffff0                 # sixteen packets before the wrap
-
-
-def wrap(rig, kind, op, length):
-    """Both directions at once across the wrap, each message with its own bytes."""
-    psn = {'sq_psn': LAST, 'rq_psn': LAST}
-    if kind == 'UD':
-        ends = [End(rig, kind).connect(**psn) for _ in range(2)]
-        ah = rig.ah()
-    else:
-        ends, ah = pair(rig, kind, psn, psn), None
-    head = GRH if kind == 'UD' else 0
-    for n in range(24):
-        for i, end in enumerate(ends):
-            other, mark = ends[1 - i], bytes([n, i]) * (length // 2)
-            rig.mr.write(mark, length, 0)
-            rig.fill(0xff, length + head, RECEIVED)
-            if op == 'SEND':
-                other.receive(length + head)
-            end.post(op, length, ah=ah, to=other.number)
-            expect(f'message {n}', end.status(), 'SUCCESS')
-            if op == 'SEND':
-                expect(f'receive {n}', other.status(), 'SUCCESS')
-            elif kind == 'UC':
-                settle(rig, mark)
-            expect(f'bytes of {n}', rig.mr.read(length, RECEIVED + head), mark)
-
-
-def settle(rig, mark):
-    """Wait for a WRITE of UC, whose arrival is not reported."""
-    limit = time.monotonic() + 5
-    while rig.mr.read(len(mark), RECEIVED) != mark and time.monotonic() < limit:
-        time.sleep(0.001)
-
-
-def wrap_window(rig, op):
-    """A queue full of requests lies across the wrap."""
-    psn = {'sq_psn': LAST, 'rq_psn': LAST}
-    a, _ = pair(rig, 'RC', psn, psn)
-    for n in range(16):
-        a.post(op, 8192 if op in ('READ', 'WRITE') else 8, wr_id=n)
-    found = a.take(16)
-    expect(op, statuses(found), ['SUCCESS'] * 16)
-    expect('order', [wc.wr_id for wc in found], list(range(16)))
-
-
 # ---- queues that are full --------------------------------------------------------------
 
 def overrun_state(rig):
     """An overrun completion queue ends the queue pairs that use it."""
     cq = CQ(rig.ctx, 4)
-    a = End(rig, cq=cq, max_send_wr=cq.cqe + 8)
-    b = End(rig)
-    a.connect(b)
-    b.connect(a)
+    a, b = join(End(rig, cq=cq, max_send_wr=cq.cqe + 8), End(rig))
     for n in range(cq.cqe + 8):
         a.post('WRITE', wr_id=n)
     rig.events(['CQ_ERR'])
@@ -368,9 +298,7 @@ def srq_drained(rig):
     srq = SRQ(rig.pd, SrqInitAttr(SrqAttr(max_wr=4, max_sge=1)))
     ends = []
     for _ in range(2):
-        a, b = End(rig), End(rig, srq=srq)
-        a.connect(b)
-        b.connect(a)
+        a, b = join(End(rig), End(rig, srq=srq))
         a.post()
         ends.append((a, b))
     for a, b in ends:
@@ -383,7 +311,7 @@ def srq_drained(rig):
 
 TYPE_1, TYPE_2 = e.IBV_MW_TYPE_1, e.IBV_MW_TYPE_2
 ROWS = [
-    ('pd/lkey-send', pd_lkey), ('pd/lkey-read', pd_lkey_read),
+    ('pd/lkey-send', pd_lkey, 'SEND'), ('pd/lkey-read', pd_lkey, 'READ'),
     ('pd/lkey-receive', pd_receive),
     *((f'pd/rkey-{op}', pd_rkey, op) for op in ('WRITE', 'READ', 'CMP_SWAP')),
     ('pd/srq', pd_srq), ('pd/window-1', pd_window, TYPE_1),
@@ -395,9 +323,9 @@ ROWS = [
     ('window/deallocate-1', under_traffic, TYPE_1, deallocate),
     ('window/deallocate-2', under_traffic, TYPE_2, deallocate),
     ('window/of-another', window_of_another), ('window/range', window_range),
-    *((f'depth/initiator-{op}', initiator_depth, op) for op in ('READ', 'FETCH_ADD')),
+    *((f'depth/initiator-{op}', in_order, op, {'max_rd_atomic': 1},
+       {'max_dest_rd_atomic': 1}) for op in ('READ', 'FETCH_ADD')),
     *((f'depth/responder-{op}', responder_none, op) for op in ('READ', 'FETCH_ADD')),
-    ('depth/too-great', depth_too_great),
     *((f'zero/RC-{op}-{pieces}', zero, 'RC', op, pieces) for pieces in ('none', 'empty')
       for op in ('SEND', 'SEND_IMM', 'WRITE', 'WRITE_IMM', 'READ')),
     *((f'zero/UC-{op}-{pieces}', zero, 'UC', op, pieces) for pieces in ('none', 'empty')
@@ -405,10 +333,7 @@ ROWS = [
     *((f'zero/UD-{op}', zero_datagram, op) for op in ('SEND', 'SEND_IMM')),
     *((f'zero/key-{op}', zero_key, op) for op in ('WRITE', 'READ')),
     ('zero/receive', zero_receive), ('zero/among-others', zero_among_others),
-    *((f'wrap/{kind}-{op}', wrap, kind, op, 3000) for kind, op in (
-        ('RC', 'SEND'), ('RC', 'WRITE'), ('UC', 'SEND'), ('UC', 'WRITE'))),
-    ('wrap/UD-SEND', wrap, 'UD', 'SEND', 1000),
-    *((f'wrap/window-{op}', wrap_window, op) for op in ('WRITE', 'READ', 'FETCH_ADD')),
+    *((f'wrap/window-{op}', in_order, op, ACROSS, ACROSS) for op in LENGTHS),
     ('queue/overrun', overrun_state), ('queue/srq-empty', srq_drained),
 ]
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Multicast of UD queue pairs.
 
@@ -14,75 +13,47 @@ rdma_cm has no part in it: Linux joins no IPv6 groups of RoCEv2 through it.
 """
 import ipaddress
 import os
-import signal
 import struct
 import sys
-import time
 from pathlib import Path
 
 import pyverbs.enums as e
 from pyverbs.addr import AH, GID, AHAttr, GlobalRoute
-from pyverbs.cq import CQ
-from pyverbs.device import Context
 from pyverbs.mr import MR
-from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
-from pyverbs.wr import RecvWR, SGE, SendWR
+from pyverbs.wr import RecvWR, SGE
+
+from rig import End, Rig, ids
 
 MESSAGES, SIZE, GRH = 5, 1000, 40
-QKEY, MULTICAST_QPN = 0x1234, 0xffffff
-SECONDS = 150                   # for everything, on a busy host
+SLOT = GRH + SIZE
+MULTICAST_QPN = 0xffffff
+SECONDS = 150                   # for a message, on a busy host
 ATTACH, DETACH = 30, 31         # of enum ib_uverbs_write_cmds; pyverbs has neither
 HANDLES = 32                    # more than this program has objects
 
 
 def content(number):
-    return ''.join(chr(32 + (number * 31 + i * 7) % 95) for i in range(SIZE))
+    return bytes(32 + (number * 31 + i * 7) % 95 for i in range(SIZE))
 
 
-class Member:
+class Member(End):
     """A queue pair with memory for all messages of the test."""
 
-    def __init__(self, ctx, pd):
-        self.cq = CQ(ctx, MESSAGES + 1)
-        cap = QPCap(max_send_wr=1, max_recv_wr=MESSAGES + 1)
-        attr = QPAttr(port_num=1)
-        attr.qkey = QKEY
-        self.qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_UD, scq=self.cq, rcq=self.cq,
-                                    cap=cap), attr)
-        self.slot = GRH + SIZE
-        self.mr = MR(pd, (MESSAGES + 1) * self.slot, e.IBV_ACCESS_LOCAL_WRITE)
+    def __init__(self, rig):
+        super().__init__(rig, 'UD')
+        self.connect()
+        self.mr = MR(rig.pd, (MESSAGES + 1) * SLOT, e.IBV_ACCESS_LOCAL_WRITE)
         for number in range(MESSAGES + 1):
-            self.qp.post_recv(RecvWR(num_sge=1, sg=[self.sge(number, self.slot)]))
+            self.qp.post_recv(RecvWR(number, num_sge=1, sg=[
+                SGE(self.mr.buf + number * SLOT, SLOT, self.mr.lkey)]))
 
-    def sge(self, number, length):
-        return SGE(self.mr.buf + number * self.slot, length, self.mr.lkey)
-
-    def wait(self):
-        """The next completion, which has to be good."""
-        while True:
-            count, found = self.cq.poll(1)
-            if count:
-                assert found[0].status == e.IBV_WC_SUCCESS, found[0].status
-                return found[0]
-            time.sleep(0.01)
-
-    def has_none(self):
-        return self.cq.poll(1)[0] == 0
-
-    def receive(self, number, group):
-        wc = self.wait()
-        assert wc.byte_len == self.slot and wc.wc_flags & e.IBV_WC_GRH, str(wc)
-        data = self.mr.read(self.slot, number * self.slot)
+    def next(self, number, group):
+        found = self.take(1, SECONDS)
+        assert ids(found) == [number], number
+        assert found[0].byte_len == SLOT and found[0].wc_flags & e.IBV_WC_GRH
+        data = self.mr.read(SLOT, number * SLOT)
         assert data[GRH - len(group.packed):GRH] == group.packed, data[:GRH].hex()
-        assert data[GRH:] == content(number).encode(), number
-
-    def send(self, number, ah):
-        self.mr.write(content(number), SIZE)
-        wr = SendWR(num_sge=1, sg=[self.sge(0, SIZE)], send_flags=e.IBV_SEND_SIGNALED)
-        wr.set_wr_ud(ah, MULTICAST_QPN, QKEY)
-        self.qp.post_send(wr)
-        self.wait()
+        assert data[GRH:] == content(number), number
 
 
 class Commands:
@@ -117,8 +88,8 @@ def gid_of(group):
     return ipaddress.ip_address(group if ':' in group else f'::ffff:{group}')
 
 
-def receive(ctx, pd, index, group):
-    members = [Member(ctx, pd) for _ in range(3)]
+def receive(rig, group):
+    members = [Member(rig) for _ in range(3)]
     commands, gid = Commands(), gid_of(group).packed
     handles = commands.attach_two(gid)
     assert len(handles) == 2, handles
@@ -126,29 +97,25 @@ def receive(ctx, pd, index, group):
     Path('/tmp/attached-2').touch()
     for number in range(MESSAGES):
         for member in members[:2]:
-            member.receive(number, address)
+            member.next(number, address)
     assert commands.group(DETACH, gid, handles[1])
     Path('/tmp/attached-1').touch()
-    members[0].receive(MESSAGES, address)
-    assert all(member.has_none() for member in members)
+    members[0].next(MESSAGES, address)
+    assert not any(member.take(1, 0.1) for member in members)
     assert commands.group(DETACH, gid, handles[0])
     print('received', MESSAGES + 1, 'and', MESSAGES)
 
 
-def send(ctx, pd, index, group, first, number):
-    member = Member(ctx, pd)
-    route = GlobalRoute(dgid=GID(gid_of(group).exploded), sgid_index=index)
-    ah = AH(pd, attr=AHAttr(gr=route, is_global=1, port_num=1))
+def send(rig, group, first, number):
+    end = End(rig, 'UD').connect()
+    route = GlobalRoute(dgid=GID(gid_of(group).exploded), sgid_index=rig.gid_index)
+    ah = AH(rig.pd, attr=AHAttr(gr=route, is_global=1, port_num=1))
     for message in range(int(first), int(first) + int(number)):
-        member.send(message, ah)
-
-
-def main():
-    signal.alarm(SECONDS)
-    role, device, index, *words = sys.argv[1:]
-    ctx = Context(name=device)
-    {'receive': receive, 'send': send}[role](ctx, PD(ctx), int(index), *words)
+        rig.mr.write(content(message), SIZE, 0)
+        end.post(length=SIZE, ah=ah, to=MULTICAST_QPN)
+        assert end.status() == 'SUCCESS'
 
 
 if __name__ == '__main__':
-    main()
+    ROLE, DEVICE, INDEX, *WORDS = sys.argv[1:]
+    {'receive': receive, 'send': send}[ROLE](Rig(DEVICE, int(INDEX)), *WORDS)

@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""On-demand regions of a process, whose pages come and go.
-
-usage: odp.py CHECK
-
-CHECK is one of the functions below that begin with check_. Nothing is printed and
-the exit status is 0 when all is right.
-"""
+"""On-demand regions of a process, whose pages come and go."""
 import ctypes
 import mmap
 import os
 import subprocess
-import sys
 import threading
 import time
 
@@ -41,13 +34,14 @@ libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_l
 
 
 def expect(what, want):
-    if what != want:
-        raise SystemExit(f'{what!r} instead of {want!r}')
+    assert what == want, f'{what!r} instead of {want!r}'
 
 
-def map_memory(size, prot=BOTH, at=None, fd=-1):
+def map_memory(size, prot=BOTH, at=None, fd=-1, offset=0):
     flags = ANONYMOUS if fd < 0 else mmap.MAP_SHARED
-    return libc.mmap(at, size, prot, flags | (MAP_FIXED if at else 0), fd, 0)
+    found = libc.mmap(at, size, prot, flags | (MAP_FIXED if at else 0), fd, offset)
+    assert found != ctypes.c_void_p(-1).value, os.strerror(ctypes.get_errno())
+    return found
 
 
 def faults():
@@ -60,8 +54,8 @@ def faults():
 class Mover:
     """Moves bytes between a pinned region and others."""
 
-    def __init__(self):
-        self.pair = loop.Pair(loop.open_device())
+    def __init__(self, pair=None):
+        self.pair = pair or loop.Pair(loop.open_device())
         self.mr = MR(self.pair.pd, MIB, loop.ACCESS)
 
     def write(self, data, rkey, address):
@@ -75,19 +69,23 @@ class Mover:
                                 SGE(self.mr.buf, length, self.mr.lkey), rkey, address)
         return self.mr.read(length, 0) if status == e.IBV_WC_SUCCESS else status
 
-    def demand(self, size, address, access=DEMAND):
-        return MR(self.pair.pd, size, access, address=address)
+    def demand(self, size, address):
+        return MR(self.pair.pd, size, DEMAND, address=address)
+
+
+def demanding(size=MIB, **memory):
+    """A Mover, new memory, and an on-demand region over it."""
+    mover, base = Mover(), map_memory(size, **memory)
+    return mover, base, mover.demand(size, base)
 
 
 def stamp(n, length=3 * PAGE + 100):
     return (n.to_bytes(4, 'little') * (length // 4 + 1))[:length]
 
 
-def check_pages():
+def check_pages(_):
     """Untouched memory in both directions: each page is requested once."""
-    mover = Mover()
-    base = map_memory(4 * MIB)
-    mr = mover.demand(4 * MIB, base)
+    mover, base, mr = demanding(4 * MIB)
     before = faults()
     expect(mover.read(16, mr.rkey, base + 5), bytes(16))
     for n, at in enumerate((0, 100 * PAGE + 50, 4 * MIB - 3 * PAGE - 100)):
@@ -100,11 +98,9 @@ def check_pages():
     expect(faults(), before)
 
 
-def check_rights():
+def check_rights(_):
     """A page that is requested for reading leaves its neighbours writable."""
-    mover = Mover()
-    base = map_memory(MIB)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding()
     for at in (0, 2 * PAGE, 4 * PAGE):
         expect(mover.write(b'abcd', mr.rkey, base + at), e.IBV_WC_SUCCESS)
     expect(mover.read(5 * PAGE, mr.rkey, base)[:4], b'abcd')
@@ -114,11 +110,9 @@ def check_rights():
     expect(faults(), before)
 
 
-def check_local():
+def check_local(_):
     """SEND from on-demand memory, and receive into it."""
-    mover = Mover()
-    base = map_memory(MIB)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding()
     ctypes.memmove(base, stamp(7), len(stamp(7)))
     sge = SGE(base, len(stamp(7)), mr.lkey)
     expect(mover.pair.move(e.IBV_WR_RDMA_WRITE, sge, mover.mr.rkey, mover.mr.buf),
@@ -130,11 +124,9 @@ def check_local():
     expect(ctypes.string_at(base + MIB // 2, len(stamp(7))), stamp(7))
 
 
-def check_fork():
+def check_fork(_):
     """The child never sees bytes written to its parent."""
-    mover = Mover()
-    base = map_memory(MIB)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding()
     for n in range(5):
         expect(mover.write(stamp(n), mr.rkey, base), e.IBV_WC_SUCCESS)
         ends = os.pipe()
@@ -148,11 +140,9 @@ def check_fork():
         expect(os.waitpid(child, 0)[1], 0)
 
 
-def check_dontneed():
+def check_dontneed(_):
     """Memory that was given back reads as zeros for both, and can be used again."""
-    mover = Mover()
-    base = map_memory(MIB)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding()
     for n in range(20):
         expect(mover.write(stamp(n + 1), mr.rkey, base), e.IBV_WC_SUCCESS)
         expect(libc.madvise(base, MIB, MADV_DONTNEED), 0)
@@ -160,13 +150,11 @@ def check_dontneed():
         expect(ctypes.string_at(base, PAGE), bytes(PAGE))
 
 
-def check_punch():
+def check_punch(_):
     """Pages of a file are removed and replaced by others."""
-    mover = Mover()
     fd = os.memfd_create('pages')
     os.truncate(fd, MIB)
-    base = map_memory(MIB, fd=fd)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding(fd=fd)
     for n in range(20):
         expect(mover.write(stamp(n), mr.rkey, base), e.IBV_WC_SUCCESS)
         expect(os.pread(fd, len(stamp(n)), 0), stamp(n))
@@ -174,14 +162,12 @@ def check_punch():
         expect(mover.read(PAGE, mr.rkey, base), bytes(PAGE))
 
 
-def check_traffic():
+def check_traffic(_):
     """
     Memory is given back, protected and mapped again while WRITEs are under way: each
     of them succeeds, and none reaches memory that has another owner by then.
     """
-    mover = Mover()
-    base = map_memory(MIB)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding()
     stop = threading.Event()
 
     def churn():
@@ -207,28 +193,22 @@ def check_traffic():
     expect(writes > 20, True)
 
 
-def check_unmap():
+def check_unmap(_):
     """A page that was unmapped ends the connection, on either side."""
-    mover = Mover()
-    base = map_memory(MIB)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding()
     expect(mover.write(stamp(1), mr.rkey, base), e.IBV_WC_SUCCESS)
     expect(libc.munmap(base, MIB), 0)
     expect(mover.write(stamp(2), mr.rkey, base), e.IBV_WC_REM_ACCESS_ERR)
-    mover = Mover()
-    base = map_memory(MIB)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding()
     expect(libc.munmap(base + PAGE, MIB - PAGE), 0)
     sge = SGE(base, 2 * PAGE, mr.lkey)
     expect(mover.pair.move(e.IBV_WR_RDMA_WRITE, sge, mover.mr.rkey, mover.mr.buf),
            e.IBV_WC_LOC_PROT_ERR)
 
 
-def check_protect():
+def check_protect(_):
     """Memory that the process itself cannot write."""
-    mover = Mover()
-    base = map_memory(MIB, mmap.PROT_READ)
-    mr = mover.demand(MIB, base)
+    mover, base, mr = demanding(prot=mmap.PROT_READ)
     expect(mover.read(PAGE, mr.rkey, base), bytes(PAGE))
     expect(mover.write(stamp(1), mr.rkey, base), e.IBV_WC_REM_ACCESS_ERR)
     mover = Mover()
@@ -237,7 +217,7 @@ def check_protect():
     expect(mover.write(stamp(1), mr.rkey, base), e.IBV_WC_SUCCESS)
 
 
-def check_implicit():
+def check_implicit(_):
     """One region of all memory, of later mappings too."""
     mover = Mover()
     mr = MR(mover.pair.pd, MIB, DEMAND, implicit=True)
@@ -262,11 +242,9 @@ def advise(mover, mr, sge, advice, flags=e._IBV_ADVISE_MR_FLAG_FLUSH):
     return 0
 
 
-def check_advice():
+def check_advice(_):
     """Pages that advice has fetched are not requested; wrong advice is refused."""
-    mover = Mover()
-    base = map_memory(4 * MIB)
-    mr = mover.demand(4 * MIB, base)
+    mover, base, mr = demanding(4 * MIB)
     sge = SGE(base, 4 * MIB, mr.lkey)
     expect(advise(mover, mr, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE), 0)
     before = faults()
@@ -293,15 +271,13 @@ def check_advice():
         expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
 
 
-def check_queue():
+def check_queue(_):
     """Advice without waiting is queued up to a bound; after that it is waited for.
 
     While the device's messages are masked a command takes half a second, and each
     advice is one.
     """
-    mover = Mover()
-    base = map_memory(4 * MIB)
-    mr = mover.demand(4 * MIB, base)
+    mover, base, mr = demanding(4 * MIB)
     place = os.path.basename(os.readlink('/sys/class/infiniband/ernic0/device'))
     mask = f'setpci -s {place} CAP_MSIX+2.w='
     slow = 3
@@ -316,7 +292,7 @@ def check_queue():
     expect(waited >= slow, True)
 
 
-def check_many():
+def check_many(_):
     """Regions come and go, and their memory before or after them."""
     mover = Mover()
     for n in range(40):
@@ -328,9 +304,3 @@ def check_many():
                 expect(libc.munmap(base, MIB), 0)
         if not n % 2:
             expect(libc.munmap(base, MIB), 0)
-
-
-if __name__ == '__main__':
-    globals()['check_' + sys.argv[1]]()
-    sys.stdout.flush()
-    os._exit(0)                 # without the objects that Python still holds

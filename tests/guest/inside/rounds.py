@@ -73,7 +73,7 @@ def ready(count):
 
 def start_users(address):
     """Start the users; those of rdma_cm start again whenever they end."""
-    users = ['exec python3 /tmp/users.py >/tmp/users 2>&1',
+    users = ['exec python3 /tmp/inside/users.py >/tmp/users 2>&1',
              f'while :; do rping -s -P -a {address}; sleep 0.1; done',
              f'while :; do rping -c -a {address} -v -C 100000 >>/tmp/pings; '
              'sleep 0.1; done']

@@ -8,47 +8,25 @@ are given back meanwhile; queue pairs of XRC and their domain; a memory window. 
 until the device is removed, then on the next one, for ever. Prints "ready" each time
 after a WRITE to each region, and any error that is not the removal's.
 """
-import os
 import time
 
-import loop
-import odp
 import pyverbs.enums as e
 from pyverbs.mr import MR, MW
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttrEx
-from pyverbs.srq import SRQ, SrqInitAttrEx
 from pyverbs.wr import SGE
-from pyverbs.xrcd import XRCD, XRCDInitAttr
 
-
-class Xrc:
-    """A domain without a file, a shared receive queue in it, and both queue pairs."""
-
-    def __init__(self, ctx, pd, cq):
-        self.domain = XRCD(ctx, XRCDInitAttr(
-            e.IBV_XRCD_INIT_ATTR_FD | e.IBV_XRCD_INIT_ATTR_OFLAGS, os.O_CREAT, -1))
-        attr = SrqInitAttrEx(max_wr=16)
-        attr.srq_type = e.IBV_SRQT_XRC
-        attr.pd, attr.xrcd, attr.cq = pd, self.domain, cq
-        attr.comp_mask = (e.IBV_SRQ_INIT_ATTR_TYPE | e.IBV_SRQ_INIT_ATTR_PD
-                          | e.IBV_SRQ_INIT_ATTR_CQ | e.IBV_SRQ_INIT_ATTR_XRCD)
-        self.srq = SRQ(ctx, attr)
-        self.target = QP(ctx, QPInitAttrEx(
-            qp_type=e.IBV_QPT_XRC_RECV, xrcd=self.domain,
-            comp_mask=e.IBV_QP_INIT_ATTR_XRCD), QPAttr(port_num=1))
-        self.initiator = QP(ctx, QPInitAttrEx(
-            qp_type=e.IBV_QPT_XRC_SEND, pd=pd, scq=cq, sq_sig_all=1,
-            comp_mask=e.IBV_QP_INIT_ATTR_PD,
-            cap=QPCap(max_send_wr=16, max_recv_wr=0, max_recv_sge=0)),
-            QPAttr(port_num=1))
+import loop
+import odp
+from rig import End, Rig
+from xrc import shared_queue
 
 
 class Users:
     """The objects; close() destroys them."""
 
     def __init__(self):
-        self.ctx = loop.open_device()
+        self.rig = Rig('ernic0', 0)
+        self.ctx = self.rig.ctx
         self.events = loop.Events(self.ctx)
         self.pair = loop.Pair(self.ctx)
         self.window = MW(self.pair.pd, e.IBV_MW_TYPE_1)
@@ -56,7 +34,8 @@ class Users:
         self.base = odp.map_memory(2 * odp.MIB)
         self.demand = MR(self.pair.pd, odp.MIB, odp.DEMAND, address=self.base)
         self.implicit = MR(self.pair.pd, odp.MIB, odp.DEMAND, implicit=True)
-        self.xrc = Xrc(self.ctx, self.pair.pd, self.pair.cqs[1])
+        self.ends = [End(self.rig, kind) for kind in ('XRC_SEND', 'XRC_RECV')]
+        self.srq = shared_queue(self.rig, self.ends[0].cq)
 
     def turn(self, n):
         """A WRITE to each region; the reason why one failed, or None."""

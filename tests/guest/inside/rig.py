@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tools of the semantics tests: a context of their own, queue pairs in any state, and
+"""Tools of tests with verbs: a context of their own, queue pairs in any state, and
 bounded waits for completions and events.
 """
 import errno
@@ -73,6 +73,16 @@ def open_window(pd, kind):
         if error.error_code == errno.EOPNOTSUPP:
             raise Lacking('no memory windows') from error
         raise
+
+
+def refused(error, function, *arguments):
+    """It fails with that number, of either sign."""
+    try:
+        function(*arguments)
+    except PyverbsRDMAError as found:
+        assert found.error_code in (error, -error), found
+        return
+    raise AssertionError(f'{function.__name__}{arguments} was not refused')
 
 
 class Rig:
@@ -204,23 +214,23 @@ class End:
             self.rig.sge(length, RECEIVED, lkey)]))
 
     def post(self, op='SEND', length=16, rkey=None, raddr=None, sges=None, imm=0,
-             flags=e.IBV_SEND_SIGNALED, wr_id=1, ah=None, to=None, qkey=QKEY):
+             flags=e.IBV_SEND_SIGNALED, wr_id=1, ah=None, to=None, lkey=None, offset=0):
         """A request; sges: None for one of the length, else a list, which may be empty.
 
-        raddr: an address; without one, that of the receive area.
+        raddr: an address; without one, that of the receive area, with the offset.
         """
-        pieces = [self.rig.sge(length)] if sges is None else sges
+        pieces = [self.rig.sge(length, 0, lkey)] if sges is None else sges
         wr = SendWR(wr_id, OPCODES[op], max(len(pieces), 1), imm,
                     pieces or [self.rig.sge(0)], flags)
         wr.num_sge = len(pieces)
         rkey = self.rig.mr.rkey if rkey is None else rkey
-        raddr = self.rig.mr.buf + RECEIVED if raddr is None else raddr
+        raddr = self.rig.mr.buf + RECEIVED + offset if raddr is None else raddr
         if op in ('CMP_SWAP', 'FETCH_ADD'):
             wr.set_wr_atomic(rkey, raddr, 1, 1)
         elif op in ('WRITE', 'WRITE_IMM', 'READ'):
             wr.set_wr_rdma(rkey, raddr)
         elif ah:
-            wr.set_wr_ud(ah, to, qkey)
+            wr.set_wr_ud(ah, to, QKEY)
         self.qp.post_send(wr)
 
     def take(self, count=1, seconds=SECONDS):
@@ -231,12 +241,16 @@ class End:
         return (statuses(self.take()) or [None])[0]
 
 
-def pair(rig, kind='RC', here=None, there=None, **make):
-    """Two connected ends, with each one's deviations from the usual attributes."""
-    a, b = End(rig, kind, **make), End(rig, kind, **make)
+def join(a, b, here=None, there=None):
+    """Connect two ends, with each one's deviations from the usual attributes."""
     a.connect(b, **(here or {}))
     b.connect(a, **(there or {}))
     return a, b
+
+
+def pair(rig, kind='RC', here=None, there=None, **make):
+    """Two connected ends."""
+    return join(End(rig, kind, **make), End(rig, kind, **make), here, there)
 
 
 def take(cq, count=1, seconds=SECONDS):
@@ -249,3 +263,9 @@ def take(cq, count=1, seconds=SECONDS):
 
 def statuses(found):
     return [STATUS_NAMES.get(wc.status, wc.status) for wc in found]
+
+
+def ids(found):
+    """The numbers of requests that have all succeeded."""
+    assert set(statuses(found)) <= {'SUCCESS'}, statuses(found)
+    return [wc.wr_id for wc in found]
