@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ERNIC face in guests: its program, alone and against queue pairs of verbs."""
+"""The ERNIC face in guests: its program, alone and against queue pairs of verbs.
 
+The short form has each pair of card, operation, shape, place of memory and way to poll;
+the long form has the combinations of three.
+"""
 import ernic
 import links
+import programs
 from ernic import OPERATIONS, SHAPES
-from suite import Suite, named, ours
+from suite import Suite, name_of, named, ours
 
 KERNEL = '6.1'
 # The ends with queues and data in the card's memory: client, server.
-MEMORIES = {'card': ('--memory card', '--memory card'),
+MEMORIES = {'host': ('', ''), 'card': ('--memory card', '--memory card'),
             'card_to_host': ('--memory card', ''),
             'host_to_card': ('', '--memory card'),
             'queues_on_card': ('--queues card', '--queues card'),
@@ -17,25 +21,31 @@ MEMORIES = {'card': ('--memory card', '--memory card'),
 
 def suites():
     """With one kernel, of which the device is independent."""
-    udp = ernic.Udp(('3.1', '4.0', '4.2', 'reconic', 'reconic-4.0', 'reconic-4.2'))
+    udp = ernic.Udp(tuple(ernic.CARDS))
     netdev = ernic.Netdev(('3.1', '4.2', 'reconic'))
+    product = [
+        *matrix(udp, '3.1', SHAPES), *matrix(udp, 'reconic', SHAPES),
+        *(test for card in ('4.0', '4.2', 'reconic-4.0', 'reconic-4.2')
+          for test in matrix(udp, card, ['batch'])),
+        *(row(udp, card, what, 'odd', memory) for card, memories in (
+            ('3.1', list(MEMORIES)[1:]), ('reconic', ['card']), ('4.2', ['card']))
+          for memory in memories for what in OPERATIONS),
+        *(row(udp, '3.1', what, 'batch', 'host', 'memory') for what in OPERATIONS)]
+    short = pairs(udp)
+    names = set(map(name_of, short))
+    product = [test for test in product if name_of(test) not in names]
     return [
-        between(udp, [
-            *matrix(udp, '3.1', SHAPES), *memories(udp, '3.1', MEMORIES),
-            *polls(udp, '3.1'),
-            *matrix(udp, 'reconic', SHAPES), *memories(udp, 'reconic', ['card']),
-            *(test for card in ('4.0', '4.2', 'reconic-4.0', 'reconic-4.2')
-              for test in matrix(udp, card, ['batch'])),
-            *memories(udp, '4.2', ['card']), *verbs(), *rules()]),
+        between(udp, [*short, *verbs(), *rules(), *product],
+                ' '.join(map(name_of, product)), 'the pairs of the same suite'),
         between(netdev, [
             *matrix(netdev, '3.1', SHAPES), *matrix(netdev, '4.2', ['batch']),
             *matrix(netdev, 'reconic', ['batch']), *verbs()]),
         between(ernic.SoftRoce(['3.1']), [test_rxe, *verbs()])]
 
 
-def between(link, tests):
+def between(link, tests, *long):
     return Suite(f'ernic-{link.name}-{KERNEL}', ours(2, link, KERNEL),
-                 [test_up, *tests])
+                 [test_up, *tests], *long)
 
 
 def test_up(guests):
@@ -46,44 +56,42 @@ def test_rxe(guests):
     ernic.soft_roce(guests[1])
 
 
-def check(outcome):
-    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
-    print(f'# {outcome.figure}', flush=True)
-
-
 def run_one(guests, what, options, server):
-    check(ernic.run(guests, what, options, server))
+    programs.good(ernic.run(guests, what, options, server))
 
 
-def one(link, card, name, what, options, server=''):
-    number = f' --card {link.index(card)}'
-    return named(f'{card}_{what}_{name}', run_one, what, options + number,
-                 server + number)
+def row(link, card, what, shape, memory='host', poll='registers'):
+    """Polling memory, where doorbells are written, gives the same as the registers."""
+    words = f' --card {link.index(card)}' + ' --poll memory' * (poll == 'memory')
+    client, server = MEMORIES[memory]
+    return named(f'{card}_{what}_{shape}_{memory}_{poll}', run_one, what,
+                 f'{SHAPES[shape]} {client}{words}', f'{server}{words}')
 
 
 def matrix(link, card, shapes):
-    return [one(link, card, shape, what, SHAPES[shape])
-            for shape in shapes for what in OPERATIONS]
+    return [row(link, card, what, shape) for shape in shapes for what in OPERATIONS]
 
 
-def memories(link, card, names):
-    return [one(link, card, name, what, f'{SHAPES["odd"]} {MEMORIES[name][0]}',
-                MEMORIES[name][1])
-            for name in names for what in OPERATIONS]
+def pairs(link):
+    """Every operation on every card; the other choices take turns."""
+    def turn(card, what, memory):
+        return row(link, list(ernic.CARDS)[card], OPERATIONS[what],
+                   list(SHAPES)[(card + what) % len(SHAPES)],
+                   list(MEMORIES)[memory % len(MEMORIES)],
+                   ('registers', 'memory')[(card // 3 + what) % 2])
 
-
-def polls(link, card):
-    """Doorbells in memory give the same indices as the registers."""
-    return [one(link, card, 'poll_memory', what, f'{SHAPES["batch"]} --poll memory',
-                '--poll memory') for what in OPERATIONS]
+    return [*(turn(card, what, card - what) for card in range(len(ernic.CARDS))
+              for what in range(len(OPERATIONS))),
+            *(turn(0, memory % 3, memory) for memory in (1, 2, 3)),
+            *(turn(card, card % 3, 0) for card in (3, 4, 5))]
 
 
 def run_to_verbs(guests, what):
-    check(ernic.run_to_verbs(guests, what, SHAPES['odd']))
+    programs.good(ernic.run_to_verbs(guests, what, SHAPES['odd']))
 
 
 def run_from_verbs(guests, what):
-    check(ernic.run_from_verbs(guests, what, '20 5003'))
+    programs.good(ernic.run_from_verbs(guests, what, '20 5003'))
 
 
 def verbs():
