@@ -84,6 +84,15 @@ class StockGuest(guest.Guest):
     words = 'rdinit=/bin/sh '
     before_save = 'modprobe -a mlx5_ib virtio_net'
     drivers, settled = 'udevadm settle', 'udevadm settle'
+    seen = 0                    # characters of the console that are of another kernel
+
+    def restart(self, command):
+        """Run a command that starts another kernel, and wait for its agent."""
+        self.seen = len(self.console.read_text(errors='replace'))
+        self.answers.clear()
+        self.started = time.monotonic()
+        self.start(command)
+        self.wait_agent()
 
     def wait_agent(self):
         self.wait_for(r'^# ')
@@ -103,7 +112,8 @@ class StockGuest(guest.Guest):
     def wait_for(self, pattern, console=None):
         """Wait for a line of the console. The socket is read too: it has room for some
         hundred writes of a byte."""
-        while not re.search(pattern, self.console.read_text(errors='replace'), re.M):
+        pattern = re.compile(pattern, re.M)
+        while not pattern.search(self.console.read_text(errors='replace'), self.seen):
             if self.process.poll() is not None or self.age() > BOOT_SECONDS:
                 raise guest.GuestError(f'{self.name}: no {pattern} on the console\n'
                                        + self.tail())

@@ -274,6 +274,24 @@ def check_filters(guests, kernel):
     one.check('tc qdisc del dev near ingress && ethtool -K near hw-tc-offload off')
 
 
+def test_bridge(guests):
+    """A bridge with every VLAN; ntuple rules up to the limit, and one more."""
+    one = guests[0]
+    one.check('modprobe bridge && ip link add br0 type bridge vlan_filtering 1 && '
+              'ip link set near master br0')
+    one.check('bridge vlan add dev near vid 2-4094', 120)
+    assert one.check('bridge vlan show dev near | grep -c "[0-9]$"').strip() == '4093'
+    one.check('ip link set near nomaster && ip link del br0', 120)
+    ping(one)
+    last = int(one.check(
+        'ethtool -K near ntuple on; n=1; while [ $n -le 2000 ] && ethtool -N near '
+        'flow-type tcp4 dst-port $n action 0 >/dev/null 2>&1; do n=$((n + 1)); done; '
+        'echo $n', 180))
+    assert 500 < last <= 1025, last     # Linux has 1024
+    one.check('ethtool -K near ntuple off', 60)
+    ping(one)
+
+
 def lease(one, interface):
     """The address that a server gives by DHCP."""
     one.check(r"printf '#!/bin/sh\necho $1 $ip >/tmp/dhcp\n' >/tmp/script && "
@@ -404,15 +422,16 @@ def check_gigabyte(guests):
 
 
 # Tests of the long form on these kernels.
-SAME = {'6.12-cloud': 'tcp jumbo vlan priority dhcp counters bind',
-        'testing-cloud': 'jumbo vlan priority dhcp counters bind'}
+SAME = {'6.12-cloud': 'tcp jumbo vlan priority bridge dhcp counters bind',
+        'testing-cloud': 'jumbo vlan priority bridge dhcp counters bind'}
 
 
 def suites():
     for kernel in stock.KERNELS:
         yield Suite(f'mlx5-{kernel}', functools.partial(machine, kernel),
                     [test_probe, test_up, test_ping, test_tcp, test_jumbo, test_vlan,
-                     test_priority, named('filters', check_filters, kernel), test_dhcp,
+                     test_priority, named('filters', check_filters, kernel), test_bridge,
+                     test_dhcp,
                      test_world, test_ethtool, test_counters, test_bind, test_reset,
                      mlx5.test_no_complaints],
                     *([] if kernel == '6.1' else [SAME.get(kernel, '*'), 'mlx5-6.1']))

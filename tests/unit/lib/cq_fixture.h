@@ -85,7 +85,7 @@ static inline void teardown(Fixture *f, gconstpointer data)
     fake_env_fini(&f->env);
 }
 
-/* What the device answers with these changes of a command for a queue of @DEPTH. */
+/* The answer of the device with these changes of a command for a queue of @DEPTH. */
 #define CREATE(f, UCTX, CQN, DEPTH, ...)                                    \
     ({ struct ernic_cmd_cq_create cmd = command(f, DEPTH); __VA_ARGS__;     \
        ernic_cq_create(&(f)->e, UCTX, &cmd, CQN); })

@@ -266,8 +266,9 @@ void mlx5_post_srq(Mlx5End *end, Mlx5List *srq, uint64_t addr, uint32_t len,
 
 bool mlx5_poll(Mlx5End *end, Mlx5Cqe *cqe)
 {
+    uint32_t stride = end->cq_lead + ERNIC_MLX5_CQE;
     const uint8_t *at = fake_ptr(&end->env, end->cq.buf + end->cq.ci % MLX5_CQ_DEPTH *
-                                            ERNIC_MLX5_CQE, ERNIC_MLX5_CQE);
+                                            stride, stride) + end->cq_lead;
 
     if (GET(at, cqe64, opcode) == 0xf ||
         GET(at, cqe64, owner) != end->cq.ci / MLX5_CQ_DEPTH % 2) {

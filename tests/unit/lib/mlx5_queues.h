@@ -31,6 +31,7 @@ typedef struct Mlx5End {
     FakeEq eq;
     FakeCq cq;
     uint64_t cq_record;
+    uint32_t cq_lead;                   /* unused bytes before each entry */
 } Mlx5End;
 
 typedef struct Mlx5Queue {

@@ -121,7 +121,7 @@ void card_wqe_at(Card *c, uint64_t slot, uint16_t wrid, Wqe w);
 void card_ring(Card *c);
 /* The index after @n requests or messages. */
 uint32_t card_index(uint32_t n);
-/* @n bytes from the begin of the card's region, to that of the peer's if not told else. */
+/* @n bytes from the start of the card's region, to that of the peer's by default. */
 #define POST(c, op, n, ...) do { \
     card_wqe(c, (Wqe) { .opcode = op, .len = n, .laddr = (c)->mem, .raddr = VA, \
                         .rkey = KEY, ##__VA_ARGS__ }); \

@@ -339,7 +339,7 @@ static struct ernic_cmd_cq_create resize_command(Fixture *f, uint32_t depth)
     return cmd;
 }
 
-/* What the device answers with these changes of a command for a ring of @DEPTH. */
+/* The answer of the device with these changes of a command for a ring of @DEPTH. */
 #define RESIZE(f, DEPTH, CHANGE)                                            \
     ({ struct ernic_cmd_cq_create cmd = resize_command(f, DEPTH); CHANGE;   \
        ernic_cq_resize(&(f)->e, 0, &cmd); })

@@ -118,7 +118,7 @@ static void consume(Fixture *f)
 
 /* ---- create and destroy -------------------------------------------------- */
 
-/* What the device answers with these changes of the command. */
+/* The answer of the device with these changes of the command. */
 #define CREATE(f, UCTX, EQN, ...)                                           \
     ({ struct ernic_cmd_eq_create cmd = command(f); __VA_ARGS__;            \
        ernic_eq_create(&(f)->e, UCTX, &cmd, EQN); })

@@ -119,7 +119,7 @@ DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
 
 #define PAGES (DLG_MEM / PAGE)
 
-/* What MR_PAGES answers for pages of the region of @key, with a list at @list. */
+/* The answer of MR_PAGES for pages of the region of @key, with a list at @list. */
 static uint8_t pages(Dialog *d, uint32_t key, uint64_t first, uint64_t n, uint64_t list)
 {
     return CMD(d->e, MR_PAGES, cmd.mr_pages.key = cpu_to_le32(key);

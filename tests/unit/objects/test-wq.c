@@ -313,7 +313,7 @@ FIXTURE_TEST("/rq/srq-dma", test_srq_dma)
     IS(events(f, ERNIC_EV_SRQ_ERR), 0);
 }
 
-/* What the device answers with these changes of a command for 4 requests. */
+/* The answer of the device with these changes of a command for 4 requests. */
 #define CREATE(f, UCTX, SRQN, ...)                                          \
     ({ struct ernic_cmd_srq cmd = command(f, 4, 1); __VA_ARGS__;            \
        ernic_srq_create(&(f)->e, UCTX, &cmd, SRQN); })
@@ -376,7 +376,7 @@ FIXTURE_TEST("/rq/srq-handles", test_handles)
     srq(f)->refs = 0;
 }
 
-/* What the device answers if a command has this change. */
+/* The answer of the device if a command has this change. */
 #define MODIFY(f, CHANGE)                                                   \
     ({ struct ernic_cmd_srq cmd = { .handle = cpu_to_le32((f)->srqn) };     \
        CHANGE; ernic_srq_modify(&(f)->e, 0, &cmd); })

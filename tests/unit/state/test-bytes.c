@@ -113,6 +113,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "Ernic.rx_pkt", "Ernic.mlx5", "Ernic.mlx5_eth", "Ernic.flow_tables",
         "ErnicEq.line_size", "ErnicEq.line_head",
         "ErnicEq.line_count", "ErnicMcast.first", "ErnicMcast.next", "ErnicWqe.unit",
+        "ErnicWqe.inlined",
         "ErnicSendQueue.window_mask", "ErnicSendQueue.taken", "ErnicQp.ring_prev",
         "ErnicTrain.ip",
         "ErnicTrain.alt_sgid", "ErnicTrain.alt_dgid", "ErnicTrain.num_alt_sgid",

@@ -90,7 +90,7 @@ DIALOG_TEST("/states/sqd/attributes", ERNIC_QPT_RC, test_sqd_attributes)
     OK(dlg_modify(d, mask, ERNIC_QPS_SQD));
     dlg_state(d, ERNIC_QPS_RTS);
     dlg_send(d, ERNIC_WR_SEND, SQ + 1, 0, 16);
-    /* What has begun may also fail in SQD. */
+    /* A request that has begun may also fail in SQD. */
     dlg_state(d, ERNIC_QPS_SQD);
     dlg_wait(d, ernic_ack_timeout_ns(10));
     SEND_WC(d, 1, RETRY_EXC_ERR);

@@ -363,7 +363,7 @@ DIALOG_TEST("/xrc/tgt/flush", TGT, test_flush)
 
 /* ---- commands ------------------------------------------------------- */
 
-/* What the device answers to a command for an SRQ with these objects. */
+/* The answer of the device to a command for an SRQ with these objects. */
 #define SRQ_STATUS(d, PD, XRCD, CQ, ...)                                    \
     CMD((d)->e, SRQ_CREATE, cmd.srq.buf.addr = cpu_to_le64((d)->mem);       \
         cmd.srq.depth = cpu_to_le32(4); cmd.srq.stride = cpu_to_le16(1);    \

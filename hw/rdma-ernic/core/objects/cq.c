@@ -69,7 +69,8 @@ uint8_t ernic_cq_add(Ernic *e, const ErnicCqInit *init, ErnicBuf *buf, uint32_t 
     }
     e->cq[*cqn] = (ErnicCq) {
         .used = true, .uctx = init->uctx, .depth = init->depth,
-        .overwrites = init->overwrites, .ci_addr = init->ci_addr, .eq = init->eq,
+        .overwrites = init->overwrites, .lead = init->lead,
+        .ci_addr = init->ci_addr, .eq = init->eq,
         .mod_due = ERNIC_NEVER, .buf = *buf,
     };
     if (init->eq) {
@@ -79,7 +80,8 @@ uint8_t ernic_cq_add(Ernic *e, const ErnicCqInit *init, ErnicBuf *buf, uint32_t 
     return ERNIC_OK;
 }
 
-void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth)
+void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth,
+                       uint8_t lead)
 {
     ErnicCq *cq = &e->cq[cqn];
 
@@ -88,6 +90,7 @@ void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth)
     memset(buf, 0, sizeof(*buf));
     trace_ernic_cq_resize(cqn, cq->depth, depth);
     cq->depth = depth;
+    cq->lead = lead;
 }
 
 uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,
@@ -231,15 +234,15 @@ const ErnicCqeOps ernic_cqe_verbs = {
     .consumed = verbs_consumed,
 };
 
-/* Write @entry as number @index to a ring of @depth: its mark last. */
-static bool write_entry(Ernic *e, const ErnicBuf *buf, uint32_t depth,
-                        uint32_t index, uint8_t *entry)
+/* Write @entry as the next one: its mark last. */
+static bool write_entry(Ernic *e, const ErnicCq *cq, uint8_t *entry)
 {
-    uint64_t off = (uint64_t)(index & (depth - 1)) * CQE_SIZE;
+    uint64_t off = (uint64_t)(cq->pi & (cq->depth - 1)) * (cq->lead + CQE_SIZE) +
+                   cq->lead;
 
-    e->cqes->set_pass(entry, index / depth % 2);
-    return ernic_buf_write(e, buf, off, entry, CQE_SIZE - CQE_TAIL) &&
-           ernic_buf_write(e, buf, off + CQE_SIZE - CQE_TAIL,
+    e->cqes->set_pass(entry, cq->pi / cq->depth % 2);
+    return ernic_buf_write(e, &cq->buf, off, entry, CQE_SIZE - CQE_TAIL) &&
+           ernic_buf_write(e, &cq->buf, off + CQE_SIZE - CQE_TAIL,
                            entry + CQE_SIZE - CQE_TAIL, CQE_TAIL);
 }
 
@@ -333,7 +336,7 @@ uint8_t ernic_cq_resize(Ernic *e, uint32_t uctx,
         return status;
     }
     if (status == ERNIC_OK) {
-        ernic_cq_set_ring(e, cqn, ready, depth);
+        ernic_cq_set_ring(e, cqn, ready, depth, 0);
     }
     ernic_job_end(e);
     return status;
@@ -442,7 +445,7 @@ bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry)
     ErnicCq *cq = &e->cq[cqn];
 
     if (!ernic_cq_has_room(e, cqn, cq->depth) ||
-        !write_entry(e, &cq->buf, cq->depth, cq->pi, entry)) {
+        !write_entry(e, cq, entry)) {
         return false;
     }
     cq->pi++;

@@ -35,6 +35,7 @@ struct ErnicCq {
     uint64_t mod_due;           /* latest time of the event, or ERNIC_NEVER */
     uint32_t refs;              /* queues with completions here */
     uint32_t notified;          /* pi at the last notification */
+    uint8_t lead;               /* unused bytes before each entry: 0 or 64 */
     ErnicBuf buf;
     ErnicEvents events;
 };
@@ -46,6 +47,7 @@ typedef struct ErnicCqInit {
     uint32_t depth;             /* power of two, 2 to ERNIC_MAX_CQ_DEPTH */
     uint64_t ci_addr;           /* multiple of 4; 0: doorbell only */
     bool overwrites;            /* never overrun: see ErnicCq */
+    uint8_t lead;               /* as in ErnicCq */
 } ErnicCqInit;
 
 /*
@@ -53,8 +55,12 @@ typedef struct ErnicCqInit {
  * ERNIC_ERR_NO_RESOURCE: all numbers are used, and the pages of @buf are free.
  */
 uint8_t ernic_cq_add(Ernic *e, const ErnicCqInit *init, ErnicBuf *buf, uint32_t *cqn);
-/* Use the ring @buf of @depth entries; the counters stay, and the old ring is freed. */
-void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth);
+/*
+ * Use the ring @buf of @depth entries, with @lead bytes before each; the counters stay,
+ * and the old ring is freed.
+ */
+void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth,
+                       uint8_t lead);
 /* Hold an event back for up to @count completions or @period_us; 0: do not. */
 void ernic_cq_set_moderation(Ernic *e, uint32_t cqn, uint16_t count,
                              uint16_t period_us);

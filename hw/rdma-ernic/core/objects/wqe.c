@@ -117,14 +117,10 @@ const ErnicWr ernic_wr_table[ERNIC_WR_KINDS] = {
     },
 };
 
-ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
-                            uint64_t off, void *buf, uint32_t len)
+static ErnicFault gather_memory(Ernic *e, uint32_t pd, const ErnicSge *sge,
+                                uint32_t num_sge, uint64_t off, void *buf, uint32_t len)
 {
-    if (wqe->flags & ERNIC_WR_INLINE) {
-        memcpy(buf, wqe->data + off, len);
-        return ERNIC_FAULT_NONE;
-    }
-    switch (ernic_dma_gather(e, pd, wqe->sge, wqe->num_sge, off, buf, len)) {
+    switch (ernic_dma_gather(e, pd, sge, num_sge, off, buf, len)) {
     case ERNIC_DMA_OK:
         return ERNIC_FAULT_NONE;
     case ERNIC_DMA_PROT:
@@ -134,4 +130,43 @@ ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
     default:
         return ERNIC_FAULT_SEND_DMA;
     }
+}
+
+/* From memory and from the request itself, entry by entry. */
+static ErnicFault gather_mixed(Ernic *e, uint32_t pd, const ErnicWqe *wqe, uint64_t off,
+                               uint8_t *buf, uint32_t len)
+{
+    ErnicFault fault = ERNIC_FAULT_NONE;
+    uint32_t i;
+
+    for (i = 0; i < wqe->num_sge && len && !fault; i++) {
+        const ErnicSge *sge = &wqe->sge[i];
+        uint32_t n;
+
+        if (off >= sge->len) {
+            off -= sge->len;
+            continue;
+        }
+        n = MIN(len, sge->len - off);
+        if (wqe->inlined >> i & 1) {
+            memcpy(buf, wqe->data + sge->addr + off, n);
+        } else {
+            fault = gather_memory(e, pd, sge, 1, off, buf, n);
+        }
+        buf += n;
+        len -= n;
+        off = 0;
+    }
+    return fault;
+}
+
+ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,
+                            uint64_t off, void *buf, uint32_t len)
+{
+    if ((wqe->flags & ERNIC_WR_INLINE) && !wqe->num_sge) {
+        memcpy(buf, wqe->data + off, len);
+        return ERNIC_FAULT_NONE;
+    }
+    return wqe->inlined ? gather_mixed(e, pd, wqe, off, buf, len) :
+           gather_memory(e, pd, wqe->sge, wqe->num_sge, off, buf, len);
 }

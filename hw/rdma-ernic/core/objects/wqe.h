@@ -65,7 +65,12 @@ struct ErnicWqe {
                                    (see ErnicWq) */
     uint8_t opcode;             /* enum ernic_wr_opcode, or ERNIC_WR_NOP etc. */
     uint8_t flags;
-    uint8_t num_sge;            /* 0 with ERNIC_WR_INLINE */
+    uint8_t num_sge;            /* with ERNIC_WR_INLINE: 0, or see inlined */
+    /*
+     * A request with inline bytes and pointers: bit by index of sge. The address of such
+     * an entry is the offset of its bytes in data, beyond all entries.
+     */
+    uint64_t inlined;
     uint8_t imm[4];             /* as in struct ernic_wqe */
     uint8_t ud_priority;        /* UD: as in ErnicAv */
     uint32_t inv_rkey;
@@ -92,6 +97,13 @@ struct ErnicWqe {
         ErnicMrUpdate update;
     };
 };
+
+/* Are the bytes of @sge, one of those inlined, in data and beyond all entries? */
+static inline bool ernic_wqe_inlined_ok(const ErnicWqe *wqe, const ErnicSge *sge)
+{
+    return sge->addr >= wqe->num_sge * sizeof(*sge) && sge->addr <= ERNIC_WQE_INLINE &&
+           sge->len <= ERNIC_WQE_INLINE - sge->addr;
+}
 
 /* Copy bytes [@off, @off + @len) of the message. FAULT_PAGE: e->absent is set. */
 ErnicFault ernic_wqe_gather(Ernic *e, uint32_t pd, const ErnicWqe *wqe,

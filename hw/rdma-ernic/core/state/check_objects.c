@@ -77,7 +77,8 @@ static bool cq_ring(const ErnicCheck *c, uint32_t id)
     return ernic_depth_ok(cq->depth, c->e->mlx5 ? 1 : 2, ERNIC_MAX_CQ_DEPTH) &&
            cq->pi - cq->ci <= cq->depth &&
            cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
-           ernic_check_buf(&cq->buf, (uint64_t)cq->depth * sizeof(struct ernic_cqe));
+           (cq->lead == 0 || (c->e->mlx5 && cq->lead == ERNIC_CQ_ENTRY)) &&
+           ernic_check_buf(&cq->buf, (uint64_t)cq->depth * (cq->lead + ERNIC_CQ_ENTRY));
 }
 
 static bool cq_refs(const ErnicCheck *c, uint32_t id)

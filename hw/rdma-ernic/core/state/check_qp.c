@@ -183,14 +183,19 @@ static bool wqe_payload_ok(const Ernic *e, const ErnicWqe *wqe, const ErnicWr *w
     if (wr->flags & ERNIC_WRF_LOCAL) {
         return wqe->num_sge == 0;
     }
-    if (wqe->flags & ERNIC_WR_INLINE) {
-        return wqe->num_sge == 0 && wqe->len <= max_inline &&
+    if ((wqe->flags & ERNIC_WR_INLINE) && !wqe->num_sge) {
+        return wqe->len <= max_inline &&
                (!(wr->flags & ERNIC_WRF_WORD) || wqe->len == ERNIC_ATOMIC_LEN);
     }
     for (i = 0; i < wqe->num_sge; i++) {
         len += wqe->sge[i].len;
+        if ((wqe->inlined >> i & 1) && !ernic_wqe_inlined_ok(wqe, &wqe->sge[i])) {
+            return false;
+        }
     }
-    return wqe->num_sge <= max_sge && len == wqe->len &&
+    return !(wqe->inlined >> wqe->num_sge) &&
+           (!wqe->inlined || (e->mlx5 && (wqe->flags & ERNIC_WR_INLINE))) &&
+           wqe->num_sge <= max_sge && len == wqe->len &&
            (!(wr->flags & (ERNIC_WRF_ATOMIC | ERNIC_WRF_WORD)) ||
             len == ERNIC_ATOMIC_LEN);
 }

@@ -379,6 +379,54 @@ const ErnicStateOwned ernic_state_answers = { save_answers, load_answers };
 /* ---- what a send request carries ------------------------------------------- */
 
 /* A request at fault is not executed, and needs nothing any more. */
+/* With entries: which of them are inline, and the bytes of these after each. */
+static void save_inline(const Ernic *e, const ErnicWqe *wqe, GByteArray *out)
+{
+    uint64_t inlined = cpu_to_le64(wqe->inlined);
+    uint32_t i;
+
+    if (!wqe->num_sge) {
+        g_byte_array_append(out, wqe->data, wqe->len);
+        return;
+    }
+    g_byte_array_append(out, (uint8_t *)&inlined, sizeof(inlined));
+    for (i = 0; i < wqe->num_sge; i++) {
+        ernic_state_save_struct(e, &ernic_state_sge, &wqe->sge[i], out);
+        if (wqe->inlined >> i & 1) {
+            g_byte_array_append(out, wqe->data + wqe->sge[i].addr, wqe->sge[i].len);
+        }
+    }
+}
+
+static bool load_inline(Ernic *e, ErnicWqe *wqe, ErnicReader *in)
+{
+    uint32_t i;
+
+    if (!wqe->num_sge) {
+        if (wqe->len > ERNIC_WQE_INLINE) {
+            return false;
+        }
+        ernic_state_read_bytes(in, wqe->data, wqe->len);
+        return true;
+    }
+    ernic_state_read_bytes(in, &wqe->inlined, sizeof(wqe->inlined));
+    wqe->inlined = le64_to_cpu(wqe->inlined);
+    for (i = 0; i < wqe->num_sge; i++) {
+        const ErnicSge *sge = &wqe->sge[i];
+
+        if (!ernic_state_load_struct(e, &ernic_state_sge, &wqe->sge[i], in)) {
+            return false;
+        }
+        if (wqe->inlined >> i & 1) {
+            if (!ernic_wqe_inlined_ok(wqe, sge)) {
+                return false;
+            }
+            ernic_state_read_bytes(in, wqe->data + sge->addr, sge->len);
+        }
+    }
+    return true;
+}
+
 static void save_payload(const ErnicStateField *f, const Ernic *e, const void *obj,
                          GByteArray *out)
 {
@@ -395,7 +443,7 @@ static void save_payload(const ErnicStateField *f, const Ernic *e, const void *o
     } else if (wqe->opcode == ERNIC_WR_MR_UPDATE) {
         ernic_state_save_struct(e, &ernic_state_mr_update, &wqe->update, out);
     } else if (wqe->flags & ERNIC_WR_INLINE) {
-        g_byte_array_append(out, wqe->data, wqe->len);
+        save_inline(e, wqe, out);
     } else {
         for (i = 0; i < wqe->num_sge; i++) {
             ernic_state_save_struct(e, &ernic_state_sge, &wqe->sge[i], out);
@@ -422,15 +470,11 @@ static bool load_payload(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
     if (wqe->opcode == ERNIC_WR_MR_UPDATE) {
         return ernic_state_load_struct(e, &ernic_state_mr_update, &wqe->update, in);
     }
-    if (wqe->flags & ERNIC_WR_INLINE) {
-        if (wqe->len > ERNIC_WQE_INLINE) {
-            return false;
-        }
-        ernic_state_read_bytes(in, wqe->data, wqe->len);
-        return true;
-    }
     if (wqe->num_sge > ERNIC_WQE_SGE) {
         return false;
+    }
+    if (wqe->flags & ERNIC_WR_INLINE) {
+        return load_inline(e, wqe, in);
     }
     for (i = 0; i < wqe->num_sge; i++) {
         if (!ernic_state_load_struct(e, &ernic_state_sge, &wqe->sge[i], in)) {

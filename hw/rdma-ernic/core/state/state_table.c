@@ -171,6 +171,7 @@ static const ErnicStateField cq_fields[] = {
     U(pi), U(ci), U(sol_pi), U(ci_addr), U(mod_count), U(mod_period_us),
     U(mod_pending), U(mod_due), U(refs), STRUCT(buf, ernic_state_buf),
     STRUCT(events, events_struct), U(notified), BOOL(overwrites),
+    UMAX(lead, ERNIC_CQ_ENTRY),
 };
 #undef S
 static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq, CQ);
@@ -282,6 +283,7 @@ static const ErnicStateField wqe_fields[] = {
       .owned = &ernic_state_payload },
     UMAX(units, ERNIC_MAX_WQ_DEPTH, .def = 1), DERIVED(unit), UMAX(ud_priority, 7),
     U(ud_sport),
+    DERIVED(inlined),           /* part of the payload */
 };
 #undef S
 const ErnicStateStruct ernic_state_wqe = DESCRIBE(wqe_fields, ErnicWqe, WQE);

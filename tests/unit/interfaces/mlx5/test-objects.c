@@ -260,7 +260,7 @@ static const Mlx5Refused refusals[] = {
     R(0x400, NO_OBJECT, CQ, ".c_eqn_or_apu_element=0 "
       ".c_eqn_or_apu_element=0xffffffff", "cq_context"),
     R(0x400, BAD_UAR, CQ, ".uar_page=17 .uar_page=0xffffff", "cq_context"),
-    R(0x400, BAD_VALUE, CQ, ".cqe_sz=1 .cc=1 .dbr_addr=4 cq_umem_valid=1 .log_cq_size=21 "
+    R(0x400, BAD_VALUE, CQ, ".cqe_sz=2 .cc=1 .dbr_addr=4 cq_umem_valid=1 .log_cq_size=21 "
       ".log_page_size=31 pas[0]=0x123400010800", "cq_context"),
     R(0x400, SHORT_MESSAGE, CQ, "cq_context.log_cq_size=20"), R(0x401, BUSY, "", "cqn=1"),
     R(0x401, NO_OBJECT, "", "cqn=2"), R(0x402, NO_OBJECT, "", "cqn=0xffffff"),
@@ -504,7 +504,7 @@ static void set_gid(Ernic *e, uint8_t host)
     mlx5_accept(e, 0x761, text->str);
 }
 
-/* An end whose objects are all made by commands. */
+/* An end whose objects are all made by commands. Host 2 has entries of 128 bytes. */
 static void open_end(Mlx5End *end, Mlx5Queue *q, uint8_t host)
 {
     g_autofree char *cq = NULL, *key = NULL, *qp = NULL;
@@ -525,12 +525,15 @@ static void open_end(Mlx5End *end, Mlx5Queue *q, uint8_t host)
                           end->mem, MLX5_MEM, (uint32_t)(end->mem >> 32),
                           (uint32_t)end->mem);
     end->key = mlx5_accept(end->e, 0x200, key) << 8 | 0x5a;
-    end->cq.buf = fake_alloc(&end->env, 4096, 4096);
+    end->cq.buf = fake_alloc(&end->env, 8192, 4096);
+    end->cq_lead = host == 2 ? 64 : 0;
     end->cq_record = fake_alloc(&end->env, 8, 8);
-    memset(fake_ptr(&end->env, end->cq.buf, 4096), 0xf1, 4096);
+    memset(fake_ptr(&end->env, end->cq.buf, 8192), 0xf1, 8192);
     cq = g_strdup_printf(CQ "cq_context.log_cq_size=6\ncq_context.uar_page=20\n"
                          "cq_context.dbr_addr=%" PRIu64 "\npas[0]=%" PRIu64 "\n"
-                         "cq_context.cq_period=0\n", end->cq_record, end->cq.buf);
+                         "cq_context.cq_period=0\ncq_context.cqe_sz=%u\n"
+                         "pas[1]=%" PRIu64 "\n", end->cq_record, end->cq.buf,
+                         end->cq_lead / 64, end->cq.buf + 4096);
     end->cq.cqn = mlx5_accept(end->e, 0x400, cq);
     q->type = ERNIC_QPT_RC;
     q->rq = fake_alloc(&end->env, 4096, 4096);
@@ -590,6 +593,9 @@ TEST("/mlx5-objects/data", test_data)
     g_assert_true(mlx5_poll(&b, &cqe));
     IS(cqe.opcode, 2);
     IS(cqe.bytes, 3000);
+    for (uint32_t i = 0; i < 64; i++) {         /* unused bytes stay */
+        IS(((uint8_t *)fake_ptr(&b.env, b.cq.buf, 64))[i], 0xf1);
+    }
     g_assert_cmpmem(fake_ptr(&a.env, a.mem, 3000), 3000,
                     fake_ptr(&b.env, b.mem + 8192, 3000), 3000);
     /* The last entry of the old ring says that there is a new one. */

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "faces/mlx5/cqe.h"
+#include "mlx5_objects.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"
 #include "transport/qp_modify.h"
@@ -520,7 +521,6 @@ static const Bad bad[] = {
     { "read-on-uc", ERNIC_QPT_UC, LOCAL_QP_OP, OP(READ), "" },
     { "inline-beyond", RC, LOCAL_QP_OP, OP(SEND), "i", 16,
       &ernic_mlx5_wqe_inline_seg.inline_byte_count, 13 },
-    { "inline-and-pointer", RC, LOCAL_QP_OP, OP(SEND), "id" },
     { "inline-read", RC, LOCAL_QP_OP, OP(READ), "ri" },
     { "many-segments", RC, LOCAL_QP_OP, OP(SEND), "*" },
     { "too-long", RC, LOCAL_LENGTH, OP(SEND), "zd" },
@@ -599,6 +599,52 @@ TEST("/mlx5-queue/dma", test_dma)
         }
     }
     g_assert_cmpuint(nth, >, 5);
+}
+
+/* Inline bytes and pointers in any order, in several packets; saved in between. */
+MLX5_PAIR_TEST("/mlx5-queue/mixed", ERNIC_QPT_RC, test_mixed)
+{
+    static const char *const text[] = { "a header", "the middle", "end" };
+    g_autoptr(GString) want = g_string_new(NULL);
+    const ErnicWqe *wqe;
+    Mlx5Wr wr;
+
+    fill(&p->a, 0, 3000, 7);
+    mlx5_post_recv(&p->b, &p->bq, p->b.mem, 8192);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    for (uint32_t i = 0; i < ARRAY_SIZE(text); i++) {
+        mlx5_inline(&wr, text[i], strlen(text[i]));
+        mlx5_data(&wr, p->a.mem + i, 900 + i, p->a.key);
+        g_string_append(want, text[i]);
+        g_string_append_len(want, (char *)mem(&p->a, i, 900 + i), 900 + i);
+    }
+    p->a.env.tx_busy = true;
+    mlx5_post_wr(&p->a, &p->aq, &wr);
+    mlx5_take_over(&p->a.e, &p->a.env);
+    p->a.env.tx_busy = false;
+    ernic_tx_ready(p->a.e, p->a.env.now);
+    fake_run(p->a.e);
+    wqe = ernic_sq_slot(&p->a.e->qp[p->aq.qpn], 0);
+    IS(wqe->num_sge, 6);
+    IS(wqe->inlined, 0x15);
+    mlx5_exchange(&p->a, &p->b);
+    assert_done(&p->a, &p->aq, REQ, 0);
+    IS(assert_done(&p->b, &p->bq, RESP_SEND, 0).bytes, want->len);
+    g_assert_cmpmem(mem(&p->b, 0, want->len), want->len, want->str, want->len);
+}
+
+/* So many pieces have no room beside their entries. */
+MLX5_PAIR_TEST("/mlx5-queue/many-pieces", ERNIC_QPT_RC, test_many_pieces)
+{
+    Mlx5Wr wr;
+
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+    mlx5_data(&wr, p->a.mem, 1, p->a.key);
+    for (uint32_t i = 0; i < 62; i++) {
+        mlx5_inline(&wr, "twelve bytes", 12);
+    }
+    post(p, &wr);
+    assert_error(&p->a, &p->aq, REQ_ERR, 0, LOCAL_QP_OP);
 }
 
 /* Doorbells that name no queue, a foreign one, or an impossible counter. */

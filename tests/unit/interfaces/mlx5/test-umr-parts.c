@@ -82,7 +82,7 @@ static void assert_list(Parts *p, uint32_t n)
 }
 
 /*
- * What happens to the region: a digit is the next part of the request of OWN (0) or OTHER
+ * Steps of the region: a digit is the next part of the request of OWN (0) or OTHER
  * (1), of which there are more (+), which is the last one (.), or which finds that the
  * region is no longer that of the request (!).
  */

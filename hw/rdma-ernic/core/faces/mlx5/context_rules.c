@@ -48,7 +48,7 @@ static const ErnicMlx5FieldRule cq_rows[] = {
     ANSWERED(cqc, status)
     ZERO(cqc, dbr_umem_valid)
     ZERO(cqc, apu_cq)
-    ZERO(cqc, cqe_sz)
+    USED(cqc, cqe_sz)
     ZERO(cqc, cc)
     IGNORED(cqc, scqe_break_moderation_en)
     USED(cqc, oi)

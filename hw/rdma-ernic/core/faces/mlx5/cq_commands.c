@@ -25,6 +25,14 @@ enum { SELECT_PERIOD = 1, SELECT_COUNT = 2 };
 /* MLX5_MODIFY_CQ_MASK_*. */
 enum { SELECT_SIZE = 1, SELECT_OFFSET = 2, SELECT_PAGE = 4 };
 
+/* CQE_STRIDE_*: entries of 128 bytes have the usual 64 at their end. */
+enum { STRIDE_64, STRIDE_128 };
+
+static uint8_t lead_of(const uint8_t *cqc)
+{
+    return GET(cqc, cqc.cqe_sz) == STRIDE_128 ? ERNIC_CQ_ENTRY : 0;
+}
+
 /* The ring that @cqc describes, with its list at byte @at of the message. */
 static ErnicMlx5Refusal read_ring(Ernic *e, const ErnicMlx5Request *r,
                                   const uint8_t *cqc, uint32_t at, ErnicBuf *buf)
@@ -33,11 +41,13 @@ static ErnicMlx5Refusal read_ring(Ernic *e, const ErnicMlx5Request *r,
     ErnicMlx5List list = {
         .at = at, .page_shift = GET(cqc, cqc.log_page_size) + PAGE_SHIFT,
         .offset = GET(cqc, cqc.page_offset),
-        .bytes = (uint64_t)ERNIC_MLX5_CQE << log_size,
+        .bytes = (uint64_t)(lead_of(cqc) + ERNIC_MLX5_CQE) << log_size,
     };
 
-    return 1u << log_size > ERNIC_MAX_CQ_DEPTH ? ERNIC_MLX5_BAD_VALUE :
-           ernic_mlx5_read_list(e, r, &list, buf);
+    if (GET(cqc, cqc.cqe_sz) > STRIDE_128 || 1u << log_size > ERNIC_MAX_CQ_DEPTH) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    return ernic_mlx5_read_list(e, r, &list, buf);
 }
 
 static bool find_eq(const Ernic *e, uint32_t eq)
@@ -52,7 +62,7 @@ static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
     ErnicCqInit init = {
         .eq = GET(cqc, cqc.c_eqn_or_apu_element),
         .depth = 1u << GET(cqc, cqc.log_cq_size), .ci_addr = GET(cqc, cqc.dbr_addr),
-        .overwrites = GET(cqc, cqc.oi),
+        .overwrites = GET(cqc, cqc.oi), .lead = lead_of(cqc),
     };
     uint32_t uar = GET(cqc, cqc.uar_page), cqn;
     Ernic *e = f->engine;
@@ -165,7 +175,8 @@ static ErnicMlx5Refusal resize(Ernic *e, const ErnicMlx5Request *r, uint32_t cqn
         ernic_buf_fini(e, &buf);
         return ERNIC_MLX5_BAD_STATE;
     }
-    ernic_cq_set_ring(e, cqn, &buf, depth);
+    ernic_cq_set_ring(e, cqn, &buf, depth, lead_of(cqc));
+    PUT(stored, cqc.cqe_sz, GET(cqc, cqc.cqe_sz));
     PUT(stored, cqc.log_cq_size, GET(cqc, cqc.log_cq_size));
     PUT(stored, cqc.page_offset, GET(cqc, cqc.page_offset));
     PUT(stored, cqc.log_page_size, GET(cqc, cqc.log_page_size));

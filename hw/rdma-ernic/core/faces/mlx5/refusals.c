@@ -9,8 +9,8 @@
 #include "hw/rdma-ernic/ernic_abi.h"
 
 /*
- * Status values of an answer (MLX5_CMD_STAT in the driver). What is used up has LIM, for
- * which Linux reports ENOMEM. NO_RES (0x0f) stands for EAGAIN there, and the driver
+ * Status values of an answer (MLX5_CMD_STAT in the driver). LIM means that all are used,
+ * and Linux reports ENOMEM. NO_RES (0x0f) stands for EAGAIN there, and the driver
  * repeats some commands without end.
  */
 enum {

@@ -149,9 +149,30 @@ static ErnicFault decode_target(const Ernic *e, const ErnicQp *qp, const ErnicWr
 
 /* ---- data ------------------------------------------------------------------------ */
 
-/* Append the bytes of the inline segment at @c, whose first word is @word. */
+/*
+ * A request with inline bytes and pointers. An entry for @len @bytes, which are before
+ * @end of wqe->data: the entries grow towards the bytes.
+ */
+static ErnicFault add_piece(const ErnicQp *qp, ErnicWqe *wqe, const uint8_t *bytes,
+                            uint32_t len, uint32_t *end)
+{
+    if ((wqe->num_sge + 1) * sizeof(ErnicSge) + len > *end) {
+        return refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "too many pieces");
+    }
+    *end -= len;
+    memmove(wqe->data + *end, bytes, len);
+    wqe->flags |= ERNIC_WR_INLINE;
+    wqe->inlined |= 1ull << wqe->num_sge;
+    wqe->sge[wqe->num_sge++] = (ErnicSge) { .addr = *end, .len = len };
+    return ERNIC_FAULT_NONE;
+}
+
+/*
+ * The bytes of the inline segment at @c, whose first word is @word: those before the
+ * first pointer are one piece.
+ */
 static ErnicFault decode_inline(const ErnicQp *qp, const ErnicWr *wr, uint32_t word,
-                                Cursor *c, ErnicWqe *wqe)
+                                Cursor *c, ErnicWqe *wqe, uint32_t *end)
 {
     uint32_t len = word & INLINE_LENGTH;
     const uint8_t *seg = take(c, ROUND_UP(4 + len, SEGMENT));
@@ -166,7 +187,7 @@ static ErnicFault decode_inline(const ErnicQp *qp, const ErnicWr *wr, uint32_t w
         return ERNIC_FAULT_NONE;
     }
     if (wqe->num_sge) {
-        return refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "inline bytes and pointers");
+        return add_piece(qp, wqe, seg + 4, len, end);
     }
     /* The request has no room for more. */
     g_assert(wqe->len + len <= ERNIC_WQE_INLINE);
@@ -186,31 +207,47 @@ static ErnicSge decode_pointer(const uint8_t *seg)
     };
 }
 
+/* The pointer at @c, after inline bytes or not. */
+static ErnicFault decode_entry(const ErnicQp *qp, Cursor *c, ErnicWqe *wqe,
+                               uint32_t *end)
+{
+    ErnicFault fault = ERNIC_FAULT_NONE;
+
+    if ((wqe->flags & ERNIC_WR_INLINE) && !wqe->num_sge) {
+        fault = add_piece(qp, wqe, wqe->data, wqe->len, end);
+    }
+    if (!fault && wqe->inlined && (wqe->num_sge + 1) * sizeof(ErnicSge) > *end) {
+        fault = refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "too many pieces");
+    }
+    if (!fault) {
+        wqe->sge[wqe->num_sge++] = decode_pointer(take(c, SEGMENT));
+    }
+    return fault;
+}
+
 static ErnicFault decode_data(const ErnicQp *qp, const ErnicWr *wr, Cursor *c,
                               ErnicWqe *wqe)
 {
     ErnicFault fault = ERNIC_FAULT_NONE;
+    uint32_t end = ERNIC_WQE_INLINE, i;
     uint64_t len = 0;
 
     while (c->left && !fault) {
         uint32_t word = ldl_be_p(c->at);
 
-        if (word & INLINE_DATA) {
-            fault = decode_inline(qp, wr, word, c, wqe);
-        } else if (wqe->flags & ERNIC_WR_INLINE) {
-            fault = refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "inline bytes and pointers");
-        } else {
-            wqe->sge[wqe->num_sge] = decode_pointer(take(c, SEGMENT));
-            len += wqe->sge[wqe->num_sge++].len;
-        }
+        fault = word & INLINE_DATA ? decode_inline(qp, wr, word, c, wqe, &end) :
+                                     decode_entry(qp, c, wqe, &end);
     }
     if (fault) {
         return fault;
     }
+    for (i = 0; i < wqe->num_sge; i++) {
+        len += wqe->sge[i].len;
+    }
     if (len > ERNIC_MSG_MAX) {
         return refuse(qp, wqe, ERNIC_FAULT_SEND_LENGTH, "over 2^31 bytes");
     }
-    wqe->len += len;
+    wqe->len = wqe->num_sge ? len : wqe->len;
     if ((wr->flags & ERNIC_WRF_ATOMIC) &&
         (wqe->num_sge != 1 || wqe->len != ERNIC_ATOMIC_LEN)) {
         return refuse(qp, wqe, ERNIC_FAULT_SEND_LENGTH, "atomic not 8 bytes");

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A busy host: twelve loops compete with two guests, and some of them come in bursts
+with a higher priority. No connection ends, with a loss of 1 % either."""
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import threading
+
+import links
+import programs
+from programs import Program
+from relay import Relay
+from suite import Suite, named, ours
+
+LOOPS, BURSTS = 12, 4           # BURSTS of the LOOPS have a higher priority, and pauses
+NICE = -5                       # needs root; without it they have the usual one
+ON, OFF = (0.2, 2), (0.5, 3)    # seconds of a burst, and between two
+ROUNDS = int(os.environ.get('ERNIC_ROUNDS', 200))
+LOSS = 0.01
+PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-e -n 500'),
+            Program('ibv_srq_pingpong', programs.PINGPONG, '-n 200'),
+            Program('rping', programs.RPING, '-C 100'),
+            Program('ib_send_bw', programs.BANDWIDTH, '-s 65536 -n 200'),
+            Program('ib_read_lat', programs.LATENCY, '-n 500'),
+            Program('ib_write_bw', programs.BANDWIDTH, '-q 4 -n 200')]
+
+
+class Lossy(links.Link):
+    """Frames pass through this process, which drops some."""
+
+    name = 'loss'
+
+    def options(self, n, folder):
+        if n == 0:
+            self.relay = Relay(folder)
+        return [*self.relay.options(n), '-device',
+                f'ernic,id=nic,netdev=wire,mac={links.mac(n)}']
+
+    def close(self):
+        self.relay.close()
+
+
+def suites():
+    for link in links.Udp(), Lossy():
+        yield Suite(f'busy-host-{link.name}', ours(2, link, '6.1'),
+                    [named('rounds', check_rounds)], '*',
+                    'the suites pauses-*, which stop a guest')
+
+
+class Loops:
+    """The loops, each in a session of its own, as others' work is."""
+
+    def __init__(self):
+        self.over = threading.Event()
+        self.all = [subprocess.Popen(['sh', '-c', 'while :; do :; done'],
+                                     start_new_session=True) for _ in range(LOOPS)]
+        for one in self.all[:BURSTS]:
+            with contextlib.suppress(PermissionError):
+                os.setpriority(os.PRIO_PROCESS, one.pid, NICE)
+        self.thread = threading.Thread(target=self.bursts)
+
+    def bursts(self):
+        while not self.over.is_set():
+            for number, wait in ((signal.SIGCONT, ON), (signal.SIGSTOP, OFF)):
+                for one in self.all[:BURSTS]:
+                    one.send_signal(number)
+                self.over.wait(random.uniform(*wait))
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+        for one in self.all:
+            one.kill()
+            one.wait()
+
+
+def check_rounds(guests):
+    """Each round is a program; all that failed are reported."""
+    links.up(guests, 4200)
+    if isinstance(guests.link, Lossy):
+        guests.link.relay.loss = LOSS
+    bad = []
+    with Loops():
+        for n in range(ROUNDS):
+            program = PROGRAMS[n % len(PROGRAMS)]
+            outcome = programs.run(guests, program)
+            if outcome.reason:
+                bad.append(f'round {n}: {program.name}: {outcome.reason}\n'
+                           + outcome.output)
+    assert not bad, f'{len(bad)} of {ROUNDS} rounds failed\n' + '\n'.join(bad)

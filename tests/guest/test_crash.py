@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A kernel of Debian starts another one while the device works: by kexec, and after a
+crash. The driver of the new kernel starts the function, which nobody has stopped."""
+import functools
+
+import links
+import mlx5
+import programs
+import stock
+from suite import Suite, named
+
+KERNEL = '6.12-cloud'
+WRITES = programs.Program('ib_write_bw', programs.BANDWIDTH, '-D 60')
+# Traffic goes on while the other kernel starts.
+KINDS = {'crash': ('--load-panic', 'echo 1 >/proc/sys/kernel/sysrq; '
+                                   'echo c >/proc/sysrq-trigger'),
+         'kexec': ('--load', 'kexec --exec')}
+# Of the first processor alone: the crash may happen on another one.
+WORDS = '"$(cat /proc/cmdline) nr_cpus=1 irqpoll reset_devices"'
+
+
+class Netdev(mlx5.Netdev):
+    """The image's kernel and initrd are disks, too, for kexec."""
+
+    image = None
+
+    def options(self, n, folder):
+        disks = [word for name in ('kernel', 'initrd') for word in
+                 ('-drive', f'file={self.image / name},format=raw,if=virtio,readonly=on')]
+        return [*super().options(n, folder), *disks]
+
+
+def suites():
+    yield Suite(f'crash-{KERNEL}', machines,
+                [named(kind, check_restart, *words) for kind, words in KINDS.items()])
+
+
+class Guest(stock.StockGuest):
+    words = 'crashkernel=640M ' + stock.StockGuest.words
+
+
+class Guests(stock.StockGuests):
+    kind = Guest
+    cold = 'a crash kernel needs its memory from the start'
+
+
+def machines():
+    packages = tuple([*stock.PACKAGES, 'kexec-tools'])
+    link = Netdev()
+    link.image = stock.find_image(KERNEL, packages)
+    guests = Guests(2, link, link.image, memory=2048)
+    mlx5.prepare(guests)
+    links.up(guests, 4200)
+    return guests
+
+
+def check_restart(guests, load, start):
+    """The peer's program ends with an error; the new kernel has an RDMA device again."""
+    for one in guests:
+        assert programs.devinfo(one).figure == 'PORT_ACTIVE, MTU 4096'
+    guests[0].check('cat /dev/vda >/tmp/kernel && cat /dev/vdb >/tmp/initrd && '
+                    f'kexec {load} /tmp/kernel --initrd=/tmp/initrd '
+                    f'--command-line={WORDS}', 120)
+    gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
+    words = f'ib_write_bw -d {links.DEVICE} -F -D 60'
+    peer = guests[1].start(f'{words} -x {gids[1]}', 90)
+    programs.wait_until(guests[1], programs.LISTENS)
+    guests[0].start(f'{words} -x {gids[0]} {links.ipv4(1)}', 90)
+    programs.wait_until(guests[1], 'test $(cat /sys/class/infiniband/*/ports/1/'
+                        'counters/port_rcv_packets) -gt 1000')
+    guests[0].restart(start)
+    peer.kill()
+    mlx5.prepare(guests[:1])
+    links.up(guests, 4200)
+    outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'])
+    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
