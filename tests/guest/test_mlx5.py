@@ -27,29 +27,24 @@ WORLD = 'world'                 # the interface of the third one
 ADDRESSES = ('10.0.0.1', '10.0.0.2')
 # Each has to succeed, without a word in the log. {0}: the interface.
 COMMANDS = [
-    'ethtool {0}', 'ethtool -a {0}', 'ethtool -c {0}', 'ethtool -g {0}', 'ethtool -k {0}',
-    'ethtool -l {0}', 'ethtool -n {0}', 'ethtool -S {0}', 'ethtool -T {0}',
-    'ethtool -x {0}', 'ethtool --show-priv-flags {0}', 'devlink dev info',
-    'devlink health',
-    'ethtool -G {0} rx 512 tx 512', 'ethtool -G {0} rx 1024 tx 1024',
-    'ethtool -L {0} combined 1', 'ethtool -L {0} combined 2',
-    'ethtool -X {0} weight 1 3', 'ethtool -X {0} equal 2', 'ethtool -X {0} hfunc xor',
-    'ethtool -X {0} hfunc toeplitz',
-    'ethtool -N {0} rx-flow-hash udp4 sdfn', 'ethtool -N {0} rx-flow-hash tcp6 sd',
-    'ethtool -K {0} rx off', 'ethtool -K {0} rx on',
-    'ethtool -K {0} rxvlan off txvlan off', 'ethtool -K {0} rxvlan on txvlan on',
-    'ethtool -K {0} rx-vlan-filter off', 'ethtool -K {0} rx-vlan-filter on',
-    'ethtool -K {0} rxhash off', 'ethtool -K {0} rxhash on',
-    'ethtool -K {0} ntuple on', 'ethtool -N {0} flow-type tcp4 dst-port 9 action 0',
-    'ethtool -K {0} ntuple off',
-    'ethtool -s {0} speed 100000 autoneg on',
-    'ip link set {0} promisc on', 'ip link set {0} promisc off',
-    'ip link set {0} allmulticast on', 'ip link set {0} allmulticast off',
-    'ip link set {0} address 52:54:00:00:00:99',
-    'ip link set {0} address 52:54:00:00:00:01',
-    'ip link set {0} mtu 68', 'ip link set {0} mtu 9000', 'ip link set {0} mtu 1500',
-    'ip link set {0} down', 'ip link set {0} up',
-]
+    'ethtool {0}', *(f'ethtool -{letter} {{0}}' for letter in 'acgklnSTx'),
+    'ethtool --show-priv-flags {0}', 'devlink dev info', 'devlink health',
+    *('ethtool ' + words for words in (
+        '-G {0} rx 512 tx 512', '-G {0} rx 1024 tx 1024',
+        '-L {0} combined 1', '-L {0} combined 2',
+        '-X {0} weight 1 3', '-X {0} equal 2', '-X {0} hfunc xor',
+        '-X {0} hfunc toeplitz',
+        '-N {0} rx-flow-hash udp4 sdfn', '-N {0} rx-flow-hash tcp6 sd',
+        '-K {0} rx off', '-K {0} rx on',
+        '-K {0} rxvlan off txvlan off', '-K {0} rxvlan on txvlan on',
+        '-K {0} rx-vlan-filter off', '-K {0} rx-vlan-filter on',
+        '-K {0} rxhash off', '-K {0} rxhash on',
+        '-K {0} ntuple on', '-N {0} flow-type tcp4 dst-port 9 action 0',
+        '-K {0} ntuple off', '-s {0} speed 100000 autoneg on')),
+    *('ip link set {0} ' + words for words in (
+        'promisc on', 'promisc off', 'allmulticast on', 'allmulticast off',
+        'address 52:54:00:00:00:99', 'address 52:54:00:00:00:01',
+        'mtu 68', 'mtu 9000', 'mtu 1500', 'down', 'up'))]
 
 PING = f'ping -c 1 {ADDRESSES[1]}'
 GET = f'wget -q -O /dev/null http://{ADDRESSES[1]}:8080/small'
@@ -66,7 +61,7 @@ class Cable(links.Link):
     """Three functions in each machine; two processors for two channels."""
 
     def options(self, n, folder):
-        words = ['-smp', '2', '-trace', 'ernic_mlx5_refused']
+        words = ['-smp', '2', *mlx5.TRACE]
         for i, name in enumerate(NAMES):
             words += ['-netdev', f'hubport,id={name},hubid=1', '-device',
                       f'ernic,personality=mlx5,id={name},netdev={name},'
@@ -75,21 +70,13 @@ class Cable(links.Link):
                 f'ernic,personality=mlx5,id={WORLD},netdev={WORLD},mac={links.mac(2)}']
 
 
-class Wire(links.Link):
-    """A function in each of two machines."""
-
-    def options(self, n, folder):
-        return [*links.wire(n, folder), '-trace', 'ernic_mlx5_refused', '-device',
-                f'ernic,personality=mlx5,id=nic,netdev=wire,mac={links.mac(n)}']
-
-
 def machine(kernel):
     return stock.StockGuests(1, Cable(), stock.find_image(kernel),
                              cold='a slot for hot-plug resets in another way')
 
 
 def pair():
-    return stock.StockGuests(2, Wire(), [stock.find_image(kernel) for kernel in PAIR])
+    return stock.StockGuests(2, mlx5.Netdev(), list(map(stock.find_image, PAIR)))
 
 
 # ---- the interfaces ----------------------------------------------------------------
@@ -267,8 +254,7 @@ def check_filters(guests, kernel):
         assert one.run(f'timeout 1 {dropped}').status, words
         one.check(passes)
         # The driver reads its counters every second.
-        one.check(f'timeout 20 sh -c "until {show} | grep \'hardware .* [1-9].* pkt\'; '
-                  'do sleep 0.5; done"', 30)
+        one.wait_until(f'{show} | grep "hardware .* [1-9].* pkt"')
         one.check('tc filter del dev near ingress prio 1')
         one.check(dropped)
     one.check('tc qdisc del dev near ingress && ethtool -K near hw-tc-offload off')
@@ -392,8 +378,8 @@ def test_reset(guests):
     path = one.check('readlink -f /sys/class/net/near/device').strip()
     one.check(f'echo flr >{path}/reset_method && echo 1 >{path}/reset')
     # The driver looks at the function every two seconds, and makes a new interface.
-    one.check(f'timeout 60 sh -c "until ! ip link show near && '
-              f'grep {links.mac(0)} {path}/net/*/address; do sleep 0.5; done"', 70)
+    one.wait_until('! ip link show near && '
+                   f'grep {links.mac(0)} {path}/net/*/address', 60)
     near_up(one)
     ping(one)
 
