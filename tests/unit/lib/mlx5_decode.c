@@ -217,6 +217,17 @@ void mlx5_fields_are(const ErnicMlx5Layout *layout, const uint8_t *bytes,
     }
 }
 
+char *mlx5_lines(const char *base, const char *words, const char *part)
+{
+    g_auto(GStrv) lines = g_strsplit(words, ",", 0);
+    GString *text = g_string_new(base);
+
+    for (char **line = lines; *line; line++) {
+        g_string_append_printf(text, "%s%s\n", **line == '.' ? part : "", *line);
+    }
+    return g_string_free(text, false);
+}
+
 void mlx5_each_refused(const Mlx5Refused *rows, size_t num,
                        void (*fn)(void *opaque, uint16_t opcode, const char *text,
                                   ErnicMlx5Refusal why), void *opaque)
@@ -225,15 +236,10 @@ void mlx5_each_refused(const Mlx5Refused *rows, size_t num,
         g_auto(GStrv) words = g_strsplit(row->more, " ", 0);
 
         for (char **word = words; *word; word++) {
-            g_auto(GStrv) lines = g_strsplit(*word, ",", 0);
-            g_autoptr(GString) text = g_string_new(row->base);
+            g_autofree char *text = mlx5_lines(row->base, *word, row->part);
 
-            for (char **line = lines; *line; line++) {
-                g_string_append_printf(text, "%s%s\n", **line == '.' ? row->part : "",
-                                       *line);
-            }
-            g_test_message("%x %s", row->opcode, text->str);
-            fn(opaque, row->opcode, text->str, row->why);
+            g_test_message("%x %s", row->opcode, text);
+            fn(opaque, row->opcode, text, row->why);
         }
     }
 }

@@ -26,6 +26,12 @@ bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
 const ErnicMlx5Field *mlx5_find_field(const ErnicMlx5Layout *layout, const char *name,
                                       size_t len);
 
+/*
+ * The lines of @base, and those of @words, which commas separate; one that begins with a
+ * dot belongs to @part.
+ */
+char *mlx5_lines(const char *base, const char *words, const char *part);
+
 /* A structure has the values of @format, words like "opcode=0x2". */
 G_GNUC_PRINTF(3, 4)
 void mlx5_fields_are(const ErnicMlx5Layout *layout, const uint8_t *bytes,
@@ -33,10 +39,7 @@ void mlx5_fields_are(const ErnicMlx5Layout *layout, const uint8_t *bytes,
 #define FIELDS_ARE(layout, bytes, ...) \
     mlx5_fields_are(&ernic_mlx5_##layout.self, bytes, __VA_ARGS__)
 
-/*
- * Commands that are refused: those with the lines of @base and of one word of @more, in
- * which commas separate lines. A line that begins with a dot belongs to @part.
- */
+/* Commands that are refused: with the lines of @base and of one word of @more. */
 typedef struct Mlx5Refused {
     uint16_t opcode;
     ErnicMlx5Refusal why;

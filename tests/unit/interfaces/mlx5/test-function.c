@@ -17,6 +17,8 @@ static const ErnicMlx5Config config = {
     .link_up = true,
 };
 
+#define PORT    "nic_vport_context"
+
 /* One command and its answer. */
 typedef struct Call {
     ErnicMlx5Refusal refusal;
@@ -62,14 +64,15 @@ static Call *call(ErnicMlx5Function *f, uint16_t opcode, const char *text)
     return call_sized(f, opcode, text, 0, 0);
 }
 
-/* Send a message, and check the whole answer. */
+/* Send a message, and check the whole answer; both are words of mlx5_lines(). */
 static void accepts(ErnicMlx5Function *f, uint16_t opcode, const char *text,
                     const char *answer)
 {
-    g_autoptr(Call) c = call(f, opcode, text);
+    g_autofree char *in = mlx5_lines("", text, PORT), *out = mlx5_lines("", answer, PORT);
+    g_autoptr(Call) c = call(f, opcode, in);
 
     g_assert_cmpstr(ernic_mlx5_statuses[c->refusal].reason, ==, "accepted");
-    g_assert_cmpstr(c->text->str, ==, answer);
+    g_assert_cmpstr(c->text->str, ==, out);
 }
 
 static void to_state(ErnicMlx5Function *f, ErnicMlx5State state)
@@ -94,13 +97,13 @@ TEST("/mlx5/function/life-cycle", test_life_cycle)
         uint16_t opcode;
         const char *text, *answer;
     } steps[] = {
-        { 0x104, "", "" }, { 0x10a, "", "supported_issi_dw0=0x2\n" },
+        { 0x104, "", "" }, { 0x10a, "", "supported_issi_dw0=0x2" },
         { 0x10b, "current_issi=1", "" },
-        { 0x10a, "", "current_issi=0x1\nsupported_issi_dw0=0x2\n" },
+        { 0x10a, "", "current_issi=0x1,supported_issi_dw0=0x2" },
         { 0x107, "op_mod=1", "" }, { 0x107, "op_mod=2", "" }, { 0x108, "op_mod=1", "" },
         { 0x102, "", "" }, { 0x10d, "driver_version[0]=0x4c", "" },
-        { 0x802, "", "uar=0x10\n" }, { 0x803, "uar=0x10", "" },
-        { 0x802, "", "uar=0x10\n" }, { 0x107, "op_mod=3", "" }, { 0x103, "", "" },
+        { 0x802, "", "uar=0x10" }, { 0x803, "uar=0x10", "" },
+        { 0x802, "", "uar=0x10" }, { 0x107, "op_mod=3", "" }, { 0x103, "", "" },
         { 0x105, "", "" },
     };
     ErnicMlx5Function f;
@@ -281,14 +284,14 @@ RUNNING_TEST("/mlx5/function/uars", test_uars)
     g_autoptr(Call) last = NULL;
 
     for (uint32_t i = ERNIC_MLX5_UAR_FIRST; i < ERNIC_MLX5_UAR_END; i++) {
-        g_autofree char *answer = g_strdup_printf("uar=%#x\n", i);
+        g_autofree char *answer = g_strdup_printf("uar=%#x", i);
 
         accepts(f, 0x802, "", answer);
     }
     last = call(f, 0x802, "");
     IS(last->refusal, ERNIC_MLX5_NO_UAR);
     accepts(f, 0x803, "uar=0x3ff", "");
-    accepts(f, 0x802, "", "uar=0x3ff\n");
+    accepts(f, 0x802, "", "uar=0x3ff");
 }
 
 static bool has_field(const ErnicMlx5Layout *layout, const ErnicMlx5Field *field)
@@ -455,37 +458,31 @@ TEST("/mlx5/function/set-names", test_set_names)
     IS(ernic_mlx5_get(data, qp), 12);
 }
 
-#define CONTEXT "nic_vport_context."
-#define ADDRESS CONTEXT "permanent_address.mac_addr_47_32=0x5254\n" \
-                CONTEXT "permanent_address.mac_addr_31_0=0x123456\n"
-#define GUIDS   CONTEXT "system_image_guid=0x525400fffe123456\n" \
-                CONTEXT "port_guid=0x525400fffe123456\n" \
-                CONTEXT "node_guid=0x525400fffe123456\n"
+#define CONTEXT PORT "."
+#define ADDRESS ".permanent_address.mac_addr_47_32=0x5254," \
+                ".permanent_address.mac_addr_31_0=0x123456"
+#define GUIDS   ".system_image_guid=0x525400fffe123456,.port_guid=0x525400fffe123456," \
+                ".node_guid=0x525400fffe123456,"
 
 RUNNING_TEST("/mlx5/function/vport", test_vport)
 {
-    accepts(f, 0x754, "", CONTEXT "mtu=0x233e\n" GUIDS ADDRESS);
-    accepts(f, 0x755, "field_select.promisc=1\nfield_select.roce_en=1\n"
-            "field_select.mtu=1\nfield_select.change_event=1\n"
-            CONTEXT "promisc_all=1\n" CONTEXT "promisc_mc=1\n" CONTEXT "roce_en=1\n"
-            CONTEXT "mtu=1522\n" CONTEXT "arm_change_event=1\n"
-            CONTEXT "event_on_mtu=1", "");
-    accepts(f, 0x754, "", CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
-            CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
-            CONTEXT "promisc_mc=0x1\n" CONTEXT "promisc_all=0x1\n" ADDRESS);
-    accepts(f, 0x755, "field_select.disable_uc_local_lb=1\n"
-            CONTEXT "disable_uc_local_lb=1\n" CONTEXT "disable_mc_local_lb=1", "");
+    accepts(f, 0x754, "", ".mtu=0x233e," GUIDS ADDRESS);
+    accepts(f, 0x755, "field_select.promisc=1,field_select.roce_en=1,field_select.mtu=1,"
+            "field_select.change_event=1,.promisc_all=1,.promisc_mc=1,.roce_en=1,"
+            ".mtu=1522,.arm_change_event=1,.event_on_mtu=1", "");
+    accepts(f, 0x754, "", ".roce_en=0x1,.arm_change_event=0x1,.event_on_mtu=0x1,"
+            ".mtu=0x5f2," GUIDS ".promisc_mc=0x1,.promisc_all=0x1," ADDRESS);
+    accepts(f, 0x755, "field_select.disable_uc_local_lb=1,.disable_uc_local_lb=1,"
+            ".disable_mc_local_lb=1", "");
     /* A field that is not selected stays. */
-    accepts(f, 0x755, "field_select.promisc=1\n" CONTEXT "mtu=64", "");
-    accepts(f, 0x755, "field_select.permanent_address=1\n"
-            CONTEXT "permanent_address.mac_addr_31_0=0x1\n" CONTEXT "mtu=64", "");
-    accepts(f, 0x754, "", CONTEXT "disable_uc_local_lb=0x1\n"
-            CONTEXT "roce_en=0x1\n" CONTEXT "arm_change_event=0x1\n"
-            CONTEXT "event_on_mtu=0x1\n" CONTEXT "mtu=0x5f2\n" GUIDS
-            CONTEXT "permanent_address.mac_addr_31_0=0x1\n");
+    accepts(f, 0x755, "field_select.promisc=1,.mtu=64", "");
+    accepts(f, 0x755, "field_select.permanent_address=1,"
+            ".permanent_address.mac_addr_31_0=0x1,.mtu=64", "");
+    accepts(f, 0x754, "", ".disable_uc_local_lb=0x1,.roce_en=0x1,.arm_change_event=0x1,"
+            ".event_on_mtu=0x1,.mtu=0x5f2," GUIDS ".permanent_address.mac_addr_31_0=0x1");
     accepts(f, 0x103, "", "");
     accepts(f, 0x102, "", "");
-    accepts(f, 0x754, "", CONTEXT "mtu=0x233e\n" GUIDS ADDRESS);
+    accepts(f, 0x754, "", ".mtu=0x233e," GUIDS ADDRESS);
 }
 
 /* A list is as long as the message; a query returns what it has room for. */
@@ -517,25 +514,28 @@ RUNNING_TEST("/mlx5/function/vport-lists", test_vport_lists)
     IS(f->vport.vlans[1], 0x123);
     other = call_sized(f, 0x754, "allowed_list_type=2", 0, out_base + 8);
     g_assert_nonnull(strstr(other->text->str, "address[0]=0xfff00000123\n"));
-    accepts(f, 0x754, "", CONTEXT "mtu=0x233e\n" GUIDS ADDRESS);
+    accepts(f, 0x754, "", ".mtu=0x233e," GUIDS ADDRESS);
 }
 
 RUNNING_TEST("/mlx5/function/vport-state", test_vport_state)
 {
-    accepts(f, 0x750, "", "admin_state=0x1\nstate=0x1\n");
+    accepts(f, 0x750, "", "admin_state=0x1,state=0x1");
     accepts(f, 0x751, "admin_state=0", "");
     accepts(f, 0x750, "", "");
     accepts(f, 0x751, "admin_state=2", "");
-    accepts(f, 0x750, "", "admin_state=0x2\nstate=0x1\n");
+    accepts(f, 0x750, "", "admin_state=0x2,state=0x1");
     f->config.link_up = false;
-    accepts(f, 0x750, "", "admin_state=0x2\n");
+    accepts(f, 0x750, "", "admin_state=0x2");
 }
 
-/* Access register @id, of @bytes; the answer's register. */
+#define DATA    "register_data"
+
+/* Access register @id, of @bytes, with @words; the answer's register. */
 static Call *access_reg(ErnicMlx5Function *f, uint32_t id, uint32_t bytes,
-                        const char *text)
+                        const char *words)
 {
-    g_autofree char *all = g_strdup_printf("register_id=%#x\n%s", id, text);
+    g_autofree char *base = g_strdup_printf("register_id=%#x\n", id);
+    g_autofree char *all = mlx5_lines(base, words, DATA);
 
     return call_sized(f, 0x805, all, 16 + bytes, 16 + bytes);
 }
@@ -544,51 +544,39 @@ static const struct {
     uint32_t id, bytes;
     const char *text, *answer;      /* NULL: BAD_VALUE */
 } registers[] = {
-    { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
-      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
-      "register_data.admin_mtu=0x233e\nregister_data.oper_mtu=0x233e\n" },
-    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=1522",
-      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
-      "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
-    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=63", NULL },
-    { 0x5003, 16, "register_data.local_port=1\nregister_data.admin_mtu=9023", NULL },
-    { 0x5003, 16, "op_mod=1\nregister_data.local_port=2", NULL },
-    { 0x5003, 16, "op_mod=1\nregister_data.local_port=1",
-      "register_data.local_port=0x1\nregister_data.max_mtu=0x233e\n"
-      "register_data.admin_mtu=0x5f2\nregister_data.oper_mtu=0x5f2\n" },
-    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\nregister_data.proto_mask=4",
-      "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
-      "register_data.eth_proto_capability=0x100000\n"
-      "register_data.eth_proto_admin=0x100000\nregister_data.eth_proto_oper=0x100000\n" },
-    { 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
-      "register_data.proto_mask=1", NULL },
-    { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4\n"
-      "register_data.eth_proto_admin=2", NULL },
-    { 0x5004, 64, "register_data.local_port=1\nregister_data.proto_mask=4",
-      "register_data.local_port=0x1\nregister_data.proto_mask=0x4\n"
-      "register_data.eth_proto_capability=0x100000\n" },
-    { 0x6001, 64, "op_mod=1", "register_data.desc[0]=0x72646d61\n"
-      "register_data.desc[1]=0x2d65726e\nregister_data.desc[2]=0x69630000\n" },
-    { 0x6001, 64, "register_data.desc[15]=1", "register_data.desc[15]=0x1\n" },
-    { 0x6001, 64, "op_mod=1", "register_data.desc[15]=0x1\n" },
-    { 0x5006, 16, "op_mod=1\nregister_data.local_port=1", "register_data.local_port=0x1\n"
-      "register_data.admin_status=0x1\nregister_data.oper_status=0x1\n" },
-    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=2\n"
-      "register_data.ase=1", "register_data.local_port=0x1\n"
-      "register_data.admin_status=0x2\nregister_data.oper_status=0x1\n" },
-    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=1",
-      "register_data.local_port=0x1\nregister_data.admin_status=0x2\n"
-      "register_data.oper_status=0x1\n" },
-    { 0x5006, 16, "register_data.local_port=1\nregister_data.admin_status=3\n"
-      "register_data.ase=1", NULL },
+    { 0x5003, 16, "op_mod=1,.local_port=1", ".local_port=0x1,.max_mtu=0x233e,"
+      ".admin_mtu=0x233e,.oper_mtu=0x233e" },
+    { 0x5003, 16, ".local_port=1,.admin_mtu=1522", ".local_port=0x1,.max_mtu=0x233e,"
+      ".admin_mtu=0x5f2,.oper_mtu=0x5f2" },
+    { 0x5003, 16, ".local_port=1,.admin_mtu=63", NULL },
+    { 0x5003, 16, ".local_port=1,.admin_mtu=9023", NULL },
+    { 0x5003, 16, "op_mod=1,.local_port=2", NULL },
+    { 0x5003, 16, "op_mod=1,.local_port=1", ".local_port=0x1,.max_mtu=0x233e,"
+      ".admin_mtu=0x5f2,.oper_mtu=0x5f2" },
+    { 0x5004, 64, "op_mod=1,.local_port=1,.proto_mask=4", ".local_port=0x1,"
+      ".proto_mask=0x4,.eth_proto_capability=0x100000,.eth_proto_admin=0x100000,"
+      ".eth_proto_oper=0x100000" },
+    { 0x5004, 64, "op_mod=1,.local_port=1,.proto_mask=1", NULL },
+    { 0x5004, 64, ".local_port=1,.proto_mask=4,.eth_proto_admin=2", NULL },
+    { 0x5004, 64, ".local_port=1,.proto_mask=4", ".local_port=0x1,.proto_mask=0x4,"
+      ".eth_proto_capability=0x100000" },
+    { 0x6001, 64, "op_mod=1", ".desc[0]=0x72646d61,.desc[1]=0x2d65726e,"
+      ".desc[2]=0x69630000" },
+    { 0x6001, 64, ".desc[15]=1", ".desc[15]=0x1" },
+    { 0x6001, 64, "op_mod=1", ".desc[15]=0x1" },
+    { 0x5006, 16, "op_mod=1,.local_port=1", ".local_port=0x1,.admin_status=0x1,"
+      ".oper_status=0x1" },
+    { 0x5006, 16, ".local_port=1,.admin_status=2,.ase=1", ".local_port=0x1,"
+      ".admin_status=0x2,.oper_status=0x1" },
+    { 0x5006, 16, ".local_port=1,.admin_status=1", ".local_port=0x1,.admin_status=0x2,"
+      ".oper_status=0x1" },
+    { 0x5006, 16, ".local_port=1,.admin_status=3,.ase=1", NULL },
     { 0x5006, 16, "op_mod=1", NULL },
-    { 0x5007, 32, "op_mod=1\nregister_data.local_port=1",
-      "register_data.local_port=0x1\n" },
-    { 0x5007, 32, "register_data.local_port=1\nregister_data.prio_mask_tx=0xff",
-      "register_data.local_port=0x1\n" },
-    { 0x5007, 32, "register_data.local_port=1\nregister_data.pptx=1", NULL },
-    { 0x5007, 32, "register_data.local_port=1\nregister_data.pprx=1", NULL },
-    { 0x5007, 32, "register_data.local_port=1\nregister_data.pfcrx=1", NULL },
+    { 0x5007, 32, "op_mod=1,.local_port=1", ".local_port=0x1" },
+    { 0x5007, 32, ".local_port=1,.prio_mask_tx=0xff", ".local_port=0x1" },
+    { 0x5007, 32, ".local_port=1,.pptx=1", NULL },
+    { 0x5007, 32, ".local_port=1,.pprx=1", NULL },
+    { 0x5007, 32, ".local_port=1,.pfcrx=1", NULL },
     { 0x5007, 32, "op_mod=1", NULL },
 };
 
@@ -600,8 +588,10 @@ RUNNING_TEST("/mlx5/function/registers", test_registers)
 
         g_test_message("%x %s", registers[i].id, registers[i].text);
         if (registers[i].answer) {
+            g_autofree char *answer = mlx5_lines("", registers[i].answer, DATA);
+
             IS(c->refusal, ERNIC_MLX5_ACCEPTED);
-            g_assert_cmpstr(c->text->str, ==, registers[i].answer);
+            g_assert_cmpstr(c->text->str, ==, answer);
         } else {
             IS(c->refusal, ERNIC_MLX5_BAD_VALUE);
         }
@@ -632,8 +622,7 @@ TEST("/mlx5/function/speeds", test_speeds)
         /* As if a device with another speed had saved the state. */
         f.config.link_speed = speeds[i].mbps;
         g_assert_true(ernic_mlx5_port_registers_ok(&f));
-        c = access_reg(&f, 0x5004, 64, "op_mod=1\nregister_data.local_port=1\n"
-                       "register_data.proto_mask=4");
+        c = access_reg(&f, 0x5004, 64, "op_mod=1,.local_port=1,.proto_mask=4");
         g_assert_cmpstr(c->text->str, ==, want);
     }
 }
