@@ -202,8 +202,11 @@ static void start(Fixture *f)
     ACCEPT(f, 0x802);
 }
 
-static uint32_t create_eq(Fixture *f, Queue *q, const char *fields, uint32_t pages)
+/* @words: of mlx5_lines(). */
+static uint32_t create_eq(Fixture *f, Queue *q, const char *words, uint32_t pages)
 {
+    g_autofree char *fields = mlx5_lines("", words, "eq_context_entry");
+
     return command_with(f, 0x301, fields, q->buf, pages,
                         &ernic_mlx5_create_eq_out.eq_number, &q->eqn);
 }
@@ -212,9 +215,8 @@ static uint32_t create_eq(Fixture *f, Queue *q, const char *fields, uint32_t pag
 static void make_eq(Fixture *f, Queue *q, uint32_t log_size, uint64_t mask,
                     uint32_t vector)
 {
-    g_autofree char *fields = g_strdup_printf(
-        "eq_context_entry.log_eq_size=%u\neq_context_entry.uar_page=16\n"
-        "eq_context_entry.intr=%u\nevent_bitmask[0]=%#" PRIx64, log_size, vector, mask);
+    g_autofree char *fields = g_strdup_printf(".log_eq_size=%u,.uar_page=16,.intr=%u,"
+        "event_bitmask[0]=%#" PRIx64, log_size, vector, mask);
     uint32_t i, pages = DIV_ROUND_UP(64u << log_size, 4096);
 
     *q = (Queue) { .log_size = log_size, .buf = fake_alloc(&f->env, pages * 4096, 4096) };
@@ -383,26 +385,17 @@ static const struct {
     uint32_t pages;
     ErnicMlx5Refusal refusal;
 } bad_queues[] = {
-    { "eq_context_entry.log_eq_size=4", 1, ERNIC_MLX5_BAD_UAR },
-    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=0xffffff", 1,
-      ERNIC_MLX5_BAD_UAR },
-    { "eq_context_entry.uar_page=16", 1, ERNIC_MLX5_BAD_VALUE },
-    { "eq_context_entry.log_eq_size=17\neq_context_entry.uar_page=16", 1,
-      ERNIC_MLX5_BAD_VALUE },
-    { "eq_context_entry.log_eq_size=31\neq_context_entry.uar_page=16", 1,
-      ERNIC_MLX5_BAD_VALUE },
-    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
-      "eq_context_entry.intr=8", 1, ERNIC_MLX5_BAD_VALUE },
-    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
-      "eq_context_entry.log_page_size=31", 1, ERNIC_MLX5_BAD_VALUE },
-    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16", 0,
-      ERNIC_MLX5_SHORT_MESSAGE },
-    { "eq_context_entry.log_eq_size=6\neq_context_entry.uar_page=16\n"
-      "eq_context_entry.page_offset=1", 1, ERNIC_MLX5_SHORT_MESSAGE },
-    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
-      "event_bitmask[0]=0x400", 1, ERNIC_MLX5_BUSY },
-    { "eq_context_entry.log_eq_size=4\neq_context_entry.uar_page=16\n"
-      "event_bitmask[0]=0x200", 1, ERNIC_MLX5_BUSY },
+    { ".log_eq_size=4", 1, ERNIC_MLX5_BAD_UAR },
+    { ".log_eq_size=4,.uar_page=0xffffff", 1, ERNIC_MLX5_BAD_UAR },
+    { ".uar_page=16", 1, ERNIC_MLX5_BAD_VALUE },
+    { ".log_eq_size=17,.uar_page=16", 1, ERNIC_MLX5_BAD_VALUE },
+    { ".log_eq_size=31,.uar_page=16", 1, ERNIC_MLX5_BAD_VALUE },
+    { ".log_eq_size=4,.uar_page=16,.intr=8", 1, ERNIC_MLX5_BAD_VALUE },
+    { ".log_eq_size=4,.uar_page=16,.log_page_size=31", 1, ERNIC_MLX5_BAD_VALUE },
+    { ".log_eq_size=4,.uar_page=16", 0, ERNIC_MLX5_SHORT_MESSAGE },
+    { ".log_eq_size=6,.uar_page=16,.page_offset=1", 1, ERNIC_MLX5_SHORT_MESSAGE },
+    { ".log_eq_size=4,.uar_page=16,event_bitmask[0]=0x400", 1, ERNIC_MLX5_BUSY },
+    { ".log_eq_size=4,.uar_page=16,event_bitmask[0]=0x200", 1, ERNIC_MLX5_BUSY },
 };
 
 FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
@@ -421,9 +414,7 @@ FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
     for (uint32_t i = 0; i < left; i++) {
         make_eq(f, &bad, 1, 0, 0);
     }
-    g_assert_cmpint(create_eq(f, &bad, "eq_context_entry.log_eq_size=4\n"
-                              "eq_context_entry.uar_page=16", 1), ==,
-                    ERNIC_MLX5_NO_RESOURCE);
+    IS(create_eq(f, &bad, ".log_eq_size=4,.uar_page=16", 1), ERNIC_MLX5_NO_RESOURCE);
     IS(command_with(f, 0x302, "eq_number=0", 0, 0, NULL, NULL), ERNIC_MLX5_NO_OBJECT);
     IS(command_with(f, 0x302, "eq_number=255", 0, 0, NULL, NULL), ERNIC_MLX5_NO_OBJECT);
 }

@@ -88,7 +88,7 @@ static void to_state(ErnicMlx5Function *f, ErnicMlx5State state)
 }
 
 #define RUNNING_TEST(path, fn) \
-    WORLD_TEST(path, fn, ErnicMlx5Function, f, to_state(f, ERNIC_MLX5_RUNNING), )
+    WORLD_TEST(path, fn, ErnicMlx5Function, f, to_state(f, ERNIC_MLX5_RUNNING), (void)f)
 
 /* The commands of a driver from probe to removal, twice. */
 TEST("/mlx5/function/life-cycle", test_life_cycle)

@@ -93,47 +93,53 @@ static const struct {
 };
 
 /* Each message, by pointers and inline, of several packets, on RC or UC. */
-static void test_messages(gconstpointer data)
+static void messages_on(Mlx5Pair *p)
 {
-    uint8_t type = GPOINTER_TO_UINT(data);
-    Mlx5Pair p;
     Mlx5Wr wr;
     Mlx5Cqe cqe;
     uint32_t in, len;
 
-    mlx5_open_pair(&p, type, NULL);
-    fill(&p.a, 0, 3000, 7);
+    fill(&p->a, 0, 3000, 7);
     for (uint32_t i = 0; i < 2 * ARRAY_SIZE(messages); i++) {
         uint8_t opcode = messages[i / 2].opcode;
-        uint16_t counter = p.aq.sq_pi;
+        uint16_t counter = p->aq.sq_pi;
 
         in = i % 2;
         len = in ? 200 : 3000;
-        memset(mem(&p.b, 8192, 4096), 0, 4096);
+        memset(mem(&p->b, 8192, 4096), 0, 4096);
         if (messages[i / 2].recv) {
-            mlx5_post_recv(&p.b, &p.bq, p.b.mem + 8192, 4096);
+            mlx5_post_recv(&p->b, &p->bq, p->b.mem + 8192, 4096);
         }
         mlx5_wr(&wr, opcode, ALWAYS, 0x11223344 + i);
         if (messages[i / 2].write) {
-            mlx5_raddr(&wr, p.b.mem + 8192, p.b.key);
+            mlx5_raddr(&wr, p->b.mem + 8192, p->b.key);
         }
         if (in) {
-            mlx5_inline(&wr, mem(&p.a, 0, len), len);
+            mlx5_inline(&wr, mem(&p->a, 0, len), len);
         } else {
-            mlx5_data(&wr, p.a.mem, 1000, p.a.key);
-            mlx5_data(&wr, p.a.mem + 1000, 2000, p.a.key);
+            mlx5_data(&wr, p->a.mem, 1000, p->a.key);
+            mlx5_data(&wr, p->a.mem + 1000, 2000, p->a.key);
         }
-        post(&p, &wr);
-        cqe = assert_done(&p.a, &p.aq, REQ, counter);
+        post(p, &wr);
+        cqe = assert_done(&p->a, &p->aq, REQ, counter);
         IS(cqe.sent, opcode);
-        assert_same(&p, 0, 8192, len);
+        assert_same(p, 0, 8192, len);
         if (messages[i / 2].recv) {
-            cqe = assert_done(&p.b, &p.bq, messages[i / 2].recv, p.bq.rq_pi - 1);
+            cqe = assert_done(&p->b, &p->bq, messages[i / 2].recv, p->bq.rq_pi - 1);
             IS(cqe.bytes, len);
             IS(cqe.imm, messages[i / 2].recv == RESP_SEND ? 0 : 0x11223344 + i);
         }
     }
-    mlx5_close_pair(&p);
+}
+
+MLX5_PAIR_TEST("/mlx5-queue/messages/rc", ERNIC_QPT_RC, test_messages_rc)
+{
+    messages_on(p);
+}
+
+MLX5_PAIR_TEST("/mlx5-queue/messages/uc", ERNIC_QPT_UC, test_messages_uc)
+{
+    messages_on(p);
 }
 
 MLX5_PAIR_TEST("/mlx5-queue/read", ERNIC_QPT_RC, test_read)
@@ -665,12 +671,4 @@ MLX5_PAIR_TEST("/mlx5-queue/doorbells", ERNIC_QPT_RC, test_doorbells)
     p->aq.sq_pi -= MLX5_DEPTH;
     mlx5_ring(&p->a, &p->aq);
     assert_done(&p->a, &p->aq, REQ, 0);
-}
-
-TESTS(add_tests)
-{
-    g_test_add_data_func("/mlx5-queue/messages/rc", GUINT_TO_POINTER(ERNIC_QPT_RC),
-                         test_messages);
-    g_test_add_data_func("/mlx5-queue/messages/uc", GUINT_TO_POINTER(ERNIC_QPT_UC),
-                         test_messages);
 }

@@ -129,8 +129,8 @@ RECEIVE_TEST("/mlx5/receive/malformed", test_malformed)
         stw_be_p(frame + cases[i].at, cases[i].bits);
         frames_receive(f, frame, len);
         CQE_IS(f, "check_sum=%u hds_ip_ext=%u l3_hdr_type=%u l4_hdr_type=%u",
-                   frames_sum(frame + 14, (cases[i].end ?: len) - 14), cases[i].checked,
-                   cases[i].l3, cases[i].l4);
+                  frames_sum(frame + 14, (cases[i].end ?: len) - 14), cases[i].checked,
+                  cases[i].l3, cases[i].l4);
     }
     /* Frames without a whole header, and one without any. */
     for (len = 14; len < 54; len++) {
@@ -171,8 +171,8 @@ RECEIVE_TEST("/mlx5/receive/extensions", test_extensions)
         frame[20] = cases[i].type;
         stw_be_p(frame + 18, len - 54 + 8);
         frames_receive(f, frame, len + 8);
-        CQE_IS(f, "l4_hdr_type=%u hds_ip_ext=%u check_sum=%u", cases[i].l4,
-                   cases[i].l4 ? 7 : 3, frames_sum(frame + 14, len + 8 - 14));
+        CQE_IS(f, "check_sum=%u l4_hdr_type=%u hds_ip_ext=%u",
+                  frames_sum(frame + 14, len + 8 - 14), cases[i].l4, cases[i].l4 ? 7 : 3);
     }
 }
 
@@ -203,8 +203,8 @@ RECEIVE_TEST("/mlx5/receive/vlan", test_vlan)
     addr = post(f, &f->rq);
     frames_receive(f, frame, len);
     CQE_IS(f, "vlan_stripped=1 vlan_info=0xa123 byte_cnt=%u l4_hdr_type=%u "
-               "hds_ip_ext=7 check_sum=%u", len - 4, ACK_DATA,
-               frames_sum(frame + 18, len - 18));
+              "hds_ip_ext=7 check_sum=%u", len - 4, ACK_DATA,
+              frames_sum(frame + 18, len - 18));
     got = fake_ptr(&f->eth.env, addr, len);
     g_assert_cmpmem(got, 12, frame, 12);
     g_assert_cmpmem(got + 12, len - 16, frame + 16, len - 16);

@@ -299,54 +299,46 @@ static uint32_t deliver(Mlx5End *from, Mlx5End *to)
     return n;
 }
 
-static void test_mid_transfer(gconstpointer data)
+static void transfer(Mlx5Pair *p, bool send)
 {
     enum { LEN = 60000, RESP_SEND = 2 };
-    bool send = GPOINTER_TO_UINT(data);
-    Mlx5Queue aq, bq;
-    Mlx5End a, b;
     uint32_t n, moves = 0;
     Mlx5Cqe cqe;
     Mlx5Wr wr;
 
-    mlx5_end_init(&a, 1);
-    mlx5_end_init(&b, 2);
-    mlx5_create_qp(&a, &aq, ERNIC_QPT_RC, NULL);
-    mlx5_create_qp(&b, &bq, ERNIC_QPT_RC, NULL);
-    mlx5_connect(&a, &aq, bq.qpn, 2);
-    mlx5_connect(&b, &bq, aq.qpn, 1);
     for (uint32_t i = 0; i < LEN; i++) {
-        *(uint8_t *)fake_ptr(&a.env, a.mem + i, 1) = i * 13 + (i >> 8);
+        *(uint8_t *)fake_ptr(&p->a.env, p->a.mem + i, 1) = i * 13 + (i >> 8);
     }
     if (send) {
-        mlx5_post_recv(&b, &bq, b.mem, LEN);
+        mlx5_post_recv(&p->b, &p->bq, p->b.mem, LEN);
     }
     mlx5_wr(&wr, send ? ERNIC_MLX5_OP_SEND : ERNIC_MLX5_OP_WRITE,
             ERNIC_MLX5_CE_ALWAYS, 0);
     if (!send) {
-        mlx5_raddr(&wr, b.mem, b.key);
+        mlx5_raddr(&wr, p->b.mem, p->b.key);
     }
-    mlx5_data(&wr, a.mem, LEN, a.key);
-    mlx5_post_wr(&a, &aq, &wr);
-    while ((n = deliver(&a, &b) + deliver(&b, &a))) {
+    mlx5_data(&wr, p->a.mem, LEN, p->a.key);
+    mlx5_post_wr(&p->a, &p->aq, &wr);
+    while ((n = deliver(&p->a, &p->b) + deliver(&p->b, &p->a))) {
         moves += n;
         g_assert_cmpuint(moves, <, 100);
     }
     g_assert_cmpuint(moves, >, 8);
-    g_assert_cmpmem(fake_ptr(&a.env, a.mem, LEN), LEN, fake_ptr(&b.env, b.mem, LEN), LEN);
-    g_assert_true(mlx5_poll(&a, &cqe));
+    g_assert_cmpmem(fake_ptr(&p->a.env, p->a.mem, LEN), LEN,
+                    fake_ptr(&p->b.env, p->b.mem, LEN), LEN);
+    g_assert_true(mlx5_poll(&p->a, &cqe));
     IS(cqe.opcode, 0);
-    IS(cqe.index, 0x700 + aq.qpn);
-    IS(mlx5_poll(&b, &cqe), send);
+    IS(cqe.index, 0x700 + p->aq.qpn);
+    IS(mlx5_poll(&p->b, &cqe), send);
     g_assert_true(!send || (cqe.opcode == RESP_SEND && cqe.bytes == LEN));
-    mlx5_end_done(&a);
-    mlx5_end_done(&b);
 }
 
-TESTS(add_tests)
+MLX5_PAIR_TEST("/mlx5/state/mid-transfer/write", ERNIC_QPT_RC, test_write)
 {
-    g_test_add_data_func("/mlx5/state/mid-transfer/write", GUINT_TO_POINTER(0),
-                         test_mid_transfer);
-    g_test_add_data_func("/mlx5/state/mid-transfer/send", GUINT_TO_POINTER(1),
-                         test_mid_transfer);
+    transfer(p, false);
+}
+
+MLX5_PAIR_TEST("/mlx5/state/mid-transfer/send", ERNIC_QPT_RC, test_send)
+{
+    transfer(p, true);
 }
