@@ -18,7 +18,6 @@
 #include "objects/mr.h"
 #include "objects/qp.h"
 #include "raw_fixture.h"
-#include "test.h"
 #include "transport/sched.h"
 #include "transport/tx.h"
 
@@ -59,12 +58,20 @@ static bool run(Bounds *b)
     return b->env.wake <= b->env.now;
 }
 
-static void close_device(Bounds *b)
+/* Runs until it needs no other; returns how often. */
+static uint32_t run_all(Bounds *b)
 {
-    fake_ernic_done(&b->env, b->e);
+    uint32_t runs = 1;
+
+    while (run(b)) {
+        runs++;
+    }
+    return runs;
 }
 
-/* ---- a doorbell of an event queue --------------------------------------- */
+#define BOUNDS_TEST(path, fn)                                               \
+    WORLD_TEST(path, fn, Bounds, b, open_device(b),                         \
+               fake_ernic_done(&b->env, b->e))
 
 /* Fill the ring with events of one completion queue; then all of them wait. */
 static void fill_eq(Bounds *b, FakeEq *eq)
@@ -92,61 +99,47 @@ static void fill_eq(Bounds *b, FakeEq *eq)
     g_array_set_size(b->env.wakes, 0);
 }
 
-TEST("/bounds/events", test_events)
+BOUNDS_TEST("/bounds/events", test_events)
 {
-    uint32_t slices = 1;
+    uint32_t slices;
     struct ernic_eqe eqe;
     uint64_t before;
-    Bounds b;
     FakeEq eq;
 
-    open_device(&b);
-    fill_eq(&b, &eq);
-    ernic_slice(b.e);
-    before = b.e->work_done;
-    fake_ring_eq(b.e, &eq);
-    g_assert_cmpuint(b.e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
-    g_assert_cmpuint(b.e->eq[eq.eqn].line_count, >, CQS / 2);
-    g_assert_true(ernic_check(b.e, NULL));
-    while (run(&b)) {
-        slices++;
-    }
+    fill_eq(b, &eq);
+    ernic_slice(b->e);
+    before = b->e->work_done;
+    fake_ring_eq(b->e, &eq);
+    g_assert_cmpuint(b->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+    g_assert_cmpuint(b->e->eq[eq.eqn].line_count, >, CQS / 2);
+    g_assert_true(ernic_check(b->e, NULL));
+    slices = run_all(b);
     g_assert_cmpuint(slices, >, 4);
     for (uint32_t i = 1; i <= CQS; i++) {
-        g_assert_true(fake_poll_eq(b.e, &eq, &eqe));
+        g_assert_true(fake_poll_eq(b->e, &eq, &eqe));
         IS(eqe.element, i);
         IS(eqe.type, ERNIC_EV_CQ_ERR);
     }
-    g_assert_false(fake_poll_eq(b.e, &eq, &eqe));
-    close_device(&b);
+    g_assert_false(fake_poll_eq(b->e, &eq, &eqe));
 }
 
 /* A state that is saved between two slices has the rest of the events. */
-TEST("/bounds/events-saved", test_events_saved)
+BOUNDS_TEST("/bounds/events-saved", test_events_saved)
 {
-    GByteArray *state = g_byte_array_new();
     struct ernic_eqe eqe;
     uint32_t n = 0;
-    Bounds b;
     FakeEq eq;
 
-    open_device(&b);
-    fill_eq(&b, &eq);
-    ernic_slice(b.e);
-    fake_ring_eq(b.e, &eq);
-    ernic_save(b.e, state);
-    g_assert_true(ernic_load(b.e, b.env.now, state->data, state->len));
-    while (run(&b)) {
-    }
-    while (fake_poll_eq(b.e, &eq, &eqe)) {
+    fill_eq(b, &eq);
+    ernic_slice(b->e);
+    fake_ring_eq(b->e, &eq);
+    RELOAD(b->e, b->env.now);
+    run_all(b);
+    while (fake_poll_eq(b->e, &eq, &eqe)) {
         n++;
     }
     IS(n, CQS);
-    g_byte_array_free(state, true);
-    close_device(&b);
 }
-
-/* ---- the rings of the scheduler ----------------------------------------- */
 
 /* All queue pairs wait for their train to leave; none has anything else to do. */
 static void wait_all(Bounds *b, uint64_t serial)
@@ -170,52 +163,41 @@ static void forget_all(Bounds *b)
     g_assert_false(b->e->departing.head || b->e->departing.tail);
 }
 
-TEST("/bounds/departure", test_departure)
+BOUNDS_TEST("/bounds/departure", test_departure)
 {
-    uint32_t slices = 1;
-    Bounds b;
+    uint32_t slices;
 
-    open_device(&b);
-    wait_all(&b, 5);
-    b.e->tx->serial = b.e->tx->taken = 5;
-    b.env.tx_kept = 5;                  /* none has left */
-    b.e->tx->departed = UINT64_MAX;
-    while (run(&b)) {
-        slices++;
-    }
+    wait_all(b, 5);
+    b->e->tx->serial = b->e->tx->taken = 5;
+    b->env.tx_kept = 5;                  /* none has left */
+    b->e->tx->departed = UINT64_MAX;
+    slices = run_all(b);
     g_assert_cmpuint(slices, >, QPS / ERNIC_WORK_SLICE);
-    IS(b.e->departing.count, QPS);
-    b.env.tx_kept = 0;                  /* all have */
-    g_assert_true(run(&b));
-    g_assert_nonnull(GUINT_TO_POINTER(b.e->departing.head));
-    while (run(&b)) {
-    }
-    IS(b.e->departing.head, 0);
-    forget_all(&b);
-    close_device(&b);
+    IS(b->e->departing.count, QPS);
+    b->env.tx_kept = 0;                  /* all have */
+    g_assert_true(run(b));
+    g_assert_nonnull(GUINT_TO_POINTER(b->e->departing.head));
+    run_all(b);
+    IS(b->e->departing.head, 0);
+    forget_all(b);
 }
 
 /* To take the last one out of a ring costs no more than to take the first. */
-TEST("/bounds/forget", test_forget)
+BOUNDS_TEST("/bounds/forget", test_forget)
 {
     uint64_t before;
-    Bounds b;
 
-    open_device(&b);
-    wait_all(&b, 5);
-    before = b.e->work_done;
-    ernic_sched_forget(b.e, &b.e->qp[QPS]);
-    ernic_sched_forget(b.e, &b.e->qp[QPS / 2]);
-    ernic_sched_forget(b.e, &b.e->qp[1]);
-    g_assert_cmpuint(b.e->work_done - before, <, STEP);
-    IS(b.e->departing.head, 2);
-    IS(b.e->departing.tail, QPS - 1);
-    IS(b.e->departing.count, QPS - 3);
-    forget_all(&b);
-    close_device(&b);
+    wait_all(b, 5);
+    before = b->e->work_done;
+    ernic_sched_forget(b->e, &b->e->qp[QPS]);
+    ernic_sched_forget(b->e, &b->e->qp[QPS / 2]);
+    ernic_sched_forget(b->e, &b->e->qp[1]);
+    g_assert_cmpuint(b->e->work_done - before, <, STEP);
+    IS(b->e->departing.head, 2);
+    IS(b->e->departing.tail, QPS - 1);
+    IS(b->e->departing.count, QPS - 3);
+    forget_all(b);
 }
-
-/* ---- page lists --------------------------------------------------------- */
 
 /* A list is not set to zero before its pages are read: the host has not provided them. */
 TEST("/bounds/no-zeros", test_no_zeros)
@@ -246,119 +228,97 @@ TEST("/bounds/no-zeros", test_no_zeros)
     IS(mincore((void *)last, page, &resident), 0);
     IS(resident & 1, 0);
     ernic_reset(b.e);
-    close_device(&b);
+    fake_ernic_done(&b.env, b.e);
 }
 
-/* ---- a region that is freed --------------------------------------------- */
-
 /* A bind between two slices of MR_FREE finds no region, so MR_FREE never fails late. */
-TEST("/bounds/free-bind", test_free_bind)
+BOUNDS_TEST("/bounds/free-bind", test_free_bind)
 {
     enum { CHUNKS = 4096 };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_FREE };
     struct ernic_wqe_bind_mw wr = { .length = 4096 };
     struct ernic_rsp rsp;
-    uint32_t pd;
-    uint64_t page;
-    Bounds b;
+    uint32_t pd = fake_create_pd(b->e);
+    uint64_t page = fake_alloc(&b->env, 4096, 4096);
 
-    open_device(&b);
-    pd = fake_create_pd(b.e);
-    page = fake_alloc(&b.env, 4096, 4096);
-    wr.rkey = wr.new_rkey = fake_alloc_mw(b.e, pd, 1);
-    wr.lkey = fake_reg_demand(b.e, pd, 0, (uint64_t)CHUNKS * ERNIC_PAGES_MAX << 12,
+    wr.rkey = wr.new_rkey = fake_alloc_mw(b->e, pd, 1);
+    wr.lkey = fake_reg_demand(b->e, pd, 0, (uint64_t)CHUNKS * ERNIC_PAGES_MAX << 12,
                               ERNIC_ACCESS_MW_BIND | ERNIC_ACCESS_LOCAL_WRITE);
     for (uint32_t i = 0; i < CHUNKS; i++) {
-        OK(fake_set_pages(b.e, wr.lkey, (uint64_t)i * ERNIC_PAGES_MAX, 1, page,
+        OK(fake_set_pages(b->e, wr.lkey, (uint64_t)i * ERNIC_PAGES_MAX, 1, page,
                           ERNIC_PAGE_READ));
     }
     cmd.handle.handle = cpu_to_le32(wr.lkey);
-    ernic_slice(b.e);
-    g_assert_false(ernic_cmd(b.e, b.env.now, &cmd, &rsp));
-    IS(ernic_mw_bind(b.e, pd, 0, &wr), ERNIC_FAULT_MW_BIND);
+    ernic_slice(b->e);
+    g_assert_false(ernic_cmd(b->e, b->env.now, &cmd, &rsp));
+    IS(ernic_mw_bind(b->e, pd, 0, &wr), ERNIC_FAULT_MW_BIND);
     do {
-        ernic_slice(b.e);
-    } while (!ernic_cmd(b.e, b.env.now, &cmd, &rsp));
+        ernic_slice(b->e);
+    } while (!ernic_cmd(b->e, b->env.now, &cmd, &rsp));
     OK(rsp.status);
-    close_device(&b);
 }
 
-/* ---- members of groups -------------------------------------------------- */
-
 /* One queue pair is in all groups, and the first in half of them. */
-TEST("/bounds/members", test_members)
+BOUNDS_TEST("/bounds/members", test_members)
 {
     enum { OTHERS = ERNIC_LIM_MCAST_ATTACH / ERNIC_LIM_MCAST_GROUP - 1 };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
     FakeQp qp[OTHERS + 1];
-    uint32_t pd, i, pos;
+    uint32_t pd = fake_create_pd(b->e), i, pos;
     ErnicGid gid;
     FakeCq cq;
-    Bounds b;
 
-    open_device(&b);
-    pd = fake_create_pd(b.e);
-    fake_create_cq(b.e, &cq, 64, FAKE_NONE);
+    fake_create_cq(b->e, &cq, 64, FAKE_NONE);
     for (i = 0; i <= OTHERS; i++) {
-        fake_create_qp(b.e, &qp[i], ERNIC_QPT_UD, pd, cq.cqn, cq.cqn, FAKE_NONE);
+        fake_create_qp(b->e, &qp[i], ERNIC_QPT_UD, pd, cq.cqn, cq.cqn, FAKE_NONE);
     }
     for (uint32_t g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
         gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
         memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
         for (i = 0; i <= OTHERS; i++) {
             cmd.mcast.qpn = cpu_to_le32(qp[(i + g % 2) % (OTHERS + 1)].qpn);
-            OK(fake_cmd(b.e, &cmd, NULL));
+            OK(fake_cmd(b->e, &cmd, NULL));
         }
     }
-    OK(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[0].qpn));
-    g_assert_true(ernic_check(b.e, NULL));
-    IS(b.e->num_groups, ERNIC_LIM_MCAST_GROUP);
+    OK(fake_destroy(b->e, ERNIC_CMD_QP_DESTROY, qp[0].qpn));
+    g_assert_true(ernic_check(b->e, NULL));
+    IS(b->e->num_groups, ERNIC_LIM_MCAST_GROUP);
     for (uint32_t g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
         gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
-        for (i = pos = 0; ernic_mcast_next(b.e, &gid, &pos); i++) {
+        for (i = pos = 0; ernic_mcast_next(b->e, &gid, &pos); i++) {
         }
         IS(i, OTHERS);
     }
     for (i = 1; i <= OTHERS; i++) {
-        OK(fake_destroy(b.e, ERNIC_CMD_QP_DESTROY, qp[i].qpn));
+        OK(fake_destroy(b->e, ERNIC_CMD_QP_DESTROY, qp[i].qpn));
     }
-    IS(b.e->num_groups, 0);
-    close_device(&b);
+    IS(b->e->num_groups, 0);
 }
 
-/* ---- requests that are flushed ------------------------------------------ */
-
 /* A send queue of 2^15 requests, none of which the device has read, in Error. */
-TEST("/bounds/flush", test_flush)
+BOUNDS_TEST("/bounds/flush", test_flush)
 {
     enum { DEPTH = ERNIC_MAX_WQ_DEPTH };
-    uint32_t runs = 1, pd, done = 0;
+    uint32_t runs, pd, done = 0;
     struct ernic_cqe cqe;
     FakeCq cq;
     FakeQp qp;
-    Bounds b;
 
-    open_device(&b);
-    pd = fake_create_pd(b.e);
-    fake_create_cq(b.e, &cq, 2 * DEPTH, FAKE_NONE);
-    fake_create_deep_qp(b.e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, DEPTH);
-    fake_connect(b.e, &qp, 5, 0);
-    OK(fake_modify_qp(b.e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
+    pd = fake_create_pd(b->e);
+    fake_create_cq(b->e, &cq, 2 * DEPTH, FAKE_NONE);
+    fake_create_deep_qp(b->e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, DEPTH);
+    fake_connect(b->e, &qp, 5, 0);
+    OK(fake_modify_qp(b->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     qp.sq_pi = DEPTH;
-    fake_ring_sq(b.e, &qp);
-    while (run(&b)) {
-        runs++;
-    }
-    while (fake_poll_cq(b.e, &cq, &cqe)) {
+    fake_ring_sq(b->e, &qp);
+    runs = run_all(b);
+    while (fake_poll_cq(b->e, &cq, &cqe)) {
         IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
         done++;
     }
     IS(done, DEPTH);
     g_assert_cmpuint(runs, >=, DEPTH * ERNIC_WORK_COMPLETE / ERNIC_WORK_SLICE);
-    close_device(&b);
 }
-
-/* ---- messages of many parts ------------------------------------------------ */
 
 /* The work for a message of @parts SGEs at either end, to the queue pair itself. */
 static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
@@ -379,8 +339,7 @@ static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
     fake_ring_rq(b->e, qp);
     fake_post_send(b->e, qp, &wqe, sge);
     fake_ring_sq(b->e, qp);
-    while (run(b)) {
-    }
+    run_all(b);
     for (uint32_t i = 0; i < 2; i++) {
         g_assert_true(fake_poll_cq(b->e, cq, &cqe));
         IS(cqe.status, ERNIC_WC_SUCCESS);
@@ -389,61 +348,50 @@ static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
 }
 
 /* Each part has a key to check and memory to find. */
-TEST("/bounds/parts", test_parts)
+BOUNDS_TEST("/bounds/parts", test_parts)
 {
-    uint32_t pd, key;
+    uint32_t pd = fake_create_pd(b->e), key;
     uint64_t buf, one;
     FakeQp qp;
     FakeCq cq;
-    Bounds b;
 
-    open_device(&b);
-    pd = fake_create_pd(b.e);
-    fake_create_cq(b.e, &cq, 64, FAKE_NONE);
-    fake_create_qp(b.e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, FAKE_NONE);
-    fake_connect(b.e, &qp, qp.qpn, 1);
-    buf = fake_alloc(&b.env, ERNIC_MAX_SGE * 4096, 4096);
-    key = fake_reg_mr(b.e, pd, buf, ERNIC_MAX_SGE * 4096, ERNIC_ACCESS_LOCAL_WRITE);
-    one = work_of_parts(&b, &qp, &cq, buf, key, 1);
-    g_assert_cmpuint(work_of_parts(&b, &qp, &cq, buf, key, ERNIC_MAX_SGE) - one, >=,
+    fake_create_cq(b->e, &cq, 64, FAKE_NONE);
+    fake_create_qp(b->e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, FAKE_NONE);
+    fake_connect(b->e, &qp, qp.qpn, 1);
+    buf = fake_alloc(&b->env, ERNIC_MAX_SGE * 4096, 4096);
+    key = fake_reg_mr(b->e, pd, buf, ERNIC_MAX_SGE * 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    one = work_of_parts(b, &qp, &cq, buf, key, 1);
+    g_assert_cmpuint(work_of_parts(b, &qp, &cq, buf, key, ERNIC_MAX_SGE) - one, >=,
                      2 * 2 * (ERNIC_MAX_SGE - 1));
-    close_device(&b);
 }
 
-/* ---- frames of raw queue pairs ------------------------------------------- */
-
 /* Each frame is compared with all rules that exist, of which the last one is right. */
-TEST("/bounds/rules", test_rules)
+BOUNDS_TEST("/bounds/rules", test_rules)
 {
     enum { FRAMES = 60, RULES = ERNIC_LIM_FLOW, LEN = 60 };
     struct ernic_flow_rule rule = { };
-    uint32_t pd, handle;
+    uint32_t pd = fake_create_pd(b->e), handle;
     uint64_t buf, before;
     FakeQp out, in;
     uint32_t key;
     FakeCq cq;
-    Bounds b;
 
-    open_device(&b);
-    pd = fake_create_pd(b.e);
-    fake_create_cq(b.e, &cq, 256, FAKE_NONE);
-    raw_open(b.e, &out, pd, cq.cqn);
-    raw_open(b.e, &in, pd, cq.cqn);
+    fake_create_cq(b->e, &cq, 256, FAKE_NONE);
+    raw_open(b->e, &out, pd, cq.cqn);
+    raw_open(b->e, &in, pd, cq.cqn);
     rule.qpn = cpu_to_le32(in.qpn);
     for (uint32_t i = 0; i < RULES; i++) {
-        OK(fake_create_flow(b.e, &rule, &handle));
+        OK(fake_create_flow(b->e, &rule, &handle));
     }
-    buf = fake_alloc(&b.env, 4096, 4096);
-    key = fake_reg_mr(b.e, pd, buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
-    b.step = 8 * STEP;          /* some frames of one turn */
-    before = b.e->work_done;
+    buf = fake_alloc(&b->env, 4096, 4096);
+    key = fake_reg_mr(b->e, pd, buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    b->step = 8 * STEP;          /* some frames of one turn */
+    before = b->e->work_done;
     for (uint32_t i = 0; i < FRAMES; i++) {
-        raw_send(b.e, &out, buf, LEN, key);
+        raw_send(b->e, &out, buf, LEN, key);
     }
-    while (run(&b)) {
-    }
-    IS(b.e->stats.rx_frames, FRAMES);
+    run_all(b);
+    IS(b->e->stats.rx_frames, FRAMES);
     /* Once when it is sent and once when it arrives. */
-    g_assert_cmpuint(b.e->work_done - before, >=, FRAMES * 2 * RULES / 8);
-    close_device(&b);
+    g_assert_cmpuint(b->e->work_done - before, >=, FRAMES * 2 * RULES / 8);
 }

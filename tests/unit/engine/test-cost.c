@@ -8,12 +8,9 @@
 #include "qemu/osdep.h"
 #include "dialog.h"
 #include "faces/face.h"
-#include "test.h"
 
 #define SMALL   8               /* bytes of a message */
 #define BATCH   16              /* messages between the two measurements */
-
-/* ---- a face and an environment that count --------------------------------------- */
 
 static uint32_t face_calls, departed_calls;
 
@@ -75,8 +72,6 @@ static void open_counted(Dialog *d)
     d->e->face = &face;
     d->e->ops = &env;
 }
-
-/* ---- messages -------------------------------------------------------------------- */
 
 typedef struct Cost {
     uint32_t face, reads, writes, departed;

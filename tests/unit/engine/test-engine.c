@@ -5,9 +5,7 @@
  * link down and up, loopback, reset.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog.h"
-#include "test.h"
 #include "transport/tx.h"
 #include "wire/ib_tables.h"
 #include "wire/icrc.h"
@@ -20,8 +18,6 @@ static void run(Dialog *d)
 {
     ernic_run(d->e, d->env.now);
 }
-
-/* ---- waking --------------------------------------------------------- */
 
 /* Each entry point ends by requesting the next of all deadlines. */
 DIALOG_TEST("/engine/wake/deadlines", ERNIC_QPT_RC, test_wake)
@@ -87,8 +83,6 @@ DIALOG_TEST("/engine/wake/needless", ERNIC_QPT_RC, test_needless)
     ACKED(d, SQ, 0, 1);
 }
 
-/* ---- the budget ----------------------------------------------------- */
-
 /* However much is posted, one call sends a bounded number of trains. */
 DIALOG_TEST_BY("/engine/run/budget", dlg_init(d, ERNIC_QPT_UC, false), test_budget)
 {
@@ -140,8 +134,6 @@ DIALOG_TEST_BY("/engine/run/fair", dlg_init(d, ERNIC_QPT_RC, false), test_fair)
     }
     dlg_drain(d);
 }
-
-/* ---- the link ------------------------------------------------------- */
 
 /* A port that is down neither sends nor receives, and reports it. */
 DIALOG_TEST("/engine/link/down-up", ERNIC_QPT_RC, test_link)
@@ -201,43 +193,33 @@ DIALOG_TEST("/engine/link/busy", ERNIC_QPT_RC, test_busy)
  * The host that takes over has a link of its own: the engine tries to send, and does
  * not assume that the link is as busy as the old one.
  */
-static void saved_busy(uint8_t type)
-{
-    GByteArray *state = g_byte_array_new();
-    ErnicConfig cfg;
-    Dialog d;
-
-    dlg_open(&d, type);
-    d.env.tx_busy = true;
-    dlg_post(&d, ERNIC_WR_WRITE, 0, 100 * 1024);
-    dlg_post(&d, ERNIC_WR_SEND, 0, 16);
-    QUIET(&d);
-    ernic_save(d.e, state);
-    ernic_free(d.e);
-    fake_config(&cfg);
-    d.e = ernic_new(&cfg, &fake_env_ops, &d.env);
-    d.env.tx_busy = false;
-    g_assert_true(ernic_load(d.e, d.env.now, state->data, state->len));
-    g_byte_array_free(state, true);
-    /* No ernic_tx_ready(). */
-    for (uint32_t psn = SQ; psn < SQ + 100; psn++) {
-        IS(dlg_take(&d).psn, psn);
-    }
-    dlg_sent_message(&d, ERNIC_WR_SEND, 0, SQ + 100, 0, 16);
-    if (type == ERNIC_QPT_RC) {
-        PEER_ACK(&d, SQ + 100, 2);
-    }
-    SEND_WCS(&d, 0, 1, SUCCESS);
-    dlg_close(&d);
-}
-
 TEST("/engine/link/saved-busy", test_saved_busy)
 {
-    saved_busy(ERNIC_QPT_UC);
-    saved_busy(ERNIC_QPT_RC);
-}
+    EACH_DIALOG(d, type, ERNIC_QPT_RC, ERNIC_QPT_UC + 1, dlg_open(d, type)) {
+        g_autoptr(GByteArray) state = g_byte_array_new();
+        ErnicConfig cfg;
 
-/* ---- what does not need the link ------------------------------------ */
+        d->env.tx_busy = true;
+        dlg_post(d, ERNIC_WR_WRITE, 0, 100 * 1024);
+        dlg_post(d, ERNIC_WR_SEND, 0, 16);
+        QUIET(d);
+        ernic_save(d->e, state);
+        ernic_free(d->e);
+        fake_config(&cfg);
+        d->e = ernic_new(&cfg, &fake_env_ops, &d->env);
+        d->env.tx_busy = false;
+        g_assert_true(ernic_load(d->e, d->env.now, state->data, state->len));
+        /* No ernic_tx_ready(). */
+        for (uint32_t psn = SQ; psn < SQ + 100; psn++) {
+            IS(dlg_take(d).psn, psn);
+        }
+        dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 100, 0, 16);
+        if (type == ERNIC_QPT_RC) {
+            PEER_ACK(d, SQ + 100, 2);
+        }
+        SEND_WCS(d, 0, 1, SUCCESS);
+    }
+}
 
 /* An ACK that the link does not accept. */
 static void make_busy(Dialog *d)
@@ -285,22 +267,14 @@ DIALOG_TEST("/engine/busy/drain", ERNIC_QPT_RC, test_busy_drain)
 
 DIALOG_TEST("/engine/busy/local", ERNIC_QPT_RC, test_busy_local)
 {
-    struct ernic_wqe wqe;
+    struct ernic_wqe wqe, inv = dlg_wqe(d, ERNIC_WR_LOCAL_INV, ERNIC_WR_SIGNALED);
     uint32_t key;
 
-    key = fake_alloc_mw(d->e, d->pd, 2);
+    wqe = dlg_bind_mw(d, &key);
+    stl_le_p(inv.imm, key);
     make_busy(d);
-    wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
-    wqe.bind_mw.rkey = cpu_to_le32(key);
-    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
-    wqe.bind_mw.lkey = cpu_to_le32(d->key);
-    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_WRITE);
-    wqe.bind_mw.addr = cpu_to_le64(d->mem + DLG_SINK);
-    wqe.bind_mw.length = cpu_to_le64(64);
     dlg_post_wqe(d, &wqe, 0, 0);
-    wqe = dlg_wqe(d, ERNIC_WR_LOCAL_INV, ERNIC_WR_SIGNALED);
-    stl_le_p(wqe.imm, key + 1);
-    dlg_post_wqe(d, &wqe, 0, 0);
+    dlg_post_wqe(d, &inv, 0, 0);
     SEND_WCS(d, 0, 1, SUCCESS);
     QUIET(d);
     make_ready(d);
@@ -325,19 +299,32 @@ DIALOG_TEST("/engine/busy/down", ERNIC_QPT_UC, test_busy_down)
     SEND_WC(d, 2, SUCCESS);
 }
 
-/* ---- loopback ------------------------------------------------------- */
+/* The queue pair and @other, in RTS, send to each other. */
+static void open_loop(Dialog *d, FakeQp *other)
+{
+    dlg_create_qp(d, other, ERNIC_QPT_RC);
+    fake_connect(d->e, &d->qp, other->qpn, DLG_HOST);
+    fake_connect(d->e, other, d->qp.qpn, DLG_HOST);
+}
+
+/* A request for our own memory at @off. */
+static struct ernic_wqe own_wqe(Dialog *d, uint8_t opcode, uint64_t off)
+{
+    struct ernic_wqe wqe = dlg_wqe(d, opcode, ERNIC_WR_SIGNALED);
+
+    wqe.rdma.raddr = cpu_to_le64(d->mem + off);
+    wqe.rdma.rkey = cpu_to_le32(d->key);
+    return wqe;
+}
 
 /* A connection to our own address: no packet leaves, all arrive. */
 DIALOG_TEST_BY("/engine/loopback/rc", dlg_init(d, ERNIC_QPT_RC, false), test_loop_rc)
 {
+    struct ernic_sge sge = fake_sge(d->mem + DLG_SINK, 1 << 19, d->key);
     struct ernic_cqe cqe;
     FakeQp other;
-    struct ernic_sge sge;
 
-    dlg_create_qp(d, &other, ERNIC_QPT_RC);
-    fake_connect(d->e, &d->qp, other.qpn, DLG_HOST);
-    fake_connect(d->e, &other, d->qp.qpn, DLG_HOST);
-    sge = fake_sge(d->mem + DLG_SINK, 1 << 19, d->key);
+    open_loop(d, &other);
     fake_post_recv(d->e, &other, 0x77, &sge, 1);
     OK(fake_ring_rq(d->e, &other));
     dlg_post(d, ERNIC_WR_SEND, 0, 1 << 19);
@@ -351,12 +338,9 @@ DIALOG_TEST_BY("/engine/loopback/rc", dlg_init(d, ERNIC_QPT_RC, false), test_loo
 /* Connected to itself: requester and responder of one queue pair meet. */
 DIALOG_TEST_BY("/engine/loopback/self", dlg_init(d, ERNIC_QPT_RC, false), test_loop_self)
 {
-    struct ernic_wqe wqe;
+    struct ernic_wqe wqe = own_wqe(d, ERNIC_WR_READ, 0);
 
     fake_connect(d->e, &d->qp, d->qp.qpn, DLG_HOST);
-    wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
-    wqe.rdma.raddr = cpu_to_le64(d->mem);
-    wqe.rdma.rkey = cpu_to_le32(d->key);
     dlg_post_wqe(d, &wqe, DLG_SINK, 300000);
     SEND_WC(d, 0, SUCCESS);
     dlg_mem_is(d, DLG_SINK, d->at, 300000);
@@ -378,15 +362,10 @@ static void assert_no_loss(const Dialog *d)
 /* A response larger than the loopback store. */
 DIALOG_TEST_BY("/engine/loopback/read", dlg_init(d, ERNIC_QPT_RC, false), test_loop_read)
 {
-    struct ernic_wqe wqe;
+    struct ernic_wqe wqe = own_wqe(d, ERNIC_WR_READ, 0);
     FakeQp other;
 
-    dlg_create_qp(d, &other, ERNIC_QPT_RC);
-    fake_connect(d->e, &d->qp, other.qpn, DLG_HOST);
-    fake_connect(d->e, &other, d->qp.qpn, DLG_HOST);
-    wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
-    wqe.rdma.raddr = cpu_to_le64(d->mem);
-    wqe.rdma.rkey = cpu_to_le32(d->key);
+    open_loop(d, &other);
     dlg_post_wqe(d, &wqe, DLG_SINK, 1 << 19);
     SEND_WC(d, 0, SUCCESS);
     dlg_mem_is(d, DLG_SINK, d->at, 1 << 19);
@@ -404,9 +383,7 @@ DIALOG_TEST_BY("/engine/loopback/many", dlg_init(d, ERNIC_QPT_RC, false), test_l
         dlg_create_qp(d, &qp[i], ERNIC_QPT_RC);
         fake_connect(d->e, &qp[i], qp[i].qpn, DLG_HOST);
         d->qp = qp[i];
-        wqe = dlg_wqe(d, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED);
-        wqe.rdma.raddr = cpu_to_le64(d->mem + DLG_SINK + i * 50000);
-        wqe.rdma.rkey = cpu_to_le32(d->key);
+        wqe = own_wqe(d, ERNIC_WR_WRITE, DLG_SINK + i * 50000);
         dlg_post_wqe(d, &wqe, i, 50000);
     }
     fake_run(d->e);
@@ -434,8 +411,6 @@ DIALOG_TEST("/engine/loopback/ud", ERNIC_QPT_UD, test_loop_ud)
     IS(RECV_WC(d, 0, SUCCESS).src_qp, d->qp.qpn);
     dlg_mem_is(d, DLG_SINK + 40, d->at, 24);
 }
-
-/* ---- reset ---------------------------------------------------------- */
 
 /* From any state, a reset restores the initial state. */
 TEST("/engine/reset", test_reset)
@@ -474,9 +449,8 @@ TEST("/engine/reset", test_reset)
 DIALOG_TEST("/engine/gid-changes", ERNIC_QPT_RC, test_gid_changes)
 {
     struct ernic_eqe eqe;
-    uint64_t seen;
+    uint64_t seen = d->e->gid_changes;
 
-    seen = d->e->gid_changes;
     g_assert_cmpuint(seen, >, 0);
     fake_set_gid(d->e, 0, DLG_HOST);
     fake_run(d->e);
@@ -488,12 +462,10 @@ DIALOG_TEST("/engine/gid-changes", ERNIC_QPT_RC, test_gid_changes)
     g_assert_cmpuint(d->e->gid_changes, >, seen + 1);
 }
 
-/* ---- packets -------------------------------------------------------- */
-
 /* Random bytes never reach a queue pair; with a valid ICRC they may be a packet. */
 DIALOG_TEST("/engine/garbage", ERNIC_QPT_RC, test_garbage)
 {
-    GRand *rand = g_rand_new_with_seed(7);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(7);
     uint8_t bytes[256];
     uint32_t len;
 
@@ -506,7 +478,6 @@ DIALOG_TEST("/engine/garbage", ERNIC_QPT_RC, test_garbage)
     }
     QUIET(d);
     STATE_IS(d, RTS);
-    g_rand_free(rand);
 }
 
 static void expect_icrc(const ErnicTrain *t, bool has)
@@ -521,7 +492,7 @@ static void expect_icrc(const ErnicTrain *t, bool has)
  */
 TEST("/engine/icrc-added", test_icrc_added)
 {
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     uint32_t pos;
     ErnicTrain loop;
     FakeTrain *sent;
@@ -559,33 +530,28 @@ TEST("/engine/icrc-added", test_icrc_added)
         fake_train_free(sent);
         SEND_WC(d, 0, SUCCESS);
     }
-    g_byte_array_unref(state);
 }
 
 /* A link that vouches for its packets needs no ICRC: it is 0, and any is accepted. */
 DIALOG_TEST("/engine/link/no-icrc", ERNIC_QPT_UC, test_no_icrc)
 {
-    uint8_t bytes[16 + 4] = { 0x24, 0x40, 0xff, 0xff };         /* UC SEND Only */
-    static const uint8_t none[4];
-    const ErnicTrain *t;
+    uint8_t bytes[16 + 4] = { };
     FakeTrain *sent;
 
     d->e->cfg.no_icrc = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     run(d);
     sent = fake_take_train(&d->env);
-    t = &sent->train;
-    g_assert_cmpmem(t->data + t->len - 4, 4, none, 4);
+    expect_icrc(&sent->train, false);
     fake_train_free(sent);
     SEND_WC(d, 0, SUCCESS);
     dlg_recv(d, DLG_SINK, 4);
-    stl_be_p(bytes + 4, d->qp.qpn);
-    stl_be_p(bytes + 8, RQ);
+    dlg_bth(d, bytes, ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, RQ);
     dlg_inject_raw(d, bytes, sizeof(bytes), false);
     RECV_WC(d, 0, SUCCESS);
     IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 0);
     d->e->cfg.no_icrc = false;
-    stl_be_p(bytes + 8, RQ + 1);
+    dlg_bth(d, bytes, ERNIC_BTH_UC | ERNIC_OP_SEND_ONLY, RQ + 1);
     dlg_inject_raw(d, bytes, sizeof(bytes), false);
     IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
 }

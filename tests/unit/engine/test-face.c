@@ -70,11 +70,10 @@ TEST("/face/walk", test_walk)
     }
 }
 
-/* ---- two engines with the face of blocks ------------------------------------ */
-
 typedef struct Pair {
     Block a, b;
     BlockQp aq, bq;
+    BlockSrq srq;               /* of the second end, if it has one */
     uint32_t lose;              /* the train that is lost, counted down; 0: none */
 } Pair;
 
@@ -87,17 +86,17 @@ static void to_rts(Block *b, const BlockQp *qp, uint32_t dest, uint8_t host)
     fake_qp_to(b->e, &fake, ERNIC_QPS_RTS, &attr);
 }
 
-/* @srq: the receive requests of the second end are in this list; or NULL. */
-static void open_pair(Pair *p, BlockSrq *srq)
+/* @shared: the receive requests of the second end are in a list. */
+static void open_pair(Pair *p, bool shared)
 {
     memset(p, 0, sizeof(*p));
     block_init(&p->a, 1);
     block_init(&p->b, 2);
-    if (srq) {
-        block_create_srq(&p->b, srq);
+    if (shared) {
+        block_create_srq(&p->b, &p->srq);
     }
     block_create_qp(&p->a, &p->aq, NULL);
-    block_create_qp(&p->b, &p->bq, srq);
+    block_create_qp(&p->b, &p->bq, shared ? &p->srq : NULL);
     to_rts(&p->a, &p->aq, p->bq.qpn, 2);
     to_rts(&p->b, &p->bq, p->aq.qpn, 1);
 }
@@ -111,6 +110,9 @@ static void close_pair(Pair *p)
     block_done(&p->a);
     block_done(&p->b);
 }
+
+#define PAIR_TEST(path, fn) \
+    WORLD_TEST(path, fn, Pair, p, open_pair(p, false), close_pair(p))
 
 static uint32_t deliver(Pair *p, Block *from, Block *to)
 {
@@ -187,6 +189,12 @@ static BlockCqe completion(Block *b, bool recv, uint16_t counter, uint8_t status
     return cqe;
 }
 
+/* The @len bytes at @off have come to the other end. */
+static void same(Pair *p, uint32_t off, uint32_t len)
+{
+    g_assert_cmpmem(memory(&p->a, off, len), len, memory(&p->b, off, len), len);
+}
+
 /* One SEND of @blocks blocks and @len bytes, which arrive. */
 static void exchange(Pair *p, uint8_t blocks, uint32_t len, uint8_t flags)
 {
@@ -202,69 +210,58 @@ static void exchange(Pair *p, uint8_t blocks, uint32_t len, uint8_t flags)
     completion(&p->a, false, at, ERNIC_WC_SUCCESS);
     cqe = completion(&p->b, true, slot, ERNIC_WC_SUCCESS);
     IS(cqe.byte_len, len);
-    g_assert_cmpmem(memory(&p->a, 0, len), len, memory(&p->b, 0, len), len);
+    same(p, 0, len);
     IS(*memory(&p->b, len, 1), 0);
 }
 
 /* Every size, inline and not, across the edge of the ring at each slot. */
-TEST("/face/block/sizes", test_sizes)
+PAIR_TEST("/face/block/sizes", test_sizes)
 {
-    Pair p;
-
-    open_pair(&p, NULL);
     for (uint32_t round = 0; round < 4; round++) {
         for (uint32_t blocks = 1; blocks <= BLOCK_MOST; blocks++) {
             uint32_t most = (blocks - 1) * BLOCK_BYTES;
 
-            exchange(&p, blocks, 1 + blocks * 517, 0);
-            exchange(&p, blocks, MIN(most, ERNIC_MAX_INLINE), ERNIC_WR_INLINE);
+            exchange(p, blocks, 1 + blocks * 517, 0);
+            exchange(p, blocks, MIN(most, ERNIC_MAX_INLINE), ERNIC_WR_INLINE);
         }
-        exchange(&p, 1, 7, 0);          /* another place in the next round */
+        exchange(p, 1, 7, 0);          /* another place in the next round */
     }
-    close_pair(&p);
 }
 
 /* 16-bit counters wrap several times per test. */
-TEST("/face/block/counters-wrap", test_counters_wrap)
+PAIR_TEST("/face/block/counters-wrap", test_counters_wrap)
 {
     uint32_t sent = 0;
-    Pair p;
 
-    open_pair(&p, NULL);
     while (sent < 2 * 65536 + 100) {
-        exchange(&p, BLOCK_MOST, 100, 0);
-        exchange(&p, 1, 3, 0);
+        exchange(p, BLOCK_MOST, 100, 0);
+        exchange(p, 1, 3, 0);
         sent += BLOCK_MOST + 1;
     }
-    IS(ernic_sq_done(&p.a.e->qp[p.aq.qpn].sq), sent);
-    IS(p.aq.sq_pi, (uint16_t)sent);
-    close_pair(&p);
+    IS(ernic_sq_done(&p->a.e->qp[p->aq.qpn].sq), sent);
+    IS(p->aq.sq_pi, (uint16_t)sent);
 }
 
 /* As many requests at once as the ring has blocks for, and none more. */
-TEST("/face/block/full", test_full)
+PAIR_TEST("/face/block/full", test_full)
 {
     static const uint8_t blocks[] = { 3, 16, 1, 12 };
     uint16_t at = 0;
-    Pair p;
 
-    open_pair(&p, NULL);
     for (uint32_t i = 0; i < G_N_ELEMENTS(blocks); i++) {
-        fill(memory(&p.a, i * 4096, 3000), 3000, i);
-        recv_at(&p, i * 4096, 4096);
-        write_send(&p, blocks[i], i * 4096, 3000, 0);
+        fill(memory(&p->a, i * 4096, 3000), 3000, i);
+        recv_at(p, i * 4096, 4096);
+        write_send(p, blocks[i], i * 4096, 3000, 0);
     }
-    IS(block_ring(&p.a, p.aq.qpn, p.aq.sq_pi + 1), ERNIC_ERR_FULL);
-    ring(&p);
-    settle(&p);
+    IS(block_ring(&p->a, p->aq.qpn, p->aq.sq_pi + 1), ERNIC_ERR_FULL);
+    ring(p);
+    settle(p);
     for (uint32_t i = 0; i < G_N_ELEMENTS(blocks); at += blocks[i++]) {
-        completion(&p.a, false, at, ERNIC_WC_SUCCESS);
-        completion(&p.b, true, i, ERNIC_WC_SUCCESS);
-        g_assert_cmpmem(memory(&p.a, i * 4096, 3000), 3000,
-                        memory(&p.b, i * 4096, 3000), 3000);
+        completion(&p->a, false, at, ERNIC_WC_SUCCESS);
+        completion(&p->b, true, i, ERNIC_WC_SUCCESS);
+        same(p, i * 4096, 3000);
     }
     IS(at, BLOCK_DEPTH);
-    close_pair(&p);
 }
 
 static void to_error(Block *b, uint32_t qpn)
@@ -284,7 +281,7 @@ TEST("/face/block/flush", test_flush)
         uint16_t at = 20;
         Pair p;
 
-        open_pair(&p, NULL);
+        open_pair(&p, false);
         exchange(&p, 16, 10, 0);
         exchange(&p, 4, 10, 0);         /* so that the edge is inside */
         for (uint32_t i = 0; i < G_N_ELEMENTS(blocks); i++) {
@@ -305,26 +302,22 @@ TEST("/face/block/flush", test_flush)
 }
 
 /* A request at fault ends with its reason; those after it are decoded again. */
-TEST("/face/block/fault", test_fault)
+PAIR_TEST("/face/block/fault", test_fault)
 {
-    Pair p;
-
-    open_pair(&p, NULL);
-    recv_at(&p, 0, 100);
-    write_send(&p, 2, 0, 100, 0);
-    p.a.key ^= 1;
-    write_send(&p, 7, 0, 100, 0);
-    p.a.key ^= 1;
-    write_send(&p, 16, 0, 100, 0);
-    write_send(&p, 4, 0, 100, 0);
-    ring(&p);
-    settle(&p);
-    completion(&p.a, false, 0, ERNIC_WC_SUCCESS);
-    completion(&p.b, true, 0, ERNIC_WC_SUCCESS);
-    completion(&p.a, false, 2, ERNIC_WC_LOC_PROT_ERR);
-    completion(&p.a, false, 9, ERNIC_WC_WR_FLUSH_ERR);
-    completion(&p.a, false, 25, ERNIC_WC_WR_FLUSH_ERR);
-    close_pair(&p);
+    recv_at(p, 0, 100);
+    write_send(p, 2, 0, 100, 0);
+    p->a.key ^= 1;
+    write_send(p, 7, 0, 100, 0);
+    p->a.key ^= 1;
+    write_send(p, 16, 0, 100, 0);
+    write_send(p, 4, 0, 100, 0);
+    ring(p);
+    settle(p);
+    completion(&p->a, false, 0, ERNIC_WC_SUCCESS);
+    completion(&p->b, true, 0, ERNIC_WC_SUCCESS);
+    completion(&p->a, false, 2, ERNIC_WC_LOC_PROT_ERR);
+    completion(&p->a, false, 9, ERNIC_WC_WR_FLUSH_ERR);
+    completion(&p->a, false, 25, ERNIC_WC_WR_FLUSH_ERR);
 }
 
 /* Invalid block counts: none, too many, more than are posted. */
@@ -337,7 +330,7 @@ TEST("/face/block/bad-blocks", test_bad_blocks)
         BlockCqe cqe;
         Pair p;
 
-        open_pair(&p, NULL);
+        open_pair(&p, false);
         write_send(&p, 1, 0, 100, 0);
         write_send(&p, 1, 0, 100, 0);
         *(uint8_t *)fake_ptr(&p.a.env, p.aq.sq + offsetof(BlockHead, blocks), 1) =
@@ -354,45 +347,37 @@ TEST("/face/block/bad-blocks", test_bad_blocks)
 }
 
 /* The record announces no request: RNR, until it does. */
-TEST("/face/block/rnr", test_rnr)
+PAIR_TEST("/face/block/rnr", test_rnr)
 {
-    Pair p;
-
-    open_pair(&p, NULL);
-    block_write_recv(&p.b, &p.bq, p.b.mem, 4096);
-    fill(memory(&p.a, 0, 2000), 2000, 5);
-    write_send(&p, 5, 0, 2000, 0);
-    ring(&p);
-    settle(&p);
-    IS(p.b.e->stats.tx_rnr_naks, 1);
+    block_write_recv(&p->b, &p->bq, p->b.mem, 4096);
+    fill(memory(&p->a, 0, 2000), 2000, 5);
+    write_send(p, 5, 0, 2000, 0);
+    ring(p);
+    settle(p);
+    IS(p->b.e->stats.tx_rnr_naks, 1);
     /* A record that claims more than the ring holds posts nothing. */
-    block_record(&p.b, &p.bq, BLOCK_RQ_DEPTH + 1);
-    pass(&p, RETRY_NS);
-    g_assert_cmpuint(p.b.e->stats.tx_rnr_naks, >=, 2);
-    IS(p.b.e->stats.rx_messages, 0);
-    block_record(&p.b, &p.bq, 1);
-    pass(&p, RETRY_NS);
-    completion(&p.a, false, 0, ERNIC_WC_SUCCESS);
-    completion(&p.b, true, 0, ERNIC_WC_SUCCESS);
-    g_assert_cmpmem(memory(&p.a, 0, 2000), 2000, memory(&p.b, 0, 2000), 2000);
-    close_pair(&p);
+    block_record(&p->b, &p->bq, BLOCK_RQ_DEPTH + 1);
+    pass(p, RETRY_NS);
+    g_assert_cmpuint(p->b.e->stats.tx_rnr_naks, >=, 2);
+    IS(p->b.e->stats.rx_messages, 0);
+    block_record(&p->b, &p->bq, 1);
+    pass(p, RETRY_NS);
+    completion(&p->a, false, 0, ERNIC_WC_SUCCESS);
+    completion(&p->b, true, 0, ERNIC_WC_SUCCESS);
+    same(p, 0, 2000);
 }
 
 /* Flushing finds requests that no doorbell announces, also those posted later. */
-TEST("/face/block/flush-recv", test_flush_recv)
+PAIR_TEST("/face/block/flush-recv", test_flush_recv)
 {
-    Pair p;
-
-    open_pair(&p, NULL);
-    recv_at(&p, 0, 100);
-    recv_at(&p, 0, 100);
-    to_error(&p.b, p.bq.qpn);
-    completion(&p.b, true, 0, ERNIC_WC_WR_FLUSH_ERR);
-    completion(&p.b, true, 1, ERNIC_WC_WR_FLUSH_ERR);
-    recv_at(&p, 0, 100);
-    fake_advance(p.b.e, 2 * BLOCK_POLL);
-    completion(&p.b, true, 2, ERNIC_WC_WR_FLUSH_ERR);
-    close_pair(&p);
+    recv_at(p, 0, 100);
+    recv_at(p, 0, 100);
+    to_error(&p->b, p->bq.qpn);
+    completion(&p->b, true, 0, ERNIC_WC_WR_FLUSH_ERR);
+    completion(&p->b, true, 1, ERNIC_WC_WR_FLUSH_ERR);
+    recv_at(p, 0, 100);
+    fake_advance(p->b.e, 2 * BLOCK_POLL);
+    completion(&p->b, true, 2, ERNIC_WC_WR_FLUSH_ERR);
 }
 
 static void send_shared(Pair *p, uint16_t slot, uint32_t off)
@@ -405,7 +390,7 @@ static void send_shared(Pair *p, uint16_t slot, uint32_t off)
     settle(p);
     completion(&p->a, false, at, ERNIC_WC_SUCCESS);
     completion(&p->b, true, slot, ERNIC_WC_SUCCESS);
-    g_assert_cmpmem(memory(&p->a, off, 600), 600, memory(&p->b, off, 600), 600);
+    same(p, off, 600);
 }
 
 static void event(Block *b, uint8_t type)
@@ -421,39 +406,35 @@ static void event(Block *b, uint8_t type)
 }
 
 /* Requests of an SRQ are taken in the order of the list, which software rebuilds. */
-TEST("/face/block/srq", test_srq)
+WORLD_TEST("/face/block/srq", test_srq, Pair, p, open_pair(p, true), close_pair(p))
 {
     static const uint16_t order[] = { 0, 5, 2, 7, 1 };
-    BlockSrq srq;
-    Pair p;
 
-    open_pair(&p, &srq);
     for (uint32_t i = 0; i < 4; i++) {
-        block_post_srq(&p.b, &srq, p.b.mem + i * 1024, 1024, order[i + 1]);
+        block_post_srq(&p->b, &p->srq, p->b.mem + i * 1024, 1024, order[i + 1]);
     }
-    p.b.e->srq[srq.srq.srqn].limit = 2;
+    p->b.e->srq[p->srq.srq.srqn].limit = 2;
     for (uint32_t i = 0; i < 2; i++) {
-        send_shared(&p, order[i], i * 1024);
+        send_shared(p, order[i], i * 1024);
     }
     /* Returned: slot 5, then slot 0, at the end of the list. */
-    block_post_srq(&p.b, &srq, p.b.mem + 4 * 1024, 1024, 5);
-    block_post_srq(&p.b, &srq, p.b.mem + 5 * 1024, 1024, 0);
-    send_shared(&p, 2, 2 * 1024);
-    send_shared(&p, 7, 3 * 1024);
-    send_shared(&p, 1, 4 * 1024);
-    event(&p.b, ERNIC_EV_SRQ_LIMIT);
-    send_shared(&p, 5, 5 * 1024);
+    block_post_srq(&p->b, &p->srq, p->b.mem + 4 * 1024, 1024, 5);
+    block_post_srq(&p->b, &p->srq, p->b.mem + 5 * 1024, 1024, 0);
+    send_shared(p, 2, 2 * 1024);
+    send_shared(p, 7, 3 * 1024);
+    send_shared(p, 1, 4 * 1024);
+    event(&p->b, ERNIC_EV_SRQ_LIMIT);
+    send_shared(p, 5, 5 * 1024);
     /* Empty: RNR. An invalid slot number ends the SRQ. */
-    block_post_srq(&p.b, &srq, p.b.mem, 1024, BLOCK_SRQ_DEPTH);
-    write_send(&p, 1, 0, 600, 0);
-    ring(&p);
-    settle(&p);
-    event(&p.b, ERNIC_EV_SRQ_ERR);
-    g_assert_true(p.b.e->srq[srq.srq.srqn].error);
-    pass(&p, RETRY_NS);
-    completion(&p.b, true, 0, ERNIC_WC_LOC_QP_OP_ERR);
-    completion(&p.a, false, p.aq.sq_pi - 1, ERNIC_WC_REM_OP_ERR);
-    close_pair(&p);
+    block_post_srq(&p->b, &p->srq, p->b.mem, 1024, BLOCK_SRQ_DEPTH);
+    write_send(p, 1, 0, 600, 0);
+    ring(p);
+    settle(p);
+    event(&p->b, ERNIC_EV_SRQ_ERR);
+    g_assert_true(p->b.e->srq[p->srq.srq.srqn].error);
+    pass(p, RETRY_NS);
+    completion(&p->b, true, 0, ERNIC_WC_LOC_QP_OP_ERR);
+    completion(&p->a, false, p->aq.sq_pi - 1, ERNIC_WC_REM_OP_ERR);
 }
 
 /* A message of several packets, of which one train after the other is lost. */
@@ -463,7 +444,7 @@ TEST("/face/block/loss", test_loss)
         uint16_t slot = 0;
         Pair p;
 
-        open_pair(&p, NULL);
+        open_pair(&p, false);
         exchange(&p, BLOCK_MOST, 10, 0);
         fill(memory(&p.a, 0, 20000), 20000, lost);
         fill(memory(&p.a, 20000, 300), 300, lost);
@@ -480,39 +461,32 @@ TEST("/face/block/loss", test_loss)
         completion(&p.a, false, 29, ERNIC_WC_SUCCESS);
         completion(&p.b, true, ++slot, ERNIC_WC_SUCCESS);
         completion(&p.b, true, ++slot, ERNIC_WC_SUCCESS);
-        g_assert_cmpmem(memory(&p.a, 0, 20300), 20300, memory(&p.b, 0, 20300), 20300);
+        same(&p, 0, 20300);
         close_pair(&p);
     }
 }
 
 /* Decoded requests that wait for the link continue after save and load. */
-TEST("/face/block/state", test_state)
+PAIR_TEST("/face/block/state", test_state)
 {
-    GByteArray *saved = g_byte_array_new();
-    Pair p;
-
-    open_pair(&p, NULL);
-    exchange(&p, 11, 10, 0);
-    fill(memory(&p.a, 0, 8000), 8000, 1);
-    recv_at(&p, 0, 4000);
-    recv_at(&p, 4000, 4000);
-    p.a.env.tx_busy = true;
-    write_send(&p, 9, 0, 4000, 0);
-    write_send(&p, 16, 4000, 4000, 0);
-    ring(&p);
-    g_assert_cmpuint(p.a.e->qp[p.aq.qpn].sq.taken, >, 11);
-    ernic_save(p.a.e, saved);
-    g_assert_true(ernic_load(p.a.e, p.a.env.now, saved->data, saved->len));
-    p.a.env.tx_busy = false;
-    ernic_tx_ready(p.a.e, p.a.env.now);
-    fake_run(p.a.e);
-    settle(&p);
-    pass(&p, RETRY_NS);
-    completion(&p.a, false, 11, ERNIC_WC_SUCCESS);
-    completion(&p.a, false, 20, ERNIC_WC_SUCCESS);
-    completion(&p.b, true, 1, ERNIC_WC_SUCCESS);
-    completion(&p.b, true, 2, ERNIC_WC_SUCCESS);
-    g_assert_cmpmem(memory(&p.a, 0, 8000), 8000, memory(&p.b, 0, 8000), 8000);
-    g_byte_array_free(saved, true);
-    close_pair(&p);
+    exchange(p, 11, 10, 0);
+    fill(memory(&p->a, 0, 8000), 8000, 1);
+    recv_at(p, 0, 4000);
+    recv_at(p, 4000, 4000);
+    p->a.env.tx_busy = true;
+    write_send(p, 9, 0, 4000, 0);
+    write_send(p, 16, 4000, 4000, 0);
+    ring(p);
+    g_assert_cmpuint(p->a.e->qp[p->aq.qpn].sq.taken, >, 11);
+    RELOAD(p->a.e, p->a.env.now);
+    p->a.env.tx_busy = false;
+    ernic_tx_ready(p->a.e, p->a.env.now);
+    fake_run(p->a.e);
+    settle(p);
+    pass(p, RETRY_NS);
+    completion(&p->a, false, 11, ERNIC_WC_SUCCESS);
+    completion(&p->a, false, 20, ERNIC_WC_SUCCESS);
+    completion(&p->b, true, 1, ERNIC_WC_SUCCESS);
+    completion(&p->b, true, 2, ERNIC_WC_SUCCESS);
+    same(p, 0, 8000);
 }

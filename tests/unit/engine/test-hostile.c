@@ -5,57 +5,43 @@
  * unknown opcodes, messages that do not fit, long queues.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog.h"
-#include "test.h"
 #include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
 #define GRH ERNIC_GRH_LEN
 
-/* ---- floods --------------------------------------------------------- */
-
 /*
  * NAKs in one batch, each of which acknowledges one more packet and requests all later
  * ones again. The rest is sent again, however many NAKs there are.
  */
-static void nak_flood(uint32_t naks)
-{
-    const uint32_t packets = 600;
-    uint32_t psn;
-    Dialog d;
-
-    dlg_init(&d, ERNIC_QPT_RC, false);
-    d.attr.path_mtu = ERNIC_MTU_256;
-    dlg_to(&d, ERNIC_QPS_RTS);
-    dlg_post(&d, ERNIC_WR_WRITE, 0, packets * 256);
-    for (psn = SQ; psn < SQ + packets; psn++) {
-        IS(dlg_take(&d).psn, psn);
-    }
-    QUIET(&d);
-    d.hold = true;
-    for (psn = SQ + 1; psn <= SQ + naks; psn++) {
-        PEER_NAK(&d, ERNIC_NAK_PSN_SEQ, psn, 0);
-    }
-    d.hold = false;
-    for (psn = SQ + naks; psn < SQ + packets; psn++) {
-        if (!dlg_pending(&d)) {
-            PEER_ACK(&d, psn - 1, 0);
-        }
-        IS(dlg_take(&d).psn, psn);
-    }
-    QUIET(&d);
-    ACKED(&d, psn - 1, 0, 1);
-    dlg_close(&d);
-}
-
 TEST("/hostile/nak-flood", test_nak_flood)
 {
     static const uint32_t floods[] = { 1, 255, 256, 257, 300, 512 };
+    const uint32_t packets = 600;
+    uint32_t psn;
 
-    for (uint32_t i = 0; i < ARRAY_SIZE(floods); i++) {
-        nak_flood(floods[i]);
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(floods),
+                dlg_open_mtu(d, ERNIC_QPT_RC, ERNIC_MTU_256, SQ)) {
+        dlg_post(d, ERNIC_WR_WRITE, 0, packets * 256);
+        for (psn = SQ; psn < SQ + packets; psn++) {
+            IS(dlg_take(d).psn, psn);
+        }
+        QUIET(d);
+        d->hold = true;
+        for (psn = SQ + 1; psn <= SQ + floods[i]; psn++) {
+            PEER_NAK(d, ERNIC_NAK_PSN_SEQ, psn, 0);
+        }
+        d->hold = false;
+        for (psn = SQ + floods[i]; psn < SQ + packets; psn++) {
+            if (!dlg_pending(d)) {
+                PEER_ACK(d, psn - 1, 0);
+            }
+            IS(dlg_take(d).psn, psn);
+        }
+        QUIET(d);
+        ACKED(d, psn - 1, 0, 1);
     }
 }
 
@@ -86,16 +72,13 @@ TEST("/hostile/cnp-foreign", test_cnp_foreign)
     }
 }
 
-/* ---- opcodes that nobody has ---------------------------------------- */
-
 static const uint8_t reserved[] = { 0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1e, 0x1f };
 
 static void peer_raw(Dialog *d, uint8_t opcode, uint32_t psn, uint32_t len)
 {
-    uint8_t bytes[64] = { opcode, 0x40, 0xff, 0xff };
+    uint8_t bytes[64] = { };
 
-    stl_be_p(bytes + 4, d->qp.qpn);
-    stl_be_p(bytes + 8, psn);
+    dlg_bth(d, bytes, opcode, psn);
     dlg_inject_raw(d, bytes, len, true);
 }
 
@@ -146,18 +129,16 @@ TEST("/hostile/reserved/out-of-turn", test_reserved_out_of_turn)
 /* Neither a stranger's packet nor one with a bad ICRC ends the connection. */
 DIALOG_TEST("/hostile/reserved/foreign", ERNIC_QPT_RC, test_reserved_foreign)
 {
-    uint8_t bytes[16] = { 0x1f, 0x40, 0xff, 0xff };
-    uint64_t *drop;
+    const uint64_t *drop = d->e->stats.drop;
+    uint8_t bytes[16] = { };
 
-    drop = d->e->stats.drop;
     d->path.sgid.raw[15] ^= 1;
     peer_raw(d, 0x1f, RQ, 12);
     d->path.sgid.raw[15] ^= 1;
     IS(drop[ERNIC_DROP_ADDRESS], 1);
     peer_raw(d, 0x3f, RQ, 12);
     IS(drop[ERNIC_DROP_TRANSPORT], 1);
-    stl_be_p(bytes + 4, d->qp.qpn);
-    stl_be_p(bytes + 8, RQ);
+    dlg_bth(d, bytes, 0x1f, RQ);
     dlg_inject_raw(d, bytes, 16, false);
     IS(drop[ERNIC_DROP_BAD_ICRC], 1);
     QUIET(d);
@@ -208,8 +189,6 @@ DIALOG_TEST("/hostile/reserved/services", ERNIC_QPT_UD, test_reserved_services)
     RECV_WC(d, 0, SUCCESS);
 }
 
-/* ---- messages that do not fit --------------------------------------- */
-
 /* Any host can reach QP1; none can exhaust its receive requests. */
 DIALOG_TEST("/hostile/short/gsi", ERNIC_QPT_GSI, test_gsi_long)
 {
@@ -234,111 +213,81 @@ DIALOG_TEST("/hostile/short/gsi", ERNIC_QPT_GSI, test_gsi_long)
  * 9.9.3 class D: the next message uses the request; class E with an SRQ: an error
  * completion.
  */
-static void recv_short(uint8_t type, bool srq)
-{
-    uint32_t grh = type == ERNIC_QPT_UD ? GRH : 0, id = srq;
-    Dialog d;
-
-    dlg_init(&d, type, srq);
-    dlg_to(&d, ERNIC_QPS_RTS);
-    dlg_recv(&d, DLG_SINK, grh + 15);
-    dlg_recv(&d, DLG_SINK + 512, grh + 15);
-    PEER_DATA(&d, SEND_ONLY, RQ, 0, 16, .qkey = DLG_QKEY);
-    if (srq) {
-        RECV_WC(&d, 0, LOC_LEN_ERR);
-    }
-    dlg_no_wc(&d);
-    STATE_IS(&d, RTS);
-    PEER_DATA(&d, SEND_ONLY, RQ + 1, 64, 15, .qkey = DLG_QKEY);
-    RECV_WC(&d, id, SUCCESS);
-    dlg_mem_is(&d, DLG_SINK + 512 * id + grh, d.peer + 64, 15);
-    dlg_close(&d);
-}
-
 TEST("/hostile/short/recv", test_recv_short)
 {
-    recv_short(ERNIC_QPT_UC, false);
-    recv_short(ERNIC_QPT_UC, true);
-    recv_short(ERNIC_QPT_UD, false);
-    recv_short(ERNIC_QPT_UD, true);
-}
+    static const uint8_t types[] = { ERNIC_QPT_UC, ERNIC_QPT_UD };
 
-/* ---- protection domains --------------------------------------------- */
+    EACH_DIALOG(d, i, 0, 4, dlg_init(d, types[i / 2], i % 2)) {
+        uint32_t grh = i / 2 ? GRH : 0, id = i % 2;
+
+        dlg_to(d, ERNIC_QPS_RTS);
+        dlg_recv(d, DLG_SINK, grh + 15);
+        dlg_recv(d, DLG_SINK + 512, grh + 15);
+        PEER_SEND(d, RQ, 16);
+        if (id) {
+            RECV_WC(d, 0, LOC_LEN_ERR);
+        }
+        dlg_no_wc(d);
+        STATE_IS(d, RTS);
+        PEER_SEND(d, RQ + 1, 15);
+        RECV_WC(d, id, SUCCESS);
+        dlg_mem_is(d, DLG_SINK + 512 * id + grh, d->peer, 15);
+    }
+}
 
 /* 10.2.9: a request posted to an SRQ uses keys of the SRQ's own domain. */
 TEST("/hostile/srq-domain", test_srq_domain)
 {
-    uint32_t pd, grh;
-    Dialog d;
+    EACH_DIALOG(d, type, ERNIC_QPT_RC, ERNIC_QPT_UD + 1, dlg_init(d, type, false)) {
+        uint32_t pd = fake_create_pd(d->e), grh = type == ERNIC_QPT_UD ? GRH : 0;
 
-    for (uint8_t type = ERNIC_QPT_RC; type <= ERNIC_QPT_UD; type++) {
-        grh = type == ERNIC_QPT_UD ? GRH : 0;
-        dlg_init(&d, type, false);
-        pd = fake_create_pd(d.e);
-        fake_create_srq(d.e, &d.srq, pd, 64, 0);
-        fake_create_qp(d.e, &d.qp, type, d.pd, d.scq.cqn, d.rcq.cqn, d.srq.srqn);
-        dlg_to(&d, ERNIC_QPS_RTS);
-        d.key = fake_reg_mr(d.e, pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
-        dlg_recv(&d, DLG_SINK, 64);
-        PEER_DATA(&d, SEND_ONLY, RQ, 0, 16, .qkey = DLG_QKEY);
-        RECV_WC(&d, 0, SUCCESS);
-        dlg_mem_is(&d, DLG_SINK + grh, d.peer, 16);
+        fake_create_srq(d->e, &d->srq, pd, 64, 0);
+        fake_create_qp(d->e, &d->qp, type, d->pd, d->scq.cqn, d->rcq.cqn, d->srq.srqn);
+        dlg_to(d, ERNIC_QPS_RTS);
+        d->key = fake_reg_mr(d->e, pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(d, DLG_SINK, 64);
+        PEER(d, SEND_ONLY, .psn = RQ, .qkey = DLG_QKEY, .payload = d->peer,
+             .payload_len = 16);
+        RECV_WC(d, 0, SUCCESS);
+        dlg_mem_is(d, DLG_SINK + grh, d->peer, 16);
         /* Keys of the queue pair's domain do not work. */
-        d.key = fake_reg_mr(d.e, d.pd, d.mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
-        dlg_recv(&d, DLG_SINK + 512, 64);
-        PEER_DATA(&d, SEND_ONLY, RQ + 1, 0, 16, .qkey = DLG_QKEY);
-        RECV_WC(&d, 1, LOC_PROT_ERR);
-        dlg_mem_is(&d, DLG_SINK + 512, NULL, 64);
+        d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE);
+        dlg_recv(d, DLG_SINK + 512, 64);
+        PEER_SEND(d, RQ + 1, 16);
+        RECV_WC(d, 1, LOC_PROT_ERR);
+        dlg_mem_is(d, DLG_SINK + 512, NULL, 64);
         if (type == ERNIC_QPT_RC) {
-            SENT_NAK(&d, ERNIC_NAK_REM_OP, RQ + 1, 1);
+            SENT_NAK(d, ERNIC_NAK_REM_OP, RQ + 1, 1);
         }
-        dlg_event(&d, ERNIC_EV_LAST_WQE);
-        STATE_IS(&d, ERR);
-        dlg_close(&d);
+        dlg_event(d, ERNIC_EV_LAST_WQE);
+        STATE_IS(d, ERR);
     }
-}
-
-/* ---- long queues ---------------------------------------------------- */
-
-/* Signalled binds of the window of @key, which becomes @key + 1, to 64 B. */
-static void post_bind(Dialog *d, uint32_t key)
-{
-    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_BIND_MW, ERNIC_WR_SIGNALED);
-
-    wqe.bind_mw.rkey = cpu_to_le32(key);
-    wqe.bind_mw.new_rkey = cpu_to_le32(key + 1);
-    wqe.bind_mw.lkey = cpu_to_le32(d->key);
-    wqe.bind_mw.access = cpu_to_le32(ERNIC_ACCESS_REMOTE_READ);
-    wqe.bind_mw.addr = cpu_to_le64(d->mem);
-    wqe.bind_mw.length = cpu_to_le64(64);
-    dlg_post_wqe(d, &wqe, 0, 0);
 }
 
 /* Requests that send no packet count for the turn as well: a neighbour waits for 64. */
 DIALOG_TEST("/hostile/local-turns", ERNIC_QPT_RC, test_local_turns)
 {
-    uint32_t key, at = UINT32_MAX;
+    uint32_t key = fake_alloc_mw(d->e, d->pd, 1), at = UINT32_MAX;
+    FakeQp deep, other = d->qp;
     struct ernic_cqe cqe;
-    FakeQp deep, other;
+    struct ernic_wqe wqe;
 
-    other = d->qp;
     fake_create_deep_qp(d->e, &deep, ERNIC_QPT_RC, d->pd, d->scq.cqn, d->rcq.cqn, 256);
     fake_qp_to(d->e, &deep, ERNIC_QPS_RTS, &d->attr);
     fake_run(d->e);                      /* the states are marked as work */
     d->qp = deep;
-    key = fake_alloc_mw(d->e, d->pd, 1);
     for (uint32_t i = 0; i < 200; i++) {
-        post_bind(d, key + i);
+        wqe = dlg_bind(d, key + i, key + i + 1, 0, 64, ERNIC_ACCESS_REMOTE_READ);
+        dlg_post_wqe(d, &wqe, 0, 0);
     }
     d->qp = other;
-    post_bind(d, fake_alloc_mw(d->e, d->pd, 1));
+    wqe = dlg_bind_mw(d, &key);
+    dlg_post_wqe(d, &wqe, 0, 0);
     fake_run(d->e);
     for (uint32_t i = 0; i < 201; i++) {
         g_assert_true(fake_poll_cq(d->e, &d->scq, &cqe));
         IS(cqe.status, ERNIC_WC_SUCCESS);
-        if (cqe.qpn == other.qpn) {
-            at = i;
-        }
+        at = cqe.qpn == other.qpn ? i : at;
     }
     IS(at, 64);
 }

@@ -96,7 +96,15 @@ static void rig_close(Rig *r)
     fake_env_fini(&r->env);
 }
 
-/* ---- objects of each kind, one by one --------------------------------------- */
+/* @cmd creates an object. */
+static uint8_t create(Rig *r, struct ernic_cmd *cmd, uint32_t *handle)
+{
+    struct ernic_rsp rsp;
+    uint8_t status = fake_cmd(r->e, cmd, &rsp);
+
+    *handle = le32_to_cpu(rsp.handle);
+    return status;
+}
 
 static uint8_t add_qp(Rig *r, uint32_t n, uint32_t *handle)
 {
@@ -108,41 +116,29 @@ static uint8_t add_qp(Rig *r, uint32_t n, uint32_t *handle)
         .sq_depth = cpu_to_le32(64), .rq_depth = cpu_to_le32(64),
         .sq_stride = 9, .rq_stride = 5, .type = ERNIC_QPT_RC,
     };
-    struct ernic_rsp rsp;
-    uint8_t status;
 
     memcpy(fake_ptr(&r->env, r->env.base, sizeof(init)), &init, sizeof(init));
     cmd.qp.addr = cpu_to_le64(r->env.base);
     cmd.qp.length = cpu_to_le32(sizeof(init));
-    status = fake_cmd(r->e, &cmd, &rsp);
-    *handle = le32_to_cpu(rsp.handle);
-    return status;
+    return create(r, &cmd, handle);
 }
 
 static uint8_t add_eq(Rig *r, uint32_t n, uint32_t *handle)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_EQ_CREATE };
-    struct ernic_rsp rsp;
-    uint8_t status;
 
     cmd.eq_create.depth = cpu_to_le32(2);
     cmd.eq_create.buf.addr = cpu_to_le64(r->env.base);
-    status = fake_cmd(r->e, &cmd, &rsp);
-    *handle = le32_to_cpu(rsp.handle);
-    return status;
+    return create(r, &cmd, handle);
 }
 
 static uint8_t add_fast_region(Rig *r, uint32_t n, uint32_t *handle)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };
-    struct ernic_rsp rsp;
-    uint8_t status;
 
     cmd.mr_alloc.pd = cpu_to_le32(r->pd);
     cmd.mr_alloc.max_pages = cpu_to_le32(ERNIC_MAX_FRWR_PAGES);
-    status = fake_cmd(r->e, &cmd, &rsp);
-    *handle = le32_to_cpu(rsp.handle);
-    return status;
+    return create(r, &cmd, handle);
 }
 
 /* A page, far from all others, of the one on-demand region; it is created first. */
@@ -160,16 +156,12 @@ static uint8_t add_page(Rig *r, uint32_t n, uint32_t *handle)
 static uint8_t add_demand_region(Rig *r, uint32_t n, uint32_t *handle)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
-    struct ernic_rsp rsp;
-    uint8_t status;
 
     cmd.mr_reg.buf.page_shift = 12;
     cmd.mr_reg.length = cpu_to_le64(1 << 20);
     cmd.mr_reg.pd = cpu_to_le32(r->pd);
     cmd.mr_reg.access = cpu_to_le32(ACCESS | ERNIC_ACCESS_ON_DEMAND);
-    status = fake_cmd(r->e, &cmd, &rsp);
-    *handle = le32_to_cpu(rsp.handle);
-    return status;
+    return create(r, &cmd, handle);
 }
 
 /*
@@ -324,33 +316,30 @@ static void test_bound(gconstpointer data)
 static void test_state(gconstpointer data)
 {
     size_t way = GPOINTER_TO_SIZE(data);
-    GArray *handles = g_array_new(false, false, sizeof(uint32_t));
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     g_autoptr(GString) why = g_string_new(NULL);
     uint32_t handle = 0;
     uint64_t used;
-    Rig a, b;
+    Rig r;
 
-    rig_open(&a, 0);
+    rig_open(&r, 0);
     for (uint32_t n = 0; n < 6; n++) {
-        OK(ways[way].add(&a, n, &handle));
+        OK(ways[way].add(&r, n, &handle));
     }
-    used = a.e->mem.used;
-    ernic_save(a.e, state);
-    rig_close(&a);
+    used = r.e->mem.used;
+    ernic_save(r.e, state);
+    rig_close(&r);
 
-    rig_open(&b, used - 1);
-    g_assert_false(ernic_load_why(b.e, b.env.now, state->data, state->len, why));
+    rig_open(&r, used - 1);
+    g_assert_false(ernic_load_why(r.e, r.env.now, state->data, state->len, why));
     g_assert_nonnull(strstr(why->str, "max-memory"));
-    IS(b.e->mem.used, 0);
-    rig_close(&b);
+    IS(r.e->mem.used, 0);
+    rig_close(&r);
 
-    rig_open(&b, used);
-    g_assert_true(ernic_load_why(b.e, b.env.now, state->data, state->len, why));
-    IS(b.e->mem.used, used);
-    rig_close(&b);
-    g_byte_array_free(state, true);
-    g_array_free(handles, true);
+    rig_open(&r, used);
+    g_assert_true(ernic_load_why(r.e, r.env.now, state->data, state->len, why));
+    IS(r.e->mem.used, used);
+    rig_close(&r);
 }
 
 /* Regions whose pages went away keep nothing of their directories of chunks. */
@@ -381,8 +370,6 @@ TEST("/memory/shrinks", test_shrinks)
     IS(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
     rig_close(&r);
 }
-
-/* ---- the documented figures ------------------------------------------------- */
 
 #define LIMIT(prop, name, a, b) { prop, offsetof(ErnicConfig, name), a, b }
 /* Two values of each limit, whose difference shows the bytes for one object. */

@@ -70,6 +70,8 @@ static void rig_close(Rig *r)
     fake_ernic_done(&r->env, r->e);
 }
 
+#define RIG_TEST(path, fn) WORLD_TEST(path, fn, Rig, r, rig_open(r), rig_close(r))
+
 static void took(Rig *r, int64_t start, uint64_t work)
 {
     r->worst = MAX(r->worst, cpu_us() - start);
@@ -177,44 +179,34 @@ static void add_qps(Rig *r, uint32_t n)
     }
 }
 
-/* ---- one list --------------------------------------------------------------- */
-
 /* The list of 2^23 pages of a region that is freed. */
-TEST("/remains/list", test_list)
+RIG_TEST("/remains/list", test_list)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_FREE };
     uint64_t used;
-    Rig r;
 
-    rig_open(&r);
-    cmd.handle.handle = cpu_to_le32(add_regions(&r, 1, 1 << 23));
-    used = r.e->mem.used;
-    OK(command(&r, &cmd, &(struct ernic_rsp) { }));
-    IS(r.e->mem.used, used);          /* not yet free */
-    g_assert_cmpuint(run_free(&r), >, 10);
-    rig_close(&r);
+    cmd.handle.handle = cpu_to_le32(add_regions(r, 1, 1 << 23));
+    used = r->e->mem.used;
+    OK(command(r, &cmd, &(struct ernic_rsp) { }));
+    IS(r->e->mem.used, used);          /* not yet free */
+    g_assert_cmpuint(run_free(r), >, 10);
 }
 
 /* As much again can be registered at once: the command waits for the room. */
-TEST("/remains/room", test_room)
+RIG_TEST("/remains/room", test_room)
 {
     struct ernic_cmd drop = { .opcode = ERNIC_CMD_MR_FREE }, again;
     struct ernic_rsp rsp;
-    Rig r;
 
-    rig_open(&r);
-    drop.handle.handle = cpu_to_le32(add_regions(&r, 1, 1 << 23));
-    r.e->mem.bound = r.e->mem.used;
-    again = region(&r, 1 << 23);
+    drop.handle.handle = cpu_to_le32(add_regions(r, 1, 1 << 23));
+    r->e->mem.bound = r->e->mem.used;
+    again = region(r, 1 << 23);
     for (int i = 0; i < 3; i++) {
-        OK(command(&r, &drop, &rsp));
-        OK(command(&r, &again, &rsp));
+        OK(command(r, &drop, &rsp));
+        OK(command(r, &again, &rsp));
         drop.handle.handle = rsp.handle;
     }
-    rig_close(&r);
 }
-
-/* ---- a reset ---------------------------------------------------------------- */
 
 static GByteArray *saved(Ernic *e)
 {
@@ -260,62 +252,51 @@ static void check_reset(Rig *r, bool list)
     g_byte_array_free(fresh, true);
 }
 
-TEST("/remains/reset", test_reset)
+RIG_TEST("/remains/reset", test_reset)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
-    Rig r;
 
-    rig_open(&r);
-    reset(&r);
-    reset(&r);
-    run_free(&r);
-    check_reset(&r, true);
-    g_assert_cmpuint(run_free(&r), >, 10);
-    reset(&r);
-    check_reset(&r, false);
-    OK(command(&r, &cmd, &(struct ernic_rsp) { }));
-    IS(r.e->mem.used, 0);
-    rig_close(&r);
+    reset(r);
+    reset(r);
+    run_free(r);
+    check_reset(r, true);
+    g_assert_cmpuint(run_free(r), >, 10);
+    reset(r);
+    check_reset(r, false);
+    OK(command(r, &cmd, &(struct ernic_rsp) { }));
+    IS(r->e->mem.used, 0);
 }
 
 /* A state finds all the room, and an engine that ends while it has remains leaks none. */
-TEST("/remains/load", test_load)
+RIG_TEST("/remains/load", test_load)
 {
     GByteArray *state;
-    Rig r;
 
-    rig_open(&r);
-    add_regions(&r, 1, 1 << 22);
-    state = saved(r.e);
-    r.e->cfg.max_memory = r.e->mem.bound = r.e->mem.used;
-    reset(&r);
-    g_assert_true(ernic_load(r.e, r.env.now, state->data, state->len));
-    IS(r.e->mem.used, r.e->mem.bound);
-    g_assert_true(ernic_load(r.e, r.env.now, state->data, state->len));
+    add_regions(r, 1, 1 << 22);
+    state = saved(r->e);
+    r->e->cfg.max_memory = r->e->mem.bound = r->e->mem.used;
+    reset(r);
+    g_assert_true(ernic_load(r->e, r->env.now, state->data, state->len));
+    IS(r->e->mem.used, r->e->mem.bound);
+    g_assert_true(ernic_load(r->e, r->env.now, state->data, state->len));
     g_byte_array_free(state, true);
-    reset(&r);
-    g_assert_cmpuint(r.e->mem.used, >, 0);
-    rig_close(&r);
+    reset(r);
+    g_assert_cmpuint(r->e->mem.used, >, 0);
 }
 
 /* A state in which an object with memory is free is refused, and the memory is freed. */
-TEST("/remains/refused", test_refused)
+RIG_TEST("/remains/refused", test_refused)
 {
     GByteArray *state;
-    ErnicIds *ids;
-    uint32_t key;
-    Rig r;
+    ErnicIds *ids = &r->e->mr_ids;
+    uint32_t key = add_regions(r, 1, 4096);
 
-    rig_open(&r);
-    key = add_regions(&r, 1, 4096);
-    ids = &r.e->mr_ids;
     ids->fifo[(ids->head + ids->count++) % ids->size] = key >> 8;
-    state = saved(r.e);
+    state = saved(r->e);
     ids->count--;
-    g_assert_false(ernic_load(r.e, r.env.now, state->data, state->len));
-    IS(r.e->mem.used, 0);
+    g_assert_false(ernic_load(r->e, r->env.now, state->data, state->len));
+    IS(r->e->mem.used, 0);
     g_byte_array_free(state, true);
-    rig_close(&r);
 }
 
 /*
@@ -422,8 +403,6 @@ TEST("/remains/limited", test_limited)
     }
     fake_ernic_done(&r.env, r.e);
 }
-
-/* ---- memory that another account takes over ---------------------------------- */
 
 /* A block that waits to be freed stays where it is. */
 TEST("/remains/hand-over", test_hand_over)

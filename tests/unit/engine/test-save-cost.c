@@ -35,8 +35,6 @@ GByteArray *g_byte_array_append(GByteArray *array, const guint8 *data, guint len
     return append(array, data, len);
 }
 
-/* ---- objects ------------------------------------------------------------------- */
-
 /* Regions whose list of @npages pages has one level. */
 static void add_regions(Rig *r, uint32_t n, uint32_t npages)
 {
@@ -90,8 +88,6 @@ static void queue_pairs(Rig *r, uint32_t n)
         fake_create_deep_qp(r->e, &qp, ERNIC_QPT_RC, r->pd, cq.cqn, cq.cqn, 64);
     }
 }
-
-/* ---- cost ---------------------------------------------------------------------- */
 
 static int64_t save_ns(const Rig *r, GByteArray **state)
 {

@@ -7,7 +7,6 @@
 #ifndef ANSWER_FIXTURE_H
 #define ANSWER_FIXTURE_H
 
-#include "qemu/bswap.h"
 #include "dialog.h"
 
 #define SQ DLG_SQ_PSN
@@ -22,25 +21,19 @@
 /* In RTS; the peer serves at most @asks READs and the like at a time. */
 static inline void open_asking(Dialog *d, uint8_t asks)
 {
-    dlg_init(d, ERNIC_QPT_RC, false);
-    d->attr.max_rd_atomic = asks;
-    dlg_to(d, ERNIC_QPS_RTS);
+    DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_rd_atomic = asks);
 }
 
 /* The same, and we serve at most @keeps of the peer's. */
 static inline void open_keeping(Dialog *d, uint8_t keeps)
 {
-    dlg_init(d, ERNIC_QPT_RC, false);
-    d->attr.max_dest_rd_atomic = keeps;
-    dlg_to(d, ERNIC_QPS_RTS);
+    DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_dest_rd_atomic = keeps);
 }
 
 /* The same with the queue pair's access flags @access. */
 static inline void open_allowing(Dialog *d, uint32_t access)
 {
-    dlg_init(d, ERNIC_QPT_RC, false);
-    d->attr.access = cpu_to_le32(access);
-    dlg_to(d, ERNIC_QPS_RTS);
+    DLG_OPEN(d, ERNIC_QPT_RC, d->attr.access = cpu_to_le32(access));
 }
 
 /* Result of a bad request: NAK and event. */

@@ -119,6 +119,12 @@ void dlg_open(Dialog *d, uint8_t type)
     dlg_to(d, ERNIC_QPS_RTS);
 }
 
+void dlg_open_mtu(Dialog *d, uint8_t type, uint8_t mtu, uint32_t psn)
+{
+    DLG_OPEN(d, type, d->attr.path_mtu = mtu;
+             d->attr.sq_psn = d->attr.rq_psn = cpu_to_le32(psn));
+}
+
 void dlg_open_in(Dialog *d, uint8_t type, uint8_t state)
 {
     dlg_init(d, type, false);
@@ -318,14 +324,6 @@ uint32_t dlg_drain(Dialog *d)
         dlg_take(d);
     }
     return n;
-}
-
-void dlg_reload(Dialog *d)
-{
-    g_autoptr(GByteArray) state = g_byte_array_new();
-
-    ernic_save(d->e, state);
-    g_assert_true(ernic_load(d->e, d->env.now, state->data, state->len));
 }
 
 void dlg_ready(Dialog *d)

@@ -10,6 +10,7 @@
 #ifndef DIALOG_H
 #define DIALOG_H
 
+#include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "test.h"
 #include "wire/headers.h"
@@ -71,6 +72,8 @@ void dlg_open(Dialog *d, uint8_t type);
         SET;                                                                \
         dlg_to(d, ERNIC_QPS_RTS);                                           \
     } while (0)
+/* The same with this path MTU, and the PSN at which either end begins. */
+void dlg_open_mtu(Dialog *d, uint8_t type, uint8_t mtu, uint32_t psn);
 /* Up to any @state that exists for @type. */
 void dlg_open_in(Dialog *d, uint8_t type, uint8_t state);
 /* The test took all packets, completions and events. */
@@ -177,8 +180,6 @@ uint32_t dlg_pending(Dialog *d);
 ErnicPkt dlg_take(Dialog *d);
 /* All of them; returns how many. */
 uint32_t dlg_drain(Dialog *d);
-/* The engine is saved, and loads its state. */
-void dlg_reload(Dialog *d);
 /* The link is no longer busy. */
 void dlg_ready(Dialog *d);
 #define QUIET(d) g_assert_cmpuint(dlg_pending(d), ==, 0)

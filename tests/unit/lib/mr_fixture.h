@@ -116,6 +116,18 @@ static inline bool may(Fixture *f, uint32_t key, uint64_t addr,
     return ernic_mr_check_remote(&f->e, f->pd, QPN, key, addr, len, access, &mr, &off);
 }
 
+/* The guest address of a granted access by protection domain @pd. */
+static inline uint64_t place(Fixture *f, uint32_t pd, uint32_t key, uint64_t addr,
+                             uint64_t len, uint32_t access)
+{
+    uint64_t off, run;
+    const ErnicMr *mr;
+
+    g_assert_true(ernic_mr_check_remote(&f->e, pd, QPN, key, addr, len, access, &mr,
+                                        &off));
+    return ernic_buf_addr(&mr->buf, off, &run);
+}
+
 /* A list of @n pages, the last page first; returns its address. */
 static inline uint64_t put_pages(Fixture *f, uint32_t n, uint8_t shift)
 {

@@ -18,6 +18,9 @@
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC | \
              ERNIC_ACCESS_MW_BIND)
 
+/* The head of a test with such a region. */
+#define DEMAND_TEST(path, type, fn) DIALOG_TEST_BY(path, open_demand(d, type), fn)
+
 /* Replace the region of a dialogue by one on demand, with all pages absent. */
 static inline void open_demand(Dialog *d, uint8_t type)
 {
@@ -65,6 +68,14 @@ static inline void asked(Dialog *d, uint64_t off, uint32_t len, bool write)
     QUIET(d);
     set(d, off / PAGE, (off % PAGE + len - 1) / PAGE + 1, write ? W : R);
     fake_page_resume(d->e, &eqe, false);
+}
+
+/* The peer's request @psn met an absent page: RNR NAK, and software provides it. */
+static inline void missed(Dialog *d, uint32_t psn, uint32_t msn, uint64_t off,
+                          uint32_t len, bool write)
+{
+    SENT_NAK(d, RNR, psn, msn);
+    asked(d, off, len, write);
 }
 
 /* Software is asked for @len bytes at @off, and does not have them. */

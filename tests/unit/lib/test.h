@@ -65,6 +65,14 @@ int unit_run(int argc, char **argv);
 /* A number is @want; a command or the like succeeds. */
 #define IS(got, want) g_assert_cmpuint(got, ==, want)
 #define OK(status) g_assert_cmpuint(status, ==, ERNIC_OK)
+/* The engine is saved, and loads its state. */
+#define RELOAD(e, now)                                              \
+    do {                                                            \
+        g_autoptr(GByteArray) saved = g_byte_array_new();           \
+                                                                    \
+        ernic_save(e, saved);                                       \
+        g_assert_true(ernic_load(e, now, saved->data, saved->len)); \
+    } while (0)
 /* The status of the command @cmd, of which the statement @SET sets members. */
 #define CMD(e, OPCODE, SET)                                         \
     ({                                                              \

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "cq_fixture.h"
-#include "test.h"
 
 /* Each raises @n events. */
 static void post_raises(Fixture *f, uint32_t n)
@@ -20,8 +19,6 @@ static void arm_raises(Fixture *f, bool solicited, uint32_t n)
     arm(f, solicited);
     IS(events(f), n);
 }
-
-/* ---- doorbells ----------------------------------------------------------- */
 
 FIXTURE_TEST("/cq-notify/doorbell-refused", test_doorbell_refused)
 {
@@ -55,8 +52,6 @@ FIXTURE_TEST("/cq-notify/doorbell-late", test_doorbell_late)
     IS(events(f), 1);
     IS(cq(f)->ci, 2);
 }
-
-/* ---- arming -------------------------------------------------------------- */
 
 FIXTURE_TEST("/cq-notify/arm-any", test_arm_any)
 {
@@ -221,8 +216,6 @@ FIXTURE_TEST("/cq-notify/eq-full", test_eq_full)
     eq->ci = eq->pi;
 }
 
-/* ---- moderation ---------------------------------------------------------- */
-
 static void moderate(Fixture *f, uint16_t count, uint16_t period_us)
 {
     struct ernic_cmd_cq_moderate cmd = {
@@ -368,8 +361,6 @@ FIXTURE_TEST("/cq-notify/moderate-many", test_moderate_many)
         OK(ernic_cq_destroy(&f->e, 0, cqn));
     }
 }
-
-/* ---- order --------------------------------------------------------------- */
 
 /* Writes by address; at the interrupt, event and completion are in memory. */
 typedef struct Order {

@@ -5,9 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "cq_fixture.h"
-#include "test.h"
-
-/* ---- commands ------------------------------------------------------------ */
 
 FIXTURE_TEST("/cq/create-refused", test_create_refused)
 {
@@ -60,8 +57,6 @@ FIXTURE_TEST("/cq/handles", test_handles)
     IS(ernic_cq_destroy(&f->e, 0, f->cqn), ERNIC_ERR_BUSY);
     cq(f)->refs = 0;
 }
-
-/* ---- entries ------------------------------------------------------------- */
 
 FIXTURE_TEST("/cq/fields", test_fields)
 {
@@ -117,8 +112,6 @@ FIXTURE_TEST("/cq/wrap", test_wrap)
     }
     g_assert_cmpuint(f->seen, <, UINT32_MAX / 2);
 }
-
-/* ---- overrun ------------------------------------------------------------- */
 
 FIXTURE_TEST("/cq/overrun", test_overrun)
 {
@@ -277,8 +270,6 @@ FIXTURE_TEST("/cq/write-fails", test_write_fails)
     }
 }
 
-/* ---- the counter in memory ----------------------------------------------- */
-
 FIXTURE_TEST("/cq/ci-in-memory", test_ci_in_memory)
 {
     uint64_t reads;
@@ -319,8 +310,6 @@ FIXTURE_TEST("/cq/ci-in-memory-wrong", test_ci_in_memory_wrong)
     IS(ernic_trace_count("ernic_guest_cq_ci_dma"), 1);
     fake_fail_dma(&f->env, 0, false);
 }
-
-/* ---- resize -------------------------------------------------------------- */
 
 /* The new ring, prepared as the contract requires. */
 static struct ernic_cmd_cq_create resize_command(Fixture *f, uint32_t depth)

@@ -116,8 +116,6 @@ static void consume(Fixture *f)
     OK(ernic_eq_consume(&f->e, f->eqn, f->seen));
 }
 
-/* ---- create and destroy -------------------------------------------------- */
-
 /* The answer of the device with these changes of the command. */
 #define CREATE(f, UCTX, EQN, ...)                                           \
     ({ struct ernic_cmd_eq_create cmd = command(f); __VA_ARGS__;            \
@@ -168,8 +166,6 @@ FIXTURE_TEST("/eq/destroy-refused", test_destroy_refused)
     IS(ernic_eq_destroy(&f->e, 0, f->eqn), ERNIC_ERR_BUSY);
     f->e.eq[f->eqn].refs--;
 }
-
-/* ---- entries ------------------------------------------------------------- */
 
 FIXTURE_TEST("/eq/entry", test_entry)
 {
@@ -226,8 +222,6 @@ FIXTURE_TEST("/eq/unheard", test_unheard)
     IS(f->env.writes, 0);
     IS(ernic_trace_count("ernic_event_unheard"), 1);
 }
-
-/* ---- a full ring --------------------------------------------------------- */
 
 /*
  * Events without room wait in the backlog, in order, and raise an interrupt when
@@ -315,8 +309,6 @@ FIXTURE_TEST("/eq/line-of-all", test_line_of_all)
     expect_none(f);
 }
 
-/* ---- doorbell ------------------------------------------------------------ */
-
 FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
 {
     static const int32_t wrong[] = { 3, 4, 5, 1000, INT32_MAX, INT32_MIN, -1, -2, -1000 };
@@ -335,8 +327,6 @@ FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
     OK(ernic_eq_consume(&f->e, f->eqn, base + 2));
     IS(ernic_eq_consume(&f->e, f->eqn, base + 1), ERNIC_ERR_FULL);
 }
-
-/* ---- objects and queues that go away ------------------------------------- */
 
 FIXTURE_TEST("/eq/forget", test_forget)
 {
@@ -373,8 +363,6 @@ FIXTURE_TEST("/eq/destroy-with-line", test_destroy_with_line)
     expect(f, 19, ERNIC_EV_COMM_EST);
     expect_none(f);
 }
-
-/* ---- guest memory -------------------------------------------------------- */
 
 FIXTURE_TEST("/eq/broken", test_broken)
 {

@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "mr_fixture.h"
-#include "test.h"
 
 static ErnicMr *of(Fixture *f, uint32_t key)
 {
@@ -19,8 +18,6 @@ static uint32_t now(Fixture *f, uint32_t key)
 {
     return (key & ~0xffu) | of(f, key)->variant;
 }
-
-/* ---- fast registration -------------------------------------------------- */
 
 /* The device refuses the registration @wr of @key, and reports @event. */
 static void bad_fast_reg(Fixture *f, uint32_t key, const struct ernic_wqe_reg_mr *wr,
@@ -83,8 +80,6 @@ FIXTURE_TEST("/mw/fast-reg", test_fast_reg)
 {
     uint32_t key = alloc_fast(f);
     struct ernic_wqe_reg_mr wr = fast_wr(f, key);
-    const ErnicMr *mr;
-    uint64_t off, run;
 
     f->env.reads = 0;
     IS(ernic_mr_fast_reg(&f->e, f->pd, &wr), ERNIC_FAULT_NONE);
@@ -92,10 +87,7 @@ FIXTURE_TEST("/mw/fast-reg", test_fast_reg)
     IS(now(f, key), wr.key);
     /* The device uses its own copy of the list now. */
     memset(f->env.mem, 0xff, FAKE_MEM_SIZE);
-    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, wr.key, wr.iova,
-                                        wr.length, RW | RR | RA, &mr, &off));
-    IS(ernic_buf_addr(&mr->buf, off, &run), 0x3010);
-    IS(run, 0xff0);
+    IS(place(f, f->pd, wr.key, wr.iova, wr.length, RW | RR | RA), 0x3010);
     g_assert_false(may(f, wr.key, wr.iova - 1, 1, RR));
     g_assert_false(may(f, wr.key, wr.iova, wr.length + 1, RR));
     g_assert_true(key == wr.key || !may(f, key, wr.iova, 1, RR));
@@ -143,8 +135,6 @@ FIXTURE_TEST("/mw/failing-fast-reg", test_failing_fast_reg)
     IS(fault, ERNIC_FAULT_NONE);
     g_assert_true(may(f, wr.key, wr.iova, wr.length, RR));
 }
-
-/* ---- binding ------------------------------------------------------------ */
 
 /* The device refuses the bind @wr of @window to @region, and reports @event. */
 static void bad_bind(Fixture *f, uint32_t region, uint32_t window,
@@ -268,13 +258,9 @@ FIXTURE_TEST("/mw/zero-based-window", test_zero_based_window)
 {
     uint32_t region = reg(f, ALL);
     struct ernic_wqe_bind_mw wr = bind_wr(alloc_mw(f, 2), region, RR | ZB);
-    const ErnicMr *mr;
-    uint64_t off;
 
     IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-    g_assert_true(ernic_mr_check_remote(&f->e, f->pd, QPN, wr.new_rkey, 4, 8,
-                                        RR, &mr, &off));
-    IS(off, 0x804);
+    IS(place(f, f->pd, wr.new_rkey, 4, 8, RR), FAKE_MEM_BASE + 0x10804);
     g_assert_true(may(f, wr.new_rkey, 0, wr.length, RR));
     g_assert_false(may(f, wr.new_rkey, 0, wr.length + 1, RR));
     g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
@@ -372,8 +358,6 @@ FIXTURE_TEST("/mw/bind-other-number", test_bind_other_number)
     g_assert_true(may(f, key, wr.addr, 1, RR));
     g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
 }
-
-/* ---- invalidation ------------------------------------------------------- */
 
 /* Objects to invalidate. */
 enum { REGION, FAST_FREE, FAST, FAST_LOCAL, WINDOW_1, WINDOW_2_FREE, WINDOW_2 };

@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "odp_fixture.h"
-#include "test.h"
 
 #define SINK_PAGE   (DLG_SINK / PAGE)
 
@@ -16,7 +15,7 @@ static void dgram(Dialog *d)
 }
 
 /* A datagram for a region on demand with all pages absent. */
-static void missed(Dialog *d)
+static void lost(Dialog *d)
 {
     open_demand(d, ERNIC_QPT_UD);
     dlg_recv(d, DLG_SINK, 64);
@@ -49,10 +48,10 @@ static void again(Dialog *d, bool once_more)
  */
 TEST("/odp/failed-once", test_failed_once)
 {
-    Dialog d;
-
     for (int come = 0; come < 3; come++) {
-        missed(&d);
+        Dialog d;
+
+        lost(&d);
         refused(&d, DLG_SINK, 64, true);
         if (come) {
             set(&d, SINK_PAGE + (come == 2), 1, W);
@@ -68,7 +67,7 @@ TEST("/odp/come-before", test_come_before)
     Dialog d;
 
     for (int come = 0; come < 2; come++) {
-        missed(&d);
+        lost(&d);
         /* A read-only page is not sufficient. */
         set(&d, SINK_PAGE, 1, come ? W : R);
         refused(&d, DLG_SINK, 64, true);

@@ -4,19 +4,15 @@
  * Regions on demand: software's side of a fault, the commands, and the table of pages.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "objects/mr.h"
-#include "test.h"
 #include "transport/qp.h"
 #include "odp_fixture.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
 
-/* ---- software's side -------------------------------------------------------- */
-
 /* After the command that removes a page, the device does not access it. */
-DIALOG_TEST_BY("/odp/removed", open_demand(d, ERNIC_QPT_RC), test_removed)
+DEMAND_TEST("/odp/removed", ERNIC_QPT_RC, test_removed)
 {
     set(d, 0, 512, W);
     PEER_WRITE(d, RQ, DLG_SINK, 16);
@@ -48,7 +44,7 @@ TEST("/odp/nobody", test_nobody)
 }
 
 /* A response to another fault is ignored. */
-DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
+DEMAND_TEST("/odp/resume", ERNIC_QPT_RC, test_resume)
 {
     struct ernic_eqe eqe, other;
 
@@ -73,18 +69,17 @@ DIALOG_TEST_BY("/odp/resume", open_demand(d, ERNIC_QPT_RC), test_resume)
     ACKED(d, SQ, 0, 1);
     /* The same when no fault is outstanding. */
     fake_page_resume(d->e, &eqe, true);
-    dlg_no_wc(d);
 }
 
 /* The wait is part of the saved state. */
-DIALOG_TEST_BY("/odp/saved", open_demand(d, ERNIC_QPT_RC), test_saved)
+DEMAND_TEST("/odp/saved", ERNIC_QPT_RC, test_saved)
 {
     struct ernic_eqe eqe;
 
     set(d, 5, 3, R);
     dlg_post(d, ERNIC_WR_SEND, 4 * PAGE, 2 * PAGE);
     eqe = faulted(d, 4 * PAGE, 2 * PAGE, false);
-    dlg_reload(d);
+    RELOAD(d->e, d->env.now);
     fake_run(d->e);
     QUIET(d);
     set(d, 4, 1, R);
@@ -94,7 +89,7 @@ DIALOG_TEST_BY("/odp/saved", open_demand(d, ERNIC_QPT_RC), test_saved)
 }
 
 /* A window over such a region covers its pages; faults name the region. */
-DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
+DEMAND_TEST("/odp/window", ERNIC_QPT_RC, test_window)
 {
     uint32_t mw = fake_alloc_mw(d->e, d->pd, 1), rkey;
     struct ernic_wqe wqe = dlg_bind(d, mw, 0, DLG_SINK + 100, 1000,
@@ -107,15 +102,12 @@ DIALOG_TEST_BY("/odp/window", open_demand(d, ERNIC_QPT_RC), test_window)
         PEER_DATA(d, WRITE_ONLY, RQ, 0, 16, .va = d->mem + DLG_SINK + 100, .rkey = rkey,
                   .dma_len = 16, .ackreq = true);
         if (i == 0) {
-            SENT_NAK(d, RNR, RQ, 0);
-            asked(d, DLG_SINK + 100, 16, true);
+            missed(d, RQ, 0, DLG_SINK + 100, 16, true);
         }
     }
     SENT_ACK(d, RQ, 1);
     dlg_mem_is(d, DLG_SINK + 100, d->peer, 16);
 }
-
-/* ---- the commands ------------------------------------------------------------ */
 
 #define PAGES (DLG_MEM / PAGE)
 
@@ -138,7 +130,7 @@ static void bad_pages(Dialog *d, uint64_t first, uint64_t n, uint64_t list,
     IS(d->e->mr[d->key >> 8].odp->num, 0);
 }
 
-DIALOG_TEST_BY("/odp/bad/pages", open_demand(d, ERNIC_QPT_RC), test_bad_pages)
+DEMAND_TEST("/odp/bad/pages", ERNIC_QPT_RC, test_bad_pages)
 {
     const uint64_t entries[] = {
         d->mem,                                 /* no right */
@@ -175,7 +167,7 @@ DIALOG_TEST_BY("/odp/bad/pages", open_demand(d, ERNIC_QPT_RC), test_bad_pages)
 }
 
 /* A region on demand has a size of pages, and no buffer. */
-DIALOG_TEST_BY("/odp/bad/region", open_demand(d, ERNIC_QPT_RC), test_bad_region)
+DEMAND_TEST("/odp/bad/region", ERNIC_QPT_RC, test_bad_region)
 {
     const struct ernic_cmd_mr_reg right = {
         .pd = cpu_to_le32(d->pd), .length = cpu_to_le64(PAGE), .buf.page_shift = 12,
@@ -212,22 +204,19 @@ DIALOG_TEST_BY("/odp/bad/region", open_demand(d, ERNIC_QPT_RC), test_bad_region)
     IS(CMD(d->e, MR_REREG, cmd.mr_reg = re), ERNIC_ERR_STATE);
 }
 
-/* ---- the table ----------------------------------------------------------------- */
-
 #define MODEL_PAGES 4096
 
 /* Random updates, compared with an array; starting high in an address space. */
-DIALOG_TEST_BY("/odp/table", open_demand(d, ERNIC_QPT_RC), test_table)
+DEMAND_TEST("/odp/table", ERNIC_QPT_RC, test_table)
 {
     static uint64_t model[MODEL_PAGES];
     const uint64_t base = 0x7f0000000;
-    GRand *rand = g_rand_new_with_seed(6);
-    uint32_t first, n, flags, pages;
+    g_autoptr(GRand) rand = g_rand_new_with_seed(6);
+    uint32_t first, n, flags, pages = d->e->num_pages;
     uint64_t addr, run;
     const ErnicOdp *odp;
     bool there;
 
-    pages = d->e->num_pages;
     d->key = fake_reg_demand(d->e, d->pd, 0, 1ull << 47, ALL);
     odp = d->e->mr[d->key >> 8].odp;
     for (uint32_t step = 0; step < 300; step++) {
@@ -255,15 +244,13 @@ DIALOG_TEST_BY("/odp/table", open_demand(d, ERNIC_QPT_RC), test_table)
     }
     OK(fake_destroy(d->e, ERNIC_CMD_MR_FREE, d->key));
     IS(d->e->num_pages, pages);
-    g_rand_free(rand);
 }
 
 /* The host memory that a guest can use is bounded; an update past it changes nothing. */
-DIALOG_TEST_BY("/odp/bound", open_demand(d, ERNIC_QPT_RC), test_bound)
+DEMAND_TEST("/odp/bound", ERNIC_QPT_RC, test_bound)
 {
-    uint32_t taken;
+    uint32_t taken = d->e->num_pages;
 
-    taken = d->e->num_pages;
     set(d, 0, 1, W);
     d->e->num_pages = ERNIC_MAX_PAGES - 511;
     OK(fake_set_pages(d->e, d->key, 511, 1, d->mem, W));
@@ -273,7 +260,7 @@ DIALOG_TEST_BY("/odp/bound", open_demand(d, ERNIC_QPT_RC), test_bound)
 }
 
 /* A list that needs two chunks, with room for one, adds neither. */
-DIALOG_TEST_BY("/odp/bound/half", open_demand(d, ERNIC_QPT_RC), test_bound_half)
+DEMAND_TEST("/odp/bound/half", ERNIC_QPT_RC, test_bound_half)
 {
     const uint32_t room = ERNIC_MAX_PAGES - ERNIC_ODP_CHUNK;
     const ErnicOdp *odp;

@@ -115,8 +115,6 @@ static ErnicTransport some_transport(uint8_t opcode)
     return ernic_wr(opcode)->transports & (1 << ERNIC_RC) ? ERNIC_RC : ERNIC_UC;
 }
 
-/* ---- the table ----------------------------------------------------------- */
-
 static const ErnicOpcode *packet(ErnicTransport transport, uint8_t op)
 {
     return ernic_opcode(ernic_bth_opcode(transport, op));
@@ -212,8 +210,6 @@ TEST("/wqe/table", test_table)
         g_assert_null(ernic_wr(opcode));
     }
 }
-
-/* ---- reasons to refuse --------------------------------------------------- */
 
 typedef struct Row {
     const char *why;            /* as the trace reports it; NULL: accepted */
@@ -417,8 +413,6 @@ FIXTURE_TEST("/wqe/every-byte", test_every_byte)
     }
 }
 
-/* ---- values -------------------------------------------------------------- */
-
 FIXTURE_TEST("/wqe/values", test_values)
 {
     make(f, ERNIC_WR_WRITE_IMM);
@@ -525,8 +519,6 @@ FIXTURE_TEST("/wqe/values-ud", test_values_ud)
     IS(f->wqe.ud.av.tclass, 0x6a);
 }
 
-/* ---- slots --------------------------------------------------------------- */
-
 /* With any count, no byte outside the slot is read. */
 FIXTURE_TEST("/wqe/every-count", test_every_count)
 {
@@ -589,7 +581,7 @@ FIXTURE_TEST("/wqe/dma", test_dma)
 /* Random bytes: an accepted request is within its limits. */
 FIXTURE_TEST("/wqe/random", test_random)
 {
-    GRand *rand = g_rand_new_with_seed(4791);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(4791);
     uint32_t accepted = 0;
 
     for (uint32_t round = 0; round < 100000; round++) {
@@ -615,10 +607,7 @@ FIXTURE_TEST("/wqe/random", test_random)
                       f->wqe.len <= ERNIC_MAX_INLINE);
     }
     g_assert_cmpuint(accepted, >, 1000);
-    g_rand_free(rand);
 }
-
-/* ---- gathering ----------------------------------------------------------- */
 
 FIXTURE_TEST("/wqe/gather-inline", test_gather_inline)
 {

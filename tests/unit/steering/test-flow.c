@@ -99,8 +99,6 @@ TEST("/flow/key", test_key)
     IS(key.ip_flags, 1);              /* MF */
 }
 
-/* ---- the table ----------------------------------------------------------- */
-
 /* Every byte of the key is in one field. */
 TEST("/flow/fields", test_fields)
 {
@@ -198,8 +196,6 @@ TEST("/flow/layer-rules", test_layer_rules)
         }
     }
 }
-
-/* ---- commands ------------------------------------------------------------ */
 
 typedef struct Fixture {
     FakeEnv env;

@@ -166,8 +166,6 @@ TEST("/rss/fields", test_fields)
     IS(seen, ERNIC_HASH_FIELDS);
 }
 
-/* ---- queues ---------------------------------------------------------------- */
-
 #define WQS 3
 #define LEN FRAME
 
@@ -266,19 +264,19 @@ FIXTURE_TEST("/rss/receive", test_receive)
 /* A queue in a table cannot be destroyed; rules are destroyed with their RSS. */
 FIXTURE_TEST("/rss/life", test_life)
 {
-    uint32_t number, other, rule;
+    uint32_t number, other, rule, wq = f->wq[1].qpn;
 
     OK(fake_create_rss(f->e, &f->rss, &number));
     OK(fake_create_rss(f->e, &f->rss, &other));
     g_assert_cmpuint(other, !=, number);
     rule = rule_for(f, number);
-    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ERNIC_ERR_BUSY);
+    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, wq), ERNIC_ERR_BUSY);
     OK(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, number));
     IS(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, number), ERNIC_ERR_HANDLE);
     IS(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, rule), ERNIC_ERR_HANDLE);
-    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ERNIC_ERR_BUSY);
+    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, wq), ERNIC_ERR_BUSY);
     OK(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, other));
-    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn));
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, wq));
 }
 
 #define F(field, v) offsetof(struct ernic_rss, field), \

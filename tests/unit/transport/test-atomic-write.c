@@ -5,10 +5,8 @@
  * like a WRITE; its response, credit and retry are those of a READ of 0 bytes.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "answer_fixture.h"
 #include "dialog_cases.h"
-#include "test.h"
 
 #define WORD 8
 
@@ -24,8 +22,6 @@
          .payload_len = WORD, .ackreq = true)
 #define PEER_WORD(d, PSN, FROM) \
     PEER_WORD_OF(d, PSN, (d)->key, DLG_SINK, FROM)
-
-/* ---- requester ------------------------------------------------------------ */
 
 DIALOG_TEST("/atomic-write/request", ERNIC_QPT_RC, test_request)
 {
@@ -58,22 +54,20 @@ DIALOG_TEST("/atomic-write/inline", ERNIC_QPT_RC, test_inline)
 /* It uses one of the credits that limit outstanding READs. */
 TEST("/atomic-write/credit", test_credit)
 {
-    Dialog d;
-
-    open_asking(&d, 1);
-    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
-    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 8, WORD);
-    SENT_WORD(&d, SQ, d.at);
-    QUIET(&d);
-    PEER_DONE(&d, SQ, 1);
-    SENT_WORD(&d, SQ + 1, d.at + 8);
-    PEER_DONE(&d, SQ + 1, 2);
-    SEND_WCS(&d, 0, 1, SUCCESS);
-    dlg_close(&d);
-    open_asking(&d, 0);
-    dlg_post(&d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
-    SEND_WC(&d, 0, LOC_QP_OP_ERR);
-    dlg_close(&d);
+    WITH_DIALOG(d, open_asking(d, 1)) {
+        dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+        dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 8, WORD);
+        SENT_WORD(d, SQ, d->at);
+        QUIET(d);
+        PEER_DONE(d, SQ, 1);
+        SENT_WORD(d, SQ + 1, d->at + 8);
+        PEER_DONE(d, SQ + 1, 2);
+        SEND_WCS(d, 0, 1, SUCCESS);
+    }
+    WITH_DIALOG(d, open_asking(d, 0)) {
+        dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
+        SEND_WC(d, 0, LOC_QP_OP_ERR);
+    }
 }
 
 /*
@@ -97,7 +91,7 @@ DIALOG_TEST("/atomic-write/implied", ERNIC_QPT_RC, test_implied)
 TEST("/atomic-write/response/bad", test_bad_response)
 {
     static const struct {
-        uint8_t op;
+        ErnicOp op;
         uint32_t len;
     } rows[] = {
         { ERNIC_OP_READ_RSP_ONLY, WORD }, { ERNIC_OP_READ_RSP_FIRST, 1024 },
@@ -108,9 +102,7 @@ TEST("/atomic-write/response/bad", test_bad_response)
         dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
         SENT_WORD(d, SQ, d->at);
         dlg_peer(d, rows[i].op, &(ErnicPkt) {
-            .psn = SQ, .syndrome = DLG_ACK, .msn = 1,
-            .payload_len = rows[i].len,
-        });
+            .psn = SQ, .syndrome = DLG_ACK, .msn = 1, .payload_len = rows[i].len });
         SEND_WC(d, 0, BAD_RESP_ERR);
         STATE_IS(d, ERR);
     }
@@ -118,17 +110,13 @@ TEST("/atomic-write/response/bad", test_bad_response)
 
 DIALOG_TEST("/atomic-write/lkey", ERNIC_QPT_RC, test_lkey)
 {
-    uint32_t key;
+    uint32_t key = d->key;
 
-    key = d->key;
     d->key ^= 0x41;
     dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
     d->key = key;
     SEND_WC(d, 0, LOC_PROT_ERR);
-    QUIET(d);
 }
-
-/* ---- responder ------------------------------------------------------------ */
 
 /* The responder sends one response, and no ACK besides. */
 DIALOG_TEST("/atomic-write/served", ERNIC_QPT_RC, test_served)
@@ -148,7 +136,6 @@ DIALOG_TEST("/atomic-write/served", ERNIC_QPT_RC, test_served)
     PEER_READ(d, RQ + 1, DLG_SINK, WORD);
     SENT(d, READ_RSP_ONLY, .psn = RQ + 1, .syndrome = DLG_ACK, .msn = 2,
          .payload = d->peer, .payload_len = WORD);
-    dlg_no_wc(d);
 }
 
 /* A duplicate is answered again but not executed again, if every field matches. */
@@ -206,9 +193,7 @@ ROW_TEST("/atomic-write/wrong", wrongs, test_wrong)
     key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
     PEER_DATA(&d, ATOMIC_WRITE, RQ, 0, w->len, .va = d.mem + DLG_SINK + w->off,
               .rkey = key, .dma_len = w->dma_len, .ackreq = true);
-    SENT_NAK(&d, w->nak, RQ, 0);
-    dlg_event(&d, w->event);
-    STATE_IS(&d, ERR);
+    dlg_ends(&d, w->nak, RQ, 0, w->event);
     dlg_mem_is(&d, DLG_SINK, NULL, 64);
     dlg_close(&d);
 }

@@ -6,9 +6,7 @@
  * that every byte of it moves and little memory is needed.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog.h"
-#include "test.h"
 
 #define BIG         0x80000000u
 #define PAGE        (2u << 20)
@@ -59,6 +57,9 @@ static void big_open(Big *b, uint8_t type)
     dlg_to(&b->d, ERNIC_QPS_RTS);
 }
 
+#define BIG_TEST(path, type, fn) \
+    WORLD_TEST(path, fn, Big, b, big_open(b, type), dlg_close(&b->d))
+
 static void post_big(Big *b, uint8_t opcode)
 {
     struct ernic_wqe wqe = dlg_wqe(&b->d, opcode, ERNIC_WR_SIGNALED);
@@ -68,8 +69,6 @@ static void post_big(Big *b, uint8_t opcode)
     fake_post_send(b->d.e, &b->d.qp, &wqe, &sge);
     OK(fake_ring_sq(b->d.e, &b->d.qp));
 }
-
-/* ---- many packets, quickly ------------------------------------------ */
 
 /* Parse packet @k of @train, all of whose packets have one size. */
 static void parse(const ErnicTrain *train, uint32_t k, ErnicPkt *pkt)
@@ -115,69 +114,60 @@ static void mark_pages(Big *b)
 }
 
 /* A WRITE of exactly 2 GiB, acknowledged window by window. */
-TEST("/big/write", test_write)
+BIG_TEST("/big/write", ERNIC_QPT_RC, test_write)
 {
     uint32_t psn = SQ;
     ErnicPkt last = { };
-    Big b;
 
-    big_open(&b, ERNIC_QPT_RC);
-    mark_pages(&b);
-    post_big(&b, ERNIC_WR_WRITE);
+    mark_pages(b);
+    post_big(b, ERNIC_WR_WRITE);
     while (psn != SQ + PACKETS) {
         uint32_t before = psn;
 
-        fake_run(b.d.e);
-        last = take_trains(&b, SQ, &psn);
+        fake_run(b->d.e);
+        last = take_trains(b, SQ, &psn);
         g_assert_cmpuint(psn, >, before);
-        dlg_no_wc(&b.d);
-        PEER_ACK(&b.d, (psn - 1) & 0xffffff, psn == SQ + PACKETS);
+        dlg_no_wc(&b->d);
+        PEER_ACK(&b->d, (psn - 1) & 0xffffff, psn == SQ + PACKETS);
     }
     g_assert_true(last.op->seg & ERNIC_SEG_END);
-    SEND_WC(&b.d, 0, SUCCESS);
-    dlg_close(&b.d);
+    SEND_WC(&b->d, 0, SUCCESS);
 }
 
 /* The DMA length of the RETH, read from the first packet only. */
-TEST("/big/reth", test_reth)
+BIG_TEST("/big/reth", ERNIC_QPT_RC, test_reth)
 {
     ErnicPkt pkt;
-    Big b;
 
-    big_open(&b, ERNIC_QPT_RC);
-    post_big(&b, ERNIC_WR_WRITE);
-    pkt = dlg_take(&b.d);
+    post_big(b, ERNIC_WR_WRITE);
+    pkt = dlg_take(&b->d);
     IS(pkt.dma_len, BIG);
-    dlg_drain(&b.d);
-    dlg_state(&b.d, ERNIC_QPS_ERR);
-    IS(SEND_WC(&b.d, 0, WR_FLUSH_ERR).index, 0);
-    dlg_close(&b.d);
+    dlg_drain(&b->d);
+    dlg_state(&b->d, ERNIC_QPS_ERR);
+    IS(SEND_WC(&b->d, 0, WR_FLUSH_ERR).index, 0);
 }
 
 /* A READ with a response of 2 GiB; the next request has the PSN after it. */
-TEST("/big/read/responder", test_read_responder)
+BIG_TEST("/big/read/responder", ERNIC_QPT_RC, test_read_responder)
 {
     uint32_t psn = RQ;
-    Big b;
 
-    big_open(&b, ERNIC_QPT_RC);
-    mark_pages(&b);
-    b.d.hold = true;
-    PEER(&b.d, READ_REQUEST, .psn = RQ, .va = IOVA, .rkey = b.key, .dma_len = BIG);
+    mark_pages(b);
+    b->d.hold = true;
+    PEER(&b->d, READ_REQUEST, .psn = RQ, .va = IOVA, .rkey = b->key, .dma_len = BIG);
     while (psn != RQ + PACKETS) {
         uint32_t before = psn;
 
-        ernic_run(b.d.e, b.d.env.now);
-        take_trains(&b, RQ, &psn);
+        ernic_run(b->d.e, b->d.env.now);
+        take_trains(b, RQ, &psn);
         g_assert_cmpuint(psn, >, before);
     }
-    PEER(&b.d, WRITE_ONLY, .psn = psn, .ackreq = true);
-    SENT_ACK(&b.d, psn, 2);
-    dlg_close(&b.d);
+    PEER(&b->d, WRITE_ONLY, .psn = psn, .ackreq = true);
+    SENT_ACK(&b->d, psn, 2);
 }
 
 /* A READ of 2 GiB is requested in pieces, each 128 KiB. */
-TEST("/big/read/requester", test_read_requester)
+BIG_TEST("/big/read/requester", ERNIC_QPT_RC, test_read_requester)
 {
     const uint32_t chunk = 128 * 1024, n = chunk / MTU;
     uint8_t bytes[32 * (MTU + 32)];
@@ -185,14 +175,12 @@ TEST("/big/read/requester", test_read_requester)
     ErnicIcrcCtx icrc;
     ErnicPkt pkt, rsp;
     uint32_t k, len, pos;
-    Big b;
 
-    big_open(&b, ERNIC_QPT_RC);
-    ernic_icrc_init(&icrc, &b.d.path);
-    train.path = b.d.path;
-    post_big(&b, ERNIC_WR_READ);
+    ernic_icrc_init(&icrc, &b->d.path);
+    train.path = b->d.path;
+    post_big(b, ERNIC_WR_READ);
     for (uint32_t piece = 0; piece < BIG / chunk; piece++) {
-        pkt = dlg_take(&b.d);
+        pkt = dlg_take(&b->d);
         IS(pkt.psn, SQ + piece * n);
         IS(pkt.va, DLG_RADDR + (uint64_t)piece * chunk);
         IS(pkt.dma_len, chunk);
@@ -201,7 +189,7 @@ TEST("/big/read/requester", test_read_requester)
                 .op = ernic_opcode(k == 0 ? ERNIC_OP_READ_RSP_FIRST :
                                    k == n - 1 ? ERNIC_OP_READ_RSP_LAST :
                                    ERNIC_OP_READ_RSP_MIDDLE),
-                .transport = ERNIC_RC, .dest_qp = b.d.qp.qpn,
+                .transport = ERNIC_RC, .dest_qp = b->d.qp.qpn,
                 .pkey = 0xffff, .psn = pkt.psn + k, .syndrome = DLG_ACK,
                 .payload_len = MTU,
             };
@@ -210,16 +198,13 @@ TEST("/big/read/requester", test_read_requester)
             len = ernic_pkt_finish(&icrc, bytes + pos, len + MTU);
             train.data = bytes + pos;
             train.len = train.seg = len;
-            ernic_rx(b.d.e, b.d.env.now, &train);
+            ernic_rx(b->d.e, b->d.env.now, &train);
             pos += len;
         }
-        IS(b.page[(uint64_t)piece * chunk % PAGE], piece & 0xff);
+        IS(b->page[(uint64_t)piece * chunk % PAGE], piece & 0xff);
     }
-    IS(SEND_WC(&b.d, 0, SUCCESS).byte_len, BIG);
-    dlg_close(&b.d);
+    IS(SEND_WC(&b->d, 0, SUCCESS).byte_len, BIG);
 }
-
-/* ---- 2 GiB of SEND, and one byte more ------------------------------- */
 
 /* The peer's SEND of 2 GiB into one receive request, up to the last packet. */
 static uint32_t peer_send_big(Big *b)
@@ -257,33 +242,27 @@ static void post_recv_big(Big *b)
 }
 
 /* The buffer is larger, but no message may exceed 2 GiB. */
-TEST("/big/send-too-long", test_send_too_long)
+BIG_TEST("/big/send-too-long", ERNIC_QPT_RC, test_send_too_long)
 {
     uint32_t psn;
-    Big b;
 
-    big_open(&b, ERNIC_QPT_RC);
-    post_recv_big(&b);
-    psn = peer_send_big(&b);
-    PEER(&b.d, SEND_LAST, .psn = psn, .payload_len = 1, .ackreq = true);
-    SENT_NAK(&b.d, ERNIC_NAK_INV_REQ, psn, 0);
-    RECV_WC(&b.d, 9, REM_INV_REQ_ERR);
-    STATE_IS(&b.d, ERR);
-    dlg_close(&b.d);
+    post_recv_big(b);
+    psn = peer_send_big(b);
+    PEER(&b->d, SEND_LAST, .psn = psn, .payload_len = 1, .ackreq = true);
+    SENT_NAK(&b->d, ERNIC_NAK_INV_REQ, psn, 0);
+    RECV_WC(&b->d, 9, REM_INV_REQ_ERR);
+    STATE_IS(&b->d, ERR);
 }
 
 /* UC: the same is dropped, and the receive request is still there. */
-TEST("/big/uc", test_uc)
+BIG_TEST("/big/uc", ERNIC_QPT_UC, test_uc)
 {
     uint32_t psn;
-    Big b;
 
-    big_open(&b, ERNIC_QPT_UC);
-    post_recv_big(&b);
-    psn = peer_send_big(&b);
-    PEER(&b.d, SEND_LAST, .psn = psn, .payload_len = 1);
-    dlg_no_wc(&b.d);
-    PEER(&b.d, SEND_ONLY, .psn = psn + 1, .payload_len = 1);
-    IS(RECV_WC(&b.d, 9, SUCCESS).byte_len, 1);
-    dlg_close(&b.d);
+    post_recv_big(b);
+    psn = peer_send_big(b);
+    PEER(&b->d, SEND_LAST, .psn = psn, .payload_len = 1);
+    dlg_no_wc(&b->d);
+    PEER(&b->d, SEND_ONLY, .psn = psn + 1, .payload_len = 1);
+    IS(RECV_WC(&b->d, 9, SUCCESS).byte_len, 1);
 }

@@ -5,9 +5,7 @@
  * flight (IBTA vol. 1, 9.7.5 and 9.7.6).
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog.h"
-#include "test.h"
 #include "wire/ib_tables.h"
 
 #define PSN DLG_SQ_PSN
@@ -35,8 +33,6 @@ static void acked(Dialog *d, uint32_t n)
     PEER_ACK(d, PSN + n - 1, n);
     dlg_wcs(d, dlg_send_wc, 0, n - 1, ERNIC_WC_SUCCESS);
 }
-
-/* ---- acknowledgements ------------------------------------------------ */
 
 DIALOG_TEST("/comp/ack/coalesced", ERNIC_QPT_RC, test_coalesced)
 {
@@ -106,8 +102,6 @@ TEST("/comp/ack/credits", test_credits)
     }
 }
 
-/* ---- NAKs ------------------------------------------------------------ */
-
 /* Earlier requests are acknowledged, this one fails, later ones are flushed. */
 TEST("/comp/nak/fatal", test_fatal_naks)
 {
@@ -159,8 +153,6 @@ DIALOG_TEST("/comp/nak/once", ERNIC_QPT_RC, test_nak_once)
     sent_sends(d, 2, 3);
     ACKED(d, PSN + 3, 2, 4);
 }
-
-/* ---- budgets and times ----------------------------------------------- */
 
 /* 9.7.5.2.8, table of the RNR NAK timer field, in 0.01 ms. */
 static const uint32_t rnr_timer[32] = {
@@ -328,8 +320,6 @@ DIALOG_TEST("/comp/timeout/restart", ERNIC_QPT_RC, test_timeout_restart)
     acked(d, 1);
 }
 
-/* ---- READ and atomic responses --------------------------------------- */
-
 /* 9.7.5.1.5: a response after a READ in sequence means that the READ's was lost. */
 DIALOG_TEST("/comp/implied/ack", ERNIC_QPT_RC, test_implied_by_ack)
 {
@@ -451,9 +441,8 @@ TEST("/comp/response/bad", test_bad_response)
 /* The buffer's key was invalidated while the request was in flight. */
 DIALOG_TEST("/comp/response/lkey-lost", ERNIC_QPT_RC, test_lkey_lost)
 {
-    uint32_t key;
+    uint32_t key = d->key;
 
-    key = d->key;
     d->key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096, ERNIC_ACCESS_LOCAL_WRITE);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
     SENT_READ(d, PSN, 0, 16);
@@ -478,8 +467,6 @@ DIALOG_TEST("/comp/response/lkey-read-only", ERNIC_QPT_RC, test_lkey_read_only)
     SEND_WC(d, 0, LOC_PROT_ERR);
     dlg_mem_is(d, DLG_SINK, NULL, 16);
 }
-
-/* ---- late ones ------------------------------------------------------- */
 
 /* An ACK of the first attempt arrives while the second is being sent. */
 DIALOG_TEST("/comp/late/ack", ERNIC_QPT_RC, test_late_ack)

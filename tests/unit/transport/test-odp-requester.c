@@ -5,13 +5,11 @@
  * has come, or will not come.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "odp_fixture.h"
-#include "test.h"
 
 #define SQ DLG_SQ_PSN
 
-DIALOG_TEST_BY("/odp/send", open_demand(d, ERNIC_QPT_RC), test_send)
+DEMAND_TEST("/odp/send", ERNIC_QPT_RC, test_send)
 {
     dlg_post(d, ERNIC_WR_SEND, 100, 3 * PAGE);
     QUIET(d);
@@ -22,7 +20,7 @@ DIALOG_TEST_BY("/odp/send", open_demand(d, ERNIC_QPT_RC), test_send)
 }
 
 /* Present pages are sent; the wait uses no retries. */
-DIALOG_TEST_BY("/odp/send/middle", open_demand(d, ERNIC_QPT_RC), test_send_middle)
+DEMAND_TEST("/odp/send/middle", ERNIC_QPT_RC, test_send_middle)
 {
     struct ernic_eqe eqe;
 
@@ -63,7 +61,7 @@ TEST("/odp/send/failed", test_send_failed)
     }
 }
 
-DIALOG_TEST_BY("/odp/send/datagram", open_demand(d, ERNIC_QPT_UD), test_send_datagram)
+DEMAND_TEST("/odp/send/datagram", ERNIC_QPT_UD, test_send_datagram)
 {
     dlg_post(d, ERNIC_WR_SEND, 0, 100);
     dlg_no_wc(d);
@@ -74,7 +72,7 @@ DIALOG_TEST_BY("/odp/send/datagram", open_demand(d, ERNIC_QPT_UD), test_send_dat
 }
 
 /* The data of a READ is dropped and requested again. */
-DIALOG_TEST_BY("/odp/read", open_demand(d, ERNIC_QPT_RC), test_read)
+DEMAND_TEST("/odp/read", ERNIC_QPT_RC, test_read)
 {
     struct ernic_eqe eqe;
 
@@ -95,7 +93,7 @@ DIALOG_TEST_BY("/odp/read", open_demand(d, ERNIC_QPT_RC), test_read)
     dlg_mem_is(d, DLG_SINK, d->peer, 2 * PAGE);
 }
 
-DIALOG_TEST_BY("/odp/read/failed", open_demand(d, ERNIC_QPT_RC), test_read_failed)
+DEMAND_TEST("/odp/read/failed", ERNIC_QPT_RC, test_read_failed)
 {
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
     dlg_take(d);
@@ -108,7 +106,7 @@ DIALOG_TEST_BY("/odp/read/failed", open_demand(d, ERNIC_QPT_RC), test_read_faile
     STATE_IS(d, ERR);
 }
 
-DIALOG_TEST_BY("/odp/atomic", open_demand(d, ERNIC_QPT_RC), test_atomic)
+DEMAND_TEST("/odp/atomic", ERNIC_QPT_RC, test_atomic)
 {
     dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
     for (int i = 0; i < 2; i++) {

@@ -5,9 +5,7 @@
  * not come.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "odp_fixture.h"
-#include "test.h"
 
 #define RQ DLG_RQ_PSN
 
@@ -18,30 +16,30 @@ TEST("/odp/recv", test_recv)
 
     EACH_DIALOG(d, i, 0, G_N_ELEMENTS(types), open_demand(d, types[i])) {
         dlg_recv(d, DLG_SINK, 2 * PAGE);
-        PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+        PEER_SEND(d, RQ, 16);
         SENT_NAK(d, RNR, RQ, 0);
         /* The fault covers the whole receive buffer. */
         asked(d, DLG_SINK, 2 * PAGE, true);
-        PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+        PEER_SEND(d, RQ, 16);
         SENT_ACK(d, RQ, 1);
         RECV_WC(d, 0, SUCCESS);
     }
 }
 
-DIALOG_TEST_BY("/odp/recv/failed", open_demand(d, ERNIC_QPT_RC), test_recv_failed)
+DEMAND_TEST("/odp/recv/failed", ERNIC_QPT_RC, test_recv_failed)
 {
     dlg_recv(d, DLG_SINK, 64);
-    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+    PEER_SEND(d, RQ, 16);
     SENT_NAK(d, RNR, RQ, 0);
     refused(d, DLG_SINK, 64, true);
-    PEER(d, SEND_ONLY, .psn = RQ, .ackreq = true, .payload_len = 16);
+    PEER_SEND(d, RQ, 16);
     SENT_NAK(d, ERNIC_NAK_REM_OP, RQ, 0);
     RECV_WC(d, 0, LOC_PROT_ERR);
     STATE_IS(d, ERR);
 }
 
 /* In the middle of a message, which continues at the same packet. */
-DIALOG_TEST_BY("/odp/write", open_demand(d, ERNIC_QPT_RC), test_write)
+DEMAND_TEST("/odp/write", ERNIC_QPT_RC, test_write)
 {
     struct ernic_eqe eqe;
 
@@ -66,7 +64,7 @@ DIALOG_TEST_BY("/odp/write", open_demand(d, ERNIC_QPT_RC), test_write)
 }
 
 /* A read-only page counts as absent for a write. */
-DIALOG_TEST_BY("/odp/write/failed", open_demand(d, ERNIC_QPT_RC), test_write_failed)
+DEMAND_TEST("/odp/write/failed", ERNIC_QPT_RC, test_write_failed)
 {
     set(d, DLG_SINK / PAGE, 1, R);
     for (int i = 0; i < 2; i++) {
@@ -84,40 +82,31 @@ DIALOG_TEST_BY("/odp/write/failed", open_demand(d, ERNIC_QPT_RC), test_write_fai
     PEER(d, ATOMIC_WRITE, .psn = RQ, .va = (d)->mem + DLG_SINK + 8,         \
          .rkey = (d)->key, .dma_len = 8, .payload_len = 8, .payload = (d)->peer)
 
-DIALOG_TEST_BY("/odp/served/atomic", open_demand(d, ERNIC_QPT_RC), test_atomic_served)
+DEMAND_TEST("/odp/served/atomic", ERNIC_QPT_RC, test_atomic_served)
 {
     PEER_WORD(d);
-    SENT_NAK(d, RNR, RQ, 0);
-    asked(d, DLG_SINK + 8, 8, true);
+    missed(d, RQ, 0, DLG_SINK + 8, 8, true);
     PEER_WORD(d);
     SENT(d, READ_RSP_ONLY, .psn = RQ, .msn = 1, .syndrome = DLG_ACK);
     unset(d, 0, 512);
-    PEER(d, FETCH_ADD, .psn = RQ + 1, .va = d->mem + DLG_SINK + 8, .rkey = d->key,
-         .swap_add = 5, .ackreq = true);
-    SENT_NAK(d, RNR, RQ + 1, 1);
-    asked(d, DLG_SINK + 8, 8, true);
-    PEER(d, FETCH_ADD, .psn = RQ + 1, .va = d->mem + DLG_SINK + 8, .rkey = d->key,
-         .swap_add = 5, .ackreq = true);
+    PEER_ADD(d, RQ + 1, DLG_SINK + 8, 5);
+    missed(d, RQ + 1, 1, DLG_SINK + 8, 8, true);
+    PEER_ADD(d, RQ + 1, DLG_SINK + 8, 5);
     SENT_ATOMIC(d, RQ + 1, 2, ldq_le_p(d->peer));
     IS(ldq_le_p(d->at + DLG_SINK + 8), ldq_le_p(d->peer) + 5);
-}
-
-static void peer_reads(Dialog *d, uint32_t psn, uint64_t off, uint32_t len)
-{
-    PEER_READ(d, psn, off, len);
 }
 
 /*
  * The first packet of the response has no page: RNR NAK, however often the peer asks,
  * so that its transport retries stay for lost packets.
  */
-DIALOG_TEST_BY("/odp/served/read", open_demand(d, ERNIC_QPT_RC), test_read_served)
+DEMAND_TEST("/odp/served/read", ERNIC_QPT_RC, test_read_served)
 {
     struct ernic_eqe eqe;
 
     dlg_recv(d, DLG_SINK, 0);
     for (int i = 0; i < 9; i++) {
-        peer_reads(d, RQ, PAGE, 5000);
+        PEER_READ(d, RQ, PAGE, 5000);
         SENT_NAK(d, RNR, RQ, 0);
     }
     PEER(d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
@@ -126,7 +115,7 @@ DIALOG_TEST_BY("/odp/served/read", open_demand(d, ERNIC_QPT_RC), test_read_serve
     set(d, 1, 2, R);
     fake_page_resume(d->e, &eqe, false);
     QUIET(d);
-    peer_reads(d, RQ, PAGE, 5000);
+    PEER_READ(d, RQ, PAGE, 5000);
     dlg_sent_read(d, RQ, 1, PAGE, 5000);
     PEER(d, SEND_ONLY, .psn = RQ + 5, .ackreq = true);
     RECV_WC(d, 0, SUCCESS);
@@ -135,12 +124,11 @@ DIALOG_TEST_BY("/odp/served/read", open_demand(d, ERNIC_QPT_RC), test_read_serve
 }
 
 /* A response that has begun waits for its next page, and so do later requests. */
-DIALOG_TEST_BY("/odp/served/read-middle", open_demand(d, ERNIC_QPT_RC),
-               test_read_served_middle)
+DEMAND_TEST("/odp/served/read-middle", ERNIC_QPT_RC, test_read_served_middle)
 {
     set(d, 1, 1, R);
     dlg_recv(d, DLG_SINK, 0);
-    peer_reads(d, RQ, PAGE, 5000);
+    PEER_READ(d, RQ, PAGE, 5000);
     SENT_DATA(d, READ_RSP_FIRST, RQ, PAGE, 1024, .msn = 1, .syndrome = DLG_ACK);
     for (int i = 1; i < 4; i++) {
         SENT_DATA(d, READ_RSP_MIDDLE, RQ + i, PAGE + i * 1024, 1024);
@@ -154,13 +142,12 @@ DIALOG_TEST_BY("/odp/served/read-middle", open_demand(d, ERNIC_QPT_RC),
     SENT_ACK(d, RQ + 5, 2);
 }
 
-DIALOG_TEST_BY("/odp/served/read-failed", open_demand(d, ERNIC_QPT_RC),
-               test_read_served_failed)
+DEMAND_TEST("/odp/served/read-failed", ERNIC_QPT_RC, test_read_served_failed)
 {
-    peer_reads(d, RQ, 0, 16);
+    PEER_READ(d, RQ, 0, 16);
     SENT_NAK(d, RNR, RQ, 0);
     refused(d, 0, 16, false);
-    peer_reads(d, RQ, 0, 16);
+    PEER_READ(d, RQ, 0, 16);
     dlg_ends(d, ERNIC_NAK_REM_ACC, RQ, 0, ERNIC_EV_QP_ACCESS_ERR);
 }
 
@@ -175,9 +162,7 @@ TEST("/odp/recv/unreliable", test_recv_unreliable)
     EACH_DIALOG(d, i, 0, G_N_ELEMENTS(types), open_demand(d, types[i])) {
         dlg_recv(d, DLG_SINK, 64);
         for (int k = 0; k < 2; k++) {
-            PEER(d, SEND_ONLY, .psn = RQ + k, .payload_len = 16,
-                 .qkey = types[i] == ERNIC_QPT_UD ? DLG_QKEY : 0,
-                 .src_qp = types[i] == ERNIC_QPT_UD ? DLG_PEER_QPN : 0);
+            PEER_SEND(d, RQ + k, 16);
             if (k == 0) {
                 dlg_no_wc(d);
                 asked(d, DLG_SINK, 64, true);

@@ -7,7 +7,6 @@
 #include "qp_fixture.h"
 #include "base/timer.h"
 #include "faces/verbs/qp_commands.h"
-#include "test.h"
 
 static uint8_t resize(Fixture *f, const FakeQp *q, uint8_t size)
 {

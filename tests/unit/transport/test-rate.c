@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "faces/verbs/qp_commands.h"
-#include "test.h"
 #include "transport/qp.h"
 #include "transport/rate.h"
 #include "raw_fixture.h"
@@ -82,6 +81,14 @@ static uint32_t sent(Fixture *f)
     return n;
 }
 
+/* Of @count frames at @kbps, the first leaves at once. */
+static void begin(Fixture *f, uint32_t kbps, uint32_t count)
+{
+    OK(limit(f, kbps, 0));
+    send(f, &f->qp, count);
+    IS(sent(f), 1);
+}
+
 /* @count frames are sent, the first in @wait ns, the others FRAME apart. */
 static void paced(Fixture *f, uint64_t wait, uint32_t count)
 {
@@ -97,9 +104,7 @@ static void paced(Fixture *f, uint64_t wait, uint32_t count)
 /* The first at once; due to the slack, the second may leave that much early. */
 FIXTURE_TEST("/rate/pace", test_pace)
 {
-    OK(limit(f, KBPS, 0));
-    send(f, &f->qp, COUNT);
-    IS(sent(f), 1);
+    begin(f, KBPS, COUNT);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, COUNT - 1);
     fake_advance(f->e, 100 * FRAME);
     IS(sent(f), 0);
@@ -148,9 +153,7 @@ FIXTURE_TEST("/rate/late", test_late)
 /* Waiting frames use the new rate at once, and another queue pair never waits. */
 FIXTURE_TEST("/rate/change", test_change)
 {
-    OK(limit(f, 1, 0));      /* 8 s a frame */
-    send(f, &f->qp, 6);
-    IS(sent(f), 1);
+    begin(f, 1, 6);      /* 8 s a frame */
     send(f, &f->other, 5);
     IS(sent(f), 5);
     fake_advance(f->e, 1000000000);
@@ -169,9 +172,7 @@ FIXTURE_TEST("/rate/change", test_change)
 /* A reset removes the limit and the waiting frames. */
 FIXTURE_TEST("/rate/reset", test_reset)
 {
-    OK(limit(f, 1, 0));
-    send(f, &f->qp, 6);
-    IS(sent(f), 1);
+    begin(f, 1, 6);
     OK(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
     f->qp.sq_pi = f->qp.rq_pi = 0;
     fake_connect(f->e, &f->qp, 0, 0);
@@ -185,9 +186,7 @@ FIXTURE_TEST("/rate/error", test_error)
     struct ernic_cqe cqe;
     uint32_t n = 0;
 
-    OK(limit(f, 1, 0));
-    send(f, &f->qp, 6);
-    IS(sent(f), 1);
+    begin(f, 1, 6);
     OK(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     fake_run(f->e);
     while (fake_poll_cq(f->e, &f->cq, &cqe)) {
@@ -200,16 +199,10 @@ FIXTURE_TEST("/rate/error", test_error)
 /* The pace survives a migration. */
 FIXTURE_TEST("/rate/saved", test_saved)
 {
-    GByteArray *state = g_byte_array_new();
-
-    OK(limit(f, KBPS, 0));
-    send(f, &f->qp, COUNT);
-    IS(sent(f), 1);
+    begin(f, KBPS, COUNT);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, 3);
     fake_advance(f->e, 1000);
-    ernic_save(f->e, state);
-    g_assert_true(ernic_load(f->e, f->env.now, state->data, state->len));
-    g_byte_array_free(state, true);
+    RELOAD(f->e, f->env.now);
     paced(f, FRAME - 1000, COUNT - 4);
 }
 

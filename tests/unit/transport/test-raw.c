@@ -8,7 +8,6 @@
 #include "qemu/bswap.h"
 #include "hand_profile.h"
 #include "objects/cq.h"
-#include "test.h"
 #include "transport/qp.h"
 #include "raw_fixture.h"
 #include "state/state.h"
@@ -185,8 +184,6 @@ static void arrived(Fixture *f, uint32_t len)
     memset(fake_ptr(&f->env, f->buf + SINK, len), 0, len);
 }
 
-/* ---- out ----------------------------------------------------------------- */
-
 RAW_TEST("send", test_send)
 {
     static const uint32_t lens[] = { 14, 15, LEN, 1514, ERNIC_ETH_FRAME_MAX };
@@ -239,20 +236,18 @@ RAW_TEST("faults", test_faults)
 RAW_TEST("busy", test_busy)
 {
     f->env.tx_busy = true;
-    send(f, 60);
-    send(f, 61);
-    send(f, 62);
+    for (uint32_t len = 60; len < 63; len++) {
+        send(f, len);
+    }
     settle(f);
     no_wc(f);
     f->env.tx_busy = false;
     ernic_tx_ready(f->e, f->env.now);
     settle(f);
-    sent(f, 60);
-    sent(f, 61);
-    sent(f, 62);
-    send_wc(f, ERNIC_WC_SUCCESS);
-    send_wc(f, ERNIC_WC_SUCCESS);
-    send_wc(f, ERNIC_WC_SUCCESS);
+    for (uint32_t len = 60; len < 63; len++) {
+        sent(f, len);
+        send_wc(f, ERNIC_WC_SUCCESS);
+    }
 }
 
 /* Between packets a frame is a train of its own, in its turn. */
@@ -284,8 +279,6 @@ RAW_TEST("among-packets", test_among_packets)
 /* A held frame, and one for the device itself, survive a migration. */
 FIXTURE_TEST("/raw/saved", test_saved)
 {
-    GByteArray *state = g_byte_array_new();
-
     rule_for(f, &f->in);
     recv(f, 2048);
     send(f, LEN);
@@ -297,9 +290,7 @@ FIXTURE_TEST("/raw/saved", test_saved)
     ernic_run(f->e, f->env.now);
     raw_whole(f->e);
     g_assert_true(f->e->tx->frame);
-    ernic_save(f->e, state);
-    g_assert_true(ernic_load(f->e, f->env.now, state->data, state->len));
-    g_byte_array_free(state, true);
+    RELOAD(f->e, f->env.now);
     f->env.tx_busy = false;
     recv(f, 2048);
     settle(f);
@@ -307,8 +298,6 @@ FIXTURE_TEST("/raw/saved", test_saved)
     recv_wc(f, ERNIC_WC_SUCCESS, LEN);
     arrived(f, 77);
 }
-
-/* ---- to the device itself ------------------------------------------------ */
 
 /* A frame that matches a rule is looped back and also sent, for any destination. */
 RAW_TEST("self", test_self)
@@ -372,8 +361,6 @@ RAW_TEST("self-many", test_self_many)
     }
     IS(f->env.trains->len, 0);
 }
-
-/* ---- in ------------------------------------------------------------------ */
 
 RAW_TEST("recv", test_recv)
 {
@@ -517,8 +504,6 @@ RAW_TEST("packets", test_packets)
     IS(f->e->stats.drop[ERNIC_DROP_TRANSPORT], 1);
     no_wc(f);
 }
-
-/* ---- a device without a link for frames ---------------------------------- */
 
 TEST("/raw/absent", test_absent)
 {

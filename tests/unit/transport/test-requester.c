@@ -5,9 +5,7 @@
  * limits that hold them back (IBTA vol. 1, 9.7.2 and 9.7.3).
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog.h"
-#include "test.h"
 #include "wire/ib_tables.h"
 
 #define PSN DLG_SQ_PSN
@@ -17,47 +15,47 @@ static const uint8_t data_wrs[] = {
     ERNIC_WR_WRITE_IMM,
 };
 
-/* ---- segmentation ---------------------------------------------------- */
-
-static void open_mtu(Dialog *d, uint8_t code)
-{
-    dlg_init(d, ERNIC_QPT_RC, false);
-    d->attr.path_mtu = code;
-    dlg_to(d, ERNIC_QPS_RTS);
-}
-
 static void one_message(Dialog *d, uint8_t wr, uint32_t len, uint32_t *psn, uint32_t *msn)
 {
     uint32_t id = d->qp.sq_pi;
     struct ernic_cqe cqe;
 
-    dlg_post(d, wr, 64, len);
-    *psn += dlg_sent_message(d, wr, 0, *psn, 64, len);
-    dlg_nothing(d);
-    PEER_ACK(d, *psn - 1, ++*msn);
+    *psn += dlg_send(d, wr, *psn, 64, len);
+    if (dlg_acks(d)) {
+        dlg_nothing(d);
+        PEER_ACK(d, *psn - 1, ++*msn);
+    }
     cqe = SEND_WC(d, id, SUCCESS);
     IS(cqe.opcode, wr >= ERNIC_WR_WRITE ? ERNIC_WC_WRITE : ERNIC_WC_SEND);
     IS(cqe.index, id);
+    *psn &= 0xffffff;
 }
 
-/* Every path MTU, every request with data, lengths about its multiples. */
-TEST("/req/segments", test_segments)
+static void all_lengths(Dialog *d)
 {
-    uint32_t psn, msn, mtu;
+    uint32_t psn = 0xffff00, msn = 0, mtu = dlg_mtu(d);
+    const uint32_t lens[] = {
+        0, 1, 2, 3, 4, mtu - 1, mtu, mtu + 1, 2 * mtu - 1, 2 * mtu, 2 * mtu + 1, 3 * mtu,
+        5 * mtu + 3, dlg_acks(d) ? 5 : 100000,
+    };
 
-    EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1, open_mtu(d, code)) {
-        mtu = ernic_mtu_bytes(code);
-        psn = PSN;
-        msn = 0;
-        for (uint32_t i = 0; i < ARRAY_SIZE(data_wrs); i++) {
-            const uint32_t lens[] = {
-                0, 1, 2, 3, 4, mtu - 1, mtu, mtu + 1, 2 * mtu - 1, 2 * mtu,
-                2 * mtu + 1, 3 * mtu, 5 * mtu + 3,
-            };
-
-            for (uint32_t j = 0; j < ARRAY_SIZE(lens); j++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(data_wrs); i++) {
+        for (uint32_t j = 0; j < ARRAY_SIZE(lens); j++) {
+            if (data_wrs[i] != ERNIC_WR_SEND_INV || d->transport != ERNIC_UC) {
                 one_message(d, data_wrs[i], lens[j], &psn, &msn);
             }
+        }
+    }
+}
+
+/* Every service, path MTU and request with data, lengths about multiples of the MTU. */
+TEST("/req/segments", test_segments)
+{
+    static const uint8_t types[] = { ERNIC_QPT_RC, ERNIC_QPT_UC, ERNIC_QPT_XRC_INI };
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(types); i++) {
+        EACH_DIALOG(d, mtu, ERNIC_MTU_256, ERNIC_MTU_4096 + 1,
+                    dlg_open_mtu(d, types[i], mtu, 0xffff00)) { all_lengths(d);
         }
     }
 }
@@ -66,11 +64,10 @@ TEST("/req/segments", test_segments)
 DIALOG_TEST("/req/gather", ERNIC_QPT_RC, test_gather)
 {
     struct ernic_sge sge[ERNIC_MAX_SGE];
-    struct ernic_wqe wqe;
+    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
     uint8_t bytes[4096];
     uint32_t len = 0, n;
 
-    wqe = dlg_wqe(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
     for (uint32_t i = 0; i < ERNIC_MAX_SGE; i++) {
         n = i == 5 ? 0 : 101 + 7 * i;
         sge[i] = fake_sge(d->mem + 5000 * i + 1, n, d->key);
@@ -157,34 +154,26 @@ DIALOG_TEST("/req/unsignalled", ERNIC_QPT_RC, test_unsignalled)
     STATE_IS(d, ERR);
 }
 
-/* ---- READ and atomics ------------------------------------------------ */
-
 TEST("/req/read", test_read)
 {
-    uint32_t psn, len, n;
-    struct ernic_cqe cqe;
-    Dialog d;
-
-    for (uint8_t code = ERNIC_MTU_256; code <= ERNIC_MTU_4096; code++) {
-        uint32_t mtu = ernic_mtu_bytes(code);
+    EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1,
+                dlg_open_mtu(d, ERNIC_QPT_RC, code, PSN)) {
+        uint32_t mtu = dlg_mtu(d), psn = PSN;
         const uint32_t lens[] = { 0, 1, mtu - 1, mtu, mtu + 1, 3 * mtu };
 
-        open_mtu(&d, code);
-        psn = PSN;
         for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
-            len = lens[i];
-            memset(d.at + DLG_SINK, 0, 3 * mtu + 1);
-            dlg_post(&d, ERNIC_WR_READ, DLG_SINK, len);
-            SENT_READ(&d, psn, 0, len);
-            n = dlg_peer_read(&d, psn, i + 1, 0, len);
-            psn += n;
-            cqe = SEND_WC(&d, i, SUCCESS);
+            struct ernic_cqe cqe;
+
+            memset(d->at + DLG_SINK, 0, 3 * mtu + 1);
+            dlg_post(d, ERNIC_WR_READ, DLG_SINK, lens[i]);
+            SENT_READ(d, psn, 0, lens[i]);
+            psn += dlg_peer_read(d, psn, i + 1, 0, lens[i]);
+            cqe = SEND_WC(d, i, SUCCESS);
             IS(cqe.opcode, ERNIC_WC_READ);
-            IS(cqe.byte_len, len);
-            dlg_mem_is(&d, DLG_SINK, d.peer, len);
-            dlg_mem_is(&d, DLG_SINK + len, NULL, 1);
+            IS(cqe.byte_len, lens[i]);
+            dlg_mem_is(d, DLG_SINK, d->peer, lens[i]);
+            dlg_mem_is(d, DLG_SINK + lens[i], NULL, 1);
         }
-        dlg_close(&d);
     }
 }
 
@@ -215,10 +204,9 @@ DIALOG_TEST("/req/read-pieces", ERNIC_QPT_RC, test_read_pieces)
 /* A response is scattered over the pieces of the gather list. */
 DIALOG_TEST("/req/read-scatter", ERNIC_QPT_RC, test_read_scatter)
 {
-    struct ernic_wqe wqe;
+    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
     struct ernic_sge sge[3];
 
-    wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
     sge[0] = fake_sge(d->mem + DLG_SINK, 700, d->key);
     sge[1] = fake_sge(d->mem + DLG_SINK + 2000, 700, d->key);
     sge[2] = fake_sge(d->mem + DLG_SINK + 1000, 100, d->key);
@@ -250,13 +238,10 @@ DIALOG_TEST("/req/atomics", ERNIC_QPT_RC, test_atomics)
     IS(cqe.opcode, ERNIC_WC_CMP_SWAP);
     IS(cqe.byte_len, 8);
     PEER_ATOMIC(d, PSN + 1, 2, 0x99);
-    cqe = SEND_WC(d, 1, SUCCESS);
-    IS(cqe.opcode, ERNIC_WC_FETCH_ADD);
+    IS(SEND_WC(d, 1, SUCCESS).opcode, ERNIC_WC_FETCH_ADD);
     IS(fake_get64(&d->env, d->mem + DLG_SINK), 0x0102030405060708ull);
     IS(fake_get64(&d->env, d->mem + DLG_SINK + 8), 0x99);
 }
-
-/* ---- limits that hold a request back --------------------------------- */
 
 /* 11.2.5.2: at most as many outstanding READs and atomics as the peer accepts. */
 DIALOG_TEST_BY("/req/credits", DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_rd_atomic = 2),
@@ -312,48 +297,46 @@ DIALOG_TEST("/req/fence", ERNIC_QPT_RC, test_fence)
     ACKED(d, PSN + 4, 3, 5);
 }
 
+/* Takes packets up to @end from @psn on, with an ACK whenever none is left. */
+static ErnicPkt take_to(Dialog *d, uint32_t psn, uint32_t end, uint32_t *asked)
+{
+    ErnicPkt pkt = { };
+
+    for (; psn != end; psn++) {
+        if (!dlg_pending(d)) {
+            PEER_ACK(d, psn - 1, 0);
+        }
+        pkt = dlg_take(d);
+        IS(pkt.psn, psn);
+        *asked += pkt.ackreq;
+    }
+    g_assert_true(pkt.ackreq);
+    return pkt;
+}
+
 /* The window closes after 256 KiB, and an ACK was requested before. */
 DIALOG_TEST("/req/window", ERNIC_QPT_RC, test_window)
 {
-    uint32_t psn = PSN, asked = 0, n;
-    ErnicPkt pkt = { };
+    uint32_t asked = 0, n;
 
     dlg_post(d, ERNIC_WR_WRITE, 0, 600 * 1024);
-    n = dlg_pending(d);
-    IS(n, 256);
-    while (n--) {
-        pkt = dlg_take(d);
-        IS(pkt.psn, psn);
-        asked += pkt.ackreq;
-        psn++;
-    }
-    g_assert_true(pkt.ackreq);
+    IS(dlg_pending(d), 256);
+    take_to(d, PSN, PSN + 256, &asked);
     g_assert_cmpuint(asked, >=, 4);
     QUIET(d);
     PEER_ACK(d, PSN + 99, 0);
     n = dlg_pending(d);
     g_assert_cmpuint(n, >=, 100);
     g_assert_cmpuint(n, <=, 102);
-    while (psn != PSN + 600) {
-        if (!dlg_pending(d)) {
-            PEER_ACK(d, psn - 1, 0);
-        }
-        pkt = dlg_take(d);
-        IS(pkt.psn, psn);
-        psn++;
-    }
-    g_assert_true(pkt.ackreq);
-    g_assert_cmpstr(pkt.op->name, ==, ernic_opcode(ERNIC_OP_WRITE_LAST)->name);
+    g_assert_cmpstr(take_to(d, PSN + 256, PSN + 600, &asked).op->name, ==,
+                    ernic_opcode(ERNIC_OP_WRITE_LAST)->name);
     dlg_no_wc(d);
     ACKED(d, PSN + 599, 0, 1);
 }
 
-/* ---- sequence numbers ------------------------------------------------ */
-
-DIALOG_TEST_BY("/req/psn-wrap", dlg_init(d, ERNIC_QPT_RC, false), test_psn_wrap)
+DIALOG_TEST_BY("/req/psn-wrap",
+               dlg_open_mtu(d, ERNIC_QPT_RC, ERNIC_MTU_1024, 0xfffffe), test_psn_wrap)
 {
-    d->attr.sq_psn = cpu_to_le32(0xfffffe);
-    dlg_to(d, ERNIC_QPS_RTS);
     dlg_post(d, ERNIC_WR_WRITE, 0, 4000);
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2000);
     dlg_post(d, ERNIC_WR_SEND, 0, 1);

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
-#include "test.h"
 #include "transport/tx.h"
 
 #define PSN DLG_RQ_PSN

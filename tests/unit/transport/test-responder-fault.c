@@ -6,9 +6,7 @@
  * 9.9.3 and 11.6).
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog_cases.h"
-#include "test.h"
 
 #define PSN DLG_RQ_PSN
 
@@ -22,8 +20,6 @@ typedef struct Wrong {
     void (*setup)(Dialog *d);   /* before RTS */
     ErnicPkt pkt;               /* va is relative to d->mem; rkey 0: d->key */
 } Wrong;
-
-/* ---- preparation before the packet arrives -------------------------- */
 
 static void no_rights(Dialog *d)
 {
@@ -50,8 +46,6 @@ static void no_memory(Dialog *d)
                          ERNIC_ACCESS_REMOTE_ATOMIC);
     d->mem = end;
 }
-
-/* ---- the table ------------------------------------------------------ */
 
 #define BAD_REQUEST ERNIC_NAK_INV_REQ, 0, ERNIC_EV_QP_REQ_ERR
 #define BAD_ACCESS ERNIC_NAK_REM_ACC, 0, ERNIC_EV_QP_ACCESS_ERR
@@ -221,8 +215,6 @@ ROW_TEST("/resp-fault/xrc", wrongs, test_wrong_xrc)
     check_wrong(data, ERNIC_QPT_XRC_TGT);
 }
 
-/* ---- receive requests ----------------------------------------------- */
-
 /* The message does not fit: the completion reports it, and a NAK to the peer. */
 TEST("/resp-fault/recv/length", test_recv_length)
 {
@@ -274,8 +266,6 @@ DIALOG_TEST("/resp-fault/recv/dma", ERNIC_QPT_RC, test_recv_dma)
     SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
     IS(RECV_WC(d, 0, LOC_QP_OP_ERR).index, 0);
 }
-
-/* ---- faults and answers in their order ------------------------------ */
 
 /* Too many READs at once: the earlier ones are still answered. */
 DIALOG_TEST_BY("/resp-fault/overflow",

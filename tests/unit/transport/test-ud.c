@@ -6,9 +6,7 @@
  * 10.5.2, 10.9.3; annex A17.4).
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog_cases.h"
-#include "test.h"
 #include "trace-mark.h"
 #include "transport/rx.h"
 #include "wire/frame.h"
@@ -16,8 +14,6 @@
 
 #define SQ DLG_SQ_PSN
 #define GRH ERNIC_GRH_LEN
-
-/* ---- requester ------------------------------------------------------ */
 
 #define SENT_UD(d, PSN_, LEN)                                               \
     SENT(d, SEND_ONLY, .psn = (PSN_), .qkey = DLG_QKEY,                     \
@@ -166,15 +162,12 @@ BAD_TEST(read, 16, LOC_QP_OP_ERR, wqe.opcode = ERNIC_WR_READ)
 BAD_TEST(send_inv, 16, LOC_QP_OP_ERR, wqe.opcode = ERNIC_WR_SEND_INV)
 BAD_TEST(local_inv, 16, LOC_QP_OP_ERR, wqe.opcode = ERNIC_WR_LOCAL_INV)
 
-/* ---- responder ------------------------------------------------------ */
-
 DIALOG_TEST("/ud/resp/recv", ERNIC_QPT_UD, test_recv)
 {
     static const uint32_t lens[] = { 0, 1, 3, 1024, 4096 };
     struct ernic_cqe cqe;
-    const uint8_t *ip;
+    const uint8_t *ip = d->at + DLG_SINK + 20;
 
-    ip = d->at + DLG_SINK + 20;
     for (uint32_t i = 0; i < ARRAY_SIZE(lens); i++) {
         memset(d->at + DLG_SINK, 0xee, 5000);
         dlg_recv(d, DLG_SINK, GRH + lens[i]);
@@ -359,8 +352,6 @@ TEST("/ud/resp/recv-prot", test_recv_prot)
     dlg_close_bad_recv(&d);
 }
 
-/* ---- multicast ------------------------------------------------------ */
-
 static void group(uint8_t gid[16])
 {
     fake_gid(gid, 9);
@@ -535,7 +526,6 @@ DIALOG_TEST("/ud/many-aliases", ERNIC_QPT_UD, test_many_aliases)
 DIALOG_TEST("/ud/mcast/loopback", ERNIC_QPT_UD, test_mcast_loopback)
 {
     struct ernic_wqe wqe;
-    struct ernic_cqe cqe;
 
     attach(d, ERNIC_CMD_MCAST_ATTACH, d->qp.qpn);
     dlg_recv(d, DLG_SINK, 64);
@@ -546,12 +536,9 @@ DIALOG_TEST("/ud/mcast/loopback", ERNIC_QPT_UD, test_mcast_loopback)
     SENT_DATA(d, SEND_ONLY, SQ, 0, 16, .qkey = DLG_QKEY, .dest_qp = 0xffffff,
               .src_qp = d->qp.qpn);
     SEND_WC(d, 0, SUCCESS);
-    cqe = RECV_WC(d, 0, SUCCESS);
-    IS(cqe.src_qp, d->qp.qpn);
+    IS(RECV_WC(d, 0, SUCCESS).src_qp, d->qp.qpn);
     dlg_mem_is(d, DLG_SINK + GRH, d->at, 16);
 }
-
-/* ---- QP1 ------------------------------------------------------------ */
 
 /* 3.9, 10.9.5: its Q_Key is well known, its P_Key is that of each request. */
 DIALOG_TEST_BY("/ud/gsi", dlg_init(d, ERNIC_QPT_GSI, false), test_gsi)
@@ -579,8 +566,7 @@ DIALOG_TEST_BY("/ud/gsi", dlg_init(d, ERNIC_QPT_GSI, false), test_gsi)
     IS(cqe.src_qp, 1);
     IS(cqe.pkey_index, 4);
     PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1);
-    cqe = RECV_WC(d, 1, SUCCESS);
-    IS(cqe.pkey_index, 0);
+    IS(RECV_WC(d, 1, SUCCESS).pkey_index, 0);
 }
 
 /* 10.2.5: the high bit selects its own; any other Q_Key is sent as it is. */

@@ -62,8 +62,6 @@ static void tear_down(Work *w)
     fake_ernic_done(&w->env, w->e);
 }
 
-/* ---- the longest commands --------------------------------------------------- */
-
 static void reg(Work *w)
 {
     w->cmd = (struct ernic_cmd) {
@@ -98,28 +96,26 @@ static void rereg(Work *w)
 
 static void create_cq(Work *w)
 {
-    w->cmd = (struct ernic_cmd) {
-        .opcode = ERNIC_CMD_CQ_CREATE,
-        .cq_create = { .buf = pages(w, ERNIC_MAX_PAGES), .depth = cpu_to_le32(4),
-                       .eq = cpu_to_le32(FAKE_NONE) },
-    };
+    w->cmd.opcode = ERNIC_CMD_CQ_CREATE;
+    w->cmd.cq_create.buf = pages(w, ERNIC_MAX_PAGES);
+    w->cmd.cq_create.depth = cpu_to_le32(4);
+    w->cmd.cq_create.eq = cpu_to_le32(FAKE_NONE);
 }
 
 static void create_eq(Work *w)
 {
-    w->cmd = (struct ernic_cmd) {
-        .opcode = ERNIC_CMD_EQ_CREATE,
-        .eq_create = { .buf = pages(w, ERNIC_MAX_PAGES), .depth = cpu_to_le32(4) },
-    };
+    w->cmd.opcode = ERNIC_CMD_EQ_CREATE;
+    w->cmd.eq_create.buf = pages(w, ERNIC_MAX_PAGES);
+    w->cmd.eq_create.depth = cpu_to_le32(4);
 }
 
 static void create_srq(Work *w)
 {
-    w->cmd = (struct ernic_cmd) {
-        .opcode = ERNIC_CMD_SRQ_CREATE,
-        .srq = { .buf = pages(w, ERNIC_MAX_PAGES), .depth = cpu_to_le32(4),
-                 .pd = cpu_to_le32(w->pd), .stride = cpu_to_le16(1) },
-    };
+    w->cmd.opcode = ERNIC_CMD_SRQ_CREATE;
+    w->cmd.srq.buf = pages(w, ERNIC_MAX_PAGES);
+    w->cmd.srq.depth = cpu_to_le32(4);
+    w->cmd.srq.pd = cpu_to_le32(w->pd);
+    w->cmd.srq.stride = cpu_to_le16(1);
 }
 
 static void create_qp(Work *w)
@@ -136,10 +132,9 @@ static void create_qp(Work *w)
     init.send_cq = init.recv_cq = cpu_to_le32(cq.cqn);
     w->init = fake_alloc(&w->env, sizeof(init), 8);
     memcpy(fake_ptr(&w->env, w->init, sizeof(init)), &init, sizeof(init));
-    w->cmd = (struct ernic_cmd) {
-        .opcode = ERNIC_CMD_QP_CREATE,
-        .qp = { .addr = cpu_to_le64(w->init), .length = cpu_to_le32(sizeof(init)) },
-    };
+    w->cmd.opcode = ERNIC_CMD_QP_CREATE;
+    w->cmd.qp.addr = cpu_to_le64(w->init);
+    w->cmd.qp.length = cpu_to_le32(sizeof(init));
 }
 
 /* A full ring of the greatest depth, whose pages are all the same. */
@@ -320,8 +315,6 @@ static void test_save(gconstpointer data)
     g_byte_array_free(state, true);
     tear_down(&w);
 }
-
-/* ---- a completion queue in use while it is resized --------------------------- */
 
 /*
  * Completions come and are consumed between the slices. All are in the new ring, in
