@@ -46,11 +46,11 @@ def environment(guests, tls, address=links.ipv4):
                         gid=programs.gid_index(guests[0], address(0)))
 
 
-def ucx_pair(guests, command, port):
+def ucx_pair(guests, command, port, more=''):
     """Results of client and server; a server that does not end by itself is killed."""
-    server = guests[1].start(command, SECONDS)
+    server = guests[1].start(f'{command} {more}', SECONDS)
     programs.wait_until(guests[1], f'netstat -ltn | grep -q ":{port} "', 60)
-    client = guests[0].run(f'{command} {links.ipv4(1)}', SECONDS)
+    client = guests[0].run(f'{command} {links.ipv4(1)} {more}', SECONDS)
     if 'io_demo' in command:
         guests[1].run('killall io_demo')
     return client, server.wait()
@@ -67,6 +67,21 @@ def ucx(guests, short):
                 f'-n {count // 8 if short else count}', PORT)
             good = client.status == server.status == 0 and 'Final' in client.output
             yield case(f'ucx {tls} {name}', good, client.output + server.output)
+
+
+def by_default(guests, short):
+    """With nothing set, UCX chooses the transport: the one for mlx5, not for verbs.
+
+    A terminal as the input keeps ucx_perftest, which is built with MPI, from using it.
+    """
+    for test, (size, count) in UCX_TESTS.items():
+        client, server = ucx_pair(
+            guests, f'UCX_LOG_LEVEL=info timeout {SECONDS} ucx_perftest -t {test} '
+            f'-s {size} -w 10 -p {PORT} -n {count // 8 if short else count}', PORT,
+            '</dev/ptmx')
+        good = (client.status == server.status == 0 and 'Final' in client.output
+                and 'rc_mlx5/' in client.output)
+        yield case(f'ucx {test}', good, client.output + server.output)
 
 
 def io_demo(guests, short):
@@ -125,4 +140,7 @@ def cases(guests, short):
     yield from mpi(guests, short)
 
 
-SUITES = [Suite('middleware', 2, cases, PACKAGES, MEMORY, about=PACKAGES)]
+SUITES = [Suite('middleware', 2, cases, PACKAGES, MEMORY, about=PACKAGES),
+          Suite('ucx', 2, by_default, memory=MEMORY, devices=('mlx5',), short=('mlx5',),
+                about=('ucx-utils',), stock=('ucx-utils',), release='trixie',
+                kernel='6.12')]

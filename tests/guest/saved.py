@@ -51,6 +51,9 @@ PLUGGED = r'''
         ! modprobe -q -R $(cat $one/modalias) >/dev/null || wait_for \
             "{{ echo $one >../drivers_probe; }} 2>/dev/null; [ -e $one/driver ]"
     done
+    # Programs take guests with one identifier of a boot for one machine.
+    id=/proc/sys/kernel/random/boot_id
+    cat /proc/sys/kernel/random/uuid >/run/boot_id && mount --bind /run/boot_id $id
     {settle}'''
 
 

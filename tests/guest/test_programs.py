@@ -29,6 +29,9 @@ def on_link(link, kernel):
 
 def test_up(guests):
     links.up(guests, MTU)
+    # Guests that were restored from one state are two machines, too.
+    for words in ('cat /proc/sys/kernel/random/boot_id', 'od -N 16 -x /dev/urandom'):
+        assert len({one.check(words) for one in guests}) == len(guests), words
     for one in guests:
         one.put_programs()
         one.put_programs(programs.PEER)
