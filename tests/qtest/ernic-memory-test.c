@@ -141,7 +141,7 @@ static const Face verbs = {
 #define MESSAGE     (LIST_AT + PAGES * 8)
 #define BOX         1024
 #define BOXES       DIV_ROUND_UP(MESSAGE - 16, 512)
-#define NONE_LEFT   0x0f
+#define NONE_LEFT   0x08
 
 /* A region of PAGES pages, whose list is zeros; software reuses the mailboxes. */
 static uint64_t make_chain(Machine *t, uint32_t pd)
