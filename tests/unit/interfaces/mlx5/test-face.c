@@ -289,6 +289,7 @@ FIXTURE_TEST("/mlx5/face/pages", test_pages)
     start(f);
     make_eq(f, &q, 2, 1 << 0x0a, 3);
     put(f, EQ_ARM + 4096, q.eqn << 24);
+    IS(f->e->stats.bad_doorbells, 0);                   /* it is no doorbell */
     ACCEPT(f, 0x10a);
     IS(f->env.irqs->len, 0);
     ring(f, &q, true);
