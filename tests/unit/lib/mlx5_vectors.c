@@ -70,9 +70,9 @@ static void parse_entry(uint8_t entry[ERNIC_MLX5_ENTRY_SIZE], const GByteArray *
     memcpy(entry, bytes->data, ERNIC_MLX5_ENTRY_SIZE);
 }
 
-static void parse_box(GByteArray *boxes, const GByteArray *bytes)
+static void parse_boxes(GByteArray *boxes, const GByteArray *bytes)
 {
-    IS(bytes->len, ERNIC_MLX5_BOX_SIZE);
+    IS(bytes->len % ERNIC_MLX5_BOX_SIZE, 0);
     g_byte_array_append(boxes, bytes->data, bytes->len);
 }
 
@@ -98,10 +98,10 @@ static void add_line(GPtrArray *vectors, const char *line)
     } else if (g_str_has_prefix(line, "done ")) {
         parse_entry(v->done, bytes);
     } else if (g_str_has_prefix(line, "in ")) {
-        parse_box(v->in, bytes);
+        parse_boxes(v->in, bytes);
     } else {
         g_assert(g_str_has_prefix(line, "out "));
-        parse_box(v->out, bytes);
+        parse_boxes(v->out, bytes);
     }
 }
 
