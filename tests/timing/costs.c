@@ -50,17 +50,20 @@ typedef struct Cost {
     uint64_t also_to;
 } Cost;
 
+/* The latency of a stage, which a WRITE has to show to the ns. */
+#define STAGE_OF(end, who, item, key, s) \
+    { item, who " " key ".latency + 1 us", end, STAGE(s), US, WRITE, SEEN_LATENCY, 1000 }
+#define CARD(...) STAGE_OF(TIMING_CARD, "card", __VA_ARGS__)
+#define NIC(...)  STAGE_OF(TIMING_OTHER, "NIC", __VA_ARGS__)
+
 static const Cost costs[] = {
     { "MMIO, read", "card mmio.latency + 1 us", TIMING_CARD, STAGE(MMIO), US,
       WRITE, SEEN_BEHIND_READ, 1000 },
     { "command", "card command.latency + 1 us", TIMING_CARD, STAGE(COMMAND),
       US, WRITE, SEEN_COMMAND, 1000 },
-    { "MMIO, store; doorbell", "card doorbell.latency + 1 us", TIMING_CARD,
-      STAGE(DOORBELL), US, WRITE, SEEN_LATENCY, 1000 },
-    { "SQ arbitration", "card arbiter.latency + 1 us", TIMING_CARD,
-      STAGE(ARBITER), US, WRITE, SEEN_LATENCY, 1000 },
-    { "WQE check", "card wqe.latency + 1 us", TIMING_CARD, STAGE(WQE), US,
-      WRITE, SEEN_LATENCY, 1000 },
+    CARD("MMIO, store; doorbell", "doorbell", DOORBELL),
+    CARD("SQ arbitration", "arbiter", ARBITER),
+    CARD("WQE check", "wqe", WQE),
     { "WQE fetch", "card wqe.fetch + 1 us", TIMING_CARD, AT(wqe_miss), US,
       WRITE, SEEN_LATENCY, 1000 },
     { "WQE cache", "card wqe.fetch + 1 us", TIMING_CARD, AT(wqe_miss), US,
@@ -68,28 +71,21 @@ static const Cost costs[] = {
     /* Two at a time. */
     { "WQE cache", "the same, with wqe.batch = 1", TIMING_CARD, AT(wqe_miss),
       US, WRITE, SEEN_BURST, 4000, 0, AT(wqe_batch), 1 },
-    { "context lookup, sending", "card tx-context.latency + 1 us", TIMING_CARD,
-      STAGE(TX_CONTEXT), US, WRITE, SEEN_LATENCY, 1000 },
-    { "context lookup, receiving", "NIC rx-context.latency + 1 us",
-      TIMING_OTHER, STAGE(RX_CONTEXT), US, WRITE, SEEN_LATENCY, 1000 },
+    CARD("context lookup, sending", "tx-context", TX_CONTEXT),
+    NIC("context lookup, receiving", "rx-context", RX_CONTEXT),
     { "context cache", "NIC context.miss + 1 us", TIMING_OTHER,
       AT(context_miss), US, SEND, SEEN_FIRST, 1000 },
-    { "key lookup", "NIC key.latency + 1 us", TIMING_OTHER, STAGE(KEY), US,
-      WRITE, SEEN_LATENCY, 1000 },
+    NIC("key lookup", "key", KEY),
     { "key cache", "NIC key.miss + 1 us", TIMING_OTHER, AT(key_miss), US,
       WRITE, SEEN_FIRST, 1000 },
-    { "payload DMA, read", "card dma-read.latency + 1 us", TIMING_CARD,
-      STAGE(DMA_READ), US, WRITE, SEEN_LATENCY, 1000 },
+    CARD("payload DMA, read", "dma-read", DMA_READ),
     { "PCIe, read", "NIC pcie.completion + 1 us", TIMING_OTHER,
       AT(pcie.completion), US, READ, SEEN_LATENCY, 1000 },
     { "PCIe, write", "NIC pcie.posted + 1 us", TIMING_OTHER, AT(pcie.posted),
       US, WRITE, SEEN_LATENCY, 1000 },
-    { "header generation", "card build.latency + 1 us", TIMING_CARD,
-      STAGE(BUILD), US, WRITE, SEEN_LATENCY, 1000 },
-    { "ICRC", "card icrc.latency + 1 us", TIMING_CARD, STAGE(ICRC), US, WRITE,
-      SEEN_LATENCY, 1000 },
-    { "MAC", "card mac.latency + 1 us", TIMING_CARD, STAGE(MAC), US, WRITE,
-      SEEN_LATENCY, 1000 },
+    CARD("header generation", "build", BUILD),
+    CARD("ICRC", "icrc", ICRC),
+    CARD("MAC", "mac", MAC),
     /* 138 B of a frame and 24 more; some ns overlap with earlier stages. */
     { "wire, rate", "card wire.rate = 100 Mb/s", TIMING_CARD, AT(wire_mbps),
       -99900ull, WRITE, SEEN_LATENCY, 162 * 80, HIDDEN },
@@ -98,15 +94,12 @@ static const Cost costs[] = {
       HIDDEN },
     { "flight", "card wire.flight + 1 us", TIMING_CARD, AT(wire_flight), US,
       WRITE, SEEN_LATENCY, 1000 },
-    { "validation", "NIC receive.latency + 1 us", TIMING_OTHER,
-      STAGE(RECEIVE), US, WRITE, SEEN_LATENCY, 1000 },
+    NIC("validation", "receive", RECEIVE),
     /* Cycles of 2 ns. */
     { "end of a message", "NIC receive.close + 500 cycles", TIMING_OTHER,
       AT(stage[ERNIC_STAGE_RECEIVE].close), 500, SEND, SEEN_LATENCY, 1000 },
-    { "placement", "NIC dma-write.latency + 1 us", TIMING_OTHER,
-      STAGE(DMA_WRITE), US, WRITE, SEEN_LATENCY, 1000 },
-    { "ACK generation", "NIC ack.latency + 1 us", TIMING_OTHER, STAGE(ACK), US,
-      WRITE, SEEN_LATENCY, 1000 },
+    NIC("placement", "dma-write", DMA_WRITE),
+    NIC("ACK generation", "ack", ACK),
     { "ACK coalescing", "NIC ack.delay + 1 us, coalesce = 2", TIMING_OTHER,
       AT(ack_delay), US, WRITE, SEEN_LATENCY, 1000, 0, AT(ack_coalesce), 2 },
     /* One ACK for all of them; then seven completions of 20 ns. */
@@ -117,8 +110,7 @@ static const Cost costs[] = {
     { "READ scheduling", "NIC read-response.packet + 100000 cycles", TIMING_OTHER,
       AT(stage[ERNIC_STAGE_READ_RSP].packet), 100000, READ, SEEN_BURST, 1.6e6,
       EIGHT_READS },
-    { "CQE write", "card cqe.latency + 1 us", TIMING_CARD, STAGE(CQE), US,
-      WRITE, SEEN_LATENCY, 1000 },
+    CARD("CQE write", "cqe", CQE),
     { "interrupt", "card interrupt.latency + 1 us", TIMING_CARD,
       STAGE(INTERRUPT), US, WRITE, SEEN_INTERRUPT, 1000 },
 };
@@ -210,19 +202,24 @@ static void limit_row(const char *item, const char *change, uint32_t at,
 uint32_t timing_costs(const ErnicProfile *card, const ErnicProfile *other,
                       TimingCostRow row[TIMING_COSTS])
 {
-    uint32_t n;
+    static const struct {
+        const char *item, *change;
+        uint32_t at, num, len;
+    } limits[] = {
+        { "outstanding limit", "card outstanding.requests = 1", AT(outstanding), 1, 64 },
+        { "outstanding limit", "card outstanding.requests = 4", AT(outstanding), 4, 64 },
+        { "retry buffer", "card retry.buffer = 1", AT(retry_packets), 1, 4096 },
+        { "retry buffer", "card retry.buffer = 4", AT(retry_packets), 4, 4096 },
+    };
+    uint32_t n, i;
 
     for (n = 0; n < ARRAY_SIZE(costs); n++) {
         latency_row(&costs[n], card, other, &row[n]);
     }
-    limit_row("outstanding limit", "card outstanding.requests = 1",
-              AT(outstanding), 1, 64, card, other, &row[n++]);
-    limit_row("outstanding limit", "card outstanding.requests = 4",
-              AT(outstanding), 4, 64, card, other, &row[n++]);
-    limit_row("retry buffer", "card retry.buffer = 1", AT(retry_packets), 1,
-              4096, card, other, &row[n++]);
-    limit_row("retry buffer", "card retry.buffer = 4", AT(retry_packets), 4,
-              4096, card, other, &row[n++]);
+    for (i = 0; i < ARRAY_SIZE(limits); i++) {
+        limit_row(limits[i].item, limits[i].change, limits[i].at, limits[i].num,
+                  limits[i].len, card, other, &row[n++]);
+    }
     g_assert(n <= TIMING_COSTS);
     return n;
 }

@@ -18,10 +18,6 @@ static const char *const ends[] = { "card", "other" };
 
 static void rows(const ErnicProfile *card, const ErnicProfile *other)
 {
-    static const char *const hows[] = {
-        [TIMING_FITTED] = "fitted", [TIMING_PREDICTED] = "predicted",
-        [TIMING_QUOTED] = "quoted",
-    };
     uint64_t worst;
     uint32_t i, k;
 
@@ -36,7 +32,7 @@ static void rows(const ErnicProfile *card, const ErnicProfile *other)
         printf("row\t%s\t%s\t%.2f\t%.2f\t%+.4f\t%s\t%s\t%s\t%s\t%s\t%u\n",
                r->name, r->conditions, model, r->hardware,
                timing_row_error(model, r->hardware),
-               hows[r->how], r->parameter ?: "", r->source, ends[r->from], op,
+               timing_hows[r->how], r->parameter ?: "", r->source, ends[r->from], op,
                r->len);
     }
     printf("both\t%.2f\t%.2f\n", timing_both_ways(card, other, 8192, &worst),

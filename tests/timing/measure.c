@@ -14,37 +14,35 @@ const TimingOp timing_ops[] = {
 };
 const uint32_t timing_num_ops = ARRAY_SIZE(timing_ops);
 
+static TimingFlow flow_of(const TimingOp *op, uint32_t len, uint32_t depth,
+                          uint32_t total)
+{
+    return (TimingFlow) { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
+                          .depth = depth, .total = total };
+}
+
 uint64_t timing_latency(const TimingOp *op, const ErnicProfile *card,
                         const ErnicProfile *other, uint32_t len)
 {
-    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
-                     .depth = 1, .total = 11 };
-    TimingWorld w;
+    TimingFlow f = flow_of(op, len, 1, 11);
 
-    timing_open(&w, card, other);
-    timing_run(&w, &f, 1);
-    timing_close(&w);
+    timing_flow(&f, card, other);
     return (f.last - f.first) / 10;
 }
 
 uint64_t timing_first(const TimingOp *op, const ErnicProfile *card,
                       const ErnicProfile *other, uint32_t len)
 {
-    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
-                     .depth = 1, .total = 1 };
-    TimingWorld w;
+    TimingFlow f = flow_of(op, len, 1, 1);
 
-    timing_open(&w, card, other);
-    timing_run(&w, &f, 1);
-    timing_close(&w);
+    timing_flow(&f, card, other);
     return f.last - f.start;
 }
 
 uint64_t timing_behind_read(const TimingOp *op, const ErnicProfile *card,
                             const ErnicProfile *other, uint32_t len)
 {
-    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
-                     .depth = 1, .total = 1 };
+    TimingFlow f = flow_of(op, len, 1, 1);
     TimingWorld w;
 
     timing_open(&w, card, other);
@@ -70,8 +68,7 @@ uint64_t timing_command(const ErnicProfile *p)
 uint64_t timing_interrupt(const TimingOp *op, const ErnicProfile *card,
                           const ErnicProfile *other, uint32_t len)
 {
-    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
-                     .depth = 1, .total = 1 };
+    TimingFlow f = flow_of(op, len, 1, 1);
     TimingWorld w;
 
     timing_open(&w, card, other);
@@ -85,10 +82,10 @@ uint64_t timing_interrupt(const TimingOp *op, const ErnicProfile *card,
 uint64_t timing_burst(const TimingOp *op, const ErnicProfile *card,
                       const ErnicProfile *other, uint32_t num, uint32_t batch)
 {
-    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = 64,
-                     .depth = num, .total = num, .batch = batch };
+    TimingFlow f = flow_of(op, 64, num, num);
     TimingWorld w;
 
+    f.batch = batch;
     timing_open(&w, card, other);
     if (other->context_entries || other->key_entries) {
         timing_run(&w, &f, 1);          /* caches are warm from here on */
@@ -99,24 +96,14 @@ uint64_t timing_burst(const TimingOp *op, const ErnicProfile *card,
     return f.last - f.start;
 }
 
-static void flow(TimingFlow *f, const ErnicProfile *card,
-                 const ErnicProfile *other)
-{
-    TimingWorld w;
-
-    timing_open(&w, card, other);
-    timing_run(&w, f, 1);
-    timing_close(&w);
-}
-
 static double message_rate(const TimingOp *op, const ErnicProfile *card,
                            const ErnicProfile *other, uint32_t len,
                            uint32_t depth, uint32_t batch)
 {
-    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
-                     .depth = depth, .total = 8000, .batch = batch };
+    TimingFlow f = flow_of(op, len, depth, 8000);
 
-    flow(&f, card, other);
+    f.batch = batch;
+    timing_flow(&f, card, other);
     return (f.done - 1) * 1000.0 / (f.last - f.first);
 }
 
@@ -137,11 +124,11 @@ double timing_throughput(const TimingOp *op, uint8_t from,
                          const ErnicProfile *card, const ErnicProfile *other,
                          uint32_t len)
 {
-    TimingFlow f = { .from = from, .opcode = op->opcode, .len = len,
-                     .depth = 64, .total = MAX(16u << 20, 200 * len) / len };
+    TimingFlow f = flow_of(op, len, 64, MAX(16u << 20, 200 * len) / len);
 
+    f.from = from;
     f.total = MIN(f.total, 5000);
-    flow(&f, card, other);
+    timing_flow(&f, card, other);
     return timing_rate(&f);
 }
 
@@ -262,8 +249,7 @@ void timing_make_up(const TimingOp *op, const ErnicProfile *card,
         { TIMING_CARD, ERNIC_TIMED_RECEIVED },
         { TIMING_CARD, ERNIC_TIMED_CQE },
     };
-    TimingFlow f = { .from = TIMING_CARD, .opcode = op->opcode, .len = len,
-                     .depth = 1, .total = 1 };
+    TimingFlow f = flow_of(op, len, 1, 1);
     Listener *l = g_new0(Listener, 1);
     const ErnicTimingTrace *trace[2];
     ErnicTimingTrace hooks[2];

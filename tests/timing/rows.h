@@ -26,6 +26,7 @@ typedef struct TimingRow {
     const char *source;
 } TimingRow;
 
+extern const char *const timing_hows[];         /* by TimingHow */
 extern const TimingRow timing_rows[];
 extern const uint32_t timing_num_rows;
 

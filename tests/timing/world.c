@@ -266,6 +266,15 @@ void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num)
     } while (left);
 }
 
+void timing_flow(TimingFlow *f, const ErnicProfile *card, const ErnicProfile *other)
+{
+    TimingWorld w;
+
+    timing_open(&w, card, other);
+    timing_run(&w, f, 1);
+    timing_close(&w);
+}
+
 void timing_until_irq(TimingWorld *w, uint32_t end)
 {
     while (!w->end[end].env.irqs->len) {

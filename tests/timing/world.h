@@ -58,6 +58,8 @@ void timing_open_traced(TimingWorld *w, const ErnicProfile *a,
 void timing_close(TimingWorld *w);
 /* Until all of @flows, at most one from each end, are done. */
 void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num);
+/* @f alone, in a world of its own. */
+void timing_flow(TimingFlow *f, const ErnicProfile *card, const ErnicProfile *other);
 
 /* Until software gets the next event at @end; there will be one. */
 void timing_until_irq(TimingWorld *w, uint32_t end);
