@@ -127,15 +127,14 @@ static void received(Copies *c, uint32_t n)
     }
 }
 
-TEST("/copies/loopback", test_loopback)
-{
-    Copies c;
+#define COPIES_TEST(path, fn) \
+    WORLD_TEST(path, fn, Copies, c, set_up(c), fake_ernic_done(&c->env, c->e))
 
-    set_up(&c);
-    post(&c, DATAGRAMS);
-    g_assert_cmpuint(run(&c), >, 2);
-    received(&c, DATAGRAMS);
-    fake_ernic_done(&c.env, c.e);
+COPIES_TEST("/copies/loopback", test_loopback)
+{
+    post(c, DATAGRAMS);
+    g_assert_cmpuint(run(c), >, 2);
+    received(c, DATAGRAMS);
 }
 
 /* The trains of @c's datagrams, which no member has received: it sent them alone. */
@@ -158,76 +157,62 @@ static void from_link(Copies *c, uint32_t n)
     fake_ernic_done(&peer.env, peer.e);
 }
 
-TEST("/copies/link", test_link)
+COPIES_TEST("/copies/link", test_link)
 {
-    Copies c;
-
-    set_up(&c);
-    from_link(&c, DATAGRAMS);
-    g_assert_true(ernic_copies_wait(c.e));
-    g_assert_cmpuint(ernic_rx_room(c.e), ==, 0);
-    run(&c);
-    received(&c, DATAGRAMS);
-    fake_ernic_done(&c.env, c.e);
+    from_link(c, DATAGRAMS);
+    g_assert_true(ernic_copies_wait(c->e));
+    g_assert_cmpuint(ernic_rx_room(c->e), ==, 0);
+    run(c);
+    received(c, DATAGRAMS);
 }
 
 /* A member that leaves gets no more of a datagram; the others get all of it. */
-TEST("/copies/detach", test_detach)
+COPIES_TEST("/copies/detach", test_detach)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_DETACH };
     ErnicGid gid = group();
     struct ernic_cqe cqe;
-    Copies c;
     uint32_t i;
 
-    set_up(&c);
-    from_link(&c, 8);
-    g_assert_true(ernic_copies_wait(c.e));
+    from_link(c, 8);
+    g_assert_true(ernic_copies_wait(c->e));
     memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
     for (i = 0; i < MEMBERS; i++) {
-        cmd.mcast.qpn = cpu_to_le32(c.qp[i].qpn);
-        g_assert_cmpuint(fake_cmd(c.e, &cmd, NULL), ==, ERNIC_OK);
+        cmd.mcast.qpn = cpu_to_le32(c->qp[i].qpn);
+        g_assert_cmpuint(fake_cmd(c->e, &cmd, NULL), ==, ERNIC_OK);
     }
-    run(&c);
+    run(c);
     /* The last member has had the datagrams that were complete before. */
-    for (i = 0; fake_poll_cq(c.e, &c.cq[MEMBERS - 1], &cqe); i++) {
+    for (i = 0; fake_poll_cq(c->e, &c->cq[MEMBERS - 1], &cqe); i++) {
         g_assert_cmpuint(cqe.byte_len, ==, LEN + i + ERNIC_GRH_LEN);
     }
     g_assert_cmpuint(i, <, 8);
-    g_assert_cmpuint(c.e->stats.drop[ERNIC_DROP_NO_QP], >, 0);
-    fake_ernic_done(&c.env, c.e);
+    g_assert_cmpuint(c->e->stats.drop[ERNIC_DROP_NO_QP], >, 0);
 }
 
-TEST("/copies/reset", test_reset)
+COPIES_TEST("/copies/reset", test_reset)
 {
-    Copies c;
-
-    set_up(&c);
-    from_link(&c, DATAGRAMS);
-    g_assert_true(ernic_copies_wait(c.e));
-    ernic_reset(c.e);
-    g_assert_false(ernic_copies_wait(c.e));
-    run(&c);
-    fake_ernic_done(&c.env, c.e);
+    from_link(c, DATAGRAMS);
+    g_assert_true(ernic_copies_wait(c->e));
+    ernic_reset(c->e);
+    g_assert_false(ernic_copies_wait(c->e));
+    run(c);
 }
 
 /* A link that does not stop: the store takes what it holds, and counts the rest. */
-TEST("/copies/full", test_full)
+COPIES_TEST("/copies/full", test_full)
 {
     uint64_t drops;
-    Copies c;
     uint32_t i;
 
-    set_up(&c);
     for (i = 0; i < 4; i++) {
-        from_link(&c, 250);
-        c.e->work_end = c.e->work_done;
+        from_link(c, 250);
+        c->e->work_end = c->e->work_done;
     }
-    drops = c.e->stats.drop[ERNIC_DROP_COPIES];
+    drops = c->e->stats.drop[ERNIC_DROP_COPIES];
     g_assert_cmpuint(drops, >, 0);
     g_assert_cmpuint(drops, <, 4 * 250);
-    run(&c);
-    g_assert_cmpuint(c.e->stats.drop[ERNIC_DROP_COPIES], ==, drops);
-    received(&c, DATAGRAMS);
-    fake_ernic_done(&c.env, c.e);
+    run(c);
+    g_assert_cmpuint(c->e->stats.drop[ERNIC_DROP_COPIES], ==, drops);
+    received(c, DATAGRAMS);
 }

@@ -7,6 +7,8 @@
 #define TIMED_PAIR_H
 
 #include "fake_verbs.h"
+#include "hand_profile.h"
+#include "test.h"
 
 #define ALL_RIGHTS \
     (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_READ | \
@@ -87,5 +89,9 @@ static inline void post(Pair *p, uint32_t len)
     fake_send(p->e, &p->qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, p->mem, len,
               p->key);
 }
+
+/* The head of a test of a Pair *p of the profile "hand". */
+#define PAIR_TEST(path, fn, type) \
+    WORLD_TEST(path, fn, Pair, p, open_pair(p, &hand, ERNIC_QPT_##type), close_pair(p))
 
 #endif /* TIMED_PAIR_H */

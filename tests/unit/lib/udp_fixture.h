@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "gid_text.h"
 #include "links/udp_socket.h"
+#include "test.h"
 
 /* ---- sendmsg() that fails ------------------------------------------------ */
 
@@ -57,7 +58,16 @@ static inline void hook_reset(void)
     memset(&hook, 0, sizeof(hook));
 }
 
+/* After @after more calls all fail. */
+static inline void hook_fail(int err, int after)
+{
+    hook.err = err;
+    hook.after = after;
+}
+
 /* ---- two sockets --------------------------------------------------------- */
+
+static uint8_t data[65536];     /* what tests send */
 
 typedef struct Pair {
     ErnicUdp *a, *b;
@@ -85,15 +95,29 @@ static inline ErnicUdp *open_link(const ErnicUdpConfig *cfg)
     return udp;
 }
 
-/* Two links, each of which has both in its map; @rx: b's configuration. */
+/* Each of the two has both in its map. */
+static inline void add_both(Pair *p, const char *a, const char *host_a, const char *b,
+                            const char *host_b)
+{
+    add_peer(p->a, a, host_a, ernic_udp_port(p->a));
+    add_peer(p->a, b, host_b, ernic_udp_port(p->b));
+    add_peer(p->b, a, host_a, ernic_udp_port(p->a));
+    add_peer(p->b, b, host_b, ernic_udp_port(p->b));
+}
+
+/* Two links; @rx: b's configuration. */
 static inline void pair_open(Pair *p, bool v6, const ErnicUdpConfig *rx)
 {
     const char *host = v6 ? "[::1]" : "127.0.0.1";
     const char *a = v6 ? "fd00::1" : "10.0.0.1";
     const char *b = v6 ? "fd00::2" : "10.0.0.2";
-    char *any = g_strdup_printf("%s:0", host);
-    ErnicUdpConfig cfg = rx ? *rx : (ErnicUdpConfig) { 0 };
+    g_autofree char *any = g_strdup_printf("%s:0", host);
+    ErnicUdpConfig cfg = *rx;
+    uint32_t i;
 
+    for (i = 0; i < sizeof(data); i++) {
+        data[i] = i * 7 + i / 251;
+    }
     hook_reset();
     p->gid_a = gid_of(a);
     p->gid_b = gid_of(b);
@@ -101,11 +125,14 @@ static inline void pair_open(Pair *p, bool v6, const ErnicUdpConfig *rx)
     cfg.bind = any;
     p->b = open_link(&cfg);
     g_assert_cmpuint(ernic_udp_port(p->a), !=, 0);
-    add_peer(p->a, a, host, ernic_udp_port(p->a));
-    add_peer(p->a, b, host, ernic_udp_port(p->b));
-    add_peer(p->b, a, host, ernic_udp_port(p->a));
-    add_peer(p->b, b, host, ernic_udp_port(p->b));
-    g_free(any);
+    add_both(p, a, host, b, host);
+}
+
+/* The same by IPv4 with the ends swapped: the sender does not let the kernel segment. */
+static inline void pair_open_back(Pair *p)
+{
+    pair_open(p, false, &(ErnicUdpConfig) { .no_offload = true });
+    *p = (Pair) { p->b, p->a, p->gid_b, p->gid_a };
 }
 
 static inline void pair_close(Pair *p)
@@ -127,34 +154,15 @@ static inline bool has_ip6(void)
     return ok;
 }
 
-/* Skips the test on hosts without ::1. */
-static inline bool cannot(bool v6)
-{
-    if (v6 && !has_ip6()) {
-        g_test_skip("this host has no ::1");
-        return true;
-    }
-    return false;
-}
-
-static inline ErnicTrain train_of(const Pair *p, const uint8_t *data, uint32_t len,
+static inline ErnicTrain train_of(const Pair *p, const uint8_t *bytes, uint32_t len,
                                   uint32_t seg)
 {
     ErnicTrain train = {
         .path = { .sgid = p->gid_a, .dgid = p->gid_b, .vlan = ERNIC_NO_VLAN },
-        .data = data, .len = len, .seg = seg, .serial = 1,
+        .data = bytes, .len = len, .seg = seg, .serial = 1,
     };
 
     return train;
-}
-
-static inline void fill(uint8_t *data, uint32_t len)
-{
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
-        data[i] = i * 7 + i / 251;
-    }
 }
 
 static inline void wait_for(ErnicUdp *udp)
@@ -168,7 +176,7 @@ static inline void wait_for(ErnicUdp *udp)
  * Receive @len bytes that were sent with @seg, and compare: every packet is whole, so
  * each train is cut at the sender's boundaries. Returns the number of trains.
  */
-static inline uint32_t expect(const Pair *p, const uint8_t *data, uint32_t len,
+static inline uint32_t expect(const Pair *p, const uint8_t *bytes, uint32_t len,
                               uint32_t seg, uint8_t tclass)
 {
     const ErnicTrain *t;
@@ -187,7 +195,7 @@ static inline uint32_t expect(const Pair *p, const uint8_t *data, uint32_t len,
             g_assert_cmpuint(off % seg, ==, 0);
             g_assert_cmpuint(t->seg, ==, MIN(seg, len - off));
             g_assert_cmpuint(t->len, <=, len - off);
-            g_assert_cmpmem(t->data, t->len, data + off, t->len);
+            g_assert_cmpmem(t->data, t->len, bytes + off, t->len);
             off += t->len;
         }
     }
@@ -199,5 +207,30 @@ static inline uint64_t dropped(const ErnicUdp *udp, ErnicUdpDrop reason)
 {
     return ernic_udp_stats(udp)->drop[reason];
 }
+
+/* The head of two tests, by IPv4 and, on hosts with ::1, by IPv6. */
+#define BOTH_TEST(path, fn) \
+    static void fn(bool v6); \
+    TEST(path "/ipv4", fn##4) \
+    { \
+        fn(false); \
+    } \
+    TEST(path "/ipv6", fn##6) \
+    { \
+        if (has_ip6()) { \
+            fn(true); \
+        } else { \
+            g_test_skip("this host has no ::1"); \
+        } \
+    } \
+    static void fn(bool v6)
+
+/* The head of a test of a Pair *p by IPv4; the rest configures its second socket. */
+#define UDP_TEST(path, fn, ...) \
+    WORLD_TEST(path, fn, Pair, p, \
+               pair_open(p, false, &(ErnicUdpConfig) { __VA_ARGS__ }), pair_close(p))
+
+#define BACK_TEST(path, fn) \
+    WORLD_TEST(path, fn, Pair, p, pair_open_back(p), pair_close(p))
 
 #endif /* UDP_FIXTURE_H */

@@ -11,113 +11,97 @@
 #define CE      0x03
 
 /* A group: one copy to each peer except native ones and the sender itself. */
-TEST("/link-udp/group", test_group)
+UDP_TEST("/link-udp/group", test_group)
 {
-    uint8_t data[3000];
     const ErnicTrain *got;
     ErnicTrain train;
     ErnicUdp *c;
-    Pair p;
 
-    pair_open(&p, false, NULL);
     c = open_link(&(ErnicUdpConfig) { .bind = "127.0.0.1:0" });
-    add_peer(c, "10.0.0.1", "127.0.0.1", ernic_udp_port(p.a));
-    add_peer(p.a, "10.0.0.3", "127.0.0.1", ernic_udp_port(c));
-    add_peer(p.a, "fd00::3", "127.0.0.1", ernic_udp_port(c));
-    add_peer(p.a, "192.0.2.9", "192.0.2.9", 4791);
-    fill(data, sizeof(data));
-    train = train_of(&p, data, sizeof(data), 1000);
+    add_peer(c, "10.0.0.1", "127.0.0.1", ernic_udp_port(p->a));
+    add_peer(p->a, "10.0.0.3", "127.0.0.1", ernic_udp_port(c));
+    add_peer(p->a, "fd00::3", "127.0.0.1", ernic_udp_port(c));
+    add_peer(p->a, "192.0.2.9", "192.0.2.9", 4791);
+    train = train_of(p, data, 3000, 1000);
     train.path.dgid = gid_of("239.1.2.3");
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    g_assert_cmpuint(ernic_udp_stats(p.a)->tx_packets, ==, 6);
-    g_assert_cmpuint(ernic_udp_stats(p.a)->tx_trains, ==, 1);
-    expect(&p, data, sizeof(data), 1000, 0);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_packets, ==, 6);
+    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_trains, ==, 1);
+    expect(p, data, 3000, 1000, 0);
     wait_for(c);
     g_assert_cmpuint(ernic_udp_recv(c, &got, NULL), >, 0);
-    g_assert_cmpmem(got->path.sgid.raw, 16, p.gid_a.raw, 16);
+    g_assert_cmpmem(got->path.sgid.raw, 16, p->gid_a.raw, 16);
 
     /* Nothing was sent: the train is offered again. Later failures lose a copy. */
-    hook.err = EAGAIN;
-    hook.after = 0;
+    hook_fail(EAGAIN, 0);
     hook.calls = 0;
-    g_assert_false(ernic_udp_send(p.a, 0, &train));
-    g_assert_cmpuint(ernic_udp_stats(p.a)->tx_busy, ==, 1);
+    g_assert_false(ernic_udp_send(p->a, 0, &train));
+    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_busy, ==, 1);
     hook_reset();
-    hook.err = EAGAIN;
-    hook.after = 4;
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_COPY), ==, 2);
+    hook_fail(EAGAIN, 4);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    g_assert_cmpuint(dropped(p->a, ERNIC_UDP_DROP_COPY), ==, 2);
     hook_reset();
     ernic_udp_free(c);
-    pair_close(&p);
 }
 
 /* An endpoint with two addresses: the path has one, the train both. */
-TEST("/link-udp/aliases", test_aliases)
+UDP_TEST("/link-udp/aliases", test_aliases)
 {
-    uint8_t data[100] = { 1 };
     const ErnicTrain *got;
     ErnicTrain train;
-    Pair p;
 
-    pair_open(&p, false, NULL);
-    add_peer(p.a, "fd00::2", "127.0.0.1", ernic_udp_port(p.b));
-    add_peer(p.b, "fd00::1", "127.0.0.1", ernic_udp_port(p.a));
-    add_peer(p.b, "fd00::2", "127.0.0.1", ernic_udp_port(p.b));
-    train = train_of(&p, data, sizeof(data), sizeof(data));
+    add_peer(p->a, "fd00::2", "127.0.0.1", ernic_udp_port(p->b));
+    add_peer(p->b, "fd00::1", "127.0.0.1", ernic_udp_port(p->a));
+    add_peer(p->b, "fd00::2", "127.0.0.1", ernic_udp_port(p->b));
+    train = train_of(p, data, 100, 100);
     train.path.sgid = gid_of("fd00::1");
     train.path.dgid = gid_of("fd00::2");
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    wait_for(p.b);
-    g_assert_cmpuint(ernic_udp_recv(p.b, &got, NULL), ==, 1);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    wait_for(p->b);
+    g_assert_cmpuint(ernic_udp_recv(p->b, &got, NULL), ==, 1);
     assert_gid(&got->path.sgid, "10.0.0.1");
     assert_gid(&got->path.dgid, "10.0.0.2");
     g_assert_cmpuint(got->num_alt_sgid, ==, 1);
     g_assert_cmpuint(got->num_alt_dgid, ==, 1);
     assert_gid(got->alt_sgid, "fd00::1");
     assert_gid(got->alt_dgid, "fd00::2");
-    pair_close(&p);
 }
 
-TEST("/link-udp/unknown", test_unknown)
+UDP_TEST("/link-udp/unknown", test_unknown)
 {
-    uint8_t data[3000] = { 0 };
     const ErnicTrain *got;
     ErnicTrain train;
     char *err = NULL;
-    Pair p;
 
-    pair_open(&p, false, NULL);
-    train = train_of(&p, data, sizeof(data), 1000);
+    train = train_of(p, data, 3000, 1000);
     train.path.dgid = gid_of("10.0.0.3");
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_UNKNOWN_DEST), ==, 3);
-    g_assert_cmpuint(ernic_udp_stats(p.a)->tx_trains, ==, 0);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    g_assert_cmpuint(dropped(p->a, ERNIC_UDP_DROP_UNKNOWN_DEST), ==, 3);
+    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_trains, ==, 0);
     g_assert_cmpint(hook.calls, ==, 0);
 
-    g_assert_true(ernic_udp_remove_peer(p.b, "10.0.0.1", &err));
-    train.path.dgid = p.gid_b;
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    wait_for(p.b);
-    g_assert_cmpuint(ernic_udp_recv(p.b, &got, NULL), ==, 0);
-    g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_UNKNOWN_SOURCE), ==, 3);
-    g_assert_cmpuint(ernic_udp_stats(p.b)->rx_packets, ==, 0);
+    g_assert_true(ernic_udp_remove_peer(p->b, "10.0.0.1", &err));
+    train.path.dgid = p->gid_b;
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    wait_for(p->b);
+    g_assert_cmpuint(ernic_udp_recv(p->b, &got, NULL), ==, 0);
+    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_UNKNOWN_SOURCE), ==, 3);
+    g_assert_cmpuint(ernic_udp_stats(p->b)->rx_packets, ==, 0);
 
     /* Added again at run time. */
-    add_peer(p.b, "10.0.0.1", "127.0.0.1", ernic_udp_port(p.a));
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    expect(&p, data, sizeof(data), 1000, 0);
-    pair_close(&p);
+    add_peer(p->b, "10.0.0.1", "127.0.0.1", ernic_udp_port(p->a));
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    expect(p, data, 3000, 1000, 0);
 }
 
 /* Prefixes: each end has a loopback address of its own and port 4791. */
 TEST("/link-udp/prefix", test_prefix)
 {
     uint32_t net = 1 + getpid() % 250;
-    char *map = g_strdup_printf("10.99.0.0/24=127.99.%u.0/24", net);
-    char *bind_a = g_strdup_printf("127.99.%u.1", net);
-    char *bind_b = g_strdup_printf("127.99.%u.2:4791", net);
-    uint8_t data[3000];
+    g_autofree char *map = g_strdup_printf("10.99.0.0/24=127.99.%u.0/24", net);
+    g_autofree char *bind_a = g_strdup_printf("127.99.%u.1", net);
+    g_autofree char *bind_b = g_strdup_printf("127.99.%u.2:4791", net);
     ErnicTrain train;
     char *err = NULL;
     Pair p = { .gid_a = gid_of("10.99.0.1"), .gid_b = gid_of("10.99.0.2") };
@@ -128,43 +112,31 @@ TEST("/link-udp/prefix", test_prefix)
     g_assert_true(ernic_udp_add_peer(p.a, map, &err));
     g_assert_true(ernic_udp_add_peer(p.b, map, &err));
     g_assert_cmpuint(ernic_udp_port(p.a), ==, 4791);
-    fill(data, sizeof(data));
-    train = train_of(&p, data, sizeof(data), 1000);
+    train = train_of(&p, data, 3000, 1000);
     g_assert_true(ernic_udp_send(p.a, 0, &train));
-    expect(&p, data, sizeof(data), 1000, 0);
+    expect(&p, data, 3000, 1000, 0);
     pair_close(&p);
-    g_free(map);
-    g_free(bind_a);
-    g_free(bind_b);
 }
 
 /* Sockets bound to no address report for each packet its destination address. */
-static void wildcard(bool v6)
+BOTH_TEST("/link-udp/wildcard", test_wildcard)
 {
     const char *bind_any = v6 ? "[::]:0" : "0.0.0.0:0";
     const char *host_a = v6 ? "[::1]" : "127.0.0.3";
     const char *host_b = v6 ? "[::1]" : "127.0.0.4";
     const char *a = v6 ? "fd00::1" : "10.0.0.3";
     const char *b = v6 ? "fd00::2" : "10.0.0.4";
-    uint8_t data[3000];
     ErnicTrain train;
     Pair p = { .gid_a = gid_of(a), .gid_b = gid_of(b) };
 
-    if (cannot(v6)) {
-        return;
-    }
     hook_reset();
     p.a = open_link(&(ErnicUdpConfig) { .bind = bind_any });
     p.b = open_link(&(ErnicUdpConfig) { .bind = bind_any });
-    add_peer(p.a, a, host_a, ernic_udp_port(p.a));
-    add_peer(p.a, b, host_b, ernic_udp_port(p.b));
-    add_peer(p.b, a, host_a, ernic_udp_port(p.a));
-    add_peer(p.b, b, host_b, ernic_udp_port(p.b));
-    fill(data, sizeof(data));
-    train = train_of(&p, data, sizeof(data), 1000);
+    add_both(&p, a, host_a, b, host_b);
+    train = train_of(&p, data, 3000, 1000);
     train.path.tclass = CE;
     g_assert_true(ernic_udp_send(p.a, 0, &train));
-    expect(&p, data, sizeof(data), 1000, CE);
+    expect(&p, data, 3000, 1000, CE);
 
     /* A source address that is not in the map cannot send. */
     train.path.sgid = gid_of("10.9.9.9");
@@ -173,33 +145,19 @@ static void wildcard(bool v6)
     pair_close(&p);
 }
 
-TEST("/link-udp/wildcard/ipv4", test_wildcard4)
-{
-    wildcard(false);
-}
-
-TEST("/link-udp/wildcard/ipv6", test_wildcard6)
-{
-    wildcard(true);
-}
-
 /* An end without a line of its own in the map is found by its host address. */
-TEST("/link-udp/own-address", test_own_address)
+UDP_TEST("/link-udp/own-address", test_own_address)
 {
-    uint8_t data[100] = { 1 };
     const ErnicTrain *got;
     ErnicTrain train;
     char *err = NULL;
-    Pair p;
 
-    pair_open(&p, false, NULL);
-    g_assert_true(ernic_udp_remove_peer(p.b, "10.0.0.2", &err));
-    train = train_of(&p, data, sizeof(data), sizeof(data));
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    wait_for(p.b);
-    g_assert_cmpuint(ernic_udp_recv(p.b, &got, NULL), ==, 1);
+    g_assert_true(ernic_udp_remove_peer(p->b, "10.0.0.2", &err));
+    train = train_of(p, data, 100, 100);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    wait_for(p->b);
+    g_assert_cmpuint(ernic_udp_recv(p->b, &got, NULL), ==, 1);
     assert_gid(&got->path.dgid, "127.0.0.1");
-    pair_close(&p);
 }
 
 TEST("/link-udp/open-errors", test_open_errors)
@@ -235,22 +193,17 @@ TEST("/link-udp/open-errors", test_open_errors)
  * Off loopback, a peer of the same address inside and outside gets one
  * datagram a packet: identifications must not be counted up.
  */
-TEST("/link-udp/native", test_native)
+UDP_TEST("/link-udp/native", test_native)
 {
-    uint8_t data[3000] = { 0 };
-    Pair p;
     ErnicTrain train;
     char *err = NULL;
 
-    pair_open(&p, false, NULL);
-    g_assert_true(ernic_udp_add_peer(p.a, "198.51.100.0/24=198.51.100.0/24",
+    g_assert_true(ernic_udp_add_peer(p->a, "198.51.100.0/24=198.51.100.0/24",
                                      &err));
-    train = train_of(&p, data, sizeof(data), 1000);
+    train = train_of(p, data, 3000, 1000);
     train.path.dgid = gid_of("198.51.100.7");
-    hook.err = ENETUNREACH;
-    hook.after = 0;
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
+    hook_fail(ENETUNREACH, 0);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 1);
     g_assert_cmpint(hook.segmented, ==, 0);
-    pair_close(&p);
 }

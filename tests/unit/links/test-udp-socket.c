@@ -25,17 +25,12 @@ static void round_trip(bool v6, bool no_offload)
     ErnicUdpConfig cfg = { .no_offload = no_offload };
     uint64_t packets = 0, bytes = 0;
     const ErnicUdpStats *tx, *rx;
-    uint8_t data[65536];
     ErnicTrain train;
     uint32_t trains;
     Pair p;
     size_t i;
 
-    if (cannot(v6)) {
-        return;
-    }
     pair_open(&p, v6, &cfg);
-    fill(data, sizeof(data));
     for (i = 0; i < ARRAY_SIZE(shapes); i++) {
         uint32_t len = shapes[i].len, seg = shapes[i].seg;
         uint32_t n = DIV_ROUND_UP(len, seg);
@@ -65,87 +60,50 @@ static void round_trip(bool v6, bool no_offload)
     pair_close(&p);
 }
 
-TEST("/link-udp/round-trip/ipv4", test_round_trip4)
+BOTH_TEST("/link-udp/round-trip", test_round_trip)
 {
-    round_trip(false, false);
+    round_trip(v6, false);
 }
 
-TEST("/link-udp/round-trip/ipv6", test_round_trip6)
+BOTH_TEST("/link-udp/cut-by-kernel", test_cut_by_kernel)
 {
-    round_trip(true, false);
-}
-
-TEST("/link-udp/cut-by-kernel/ipv4", test_cut_by_kernel4)
-{
-    round_trip(false, true);
-}
-
-TEST("/link-udp/cut-by-kernel/ipv6", test_cut_by_kernel6)
-{
-    round_trip(true, true);
+    round_trip(v6, true);
 }
 
 /* The other way round: the sender segments, the receiver may coalesce. */
-TEST("/link-udp/no-offload", test_no_offload)
+BACK_TEST("/link-udp/no-offload", test_no_offload)
 {
-    ErnicUdpConfig cfg = { .no_offload = true };
-    uint8_t data[8000];
-    ErnicTrain train;
-    Pair p;
+    ErnicTrain train = train_of(p, data, 8000, 1040);
 
-    pair_open(&p, false, &cfg);
-    fill(data, sizeof(data));
-    train = train_of(&p, data, sizeof(data), 1040);
-    train.path.sgid = p.gid_b;
-    train.path.dgid = p.gid_a;
-    g_assert_false(ernic_udp_has_offload(p.b));
-    g_assert_true(ernic_udp_send(p.b, 0, &train));
+    g_assert_false(ernic_udp_has_offload(p->a));
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 8);
     g_assert_cmpint(hook.segmented, ==, 0);
-    p = (Pair) { p.b, p.a, p.gid_b, p.gid_a };
-    g_assert_cmpuint(expect(&p, data, sizeof(data), 1040, 0), <=, 8);
-    pair_close(&p);
+    g_assert_cmpuint(expect(p, data, 8000, 1040, 0), <=, 8);
 }
 
-static void traffic_class(bool v6)
+BOTH_TEST("/link-udp/tclass", test_tclass)
 {
     static const uint8_t classes[] = { 0, 1, ECT0, CE, 0x68 | ECT0, 0xff };
-    uint8_t data[3000];
     ErnicTrain train;
     Pair p;
     size_t i;
 
-    if (cannot(v6)) {
-        return;
-    }
-    pair_open(&p, v6, NULL);
-    fill(data, sizeof(data));
+    pair_open(&p, v6, &(ErnicUdpConfig) { });
     for (i = 0; i < ARRAY_SIZE(classes); i++) {
-        train = train_of(&p, data, sizeof(data), 1040);
+        train = train_of(&p, data, 3000, 1040);
         train.path.tclass = classes[i];
         g_assert_true(ernic_udp_send(p.a, 0, &train));
-        expect(&p, data, sizeof(data), 1040, classes[i]);
+        expect(&p, data, 3000, 1040, classes[i]);
     }
     pair_close(&p);
-}
-
-TEST("/link-udp/tclass/ipv4", test_tclass4)
-{
-    traffic_class(false);
-}
-
-TEST("/link-udp/tclass/ipv6", test_tclass6)
-{
-    traffic_class(true);
 }
 
 /* ---- refused and dropped packets ------------------------------------------ */
 
 /* One bad datagram between two good ones does not disturb them. */
-TEST("/link-udp/bad-datagrams", test_bad_datagrams)
+UDP_TEST("/link-udp/bad-datagrams", test_bad_datagrams, .buf_bytes = 1000)
 {
-    ErnicUdpConfig cfg = { .buf_bytes = 1000 };
-    uint8_t data[2000];
     const ErnicTrain *got;
     ErnicTrain train;
     static const struct {
@@ -154,24 +112,21 @@ TEST("/link-udp/bad-datagrams", test_bad_datagrams)
     struct sockaddr_in sa = { .sin_family = AF_INET };
     uint32_t good = 0, i, n;
     bool more = true;
-    Pair p;
 
-    pair_open(&p, false, &cfg);
-    fill(data, sizeof(data));
-    sa.sin_port = htons(ernic_udp_port(p.b));
+    sa.sin_port = htons(ernic_udp_port(p->b));
     sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    train = train_of(&p, data, 1000, 1000);
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    train = train_of(&p, data, 1001, 1001);
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    g_assert_cmpint(sendto(ernic_udp_fd(p.a), data, 0, 0, (void *)&sa,
+    train = train_of(p, data, 1000, 1000);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    train = train_of(p, data, 1001, 1001);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    g_assert_cmpint(sendto(ernic_udp_fd(p->a), data, 0, 0, (void *)&sa,
                            sizeof(sa)), ==, 0);
-    train = train_of(&p, data + 500, 900, 900);
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
+    train = train_of(p, data + 500, 900, 900);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
 
-    wait_for(p.b);
+    wait_for(p->b);
     while (more) {
-        n = ernic_udp_recv(p.b, &got, &more);
+        n = ernic_udp_recv(p->b, &got, &more);
         for (i = 0; i < n; i++, good++) {
             g_assert_cmpuint(good, <, ARRAY_SIZE(want));
             g_assert_cmpmem(got[i].data, got[i].len, data + want[good].off,
@@ -179,64 +134,49 @@ TEST("/link-udp/bad-datagrams", test_bad_datagrams)
         }
     }
     g_assert_cmpuint(good, ==, ARRAY_SIZE(want));
-    g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_TRUNCATED), ==, 1);
-    g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_EMPTY), ==, 1);
-    g_assert_cmpuint(ernic_udp_stats(p.b)->rx_packets, ==, 2);
-    pair_close(&p);
+    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_TRUNCATED), ==, 1);
+    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_EMPTY), ==, 1);
+    g_assert_cmpuint(ernic_udp_stats(p->b)->rx_packets, ==, 2);
 }
 
-TEST("/link-udp/kernel-drops", test_kernel_drops)
+UDP_TEST("/link-udp/kernel-drops", test_kernel_drops, .socket_bytes = 16384, .batch = 4)
 {
-    ErnicUdpConfig cfg = { .socket_bytes = 16384, .batch = 4 };
     uint32_t sent = 200, got = 0, i;
-    uint8_t data[2000] = { 0 };
     const ErnicTrain *t;
     ErnicTrain train;
     bool more = true;
-    Pair p;
 
-    pair_open(&p, false, &cfg);
-    train = train_of(&p, data, sizeof(data), sizeof(data));
+    train = train_of(p, data, 2000, 2000);
     for (i = 0; i < sent; i++) {
-        g_assert_true(ernic_udp_send(p.a, 0, &train));
+        g_assert_true(ernic_udp_send(p->a, 0, &train));
     }
     while (more) {
-        got += ernic_udp_recv(p.b, &t, &more);
+        got += ernic_udp_recv(p->b, &t, &more);
     }
     g_assert_cmpuint(got, <, sent);
     g_assert_cmpuint(got, >, 0);
     /* The kernel reports drops with the next datagram that it keeps. */
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
-    wait_for(p.b);
-    g_assert_cmpuint(ernic_udp_recv(p.b, &t, NULL), ==, 1);
-    g_assert_cmpuint(dropped(p.b, ERNIC_UDP_DROP_KERNEL), ==, sent - got);
-    pair_close(&p);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    wait_for(p->b);
+    g_assert_cmpuint(ernic_udp_recv(p->b, &t, NULL), ==, 1);
+    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_KERNEL), ==, sent - got);
 }
 
 /* The socket fills up in the middle of a train that is sent packet by packet. */
-TEST("/link-udp/busy", test_busy)
+BACK_TEST("/link-udp/busy", test_busy)
 {
-    ErnicUdpConfig cfg = { .no_offload = true };
-    uint8_t data[8000];
-    ErnicTrain train;
-    Pair p, back;
+    ErnicTrain train = train_of(p, data, 8000, 1000);
 
-    pair_open(&p, false, &cfg);
-    fill(data, sizeof(data));
-    back = (Pair) { p.b, p.a, p.gid_b, p.gid_a };
-    train = train_of(&back, data, sizeof(data), 1000);
-    hook.err = EAGAIN;
-    hook.after = 3;
-    g_assert_false(ernic_udp_send(back.a, 0, &train));
-    g_assert_false(ernic_udp_send(back.a, 0, &train));
-    g_assert_cmpuint(ernic_udp_stats(back.a)->tx_busy, ==, 2);
-    g_assert_cmpuint(ernic_udp_stats(back.a)->tx_trains, ==, 0);
+    hook_fail(EAGAIN, 3);
+    g_assert_false(ernic_udp_send(p->a, 0, &train));
+    g_assert_false(ernic_udp_send(p->a, 0, &train));
+    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_busy, ==, 2);
+    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_trains, ==, 0);
     hook_reset();
-    g_assert_true(ernic_udp_send(back.a, 0, &train));
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 5);         /* none is sent twice */
-    expect(&back, data, sizeof(data), 1000, 0);
-    g_assert_cmpuint(ernic_udp_stats(back.a)->tx_packets, ==, 8);
-    pair_close(&p);
+    expect(p, data, 8000, 1000, 0);
+    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_packets, ==, 8);
 }
 
 /*
@@ -244,90 +184,63 @@ TEST("/link-udp/busy", test_busy)
  * end is not confused with a train of the other, nor with a later one, of the
  * same shape.
  */
-TEST("/link-udp/busy-two", test_busy_two)
+BACK_TEST("/link-udp/busy-two", test_busy_two)
 {
-    ErnicUdpConfig cfg = { .no_offload = true };
-    uint8_t data[2][8000];
-    ErnicTrain train;
-    Pair p, back;
+    ErnicTrain train = train_of(p, data, 8000, 1000);
 
-    pair_open(&p, false, &cfg);
-    fill(data[0], sizeof(data[0]));
-    memset(data[1], 0x5a, sizeof(data[1]));
-    back = (Pair) { p.b, p.a, p.gid_b, p.gid_a };
-    train = train_of(&back, data[0], sizeof(data[0]), 1000);
-    hook.err = EAGAIN;
-    hook.after = 3;
-    g_assert_false(ernic_udp_send(back.a, 0, &train));
-    expect(&back, data[0], 3000, 1000, 0);
+    hook_fail(EAGAIN, 3);
+    g_assert_false(ernic_udp_send(p->a, 0, &train));
+    expect(p, data, 3000, 1000, 0);
     hook_reset();
-    train.data = data[1];
-    g_assert_true(ernic_udp_send(back.a, 1, &train));
-    expect(&back, data[1], sizeof(data[1]), 1000, 0);
-    train.data = data[0];
-    g_assert_true(ernic_udp_send(back.a, 0, &train));
-    expect(&back, data[0] + 3000, 5000, 1000, 0);
+    train.data = data + 8000;
+    g_assert_true(ernic_udp_send(p->a, 1, &train));
+    expect(p, data + 8000, 8000, 1000, 0);
+    train.data = data;
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    expect(p, data + 3000, 5000, 1000, 0);
     g_assert_cmpint(hook.calls, ==, 13);        /* none is left out or repeated */
 
     /* The refused train was given up: the next one starts at its beginning. */
     train.serial = 2;
-    hook.err = EAGAIN;
-    hook.after = 3;
-    g_assert_false(ernic_udp_send(back.a, 0, &train));
-    expect(&back, data[0], 3000, 1000, 0);
+    hook_fail(EAGAIN, 3);
+    g_assert_false(ernic_udp_send(p->a, 0, &train));
+    expect(p, data, 3000, 1000, 0);
     hook_reset();
     train.serial = 3;
-    g_assert_true(ernic_udp_send(back.a, 0, &train));
-    expect(&back, data[0], sizeof(data[0]), 1000, 0);
-    pair_close(&p);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
+    expect(p, data, 8000, 1000, 0);
 }
 
 /* After a reset another train of that shape is sent whole. */
-TEST("/link-udp/forget", test_forget)
+BACK_TEST("/link-udp/forget", test_forget)
 {
-    ErnicUdpConfig cfg = { .no_offload = true };
-    uint8_t data[8000];
-    ErnicTrain train;
-    Pair p, back;
+    ErnicTrain train = train_of(p, data, 8000, 1000);
 
-    pair_open(&p, false, &cfg);
-    fill(data, sizeof(data));
-    back = (Pair) { p.b, p.a, p.gid_b, p.gid_a };
-    train = train_of(&back, data, sizeof(data), 1000);
-    hook.err = EAGAIN;
-    hook.after = 3;
-    g_assert_false(ernic_udp_send(back.a, 0, &train));
+    hook_fail(EAGAIN, 3);
+    g_assert_false(ernic_udp_send(p->a, 0, &train));
     hook_reset();
-    ernic_udp_forget(back.a, 0);
-    g_assert_true(ernic_udp_send(back.a, 0, &train));
+    ernic_udp_forget(p->a, 0);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 8);
-    pair_close(&p);
 }
 
 /* A route that cannot segment is served packet by packet, from then on. */
-TEST("/link-udp/fallback", test_fallback)
+UDP_TEST("/link-udp/fallback", test_fallback)
 {
-    uint8_t data[8000];
-    ErnicTrain train;
-    Pair p;
+    ErnicTrain train = train_of(p, data, 8000, 1000);
 
-    pair_open(&p, false, NULL);
-    if (!ernic_udp_has_offload(p.a)) {
+    if (!ernic_udp_has_offload(p->a)) {
         g_test_skip("this host has no UDP_SEGMENT");
-        pair_close(&p);
         return;
     }
-    fill(data, sizeof(data));
-    train = train_of(&p, data, sizeof(data), 1000);
     hook.err = EIO;
     hook.segmented_only = true;
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 9);
-    expect(&p, data, sizeof(data), 1000, 0);
-    g_assert_true(ernic_udp_send(p.a, 0, &train));
+    expect(p, data, 8000, 1000, 0);
+    g_assert_true(ernic_udp_send(p->a, 0, &train));
     g_assert_cmpint(hook.calls, ==, 17);
-    expect(&p, data, sizeof(data), 1000, 0);
-    pair_close(&p);
+    expect(p, data, 8000, 1000, 0);
 }
 
 static const struct {
@@ -340,41 +253,35 @@ static const struct {
     { EINVAL, ERNIC_UDP_DROP_SEND_ERROR },
 };
 
-TEST("/link-udp/send-errors", test_send_errors)
+UDP_TEST("/link-udp/send-errors", test_send_errors)
 {
-    uint8_t data[8000];
-    ErnicTrain train;
-    Pair p;
+    ErnicTrain train = train_of(p, data, 8000, 1000);
     size_t i;
 
     for (i = 0; i < ARRAY_SIZE(send_errors); i++) {
-        pair_open(&p, false, NULL);
-        fill(data, sizeof(data));
-        train = train_of(&p, data, sizeof(data), 1000);
+        uint64_t before = dropped(p->a, send_errors[i].reason);
+
+        hook_reset();
         hook.err = send_errors[i].err;
-        g_assert_true(ernic_udp_send(p.a, 0, &train));
-        g_assert_cmpuint(dropped(p.a, send_errors[i].reason), ==, 8);
+        g_assert_true(ernic_udp_send(p->a, 0, &train));
+        g_assert_cmpuint(dropped(p->a, send_errors[i].reason), ==, before + 8);
         hook_reset();
         /* The error has no lasting effect: the next train is segmented again. */
-        g_assert_true(ernic_udp_send(p.a, 0, &train));
-        g_assert_cmpint(hook.segmented, ==, ernic_udp_has_offload(p.a));
-        expect(&p, data, sizeof(data), 1000, 0);
-        pair_close(&p);
+        g_assert_true(ernic_udp_send(p->a, 0, &train));
+        g_assert_cmpint(hook.segmented, ==, ernic_udp_has_offload(p->a));
+        expect(p, data, 8000, 1000, 0);
     }
 }
 
 /* DF set and identification 0, which the ICRC relies on. */
-TEST("/link-udp/socket-options", test_socket_options)
+UDP_TEST("/link-udp/socket-options", test_socket_options)
 {
     int value = -1;
     socklen_t len = sizeof(value);
-    Pair p;
 
-    pair_open(&p, false, NULL);
-    g_assert_cmpint(getsockopt(ernic_udp_fd(p.a), IPPROTO_IP, IP_MTU_DISCOVER,
+    g_assert_cmpint(getsockopt(ernic_udp_fd(p->a), IPPROTO_IP, IP_MTU_DISCOVER,
                                &value, &len), ==, 0);
     g_assert_cmpint(value, ==, IP_PMTUDISC_DO);
-    pair_close(&p);
 }
 
 TEST("/link-udp/drop-names", test_drop_names)

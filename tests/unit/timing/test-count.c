@@ -69,6 +69,9 @@ static void close_self(Self *s)
     fake_env_fini(&s->env);
 }
 
+#define SELF_TEST(path, fn) \
+    WORLD_TEST(path, fn, Self, s, open_self(s, &hand), close_self(s))
+
 static void until(Self *s, uint64_t ns)
 {
     fake_advance(s->e, s->start + ns - s->env.now);
@@ -116,17 +119,15 @@ static void count(const Self *s, ErnicTimingCount *c)
  * build works for 23 ns, and waits 45 for its data; the frame is in the delay FIFO from
  * the doorbell's arrival, at 102, on.
  */
-TEST("/timing-count/values", test_values)
+SELF_TEST("/timing-count/values", test_values)
 {
     ErnicTimingCount before, c;
     const ErnicStageCount *was, *is;
-    Self s;
 
-    open_self(&s, &hand);
-    count(&s, &before);
-    post(&s, ERNIC_WR_WRITE, 1024);
-    until(&s, 50);
-    count(&s, &c);
+    count(s, &before);
+    post(s, ERNIC_WR_WRITE, 1024);
+    until(s, 50);
+    count(s, &c);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].count, ==, 1);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].area -
                      before.queue[ERNIC_TIMED_DOORBELLS].area, ==, NS(50));
@@ -135,8 +136,8 @@ TEST("/timing-count/values", test_values)
                      before.stage[ERNIC_STAGE_DOORBELL].busy, ==, NS(2));
     g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].idle -
                      before.stage[ERNIC_STAGE_DOORBELL].idle, ==, NS(48));
-    until(&s, 2000);
-    count(&s, &c);
+    until(s, 2000);
+    count(s, &c);
     was = &before.stage[ERNIC_STAGE_BUILD];
     is = &c.stage[ERNIC_STAGE_BUILD];
     g_assert_cmpuint(is->items - was->items, ==, 1);
@@ -154,11 +155,10 @@ TEST("/timing-count/values", test_values)
                      before.queue[ERNIC_TIMED_READS].area, ==, NS(334 + 368));
     g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].peak, ==, 2);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].count, ==, 0);
-    close_self(&s);
 }
 
 /* A request to a limited resource is under way until it ends. */
-TEST("/timing-count/under-way", test_under_way)
+SELF_TEST("/timing-count/under-way", test_under_way)
 {
     static const struct {
         uint64_t ns;
@@ -169,18 +169,15 @@ TEST("/timing-count/under-way", test_under_way)
     };
     ErnicTimingCount c;
     uint32_t i;
-    Self s;
 
-    open_self(&s, &hand);
-    post(&s, ERNIC_WR_WRITE, 1024);
+    post(s, ERNIC_WR_WRITE, 1024);
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        until(&s, rows[i].ns);
-        count(&s, &c);
+        until(s, rows[i].ns);
+        count(s, &c);
         g_assert_cmpuint(c.queue[ERNIC_TIMED_FETCHES].count, ==,
                          rows[i].fetches);
         g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].count, ==, rows[i].reads);
     }
-    close_self(&s);
 }
 
 /* Check a queue: its size, length, greatest length, and length times ns. */
@@ -253,64 +250,58 @@ TEST("/timing-count/levels", test_levels)
 }
 
 /* For any load and any age, the sums match. */
-TEST("/timing-count/sums", test_sums)
+SELF_TEST("/timing-count/sums", test_sums)
 {
     static const uint64_t ages[] = {
         0, 1ull << 32, 1ull << 40, UINT64_MAX / 1000, 1ull << 62,
     };
     ErnicTimingCount c;
     uint32_t i, k;
-    Self s;
 
-    open_self(&s, &hand);
     for (i = 0; i < ARRAY_SIZE(ages); i++) {
-        s.env.now += ages[i];
-        s.start = s.env.now;
-        fake_run(s.e);
-        count(&s, &c);
+        s->env.now += ages[i];
+        s->start = s->env.now;
+        fake_run(s->e);
+        count(s, &c);
         for (k = 0; k < 6; k++) {
-            post(&s, k & 1 ? ERNIC_WR_READ : ERNIC_WR_WRITE, 3000 * k);
+            post(s, k & 1 ? ERNIC_WR_READ : ERNIC_WR_WRITE, 3000 * k);
         }
         for (k = 0; k < 30000; k += 61) {
-            until(&s, k);
-            count(&s, &c);
-            check(s.e);
+            until(s, k);
+            count(s, &c);
+            check(s->e);
         }
         g_assert_cmpuint(c.queue[ERNIC_TIMED_CQES].count, ==, 0);
     }
     g_assert_cmpuint(c.queue[ERNIC_TIMED_CQES].peak, >, 0);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_RESPONSES].peak, ==, 1);
-    close_self(&s);
 }
 
 /* After a reset, counting restarts with the first event. */
-TEST("/timing-count/reset", test_reset)
+SELF_TEST("/timing-count/reset", test_reset)
 {
     ErnicTimingCount c;
     uint64_t at;
-    Self s;
     uint32_t i;
 
-    open_self(&s, &hand);
-    post(&s, ERNIC_WR_WRITE, 3000);
-    until(&s, 20000);
-    ernic_reset(s.e);
-    s.env.now += 500;
-    count(&s, &c);
-    g_assert_cmpuint(c.since, ==, s.env.now);
+    post(s, ERNIC_WR_WRITE, 3000);
+    until(s, 20000);
+    ernic_reset(s->e);
+    s->env.now += 500;
+    count(s, &c);
+    g_assert_cmpuint(c.since, ==, s->env.now);
     for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
         g_assert_cmpuint(c.stage[i].items, ==, 0);
         g_assert_cmpuint(c.stage[i].idle, ==, 0);
     }
-    check(s.e);
-    at = s.env.now;
-    ernic_doorbell(s.e, at, 0, 0);
-    s.env.now += 10;
-    count(&s, &c);
+    check(s->e);
+    at = s->env.now;
+    ernic_doorbell(s->e, at, 0, 0);
+    s->env.now += 10;
+    count(s, &c);
     g_assert_cmpuint(c.since, ==, at);
     g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].busy, ==, NS(2));
     g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].idle, ==, NS(8));
-    close_self(&s);
 }
 
 /* ---- readers --------------------------------------------------------------- */
@@ -345,29 +336,26 @@ static void same(const struct ernic_timing_info *info, const ErnicTimingCount *c
 }
 
 /* By a command, which does not take effect early. */
-TEST("/timing-count/command", test_command)
+SELF_TEST("/timing-count/command", test_command)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_TIMING };
     struct ernic_timing_info info;
     struct ernic_rsp rsp;
     ErnicTimingCount c;
     uint64_t at;
-    Self s;
 
-    open_self(&s, &hand);
-    at = fake_alloc(&s.env, sizeof(info), 8);
+    at = fake_alloc(&s->env, sizeof(info), 8);
     cmd.query.addr = cpu_to_le64(at);
     cmd.query.length = cpu_to_le32(sizeof(info));
-    post(&s, ERNIC_WR_WRITE, 3000);
-    until(&s, 50);
-    g_assert_true(ernic_cmd(s.e, s.env.now, &cmd, &rsp));
+    post(s, ERNIC_WR_WRITE, 3000);
+    until(s, 50);
+    g_assert_true(ernic_cmd(s->e, s->env.now, &cmd, &rsp));
     g_assert_cmpuint(rsp.status, ==, ERNIC_OK);
     g_assert_cmpuint(le32_to_cpu(rsp.length), ==, sizeof(info));
-    count(&s, &c);
+    count(s, &c);
     g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].count, ==, 1);
-    memcpy(&info, fake_ptr(&s.env, at, sizeof(info)), sizeof(info));
+    memcpy(&info, fake_ptr(&s->env, at, sizeof(info)), sizeof(info));
     same(&info, &c);
-    close_self(&s);
 }
 
 /* All 0: there is no model. */

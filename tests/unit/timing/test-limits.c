@@ -8,7 +8,6 @@
 #include "qemu/bswap.h"
 #include "base/work.h"
 #include "cpu_time.h"
-#include "hand_profile.h"
 #include "test.h"
 #include "transport/qp.h"
 #include "timed_pair.h"
@@ -217,30 +216,27 @@ TEST("/timing-limits/slices", test_slices)
 }
 
 /* A packet without ICRC in the FIFO of the model gets one where the link needs it. */
-TEST("/timing-limits/icrc-added", test_icrc_added)
+PAIR_TEST("/timing-limits/icrc-added", test_icrc_added, RC)
 {
     GByteArray *state = g_byte_array_new();
     const ErnicTimedPacket *packet;
     uint64_t due;
-    Pair p;
 
-    open_pair(&p, &hand, ERNIC_QPT_RC);
-    p.e->cfg.no_icrc = true;
-    post(&p, 100);
-    while (!p.e->timing->tx.count) {
-        fake_advance(p.e, 10);
+    p->e->cfg.no_icrc = true;
+    post(p, 100);
+    while (!p->e->timing->tx.count) {
+        fake_advance(p->e, 10);
     }
-    packet = ernic_delay_fifo_at(&p.e->timing->tx, 0, &due);
+    packet = ernic_delay_fifo_at(&p->e->timing->tx, 0, &due);
     g_assert_cmphex(ldl_le_p(packet->data + packet->len - 4), ==, 0);
-    ernic_save(p.e, state);
-    p.e->cfg.no_icrc = false;
-    g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
-    packet = ernic_delay_fifo_at(&p.e->timing->tx, 0, &due);
+    ernic_save(p->e, state);
+    p->e->cfg.no_icrc = false;
+    g_assert_true(ernic_load(p->e, p->env.now, state->data, state->len));
+    packet = ernic_delay_fifo_at(&p->e->timing->tx, 0, &due);
     g_assert_cmphex((uint32_t)ldl_le_p(packet->data + packet->len - 4), ==,
                     ernic_icrc(&packet->path, packet->data, packet->len - 4));
-    until(&p, 20000);
-    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 1);
-    g_assert_cmpuint(p.peer->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 0);
+    until(p, 20000);
+    g_assert_cmpuint(fake_deliver(p->e, p->peer), ==, 1);
+    g_assert_cmpuint(p->peer->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 0);
     g_byte_array_unref(state);
-    close_pair(&p);
 }

@@ -5,7 +5,6 @@
  * completes.
  */
 #include "qemu/osdep.h"
-#include "hand_profile.h"
 #include "objects/wqe.h"
 #include "test.h"
 #include "timed_pair.h"
@@ -235,22 +234,19 @@ TEST("/timing/opcodes", test_opcodes)
  * REG_MR: the store 102, wqe 1000 + 10 and 2 of work, key 25 + 500, with its work done
  * by the time that the tail arrives, then the completion: 90 and 10 of work.
  */
-TEST("/timing/local", test_local)
+PAIR_TEST("/timing/local", test_local, RC)
 {
     struct ernic_wqe wqe;
     struct ernic_cqe cqe;
-    Pair p;
     End one;
 
-    open_pair(&p, &hand, ERNIC_QPT_RC);
-    one = (End) { p.e, &p.env, &p.qp, &p.cq, p.mem, p.key };
+    one = (End) { p->e, &p->env, &p->qp, &p->cq, p->mem, p->key };
     reg_mr(&one, &wqe);
-    p.start = p.env.now;
+    p->start = p->env.now;
     post_wqe(&one, &wqe, 0);
-    until(&p, 102 + 1012 + 525 + 99);
-    g_assert_false(fake_poll_cq(p.e, &p.cq, &cqe));
-    until(&p, 102 + 1012 + 525 + 100);
-    g_assert_true(fake_poll_cq(p.e, &p.cq, &cqe));
+    until(p, 102 + 1012 + 525 + 99);
+    g_assert_false(fake_poll_cq(p->e, &p->cq, &cqe));
+    until(p, 102 + 1012 + 525 + 100);
+    g_assert_true(fake_poll_cq(p->e, &p->cq, &cqe));
     g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_REG_MR);
-    close_pair(&p);
 }

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "hand_profile.h"
 #include "test.h"
 #include "timed_pair.h"
 #include "timing/timing.h"
@@ -35,20 +34,18 @@ static void left_at(Pair *p, uint64_t ns)
  *
  * The second finds its work request fetched, and waits for the wire alone.
  */
-TEST("/timing/send", test_send)
+PAIR_TEST("/timing/send", test_send, RC)
 {
     const ErnicStageState *s;
-    Pair p;
 
-    open_pair(&p, &hand, ERNIC_QPT_RC);
-    post(&p, 1024);
-    post(&p, 1024);
-    until(&p, 2634);
-    g_assert_null(fake_take_train(&p.env));
-    until(&p, 10000);
-    left_at(&p, 102 + 2533);
-    left_at(&p, 102 + 2533 + 1106);
-    s = p.e->timing->server;
+    post(p, 1024);
+    post(p, 1024);
+    until(p, 2634);
+    g_assert_null(fake_take_train(&p->env));
+    until(p, 10000);
+    left_at(p, 102 + 2533);
+    left_at(p, 102 + 2533 + 1106);
+    s = p->e->timing->server;
     g_assert_cmpuint(s[ERNIC_STAGE_WQE].items, ==, 2);
     g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].items, ==, 4);
     g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].busy, ==, NS(4 * 34));
@@ -56,7 +53,6 @@ TEST("/timing/send", test_send)
     /* 1398 - 1352, and as much for the second. */
     g_assert_cmpuint(s[ERNIC_STAGE_BUILD].stalled, ==, NS(46 + 46));
     g_assert_cmpuint(s[ERNIC_STAGE_MAC].busy, ==, NS(2212));
-    close_pair(&p);
 }
 
 /*
@@ -71,33 +67,30 @@ TEST("/timing/send", test_send)
  * and its ACK, a frame of 62, is built at 173: tx-context 20, build 40, mac 7 and
  * 86 of work, flight 50; the work before the mac's is done meanwhile.
  */
-TEST("/timing/receive", test_receive)
+PAIR_TEST("/timing/receive", test_receive, RC)
 {
     struct ernic_cqe cqe;
-    Pair p;
 
-    open_pair(&p, &hand, ERNIC_QPT_RC);
-    fake_recv(p.e, &p.qp, p.mem, 4096, p.key);
-    fake_arm_cq(p.e, &p.cq, false);
-    until(&p, 1000);
-    p.start += 1000;
-    fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 100,
-              p.peer_key);
-    fake_run(p.peer);
-    g_assert_cmpuint(fake_deliver(p.peer, p.e), ==, 1);
-    until(&p, 272);
-    g_assert_false(fake_poll_cq(p.e, &p.cq, &cqe));
-    until(&p, 273);
-    g_assert_true(fake_poll_cq(p.e, &p.cq, &cqe));
-    g_assert_cmpuint(cqe.timestamp, ==, p.env.now);
-    g_assert_cmpuint(p.env.irqs->len, ==, 0);
-    until(&p, 474);
-    g_assert_cmpuint(p.env.irqs->len, ==, 0);
-    until(&p, 475);
-    g_assert_cmpuint(p.env.irqs->len, ==, 1);
-    g_assert_cmpuint(g_array_index(p.env.irqs, uint16_t, 0), ==, 3);
-    left_at(&p, 173 + 20 + 40 + 7 + 86 + 50);
-    close_pair(&p);
+    fake_recv(p->e, &p->qp, p->mem, 4096, p->key);
+    fake_arm_cq(p->e, &p->cq, false);
+    until(p, 1000);
+    p->start += 1000;
+    fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 100,
+              p->peer_key);
+    fake_run(p->peer);
+    g_assert_cmpuint(fake_deliver(p->peer, p->e), ==, 1);
+    until(p, 272);
+    g_assert_false(fake_poll_cq(p->e, &p->cq, &cqe));
+    until(p, 273);
+    g_assert_true(fake_poll_cq(p->e, &p->cq, &cqe));
+    g_assert_cmpuint(cqe.timestamp, ==, p->env.now);
+    g_assert_cmpuint(p->env.irqs->len, ==, 0);
+    until(p, 474);
+    g_assert_cmpuint(p->env.irqs->len, ==, 0);
+    until(p, 475);
+    g_assert_cmpuint(p->env.irqs->len, ==, 1);
+    g_assert_cmpuint(g_array_index(p->env.irqs, uint16_t, 0), ==, 3);
+    left_at(p, 173 + 20 + 40 + 7 + 86 + 50);
 }
 
 /*
@@ -273,19 +266,17 @@ TEST("/timing/read-place-left", test_read_place_left)
  * Three requests, a doorbell for each: each is fetched alone, one after the other. With
  * one doorbell for all, they are fetched together.
  */
-TEST("/timing/fetch", test_fetch)
+PAIR_TEST("/timing/fetch", test_fetch, UC)
 {
     FakeTrain *t[3];
     uint32_t i;
-    Pair p;
 
-    open_pair(&p, &hand, ERNIC_QPT_UC);
     for (i = 0; i < 3; i++) {
-        post(&p, 8);
+        post(p, 8);
     }
-    until(&p, 20000);
+    until(p, 20000);
     for (i = 0; i < 3; i++) {
-        t[i] = fake_take_train(&p.env);
+        t[i] = fake_take_train(&p->env);
     }
     /* The second's doorbell arrives 2 later, when its fetch waits. */
     g_assert_cmpuint(t[1]->now - t[0]->now, ==, 1000 + 10 + 2);
@@ -293,7 +284,6 @@ TEST("/timing/fetch", test_fetch)
     for (i = 0; i < 3; i++) {
         fake_train_free(t[i]);
     }
-    close_pair(&p);
 }
 
 /* WRITEs to two regions in turn: a cache of one misses always, one of two hits. */
@@ -328,112 +318,100 @@ TEST("/timing/cache", test_cache)
 }
 
 /* A datagram completes when it has left, and not earlier. */
-TEST("/timing/datagram", test_datagram)
+PAIR_TEST("/timing/datagram", test_datagram, UD)
 {
     struct ernic_cqe cqe;
     FakeTrain *t;
     uint64_t left;
-    Pair p;
 
-    open_pair(&p, &hand, ERNIC_QPT_UD);
-    fake_send_ud(p.e, &p.qp, ERNIC_WR_SIGNALED, p.mem, 64, p.key,
-                 p.peer_qp.qpn, 0x11111111, 2);
-    until(&p, 20000);
-    t = fake_take_train(&p.env);
+    fake_send_ud(p->e, &p->qp, ERNIC_WR_SIGNALED, p->mem, 64, p->key,
+                 p->peer_qp.qpn, 0x11111111, 2);
+    until(p, 20000);
+    t = fake_take_train(&p->env);
     left = t->now - 50;                 /* without the flight */
     fake_train_free(t);
-    g_assert_true(fake_poll_cq(p.e, &p.cq, &cqe));
+    g_assert_true(fake_poll_cq(p->e, &p->cq, &cqe));
     g_assert_cmpuint(cqe.timestamp, ==, left + 90 + 10);
-    close_pair(&p);
 }
 
 /* Full delay FIFOs push back, and only drop packets from the wire. */
-TEST("/timing/full", test_full)
+PAIR_TEST("/timing/full", test_full, RC)
 {
     uint32_t i, n = 0;
     FakeTrain *t;
-    Pair p;
 
-    open_pair(&p, &hand, ERNIC_QPT_RC);
     for (i = 0; i < 20; i++) {
-        post(&p, 8);
+        post(p, 8);
     }
-    p.env.tx_busy = true;
-    until(&p, 20000);
-    g_assert_cmpuint(p.e->timing->tx.count, ==, 4);
-    g_assert_true(p.e->timing->link_busy);
-    p.env.tx_busy = false;
-    ernic_tx_ready(p.e, p.env.now);
-    until(&p, 40000);
-    while ((t = fake_take_train(&p.env))) {
+    p->env.tx_busy = true;
+    until(p, 20000);
+    g_assert_cmpuint(p->e->timing->tx.count, ==, 4);
+    g_assert_true(p->e->timing->link_busy);
+    p->env.tx_busy = false;
+    ernic_tx_ready(p->e, p->env.now);
+    until(p, 40000);
+    while ((t = fake_take_train(&p->env))) {
         fake_train_free(t);
         n++;
     }
     g_assert_cmpuint(n, ==, 20);
     for (i = 0; i < 6; i++) {
-        fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_WRITE, 0, p.peer_mem, 8,
-                  p.peer_key, p.mem, p.key);
+        fake_rdma(p->peer, &p->peer_qp, ERNIC_WR_WRITE, 0, p->peer_mem, 8,
+                  p->peer_key, p->mem, p->key);
     }
-    fake_run(p.peer);
-    while ((t = fake_take_train(&p.peer_env))) {
-        ernic_rx(p.e, p.env.now, &t->train);
+    fake_run(p->peer);
+    while ((t = fake_take_train(&p->peer_env))) {
+        ernic_rx(p->e, p->env.now, &t->train);
         fake_train_free(t);
     }
-    g_assert_cmpuint(p.e->timing->rx_overflows, ==, 2);
-    g_assert_cmpuint(ernic_rx_room(p.e), ==, 0);
-    until(&p, 50000);
-    g_assert_cmpuint(ernic_rx_room(p.e), ==, 4);
-    g_assert_cmpuint(ernic_rx_room(p.peer), ==, UINT32_MAX);
-    close_pair(&p);
+    g_assert_cmpuint(p->e->timing->rx_overflows, ==, 2);
+    g_assert_cmpuint(ernic_rx_room(p->e), ==, 0);
+    until(p, 50000);
+    g_assert_cmpuint(ernic_rx_room(p->e), ==, 4);
+    g_assert_cmpuint(ernic_rx_room(p->peer), ==, UINT32_MAX);
 }
 
 /* Doorbells: more than the delay FIFO holds, and a command after them. */
-TEST("/timing/doorbells", test_doorbells)
+PAIR_TEST("/timing/doorbells", test_doorbells, RC)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    Pair p;
     uint32_t i;
 
-    open_pair(&p, &hand, ERNIC_QPT_RC);
     for (i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
-        fake_ring_cq(p.e, &p.cq);
+        fake_ring_cq(p->e, &p->cq);
     }
-    g_assert_cmpuint(p.e->timing->doorbells.count, ==,
+    g_assert_cmpuint(p->e->timing->doorbells.count, ==,
                      ERNIC_TIMING_DOORBELLS);
-    post(&p, 8);
-    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.wq.pi, ==, 0);
-    g_assert_cmpuint(fake_cmd(p.e, &nop, NULL), ==, ERNIC_OK);
-    g_assert_cmpuint(p.e->timing->doorbells.count, ==, 0);
-    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.wq.pi, ==, 1);
-    close_pair(&p);
+    post(p, 8);
+    g_assert_cmpuint(p->e->qp[p->qp.qpn].sq.wq.pi, ==, 0);
+    g_assert_cmpuint(fake_cmd(p->e, &nop, NULL), ==, ERNIC_OK);
+    g_assert_cmpuint(p->e->timing->doorbells.count, ==, 0);
+    g_assert_cmpuint(p->e->qp[p->qp.qpn].sq.wq.pi, ==, 1);
 }
 
 /* To itself: through both directions of the one device. */
-TEST("/timing/loopback", test_loopback)
+PAIR_TEST("/timing/loopback", test_loopback, RC)
 {
     struct ernic_qp_attr attr;
     struct ernic_cqe cqe;
     uint32_t i, n = 0;
-    Pair p;
 
-    open_pair(&p, &hand, ERNIC_QPT_RC);
-    fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
-    p.qp.sq_pi = p.qp.rq_pi = 0;
-    fake_qp_attr(&attr, p.qp.qpn, 1);
-    fake_qp_to(p.e, &p.qp, ERNIC_QPS_RTS, &attr);
-    p.start = p.env.now;
+    fake_modify_qp(p->e, p->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    p->qp.sq_pi = p->qp.rq_pi = 0;
+    fake_qp_attr(&attr, p->qp.qpn, 1);
+    fake_qp_to(p->e, &p->qp, ERNIC_QPS_RTS, &attr);
+    p->start = p->env.now;
     for (i = 0; i < 10; i++) {
-        fake_recv(p.e, &p.qp, p.mem + 4096, 4096, p.key);
-        post(&p, 3000);
+        fake_recv(p->e, &p->qp, p->mem + 4096, 4096, p->key);
+        post(p, 3000);
     }
-    until(&p, 100000);
-    while (fake_poll_cq(p.e, &p.cq, &cqe)) {
+    until(p, 100000);
+    while (fake_poll_cq(p->e, &p->cq, &cqe)) {
         g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
         n++;
     }
     g_assert_cmpuint(n, ==, 20);
-    g_assert_cmpuint(p.env.trains->len, ==, 0);
-    close_pair(&p);
+    g_assert_cmpuint(p->env.trains->len, ==, 0);
 }
 
 /* Times depend neither on when the device was made nor on its age. */
