@@ -108,12 +108,8 @@ static void ready(void *opaque, uint32_t port)
 static const ErnicSwitchOps ops = { deliver, sent, ready };
 
 /* 100 Gb/s: 80 ps a byte, 81.92 ns for a frame of 1000 bytes. */
-static ErnicSwitchConfig config(uint32_t ports)
-{
-    return (ErnicSwitchConfig) {
-        .ports = ports, .rate = 100000000000, .flight = 500, .queue = 1 << 20,
-    };
-}
+#define CONFIG(...) \
+    { .rate = 100000000000, .flight = 500, .queue = 1 << 20, __VA_ARGS__ }
 
 static void start(Net *n, const ErnicSwitchConfig *cfg)
 {
@@ -163,98 +159,90 @@ static ErnicSwitchStats stats(const Net *n, uint32_t port)
     return st;
 }
 
+/* The head of a test of a Net *n with these parameters. */
+#define NET_TEST(path, fn, ...) \
+    WORLD_TEST(path, fn, Net, n, start(n, &(ErnicSwitchConfig)CONFIG(__VA_ARGS__)), \
+               stop(n))
+
 /* ---- a cable --------------------------------------------------------------- */
 
-TEST("/switch/cable", test_cable)
+NET_TEST("/switch/cable", test_cable, .ports = 2)
 {
-    ErnicSwitchConfig cfg = config(2);
     uint32_t i;
-    Net n;
 
-    start(&n, &cfg);
-    g_assert_true(send(&n, 0, 2));
-    run(&n);
-    g_assert_cmpuint(n.sent_at, ==, 1082);      /* 1000 + 81.92 */
-    g_assert_cmpuint(got(&n, 0)->at, ==, 1582);
-    g_assert_cmpuint(got(&n, 0)->port, ==, 1);
+    g_assert_true(send(n, 0, 2));
+    run(n);
+    g_assert_cmpuint(n->sent_at, ==, 1082);      /* 1000 + 81.92 */
+    g_assert_cmpuint(got(n, 0)->at, ==, 1582);
+    g_assert_cmpuint(got(n, 0)->port, ==, 1);
     /* Any address goes to the other end of the cable. */
-    g_assert_true(send_len(&n, 1, 77, 60));
-    run(&n);
-    g_assert_cmpuint(got(&n, 1)->port, ==, 0);
-    g_assert_cmpuint(got(&n, 1)->at, ==, 1582 + 7 + 500);       /* 6.72 */
+    g_assert_true(send_len(n, 1, 77, 60));
+    run(n);
+    g_assert_cmpuint(got(n, 1)->port, ==, 0);
+    g_assert_cmpuint(got(n, 1)->at, ==, 1582 + 7 + 500);       /* 6.72 */
     /* A frame below the minimum length takes as long as the shortest. */
-    n.now = 10000;
-    g_assert_true(send_len(&n, 1, 1, 14));
-    run(&n);
-    g_assert_cmpuint(got(&n, 2)->at, ==, 10507);
+    n->now = 10000;
+    g_assert_true(send_len(n, 1, 1, 14));
+    run(n);
+    g_assert_cmpuint(got(n, 2)->at, ==, 10507);
     /* No rounding from frame to frame: 10,000 of 81.92 ns. */
-    n.now = 20000;
-    n.to = 2;
-    n.want[0] = 10000;
-    send_wanted(&n, 0);
-    run(&n);
+    n->now = 20000;
+    n->to = 2;
+    n->want[0] = 10000;
+    send_wanted(n, 0);
+    run(n);
     for (i = 0; i < 10000; i++) {
-        g_assert_cmpuint(got(&n, 3 + i)->at, ==,
+        g_assert_cmpuint(got(n, 3 + i)->at, ==,
                          20500 + ((i + 1) * 8192 + 99) / 100);
-        g_assert_cmpuint(got(&n, 3 + i)->seq, ==, 3 + i);
+        g_assert_cmpuint(got(n, 3 + i)->seq, ==, 3 + i);
     }
-    g_assert_cmpuint(stats(&n, 0).rx_frames, ==, 10001);
-    g_assert_cmpuint(stats(&n, 1).tx_bytes, ==, 10001 * LEN);
-    stop(&n);
+    g_assert_cmpuint(stats(n, 0).rx_frames, ==, 10001);
+    g_assert_cmpuint(stats(n, 1).tx_bytes, ==, 10001 * LEN);
 }
 
 /* One frame may wait for the one on the cable; then the sender is called. */
-TEST("/switch/refusal", test_refusal)
+NET_TEST("/switch/refusal", test_refusal, .ports = 2)
 {
-    ErnicSwitchConfig cfg = config(2);
-    Net n;
-
-    start(&n, &cfg);
-    g_assert_true(send(&n, 0, 2));
-    g_assert_true(send(&n, 0, 2));
-    g_assert_false(send(&n, 0, 2));
-    g_assert_true(send(&n, 1, 1));              /* the other direction */
-    run_until(&n, 1081);
-    g_assert_cmpuint(n.ready, ==, 0);
-    g_assert_false(send(&n, 0, 2));
-    run_until(&n, 1082);
-    g_assert_cmpuint(n.ready, ==, 1);
-    g_assert_true(send(&n, 0, 2));
-    run(&n);
-    g_assert_cmpuint(n.got->len, ==, 4);
-    g_assert_cmpuint(got(&n, 3)->at, ==, 1000 + 246 + 500);     /* 245.76 */
-    g_assert_cmpuint(n.ready, ==, 1);           /* no sender was refused since */
-    stop(&n);
+    g_assert_true(send(n, 0, 2));
+    g_assert_true(send(n, 0, 2));
+    g_assert_false(send(n, 0, 2));
+    g_assert_true(send(n, 1, 1));              /* the other direction */
+    run_until(n, 1081);
+    g_assert_cmpuint(n->ready, ==, 0);
+    g_assert_false(send(n, 0, 2));
+    run_until(n, 1082);
+    g_assert_cmpuint(n->ready, ==, 1);
+    g_assert_true(send(n, 0, 2));
+    run(n);
+    g_assert_cmpuint(n->got->len, ==, 4);
+    g_assert_cmpuint(got(n, 3)->at, ==, 1000 + 246 + 500);     /* 245.76 */
+    g_assert_cmpuint(n->ready, ==, 1);           /* no sender was refused since */
 }
 
 /* A sender with a paced link of its own is not delayed by the cable again. */
-TEST("/switch/paced", test_paced)
+NET_TEST("/switch/paced", test_paced, .ports = 2)
 {
-    ErnicSwitchConfig cfg = config(2);
     uint32_t i;
-    Net n;
 
-    start(&n, &cfg);
-    ernic_switch_plug(n.s, 0, true);
+    ernic_switch_plug(n->s, 0, true);
     for (i = 1; i <= 1000; i++) {
-        run_until(&n, 1000 + (i * 8192 + 99) / 100);
-        g_assert_true(send(&n, 0, 2));
+        run_until(n, 1000 + (i * 8192 + 99) / 100);
+        g_assert_true(send(n, 0, 2));
     }
     /* A burst is serialized. */
     for (i = 0; i < 2; i++) {
-        run(&n);
-        g_assert_true(send(&n, 0, 2));
-        g_assert_true(send(&n, 0, 2));
+        run(n);
+        g_assert_true(send(n, 0, 2));
+        g_assert_true(send(n, 0, 2));
     }
-    run(&n);
+    run(n);
     for (i = 1; i <= 1000; i++) {
         uint64_t at = 1000 + (i * 8192 + 99) / 100 + 500;
 
-        g_assert_cmpuint(got(&n, i - 1)->at, >=, at);
-        g_assert_cmpuint(got(&n, i - 1)->at, <=, at + 1);
+        g_assert_cmpuint(got(n, i - 1)->at, >=, at);
+        g_assert_cmpuint(got(n, i - 1)->at, <=, at + 1);
     }
-    g_assert_cmpuint(got(&n, 1001)->at - got(&n, 1000)->at, ==, 82);
-    stop(&n);
+    g_assert_cmpuint(got(n, 1001)->at - got(n, 1000)->at, ==, 82);
 }
 
 /* A full receiver makes the sender wait, and gets the held frames at once later. */
@@ -263,7 +251,7 @@ TEST("/switch/full", test_full)
     uint32_t ports, i;
 
     for (ports = 2; ports <= 3; ports++) {
-        ErnicSwitchConfig cfg = config(ports);
+        ErnicSwitchConfig cfg = CONFIG(.ports = ports);
         Net n;
 
         start(&n, &cfg);
@@ -299,21 +287,15 @@ TEST("/switch/full", test_full)
 
 /* ---- a switch -------------------------------------------------------------- */
 
-TEST("/switch/store-and-forward", test_store_and_forward)
+NET_TEST("/switch/store-and-forward", test_store_and_forward, .ports = 3, .latency = 300)
 {
-    ErnicSwitchConfig cfg = config(3);
-    Net n;
-
-    cfg.latency = 300;
-    start(&n, &cfg);
-    send(&n, 1, ALL);
-    run(&n);
-    n.now = 10000;
-    send(&n, 0, 2);
-    run(&n);
+    send(n, 1, ALL);
+    run(n);
+    n->now = 10000;
+    send(n, 0, 2);
+    run(n);
     /* Cable 81.92, 500 of flight, 300, cable 81.92 from a whole ns, 500. */
-    g_assert_cmpuint(got(&n, 2)->at, ==, 10000 + 82 + 500 + 300 + 82 + 500);
-    stop(&n);
+    g_assert_cmpuint(got(n, 2)->at, ==, 10000 + 82 + 500 + 300 + 82 + 500);
 }
 
 static uint32_t receivers(Net *n, uint32_t from, uint8_t to)
@@ -329,60 +311,53 @@ static uint32_t receivers(Net *n, uint32_t from, uint8_t to)
     return mask;
 }
 
-TEST("/switch/forwarding", test_forwarding)
+/* A broadcast from @host, at @port. */
+static void appear(Net *n, uint32_t port, uint8_t host)
 {
-    ErnicSwitchConfig cfg = config(4);
-    uint32_t i;
-    Net n;
+    uint8_t frame[LEN];
 
-    start(&n, &cfg);
-    g_assert_cmphex(receivers(&n, 0, 2), ==, 0xe);      /* not known yet */
-    g_assert_cmphex(receivers(&n, 1, 1), ==, 0x1);      /* 1 has sent */
-    g_assert_cmphex(receivers(&n, 0, 2), ==, 0x2);
-    g_assert_cmphex(receivers(&n, 2, ALL), ==, 0xb);
-    g_assert_cmphex(receivers(&n, 0, 1), ==, 0);        /* to itself */
-    g_assert_cmpuint(stats(&n, 0).floods, ==, 1);
-    g_assert_cmpuint(stats(&n, 0).filtered, ==, 1);
+    make_frame(frame, host, ALL, 0, 0);
+    ernic_switch_send(n->s, port, n->now, frame, LEN);
+    run(n);
+}
+
+NET_TEST("/switch/forwarding", test_forwarding, .ports = 4)
+{
+    uint32_t i;
+
+    g_assert_cmphex(receivers(n, 0, 2), ==, 0xe);      /* not known yet */
+    g_assert_cmphex(receivers(n, 1, 1), ==, 0x1);      /* 1 has sent */
+    g_assert_cmphex(receivers(n, 0, 2), ==, 0x2);
+    g_assert_cmphex(receivers(n, 2, ALL), ==, 0xb);
+    g_assert_cmphex(receivers(n, 0, 1), ==, 0);        /* to itself */
+    g_assert_cmpuint(stats(n, 0).floods, ==, 1);
+    g_assert_cmpuint(stats(n, 0).filtered, ==, 1);
     /* An address that moves to another port. */
     for (i = 0; i < 2; i++) {
-        uint8_t frame[LEN];
-
-        make_frame(frame, 2, ALL, 0, 0);
-        ernic_switch_send(n.s, 3 - 2 * i, n.now, frame, LEN);
-        run(&n);
-        g_assert_cmphex(receivers(&n, 0, 2), ==, i ? 0x2 : 0x8);
+        appear(n, 3 - 2 * i, 2);
+        g_assert_cmphex(receivers(n, 0, 2), ==, i ? 0x2 : 0x8);
     }
     /* Many addresses on one port evict only that port's entries. */
     for (i = 0; i < 100; i++) {
-        uint8_t frame[LEN];
-
-        make_frame(frame, 100 + i, ALL, 0, 0);
-        ernic_switch_send(n.s, 3, n.now, frame, LEN);
-        run(&n);
+        appear(n, 3, 100 + i);
     }
-    g_assert_cmphex(receivers(&n, 0, 199), ==, 0x8);
-    g_assert_cmphex(receivers(&n, 0, 100), ==, 0xe);
-    g_assert_cmphex(receivers(&n, 0, 2), ==, 0x2);
+    g_assert_cmphex(receivers(n, 0, 199), ==, 0x8);
+    g_assert_cmphex(receivers(n, 0, 100), ==, 0xe);
+    g_assert_cmphex(receivers(n, 0, 2), ==, 0x2);
     /* An unknown address does not match a forgotten entry. */
-    g_assert_cmphex(receivers(&n, 0, 0), ==, 0xe);
-    stop(&n);
+    g_assert_cmphex(receivers(n, 0, 0), ==, 0xe);
 }
 
-TEST("/switch/bad-frames", test_bad_frames)
+NET_TEST("/switch/bad-frames", test_bad_frames, .ports = 3)
 {
-    ErnicSwitchConfig cfg = config(3);
-    Net n;
-
-    start(&n, &cfg);
-    g_assert_true(send_len(&n, 0, 2, 13));
-    g_assert_true(send_len(&n, 0, 2, ERNIC_SWITCH_FRAME_MAX + 1));
-    g_assert_cmpuint(stats(&n, 0).bad, ==, 2);
-    g_assert_cmpuint(stats(&n, 0).rx_frames, ==, 0);
-    g_assert_cmpuint(ernic_switch_next(n.s), ==, NEVER);
-    g_assert_true(send_len(&n, 0, 2, ERNIC_SWITCH_FRAME_MAX));
-    run(&n);
-    g_assert_cmpuint(n.got->len, ==, 2);
-    stop(&n);
+    g_assert_true(send_len(n, 0, 2, 13));
+    g_assert_true(send_len(n, 0, 2, ERNIC_SWITCH_FRAME_MAX + 1));
+    g_assert_cmpuint(stats(n, 0).bad, ==, 2);
+    g_assert_cmpuint(stats(n, 0).rx_frames, ==, 0);
+    g_assert_cmpuint(ernic_switch_next(n->s), ==, NEVER);
+    g_assert_true(send_len(n, 0, 2, ERNIC_SWITCH_FRAME_MAX));
+    run(n);
+    g_assert_cmpuint(n->got->len, ==, 2);
 }
 
 /* ---- incast: hosts 2 and on to host 1 --------------------------------------- */
@@ -406,12 +381,16 @@ static void incast(Net *n, const ErnicSwitchConfig *cfg)
     run(n);
 }
 
+#define INCAST_TEST(path, fn, ...) \
+    WORLD_TEST(path, fn, Net, n, incast(n, &(ErnicSwitchConfig)CONFIG(__VA_ARGS__)), \
+               stop(n))
+
 /*
  * Two frames of 1000 bytes are at the switch at 1581.92. It takes 40 ns for them, and
  * the cable to host 1 takes 81.92 for each, one after the other: they wait for 122 and
  * 204 ns.
  */
-TEST("/switch/depth", test_depth)
+NET_TEST("/switch/depth", test_depth, .ports = 3, .latency = 40)
 {
     static const struct {
         uint64_t ns, depth, area;
@@ -420,28 +399,23 @@ TEST("/switch/depth", test_depth)
         { 1703, 2, 2 * 121 }, { 1704, 1, 2 * 122 }, { 1785, 1, 122 + 203 },
         { 1786, 0, 122 + 204 }, { 9999, 0, 122 + 204 },
     };
-    ErnicSwitchConfig cfg = config(3);
     uint32_t i;
-    Net n;
 
-    cfg.latency = 40;
-    start(&n, &cfg);
-    n.now = 0;
-    send(&n, 0, ALL);           /* learn the port of host 1 */
-    run_until(&n, 999);
-    g_assert_cmpuint(stats(&n, 0).depth_area, ==, 0);
-    g_assert_cmpuint(stats(&n, 1).depth_area, ==, 122 * LEN);
-    n.now = 1000;
-    send(&n, 1, 1);
-    send(&n, 2, 1);
+    n->now = 0;
+    send(n, 0, ALL);           /* learn the port of host 1 */
+    run_until(n, 999);
+    g_assert_cmpuint(stats(n, 0).depth_area, ==, 0);
+    g_assert_cmpuint(stats(n, 1).depth_area, ==, 122 * LEN);
+    n->now = 1000;
+    send(n, 1, 1);
+    send(n, 2, 1);
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        run_until(&n, rows[i].ns);
-        n.now = rows[i].ns;
-        g_assert_cmpuint(stats(&n, 0).depth, ==, rows[i].depth * LEN);
-        g_assert_cmpuint(stats(&n, 0).depth_area, ==, rows[i].area * LEN);
+        run_until(n, rows[i].ns);
+        n->now = rows[i].ns;
+        g_assert_cmpuint(stats(n, 0).depth, ==, rows[i].depth * LEN);
+        g_assert_cmpuint(stats(n, 0).depth_area, ==, rows[i].area * LEN);
     }
-    g_assert_cmpuint(stats(&n, 0).max_depth, ==, 2 * LEN);
-    stop(&n);
+    g_assert_cmpuint(stats(n, 0).max_depth, ==, 2 * LEN);
 }
 
 static uint32_t marked(const Net *n)
@@ -454,59 +428,45 @@ static uint32_t marked(const Net *n)
     return count;
 }
 
-TEST("/switch/tail-drop", test_tail_drop)
+INCAST_TEST("/switch/tail-drop", test_tail_drop, .ports = 4, .queue = 100 * LEN)
 {
-    ErnicSwitchConfig cfg = config(4);
-    Net n;
-
-    cfg.queue = 100 * LEN;
-    incast(&n, &cfg);
-    g_assert_cmpuint(stats(&n, 0).tail_drops, >, FRAMES);
-    g_assert_cmpuint(stats(&n, 0).tail_drops + n.got->len, ==, 3 * FRAMES);
-    g_assert_cmpuint(stats(&n, 0).max_depth, ==, cfg.queue);
-    g_assert_cmpuint(stats(&n, 0).depth, ==, 0);
-    g_assert_cmpuint(stats(&n, 0).marks, ==, 0);
-    g_assert_cmpuint(stats(&n, 1).pauses, ==, 0);
-    stop(&n);
+    g_assert_cmpuint(stats(n, 0).tail_drops, >, FRAMES);
+    g_assert_cmpuint(stats(n, 0).tail_drops + n->got->len, ==, 3 * FRAMES);
+    g_assert_cmpuint(stats(n, 0).max_depth, ==, 100 * LEN);
+    g_assert_cmpuint(stats(n, 0).depth, ==, 0);
+    g_assert_cmpuint(stats(n, 0).marks, ==, 0);
+    g_assert_cmpuint(stats(n, 1).pauses, ==, 0);
 }
 
 /* Every sender pauses in turn, and no frame is lost. */
-TEST("/switch/pause", test_pause)
+INCAST_TEST("/switch/pause", test_pause,
+            .ports = 4, .queue = 100 * LEN, .xoff = 10 * LEN, .xon = 5 * LEN)
 {
-    ErnicSwitchConfig cfg = config(4);
     ErnicSwitchStats st;
     uint32_t i;
-    Net n;
 
-    cfg.queue = 100 * LEN;
-    cfg.xoff = 10 * LEN;
-    cfg.xon = 5 * LEN;
-    incast(&n, &cfg);
-    g_assert_cmpuint(n.got->len, ==, 3 * FRAMES);
-    g_assert_cmpuint(stats(&n, 0).tail_drops, ==, 0);
+    g_assert_cmpuint(n->got->len, ==, 3 * FRAMES);
+    g_assert_cmpuint(stats(n, 0).tail_drops, ==, 0);
     /* Frames under way when the pause was sent: 2 flights and 2 frames. */
-    g_assert_cmpuint(stats(&n, 0).max_depth, <=, 3 * (10 + 13 + 2 + 1) * LEN);
+    g_assert_cmpuint(stats(n, 0).max_depth, <=, 3 * (10 + 13 + 2 + 1) * LEN);
     for (i = 1; i < 4; i++) {
-        st = stats(&n, i);
+        st = stats(n, i);
         g_assert_cmpuint(st.pauses, >, 10);
         /* Three to one: two thirds of the time. */
         g_assert_cmpuint(st.paused_ns, >, FRAMES * 82 * 2 * 8 / 10);
         g_assert_cmpuint(st.paused_ns, <, FRAMES * 82 * 2 * 12 / 10);
     }
     /* The cable to the receiver was never idle. */
-    g_assert_cmpuint(got(&n, 3 * FRAMES - 1)->at - got(&n, 0)->at, <=,
+    g_assert_cmpuint(got(n, 3 * FRAMES - 1)->at - got(n, 0)->at, <=,
                      3 * FRAMES * 82);
-    stop(&n);
 }
 
 TEST("/switch/marks", test_marks)
 {
-    ErnicSwitchConfig cfg = config(3);
+    ErnicSwitchConfig cfg = CONFIG(.ports = 3, .kmin = 100 * LEN, .kmax = 1 << 20);
     uint32_t some;
     Net n;
 
-    cfg.kmin = 100 * LEN;
-    cfg.kmax = cfg.queue;
     incast(&n, &cfg);           /* pmax 0: only where it is full */
     g_assert_cmpuint(marked(&n), ==, 0);
     stop(&n);
@@ -535,35 +495,28 @@ TEST("/switch/marks", test_marks)
 }
 
 /* A frame without ECN is neither marked nor dropped in place of a mark. */
-TEST("/switch/not-capable", test_not_capable)
+NET_TEST("/switch/not-capable", test_not_capable, .ports = 3, .kmax = 1)
 {
-    ErnicSwitchConfig cfg = config(3);
     uint32_t i;
-    Net n;
 
-    cfg.kmax = 1;
-    start(&n, &cfg);
-    n.tclass = 0;
+    n->tclass = 0;
     for (i = 0; i < 2; i++) {
-        send(&n, i, 3);
+        send(n, i, 3);
     }
-    send(&n, 0, 3);
-    run(&n);
-    g_assert_cmpuint(n.got->len, ==, 6);
-    g_assert_cmpuint(marked(&n), ==, 0);
-    stop(&n);
+    send(n, 0, 3);
+    run(n);
+    g_assert_cmpuint(n->got->len, ==, 6);
+    g_assert_cmpuint(marked(n), ==, 0);
 }
 
 /* ---- random losses --------------------------------------------------------- */
 
 static uint32_t arrivals(uint64_t seed, uint32_t loss, GArray **list)
 {
-    ErnicSwitchConfig cfg = config(2);
+    ErnicSwitchConfig cfg = CONFIG(.ports = 2, .loss = loss, .seed = seed);
     uint32_t count;
     Net n;
 
-    cfg.loss = loss;
-    cfg.seed = seed;
     start(&n, &cfg);
     n.want[1] = 10000;
     send_wanted(&n, 1);
@@ -596,40 +549,33 @@ TEST("/switch/loss", test_loss)
     g_array_unref(a);
 }
 
-TEST("/switch/reorder", test_reorder)
+NET_TEST("/switch/reorder", test_reorder,
+         .ports = 2, .reorder = ERNIC_SWITCH_ALWAYS / 20, .reorder_max = 1000)
 {
-    ErnicSwitchConfig cfg = config(2);
     uint32_t i, overtaken = 0;
-    Net n;
 
-    cfg.reorder = ERNIC_SWITCH_ALWAYS / 20;
-    cfg.reorder_max = 1000;
-    start(&n, &cfg);
-    n.want[1] = 1000;
-    send_wanted(&n, 1);
-    run(&n);
-    g_assert_cmpuint(n.got->len, ==, 1000);
-    g_assert_cmpuint(stats(&n, 1).held_up, >, 20);
+    n->want[1] = 1000;
+    send_wanted(n, 1);
+    run(n);
+    g_assert_cmpuint(n->got->len, ==, 1000);
+    g_assert_cmpuint(stats(n, 1).held_up, >, 20);
     for (i = 1; i < 1000; i++) {
-        g_assert_cmpuint(got(&n, i)->at, >=, got(&n, i - 1)->at);
-        overtaken += got(&n, i)->seq < got(&n, i - 1)->seq;
+        g_assert_cmpuint(got(n, i)->at, >=, got(n, i - 1)->at);
+        overtaken += got(n, i)->seq < got(n, i - 1)->seq;
     }
     g_assert_cmpuint(overtaken, >, 10);
-    g_assert_cmpuint(overtaken, <=, stats(&n, 1).held_up);
-    stop(&n);
+    g_assert_cmpuint(overtaken, <=, stats(n, 1).held_up);
 }
 
 /* ---- plugging and unplugging ------------------------------------------------ */
 
 TEST("/switch/unplug", test_unplug)
 {
-    ErnicSwitchConfig cfg = config(4);
+    ErnicSwitchConfig cfg = CONFIG(.ports = 4, .queue = 100 * LEN, .xoff = 10 * LEN,
+                                   .xon = 5 * LEN);
     uint32_t i;
     Net n;
 
-    cfg.queue = 100 * LEN;
-    cfg.xoff = 10 * LEN;
-    cfg.xon = 5 * LEN;
     /* At any moment of an incast: the receiver, then a sender. */
     for (i = 0; i < 3000; i += 37) {
         start(&n, &cfg);
@@ -659,36 +605,31 @@ TEST("/switch/unplug", test_unplug)
 }
 
 /* No old state is left, random numbers included; refused senders are called. */
-TEST("/switch/reset", test_reset)
+NET_TEST("/switch/reset", test_reset, .ports = 3, .loss = ERNIC_SWITCH_ALWAYS / 10)
 {
-    ErnicSwitchConfig cfg = config(3);
     static const ErnicSwitchStats none;
     ErnicSwitchStats st;
     uint32_t i, first = 0;
-    Net n;
 
-    cfg.loss = ERNIC_SWITCH_ALWAYS / 10;
-    start(&n, &cfg);
     for (i = 0; i < 5; i++) {
-        n.want[1] = 100;
-        n.got->len = 0;
-        send_wanted(&n, 1);
-        run(&n);
-        g_assert_cmpuint(i ? first : n.got->len, ==, n.got->len);
-        first = n.got->len;
-        n.want[1] = 100;
-        send_wanted(&n, 1);
-        run_until(&n, n.now + i * 301);
-        n.want[1] = 0;
-        ernic_switch_reset(n.s);
-        st = stats(&n, 0);
+        n->want[1] = 100;
+        n->got->len = 0;
+        send_wanted(n, 1);
+        run(n);
+        g_assert_cmpuint(i ? first : n->got->len, ==, n->got->len);
+        first = n->got->len;
+        n->want[1] = 100;
+        send_wanted(n, 1);
+        run_until(n, n->now + i * 301);
+        n->want[1] = 0;
+        ernic_switch_reset(n->s);
+        st = stats(n, 0);
         g_assert_cmpmem(&st, sizeof(st), &none, sizeof(none));
-        n.ready = 0;
-        run(&n);
-        g_assert_cmpuint(n.ready, ==, 1);
-        ernic_switch_reset(n.s);
+        n->ready = 0;
+        run(n);
+        g_assert_cmpuint(n->ready, ==, 1);
+        ernic_switch_reset(n->s);
     }
-    stop(&n);
 }
 
 /* ---- configurations -------------------------------------------------------- */
@@ -699,8 +640,7 @@ TEST("/switch/wrong", test_wrong)
         const char *says;
         ErnicSwitchConfig cfg;
     } rows[] = {
-#define ROW(says, ...) \
-    { says, { .ports = 3, .rate = 100000000000, .queue = 1 << 20, __VA_ARGS__ } }
+#define ROW(says, ...) { says, CONFIG(.ports = 3, .flight = 0, __VA_ARGS__) }
         ROW(NULL),
         ROW("ports", .ports = 1),
         ROW("ports", .ports = 65),
@@ -755,12 +695,11 @@ TEST("/switch/extremes", test_extremes)
     size_t i;
 
     for (i = 0; i < ARRAY_SIZE(rates); i++) {
-        ErnicSwitchConfig cfg = config(3);
+        ErnicSwitchConfig cfg = CONFIG(.ports = 3, .rate = rates[i]);
         uint64_t bits = (ERNIC_SWITCH_FRAME_MAX + 24) * 8ull;
         uint64_t work = (bits * 1000000000 + rates[i] - 1) / rates[i];
         Net n;
 
-        cfg.rate = rates[i];
         start(&n, &cfg);
         n.now = INT64_MAX;
         g_assert_true(send_len(&n, 0, 2, ERNIC_SWITCH_FRAME_MAX));
