@@ -16,34 +16,13 @@
 
 /* ---- round trips ------------------------------------------------------------ */
 
-static GByteArray *save(const Ernic *e)
-{
-    GByteArray *out = g_byte_array_new();
+/* The busy device, and one that has been made just now, with memory of its own. */
+typedef struct Two {
+    Busy b;
+    FakeEnv env;
+    Ernic *e;
+} Two;
 
-    ernic_save(e, out);
-    return out;
-}
-
-static void assert_same(const GByteArray *a, const GByteArray *b)
-{
-    guint i;
-
-    g_assert_cmpuint(a->len, ==, b->len);
-    for (i = 0; i < a->len && a->data[i] == b->data[i]; i++) {
-    }
-    g_assert_cmpuint(i, ==, a->len);
-}
-
-static void assert_whole(const Ernic *e)
-{
-    GString *why = g_string_new(NULL);
-
-    ernic_check(e, why);
-    g_assert_cmpstr(why->str, ==, "");
-    g_string_free(why, true);
-}
-
-/* A freshly made device. */
 static Ernic *fresh(FakeEnv *env)
 {
     ErnicConfig cfg;
@@ -52,12 +31,56 @@ static Ernic *fresh(FakeEnv *env)
     return ernic_new(&cfg, &fake_env_ops, env);
 }
 
+static void open_two(Two *t)
+{
+    busy_init(&t->b);
+    fake_env_init(&t->env);
+    t->e = fresh(&t->env);
+}
+
+static void close_two(Two *t)
+{
+    ernic_free(t->e);
+    fake_env_fini(&t->env);
+    busy_fini(&t->b);
+}
+
+#define TWO_TEST(path, fn) WORLD_TEST(path, fn, Two, t, open_two(t), close_two(t))
+
+static GByteArray *save(const Ernic *e)
+{
+    GByteArray *out = g_byte_array_new();
+
+    ernic_save(e, out);
+    return out;
+}
+
+static bool load(Ernic *e, uint64_t now, const GByteArray *state)
+{
+    return ernic_load(e, now, state->data, state->len);
+}
+
+/* The state of @e is @want. */
+static void assert_state(const Ernic *e, const GByteArray *want)
+{
+    g_autoptr(GByteArray) is = save(e);
+
+    g_assert_cmpmem(is->data, is->len, want->data, want->len);
+}
+
+static void assert_whole(const Ernic *e)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    ernic_check(e, why);
+    g_assert_cmpstr(why->str, ==, "");
+}
+
 /* The busy device has every kind of state that can be saved. */
 BUSY_TEST("/state/busy", test_busy)
 {
-    Ernic *e;
+    const Ernic *e = b->e;
 
-    e = b->e;
     assert_whole(e);
     g_assert_cmpuint(e->eq[b->async.eqn].line_count, >=, 2);
     g_assert_cmpuint(e->port_events.pending, !=, 0);
@@ -121,48 +144,20 @@ static void assert_derived(const Ernic *a, const Ernic *b)
                     sizeof(b->uctx_used));
 }
 
-BUSY_TEST("/state/round-trip", test_round_trip)
+TWO_TEST("/state/round-trip", test_round_trip)
 {
-    GByteArray *first, *second;
-    FakeEnv env;
-    Ernic *e;
+    g_autoptr(GByteArray) state = save(t->b.e), empty = save(t->e);
 
-    fake_env_init(&env);
-    e = fresh(&env);
-    first = save(b->e);
-    g_assert_true(ernic_load(e, b->env.now, first->data, first->len));
-    g_assert_cmpuint(env.wake, <=, b->env.now);
-    assert_whole(e);
-    second = save(e);
-    assert_same(first, second);
-    assert_derived(b->e, e);
+    g_assert_true(load(t->e, 5, empty));
+    assert_state(t->e, empty);
+    g_assert_true(load(t->e, t->b.env.now, state));
+    g_assert_cmpuint(t->env.wake, <=, t->b.env.now);
+    assert_whole(t->e);
+    assert_state(t->e, state);
+    assert_derived(t->b.e, t->e);
     /* And into a device that has state of its own. */
-    g_assert_true(ernic_load(b->peer, b->env.now, first->data, first->len));
-    g_byte_array_free(second, true);
-    second = save(b->peer);
-    assert_same(first, second);
-    g_byte_array_free(first, true);
-    g_byte_array_free(second, true);
-    ernic_free(e);
-    fake_env_fini(&env);
-}
-
-TEST("/state/empty", test_empty)
-{
-    GByteArray *first, *second;
-    FakeEnv env;
-    Ernic *e;
-
-    fake_env_init(&env);
-    e = fresh(&env);
-    first = save(e);
-    g_assert_true(ernic_load(e, 5, first->data, first->len));
-    second = save(e);
-    assert_same(first, second);
-    g_byte_array_free(first, true);
-    g_byte_array_free(second, true);
-    ernic_free(e);
-    fake_env_fini(&env);
+    g_assert_true(load(t->b.peer, t->b.env.now, state));
+    assert_state(t->b.peer, state);
 }
 
 /* The same continuation: link ready again, all requests acknowledged or none. */
@@ -206,145 +201,95 @@ static void assert_same_trains(FakeEnv *a, FakeEnv *b)
 }
 
 /* A device continues in another place exactly as it would have in its own. */
-BUSY_TEST("/state/continues", test_continues)
+TWO_TEST("/state/continues", test_continues)
 {
-    GByteArray *first, *second;
-    FakeEnv env;
-    Ernic *e;
+    g_autoptr(GByteArray) state = save(t->b.e), end = NULL;
 
-    fake_env_init(&env);
-    drop_trains(&b->env);
-    memcpy(env.mem, b->env.mem, FAKE_MEM_SIZE);
-    env.now = b->env.now;
-    e = fresh(&env);
-    first = save(b->e);
-    g_assert_true(ernic_load(e, env.now, first->data, first->len));
-    g_byte_array_free(first, true);
-    drive(b->e, &b->env);
-    drive(e, &env);
-    assert_whole(b->e);
-    assert_same_trains(&b->env, &env);
-    first = save(b->e);
-    second = save(e);
-    assert_same(first, second);
-    g_assert_cmpmem(b->env.mem, FAKE_MEM_SIZE, env.mem, FAKE_MEM_SIZE);
-    g_byte_array_free(first, true);
-    g_byte_array_free(second, true);
-    ernic_free(e);
-    fake_env_fini(&env);
+    drop_trains(&t->b.env);
+    memcpy(t->env.mem, t->b.env.mem, FAKE_MEM_SIZE);
+    t->env.now = t->b.env.now;
+    g_assert_true(load(t->e, t->env.now, state));
+    drive(t->b.e, &t->b.env);
+    drive(t->e, &t->env);
+    assert_whole(t->b.e);
+    assert_same_trains(&t->b.env, &t->env);
+    end = save(t->b.e);
+    assert_state(t->e, end);
+    g_assert_cmpmem(t->b.env.mem, FAKE_MEM_SIZE, t->env.mem, FAKE_MEM_SIZE);
 }
 
 /* ---- hostile bytes ---------------------------------------------------------- */
 
-static void assert_empty(const Ernic *e, const GByteArray *empty)
+TWO_TEST("/state/truncated", test_truncated)
 {
-    GByteArray *now = save(e);
-
-    assert_same(now, empty);
-    g_byte_array_free(now, true);
-}
-
-BUSY_TEST("/state/truncated", test_truncated)
-{
-    GByteArray *state, *empty;
-    FakeEnv env;
-    Ernic *e;
+    g_autoptr(GByteArray) state = save(t->b.e), empty = save(t->e);
     guint len;
 
-    fake_env_init(&env);
-    e = fresh(&env);
-    empty = save(e);
-    state = save(b->e);
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
     ernic_trace_reset();
     for (len = 0; len < state->len; len += g_test_slow() ? 1 : 101) {
-        uint8_t *copy = g_memdup2(state->data, len);
+        g_autofree uint8_t *copy = g_memdup2(state->data, len);
 
-        g_assert_false(ernic_load(e, 7, copy, len));
-        g_free(copy);
+        g_assert_false(ernic_load(t->e, 7, copy, len));
     }
     g_assert_cmpuint(ernic_trace_count("ernic_load_refused"), >, 50);
-    assert_empty(e, empty);
+    assert_state(t->e, empty);
     /* One byte too many. */
     g_byte_array_append(state, (const guint8 *)"", 1);
-    g_assert_false(ernic_load(e, 7, state->data, state->len));
-    assert_empty(e, empty);
-    g_byte_array_free(state, true);
-    g_byte_array_free(empty, true);
-    ernic_free(e);
-    fake_env_fini(&env);
+    g_assert_false(load(t->e, 7, state));
+    assert_state(t->e, empty);
 }
 
 /* Magic, format, configuration: another device, or another format. */
-BUSY_TEST("/state/foreign", test_foreign)
+TWO_TEST("/state/foreign", test_foreign)
 {
-    GByteArray *state;
+    g_autoptr(GByteArray) state = save(t->b.e);
     ErnicConfig cfg;
-    FakeEnv env;
     Ernic *e;
     guint at;
 
-    fake_env_init(&env);
     fake_config(&cfg);
     cfg.max_qp++;
-    e = ernic_new(&cfg, &fake_env_ops, &env);
-    state = save(b->e);
-    g_assert_false(ernic_load(e, 7, state->data, state->len));
+    e = ernic_new(&cfg, &fake_env_ops, &t->env);
+    g_assert_false(load(e, 7, state));
     ernic_free(e);
-    e = fresh(&env);
     for (at = 0; at < 12; at++) {
         state->data[at] ^= 1;
-        g_assert_false(ernic_load(e, 7, state->data, state->len));
+        g_assert_false(load(t->e, 7, state));
         state->data[at] ^= 1;
     }
-    g_assert_true(ernic_load(e, 7, state->data, state->len));
-    g_byte_array_free(state, true);
-    ernic_free(e);
-    fake_env_fini(&env);
+    g_assert_true(load(t->e, 7, state));
 }
 
 /* A section whose declared length exceeds its content. */
-TEST("/state/sections", test_sections)
+TWO_TEST("/state/sections", test_sections)
 {
     static const char *const tags[] = {
         "conf", "devi", "pd\0", "eq\0", "cq\0", "srq", "mr\0", "qp\0", "mcas",
         "flow", "rss", "coun", "tx\0",
     };
-    GByteArray *state, *description = g_byte_array_new();
+    g_autoptr(GByteArray) state = save(t->b.e), description = g_byte_array_new();
     uint32_t i, at = 12;
-    FakeEnv env;
-    Ernic *e;
-    Busy b;
 
     ernic_state_describe(description, 0);
     at += description->len;
-    g_byte_array_free(description, true);
-    busy_init(&b);
-    fake_env_init(&env);
-    e = fresh(&env);
-    state = save(b.e);
     for (i = 0; i < ARRAY_SIZE(tags); i++) {
         uint64_t len = ldq_le_p(state->data + at + 4);
         uint32_t next = at + 12 + len;
-        GByteArray *copy = g_byte_array_new();
+        g_autoptr(GByteArray) copy = g_byte_array_new();
 
-        g_assert_cmpint(memcmp(state->data + at, tags[i], 4), ==, 0);
+        g_assert_cmpmem(state->data + at, 4, tags[i], 4);
         g_byte_array_append(copy, state->data, next);
         g_byte_array_append(copy, (const guint8 *)"\0\0\0\0", 4);
         g_byte_array_append(copy, state->data + next, state->len - next);
-        g_assert_false(ernic_load(e, 7, copy->data, copy->len));
+        g_assert_false(load(t->e, 7, copy));
         stq_le_p(copy->data + at + 4, len + 4);
-        g_assert_false(ernic_load(e, 7, copy->data, copy->len));
+        g_assert_false(load(t->e, 7, copy));
         stq_le_p(copy->data + at + 4, UINT64_MAX);
-        g_assert_false(ernic_load(e, 7, copy->data, copy->len));
-        g_byte_array_free(copy, true);
+        g_assert_false(load(t->e, 7, copy));
         at = next;
     }
     g_assert_cmpuint(at, ==, state->len);
-    g_byte_array_free(state, true);
-    ernic_free(e);
-    fake_env_fini(&env);
-    busy_fini(&b);
 }
 
 /*
@@ -354,11 +299,10 @@ TEST("/state/sections", test_sections)
 static void exercise(Ernic *e, FakeEnv *env, const Busy *b,
                      const ErnicTrain *train)
 {
-    GByteArray *state = save(e);
+    g_autoptr(GByteArray) state = save(e);
     uint32_t qpn, i;
 
-    g_assert_true(ernic_load(e, b->env.now, state->data, state->len));
-    g_byte_array_free(state, true);
+    g_assert_true(load(e, b->env.now, state));
     assert_whole(e);
     env->now = b->env.now;
     env->tx_busy = false;
@@ -386,23 +330,17 @@ static void exercise(Ernic *e, FakeEnv *env, const Busy *b,
     assert_whole(e);
 }
 
-BUSY_TEST("/state/mutated", test_mutated)
+TWO_TEST("/state/mutated", test_mutated)
 {
-    GByteArray *state, *empty;
-    FakeTrain *train;
-    FakeEnv env;
-    Ernic *e;
+    g_autoptr(GByteArray) state = save(t->b.e), empty = save(t->e);
     guint at, step, accepted = 0, refused = 0, k;
+    const Busy *b = &t->b;
+    FakeTrain *train;
 
-    fake_env_init(&env);
-    memcpy(env.mem, b->env.mem, FAKE_MEM_SIZE);
-    e = fresh(&env);
-    empty = save(e);
-    state = save(b->e);
-    fake_send(b->peer, &b->peer_rd, ERNIC_WR_SEND, 0, b->peer_buf, 900,
-              b->peer_key);
+    memcpy(t->env.mem, b->env.mem, FAKE_MEM_SIZE);
+    fake_send(b->peer, &t->b.peer_rd, ERNIC_WR_SEND, 0, b->peer_buf, 900, b->peer_key);
     fake_run(b->peer);
-    train = fake_take_train(&b->peer_env);
+    train = fake_take_train(&t->b.peer_env);
     /* Another part of the bytes each time; testing all of them takes minutes. */
     step = g_test_slow() ? 1 : 23;
     at = 12 + g_test_rand_int_range(0, step);
@@ -415,26 +353,22 @@ BUSY_TEST("/state/mutated", test_mutated)
         k = g_test_slow() ? ARRAY_SIZE(values) : 2;
         while (k--) {
             state->data[at] = values[k];
-            if (ernic_load(e, b->env.now, state->data, state->len)) {
-                exercise(e, &env, b, &train->train);
+            if (load(t->e, b->env.now, state)) {
+                exercise(t->e, &t->env, b, &train->train);
                 accepted++;
             } else {
                 refused++;
             }
         }
         state->data[at] = was;
-        drop_trains(&env);
+        drop_trains(&t->env);
     }
     g_test_message("%u accepted, %u refused", accepted, refused);
     g_assert_cmpuint(accepted, >, 100);
     g_assert_cmpuint(refused, >, 100);
-    g_assert_false(ernic_load(e, 7, state->data, 12));
-    assert_empty(e, empty);
+    g_assert_false(ernic_load(t->e, 7, state->data, 12));
+    assert_state(t->e, empty);
     fake_train_free(train);
-    g_byte_array_free(state, true);
-    g_byte_array_free(empty, true);
-    ernic_free(e);
-    fake_env_fini(&env);
 }
 
 /* The byte of a removed field: 0 in our states; any that it could have is ignored. */
