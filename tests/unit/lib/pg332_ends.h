@@ -14,7 +14,7 @@ typedef struct Pg332End {
     void (*provoke)(Card *c);
 } Pg332End;
 
-extern const Pg332End pg332_ends[];
-extern const uint32_t pg332_num_ends;
+extern Pg332End pg332_ends[];
+extern uint32_t pg332_num_ends;
 
 #endif /* PG332_ENDS_H */
