@@ -53,12 +53,17 @@ uint8_t fake_destroy(Ernic *e, uint8_t opcode, uint32_t handle)
     return fake_cmd(e, &cmd, NULL);
 }
 
-void fake_ernic_done(FakeEnv *env, Ernic *e)
+void fake_check(const Ernic *e)
 {
     g_autoptr(GString) why = g_string_new(NULL);
 
     ernic_check(e, why);
     g_assert_cmpstr(why->str, ==, "");
+}
+
+void fake_ernic_done(FakeEnv *env, Ernic *e)
+{
+    fake_check(e);
     ernic_free(e);
     fake_env_fini(env);
 }

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "fake_verbs.h"
 #include "mlx5_frames.h"
 
 /* The key that ends a list of data segments. */
@@ -48,10 +49,7 @@ void frames_setup(Frames *f)
 
 void frames_done(Frames *f)
 {
-    g_autoptr(GString) why = g_string_new(NULL);
-
-    ernic_check(f->eth.e, why);
-    g_assert_cmpstr(why->str, ==, "");
+    fake_check(f->eth.e);
     eth_done(&f->eth);
 }
 

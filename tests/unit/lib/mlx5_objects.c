@@ -215,16 +215,10 @@ void mlx5_take_over(Ernic **e, FakeEnv *env)
 
 void mlx5_assert_valid(Mlx5Fixture *f)
 {
-    g_autoptr(GString) why = g_string_new(NULL);
-    bool ok = ernic_check(f->e, why);
-
-    g_assert_cmpstr(why->str, ==, "");
-    g_assert_true(ok);
+    fake_check(f->e);
 }
 
 void mlx5_finish(Mlx5Fixture *f)
 {
-    mlx5_assert_valid(f);
-    ernic_free(f->e);
-    fake_env_fini(&f->env);
+    fake_ernic_done(&f->env, f->e);
 }

@@ -23,11 +23,7 @@ uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t 
 
 void card_check(Card *c)
 {
-    g_autoptr(GString) why = g_string_new(NULL);
-
-    if (!ernic_check(c->e, why)) {
-        g_error("%s", why->str);
-    }
+    fake_check(c->e);
 }
 
 void put(Card *c, uint32_t reg, uint32_t value)
@@ -162,9 +158,7 @@ void card_open(Card *c, int i, unsigned version)
 
 void card_close(Card *c)
 {
-    card_check(c);
-    ernic_free(c->e);
-    fake_env_fini(&c->env);
+    fake_ernic_done(&c->env, c->e);
 }
 
 void card_move(Card *c)

@@ -124,12 +124,28 @@ static inline ErnicTrain lab_train(const Lab *l, uint32_t from, uint32_t to,
     };
 }
 
-/* The next train that arrives is @sent. */
-static inline void expect(ErnicShm *shm, const ErnicTrain *sent)
+static inline const ErnicShmStats *stats(const Lab *l, uint32_t i)
+{
+    return ernic_shm_stats(l->port[i]);
+}
+
+static inline uint64_t drops(const Lab *l, uint32_t i, ErnicShmDrop reason)
+{
+    return stats(l, i)->drop[reason];
+}
+
+/* Port @i takes the train. */
+static inline void send_train(Lab *l, uint32_t i, const ErnicTrain *train)
+{
+    g_assert_true(ernic_shm_send(l->port[i], train));
+}
+
+/* The next train that arrives at port @i is @sent. */
+static inline void expect(Lab *l, uint32_t i, const ErnicTrain *sent)
 {
     ErnicTrain got;
 
-    g_assert_true(ernic_shm_recv(shm, &got));
+    g_assert_true(ernic_shm_recv(l->port[i], &got));
     g_assert_cmpmem(got.data, got.len, sent->data, sent->len);
     g_assert_cmpuint(got.seg, ==, sent->seg);
     g_assert_cmpmem(&got.path, sizeof(got.path), &sent->path, sizeof(sent->path));
@@ -138,11 +154,17 @@ static inline void expect(ErnicShm *shm, const ErnicTrain *sent)
     g_assert_false(got.frame);
 }
 
-static inline void expect_none(ErnicShm *shm)
+static inline void expect_none(Lab *l, uint32_t i)
 {
     ErnicTrain got;
 
-    g_assert_false(ernic_shm_recv(shm, &got));
+    g_assert_false(ernic_shm_recv(l->port[i], &got));
+}
+
+static inline void pass(Lab *l, uint32_t from, uint32_t to, const ErnicTrain *train)
+{
+    send_train(l, from, train);
+    expect(l, to, train);
 }
 
 /* The head of a test of a Lab *l with @ports ports. */

@@ -72,16 +72,8 @@ static inline void open_pair(Pair *p, const ErnicProfile *profile, uint8_t type)
 
 static inline void close_pair(Pair *p)
 {
-    GString *why = g_string_new(NULL);
-
-    if (!ernic_check(p->e, why)) {
-        g_error("%s", why->str);
-    }
-    g_string_free(why, true);
-    ernic_free(p->e);
-    ernic_free(p->peer);
-    fake_env_fini(&p->env);
-    fake_env_fini(&p->peer_env);
+    fake_ernic_done(&p->env, p->e);
+    fake_ernic_done(&p->peer_env, p->peer);
 }
 
 static inline void post(Pair *p, uint32_t len)

@@ -132,7 +132,7 @@ LAB_TEST("/shm-folder/relative", 0, test_relative)
     lab_join(l, 0, false);
     lab_join(l, 1, false);
     g_assert_cmpint(g_chdir(cwd), ==, 0);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 1);
+    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
     ernic_shm_hide(l->port[1]);
     g_free(l->folder);
     l->folder = folder;
@@ -175,7 +175,7 @@ LAB_TEST("/shm-folder/not-permitted", 0, test_not_permitted)
         g_assert_cmpint(chmod(path, 0666), ==, 0);
         g_assert_cmpint(seteuid(65534), ==, 0);
         lab_join(l, 1, false);
-        g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 1);
+        g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
         lab_leave(l, 1);
         g_assert_cmpint(seteuid(0), ==, 0);
         g_assert_cmpint(chown(l->folder, 65534, -1), ==, 0);
@@ -209,10 +209,10 @@ LAB_TEST("/shm-folder/backlog", 1, test_backlog)
         close(fd[i]);
     }
     end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
-    while (!ernic_shm_stats(l->port[1])->peers) {
+    while (!stats(l, 1)->peers) {
         g_assert_cmpint(g_get_monotonic_time(), <, end);
         lab_serve(l);
         g_usleep(1000);
     }
-    g_assert_cmpuint(ernic_shm_stats(l->port[1])->unreachable, ==, 0);
+    g_assert_cmpuint(stats(l, 1)->unreachable, ==, 0);
 }

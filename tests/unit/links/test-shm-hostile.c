@@ -21,6 +21,8 @@
 #define PUNCH           (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
 #define RANDOM_ROUNDS   4000
 
+#define UNKNOWN ERNIC_SHM_DROP_UNKNOWN_DEST
+
 static uint8_t data[ERNIC_SHM_TRAIN_BYTES];
 
 /* As the ring has it. */
@@ -58,7 +60,7 @@ static ErnicShmPair *intrude(Lab *l)
 
 static void assert_broken(Lab *l, uint64_t times)
 {
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->broken, ==, times);
+    g_assert_cmpuint(stats(l, 0)->broken, ==, times);
     g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_BROKEN], ==, times);
 }
 
@@ -69,7 +71,7 @@ static void assert_works(Lab *l)
 
     lab_join(l, 1, false);
     t = lab_train(l, 1, 0, data, 100, 100);
-    g_assert_true(ernic_shm_send(l->port[1], &t));
+    send_train(l, 1, &t);
     g_assert_true(ernic_shm_recv(l->port[0], &got));
     g_assert_cmpmem(got.data, got.len, data, 100);
     lab_leave(l, 1);
@@ -152,14 +154,13 @@ LAB_TEST("/shm-hostile/tail", 1, test_tail)
     for (i = 0; i < ARRAY_SIZE(tails); i++) {
         p = intrude(l);
         ernic_shm_pair_announce(p, &l->gid[1], 1);
-        g_assert_true(ernic_shm_send(l->port[0], &t));
+        send_train(l, 0, &t);
         p->rx.words->tail = tails[i];
-        g_assert_true(ernic_shm_send(l->port[0], &t));
+        send_train(l, 0, &t);
         assert_broken(l, i + 1);
         ernic_shm_pair_free(p);
     }
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->drop[ERNIC_SHM_DROP_UNKNOWN_DEST], ==,
-                     ARRAY_SIZE(tails));
+    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, ARRAY_SIZE(tails));
     assert_works(l);
 }
 
@@ -173,13 +174,13 @@ LAB_TEST("/shm-hostile/tail-back", 1, test_tail_back)
     t = lab_train(l, 0, 1, data, 100, 100);
     p = intrude(l);
     ernic_shm_pair_announce(p, &l->gid[1], 1);
-    g_assert_true(ernic_shm_send(l->port[0], &t));
-    g_assert_true(ernic_shm_send(l->port[0], &t));
+    send_train(l, 0, &t);
+    send_train(l, 0, &t);
     p->rx.words->tail = 2 * 192;
-    g_assert_true(ernic_shm_send(l->port[0], &t));
+    send_train(l, 0, &t);
     assert_broken(l, 0);
     p->rx.words->tail = 192;
-    g_assert_true(ernic_shm_send(l->port[0], &t));
+    send_train(l, 0, &t);
     assert_broken(l, 1);
     ernic_shm_pair_free(p);
     assert_works(l);
@@ -218,13 +219,13 @@ LAB_TEST("/shm-hostile/random", 1, test_random)
         t = lab_train(l, 0, 1, data, 1000, 100);
         ernic_shm_send(l->port[0], &t);
         ernic_shm_sleep(l->port[0]);
-        if (!ernic_shm_stats(l->port[0])->peers) {
+        if (!stats(l, 0)->peers) {
             ernic_shm_pair_free(p);
             p = intrude(l);
         }
     }
     g_assert_cmpuint(accepted, >, RANDOM_ROUNDS / 100);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->broken, >, RANDOM_ROUNDS / 100);
+    g_assert_cmpuint(stats(l, 0)->broken, >, RANDOM_ROUNDS / 100);
     ernic_shm_pair_free(p);
     lab_serve(l);
     assert_works(l);
@@ -246,18 +247,17 @@ LAB_TEST("/shm-hostile/many-addresses", 1, test_many_addresses)
     g_assert_cmpuint(*num, ==, 1);
     *num = UINT32_MAX;
     t = lab_train(l, 0, 1, data, 100, 100);
-    g_assert_true(ernic_shm_send(l->port[0], &t));
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->tx_trains, ==, 1);
+    send_train(l, 0, &t);
+    g_assert_cmpuint(stats(l, 0)->tx_trains, ==, 1);
     /* Its next version has as many as there may be, and no more are read. */
     (*num)--;
     num[-1] += 2;
-    g_assert_true(ernic_shm_send(l->port[0], &t));
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->tx_trains, ==, 2);
+    send_train(l, 0, &t);
+    g_assert_cmpuint(stats(l, 0)->tx_trains, ==, 2);
     t.path.dgid = gid_of("10.0.0.3");
-    g_assert_true(ernic_shm_send(l->port[0], &t));
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->drop[ERNIC_SHM_DROP_UNKNOWN_DEST], ==,
-                     1);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 1);
+    send_train(l, 0, &t);
+    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 1);
+    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
     ernic_shm_pair_free(p);
     lab_serve(l);
     assert_works(l);
@@ -365,7 +365,7 @@ LAB_TEST("/shm-hostile/memory", 1, test_memory)
         close(bad[i]);
         g_assert_cmpuint(open_fds(), ==, before - i - 1);
     }
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->refused, ==, i);
+    g_assert_cmpuint(stats(l, 0)->refused, ==, i);
     assert_works(l);
 }
 
@@ -396,7 +396,7 @@ TEST("/shm-hostile/hello", test_hello)
         say(fd, hello, bad[i].len, fds, bad[i].fds);
         hello[bad[i].change]--;
         lab_serve(&l);
-        g_assert_cmpuint(ernic_shm_stats(l.port[0])->refused, ==, i + 1);
+        g_assert_cmpuint(stats(&l, 0)->refused, ==, i + 1);
         close(fd);
         lab_serve(&l);
         g_assert_cmpuint(open_fds(), ==, before);
@@ -419,7 +419,7 @@ LAB_TEST("/shm-hostile/hasty", 1, test_hasty)
     close(fd);
     lab_serve(l);
     g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_GONE], ==, 1);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 0);
+    g_assert_cmpuint(stats(l, 0)->peers, ==, 0);
     close(memory_fd);
     assert_works(l);
 }
@@ -442,7 +442,7 @@ LAB_TEST("/shm-hostile/silent", 1, test_silent)
         g_usleep(10000);
         ernic_shm_serve(l->port[0]);
     }
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->refused, ==, 0);
+    g_assert_cmpuint(stats(l, 0)->refused, ==, 0);
     for (i = 0; i <= ERNIC_SHM_PEERS; i++) {
         close(fd[i]);
     }
@@ -462,7 +462,7 @@ LAB_TEST("/shm-hostile/holes", 1, test_holes)
     s = dial(l);
     say(s, hello, sizeof(hello), &fd, 1);
     lab_serve(l);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 1);
+    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
     g_assert_cmpint(fallocate(fd, PUNCH, 0, 4096), ==, -1);
     g_assert_cmpint(madvise(map, bytes, MADV_REMOVE), ==, -1);
     g_assert_cmpint(ftruncate(fd, 0), ==, -1);
@@ -601,10 +601,10 @@ LAB_TEST("/shm-hostile/bells", 1, test_bells)
     for (i = 0; i < 3000; i++) {
         p->rx.words->asleep = 1;
         p->rx.words->tail = p->rx.words->head;
-        g_assert_true(ernic_shm_send(l->port[0], &t));
+        send_train(l, 0, &t);
     }
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->bells, ==, 3000);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->peers, ==, 1);
+    g_assert_cmpuint(stats(l, 0)->bells, ==, 3000);
+    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
     ernic_shm_pair_free(p);
     lab_serve(l);
     assert_works(l);
@@ -649,18 +649,17 @@ LAB_TEST("/shm-hostile/mixture", 1, test_mixture)
     s = (Scribbler) { .p = intrude(l) };
     ernic_shm_pair_announce(s.p, &l->gid[1], 1);
     t = lab_train(l, 0, 1, data, 10, 10);
-    g_assert_true(ernic_shm_send(l->port[0], &t));
+    send_train(l, 0, &t);
     thread = g_thread_new("announce", announce, &s);
     while (g_get_monotonic_time() < end) {
         s.p->rx.words->tail = s.p->rx.words->head;
-        g_assert_true(ernic_shm_send(l->port[0], &t));
+        send_train(l, 0, &t);
         sent++;
     }
     g_atomic_int_set(&s.stop, 1);
     g_thread_join(thread);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->drop[ERNIC_SHM_DROP_UNKNOWN_DEST], ==,
-                     0);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->tx_trains, ==, sent + 1);
+    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 0);
+    g_assert_cmpuint(stats(l, 0)->tx_trains, ==, sent + 1);
     ernic_shm_pair_free(s.p);
 }
 
@@ -695,7 +694,7 @@ LAB_TEST("/shm-hostile/scribbler", 1, test_scribbler)
     Scribbler s;
 
     /* A busy host may let the scribbler run late: both have to be seen, within 20 s. */
-    for (; now < end || ((!accepted || !ernic_shm_stats(l->port[0])->broken) &&
+    for (; now < end || ((!accepted || !stats(l, 0)->broken) &&
                          now < end + 20 * G_USEC_PER_SEC);
          now = g_get_monotonic_time()) {
         GThread *thread;
@@ -708,7 +707,7 @@ LAB_TEST("/shm-hostile/scribbler", 1, test_scribbler)
             memcpy(s.p->tx.data + i * 192, &rec, sizeof(rec));
         }
         thread = g_thread_new("scribble", scribble, &s);
-        for (i = 0; i < 10000 && ernic_shm_stats(l->port[0])->peers; i++) {
+        for (i = 0; i < 10000 && stats(l, 0)->peers; i++) {
             if (ernic_shm_recv(l->port[0], &t)) {
                 memcpy(seen, t.data, t.len);
                 assert_is_train(&t);
@@ -723,8 +722,8 @@ LAB_TEST("/shm-hostile/scribbler", 1, test_scribbler)
         ernic_shm_pair_free(s.p);
         lab_serve(l);
     }
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->broken, >, 0);
+    g_assert_cmpuint(stats(l, 0)->broken, >, 0);
     g_assert_cmpuint(accepted, >, 0);
-    g_assert_cmpuint(ernic_shm_stats(l->port[0])->rx_trains, ==, accepted);
+    g_assert_cmpuint(stats(l, 0)->rx_trains, ==, accepted);
     assert_works(l);
 }

@@ -17,22 +17,22 @@ LAB_TEST("/shm-sleep/sleep", 3, test_sleep)
 
     t = lab_train(l, 0, 1, data, 100, 100);
     /* A port that does not sleep is not woken. */
-    g_assert_true(ernic_shm_send(l->port[0], &t));
+    send_train(l, 0, &t);
     g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
     g_assert_false(ernic_shm_sleep(l->port[1]));
-    expect(l->port[1], &t);
+    expect(l, 1, &t);
     for (i = 0; i < 3; i++) {
         g_assert_true(ernic_shm_sleep(l->port[1]));
         g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
-        g_assert_true(ernic_shm_send(l->port[0], &t));
-        g_assert_true(ernic_shm_send(l->port[0], &t));
+        send_train(l, 0, &t);
+        send_train(l, 0, &t);
         g_assert_true(fd_ready(ernic_shm_fd(l->port[1])));
-        g_assert_cmpuint(ernic_shm_stats(l->port[0])->bells, ==, i + 1);
+        g_assert_cmpuint(stats(l, 0)->bells, ==, i + 1);
         ernic_shm_serve(l->port[1]);
         g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
-        expect(l->port[1], &t);
-        expect(l->port[1], &t);
-        expect_none(l->port[1]);
+        expect(l, 1, &t);
+        expect(l, 1, &t);
+        expect_none(l, 1);
     }
 }
 
@@ -45,10 +45,10 @@ LAB_TEST("/shm-sleep/sleep-newcomer", 1, test_sleep_newcomer)
     lab_join(l, 1, false);
     t = lab_train(l, 1, 0, data, 100, 100);
     g_assert_true(ernic_shm_sleep(l->port[0]));
-    g_assert_true(ernic_shm_send(l->port[1], &t));
+    send_train(l, 1, &t);
     g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
     ernic_shm_serve(l->port[0]);
-    expect(l->port[0], &t);
+    expect(l, 0, &t);
 }
 
 /* ---- no memory for a bell ------------------------------------------------------ */
@@ -77,7 +77,7 @@ LAB_TEST("/shm-sleep/no-bell", 2, test_no_bell)
     for (i = 0; i < ARRAY_SIZE(errors); i++) {
         g_assert_true(ernic_shm_sleep(l->port[1]));
         refuse_sends = errors[i];
-        g_assert_true(ernic_shm_send(l->port[0], &t));
+        send_train(l, 0, &t);
         g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
         refuse_sends = 0;
         while (!fd_ready(ernic_shm_fd(l->port[0]))) {
@@ -86,7 +86,7 @@ LAB_TEST("/shm-sleep/no-bell", 2, test_no_bell)
         ernic_shm_serve(l->port[0]);
         g_assert_true(fd_ready(ernic_shm_fd(l->port[1])));
         ernic_shm_serve(l->port[1]);
-        expect(l->port[1], &t);
+        expect(l, 1, &t);
     }
 }
 
@@ -158,6 +158,6 @@ LAB_TEST("/shm-sleep/threads", 2, test_threads)
     g_assert_cmpuint(slept, >, 10);
     g_test_message("the reader slept %u times, the writer %u times", slept, end.slept);
     for (i = 0; i < ERNIC_SHM_DROP_COUNT; i++) {
-        g_assert_cmpuint(ernic_shm_stats(l->port[0])->drop[i], ==, 0);
+        g_assert_cmpuint(drops(l, 0, i), ==, 0);
     }
 }

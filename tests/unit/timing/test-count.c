@@ -52,21 +52,9 @@ static void open_self(Self *s, const ErnicProfile *profile)
     s->start = s->env.now;
 }
 
-static void check(const Ernic *e)
-{
-    GString *why = g_string_new(NULL);
-
-    if (!ernic_check(e, why)) {
-        g_error("%s", why->str);
-    }
-    g_string_free(why, true);
-}
-
 static void close_self(Self *s)
 {
-    check(s->e);
-    ernic_free(s->e);
-    fake_env_fini(&s->env);
+    fake_ernic_done(&s->env, s->e);
 }
 
 #define SELF_TEST(path, fn) \
@@ -269,7 +257,7 @@ SELF_TEST("/timing-count/sums", test_sums)
         for (k = 0; k < 30000; k += 61) {
             until(s, k);
             count(s, &c);
-            check(s->e);
+            fake_check(s->e);
         }
         g_assert_cmpuint(c.queue[ERNIC_TIMED_CQES].count, ==, 0);
     }
@@ -294,7 +282,7 @@ SELF_TEST("/timing-count/reset", test_reset)
         g_assert_cmpuint(c.stage[i].items, ==, 0);
         g_assert_cmpuint(c.stage[i].idle, ==, 0);
     }
-    check(s->e);
+    fake_check(s->e);
     at = s->env.now;
     ernic_doorbell(s->e, at, 0, 0);
     s->env.now += 10;
@@ -503,7 +491,7 @@ static void open_busy(Self *s)
     }
     g_assert_cmpuint(s->e->timing->tx.count, >, 1);
     g_assert_cmpuint(s->e->timing->tx_done, >, 0);
-    check(s->e);
+    fake_check(s->e);
 }
 
 TEST("/timing-count/breaks", test_breaks)
