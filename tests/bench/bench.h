@@ -129,8 +129,7 @@ typedef struct BenchRaw {
 uint16_t bench_raw_init(BenchRaw *raw, const char *host);
 void bench_raw_free(BenchRaw *raw);
 /* Sends one datagram of as many segments of @mtu bytes as fit. */
-void bench_raw_send(BenchRaw *raw, const char *host, uint16_t port,
-                    uint32_t mtu);
+void bench_raw_send(BenchRaw *raw, const char *host, uint16_t port, uint32_t mtu);
 /* Receives one datagram; returns its length in bytes, 0 if there is none. */
 uint32_t bench_raw_recv(BenchRaw *raw);
 
@@ -188,8 +187,7 @@ void bench_quit(Bench *b);
 /* How often other processes have preempted either side so far. */
 uint64_t bench_preempted(Bench *b);
 /* Moves messages of @len bytes and compares the data; bench_die() if it differs. */
-void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
-                  uint32_t len);
+void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp, uint32_t len);
 double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns);     /* bytes */
 /* Bytes that one core copies twice: what a shared memory without protocol would cost. */
 double bench_copy_rate(Bench *b, uint64_t ns);

@@ -147,9 +147,8 @@ static void measure_rate(Turn *t, Results *r, int op, int size, int mtu)
 static void measure_shm(Turn *t, Results *r, int op, int size)
 {
     double rate;
-    int icrc;
 
-    for (icrc = 0; icrc < 2; icrc++) {
+    for (int icrc = 0; icrc < 2; icrc++) {
         turn_begin(t);
         rate = bench_rate(t->b, icrc ? BENCH_SHM_ICRC : BENCH_SHM, ops[op].opcode,
                           BENCH_QP_4096, sizes[size], t->ns);
@@ -171,9 +170,8 @@ static void measure_small(Turn *t, Results *r)
     BenchLatency latency;
     double rate;
     bool clean;
-    int op;
 
-    for (op = 0; op < OP_COUNT; op++) {
+    for (int op = 0; op < OP_COUNT; op++) {
         turn_begin(t);
         rate = bench_rate(t->b, BENCH_UDP, ops[op].opcode, BENCH_QP_4096, 8, t->ns);
         greater(&r->small[op], rate, turn_clean(t));
@@ -188,9 +186,8 @@ static void measure_small(Turn *t, Results *r)
 static void measure_cost(Turn *t, Results *r)
 {
     double cost;
-    int many;
 
-    for (many = 0; many < 2; many++) {
+    for (int many = 0; many < 2; many++) {
         turn_begin(t);
         cost = bench_cost(t->b, many, COST_NS);
         less(&r->cost[many], cost, turn_clean(t));
@@ -199,11 +196,9 @@ static void measure_cost(Turn *t, Results *r)
 
 static void measure_round(Turn *t, Results *r)
 {
-    int op, size, mtu;
-
-    for (op = 0; op < OP_COUNT; op++) {
-        for (size = 0; size < SIZE_COUNT; size++) {
-            for (mtu = 0; mtu < MTU_COUNT; mtu++) {
+    for (int op = 0; op < OP_COUNT; op++) {
+        for (int size = 0; size < SIZE_COUNT; size++) {
+            for (int mtu = 0; mtu < MTU_COUNT; mtu++) {
                 measure_rate(t, r, op, size, mtu);
             }
             measure_shm(t, r, op, size);
@@ -217,11 +212,9 @@ static void measure_round(Turn *t, Results *r)
 
 static void verify(Bench *b)
 {
-    int op, size, mtu;
-
-    for (mtu = 0; mtu < MTU_COUNT; mtu++) {
-        for (op = 0; op < OP_COUNT; op++) {
-            for (size = 0; size < SIZE_COUNT; size++) {
+    for (int mtu = 0; mtu < MTU_COUNT; mtu++) {
+        for (int op = 0; op < OP_COUNT; op++) {
+            for (int size = 0; size < SIZE_COUNT; size++) {
                 bench_verify(b, BENCH_UDP, ops[op].opcode, mtus[mtu].qp, sizes[size]);
                 bench_verify(b, BENCH_SHM, ops[op].opcode, mtus[mtu].qp, sizes[size]);
                 bench_verify(b, BENCH_SHM_ICRC, ops[op].opcode, mtus[mtu].qp,
@@ -288,9 +281,8 @@ static bool all_met(const Results *r)
 {
     bool met = growth_verdict(r) == VERDICT_MET && shm_faster(r) == VERDICT_MET &&
                shm_of_copies(r) == VERDICT_MET;
-    int op;
 
-    for (op = 0; op < OP_COUNT; op++) {
+    for (int op = 0; op < OP_COUNT; op++) {
         met &= rate_verdict(r, op) == VERDICT_MET;
     }
     return met;
@@ -301,9 +293,8 @@ static void measure(Bench *b, const Plan *plan, Results *r)
     uint64_t start = bench_now();
     Turn t = { .b = b, .ns = plan->turn_ns };
 
-    while (r->rounds < plan->min_rounds ||
-           (r->rounds < plan->max_rounds && !all_met(r) &&
-            bench_now() - start < plan->budget_ns)) {
+    while (r->rounds < plan->min_rounds || (r->rounds < plan->max_rounds && !all_met(r) &&
+                                            bench_now() - start < plan->budget_ns)) {
         measure_round(&t, r);
     }
 }
@@ -319,13 +310,11 @@ static const char *const size_name[SIZE_COUNT] = { "4 KiB", "64 KiB", "1 MiB" };
 
 static void print_shm(const Results *r)
 {
-    int op, size;
-
     printf("# shared memory, MTU 4096, of two copies by one core: %.1f Gb/s\n",
            gbps(r->copy.value));
     printf("# %-9s %7s | %-18s | %-18s\n", "", "", "without ICRC", "with ICRC");
-    for (op = 0; op < OP_COUNT; op++) {
-        for (size = 0; size < SIZE_COUNT; size++) {
+    for (int op = 0; op < OP_COUNT; op++) {
+        for (int size = 0; size < SIZE_COUNT; size++) {
             printf("# %-9s %7s | %6.1f Gb/s   %4.0f%% | %6.1f Gb/s   %4.0f%%\n",
                    ops[op].name, size_name[size], gbps(r->shm[0][op][size].value),
                    100 * r->shm[0][op][size].value / r->copy.value,
@@ -342,24 +331,21 @@ static void print_shm(const Results *r)
 
 static void print_table(const Results *r)
 {
-    int op, size;
-
     printf("# best of %u rounds, one core a side, ICRC by %s\n", r->rounds,
            ernic_icrc_backend());
     printf("# %-9s %7s | %-18s | %-18s\n", "", "", "MTU 1024", "MTU 4096");
     printf("# %-9s %7s | %6.1f Gb/s %7s | %6.1f Gb/s %7s\n", "raw UDP", "",
            gbps(r->raw[MTU_1024].value), "", gbps(r->raw[MTU_4096].value), "");
-    for (op = 0; op < OP_COUNT; op++) {
-        for (size = 0; size < SIZE_COUNT; size++) {
+    for (int op = 0; op < OP_COUNT; op++) {
+        for (int size = 0; size < SIZE_COUNT; size++) {
             printf("# %-9s %7s | %6.1f Gb/s   %4.0f%% | %6.1f Gb/s   %4.0f%%\n",
-                   ops[op].name, size_name[size],
-                   gbps(r->rate[op][size][MTU_1024].value),
+                   ops[op].name, size_name[size], gbps(r->rate[op][size][MTU_1024].value),
                    100 * of_raw(r, op, size, MTU_1024),
                    gbps(r->rate[op][size][MTU_4096].value),
                    100 * of_raw(r, op, size, MTU_4096));
         }
     }
-    for (op = 0; op < OP_COUNT; op++) {
+    for (int op = 0; op < OP_COUNT; op++) {
         printf("# %-9s %7s | %8.0f messages/s\n", ops[op].name, "8 B",
                r->small[op].value);
     }
@@ -368,7 +354,7 @@ static void print_table(const Results *r)
     printf("# RC WRITE      8 B | %u queue pairs: %.0f ns a message, %u: %.0f "
            "ns, ratio %.2f (%u under way)\n", BENCH_FEW, r->cost[0].value,
            BENCH_MANY, r->cost[1].value, growth(r), BENCH_FEW);
-    for (op = 0; op < OP_COUNT; op++) {
+    for (int op = 0; op < OP_COUNT; op++) {
         printf("# goal, half of raw, 1 MiB, MTU 4096: %s %s\n", ops[op].name,
                of_raw(r, op, SIZE_1M, MTU_4096) >= GOAL_RATIO ? "reached" : "missed");
     }
@@ -415,13 +401,13 @@ static bool print_tap(const Results *r)
 static bool find_cores(int core[BENCH_SIDES])
 {
     cpu_set_t set;
-    int i, n = 0;
+    int n = 0;
 
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof(set), &set) < 0) {
         return false;
     }
-    for (i = 0; i < CPU_SETSIZE && n < BENCH_SIDES; i++) {
+    for (int i = 0; i < CPU_SETSIZE && n < BENCH_SIDES; i++) {
         if (CPU_ISSET(i, &set)) {
             core[n++] = i;
         }
@@ -445,9 +431,8 @@ static void pin(int core)
 static void remove_folder(const char *path)
 {
     static const char *const names[] = { "/plain", "/icrc", "" };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(names); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         g_autofree char *folder = g_strconcat(path, names[i], NULL);
 
         rmdir(folder);

@@ -49,19 +49,18 @@ static void barrier(Bench *b)
 void bench_setup(Bench *b)
 {
     uint16_t port = bench_raw_init(&b->raw, bench_host[b->side]);
-    uint32_t i, q;
 
     if (b->side == 1) {
         b->sh->raw_port = port;
     }
-    for (i = 0; i < BENCH_GUESTS; i++) {
+    for (uint32_t i = 0; i < BENCH_GUESTS; i++) {
         bench_guest_init(&b->guest[i], i, b->side, b->sh->folder,
                          &b->sh->peer[b->side][i]);
     }
     barrier(b);
-    for (i = 0; i < BENCH_GUESTS; i++) {
+    for (uint32_t i = 0; i < BENCH_GUESTS; i++) {
         bench_guest_connect(&b->guest[i], b->side, &b->sh->peer[!b->side][i]);
-        for (q = 0; i != BENCH_UDP_MANY && q < BENCH_FEW; q++) {
+        for (uint32_t q = 0; i != BENCH_UDP_MANY && q < BENCH_FEW; q++) {
             repost(&b->guest[i], &b->guest[i].qp[q], BENCH_RQ_DEPTH);
         }
     }
@@ -70,9 +69,7 @@ void bench_setup(Bench *b)
 
 void bench_teardown(Bench *b)
 {
-    uint32_t i;
-
-    for (i = 0; i < BENCH_GUESTS; i++) {
+    for (uint32_t i = 0; i < BENCH_GUESTS; i++) {
         bench_guest_free(&b->guest[i]);
     }
     bench_raw_free(&b->raw);
@@ -112,8 +109,7 @@ static void obey(Bench *b, const BenchOrder *o)
         bench_pattern_fill(bench_mem(&g->node, g->src), o->len, o->seed);
         memset(bench_mem(&g->node, g->dst), 0, BENCH_MESSAGE_MAX);
     } else if (o->mode == BENCH_CHECK) {
-        b->sh->answer = bench_pattern_ok(bench_mem(&g->node, g->dst), o->len,
-                                         o->seed);
+        b->sh->answer = bench_pattern_ok(bench_mem(&g->node, g->dst), o->len, o->seed);
     }
 }
 
@@ -129,8 +125,7 @@ void bench_serve(Bench *b)
             now = b->sh->order;
             obey(b, &now);
             b->sh->preempted = preempted();
-            atomic_store_explicit(&b->sh->obeyed, number,
-                                  memory_order_release);
+            atomic_store_explicit(&b->sh->obeyed, number, memory_order_release);
         }
         serve_once(b, &now);
     }
@@ -138,8 +133,7 @@ void bench_serve(Bench *b)
 
 /* ---- side 0 -------------------------------------------------------------------- */
 
-static void check_deadline(const BenchNode *n, uint64_t deadline,
-                           const char *what)
+static void check_deadline(const BenchNode *n, uint64_t deadline, const char *what)
 {
     if (n->now > deadline) {
         bench_die("%s takes longer than %llu s", what, ORDER_NS / 1000000000);
@@ -154,8 +148,7 @@ static void order(Bench *b, BenchOrder o)
 
     b->sh->order = o;
     atomic_store_explicit(&b->sh->ordered, number, memory_order_release);
-    while (atomic_load_explicit(&b->sh->obeyed, memory_order_acquire) !=
-           number) {
+    while (atomic_load_explicit(&b->sh->obeyed, memory_order_acquire) != number) {
         bench_node_step(&b->guest[o.guest].node);
         check_deadline(&b->guest[o.guest].node, deadline, "an order");
     }
@@ -248,10 +241,8 @@ static void stream_post(Stream *s, uint32_t n)
         bool read = s->opcode == ERNIC_WR_READ;
 
         qp = &s->g->qp[s->first_qp + s->next_qp];
-        bench_post_send(s->g, qp, s->opcode,
-                        (read ? s->g->dst : s->g->src) + off, s->len,
-                        (read ? s->peer->src : s->peer->dst) + off,
-                        s->peer->key);
+        bench_post_send(s->g, qp, s->opcode, (read ? s->g->dst : s->g->src) + off,
+                        s->len, (read ? s->peer->src : s->peer->dst) + off, s->peer->key);
         if (++s->next_qp == s->num_qp) {
             s->next_qp = 0;
         }
@@ -320,16 +311,14 @@ double bench_rate(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
 
 double bench_cost(Bench *b, bool many, uint64_t ns)
 {
-    Stream s = stream_of(b, many ? BENCH_UDP_MANY : BENCH_UDP, 0,
-                         many ? BENCH_MANY : BENCH_FEW,
-                         ERNIC_WR_WRITE, SMALL);
+    Stream s = stream_of(b, many ? BENCH_UDP_MANY : BENCH_UDP,
+                         0, many ? BENCH_MANY : BENCH_FEW, ERNIC_WR_WRITE, SMALL);
 
     s.depth = BENCH_FEW;
     return 1e9 / stream_rate(&s, ns);
 }
 
-void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
-                  uint32_t len)
+void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp, uint32_t len)
 {
     static uint32_t seed;
     BenchGuest *g = &b->guest[which];

@@ -54,8 +54,7 @@ static bool env_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
     return true;
 }
 
-static bool env_dma_write(void *env, uint64_t addr, const void *buf,
-                          uint64_t len)
+static bool env_dma_write(void *env, uint64_t addr, const void *buf, uint64_t len)
 {
     BenchNode *n = env;
 
@@ -213,12 +212,11 @@ static void receive_udp(BenchNode *n)
 static void receive_shm(BenchNode *n)
 {
     ErnicTrain train;
-    uint32_t i;
 
     if (n->steps++ % SERVE_STEPS == 0) {
         ernic_shm_serve(n->shm);
     }
-    for (i = 0; i < SHM_BATCH && ernic_shm_recv(n->shm, &train); i++) {
+    for (uint32_t i = 0; i < SHM_BATCH && ernic_shm_recv(n->shm, &train); i++) {
         ernic_rx(n->e, n->now, &train);
     }
 }

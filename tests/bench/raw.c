@@ -66,8 +66,7 @@ void bench_raw_free(BenchRaw *raw)
     g_free(raw->buf);
 }
 
-void bench_raw_send(BenchRaw *raw, const char *host, uint16_t port,
-                    uint32_t mtu)
+void bench_raw_send(BenchRaw *raw, const char *host, uint16_t port, uint32_t mtu)
 {
     struct sockaddr_in sa = address(host, port);
     struct iovec iov = {

@@ -54,7 +54,7 @@ static uint32_t command(BenchGuest *g, const char *name, struct ernic_cmd *cmd)
 /* Registers @bytes at @addr, in pages of 4 KiB like a guest's memory. */
 static uint32_t reg_mr(BenchGuest *g, uint64_t addr, uint64_t bytes)
 {
-    uint32_t i, npages = bytes / PAGE;
+    uint32_t npages = bytes / PAGE;
     uint64_t list = bench_alloc(&g->node, npages * sizeof(uint64_t), PAGE);
     uint64_t *entry = bench_mem(&g->node, list);
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
@@ -67,7 +67,7 @@ static uint32_t reg_mr(BenchGuest *g, uint64_t addr, uint64_t bytes)
         .pd = cpu_to_le32(g->pd),
         .access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE | REMOTE),
     };
-    for (i = 0; i < npages; i++) {
+    for (uint32_t i = 0; i < npages; i++) {
         entry[i] = cpu_to_le64(addr + (uint64_t)i * PAGE);
     }
     return command(g, "MR_REG", &cmd);
@@ -75,8 +75,7 @@ static uint32_t reg_mr(BenchGuest *g, uint64_t addr, uint64_t bytes)
 
 static void create_cq(BenchGuest *g, BenchCq *cq, uint32_t depth)
 {
-    uint64_t ring = bench_alloc(&g->node, depth * sizeof(struct ernic_cqe),
-                                PAGE);
+    uint64_t ring = bench_alloc(&g->node, depth * sizeof(struct ernic_cqe), PAGE);
     uint64_t ci = bench_alloc(&g->node, 64, 64);
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
 
@@ -93,8 +92,7 @@ static void create_cq(BenchGuest *g, BenchCq *cq, uint32_t depth)
     cq->cqn = command(g, "CQ_CREATE", &cmd);
 }
 
-static void create_qp(BenchGuest *g, BenchQp *qp, uint32_t sq_depth,
-                      uint32_t rq_depth)
+static void create_qp(BenchGuest *g, BenchQp *qp, uint32_t sq_depth, uint32_t rq_depth)
 {
     uint64_t sq = bench_alloc(&g->node, sq_depth * SQ_STRIDE * 64, 64);
     uint64_t rq = bench_alloc(&g->node, rq_depth * RQ_STRIDE * 64, 64);
@@ -146,7 +144,6 @@ void bench_guest_init(BenchGuest *g, BenchWhich which, uint32_t side,
     uint32_t rq_depth = few ? BENCH_RQ_DEPTH : 1;
     uint64_t per_qp = (sq_depth * SQ_STRIDE + rq_depth * RQ_STRIDE + 8) * 64;
     struct ernic_cmd pd = { .opcode = ERNIC_CMD_PD_ALLOC };
-    uint32_t i;
 
     memset(g, 0, sizeof(*g));
     bench_node_init(&g->node, num_qp, num_qp * per_qp + (16u << 20), which,
@@ -160,7 +157,7 @@ void bench_guest_init(BenchGuest *g, BenchWhich which, uint32_t side,
     create_cq(g, &g->rcq, 1024);
     g->num_qp = num_qp;
     g->qp = g_new0(BenchQp, num_qp);
-    for (i = 0; i < num_qp; i++) {
+    for (uint32_t i = 0; i < num_qp; i++) {
         create_qp(g, &g->qp[i], sq_depth, rq_depth);
         own->qpn[i] = g->qp[i].qpn;
     }
@@ -223,8 +220,7 @@ static void connect_qp(BenchGuest *g, const BenchQp *qp, uint64_t at,
 
 static void add_peer(BenchGuest *g, uint32_t side, uint16_t port)
 {
-    char *text = g_strdup_printf("%s=%s:%u", gid_text[side], bench_host[side],
-                                 port);
+    char *text = g_strdup_printf("%s=%s:%u", gid_text[side], bench_host[side], port);
     char *err = NULL;
 
     if (!ernic_udp_add_peer(g->node.udp, text, &err)) {
@@ -236,7 +232,6 @@ static void add_peer(BenchGuest *g, uint32_t side, uint16_t port)
 void bench_guest_connect(BenchGuest *g, uint32_t side, const BenchPeer *peer)
 {
     uint64_t at = bench_alloc(&g->node, sizeof(struct ernic_qp_attr), 64);
-    uint32_t i;
 
     if (g->node.udp) {
         add_peer(g, side, ernic_udp_port(g->node.udp));
@@ -247,7 +242,7 @@ void bench_guest_connect(BenchGuest *g, uint32_t side, const BenchPeer *peer)
         ernic_shm_announce(g->node.shm, &gid, 1);
         bench_node_meet(&g->node);
     }
-    for (i = 0; i < g->num_qp; i++) {
+    for (uint32_t i = 0; i < g->num_qp; i++) {
         connect_qp(g, &g->qp[i], at, i == BENCH_QP_1024 ? MTU_1024 : MTU_4096,
                    peer->qpn[i], !side);
     }
@@ -276,8 +271,7 @@ void bench_post_send(BenchGuest *g, BenchQp *qp, uint8_t opcode, uint64_t addr,
     sge->lkey = cpu_to_le32(g->key);
 }
 
-static void doorbell(BenchGuest *g, uint32_t kind, uint32_t queue,
-                     uint32_t index)
+static void doorbell(BenchGuest *g, uint32_t kind, uint32_t queue, uint32_t index)
 {
     uint8_t status = ernic_doorbell(g->node.e, g->node.now, 0,
                                     ERNIC_DB(kind, queue, index));
@@ -323,8 +317,7 @@ uint32_t bench_poll(BenchCq *cq, uint32_t max)
         }
         if (cqe->status != ERNIC_WC_SUCCESS) {
             bench_die("queue pair %u: completion status %u, fault %u",
-                      le32_to_cpu(cqe->qpn), cqe->status,
-                      le32_to_cpu(cqe->vendor_err));
+                      le32_to_cpu(cqe->qpn), cqe->status, le32_to_cpu(cqe->vendor_err));
         }
         cq->ci++;
         n++;
@@ -345,18 +338,14 @@ static uint64_t pattern(uint32_t i, uint32_t seed)
 
 void bench_pattern_fill(uint8_t *buf, uint32_t len, uint32_t seed)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i += 8) {
+    for (uint32_t i = 0; i < len; i += 8) {
         stq_le_p(buf + i, pattern(i, seed));
     }
 }
 
 bool bench_pattern_ok(const uint8_t *buf, uint32_t len, uint32_t seed)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i += 8) {
+    for (uint32_t i = 0; i < len; i += 8) {
         if (ldq_le_p(buf + i) != pattern(i, seed)) {
             return false;
         }

@@ -49,8 +49,7 @@ static bool fake_dma_read(void *opaque, uint64_t addr, void *buf, uint64_t len)
     return true;
 }
 
-static bool fake_dma_write(void *opaque, uint64_t addr, const void *buf,
-                           uint64_t len)
+static bool fake_dma_write(void *opaque, uint64_t addr, const void *buf, uint64_t len)
 {
     FakeEnv *env = opaque;
 
@@ -268,14 +267,10 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     e->counter[0].used = true;
     e->timers = ernic_timers_new(e->qp_ids.size);
     e->cq_timers = ernic_timers_new(e->cq_ids.size);
-    e->events_at[ERNIC_EVC_CQ] =
-        (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
-    e->events_at[ERNIC_EVC_QP] =
-        (ErnicEventsAt) { &e->qp->events, sizeof(*e->qp) };
-    e->events_at[ERNIC_EVC_SRQ] =
-        (ErnicEventsAt) { &e->srq->events, sizeof(*e->srq) };
-    e->events_at[ERNIC_EVC_PORT] =
-        (ErnicEventsAt) { &e->port_events, 0 };
+    e->events_at[ERNIC_EVC_CQ] = (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
+    e->events_at[ERNIC_EVC_QP] = (ErnicEventsAt) { &e->qp->events, sizeof(*e->qp) };
+    e->events_at[ERNIC_EVC_SRQ] = (ErnicEventsAt) { &e->srq->events, sizeof(*e->srq) };
+    e->events_at[ERNIC_EVC_PORT] = (ErnicEventsAt) { &e->port_events, 0 };
 }
 
 void fake_bare_fini(Ernic *e)
@@ -284,13 +279,12 @@ void fake_bare_fini(Ernic *e)
         &e->pd_ids, &e->eq_ids, &e->cq_ids, &e->srq_ids, &e->mr_ids,
         &e->qp_ids, &e->uctx_ids,
     };
-    size_t i;
 
     ernic_job_free(e);
     while (ernic_mem_reap(&e->mem)) {
         continue;
     }
-    for (i = 0; i < ARRAY_SIZE(ids); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
         ernic_ids_fini(ids[i]);
     }
     g_free(e->pd);

@@ -95,9 +95,7 @@ Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
 
 void fake_gid(uint8_t gid[16], uint8_t host)
 {
-    static const uint8_t net[15] = {
-        [10] = 0xff, [11] = 0xff, [12] = 10,
-    };
+    static const uint8_t net[15] = { [10] = 0xff, [11] = 0xff, [12] = 10 };
 
     memcpy(gid, net, sizeof(net));
     gid[15] = host;
@@ -187,8 +185,7 @@ static struct ernic_buf_desc extent(Ernic *e, uint64_t bytes, uint64_t *buf)
     return desc;
 }
 
-void fake_create_eq(Ernic *e, FakeEq *eq, uint32_t depth, uint16_t vector,
-                    bool async)
+void fake_create_eq(Ernic *e, FakeEq *eq, uint32_t depth, uint16_t vector, bool async)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_EQ_CREATE };
 
@@ -227,8 +224,7 @@ static void create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
     srq->srqn = must(e, &cmd);
 }
 
-void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
-                     uint32_t limit)
+void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth, uint32_t limit)
 {
     create_srq(e, srq, pd, depth, limit, 0, 0);
 }
@@ -239,8 +235,7 @@ void fake_create_xrc_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
     create_srq(e, srq, pd, depth, 0, xrcd, cqn);
 }
 
-uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len,
-                     uint32_t access)
+uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len, uint32_t access)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     bool zero_based = access & ERNIC_ACCESS_ZERO_BASED;
@@ -273,9 +268,8 @@ uint8_t fake_set_pages(Ernic *e, uint32_t key, uint64_t first, uint32_t n,
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_PAGES };
     FakeEnv *env = fake_env_of(e);
     uint64_t list = fake_alloc(env, n * 8, 8);
-    uint32_t i;
 
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         fake_put64(env, list + i * 8, addr ? (addr + i * 4096) | flags : 0);
     }
     cmd.mr_pages.list = cpu_to_le64(addr ? list : 0);
@@ -338,9 +332,8 @@ static uint8_t qp_cmd(Ernic *e, uint8_t opcode, uint32_t handle,
     return status;
 }
 
-static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
-                      uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn,
-                      uint32_t sq_depth)
+static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd, uint32_t send_cqn,
+                      uint32_t recv_cqn, uint32_t srqn, uint32_t sq_depth)
 {
     bool rq = srqn == FAKE_NONE && type != ERNIC_QPT_XRC_INI;
     bool sq = type != ERNIC_QPT_RWQ;
@@ -395,8 +388,7 @@ void fake_create_xrc_tgt(Ernic *e, FakeQp *qp, uint32_t xrcd)
 }
 
 void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
-                         uint32_t send_cqn, uint32_t recv_cqn,
-                         uint32_t sq_depth)
+                         uint32_t send_cqn, uint32_t recv_cqn, uint32_t sq_depth)
 {
     create_qp(e, qp, type, pd, send_cqn, recv_cqn, FAKE_NONE, sq_depth);
 }
@@ -488,22 +480,20 @@ uint8_t fake_modify_qp(Ernic *e, uint32_t qpn, uint32_t mask, uint8_t state,
 void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
                 const struct ernic_qp_attr *attr)
 {
-    uint8_t status, s;
+    uint8_t status;
 
-    for (s = ERNIC_QPS_INIT; s <= state; s++) {
+    for (uint8_t s = ERNIC_QPS_INIT; s <= state; s++) {
         status = fake_modify_qp(e, qp->qpn, fake_qp_mask(qp->type, s), s, attr);
         g_assert_cmpuint(status, ==, ERNIC_OK);
     }
 }
 
-uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule,
-                         uint32_t *handle)
+uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule, uint32_t *handle)
 {
     return qp_cmd(e, ERNIC_CMD_FLOW_CREATE, 0, rule, sizeof(*rule), handle);
 }
 
-uint8_t fake_create_rss(Ernic *e, const struct ernic_rss *rss,
-                        uint32_t *number)
+uint8_t fake_create_rss(Ernic *e, const struct ernic_rss *rss, uint32_t *number)
 {
     return qp_cmd(e, ERNIC_CMD_RSS_CREATE, 0, rss, sizeof(*rss), number);
 }

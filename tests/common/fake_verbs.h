@@ -57,8 +57,7 @@ typedef struct FakeEq {
     uint64_t buf;
 } FakeEq;
 
-void fake_create_eq(Ernic *e, FakeEq *eq, uint32_t depth, uint16_t vector,
-                    bool async);
+void fake_create_eq(Ernic *e, FakeEq *eq, uint32_t depth, uint16_t vector, bool async);
 /* The next event in host order; false: none. Does not ring the doorbell. */
 bool fake_poll_eq(Ernic *e, FakeEq *eq, struct ernic_eqe *eqe);
 void fake_ring_eq(Ernic *e, const FakeEq *eq);
@@ -80,8 +79,7 @@ typedef struct FakeSrq {
     uint64_t buf;
 } FakeSrq;
 
-void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
-                     uint32_t limit);
+void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth, uint32_t limit);
 
 /* In XRC domain @xrcd, a PD of context 0; its requests complete in @cqn. */
 void fake_create_xrc_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
@@ -91,8 +89,7 @@ void fake_create_xrc_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
  * A region over [@addr, @addr + @len), one extent, iova = @addr. Returns the
  * key, which is lkey and rkey.
  */
-uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len,
-                     uint32_t access);
+uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len, uint32_t access);
 /* A region on demand with pages of 4096 bytes, all of them absent. */
 uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
                          uint32_t access);
@@ -125,8 +122,7 @@ void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
                     uint32_t send_cqn, uint32_t recv_cqn, uint32_t srqn);
 /* The same, without SRQ, with room for @sq_depth send requests. */
 void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
-                         uint32_t send_cqn, uint32_t recv_cqn,
-                         uint32_t sq_depth);
+                         uint32_t send_cqn, uint32_t recv_cqn, uint32_t sq_depth);
 /* An XRC target; env->uctx is 0. */
 void fake_create_xrc_tgt(Ernic *e, FakeQp *qp, uint32_t xrcd);
 
@@ -148,12 +144,10 @@ void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
 void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host);
 
 /* A rule for frames; fields are little-endian. Returns the status. */
-uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule,
-                         uint32_t *handle);
+uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule, uint32_t *handle);
 
 /* RSS, likewise. */
-uint8_t fake_create_rss(Ernic *e, const struct ernic_rss *rss,
-                        uint32_t *number);
+uint8_t fake_create_rss(Ernic *e, const struct ernic_rss *rss, uint32_t *number);
 
 /* Guest address of the slot of counter @index. */
 uint64_t fake_sq_slot(const FakeQp *qp, uint32_t index);
@@ -163,8 +157,7 @@ uint64_t fake_rq_slot(const FakeQp *qp, uint32_t index);
  * Write one request into the ring, without doorbell: @wqe is little-endian, @seg the
  * wqe->count SGEs or inline bytes that follow it.
  */
-void fake_post_send(Ernic *e, FakeQp *qp, const struct ernic_wqe *wqe,
-                    const void *seg);
+void fake_post_send(Ernic *e, FakeQp *qp, const struct ernic_wqe *wqe, const void *seg);
 void fake_post_recv(Ernic *e, FakeQp *qp, uint64_t wr_id,
                     const struct ernic_sge *sge, uint16_t num_sge);
 void fake_post_srq(Ernic *e, FakeSrq *srq, uint64_t wr_id,
@@ -174,8 +167,7 @@ uint8_t fake_ring_sq(Ernic *e, const FakeQp *qp);
 uint8_t fake_ring_rq(Ernic *e, const FakeQp *qp);
 uint8_t fake_ring_srq(Ernic *e, const FakeSrq *srq);
 
-static inline struct ernic_sge fake_sge(uint64_t addr, uint32_t len,
-                                        uint32_t lkey)
+static inline struct ernic_sge fake_sge(uint64_t addr, uint32_t len, uint32_t lkey)
 {
     struct ernic_sge sge = { GUINT64_TO_LE(addr), GUINT32_TO_LE(len),
                              GUINT32_TO_LE(lkey) };
@@ -187,15 +179,12 @@ static inline struct ernic_sge fake_sge(uint64_t addr, uint32_t len,
 void fake_send(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
                uint64_t addr, uint32_t len, uint32_t lkey);
 void fake_rdma(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
-               uint64_t addr, uint32_t len, uint32_t lkey,
-               uint64_t raddr, uint32_t rkey);
+               uint64_t addr, uint32_t len, uint32_t lkey, uint64_t raddr, uint32_t rkey);
 void fake_atomic(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
                  uint64_t addr, uint32_t lkey, uint64_t raddr, uint32_t rkey,
                  uint64_t compare_add, uint64_t swap);
-void fake_send_ud(Ernic *e, FakeQp *qp, uint8_t flags, uint64_t addr,
-                  uint32_t len, uint32_t lkey, uint32_t dest_qpn,
-                  uint32_t qkey, uint8_t host);
-void fake_recv(Ernic *e, FakeQp *qp, uint64_t addr, uint32_t len,
-               uint32_t lkey);
+void fake_send_ud(Ernic *e, FakeQp *qp, uint8_t flags, uint64_t addr, uint32_t len,
+                  uint32_t lkey, uint32_t dest_qpn, uint32_t qkey, uint8_t host);
+void fake_recv(Ernic *e, FakeQp *qp, uint64_t addr, uint32_t len, uint32_t lkey);
 
 #endif /* FAKE_VERBS_H */

@@ -7,17 +7,14 @@
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
 
-static uint8_t doorbell(Ernic *e, enum ernic_db_kind kind, uint32_t queue,
-                        uint32_t index)
+static uint8_t doorbell(Ernic *e, enum ernic_db_kind kind, uint32_t queue, uint32_t index)
 {
     FakeEnv *env = fake_env_of(e);
 
-    return ernic_doorbell(e, env->now, env->uctx,
-                          ERNIC_DB(kind, queue, index));
+    return ernic_doorbell(e, env->now, env->uctx, ERNIC_DB(kind, queue, index));
 }
 
-static void must_ring(Ernic *e, enum ernic_db_kind kind, uint32_t queue,
-                      uint32_t index)
+static void must_ring(Ernic *e, enum ernic_db_kind kind, uint32_t queue, uint32_t index)
 {
     uint8_t status = doorbell(e, kind, queue, index);
 
@@ -96,14 +93,12 @@ uint64_t fake_rq_slot(const FakeQp *qp, uint32_t index)
     return qp->rq_buf + (uint64_t)(index % qp->rq_depth) * qp->rq_stride;
 }
 
-void fake_post_send(Ernic *e, FakeQp *qp, const struct ernic_wqe *wqe,
-                    const void *seg)
+void fake_post_send(Ernic *e, FakeQp *qp, const struct ernic_wqe *wqe, const void *seg)
 {
     uint32_t count = le16_to_cpu(wqe->count);
     size_t bytes = wqe->flags & ERNIC_WR_INLINE
                    ? count : count * sizeof(struct ernic_sge);
-    uint8_t *slot = fake_ptr(fake_env_of(e), fake_sq_slot(qp, qp->sq_pi),
-                             qp->sq_stride);
+    uint8_t *slot = fake_ptr(fake_env_of(e), fake_sq_slot(qp, qp->sq_pi), qp->sq_stride);
 
     g_assert_cmpuint(sizeof(*wqe) + bytes, <=, qp->sq_stride);
     memset(slot, 0, qp->sq_stride);
@@ -115,8 +110,7 @@ void fake_post_send(Ernic *e, FakeQp *qp, const struct ernic_wqe *wqe,
 }
 
 static void put_recv(FakeEnv *env, uint64_t slot, uint32_t stride,
-                     uint64_t wr_id, const struct ernic_sge *sge,
-                     uint16_t num_sge)
+                     uint64_t wr_id, const struct ernic_sge *sge, uint16_t num_sge)
 {
     struct ernic_rwqe head = {
         .wr_id = cpu_to_le64(wr_id),
@@ -198,8 +192,7 @@ void fake_send(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
 }
 
 void fake_rdma(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
-               uint64_t addr, uint32_t len, uint32_t lkey,
-               uint64_t raddr, uint32_t rkey)
+               uint64_t addr, uint32_t len, uint32_t lkey, uint64_t raddr, uint32_t rkey)
 {
     struct ernic_wqe wqe = head(qp, opcode, flags);
 
@@ -221,9 +214,8 @@ void fake_atomic(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
     post_one(e, qp, &wqe, addr, 8, lkey);
 }
 
-void fake_send_ud(Ernic *e, FakeQp *qp, uint8_t flags, uint64_t addr,
-                  uint32_t len, uint32_t lkey, uint32_t dest_qpn,
-                  uint32_t qkey, uint8_t host)
+void fake_send_ud(Ernic *e, FakeQp *qp, uint8_t flags, uint64_t addr, uint32_t len,
+                  uint32_t lkey, uint32_t dest_qpn, uint32_t qkey, uint8_t host)
 {
     struct ernic_wqe wqe = head(qp, ERNIC_WR_SEND, flags);
 
@@ -236,8 +228,7 @@ void fake_send_ud(Ernic *e, FakeQp *qp, uint8_t flags, uint64_t addr,
     post_one(e, qp, &wqe, addr, len, lkey);
 }
 
-void fake_recv(Ernic *e, FakeQp *qp, uint64_t addr, uint32_t len,
-               uint32_t lkey)
+void fake_recv(Ernic *e, FakeQp *qp, uint64_t addr, uint32_t len, uint32_t lkey)
 {
     struct ernic_sge sge = fake_sge(addr, len, lkey);
     uint8_t status;

@@ -78,9 +78,9 @@ static void put_hex(const uint8_t *buf, uint32_t len)
 
 static bool set_field(Fields *f, const char *name, const char *value)
 {
-    uint32_t i, len;
+    uint32_t len;
 
-    for (i = 0; i < ARRAY_SIZE(fields); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(fields); i++) {
         uint8_t *at = (uint8_t *)f + fields[i].ofs;
         uint64_t v;
 
@@ -118,10 +118,9 @@ static void print_field(const Fields *f, const Field *field)
     if (field->is_bytes) {
         put_hex(at, field->size);
     } else {
-        printf("%" PRIu64, field->size == 1 ? *at :
-                           field->size == 2 ? *(const uint16_t *)at :
-                           field->size == 4 ? *(const uint32_t *)at :
-                                              *(const uint64_t *)at);
+        printf("%" PRIu64, field->size ==
+               1 ? *at : field->size == 2 ? *(const uint16_t *)at : field->size ==
+               4 ? *(const uint32_t *)at : *(const uint64_t *)at);
     }
 }
 
@@ -155,8 +154,7 @@ static void do_emit(char **words)
     f.pkt.transport = ernic_opcode_transport(f.opcode);
     f.pkt.payload_len = payload_len;
 
-    len = ernic_pkt_len(ernic_opcode_hdr_len(f.pkt.op, f.pkt.transport),
-                        payload_len);
+    len = ernic_pkt_len(ernic_opcode_hdr_len(f.pkt.op, f.pkt.transport), payload_len);
     n = ernic_net_emit(&f.path, len, frame);
     len = ernic_pkt_emit_hdr(&f.pkt, frame + n);
     memcpy(frame + n + len, payload, payload_len);
@@ -173,7 +171,7 @@ static void do_parse(const char *hex)
     ErnicIcrcCtx ctx;
     ErnicDrop drop;
     ErnicFrame net;
-    uint32_t len, i;
+    uint32_t len;
     Fields f;
 
     if (!hex || !from_hex(hex, frame, sizeof(frame), &len)) {
@@ -197,7 +195,7 @@ static void do_parse(const char *hex)
     f.path = net.path;
     f.opcode = ernic_opcode_bth(f.pkt.op, f.pkt.transport);
     printf("ok");
-    for (i = 0; i < ARRAY_SIZE(fields); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(fields); i++) {
         print_field(&f, &fields[i]);
     }
     printf(" payload=");
@@ -207,10 +205,8 @@ static void do_parse(const char *hex)
 
 static void do_opcodes(void)
 {
-    uint32_t i;
-
     printf("ok");
-    for (i = 0; i < 256; i++) {
+    for (uint32_t i = 0; i < 256; i++) {
         const ErnicOpcode *op = ernic_opcode(i);
 
         if (op) {

@@ -41,10 +41,8 @@ void ernic_trace_set_mode(ErnicTraceMode mode)
 
 uint64_t ernic_trace_count(const char *name)
 {
-    unsigned i;
-
     g_assert(ernic_trace_mode != ERNIC_TRACE_OFF);
-    for (i = 0; i < ernic_trace_events; i++) {
+    for (unsigned i = 0; i < ernic_trace_events; i++) {
         if (strcmp(ernic_trace_names[i], name) == 0) {
             return ernic_trace_counts[i];
         }
@@ -54,8 +52,7 @@ uint64_t ernic_trace_count(const char *name)
 
 void ernic_trace_reset(void)
 {
-    memset(ernic_trace_counts, 0,
-           ernic_trace_events * sizeof(ernic_trace_counts[0]));
+    memset(ernic_trace_counts, 0, ernic_trace_events * sizeof(ernic_trace_counts[0]));
     ring_total = 0;
 }
 
@@ -74,9 +71,7 @@ const char *ernic_trace_line(unsigned age)
 
 void ernic_trace_dump(void)
 {
-    unsigned age;
-
-    for (age = ernic_trace_lines(); age > 0; age--) {
+    for (unsigned age = ernic_trace_lines(); age > 0; age--) {
         fprintf(stderr, "%s\n", ernic_trace_line(age - 1));
     }
 }

@@ -115,8 +115,7 @@ static const Cost costs[] = {
       STAGE(INTERRUPT), US, WRITE, SEEN_INTERRUPT, 1000 },
 };
 
-static double look(const Cost *c, const ErnicProfile *card,
-                   const ErnicProfile *other)
+static double look(const Cost *c, const ErnicProfile *card, const ErnicProfile *other)
 {
     const TimingOp *op = &timing_ops[c->op];
 
@@ -171,13 +170,11 @@ static double under_way(const ErnicProfile *card, const ErnicProfile *other,
 {
     TimingMakeUp m;
     double ns;
-    uint32_t i;
 
     timing_make_up(&timing_ops[WRITE], card, other, len, &m);
     ns = m.total - card->wqe_miss / 1000.0 * (1 - (double)num / card->wqe_batch);
-    for (i = 0; i < m.num; i++) {
-        if (m.hop[i].stage == ERNIC_STAGE_DOORBELL ||
-            m.hop[i].stage == ERNIC_STAGE_CQE) {
+    for (uint32_t i = 0; i < m.num; i++) {
+        if (m.hop[i].stage == ERNIC_STAGE_DOORBELL || m.hop[i].stage == ERNIC_STAGE_CQE) {
             ns -= m.hop[i].ps / 1000.0;
         }
     }
@@ -211,12 +208,12 @@ uint32_t timing_costs(const ErnicProfile *card, const ErnicProfile *other,
         { "retry buffer", "card retry.buffer = 1", AT(retry_packets), 1, 4096 },
         { "retry buffer", "card retry.buffer = 4", AT(retry_packets), 4, 4096 },
     };
-    uint32_t n, i;
+    uint32_t n;
 
     for (n = 0; n < ARRAY_SIZE(costs); n++) {
         latency_row(&costs[n], card, other, &row[n]);
     }
-    for (i = 0; i < ARRAY_SIZE(limits); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(limits); i++) {
         limit_row(limits[i].item, limits[i].change, limits[i].at, limits[i].num,
                   limits[i].len, card, other, &row[n++]);
     }

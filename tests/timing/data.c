@@ -19,21 +19,19 @@ static const char *const ends[] = { "card", "other" };
 static void rows(const ErnicProfile *card, const ErnicProfile *other)
 {
     uint64_t worst;
-    uint32_t i, k;
 
-    for (i = 0; i < timing_num_rows; i++) {
+    for (uint32_t i = 0; i < timing_num_rows; i++) {
         const TimingRow *r = &timing_rows[i];
         double model = timing_row_model(r, card, other);
         const char *op = "";
 
-        for (k = 0; k < timing_num_ops; k++) {
+        for (uint32_t k = 0; k < timing_num_ops; k++) {
             op = timing_ops[k].opcode == r->opcode ? timing_ops[k].name : op;
         }
         printf("row\t%s\t%s\t%.2f\t%.2f\t%+.4f\t%s\t%s\t%s\t%s\t%s\t%u\n",
-               r->name, r->conditions, model, r->hardware,
-               timing_row_error(model, r->hardware),
-               timing_hows[r->how], r->parameter ?: "", r->source, ends[r->from], op,
-               r->len);
+               r->name, r->conditions, model,
+               r->hardware, timing_row_error(model, r->hardware), timing_hows[r->how],
+               r->parameter ?: "", r->source, ends[r->from], op, r->len);
     }
     printf("both\t%.2f\t%.2f\n", timing_both_ways(card, other, 8192, &worst),
            timing_both_ways(card, other, 0, &worst));
@@ -43,16 +41,13 @@ static void rows(const ErnicProfile *card, const ErnicProfile *other)
 static void sweep(const char *name, const ErnicProfile *card,
                   const ErnicProfile *other, uint32_t num)
 {
-    uint32_t i, len, end;
-
-    for (i = 0; i < timing_num_ops; i++) {
+    for (uint32_t i = 0; i < timing_num_ops; i++) {
         const TimingOp *op = &timing_ops[i];
 
-        for (end = 0; end < num; end++) {
-            for (len = 64; len <= MAX_LEN; len *= 2) {
+        for (uint32_t end = 0; end < num; end++) {
+            for (uint32_t len = 64; len <= MAX_LEN; len *= 2) {
                 printf("rate\t%s\t%s\t%s\t%u\t%.2f\n", name, ends[end],
-                       op->name, len,
-                       timing_throughput(op, end, card, other, len));
+                       op->name, len, timing_throughput(op, end, card, other, len));
             }
         }
         printf("messages\t%s\t%s\t%.2f\n", name, op->name,
@@ -63,17 +58,16 @@ static void sweep(const char *name, const ErnicProfile *card,
 static void latencies(const ErnicProfile *card, const ErnicProfile *other)
 {
     static const uint32_t lens[] = { 8, 64, 256, 1024, 4096, 16384, 65536 };
-    uint32_t i, k, h;
     TimingMakeUp m;
 
-    for (i = 0; i < timing_num_ops; i++) {
+    for (uint32_t i = 0; i < timing_num_ops; i++) {
         const TimingOp *op = &timing_ops[i];
 
-        for (k = 0; k < ARRAY_SIZE(lens); k++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(lens); k++) {
             printf("latency\t%s\t%u\t%" PRIu64 "\n", op->name, lens[k],
                    timing_latency(op, card, other, lens[k]));
             timing_make_up(op, card, other, lens[k], &m);
-            for (h = 0; h < m.num; h++) {
+            for (uint32_t h = 0; h < m.num; h++) {
                 printf("hop\t%s\t%u\t%s\t%s\t%.1f\n", op->name, lens[k],
                        ends[m.hop[h].end], ernic_stage_name(m.hop[h].stage),
                        m.hop[h].ps / 1000.0);
@@ -84,19 +78,14 @@ static void latencies(const ErnicProfile *card, const ErnicProfile *other)
 
 static void bursts(const char *name, const ErnicProfile *both)
 {
-    uint32_t i, batch;
-
-    for (i = 0; i < timing_num_ops; i++) {
-        for (batch = 1; batch <= BURST; batch *= 2) {
+    for (uint32_t i = 0; i < timing_num_ops; i++) {
+        for (uint32_t batch = 1; batch <= BURST; batch *= 2) {
             if (batch <= 8) {
-                printf("eight\t%s\t%s\t%u\t%" PRIu64 "\n", name,
-                       timing_ops[i].name, batch,
-                       timing_burst(&timing_ops[i], both, both, 8, batch));
+                printf("eight\t%s\t%s\t%u\t%" PRIu64 "\n", name, timing_ops[i].name,
+                       batch, timing_burst(&timing_ops[i], both, both, 8, batch));
             }
-            printf("burst\t%s\t%s\t%u\t%" PRIu64 "\n", name,
-                   timing_ops[i].name, batch,
-                   timing_burst(&timing_ops[i], both, both, BURST,
-                                batch));
+            printf("burst\t%s\t%s\t%u\t%" PRIu64 "\n", name, timing_ops[i].name,
+                   batch, timing_burst(&timing_ops[i], both, both, BURST, batch));
         }
     }
 }
@@ -112,9 +101,9 @@ static void burst_guesses(const ErnicProfile *card)
         { "wqe.outstanding = 1", 1, 0 }, { "wqe.outstanding = 4", 4, 0 },
         { "wqe.outstanding = 8", 8, 0 }, { "wqe.batch = 1", 0, 1 },
     };
-    uint32_t i, batch;
+    uint32_t batch;
 
-    for (i = 0; i < ARRAY_SIZE(guesses); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(guesses); i++) {
         ErnicProfile both = *card;
 
         both.wqe_fetches = guesses[i].fetches ?: card->wqe_fetches;
@@ -127,16 +116,12 @@ static void burst_guesses(const ErnicProfile *card)
 }
 
 /* For good, with @depth posted. */
-static void batch_rates(const char *name, const ErnicProfile *both,
-                        uint32_t depth)
+static void batch_rates(const char *name, const ErnicProfile *both, uint32_t depth)
 {
-    uint32_t i, batch;
-
-    for (i = 0; i < timing_num_ops; i++) {
-        for (batch = 1; batch <= depth; batch *= 2) {
-            printf("batch-rate\t%s\t%s\t%u\t%u\t%.2f\n", name,
-                   timing_ops[i].name, depth, batch,
-                   timing_batch_rate(&timing_ops[i], both, both, depth, batch));
+    for (uint32_t i = 0; i < timing_num_ops; i++) {
+        for (uint32_t batch = 1; batch <= depth; batch *= 2) {
+            printf("batch-rate\t%s\t%s\t%u\t%u\t%.2f\n", name, timing_ops[i].name, depth,
+                   batch, timing_batch_rate(&timing_ops[i], both, both, depth, batch));
         }
     }
 }
@@ -144,13 +129,10 @@ static void batch_rates(const char *name, const ErnicProfile *both,
 /* Latency in ns and work for each thing, of @card's stages. */
 static void costs(const ErnicProfile *card)
 {
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+    for (uint32_t i = 0; i < ERNIC_STAGE_COUNT; i++) {
         const ErnicCost *c = &card->stage[i];
 
-        printf("cost\t%s\t%" PRIu64 "\t", ernic_stage_name(i),
-               c->latency / 1000);
+        printf("cost\t%s\t%" PRIu64 "\t", ernic_stage_name(i), c->latency / 1000);
         if (i == ERNIC_STAGE_MAC) {
             printf("%" PRIu64 " Gb/s\n", card->wire_mbps / 1000);
             continue;
@@ -181,24 +163,21 @@ static void cost_rows(const ErnicProfile *card, const ErnicProfile *other)
 static void what_ifs(const ErnicProfile *fast)
 {
     TimingWhatIf w[TIMING_WHAT_IFS];
-    uint32_t i;
 
     timing_what_if(fast, w);
-    for (i = 0; i < TIMING_WHAT_IFS; i++) {
+    for (uint32_t i = 0; i < TIMING_WHAT_IFS; i++) {
         printf("what-if\t%s\t%s\t%.2f\t%.2f\n", w[i].change, w[i].limit,
                w[i].formula, w[i].model);
     }
 }
 
-void timing_data(const ErnicProfile *card, const ErnicProfile *other,
-                 const char *dir)
+void timing_data(const ErnicProfile *card, const ErnicProfile *other, const char *dir)
 {
     static const char *const more[] = {
         "ernic-250mhz-100g", "generic-25g", "generic-100g", "generic-400g",
     };
     static const uint32_t depths[] = { 16, 64 };
     ErnicProfile p;
-    uint32_t i;
 
     costs(card);
     rows(card, other);
@@ -207,11 +186,11 @@ void timing_data(const ErnicProfile *card, const ErnicProfile *other,
     bursts(TIMING_ERNIC, card);
     bursts(TIMING_PEER, other);
     burst_guesses(card);
-    for (i = 0; i < ARRAY_SIZE(depths); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(depths); i++) {
         batch_rates(TIMING_ERNIC, card, depths[i]);
         batch_rates(TIMING_PEER, other, depths[i]);
     }
-    for (i = 0; i < ARRAY_SIZE(more); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(more); i++) {
         timing_profile(&p, dir, more[i]);
         sweep(more[i], &p, i ? &p : other, i ? 1 : 2);
     }

@@ -36,7 +36,7 @@ static void ok(bool good, const char *what)
 
 /* ---- rows ------------------------------------------------------------------ */
 
-/* A row of the table. Returns the error without its sign, which is checked if @checked. */
+/* A row of the table. Returns the error without its sign; it is checked if @checked. */
 static double show(const char *name, const char *conditions, double model,
                    double hardware, const char *how, const char *source, bool checked)
 {
@@ -55,12 +55,12 @@ static double show(const char *name, const char *conditions, double model,
 static void run_rows(const ErnicProfile *card, const ErnicProfile *other)
 {
     double sum = 0, predicted = 0, error;
-    uint32_t i, num = 0, num_predicted = 0;
+    uint32_t num = 0, num_predicted = 0;
     uint64_t worst;
 
     printf("# %-24s %-23s %7s %9s %9s\n", "Gb/s of payload", "", "model",
            "hardware", "error");
-    for (i = 0; i < timing_num_rows; i++) {
+    for (uint32_t i = 0; i < timing_num_rows; i++) {
         const TimingRow *row = &timing_rows[i];
         g_autofree char *how = g_strdup_printf("%s%s%s", timing_hows[row->how],
                                                row->parameter ? ": " : "",
@@ -83,8 +83,7 @@ static void run_rows(const ErnicProfile *card, const ErnicProfile *other)
      * doing: it is not in the mean, and asks whether the model keeps up.
      */
     show("both ways at once", "64 KiB, 64 Gb/s offered",
-         timing_both_ways(card, other, 8192, &worst), 64.00, "keeps up", "RF",
-         true);
+         timing_both_ways(card, other, 8192, &worst), 64.00, "keeps up", "RF", true);
     /* No gap: nothing waited for the message before it. */
     ok(worst < 2 * 8192, "both ways at once: no message was held up");
 }
@@ -95,10 +94,9 @@ static void run_rows(const ErnicProfile *card, const ErnicProfile *other)
 static void make_ups(const ErnicProfile *card, const ErnicProfile *other)
 {
     static const uint32_t lens[] = { 8, 64, 4096, 65536 };
-    uint32_t i, k, h;
 
-    for (i = 0; i < timing_num_ops; i++) {
-        for (k = 0; k < ARRAY_SIZE(lens); k++) {
+    for (uint32_t i = 0; i < timing_num_ops; i++) {
+        for (uint32_t k = 0; k < ARRAY_SIZE(lens); k++) {
             const TimingOp *op = &timing_ops[i];
             g_autofree char *what = g_strdup_printf(
                 "the stages of a %s of %u bytes make up its latency", op->name, lens[k]);
@@ -106,7 +104,7 @@ static void make_ups(const ErnicProfile *card, const ErnicProfile *other)
             TimingMakeUp m;
 
             timing_make_up(op, card, other, lens[k], &m);
-            for (h = 0; h < m.num; h++) {
+            for (uint32_t h = 0; h < m.num; h++) {
                 sum += m.hop[h].ps;
             }
             ok(DIV_ROUND_UP(sum, 1000) == m.total, what);
@@ -117,12 +115,10 @@ static void make_ups(const ErnicProfile *card, const ErnicProfile *other)
 static void what_ifs(const ErnicProfile *fast)
 {
     TimingWhatIf w[TIMING_WHAT_IFS];
-    uint32_t i;
 
-    printf("# WRITEs of 1 MiB, Gb/s, %s with one parameter changed\n",
-           TIMING_FAST);
+    printf("# WRITEs of 1 MiB, Gb/s, %s with one parameter changed\n", TIMING_FAST);
     timing_what_if(fast, w);
-    for (i = 0; i < TIMING_WHAT_IFS; i++) {
+    for (uint32_t i = 0; i < TIMING_WHAT_IFS; i++) {
         double error = timing_row_error(w[i].model, w[i].formula);
         g_autofree char *what = g_strdup_printf(
             "%s: %.2f Gb/s, by the formula of its limit (%s) %.2f, %+.2f %%",
@@ -155,9 +151,8 @@ static void run_repeatable(const ErnicProfile *card, const ErnicProfile *other)
     uint64_t hash[2], packets = 0;
     clock_t start = clock();
     double rate;
-    uint32_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         TimingFlow f[2] = {
             { .from = TIMING_CARD, .opcode = ERNIC_WR_SEND, .len = 1000,
               .depth = 32, .total = 20000 },
@@ -196,9 +191,8 @@ static double host_seconds(const ErnicProfile *card, const ErnicProfile *other)
 static void run_cost(const ErnicProfile *card, const ErnicProfile *other)
 {
     double best[2] = { 1e9, 1e9 }, seconds;
-    uint32_t i;
 
-    for (i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         seconds = host_seconds(i & 1 ? card : NULL, i & 1 ? other : NULL);
         best[i & 1] = MIN(best[i & 1], seconds);
     }

@@ -114,15 +114,13 @@ double timing_message_rate(const TimingOp *op, const ErnicProfile *card,
 }
 
 double timing_batch_rate(const TimingOp *op, const ErnicProfile *card,
-                         const ErnicProfile *other, uint32_t depth,
-                         uint32_t batch)
+                         const ErnicProfile *other, uint32_t depth, uint32_t batch)
 {
     return message_rate(op, card, other, 64, depth, batch);
 }
 
-double timing_throughput(const TimingOp *op, uint8_t from,
-                         const ErnicProfile *card, const ErnicProfile *other,
-                         uint32_t len)
+double timing_throughput(const TimingOp *op, uint8_t from, const ErnicProfile *card,
+                         const ErnicProfile *other, uint32_t len)
 {
     TimingFlow f = flow_of(op, len, 64, MAX(16u << 20, 200 * len) / len);
 
@@ -174,8 +172,7 @@ static void hear_posted(void *opaque, uint64_t now, uint32_t qpn,
 {
 }
 
-static void hear_completed(void *opaque, uint64_t now, uint32_t qpn,
-                           uint32_t index)
+static void hear_completed(void *opaque, uint64_t now, uint32_t qpn, uint32_t index)
 {
 }
 
@@ -184,13 +181,11 @@ static void hear_waiting(void *opaque, uint64_t now, const uint32_t *num)
 }
 
 /* The last thing of @kind at @end. */
-static const ErnicTimedThing *last_of(const Listener *l, uint8_t end,
-                                      ErnicTimedKind kind)
+static const ErnicTimedThing *last_of(const Listener *l, uint8_t end, ErnicTimedKind kind)
 {
     const ErnicTimedThing *last = NULL;
-    uint32_t i;
 
-    for (i = 0; i < l->num; i++) {
+    for (uint32_t i = 0; i < l->num; i++) {
         if (l->seen[i].end == end && l->seen[i].p.what.kind == kind) {
             last = &l->seen[i].p.what;
         }
@@ -203,13 +198,11 @@ static const ErnicTimedThing *last_of(const Listener *l, uint8_t end,
  * work request, which only the first packet passes. *@at: ps from time 0.
  */
 static void add_hops(const Listener *l, uint8_t end, ErnicTimedKind kind,
-                     const ErnicProfile *profile, uint64_t *at,
-                     TimingMakeUp *m)
+                     const ErnicProfile *profile, uint64_t *at, TimingMakeUp *m)
 {
     const ErnicTimedThing *last = last_of(l, end, kind);
-    uint32_t i;
 
-    for (i = 0; i < l->num; i++) {
+    for (uint32_t i = 0; i < l->num; i++) {
         const ErnicPassage *p = &l->seen[i].p;
         uint64_t out = p->epoch * 1000 + p->out;
         TimingHop *hop;
@@ -256,9 +249,8 @@ void timing_make_up(const TimingOp *op, const ErnicProfile *card,
     Ear ear[2];
     TimingWorld w;
     uint64_t at;
-    uint32_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         ear[i] = (Ear) { l, i };
         hooks[i] = (ErnicTimingTrace) {
             &ear[i], hear, hear_taken, hear_posted, hear_completed,
@@ -274,7 +266,7 @@ void timing_make_up(const TimingOp *op, const ErnicProfile *card,
     timing_close(&w);
     *m = (TimingMakeUp) { .total = f.last - f.start };
     at = f.start * 1000;
-    for (i = 0; i < ARRAY_SIZE(way); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(way); i++) {
         add_hops(l, way[i].end, way[i].kind, profile[way[i].end], &at, m);
     }
     g_free(l);

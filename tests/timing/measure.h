@@ -45,12 +45,10 @@ double timing_message_rate(const TimingOp *op, const ErnicProfile *card,
  * are complete, as many more are posted with one doorbell.
  */
 double timing_batch_rate(const TimingOp *op, const ErnicProfile *card,
-                         const ErnicProfile *other, uint32_t depth,
-                         uint32_t batch);
+                         const ErnicProfile *other, uint32_t depth, uint32_t batch);
 /* Gb/s of payload asked for by end @from, 64 under way. */
-double timing_throughput(const TimingOp *op, uint8_t from,
-                         const ErnicProfile *card, const ErnicProfile *other,
-                         uint32_t len);
+double timing_throughput(const TimingOp *op, uint8_t from, const ErnicProfile *card,
+                         const ErnicProfile *other, uint32_t len);
 
 /* Where the last byte of a request, then of its answer, spends the time. */
 typedef struct TimingHop {

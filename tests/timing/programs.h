@@ -22,11 +22,9 @@ void timing_profile(ErnicProfile *p, const char *dir, const char *name);
  * @path (timing_file.h), and print what each stage has counted. False: @path
  * cannot be written; standard error says why.
  */
-bool timing_trace(const ErnicProfile *card, const ErnicProfile *other,
-                  const char *path);
+bool timing_trace(const ErnicProfile *card, const ErnicProfile *other, const char *path);
 
 /* Print what scripts/plot-timing draws, a point per line. */
-void timing_data(const ErnicProfile *card, const ErnicProfile *other,
-                 const char *dir);
+void timing_data(const ErnicProfile *card, const ErnicProfile *other, const char *dir);
 
 #endif /* TIMING_PROGRAMS_H */

@@ -14,8 +14,7 @@
 #define TRACE_LIMIT (64 << 20)
 
 static const TimingFlow flows[] = {
-    { .opcode = ERNIC_WR_WRITE, .len = 64, .depth = 8, .total = 16,
-      .batch = 4 },
+    { .opcode = ERNIC_WR_WRITE, .len = 64, .depth = 8, .total = 16, .batch = 4 },
     { .opcode = ERNIC_WR_SEND, .len = 16384, .depth = 8, .total = 16 },
     { .opcode = ERNIC_WR_READ, .len = 16384, .depth = 8, .total = 16 },
 };
@@ -28,10 +27,8 @@ static void warn(const char *what)
 /* ps; a line for each stage and end. */
 static void show_counters(const TimingWorld *w, const char *const *names)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < 2; i++) {
-        for (k = 0; k < ERNIC_STAGE_COUNT; k++) {
+    for (uint32_t i = 0; i < 2; i++) {
+        for (uint32_t k = 0; k < ERNIC_STAGE_COUNT; k++) {
             const ErnicStageState *s = &w->end[i].e->timing->server[k];
 
             printf("stage\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
@@ -42,20 +39,17 @@ static void show_counters(const TimingWorld *w, const char *const *names)
     }
 }
 
-bool timing_trace(const ErnicProfile *card, const ErnicProfile *other,
-                  const char *path)
+bool timing_trace(const ErnicProfile *card, const ErnicProfile *other, const char *path)
 {
     static const char *const names[2] = { "card", "other" };
     const ErnicTimingTrace *trace[2];
     ErnicTimingFile *file[2];
     TimingWorld w;
-    uint32_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         char *err = NULL;
 
-        file[i] = ernic_timing_file_open(path, names[i], TRACE_LIMIT, warn,
-                                         &err);
+        file[i] = ernic_timing_file_open(path, names[i], TRACE_LIMIT, warn, &err);
         if (!file[i]) {
             warn(err);
             g_free(err);
@@ -65,7 +59,7 @@ bool timing_trace(const ErnicProfile *card, const ErnicProfile *other,
     }
     timing_open_traced(&w, card, other, trace);
     w.events = true;
-    for (i = 0; i < ARRAY_SIZE(flows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(flows); i++) {
         TimingFlow f = flows[i];
 
         timing_run(&w, &f, 1);
@@ -73,7 +67,7 @@ bool timing_trace(const ErnicProfile *card, const ErnicProfile *other,
     }
     show_counters(&w, names);
     timing_close(&w);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         ernic_timing_file_close(file[i]);
     }
     return true;

@@ -31,8 +31,7 @@ static const Change changes[TIMING_WHAT_IFS] = {
     { "and dma-read.request = 1 KiB", AT(dma_request), 1024, true },
     { "and pcie.completion = 250 ns", AT(pcie.completion), 250000, true },
     { "pcie.data = 128", AT(pcie.data), 128 },
-    { "and pcie.credit-return = 600 ns", AT(pcie.credit_return), 600000,
-      true },
+    { "and pcie.credit-return = 600 ns", AT(pcie.credit_return), 600000, true },
     { "pcie.headers = 4", AT(pcie.headers), 4 },
     { "and pcie.payload = 512 B", AT(pcie.payload), 512, true },
 };
@@ -74,8 +73,7 @@ static void formula(const ErnicProfile *p, TimingWhatIf *w)
     w->formula = p->wire_mbps / 1000.0 * MTU / (MTU + HEADERS + p->wire_extra);
     bound(w, "link, completions", read);
     bound(w, "link, writes", write);
-    bound(w, "reads under way", gbps(p->dma_requests * p->dma_request,
-                                     latency));
+    bound(w, "reads under way", gbps(p->dma_requests * p->dma_request, latency));
     bound(w, "credits", gbps(tlps * p->pcie.payload, p->pcie.credit_return +
                              p->pcie.payload * 8000 / write));
 }
@@ -83,9 +81,8 @@ static void formula(const ErnicProfile *p, TimingWhatIf *w)
 void timing_what_if(const ErnicProfile *fast, TimingWhatIf w[TIMING_WHAT_IFS])
 {
     ErnicProfile p;
-    uint32_t i;
 
-    for (i = 0; i < TIMING_WHAT_IFS; i++) {
+    for (uint32_t i = 0; i < TIMING_WHAT_IFS; i++) {
         const Change *c = &changes[i];
 
         p = c->more ? p : *fast;
@@ -93,7 +90,6 @@ void timing_what_if(const ErnicProfile *fast, TimingWhatIf w[TIMING_WHAT_IFS])
         w[i].change = c->key;
         formula(&p, &w[i]);
         /* WRITE is the first. */
-        w[i].model = timing_throughput(&timing_ops[0], TIMING_CARD, &p, &p,
-                                       LEN);
+        w[i].model = timing_throughput(&timing_ops[0], TIMING_CARD, &p, &p, LEN);
     }
 }

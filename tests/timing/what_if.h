@@ -18,7 +18,6 @@ typedef struct TimingWhatIf {
 #define TIMING_WHAT_IFS 11
 
 /* Fills all of @w; @fast is a profile whose wire limits nothing of this. */
-void timing_what_if(const ErnicProfile *fast,
-                    TimingWhatIf w[TIMING_WHAT_IFS]);
+void timing_what_if(const ErnicProfile *fast, TimingWhatIf w[TIMING_WHAT_IFS]);
 
 #endif /* TIMING_WHAT_IF_H */

@@ -28,10 +28,8 @@ static void end_init(TimingEnd *end, const ErnicProfile *p,
     fake_create_deep_qp(end->e, &end->qp, ERNIC_QPT_RC, end->pd, end->scq.cqn,
                         end->rcq.cqn, SQ_DEPTH);
     end->mem = fake_alloc(&end->env, MEM, 4096);
-    end->key = fake_reg_mr(end->e, end->pd, end->mem, MEM,
-                           ERNIC_ACCESS_LOCAL_WRITE |
-                           ERNIC_ACCESS_REMOTE_READ |
-                           ERNIC_ACCESS_REMOTE_WRITE);
+    end->key = fake_reg_mr(end->e, end->pd, end->mem, MEM, ERNIC_ACCESS_LOCAL_WRITE |
+                           ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_WRITE);
 }
 
 void timing_open(TimingWorld *w, const ErnicProfile *a, const ErnicProfile *b)
@@ -42,16 +40,14 @@ void timing_open(TimingWorld *w, const ErnicProfile *a, const ErnicProfile *b)
 }
 
 void timing_open_traced(TimingWorld *w, const ErnicProfile *a,
-                        const ErnicProfile *b,
-                        const ErnicTimingTrace *const trace[2])
+                        const ErnicProfile *b, const ErnicTimingTrace *const trace[2])
 {
     struct ernic_qp_attr attr;
-    uint32_t i;
 
     memset(w, 0, sizeof(*w));
     end_init(&w->end[0], a, trace[0], 1);
     end_init(&w->end[1], b, trace[1], 2);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         fake_qp_attr(&attr, w->end[!i].qp.qpn, i ? 1 : 2);
         attr.path_mtu = MTU_4096;
         fake_qp_to(w->end[i].e, &w->end[i].qp, ERNIC_QPS_RTS, &attr);
@@ -61,9 +57,7 @@ void timing_open_traced(TimingWorld *w, const ErnicProfile *a,
 
 void timing_close(TimingWorld *w)
 {
-    uint32_t i;
-
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         ernic_free(w->end[i].e);
         fake_env_fini(&w->end[i].env);
     }
@@ -73,10 +67,8 @@ void timing_close(TimingWorld *w)
 
 static void note(TimingWorld *w, const uint8_t *data, uint32_t len)
 {
-    uint32_t i;
-
     w->hash = (w->hash ^ w->now) * 0x100000001b3ull;
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         w->hash = (w->hash ^ data[i]) * 0x100000001b3ull;
     }
 }
@@ -111,19 +103,18 @@ static void pause_sender(TimingWorld *w, uint32_t from)
 /* Both ends at w->now, until nothing is due there any more. */
 static void settle(TimingWorld *w)
 {
-    uint32_t i;
     bool due;
 
     do {
         due = false;
-        for (i = 0; i < 2; i++) {
+        for (uint32_t i = 0; i < 2; i++) {
             w->end[i].env.now = w->now;
             if (w->end[i].env.wake <= w->now) {
                 fake_run(w->end[i].e);
                 due = true;
             }
         }
-        for (i = 0; i < 2; i++) {
+        for (uint32_t i = 0; i < 2; i++) {
             carry(w, i);
             pause_sender(w, !i);
         }
@@ -136,9 +127,8 @@ static void settle(TimingWorld *w)
 static void post_recvs(TimingEnd *end, uint32_t num)
 {
     struct ernic_sge sge = fake_sge(end->mem, MEM, end->key);
-    uint32_t i;
 
-    for (i = 0; i < num; i++) {
+    for (uint32_t i = 0; i < num; i++) {
         fake_post_recv(end->e, &end->qp, 0, &sge, 1);
     }
     fake_ring_rq(end->e, &end->qp);
@@ -227,9 +217,9 @@ static void poll_flow(TimingWorld *w, TimingFlow *f)
 
 void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num)
 {
-    uint32_t i, left;
+    uint32_t left;
 
-    for (i = 0; i < num; i++) {
+    for (uint32_t i = 0; i < num; i++) {
         TimingFlow *f = &flows[i];
 
         f->start = f->next = w->now;
@@ -247,7 +237,7 @@ void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num)
         uint64_t next = MIN(w->end[0].env.wake, w->end[1].env.wake);
 
         left = 0;
-        for (i = 0; i < num; i++) {
+        for (uint32_t i = 0; i < num; i++) {
             if (flows[i].interval && flows[i].posted < flows[i].total &&
                 flows[i].next > w->now) {
                 next = MIN(next, flows[i].next);
@@ -258,7 +248,7 @@ void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num)
         }
         w->now = MAX(w->now, next);
         settle(w);
-        for (i = 0; i < num; i++) {
+        for (uint32_t i = 0; i < num; i++) {
             poll_flow(w, &flows[i]);
             post(w, &flows[i]);
             left += flows[i].total - flows[i].done;

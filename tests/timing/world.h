@@ -53,8 +53,7 @@ typedef struct TimingFlow {
 void timing_open(TimingWorld *w, const ErnicProfile *a, const ErnicProfile *b);
 /* The same, with observers of their models, or NULL. */
 void timing_open_traced(TimingWorld *w, const ErnicProfile *a,
-                        const ErnicProfile *b,
-                        const ErnicTimingTrace *const trace[2]);
+                        const ErnicProfile *b, const ErnicTimingTrace *const trace[2]);
 void timing_close(TimingWorld *w);
 /* Until all of @flows, at most one from each end, are done. */
 void timing_run(TimingWorld *w, TimingFlow *flows, uint32_t num);

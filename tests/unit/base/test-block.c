@@ -37,13 +37,13 @@ TEST("/block/sizes", test_sizes)
     ErnicHeap *heap = ernic_heap_new();
     uint64_t bytes, before = mapped();
     uint8_t *p[N];
-    int i, sizes = 0;
+    int sizes = 0;
 
     for (bytes = 1; bytes <= 4 * ERNIC_PIECE; bytes = next_size(bytes)) {
-        for (i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++) {
             p[i] = ernic_block_new(heap, bytes, i % 2);
             g_assert_nonnull(p[i]);
-            g_assert_cmpuint((uintptr_t)p[i] % 16, ==, 0);
+            IS((uintptr_t)p[i] % 16, 0);
             g_assert_true(i % 2 == 0 || is_filled(p[i], bytes, 0));
             fill(p[i], bytes, i + 1);
         }
@@ -51,7 +51,7 @@ TEST("/block/sizes", test_sizes)
         p[1] = ernic_block_new(heap, bytes, true);
         g_assert_true(is_filled(p[1], bytes, 0));
         fill(p[1], bytes, 2);
-        for (i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++) {
             g_assert_true(is_filled(p[i], bytes, i + 1));
             ernic_block_free(p[i], bytes);
             g_assert_true(!ernic_heap_reap(heap) || i == N - 1);
@@ -60,15 +60,15 @@ TEST("/block/sizes", test_sizes)
         sizes++;
     }
     g_assert_cmpint(sizes, >, 3 * 4096);
-    g_assert_cmpuint(ernic_heap_slack(heap), ==, 0);
+    IS(ernic_heap_slack(heap), 0);
     ernic_heap_end(heap);
-    g_assert_cmpuint(mapped(), ==, before);
+    IS(mapped(), before);
 }
 
 /* Free block @i, which has its number; true: the host got its chunk back. */
 static bool free_one(ErnicHeap *heap, uint32_t *p, uint64_t bytes, uint32_t i)
 {
-    g_assert_cmpuint(*p, ==, i);
+    IS(*p, i);
     ernic_block_free(p, bytes);
     return ernic_heap_reap(heap);
 }
@@ -79,28 +79,27 @@ TEST("/block/chunks", test_chunks)
     static const uint32_t sizes[] = { 16, 48, 4096, 5 * 4096, ERNIC_BLOCK_LARGE };
     ErnicHeap *heap = ernic_heap_new();
     uint64_t before = mapped();
-    size_t k;
 
-    for (k = 0; k < G_N_ELEMENTS(sizes); k++) {
-        uint32_t n = 3 * ERNIC_PIECE / sizes[k], i, chunks = 0;
+    for (size_t k = 0; k < G_N_ELEMENTS(sizes); k++) {
+        uint32_t n = 3 * ERNIC_PIECE / sizes[k], chunks = 0;
         g_autofree uint32_t **p = g_new(uint32_t *, n);
 
-        for (i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n; i++) {
             p[i] = ernic_block_new(heap, sizes[k], false);
             *p[i] = i;
         }
         /* First the even ones, then the odd ones. */
-        for (i = 0; i < n; i += 2) {
+        for (uint32_t i = 0; i < n; i += 2) {
             chunks += free_one(heap, p[i], sizes[k], i);
         }
-        for (i = 1; i < n; i += 2) {
+        for (uint32_t i = 1; i < n; i += 2) {
             chunks += free_one(heap, p[i], sizes[k], i);
         }
         g_assert_true(!ERNIC_OWN_PAGES || chunks >= 2);
         g_assert_cmpuint(mapped(), <=, before + ERNIC_PIECE);   /* the reserve */
     }
     ernic_heap_end(heap);
-    g_assert_cmpuint(mapped(), ==, before);
+    IS(mapped(), before);
 }
 
 /*
@@ -113,30 +112,30 @@ TEST("/block/last-blocks", test_last_blocks)
     g_autofree void **p = g_new(void *, N);
     ErnicMem m = { .bound = UINT64_MAX };
     uint64_t before;
-    uint32_t i, steps = 0;
+    uint32_t steps = 0;
 
-    for (i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N; i++) {
         p[i] = ernic_mem_new(&m, ERNIC_MEM_PAGE_LISTS, 1, BYTES);
     }
-    for (i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N; i++) {
         if (i % EVERY) {
             ernic_mem_free(&m, ERNIC_MEM_PAGE_LISTS, p[i], 1, BYTES);
         }
     }
     before = returned;
-    for (i = 0; i < N; i += EVERY) {
+    for (uint32_t i = 0; i < N; i += EVERY) {
         ernic_mem_free(&m, ERNIC_MEM_PAGE_LISTS, p[i], 1, BYTES);
     }
-    g_assert_cmpuint(m.used, ==, 0);
+    IS(m.used, 0);
     g_assert_true(!ERNIC_OWN_PAGES || ernic_mem_held(&m) >= 64 * ERNIC_PIECE);
-    g_assert_cmpuint(returned, ==, before);
+    IS(returned, before);
     while (ernic_mem_reap(&m)) {
         steps++;
-        g_assert_cmpuint(returned - before, ==, (uint64_t)steps * ERNIC_PIECE);
+        IS(returned - before, (uint64_t)steps * ERNIC_PIECE);
     }
     g_assert_cmpuint(ernic_mem_held(&m), <=, ERNIC_PIECE);
     g_assert_true(!ERNIC_OWN_PAGES || steps >= 63);
-    g_assert_cmpuint(m.used + m.dying[ERNIC_MEM_PAGE_LISTS], ==, 0);
+    IS(m.used + m.dying[ERNIC_MEM_PAGE_LISTS], 0);
     ernic_mem_end(&m);
 }
 
@@ -151,9 +150,9 @@ TEST("/block/slack", test_slack)
     g_autofree void **kept = g_new(void *, BOUND / 64);
     g_autofree uint32_t *size = g_new(uint32_t, BOUND / 64);
     uint64_t before = mapped(), most = 0;
-    uint32_t bytes, n = 0, from, end, i;
+    uint32_t n = 0, from, end, i;
 
-    for (bytes = 64; bytes < 8192; bytes += STEP) {
+    for (uint32_t bytes = 64; bytes < 8192; bytes += STEP) {
         for (from = n; ernic_mem_has_room(&m, bytes); n++) {
             kept[n] = ernic_mem_new(&m, ERNIC_MEM_PAGE_LISTS, 1, bytes);
             size[n] = bytes;
@@ -179,7 +178,7 @@ TEST("/block/slack", test_slack)
     while (ernic_mem_reap(&m)) {
     }
     ernic_mem_end(&m);
-    g_assert_cmpuint(mapped(), ==, before);
+    IS(mapped(), before);
 }
 
 /*
@@ -194,12 +193,12 @@ TEST("/block/empty", test_empty)
     ErnicMem old = { .bound = BOUND }, m = { .bound = BOUND };
     g_autofree void **p = g_new(void *, 2 * N);
     uint64_t before = mapped();
-    uint32_t i, n;
+    uint32_t n;
 
-    for (i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N; i++) {
         p[i] = ernic_mem_new(&old, ERNIC_MEM_PAGE_LISTS, 1, BYTES);
     }
-    for (i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N; i++) {
         if (i % EVERY || i < N / 4) {           /* a quarter is empty */
             ernic_mem_free(&old, ERNIC_MEM_PAGE_LISTS, p[i], 1, BYTES);
             p[i] = NULL;
@@ -214,7 +213,7 @@ TEST("/block/empty", test_empty)
     }
     g_assert_cmpuint(mapped() - before, <=, BOUND + BOUND / 4 + ERNIC_MEM_SLACK);
     g_assert_true(!ERNIC_OWN_PAGES || m.refused == 1);
-    for (i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N; i++) {
         ernic_mem_free(&old, ERNIC_MEM_PAGE_LISTS, p[i], 1, BYTES);
     }
     while (ernic_mem_reap(&old)) {
@@ -224,13 +223,13 @@ TEST("/block/empty", test_empty)
     /* There is room again. */
     p[n] = ernic_mem_new(&m, ERNIC_MEM_PAGE_LISTS, 1, BYTES);
     g_assert_nonnull(p[n]);
-    for (i = N; i <= n; i++) {
+    for (uint32_t i = N; i <= n; i++) {
         ernic_mem_free(&m, ERNIC_MEM_PAGE_LISTS, p[i], 1, BYTES);
     }
     while (ernic_mem_reap(&m)) {
     }
     ernic_mem_end(&m);
-    g_assert_cmpuint(mapped(), ==, before);
+    IS(mapped(), before);
 }
 
 /* A block that comes and goes alone, like a command, costs the host nothing. */
@@ -238,16 +237,15 @@ TEST("/block/reserve", test_reserve)
 {
     ErnicMem m = { .bound = 1 << 20 };
     uint64_t before = 0;
-    uint32_t i;
     void *p;
 
-    for (i = 0; i < 100; i++) {
+    for (uint32_t i = 0; i < 100; i++) {
         p = ernic_mem_new(&m, ERNIC_MEM_MESSAGES, 1, 4112 + i % 2 * 4096);
         before = i ? before : given;
         ernic_mem_free(&m, ERNIC_MEM_MESSAGES, p, 1, 4112 + i % 2 * 4096);
         g_assert_false(ernic_mem_waits(&m));
     }
-    g_assert_cmpuint(given, ==, before);
+    IS(given, before);
     ernic_mem_end(&m);
 }
 
@@ -256,27 +254,26 @@ TEST("/block/resize", test_resize)
 {
     static const uint32_t counts[] = { 1, 3, 600, 40000, 40001, 900, 2 };
     ErnicMem m = { .bound = 1 << 20 };
-    uint32_t *p = NULL, n = 0, i;
-    size_t k;
+    uint32_t *p = NULL, n = 0;
 
-    for (k = 0; k < G_N_ELEMENTS(counts); k++) {
+    for (size_t k = 0; k < G_N_ELEMENTS(counts); k++) {
         p = ernic_mem_resize(&m, ERNIC_MEM_ON_DEMAND, p, n, counts[k], sizeof(*p));
         g_assert_nonnull(p);
-        for (i = 0; i < MIN(n, counts[k]); i++) {
-            g_assert_cmpuint(p[i], ==, i);
+        for (uint32_t i = 0; i < MIN(n, counts[k]); i++) {
+            IS(p[i], i);
         }
         n = counts[k];
-        for (i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n; i++) {
             p[i] = i;
         }
-        g_assert_cmpuint(m.used, ==, n * sizeof(*p));
+        IS(m.used, n * sizeof(*p));
     }
     g_assert_null(ernic_mem_resize(&m, ERNIC_MEM_ON_DEMAND, p, n, 1 << 20, sizeof(*p)));
-    g_assert_cmpuint(p[1], ==, 1);
+    IS(p[1], 1);
     ernic_mem_free(&m, ERNIC_MEM_ON_DEMAND, p, n, sizeof(*p));
     while (ernic_mem_reap(&m)) {
     }
-    g_assert_cmpuint(m.used, ==, 0);
+    IS(m.used, 0);
     ernic_mem_end(&m);
 }
 
@@ -293,5 +290,5 @@ TEST("/block/end", test_end)
     while (ernic_mem_reap(&to)) {
     }
     ernic_mem_end(&to);
-    g_assert_cmpuint(mapped(), ==, before);
+    IS(mapped(), before);
 }

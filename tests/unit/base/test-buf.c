@@ -27,7 +27,7 @@ static void setup(Fixture *f, gconstpointer data)
 
 static void teardown(Fixture *f, gconstpointer data)
 {
-    g_assert_cmpuint(f->e.num_pages, ==, 0);
+    IS(f->e.num_pages, 0);
     fake_bare_fini(&f->e);
     fake_env_fini(&f->env);
 }
@@ -52,14 +52,12 @@ static uint64_t page_addr(uint32_t i, uint8_t shift)
 }
 
 /* Lists of @npages in guest memory, of one or two levels. */
-static uint64_t put_list(FakeEnv *env, uint32_t npages, uint8_t shift,
-                         uint8_t levels)
+static uint64_t put_list(FakeEnv *env, uint32_t npages, uint8_t shift, uint8_t levels)
 {
     uint32_t leaves = DIV_ROUND_UP(npages, 512), i;
     uint64_t list, dir;
 
-    list = fake_alloc(env, (uint64_t)(levels == 2 ? leaves * 512 : npages) * 8,
-                      4096);
+    list = fake_alloc(env, (uint64_t)(levels == 2 ? leaves * 512 : npages) * 8, 4096);
     for (i = 0; i < npages; i++) {
         fake_put64(env, list + i * 8, page_addr(i, shift));
     }
@@ -78,6 +76,7 @@ static uint64_t put_list(FakeEnv *env, uint32_t npages, uint8_t shift,
 /* ---- bad descriptors ---------------------------------------------------- */
 
 #define LIST    (FAKE_MEM_BASE + 8192)
+#define BAD_DESC ERNIC_ERR_PARAM, "ernic_buf_bad_desc"
 
 static const struct {
     const char *what;
@@ -90,38 +89,23 @@ static const struct {
       ERNIC_ERR_RESERVED, "ernic_buf_bad_desc" },
     { "reserved byte 1", { .reserved = { 0, 1 } }, 1,
       ERNIC_ERR_RESERVED, "ernic_buf_bad_desc" },
-    { "extent with pages", { .npages = 1 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "extent with page size", { .page_shift = 12 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "extent wraps", { .addr = UINT64_MAX }, 2,
-      ERNIC_ERR_PARAM, "ernic_buf_wraps" },
+    { "extent with pages", { .npages = 1 }, 1, BAD_DESC },
+    { "extent with page size", { .page_shift = 12 }, 1, BAD_DESC },
+    { "extent wraps", { .addr = UINT64_MAX }, 2, ERNIC_ERR_PARAM, "ernic_buf_wraps" },
     { "extent wraps far", { .addr = 1ull << 63 }, (1ull << 63) + 1,
       ERNIC_ERR_PARAM, "ernic_buf_wraps" },
-    { "three levels", { LIST, 1, 12, 3 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "255 levels", { LIST, 1, 12, 255 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "no pages", { LIST, 0, 12, 1 }, 0,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "no pages in a tree", { LIST, 0, 12, 2 }, 0,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "page too small", { LIST, 1, 11, 1 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "page size 0", { LIST, 1, 0, 1 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "page too large", { LIST, 1, 32, 1 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "page shift 255", { LIST, 1, 255, 2 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "list not aligned", { LIST + 4, 1, 12, 1 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "tree not aligned", { LIST + 1, 1, 12, 2 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "list wraps", { UINT64_MAX - 15, 3, 12, 1 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
-    { "tree wraps", { UINT64_MAX - 7, 513, 12, 2 }, 1,
-      ERNIC_ERR_PARAM, "ernic_buf_bad_desc" },
+    { "three levels", { LIST, 1, 12, 3 }, 1, BAD_DESC },
+    { "255 levels", { LIST, 1, 12, 255 }, 1, BAD_DESC },
+    { "no pages", { LIST, 0, 12, 1 }, 0, BAD_DESC },
+    { "no pages in a tree", { LIST, 0, 12, 2 }, 0, BAD_DESC },
+    { "page too small", { LIST, 1, 11, 1 }, 1, BAD_DESC },
+    { "page size 0", { LIST, 1, 0, 1 }, 1, BAD_DESC },
+    { "page too large", { LIST, 1, 32, 1 }, 1, BAD_DESC },
+    { "page shift 255", { LIST, 1, 255, 2 }, 1, BAD_DESC },
+    { "list not aligned", { LIST + 4, 1, 12, 1 }, 1, BAD_DESC },
+    { "tree not aligned", { LIST + 1, 1, 12, 2 }, 1, BAD_DESC },
+    { "list wraps", { UINT64_MAX - 15, 3, 12, 1 }, 1, BAD_DESC },
+    { "tree wraps", { UINT64_MAX - 7, 513, 12, 2 }, 1, BAD_DESC },
     { "one byte too few", { LIST, 2, 12, 1 }, 8193,
       ERNIC_ERR_PARAM, "ernic_buf_too_small" },
     { "far too few", { LIST, 1, 31, 2 }, UINT64_MAX,
@@ -141,9 +125,8 @@ FIXTURE_TEST("/buf/bad", test_bad)
     struct ernic_buf_desc desc;
     uint8_t status;
     ErnicBuf buf;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         desc = bad[i].desc;
         desc.addr = cpu_to_le64(desc.addr);
         desc.npages = cpu_to_le32(desc.npages);
@@ -151,10 +134,10 @@ FIXTURE_TEST("/buf/bad", test_bad)
         memset(&buf, 0xa5, sizeof(buf));
         status = ernic_buf_init(&f->e, &buf, &desc, bad[i].bytes);
         g_test_message("%s", bad[i].what);
-        g_assert_cmpuint(status, ==, bad[i].status);
-        g_assert_cmpuint(ernic_trace_count(bad[i].event), ==, 1);
+        IS(status, bad[i].status);
+        IS(ernic_trace_count(bad[i].event), 1);
         g_assert_null(buf.page);
-        g_assert_cmpuint(f->e.num_pages, ==, 0);
+        IS(f->e.num_pages, 0);
     }
 }
 
@@ -164,32 +147,29 @@ FIXTURE_TEST("/buf/unaligned", test_unaligned)
     static const uint32_t where[] = { 0, 1, 511, 512, 599 };
     static const uint64_t by[] = { 1, 8, 4096 };
     struct ernic_buf_desc desc;
-    uint8_t levels, status;
+    uint8_t status;
     uint64_t list, at;
     ErnicBuf buf;
-    size_t i, k;
 
-    for (levels = 1; levels <= 2; levels++) {
+    for (uint8_t levels = 1; levels <= 2; levels++) {
         list = put_list(&f->env, 600, 13, levels);
         desc = make_desc(list, 600, 13, levels);
-        for (i = 0; i < ARRAY_SIZE(where); i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(where); i++) {
             at = levels == 1 ? list : fake_get64(&f->env, list);
-            for (k = 0; k < ARRAY_SIZE(by); k++) {
-                fake_put64(&f->env, at + where[i] * 8,
-                           page_addr(where[i], 13) + by[k]);
+            for (size_t k = 0; k < ARRAY_SIZE(by); k++) {
+                fake_put64(&f->env, at + where[i] * 8, page_addr(where[i], 13) + by[k]);
                 ernic_trace_reset();
                 status = ernic_buf_init(&f->e, &buf, &desc, 600ull << 13);
-                g_assert_cmpuint(status, ==, ERNIC_ERR_PARAM);
-                g_assert_cmpuint(
-                    ernic_trace_count("ernic_buf_page_unaligned"), ==, 1);
-                g_assert_cmpuint(f->e.num_pages, ==, 0);
+                IS(status, ERNIC_ERR_PARAM);
+                IS(ernic_trace_count("ernic_buf_page_unaligned"), 1);
+                IS(f->e.num_pages, 0);
             }
             fake_put64(&f->env, at + where[i] * 8, page_addr(where[i], 13));
         }
     }
     fake_put64(&f->env, list + 8, fake_get64(&f->env, list + 8) + 2048);
     status = ernic_buf_init(&f->e, &buf, &desc, 600ull << 13);
-    g_assert_cmpuint(status, ==, ERNIC_ERR_PARAM);
+    IS(status, ERNIC_ERR_PARAM);
 }
 
 /* ---- good ones ---------------------------------------------------------- */
@@ -201,31 +181,29 @@ FIXTURE_TEST("/buf/extent", test_extent)
     ErnicBuf buf;
 
     /* Up to the end of the address space. */
-    g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc, 4096), ==, ERNIC_OK);
-    g_assert_cmphex(ernic_buf_addr(&buf, 4095, &run), ==, UINT64_MAX);
+    OK(ernic_buf_init(&f->e, &buf, &desc, 4096));
+    IS(ernic_buf_addr(&buf, 4095, &run), UINT64_MAX);
     g_assert_cmpuint(run, >=, 1);
     ernic_buf_fini(&f->e, &buf);
-    g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc, 4097), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc, 0), ==, ERNIC_OK);
+    IS(ernic_buf_init(&f->e, &buf, &desc, 4097), ERNIC_ERR_PARAM);
+    OK(ernic_buf_init(&f->e, &buf, &desc, 0));
     ernic_buf_fini(&f->e, &buf);
 }
 
 static void check_map(const ErnicBuf *buf, uint32_t npages, uint8_t shift)
 {
     uint64_t size = 1ull << shift, run, addr;
-    uint32_t i;
 
-    for (i = 0; i < npages; i++) {
+    for (uint32_t i = 0; i < npages; i++) {
         addr = ernic_buf_addr(buf, i * size, &run);
-        g_assert_cmphex(addr, ==, page_addr(i, shift));
-        g_assert_cmpuint(run, ==, size);
+        IS(addr, page_addr(i, shift));
+        IS(run, size);
         addr = ernic_buf_addr(buf, i * size + size - 1, &run);
-        g_assert_cmphex(addr, ==, page_addr(i, shift) + size - 1);
-        g_assert_cmpuint(run, ==, 1);
+        IS(addr, page_addr(i, shift) + size - 1);
+        IS(run, 1);
         addr = ernic_buf_addr(buf, i * size + 100, &run);
-        g_assert_cmphex(addr, ==, page_addr(i, shift) + 100);
-        g_assert_cmpuint(run, ==, size - 100);
+        IS(addr, page_addr(i, shift) + 100);
+        IS(run, size - 100);
     }
 }
 
@@ -234,32 +212,29 @@ FIXTURE_TEST("/buf/lists", test_lists)
     static const uint32_t counts[] = { 1, 2, 511, 512, 513, 1024, 1025, 5000 };
     struct ernic_buf_desc desc;
     uint32_t n, leaves, dirs;
-    uint8_t shift, levels;
+    uint8_t shift;
     uint64_t list;
     ErnicBuf buf;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(counts); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
         n = counts[i];
-        for (levels = 1; levels <= 2; levels++) {
+        for (uint8_t levels = 1; levels <= 2; levels++) {
             shift = 12 + (i * 5 + levels) % 20;
             f->env.next = FAKE_SCRATCH;
             list = put_list(&f->env, n, shift, levels);
             desc = make_desc(list, n, shift, levels);
             f->env.reads = 0;
-            g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc,
-                                            (uint64_t)n << shift),
-                             ==, ERNIC_OK);
-            g_assert_cmpuint(f->e.num_pages, ==, n);
+            OK(ernic_buf_init(&f->e, &buf, &desc, (uint64_t)n << shift));
+            IS(f->e.num_pages, n);
             /* Read in pieces of at most a page, each byte once. */
             leaves = DIV_ROUND_UP(n, 512);
             dirs = levels == 2 ? DIV_ROUND_UP(leaves, 512) : 0;
-            g_assert_cmpuint(f->env.reads, ==, leaves + dirs);
+            IS(f->env.reads, leaves + dirs);
             /* From now on the device uses its own copy of the list. */
             memset(f->env.mem, 0xff, FAKE_MEM_SIZE);
             check_map(&buf, n, shift);
             ernic_buf_fini(&f->e, &buf);
-            g_assert_cmpuint(f->e.num_pages, ==, 0);
+            IS(f->e.num_pages, 0);
         }
     }
 }
@@ -270,43 +245,36 @@ FIXTURE_TEST("/buf/large-tree", test_large_tree)
     enum { PAGES = 512 * 512 + 513 };
     struct ernic_buf_desc desc;
     uint64_t list, run;
-    uint32_t i, n;
     ErnicBuf buf;
 
     list = put_list(&f->env, PAGES, 12, 2);
     desc = make_desc(list, PAGES, 12, 2);
-    for (n = 0; n < 3; n++) {
-        g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc,
-                                        (uint64_t)PAGES << 12), ==, ERNIC_OK);
-        for (i = 0; i < PAGES; i += 1 + i % 97) {
-            g_assert_cmphex(ernic_buf_addr(&buf, (uint64_t)i << 12, &run), ==,
-                            page_addr(i, 12));
+    for (uint32_t n = 0; n < 3; n++) {
+        OK(ernic_buf_init(&f->e, &buf, &desc, (uint64_t)PAGES << 12));
+        for (uint32_t i = 0; i < PAGES; i += 1 + i % 97) {
+            IS(ernic_buf_addr(&buf, (uint64_t)i << 12, &run), page_addr(i, 12));
         }
-        g_assert_cmphex(ernic_buf_addr(&buf, (PAGES - 1ull) << 12, &run), ==,
-                        page_addr(PAGES - 1, 12));
+        IS(ernic_buf_addr(&buf, (PAGES - 1ull) << 12, &run), page_addr(PAGES - 1, 12));
         ernic_buf_fini(&f->e, &buf);
     }
 }
 
 FIXTURE_TEST("/buf/budget", test_budget)
 {
-    struct ernic_buf_desc desc = make_desc(put_list(&f->env, 10, 12, 1),
-                                           10, 12, 1);
+    struct ernic_buf_desc desc = make_desc(put_list(&f->env, 10, 12, 1), 10, 12, 1);
     ErnicBuf buf;
 
     f->e.num_pages = ERNIC_MAX_PAGES - 9;
-    g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc, 1), ==,
-                     ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, 10), ==,
-                     ERNIC_ERR_NO_RESOURCE);
+    IS(ernic_buf_init(&f->e, &buf, &desc, 1), ERNIC_ERR_NO_RESOURCE);
+    IS(ernic_buf_alloc(&f->e, &buf, 10), ERNIC_ERR_NO_RESOURCE);
     f->e.num_pages = ERNIC_MAX_PAGES - 10;
-    g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc, 1), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e.num_pages, ==, ERNIC_MAX_PAGES);
+    OK(ernic_buf_init(&f->e, &buf, &desc, 1));
+    IS(f->e.num_pages, ERNIC_MAX_PAGES);
     ernic_buf_fini(&f->e, &buf);
-    g_assert_cmpuint(f->e.num_pages, ==, ERNIC_MAX_PAGES - 10);
-    g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, 10), ==, ERNIC_OK);
+    IS(f->e.num_pages, ERNIC_MAX_PAGES - 10);
+    OK(ernic_buf_alloc(&f->e, &buf, 10));
     ernic_buf_fini(&f->e, &buf);
-    g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, 0), ==, ERNIC_ERR_PARAM);
+    IS(ernic_buf_alloc(&f->e, &buf, 0), ERNIC_ERR_PARAM);
     f->e.num_pages = 0;
 }
 
@@ -314,11 +282,11 @@ FIXTURE_TEST("/buf/budget", test_budget)
 FIXTURE_TEST("/buf/failing-lists", test_failing_lists)
 {
     struct ernic_buf_desc desc;
-    uint8_t levels, status;
+    uint8_t status;
     uint32_t nth;
     ErnicBuf buf;
 
-    for (levels = 1; levels <= 2; levels++) {
+    for (uint8_t levels = 1; levels <= 2; levels++) {
         desc = make_desc(put_list(&f->env, 1500, 12, levels), 1500, 12, levels);
         for (nth = 1; ; nth++) {
             fake_fail_dma(&f->env, nth, nth % 2);
@@ -326,13 +294,13 @@ FIXTURE_TEST("/buf/failing-lists", test_failing_lists)
             if (!f->env.refused) {
                 break;
             }
-            g_assert_cmpuint(f->env.refused, ==, 1);
-            g_assert_cmpuint(status, ==, ERNIC_ERR_DMA);
+            IS(f->env.refused, 1);
+            IS(status, ERNIC_ERR_DMA);
             g_assert_null(buf.page);
-            g_assert_cmpuint(f->e.num_pages, ==, 0);
+            IS(f->e.num_pages, 0);
         }
-        g_assert_cmpuint(nth, ==, levels == 1 ? 4 : 5);
-        g_assert_cmpuint(status, ==, ERNIC_OK);
+        IS(nth, levels == 1 ? 4 : 5);
+        OK(status);
         ernic_buf_fini(&f->e, &buf);
         fake_fail_dma(&f->env, 0, false);
     }
@@ -354,25 +322,24 @@ FIXTURE_TEST("/buf/fill", test_fill)
     uint8_t status;
     uint64_t list;
     ErnicBuf buf;
-    size_t i, k;
 
-    g_assert_cmpuint(ernic_buf_alloc(&f->e, &buf, 8), ==, ERNIC_OK);
-    for (i = 0; i < ARRAY_SIZE(row); i++) {
+    OK(ernic_buf_alloc(&f->e, &buf, 8));
+    for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
         list = put_list(&f->env, 16, row[i].shift, 1);
         status = ernic_buf_fill(&f->e, &buf, list + row[i].skew,
                                 row[i].npages, row[i].shift);
-        g_assert_cmpuint(status, ==, row[i].status);
+        IS(status, row[i].status);
         if (status == ERNIC_OK) {
             check_map(&buf, row[i].npages, row[i].shift);
         }
         /* No leftover of one page size is unaligned for the next. */
-        for (k = 0; k < 8; k++) {
-            g_assert_cmphex(buf.page[k] % (1ull << buf.page_shift), ==, 0);
+        for (size_t k = 0; k < 8; k++) {
+            IS(buf.page[k] % (1ull << buf.page_shift), 0);
             if (status == ERNIC_OK && k >= row[i].npages) {
-                g_assert_cmphex(buf.page[k], ==, 0);
+                IS(buf.page[k], 0);
             }
         }
-        g_assert_cmpuint(buf.npages, ==, 8);
+        IS(buf.npages, 8);
     }
     ernic_buf_fini(&f->e, &buf);
 }
@@ -385,13 +352,11 @@ static void real_pages(Fixture *f, ErnicBuf *buf, uint32_t npages)
     uint64_t list = fake_alloc(&f->env, npages * 8, 8);
     uint64_t pool = fake_alloc(&f->env, npages * 4096, 4096);
     struct ernic_buf_desc desc = make_desc(list, npages, 12, 1);
-    uint32_t i;
 
-    for (i = 0; i < npages; i++) {
+    for (uint32_t i = 0; i < npages; i++) {
         fake_put64(&f->env, list + i * 8, pool + (npages - 1 - i) * 4096);
     }
-    g_assert_cmpuint(ernic_buf_init(&f->e, buf, &desc, npages * 4096), ==,
-                     ERNIC_OK);
+    OK(ernic_buf_init(&f->e, buf, &desc, npages * 4096));
 }
 
 FIXTURE_TEST("/buf/copy", test_copy)
@@ -399,15 +364,15 @@ FIXTURE_TEST("/buf/copy", test_copy)
     enum { PAGES = 5, BYTES = PAGES * 4096 };
     g_autofree uint8_t *model = g_malloc0(BYTES);
     g_autofree uint8_t *got = g_malloc(BYTES);
-    uint32_t step, off, len, i;
+    uint32_t off, len;
     ErnicBuf buf;
 
     real_pages(f, &buf, PAGES);
-    for (step = 0; step < 2000; step++) {
+    for (uint32_t step = 0; step < 2000; step++) {
         off = g_test_rand_int_range(0, BYTES + 1);
         len = g_test_rand_int_range(0, BYTES - off + 1);
         if (step % 2) {
-            for (i = 0; i < len; i++) {
+            for (uint32_t i = 0; i < len; i++) {
                 got[i] = model[off + i] = g_test_rand_int();
             }
             g_assert_true(ernic_buf_write(&f->e, &buf, off, got, len));
@@ -424,22 +389,20 @@ FIXTURE_TEST("/buf/copy", test_copy)
 FIXTURE_TEST("/buf/failing-copy", test_failing_copy)
 {
     uint8_t bytes[4 * 4096] = { 0 };
-    uint32_t nth, write;
     ErnicBuf buf;
     bool ok;
 
     real_pages(f, &buf, 4);
-    for (write = 0; write < 2; write++) {
-        for (nth = 1; nth <= 5; nth++) {
+    for (uint32_t write = 0; write < 2; write++) {
+        for (uint32_t nth = 1; nth <= 5; nth++) {
             fake_fail_dma(&f->env, nth, true);
             ernic_trace_reset();
             ok = write ? ernic_buf_write(&f->e, &buf, 0, bytes, sizeof(bytes))
                        : ernic_buf_read(&f->e, &buf, 0, bytes, sizeof(bytes));
-            g_assert_cmpint(ok, ==, nth == 5);
+            IS(ok, nth == 5);
             /* The transfer stops at the first page that fails. */
-            g_assert_cmpuint(f->env.refused, ==, !ok);
-            g_assert_cmpuint(ernic_trace_count("ernic_buf_dma_failed"), ==,
-                             !ok);
+            IS(f->env.refused, !ok);
+            IS(ernic_trace_count("ernic_buf_dma_failed"), !ok);
         }
         fake_fail_dma(&f->env, 0, false);
     }
@@ -449,12 +412,11 @@ FIXTURE_TEST("/buf/failing-copy", test_failing_copy)
 /* Guest memory ends; the fake environment reports an error, and so does the buffer. */
 FIXTURE_TEST("/buf/edge-of-memory", test_edge_of_memory)
 {
-    struct ernic_buf_desc desc =
-        make_desc(FAKE_MEM_BASE + FAKE_MEM_SIZE - 16, 0, 0, 0);
+    struct ernic_buf_desc desc = make_desc(FAKE_MEM_BASE + FAKE_MEM_SIZE - 16, 0, 0, 0);
     uint8_t bytes[32] = { 0 };
     ErnicBuf buf;
 
-    g_assert_cmpuint(ernic_buf_init(&f->e, &buf, &desc, 32), ==, ERNIC_OK);
+    OK(ernic_buf_init(&f->e, &buf, &desc, 32));
     g_assert_true(ernic_buf_read(&f->e, &buf, 0, bytes, 16));
     g_assert_true(ernic_buf_write(&f->e, &buf, 15, bytes, 1));
     g_assert_false(ernic_buf_read(&f->e, &buf, 0, bytes, 17));
@@ -469,9 +431,8 @@ FIXTURE_TEST("/buf/edge-of-memory", test_edge_of_memory)
 static uint8_t *make_pages(uint32_t n, uint8_t shift)
 {
     uint8_t *list = g_malloc(n * 8);
-    uint32_t i;
 
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         stq_be_p(list + i * 8, page_addr(i, shift) | i % 8);
     }
     return list;
@@ -483,23 +444,20 @@ FIXTURE_TEST("/buf/pages", test_pages)
     static const uint32_t offsets[] = { 0, 64, 4032 };
     enum { PAGES = 1500, SHIFT = 12 };
     g_autofree uint8_t *list = make_pages(PAGES, SHIFT);
-    uint32_t i, at;
 
-    for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(offsets); i++) {
         uint64_t bytes = (PAGES << SHIFT) - offsets[i], run;
         ErnicBuf buf;
 
-        g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT,
-                                              offsets[i], bytes + 1), ==,
-                         ERNIC_ERR_PARAM);
-        g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT,
-                                              offsets[i], bytes), ==, ERNIC_OK);
-        for (at = 0; at < bytes; at += 517) {
+        IS(ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT, offsets[i], bytes + 1),
+           ERNIC_ERR_PARAM);
+        OK(ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT, offsets[i], bytes));
+        for (uint32_t at = 0; at < bytes; at += 517) {
             uint32_t off = at + offsets[i];
 
-            g_assert_cmphex(ernic_buf_addr(&buf, at, &run), ==,
-                            page_addr(off >> SHIFT, SHIFT) + off % 4096);
-            g_assert_cmpuint(run, ==, 4096 - off % 4096);
+            IS(ernic_buf_addr(&buf, at, &run),
+               page_addr(off >> SHIFT, SHIFT) + off % 4096);
+            IS(run, 4096 - off % 4096);
         }
         ernic_buf_fini(&f->e, &buf);
     }
@@ -519,9 +477,9 @@ FIXTURE_TEST("/buf/pages-slices", test_pages_slices)
         status = ernic_buf_init_pages(&f->e, &buf, list, PAGES, SHIFT, 0, 1);
         slices++;
     } while (status == ERNIC_AGAIN);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    OK(status);
     g_assert_cmpuint(slices, >, 1);
-    g_assert_cmphex(buf.page[PAGES - 1], ==, page_addr(PAGES - 1, SHIFT));
+    IS(buf.page[PAGES - 1], page_addr(PAGES - 1, SHIFT));
     ernic_buf_fini(&f->e, &buf);
 }
 
@@ -530,16 +488,11 @@ FIXTURE_TEST("/buf/bad-pages", test_bad_pages)
     g_autofree uint8_t *list = make_pages(4, 13);
     ErnicBuf buf;
 
-    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 0, 12, 0, 0), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 1, 11, 0, 1), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 1, 32, 0, 1), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 1, 12, 4096, 0), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, 4, 14, 0, 1), ==,
-                     ERNIC_ERR_PARAM);
-    g_assert_cmpuint(ernic_buf_init_pages(&f->e, &buf, list, ERNIC_MAX_PAGES + 1, 12, 0,
-                                          1), ==, ERNIC_ERR_NO_RESOURCE);
+    IS(ernic_buf_init_pages(&f->e, &buf, list, 0, 12, 0, 0), ERNIC_ERR_PARAM);
+    IS(ernic_buf_init_pages(&f->e, &buf, list, 1, 11, 0, 1), ERNIC_ERR_PARAM);
+    IS(ernic_buf_init_pages(&f->e, &buf, list, 1, 32, 0, 1), ERNIC_ERR_PARAM);
+    IS(ernic_buf_init_pages(&f->e, &buf, list, 1, 12, 4096, 0), ERNIC_ERR_PARAM);
+    IS(ernic_buf_init_pages(&f->e, &buf, list, 4, 14, 0, 1), ERNIC_ERR_PARAM);
+    IS(ernic_buf_init_pages(&f->e, &buf, list, ERNIC_MAX_PAGES + 1, 12, 0, 1),
+       ERNIC_ERR_NO_RESOURCE);
 }

@@ -24,7 +24,7 @@ static uint32_t add(ErnicCarriedStore *st, ErnicCarriedList *l, uint32_t n, uint
         if (!f) {
             break;
         }
-        g_assert_cmpuint(f->len, ==, len);
+        IS(f->len, len);
         g_assert_cmpmem(f->data, len, data, len);
         ernic_carried_append(l, f);
     }
@@ -43,14 +43,14 @@ TEST("/carried/drop", test_drop)
 
     ernic_carried_init(&st);
     g_assert_false(ernic_carried_waits(&st));
-    g_assert_cmpuint(add(&st, &l, N, 60), ==, N);
+    IS(add(&st, &l, N, 60), N);
     ernic_carried_append(&l, ernic_carried_new(&st, NULL, 0, 0));   /* a signal */
-    g_assert_cmpuint(l.frames, ==, N);
+    IS(l.frames, N);
     before = returned;
-    g_assert_cmpuint(ernic_carried_drop(&st, &l), ==, N);
-    g_assert_cmpuint(l.frames, ==, 0);
+    IS(ernic_carried_drop(&st, &l), N);
+    IS(l.frames, 0);
     g_assert_null(l.head);
-    g_assert_cmpuint(returned, ==, before);
+    IS(returned, before);
     do {
         before = returned;
         done = ernic_carried_reap(&st, 2048);
@@ -58,10 +58,10 @@ TEST("/carried/drop", test_drop)
         slices++;
     } while (!done);
     g_assert_cmpuint(slices, >, 100);
-    g_assert_cmpuint(st.used, ==, 0);
+    IS(st.used, 0);
     g_assert_false(ernic_carried_waits(&st));
     ernic_carried_fini(&st);
-    g_assert_cmpuint(given - returned, ==, start);
+    IS(given - returned, start);
 }
 
 /* An attack: fill and drop again and again, before anything is freed. */
@@ -72,10 +72,10 @@ TEST("/carried/again", test_again)
     uint64_t start = given - returned, most = 0;
     ErnicCarriedList l = { };
     ErnicCarriedStore st;
-    uint32_t i, len;
+    uint32_t len;
 
     ernic_carried_init(&st);
-    for (i = 0; i < ROUNDS; i++) {
+    for (uint32_t i = 0; i < ROUNDS; i++) {
         len = lens[i % G_N_ELEMENTS(lens)];
         add(&st, &l, BYTES / len, len);
         most = MAX(most, st.used);
@@ -83,7 +83,7 @@ TEST("/carried/again", test_again)
     }
     g_assert_cmpuint(most, <=, 2 * BYTES);
     ernic_carried_fini(&st);
-    g_assert_cmpuint(given - returned, ==, start);
+    IS(given - returned, start);
 }
 
 /* Another one: of each chunk one frame is left, size after size. */
@@ -92,17 +92,17 @@ TEST("/carried/slack", test_slack)
     enum { BYTES = 32 << 20 };
     uint64_t start = given - returned, most = 0, used = 0;
     ErnicCarriedList kept = { }, all = { };
-    uint32_t len, i, refused = 0, per_chunk;
+    uint32_t refused = 0, per_chunk;
     ErnicCarriedStore st;
     ErnicCarried *f;
 
     ernic_carried_init(&st);
-    for (len = 20; len < 4000; len = len * 5 / 4) {
+    for (uint32_t len = 20; len < 4000; len = len * 5 / 4) {
         refused += add(&st, &all, BYTES / len, len) < BYTES / len;
         used = MAX(used, st.used);
         most = MAX(most, given - returned - start);
         per_chunk = ERNIC_PIECE / (len + sizeof(*f)) / 2;
-        for (i = 0; all.head; i++) {
+        for (uint32_t i = 0; all.head; i++) {
             f = ernic_carried_take(&all);
             if (i % per_chunk == 0) {
                 ernic_carried_append(&kept, f);
@@ -116,10 +116,10 @@ TEST("/carried/slack", test_slack)
     g_assert_cmpuint(most, <=, 2 * used + ERNIC_CARRIED_SLACK + ERNIC_PIECE);
     ernic_carried_drop(&st, &kept);
     g_assert_true(ernic_carried_reap(&st, UINT32_MAX));
-    g_assert_cmpuint(add(&st, &all, 1, 60), ==, 1);     /* there is room again */
+    IS(add(&st, &all, 1, 60), 1);     /* there is room again */
     ernic_carried_drop(&st, &all);
     ernic_carried_fini(&st);
-    g_assert_cmpuint(given - returned, ==, start);
+    IS(given - returned, start);
 }
 
 /* The order of times, and of arrival for the same time. */
@@ -130,22 +130,21 @@ TEST("/carried/order", test_order)
     ErnicCarriedList l = { };
     ErnicCarriedStore st;
     ErnicCarried *f;
-    uint32_t i;
 
     ernic_carried_init(&st);
-    for (i = 0; i < G_N_ELEMENTS(due); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(due); i++) {
         f = ernic_carried_new(&st, (uint8_t *)"x", 1, i);
         f->due = due[i];
         ernic_carried_insert(&l, f);
-        g_assert_cmpuint(l.frames, ==, i + 1);
+        IS(l.frames, i + 1);
     }
-    for (i = 0; i < G_N_ELEMENTS(due); i++) {
-        g_assert_cmpuint(ernic_carried_due(&l), ==, due[order[i]]);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(due); i++) {
+        IS(ernic_carried_due(&l), due[order[i]]);
         f = ernic_carried_take(&l);
-        g_assert_cmpuint(f->from, ==, order[i]);
+        IS(f->from, order[i]);
         ernic_carried_free(&st, f);
     }
-    g_assert_cmpuint(l.frames, ==, 0);
-    g_assert_cmpuint(ernic_carried_due(&l), ==, ERNIC_NEVER);
+    IS(l.frames, 0);
+    IS(ernic_carried_due(&l), ERNIC_NEVER);
     ernic_carried_fini(&st);
 }

@@ -38,7 +38,6 @@ static void set_up(Copies *c)
     ErnicGid gid = group();
     struct ernic_qp_attr attr;
     struct ernic_cmd cmd;
-    uint32_t i, k;
 
     fake_env_init(&c->env);
     c->e = fake_ernic_new(&c->env);
@@ -50,12 +49,12 @@ static void set_up(Copies *c)
     fake_create_deep_qp(c->e, &c->from, ERNIC_QPT_UD, c->pd, c->send_cq.cqn,
                         c->send_cq.cqn, 256);
     fake_qp_to(c->e, &c->from, ERNIC_QPS_RTS, &attr);
-    for (i = 0; i < MEMBERS; i++) {
+    for (uint32_t i = 0; i < MEMBERS; i++) {
         fake_create_cq(c->e, &c->cq[i], 64, FAKE_NONE);
         fake_create_qp(c->e, &c->qp[i], ERNIC_QPT_UD, c->pd, c->cq[i].cqn,
                        c->cq[i].cqn, FAKE_NONE);
         fake_qp_to(c->e, &c->qp[i], ERNIC_QPS_RTS, &attr);
-        for (k = 0; k < DATAGRAMS; k++) {
+        for (uint32_t k = 0; k < DATAGRAMS; k++) {
             fake_recv(c->e, &c->qp[i], c->buf, 1024, c->key);
         }
         cmd = (struct ernic_cmd) {
@@ -63,7 +62,7 @@ static void set_up(Copies *c)
             .mcast.qpn = cpu_to_le32(c->qp[i].qpn),
         };
         memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
-        g_assert_cmpuint(fake_cmd(c->e, &cmd, NULL), ==, ERNIC_OK);
+        OK(fake_cmd(c->e, &cmd, NULL));
     }
 }
 
@@ -76,16 +75,15 @@ static void post(Copies *c, uint32_t n)
     };
     ErnicGid gid = group();
     struct ernic_sge sge;
-    uint32_t i;
 
     memcpy(wqe.ud.av.dgid, gid.raw, sizeof(gid.raw));
     wqe.ud.av.dmac[0] = 1;
     wqe.ud.av.hop_limit = 64;
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         sge = fake_sge(c->buf, LEN + i % DATAGRAMS, c->key);
         fake_post_send(c->e, &c->from, &wqe, &sge);
     }
-    g_assert_cmpuint(fake_ring_sq(c->e, &c->from), ==, ERNIC_OK);
+    OK(fake_ring_sq(c->e, &c->from));
 }
 
 /* Run until no datagram waits; returns the number of slices. */
@@ -104,8 +102,8 @@ static uint32_t run(Copies *c)
         if (ernic_copies_wait(c->e)) {
             g_assert_cmpuint(c->env.wake, <=, c->env.now);
         }
-        g_assert_cmpuint(c->e->mem.kind[ERNIC_MEM_COPIES], ==,
-                         ernic_copies_wait(c->e) ? ERNIC_COPIES_BYTES : 0);
+        IS(c->e->mem.kind[ERNIC_MEM_COPIES],
+           ernic_copies_wait(c->e) ? ERNIC_COPIES_BYTES : 0);
     } while (c->env.wake <= c->env.now);
     g_assert_false(ernic_copies_wait(c->e));
     return slices;
@@ -115,13 +113,12 @@ static uint32_t run(Copies *c)
 static void received(Copies *c, uint32_t n)
 {
     struct ernic_cqe cqe;
-    uint32_t i, k;
 
-    for (i = 0; i < MEMBERS; i++) {
-        for (k = 0; k < n; k++) {
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        for (uint32_t k = 0; k < n; k++) {
             g_assert_true(fake_poll_cq(c->e, &c->cq[i], &cqe));
-            g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-            g_assert_cmpuint(cqe.byte_len, ==, LEN + k + ERNIC_GRH_LEN);
+            IS(cqe.status, ERNIC_WC_SUCCESS);
+            IS(cqe.byte_len, LEN + k + ERNIC_GRH_LEN);
         }
         g_assert_false(fake_poll_cq(c->e, &c->cq[i], &cqe));
     }
@@ -161,7 +158,7 @@ COPIES_TEST("/copies/link", test_link)
 {
     from_link(c, DATAGRAMS);
     g_assert_true(ernic_copies_wait(c->e));
-    g_assert_cmpuint(ernic_rx_room(c->e), ==, 0);
+    IS(ernic_rx_room(c->e), 0);
     run(c);
     received(c, DATAGRAMS);
 }
@@ -179,12 +176,12 @@ COPIES_TEST("/copies/detach", test_detach)
     memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
     for (i = 0; i < MEMBERS; i++) {
         cmd.mcast.qpn = cpu_to_le32(c->qp[i].qpn);
-        g_assert_cmpuint(fake_cmd(c->e, &cmd, NULL), ==, ERNIC_OK);
+        OK(fake_cmd(c->e, &cmd, NULL));
     }
     run(c);
     /* The last member has had the datagrams that were complete before. */
     for (i = 0; fake_poll_cq(c->e, &c->cq[MEMBERS - 1], &cqe); i++) {
-        g_assert_cmpuint(cqe.byte_len, ==, LEN + i + ERNIC_GRH_LEN);
+        IS(cqe.byte_len, LEN + i + ERNIC_GRH_LEN);
     }
     g_assert_cmpuint(i, <, 8);
     g_assert_cmpuint(c->e->stats.drop[ERNIC_DROP_NO_QP], >, 0);
@@ -203,9 +200,8 @@ COPIES_TEST("/copies/reset", test_reset)
 COPIES_TEST("/copies/full", test_full)
 {
     uint64_t drops;
-    uint32_t i;
 
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         from_link(c, 250);
         c->e->work_end = c->e->work_done;
     }
@@ -213,6 +209,6 @@ COPIES_TEST("/copies/full", test_full)
     g_assert_cmpuint(drops, >, 0);
     g_assert_cmpuint(drops, <, 4 * 250);
     run(c);
-    g_assert_cmpuint(c->e->stats.drop[ERNIC_DROP_COPIES], ==, drops);
+    IS(c->e->stats.drop[ERNIC_DROP_COPIES], drops);
     received(c, DATAGRAMS);
 }

@@ -25,16 +25,14 @@ typedef struct Fixture {
 
 static void connect_all(Fixture *f)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(f->qp); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(f->qp); i++) {
         fake_connect(f->e, &f->qp[i], f->qp[i ^ 1].qpn, 1);
     }
 }
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    uint32_t pd, i;
+    uint32_t pd;
 
     fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
@@ -43,7 +41,7 @@ static void setup(Fixture *f, gconstpointer data)
     f->mem = fake_alloc(&f->env, 4096, 64);
     f->key = fake_reg_mr(f->e, pd, f->mem, 4096, ERNIC_ACCESS_LOCAL_WRITE |
                                                  ERNIC_ACCESS_REMOTE_WRITE);
-    for (i = 0; i < ARRAY_SIZE(f->qp); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(f->qp); i++) {
         fake_create_qp(f->e, &f->qp[i], ERNIC_QPT_RC, pd, f->cq.cqn, f->cq.cqn,
                        FAKE_NONE);
     }
@@ -60,7 +58,7 @@ static uint32_t alloc(Fixture *f)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_ALLOC };
     struct ernic_rsp rsp;
 
-    g_assert_cmpint(fake_cmd(f->e, &cmd, &rsp), ==, ERNIC_OK);
+    OK(fake_cmd(f->e, &cmd, &rsp));
     return le32_to_cpu(rsp.handle);
 }
 
@@ -75,7 +73,7 @@ static uint8_t bind_number(Fixture *f, uint32_t qpn, uint32_t counter)
 
 static void bind_to(Fixture *f, uint32_t i, uint32_t counter)
 {
-    g_assert_cmpint(bind_number(f, f->qp[i].qpn, counter), ==, ERNIC_OK);
+    OK(bind_number(f, f->qp[i].qpn, counter));
 }
 
 /* Read a counter by command. */
@@ -85,15 +83,14 @@ static uint8_t query(Fixture *f, uint32_t counter, ErnicQpStats *stats)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_QUERY };
     struct ernic_rsp rsp;
     uint8_t status;
-    uint32_t i;
 
     cmd.query.addr = cpu_to_le64(at);
     cmd.query.length = cpu_to_le32(sizeof(*stats));
     cmd.query.handle = cpu_to_le32(counter);
     status = fake_cmd(f->e, &cmd, &rsp);
     if (!status) {
-        g_assert_cmpuint(le32_to_cpu(rsp.length), ==, sizeof(*stats));
-        for (i = 0; i < ROWS; i++) {
+        IS(le32_to_cpu(rsp.length), sizeof(*stats));
+        for (uint32_t i = 0; i < ROWS; i++) {
             row[i] = fake_get64(&f->env, at + 8 * i);
         }
     }
@@ -105,8 +102,8 @@ static void holds(Fixture *f, uint32_t counter, ErnicQpStats want)
 {
     ErnicQpStats stats;
 
-    g_assert_cmpint(query(f, counter, &stats), ==, ERNIC_OK);
-#define X(name) g_assert_cmpuint(stats.name, ==, want.name);
+    OK(query(f, counter, &stats));
+#define X(name) IS(stats.name, want.name);
     ERNIC_QP_STATS_LIST(X)
 #undef X
 }
@@ -116,14 +113,13 @@ static void holds(Fixture *f, uint32_t counter, ErnicQpStats want)
 static void whole(Fixture *f)
 {
     ErnicQpStats sum = { };
-    uint32_t i;
 
-    for (i = 0; i <= ERNIC_LIM_COUNTER; i++) {
+    for (uint32_t i = 0; i <= ERNIC_LIM_COUNTER; i++) {
 #define X(name) sum.name += f->e->counter[i].stats.name;
         ERNIC_QP_STATS_LIST(X)
 #undef X
     }
-#define X(name) g_assert_cmpuint(sum.name, ==, f->e->stats.name);
+#define X(name) IS(sum.name, f->e->stats.name);
     ERNIC_QP_STATS_LIST(X)
 #undef X
 }
@@ -173,30 +169,25 @@ FIXTURE_TEST("/counter/outlives", test_outlives)
 
     bind_to(f, 0, sender);
     bind_to(f, 1, receiver);
-    fake_send(f->e, &f->qp[0], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->mem, 16,
-              f->key);
+    fake_send(f->e, &f->qp[0], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->mem, 16, f->key);
     fake_run(f->e);
     HOLDS(f, sender, .tx_messages = 1, .rx_rnr_naks = 1);
     HOLDS(f, receiver, .tx_rnr_naks = 1);
     fake_recv(f->e, &f->qp[1], f->mem + 128, 16, f->key);
     fake_advance(f->e, 10 * 1000 * 1000);
-    HOLDS(f, sender, .tx_messages = 2, .rx_rnr_naks = 1, .retransmits = 1,
-          .rx_acks = 1);
+    HOLDS(f, sender, .tx_messages = 2, .rx_rnr_naks = 1, .retransmits = 1, .rx_acks = 1);
     HOLDS(f, receiver, .tx_rnr_naks = 1, .rx_messages = 1, .tx_acks = 1);
 
-    g_assert_cmpint(fake_modify_qp(f->e, f->qp[0].qpn, ERNIC_QPA_STATE,
-                                   ERNIC_QPS_RESET,
-                                   &(struct ernic_qp_attr) { }), ==, ERNIC_OK);
-    g_assert_cmpuint(f->e->qp[f->qp[0].qpn].counter, ==, sender);
-    g_assert_cmpint(free_counter(f, sender), ==, ERNIC_ERR_BUSY);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->qp[0].qpn), ==,
-                    ERNIC_OK);
-    HOLDS(f, sender, .tx_messages = 2, .rx_rnr_naks = 1, .retransmits = 1,
-          .rx_acks = 1);
+    OK(fake_modify_qp(f->e, f->qp[0].qpn,
+                      ERNIC_QPA_STATE, ERNIC_QPS_RESET, &(struct ernic_qp_attr) { }));
+    IS(f->e->qp[f->qp[0].qpn].counter, sender);
+    IS(free_counter(f, sender), ERNIC_ERR_BUSY);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->qp[0].qpn));
+    HOLDS(f, sender, .tx_messages = 2, .rx_rnr_naks = 1, .retransmits = 1, .rx_acks = 1);
     whole(f);
-    g_assert_cmpint(free_counter(f, sender), ==, ERNIC_OK);
-    g_assert_cmpint(free_counter(f, sender), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpuint(alloc(f), ==, sender);
+    OK(free_counter(f, sender));
+    IS(free_counter(f, sender), ERNIC_ERR_HANDLE);
+    IS(alloc(f), sender);
     HOLDS(f, sender, 0);
 }
 
@@ -206,8 +197,7 @@ FIXTURE_TEST("/counter/lost", test_lost)
     uint32_t one = alloc(f);
 
     bind_to(f, 0, one);
-    g_assert_cmpint(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->qp[1].qpn), ==,
-                    ERNIC_OK);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->qp[1].qpn));
     write_one(f, 0);
     fake_advance(f->e, 10ull * 1000 * 1000 * 1000);
     HOLDS(f, one, .tx_messages = 8, .retransmits = 7, .ack_timeouts = 8);
@@ -221,18 +211,17 @@ FIXTURE_TEST("/counter/refused", test_refused)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_ALLOC };
     ErnicQpStats stats;
 
-    g_assert_cmpint(query(f, one + 1, &stats), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(query(f, UINT32_MAX, &stats), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(free_counter(f, 0), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(free_counter(f, ERNIC_LIM_COUNTER + 1), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(bind_number(f, f->qp[0].qpn, one + 1), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(bind_number(f, f->qp[0].qpn, ERNIC_LIM_COUNTER + 1), ==,
-                    ERNIC_ERR_HANDLE);
-    g_assert_cmpint(bind_number(f, 0, one), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(bind_number(f, f->qp[3].qpn + 1, one), ==, ERNIC_ERR_HANDLE);
-    g_assert_cmpint(bind_number(f, UINT32_MAX, one), ==, ERNIC_ERR_HANDLE);
+    IS(query(f, one + 1, &stats), ERNIC_ERR_HANDLE);
+    IS(query(f, UINT32_MAX, &stats), ERNIC_ERR_HANDLE);
+    IS(free_counter(f, 0), ERNIC_ERR_HANDLE);
+    IS(free_counter(f, ERNIC_LIM_COUNTER + 1), ERNIC_ERR_HANDLE);
+    IS(bind_number(f, f->qp[0].qpn, one + 1), ERNIC_ERR_HANDLE);
+    IS(bind_number(f, f->qp[0].qpn, ERNIC_LIM_COUNTER + 1), ERNIC_ERR_HANDLE);
+    IS(bind_number(f, 0, one), ERNIC_ERR_HANDLE);
+    IS(bind_number(f, f->qp[3].qpn + 1, one), ERNIC_ERR_HANDLE);
+    IS(bind_number(f, UINT32_MAX, one), ERNIC_ERR_HANDLE);
     for (i = one; i < ERNIC_LIM_COUNTER; i++) {
-        g_assert_cmpuint(alloc(f), ==, i + 1);
+        IS(alloc(f), i + 1);
     }
-    g_assert_cmpint(fake_cmd(f->e, &cmd, NULL), ==, ERNIC_ERR_NO_RESOURCE);
+    IS(fake_cmd(f->e, &cmd, NULL), ERNIC_ERR_NO_RESOURCE);
 }

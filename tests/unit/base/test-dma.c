@@ -10,6 +10,15 @@
 #include "mr_fixture.h"
 #include "test.h"
 
+/* What a call of dma.h says. */
+#define DMA(result, fn, ...) \
+    IS(ernic_dma_##fn(&f->e, f->pd, __VA_ARGS__), ERNIC_DMA_##result)
+#define GATHER(result, ...)  DMA(result, gather, __VA_ARGS__)
+#define SCATTER(result, ...) DMA(result, scatter, __VA_ARGS__)
+#define CHECK(result, ...)   DMA(result, check, __VA_ARGS__)
+#define READ(result, ...)    DMA(result, remote_read, QPN, __VA_ARGS__)
+#define WRITE(result, ...)   DMA(result, remote_write, QPN, __VA_ARGS__)
+
 /* A region over @pages scattered pages; a copy of its bytes is in @model. */
 typedef struct Region {
     uint32_t key;
@@ -23,10 +32,9 @@ static void make_region(Fixture *f, Region *r, uint32_t pages, uint32_t offset,
 {
     struct ernic_cmd_mr_reg cmd = reg_cmd(f, access);
     uint64_t list = fake_alloc(&f->env, pages * 8, 8), pool;
-    uint32_t i;
 
     pool = fake_alloc(&f->env, pages * 4096, 4096);
-    for (i = 0; i < pages; i++) {
+    for (uint32_t i = 0; i < pages; i++) {
         r->page[i] = pool + (i * 11 + 3) % pages * 4096;
         fake_put64(&f->env, list + i * 8, r->page[i]);
     }
@@ -40,7 +48,7 @@ static void make_region(Fixture *f, Region *r, uint32_t pages, uint32_t offset,
     cmd.offset = cpu_to_le32(offset);
     cmd.iova = cpu_to_le64(r->iova);
     cmd.length = cpu_to_le64(r->length);
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &r->key), ==, ERNIC_OK);
+    OK(ernic_mr_reg(&f->e, 0, &cmd, &r->key));
 }
 
 /* The byte of guest memory at @addr of the region. */
@@ -58,13 +66,13 @@ FIXTURE_TEST("/dma/pieces", test_pieces)
     g_autofree uint8_t *buf = g_malloc(BYTES);
     g_autofree uint8_t *shadow = NULL;
     ErnicSge sge[ERNIC_MAX_SGE];
-    uint32_t step, n, i, k, total, off, len;
+    uint32_t n, i, total, off, len;
     Region r[2], *region;
 
     make_region(f, &r[0], 7, 0xabc, LW);
     make_region(f, &r[1], 8, 0, LW);
     shadow = g_memdup2(f->env.mem, f->env.next);
-    for (step = 0; step < STEPS; step++) {
+    for (uint32_t step = 0; step < STEPS; step++) {
         n = g_test_rand_int_range(1, ERNIC_MAX_SGE + 1);
         for (i = 0, total = 0; i < n; i++) {
             region = &r[g_test_rand_int_range(0, 2)];
@@ -73,7 +81,7 @@ FIXTURE_TEST("/dma/pieces", test_pieces)
                 g_test_rand_int_range(0, region->length - sge[i].len + 1);
             /* No key is checked for 0 bytes. */
             sge[i].lkey = sge[i].len ? region->key : g_test_rand_int();
-            for (k = 0; k < sge[i].len; k++) {
+            for (uint32_t k = 0; k < sge[i].len; k++) {
                 model[total++] = byte_at(f, region, sge[i].addr + k);
             }
         }
@@ -81,10 +89,9 @@ FIXTURE_TEST("/dma/pieces", test_pieces)
         len = g_test_rand_int_range(0, total - off + 1);
         if (step % 2) {
             memset(buf, 0xa5, BYTES);
-            g_assert_cmpint(ernic_dma_gather(&f->e, f->pd, sge, n, off, buf,
-                                             len), ==, ERNIC_DMA_OK);
+            GATHER(OK, sge, n, off, buf, len);
             for (i = 0; i < len; i++) {
-                g_assert_cmpuint(buf[i], ==, *model[off + i]);
+                IS(buf[i], *model[off + i]);
             }
             g_assert_true(len == BYTES || buf[len] == 0xa5);
             continue;
@@ -94,11 +101,9 @@ FIXTURE_TEST("/dma/pieces", test_pieces)
             buf[i] = g_test_rand_int();
             shadow[model[off + i] - f->env.mem] = buf[i];
         }
-        g_assert_cmpint(ernic_dma_scatter(&f->e, f->pd, sge, n, off, buf, len),
-                        ==, ERNIC_DMA_OK);
+        SCATTER(OK, sge, n, off, buf, len);
         g_assert_cmpmem(f->env.mem, f->env.next, shadow, f->env.next);
-        g_assert_cmpint(ernic_dma_check(&f->e, f->pd, sge, n, LW), ==,
-                        ERNIC_DMA_OK);
+        CHECK(OK, sge, n, LW);
     }
 }
 
@@ -142,22 +147,16 @@ FIXTURE_TEST("/dma/bad-sge", test_bad_sge)
             memset(mem, 0, LEN);
             memset(buf, 0xff, sizeof(buf));
             ernic_trace_reset();
-            g_assert_cmpint(ernic_dma_scatter(&f->e, f->pd, sge, 3, 0, buf,
-                                              48 + bad_sge[i].len),
-                            ==, ERNIC_DMA_PROT);
-            g_assert_cmpuint(ernic_trace_count(bad_sge[i].event), ==, 1);
-            g_assert_cmpuint(ernic_trace_lines(), ==, 1);
-            g_assert_cmpuint(mem[LEN - 0x800], ==, where ? 0xff : 0);
-            g_assert_cmpint(ernic_dma_check(&f->e, f->pd, sge, 3, LW), ==,
-                            ERNIC_DMA_PROT);
-            g_assert_cmpint(ernic_dma_gather(&f->e, f->pd, sge, 3, 0, buf,
-                                             48 + bad_sge[i].len),
-                            ==, bad_sge[i].read_only ? ERNIC_DMA_OK
-                                                     : ERNIC_DMA_PROT);
+            SCATTER(PROT, sge, 3, 0, buf, 48 + bad_sge[i].len);
+            IS(ernic_trace_count(bad_sge[i].event), 1);
+            IS(ernic_trace_lines(), 1);
+            IS(mem[LEN - 0x800], where ? 0xff : 0);
+            CHECK(PROT, sge, 3, LW);
+            IS(ernic_dma_gather(&f->e, f->pd, sge, 3, 0, buf, 48 + bad_sge[i].len),
+               bad_sge[i].read_only ? ERNIC_DMA_OK : ERNIC_DMA_PROT);
             /* A piece outside of the bad SGE does not check it. */
             if (where == 2) {
-                g_assert_cmpint(ernic_dma_scatter(&f->e, f->pd, sge, 3, 3, buf,
-                                                  29), ==, ERNIC_DMA_OK);
+                SCATTER(OK, sge, 3, 3, buf, 29);
             }
             f->e.mr[ro >> 8].pd = f->pd;
         }
@@ -172,24 +171,19 @@ FIXTURE_TEST("/dma/wrapping-sge", test_wrapping_sge)
     uint8_t buf[64] = { 0 };
 
     cmd.iova = 0;
-    g_assert_cmpuint(ernic_mr_reg(&f->e, 0, &cmd, &sge.lkey), ==, ERNIC_OK);
-    g_assert_cmpint(ernic_dma_check(&f->e, f->pd, &sge, 1, 0), ==,
-                    ERNIC_DMA_PROT);
-    g_assert_cmpint(ernic_dma_gather(&f->e, f->pd, &sge, 1, 0, buf, 64), ==,
-                    ERNIC_DMA_PROT);
+    OK(ernic_mr_reg(&f->e, 0, &cmd, &sge.lkey));
+    CHECK(PROT, &sge, 1, 0);
+    GATHER(PROT, &sge, 1, 0, buf, 64);
     /* Its byte 8 would be at address 0, which the key opens. */
-    g_assert_cmpint(ernic_dma_gather(&f->e, f->pd, &sge, 1, 8, buf, 8), ==,
-                    ERNIC_DMA_PROT);
-    g_assert_cmpint(ernic_dma_scatter(&f->e, f->pd, &sge, 1, 9, buf, 8), ==,
-                    ERNIC_DMA_PROT);
+    GATHER(PROT, &sge, 1, 8, buf, 8);
+    SCATTER(PROT, &sge, 1, 9, buf, 8);
     sge.addr = 0;
-    g_assert_cmpint(ernic_dma_gather(&f->e, f->pd, &sge, 1, 0, buf, 64), ==,
-                    ERNIC_DMA_OK);
+    GATHER(OK, &sge, 1, 0, buf, 64);
 }
 
 FIXTURE_TEST("/dma/failing", test_failing)
 {
-    uint32_t nth, write;
+    uint32_t nth;
     uint8_t buf[8192] = { 0 };
     ErnicSge sge[2];
     ErnicDma result;
@@ -198,21 +192,19 @@ FIXTURE_TEST("/dma/failing", test_failing)
     make_region(f, &r, 8, 0, LW);
     sge[0] = (ErnicSge) { r.iova + 100, 4096, r.key };
     sge[1] = (ErnicSge) { r.iova + 9000, 4096, r.key };
-    for (write = 0; write < 2; write++) {
+    for (uint32_t write = 0; write < 2; write++) {
         for (nth = 1; ; nth++) {
             fake_fail_dma(&f->env, nth, nth % 2);
-            result = write ? ernic_dma_scatter(&f->e, f->pd, sge, 2, 0, buf,
-                                               sizeof(buf))
-                           : ernic_dma_gather(&f->e, f->pd, sge, 2, 0, buf,
-                                              sizeof(buf));
+            result = write ? ernic_dma_scatter(&f->e, f->pd, sge, 2, 0, buf, sizeof(buf))
+                           : ernic_dma_gather(&f->e, f->pd, sge, 2, 0, buf, sizeof(buf));
             if (!f->env.refused) {
                 break;
             }
-            g_assert_cmpuint(f->env.refused, ==, 1);
-            g_assert_cmpint(result, ==, ERNIC_DMA_FAILED);
+            IS(f->env.refused, 1);
+            IS(result, ERNIC_DMA_FAILED);
         }
-        g_assert_cmpint(result, ==, ERNIC_DMA_OK);
-        g_assert_cmpuint(nth, ==, 5);
+        IS(result, ERNIC_DMA_OK);
+        IS(nth, 5);
     }
     fake_fail_dma(&f->env, 0, false);
 }
@@ -224,86 +216,67 @@ FIXTURE_TEST("/dma/one-access", test_one_access)
     uint8_t buf[4096];
 
     f->env.reads = f->env.writes = 0;
-    g_assert_cmpint(ernic_dma_gather(&f->e, f->pd, &sge, 1, 0x1000, buf, 4096),
-                    ==, ERNIC_DMA_OK);
-    g_assert_cmpint(ernic_dma_scatter(&f->e, f->pd, &sge, 1, 0x2000, buf, 4096),
-                    ==, ERNIC_DMA_OK);
-    g_assert_cmpuint(f->env.reads, ==, 1);
-    g_assert_cmpuint(f->env.writes, ==, 1);
+    GATHER(OK, &sge, 1, 0x1000, buf, 4096);
+    SCATTER(OK, &sge, 1, 0x2000, buf, 4096);
+    IS(f->env.reads, 1);
+    IS(f->env.writes, 1);
 }
 
 /* ---- remote ------------------------------------------------------------- */
 
 FIXTURE_TEST("/dma/remote-rights", test_remote_rights)
 {
-    uint32_t held, key;
+    uint32_t key;
     uint8_t buf[64] = { 0 };
     uint64_t old;
 
-    for (held = 0; held <= ALL; held++) {
+    for (uint32_t held = 0; held <= ALL; held++) {
         if ((held & (RW | RA)) && !(held & LW)) {
             continue;
         }
         key = reg(f, held);
-        g_assert_cmpint(ernic_dma_remote_read(&f->e, f->pd, QPN, key, IOVA, buf,
-                                              64), ==,
-                        held & RR ? ERNIC_DMA_OK : ERNIC_DMA_PROT);
-        g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, key, IOVA,
-                                               buf, 64), ==,
-                        held & RW ? ERNIC_DMA_OK : ERNIC_DMA_PROT);
-        g_assert_cmpint(ernic_dma_remote_atomic(&f->e, f->pd, QPN, key, IOVA,
-                                                ERNIC_ATOMIC_FETCH_ADD, 1, 0,
-                                                &old), ==,
-                        held & RA ? ERNIC_DMA_OK : ERNIC_DMA_PROT);
-        g_assert_cmpuint(ernic_mr_free(&f->e, 0, key, false), ==, ERNIC_OK);
+        IS(ernic_dma_remote_read(&f->e, f->pd, QPN, key, IOVA, buf, 64),
+           held & RR ? ERNIC_DMA_OK : ERNIC_DMA_PROT);
+        IS(ernic_dma_remote_write(&f->e, f->pd, QPN, key, IOVA, buf, 64),
+           held & RW ? ERNIC_DMA_OK : ERNIC_DMA_PROT);
+        IS(ernic_dma_remote_atomic(&f->e, f->pd,
+                                   QPN, key, IOVA, ERNIC_ATOMIC_FETCH_ADD, 1, 0, &old),
+           held & RA ? ERNIC_DMA_OK : ERNIC_DMA_PROT);
+        OK(ernic_mr_free(&f->e, 0, key, false));
     }
 }
 
 FIXTURE_TEST("/dma/remote-copy", test_remote_copy)
 {
     uint8_t buf[9000], back[9000];
-    uint32_t i;
     Region r;
 
     make_region(f, &r, 5, 0x321, ALL);
-    for (i = 0; i < sizeof(buf); i++) {
+    for (uint32_t i = 0; i < sizeof(buf); i++) {
         buf[i] = g_test_rand_int();
     }
-    g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, r.key,
-                                           r.iova + 5000, buf, sizeof(buf)),
-                    ==, ERNIC_DMA_OK);
-    for (i = 0; i < sizeof(buf); i++) {
-        g_assert_cmpuint(*byte_at(f, &r, r.iova + 5000 + i), ==, buf[i]);
+    WRITE(OK, r.key, r.iova + 5000, buf, sizeof(buf));
+    for (uint32_t i = 0; i < sizeof(buf); i++) {
+        IS(*byte_at(f, &r, r.iova + 5000 + i), buf[i]);
     }
-    g_assert_cmpint(ernic_dma_remote_read(&f->e, f->pd, QPN, r.key,
-                                          r.iova + 5000, back, sizeof(back)),
-                    ==, ERNIC_DMA_OK);
+    READ(OK, r.key, r.iova + 5000, back, sizeof(back));
     g_assert_cmpmem(buf, sizeof(buf), back, sizeof(back));
 
     /* One byte too many: no byte moves. */
     memset(back, 0, sizeof(back));
-    g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, r.key,
-                                           r.iova + r.length - 8999, back,
-                                           sizeof(back)), ==, ERNIC_DMA_PROT);
-    g_assert_cmpuint(*byte_at(f, &r, r.iova + 5000), ==, buf[0]);
+    WRITE(PROT, r.key, r.iova + r.length - 8999, back, sizeof(back));
+    IS(*byte_at(f, &r, r.iova + 5000), buf[0]);
 
     /* No bytes, no key (C9-88). */
     f->env.reads = f->env.writes = 0;
-    g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, 0, 0, NULL, 0),
-                    ==, ERNIC_DMA_OK);
-    g_assert_cmpint(ernic_dma_remote_read(&f->e, f->pd, QPN, UINT32_MAX,
-                                          UINT64_MAX, NULL, 0),
-                    ==, ERNIC_DMA_OK);
-    g_assert_cmpuint(f->env.reads + f->env.writes, ==, 0);
+    WRITE(OK, 0, 0, NULL, 0);
+    READ(OK, UINT32_MAX, UINT64_MAX, NULL, 0);
+    IS(f->env.reads + f->env.writes, 0);
 
     fake_fail_dma(&f->env, 2, false);
-    g_assert_cmpint(ernic_dma_remote_read(&f->e, f->pd, QPN, r.key, r.iova,
-                                          back, sizeof(back)),
-                    ==, ERNIC_DMA_FAILED);
+    READ(FAILED, r.key, r.iova, back, sizeof(back));
     fake_fail_dma(&f->env, 2, false);
-    g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, r.key, r.iova,
-                                           back, sizeof(back)),
-                    ==, ERNIC_DMA_FAILED);
+    WRITE(FAILED, r.key, r.iova, back, sizeof(back));
 }
 
 /* Through a window the bytes are those of the region beneath. */
@@ -317,15 +290,12 @@ FIXTURE_TEST("/dma/remote-window", test_remote_window)
     wr = bind_wr(alloc_mw(f, 2), r.key, RW | ZB);
     wr.addr = r.iova + 4100;
     wr.length = 100;
-    g_assert_cmpint(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ==,
-                    ERNIC_FAULT_NONE);
-    g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, wr.new_rkey, 99,
-                                           &byte, 1), ==, ERNIC_DMA_OK);
-    g_assert_cmpuint(*byte_at(f, &r, r.iova + 4199), ==, 0x5a);
-    g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN, wr.new_rkey, 100,
-                                           &byte, 1), ==, ERNIC_DMA_PROT);
-    g_assert_cmpint(ernic_dma_remote_write(&f->e, f->pd, QPN + 1, wr.new_rkey,
-                                           99, &byte, 1), ==, ERNIC_DMA_PROT);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
+    WRITE(OK, wr.new_rkey, 99, &byte, 1);
+    IS(*byte_at(f, &r, r.iova + 4199), 0x5a);
+    WRITE(PROT, wr.new_rkey, 100, &byte, 1);
+    IS(ernic_dma_remote_write(&f->e, f->pd, QPN + 1, wr.new_rkey, 99, &byte, 1),
+       ERNIC_DMA_PROT);
 }
 
 FIXTURE_TEST("/dma/atomic", test_atomic)
@@ -333,35 +303,34 @@ FIXTURE_TEST("/dma/atomic", test_atomic)
     uint64_t at = FAKE_MEM_BASE + 0x10000, old;
     uint32_t key = reg(f, LW | RA);
 
-#define ATOMIC(addr, op, arg, cmp) \
-    ernic_dma_remote_atomic(&f->e, f->pd, QPN, key, addr, \
-                            ERNIC_ATOMIC_##op, arg, cmp, &old)
+#define ATOMIC(result, addr, op, arg, cmp) \
+    DMA(result, remote_atomic, QPN, key, addr, ERNIC_ATOMIC_##op, arg, cmp, &old)
 
     fake_put64(&f->env, at + 8, UINT64_MAX);
-    g_assert_cmpint(ATOMIC(IOVA + 8, FETCH_ADD, 3, 0), ==, ERNIC_DMA_OK);
-    g_assert_cmphex(old, ==, UINT64_MAX);
-    g_assert_cmphex(fake_get64(&f->env, at + 8), ==, 2);
-    g_assert_cmpint(ATOMIC(IOVA + 8, CMP_SWAP, 77, 3), ==, ERNIC_DMA_OK);
-    g_assert_cmphex(old, ==, 2);
-    g_assert_cmphex(fake_get64(&f->env, at + 8), ==, 2);
-    g_assert_cmpint(ATOMIC(IOVA + 8, CMP_SWAP, 77, 2), ==, ERNIC_DMA_OK);
-    g_assert_cmphex(old, ==, 2);
-    g_assert_cmphex(fake_get64(&f->env, at + 8), ==, 77);
+    ATOMIC(OK, IOVA + 8, FETCH_ADD, 3, 0);
+    IS(old, UINT64_MAX);
+    IS(fake_get64(&f->env, at + 8), 2);
+    ATOMIC(OK, IOVA + 8, CMP_SWAP, 77, 3);
+    IS(old, 2);
+    IS(fake_get64(&f->env, at + 8), 2);
+    ATOMIC(OK, IOVA + 8, CMP_SWAP, 77, 2);
+    IS(old, 2);
+    IS(fake_get64(&f->env, at + 8), 77);
 
     /* The last word, and the one after it. */
-    g_assert_cmpint(ATOMIC(IOVA + LEN - 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_OK);
-    g_assert_cmpint(ATOMIC(IOVA + LEN, FETCH_ADD, 1, 0), ==, ERNIC_DMA_PROT);
-    g_assert_cmpint(ATOMIC(IOVA - 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_PROT);
+    ATOMIC(OK, IOVA + LEN - 8, FETCH_ADD, 1, 0);
+    ATOMIC(PROT, IOVA + LEN, FETCH_ADD, 1, 0);
+    ATOMIC(PROT, IOVA - 8, FETCH_ADD, 1, 0);
 
     f->env.atomics = 0;
     fake_fail_dma(&f->env, 1, false);
-    g_assert_cmpint(ATOMIC(IOVA + 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_FAILED);
-    g_assert_cmphex(fake_get64(&f->env, at + 8), ==, 77);
+    ATOMIC(FAILED, IOVA + 8, FETCH_ADD, 1, 0);
+    IS(fake_get64(&f->env, at + 8), 77);
 
     /* Aligned in the peer's address, but not in memory. */
     f->e.mr[key >> 8].buf.base++;
     ernic_trace_reset();
-    g_assert_cmpint(ATOMIC(IOVA + 8, FETCH_ADD, 1, 0), ==, ERNIC_DMA_PROT);
-    g_assert_cmpuint(ernic_trace_count("ernic_atomic_unaligned"), ==, 1);
-    g_assert_cmpuint(f->env.atomics, ==, 1);
+    ATOMIC(PROT, IOVA + 8, FETCH_ADD, 1, 0);
+    IS(ernic_trace_count("ernic_atomic_unaligned"), 1);
+    IS(f->env.atomics, 1);
 }

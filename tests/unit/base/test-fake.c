@@ -15,19 +15,18 @@ TEST("/fake/knob", test_knob)
     uint64_t at = FAKE_MEM_BASE;
     FakeEnv env;
     uint8_t byte = 0;
-    int i;
 
     fake_env_init(&env);
     fake_fail_dma(&env, 3, false);
-    for (i = 1; i <= 6; i++) {
-        g_assert_cmpint(ops->dma_read(&env, at, &byte, 1), ==, i != 3);
+    for (int i = 1; i <= 6; i++) {
+        IS(ops->dma_read(&env, at, &byte, 1), i != 3);
     }
-    g_assert_cmpuint(env.refused, ==, 1);
+    IS(env.refused, 1);
     fake_fail_dma(&env, 3, true);
-    for (i = 1; i <= 6; i++) {
-        g_assert_cmpint(ops->dma_write(&env, at, &byte, 1), ==, i < 3);
+    for (int i = 1; i <= 6; i++) {
+        IS(ops->dma_write(&env, at, &byte, 1), i < 3);
     }
-    g_assert_cmpuint(env.refused, ==, 4);
+    IS(env.refused, 4);
     fake_fail_dma(&env, 0, false);
     g_assert_true(ops->dma_read(&env, at, &byte, 1));
     g_assert_false(ops->dma_read(&env, at - 1, &byte, 1));

@@ -40,9 +40,7 @@ static bool within(ErnicFault fault, ErnicFault first, ErnicFault last)
 
 TEST("/fault/rows", test_rows)
 {
-    int fault, other, transport;
-
-    for (fault = 0; fault < ERNIC_FAULT_COUNT; fault++) {
+    for (int fault = 0; fault < ERNIC_FAULT_COUNT; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
 
         g_assert_nonnull(info->name);
@@ -53,14 +51,12 @@ TEST("/fault/rows", test_rows)
         g_assert_true(known_wc & BIT(info->wc));
         g_assert_true(known_wc & BIT(info->peer_wc));
         g_assert_true(!info->event || (qp_events & BIT(info->event)));
-        for (transport = ERNIC_RC; transport <= ERNIC_UD; transport++) {
+        for (int transport = ERNIC_RC; transport <= ERNIC_UD; transport++) {
             g_assert_cmpuint(info->act[transport], <, ERNIC_ACT_COUNT);
-            g_assert_cmpuint(ernic_fault_act(fault, transport), ==,
-                             info->act[transport]);
+            IS(ernic_fault_act(fault, transport), info->act[transport]);
         }
-        g_assert_cmpuint(ernic_fault_act(fault, ERNIC_XRC), ==,
-                         info->act[ERNIC_RC]);
-        for (other = 0; other < fault; other++) {
+        IS(ernic_fault_act(fault, ERNIC_XRC), info->act[ERNIC_RC]);
+        for (int other = 0; other < fault; other++) {
             g_assert_cmpstr(info->name, !=, ernic_fault_info(other)->name);
         }
     }
@@ -69,31 +65,29 @@ TEST("/fault/rows", test_rows)
 /* A NAK is for RC alone, and only faults of requests are answered by one. */
 TEST("/fault/syndromes", test_syndromes)
 {
-    int fault;
-
-    for (fault = 0; fault < ERNIC_FAULT_COUNT; fault++) {
+    for (int fault = 0; fault < ERNIC_FAULT_COUNT; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
         uint8_t rc = info->act[ERNIC_RC];
 
         if (!within(fault, FIRST_RECV, LAST_RECV) &&
             fault != ERNIC_FAULT_PAGE && fault != ERNIC_FAULT_XRC_SRQ) {
-            g_assert_cmphex(info->syndrome, ==, 0);
-            g_assert_cmpuint(info->peer_wc, ==, ERNIC_WC_SUCCESS);
+            IS(info->syndrome, 0);
+            IS(info->peer_wc, ERNIC_WC_SUCCESS);
             continue;
         }
         switch (info->syndrome) {
         case ERNIC_AETH_RNR_NAK:
         case ERNIC_NAK_PSN_SEQ:
             /* The peer retries and our queue pair stays in its state. */
-            g_assert_cmpuint(rc, ==, ERNIC_ACT_NAK);
-            g_assert_cmpuint(info->wc, ==, ERNIC_WC_SUCCESS);
-            g_assert_cmpuint(info->peer_wc, ==, ERNIC_WC_SUCCESS);
-            g_assert_cmpuint(info->event, ==, 0);
+            IS(rc, ERNIC_ACT_NAK);
+            IS(info->wc, ERNIC_WC_SUCCESS);
+            IS(info->peer_wc, ERNIC_WC_SUCCESS);
+            IS(info->event, 0);
             break;
         case ERNIC_NAK_INV_REQ:
         case ERNIC_NAK_REM_ACC:
         case ERNIC_NAK_REM_OP:
-            g_assert_cmpuint(rc, ==, ERNIC_ACT_QP_ERROR);
+            IS(rc, ERNIC_ACT_QP_ERROR);
             g_assert_cmpuint(info->wc, !=, ERNIC_WC_SUCCESS);
             break;
         default:
@@ -108,13 +102,11 @@ TEST("/fault/syndromes", test_syndromes)
 /* A queue pair that enters Error reports the reason by a completion or an event. */
 TEST("/fault/decoded", test_reported)
 {
-    int fault, transport;
-
-    for (fault = 0; fault < ERNIC_FAULT_COUNT; fault++) {
+    for (int fault = 0; fault < ERNIC_FAULT_COUNT; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
         bool stops = false;
 
-        for (transport = ERNIC_RC; transport <= ERNIC_UD; transport++) {
+        for (int transport = ERNIC_RC; transport <= ERNIC_UD; transport++) {
             uint8_t act = info->act[transport];
 
             stops |= act == ERNIC_ACT_QP_ERROR;
@@ -139,9 +131,8 @@ TEST("/fault/responder", test_responder)
         BIT(ERNIC_FAULT_INV_RKEY) |
         BIT(ERNIC_FAULT_RECV_WQE) | BIT(ERNIC_FAULT_RECV_PROT) |
         BIT(ERNIC_FAULT_RECV_DMA);
-    int fault;
 
-    for (fault = FIRST_RECV; fault <= LAST_RECV; fault++) {
+    for (int fault = FIRST_RECV; fault <= LAST_RECV; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
 
         if (info->act[ERNIC_RC] == ERNIC_ACT_QP_ERROR) {
@@ -155,29 +146,26 @@ TEST("/fault/responder", test_responder)
 
 TEST("/fault/requester", test_requester)
 {
-    int fault;
-
-    for (fault = FIRST_SEND; fault <= LAST_SEND; fault++) {
+    for (int fault = FIRST_SEND; fault <= LAST_SEND; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
         bool catastrophic = fault == ERNIC_FAULT_SEND_FETCH;
         uint8_t unreliable = catastrophic ? ERNIC_ACT_QP_ERROR :
                                             ERNIC_ACT_SQ_ERROR;
 
         g_assert_cmpuint(info->wc, !=, ERNIC_WC_SUCCESS);
-        g_assert_cmpuint(info->act[ERNIC_RC], ==, ERNIC_ACT_QP_ERROR);
-        g_assert_cmpuint(info->act[ERNIC_UC], ==, unreliable);
-        g_assert_cmpuint(info->act[ERNIC_UD], ==, unreliable);
-        g_assert_cmpuint(info->event, ==,
-                         catastrophic ? ERNIC_EV_QP_FATAL : 0);
+        IS(info->act[ERNIC_RC], ERNIC_ACT_QP_ERROR);
+        IS(info->act[ERNIC_UC], unreliable);
+        IS(info->act[ERNIC_UD], unreliable);
+        IS(info->event, catastrophic ? ERNIC_EV_QP_FATAL : 0);
     }
-    for (fault = FIRST_PEER; fault <= LAST_PEER; fault++) {
+    for (int fault = FIRST_PEER; fault <= LAST_PEER; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
 
         g_assert_cmpuint(info->wc, !=, ERNIC_WC_SUCCESS);
-        g_assert_cmpuint(info->act[ERNIC_RC], ==, ERNIC_ACT_QP_ERROR);
-        g_assert_cmpuint(info->act[ERNIC_UC], ==, ERNIC_ACT_DROP);
-        g_assert_cmpuint(info->act[ERNIC_UD], ==, ERNIC_ACT_DROP);
-        g_assert_cmpuint(info->event, ==, 0);
+        IS(info->act[ERNIC_RC], ERNIC_ACT_QP_ERROR);
+        IS(info->act[ERNIC_UC], ERNIC_ACT_DROP);
+        IS(info->act[ERNIC_UD], ERNIC_ACT_DROP);
+        IS(info->event, 0);
     }
 }
 
@@ -215,41 +203,38 @@ TEST("/fault/facts", test_facts)
         { ERNIC_FAULT_CQ_OVERRUN, 0, 0, 0, ERNIC_ACT_QP_ERROR,
           ERNIC_ACT_QP_ERROR, ERNIC_ACT_QP_ERROR, ERNIC_EV_QP_FATAL },
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(facts); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
         const ErnicFaultInfo *info = ernic_fault_info(facts[i].fault);
 
-        g_assert_cmphex(info->syndrome, ==, facts[i].syndrome);
-        g_assert_cmpuint(info->wc, ==, facts[i].wc);
-        g_assert_cmpuint(info->peer_wc, ==, facts[i].peer_wc);
-        g_assert_cmpuint(info->act[ERNIC_RC], ==, facts[i].rc);
-        g_assert_cmpuint(info->act[ERNIC_UC], ==, facts[i].uc);
-        g_assert_cmpuint(info->act[ERNIC_UD], ==, facts[i].ud);
-        g_assert_cmpuint(info->event, ==, facts[i].event);
+        IS(info->syndrome, facts[i].syndrome);
+        IS(info->wc, facts[i].wc);
+        IS(info->peer_wc, facts[i].peer_wc);
+        IS(info->act[ERNIC_RC], facts[i].rc);
+        IS(info->act[ERNIC_UC], facts[i].uc);
+        IS(info->act[ERNIC_UD], facts[i].ud);
+        IS(info->event, facts[i].event);
     }
 }
 
 /* All 256 syndromes: three end a request, the others retry or mean nothing. */
 TEST("/fault/of-syndrome", test_of_syndrome)
 {
-    int syndrome, fault;
-
-    for (syndrome = 0; syndrome < 256; syndrome++) {
+    for (int syndrome = 0; syndrome < 256; syndrome++) {
         ErnicFault decoded = ernic_fault_of_syndrome(syndrome);
 
         if (syndrome < 0x61 || syndrome > 0x63) {
-            g_assert_cmpuint(decoded, ==, ERNIC_FAULT_NONE);
+            IS(decoded, ERNIC_FAULT_NONE);
         } else {
             g_assert_true(within(decoded, ERNIC_FAULT_NAK_INV_REQ,
                                  ERNIC_FAULT_NAK_REM_OP));
         }
     }
     /* The peer's completion status matches the syndrome that the responder sends. */
-    for (fault = FIRST_RECV; fault <= LAST_RECV; fault++) {
+    for (int fault = FIRST_RECV; fault <= LAST_RECV; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);
         ErnicFault decoded = ernic_fault_of_syndrome(info->syndrome);
 
-        g_assert_cmpuint(ernic_fault_info(decoded)->wc, ==, info->peer_wc);
+        IS(ernic_fault_info(decoded)->wc, info->peer_wc);
     }
 }

@@ -10,22 +10,21 @@
 TEST("/res/order", test_order)
 {
     ErnicIds ids;
-    uint32_t i;
 
     ernic_ids_init(&ids, 1, 5);
-    for (i = 1; i < 5; i++) {
-        g_assert_cmpuint(ernic_ids_alloc(&ids), ==, i);
+    for (uint32_t i = 1; i < 5; i++) {
+        IS(ernic_ids_alloc(&ids), i);
     }
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 0);
+    IS(ernic_ids_alloc(&ids), 0);
 
     /* Freed numbers are reused in the order in which they were freed. */
     ernic_ids_free(&ids, 3);
     ernic_ids_free(&ids, 1);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 3);
+    IS(ernic_ids_alloc(&ids), 3);
     ernic_ids_free(&ids, 4);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 1);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 4);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 0);
+    IS(ernic_ids_alloc(&ids), 1);
+    IS(ernic_ids_alloc(&ids), 4);
+    IS(ernic_ids_alloc(&ids), 0);
     ernic_ids_fini(&ids);
     g_assert_null(ids.fifo);
 }
@@ -36,13 +35,13 @@ TEST("/res/first", test_first)
 
     /* Queue pairs start at 2: 0 and 1 have fixed meanings. */
     ernic_ids_init(&ids, 2, 4);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 2);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 3);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 0);
+    IS(ernic_ids_alloc(&ids), 2);
+    IS(ernic_ids_alloc(&ids), 3);
+    IS(ernic_ids_alloc(&ids), 0);
     ernic_ids_fini(&ids);
 
     ernic_ids_init(&ids, 1, 1);
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, 0);
+    IS(ernic_ids_alloc(&ids), 0);
     ernic_ids_fini(&ids);
 }
 
@@ -51,15 +50,15 @@ TEST("/res/late-reuse", test_late_reuse)
 {
     enum { SIZE = 100 };
     ErnicIds ids;
-    uint32_t id, i;
+    uint32_t id;
 
     ernic_ids_init(&ids, 1, SIZE);
     id = ernic_ids_alloc(&ids);
     ernic_ids_free(&ids, id);
-    for (i = 0; i < SIZE - 2; i++) {
+    for (uint32_t i = 0; i < SIZE - 2; i++) {
         g_assert_cmpuint(ernic_ids_alloc(&ids), !=, id);
     }
-    g_assert_cmpuint(ernic_ids_alloc(&ids), ==, id);
+    IS(ernic_ids_alloc(&ids), id);
     ernic_ids_fini(&ids);
 }
 
@@ -67,21 +66,21 @@ TEST("/res/random", test_random)
 {
     enum { SIZE = 37, STEPS = 20000 };
     bool out[SIZE] = { };
-    uint32_t fifo[SIZE], head = 0, count = SIZE - 1, step, id;
+    uint32_t fifo[SIZE], head = 0, count = SIZE - 1, id;
     ErnicIds ids;
 
     ernic_ids_init(&ids, 1, SIZE);
     for (id = 1; id < SIZE; id++) {
         fifo[id - 1] = id;
     }
-    for (step = 0; step < STEPS; step++) {
+    for (uint32_t step = 0; step < STEPS; step++) {
         if (g_test_rand_int_range(0, 2)) {
             id = ernic_ids_alloc(&ids);
             if (!count) {
-                g_assert_cmpuint(id, ==, 0);
+                IS(id, 0);
                 continue;
             }
-            g_assert_cmpuint(id, ==, fifo[head]);
+            IS(id, fifo[head]);
             g_assert_false(out[id]);
             out[id] = true;
             head = (head + 1) % SIZE;
@@ -94,7 +93,7 @@ TEST("/res/random", test_random)
                 fifo[(head + count++) % SIZE] = id;
             }
         }
-        g_assert_cmpuint(ids.count, ==, count);
+        IS(ids.count, count);
     }
     ernic_ids_fini(&ids);
 }

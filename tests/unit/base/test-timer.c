@@ -11,11 +11,11 @@ TEST("/timer/empty", test_empty)
 {
     ErnicTimers *t = ernic_timers_new(4);
 
-    g_assert_cmpuint(ernic_timers_next(t), ==, ERNIC_NEVER);
-    g_assert_cmpuint(ernic_timers_pop(t, 0), ==, 0);
-    g_assert_cmpuint(ernic_timers_pop(t, ERNIC_NEVER), ==, 0);
+    IS(ernic_timers_next(t), ERNIC_NEVER);
+    IS(ernic_timers_pop(t, 0), 0);
+    IS(ernic_timers_pop(t, ERNIC_NEVER), 0);
     ernic_timer_set(t, 3, ERNIC_NEVER);     /* has no effect */
-    g_assert_cmpuint(ernic_timers_next(t), ==, ERNIC_NEVER);
+    IS(ernic_timers_next(t), ERNIC_NEVER);
     ernic_timers_free(t);
     ernic_timers_free(NULL);
 }
@@ -30,17 +30,16 @@ TEST("/timer/order", test_order)
     };
     static const uint32_t popped[] = { 2, 3, 5, 4, 1 };
     ErnicTimers *t = ernic_timers_new(6);
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(set); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(set); i++) {
         ernic_timer_set(t, set[i].id, set[i].due);
     }
-    g_assert_cmpuint(ernic_timers_next(t), ==, 30);
-    g_assert_cmpuint(ernic_timers_pop(t, 29), ==, 0);
-    for (i = 0; i < ARRAY_SIZE(popped); i++) {
-        g_assert_cmpuint(ernic_timers_pop(t, 90), ==, popped[i]);
+    IS(ernic_timers_next(t), 30);
+    IS(ernic_timers_pop(t, 29), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(popped); i++) {
+        IS(ernic_timers_pop(t, 90), popped[i]);
     }
-    g_assert_cmpuint(ernic_timers_pop(t, 90), ==, 0);
+    IS(ernic_timers_pop(t, 90), 0);
     ernic_timers_free(t);
 }
 
@@ -52,14 +51,14 @@ TEST("/timer/move-and-clear", test_move_and_clear)
     ernic_timer_set(t, 2, 20);
     ernic_timer_set(t, 3, 30);
     ernic_timer_set(t, 3, 5);
-    g_assert_cmpuint(ernic_timers_next(t), ==, 5);
+    IS(ernic_timers_next(t), 5);
     ernic_timer_set(t, 3, 40);
-    g_assert_cmpuint(ernic_timers_next(t), ==, 10);
+    IS(ernic_timers_next(t), 10);
     ernic_timer_set(t, 1, ERNIC_NEVER);
-    g_assert_cmpuint(ernic_timers_next(t), ==, 20);
-    g_assert_cmpuint(ernic_timers_pop(t, 100), ==, 2);
-    g_assert_cmpuint(ernic_timers_pop(t, 100), ==, 3);
-    g_assert_cmpuint(t->count, ==, 0);
+    IS(ernic_timers_next(t), 20);
+    IS(ernic_timers_pop(t, 100), 2);
+    IS(ernic_timers_pop(t, 100), 3);
+    IS(t->count, 0);
     ernic_timers_free(t);
 }
 
@@ -70,18 +69,18 @@ TEST("/timer/extremes", test_extremes)
 
     ernic_timer_set(t, 1, ERNIC_NEVER - 1);
     ernic_timer_set(t, 2, 0);
-    g_assert_cmpuint(ernic_timers_next(t), ==, 0);
-    g_assert_cmpuint(ernic_timers_pop(t, 0), ==, 2);
-    g_assert_cmpuint(ernic_timers_pop(t, ERNIC_NEVER - 2), ==, 0);
-    g_assert_cmpuint(ernic_timers_pop(t, ERNIC_NEVER - 1), ==, 1);
+    IS(ernic_timers_next(t), 0);
+    IS(ernic_timers_pop(t, 0), 2);
+    IS(ernic_timers_pop(t, ERNIC_NEVER - 2), 0);
+    IS(ernic_timers_pop(t, ERNIC_NEVER - 1), 1);
     ernic_timers_free(t);
 }
 
 static uint32_t naive_first(const uint64_t *due, uint32_t size)
 {
-    uint32_t id, first = 0;
+    uint32_t first = 0;
 
-    for (id = 1; id < size; id++) {
+    for (uint32_t id = 1; id < size; id++) {
         if (due[id] != ERNIC_NEVER && (!first || due[id] < due[first])) {
             first = id;
         }
@@ -91,21 +90,20 @@ static uint32_t naive_first(const uint64_t *due, uint32_t size)
 
 static void check_heap(const ErnicTimers *t, const uint64_t *due)
 {
-    uint32_t id, place, set = 0;
+    uint32_t set = 0;
 
-    for (id = 1; id < t->size; id++) {
+    for (uint32_t id = 1; id < t->size; id++) {
         set += due[id] != ERNIC_NEVER;
         if (due[id] == ERNIC_NEVER) {
-            g_assert_cmpuint(t->pos[id], ==, 0);
+            IS(t->pos[id], 0);
         } else {
-            g_assert_cmpuint(t->heap[t->pos[id] - 1], ==, id);
-            g_assert_cmpuint(t->due[id], ==, due[id]);
+            IS(t->heap[t->pos[id] - 1], id);
+            IS(t->due[id], due[id]);
         }
     }
-    g_assert_cmpuint(t->count, ==, set);
-    for (place = 1; place < t->count; place++) {
-        g_assert_cmpuint(t->due[t->heap[(place - 1) / 2]], <=,
-                         t->due[t->heap[place]]);
+    IS(t->count, set);
+    for (uint32_t place = 1; place < t->count; place++) {
+        g_assert_cmpuint(t->due[t->heap[(place - 1) / 2]], <=, t->due[t->heap[place]]);
     }
 }
 
@@ -114,11 +112,11 @@ static void run_model(uint32_t size, uint32_t span, uint32_t steps)
     ErnicTimers *t = ernic_timers_new(size);
     uint64_t *due = g_new(uint64_t, size);
     GRand *rand = g_rand_new_with_seed(size * 31 + span);
-    uint32_t id, first, step;
+    uint32_t id, first;
     uint64_t at;
 
     memset(due, 0xff, size * sizeof(*due));
-    for (step = 0; step < steps; step++) {
+    for (uint32_t step = 0; step < steps; step++) {
         at = g_rand_int_range(rand, 0, span);
         id = g_rand_int_range(rand, 1, size);
         switch (g_rand_int_range(rand, 0, 4)) {
@@ -127,7 +125,7 @@ static void run_model(uint32_t size, uint32_t span, uint32_t steps)
             if (first && due[first] > at) {
                 first = 0;
             }
-            g_assert_cmpuint(ernic_timers_pop(t, at), ==, first);
+            IS(ernic_timers_pop(t, at), first);
             due[first] = ERNIC_NEVER;
             break;
         case 1:
@@ -140,14 +138,13 @@ static void run_model(uint32_t size, uint32_t span, uint32_t steps)
         }
         check_heap(t, due);
         first = naive_first(due, size);
-        g_assert_cmpuint(ernic_timers_next(t), ==,
-                         first ? due[first] : ERNIC_NEVER);
+        IS(ernic_timers_next(t), first ? due[first] : ERNIC_NEVER);
     }
     while ((first = naive_first(due, size))) {
-        g_assert_cmpuint(ernic_timers_pop(t, span), ==, first);
+        IS(ernic_timers_pop(t, span), first);
         due[first] = ERNIC_NEVER;
     }
-    g_assert_cmpuint(t->count, ==, 0);
+    IS(t->count, 0);
     g_rand_free(rand);
     g_free(due);
     ernic_timers_free(t);

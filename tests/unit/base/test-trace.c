@@ -13,7 +13,7 @@ TEST("/trace/off", test_off)
     ernic_trace_reset();
     trace_ernic_sample_plain();
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
-    g_assert_cmpuint(ernic_trace_count("ernic_sample_plain"), ==, 0);
+    IS(ernic_trace_count("ernic_sample_plain"), 0);
 }
 
 TEST("/trace/count", test_count)
@@ -23,25 +23,23 @@ TEST("/trace/count", test_count)
     trace_ernic_sample_plain();
     trace_ernic_sample_text("short", 1);
     trace_ernic_sample_text("short", 2);
-    g_assert_cmpuint(ernic_trace_count("ernic_sample_plain"), ==, 1);
-    g_assert_cmpuint(ernic_trace_count("ernic_sample_numbers"), ==, 0);
-    g_assert_cmpuint(ernic_trace_count("ernic_sample_text"), ==, 2);
-    g_assert_cmpuint(ernic_trace_lines(), ==, 0);
+    IS(ernic_trace_count("ernic_sample_plain"), 1);
+    IS(ernic_trace_count("ernic_sample_numbers"), 0);
+    IS(ernic_trace_count("ernic_sample_text"), 2);
+    IS(ernic_trace_lines(), 0);
     g_assert_null(ernic_trace_line(0));
     ernic_trace_reset();
-    g_assert_cmpuint(ernic_trace_count("ernic_sample_text"), ==, 0);
+    IS(ernic_trace_count("ernic_sample_text"), 0);
 }
 
 TEST("/trace/ring", test_ring)
 {
-    unsigned i;
-
     ernic_trace_set_mode(ERNIC_TRACE_RING);
     ernic_trace_reset();
     trace_ernic_sample_plain();
     trace_ernic_sample_numbers(0x12345, 0xfedcba9876543210ull, true);
     trace_ernic_sample_text("why", 7);
-    g_assert_cmpuint(ernic_trace_lines(), ==, 3);
+    IS(ernic_trace_lines(), 3);
     g_assert_cmpstr(ernic_trace_line(2), ==, "ernic_sample_plain: plain");
     g_assert_cmpstr(ernic_trace_line(1), ==,
                     "ernic_sample_numbers: qpn 0x012345 "
@@ -50,15 +48,14 @@ TEST("/trace/ring", test_ring)
                     "ernic_sample_text: why: 7 bytes, 100%");
     g_assert_null(ernic_trace_line(3));
 
-    for (i = 0; i < ERNIC_TRACE_LINES; i++) {
+    for (unsigned i = 0; i < ERNIC_TRACE_LINES; i++) {
         trace_ernic_sample_text("many", i);
     }
-    g_assert_cmpuint(ernic_trace_lines(), ==, ERNIC_TRACE_LINES);
+    IS(ernic_trace_lines(), ERNIC_TRACE_LINES);
     g_assert_cmpstr(ernic_trace_line(ERNIC_TRACE_LINES - 1), ==,
                     "ernic_sample_text: many: 0 bytes, 100%");
     g_assert_null(ernic_trace_line(ERNIC_TRACE_LINES));
-    g_assert_cmpuint(ernic_trace_count("ernic_sample_text"), ==,
-                     ERNIC_TRACE_LINES + 1);
+    IS(ernic_trace_count("ernic_sample_text"), ERNIC_TRACE_LINES + 1);
 }
 
 /* A line longer than a slot of the ring is cut, and the next one is complete. */
@@ -72,7 +69,7 @@ TEST("/trace/long-line", test_long_line)
     ernic_trace_reset();
     trace_ernic_sample_text(text, 1);
     trace_ernic_sample_plain();
-    g_assert_cmpuint(strlen(ernic_trace_line(1)), ==, ERNIC_TRACE_LINE - 1);
+    IS(strlen(ernic_trace_line(1)), ERNIC_TRACE_LINE - 1);
     g_assert_cmpstr(ernic_trace_line(0), ==, "ernic_sample_plain: plain");
 }
 

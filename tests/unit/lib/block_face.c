@@ -31,7 +31,6 @@ static ErnicFault decode(Ernic *e, ErnicQp *qp, uint32_t posted, ErnicWqe *wqe)
 {
     uint8_t bytes[BLOCK_MOST * BLOCK_BYTES];
     BlockHead head;
-    uint32_t i;
 
     if (!read_block(e, &qp->sq.wq, qp->sq.taken, bytes)) {
         return ERNIC_FAULT_SEND_FETCH;
@@ -43,7 +42,7 @@ static ErnicFault decode(Ernic *e, ErnicQp *qp, uint32_t posted, ErnicWqe *wqe)
         return ERNIC_FAULT_SEND_WQE;
     }
     wqe->units = head.blocks;
-    for (i = 1; i < head.blocks; i++) {
+    for (uint32_t i = 1; i < head.blocks; i++) {
         if (!read_block(e, &qp->sq.wq, qp->sq.taken + i, bytes + i * BLOCK_BYTES)) {
             return ERNIC_FAULT_SEND_FETCH;
         }
@@ -54,8 +53,7 @@ static ErnicFault decode(Ernic *e, ErnicQp *qp, uint32_t posted, ErnicWqe *wqe)
     wqe->raddr = le64_to_cpu(head.raddr);
     wqe->rkey = le32_to_cpu(head.rkey);
     if (wqe->flags) {
-        if (wqe->len > ERNIC_MAX_INLINE ||
-            wqe->len > (head.blocks - 1) * BLOCK_BYTES) {
+        if (wqe->len > ERNIC_MAX_INLINE || wqe->len > (head.blocks - 1) * BLOCK_BYTES) {
             return ERNIC_FAULT_SEND_WQE;
         }
         memcpy(wqe->data, bytes + BLOCK_BYTES, wqe->len);
@@ -260,7 +258,6 @@ void block_init(Block *b, uint8_t host)
 {
     FakeCq cq;
     ErnicConfig cfg;
-    uint32_t i;
 
     memset(b, 0, sizeof(*b));
     fake_env_init(&b->env);
@@ -277,10 +274,10 @@ void block_init(Block *b, uint8_t host)
     b->mem = fake_alloc(&b->env, BLOCK_MEM, 4096);
     b->key = fake_reg_mr(b->e, b->pd, b->mem, BLOCK_MEM,
                          ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE);
-    for (i = 0; i < G_N_ELEMENTS(b->rq_record); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(b->rq_record); i++) {
         b->rq_record[i] = fake_alloc(&b->env, 8, 8);
     }
-    for (i = 0; i < G_N_ELEMENTS(b->srq_record); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(b->srq_record); i++) {
         b->srq_record[i] = fake_alloc(&b->env, 8, 8);
     }
 }
@@ -332,8 +329,7 @@ void block_write(Block *b, BlockQp *qp, const BlockHead *head, const void *bytes
         if (!i) {
             memcpy(block, head, sizeof(*head));
         } else if ((head->flags & ERNIC_WR_INLINE) && from < len) {
-            memcpy(block, (const uint8_t *)bytes + from,
-                   MIN(len - from, BLOCK_BYTES));
+            memcpy(block, (const uint8_t *)bytes + from, MIN(len - from, BLOCK_BYTES));
         }
         memcpy(fake_ptr(&b->env, qp->sq + qp->sq_pi % BLOCK_DEPTH * BLOCK_BYTES,
                         BLOCK_BYTES), block, sizeof(block));
@@ -370,11 +366,9 @@ void block_record(Block *b, const BlockQp *qp, uint16_t pi)
     write_record(b, b->rq_record[qp->qpn], pi);
 }
 
-void block_post_srq(Block *b, BlockSrq *srq, uint64_t addr, uint32_t len,
-                    uint16_t next)
+void block_post_srq(Block *b, BlockSrq *srq, uint64_t addr, uint32_t len, uint16_t next)
 {
-    write_recv(b, srq->srq.buf + srq->tail * srq->srq.stride, srq->tail, addr, len,
-               next);
+    write_recv(b, srq->srq.buf + srq->tail * srq->srq.stride, srq->tail, addr, len, next);
     srq->tail = next;
     write_record(b, b->srq_record[srq->srq.srqn], ++srq->pi);
 }

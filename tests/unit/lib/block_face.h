@@ -105,8 +105,7 @@ uint8_t block_ring(Block *b, uint32_t qpn, uint16_t pi);
 void block_write_recv(Block *b, BlockQp *qp, uint64_t addr, uint32_t len);
 void block_record(Block *b, const BlockQp *qp, uint16_t pi);
 /* Post to an SRQ, with @next as the slot that is posted after this one. */
-void block_post_srq(Block *b, BlockSrq *srq, uint64_t addr, uint32_t len,
-                    uint16_t next);
+void block_post_srq(Block *b, BlockSrq *srq, uint64_t addr, uint32_t len, uint16_t next);
 /* The next completion; false: none. */
 bool block_poll(Block *b, BlockCqe *cqe);
 

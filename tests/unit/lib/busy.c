@@ -26,9 +26,8 @@ static uint32_t reg_paged(Busy *b)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     uint64_t list = fake_alloc(&b->env, 32, 8);
     struct ernic_rsp rsp;
-    int i;
 
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         fake_put64(&b->env, list + 8 * i, b->buf + 4096 * (3 - i));
     }
     cmd.mr_reg.buf.addr = cpu_to_le64(list);
@@ -84,8 +83,7 @@ static void queue_pairs(Busy *b)
     fake_create_qp(b->e, &b->out, ERNIC_QPT_RC, b->pd, cqn, cqn, FAKE_NONE);
     fake_create_qp(b->e, &b->in, ERNIC_QPT_RC, b->pd, cqn, cqn, b->srq.srqn);
     fake_create_qp(b->e, &b->rd, ERNIC_QPT_RC, b->pd, cqn, cqn, FAKE_NONE);
-    fake_create_qp(b->e, &b->uc, ERNIC_QPT_UC, b->pd, b->slow.cqn, cqn,
-                   FAKE_NONE);
+    fake_create_qp(b->e, &b->uc, ERNIC_QPT_UC, b->pd, b->slow.cqn, cqn, FAKE_NONE);
     fake_create_qp(b->e, &b->ud, ERNIC_QPT_UD, b->pd, cqn, cqn, FAKE_NONE);
     fake_create_qp(b->e, &b->gsi, ERNIC_QPT_GSI, b->pd, cqn, cqn, FAKE_NONE);
     fake_create_qp(b->e, &b->ini, ERNIC_QPT_XRC_INI, b->pd, cqn, 0, FAKE_NONE);
@@ -98,12 +96,9 @@ static void queue_pairs(Busy *b)
     b->peer_key = fake_reg_mr(b->peer, b->peer_pd, b->peer_buf, BUSY_BUF, ALL);
     fake_create_cq(b->peer, &b->peer_cq, 256, FAKE_NONE);
     cqn = b->peer_cq.cqn;
-    fake_create_qp(b->peer, &b->peer_out, ERNIC_QPT_RC, b->peer_pd, cqn, cqn,
-                   FAKE_NONE);
-    fake_create_qp(b->peer, &b->peer_in, ERNIC_QPT_RC, b->peer_pd, cqn, cqn,
-                   FAKE_NONE);
-    fake_create_qp(b->peer, &b->peer_rd, ERNIC_QPT_RC, b->peer_pd, cqn, cqn,
-                   FAKE_NONE);
+    fake_create_qp(b->peer, &b->peer_out, ERNIC_QPT_RC, b->peer_pd, cqn, cqn, FAKE_NONE);
+    fake_create_qp(b->peer, &b->peer_in, ERNIC_QPT_RC, b->peer_pd, cqn, cqn, FAKE_NONE);
+    fake_create_qp(b->peer, &b->peer_rd, ERNIC_QPT_RC, b->peer_pd, cqn, cqn, FAKE_NONE);
     fake_create_qp(b->peer, &b->peer_ini, ERNIC_QPT_XRC_INI, b->peer_pd, cqn, 0,
                    FAKE_NONE);
 
@@ -142,10 +137,9 @@ static void rules(Busy *b)
     struct ernic_rss rss = {
         .fields = cpu_to_le32(ERNIC_HASH_SRC_IPV6), .shift = 2, .key = { 5 },
     };
-    uint32_t i;
 
     must(fake_create_flow(b->e, &rule, &b->flow));
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         rss.wq[i] = cpu_to_le32(b->rwq.qpn);
     }
     must(fake_create_rss(b->e, &rss, &b->rss));
@@ -214,14 +208,12 @@ static void first_packet(Busy *b)
 static void inbound(Busy *b)
 {
     struct ernic_sge sge = fake_sge(b->buf, BUSY_BUF, b->key);
-    int i;
 
-    for (i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++) {
         fake_post_srq(b->e, &b->srq, i, &sge, 1);
     }
     must(fake_ring_srq(b->e, &b->srq));
-    fake_send(b->peer, &b->peer_in, ERNIC_WR_SEND, 0, b->peer_buf, 1500,
-              b->peer_key);
+    fake_send(b->peer, &b->peer_in, ERNIC_WR_SEND, 0, b->peer_buf, 1500, b->peer_key);
     first_packet(b);
     g_assert_cmpuint(b->e->qp[b->in.qpn].rq.off, ==, 1024);
 }
@@ -288,8 +280,7 @@ static void outbound(Busy *b)
                 b->peer_buf, b->peer_key, 5, 0);
     fake_recv(b->e, &b->out, b->buf, 512, b->key);
     fake_arm_cq(b->e, &b->slow, false);
-    fake_send(b->e, &b->uc, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, b->buf, 10,
-              b->key);
+    fake_send(b->e, &b->uc, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, b->buf, 10, b->key);
     fake_run(b->e);
     g_assert_cmpuint(b->e->cq[b->slow.cqn].mod_pending, ==, 1);
 
@@ -306,13 +297,11 @@ static void outbound(Busy *b)
     /* A datagram to ourselves, and a second one that waits after it. */
     b->env.tx_busy = b->env.frames_pass = true;
     fake_recv(b->e, &b->ud, b->buf, 512, b->key);
-    fake_send_ud(b->e, &b->ud, 0, b->buf, 100, b->key, b->ud.qpn, 0x11111111,
-                 1);
+    fake_send_ud(b->e, &b->ud, 0, b->buf, 100, b->key, b->ud.qpn, 0x11111111, 1);
     fake_recv(b->e, &b->raw, b->buf, 512, b->key);
     memset(fake_ptr(&b->env, b->buf + 60000, 64), 0, 64);
     fake_send(b->e, &b->raw, ERNIC_WR_SEND, 0, b->buf + 60000, 64, b->key);
-    fake_send(b->e, &b->uc, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, b->buf, 3000,
-              b->key);
+    fake_send(b->e, &b->uc, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, b->buf, 3000, b->key);
     fake_send(b->e, &b->gsi, ERNIC_WR_SEND, 0, b->buf, 1, b->key + 1);
     ernic_run(b->e, b->env.now);
     fake_train_free(fake_take_train(&b->env));      /* the frame */

@@ -196,9 +196,8 @@ static inline uint32_t events_of_type(Fixture *f, uint8_t type)
     uint32_t n = 0;
 
     for (; f->events != f->e.eq[f->eqn].pi; f->events++, n++) {
-        struct ernic_eqe *eqe =
-            fake_ptr(&f->env, f->eq_ring + f->events % EQ_DEPTH * sizeof(*eqe),
-                     sizeof(*eqe));
+        struct ernic_eqe *eqe = fake_ptr(&f->env, f->eq_ring + f->events %
+                                         EQ_DEPTH * sizeof(*eqe), sizeof(*eqe));
 
         IS(eqe->type, type);
         IS(le32_to_cpu(eqe->element), f->cqn);
@@ -217,10 +216,8 @@ static inline uint32_t events(Fixture *f)
  */
 static inline void start_at(Fixture *f, uint32_t index)
 {
-    uint32_t i;
-
     cq(f)->pi = cq(f)->ci = cq(f)->sol_pi = f->seen = index;
-    for (i = index; i != index + f->depth; i++) {
+    for (uint32_t i = index; i != index + f->depth; i++) {
         *(uint8_t *)fake_ptr(&f->env, f->ring + (i & (f->depth - 1)) *
                              CQE_SIZE + CQE_SIZE - 1, 1) =
             (i / f->depth) % 2 ? ERNIC_CQE_PHASE : 0;

@@ -93,9 +93,7 @@ static void decode_field(Decoder *d, const ErnicMlx5Field *field, const uint8_t 
 static void decode(Decoder *d, const ErnicMlx5Layout *layout, const uint8_t *bytes,
                    uint32_t bits, uint8_t *known, const char *path)
 {
-    uint32_t f;
-
-    for (f = 0; f < layout->num_fields; f++) {
+    for (uint32_t f = 0; f < layout->num_fields; f++) {
         const ErnicMlx5Field *field = &layout->fields[f];
         const ErnicMlx5Layout *part;
 
@@ -118,9 +116,7 @@ static void decode(Decoder *d, const ErnicMlx5Layout *layout, const uint8_t *byt
 bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t len,
                  const uint8_t *request, GString *text, uint8_t *known)
 {
-    Decoder d = {
-        .request = request, .known = known, .text = text, .complete = true,
-    };
+    Decoder d = { .request = request, .known = known, .text = text, .complete = true };
 
     memset(known, 0, len);
     decode(&d, layout, bytes, len * 8, known, "");
@@ -132,9 +128,7 @@ bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t l
 const ErnicMlx5Field *mlx5_find_field(const ErnicMlx5Layout *layout, const char *name,
                                       size_t len)
 {
-    uint32_t f;
-
-    for (f = 0; f < layout->num_fields; f++) {
+    for (uint32_t f = 0; f < layout->num_fields; f++) {
         if (strlen(layout->fields[f].name) == len &&
             !memcmp(layout->fields[f].name, name, len)) {
             return &layout->fields[f];
@@ -182,9 +176,8 @@ bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
                  const uint8_t *request, uint8_t *bytes, uint32_t len)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", 0);
-    uint32_t i;
 
-    for (i = 0; lines[i] && lines[i][0]; i++) {
+    for (uint32_t i = 0; lines[i] && lines[i][0]; i++) {
         g_auto(GStrv) parts = g_strsplit(lines[i], "=", 2);
 
         if (!parts[1] || !encode(layout, parts[0], g_ascii_strtoull(parts[1], NULL, 0),

@@ -145,9 +145,9 @@ void frames_receive(Frames *f, const uint8_t *frame, uint32_t len)
 
 uint16_t frames_sum(const uint8_t *bytes, uint32_t len)
 {
-    uint32_t sum = 0, i;
+    uint32_t sum = 0;
 
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         sum += i % 2 ? bytes[i] : bytes[i] << 8;
         sum = (sum & 0xffff) + (sum >> 16);
     }

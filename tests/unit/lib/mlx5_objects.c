@@ -65,13 +65,12 @@ void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines)
     g_autoptr(GString) all = g_string_new("\n");
     g_auto(GStrv) want = g_strsplit(lines, "\n", 0);
     uint8_t known[ERNIC_MLX5_MESSAGE_ROOM];
-    uint32_t i;
     Mlx5Answer a;
 
     mlx5_ask(e, opcode, text, &a);
     IS(a.refusal, ERNIC_MLX5_ACCEPTED);
     mlx5_decode(command->out, a.out, command->out->bits / 8, a.out, all, known);
-    for (i = 0; want[i] && want[i][0]; i++) {
+    for (uint32_t i = 0; want[i] && want[i][0]; i++) {
         g_autofree char *line = g_strdup_printf("\n%s\n", want[i]);
 
         if (!strstr(all->str, line)) {

@@ -22,9 +22,8 @@ static const ErnicMlx5Config config = { .max_mtu = 9022, .link_up = true };
 static void clear_cq(Mlx5End *end)
 {
     uint8_t *ring = fake_ptr(&end->env, end->cq.buf, MLX5_CQ_DEPTH * ERNIC_MLX5_CQE);
-    uint32_t i;
 
-    for (i = 0; i < MLX5_CQ_DEPTH; i++) {
+    for (uint32_t i = 0; i < MLX5_CQ_DEPTH; i++) {
         ring[i * ERNIC_MLX5_CQE + 63] = 0xf1;
     }
 }
@@ -51,10 +50,9 @@ void mlx5_end_init(Mlx5End *end, uint8_t host)
     };
     clear_cq(end);
     end->mem = fake_alloc(&end->env, MLX5_MEM, 4096);
-    end->key = fake_reg_mr(end->e, end->pd, end->mem, MLX5_MEM,
-                           ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
-                           ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC |
-                           ERNIC_ACCESS_MW_BIND);
+    end->key = fake_reg_mr(end->e, end->pd, end->mem, MLX5_MEM, ERNIC_ACCESS_LOCAL_WRITE |
+                           ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ |
+                           ERNIC_ACCESS_REMOTE_ATOMIC | ERNIC_ACCESS_MW_BIND);
 }
 
 void mlx5_end_done(Mlx5End *end)
@@ -154,7 +152,6 @@ void mlx5_av(Mlx5Wr *wr, uint8_t host, uint32_t dest)
 {
     static const uint8_t mac[5] = { 2 };
     uint8_t *seg = mlx5_segment(wr, 48), gid[16];
-    uint32_t i;
 
     fake_gid(gid, host);
     PUT(seg, wqe_av, qkey, 0x11111111);
@@ -163,11 +160,11 @@ void mlx5_av(Mlx5Wr *wr, uint8_t host, uint32_t dest)
     PUT(seg, wqe_av, grh, 1);
     PUT(seg, wqe_av, hop_limit, 64);
     PUT(seg, wqe_av, tclass, 2);
-    for (i = 0; i < sizeof(mac); i++) {
+    for (uint32_t i = 0; i < sizeof(mac); i++) {
         ernic_mlx5_put_at(seg, &ernic_mlx5_wqe_av.rmac, i, mac[i]);
     }
     ernic_mlx5_put_at(seg, &ernic_mlx5_wqe_av.rmac, 5, host);
-    for (i = 0; i < sizeof(gid); i++) {
+    for (uint32_t i = 0; i < sizeof(gid); i++) {
         ernic_mlx5_put_at(seg, &ernic_mlx5_wqe_av.rgid, i, gid[i]);
     }
 }

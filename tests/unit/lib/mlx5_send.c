@@ -36,13 +36,11 @@ void send_eth(Mlx5Wr *wr, uint8_t sums, uint16_t mss, const uint8_t *head, uint3
 
 void send_write(Frames *f, FramesQueue *sq, Mlx5Wr *wr)
 {
-    uint32_t at;
-
     g_assert_cmpuint(wr->len, <=, 63 * 16);
     ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.ds, wr->len / 16);
     ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.qpn, sq->number);
     ernic_mlx5_put(wr->bytes, &ernic_mlx5_wqe_ctrl_seg.wqe_index, sq->pi);
-    for (at = 0; at < wr->len; at += 64) {
+    for (uint32_t at = 0; at < wr->len; at += 64) {
         uint32_t slot = sq->pi++ & ((1u << sq->log) - 1);
 
         memcpy(fake_ptr(&f->eth.env, sq->ring + slot * 64, 64), wr->bytes + at, 64);

@@ -54,9 +54,8 @@ static GByteArray *parse_line(const char *line)
 {
     g_auto(GStrv) tokens = g_strsplit(line, " ", 0);
     GByteArray *bytes = g_byte_array_new();
-    uint32_t i;
 
-    for (i = 1; tokens[i]; i++) {
+    for (uint32_t i = 1; tokens[i]; i++) {
         if (tokens[i][0]) {
             append_token(bytes, tokens[i]);
         }
@@ -112,12 +111,11 @@ GPtrArray *mlx5_vectors_load(const char *path)
     g_auto(GStrv) lines = NULL;
     g_autoptr(GString) line = g_string_new(NULL);
     GError *err = NULL;
-    uint32_t i;
 
     g_file_get_contents(path, &text, NULL, &err);
     g_assert_no_error(err);
     lines = g_strsplit(text, "\n", 0);
-    for (i = 0; lines[i]; i++) {
+    for (uint32_t i = 0; lines[i]; i++) {
         if (lines[i][0] == '#') {
             continue;
         }
@@ -144,10 +142,9 @@ static GByteArray *message(const uint8_t *inline_data, const GByteArray *boxes,
                            uint32_t len)
 {
     GByteArray *bytes = g_byte_array_new();
-    uint32_t at;
 
     g_byte_array_append(bytes, inline_data, ERNIC_MLX5_INLINE_SIZE);
-    for (at = 0; at < boxes->len; at += ERNIC_MLX5_BOX_SIZE) {
+    for (uint32_t at = 0; at < boxes->len; at += ERNIC_MLX5_BOX_SIZE) {
         g_byte_array_append(bytes, boxes->data + at, ERNIC_MLX5_BOX_DATA);
     }
     if (bytes->len > len) {

@@ -45,12 +45,11 @@ static inline void setup(Fixture *f, gconstpointer data)
 /* All objects can be destroyed in the end, and none is left. */
 static inline void teardown(Fixture *f, gconstpointer data)
 {
-    uint32_t i, pass;
     ErnicMr *mr;
     bool window;
 
-    for (pass = 0; pass < 2; pass++) {          /* windows first */
-        for (i = 1; i < f->e.mr_ids.size; i++) {
+    for (uint32_t pass = 0; pass < 2; pass++) {          /* windows first */
+        for (uint32_t i = 1; i < f->e.mr_ids.size; i++) {
             mr = &f->e.mr[i];
             window = mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2;
             if (mr->kind != ERNIC_MR_FREE && window == !pass) {
@@ -132,9 +131,8 @@ static inline uint64_t place(Fixture *f, uint32_t pd, uint32_t key, uint64_t add
 static inline uint64_t put_pages(Fixture *f, uint32_t n, uint8_t shift)
 {
     uint64_t list = fake_alloc(&f->env, n * 8, 8);
-    uint32_t i;
 
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         fake_put64(&f->env, list + i * 8, (uint64_t)(n - i) << shift);
     }
     return list;

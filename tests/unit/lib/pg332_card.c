@@ -240,9 +240,8 @@ void *card_mem(Card *c, uint32_t off)
 void card_fill(Card *c, uint32_t off, uint32_t len, uint8_t seed)
 {
     uint8_t *p = card_mem(c, off);
-    uint32_t i;
 
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         p[i] = seed + i * 7 + i / 256;
     }
 }

@@ -183,9 +183,7 @@ static bool fulfilled(Card *c, const Pg332Step *s)
 
 static void poll(Card *c, const Pg332Step *s)
 {
-    uint32_t n;
-
-    for (n = 0; n < POLLS && !fulfilled(c, s); n++) {
+    for (uint32_t n = 0; n < POLLS && !fulfilled(c, s); n++) {
         /* No link stays busy for ever. */
         if (n == POLLS / 2 && c->env.tx_busy) {
             c->env.tx_busy = false;

@@ -34,14 +34,12 @@ static inline void count_event(void *opaque, uint32_t peer, ErnicShmEvent event)
 
 static inline void lab_serve(Lab *l)
 {
-    uint32_t i, n;
-
     /* With more, a port would accept no connection for now. */
     while (ernic_shm_closing() > 16) {
         g_usleep(100);
     }
-    for (n = 0; n < 2 * PORTS; n++) {
-        for (i = 0; i < PORTS; i++) {
+    for (uint32_t n = 0; n < 2 * PORTS; n++) {
+        for (uint32_t i = 0; i < PORTS; i++) {
             if (l->port[i]) {
                 ernic_shm_serve(l->port[i]);
             }
@@ -68,12 +66,10 @@ static inline void lab_join(Lab *l, uint32_t i, bool icrc)
 
 static inline void lab_open(Lab *l, uint32_t num)
 {
-    uint32_t i;
-
     memset(l, 0, sizeof(*l));
     l->folder = g_dir_make_tmp("ernic-shm-XXXXXX", NULL);
     g_assert_nonnull(l->folder);
-    for (i = 0; i < num; i++) {
+    for (uint32_t i = 0; i < num; i++) {
         lab_join(l, i, false);
     }
 }
@@ -87,9 +83,7 @@ static inline void lab_leave(Lab *l, uint32_t i)
 /* Every port has removed its socket. */
 static inline void lab_close(Lab *l)
 {
-    uint32_t i;
-
-    for (i = 0; i < PORTS; i++) {
+    for (uint32_t i = 0; i < PORTS; i++) {
         g_clear_pointer(&l->port[i], ernic_shm_free);
     }
     g_assert_cmpint(g_rmdir(l->folder), ==, 0);
@@ -105,9 +99,7 @@ static inline bool fd_ready(int fd)
 
 static inline void fill(uint8_t *data, uint32_t len, uint32_t seed)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         data[i] = (i + seed) * 2654435761u >> 24;
     }
 }

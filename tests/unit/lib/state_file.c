@@ -36,8 +36,7 @@ static guint run_at(const GByteArray *state, guint at, guint size, guint step)
     guint n = 1;
 
     while (at + (n + 1) * size <= state->len &&
-           unit_at(state, at + n * size, size) ==
-           unit_at(state, at, size) + n * step) {
+           unit_at(state, at + n * size, size) == unit_at(state, at, size) + n * step) {
         n++;
     }
     return n;
@@ -58,9 +57,9 @@ static guint find_run(const GByteArray *state, guint at, GString *word)
         char sign;
     } forms[] = { { 1, 0, '*' }, { 2, 0, '*' }, { 4, 0, '*' }, { 8, 0, '*' },
                   { 4, 1, '+' } };
-    guint i, best = 0, len = 0, most = GAIN;
+    guint best = 0, len = 0, most = GAIN;
 
-    for (i = 0; i < G_N_ELEMENTS(forms); i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(forms); i++) {
         guint size = forms[i].size;
         guint bytes = size * run_at(state, at, size, forms[i].step);
 
@@ -143,11 +142,10 @@ GByteArray *state_file_read(const char *path, uint64_t *now)
 {
     GByteArray *state = g_byte_array_new();
     g_auto(GStrv) word = state_file_words(path);
-    guint i;
 
     g_assert_cmpstr(word[0], ==, "now");
     *now = g_ascii_strtoull(word[1], NULL, 10);
-    for (i = 2; word[i]; i++) {
+    for (guint i = 2; word[i]; i++) {
         read_word(state, word[i]);
     }
     return state;

@@ -88,10 +88,9 @@ static void commands(Mlx5Fixture *f)
     g_autofree char *text = g_strdup_printf(
         "eq_context_entry.log_eq_size=1\neq_context_entry.uar_page=16\n"
         "event_bitmask[0]=0x400\npas[0]=%#" PRIx64, fake_alloc(&f->env, 4096, 4096));
-    uint32_t i;
 
     mlx5_accept(f->e, 0x301, text);
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         mlx5_post(&f->env, page, i, in, 16, 16);
         ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << i);
         fake_run(f->e);

@@ -93,12 +93,11 @@ static uint64_t make_verbs_timing(GByteArray *out)
 static uint64_t make_pg332_timing(GByteArray *out)
 {
     uint64_t now;
-    uint32_t n;
     Card c;
 
     card_timing = &profile;
     card_open(&c, 0, PG332_V3_1);
-    for (n = 0; n < 40 && !c.e->timing->tx.count; n++) {
+    for (uint32_t n = 0; n < 40 && !c.e->timing->tx.count; n++) {
         if (n < 3) {
             POST(&c, WRITE, 0x3000);
         }

@@ -34,7 +34,6 @@ void unit_add_row(const char *path, const char *name, const void *data,
 int unit_run(int argc, char **argv)
 {
     char *slow[] = { argv[0], (char *)"-m=slow", NULL };
-    uint32_t i;
 
     g_assert_cmpuint(count, >, 0);
     /* The long form has the long tests too; meson adds no arguments. */
@@ -43,7 +42,7 @@ int unit_run(int argc, char **argv)
         argv = slow;
     }
     g_test_init(&argc, &argv, NULL);
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (added[i].path) {
             g_test_add_func(added[i].path, added[i].fn);
         } else {

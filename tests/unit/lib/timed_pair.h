@@ -78,8 +78,7 @@ static inline void close_pair(Pair *p)
 
 static inline void post(Pair *p, uint32_t len)
 {
-    fake_send(p->e, &p->qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, p->mem, len,
-              p->key);
+    fake_send(p->e, &p->qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, p->mem, len, p->key);
 }
 
 /* The head of a test of a Pair *p of the profile "hand". */

@@ -45,8 +45,7 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *hdr, int flags)
 {
     hook.calls++;
     hook.segmented += is_segmented(hdr);
-    if (hook.err && (!hook.segmented_only || is_segmented(hdr)) &&
-        hook.after-- <= 0) {
+    if (hook.err && (!hook.segmented_only || is_segmented(hdr)) && hook.after-- <= 0) {
         errno = hook.err;
         return -1;
     }
@@ -113,9 +112,8 @@ static inline void pair_open(Pair *p, bool v6, const ErnicUdpConfig *rx)
     const char *b = v6 ? "fd00::2" : "10.0.0.2";
     g_autofree char *any = g_strdup_printf("%s:0", host);
     ErnicUdpConfig cfg = *rx;
-    uint32_t i;
 
-    for (i = 0; i < sizeof(data); i++) {
+    for (uint32_t i = 0; i < sizeof(data); i++) {
         data[i] = i * 7 + i / 251;
     }
     hook_reset();
@@ -180,12 +178,12 @@ static inline uint32_t expect(const Pair *p, const uint8_t *bytes, uint32_t len,
                               uint32_t seg, uint8_t tclass)
 {
     const ErnicTrain *t;
-    uint32_t off = 0, trains = 0, i, n;
+    uint32_t off = 0, trains = 0, n;
 
     while (off < len) {
         wait_for(p->b);
         n = ernic_udp_recv(p->b, &t, NULL);
-        for (i = 0; i < n; i++, t++, trains++) {
+        for (uint32_t i = 0; i < n; i++, t++, trains++) {
             g_assert_cmpmem(&t->path.sgid, 16, &p->gid_a, 16);
             g_assert_cmpmem(&t->path.dgid, 16, &p->gid_b, 16);
             g_assert_cmpuint(t->path.udp_sport, ==, ernic_udp_port(p->a));

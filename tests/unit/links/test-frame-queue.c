@@ -73,7 +73,7 @@ TEST("/frame-queue/room", test_room)
 {
     ErnicFrameQueue q;
     bool room = false;
-    uint32_t i, n;
+    uint32_t n;
 
     ernic_frame_queue_init(&q);
     g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES));
@@ -85,10 +85,10 @@ TEST("/frame-queue/room", test_room)
         put(&q, n);
     }
     g_assert_true(ernic_frame_queue_full(&q));
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         room = false;
         g_assert_true(take(&q, i, &room));
-        g_assert_cmpint(room, ==, i == 0);      /* it is reported once */
+        IS(room, i == 0);      /* it is reported once */
     }
     g_assert_false(ernic_frame_queue_full(&q));
     g_assert_true(ernic_frame_queue_room(&q, 1, FRAME));
@@ -168,9 +168,8 @@ static void await(World *w, bool *flag)
 static gpointer writer(gpointer opaque)
 {
     World *w = opaque;
-    uint32_t i;
 
-    for (i = 0; i < FRAMES; i++) {
+    for (uint32_t i = 0; i < FRAMES; i++) {
         while (!ernic_frame_queue_room(&w->q, 1, length_of(i))) {
             await(w, &w->room);
         }

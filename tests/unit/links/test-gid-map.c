@@ -37,26 +37,24 @@ static const struct {
     { "10.0.0.1:99999999999999999999", NULL,
       "'10.0.0.1:99999999999999999999': the port is not 0 to 65535" },
     { "10.0.0.1:1x", NULL, "'10.0.0.1:1x': 'x' makes no sense here" },
-    { "10.0.0.0/8", NULL,
-      "'10.0.0.0/8': one address is wanted, not a prefix" },
+    { "10.0.0.0/8", NULL, "'10.0.0.0/8': one address is wanted, not a prefix" },
 };
 
 TEST("/link-map/endpoints", test_endpoints)
 {
     char *err;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(endpoints); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(endpoints); i++) {
         ErnicEndpoint ep;
         bool ok;
 
         err = NULL;
         ok = ernic_endpoint_parse(endpoints[i].text, &ep, &err);
         g_assert_cmpstr(err, ==, endpoints[i].err);
-        g_assert_cmpint(ok, ==, !endpoints[i].err);
+        IS(ok, !endpoints[i].err);
         if (ok) {
             assert_gid(&ep.addr, endpoints[i].addr);
-            g_assert_cmpuint(ep.port, ==, endpoints[i].port);
+            IS(ep.port, endpoints[i].port);
         } else {
             g_assert_false(ernic_endpoint_parse(endpoints[i].text, &ep, NULL));
         }
@@ -71,8 +69,7 @@ static const struct {
 } peers[] = {
     { "10.0.0.2=127.0.0.1:4792", "10.0.0.2", "127.0.0.1", NULL, 128, 4792 },
     { "10.0.0.2=127.0.0.1", "10.0.0.2", "127.0.0.1", NULL, 128, 4791 },
-    { "10.99.0.0/24=127.99.0.0/24", "10.99.0.0", "127.99.0.0", NULL, 120,
-      4791 },
+    { "10.99.0.0/24=127.99.0.0/24", "10.99.0.0", "127.99.0.0", NULL, 120, 4791 },
     { "0.0.0.0/0=0.0.0.0/0", "0.0.0.0", "0.0.0.0", NULL, 96, 4791 },
     { "10.0.0.1/32=127.0.0.1/32", "10.0.0.1", "127.0.0.1", NULL, 128, 4791 },
     { "fd00::2=[::1]:5000", "fd00::2", "::1", NULL, 128, 5000 },
@@ -85,8 +82,7 @@ static const struct {
     { "a=b=c", NULL, NULL, "'a=b=c' is not ADDRESS=ENDPOINT" },
     { "=127.0.0.1", NULL, NULL, "'' is not an IP address" },
     { "10.0.0.2=", NULL, NULL, "'' is not an IP address" },
-    { "10.0.0.2:1=127.0.0.1", NULL, NULL,
-      "'10.0.0.2:1': an RDMA address has no port" },
+    { "10.0.0.2:1=127.0.0.1", NULL, NULL, "'10.0.0.2:1': an RDMA address has no port" },
     { "10.0.0.2=127.0.0.1:0", NULL, NULL,
       "'127.0.0.1:0': nothing can be sent to port 0" },
     { "10.0.0.0/33=127.0.0.0/8", NULL, NULL,
@@ -110,21 +106,20 @@ static const struct {
 TEST("/link-map/peers", test_peers)
 {
     char *err;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(peers); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
         ErnicPeer peer;
         bool ok;
 
         err = NULL;
         ok = ernic_peer_parse(peers[i].text, &peer, &err);
         g_assert_cmpstr(err, ==, peers[i].err);
-        g_assert_cmpint(ok, ==, !peers[i].err);
+        IS(ok, !peers[i].err);
         if (ok) {
             assert_gid(&peer.guest, peers[i].guest);
             assert_gid(&peer.host, peers[i].host);
-            g_assert_cmpuint(peer.plen, ==, peers[i].plen);
-            g_assert_cmpuint(peer.port, ==, peers[i].port);
+            IS(peer.plen, peers[i].plen);
+            IS(peer.port, peers[i].port);
             g_assert_false(peer.single);
         }
         g_free(err);
@@ -156,7 +151,7 @@ static void map_forth(ErnicLinkMap *map, const char *guest, const char *host)
     g_assert_nonnull(ernic_map_to_host(map, &gid, &ep));
     g_assert_true(ernic_endpoint_parse(host, &want, NULL));
     g_assert_cmpmem(&ep.addr, 16, &want.addr, 16);
-    g_assert_cmpuint(ep.port, ==, want.port);
+    IS(ep.port, want.port);
 }
 
 static void map_back(ErnicLinkMap *map, const char *host, const char *guest)
@@ -165,7 +160,7 @@ static void map_back(ErnicLinkMap *map, const char *host, const char *guest)
     ErnicEndpoint ep;
 
     g_assert_true(ernic_endpoint_parse(host, &ep, NULL));
-    g_assert_cmpint(ernic_map_to_guest(map, &ep, gid), ==, guest != NULL);
+    IS(ernic_map_to_guest(map, &ep, gid), guest != NULL);
     if (guest) {
         assert_gid(gid, guest);
     }
@@ -184,7 +179,7 @@ TEST("/link-map/lookup", test_map_lookup)
     map_add(map, "10.99.0.0/24=127.99.0.0/24");
     map_add(map, "10.99.0.77=127.0.0.1:4777");
     map_add(map, "fd00::/61=fd01:0:0:8::/61");
-    g_assert_cmpuint(ernic_map_size(map), ==, 6);
+    IS(ernic_map_size(map), 6);
 
     map_forth(map, "10.0.0.2", "127.0.0.1:4792");
     map_forth(map, "10.0.0.3", "127.0.0.1:4793");
@@ -213,7 +208,6 @@ TEST("/link-map/change", test_map_change)
     ErnicLinkMap *map = ernic_map_new();
     ErnicPeer peer;
     char *err = NULL;
-    size_t i;
 
     map_add(map, "10.99.0.0/24=127.99.0.0/24");
     map_add(map, "10.0.0.2=127.0.0.1:4792");
@@ -222,18 +216,18 @@ TEST("/link-map/change", test_map_change)
     g_assert_cmpstr(err, ==, "the address is in the map already");
     g_clear_pointer(&err, g_free);
 
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         g_assert_false(ernic_map_remove(map, bad[i], &err));
         g_assert_nonnull(err);
         g_clear_pointer(&err, g_free);
     }
-    g_assert_cmpuint(ernic_map_size(map), ==, 2);
+    IS(ernic_map_size(map), 2);
     g_assert_true(ernic_map_remove(map, "10.99.0.0/24", &err));
     map_forth(map, "10.99.0.1", NULL);
     map_back(map, "127.99.0.1:4791", NULL);
     map_forth(map, "10.0.0.2", "127.0.0.1:4792");
     g_assert_true(ernic_map_remove(map, "10.0.0.2", &err));
-    g_assert_cmpuint(ernic_map_size(map), ==, 0);
+    IS(ernic_map_size(map), 0);
     map_add(map, "10.0.0.2=127.0.0.1:4793");
     map_forth(map, "10.0.0.2", "127.0.0.1:4793");
     ernic_map_free(map);
@@ -249,15 +243,14 @@ TEST("/link-map/aliases", test_map_aliases)
     ErnicEndpoint ep;
     ErnicPeer peer;
     char *err = NULL;
-    size_t i;
 
     g_assert_true(ernic_endpoint_parse("127.0.0.1:4792", &ep, NULL));
-    for (i = 0; i < ARRAY_SIZE(guests); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(guests); i++) {
         g_autofree char *text = g_strdup_printf("%s=127.0.0.1:4792", guests[i]);
 
         map_add(map, text);
         map_forth(map, guests[i], "127.0.0.1:4792");
-        g_assert_cmpuint(ernic_map_to_guest(map, &ep, gid), ==, i + 1);
+        IS(ernic_map_to_guest(map, &ep, gid), i + 1);
         assert_gid(&gid[0], guests[0]);
         assert_gid(&gid[i], guests[i]);
     }
@@ -265,12 +258,12 @@ TEST("/link-map/aliases", test_map_aliases)
     g_assert_false(ernic_map_add(map, &peer, &err));
     g_assert_cmpstr(err, ==, "the endpoint stands for 4 addresses already");
     g_clear_pointer(&err, g_free);
-    g_assert_cmpuint(ernic_map_size(map), ==, 4);
+    IS(ernic_map_size(map), 4);
 
     /* Remove the first, one in the middle, and the last. */
     g_assert_true(ernic_map_remove(map, "10.0.0.2", &err));
     g_assert_true(ernic_map_remove(map, "fe80::2", &err));
-    g_assert_cmpuint(ernic_map_to_guest(map, &ep, gid), ==, 2);
+    IS(ernic_map_to_guest(map, &ep, gid), 2);
     assert_gid(&gid[0], "fd00::2");
     assert_gid(&gid[1], "10.1.0.2");
     g_assert_true(ernic_map_remove(map, "10.1.0.2", &err));
@@ -296,6 +289,6 @@ TEST("/link-map/endpoints-of", test_map_endpoints)
     map_add(map, "10.0.0.3=127.0.0.1:10");
     map_add(map, "10.99.0.0/24=127.99.0.0/24");
     ernic_map_each_endpoint(map, count_endpoint, &ports);
-    g_assert_cmpuint(ports, ==, 11);
+    IS(ports, 11);
     ernic_map_free(map);
 }

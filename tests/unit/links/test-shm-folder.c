@@ -28,7 +28,7 @@ LAB_TEST("/shm-folder/remnant", 1, test_remnant)
 
     path = socket_of(l);
     kept = g_strconcat(path, "-kept", NULL);
-    g_assert_cmpint(link(path, kept), ==, 0);
+    IS(link(path, kept), 0);
     lab_leave(l, 0);
     g_assert_true(g_file_test(kept, G_FILE_TEST_EXISTS));
     lab_join(l, 1, false);
@@ -44,7 +44,7 @@ LAB_TEST("/shm-folder/other-files", 0, test_other_files)
     g_assert_true(g_file_set_contents(file, "x", 1, NULL));
     lab_join(l, 0, false);
     g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
-    g_assert_cmpint(g_unlink(file), ==, 0);
+    IS(g_unlink(file), 0);
 }
 
 TEST("/shm-folder/bad-folder", test_bad_folder)
@@ -54,9 +54,8 @@ TEST("/shm-folder/bad-folder", test_bad_folder)
     ErnicShmConfig cfg = { 0 };
     ErnicShm *shm;
     char *err = NULL;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         cfg.folder = bad[i];
         g_assert_null(ernic_shm_new(&cfg, &err));
         g_assert_true(g_str_has_prefix(err, bad[i]));
@@ -68,7 +67,7 @@ TEST("/shm-folder/bad-folder", test_bad_folder)
     shm = ernic_shm_new(&cfg, &err);
     g_assert_cmpstr(err, ==, NULL);
     ernic_shm_free(shm);
-    g_assert_cmpint(g_rmdir(path), ==, 0);
+    IS(g_rmdir(path), 0);
 }
 
 static const struct {
@@ -83,20 +82,19 @@ LAB_TEST("/shm-folder/modes", 0, test_modes)
     mode_t mask = umask(0077);
     char *err = NULL;
     struct stat st;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(modes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
         ErnicShmConfig cfg = { .folder = l->folder };
         ErnicShm *shm;
 
-        g_assert_cmpint(chmod(l->folder, modes[i].folder), ==, 0);
+        IS(chmod(l->folder, modes[i].folder), 0);
         shm = ernic_shm_new(&cfg, &err);
-        g_assert_cmpint(!shm, ==, !modes[i].socket);
+        IS(!shm, !modes[i].socket);
         if (shm) {
             g_autofree char *path = socket_of(l);
 
-            g_assert_cmpint(stat(path, &st), ==, 0);
-            g_assert_cmphex(st.st_mode & 0777, ==, modes[i].socket);
+            IS(stat(path, &st), 0);
+            IS(st.st_mode & 0777, modes[i].socket);
             ernic_shm_free(shm);
         } else {
             g_assert_nonnull(strstr(err, "not sticky"));
@@ -113,12 +111,12 @@ LAB_TEST("/shm-folder/symlink", 0, test_symlink)
     char *err = NULL;
 
     path = g_strconcat(l->folder, "-link", NULL);
-    g_assert_cmpint(symlink(l->folder, path), ==, 0);
+    IS(symlink(l->folder, path), 0);
     cfg.folder = path;
     g_assert_null(ernic_shm_new(&cfg, &err));
     g_assert_true(g_str_has_prefix(err, path));
     g_free(err);
-    g_assert_cmpint(g_unlink(path), ==, 0);
+    IS(g_unlink(path), 0);
 }
 
 LAB_TEST("/shm-folder/relative", 0, test_relative)
@@ -128,11 +126,11 @@ LAB_TEST("/shm-folder/relative", 0, test_relative)
 
     folder = g_steal_pointer(&l->folder);
     l->folder = g_path_get_basename(folder);
-    g_assert_cmpint(g_chdir(g_get_tmp_dir()), ==, 0);
+    IS(g_chdir(g_get_tmp_dir()), 0);
     lab_join(l, 0, false);
     lab_join(l, 1, false);
-    g_assert_cmpint(g_chdir(cwd), ==, 0);
-    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
+    IS(g_chdir(cwd), 0);
+    IS(stats(l, 0)->peers, 1);
     ernic_shm_hide(l->port[1]);
     g_free(l->folder);
     l->folder = folder;
@@ -155,30 +153,30 @@ LAB_TEST("/shm-folder/not-permitted", 0, test_not_permitted)
     char *err = NULL;
     ErnicShm *shm;
 
-    g_assert_cmpint(chmod(l->folder, 01777), ==, 0);
+    IS(chmod(l->folder, 01777), 0);
     lab_join(l, 0, false);
     path = socket_of(l);
-    g_assert_cmpint(chmod(path, 0), ==, 0);
+    IS(chmod(path, 0), 0);
     cfg.folder = l->folder;
     if (root) {
-        g_assert_cmpint(seteuid(65534), ==, 0);
+        IS(seteuid(65534), 0);
     }
     shm = ernic_shm_new(&cfg, &err);
     g_assert_cmpstr(err, ==, NULL);
     g_assert_true(g_str_has_prefix(said, path));
     g_assert_nonnull(strstr(said, g_strerror(EACCES)));
-    g_assert_cmpuint(ernic_shm_stats(shm)->unreachable, ==, 1);
+    IS(ernic_shm_stats(shm)->unreachable, 1);
     ernic_shm_free(shm);
     if (root) {
         /* Permitted, and of another user. */
-        g_assert_cmpint(seteuid(0), ==, 0);
-        g_assert_cmpint(chmod(path, 0666), ==, 0);
-        g_assert_cmpint(seteuid(65534), ==, 0);
+        IS(seteuid(0), 0);
+        IS(chmod(path, 0666), 0);
+        IS(seteuid(65534), 0);
         lab_join(l, 1, false);
-        g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
+        IS(stats(l, 0)->peers, 1);
         lab_leave(l, 1);
-        g_assert_cmpint(seteuid(0), ==, 0);
-        g_assert_cmpint(chown(l->folder, 65534, -1), ==, 0);
+        IS(seteuid(0), 0);
+        IS(chown(l->folder, 65534, -1), 0);
         cfg.folder = l->folder;
         g_assert_null(ernic_shm_new(&cfg, &err));
         g_assert_nonnull(strstr(err, "another user"));
@@ -191,7 +189,7 @@ LAB_TEST("/shm-folder/backlog", 1, test_backlog)
 {
     ErnicShmConfig cfg = { 0 };
     struct sockaddr_un sa = { .sun_family = AF_UNIX };
-    int fd[200], num = 0, i;
+    int fd[200], num = 0;
     g_autofree char *path = NULL;
     char *err = NULL;
     gint64 end;
@@ -205,7 +203,7 @@ LAB_TEST("/shm-folder/backlog", 1, test_backlog)
     cfg.folder = l->folder;
     l->port[1] = ernic_shm_new(&cfg, &err);
     g_assert_cmpstr(err, ==, NULL);
-    for (i = 0; i < num; i++) {
+    for (int i = 0; i < num; i++) {
         close(fd[i]);
     }
     end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
@@ -214,5 +212,5 @@ LAB_TEST("/shm-folder/backlog", 1, test_backlog)
         lab_serve(l);
         g_usleep(1000);
     }
-    g_assert_cmpuint(stats(l, 1)->unreachable, ==, 0);
+    IS(stats(l, 1)->unreachable, 0);
 }

@@ -43,7 +43,7 @@ static int dial(const Lab *l)
     g_snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", l->folder,
                g_dir_read_name(dir));
     g_dir_close(dir);
-    g_assert_cmpint(connect(fd, (void *)&sa, sizeof(sa)), ==, 0);
+    IS(connect(fd, (void *)&sa, sizeof(sa)), 0);
     return fd;
 }
 
@@ -54,14 +54,14 @@ static ErnicShmPair *intrude(Lab *l)
 
     g_assert_nonnull(p);
     lab_serve(l);
-    g_assert_cmpint(ernic_shm_pair_greet(p), ==, ERNIC_SHM_UP);
+    IS(ernic_shm_pair_greet(p), ERNIC_SHM_UP);
     return p;
 }
 
 static void assert_broken(Lab *l, uint64_t times)
 {
-    g_assert_cmpuint(stats(l, 0)->broken, ==, times);
-    g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_BROKEN], ==, times);
+    IS(stats(l, 0)->broken, times);
+    IS(l->events[0][ERNIC_SHM_PEER_BROKEN], times);
 }
 
 /* The port works with a peer that keeps to the rules. */
@@ -85,7 +85,7 @@ static void assert_is_train(const ErnicTrain *t)
     g_assert_cmpuint(t->seg, >, 0);
     g_assert_cmpuint(t->seg, <=, t->len);
     g_assert_cmpuint(ernic_train_packets(t), <=, ERNIC_SHM_TRAIN_PACKETS);
-    g_assert_cmpint(ernic_gid_is_v4(&t->path.sgid), ==, ernic_gid_is_v4(&t->path.dgid));
+    IS(ernic_gid_is_v4(&t->path.sgid), ernic_gid_is_v4(&t->path.dgid));
     g_assert_cmphex(t->path.flow_label, <=, 0xfffff);
     g_assert_true(t->path_final);
     g_assert_false(t->frame);
@@ -126,15 +126,14 @@ LAB_TEST("/shm-hostile/records", 1, test_records)
 {
     ErnicShmPair *p;
     ErnicTrain got;
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(records); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
         p = intrude(l);
         memcpy(p->tx.data, &records[i].rec, sizeof(records[i].rec));
         p->tx.words->head = records[i].head;
         g_assert_false(ernic_shm_recv(l->port[0], &got));
         assert_broken(l, i + 1);
-        g_assert_cmpint(ernic_shm_pair_hear(p), ==, ERNIC_SHM_GONE);
+        IS(ernic_shm_pair_hear(p), ERNIC_SHM_GONE);
         ernic_shm_pair_free(p);
     }
     assert_works(l);
@@ -147,11 +146,10 @@ LAB_TEST("/shm-hostile/tail", 1, test_tail)
                                       UINT32_MAX - ERNIC_SHM_RING_BYTES };
     ErnicShmPair *p;
     ErnicTrain t;
-    size_t i;
 
     l->gid[1] = gid_of("10.0.0.2");
     t = lab_train(l, 0, 1, data, 100, 100);
-    for (i = 0; i < ARRAY_SIZE(tails); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(tails); i++) {
         p = intrude(l);
         ernic_shm_pair_announce(p, &l->gid[1], 1);
         send_train(l, 0, &t);
@@ -160,7 +158,7 @@ LAB_TEST("/shm-hostile/tail", 1, test_tail)
         assert_broken(l, i + 1);
         ernic_shm_pair_free(p);
     }
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, ARRAY_SIZE(tails));
+    IS(drops(l, 0, UNKNOWN), ARRAY_SIZE(tails));
     assert_works(l);
 }
 
@@ -189,7 +187,7 @@ LAB_TEST("/shm-hostile/tail-back", 1, test_tail_back)
 /* Records and words at random: whatever is accepted is a train. */
 LAB_TEST("/shm-hostile/random", 1, test_random)
 {
-    uint32_t *words, i, n, accepted = 0;
+    uint32_t *words, accepted = 0;
     GRand *rand = g_rand_new_with_seed(4711);
     ErnicGid gid[200] = { 0 };
     ErnicShmPair *p;
@@ -197,7 +195,7 @@ LAB_TEST("/shm-hostile/random", 1, test_random)
 
     l->gid[1] = gid[0] = gid_of("10.0.0.2");
     p = intrude(l);
-    for (i = 0; i < RANDOM_ROUNDS; i++) {
+    for (uint32_t i = 0; i < RANDOM_ROUNDS; i++) {
         Record rec = {
             g_rand_int_range(rand, 0, 700), g_rand_int_range(rand, 0, 700),
             { .sgid = V4, .dgid = V4 }
@@ -207,7 +205,7 @@ LAB_TEST("/shm-hostile/random", 1, test_random)
         words = (uint32_t *)p->tx.words;
         memcpy(p->tx.data + p->tx.words->tail % ERNIC_SHM_RING_BYTES, &rec, sizeof(rec));
         p->tx.words->head = p->tx.words->tail + g_rand_int_range(rand, 1, 20) * 64;
-        for (n = g_rand_int_range(rand, 0, 8) / 7; n; n--) {
+        for (uint32_t n = g_rand_int_range(rand, 0, 8) / 7; n; n--) {
             words[g_rand_int_range(rand, 0, sizeof(ErnicShmWords) / 4)] =
                 g_rand_int_range(rand, 0, 40) * 64;
         }
@@ -244,20 +242,20 @@ LAB_TEST("/shm-hostile/many-addresses", 1, test_many_addresses)
     ernic_shm_pair_announce(p, &l->gid[1], 1);
     /* Pages: words, then the addresses of the port that has connected. */
     num = (uint32_t *)((uint8_t *)p->tx.words + 4096) + 1;
-    g_assert_cmpuint(*num, ==, 1);
+    IS(*num, 1);
     *num = UINT32_MAX;
     t = lab_train(l, 0, 1, data, 100, 100);
     send_train(l, 0, &t);
-    g_assert_cmpuint(stats(l, 0)->tx_trains, ==, 1);
+    IS(stats(l, 0)->tx_trains, 1);
     /* Its next version has as many as there may be, and no more are read. */
     (*num)--;
     num[-1] += 2;
     send_train(l, 0, &t);
-    g_assert_cmpuint(stats(l, 0)->tx_trains, ==, 2);
+    IS(stats(l, 0)->tx_trains, 2);
     t.path.dgid = gid_of("10.0.0.3");
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 1);
-    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
+    IS(drops(l, 0, UNKNOWN), 1);
+    IS(stats(l, 0)->peers, 1);
     ernic_shm_pair_free(p);
     lab_serve(l);
     assert_works(l);
@@ -284,7 +282,7 @@ static void say(int fd, const void *buf, size_t len, const int *fds, uint32_t nu
         cmsg->cmsg_len = CMSG_LEN(num_fds * sizeof(int));
         memcpy(CMSG_DATA(cmsg), fds, num_fds * sizeof(int));
     }
-    g_assert_cmpint(sendmsg(fd, &msg, MSG_NOSIGNAL), ==, len);
+    IS(sendmsg(fd, &msg, MSG_NOSIGNAL), len);
 }
 
 /* The hello of a good peer and its memory's size, overheard. */
@@ -294,9 +292,9 @@ static uint32_t overhear(uint8_t hello[HELLO_BYTES])
     int fds[2];
     uint32_t bytes;
 
-    g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), ==, 0);
+    IS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
     p = ernic_shm_pair_call(fds[0], false);
-    g_assert_cmpint(recv(fds[1], hello, HELLO_BYTES, 0), ==, HELLO_BYTES);
+    IS(recv(fds[1], hello, HELLO_BYTES, 0), HELLO_BYTES);
     memcpy(&bytes, hello + 8, sizeof(bytes));
     ernic_shm_pair_free(p);
     close(fds[1]);
@@ -308,13 +306,13 @@ static int memory_with(uint32_t bytes, int seals, bool hole)
 {
     int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-    g_assert_cmpint(ftruncate(fd, bytes), ==, 0);
-    g_assert_cmpint(posix_fallocate(fd, 0, MAX(bytes, 1)), ==, 0);
-    g_assert_cmpint(ftruncate(fd, bytes), ==, 0);
+    IS(ftruncate(fd, bytes), 0);
+    IS(posix_fallocate(fd, 0, MAX(bytes, 1)), 0);
+    IS(ftruncate(fd, bytes), 0);
     if (hole) {
-        g_assert_cmpint(fallocate(fd, PUNCH, bytes / 2 & ~4095u, 4096), ==, 0);
+        IS(fallocate(fd, PUNCH, bytes / 2 & ~4095u, 4096), 0);
     }
-    g_assert_cmpint(fcntl(fd, F_ADD_SEALS, seals), ==, 0);
+    IS(fcntl(fd, F_ADD_SEALS, seals), 0);
     return fd;
 }
 
@@ -360,12 +358,12 @@ LAB_TEST("/shm-hostile/memory", 1, test_memory)
         g_assert_cmpint(bad[i], >=, 0);
         say(fd, hello, sizeof(hello), &bad[i], 1);
         lab_serve(l);
-        g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_REFUSED], ==, i + 1);
+        IS(l->events[0][ERNIC_SHM_PEER_REFUSED], i + 1);
         close(fd);
         close(bad[i]);
-        g_assert_cmpuint(open_fds(), ==, before - i - 1);
+        IS(open_fds(), before - i - 1);
     }
-    g_assert_cmpuint(stats(l, 0)->refused, ==, i);
+    IS(stats(l, 0)->refused, i);
     assert_works(l);
 }
 
@@ -396,10 +394,10 @@ TEST("/shm-hostile/hello", test_hello)
         say(fd, hello, bad[i].len, fds, bad[i].fds);
         hello[bad[i].change]--;
         lab_serve(&l);
-        g_assert_cmpuint(stats(&l, 0)->refused, ==, i + 1);
+        IS(stats(&l, 0)->refused, i + 1);
         close(fd);
         lab_serve(&l);
-        g_assert_cmpuint(open_fds(), ==, before);
+        IS(open_fds(), before);
     }
     for (i = 0; i < ARRAY_SIZE(fds); i++) {
         close(fds[i]);
@@ -418,8 +416,8 @@ LAB_TEST("/shm-hostile/hasty", 1, test_hasty)
     say(fd, hello, sizeof(hello), &memory_fd, 1);
     close(fd);
     lab_serve(l);
-    g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_GONE], ==, 1);
-    g_assert_cmpuint(stats(l, 0)->peers, ==, 0);
+    IS(l->events[0][ERNIC_SHM_PEER_GONE], 1);
+    IS(stats(l, 0)->peers, 0);
     close(memory_fd);
     assert_works(l);
 }
@@ -427,14 +425,14 @@ LAB_TEST("/shm-hostile/hasty", 1, test_hasty)
 /* Those that say nothing give up their place to others, and after some time anyway. */
 LAB_TEST("/shm-hostile/silent", 1, test_silent)
 {
-    int fd[ERNIC_SHM_PEERS + 1], i;
+    int fd[ERNIC_SHM_PEERS + 1];
     gint64 end;
 
-    for (i = 0; i <= ERNIC_SHM_PEERS; i++) {
+    for (int i = 0; i <= ERNIC_SHM_PEERS; i++) {
         fd[i] = dial(l);
         lab_serve(l);
     }
-    g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_GONE], ==, 1);
+    IS(l->events[0][ERNIC_SHM_PEER_GONE], 1);
     assert_works(l);
     end = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
     while (l->events[0][ERNIC_SHM_PEER_GONE] < ERNIC_SHM_PEERS + 2) {
@@ -442,8 +440,8 @@ LAB_TEST("/shm-hostile/silent", 1, test_silent)
         g_usleep(10000);
         ernic_shm_serve(l->port[0]);
     }
-    g_assert_cmpuint(stats(l, 0)->refused, ==, 0);
-    for (i = 0; i <= ERNIC_SHM_PEERS; i++) {
+    IS(stats(l, 0)->refused, 0);
+    for (int i = 0; i <= ERNIC_SHM_PEERS; i++) {
         close(fd[i]);
     }
     assert_works(l);
@@ -462,10 +460,10 @@ LAB_TEST("/shm-hostile/holes", 1, test_holes)
     s = dial(l);
     say(s, hello, sizeof(hello), &fd, 1);
     lab_serve(l);
-    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
-    g_assert_cmpint(fallocate(fd, PUNCH, 0, 4096), ==, -1);
-    g_assert_cmpint(madvise(map, bytes, MADV_REMOVE), ==, -1);
-    g_assert_cmpint(ftruncate(fd, 0), ==, -1);
+    IS(stats(l, 0)->peers, 1);
+    IS(fallocate(fd, PUNCH, 0, 4096), -1);
+    IS(madvise(map, bytes, MADV_REMOVE), -1);
+    IS(ftruncate(fd, 0), -1);
     munmap(map, bytes);
     close(fd);
     close(s);
@@ -478,18 +476,17 @@ TEST("/shm-hostile/own-holes", test_own_holes)
 {
     uint8_t hello[HELLO_BYTES];
     ErnicShmPair *p;
-    int fds[2], i;
+    int fds[2];
 
     overhear(hello);
-    for (i = 0; i < 2; i++) {
-        g_assert_cmpint(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), ==, 0);
+    for (int i = 0; i < 2; i++) {
+        IS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
         p = ernic_shm_pair_call(fds[0], false);
         if (i) {
-            g_assert_cmpint(fallocate(p->memory, PUNCH, 8192, 4096), ==, 0);
+            IS(fallocate(p->memory, PUNCH, 8192, 4096), 0);
         }
         say(fds[1], hello, sizeof(hello), NULL, 0);
-        g_assert_cmpint(ernic_shm_pair_greet(p), ==,
-                        i ? ERNIC_SHM_REFUSED : ERNIC_SHM_UP);
+        IS(ernic_shm_pair_greet(p), i ? ERNIC_SHM_REFUSED : ERNIC_SHM_UP);
         ernic_shm_pair_free(p);
         close(fds[1]);
     }
@@ -504,14 +501,13 @@ static int lingering(int *reader)
     int server = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
 
     sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    g_assert_cmpint(bind(server, (void *)&sa, sizeof(sa)), ==, 0);
-    g_assert_cmpint(listen(server, 1), ==, 0);
-    g_assert_cmpint(getsockname(server, (void *)&sa, &len), ==, 0);
-    g_assert_cmpint(connect(fd, (void *)&sa, sizeof(sa)), ==, 0);
+    IS(bind(server, (void *)&sa, sizeof(sa)), 0);
+    IS(listen(server, 1), 0);
+    IS(getsockname(server, (void *)&sa, &len), 0);
+    IS(connect(fd, (void *)&sa, sizeof(sa)), 0);
     *reader = accept(server, NULL, NULL);
     close(server);
-    g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), ==,
-                    0);
+    IS(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
     while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0) {
     }
     return fd;
@@ -522,11 +518,11 @@ TEST("/shm-hostile/slow-close", test_slow_close)
 {
     uint8_t hello[HELLO_BYTES];
     uint32_t bytes = overhear(hello);
-    int row, reader;
+    int reader;
     gint64 start;
     Lab l;
 
-    for (row = 0; row < 3; row++) {
+    for (int row = 0; row < 3; row++) {
         int fd = lingering(&reader), good = memory(bytes, GOOD), s;
 
         lab_open(&l, 1);
@@ -539,8 +535,7 @@ TEST("/shm-hostile/slow-close", test_slow_close)
         start = g_get_monotonic_time();
         if (row < 2) {
             lab_serve(&l);
-            g_assert_cmpuint(l.events[0][row ? ERNIC_SHM_PEER_BROKEN
-                                             : ERNIC_SHM_PEER_REFUSED], ==, 1);
+            IS(l.events[0][row ? ERNIC_SHM_PEER_BROKEN : ERNIC_SHM_PEER_REFUSED], 1);
         }
         lab_close(&l);
         g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
@@ -559,16 +554,16 @@ LAB_TEST("/shm-hostile/no-descriptors", 1, test_no_descriptors)
     int fd, more[8], i;
 
     fd = dial(l);
-    g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &old), ==, 0);
+    IS(getrlimit(RLIMIT_NOFILE, &old), 0);
     for (i = 0; i < ARRAY_SIZE(more); i++) {
         more[i] = dup(0);
     }
     few = (struct rlimit) { more[i - 1] + 1, old.rlim_max };
-    g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &few), ==, 0);
+    IS(setrlimit(RLIMIT_NOFILE, &few), 0);
     g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
     ernic_shm_serve(l->port[0]);
     g_assert_false(fd_ready(ernic_shm_fd(l->port[0])));
-    g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &old), ==, 0);
+    IS(setrlimit(RLIMIT_NOFILE, &old), 0);
     for (i = 0; i < ARRAY_SIZE(more); i++) {
         close(more[i]);
     }
@@ -578,7 +573,7 @@ LAB_TEST("/shm-hostile/no-descriptors", 1, test_no_descriptors)
     lab_serve(l);
     close(fd);
     lab_serve(l);
-    g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_GONE], ==, 1);
+    IS(l->events[0][ERNIC_SHM_PEER_GONE], 1);
     assert_works(l);
 }
 
@@ -588,23 +583,22 @@ LAB_TEST("/shm-hostile/bells", 1, test_bells)
     uint8_t noise[100] = { 0 };
     ErnicShmPair *p;
     ErnicTrain t;
-    int i;
 
     l->gid[1] = gid_of("10.0.0.2");
     p = intrude(l);
     ernic_shm_pair_announce(p, &l->gid[1], 1);
-    for (i = 0; i < 2000; i++) {
+    for (int i = 0; i < 2000; i++) {
         say(p->fd, noise, 1 + i % sizeof(noise), NULL, 0);
         lab_serve(l);
     }
     t = lab_train(l, 0, 1, data, 10, 10);
-    for (i = 0; i < 3000; i++) {
+    for (int i = 0; i < 3000; i++) {
         p->rx.words->asleep = 1;
         p->rx.words->tail = p->rx.words->head;
         send_train(l, 0, &t);
     }
-    g_assert_cmpuint(stats(l, 0)->bells, ==, 3000);
-    g_assert_cmpuint(stats(l, 0)->peers, ==, 1);
+    IS(stats(l, 0)->bells, 3000);
+    IS(stats(l, 0)->peers, 1);
     ernic_shm_pair_free(p);
     lab_serve(l);
     assert_works(l);
@@ -621,10 +615,10 @@ typedef struct Scribbler {
 static gpointer announce(gpointer opaque)
 {
     ErnicGid gid[2][ERNIC_SHM_ADDRESSES];
-    uint32_t i, n = 0;
+    uint32_t n = 0;
     Scribbler *s = opaque;
 
-    for (i = 0; i < ERNIC_SHM_ADDRESSES; i++) {
+    for (uint32_t i = 0; i < ERNIC_SHM_ADDRESSES; i++) {
         gid[0][i] = gid_of("10.1.0.0");
         gid[1][i] = gid_of("10.2.0.0");
         gid[0][i].raw[15] = gid[1][i].raw[15] = i;
@@ -658,8 +652,8 @@ LAB_TEST("/shm-hostile/mixture", 1, test_mixture)
     }
     g_atomic_int_set(&s.stop, 1);
     g_thread_join(thread);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 0);
-    g_assert_cmpuint(stats(l, 0)->tx_trains, ==, sent + 1);
+    IS(drops(l, 0, UNKNOWN), 0);
+    IS(stats(l, 0)->tx_trains, sent + 1);
     ernic_shm_pair_free(s.p);
 }
 
@@ -695,19 +689,17 @@ LAB_TEST("/shm-hostile/scribbler", 1, test_scribbler)
 
     /* A busy host may let the scribbler run late: both have to be seen, within 20 s. */
     for (; now < end || ((!accepted || !stats(l, 0)->broken) &&
-                         now < end + 20 * G_USEC_PER_SEC);
-         now = g_get_monotonic_time()) {
+                         now < end + 20 * G_USEC_PER_SEC); now = g_get_monotonic_time()) {
         GThread *thread;
-        int i;
 
         s = (Scribbler) { .p = intrude(l) };
-        for (i = 0; i < ERNIC_SHM_RING_BYTES / 192; i++) {
+        for (int i = 0; i < ERNIC_SHM_RING_BYTES / 192; i++) {
             Record rec = { 100, 100, SAME };
 
             memcpy(s.p->tx.data + i * 192, &rec, sizeof(rec));
         }
         thread = g_thread_new("scribble", scribble, &s);
-        for (i = 0; i < 10000 && stats(l, 0)->peers; i++) {
+        for (int i = 0; i < 10000 && stats(l, 0)->peers; i++) {
             if (ernic_shm_recv(l->port[0], &t)) {
                 memcpy(seen, t.data, t.len);
                 assert_is_train(&t);
@@ -724,6 +716,6 @@ LAB_TEST("/shm-hostile/scribbler", 1, test_scribbler)
     }
     g_assert_cmpuint(stats(l, 0)->broken, >, 0);
     g_assert_cmpuint(accepted, >, 0);
-    g_assert_cmpuint(stats(l, 0)->rx_trains, ==, accepted);
+    IS(stats(l, 0)->rx_trains, accepted);
     assert_works(l);
 }

@@ -28,11 +28,10 @@ LAB_TEST("/shm-port/round-trip", 2, test_round_trip)
 {
     uint64_t packets = 0, bytes = 0, trains = 0;
     const ErnicShmStats *tx, *rx;
-    uint32_t round, i;
     ErnicTrain t;
 
-    for (round = 0; round < 50; round++) {
-        for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+    for (uint32_t round = 0; round < 50; round++) {
+        for (uint32_t i = 0; i < ARRAY_SIZE(shapes); i++) {
             fill(data, shapes[i].len, round + i);
             t = lab_train(l, 0, 1, data, shapes[i].len, shapes[i].seg);
             pass(l, 0, 1, &t);
@@ -45,27 +44,26 @@ LAB_TEST("/shm-port/round-trip", 2, test_round_trip)
     expect_none(l, 1);
     tx = ernic_shm_stats(l->port[0]);
     rx = ernic_shm_stats(l->port[1]);
-    g_assert_cmpuint(tx->tx_trains, ==, trains);
-    g_assert_cmpuint(tx->tx_packets, ==, packets);
-    g_assert_cmpuint(tx->tx_bytes, ==, bytes);
-    g_assert_cmpuint(rx->rx_trains, ==, trains);
-    g_assert_cmpuint(rx->rx_packets, ==, packets);
-    g_assert_cmpuint(rx->rx_bytes, ==, bytes);
-    for (i = 0; i < ERNIC_SHM_DROP_COUNT; i++) {
-        g_assert_cmpuint(tx->drop[i], ==, 0);
+    IS(tx->tx_trains, trains);
+    IS(tx->tx_packets, packets);
+    IS(tx->tx_bytes, bytes);
+    IS(rx->rx_trains, trains);
+    IS(rx->rx_packets, packets);
+    IS(rx->rx_bytes, bytes);
+    for (uint32_t i = 0; i < ERNIC_SHM_DROP_COUNT; i++) {
+        IS(tx->drop[i], 0);
     }
 }
 
 /* Both directions, and each port to each other one. */
 LAB_TEST("/shm-port/everyone", PORTS, test_everyone)
 {
-    uint32_t from, to;
     ErnicTrain t;
 
-    for (from = 0; from < PORTS; from++) {
-        g_assert_cmpuint(stats(l, from)->peers, ==, PORTS - 1);
-        g_assert_cmpuint(l->events[from][ERNIC_SHM_PEER_UP], ==, PORTS - 1);
-        for (to = 0; to < PORTS; to++) {
+    for (uint32_t from = 0; from < PORTS; from++) {
+        IS(stats(l, from)->peers, PORTS - 1);
+        IS(l->events[from][ERNIC_SHM_PEER_UP], PORTS - 1);
+        for (uint32_t to = 0; to < PORTS; to++) {
             if (to != from) {
                 fill(data, 3000, from * PORTS + to);
                 t = lab_train(l, from, to, data, 3000, 1500);
@@ -73,7 +71,7 @@ LAB_TEST("/shm-port/everyone", PORTS, test_everyone)
             }
         }
     }
-    for (to = 0; to < PORTS; to++) {
+    for (uint32_t to = 0; to < PORTS; to++) {
         expect_none(l, to);
     }
 }
@@ -81,14 +79,13 @@ LAB_TEST("/shm-port/everyone", PORTS, test_everyone)
 LAB_TEST("/shm-port/group", PORTS, test_group)
 {
     ErnicTrain t;
-    uint32_t i;
 
     fill(data, 500, 1);
     t = lab_train(l, 0, 1, data, 500, 500);
     t.path.dgid = gid_of("224.0.0.9");
     send_train(l, 0, &t);
     expect_none(l, 0);
-    for (i = 1; i < PORTS; i++) {
+    for (uint32_t i = 1; i < PORTS; i++) {
         expect(l, i, &t);
     }
     /* Not to a port that has no address, as one whose machine does not run yet. */
@@ -110,20 +107,20 @@ LAB_TEST("/shm-port/addresses", 2, test_addresses)
     t.path.sgid = gid_of("fd00::6");
     t.path.dgid = other;
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 5);
+    IS(drops(l, 0, UNKNOWN), 5);
     expect_none(l, 1);
 
     ernic_shm_announce(l->port[1], &other, 1);
     pass(l, 0, 1, &t);
     t = lab_train(l, 0, 1, data, 5000, 1000);
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 10);
+    IS(drops(l, 0, UNKNOWN), 10);
 
     ernic_shm_announce(l->port[1], &other, 0);
     t.path.sgid = gid_of("fd00::6");
     t.path.dgid = other;
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 15);
+    IS(drops(l, 0, UNKNOWN), 15);
 }
 
 /* An address that was announced before the peer came is known to it as well. */
@@ -131,16 +128,15 @@ LAB_TEST("/shm-port/most-addresses", 1, test_most_addresses)
 {
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     ErnicTrain t;
-    uint32_t i;
 
-    for (i = 0; i < ERNIC_SHM_ADDRESSES; i++) {
+    for (uint32_t i = 0; i < ERNIC_SHM_ADDRESSES; i++) {
         gid[i] = gid_of("10.1.0.0");
         gid[i].raw[15] = i;
     }
     ernic_shm_announce(l->port[0], gid, ERNIC_SHM_ADDRESSES);
     lab_join(l, 1, false);
     t = lab_train(l, 1, 0, data, 100, 100);
-    for (i = 0; i < ERNIC_SHM_ADDRESSES; i++) {
+    for (uint32_t i = 0; i < ERNIC_SHM_ADDRESSES; i++) {
         t.path.dgid = gid[i];
         pass(l, 1, 0, &t);
     }
@@ -160,9 +156,9 @@ LAB_TEST("/shm-port/duplicate", 4, test_duplicate)
     /* The list is looked at for this address. */
     t.path.dgid = gid_of("10.0.0.99");
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 1);
-    g_assert_cmpuint(stats(l, 0)->duplicates, ==, 1);
-    g_assert_cmpuint(l->events[0][ERNIC_SHM_PEER_DUPLICATE], ==, 1);
+    IS(drops(l, 0, UNKNOWN), 1);
+    IS(stats(l, 0)->duplicates, 1);
+    IS(l->events[0][ERNIC_SHM_PEER_DUPLICATE], 1);
     t.path.dgid = l->gid[1];
     pass(l, 0, 1, &t);
     expect_none(l, 2);
@@ -174,7 +170,7 @@ LAB_TEST("/shm-port/duplicate", 4, test_duplicate)
     pass(l, 0, 2, &t);
     lab_leave(l, 2);
     pass(l, 0, 1, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 1);
+    IS(drops(l, 0, UNKNOWN), 1);
 }
 
 /* The copies for a group and of the peers' lists are counted as work. */
@@ -182,20 +178,19 @@ LAB_TEST("/shm-port/work", 4, test_work)
 {
     ErnicTrain t;
     uint64_t work;
-    uint32_t i;
 
     t = lab_train(l, 0, 1, data, 50000, 1000);
     send_train(l, 0, &t);
     g_assert_cmpuint(ernic_shm_work(l->port[0]), >=, 3 * ERNIC_SHM_ADDRESSES * 16);
     work = ernic_shm_work(l->port[0]);
     send_train(l, 0, &t);
-    g_assert_cmpuint(ernic_shm_work(l->port[0]), ==, work);
+    IS(ernic_shm_work(l->port[0]), work);
     t.path.dgid = gid_of("224.0.0.9");
     send_train(l, 0, &t);
-    g_assert_cmpuint(ernic_shm_work(l->port[0]), ==, work + 3 * t.len);
+    IS(ernic_shm_work(l->port[0]), work + 3 * t.len);
     work += 3 * t.len;
     t = lab_train(l, 0, 1, data, 100, 100);
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         ernic_shm_announce(l->port[1], &l->gid[1], i % 2);
         ernic_shm_send(l->port[0], &t);
         g_assert_cmpuint(ernic_shm_work(l->port[0]), >=, work + ERNIC_SHM_ADDRESSES * 16);
@@ -208,22 +203,21 @@ LAB_TEST("/shm-port/work", 4, test_work)
 LAB_TEST("/shm-port/come-and-go", 3, test_come_and_go)
 {
     ErnicTrain t;
-    uint32_t i;
 
     t = lab_train(l, 1, 2, data, 100, 100);
     /* The first port is not special: the others go on without it. */
     lab_leave(l, 0);
-    g_assert_cmpuint(l->events[1][ERNIC_SHM_PEER_GONE], ==, 1);
-    g_assert_cmpuint(stats(l, 1)->peers, ==, 1);
+    IS(l->events[1][ERNIC_SHM_PEER_GONE], 1);
+    IS(stats(l, 1)->peers, 1);
     pass(l, 1, 2, &t);
-    for (i = 0; i < 3 * ERNIC_SHM_PEERS; i++) {
+    for (uint32_t i = 0; i < 3 * ERNIC_SHM_PEERS; i++) {
         lab_join(l, 3, false);
         t = lab_train(l, 3, 1, data, 100, 100);
         pass(l, 3, 1, &t);
         t = lab_train(l, 1, 3, data, 100, 100);
         pass(l, 1, 3, &t);
         lab_leave(l, 3);
-        g_assert_cmpuint(stats(l, 1)->peers, ==, 1);
+        IS(stats(l, 1)->peers, 1);
     }
 }
 
@@ -232,13 +226,13 @@ LAB_TEST("/shm-port/icrc-differs", 1, test_icrc_differs)
     ErnicTrain t;
 
     lab_join(l, 1, true);
-    g_assert_cmpuint(stats(l, 0)->refused, ==, 1);
-    g_assert_cmpuint(stats(l, 1)->refused, ==, 1);
-    g_assert_cmpuint(stats(l, 0)->peers, ==, 0);
-    g_assert_cmpuint(stats(l, 1)->peers, ==, 0);
+    IS(stats(l, 0)->refused, 1);
+    IS(stats(l, 1)->refused, 1);
+    IS(stats(l, 0)->peers, 0);
+    IS(stats(l, 1)->peers, 0);
     t = lab_train(l, 0, 1, data, 100, 100);
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 1);
+    IS(drops(l, 0, UNKNOWN), 1);
     lab_join(l, 2, true);
     t = lab_train(l, 2, 1, data, 100, 100);
     pass(l, 2, 1, &t);
@@ -260,22 +254,22 @@ static uint32_t fill_ring(Lab *l, ErnicTrain *t)
 LAB_TEST("/shm-port/full", 2, test_full)
 {
     ErnicTrain t, got;
-    uint32_t n, i;
+    uint32_t n;
 
     t = lab_train(l, 0, 1, data, 60000, 4000);
     n = fill_ring(l, &t);
-    g_assert_cmpuint(n, ==, ERNIC_SHM_RING_BYTES / (64 + 60032));
-    g_assert_cmpuint(stats(l, 0)->tx_busy, ==, 1);
+    IS(n, ERNIC_SHM_RING_BYTES / (64 + 60032));
+    IS(stats(l, 0)->tx_busy, 1);
     g_assert_false(fd_ready(ernic_shm_fd(l->port[0])));
     /* The writer is woken once, when half of the ring is free. */
-    for (i = 0; i < n; i++) {
-        g_assert_cmpint(fd_ready(ernic_shm_fd(l->port[0])), ==, i >= n / 2);
+    for (uint32_t i = 0; i < n; i++) {
+        IS(fd_ready(ernic_shm_fd(l->port[0])), i >= n / 2);
         g_assert_true(ernic_shm_recv(l->port[1], &got));
     }
-    g_assert_cmpuint(stats(l, 1)->bells, ==, 1);
+    IS(stats(l, 1)->bells, 1);
     ernic_shm_serve(l->port[0]);
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, STALLED), ==, 0);
+    IS(drops(l, 0, STALLED), 0);
 }
 
 /* A peer that takes nothing holds up the others for a bounded time. */
@@ -283,7 +277,6 @@ LAB_TEST("/shm-port/stalled", 3, test_stalled)
 {
     const uint64_t *drop;
     ErnicTrain t, other;
-    uint32_t n;
 
     drop = stats(l, 0)->drop;
     t = lab_train(l, 0, 1, data, 60000, 4000);
@@ -295,17 +288,17 @@ LAB_TEST("/shm-port/stalled", 3, test_stalled)
     }
     ernic_shm_serve(l->port[0]);
     send_train(l, 0, &t);
-    g_assert_cmpuint(drop[STALLED], ==, 15);
+    IS(drop[STALLED], 15);
     /* From now on at once, and others are served. */
     send_train(l, 0, &t);
-    g_assert_cmpuint(drop[STALLED], ==, 30);
+    IS(drop[STALLED], 30);
     pass(l, 0, 2, &other);
     /* With room, the peer is one like any other. */
-    for (n = 0; n < 8; n++) {
+    for (uint32_t n = 0; n < 8; n++) {
         expect(l, 1, &t);
     }
     pass(l, 0, 1, &t);
-    g_assert_cmpuint(drop[STALLED], ==, 30);
+    IS(drop[STALLED], 30);
 }
 
 /* Takes trains to port @to as long as that is possible. Returns us until one is sent. */
@@ -326,19 +319,19 @@ LAB_TEST("/shm-port/two-stalled", 4, test_two_stalled)
     gint64 waited = 0;
     ErnicTrain t[3];
     const uint64_t *drop;
-    uint32_t i, n;
+    uint32_t n;
 
     drop = stats(l, 0)->drop;
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         t[i] = lab_train(l, 0, i + 1, data, 60000, 4000);
     }
     for (n = 0; n < 200; n++) {
-        for (i = 0; i < 3; i++) {
+        for (uint32_t i = 0; i < 3; i++) {
             waited += send_in_time(l, &t[i]);
         }
         expect(l, 3, &t[2]);
     }
-    g_assert_cmpuint(drop[STALLED], ==, 2 * 15 * (n - 8));
+    IS(drop[STALLED], 2 * 15 * (n - 8));
     g_assert_cmpint(waited, >=, 2 * ERNIC_SHM_STALL_NS / 1000);
     g_assert_cmpuint(stats(l, 0)->tx_busy, <, 200);
 }
@@ -381,9 +374,9 @@ LAB_TEST("/shm-port/full-group", 3, test_full_group)
     group.path.dgid = gid_of("224.0.0.9");
     fill_ring(l, &t);
     send_train(l, 0, &group);
-    g_assert_cmpuint(drops(l, 0, ERNIC_SHM_DROP_COPY), ==, 0);
+    IS(drops(l, 0, ERNIC_SHM_DROP_COPY), 0);
     send_train(l, 0, &group);
-    g_assert_cmpuint(drops(l, 0, ERNIC_SHM_DROP_COPY), ==, 10);
+    IS(drops(l, 0, ERNIC_SHM_DROP_COPY), 10);
     expect(l, 2, &group);
     expect(l, 2, &group);
 }
@@ -399,5 +392,5 @@ LAB_TEST("/shm-port/full-and-gone", 2, test_full_and_gone)
     g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
     ernic_shm_serve(l->port[0]);
     send_train(l, 0, &t);
-    g_assert_cmpuint(drops(l, 0, UNKNOWN), ==, 15);
+    IS(drops(l, 0, UNKNOWN), 15);
 }

@@ -13,7 +13,6 @@ static uint8_t data[100];
 LAB_TEST("/shm-sleep/sleep", 3, test_sleep)
 {
     ErnicTrain t;
-    int i;
 
     t = lab_train(l, 0, 1, data, 100, 100);
     /* A port that does not sleep is not woken. */
@@ -21,13 +20,13 @@ LAB_TEST("/shm-sleep/sleep", 3, test_sleep)
     g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
     g_assert_false(ernic_shm_sleep(l->port[1]));
     expect(l, 1, &t);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         g_assert_true(ernic_shm_sleep(l->port[1]));
         g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
         send_train(l, 0, &t);
         send_train(l, 0, &t);
         g_assert_true(fd_ready(ernic_shm_fd(l->port[1])));
-        g_assert_cmpuint(stats(l, 0)->bells, ==, i + 1);
+        IS(stats(l, 0)->bells, i + 1);
         ernic_shm_serve(l->port[1]);
         g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
         expect(l, 1, &t);
@@ -71,10 +70,9 @@ LAB_TEST("/shm-sleep/no-bell", 2, test_no_bell)
 {
     static const int errors[] = { ENOMEM, ENOBUFS };
     ErnicTrain t;
-    size_t i;
 
     t = lab_train(l, 0, 1, data, 100, 100);
-    for (i = 0; i < ARRAY_SIZE(errors); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
         g_assert_true(ernic_shm_sleep(l->port[1]));
         refuse_sends = errors[i];
         send_train(l, 0, &t);
@@ -105,7 +103,7 @@ static void wait_for_fd(ErnicShm *shm)
     struct pollfd p = { .fd = ernic_shm_fd(shm), .events = POLLIN };
 
     /* Nothing but a lost wake-up lasts that long. */
-    g_assert_cmpint(poll(&p, 1, 30000), ==, 1);
+    IS(poll(&p, 1, 30000), 1);
     ernic_shm_serve(shm);
 }
 
@@ -113,9 +111,8 @@ static gpointer send_all(gpointer opaque)
 {
     static uint8_t bytes[4000];
     End *end = opaque;
-    uint32_t i;
 
-    for (i = 0; i < TRAINS; i++) {
+    for (uint32_t i = 0; i < TRAINS; i++) {
         memcpy(bytes, &i, sizeof(i));
         end->train.data = bytes;
         end->train.len = end->train.seg = 4 + i % (sizeof(bytes) - 4);
@@ -133,14 +130,14 @@ static gpointer send_all(gpointer opaque)
 /* Both sides sleep again and again: no train and no wake-up is lost. */
 LAB_TEST("/shm-sleep/threads", 2, test_threads)
 {
-    uint32_t i, value, slept = 0;
+    uint32_t value, slept = 0;
     GThread *thread;
     ErnicTrain got;
     End end;
 
     end = (End) { .shm = l->port[0], .train = lab_train(l, 0, 1, data, 4, 4) };
     thread = g_thread_new("send", send_all, &end);
-    for (i = 0; i < TRAINS; i++) {
+    for (uint32_t i = 0; i < TRAINS; i++) {
         while (!ernic_shm_recv(l->port[1], &got)) {
             if (ernic_shm_sleep(l->port[1])) {
                 wait_for_fd(l->port[1]);
@@ -148,8 +145,8 @@ LAB_TEST("/shm-sleep/threads", 2, test_threads)
             }
         }
         memcpy(&value, got.data, sizeof(value));
-        g_assert_cmpuint(value, ==, i);
-        g_assert_cmpuint(got.len, ==, 4 + i % 3996);
+        IS(value, i);
+        IS(got.len, 4 + i % 3996);
         if (i % 700 == 0) {
             g_usleep(i % 500);          /* so that the writer has no room */
         }
@@ -157,7 +154,7 @@ LAB_TEST("/shm-sleep/threads", 2, test_threads)
     g_thread_join(thread);
     g_assert_cmpuint(slept, >, 10);
     g_test_message("the reader slept %u times, the writer %u times", slept, end.slept);
-    for (i = 0; i < ERNIC_SHM_DROP_COUNT; i++) {
-        g_assert_cmpuint(drops(l, 0, i), ==, 0);
+    for (uint32_t i = 0; i < ERNIC_SHM_DROP_COUNT; i++) {
+        IS(drops(l, 0, i), 0);
     }
 }

@@ -25,8 +25,8 @@ UDP_TEST("/link-udp/group", test_group)
     train = train_of(p, data, 3000, 1000);
     train.path.dgid = gid_of("239.1.2.3");
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_packets, ==, 6);
-    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_trains, ==, 1);
+    IS(ernic_udp_stats(p->a)->tx_packets, 6);
+    IS(ernic_udp_stats(p->a)->tx_trains, 1);
     expect(p, data, 3000, 1000, 0);
     wait_for(c);
     g_assert_cmpuint(ernic_udp_recv(c, &got, NULL), >, 0);
@@ -36,11 +36,11 @@ UDP_TEST("/link-udp/group", test_group)
     hook_fail(EAGAIN, 0);
     hook.calls = 0;
     g_assert_false(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_busy, ==, 1);
+    IS(ernic_udp_stats(p->a)->tx_busy, 1);
     hook_reset();
     hook_fail(EAGAIN, 4);
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpuint(dropped(p->a, ERNIC_UDP_DROP_COPY), ==, 2);
+    IS(dropped(p->a, ERNIC_UDP_DROP_COPY), 2);
     hook_reset();
     ernic_udp_free(c);
 }
@@ -59,11 +59,11 @@ UDP_TEST("/link-udp/aliases", test_aliases)
     train.path.dgid = gid_of("fd00::2");
     g_assert_true(ernic_udp_send(p->a, 0, &train));
     wait_for(p->b);
-    g_assert_cmpuint(ernic_udp_recv(p->b, &got, NULL), ==, 1);
+    IS(ernic_udp_recv(p->b, &got, NULL), 1);
     assert_gid(&got->path.sgid, "10.0.0.1");
     assert_gid(&got->path.dgid, "10.0.0.2");
-    g_assert_cmpuint(got->num_alt_sgid, ==, 1);
-    g_assert_cmpuint(got->num_alt_dgid, ==, 1);
+    IS(got->num_alt_sgid, 1);
+    IS(got->num_alt_dgid, 1);
     assert_gid(got->alt_sgid, "fd00::1");
     assert_gid(got->alt_dgid, "fd00::2");
 }
@@ -77,17 +77,17 @@ UDP_TEST("/link-udp/unknown", test_unknown)
     train = train_of(p, data, 3000, 1000);
     train.path.dgid = gid_of("10.0.0.3");
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpuint(dropped(p->a, ERNIC_UDP_DROP_UNKNOWN_DEST), ==, 3);
-    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_trains, ==, 0);
-    g_assert_cmpint(hook.calls, ==, 0);
+    IS(dropped(p->a, ERNIC_UDP_DROP_UNKNOWN_DEST), 3);
+    IS(ernic_udp_stats(p->a)->tx_trains, 0);
+    IS(hook.calls, 0);
 
     g_assert_true(ernic_udp_remove_peer(p->b, "10.0.0.1", &err));
     train.path.dgid = p->gid_b;
     g_assert_true(ernic_udp_send(p->a, 0, &train));
     wait_for(p->b);
-    g_assert_cmpuint(ernic_udp_recv(p->b, &got, NULL), ==, 0);
-    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_UNKNOWN_SOURCE), ==, 3);
-    g_assert_cmpuint(ernic_udp_stats(p->b)->rx_packets, ==, 0);
+    IS(ernic_udp_recv(p->b, &got, NULL), 0);
+    IS(dropped(p->b, ERNIC_UDP_DROP_UNKNOWN_SOURCE), 3);
+    IS(ernic_udp_stats(p->b)->rx_packets, 0);
 
     /* Added again at run time. */
     add_peer(p->b, "10.0.0.1", "127.0.0.1", ernic_udp_port(p->a));
@@ -111,7 +111,7 @@ TEST("/link-udp/prefix", test_prefix)
     p.b = open_link(&(ErnicUdpConfig) { .bind = bind_b });
     g_assert_true(ernic_udp_add_peer(p.a, map, &err));
     g_assert_true(ernic_udp_add_peer(p.b, map, &err));
-    g_assert_cmpuint(ernic_udp_port(p.a), ==, 4791);
+    IS(ernic_udp_port(p.a), 4791);
     train = train_of(&p, data, 3000, 1000);
     g_assert_true(ernic_udp_send(p.a, 0, &train));
     expect(&p, data, 3000, 1000, 0);
@@ -141,7 +141,7 @@ BOTH_TEST("/link-udp/wildcard", test_wildcard)
     /* A source address that is not in the map cannot send. */
     train.path.sgid = gid_of("10.9.9.9");
     g_assert_true(ernic_udp_send(p.a, 0, &train));
-    g_assert_cmpuint(dropped(p.a, ERNIC_UDP_DROP_UNKNOWN_DEST), ==, 3);
+    IS(dropped(p.a, ERNIC_UDP_DROP_UNKNOWN_DEST), 3);
     pair_close(&p);
 }
 
@@ -156,7 +156,7 @@ UDP_TEST("/link-udp/own-address", test_own_address)
     train = train_of(p, data, 100, 100);
     g_assert_true(ernic_udp_send(p->a, 0, &train));
     wait_for(p->b);
-    g_assert_cmpuint(ernic_udp_recv(p->b, &got, NULL), ==, 1);
+    IS(ernic_udp_recv(p->b, &got, NULL), 1);
     assert_gid(&got->path.dgid, "127.0.0.1");
 }
 
@@ -198,12 +198,11 @@ UDP_TEST("/link-udp/native", test_native)
     ErnicTrain train;
     char *err = NULL;
 
-    g_assert_true(ernic_udp_add_peer(p->a, "198.51.100.0/24=198.51.100.0/24",
-                                     &err));
+    g_assert_true(ernic_udp_add_peer(p->a, "198.51.100.0/24=198.51.100.0/24", &err));
     train = train_of(p, data, 3000, 1000);
     train.path.dgid = gid_of("198.51.100.7");
     hook_fail(ENETUNREACH, 0);
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpint(hook.calls, ==, 1);
-    g_assert_cmpint(hook.segmented, ==, 0);
+    IS(hook.calls, 1);
+    IS(hook.segmented, 0);
 }

@@ -28,10 +28,9 @@ static void round_trip(bool v6, bool no_offload)
     ErnicTrain train;
     uint32_t trains;
     Pair p;
-    size_t i;
 
     pair_open(&p, v6, &cfg);
-    for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         uint32_t len = shapes[i].len, seg = shapes[i].seg;
         uint32_t n = DIV_ROUND_UP(len, seg);
 
@@ -39,23 +38,23 @@ static void round_trip(bool v6, bool no_offload)
         g_assert_true(ernic_udp_send(p.a, 0, &train));
         trains = expect(&p, data, len, seg, 0);
         if (no_offload) {
-            g_assert_cmpuint(trains, ==, n);
+            IS(trains, n);
         } else if (ernic_udp_has_offload(p.b)) {
-            g_assert_cmpuint(trains, ==, DIV_ROUND_UP(n, 64u));
+            IS(trains, DIV_ROUND_UP(n, 64u));
         }
         packets += n;
         bytes += len;
     }
     tx = ernic_udp_stats(p.a);
     rx = ernic_udp_stats(p.b);
-    g_assert_cmpuint(tx->tx_trains, ==, ARRAY_SIZE(shapes));
-    g_assert_cmpuint(tx->tx_packets, ==, packets);
-    g_assert_cmpuint(tx->tx_bytes, ==, bytes);
-    g_assert_cmpuint(rx->rx_packets, ==, packets);
-    g_assert_cmpuint(rx->rx_bytes, ==, bytes);
-    g_assert_cmpuint(hook.segmented > 0, ==, ernic_udp_has_offload(p.a));
-    for (i = 0; i < ERNIC_UDP_DROP_COUNT; i++) {
-        g_assert_cmpuint(tx->drop[i] + rx->drop[i], ==, 0);
+    IS(tx->tx_trains, ARRAY_SIZE(shapes));
+    IS(tx->tx_packets, packets);
+    IS(tx->tx_bytes, bytes);
+    IS(rx->rx_packets, packets);
+    IS(rx->rx_bytes, bytes);
+    IS(hook.segmented > 0, ernic_udp_has_offload(p.a));
+    for (size_t i = 0; i < ERNIC_UDP_DROP_COUNT; i++) {
+        IS(tx->drop[i] + rx->drop[i], 0);
     }
     pair_close(&p);
 }
@@ -77,8 +76,8 @@ BACK_TEST("/link-udp/no-offload", test_no_offload)
 
     g_assert_false(ernic_udp_has_offload(p->a));
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpint(hook.calls, ==, 8);
-    g_assert_cmpint(hook.segmented, ==, 0);
+    IS(hook.calls, 8);
+    IS(hook.segmented, 0);
     g_assert_cmpuint(expect(p, data, 8000, 1040, 0), <=, 8);
 }
 
@@ -87,10 +86,9 @@ BOTH_TEST("/link-udp/tclass", test_tclass)
     static const uint8_t classes[] = { 0, 1, ECT0, CE, 0x68 | ECT0, 0xff };
     ErnicTrain train;
     Pair p;
-    size_t i;
 
     pair_open(&p, v6, &(ErnicUdpConfig) { });
-    for (i = 0; i < ARRAY_SIZE(classes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
         train = train_of(&p, data, 3000, 1040);
         train.path.tclass = classes[i];
         g_assert_true(ernic_udp_send(p.a, 0, &train));
@@ -110,7 +108,7 @@ UDP_TEST("/link-udp/bad-datagrams", test_bad_datagrams, .buf_bytes = 1000)
         uint32_t off, len;
     } want[] = { { 0, 1000 }, { 500, 900 } };
     struct sockaddr_in sa = { .sin_family = AF_INET };
-    uint32_t good = 0, i, n;
+    uint32_t good = 0, n;
     bool more = true;
 
     sa.sin_port = htons(ernic_udp_port(p->b));
@@ -119,35 +117,34 @@ UDP_TEST("/link-udp/bad-datagrams", test_bad_datagrams, .buf_bytes = 1000)
     g_assert_true(ernic_udp_send(p->a, 0, &train));
     train = train_of(p, data, 1001, 1001);
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpint(sendto(ernic_udp_fd(p->a), data, 0, 0, (void *)&sa,
-                           sizeof(sa)), ==, 0);
+    IS(sendto(ernic_udp_fd(p->a), data, 0, 0, (void *)&sa, sizeof(sa)), 0);
     train = train_of(p, data + 500, 900, 900);
     g_assert_true(ernic_udp_send(p->a, 0, &train));
 
     wait_for(p->b);
     while (more) {
         n = ernic_udp_recv(p->b, &got, &more);
-        for (i = 0; i < n; i++, good++) {
+        for (uint32_t i = 0; i < n; i++, good++) {
             g_assert_cmpuint(good, <, ARRAY_SIZE(want));
             g_assert_cmpmem(got[i].data, got[i].len, data + want[good].off,
                             want[good].len);
         }
     }
-    g_assert_cmpuint(good, ==, ARRAY_SIZE(want));
-    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_TRUNCATED), ==, 1);
-    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_EMPTY), ==, 1);
-    g_assert_cmpuint(ernic_udp_stats(p->b)->rx_packets, ==, 2);
+    IS(good, ARRAY_SIZE(want));
+    IS(dropped(p->b, ERNIC_UDP_DROP_TRUNCATED), 1);
+    IS(dropped(p->b, ERNIC_UDP_DROP_EMPTY), 1);
+    IS(ernic_udp_stats(p->b)->rx_packets, 2);
 }
 
 UDP_TEST("/link-udp/kernel-drops", test_kernel_drops, .socket_bytes = 16384, .batch = 4)
 {
-    uint32_t sent = 200, got = 0, i;
+    uint32_t sent = 200, got = 0;
     const ErnicTrain *t;
     ErnicTrain train;
     bool more = true;
 
     train = train_of(p, data, 2000, 2000);
-    for (i = 0; i < sent; i++) {
+    for (uint32_t i = 0; i < sent; i++) {
         g_assert_true(ernic_udp_send(p->a, 0, &train));
     }
     while (more) {
@@ -158,8 +155,8 @@ UDP_TEST("/link-udp/kernel-drops", test_kernel_drops, .socket_bytes = 16384, .ba
     /* The kernel reports drops with the next datagram that it keeps. */
     g_assert_true(ernic_udp_send(p->a, 0, &train));
     wait_for(p->b);
-    g_assert_cmpuint(ernic_udp_recv(p->b, &t, NULL), ==, 1);
-    g_assert_cmpuint(dropped(p->b, ERNIC_UDP_DROP_KERNEL), ==, sent - got);
+    IS(ernic_udp_recv(p->b, &t, NULL), 1);
+    IS(dropped(p->b, ERNIC_UDP_DROP_KERNEL), sent - got);
 }
 
 /* The socket fills up in the middle of a train that is sent packet by packet. */
@@ -170,13 +167,13 @@ BACK_TEST("/link-udp/busy", test_busy)
     hook_fail(EAGAIN, 3);
     g_assert_false(ernic_udp_send(p->a, 0, &train));
     g_assert_false(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_busy, ==, 2);
-    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_trains, ==, 0);
+    IS(ernic_udp_stats(p->a)->tx_busy, 2);
+    IS(ernic_udp_stats(p->a)->tx_trains, 0);
     hook_reset();
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpint(hook.calls, ==, 5);         /* none is sent twice */
+    IS(hook.calls, 5);         /* none is sent twice */
     expect(p, data, 8000, 1000, 0);
-    g_assert_cmpuint(ernic_udp_stats(p->a)->tx_packets, ==, 8);
+    IS(ernic_udp_stats(p->a)->tx_packets, 8);
 }
 
 /*
@@ -198,7 +195,7 @@ BACK_TEST("/link-udp/busy-two", test_busy_two)
     train.data = data;
     g_assert_true(ernic_udp_send(p->a, 0, &train));
     expect(p, data + 3000, 5000, 1000, 0);
-    g_assert_cmpint(hook.calls, ==, 13);        /* none is left out or repeated */
+    IS(hook.calls, 13);        /* none is left out or repeated */
 
     /* The refused train was given up: the next one starts at its beginning. */
     train.serial = 2;
@@ -221,7 +218,7 @@ BACK_TEST("/link-udp/forget", test_forget)
     hook_reset();
     ernic_udp_forget(p->a, 0);
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpint(hook.calls, ==, 8);
+    IS(hook.calls, 8);
 }
 
 /* A route that cannot segment is served packet by packet, from then on. */
@@ -236,10 +233,10 @@ UDP_TEST("/link-udp/fallback", test_fallback)
     hook.err = EIO;
     hook.segmented_only = true;
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpint(hook.calls, ==, 9);
+    IS(hook.calls, 9);
     expect(p, data, 8000, 1000, 0);
     g_assert_true(ernic_udp_send(p->a, 0, &train));
-    g_assert_cmpint(hook.calls, ==, 17);
+    IS(hook.calls, 17);
     expect(p, data, 8000, 1000, 0);
 }
 
@@ -256,19 +253,18 @@ static const struct {
 UDP_TEST("/link-udp/send-errors", test_send_errors)
 {
     ErnicTrain train = train_of(p, data, 8000, 1000);
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(send_errors); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(send_errors); i++) {
         uint64_t before = dropped(p->a, send_errors[i].reason);
 
         hook_reset();
         hook.err = send_errors[i].err;
         g_assert_true(ernic_udp_send(p->a, 0, &train));
-        g_assert_cmpuint(dropped(p->a, send_errors[i].reason), ==, before + 8);
+        IS(dropped(p->a, send_errors[i].reason), before + 8);
         hook_reset();
         /* The error has no lasting effect: the next train is segmented again. */
         g_assert_true(ernic_udp_send(p->a, 0, &train));
-        g_assert_cmpint(hook.segmented, ==, ernic_udp_has_offload(p->a));
+        IS(hook.segmented, ernic_udp_has_offload(p->a));
         expect(p, data, 8000, 1000, 0);
     }
 }
@@ -279,9 +275,8 @@ UDP_TEST("/link-udp/socket-options", test_socket_options)
     int value = -1;
     socklen_t len = sizeof(value);
 
-    g_assert_cmpint(getsockopt(ernic_udp_fd(p->a), IPPROTO_IP, IP_MTU_DISCOVER,
-                               &value, &len), ==, 0);
-    g_assert_cmpint(value, ==, IP_PMTUDISC_DO);
+    IS(getsockopt(ernic_udp_fd(p->a), IPPROTO_IP, IP_MTU_DISCOVER, &value, &len), 0);
+    IS(value, IP_PMTUDISC_DO);
 }
 
 TEST("/link-udp/drop-names", test_drop_names)

@@ -44,7 +44,7 @@ static uint64_t resident(void)
     FILE *f = fopen("/proc/self/statm", "r");
 
     g_assert_nonnull(f);
-    g_assert_cmpint(fscanf(f, "%" SCNu64 " %" SCNu64, &total, &pages), ==, 2);
+    IS(fscanf(f, "%" SCNu64 " %" SCNu64, &total, &pages), 2);
     fclose(f);
     return pages * sysconf(_SC_PAGESIZE);
 }
@@ -62,10 +62,10 @@ static const ErnicSwitchOps ops = { .deliver = deliver, .ready = ready };
 static uint32_t send_all(Net *n, uint32_t len)
 {
     uint8_t frame[LEN] = { };
-    uint32_t sent = 0, i;
+    uint32_t sent = 0;
 
     memset(frame, 0xff, 6);
-    for (i = 0; i < PORTS; i++) {
+    for (uint32_t i = 0; i < PORTS; i++) {
         frame[11] = i + 1;
         while (ernic_switch_send(n->s, i, n->now, frame, len)) {
             sent++;
@@ -83,14 +83,14 @@ static void test_slices(const void *data)
     ErnicSwitchConfig cfg = {
         .ports = PORTS, .rate = 100000000000, .flight = 500, .queue = 64 << 20,
     };
-    uint32_t sent, calls = 0, most = 0, before, i;
+    uint32_t sent, calls = 0, most = 0, before;
     Net n = { .now = 1000 };
     uint64_t held;
     int64_t start, ns = 0;
     bool done;
 
     n.s = ernic_switch_new(&cfg, &ops, &n);
-    for (i = 0; i < PORTS; i++) {
+    for (uint32_t i = 0; i < PORTS; i++) {
         ernic_switch_plug(n.s, i, false);
     }
     sent = send_all(&n, GPOINTER_TO_UINT(data));
@@ -106,16 +106,16 @@ static void test_slices(const void *data)
         calls++;
     } while (!done);
     g_test_message("%u calls, at most %u frames and %.2f ms", calls, most, ns / 1e6);
-    g_assert_cmpuint(sent, ==, 2 * PORTS);
-    g_assert_cmpuint(n.ready, ==, PORTS);
-    g_assert_cmpuint(n.frames, ==, sent * (PORTS - 1));
+    IS(sent, 2 * PORTS);
+    IS(n.ready, PORTS);
+    IS(n.frames, sent * (PORTS - 1));
     g_assert_cmpuint(most, <, n.frames / 40);
     do {
         held = resident();
         done = ernic_switch_reap(n.s);
         check_returned(held, 4 * ERNIC_PIECE);
     } while (!done);
-    g_assert_cmpuint(ernic_switch_store(n.s)->used, ==, 0);
+    IS(ernic_switch_store(n.s)->used, 0);
     ernic_switch_free(n.s);
 }
 
@@ -164,8 +164,8 @@ TEST("/switch-slices/unplug", test_unplug)
     ernic_switch_unplug(n.s, 1, n.now);
     g_test_message("%u frames, %.3f ms", waited, (cpu_ns() - ns) / 1e6);
     check_returned(held, 0);
-    g_assert_cmpuint(stats(&n, 1).unplugged, ==, waited);
-    g_assert_cmpuint(stats(&n, 1).depth, ==, 0);
+    IS(stats(&n, 1).unplugged, waited);
+    IS(stats(&n, 1).depth, 0);
     g_assert_true(ernic_switch_run(n.s, n.now += 1000));
     g_assert_true(ernic_switch_send(n.s, 0, n.now, frame, sizeof(frame)));
     do {

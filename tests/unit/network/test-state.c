@@ -79,9 +79,8 @@ static const ErnicSwitchOps ops = { .deliver = deliver, .ready = ready };
 static ErnicSwitch *new_switch(Net *n, const ErnicSwitchConfig *cfg)
 {
     ErnicSwitch *s = ernic_switch_new(cfg, &ops, n);
-    uint32_t i;
 
-    for (i = 0; i < cfg->ports; i++) {
+    for (uint32_t i = 0; i < cfg->ports; i++) {
         ernic_switch_plug(s, i, false);
     }
     return s;
@@ -91,12 +90,11 @@ static void begin(Net *n)
 {
     ErnicSwitchConfig cfg = config();
     uint8_t hello[LEN] = { [0] = 0xff, [11] = 1 };
-    uint32_t i;
 
     *n = (Net) { .now = START, .origin = START };
     n->s = new_switch(n, &cfg);
     ernic_switch_send(n->s, 0, n->now, hello, LEN);
-    for (i = 1; i < PORTS; i++) {
+    for (uint32_t i = 1; i < PORTS; i++) {
         n->left[i] = FRAMES;
         send_on(n, i);
     }
@@ -125,11 +123,10 @@ static bool step(Net *n)
 static uint64_t end(Net *n)
 {
     ErnicSwitchStats st;
-    uint32_t i;
 
     while (step(n)) {
     }
-    for (i = 0; i < PORTS; i++) {
+    for (uint32_t i = 0; i < PORTS; i++) {
         ernic_switch_stats(n->s, i, n->now, &st);
 #define X(name) note(n, st.name);
         ERNIC_SWITCH_STATS_LIST(X)
@@ -188,8 +185,8 @@ TEST("/switch-state/every-step", test_every_step)
     hash = end(&n);
     g_assert_cmpuint(n.got, >, FRAMES);
     for (steps = 0; more; steps++) {
-        g_assert_cmphex(interrupted(steps, 0, &more), ==, hash);
-        g_assert_cmphex(interrupted(steps, 1ull << 40, &more), ==, hash);
+        IS(interrupted(steps, 0, &more), hash);
+        IS(interrupted(steps, 1ull << 40, &more), hash);
     }
     g_assert_cmpuint(steps, >, 3 * FRAMES);
 }
@@ -197,10 +194,8 @@ TEST("/switch-state/every-step", test_every_step)
 /* In the middle of the run. */
 static GByteArray *middle(Net *n)
 {
-    uint32_t i;
-
     begin(n);
-    for (i = 0; i < 60; i++) {
+    for (uint32_t i = 0; i < 60; i++) {
         g_assert_true(step(n));
     }
     return saved(n);
@@ -211,7 +206,7 @@ static void assert_empty(Net *n)
 {
     memset(n->left, 0, sizeof(n->left));
     ernic_switch_run(n->s, n->now);     /* calls devices that wait */
-    g_assert_cmpuint(ernic_switch_next(n->s), ==, NEVER);
+    IS(ernic_switch_next(n->s), NEVER);
 }
 
 TEST("/switch-state/truncated", test_truncated)
@@ -234,11 +229,10 @@ TEST("/switch-state/mutated", test_mutated)
 {
     g_autoptr(GByteArray) bytes = NULL;
     uint32_t refused = 0;
-    size_t i;
     Net n;
 
     bytes = middle(&n);
-    for (i = 0; i < bytes->len; i++) {
+    for (size_t i = 0; i < bytes->len; i++) {
         Net before = n;
 
         bytes->data[i] ^= 1u << i % 8;
@@ -288,9 +282,8 @@ static GByteArray *resized(const GByteArray *bytes, int more)
 {
     GByteArray *out = g_byte_array_new();
     size_t at = 0, len;
-    uint32_t i;
 
-    for (i = 0; i < 2 + PORTS; i++) {
+    for (uint32_t i = 0; i < 2 + PORTS; i++) {
         bool port = i >= 2;             /* after configuration and random numbers */
 
         len = 8 + ldq_le_p(bytes->data + at);
@@ -302,7 +295,7 @@ static GByteArray *resized(const GByteArray *bytes, int more)
         }
         at += len;
     }
-    g_assert_cmpuint(at, ==, bytes->len);
+    IS(at, bytes->len);
     return out;
 }
 
@@ -316,7 +309,7 @@ TEST("/switch-state/older", test_older)
     older = resized(bytes, -8);
     g_assert_true(load(&n, older->data, older->len));
     again = saved(&n);
-    g_assert_cmpuint(again->len, ==, bytes->len);
+    IS(again->len, bytes->len);
     same = resized(again, -8);
     g_assert_cmpmem(same->data, same->len, older->data, older->len);
     while (step(&n)) {

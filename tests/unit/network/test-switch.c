@@ -85,7 +85,7 @@ static bool deliver(void *opaque, uint32_t port, uint64_t at,
     if (len >= SEQ_AT + 4) {
         got.seq = ldl_be_p(frame + SEQ_AT);
         got.ecn = frame[15] & ERNIC_ECN_MASK;
-        g_assert_cmphex(ernic_net_checksum(frame + 14, ERNIC_IP4_LEN), ==, 0);
+        IS(ernic_net_checksum(frame + 14, ERNIC_IP4_LEN), 0);
     }
     g_array_append_val(n->got, got);
     return !(n->full & 1u << port);
@@ -113,13 +113,11 @@ static const ErnicSwitchOps ops = { deliver, sent, ready };
 
 static void start(Net *n, const ErnicSwitchConfig *cfg)
 {
-    uint32_t i;
-
     *n = (Net) { .now = 1000, .to = 1, .tclass = ERNIC_ECN_ECT0 };
     n->got = g_array_new(false, false, sizeof(Got));
     g_assert_cmpstr(ernic_switch_wrong(cfg), ==, NULL);
     n->s = ernic_switch_new(cfg, &ops, n);
-    for (i = 0; i < cfg->ports; i++) {
+    for (uint32_t i = 0; i < cfg->ports; i++) {
         ernic_switch_plug(n->s, i, false);
     }
 }
@@ -168,36 +166,33 @@ static ErnicSwitchStats stats(const Net *n, uint32_t port)
 
 NET_TEST("/switch/cable", test_cable, .ports = 2)
 {
-    uint32_t i;
-
     g_assert_true(send(n, 0, 2));
     run(n);
-    g_assert_cmpuint(n->sent_at, ==, 1082);      /* 1000 + 81.92 */
-    g_assert_cmpuint(got(n, 0)->at, ==, 1582);
-    g_assert_cmpuint(got(n, 0)->port, ==, 1);
+    IS(n->sent_at, 1082);      /* 1000 + 81.92 */
+    IS(got(n, 0)->at, 1582);
+    IS(got(n, 0)->port, 1);
     /* Any address goes to the other end of the cable. */
     g_assert_true(send_len(n, 1, 77, 60));
     run(n);
-    g_assert_cmpuint(got(n, 1)->port, ==, 0);
-    g_assert_cmpuint(got(n, 1)->at, ==, 1582 + 7 + 500);       /* 6.72 */
+    IS(got(n, 1)->port, 0);
+    IS(got(n, 1)->at, 1582 + 7 + 500);       /* 6.72 */
     /* A frame below the minimum length takes as long as the shortest. */
     n->now = 10000;
     g_assert_true(send_len(n, 1, 1, 14));
     run(n);
-    g_assert_cmpuint(got(n, 2)->at, ==, 10507);
+    IS(got(n, 2)->at, 10507);
     /* No rounding from frame to frame: 10,000 of 81.92 ns. */
     n->now = 20000;
     n->to = 2;
     n->want[0] = 10000;
     send_wanted(n, 0);
     run(n);
-    for (i = 0; i < 10000; i++) {
-        g_assert_cmpuint(got(n, 3 + i)->at, ==,
-                         20500 + ((i + 1) * 8192 + 99) / 100);
-        g_assert_cmpuint(got(n, 3 + i)->seq, ==, 3 + i);
+    for (uint32_t i = 0; i < 10000; i++) {
+        IS(got(n, 3 + i)->at, 20500 + ((i + 1) * 8192 + 99) / 100);
+        IS(got(n, 3 + i)->seq, 3 + i);
     }
-    g_assert_cmpuint(stats(n, 0).rx_frames, ==, 10001);
-    g_assert_cmpuint(stats(n, 1).tx_bytes, ==, 10001 * LEN);
+    IS(stats(n, 0).rx_frames, 10001);
+    IS(stats(n, 1).tx_bytes, 10001 * LEN);
 }
 
 /* One frame may wait for the one on the cable; then the sender is called. */
@@ -208,49 +203,45 @@ NET_TEST("/switch/refusal", test_refusal, .ports = 2)
     g_assert_false(send(n, 0, 2));
     g_assert_true(send(n, 1, 1));              /* the other direction */
     run_until(n, 1081);
-    g_assert_cmpuint(n->ready, ==, 0);
+    IS(n->ready, 0);
     g_assert_false(send(n, 0, 2));
     run_until(n, 1082);
-    g_assert_cmpuint(n->ready, ==, 1);
+    IS(n->ready, 1);
     g_assert_true(send(n, 0, 2));
     run(n);
-    g_assert_cmpuint(n->got->len, ==, 4);
-    g_assert_cmpuint(got(n, 3)->at, ==, 1000 + 246 + 500);     /* 245.76 */
-    g_assert_cmpuint(n->ready, ==, 1);           /* no sender was refused since */
+    IS(n->got->len, 4);
+    IS(got(n, 3)->at, 1000 + 246 + 500);     /* 245.76 */
+    IS(n->ready, 1);           /* no sender was refused since */
 }
 
 /* A sender with a paced link of its own is not delayed by the cable again. */
 NET_TEST("/switch/paced", test_paced, .ports = 2)
 {
-    uint32_t i;
-
     ernic_switch_plug(n->s, 0, true);
-    for (i = 1; i <= 1000; i++) {
+    for (uint32_t i = 1; i <= 1000; i++) {
         run_until(n, 1000 + (i * 8192 + 99) / 100);
         g_assert_true(send(n, 0, 2));
     }
     /* A burst is serialized. */
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         run(n);
         g_assert_true(send(n, 0, 2));
         g_assert_true(send(n, 0, 2));
     }
     run(n);
-    for (i = 1; i <= 1000; i++) {
+    for (uint32_t i = 1; i <= 1000; i++) {
         uint64_t at = 1000 + (i * 8192 + 99) / 100 + 500;
 
         g_assert_cmpuint(got(n, i - 1)->at, >=, at);
         g_assert_cmpuint(got(n, i - 1)->at, <=, at + 1);
     }
-    g_assert_cmpuint(got(n, 1001)->at - got(n, 1000)->at, ==, 82);
+    IS(got(n, 1001)->at - got(n, 1000)->at, 82);
 }
 
 /* A full receiver makes the sender wait, and gets the held frames at once later. */
 TEST("/switch/full", test_full)
 {
-    uint32_t ports, i;
-
-    for (ports = 2; ports <= 3; ports++) {
+    for (uint32_t ports = 2; ports <= 3; ports++) {
         ErnicSwitchConfig cfg = CONFIG(.ports = ports);
         Net n;
 
@@ -263,8 +254,8 @@ TEST("/switch/full", test_full)
         n.want[0] = 20;
         send_wanted(&n, 0);
         run(&n);
-        g_assert_cmpuint(n.got->len, ==, 1);
-        g_assert_cmpuint(stats(&n, 1).tx_frames, ==, 1);
+        IS(n.got->len, 1);
+        IS(stats(&n, 1).tx_frames, 1);
         if (ports == 2) {
             g_assert_cmpuint(n.want[0], >, 0);
         } else {
@@ -274,13 +265,13 @@ TEST("/switch/full", test_full)
         n.full = 0;
         ernic_switch_resume(n.s, 1, n.now);
         run(&n);
-        g_assert_cmpuint(n.got->len, ==, 20);
-        for (i = 0; i < 20; i++) {
-            g_assert_cmpuint(got(&n, i)->seq, ==, 1 + i);
-            g_assert_cmpint(got(&n, i)->at >= 1000000, ==, i > 0);
+        IS(n.got->len, 20);
+        for (uint32_t i = 0; i < 20; i++) {
+            IS(got(&n, i)->seq, 1 + i);
+            IS(got(&n, i)->at >= 1000000, i > 0);
             g_assert_cmpuint(got(&n, i)->at, <=, 1000000 + 1500 + i * 82);
         }
-        g_assert_cmpuint(stats(&n, 1).depth, ==, 0);
+        IS(stats(&n, 1).depth, 0);
         stop(&n);
     }
 }
@@ -295,17 +286,17 @@ NET_TEST("/switch/store-and-forward", test_store_and_forward, .ports = 3, .laten
     send(n, 0, 2);
     run(n);
     /* Cable 81.92, 500 of flight, 300, cable 81.92 from a whole ns, 500. */
-    g_assert_cmpuint(got(n, 2)->at, ==, 10000 + 82 + 500 + 300 + 82 + 500);
+    IS(got(n, 2)->at, 10000 + 82 + 500 + 300 + 82 + 500);
 }
 
 static uint32_t receivers(Net *n, uint32_t from, uint8_t to)
 {
-    uint32_t i, mask = 0;
+    uint32_t mask = 0;
 
     g_array_set_size(n->got, 0);
     send(n, from, to);
     run(n);
-    for (i = 0; i < n->got->len; i++) {
+    for (uint32_t i = 0; i < n->got->len; i++) {
         mask |= 1u << got(n, i)->port;
     }
     return mask;
@@ -323,41 +314,39 @@ static void appear(Net *n, uint32_t port, uint8_t host)
 
 NET_TEST("/switch/forwarding", test_forwarding, .ports = 4)
 {
-    uint32_t i;
-
-    g_assert_cmphex(receivers(n, 0, 2), ==, 0xe);      /* not known yet */
-    g_assert_cmphex(receivers(n, 1, 1), ==, 0x1);      /* 1 has sent */
-    g_assert_cmphex(receivers(n, 0, 2), ==, 0x2);
-    g_assert_cmphex(receivers(n, 2, ALL), ==, 0xb);
-    g_assert_cmphex(receivers(n, 0, 1), ==, 0);        /* to itself */
-    g_assert_cmpuint(stats(n, 0).floods, ==, 1);
-    g_assert_cmpuint(stats(n, 0).filtered, ==, 1);
+    IS(receivers(n, 0, 2), 0xe);      /* not known yet */
+    IS(receivers(n, 1, 1), 0x1);      /* 1 has sent */
+    IS(receivers(n, 0, 2), 0x2);
+    IS(receivers(n, 2, ALL), 0xb);
+    IS(receivers(n, 0, 1), 0);        /* to itself */
+    IS(stats(n, 0).floods, 1);
+    IS(stats(n, 0).filtered, 1);
     /* An address that moves to another port. */
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         appear(n, 3 - 2 * i, 2);
-        g_assert_cmphex(receivers(n, 0, 2), ==, i ? 0x2 : 0x8);
+        IS(receivers(n, 0, 2), i ? 0x2 : 0x8);
     }
     /* Many addresses on one port evict only that port's entries. */
-    for (i = 0; i < 100; i++) {
+    for (uint32_t i = 0; i < 100; i++) {
         appear(n, 3, 100 + i);
     }
-    g_assert_cmphex(receivers(n, 0, 199), ==, 0x8);
-    g_assert_cmphex(receivers(n, 0, 100), ==, 0xe);
-    g_assert_cmphex(receivers(n, 0, 2), ==, 0x2);
+    IS(receivers(n, 0, 199), 0x8);
+    IS(receivers(n, 0, 100), 0xe);
+    IS(receivers(n, 0, 2), 0x2);
     /* An unknown address does not match a forgotten entry. */
-    g_assert_cmphex(receivers(n, 0, 0), ==, 0xe);
+    IS(receivers(n, 0, 0), 0xe);
 }
 
 NET_TEST("/switch/bad-frames", test_bad_frames, .ports = 3)
 {
     g_assert_true(send_len(n, 0, 2, 13));
     g_assert_true(send_len(n, 0, 2, ERNIC_SWITCH_FRAME_MAX + 1));
-    g_assert_cmpuint(stats(n, 0).bad, ==, 2);
-    g_assert_cmpuint(stats(n, 0).rx_frames, ==, 0);
-    g_assert_cmpuint(ernic_switch_next(n->s), ==, NEVER);
+    IS(stats(n, 0).bad, 2);
+    IS(stats(n, 0).rx_frames, 0);
+    IS(ernic_switch_next(n->s), NEVER);
     g_assert_true(send_len(n, 0, 2, ERNIC_SWITCH_FRAME_MAX));
     run(n);
-    g_assert_cmpuint(n->got->len, ==, 2);
+    IS(n->got->len, 2);
 }
 
 /* ---- incast: hosts 2 and on to host 1 --------------------------------------- */
@@ -366,16 +355,14 @@ NET_TEST("/switch/bad-frames", test_bad_frames, .ports = 3)
 
 static void incast(Net *n, const ErnicSwitchConfig *cfg)
 {
-    uint32_t i;
-
     start(n, cfg);
     send(n, 0, ALL);            /* learn the port of host 1 */
     run(n);
     g_array_set_size(n->got, 0);
-    for (i = 1; i < cfg->ports; i++) {
+    for (uint32_t i = 1; i < cfg->ports; i++) {
         n->want[i] = FRAMES;
     }
-    for (i = 1; i < cfg->ports; i++) {
+    for (uint32_t i = 1; i < cfg->ports; i++) {
         send_wanted(n, i);
     }
     run(n);
@@ -399,30 +386,29 @@ NET_TEST("/switch/depth", test_depth, .ports = 3, .latency = 40)
         { 1703, 2, 2 * 121 }, { 1704, 1, 2 * 122 }, { 1785, 1, 122 + 203 },
         { 1786, 0, 122 + 204 }, { 9999, 0, 122 + 204 },
     };
-    uint32_t i;
 
     n->now = 0;
     send(n, 0, ALL);           /* learn the port of host 1 */
     run_until(n, 999);
-    g_assert_cmpuint(stats(n, 0).depth_area, ==, 0);
-    g_assert_cmpuint(stats(n, 1).depth_area, ==, 122 * LEN);
+    IS(stats(n, 0).depth_area, 0);
+    IS(stats(n, 1).depth_area, 122 * LEN);
     n->now = 1000;
     send(n, 1, 1);
     send(n, 2, 1);
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         run_until(n, rows[i].ns);
         n->now = rows[i].ns;
-        g_assert_cmpuint(stats(n, 0).depth, ==, rows[i].depth * LEN);
-        g_assert_cmpuint(stats(n, 0).depth_area, ==, rows[i].area * LEN);
+        IS(stats(n, 0).depth, rows[i].depth * LEN);
+        IS(stats(n, 0).depth_area, rows[i].area * LEN);
     }
-    g_assert_cmpuint(stats(n, 0).max_depth, ==, 2 * LEN);
+    IS(stats(n, 0).max_depth, 2 * LEN);
 }
 
 static uint32_t marked(const Net *n)
 {
-    uint32_t i, count = 0;
+    uint32_t count = 0;
 
-    for (i = 0; i < n->got->len; i++) {
+    for (uint32_t i = 0; i < n->got->len; i++) {
         count += got(n, i)->ecn == ERNIC_ECN_CE;
     }
     return count;
@@ -431,11 +417,11 @@ static uint32_t marked(const Net *n)
 INCAST_TEST("/switch/tail-drop", test_tail_drop, .ports = 4, .queue = 100 * LEN)
 {
     g_assert_cmpuint(stats(n, 0).tail_drops, >, FRAMES);
-    g_assert_cmpuint(stats(n, 0).tail_drops + n->got->len, ==, 3 * FRAMES);
-    g_assert_cmpuint(stats(n, 0).max_depth, ==, 100 * LEN);
-    g_assert_cmpuint(stats(n, 0).depth, ==, 0);
-    g_assert_cmpuint(stats(n, 0).marks, ==, 0);
-    g_assert_cmpuint(stats(n, 1).pauses, ==, 0);
+    IS(stats(n, 0).tail_drops + n->got->len, 3 * FRAMES);
+    IS(stats(n, 0).max_depth, 100 * LEN);
+    IS(stats(n, 0).depth, 0);
+    IS(stats(n, 0).marks, 0);
+    IS(stats(n, 1).pauses, 0);
 }
 
 /* Every sender pauses in turn, and no frame is lost. */
@@ -443,13 +429,12 @@ INCAST_TEST("/switch/pause", test_pause,
             .ports = 4, .queue = 100 * LEN, .xoff = 10 * LEN, .xon = 5 * LEN)
 {
     ErnicSwitchStats st;
-    uint32_t i;
 
-    g_assert_cmpuint(n->got->len, ==, 3 * FRAMES);
-    g_assert_cmpuint(stats(n, 0).tail_drops, ==, 0);
+    IS(n->got->len, 3 * FRAMES);
+    IS(stats(n, 0).tail_drops, 0);
     /* Frames under way when the pause was sent: 2 flights and 2 frames. */
     g_assert_cmpuint(stats(n, 0).max_depth, <=, 3 * (10 + 13 + 2 + 1) * LEN);
-    for (i = 1; i < 4; i++) {
+    for (uint32_t i = 1; i < 4; i++) {
         st = stats(n, i);
         g_assert_cmpuint(st.pauses, >, 10);
         /* Three to one: two thirds of the time. */
@@ -457,8 +442,7 @@ INCAST_TEST("/switch/pause", test_pause,
         g_assert_cmpuint(st.paused_ns, <, FRAMES * 82 * 2 * 12 / 10);
     }
     /* The cable to the receiver was never idle. */
-    g_assert_cmpuint(got(n, 3 * FRAMES - 1)->at - got(n, 0)->at, <=,
-                     3 * FRAMES * 82);
+    g_assert_cmpuint(got(n, 3 * FRAMES - 1)->at - got(n, 0)->at, <=, 3 * FRAMES * 82);
 }
 
 TEST("/switch/marks", test_marks)
@@ -468,17 +452,17 @@ TEST("/switch/marks", test_marks)
     Net n;
 
     incast(&n, &cfg);           /* pmax 0: only where it is full */
-    g_assert_cmpuint(marked(&n), ==, 0);
+    IS(marked(&n), 0);
     stop(&n);
     cfg.pmax = ERNIC_SWITCH_ALWAYS / 10;
     incast(&n, &cfg);
     some = marked(&n);
-    g_assert_cmpuint(some, ==, stats(&n, 0).marks);
+    IS(some, stats(&n, 0).marks);
     g_assert_cmpuint(some, >, 0);
     g_assert_cmpuint(some, <, n.got->len / 10);
     stop(&n);
     incast(&n, &cfg);           /* the same seed, the same marks */
-    g_assert_cmpuint(marked(&n), ==, some);
+    IS(marked(&n), some);
     stop(&n);
     cfg.seed = 1;
     incast(&n, &cfg);
@@ -490,23 +474,21 @@ TEST("/switch/marks", test_marks)
     incast(&n, &cfg);
     g_assert_cmpuint(marked(&n), >, n.got->len * 9 / 10);
     g_assert_cmpuint(marked(&n), <, n.got->len);
-    g_assert_cmpuint(got(&n, 0)->ecn, ==, ERNIC_ECN_ECT0);
+    IS(got(&n, 0)->ecn, ERNIC_ECN_ECT0);
     stop(&n);
 }
 
 /* A frame without ECN is neither marked nor dropped in place of a mark. */
 NET_TEST("/switch/not-capable", test_not_capable, .ports = 3, .kmax = 1)
 {
-    uint32_t i;
-
     n->tclass = 0;
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         send(n, i, 3);
     }
     send(n, 0, 3);
     run(n);
-    g_assert_cmpuint(n->got->len, ==, 6);
-    g_assert_cmpuint(marked(n), ==, 0);
+    IS(n->got->len, 6);
+    IS(marked(n), 0);
 }
 
 /* ---- random losses --------------------------------------------------------- */
@@ -522,7 +504,7 @@ static uint32_t arrivals(uint64_t seed, uint32_t loss, GArray **list)
     send_wanted(&n, 1);
     run(&n);
     count = n.got->len;
-    g_assert_cmpuint(stats(&n, 1).lost + count, ==, 10000);
+    IS(stats(&n, 1).lost + count, 10000);
     *list = g_array_copy(n.got);
     stop(&n);
     return count;
@@ -535,31 +517,30 @@ TEST("/switch/loss", test_loss)
 
     g_assert_cmpuint(n, >, 9850);
     g_assert_cmpuint(n, <, 9950);
-    g_assert_cmpuint(arrivals(1, ERNIC_SWITCH_ALWAYS / 100, &b), ==, n);
+    IS(arrivals(1, ERNIC_SWITCH_ALWAYS / 100, &b), n);
     g_assert_cmpmem(a->data, n * sizeof(Got), b->data, n * sizeof(Got));
     g_array_unref(b);
     arrivals(2, ERNIC_SWITCH_ALWAYS / 100, &b);
-    g_assert_false(a->len == b->len &&
-                   !memcmp(a->data, b->data, a->len * sizeof(Got)));
+    g_assert_false(a->len == b->len && !memcmp(a->data, b->data, a->len * sizeof(Got)));
     g_array_unref(a);
     g_array_unref(b);
-    g_assert_cmpuint(arrivals(1, ERNIC_SWITCH_ALWAYS, &a), ==, 0);
+    IS(arrivals(1, ERNIC_SWITCH_ALWAYS, &a), 0);
     g_array_unref(a);
-    g_assert_cmpuint(arrivals(1, 0, &a), ==, 10000);
+    IS(arrivals(1, 0, &a), 10000);
     g_array_unref(a);
 }
 
 NET_TEST("/switch/reorder", test_reorder,
          .ports = 2, .reorder = ERNIC_SWITCH_ALWAYS / 20, .reorder_max = 1000)
 {
-    uint32_t i, overtaken = 0;
+    uint32_t overtaken = 0;
 
     n->want[1] = 1000;
     send_wanted(n, 1);
     run(n);
-    g_assert_cmpuint(n->got->len, ==, 1000);
+    IS(n->got->len, 1000);
     g_assert_cmpuint(stats(n, 1).held_up, >, 20);
-    for (i = 1; i < 1000; i++) {
+    for (uint32_t i = 1; i < 1000; i++) {
         g_assert_cmpuint(got(n, i)->at, >=, got(n, i - 1)->at);
         overtaken += got(n, i)->seq < got(n, i - 1)->seq;
     }
@@ -573,11 +554,10 @@ TEST("/switch/unplug", test_unplug)
 {
     ErnicSwitchConfig cfg = CONFIG(.ports = 4, .queue = 100 * LEN, .xoff = 10 * LEN,
                                    .xon = 5 * LEN);
-    uint32_t i;
     Net n;
 
     /* At any moment of an incast: the receiver, then a sender. */
-    for (i = 0; i < 3000; i += 37) {
+    for (uint32_t i = 0; i < 3000; i += 37) {
         start(&n, &cfg);
         send(&n, 0, ALL);
         run(&n);
@@ -587,11 +567,11 @@ TEST("/switch/unplug", test_unplug)
         send_wanted(&n, 3);
         run_until(&n, n.now + i);
         ernic_switch_unplug(n.s, 0, n.now);
-        g_assert_cmpuint(stats(&n, 0).depth, ==, 0);
+        IS(stats(&n, 0).depth, 0);
         n.want[3] = 0;
         ernic_switch_unplug(n.s, 3, n.now);
         run(&n);
-        g_assert_cmpuint(n.want[1] + n.want[2], ==, 0);
+        IS(n.want[1] + n.want[2], 0);
         /* The next device on that cable starts afresh. */
         ernic_switch_plug(n.s, 0, false);
         g_array_set_size(n.got, 0);
@@ -599,7 +579,7 @@ TEST("/switch/unplug", test_unplug)
         run(&n);
         g_assert_true(send(&n, 1, 1));
         run(&n);
-        g_assert_cmpuint(got(&n, n.got->len - 1)->port, ==, 0);
+        IS(got(&n, n.got->len - 1)->port, 0);
         stop(&n);
     }
 }
@@ -609,14 +589,14 @@ NET_TEST("/switch/reset", test_reset, .ports = 3, .loss = ERNIC_SWITCH_ALWAYS / 
 {
     static const ErnicSwitchStats none;
     ErnicSwitchStats st;
-    uint32_t i, first = 0;
+    uint32_t first = 0;
 
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         n->want[1] = 100;
         n->got->len = 0;
         send_wanted(n, 1);
         run(n);
-        g_assert_cmpuint(i ? first : n->got->len, ==, n->got->len);
+        IS(i ? first : n->got->len, n->got->len);
         first = n->got->len;
         n->want[1] = 100;
         send_wanted(n, 1);
@@ -627,7 +607,7 @@ NET_TEST("/switch/reset", test_reset, .ports = 3, .loss = ERNIC_SWITCH_ALWAYS / 
         g_assert_cmpmem(&st, sizeof(st), &none, sizeof(none));
         n->ready = 0;
         run(n);
-        g_assert_cmpuint(n->ready, ==, 1);
+        IS(n->ready, 1);
         ernic_switch_reset(n->s);
     }
 }
@@ -677,13 +657,12 @@ TEST("/switch/wrong", test_wrong)
         ROW("reorder", .reorder_max = 1),
 #undef ROW
     };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const char *says = ernic_switch_wrong(&rows[i].cfg);
 
         g_test_message("row %zu: %s", i, says ?: "right");
-        g_assert_cmpint(!says, ==, !rows[i].says);
+        IS(!says, !rows[i].says);
         g_assert_true(!says || g_str_has_prefix(says, rows[i].says));
     }
 }
@@ -692,9 +671,8 @@ TEST("/switch/wrong", test_wrong)
 TEST("/switch/extremes", test_extremes)
 {
     static const uint64_t rates[] = { 1000000, 1600000000000 };
-    size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rates); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
         ErnicSwitchConfig cfg = CONFIG(.ports = 3, .rate = rates[i]);
         uint64_t bits = (ERNIC_SWITCH_FRAME_MAX + 24) * 8ull;
         uint64_t work = (bits * 1000000000 + rates[i] - 1) / rates[i];
@@ -704,9 +682,8 @@ TEST("/switch/extremes", test_extremes)
         n.now = INT64_MAX;
         g_assert_true(send_len(&n, 0, 2, ERNIC_SWITCH_FRAME_MAX));
         run(&n);
-        g_assert_cmpuint(n.got->len, ==, 2);
-        g_assert_cmpuint(got(&n, 0)->at, ==,
-                         (uint64_t)INT64_MAX + 2 * (work + 500));
+        IS(n.got->len, 2);
+        IS(got(&n, 0)->at, (uint64_t)INT64_MAX + 2 * (work + 500));
         stop(&n);
     }
 }

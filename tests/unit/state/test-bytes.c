@@ -33,13 +33,12 @@
 static uint8_t *claims(const ErnicStateStruct *of)
 {
     uint8_t *claim = g_new0(uint8_t, of->size);
-    uint32_t i, k;
 
-    for (i = 0; i < of->num_fields; i++) {
+    for (uint32_t i = 0; i < of->num_fields; i++) {
         const ErnicStateField *f = &of->field[i];
 
         g_assert_cmpuint(f->offset + f->size * f->num, <=, of->size);
-        for (k = 0; k < f->size * f->num; k++) {
+        for (uint32_t k = 0; k < f->size * f->num; k++) {
             claim[f->offset + k]++;
         }
     }
@@ -49,29 +48,29 @@ static uint8_t *claims(const ErnicStateStruct *of)
 /* No two rows claim a byte, and unclaimed gaps are too small for a field. */
 TEST("/state/rows", test_rows)
 {
-    uint32_t s, i, gap;
+    uint32_t gap;
 
-    for (s = 0; s < ernic_state_num_structs; s++) {
+    for (uint32_t s = 0; s < ernic_state_num_structs; s++) {
         const ErnicStateStruct *of = ernic_state_structs[s];
         uint8_t *claim = claims(of);
 
-        g_assert_cmpuint(of->id, ==, s);
-        for (i = gap = 0; i < of->size; i++) {
+        IS(of->id, s);
+        for (uint32_t i = gap = 0; i < of->size; i++) {
             g_assert_cmpuint(claim[i], <=, 1);
             gap = claim[i] ? 0 : gap + 1;
             g_assert_cmpuint(gap, <, 8);
         }
-        for (i = 0; i < of->num_fields; i++) {
+        for (uint32_t i = 0; i < of->num_fields; i++) {
             const ErnicStateField *f = &of->field[i];
 
             g_test_message("%s.%s", of->name, f->name);
             g_assert_true(f->kind != ERNIC_SK_STRUCT || f->of);
             g_assert_true(!f->of || f->kind == ERNIC_SK_STRUCT ||
                           f->kind == ERNIC_SK_OWNED);
-            g_assert_cmpint(f->kind == ERNIC_SK_OWNED, ==, f->owned != NULL);
-            g_assert_cmpint(f->kind == ERNIC_SK_UINT, ==, f->max != 0);
+            IS(f->kind == ERNIC_SK_OWNED, f->owned != NULL);
+            IS(f->kind == ERNIC_SK_UINT, f->max != 0);
             if (f->kind == ERNIC_SK_STRUCT) {
-                g_assert_cmpuint(f->of->size, ==, f->size);
+                IS(f->of->size, f->size);
             }
             g_assert_cmpuint(f->num, <=, UINT16_MAX);
             if (f->kind == ERNIC_SK_UINT) {
@@ -120,13 +119,13 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicFlowTable: num_groups group",
         "ErnicFlowTables: num_entries table group entry counter order",
     };
-    uint32_t s, i, n = 0;
+    uint32_t n = 0;
 
-    for (s = 0; s < ernic_state_num_structs; s++) {
+    for (uint32_t s = 0; s < ernic_state_num_structs; s++) {
         const ErnicStateStruct *of = ernic_state_structs[s];
         g_autoptr(GString) row = g_string_new(NULL);
 
-        for (i = 0; i < of->num_fields; i++) {
+        for (uint32_t i = 0; i < of->num_fields; i++) {
             if (of->field[i].kind == ERNIC_SK_DERIVED) {
                 g_string_append_printf(row, " %s", of->field[i].name);
             }
@@ -138,7 +137,7 @@ TEST("/state/derived-rows", test_derived_rows)
             g_assert_cmpstr(row->str, ==, rows[n++]);
         }
     }
-    g_assert_cmpuint(n, ==, ARRAY_SIZE(rows));
+    IS(n, ARRAY_SIZE(rows));
 }
 
 /*
@@ -147,22 +146,20 @@ TEST("/state/derived-rows", test_derived_rows)
  * gcc 12 loses track of the padding, so that four structures are checked only up to
  * one. @obj has @size bytes, of which those of padding are 0.
  */
-static void every_byte(const char *name, const uint8_t *obj, size_t size,
-                       uint32_t bytes)
+static void every_byte(const char *name, const uint8_t *obj, size_t size, uint32_t bytes)
 {
     const ErnicStateStruct *of = NULL;
     uint8_t *claim;
-    uint32_t i;
 
-    for (i = 0; i < ernic_state_num_structs; i++) {
+    for (uint32_t i = 0; i < ernic_state_num_structs; i++) {
         if (strcmp(ernic_state_structs[i]->name, name) == 0) {
             of = ernic_state_structs[i];
         }
     }
     g_assert_nonnull(of);
-    g_assert_cmpuint(of->size, ==, size);
+    IS(of->size, size);
     claim = claims(of);
-    for (i = 0; i < bytes; i++) {
+    for (uint32_t i = 0; i < bytes; i++) {
         if (!claim[i] && obj[i]) {
             g_error("byte %u of %s has no row", i, name);
         }
@@ -210,6 +207,6 @@ TEST("/state/every-byte", test_every_byte)
     CHECK(ErnicRecvQueue, offsetof(ErnicRecvQueue, recv))
     CHECK(ErnicQp, offsetof(ErnicQp, rq))
     CHECK(ErnicTiming, offsetof(ErnicTiming, places))
-    g_assert_cmpuint(checked, ==, ernic_state_num_structs);
+    IS(checked, ernic_state_num_structs);
 }
 #undef CHECK

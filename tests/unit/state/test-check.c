@@ -121,9 +121,8 @@ BREAK("kept-memory", SET(E->mem.peak, E->mem.used - 1))
 BREAK("kept-memory", SET(E->mem.bound, E->mem.peak - 1))
 BREAK("bound-windows", SET(E->num_bound, 0))
 BREAK("async-eq", SET(E->async_eq, 7))
-BREAK("event-lines",
-      SET(EQ(async).line[(EQ(async).line_head + 1) % EQ(async).line_size],
-          EQ(async).line[EQ(async).line_head]))
+BREAK("event-lines", SET(EQ(async).line[(EQ(async).line_head + 1) % EQ(async).line_size],
+                         EQ(async).line[EQ(async).line_head]))
 BREAK("event-lines", SET(EQ(async).line[EQ(async).line_head], 60))
 BREAK("port-events", SET(E->port_events.queued, false))
 BREAK("gid-table", SET(E->gid[5].gid, (ErnicGid) { { 0xff, 2 } }))
@@ -310,9 +309,7 @@ BREAK_LOAD("mr: ErnicMr.access out of range", "access",
 /* More groups than the limit; too many for a single change. */
 static void break_groups(Busy *b)
 {
-    uint32_t i;
-
-    for (i = 1; i <= ERNIC_LIM_MCAST_GROUP; i++) {
+    for (uint32_t i = 1; i <= ERNIC_LIM_MCAST_GROUP; i++) {
         ErnicGid gid = { { 0xff, 1, i, i >> 8 } };
 
         SET(E->mcast[i].used, true);
@@ -325,12 +322,11 @@ BREAK("mcast-groups", break_groups(b))
 TEST("/check/breaks", test_breaks)
 {
     g_autoptr(GString) why = g_string_new(NULL);
-    uint32_t i;
     Busy b;
 
     undo = g_ptr_array_new();
     busy_init(&b);
-    for (i = 0; i < num_breaks; i++) {
+    for (uint32_t i = 0; i < num_breaks; i++) {
         g_string_truncate(why, 0);
         g_assert_true(ernic_check(b.e, why));
         g_assert_cmpstr(why->str, ==, "");
@@ -338,8 +334,7 @@ TEST("/check/breaks", test_breaks)
         g_assert_false(ernic_check(b.e, why));
         g_assert_false(ernic_check(b.e, NULL));
         if (!strstr(why->str, breaks[i].reported)) {
-            g_error("entry %u: not \"%s\" but \"%s\"", i, breaks[i].reported,
-                    why->str);
+            g_error("entry %u: not \"%s\" but \"%s\"", i, breaks[i].reported, why->str);
         }
         put_back();
     }
@@ -354,10 +349,10 @@ TEST("/check/breaks", test_breaks)
  */
 BUSY_TEST("/check/load-refused", test_load_refused)
 {
-    uint32_t i, refused = 0;
+    uint32_t refused = 0;
 
     undo = g_ptr_array_new();
-    for (i = 0; i < num_breaks; i++) {
+    for (uint32_t i = 0; i < num_breaks; i++) {
         g_autoptr(GByteArray) state = g_byte_array_new(), good = g_byte_array_new();
         g_autoptr(GString) why = g_string_new(NULL);
 
@@ -374,7 +369,7 @@ BUSY_TEST("/check/load-refused", test_load_refused)
         g_assert_true(ernic_load(b->peer, b->env.now, good->data, good->len));
         refused++;
     }
-    g_assert_cmpuint(refused, ==, 11);
+    IS(refused, 11);
     g_ptr_array_free(undo, true);
 }
 
@@ -384,13 +379,12 @@ static void check_bits(const ErnicStateStruct *of, const ErnicStateField *f,
 {
     uint8_t *obj = g_malloc0(of->size);
     uint8_t *at = obj + f->offset;
-    uint32_t bit;
 
     g_assert_true(ernic_state_check_struct(of, obj, "", NULL));
-    for (bit = 0; bit < 8 * f->size; bit++) {
+    for (uint32_t bit = 0; bit < 8 * f->size; bit++) {
         at[bit / 8] = 1 << bit % 8;
-        g_assert_cmpint(ernic_state_check_struct(of, obj, "", NULL), ==,
-                        !(ernic_state_get(at, f->size) & ~mask));
+        IS(ernic_state_check_struct(of, obj, "", NULL),
+           !(ernic_state_get(at, f->size) & ~mask));
         at[bit / 8] = 0;
     }
     g_free(obj);
@@ -410,12 +404,12 @@ TEST("/check/bits", test_bits)
         { "ErnicQp.flags", 0x01 }, { "ErnicMrUpdate.set", 0x3f },
         { "ErnicMlx5Tir.selected", 0x1f },
     };
-    uint32_t s, i, n = 0;
+    uint32_t n = 0;
 
-    for (s = 0; s < ernic_state_num_structs; s++) {
+    for (uint32_t s = 0; s < ernic_state_num_structs; s++) {
         const ErnicStateStruct *of = ernic_state_structs[s];
 
-        for (i = 0; i < of->num_fields; i++) {
+        for (uint32_t i = 0; i < of->num_fields; i++) {
             const ErnicStateField *f = &of->field[i];
             g_autofree char *row = g_strdup_printf("%s.%s", of->name, f->name);
 
@@ -426,14 +420,14 @@ TEST("/check/bits", test_bits)
             }
         }
     }
-    g_assert_cmpuint(n, ==, ARRAY_SIZE(want));
+    IS(n, ARRAY_SIZE(want));
 }
 
 static void assert_broken(const ErnicInvariants *list)
 {
-    uint32_t i, k;
+    uint32_t k;
 
-    for (i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; i++) {
         const char *name = list->list[i].name;
 
         for (k = 0; k < num_breaks; k++) {
@@ -461,8 +455,7 @@ TEST("/check/all-named", test_all_named)
             ernic_state_tables[i].table == offsetof(Ernic, flow_tables)) {
             continue;                   /* test-mlx5-state-check */
         }
-        g_assert_true(g_str_has_prefix(list->list[0].name,
-                                       ernic_state_tables[i].name));
+        g_assert_true(g_str_has_prefix(list->list[0].name, ernic_state_tables[i].name));
         assert_broken(list);
     }
     g_assert_null(ernic_check_invariants(i));

@@ -37,12 +37,12 @@ static const struct {
 
 static uint32_t in_use(const Ernic *e, const char *name)
 {
-    uint32_t i, id, n = 0;
+    uint32_t n = 0;
 
-    for (i = 0; i < ernic_state_num_tables; i++) {
+    for (uint32_t i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+        for (uint32_t id = t->first; id < ernic_state_table_size(e, t); id++) {
             n += strcmp(t->name, name) == 0 &&
                  ernic_state_in_use(t, ernic_state_entry(e, t, id));
         }
@@ -60,30 +60,30 @@ static void check_verbs(const Ernic *e)
         { "pd", 3 }, { "eq", 2 }, { "cq", 3 }, { "srq", 2 }, { "mr", 7 },
         { "qp", 10 }, { "mcast", 1 }, { "flow", 1 }, { "rss", 1 }, { "counter", 2 },
     };
-    uint32_t i, open = 0, reads = 0, requests = 0, moderated = 0, windows = 0;
+    uint32_t open = 0, reads = 0, requests = 0, moderated = 0, windows = 0;
 
-    for (i = 0; i < ARRAY_SIZE(want); i++) {
-        g_assert_cmpuint(in_use(e, want[i].table), ==, want[i].num);
+    for (uint32_t i = 0; i < ARRAY_SIZE(want); i++) {
+        IS(in_use(e, want[i].table), want[i].num);
     }
-    for (i = 1; i < e->cfg.max_qp; i++) {
+    for (uint32_t i = 1; i < e->cfg.max_qp; i++) {
         const ErnicQp *qp = &e->qp[i];
 
         open += qp->used && qp->rq.open == ERNIC_CL_SEND && qp->rq.off == 1024;
         reads += qp->used && qp->ack.rd_pending == 1;
         requests += qp->used ? qp->sq.fetched - qp->sq.wq.ci : 0;
     }
-    for (i = 1; i < e->cfg.max_cq; i++) {
+    for (uint32_t i = 1; i < e->cfg.max_cq; i++) {
         moderated += e->cq[i].used && e->cq[i].mod_pending == 1;
     }
-    for (i = 1; i < e->cfg.max_mr; i++) {
+    for (uint32_t i = 1; i < e->cfg.max_mr; i++) {
         windows += e->mr[i].kind == ERNIC_MR_WINDOW_2 && e->mr[i].valid;
     }
-    g_assert_cmpuint(open, ==, 2);
-    g_assert_cmpuint(reads, ==, 1);
+    IS(open, 2);
+    IS(reads, 1);
     g_assert_cmpuint(requests, >=, 6);
-    g_assert_cmpuint(moderated, ==, 1);
-    g_assert_cmpuint(windows, ==, 1);
-    g_assert_cmpuint(e->num_pages, ==, 12 + 2 * 512);
+    IS(moderated, 1);
+    IS(windows, 1);
+    IS(e->num_pages, 12 + 2 * 512);
     g_assert_cmpuint(e->tx->packets, >, 0);
     g_assert_cmpuint(e->tx->loop_len, >, 0);
     g_assert_cmpuint(e->stats.tx_packets, >, 5);
@@ -103,7 +103,7 @@ static void check_timing(const Ernic *e)
 static void check_verbs_timing(const Ernic *e)
 {
     check_timing(e);
-    g_assert_cmpuint(in_use(e, "qp"), ==, 2);
+    IS(in_use(e, "qp"), 2);
     g_assert_cmpuint(e->timing->rx.count, >, 0);
     g_assert_cmpuint(e->timing->cqes.count, >, 0);
     g_assert_cmpuint(e->timing->key.count, >, 0);
@@ -129,10 +129,10 @@ static void check_pg332_timing(const Ernic *e)
 
 static void check_pg332_strict(const Ernic *e)
 {
-    uint32_t rule, num = 0;
+    uint32_t num = 0;
 
     check_pg332(e, 2);
-    for (rule = 0; rule < ernic_num_rules; rule++) {
+    for (uint32_t rule = 0; rule < ernic_num_rules; rule++) {
         num += e->strict->last[rule].count;
     }
     g_assert_cmpuint(num, >, 0);
@@ -149,17 +149,16 @@ static void check_mlx5(const Ernic *e)
         { "sq", 1 }, { "rq", 3 }, { "tir", 2 }, { "tis", 1 }, { "rqt", 1 },
         { "table", 2 }, { "group", 3 }, { "entry", 3 },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(want); i++) {
-        g_assert_cmpuint(in_use(e, want[i].table), ==, want[i].num);
+    for (uint32_t i = 0; i < ARRAY_SIZE(want); i++) {
+        IS(in_use(e, want[i].table), want[i].num);
     }
-    g_assert_cmpint(e->mlx5->queue.stage, ==, ERNIC_MLX5_QUEUE_READ);
-    g_assert_cmphex(e->mlx5->completed, ==, 0x1c);
+    IS(e->mlx5->queue.stage, ERNIC_MLX5_QUEUE_READ);
+    IS(e->mlx5->completed, 0x1c);
     /* Requests of two queue pairs, and the rest of a large packet. */
-    g_assert_cmpuint(e->qp[2].sq.fetched, ==, 1);
-    g_assert_cmpuint(e->qp[4].sq.fetched, ==, 1);
-    g_assert_cmpuint(e->mlx5_eth->sq[1].pi, ==, 2);
+    IS(e->qp[2].sq.fetched, 1);
+    IS(e->qp[4].sq.fetched, 1);
+    IS(e->mlx5_eth->sq[1].pi, 2);
     g_assert_cmpuint(e->mlx5_eth->sq[1].sent, >, 0);
     g_assert_cmpuint(e->tx->packets, >, 0);
 }
@@ -175,7 +174,6 @@ static void load_stored(uint32_t n, uint64_t now, const GByteArray *state)
     g_autoptr(GString) why = g_string_new(NULL);
     FakeEnv env;
     Ernic *e;
-    int i;
 
     fake_env_init(&env);
     env.now = now;
@@ -184,7 +182,7 @@ static void load_stored(uint32_t n, uint64_t now, const GByteArray *state)
     g_assert_cmpstr(why->str, ==, "");
     fake_check(e);
     checks[n](e);
-    for (i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++) {
         fake_advance(e, 20000000);
     }
     fake_check(e);
@@ -194,10 +192,8 @@ static void load_stored(uint32_t n, uint64_t now, const GByteArray *state)
 
 TEST("/state-releases/stored", test_stored)
 {
-    uint32_t r, i;
-
-    for (r = 0; r < ARRAY_SIZE(releases); r++) {
-        for (i = 0; i < releases[r].states; i++) {
+    for (uint32_t r = 0; r < ARRAY_SIZE(releases); r++) {
+        for (uint32_t i = 0; i < releases[r].states; i++) {
             g_autofree char *path = g_strdup_printf("%s/state/%s/%s.txt", ERNIC_DATA,
                                                     releases[r].name,
                                                     stored_states[i].name);
@@ -214,9 +210,7 @@ TEST("/state-releases/stored", test_stored)
 /* Those that the next release will store. */
 TEST("/state-releases/made", test_made)
 {
-    uint32_t i;
-
-    for (i = 0; i < STORED_STATES; i++) {
+    for (uint32_t i = 0; i < STORED_STATES; i++) {
         GByteArray *state = g_byte_array_new();
         uint64_t now = stored_states[i].make(state);
 
@@ -246,10 +240,9 @@ static const char *name_of(const ErnicStateStruct *of)
 static void print_rows(const ErnicStateStruct *of, GString *text)
 {
     g_autofree char *head = g_strconcat(name_of(of), ":", NULL);
-    uint32_t i;
 
     state_file_add(text, head);
-    for (i = 0; i < of->num_fields; i++) {
+    for (uint32_t i = 0; i < of->num_fields; i++) {
         const ErnicStateField *f = &of->field[i];
         g_autoptr(GString) word = g_string_new(f->name);
 
@@ -283,9 +276,9 @@ static bool same_row(const char *was, const char *is)
 /* @was has the words of a release: today's of each structure begin with them. */
 static void assert_appended(char *const *was)
 {
-    uint32_t s, k;
+    uint32_t k;
 
-    for (s = 0; s < ernic_state_num_structs && *was; s++) {
+    for (uint32_t s = 0; s < ernic_state_num_structs && *was; s++) {
         g_autoptr(GString) text = g_string_new(NULL);
         g_auto(GStrv) now = NULL;
 
@@ -303,9 +296,7 @@ static void assert_appended(char *const *was)
 
 TEST("/state-releases/rows", test_rows)
 {
-    uint32_t r;
-
-    for (r = 0; r < ARRAY_SIZE(releases); r++) {
+    for (uint32_t r = 0; r < ARRAY_SIZE(releases); r++) {
         g_autofree char *path = g_strdup_printf("%s/state/%s/rows.txt", ERNIC_DATA,
                                                 releases[r].name);
         g_auto(GStrv) words = state_file_words(path);
@@ -318,13 +309,12 @@ static int write_release(const char *folder)
 {
     g_autofree char *rows = g_strconcat(folder, "/rows.txt", NULL);
     g_autoptr(GString) text = g_string_new(NULL);
-    uint32_t i;
 
-    for (i = 0; i < ernic_state_num_structs; i++) {
+    for (uint32_t i = 0; i < ernic_state_num_structs; i++) {
         print_rows(ernic_state_structs[i], text);
     }
     g_assert_true(g_file_set_contents(rows, text->str, text->len, NULL));
-    for (i = 0; i < STORED_STATES; i++) {
+    for (uint32_t i = 0; i < STORED_STATES; i++) {
         g_autofree char *path = g_strdup_printf("%s/%s.txt", folder,
                                                 stored_states[i].name);
         GByteArray *state = g_byte_array_new();

@@ -76,33 +76,28 @@ BUSY_TEST("/state/busy", test_busy)
     fake_check(e);
     g_assert_cmpuint(e->eq[b->async.eqn].line_count, >=, 2);
     g_assert_cmpuint(e->port_events.pending, !=, 0);
-    g_assert_cmpuint(e->num_pages, ==, 12 + 2 * 512);
-    g_assert_cmpuint(e->num_bound, ==, 1);
+    IS(e->num_pages, 12 + 2 * 512);
+    IS(e->num_bound, 1);
     g_assert_true(e->tx->busy);
     g_assert_cmpuint(e->tx->packets, >, 0);
     g_assert_cmpuint(e->tx->loop_len, >, 0);
     g_assert_cmpuint(e->ready.head, !=, 0);
-    g_assert_cmpuint(e->cq_timers->count, ==, 1);
+    IS(e->cq_timers->count, 1);
     g_assert_cmpuint(e->timers->count, >, 0);
-    g_assert_cmpuint(e->qp[b->in.qpn].rq.open, ==, ERNIC_CL_SEND);
+    IS(e->qp[b->in.qpn].rq.open, ERNIC_CL_SEND);
     g_assert_true(e->qp[b->in.qpn].rq.recv_valid);
-    g_assert_cmpuint(e->qp[b->rd.qpn].ack.rd_pending, ==, 1);
-    g_assert_cmpuint(e->qp[b->out.qpn].sq.fetched -
-                     e->qp[b->out.qpn].sq.wq.ci, >=, 4);
-    g_assert_cmpuint(e->qp[b->out.qpn].sq.una_psn, !=,
-                     e->qp[b->out.qpn].sq.max_psn);
+    IS(e->qp[b->rd.qpn].ack.rd_pending, 1);
+    g_assert_cmpuint(e->qp[b->out.qpn].sq.fetched - e->qp[b->out.qpn].sq.wq.ci, >=, 4);
+    g_assert_cmpuint(e->qp[b->out.qpn].sq.una_psn, !=, e->qp[b->out.qpn].sq.max_psn);
 }
 
 /* Values that are not stored are the same after loading, too. */
-static void assert_fields(const ErnicStateStruct *of, const uint8_t *a,
-                          const uint8_t *b)
+static void assert_fields(const ErnicStateStruct *of, const uint8_t *a, const uint8_t *b)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < of->num_fields; i++) {
+    for (uint32_t i = 0; i < of->num_fields; i++) {
         const ErnicStateField *f = &of->field[i];
 
-        for (k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
+        for (uint32_t k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
             assert_fields(f->of, a + f->offset + k * f->size,
                           b + f->offset + k * f->size);
         }
@@ -117,12 +112,10 @@ static void assert_fields(const ErnicStateStruct *of, const uint8_t *a,
 
 static void assert_derived(const Ernic *a, const Ernic *b)
 {
-    uint32_t i, id;
-
-    for (i = 0; i < ernic_state_num_tables; i++) {
+    for (uint32_t i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        for (id = t->first; id < ernic_state_table_size(a, t); id++) {
+        for (uint32_t id = t->first; id < ernic_state_table_size(a, t); id++) {
             const void *obj = ernic_state_entry(a, t, id);
 
             if (ernic_state_in_use(t, obj)) {
@@ -130,8 +123,8 @@ static void assert_derived(const Ernic *a, const Ernic *b)
             }
         }
     }
-    g_assert_cmpuint(a->num_pages, ==, b->num_pages);
-    g_assert_cmpuint(a->num_bound, ==, b->num_bound);
+    IS(a->num_pages, b->num_pages);
+    IS(a->num_bound, b->num_bound);
     g_assert_cmpmem(a->uctx_used, sizeof(a->uctx_used), b->uctx_used,
                     sizeof(b->uctx_used));
 }
@@ -155,11 +148,9 @@ TWO_TEST("/state/round-trip", test_round_trip)
 /* The same continuation: link ready again, all requests acknowledged or none. */
 static void drive(Ernic *e, FakeEnv *env)
 {
-    int i;
-
     env->tx_busy = false;
     ernic_tx_ready(e, env->now);
-    for (i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++) {
         fake_advance(e, 20000000);
     }
 }
@@ -181,9 +172,8 @@ static void assert_same_trains(FakeEnv *a, FakeEnv *b)
     while ((x = fake_take_train(a))) {
         y = fake_take_train(b);
         g_assert_nonnull(y);
-        g_assert_cmpuint(x->now, ==, y->now);
-        g_assert_cmpmem(x->train.data, x->train.len, y->train.data,
-                        y->train.len);
+        IS(x->now, y->now);
+        g_assert_cmpmem(x->train.data, x->train.len, y->train.data, y->train.len);
         fake_train_free(x);
         fake_train_free(y);
         n++;
@@ -215,11 +205,10 @@ TWO_TEST("/state/continues", test_continues)
 TWO_TEST("/state/truncated", test_truncated)
 {
     g_autoptr(GByteArray) state = save(t->b.e), empty = save(t->e);
-    guint len;
 
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
     ernic_trace_reset();
-    for (len = 0; len < state->len; len += g_test_slow() ? 1 : 101) {
+    for (guint len = 0; len < state->len; len += g_test_slow() ? 1 : 101) {
         g_autofree uint8_t *copy = g_memdup2(state->data, len);
 
         g_assert_false(ernic_load(t->e, 7, copy, len));
@@ -238,14 +227,13 @@ TWO_TEST("/state/foreign", test_foreign)
     g_autoptr(GByteArray) state = save(t->b.e);
     ErnicConfig cfg;
     Ernic *e;
-    guint at;
 
     fake_config(&cfg);
     cfg.max_qp++;
     e = ernic_new(&cfg, &fake_env_ops, &t->env);
     g_assert_false(load(e, 7, state));
     ernic_free(e);
-    for (at = 0; at < 12; at++) {
+    for (guint at = 0; at < 12; at++) {
         state->data[at] ^= 1;
         g_assert_false(load(t->e, 7, state));
         state->data[at] ^= 1;
@@ -261,11 +249,11 @@ TWO_TEST("/state/sections", test_sections)
         "flow", "rss", "coun", "tx\0",
     };
     g_autoptr(GByteArray) state = save(t->b.e), description = g_byte_array_new();
-    uint32_t i, at = 12;
+    uint32_t at = 12;
 
     ernic_state_describe(description, 0);
     at += description->len;
-    for (i = 0; i < ARRAY_SIZE(tags); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(tags); i++) {
         uint64_t len = ldq_le_p(state->data + at + 4);
         uint32_t next = at + 12 + len;
         g_autoptr(GByteArray) copy = g_byte_array_new();
@@ -281,18 +269,16 @@ TWO_TEST("/state/sections", test_sections)
         g_assert_false(load(t->e, 7, copy));
         at = next;
     }
-    g_assert_cmpuint(at, ==, state->len);
+    IS(at, state->len);
 }
 
 /*
  * An accepted state is safe to work with: it can be saved again, and no later action of
  * software or wire triggers an assertion.
  */
-static void exercise(Ernic *e, FakeEnv *env, const Busy *b,
-                     const ErnicTrain *train)
+static void exercise(Ernic *e, FakeEnv *env, const Busy *b, const ErnicTrain *train)
 {
     g_autoptr(GByteArray) state = save(e);
-    uint32_t qpn, i;
 
     g_assert_true(load(e, b->env.now, state));
     fake_check(e);
@@ -300,21 +286,21 @@ static void exercise(Ernic *e, FakeEnv *env, const Busy *b,
     env->tx_busy = false;
     ernic_tx_ready(e, env->now);
     ernic_rx(e, env->now, train);
-    for (i = 0; i < 30; i++) {
+    for (uint32_t i = 0; i < 30; i++) {
         ernic_run(e, env->now);
         env->now += 10000000;
     }
-    for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
+    for (uint32_t qpn = 1; qpn < e->cfg.max_qp; qpn++) {
         if (e->qp[qpn].used) {
             ernic_doorbell(e, env->now, e->qp[qpn].uctx,
                            ERNIC_DB(ERNIC_DB_SQ, qpn, e->qp[qpn].sq.wq.pi + 1));
             fake_modify_qp(e, qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL);
         }
     }
-    for (i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         ernic_run(e, env->now);
     }
-    for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
+    for (uint32_t qpn = 1; qpn < e->cfg.max_qp; qpn++) {
         if (e->qp[qpn].used && e->qp[qpn].uctx == 0) {
             fake_destroy(e, ERNIC_CMD_QP_DESTROY, qpn);
         }
@@ -338,9 +324,7 @@ TWO_TEST("/state/mutated", test_mutated)
     at = 12 + g_test_rand_int_range(0, step);
     for (; at < state->len; at += step) {
         uint8_t was = state->data[at];
-        const uint8_t values[] = {
-            was ^ (1 << (at % 8)), 0xff, was + 1, 0x80, 0,
-        };
+        const uint8_t values[] = { was ^ (1 << (at % 8)), 0xff, was + 1, 0x80, 0 };
 
         k = g_test_slow() ? ARRAY_SIZE(values) : 2;
         while (k--) {
@@ -373,13 +357,12 @@ TEST("/state/retired-row", test_retired_row)
     uint32_t one = 1, *elements = &one;
     ErnicStateStream stream = { .elements = &elements, .why = g_string_new(NULL) };
     GByteArray *out = g_byte_array_new();
-    uint8_t byte;
 
-    for (byte = 0; byte <= 2; byte++) {
+    for (uint8_t byte = 0; byte <= 2; byte++) {
         ErnicReader in = { .data = &byte, .left = 1, .stream = &stream };
 
-        g_assert_cmpint(ernic_state_load_struct(NULL, &of, NULL, &in), ==, byte <= 1);
-        g_assert_cmpuint(in.left, ==, 0);
+        IS(ernic_state_load_struct(NULL, &of, NULL, &in), byte <= 1);
+        IS(in.left, 0);
     }
     ernic_state_save_struct(NULL, &of, NULL, out);
     g_assert_cmpmem(out->data, out->len, "", 1);

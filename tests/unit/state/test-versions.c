@@ -65,9 +65,7 @@ static uint32_t row_number(const ErnicStateStruct *of, const char *row)
  */
 static bool is_later(const Other *o, const ErnicStateStruct *of, uint32_t i)
 {
-    uint32_t k;
-
-    for (k = 0; k <= i; k++) {
+    for (uint32_t k = 0; k <= i; k++) {
         if (o->structs && of->field[k].kind == ERNIC_SK_STRUCT &&
             of->field[k].of->id >= MAX(o->structs, ERNIC_SS_LAST_ACK)) {
             return true;
@@ -94,13 +92,11 @@ static uint32_t elements(const Other *o, const ErnicStateStruct *of, uint32_t i)
 static void put_struct(const Other *o, const Ernic *e, const ErnicStateStruct *of,
                        const void *obj, GByteArray *out)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < of->num_fields; i++) {
+    for (uint32_t i = 0; i < of->num_fields; i++) {
         const ErnicStateField *f = &of->field[i];
         const uint8_t *p = (const uint8_t *)obj + f->offset;
 
-        for (k = 0; k < elements(o, of, i); k++) {
+        for (uint32_t k = 0; k < elements(o, of, i); k++) {
             switch (f->kind) {
             case ERNIC_SK_STRUCT:
                 put_struct(o, e, f->of, p + k * f->size, out);
@@ -114,8 +110,7 @@ static void put_struct(const Other *o, const Ernic *e, const ErnicStateStruct *o
             case ERNIC_SK_DERIVED:
                 break;
             default:
-                ernic_state_put(out, ernic_state_get(p + k * f->size, f->size),
-                                f->size);
+                ernic_state_put(out, ernic_state_get(p + k * f->size, f->size), f->size);
                 break;
             }
         }
@@ -124,19 +119,19 @@ static void put_struct(const Other *o, const Ernic *e, const ErnicStateStruct *o
 
 static void put_description(const Other *o, GByteArray *out)
 {
-    uint32_t structs = o->structs ? o->structs : ernic_state_num_structs, s, i;
+    uint32_t structs = o->structs ? o->structs : ernic_state_num_structs;
 
     ernic_state_put(out, o->sections ? o->sections : SECTIONS, 4);
     ernic_state_put(out, structs, 4);
-    for (s = 0; s < structs; s++) {
+    for (uint32_t s = 0; s < structs; s++) {
         const ErnicStateStruct *of = ernic_state_structs[s];
         uint32_t rows = 0, n = 0;
 
-        for (i = 0; i < of->num_fields; i++) {
+        for (uint32_t i = 0; i < of->num_fields; i++) {
             rows += of->field[i].kind != ERNIC_SK_DERIVED && elements(o, of, i) > 0;
         }
         ernic_state_put(out, rows, 2);
-        for (i = 0; i < of->num_fields && n < rows; i++) {
+        for (uint32_t i = 0; i < of->num_fields && n < rows; i++) {
             if (of->field[i].kind != ERNIC_SK_DERIVED) {
                 ernic_state_put(out, elements(o, of, i), 2);
                 n++;
@@ -168,9 +163,8 @@ static void put_table(const Other *o, const Ernic *e, const ErnicStateTable *t,
                       GByteArray *out)
 {
     guint start = begin(out, t->name);
-    uint32_t id;
 
-    for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+    for (uint32_t id = t->first; id < ernic_state_table_size(e, t); id++) {
         const void *obj = ernic_state_entry(e, t, id);
 
         if (ernic_state_in_use(t, obj)) {
@@ -235,22 +229,21 @@ BUSY_TEST("/state-versions/shorter", test_shorter)
         { "ErnicCq", "overwrites" },
         { "ErnicBuf", "pieces" },
     };
-    uint32_t i;
 
     last_counter(b->e, 77);
     b->e->stats.drop[2] = 5;
     b->e->stats.drop[3] = 6;
     b->e->qp[b->in.qpn].ack.count = 9;
-    for (i = 0; i < ARRAY_SIZE(others); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
         const Other *o = &others[i];
         GByteArray *state = write_as(o, b->e), *again;
 
         g_test_message("%s", o->row ? o->row : "all");
         load(b->peer, state, NULL);
-        g_assert_cmpuint(last_counter(b->peer, 0), ==, i == 1 ? 0 : 77);
-        g_assert_cmpuint(b->peer->stats.drop[2], ==, 5);
-        g_assert_cmpuint(b->peer->stats.drop[3], ==, i == 2 ? 0 : 6);
-        g_assert_cmpuint(b->peer->qp[b->in.qpn].ack.count, ==, i == 3 ? 0 : 9);
+        IS(last_counter(b->peer, 0), i == 1 ? 0 : 77);
+        IS(b->peer->stats.drop[2], 5);
+        IS(b->peer->stats.drop[3], i == 2 ? 0 : 6);
+        IS(b->peer->qp[b->in.qpn].ack.count, i == 3 ? 0 : 9);
         again = write_as(o, b->peer);
         g_assert_cmpmem(state->data, state->len, again->data, again->len);
         g_byte_array_unref(state);
@@ -267,7 +260,6 @@ TEST("/state-versions/fewer", test_fewer)
         { .sections = 11 },                     /* without counters and "tx" */
     };
     FakeEnv env, other;
-    uint32_t i;
     Ernic *e, *to;
 
     fake_env_init(&env);
@@ -275,7 +267,7 @@ TEST("/state-versions/fewer", test_fewer)
     e = fake_ernic_new(&env);
     to = fake_ernic_new(&other);
     fake_create_pd(e);
-    for (i = 0; i < ARRAY_SIZE(others); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
         GByteArray *state = write_as(&others[i], e);
 
         fake_create_uctx(to);
@@ -314,13 +306,13 @@ TEST("/state-versions/default", test_default)
     Sample s = { 0 };
 
     g_assert_true(ernic_state_load_struct(NULL, &sample, &s, &in));
-    g_assert_cmpuint(in.left, ==, 0);
-    g_assert_cmpuint(s.kept, ==, 42);
-    g_assert_cmpuint(s.num, ==, 1000);
+    IS(in.left, 0);
+    IS(s.kept, 42);
+    IS(s.num, 1000);
     g_assert_true(s.flag);
-    g_assert_cmphex(s.list[0], ==, 0x1234);
-    g_assert_cmpuint(s.list[1], ==, 3);
-    g_assert_cmpuint(s.list[2], ==, 3);
+    IS(s.list[0], 0x1234);
+    IS(s.list[1], 3);
+    IS(s.list[2], 3);
     g_string_free(stream.why, true);
 }
 
@@ -353,13 +345,12 @@ TEST("/state-versions/longer", test_longer)
 {
     GByteArray *state = g_byte_array_new();
     FakeEnv env;
-    uint32_t s;
     Ernic *e;
 
     fake_env_init(&env);
     e = fake_ernic_new(&env);
     ernic_save(e, state);
-    for (s = 0; s < ernic_state_num_structs; s++) {
+    for (uint32_t s = 0; s < ernic_state_num_structs; s++) {
         GByteArray *more = g_byte_array_new();
         guint at = rows_at(state, s), rows = lduw_le_p(state->data + at);
         guint after = at + 2 + 2 * rows;
@@ -384,8 +375,7 @@ TEST("/state-versions/longer", test_longer)
     load(e, state, "newer release saved it");
     stl_le_p(state->data + HEAD + 4, ernic_state_num_structs);
     load(e, state, NULL);
-    g_assert_cmpuint(rows_at(state, ernic_state_num_structs), ==,
-                     HEAD + description_len());
+    IS(rows_at(state, ernic_state_num_structs), HEAD + description_len());
     g_byte_array_unref(state);
     ernic_free(e);
     fake_env_fini(&env);
@@ -407,9 +397,8 @@ BUSY_TEST("/state-versions/missing", test_missing)
         { { "ErnicConfig", "max_qp" }, "another ErnicConfig than here" },
         { { "ErnicPd", "used" }, "pd 0x1 is not in use" },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
         GByteArray *state = write_as(&cases[i].other, b->e);
 
         load(b->peer, state, cases[i].why);
@@ -445,7 +434,7 @@ TEST("/state-versions/registers", test_registers)
     words = ldl_le_p(state->data + at + 16);
     is_reg = at + 20;
     gone = is_reg + PG332_BUFRKEY / 4;
-    g_assert_cmpuint(state->data[gone], ==, 1);
+    IS(state->data[gone], 1);
 
     g_byte_array_append(less, state->data, is_reg + words);
     less->data[gone] = 0;
@@ -461,9 +450,9 @@ TEST("/state-versions/registers", test_registers)
     g_byte_array_append(less, p, state->data + state->len - p);
     stq_le_p(less->data + section + 4, ldq_le_p(less->data + section + 4) - 4 * num);
     load(c.e, less, NULL);
-    g_assert_cmphex(buf_rkey(&c), ==, 0);
+    IS(buf_rkey(&c), 0);
     load(c.e, state, NULL);
-    g_assert_cmphex(buf_rkey(&c), ==, 0x77);
+    IS(buf_rkey(&c), 0x77);
 
     /* The block of global registers, which comes next, has holes. */
     is_reg = p + 8 - state->data;

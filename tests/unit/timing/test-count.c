@@ -40,8 +40,7 @@ static void open_self(Self *s, const ErnicProfile *profile)
     pd = fake_create_pd(s->e);
     fake_create_eq(s->e, &eq, 16, 3, false);
     fake_create_cq(s->e, &s->cq, 64, eq.eqn);
-    fake_create_qp(s->e, &s->qp, ERNIC_QPT_RC, pd, s->cq.cqn, s->cq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(s->e, &s->qp, ERNIC_QPT_RC, pd, s->cq.cqn, s->cq.cqn, FAKE_NONE);
     fake_qp_attr(&attr, s->qp.qpn, 1);
     attr.path_mtu = 5;
     fake_qp_to(s->e, &s->qp, ERNIC_QPS_RTS, &attr);
@@ -74,20 +73,17 @@ static void post(Self *s, uint8_t opcode, uint32_t len)
 
 static void count_at(const Ernic *e, uint64_t now, ErnicTimingCount *c)
 {
-    uint32_t i;
-
     g_assert_true(ernic_timing_count(e, now, c));
-    g_assert_cmpuint(c->now, ==, now);
-    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+    IS(c->now, now);
+    for (uint32_t i = 0; i < ERNIC_STAGE_COUNT; i++) {
         const ErnicStageCount *s = &c->stage[i];
         uint64_t free = e->timing->server[i].free;
         uint64_t end = MAX((c->now - c->since) * 1000,
                            (e->timing->epoch - c->since) * 1000 + free);
 
-        g_assert_cmpuint(s->busy + s->stalled + s->idle, ==,
-                         e->timing->since == UINT64_MAX ? 0 : end);
+        IS(s->busy + s->stalled + s->idle, e->timing->since == UINT64_MAX ? 0 : end);
     }
-    for (i = 0; i < ERNIC_TIMED_QUEUES; i++) {
+    for (uint32_t i = 0; i < ERNIC_TIMED_QUEUES; i++) {
         const ErnicQueueCount *q = &c->queue[i];
 
         g_assert_cmpuint(q->count, <=, q->peak);
@@ -116,33 +112,32 @@ SELF_TEST("/timing-count/values", test_values)
     post(s, ERNIC_WR_WRITE, 1024);
     until(s, 50);
     count(s, &c);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].count, ==, 1);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].area -
-                     before.queue[ERNIC_TIMED_DOORBELLS].area, ==, NS(50));
+    IS(c.queue[ERNIC_TIMED_DOORBELLS].count, 1);
+    IS(c.queue[ERNIC_TIMED_DOORBELLS].area - before.queue[ERNIC_TIMED_DOORBELLS].area,
+       NS(50));
     /* The stage accepts the next item after 2 of work. */
-    g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].busy -
-                     before.stage[ERNIC_STAGE_DOORBELL].busy, ==, NS(2));
-    g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].idle -
-                     before.stage[ERNIC_STAGE_DOORBELL].idle, ==, NS(48));
+    IS(c.stage[ERNIC_STAGE_DOORBELL].busy - before.stage[ERNIC_STAGE_DOORBELL].busy,
+       NS(2));
+    IS(c.stage[ERNIC_STAGE_DOORBELL].idle - before.stage[ERNIC_STAGE_DOORBELL].idle,
+       NS(48));
     until(s, 2000);
     count(s, &c);
     was = &before.stage[ERNIC_STAGE_BUILD];
     is = &c.stage[ERNIC_STAGE_BUILD];
-    g_assert_cmpuint(is->items - was->items, ==, 1);
-    g_assert_cmpuint(is->busy - was->busy, ==, NS(23));
-    g_assert_cmpuint(is->stalled - was->stalled, ==, NS(45));
-    g_assert_cmpuint(is->idle - was->idle, ==, NS(2000 - 23 - 45));
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_TX].count, ==, 1);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_TX].area -
-                     before.queue[ERNIC_TIMED_TX].area, ==, NS(2000 - 102));
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_RX].count, ==, 0);
+    IS(is->items - was->items, 1);
+    IS(is->busy - was->busy, NS(23));
+    IS(is->stalled - was->stalled, NS(45));
+    IS(is->idle - was->idle, NS(2000 - 23 - 45));
+    IS(c.queue[ERNIC_TIMED_TX].count, 1);
+    IS(c.queue[ERNIC_TIMED_TX].area - before.queue[ERNIC_TIMED_TX].area, NS(2000 - 102));
+    IS(c.queue[ERNIC_TIMED_RX].count, 0);
     /* One fetch of 1012 ns; two reads of 334 and, after it, 368. */
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_FETCHES].area -
-                     before.queue[ERNIC_TIMED_FETCHES].area, ==, NS(1012));
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].area -
-                     before.queue[ERNIC_TIMED_READS].area, ==, NS(334 + 368));
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].peak, ==, 2);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].count, ==, 0);
+    IS(c.queue[ERNIC_TIMED_FETCHES].area - before.queue[ERNIC_TIMED_FETCHES].area,
+       NS(1012));
+    IS(c.queue[ERNIC_TIMED_READS].area - before.queue[ERNIC_TIMED_READS].area,
+       NS(334 + 368));
+    IS(c.queue[ERNIC_TIMED_READS].peak, 2);
+    IS(c.queue[ERNIC_TIMED_READS].count, 0);
 }
 
 /* A request to a limited resource is under way until it ends. */
@@ -156,15 +151,13 @@ SELF_TEST("/timing-count/under-way", test_under_way)
         { 1465, 0, 2 }, { 1466, 0, 1 }, { 1499, 0, 1 }, { 1500, 0, 0 },
     };
     ErnicTimingCount c;
-    uint32_t i;
 
     post(s, ERNIC_WR_WRITE, 1024);
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         until(s, rows[i].ns);
         count(s, &c);
-        g_assert_cmpuint(c.queue[ERNIC_TIMED_FETCHES].count, ==,
-                         rows[i].fetches);
-        g_assert_cmpuint(c.queue[ERNIC_TIMED_READS].count, ==, rows[i].reads);
+        IS(c.queue[ERNIC_TIMED_FETCHES].count, rows[i].fetches);
+        IS(c.queue[ERNIC_TIMED_READS].count, rows[i].reads);
     }
 }
 
@@ -175,10 +168,10 @@ static void queue_is(const Self *s, ErnicTimedQueue queue, uint64_t size,
     ErnicTimingCount c;
 
     count(s, &c);
-    g_assert_cmpuint(c.queue[queue].size, ==, size);
-    g_assert_cmpuint(c.queue[queue].count, ==, now);
-    g_assert_cmpuint(c.queue[queue].peak, ==, peak);
-    g_assert_cmpuint(c.queue[queue].area, ==, NS(ns));
+    IS(c.queue[queue].size, size);
+    IS(c.queue[queue].count, now);
+    IS(c.queue[queue].peak, peak);
+    IS(c.queue[queue].area, NS(ns));
 }
 
 /*
@@ -223,16 +216,15 @@ TEST("/timing-count/levels", test_levels)
         until(&s, s.env.now - s.start + 1);
         count(&s, &c);
     } while (c.queue[ERNIC_TIMED_RETRY].count == 1);
-    g_assert_cmpuint(s.env.now - s.start, ==, 9226);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].area, ==,
-                     before + NS(s.env.now - served));
+    IS(s.env.now - s.start, 9226);
+    IS(c.queue[ERNIC_TIMED_RETRY].area, before + NS(s.env.now - served));
     until(&s, 1000000);
     count(&s, &c);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_REQUESTS].count, ==, 0);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_REQUESTS].peak, ==, 2);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].count, ==, 0);
+    IS(c.queue[ERNIC_TIMED_REQUESTS].count, 0);
+    IS(c.queue[ERNIC_TIMED_REQUESTS].peak, 2);
+    IS(c.queue[ERNIC_TIMED_RETRY].count, 0);
     /* Room is freed after the turn in which two more packets take theirs. */
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_RETRY].peak, ==, 3);
+    IS(c.queue[ERNIC_TIMED_RETRY].peak, 3);
     g_byte_array_unref(state);
     close_self(&s);
 }
@@ -244,25 +236,24 @@ SELF_TEST("/timing-count/sums", test_sums)
         0, 1ull << 32, 1ull << 40, UINT64_MAX / 1000, 1ull << 62,
     };
     ErnicTimingCount c;
-    uint32_t i, k;
 
-    for (i = 0; i < ARRAY_SIZE(ages); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(ages); i++) {
         s->env.now += ages[i];
         s->start = s->env.now;
         fake_run(s->e);
         count(s, &c);
-        for (k = 0; k < 6; k++) {
+        for (uint32_t k = 0; k < 6; k++) {
             post(s, k & 1 ? ERNIC_WR_READ : ERNIC_WR_WRITE, 3000 * k);
         }
-        for (k = 0; k < 30000; k += 61) {
+        for (uint32_t k = 0; k < 30000; k += 61) {
             until(s, k);
             count(s, &c);
             fake_check(s->e);
         }
-        g_assert_cmpuint(c.queue[ERNIC_TIMED_CQES].count, ==, 0);
+        IS(c.queue[ERNIC_TIMED_CQES].count, 0);
     }
     g_assert_cmpuint(c.queue[ERNIC_TIMED_CQES].peak, >, 0);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_RESPONSES].peak, ==, 1);
+    IS(c.queue[ERNIC_TIMED_RESPONSES].peak, 1);
 }
 
 /* After a reset, counting restarts with the first event. */
@@ -270,56 +261,53 @@ SELF_TEST("/timing-count/reset", test_reset)
 {
     ErnicTimingCount c;
     uint64_t at;
-    uint32_t i;
 
     post(s, ERNIC_WR_WRITE, 3000);
     until(s, 20000);
     ernic_reset(s->e);
     s->env.now += 500;
     count(s, &c);
-    g_assert_cmpuint(c.since, ==, s->env.now);
-    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
-        g_assert_cmpuint(c.stage[i].items, ==, 0);
-        g_assert_cmpuint(c.stage[i].idle, ==, 0);
+    IS(c.since, s->env.now);
+    for (uint32_t i = 0; i < ERNIC_STAGE_COUNT; i++) {
+        IS(c.stage[i].items, 0);
+        IS(c.stage[i].idle, 0);
     }
     fake_check(s->e);
     at = s->env.now;
     ernic_doorbell(s->e, at, 0, 0);
     s->env.now += 10;
     count(s, &c);
-    g_assert_cmpuint(c.since, ==, at);
-    g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].busy, ==, NS(2));
-    g_assert_cmpuint(c.stage[ERNIC_STAGE_DOORBELL].idle, ==, NS(8));
+    IS(c.since, at);
+    IS(c.stage[ERNIC_STAGE_DOORBELL].busy, NS(2));
+    IS(c.stage[ERNIC_STAGE_DOORBELL].idle, NS(8));
 }
 
 /* ---- readers --------------------------------------------------------------- */
 
 static void same(const struct ernic_timing_info *info, const ErnicTimingCount *c)
 {
-    uint32_t i;
-
-    g_assert_cmpuint(le64_to_cpu(info->since), ==, c->since);
-    g_assert_cmpuint(le64_to_cpu(info->now), ==, c->now);
-    g_assert_cmpuint(le16_to_cpu(info->num_stages), ==, ERNIC_STAGE_COUNT);
-    g_assert_cmpuint(le16_to_cpu(info->stage_size), ==, 40);
-    g_assert_cmpuint(le16_to_cpu(info->num_queues), ==, ERNIC_TIMED_QUEUES);
-    g_assert_cmpuint(le16_to_cpu(info->queue_size), ==, 32);
-    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+    IS(le64_to_cpu(info->since), c->since);
+    IS(le64_to_cpu(info->now), c->now);
+    IS(le16_to_cpu(info->num_stages), ERNIC_STAGE_COUNT);
+    IS(le16_to_cpu(info->stage_size), 40);
+    IS(le16_to_cpu(info->num_queues), ERNIC_TIMED_QUEUES);
+    IS(le16_to_cpu(info->queue_size), 32);
+    for (uint32_t i = 0; i < ERNIC_STAGE_COUNT; i++) {
         const struct ernic_timing_stage *s = &info->stage[i];
 
-        g_assert_cmpuint(le64_to_cpu(s->items), ==, c->stage[i].items);
-        g_assert_cmpuint(le64_to_cpu(s->busy), ==, c->stage[i].busy);
-        g_assert_cmpuint(le64_to_cpu(s->stalled), ==, c->stage[i].stalled);
-        g_assert_cmpuint(le64_to_cpu(s->idle), ==, c->stage[i].idle);
-        g_assert_cmpuint(le64_to_cpu(s->waited), ==, c->stage[i].waited);
+        IS(le64_to_cpu(s->items), c->stage[i].items);
+        IS(le64_to_cpu(s->busy), c->stage[i].busy);
+        IS(le64_to_cpu(s->stalled), c->stage[i].stalled);
+        IS(le64_to_cpu(s->idle), c->stage[i].idle);
+        IS(le64_to_cpu(s->waited), c->stage[i].waited);
     }
-    for (i = 0; i < ERNIC_TIMED_QUEUES; i++) {
+    for (uint32_t i = 0; i < ERNIC_TIMED_QUEUES; i++) {
         const struct ernic_timing_queue *q = &info->queue[i];
 
-        g_assert_cmpuint(le64_to_cpu(q->size), ==, c->queue[i].size);
-        g_assert_cmpuint(le64_to_cpu(q->count), ==, c->queue[i].count);
-        g_assert_cmpuint(le64_to_cpu(q->peak), ==, c->queue[i].peak);
-        g_assert_cmpuint(le64_to_cpu(q->area), ==, c->queue[i].area);
+        IS(le64_to_cpu(q->size), c->queue[i].size);
+        IS(le64_to_cpu(q->count), c->queue[i].count);
+        IS(le64_to_cpu(q->peak), c->queue[i].peak);
+        IS(le64_to_cpu(q->area), c->queue[i].area);
     }
 }
 
@@ -338,10 +326,10 @@ SELF_TEST("/timing-count/command", test_command)
     post(s, ERNIC_WR_WRITE, 3000);
     until(s, 50);
     g_assert_true(ernic_cmd(s->e, s->env.now, &cmd, &rsp));
-    g_assert_cmpuint(rsp.status, ==, ERNIC_OK);
-    g_assert_cmpuint(le32_to_cpu(rsp.length), ==, sizeof(info));
+    OK(rsp.status);
+    IS(le32_to_cpu(rsp.length), sizeof(info));
     count(s, &c);
-    g_assert_cmpuint(c.queue[ERNIC_TIMED_DOORBELLS].count, ==, 1);
+    IS(c.queue[ERNIC_TIMED_DOORBELLS].count, 1);
     memcpy(&info, fake_ptr(&s->env, at, sizeof(info)), sizeof(info));
     same(&info, &c);
 }
@@ -359,7 +347,7 @@ TEST("/timing-count/off", test_off)
     g_assert_false(ernic_timing_count(e, 0, &c));
     ernic_timing_info(e, &info);
     g_assert_cmpmem(&info, sizeof(info), &none, sizeof(none));
-    g_assert_cmpuint(ernic_timing_word(e, 0), ==, 0);
+    IS(ernic_timing_word(e, 0), 0);
     ernic_free(e);
     fake_env_fini(&env);
 }
@@ -370,10 +358,9 @@ TEST("/timing-count/words", test_words)
     uint32_t base, off, word[sizeof(struct ernic_timing_info) / 4];
     struct ernic_timing_info info;
     ErnicTimingCount c;
-    unsigned version;
     Card *card = &cards[0];
 
-    for (version = 0; version < PG332_VERSIONS; version++) {
+    for (unsigned version = 0; version < PG332_VERSIONS; version++) {
         card_timing = &hand;
         setup(version);
         base = (version == PG332_V3_1 ? PG332_V3_SIZE : PG332_V4_SIZE) +
@@ -385,13 +372,12 @@ TEST("/timing-count/words", test_words)
             word[off / 4] = ernic_reg_read(card->e, card->env.now, base + off);
             word[off / 4] = cpu_to_le32(word[off / 4]);
         }
-        g_assert_cmpuint(ernic_reg_read(card->e, card->env.now, base + off), ==,
-                         0);
+        IS(ernic_reg_read(card->e, card->env.now, base + off), 0);
         memcpy(&info, word, sizeof(info));
         count_at(card->e, card->env.now, &c);
         same(&info, &c);
-        g_assert_cmpuint(c.stage[ERNIC_STAGE_BUILD].items, ==, 1);
-        g_assert_cmpuint(c.stage[ERNIC_STAGE_CQE].items, ==, 1);
+        IS(c.stage[ERNIC_STAGE_BUILD].items, 1);
+        IS(c.stage[ERNIC_STAGE_CQE].items, 1);
         teardown();
         card_timing = NULL;
     }
@@ -441,8 +427,7 @@ BREAK("origin", t->epoch = e->now + 1)
 BREAK("stage-time", t->server[ERNIC_STAGE_MAC].idle++)
 BREAK("stage-time", t->server[ERNIC_STAGE_WQE].busy--)
 BREAK("stage-busy", t->server[ERNIC_STAGE_KEY].idle += (1ull << 62) + 1 -
-      t->server[ERNIC_STAGE_KEY].free;
-      t->server[ERNIC_STAGE_KEY].free = (1ull << 62) + 1)
+      t->server[ERNIC_STAGE_KEY].free; t->server[ERNIC_STAGE_KEY].free = (1ull << 62) + 1)
 BREAK("stage-busy", t->server[ERNIC_STAGE_CQE].last = UINT64_MAX)
 BREAK("stage-busy", t->local_done = UINT64_MAX)
 BREAK("limits", t->dma.end[1] = UINT64_MAX)
@@ -480,10 +465,8 @@ BREAK("places", t->place[t->places++].qpn = e->cfg.max_qp)
 /* An engine with entries in its delay FIFOs, and a held train. */
 static void open_busy(Self *s)
 {
-    uint32_t i;
-
     open_self(s, &hand);
-    for (i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < 8; i++) {
         post(s, ERNIC_WR_WRITE, 1024);
     }
     while (!s->e->timing->cqes.count) {
@@ -496,10 +479,9 @@ static void open_busy(Self *s)
 
 TEST("/timing-count/breaks", test_breaks)
 {
-    uint32_t i;
     Self s;
 
-    for (i = 0; i < num_breaks; i++) {
+    for (uint32_t i = 0; i < num_breaks; i++) {
         g_autoptr(GByteArray) good = g_byte_array_new(), bad = g_byte_array_new();
         g_autoptr(GString) why = g_string_new(NULL);
         FakeEnv env;
@@ -531,9 +513,9 @@ TEST("/timing-count/breaks", test_breaks)
 TEST("/timing-count/all-broken", test_all_broken)
 {
     const ErnicInvariants *list = &ernic_invariants_timing;
-    uint32_t i, k;
+    uint32_t k;
 
-    for (i = 0; i < list->count; i++) {
+    for (uint32_t i = 0; i < list->count; i++) {
         for (k = 0; k < num_breaks &&
              strcmp(breaks[k].reported, list->list[i].name) != 0; k++) {
         }

@@ -30,23 +30,21 @@ static uint32_t trains_out(Pair *p)
 TEST("/timing-limits/outstanding", test_outstanding)
 {
     ErnicProfile few = hand;
-    uint32_t i;
     Pair p;
 
     few.outstanding = 3;
     open_pair(&p, &few, ERNIC_QPT_RC);
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         post(&p, 8);
         fake_recv(p.peer, &p.peer_qp, p.peer_mem, 4096, p.peer_key);
     }
     until(&p, 20000);
-    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==,
-                     ERNIC_BLOCKED_WINDOW);
-    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 3);
+    IS(p.e->qp[p.qp.qpn].sq.blocked_on, ERNIC_BLOCKED_WINDOW);
+    IS(fake_deliver(p.e, p.peer), 3);
     fake_run(p.peer);
     g_assert_cmpuint(fake_deliver(p.peer, p.e), >, 0);
     until(&p, 40000);
-    g_assert_cmpuint(trains_out(&p), ==, 3);
+    IS(trains_out(&p), 3);
     close_pair(&p);
 }
 
@@ -57,46 +55,41 @@ TEST("/timing-limits/retry-buffer", test_retry_buffer)
     GByteArray *state = g_byte_array_new();
     struct ernic_qp_attr attr;
     FakeQp second;
-    uint32_t i;
     Pair p;
 
     small.retry_packets = 3;
     open_pair(&p, &small, ERNIC_QPT_RC);
-    fake_create_qp(p.e, &second, ERNIC_QPT_RC, p.qp.pd, p.cq.cqn, p.cq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(p.e, &second, ERNIC_QPT_RC, p.qp.pd, p.cq.cqn, p.cq.cqn, FAKE_NONE);
     fake_qp_attr(&attr, 77, 2);
     attr.timeout = 0;
     fake_qp_to(p.e, &second, ERNIC_QPS_RTS, &attr);
-    for (i = 0; i < 5; i++) {
-        fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem,
-                  p.peer_key);
+    for (uint32_t i = 0; i < 5; i++) {
+        fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
     }
-    fake_rdma(p.e, &second, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem,
-              p.peer_key);
+    fake_rdma(p.e, &second, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
     fake_send(p.e, &second, ERNIC_WR_SEND, 0, p.mem, 8, p.key);
     until(&p, 20000);
-    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
-    g_assert_cmpuint(p.e->qp[p.qp.qpn].sq.blocked_on, ==, ERNIC_BLOCKED_RETRY);
-    g_assert_cmpuint(p.e->qp[second.qpn].sq.blocked_on, ==,
-                     ERNIC_BLOCKED_RETRY);
+    IS(p.e->timing->retry.kept.count, 3);
+    IS(p.e->qp[p.qp.qpn].sq.blocked_on, ERNIC_BLOCKED_RETRY);
+    IS(p.e->qp[second.qpn].sq.blocked_on, ERNIC_BLOCKED_RETRY);
     /* On another engine they wait for the same room. */
     ernic_save(p.e, state);
     ernic_reset(p.e);
     g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
-    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
-    g_assert_cmpuint(p.e->timing->retry.count, ==, 2);
-    g_assert_cmpuint(fake_deliver(p.e, p.peer), ==, 3);
+    IS(p.e->timing->retry.kept.count, 3);
+    IS(p.e->timing->retry.count, 2);
+    IS(fake_deliver(p.e, p.peer), 3);
     fake_run(p.peer);
     fake_deliver(p.peer, p.e);
     until(&p, 40000);
     /* Two more, one of the second; and its SEND, which needs no copy. */
-    g_assert_cmpuint(trains_out(&p), ==, 4);
-    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 3);
+    IS(trains_out(&p), 4);
+    IS(p.e->timing->retry.kept.count, 3);
     /* Packets that can no longer be acknowledged free their room. */
     fake_modify_qp(p.e, second.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
-    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 2);
+    IS(p.e->timing->retry.kept.count, 2);
     fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
-    g_assert_cmpuint(p.e->timing->retry.kept.count, ==, 0);
+    IS(p.e->timing->retry.kept.count, 0);
     g_byte_array_unref(state);
     close_pair(&p);
 }
@@ -116,9 +109,9 @@ TEST("/timing-limits/retry-bad-state", test_retry_bad_state)
     fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
     until(&p, 20000);
     sq = &p.e->qp[p.qp.qpn].sq;
-    g_assert_cmpuint(sq->started - sq->wq.ci, ==, 1);
+    IS(sq->started - sq->wq.ci, 1);
     wqe = ernic_sq_slot(&p.e->qp[p.qp.qpn], sq->wq.ci);
-    g_assert_cmpuint(wqe->npsn, ==, 1);
+    IS(wqe->npsn, 1);
     wqe->opcode = ERNIC_WR_COUNT;       /* no such request */
     ernic_save(p.e, state);
     g_assert_false(ernic_load_why(p.e, p.env.now, state->data, state->len, why));
@@ -129,17 +122,14 @@ TEST("/timing-limits/retry-bad-state", test_retry_bad_state)
 /* The peer sends @sends SENDs; @by ns later @num ACKs have been sent. */
 static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
 {
-    uint32_t i;
-
-    for (i = 0; i < sends; i++) {
+    for (uint32_t i = 0; i < sends; i++) {
         fake_recv(p->e, &p->qp, p->mem, 4096, p->key);
-        fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 8,
-                  p->peer_key);
+        fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 8, p->peer_key);
     }
     fake_run(p->peer);
     fake_deliver(p->peer, p->e);
     until(p, p->env.now - p->start + by);
-    g_assert_cmpuint(trains_out(p), ==, num);
+    IS(trains_out(p), num);
 }
 
 /* One ACK for three requests; for fewer after the maximum delay. */
@@ -157,7 +147,7 @@ TEST("/timing-limits/coalesce", test_coalesce)
     acks(&p, 0, 4000, 1);
     acks(&p, 4, 2000, 1);
     acks(&p, 0, 10000, 1);
-    g_assert_cmpuint(p.e->stats.tx_acks, ==, 4);
+    IS(p.e->stats.tx_acks, 4);
     close_pair(&p);
 }
 
@@ -205,11 +195,11 @@ TEST("/timing-limits/slices", test_slices)
         most = MAX(most, p.e->work_done - before);
         work += p.e->work_done - before;
         if (++calls == 1) {
-            g_assert_cmpuint(p.e->timing->tx.count, ==, 1);
+            IS(p.e->timing->tx.count, 1);
         }
     } while (p.env.wake <= p.env.now);
     g_test_message("%u calls, at most %" PRIu64 " units, %.2f ms", calls, most, ns / 1e6);
-    g_assert_cmpuint(p.e->timing->rx.count, ==, 0);
+    IS(p.e->timing->rx.count, 0);
     g_assert_cmpuint(work, >=, PACKETS * (4096 / ERNIC_WORK_BYTES));
     g_assert_cmpuint(most, <=, 2 * ERNIC_WORK_SLICE + STEP);
     close_pair(&p);
@@ -228,15 +218,15 @@ PAIR_TEST("/timing-limits/icrc-added", test_icrc_added, RC)
         fake_advance(p->e, 10);
     }
     packet = ernic_delay_fifo_at(&p->e->timing->tx, 0, &due);
-    g_assert_cmphex(ldl_le_p(packet->data + packet->len - 4), ==, 0);
+    IS(ldl_le_p(packet->data + packet->len - 4), 0);
     ernic_save(p->e, state);
     p->e->cfg.no_icrc = false;
     g_assert_true(ernic_load(p->e, p->env.now, state->data, state->len));
     packet = ernic_delay_fifo_at(&p->e->timing->tx, 0, &due);
-    g_assert_cmphex((uint32_t)ldl_le_p(packet->data + packet->len - 4), ==,
-                    ernic_icrc(&packet->path, packet->data, packet->len - 4));
+    IS((uint32_t)ldl_le_p(packet->data + packet->len - 4),
+       ernic_icrc(&packet->path, packet->data, packet->len - 4));
     until(p, 20000);
-    g_assert_cmpuint(fake_deliver(p->e, p->peer), ==, 1);
-    g_assert_cmpuint(p->peer->stats.drop[ERNIC_DROP_BAD_ICRC], ==, 0);
+    IS(fake_deliver(p->e, p->peer), 1);
+    IS(p->peer->stats.drop[ERNIC_DROP_BAD_ICRC], 0);
     g_byte_array_unref(state);
 }

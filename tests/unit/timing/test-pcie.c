@@ -28,16 +28,14 @@ TEST("/pcie/work", test_work)
         { 16000, 16, 512, 0, 24, 0 },
         { 2500, 1, 128, 65536, 24, (65536 + 512 * 24) * 4000ull },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicPcie p = { .speed = rows[i].speed, .lanes = rows[i].lanes,
                         .payload = rows[i].payload };
 
         g_test_message("row %u", i);
         g_assert_true(ernic_pcie_speed_ok(p.speed));
-        g_assert_cmpuint(ernic_pcie_work(&p, rows[i].bytes, rows[i].overhead),
-                         ==, rows[i].ps);
+        IS(ernic_pcie_work(&p, rows[i].bytes, rows[i].overhead), rows[i].ps);
     }
     g_assert_false(ernic_pcie_speed_ok(0));
     g_assert_false(ernic_pcie_speed_ok(64000));
@@ -49,12 +47,12 @@ TEST("/pcie/latency", test_latency)
                     .completion = 500000, .posted = 200000 };
 
     /* 84 bytes of completion; 88 of a write. */
-    g_assert_cmpuint(ernic_pcie_read(&p, 64), ==, 500000 + 10665);
-    g_assert_cmpuint(ernic_pcie_write(&p, 64), ==, 200000 + 11172);
+    IS(ernic_pcie_read(&p, 64), 500000 + 10665);
+    IS(ernic_pcie_write(&p, 64), 200000 + 11172);
     p.speed = 0;
-    g_assert_cmpuint(ernic_pcie_read(&p, 64), ==, 0);
-    g_assert_cmpuint(ernic_pcie_write(&p, 64), ==, 0);
-    g_assert_cmpuint(ernic_pcie_work(&p, 64, 24), ==, 0);
+    IS(ernic_pcie_read(&p, 64), 0);
+    IS(ernic_pcie_write(&p, 64), 0);
+    IS(ernic_pcie_work(&p, 64, 24), 0);
 }
 
 TEST("/pcie/credits", test_credits)
@@ -66,13 +64,12 @@ TEST("/pcie/credits", test_credits)
         { 128, 64, 15, 1 }, { 512, 64, 1000, 31 },
         { 128, 4096, 65536, ERNIC_LIM_UNDER_WAY },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         ErnicPcie p = { .speed = 8000, .lanes = 1, .payload = rows[i].payload,
                         .headers = rows[i].headers, .data = rows[i].data };
 
-        g_assert_cmpuint(ernic_pcie_posted_tlps(&p), ==, rows[i].tlps);
+        IS(ernic_pcie_posted_tlps(&p), rows[i].tlps);
     }
-    g_assert_cmpuint(ernic_pcie_posted_tlps(&(ErnicPcie) { }), ==, 1);
+    IS(ernic_pcie_posted_tlps(&(ErnicPcie) { }), 1);
 }

@@ -42,8 +42,7 @@ static void load(ErnicProfile *p, const char *name)
 TEST("/profile/tree", test_tree)
 {
     GDir *dir = g_dir_open(ERNIC_PROFILES, 0, NULL);
-    GHashTable *seen = g_hash_table_new_full(g_int64_hash, g_int64_equal,
-                                             g_free, NULL);
+    GHashTable *seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     const char *file;
     uint32_t n = 0;
 
@@ -64,7 +63,7 @@ TEST("/profile/tree", test_tree)
         g_free(name);
         n++;
     }
-    g_assert_cmpuint(n, ==, 5);
+    IS(n, 5);
     g_hash_table_destroy(seen);
     g_dir_close(dir);
 }
@@ -74,20 +73,20 @@ TEST("/profile/values", test_values)
     ErnicProfile p, fast;
 
     load(&p, "ernic-200mhz-100g");
-    g_assert_cmpuint(p.core_ps, ==, 5000);
-    g_assert_cmpuint(p.wire_mbps, ==, 100000);
-    g_assert_cmpuint(p.wire_extra, ==, 24);
-    g_assert_cmpuint(p.wire_flight, ==, 15000);
-    g_assert_cmpuint(p.dma_request, ==, 4096);
-    g_assert_cmpuint(p.stage[ERNIC_STAGE_BUILD].width, ==, 64);
-    g_assert_cmpuint(p.stage[ERNIC_STAGE_RECEIVE].close, ==, 18);
-    g_assert_cmpuint(p.stage[ERNIC_STAGE_DMA_READ].latency, ==, 365000);
+    IS(p.core_ps, 5000);
+    IS(p.wire_mbps, 100000);
+    IS(p.wire_extra, 24);
+    IS(p.wire_flight, 15000);
+    IS(p.dma_request, 4096);
+    IS(p.stage[ERNIC_STAGE_BUILD].width, 64);
+    IS(p.stage[ERNIC_STAGE_RECEIVE].close, 18);
+    IS(p.stage[ERNIC_STAGE_DMA_READ].latency, 365000);
     load(&fast, "ernic-250mhz-100g");
-    g_assert_cmpuint(fast.core_ps, ==, 4000);
-    g_assert_cmpuint(fast.host_ps, ==, 4000);
-    g_assert_cmpuint(fast.stage[ERNIC_STAGE_DMA_READ].latency, ==, 365000);
+    IS(fast.core_ps, 4000);
+    IS(fast.host_ps, 4000);
+    IS(fast.stage[ERNIC_STAGE_DMA_READ].latency, 365000);
     fast.core_ps = fast.host_ps = 5000;
-    g_assert_cmpuint(ernic_profile_hash(&fast), ==, ernic_profile_hash(&p));
+    IS(ernic_profile_hash(&fast), ernic_profile_hash(&p));
     fast.rx_packets++;
     g_assert_cmpuint(ernic_profile_hash(&fast), !=, ernic_profile_hash(&p));
 }
@@ -110,27 +109,23 @@ TEST("/profile/units", test_units)
         { "wire.rate = 2.5 Gb/s # s", AT(wire_mbps), 2500 },
         { "wire.rate = 10 Mb/s # s", AT(wire_mbps), 10 },
         { "dma-read.request = 4 KiB # s", AT(dma_request), 4096 },
-        { "build.packet = 1 cycle # s",
-          AT(stage[ERNIC_STAGE_BUILD].packet), 1 },
+        { "build.packet = 1 cycle # s", AT(stage[ERNIC_STAGE_BUILD].packet), 1 },
         { "pcie.speed = 2.5 GT/s # s", AT(pcie.speed), 2500 },
         { "pcie.data = 16 credits # s", AT(pcie.data), 16 },
         { "dma-write.width = 32 B/cycle # s",
           AT(stage[ERNIC_STAGE_DMA_WRITE].width), 32 },
 #undef AT
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(good); i++) {
-        char *text = g_strdup_printf("# mine\nbase = generic-25g\n%s\n",
-                                     good[i].line);
+    for (uint32_t i = 0; i < ARRAY_SIZE(good); i++) {
+        char *text = g_strdup_printf("# mine\nbase = generic-25g\n%s\n", good[i].line);
         ErnicProfile p;
         char *err = NULL;
 
         if (!ernic_profile_parse(&p, "mine", text, find, NULL, &err)) {
             g_error("%s", err);
         }
-        g_assert_cmpuint(*(uint64_t *)((char *)&p + good[i].at), ==,
-                         good[i].value);
+        IS(*(uint64_t *)((char *)&p + good[i].at), good[i].value);
         g_free(text);
     }
 }
@@ -141,8 +136,7 @@ TEST("/profile/bad", test_bad)
         const char *text, *err;
     } bad[] = {
         { "", "x: clock.core: is missing" },
-        { "nonsense # s",
-          "x:1: \"nonsense\" is not \"key = value unit # source\"" },
+        { "nonsense # s", "x:1: \"nonsense\" is not \"key = value unit # source\"" },
         { "\n\nclock.core = 200 MHz", "x:3: clock.core: no source is named" },
         { "clock.core = 200 MHz #  ", "x:1: clock.core: no source is named" },
         { "clock.cores = 200 MHz # s", "x:1: clock.cores: no such parameter" },
@@ -155,8 +149,7 @@ TEST("/profile/bad", test_bad)
         { "clock.core = 1. MHz # s", "does not begin with a number" },
         { "clock.core = 1.2.3 MHz # s", "no unit of this value" },
         { "clock.core = 200 # s", "x:1: clock.core: a value needs its unit" },
-        { "clock.core = 200 ns # s",
-          "x:1: clock.core: \"ns\" is no unit of this value" },
+        { "clock.core = 200 ns # s", "x:1: clock.core: \"ns\" is no unit of this value" },
         { "clock.core = 200 mhz # s", "is no unit of this value" },
         { "clock.core = 0 MHz # s", "is out of range or too fine" },
         { "clock.core = 11 GHz # s", "is out of range or too fine" },
@@ -187,20 +180,16 @@ TEST("/profile/bad", test_bad)
         { "base = nobody", "x:1: base: there is no profile \"nobody\"" },
         { "clock.core = 200 MHz # s\nbase = generic-25g",
           "x:2: base: has to come first" },
-        { "base = generic-25g\nbase = generic-25g",
-          "x:2: base: has to come first" },
+        { "base = generic-25g\nbase = generic-25g", "x:2: base: has to come first" },
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad); i++) {
         ErnicProfile p;
         char *err = NULL;
 
-        g_assert_false(ernic_profile_parse(&p, "x", bad[i].text, find, NULL,
-                                           &err));
+        g_assert_false(ernic_profile_parse(&p, "x", bad[i].text, find, NULL, &err));
         if (!strstr(err, bad[i].err)) {
-            g_error("\"%s\": \"%s\" instead of \"%s\"", bad[i].text, err,
-                    bad[i].err);
+            g_error("\"%s\": \"%s\" instead of \"%s\"", bad[i].text, err, bad[i].err);
         }
         g_free(err);
     }
@@ -233,9 +222,8 @@ static void with_line(char **lines, uint32_t line, bool more, const char *other,
     char *where = all ? g_strdup("x") :
                         g_strdup_printf("x:%u", line + 1 + more);
     char *says = g_strdup_printf("%s: %s: %s", where, key, why);
-    uint32_t i;
 
-    for (i = 0; lines[i]; i++) {
+    for (uint32_t i = 0; lines[i]; i++) {
         if (i != line || more) {
             g_string_append_printf(text, "%s\n", lines[i]);
         }
@@ -255,9 +243,9 @@ TEST("/profile/lines", test_lines)
 {
     char *text = read_profile("generic-100g");
     char **lines = g_strsplit(text, "\n", -1);
-    uint32_t i, n = 0;
+    uint32_t n = 0;
 
-    for (i = 0; lines[i]; i++) {
+    for (uint32_t i = 0; lines[i]; i++) {
         char *key, *wrong;
 
         if (!strchr(lines[i], '=') || lines[i][0] == '#') {
@@ -290,13 +278,13 @@ TEST("/profile/bytes", test_bytes)
     char *text = read_profile("generic-100g");
     gsize len = strlen(text);
     GRand *rng = g_rand_new_with_seed(5);
-    uint32_t i, k, bad = 0;
+    uint32_t bad = 0;
 
-    for (i = 0; i < 5000; i++) {
+    for (uint32_t i = 0; i < 5000; i++) {
         char *other = g_strdup(text), *err = NULL;
         ErnicProfile p;
 
-        for (k = g_rand_int_range(rng, 1, 8); k; k--) {
+        for (uint32_t k = g_rand_int_range(rng, 1, 8); k; k--) {
             other[g_rand_int_range(rng, 0, len)] =
                 some[g_rand_int_range(rng, 0, sizeof(some))];
         }
@@ -324,8 +312,7 @@ TEST("/profile/own", test_own)
     ErnicProfile p;
     Pair pair;
 
-    g_assert_true(g_file_get_contents(ERNIC_DOCS "/timing.md", &page, NULL,
-                                      NULL));
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/timing.md", &page, NULL, NULL));
     text = strstr(page, "```profile\n");
     g_assert_nonnull(text);
     text += strlen("```profile\n");
@@ -333,10 +320,10 @@ TEST("/profile/own", test_own)
     if (!ernic_profile_parse(&p, "own", text, find, NULL, &err)) {
         g_error("%s", err);
     }
-    g_assert_cmpuint(p.wire_mbps, ==, 50000);
-    g_assert_cmpuint(p.pcie.speed, ==, 8000);
-    g_assert_cmpuint(p.pcie.payload, ==, 128);
-    g_assert_cmpuint(p.stage[ERNIC_STAGE_ARBITER].packet, ==, 62);
+    IS(p.wire_mbps, 50000);
+    IS(p.pcie.speed, 8000);
+    IS(p.pcie.payload, 128);
+    IS(p.stage[ERNIC_STAGE_ARBITER].packet, 62);
     g_free(page);
     open_pair(&pair, &p, ERNIC_QPT_RC);
     post(&pair, 8192);
@@ -366,8 +353,7 @@ TEST("/profile/endless", test_endless)
     g_assert_cmpstr(err, ==,
                     "me:2: base: too many bases, or a profile based on itself");
     g_free(err);
-    g_assert_false(ernic_profile_parse(&p, "me", "base = you", NULL, NULL,
-                                       &err));
+    g_assert_false(ernic_profile_parse(&p, "me", "base = you", NULL, NULL, &err));
     g_assert_cmpstr(err, ==, "me:1: base: there is no profile \"you\"");
     g_free(err);
 }
@@ -376,9 +362,8 @@ TEST("/profile/endless", test_endless)
 TEST("/profile/stages", test_stages)
 {
     char *text = read_profile("ernic-200mhz-100g");
-    uint32_t i;
 
-    for (i = 0; i < ERNIC_STAGE_COUNT; i++) {
+    for (uint32_t i = 0; i < ERNIC_STAGE_COUNT; i++) {
         char *key = g_strdup_printf("\n%s.latency", ernic_stage_name(i));
 
         g_assert_nonnull(strstr(text, key));

@@ -23,9 +23,7 @@ typedef struct End {
 /* Until no packet is under way any more. */
 static void exchange(Pair *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         fake_run(p->peer);
         fake_deliver(p->peer, p->e);
         until(p, p->env.now - p->start + 10000);
@@ -82,7 +80,7 @@ static uint32_t valid_key(Pair *p, End *at)
     post_wqe(at, &wqe, 0);
     exchange(p);
     g_assert_true(fake_poll_cq(at->e, at->cq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+    IS(cqe.status, ERNIC_WC_SUCCESS);
     return key;
 }
 
@@ -97,8 +95,7 @@ static void request(Pair *p, uint8_t opcode, End *a, End *b)
     } else if (opcode == ERNIC_WR_BIND_MW) {
         bind_mw(a, &wqe);
     } else if (wr->flags & ERNIC_WRF_INV) {
-        uint32_t key = GUINT32_TO_LE(valid_key(p, wr->flags & ERNIC_WRF_LOCAL ?
-                                               a : b));
+        uint32_t key = GUINT32_TO_LE(valid_key(p, wr->flags & ERNIC_WRF_LOCAL ? a : b));
 
         memcpy(wqe.imm, &key, sizeof(key));
     }
@@ -124,30 +121,27 @@ static void request(Pair *p, uint8_t opcode, End *a, End *b)
 }
 
 /* Items that passed @stage of the timed engine since @before. */
-static uint64_t passed(const Pair *p, const ErnicStageState *before,
-                       ErnicStage stage)
+static uint64_t passed(const Pair *p, const ErnicStageState *before, ErnicStage stage)
 {
     return p->e->timing->server[stage].items - before[stage].items;
 }
 
 /* The stages of a request that the timed engine sends. */
-static void sent_stages(const Pair *p, const ErnicWr *wr,
-                        const ErnicStageState *before)
+static void sent_stages(const Pair *p, const ErnicWr *wr, const ErnicStageState *before)
 {
     bool local = wr->flags & ERNIC_WRF_LOCAL;
     bool asks = (wr->flags & ERNIC_WRF_RESPONSE) && !(wr->flags & ERNIC_WRF_WORD) &&
                 wr->max_sge;
     uint64_t again = local && (wr->flags & ERNIC_WRF_INV);  /* valid_key() */
 
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_WQE), ==, 1 + again);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_KEY), ==, local + again);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_TX_CONTEXT), ==, !local);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_READ), ==,
-                     wr->max_sge && !asks);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_BUILD), ==, !local);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_MAC), ==, !local);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_WRITE), ==, asks);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_CQE), ==, 1 + again);
+    IS(passed(p, before, ERNIC_STAGE_WQE), 1 + again);
+    IS(passed(p, before, ERNIC_STAGE_KEY), local + again);
+    IS(passed(p, before, ERNIC_STAGE_TX_CONTEXT), !local);
+    IS(passed(p, before, ERNIC_STAGE_DMA_READ), wr->max_sge && !asks);
+    IS(passed(p, before, ERNIC_STAGE_BUILD), !local);
+    IS(passed(p, before, ERNIC_STAGE_MAC), !local);
+    IS(passed(p, before, ERNIC_STAGE_DMA_WRITE), asks);
+    IS(passed(p, before, ERNIC_STAGE_CQE), 1 + again);
 }
 
 /* And of a request that it receives. */
@@ -161,18 +155,15 @@ static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
     /* some of them were passed in valid_key() */
     uint64_t inv = !!(wr->flags & ERNIC_WRF_INV);
 
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_RECEIVE), ==, 1);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_RX_CONTEXT), ==, 1);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_KEY), ==,
-                     read + atomic + write + flush + 2 * inv);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_WRITE), ==, !read && !flush);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_READ_RSP), ==, read);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_DMA_READ), ==,
-                     read + atomic);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_MAC), ==, acked);
-    g_assert_cmpuint(passed(p, before, ERNIC_STAGE_CQE), ==, inv +
-                     !(read || atomic || flush || (write && !(wr->flags &
-                                                     ERNIC_WRF_IMM))));
+    IS(passed(p, before, ERNIC_STAGE_RECEIVE), 1);
+    IS(passed(p, before, ERNIC_STAGE_RX_CONTEXT), 1);
+    IS(passed(p, before, ERNIC_STAGE_KEY), read + atomic + write + flush + 2 * inv);
+    IS(passed(p, before, ERNIC_STAGE_DMA_WRITE), !read && !flush);
+    IS(passed(p, before, ERNIC_STAGE_READ_RSP), read);
+    IS(passed(p, before, ERNIC_STAGE_DMA_READ), read + atomic);
+    IS(passed(p, before, ERNIC_STAGE_MAC), acked);
+    IS(passed(p, before, ERNIC_STAGE_CQE),
+       inv + !(read || atomic || flush || (write && !(wr->flags & ERNIC_WRF_IMM))));
 }
 
 /* @opcode on a service, from the timed engine or (@back) to it. */
@@ -192,8 +183,8 @@ static void one_opcode(uint8_t opcode, uint8_t service, uint8_t type, bool back)
     memcpy(before, p.e->timing->server, sizeof(before));
     request(&p, opcode, &end[0], &end[1]);
     g_assert_true(fake_poll_cq(end[0].e, end[0].cq, &cqe));
-    g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-    g_assert_cmpuint(cqe.opcode, ==, wr->wc_opcode);
+    IS(cqe.status, ERNIC_WC_SUCCESS);
+    IS(cqe.opcode, wr->wc_opcode);
     if (back) {
         received_stages(&p, wr, service == ERNIC_RC, before);
     } else {
@@ -211,20 +202,18 @@ TEST("/timing/opcodes", test_opcodes)
         { ERNIC_RC, ERNIC_QPT_RC }, { ERNIC_UC, ERNIC_QPT_UC },
         { ERNIC_UD, ERNIC_QPT_UD },
     };
-    uint32_t opcode, s;
 
-    for (opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
+    for (uint32_t opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
         const ErnicWr *wr = ernic_wr(opcode);
 
-        for (s = 0; s < ARRAY_SIZE(services); s++) {
+        for (uint32_t s = 0; s < ARRAY_SIZE(services); s++) {
             if (!(wr->transports & 1 << services[s].service)) {
                 continue;
             }
             g_test_message("%s, service %u", wr->name, s);
             one_opcode(opcode, services[s].service, services[s].type, false);
             if (!(wr->flags & ERNIC_WRF_LOCAL)) {
-                one_opcode(opcode, services[s].service, services[s].type,
-                           true);
+                one_opcode(opcode, services[s].service, services[s].type, true);
             }
         }
     }
@@ -248,5 +237,5 @@ PAIR_TEST("/timing/local", test_local, RC)
     g_assert_false(fake_poll_cq(p->e, &p->cq, &cqe));
     until(p, 102 + 1012 + 525 + 100);
     g_assert_true(fake_poll_cq(p->e, &p->cq, &cqe));
-    g_assert_cmpuint(cqe.opcode, ==, ERNIC_WC_REG_MR);
+    IS(cqe.opcode, ERNIC_WC_REG_MR);
 }

@@ -22,12 +22,12 @@ TEST("/server/idle", test_idle)
 
     ernic_stage_pass(&s, &span, 325, 50, false);
     SPAN(span, 1050, 1375);             /* 1000 + 50, 1000 + 325 + 50 */
-    g_assert_cmpuint(s.free, ==, 1325);
-    g_assert_cmpuint(s.last, ==, 1375);
-    g_assert_cmpuint(s.items, ==, 1);
-    g_assert_cmpuint(s.busy, ==, 325);
-    g_assert_cmpuint(s.stalled, ==, 0);
-    g_assert_cmpuint(s.waited, ==, 0);
+    IS(s.free, 1325);
+    IS(s.last, 1375);
+    IS(s.items, 1);
+    IS(s.busy, 325);
+    IS(s.stalled, 0);
+    IS(s.waited, 0);
 }
 
 /* Latency delays each item, and does not limit their rate. */
@@ -42,8 +42,8 @@ TEST("/server/pipelined", test_pipelined)
     SPAN(a, 1000, 1100);
     SPAN(b, 1100, 1200);                /* after a, by its work alone */
     SPAN(c, 1500, 1600);                /* finds the stage idle */
-    g_assert_cmpuint(s.busy, ==, 300);
-    g_assert_cmpuint(s.waited, ==, 100);
+    IS(s.busy, 300);
+    IS(s.waited, 100);
 }
 
 /*
@@ -59,12 +59,12 @@ TEST("/server/cut-through", test_cut_through)
     SPAN(span, 10, 410);
     ernic_stage_pass(&fast, &span, 100, 20, false);
     SPAN(span, 30, 430);                /* 10 + 20; not before 410 + 20 */
-    g_assert_cmpuint(fast.free, ==, 410);
-    g_assert_cmpuint(fast.busy, ==, 100);
-    g_assert_cmpuint(fast.stalled, ==, 300);
+    IS(fast.free, 410);
+    IS(fast.busy, 100);
+    IS(fast.stalled, 300);
     ernic_stage_pass(&wire, &span, 800, 0, false);
     SPAN(span, 30, 830);
-    g_assert_cmpuint(wire.stalled, ==, 0);
+    IS(wire.stalled, 0);
 }
 
 TEST("/server/store-and-forward", test_store_and_forward)
@@ -74,26 +74,25 @@ TEST("/server/store-and-forward", test_store_and_forward)
 
     ernic_stage_pass(&s, &span, 50, 5, true);
     SPAN(span, 505, 555);
-    g_assert_cmpuint(s.waited, ==, 0);
+    IS(s.waited, 0);
 }
 
 /* 3 at once of 1000 each: 3 per 1000, however many arrive. */
 TEST("/server/limit", test_limit)
 {
     ErnicLimit l;
-    uint32_t i;
 
     ernic_limit_init(&l, 3);
-    for (i = 0; i < 9; i++) {
+    for (uint32_t i = 0; i < 9; i++) {
         uint64_t at = ernic_limit_at(&l, 10);
 
-        g_assert_cmpuint(at, ==, 10 + i / 3 * 1000);
+        IS(at, 10 + i / 3 * 1000);
         ernic_limit_take(&l, at, at + 1000);
     }
     ernic_limit_rebase(&l, 3000);
-    g_assert_cmpuint(ernic_limit_at(&l, 0), ==, 10);
+    IS(ernic_limit_at(&l, 0), 10);
     ernic_limit_rebase(&l, UINT64_MAX);
-    g_assert_cmpuint(ernic_limit_at(&l, 0), ==, 0);
+    IS(ernic_limit_at(&l, 0), 0);
 }
 
 /* Times do not wrap: one beyond the range is clamped to the last. */
@@ -104,12 +103,12 @@ TEST("/server/saturates", test_saturates)
 
     ernic_stage_pass(&s, &span, 100, 100, false);
     SPAN(span, UINT64_MAX, UINT64_MAX);
-    g_assert_cmpuint(s.free, ==, UINT64_MAX);
+    IS(s.free, UINT64_MAX);
     ernic_stage_rebase(&s, UINT64_MAX);
-    g_assert_cmpuint(s.free, ==, 0);
+    IS(s.free, 0);
     s.free = 1000;
     ernic_stage_rebase(&s, 400);
-    g_assert_cmpuint(s.free, ==, 600);
+    IS(s.free, 600);
 }
 
 /*
@@ -120,31 +119,30 @@ TEST("/server/exact", test_exact)
 {
     ErnicStageState wire = { 0 };
     ErnicSpan span = { 0, 0 };
-    uint32_t i;
 
-    for (i = 0; i < 1000; i++) {
+    for (uint32_t i = 0; i < 1000; i++) {
         span = (ErnicSpan) { 0, 0 };
         ernic_stage_pass(&wire, &span, 4178 * 80, 0, false);
     }
-    g_assert_cmpuint(span.tail, ==, 334240000);
-    g_assert_cmpuint(wire.busy, ==, 334240000);
+    IS(span.tail, 334240000);
+    IS(wire.busy, 334240000);
 }
 
 TEST("/server/lru", test_lru)
 {
     ErnicLru c;
     GList *model = NULL;        /* most recently used first */
-    uint32_t i, rnd = 1;
+    uint32_t rnd = 1;
 
     ernic_lru_init(&c, 16, 4);
-    for (i = 0; i < 2000; i++) {
+    for (uint32_t i = 0; i < 2000; i++) {
         uint32_t id = 1 + (rnd >> 16) % 9;
         GList *at = g_list_find(model, GUINT_TO_POINTER(id));
         GList *l;
         uint32_t n = 0;
 
         rnd = rnd * 1103515245 + 12345;
-        g_assert_cmpint(ernic_lru_use(&c, id), ==, at != NULL);
+        IS(ernic_lru_use(&c, id), at != NULL);
         model = at ? g_list_delete_link(model, at) : model;
         model = g_list_prepend(model, GUINT_TO_POINTER(id));
         if (g_list_length(model) > 4) {
@@ -152,11 +150,11 @@ TEST("/server/lru", test_lru)
         }
         for (l = model; l; l = l->next) {
             n = ernic_lru_next(&c, n);
-            g_assert_cmpuint(n, ==, GPOINTER_TO_UINT(l->data));
+            IS(n, GPOINTER_TO_UINT(l->data));
         }
-        g_assert_cmpuint(ernic_lru_next(&c, n), ==, 0);
+        IS(ernic_lru_next(&c, n), 0);
     }
-    g_assert_cmpuint(c.hits + c.misses, ==, 2000);
+    IS(c.hits + c.misses, 2000);
     g_assert_cmpuint(c.misses, >, 100);
     g_list_free(model);
     /* Objects out of range always hit, and so does a cache for all objects. */
@@ -165,7 +163,7 @@ TEST("/server/lru", test_lru)
     ernic_lru_fini(&c);
     ernic_lru_init(&c, 16, 0);
     g_assert_true(ernic_lru_use(&c, 3));
-    g_assert_cmpuint(c.misses, ==, 0);
+    IS(c.misses, 0);
     ernic_lru_fini(&c);
 }
 
@@ -173,28 +171,27 @@ TEST("/server/line", test_line)
 {
     ErnicDelayFifo l;
     uint64_t due;
-    uint32_t i, round;
 
     ernic_delay_fifo_init(&l, 3, sizeof(uint32_t));
-    for (round = 0; round < 5; round++) {
-        g_assert_cmpuint(ernic_delay_fifo_due(&l), ==, ERNIC_NEVER);
+    for (uint32_t round = 0; round < 5; round++) {
+        IS(ernic_delay_fifo_due(&l), ERNIC_NEVER);
         g_assert_null(ernic_delay_fifo_peek(&l, UINT64_MAX));
-        for (i = 0; i < 3; i++) {
+        for (uint32_t i = 0; i < 3; i++) {
             g_assert_false(ernic_delay_fifo_full(&l));
             /* The last item is due before the second, and waits for it. */
             *(uint32_t *)ernic_delay_fifo_add(&l, round,
                                               i == 2 ? 15 : 10 * (i + 1)) = i;
         }
         g_assert_true(ernic_delay_fifo_full(&l));
-        g_assert_cmpuint(*(uint32_t *)ernic_delay_fifo_at(&l, 2, &due), ==, 2);
-        g_assert_cmpuint(due, ==, 20);
-        g_assert_cmpuint(ernic_delay_fifo_due(&l), ==, 10);
+        IS(*(uint32_t *)ernic_delay_fifo_at(&l, 2, &due), 2);
+        IS(due, 20);
+        IS(ernic_delay_fifo_due(&l), 10);
         g_assert_null(ernic_delay_fifo_peek(&l, 9));
-        for (i = 0; i < 3; i++) {
+        for (uint32_t i = 0; i < 3; i++) {
             uint32_t *p = ernic_delay_fifo_peek(&l, 20);
 
             g_assert_nonnull(p);
-            g_assert_cmpuint(*p, ==, i);
+            IS(*p, i);
             ernic_delay_fifo_pop(&l, round);
         }
         /* So that the ring wraps at another position each time. */

@@ -17,8 +17,8 @@ static void left_at(Pair *p, uint64_t ns)
     FakeTrain *t = fake_take_train(&p->env);
 
     g_assert_nonnull(t);
-    g_assert_cmpuint(t->now - p->start, ==, ns);
-    g_assert_cmpuint(t->train.len, ==, t->train.seg);
+    IS(t->now - p->start, ns);
+    IS(t->train.len, t->train.seg);
     fake_train_free(t);
 }
 
@@ -46,13 +46,13 @@ PAIR_TEST("/timing/send", test_send, RC)
     left_at(p, 102 + 2533);
     left_at(p, 102 + 2533 + 1106);
     s = p->e->timing->server;
-    g_assert_cmpuint(s[ERNIC_STAGE_WQE].items, ==, 2);
-    g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].items, ==, 4);
-    g_assert_cmpuint(s[ERNIC_STAGE_DMA_READ].busy, ==, NS(4 * 34));
-    g_assert_cmpuint(s[ERNIC_STAGE_BUILD].busy, ==, NS(44));
+    IS(s[ERNIC_STAGE_WQE].items, 2);
+    IS(s[ERNIC_STAGE_DMA_READ].items, 4);
+    IS(s[ERNIC_STAGE_DMA_READ].busy, NS(4 * 34));
+    IS(s[ERNIC_STAGE_BUILD].busy, NS(44));
     /* 1398 - 1352, and as much for the second. */
-    g_assert_cmpuint(s[ERNIC_STAGE_BUILD].stalled, ==, NS(46 + 46));
-    g_assert_cmpuint(s[ERNIC_STAGE_MAC].busy, ==, NS(2212));
+    IS(s[ERNIC_STAGE_BUILD].stalled, NS(46 + 46));
+    IS(s[ERNIC_STAGE_MAC].busy, NS(2212));
 }
 
 /*
@@ -75,21 +75,20 @@ PAIR_TEST("/timing/receive", test_receive, RC)
     fake_arm_cq(p->e, &p->cq, false);
     until(p, 1000);
     p->start += 1000;
-    fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 100,
-              p->peer_key);
+    fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 100, p->peer_key);
     fake_run(p->peer);
-    g_assert_cmpuint(fake_deliver(p->peer, p->e), ==, 1);
+    IS(fake_deliver(p->peer, p->e), 1);
     until(p, 272);
     g_assert_false(fake_poll_cq(p->e, &p->cq, &cqe));
     until(p, 273);
     g_assert_true(fake_poll_cq(p->e, &p->cq, &cqe));
-    g_assert_cmpuint(cqe.timestamp, ==, p->env.now);
-    g_assert_cmpuint(p->env.irqs->len, ==, 0);
+    IS(cqe.timestamp, p->env.now);
+    IS(p->env.irqs->len, 0);
     until(p, 474);
-    g_assert_cmpuint(p->env.irqs->len, ==, 0);
+    IS(p->env.irqs->len, 0);
     until(p, 475);
-    g_assert_cmpuint(p->env.irqs->len, ==, 1);
-    g_assert_cmpuint(g_array_index(p->env.irqs, uint16_t, 0), ==, 3);
+    IS(p->env.irqs->len, 1);
+    IS(g_array_index(p->env.irqs, uint16_t, 0), 3);
     left_at(p, 173 + 20 + 40 + 7 + 86 + 50);
 }
 
@@ -103,13 +102,12 @@ TEST("/timing/read-gap", test_read_gap)
     ErnicProfile many = hand;
     uint64_t first, gap[2];
     FakeTrain *t;
-    uint32_t overlap, i;
     Pair p;
 
-    for (overlap = 0; overlap < 2; overlap++) {
+    for (uint32_t overlap = 0; overlap < 2; overlap++) {
         many.read_overlap = overlap ? 8 : 1;
         open_pair(&p, &many, ERNIC_QPT_RC);
-        for (i = 0; i < 3; i++) {
+        for (uint32_t i = 0; i < 3; i++) {
             fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_READ, 0, p.peer_mem,
                       8, p.peer_key, p.mem, p.key);
         }
@@ -124,8 +122,8 @@ TEST("/timing/read-gap", test_read_gap)
         fake_train_free(t);
         close_pair(&p);
     }
-    g_assert_cmpuint(gap[0], ==, 5 + 300 + 4);
-    g_assert_cmpuint(gap[1], ==, 94);           /* a frame of 70, and 24 */
+    IS(gap[0], 5 + 300 + 4);
+    IS(gap[1], 94);           /* a frame of 70, and 24 */
 }
 
 #define LONG 32768
@@ -136,8 +134,7 @@ static void open_second(Pair *p, FakeQp *qp, FakeQp *peer_qp)
 {
     struct ernic_qp_attr attr;
 
-    fake_create_qp(p->e, qp, ERNIC_QPT_RC, p->qp.pd, p->cq.cqn, p->cq.cqn,
-                   FAKE_NONE);
+    fake_create_qp(p->e, qp, ERNIC_QPT_RC, p->qp.pd, p->cq.cqn, p->cq.cqn, FAKE_NONE);
     fake_create_qp(p->peer, peer_qp, ERNIC_QPT_RC, p->peer_qp.pd,
                    p->peer_cq.cqn, p->peer_cq.cqn, FAKE_NONE);
     fake_qp_attr(&attr, peer_qp->qpn, 2);
@@ -154,11 +151,10 @@ static void open_second(Pair *p, FakeQp *qp, FakeQp *peer_qp)
 static void open_long_reads(Pair *p, const ErnicProfile *profile, FakeQp *peer)
 {
     FakeQp qp;
-    uint32_t i;
 
     open_pair(p, profile, ERNIC_QPT_RC);
     open_second(p, &qp, peer);
-    for (i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         fake_rdma(p->peer, i % 2 ? peer : &p->peer_qp, ERNIC_WR_READ, 0,
                   p->peer_mem, LONG, p->peer_key, p->mem, p->key);
         fake_run(p->peer);
@@ -186,21 +182,21 @@ static uint32_t takes(Pair *p, uint64_t *at)
  */
 TEST("/timing/read-places", test_read_places)
 {
-    uint32_t overlap, i, qpn, last = 0, changes;
+    uint32_t qpn, last = 0, changes;
     ErnicProfile many = hand;
     uint64_t at;
     FakeQp peer;
     Pair p;
 
     many.dma_requests = 1;
-    for (overlap = 1; overlap <= 2; overlap++) {
+    for (uint32_t overlap = 1; overlap <= 2; overlap++) {
         many.read_overlap = overlap;
         open_long_reads(&p, &many, &peer);
         until(&p, 2000);
-        g_assert_cmpuint(p.e->timing->places, ==, overlap);
+        IS(p.e->timing->places, overlap);
         until(&p, 400000);
         changes = 0;
-        for (i = 0; i < 4 * LONG_PACKETS; i++) {
+        for (uint32_t i = 0; i < 4 * LONG_PACKETS; i++) {
             qpn = takes(&p, &at);
             g_assert_true(qpn == p.peer_qp.qpn || qpn == peer.qpn);
             changes += i && qpn != last;
@@ -208,13 +204,13 @@ TEST("/timing/read-places", test_read_places)
         }
         g_assert_null(fake_take_train(&p.env));
         if (overlap == 1) {
-            g_assert_cmpuint(changes, ==, 3);
+            IS(changes, 3);
         } else {
             g_assert_cmpuint(changes, >, 8);
         }
-        g_assert_cmpuint(p.e->timing->rsp.peak, ==, overlap);
-        g_assert_cmpuint(p.e->timing->rsp.held, ==, 0);
-        g_assert_cmpuint(p.e->timing->places, ==, 0);
+        IS(p.e->timing->rsp.peak, overlap);
+        IS(p.e->timing->rsp.held, 0);
+        IS(p.e->timing->places, 0);
         close_pair(&p);
     }
 }
@@ -225,24 +221,21 @@ TEST("/timing/read-places", test_read_places)
  */
 TEST("/timing/read-place-left", test_read_place_left)
 {
-    uint32_t how, i, n;
+    uint32_t i, n;
     uint64_t at;
     FakeQp peer;
     Pair p;
 
-    for (how = 0; how < 3; how++) {
+    for (uint32_t how = 0; how < 3; how++) {
         open_long_reads(&p, &hand, &peer);
         until(&p, 2000);
         g_assert_cmpuint(p.e->places.head, !=, 0);
         switch (how) {
         case 0:
-            g_assert_cmpuint(fake_destroy(p.e, ERNIC_CMD_QP_DESTROY, p.qp.qpn),
-                             ==, ERNIC_OK);
+            OK(fake_destroy(p.e, ERNIC_CMD_QP_DESTROY, p.qp.qpn));
             break;
         case 1:
-            g_assert_cmpuint(fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE,
-                                            ERNIC_QPS_ERR, NULL), ==,
-                             ERNIC_OK);
+            OK(fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
             break;
         default:
             p.e->qp[p.qp.qpn].cc = (ErnicCc) {
@@ -256,7 +249,7 @@ TEST("/timing/read-place-left", test_read_place_left)
         for (i = n = 0; p.env.trains->len; i++) {
             n += takes(&p, &at) == peer.qpn;
         }
-        g_assert_cmpuint(n, ==, 2 * LONG_PACKETS);
+        IS(n, 2 * LONG_PACKETS);
         g_assert_cmpuint(i - n, <, LONG_PACKETS);
         close_pair(&p);
     }
@@ -269,19 +262,18 @@ TEST("/timing/read-place-left", test_read_place_left)
 PAIR_TEST("/timing/fetch", test_fetch, UC)
 {
     FakeTrain *t[3];
-    uint32_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         post(p, 8);
     }
     until(p, 20000);
-    for (i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 3; i++) {
         t[i] = fake_take_train(&p->env);
     }
     /* The second's doorbell arrives 2 later, when its fetch waits. */
-    g_assert_cmpuint(t[1]->now - t[0]->now, ==, 1000 + 10 + 2);
-    g_assert_cmpuint(t[2]->now - t[1]->now, ==, 1000 + 10 + 2);
-    for (i = 0; i < 3; i++) {
+    IS(t[1]->now - t[0]->now, 1000 + 10 + 2);
+    IS(t[2]->now - t[1]->now, 1000 + 10 + 2);
+    for (uint32_t i = 0; i < 3; i++) {
         fake_train_free(t[i]);
     }
 }
@@ -290,28 +282,27 @@ PAIR_TEST("/timing/fetch", test_fetch, UC)
 TEST("/timing/cache", test_cache)
 {
     ErnicProfile small = hand;
-    uint32_t entries, i, key[2];
+    uint32_t key[2];
     Pair p;
 
     small.rx_packets = 16;
-    for (entries = 1; entries <= 2; entries++) {
+    for (uint32_t entries = 1; entries <= 2; entries++) {
         small.context_entries = small.key_entries = entries;
         open_pair(&p, &small, ERNIC_QPT_RC);
         key[0] = p.key;
-        key[1] = fake_reg_mr(p.e, p.qp.pd, p.mem, 4096,
-                             ERNIC_ACCESS_LOCAL_WRITE |
-                             ERNIC_ACCESS_REMOTE_WRITE);
-        for (i = 0; i < 10; i++) {
+        key[1] = fake_reg_mr(p.e, p.qp.pd, p.mem,
+                             4096, ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE);
+        for (uint32_t i = 0; i < 10; i++) {
             fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_WRITE, 0, p.peer_mem, 8,
                       p.peer_key, p.mem, key[i % 2]);
         }
         fake_run(p.peer);
         fake_deliver(p.peer, p.e);
         until(&p, 20000);
-        g_assert_cmpuint(p.e->timing->key.misses, ==, entries == 1 ? 10 : 2);
-        g_assert_cmpuint(p.e->timing->key.hits, ==, entries == 1 ? 0 : 8);
+        IS(p.e->timing->key.misses, entries == 1 ? 10 : 2);
+        IS(p.e->timing->key.hits, entries == 1 ? 0 : 8);
         /* One queue pair: its context misses once, and hits from then on. */
-        g_assert_cmpuint(p.e->timing->context.misses, ==, 1);
+        IS(p.e->timing->context.misses, 1);
         g_assert_cmpuint(p.e->timing->context.hits, >=, 10);
         close_pair(&p);
     }
@@ -331,21 +322,21 @@ PAIR_TEST("/timing/datagram", test_datagram, UD)
     left = t->now - 50;                 /* without the flight */
     fake_train_free(t);
     g_assert_true(fake_poll_cq(p->e, &p->cq, &cqe));
-    g_assert_cmpuint(cqe.timestamp, ==, left + 90 + 10);
+    IS(cqe.timestamp, left + 90 + 10);
 }
 
 /* Full delay FIFOs push back, and only drop packets from the wire. */
 PAIR_TEST("/timing/full", test_full, RC)
 {
-    uint32_t i, n = 0;
+    uint32_t n = 0;
     FakeTrain *t;
 
-    for (i = 0; i < 20; i++) {
+    for (uint32_t i = 0; i < 20; i++) {
         post(p, 8);
     }
     p->env.tx_busy = true;
     until(p, 20000);
-    g_assert_cmpuint(p->e->timing->tx.count, ==, 4);
+    IS(p->e->timing->tx.count, 4);
     g_assert_true(p->e->timing->link_busy);
     p->env.tx_busy = false;
     ernic_tx_ready(p->e, p->env.now);
@@ -354,8 +345,8 @@ PAIR_TEST("/timing/full", test_full, RC)
         fake_train_free(t);
         n++;
     }
-    g_assert_cmpuint(n, ==, 20);
-    for (i = 0; i < 6; i++) {
+    IS(n, 20);
+    for (uint32_t i = 0; i < 6; i++) {
         fake_rdma(p->peer, &p->peer_qp, ERNIC_WR_WRITE, 0, p->peer_mem, 8,
                   p->peer_key, p->mem, p->key);
     }
@@ -364,29 +355,27 @@ PAIR_TEST("/timing/full", test_full, RC)
         ernic_rx(p->e, p->env.now, &t->train);
         fake_train_free(t);
     }
-    g_assert_cmpuint(p->e->timing->rx_overflows, ==, 2);
-    g_assert_cmpuint(ernic_rx_room(p->e), ==, 0);
+    IS(p->e->timing->rx_overflows, 2);
+    IS(ernic_rx_room(p->e), 0);
     until(p, 50000);
-    g_assert_cmpuint(ernic_rx_room(p->e), ==, 4);
-    g_assert_cmpuint(ernic_rx_room(p->peer), ==, UINT32_MAX);
+    IS(ernic_rx_room(p->e), 4);
+    IS(ernic_rx_room(p->peer), UINT32_MAX);
 }
 
 /* Doorbells: more than the delay FIFO holds, and a command after them. */
 PAIR_TEST("/timing/doorbells", test_doorbells, RC)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    uint32_t i;
 
-    for (i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
+    for (uint32_t i = 0; i < ERNIC_TIMING_DOORBELLS + 10; i++) {
         fake_ring_cq(p->e, &p->cq);
     }
-    g_assert_cmpuint(p->e->timing->doorbells.count, ==,
-                     ERNIC_TIMING_DOORBELLS);
+    IS(p->e->timing->doorbells.count, ERNIC_TIMING_DOORBELLS);
     post(p, 8);
-    g_assert_cmpuint(p->e->qp[p->qp.qpn].sq.wq.pi, ==, 0);
-    g_assert_cmpuint(fake_cmd(p->e, &nop, NULL), ==, ERNIC_OK);
-    g_assert_cmpuint(p->e->timing->doorbells.count, ==, 0);
-    g_assert_cmpuint(p->e->qp[p->qp.qpn].sq.wq.pi, ==, 1);
+    IS(p->e->qp[p->qp.qpn].sq.wq.pi, 0);
+    OK(fake_cmd(p->e, &nop, NULL));
+    IS(p->e->timing->doorbells.count, 0);
+    IS(p->e->qp[p->qp.qpn].sq.wq.pi, 1);
 }
 
 /* To itself: through both directions of the one device. */
@@ -394,34 +383,33 @@ PAIR_TEST("/timing/loopback", test_loopback, RC)
 {
     struct ernic_qp_attr attr;
     struct ernic_cqe cqe;
-    uint32_t i, n = 0;
+    uint32_t n = 0;
 
     fake_modify_qp(p->e, p->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
     p->qp.sq_pi = p->qp.rq_pi = 0;
     fake_qp_attr(&attr, p->qp.qpn, 1);
     fake_qp_to(p->e, &p->qp, ERNIC_QPS_RTS, &attr);
     p->start = p->env.now;
-    for (i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i < 10; i++) {
         fake_recv(p->e, &p->qp, p->mem + 4096, 4096, p->key);
         post(p, 3000);
     }
     until(p, 100000);
     while (fake_poll_cq(p->e, &p->cq, &cqe)) {
-        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
+        IS(cqe.status, ERNIC_WC_SUCCESS);
         n++;
     }
-    g_assert_cmpuint(n, ==, 20);
-    g_assert_cmpuint(p->env.trains->len, ==, 0);
+    IS(n, 20);
+    IS(p->env.trains->len, 0);
 }
 
 /* Times depend neither on when the device was made nor on its age. */
 TEST("/timing/age", test_age)
 {
     static const uint64_t ages[] = { 1, 1ull << 32, 1ull << 40, 1ull << 62 };
-    uint32_t i;
     Pair p;
 
-    for (i = 0; i < ARRAY_SIZE(ages); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(ages); i++) {
         open_pair(&p, &hand, ERNIC_QPT_UC);
         post(&p, 1024);
         until(&p, 10000);
@@ -438,21 +426,17 @@ TEST("/timing/age", test_age)
 /* Saved in the middle, it continues on another engine at the same times. */
 TEST("/timing/state", test_state)
 {
-    uint64_t cut;
-
-    for (cut = 0; cut < 6000; cut += 97) {
+    for (uint64_t cut = 0; cut < 6000; cut += 97) {
         GByteArray *one = g_byte_array_new(), *two = g_byte_array_new();
-        uint32_t i;
         Pair p;
 
         open_pair(&p, &hand, ERNIC_QPT_RC);
         fake_recv(p.e, &p.qp, p.mem, 4096, p.key);
         fake_arm_cq(p.e, &p.cq, false);
-        for (i = 0; i < 5; i++) {
+        for (uint32_t i = 0; i < 5; i++) {
             post(&p, 1024);
         }
-        fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 3000,
-                  p.peer_key);
+        fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 3000, p.peer_key);
         fake_run(p.peer);
         fake_deliver(p.peer, p.e);
         until(&p, cut);
@@ -462,7 +446,7 @@ TEST("/timing/state", test_state)
         ernic_save(p.e, two);
         g_assert_cmpmem(one->data, one->len, two->data, two->len);
         until(&p, 20000);
-        for (i = 0; i < 5; i++) {
+        for (uint32_t i = 0; i < 5; i++) {
             /* The ACK of the received request is sent first. */
             FakeTrain *t = fake_take_train(&p.env);
 
@@ -485,7 +469,6 @@ TEST("/timing/bad-state", test_bad_state)
 {
     ErnicProfile other = hand;
     GByteArray *state = g_byte_array_new();
-    uint32_t len;
     FakeEnv env;
     Ernic *e;
     Pair p;
@@ -503,7 +486,7 @@ TEST("/timing/bad-state", test_bad_state)
     g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
     ernic_free(e);
     e = fake_ernic_timed(&env, &hand);
-    for (len = state->len - 1; len > state->len - 3000; len--) {
+    for (uint32_t len = state->len - 1; len > state->len - 3000; len--) {
         g_assert_false(ernic_load(e, p.env.now, state->data, len));
     }
     ernic_free(e);

@@ -52,11 +52,11 @@ static void assert_path_equal(const ErnicPath *a, const ErnicPath *b)
     g_assert_cmpmem(a->dgid.raw, 16, b->dgid.raw, 16);
     g_assert_cmpmem(a->smac, 6, b->smac, 6);
     g_assert_cmpmem(a->dmac, 6, b->dmac, 6);
-    g_assert_cmphex(a->vlan, ==, b->vlan);
-    g_assert_cmphex(a->udp_sport, ==, b->udp_sport);
-    g_assert_cmphex(a->flow_label, ==, b->flow_label);
-    g_assert_cmphex(a->tclass, ==, b->tclass);
-    g_assert_cmpuint(a->hop_limit, ==, b->hop_limit);
+    IS(a->vlan, b->vlan);
+    IS(a->udp_sport, b->udp_sport);
+    IS(a->flow_label, b->flow_label);
+    IS(a->tclass, b->tclass);
+    IS(a->hop_limit, b->hop_limit);
 }
 
 TEST("/net/known-bytes", test_known_bytes)
@@ -80,31 +80,28 @@ TEST("/net/known-bytes", test_known_bytes)
 
     g_assert_cmpmem(buf, ernic_net_emit(&path4, IB_LEN, buf), v4, sizeof(v4));
     g_assert_cmpmem(buf, ernic_net_emit(&path, IB_LEN, buf), v6, sizeof(v6));
-    g_assert_cmpuint(sizeof(v6), ==, ERNIC_NET_HDR_MAX);
+    IS(sizeof(v6), ERNIC_NET_HDR_MAX);
 }
 
 TEST("/net/round-trip", test_round_trip)
 {
-    uint32_t i;
-
-    for (i = 0; i < SHAPES; i++) {
+    for (uint32_t i = 0; i < SHAPES; i++) {
         ErnicPath path = shape(i);
         uint8_t frame[FRAME_MAX + 20], again[FRAME_MAX];
         uint32_t len = build(&path, frame);
         ErnicFrame f;
 
-        g_assert_cmpuint(len, ==, ernic_net_hdr_len(&path) + IB_LEN);
+        IS(len, ernic_net_hdr_len(&path) + IB_LEN);
         /* Ethernet pads short frames; the IP length decides. */
         memset(frame + len, 0xee, 20);
-        g_assert_cmpint(ernic_net_parse(&f, frame, len + 20), ==,
-                        ERNIC_DROP_NONE);
+        IS(ernic_net_parse(&f, frame, len + 20), ERNIC_DROP_NONE);
         assert_path_equal(&f.path, &path);
-        g_assert_cmpint(f.is_v6, ==, i & 1);
-        g_assert_cmpuint(f.ib_len, ==, IB_LEN);
+        IS(f.is_v6, i & 1);
+        IS(f.ib_len, IB_LEN);
         g_assert_true(f.ib == frame + len - IB_LEN);
         g_assert_true(f.ip == f.ib - (f.is_v6 ? 48 : 28));
 
-        g_assert_cmpuint(build(&f.path, again), ==, len);
+        IS(build(&f.path, again), len);
         g_assert_cmpmem(again, len, frame, len);
     }
 }
@@ -112,9 +109,7 @@ TEST("/net/round-trip", test_round_trip)
 /* A datagram without payload, followed by Ethernet's padding. */
 TEST("/net/empty", test_empty)
 {
-    uint32_t i;
-
-    for (i = 0; i < SHAPES; i++) {
+    for (uint32_t i = 0; i < SHAPES; i++) {
         ErnicPath path = shape(i);
         uint8_t frame[FRAME_MAX] = { };
         ErnicFrame f;
@@ -123,28 +118,25 @@ TEST("/net/empty", test_empty)
         g_assert_cmpstr(ernic_drop_name(ernic_net_parse(&f, frame, 84)), ==,
                         "too_short");
         ernic_net_emit(&path, 1, frame);
-        g_assert_cmpint(ernic_net_parse(&f, frame, 84), ==, ERNIC_DROP_NONE);
+        IS(ernic_net_parse(&f, frame, 84), ERNIC_DROP_NONE);
     }
 }
 
 /* A truncated frame is dropped, and no byte past its end is read. */
 TEST("/net/truncation", test_truncation)
 {
-    uint32_t i, n;
-
-    for (i = 0; i < SHAPES; i++) {
+    for (uint32_t i = 0; i < SHAPES; i++) {
         ErnicPath path = shape(i);
         uint8_t frame[FRAME_MAX];
         uint32_t len = build(&path, frame);
         uint32_t hdr_len = ernic_net_hdr_len(&path);
 
-        for (n = 0; n < len; n++) {
+        for (uint32_t n = 0; n < len; n++) {
             g_autofree uint8_t *cut = g_memdup2(frame, MAX(n, 1));
             ErnicFrame f;
 
-            g_assert_cmpint(ernic_net_parse(&f, cut, n), ==,
-                            n < hdr_len ? ERNIC_DROP_NOT_ROCE
-                                        : ERNIC_DROP_BAD_LENGTH);
+            IS(ernic_net_parse(&f, cut, n),
+               n < hdr_len ? ERNIC_DROP_NOT_ROCE : ERNIC_DROP_BAD_LENGTH);
         }
     }
 }
@@ -174,23 +166,17 @@ static const DropCase drop_cases[] = {
     { "v4 short IHL", 0, 14, { 0x44 }, 1, false, ERNIC_DROP_NOT_ROCE },
     { "v4 TCP", 0, 23, { 6 }, 1, true, ERNIC_DROP_NOT_ROCE },
     { "v4 other port", 0, 36, { 0x12, 0xb8 }, 2, false, ERNIC_DROP_NOT_ROCE },
-    { "v4 later fragment", 0, 20, { 0x20, 0x01 }, 2, true,
-      ERNIC_DROP_NOT_ROCE },
-    { "v4 first fragment", 0, 20, { 0x20, 0x00 }, 2, true,
-      ERNIC_DROP_FRAGMENT },
+    { "v4 later fragment", 0, 20, { 0x20, 0x01 }, 2, true, ERNIC_DROP_NOT_ROCE },
+    { "v4 first fragment", 0, 20, { 0x20, 0x00 }, 2, true, ERNIC_DROP_FRAGMENT },
     { "v4 checksum", 0, 24, { 0, 0 }, 2, false, ERNIC_DROP_IP_HEADER },
-    { "v4 TTL without checksum", 0, 22, { 9 }, 1, false,
-      ERNIC_DROP_IP_HEADER },
+    { "v4 TTL without checksum", 0, 22, { 9 }, 1, false, ERNIC_DROP_IP_HEADER },
     { "v4 long", 0, 16, { 0xff, 0xff }, 2, true, ERNIC_DROP_BAD_LENGTH },
     { "v4 short", 0, 16, { 0, 27 }, 2, true, ERNIC_DROP_BAD_LENGTH },
-    { "v4 shorter than UDP", 0, 16, { 0, 59 }, 2, true,
-      ERNIC_DROP_BAD_LENGTH },
+    { "v4 shorter than UDP", 0, 16, { 0, 59 }, 2, true, ERNIC_DROP_BAD_LENGTH },
     { "v4 UDP length", 0, 38, { 0, 39 }, 2, false, ERNIC_DROP_BAD_LENGTH },
     { "v4 UDP length 0", 0, 38, { 0, 0 }, 2, false, ERNIC_DROP_BAD_LENGTH },
-    { "v4 UDP checksum is not ours", 0, 40, { 0x12, 0x34 }, 2, false,
-      ERNIC_DROP_NONE },
-    { "v4 id and no DF", 0, 18, { 0xbe, 0xef, 0, 0 }, 4, true,
-      ERNIC_DROP_NONE },
+    { "v4 UDP checksum is not ours", 0, 40, { 0x12, 0x34 }, 2, false, ERNIC_DROP_NONE },
+    { "v4 id and no DF", 0, 18, { 0xbe, 0xef, 0, 0 }, 4, true, ERNIC_DROP_NONE },
     { "v6 version", 1, 14, { 0x46 }, 1, false, ERNIC_DROP_NOT_ROCE },
     { "v6 hop-by-hop", 1, 20, { 0 }, 1, false, ERNIC_DROP_NOT_ROCE },
     { "v6 fragment", 1, 20, { 44 }, 1, false, ERNIC_DROP_NOT_ROCE },
@@ -198,15 +184,12 @@ static const DropCase drop_cases[] = {
     { "v6 long", 1, 18, { 0xff, 0xff }, 2, false, ERNIC_DROP_BAD_LENGTH },
     { "v6 short", 1, 18, { 0, 7 }, 2, false, ERNIC_DROP_BAD_LENGTH },
     { "v6 UDP length", 1, 58, { 0, 41 }, 2, false, ERNIC_DROP_BAD_LENGTH },
-    { "v6 UDP checksum is not ours", 1, 60, { 0x12, 0x34 }, 2, false,
-      ERNIC_DROP_NONE },
+    { "v6 UDP checksum is not ours", 1, 60, { 0x12, 0x34 }, 2, false, ERNIC_DROP_NONE },
 };
 
 TEST("/net/drops", test_drops)
 {
-    uint32_t i;
-
-    for (i = 0; i < G_N_ELEMENTS(drop_cases); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(drop_cases); i++) {
         const DropCase *c = &drop_cases[i];
         ErnicPath path = shape(c->shape);
         uint8_t frame[FRAME_MAX];
@@ -235,26 +218,22 @@ TEST("/net/options", test_options)
     ip[0] = 0x46;
     stw_be_p(ip + 2, lduw_be_p(ip + 2) + 4);
     fix_checksum(ip);
-    g_assert_cmpint(ernic_net_parse(&f, frame, len + 4), ==,
-                    ERNIC_DROP_IP_HEADER);
+    IS(ernic_net_parse(&f, frame, len + 4), ERNIC_DROP_IP_HEADER);
     stw_be_p(ip + 24 + 2, 53);          /* other protocols may have options */
-    g_assert_cmpint(ernic_net_parse(&f, frame, len + 4), ==,
-                    ERNIC_DROP_NOT_ROCE);
+    IS(ernic_net_parse(&f, frame, len + 4), ERNIC_DROP_NOT_ROCE);
 }
 
 TEST("/net/mapped-on-v6", test_mapped_on_v6)
 {
     static const uint8_t mapped[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
-    uint32_t side;
 
-    for (side = 0; side < 2; side++) {
+    for (uint32_t side = 0; side < 2; side++) {
         uint8_t frame[FRAME_MAX];
         uint32_t len = build(&path6, frame);
         ErnicFrame f;
 
         memcpy(frame + ERNIC_ETH_LEN + (side ? 24 : 8), mapped, 16);
-        g_assert_cmpint(ernic_net_parse(&f, frame, len), ==,
-                        ERNIC_DROP_ADDRESS);
+        IS(ernic_net_parse(&f, frame, len), ERNIC_DROP_ADDRESS);
     }
 }
 
@@ -262,9 +241,8 @@ TEST("/net/mutation", test_mutation)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(0x4791);
     uint32_t accepted = 0;
-    uint32_t round;
 
-    for (round = 0; round < 200000; round++) {
+    for (uint32_t round = 0; round < 200000; round++) {
         ErnicPath path = shape(round % SHAPES);
         uint8_t frame[FRAME_MAX];
         uint32_t len = build(&path, frame);
@@ -280,8 +258,8 @@ TEST("/net/mutation", test_mutation)
         }
         accepted++;
         g_assert_true(f.ib >= frame + 42 && f.ib + f.ib_len <= frame + len);
-        g_assert_cmpint(ernic_gid_is_v4(&f.path.sgid), ==, !f.is_v6);
-        g_assert_cmpint(ernic_gid_is_v4(&f.path.dgid), ==, !f.is_v6);
+        IS(ernic_gid_is_v4(&f.path.sgid), !f.is_v6);
+        IS(ernic_gid_is_v4(&f.path.dgid), !f.is_v6);
         g_assert_cmpuint(f.path.flow_label, <=, 0xfffff);
     }
     g_assert_cmpuint(accepted, >, 10000);
@@ -297,7 +275,7 @@ TEST("/net/grh", test_grh)
     ernic_net_emit_ip(&path4, IB_LEN, ip);
     g_assert_cmpmem(grh, 20, zero, 20);
     g_assert_cmpmem(grh + 20, 20, ip, 20);
-    g_assert_cmphex(ernic_net_checksum(grh + 20, 20), ==, 0);
+    IS(ernic_net_checksum(grh + 20, 20), 0);
 
     ernic_net_grh(&path6, IB_LEN, grh);
     ernic_net_emit_ip(&path6, IB_LEN, ip);
@@ -307,9 +285,8 @@ TEST("/net/grh", test_grh)
 TEST("/net/drop-names", test_drop_names)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-    uint32_t i;
 
-    for (i = 0; i < ERNIC_DROP_COUNT; i++) {
+    for (uint32_t i = 0; i < ERNIC_DROP_COUNT; i++) {
         const char *name = ernic_drop_name(i);
 
         g_assert_nonnull(name);

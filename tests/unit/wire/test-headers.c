@@ -43,9 +43,8 @@ static uint32_t build(const ErnicPkt *p, uint8_t *buf)
 {
     ErnicIcrcCtx ctx;
     uint32_t n = ernic_pkt_emit_hdr(p, buf);
-    uint32_t i;
 
-    for (i = 0; i < p->payload_len; i++) {
+    for (uint32_t i = 0; i < p->payload_len; i++) {
         buf[n++] = i + 1;
     }
     ernic_icrc_init(&ctx, &path);
@@ -58,7 +57,7 @@ static void assert_ext_equal(const ErnicPkt *a, const ErnicPkt *b)
     uint32_t reth = hdrs & (ERNIC_HDR_RETH | ERNIC_HDR_ATOMIC_ETH);
 
 #define SAME(field, present) \
-    g_assert_cmphex(b->field, ==, (present) ? a->field : 0)
+    IS(b->field, (present) ? a->field : 0)
     SAME(xrcsrq, hdrs & ERNIC_HDR_XRCETH);
     SAME(qkey, hdrs & ERNIC_HDR_DETH);
     SAME(src_qp, hdrs & ERNIC_HDR_DETH);
@@ -79,16 +78,16 @@ static void assert_ext_equal(const ErnicPkt *a, const ErnicPkt *b)
 static void assert_pkt_equal(const ErnicPkt *a, const ErnicPkt *b)
 {
     g_assert_true(a->op == b->op);
-    g_assert_cmpint(a->transport, ==, b->transport);
-    g_assert_cmphex(a->dest_qp, ==, b->dest_qp);
-    g_assert_cmphex(a->psn, ==, b->psn);
-    g_assert_cmphex(a->pkey, ==, b->pkey);
-    g_assert_cmpint(a->se, ==, b->se);
-    g_assert_cmpint(a->migreq, ==, b->migreq);
-    g_assert_cmpint(a->fecn, ==, b->fecn);
-    g_assert_cmpint(a->becn, ==, b->becn);
-    g_assert_cmpint(a->ackreq, ==, b->ackreq);
-    g_assert_cmpuint(a->payload_len, ==, b->payload_len);
+    IS(a->transport, b->transport);
+    IS(a->dest_qp, b->dest_qp);
+    IS(a->psn, b->psn);
+    IS(a->pkey, b->pkey);
+    IS(a->se, b->se);
+    IS(a->migreq, b->migreq);
+    IS(a->fecn, b->fecn);
+    IS(a->becn, b->becn);
+    IS(a->ackreq, b->ackreq);
+    IS(a->payload_len, b->payload_len);
     assert_ext_equal(a, b);
 }
 
@@ -135,15 +134,13 @@ TEST("/wire/known-bytes", test_known_bytes)
         { 0x0b, 0, write_imm, sizeof(write_imm) },
     };
     uint8_t buf[PKT_MAX];
-    uint32_t i;
 
-    for (i = 0; i < G_N_ELEMENTS(known); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(known); i++) {
         ErnicPkt p = sample(known[i].bth, known[i].payload_len);
 
-        g_assert_cmpuint(build(&p, buf), ==, known[i].len + 4);
+        IS(build(&p, buf), known[i].len + 4);
         g_assert_cmpmem(buf, known[i].len, known[i].bytes, known[i].len);
-        g_assert_cmphex((uint32_t)ldl_le_p(buf + known[i].len), ==,
-                        ernic_icrc(&path, buf, known[i].len));
+        IS((uint32_t)ldl_le_p(buf + known[i].len), ernic_icrc(&path, buf, known[i].len));
     }
 }
 
@@ -153,37 +150,37 @@ static void round_trip(uint8_t bth, uint32_t payload_len)
     uint8_t a5[GUARD + PKT_MAX + GUARD], other[GUARD + PKT_MAX + GUARD];
     ErnicPkt p = sample(bth, payload_len);
     uint32_t hdr_len = ernic_opcode_hdr_len(p.op, p.transport);
-    uint32_t len, i;
+    uint32_t len;
     ErnicIcrcCtx ctx;
     ErnicPkt q;
 
     memset(a5, 0xa5, sizeof(a5));
     memset(other, 0x5a, sizeof(other));
-    g_assert_cmpuint(ernic_pkt_emit_hdr(&p, a5 + GUARD), ==, hdr_len);
-    for (i = 0; i < sizeof(a5); i++) {
+    IS(ernic_pkt_emit_hdr(&p, a5 + GUARD), hdr_len);
+    for (uint32_t i = 0; i < sizeof(a5); i++) {
         if (i < GUARD || i >= GUARD + hdr_len) {
-            g_assert_cmphex(a5[i], ==, 0xa5);
+            IS(a5[i], 0xa5);
         }
     }
     len = build(&p, a5 + GUARD);
-    g_assert_cmpuint(build(&p, other + GUARD), ==, len);
+    IS(build(&p, other + GUARD), len);
     g_assert_cmpmem(a5 + GUARD, len, other + GUARD, len);
-    for (i = 0; i < sizeof(a5); i++) {
+    for (uint32_t i = 0; i < sizeof(a5); i++) {
         if (i < GUARD || i >= GUARD + len) {
-            g_assert_cmphex(a5[i], ==, 0xa5);
+            IS(a5[i], 0xa5);
         }
     }
-    g_assert_cmpuint(len, ==, ernic_pkt_len(hdr_len, p.payload_len));
-    g_assert_cmpuint(len % 4, ==, 0);
+    IS(len, ernic_pkt_len(hdr_len, p.payload_len));
+    IS(len % 4, 0);
 
     memset(&q, 0xa5, sizeof(q));
-    g_assert_cmpint(ernic_pkt_parse(&q, a5 + GUARD, len), ==, ERNIC_DROP_NONE);
+    IS(ernic_pkt_parse(&q, a5 + GUARD, len), ERNIC_DROP_NONE);
     assert_pkt_equal(&p, &q);
-    g_assert_cmpuint(q.pad, ==, (4 - p.payload_len % 4) % 4);
+    IS(q.pad, (4 - p.payload_len % 4) % 4);
     if (p.op->hdrs & ERNIC_HDR_DATA) {
         g_assert_true(q.payload == a5 + GUARD + hdr_len);
-        for (i = 0; i < q.payload_len + q.pad; i++) {
-            g_assert_cmphex(q.payload[i], ==, i < q.payload_len ? i + 1 : 0);
+        for (uint32_t i = 0; i < q.payload_len + q.pad; i++) {
+            IS(q.payload[i], i < q.payload_len ? i + 1 : 0);
         }
     } else {
         g_assert_null(q.payload);
@@ -195,15 +192,15 @@ static void round_trip(uint8_t bth, uint32_t payload_len)
 TEST("/wire/round-trip", test_round_trip)
 {
     static const uint32_t lens[] = { 0, 1, 2, 3, 4, 5, 63, 255 };
-    uint32_t bth, i, count = 0;
+    uint32_t count = 0;
 
-    for (bth = 0; bth < 256; bth++) {
-        for (i = 0; i < G_N_ELEMENTS(lens) && ernic_opcode(bth); i++) {
+    for (uint32_t bth = 0; bth < 256; bth++) {
+        for (uint32_t i = 0; i < G_N_ELEMENTS(lens) && ernic_opcode(bth); i++) {
             round_trip(bth, lens[i]);
             count++;
         }
     }
-    g_assert_cmpuint(count, ==, 63 * G_N_ELEMENTS(lens));
+    IS(count, 63 * G_N_ELEMENTS(lens));
 }
 
 /* Each flag of BTH alone, both ways. */
@@ -220,24 +217,22 @@ TEST("/wire/bth-flags", test_bth_flags)
         { offsetof(ErnicPkt, ackreq), 8, 0x80 },
     };
     uint8_t buf[PKT_MAX];
-    uint32_t i, j;
 
-    for (i = 0; i < G_N_ELEMENTS(flags); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(flags); i++) {
         ErnicPkt p = { .op = ernic_opcode(0x04) };
         ErnicPkt q;
         uint32_t len;
 
         *(bool *)((uint8_t *)&p + flags[i].field) = true;
         len = build(&p, buf);
-        for (j = 1; j < ERNIC_BTH_LEN; j++) {
+        for (uint32_t j = 1; j < ERNIC_BTH_LEN; j++) {
             uint8_t want = j == flags[i].ofs ? flags[i].bit : 0;
 
-            g_assert_cmphex(buf[j], ==, want);
+            IS(buf[j], want);
         }
-        g_assert_cmpint(ernic_pkt_parse(&q, buf, len), ==, ERNIC_DROP_NONE);
-        for (j = 0; j < G_N_ELEMENTS(flags); j++) {
-            g_assert_cmpint(*(bool *)((uint8_t *)&q + flags[j].field), ==,
-                            i == j);
+        IS(ernic_pkt_parse(&q, buf, len), ERNIC_DROP_NONE);
+        for (uint32_t j = 0; j < G_N_ELEMENTS(flags); j++) {
+            IS(*(bool *)((uint8_t *)&q + flags[j].field), i == j);
         }
     }
 }
@@ -259,22 +254,19 @@ static ErnicDrop truncated(const ErnicPkt *p, uint32_t pad, uint32_t len)
 
 TEST("/wire/truncation", test_truncation)
 {
-    uint32_t bth, payload_len, n;
-
-    for (bth = 0; bth < 256; bth++) {
-        for (payload_len = 8; payload_len < 12 && ernic_opcode(bth);
+    for (uint32_t bth = 0; bth < 256; bth++) {
+        for (uint32_t payload_len = 8; payload_len < 12 && ernic_opcode(bth);
              payload_len++) {
             ErnicPkt p = sample(bth, payload_len);
             uint8_t buf[PKT_MAX];
             uint32_t len = build(&p, buf);
             uint32_t pad = (4 - p.payload_len % 4) % 4;
 
-            for (n = 0; n < len; n++) {
+            for (uint32_t n = 0; n < len; n++) {
                 g_autofree uint8_t *cut = g_memdup2(buf, MAX(n, 1));
                 ErnicPkt q;
 
-                g_assert_cmpint(ernic_pkt_parse(&q, cut, n), ==,
-                                truncated(&p, pad, n));
+                IS(ernic_pkt_parse(&q, cut, n), truncated(&p, pad, n));
             }
         }
     }
@@ -283,35 +275,32 @@ TEST("/wire/truncation", test_truncation)
 TEST("/wire/drops", test_drops)
 {
     uint8_t buf[PKT_MAX];
-    uint32_t bth, i;
     ErnicPkt q;
 
-    for (bth = 0; bth < 256; bth++) {
+    for (uint32_t bth = 0; bth < 256; bth++) {
         memset(buf, 0, sizeof(buf));
         buf[0] = bth;
         if (!ernic_opcode(bth)) {
-            g_assert_cmpint(ernic_pkt_parse(&q, buf, 64), ==,
-                            ERNIC_DROP_BAD_OPCODE);
+            IS(ernic_pkt_parse(&q, buf, 64), ERNIC_DROP_BAD_OPCODE);
             continue;
         }
-        for (i = 1; i < 16; i++) {
+        for (uint32_t i = 1; i < 16; i++) {
             buf[1] = i;
-            g_assert_cmpint(ernic_pkt_parse(&q, buf, 64), ==,
-                            ERNIC_DROP_BAD_TVER);
+            IS(ernic_pkt_parse(&q, buf, 64), ERNIC_DROP_BAD_TVER);
         }
     }
 
     /* Pad without payload: wrong where payload is possible, else ignored. */
     memset(buf, 0, sizeof(buf));
-    for (i = 1; i < 4; i++) {
+    for (uint32_t i = 1; i < 4; i++) {
         buf[1] = i << 4;
         buf[0] = 0x04;
-        g_assert_cmpint(ernic_pkt_parse(&q, buf, 16), ==, ERNIC_DROP_BAD_PAD);
-        g_assert_cmpint(ernic_pkt_parse(&q, buf, 20), ==, ERNIC_DROP_NONE);
-        g_assert_cmpuint(q.payload_len, ==, 4 - i);
+        IS(ernic_pkt_parse(&q, buf, 16), ERNIC_DROP_BAD_PAD);
+        IS(ernic_pkt_parse(&q, buf, 20), ERNIC_DROP_NONE);
+        IS(q.payload_len, 4 - i);
         buf[0] = 0x11;
-        g_assert_cmpint(ernic_pkt_parse(&q, buf, 20), ==, ERNIC_DROP_NONE);
-        g_assert_cmpuint(q.pad, ==, 0);
+        IS(ernic_pkt_parse(&q, buf, 20), ERNIC_DROP_NONE);
+        IS(q.pad, 0);
     }
 }
 
@@ -324,32 +313,29 @@ TEST("/wire/reserved", test_reserved)
     uint8_t buf[64] = {
         0, 0xf0, 0x8f, 0xed, 0xc0, 0x81, 0x23, 0x45, 0x80, 0xa6, 0x78, 0x9b,
     };
-    uint32_t bth, len;
     ErnicPkt q;
 
-    for (bth = 0; bth < 256; bth++) {
+    for (uint32_t bth = 0; bth < 256; bth++) {
         buf[0] = bth;
-        for (len = 16; len <= sizeof(buf); len++) {
+        for (uint32_t len = 16; len <= sizeof(buf); len++) {
             ErnicDrop why;
 
             memset(&q, 0xa5, sizeof(q));
             why = ernic_pkt_parse_reserved(&q, buf, len);
             if ((bth >= 0x40 && bth >> 5 != 5) || len % 4) {
-                g_assert_cmpint(why, ==, ERNIC_DROP_BAD_OPCODE);
+                IS(why, ERNIC_DROP_BAD_OPCODE);
                 continue;
             }
-            g_assert_cmpint(why, ==, ERNIC_DROP_NONE);
-            g_assert_cmpint(q.op->cls, ==, ERNIC_CL_RESERVED);
-            g_assert_cmpint(q.transport, ==,
-                            bth < 0x20 ? ERNIC_RC :
-                            bth < 0x40 ? ERNIC_UC : ERNIC_XRC);
+            IS(why, ERNIC_DROP_NONE);
+            IS(q.op->cls, ERNIC_CL_RESERVED);
+            IS(q.transport, bth < 0x20 ? ERNIC_RC : bth < 0x40 ? ERNIC_UC : ERNIC_XRC);
             g_assert_true(q.se && q.migreq && q.fecn && q.becn && q.ackreq);
-            g_assert_cmphex(q.pkey, ==, 0x8fed);
-            g_assert_cmphex(q.dest_qp, ==, 0x812345);
-            g_assert_cmphex(q.psn, ==, 0xa6789b);
+            IS(q.pkey, 0x8fed);
+            IS(q.dest_qp, 0x812345);
+            IS(q.psn, 0xa6789b);
             g_assert_null(q.payload);
-            g_assert_cmpuint(q.payload_len, ==, 0);
-            g_assert_cmphex(q.rkey | q.imm | q.dma_len, ==, 0);
+            IS(q.payload_len, 0);
+            IS(q.rkey | q.imm | q.dma_len, 0);
         }
     }
 }
@@ -357,9 +343,9 @@ TEST("/wire/reserved", test_reserved)
 /* Packets without payload: one more word is too much. */
 TEST("/wire/no-payload", test_no_payload)
 {
-    uint32_t bth, count = 0;
+    uint32_t count = 0;
 
-    for (bth = 0; bth < 256; bth++) {
+    for (uint32_t bth = 0; bth < 256; bth++) {
         const ErnicOpcode *op = ernic_opcode(bth);
         uint8_t buf[PKT_MAX];
         ErnicPkt p, q;
@@ -371,12 +357,11 @@ TEST("/wire/no-payload", test_no_payload)
         p = sample(bth, 0);
         len = build(&p, buf);
         memset(buf + len, 0, 4);
-        g_assert_cmpint(ernic_pkt_parse(&q, buf, len), ==, ERNIC_DROP_NONE);
-        g_assert_cmpint(ernic_pkt_parse(&q, buf, len + 4), ==,
-                        ERNIC_DROP_BAD_LENGTH);
+        IS(ernic_pkt_parse(&q, buf, len), ERNIC_DROP_NONE);
+        IS(ernic_pkt_parse(&q, buf, len + 4), ERNIC_DROP_BAD_LENGTH);
         count++;
     }
-    g_assert_cmpuint(count, ==, 2 * 5 + 1 + 1);
+    IS(count, 2 * 5 + 1 + 1);
 }
 
 /* An accepted packet accounts for every byte, and is the same when emitted again. */
@@ -387,18 +372,16 @@ static void check_accepted(const ErnicPkt *q, const uint8_t *buf, uint32_t len)
     ErnicPkt r;
     uint32_t n;
 
-    g_assert_cmpuint(hdr_len + q->payload_len + q->pad + ERNIC_ICRC_LEN, ==,
-                     len);
-    g_assert_cmpuint(q->dest_qp | q->psn | q->xrcsrq | q->src_qp | q->msn, <=,
-                     0xffffff);
+    IS(hdr_len + q->payload_len + q->pad + ERNIC_ICRC_LEN, len);
+    g_assert_cmpuint(q->dest_qp | q->psn | q->xrcsrq | q->src_qp | q->msn, <=, 0xffffff);
     if (q->op->hdrs & ERNIC_HDR_DATA) {
         g_assert_true(q->payload == buf + hdr_len);
     }
     n = ernic_pkt_emit_hdr(q, again);
-    g_assert_cmpuint(n, ==, hdr_len);
-    g_assert_cmphex(again[0], ==, buf[0]);
+    IS(n, hdr_len);
+    IS(again[0], buf[0]);
     memset(again + n, 0, len - n);
-    g_assert_cmpint(ernic_pkt_parse(&r, again, len), ==, ERNIC_DROP_NONE);
+    IS(ernic_pkt_parse(&r, again, len), ERNIC_DROP_NONE);
     assert_pkt_equal(q, &r);
 }
 
@@ -406,9 +389,8 @@ TEST("/wire/mutation", test_mutation)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(0xb7);
     uint32_t accepted = 0, refused = 0;
-    uint32_t round;
 
-    for (round = 0; round < 300000; round++) {
+    for (uint32_t round = 0; round < 300000; round++) {
         uint8_t buf[PKT_MAX];
         uint32_t changes = g_rand_int_range(rand, 0, 5);
         uint32_t bth, len;
@@ -450,8 +432,7 @@ typedef struct Capture {
 } Capture;
 
 static const Capture captures[] = {
-    { "cnp-connectx4.hex", "CNP", ERNIC_RC, 0x118, 0, 0, 0, 0, 0, 0,
-      0x82fd002a },
+    { "cnp-connectx4.hex", "CNP", ERNIC_RC, 0x118, 0, 0, 0, 0, 0, 0, 0x82fd002a },
     { "uc-send-only.hex", "SEND_ONLY", ERNIC_UC, 211, 13571856, 18, 2, 0, 0, 0,
       0x78f353f3 },
     { "rc-write-only.hex", "WRITE_ONLY", ERNIC_RC, 2, 0, 128, 0, 0x7f7e91000000,
@@ -463,19 +444,18 @@ static uint32_t load_hex(const char *file, uint8_t *buf, uint32_t size)
     g_autofree char *path_name = g_build_filename(ERNIC_FRAMES, file, NULL);
     g_autofree char *text = NULL;
     g_auto(GStrv) lines = NULL;
-    uint32_t n = 0, i;
+    uint32_t n = 0;
     const char *c;
 
     g_assert_true(g_file_get_contents(path_name, &text, NULL, NULL));
     lines = g_strsplit(text, "\n", 0);
-    for (i = 0; lines[i]; i++) {
+    for (uint32_t i = 0; lines[i]; i++) {
         for (c = lines[i][0] == '#' ? "" : lines[i]; *c; ) {
             if (*c == ' ') {
                 c++;
                 continue;
             }
-            g_assert_true(n < size && g_ascii_isxdigit(c[0]) &&
-                          g_ascii_isxdigit(c[1]));
+            g_assert_true(n < size && g_ascii_isxdigit(c[0]) && g_ascii_isxdigit(c[1]));
             buf[n++] = g_ascii_xdigit_value(c[0]) << 4 |
                        g_ascii_xdigit_value(c[1]);
             c += 2;
@@ -486,9 +466,7 @@ static uint32_t load_hex(const char *file, uint8_t *buf, uint32_t size)
 
 TEST("/wire/captures", test_captures)
 {
-    uint32_t i;
-
-    for (i = 0; i < G_N_ELEMENTS(captures); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(captures); i++) {
         const Capture *c = &captures[i];
         uint8_t frame[512];
         uint32_t len = load_hex(c->file, frame, sizeof(frame));
@@ -497,21 +475,20 @@ TEST("/wire/captures", test_captures)
         ErnicPkt p;
 
         g_test_message("%s", c->file);
-        g_assert_cmpint(ernic_net_parse(&f, frame, len), ==, ERNIC_DROP_NONE);
+        IS(ernic_net_parse(&f, frame, len), ERNIC_DROP_NONE);
         ernic_icrc_init_ip(&ctx, f.ip, f.is_v6);
         g_assert_true(ernic_icrc_ok(&ctx, f.ib, f.ib_len));
-        g_assert_cmphex((uint32_t)ldl_be_p(f.ib + f.ib_len - 4), ==, c->icrc);
-        g_assert_cmpint(ernic_pkt_parse(&p, f.ib, f.ib_len), ==,
-                        ERNIC_DROP_NONE);
+        IS((uint32_t)ldl_be_p(f.ib + f.ib_len - 4), c->icrc);
+        IS(ernic_pkt_parse(&p, f.ib, f.ib_len), ERNIC_DROP_NONE);
         g_assert_cmpstr(p.op->name, ==, c->op);
-        g_assert_cmpint(p.transport, ==, c->transport);
-        g_assert_cmphex(p.dest_qp, ==, c->dest_qp);
-        g_assert_cmphex(p.psn, ==, c->psn);
-        g_assert_cmpuint(p.payload_len, ==, c->payload_len);
-        g_assert_cmpuint(p.pad, ==, c->pad);
-        g_assert_cmphex(p.va, ==, c->va);
-        g_assert_cmphex(p.rkey, ==, c->rkey);
-        g_assert_cmpuint(p.dma_len, ==, c->dma_len);
+        IS(p.transport, c->transport);
+        IS(p.dest_qp, c->dest_qp);
+        IS(p.psn, c->psn);
+        IS(p.payload_len, c->payload_len);
+        IS(p.pad, c->pad);
+        IS(p.va, c->va);
+        IS(p.rkey, c->rkey);
+        IS(p.dma_len, c->dma_len);
 
         frame[len - 5] ^= 0x10;         /* and one bit decides */
         g_assert_false(ernic_icrc_ok(&ctx, f.ib, f.ib_len));

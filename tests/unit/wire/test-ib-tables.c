@@ -12,48 +12,39 @@
 
 TEST("/ib-tables/rnr-timer", test_rnr_timer)
 {
-    uint32_t i;
-
-    g_assert_cmpuint(ernic_rnr_timer_ns(0), ==, 655360000);
-    g_assert_cmpuint(ernic_rnr_timer_ns(1), ==, MS / 100);
-    g_assert_cmpuint(ernic_rnr_timer_ns(2), ==, 2 * MS / 100);
-    g_assert_cmpuint(ernic_rnr_timer_ns(3), ==, 3 * MS / 100);
-    g_assert_cmpuint(ernic_rnr_timer_ns(31), ==, 491520000);
-    for (i = 4; i < 32; i++) {
-        g_assert_cmpuint(ernic_rnr_timer_ns(i), ==,
-                         2 * ernic_rnr_timer_ns(i - 2));
+    IS(ernic_rnr_timer_ns(0), 655360000);
+    IS(ernic_rnr_timer_ns(1), MS / 100);
+    IS(ernic_rnr_timer_ns(2), 2 * MS / 100);
+    IS(ernic_rnr_timer_ns(3), 3 * MS / 100);
+    IS(ernic_rnr_timer_ns(31), 491520000);
+    for (uint32_t i = 4; i < 32; i++) {
+        IS(ernic_rnr_timer_ns(i), 2 * ernic_rnr_timer_ns(i - 2));
     }
-    g_assert_cmpuint(ernic_rnr_timer_ns(0), ==, 2 * ernic_rnr_timer_ns(30));
-    for (i = 32; i < 256; i++) {
-        g_assert_cmpuint(ernic_rnr_timer_ns(i), ==, ernic_rnr_timer_ns(i % 32));
+    IS(ernic_rnr_timer_ns(0), 2 * ernic_rnr_timer_ns(30));
+    for (uint32_t i = 32; i < 256; i++) {
+        IS(ernic_rnr_timer_ns(i), ernic_rnr_timer_ns(i % 32));
     }
 }
 
 TEST("/ib-tables/ack-timeout", test_ack_timeout)
 {
-    uint32_t i;
-
-    g_assert_cmpuint(ernic_ack_timeout_ns(0), ==, 0);
-    g_assert_cmpuint(ernic_ack_timeout_ns(1), ==, 8192);
-    g_assert_cmpuint(ernic_ack_timeout_ns(14), ==, 67108864);
-    for (i = 2; i < 32; i++) {
-        g_assert_cmpuint(ernic_ack_timeout_ns(i), ==,
-                         2 * ernic_ack_timeout_ns(i - 1));
+    IS(ernic_ack_timeout_ns(0), 0);
+    IS(ernic_ack_timeout_ns(1), 8192);
+    IS(ernic_ack_timeout_ns(14), 67108864);
+    for (uint32_t i = 2; i < 32; i++) {
+        IS(ernic_ack_timeout_ns(i), 2 * ernic_ack_timeout_ns(i - 1));
     }
-    for (i = 32; i < 256; i++) {
-        g_assert_cmpuint(ernic_ack_timeout_ns(i), ==,
-                         ernic_ack_timeout_ns(i % 32));
+    for (uint32_t i = 32; i < 256; i++) {
+        IS(ernic_ack_timeout_ns(i), ernic_ack_timeout_ns(i % 32));
     }
 }
 
 TEST("/ib-tables/mtu", test_mtu)
 {
     static const uint32_t bytes[] = { 0, 256, 512, 1024, 2048, 4096 };
-    uint32_t i;
 
-    for (i = 0; i < 256; i++) {
-        g_assert_cmpuint(ernic_mtu_bytes(i), ==,
-                         i < G_N_ELEMENTS(bytes) ? bytes[i] : 0);
+    for (uint32_t i = 0; i < 256; i++) {
+        IS(ernic_mtu_bytes(i), i < G_N_ELEMENTS(bytes) ? bytes[i] : 0);
     }
 }
 
@@ -61,19 +52,16 @@ TEST("/ib-tables/mtu", test_mtu)
 TEST("/ib-tables/syndrome", test_syndrome)
 {
     uint32_t kinds[256] = { 0 };
-    uint32_t i;
 
-    for (i = 0; i < 256; i++) {
+    for (uint32_t i = 0; i < 256; i++) {
         uint32_t kind = i & ERNIC_AETH_KIND_MASK;
 
-        g_assert_cmphex(kind | (i & ERNIC_AETH_VALUE_MASK), ==, i);
+        IS(kind | (i & ERNIC_AETH_VALUE_MASK), i);
         kinds[kind]++;
     }
-    g_assert_cmpuint(kinds[ERNIC_AETH_ACK], ==, 32);
-    g_assert_cmpuint(kinds[ERNIC_AETH_RNR_NAK], ==, 32);
-    g_assert_cmpuint(kinds[ERNIC_AETH_NAK], ==, 32);
-    g_assert_cmphex(ERNIC_NAK_PSN_SEQ & ERNIC_AETH_KIND_MASK, ==,
-                    ERNIC_AETH_NAK);
-    g_assert_cmphex(ERNIC_NAK_INV_RD & ERNIC_AETH_KIND_MASK, ==,
-                    ERNIC_AETH_NAK);
+    IS(kinds[ERNIC_AETH_ACK], 32);
+    IS(kinds[ERNIC_AETH_RNR_NAK], 32);
+    IS(kinds[ERNIC_AETH_NAK], 32);
+    IS(ERNIC_NAK_PSN_SEQ & ERNIC_AETH_KIND_MASK, ERNIC_AETH_NAK);
+    IS(ERNIC_NAK_INV_RD & ERNIC_AETH_KIND_MASK, ERNIC_AETH_NAK);
 }

@@ -28,11 +28,10 @@ static const ErnicPath *const paths[] = { &path4, &path6 };
 static uint32_t crc_bitwise(const uint8_t *buf, uint32_t len)
 {
     uint32_t crc = ~0u;
-    uint32_t i, bit;
 
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         crc ^= buf[i];
-        for (bit = 0; bit < 8; bit++) {
+        for (uint32_t bit = 0; bit < 8; bit++) {
             crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
         }
     }
@@ -57,9 +56,8 @@ static uint8_t variant_bits(bool is_v6, uint32_t ofs)
 {
     const Variant *v = is_v6 ? variant6 : variant4;
     uint32_t n = is_v6 ? G_N_ELEMENTS(variant6) : G_N_ELEMENTS(variant4);
-    uint32_t i;
 
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (v[i].ofs == ofs) {
             return v[i].bits;
         }
@@ -71,10 +69,9 @@ static uint8_t variant_bits(bool is_v6, uint32_t ofs)
 static uint32_t icrc_by_hand(const uint8_t *ip, uint32_t len, bool is_v6)
 {
     g_autofree uint8_t *buf = g_malloc(8 + len);
-    uint32_t i;
 
     memset(buf, 0xff, 8);
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         buf[8 + i] = ip[i] | variant_bits(is_v6, i);
     }
     return crc_bitwise(buf, 8 + len);
@@ -83,9 +80,8 @@ static uint32_t icrc_by_hand(const uint8_t *ip, uint32_t len, bool is_v6)
 static void fill(uint8_t *buf, uint32_t len, uint32_t seed)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
-    uint32_t i;
 
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         buf[i] = g_rand_int(rand);
     }
 }
@@ -93,31 +89,26 @@ static void fill(uint8_t *buf, uint32_t len, uint32_t seed)
 TEST("/icrc/check-value", test_check_value)
 {
     /* CRC-32's own check value verifies the reference above. */
-    g_assert_cmphex(crc_bitwise((const uint8_t *)"123456789", 9), ==,
-                    0xcbf43926);
+    IS(crc_bitwise((const uint8_t *)"123456789", 9), 0xcbf43926);
 }
 
 TEST("/icrc/reference", test_reference)
 {
-    static const uint32_t lens[] = {
-        12, 16, 28, 52, 76, 268, 1036, 4108, MAX_IB,
-    };
+    static const uint32_t lens[] = { 12, 16, 28, 52, 76, 268, 1036, 4108, MAX_IB };
     uint8_t buf[64 + MAX_IB];
-    uint32_t p, i;
 
-    for (p = 0; p < G_N_ELEMENTS(paths); p++) {
+    for (uint32_t p = 0; p < G_N_ELEMENTS(paths); p++) {
         ErnicIcrcCtx ctx;
 
         ernic_icrc_init(&ctx, paths[p]);
-        for (i = 0; i < G_N_ELEMENTS(lens); i++) {
+        for (uint32_t i = 0; i < G_N_ELEMENTS(lens); i++) {
             uint32_t n = ernic_net_emit_ip(paths[p], lens[i] + 4, buf);
             uint32_t want;
 
             fill(buf + n, lens[i], lens[i]);
             want = icrc_by_hand(buf, n + lens[i], p == 1);
-            g_assert_cmphex(ernic_icrc_packet(&ctx, buf + n, lens[i]), ==,
-                            want);
-            g_assert_cmphex(ernic_icrc(paths[p], buf + n, lens[i]), ==, want);
+            IS(ernic_icrc_packet(&ctx, buf + n, lens[i]), want);
+            IS(ernic_icrc(paths[p], buf + n, lens[i]), want);
 
             stl_le_p(buf + n + lens[i], want);
             g_assert_true(ernic_icrc_ok(&ctx, buf + n, lens[i] + 4));
@@ -132,9 +123,8 @@ TEST("/icrc/each-bit", test_each_bit)
 {
     enum { IB_LEN = 32 };
     uint8_t buf[64 + IB_LEN];
-    uint32_t p, bit;
 
-    for (p = 0; p < G_N_ELEMENTS(paths); p++) {
+    for (uint32_t p = 0; p < G_N_ELEMENTS(paths); p++) {
         uint32_t n = ernic_net_emit_ip(paths[p], IB_LEN + 4, buf);
         uint32_t len_ofs = p ? 4 : 2;
         ErnicIcrcCtx ctx;
@@ -143,8 +133,8 @@ TEST("/icrc/each-bit", test_each_bit)
         fill(buf + n, IB_LEN, 1);
         ernic_icrc_init_ip(&ctx, buf, p);
         base = ernic_icrc_packet(&ctx, buf + n, IB_LEN);
-        g_assert_cmphex(base, ==, ernic_icrc(paths[p], buf + n, IB_LEN));
-        for (bit = 0; bit < (n + IB_LEN) * 8; bit++) {
+        IS(base, ernic_icrc(paths[p], buf + n, IB_LEN));
+        for (uint32_t bit = 0; bit < (n + IB_LEN) * 8; bit++) {
             uint8_t mask = 1 << bit % 8;
             uint32_t ofs = bit / 8;
             uint32_t crc;
@@ -156,7 +146,7 @@ TEST("/icrc/each-bit", test_each_bit)
             ernic_icrc_init_ip(&ctx, buf, p);
             crc = ernic_icrc_packet(&ctx, buf + n, IB_LEN);
             if (variant_bits(p, ofs) & mask) {
-                g_assert_cmphex(crc, ==, base);
+                IS(crc, base);
             } else {
                 g_assert_cmphex(crc, !=, base);
             }
@@ -176,8 +166,7 @@ TEST("/icrc/received-header", test_received_header)
     stw_be_p(buf + 6, 0);
     fill(buf + n, 16, 3);
     ernic_icrc_init_ip(&ctx, buf, false);
-    g_assert_cmphex(ernic_icrc_packet(&ctx, buf + n, 16), ==,
-                    icrc_by_hand(buf, n + 16, false));
+    IS(ernic_icrc_packet(&ctx, buf + n, 16), icrc_by_hand(buf, n + 16, false));
     g_assert_cmphex(ernic_icrc_packet(&ctx, buf + n, 16), !=,
                     ernic_icrc(&path4, buf + n, 16));
 }

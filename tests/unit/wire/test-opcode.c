@@ -78,30 +78,29 @@ static void check_row(const Expected *x, ErnicTransport t)
     }
     g_assert_nonnull(o);
     g_assert_cmpstr(o->name, ==, x->name);
-    g_assert_cmphex(o->op, ==, x->op);
-    g_assert_cmpint(o->cls, ==, x->cls);
-    g_assert_cmpint(!!(o->seg & ERNIC_SEG_START), ==, has("FO", x->part[0]));
-    g_assert_cmpint(!!(o->seg & ERNIC_SEG_END), ==, has("LO", x->part[0]));
-    g_assert_cmpint(!!(o->flags & ERNIC_OPF_REQ), ==, has(x->flags, 'q'));
-    g_assert_cmpint(!!(o->flags & ERNIC_OPF_RSP), ==, has(x->flags, 's'));
-    g_assert_cmpint(!!(o->flags & ERNIC_OPF_RQE), ==, has(x->flags, 'r'));
-    g_assert_cmpint(!!(o->flags & ERNIC_OPF_CQE), ==, has(x->flags, 'c'));
-    g_assert_cmpint(!!(o->hdrs & ERNIC_HDR_DATA), ==, x->data);
-    g_assert_cmpuint(o->hdr_len, ==, x->len);
-    g_assert_cmpuint(ernic_opcode_hdr_len(o, t), ==, x->len + extra);
+    IS(o->op, x->op);
+    IS(o->cls, x->cls);
+    IS(!!(o->seg & ERNIC_SEG_START), has("FO", x->part[0]));
+    IS(!!(o->seg & ERNIC_SEG_END), has("LO", x->part[0]));
+    IS(!!(o->flags & ERNIC_OPF_REQ), has(x->flags, 'q'));
+    IS(!!(o->flags & ERNIC_OPF_RSP), has(x->flags, 's'));
+    IS(!!(o->flags & ERNIC_OPF_RQE), has(x->flags, 'r'));
+    IS(!!(o->flags & ERNIC_OPF_CQE), has(x->flags, 'c'));
+    IS(!!(o->hdrs & ERNIC_HDR_DATA), x->data);
+    IS(o->hdr_len, x->len);
+    IS(ernic_opcode_hdr_len(o, t), x->len + extra);
     g_assert_cmpuint(ernic_opcode_hdr_len(o, t), <=, ERNIC_PKT_HDR_MAX);
 
-    g_assert_cmpint(ernic_opcode_transport(bth), ==, t);
-    g_assert_cmphex(ernic_bth_opcode(t, x->op), ==, bth);
-    g_assert_cmphex(ernic_opcode_bth(o, t), ==, bth);
+    IS(ernic_opcode_transport(bth), t);
+    IS(ernic_bth_opcode(t, x->op), bth);
+    IS(ernic_opcode_bth(o, t), bth);
 }
 
 TEST("/opcode/rows", test_rows)
 {
     ErnicTransport t;
-    uint32_t i;
 
-    for (i = 0; i < G_N_ELEMENTS(expected); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(expected); i++) {
         for (t = 0; t < ERNIC_TRANSPORT_COUNT; t++) {
             check_row(&expected[i], t);
         }
@@ -111,10 +110,9 @@ TEST("/opcode/rows", test_rows)
 static bool is_expected(uint8_t bth)
 {
     ErnicTransport t;
-    uint32_t i;
 
     for (t = 0; t < ERNIC_TRANSPORT_COUNT; t++) {
-        for (i = 0; i < G_N_ELEMENTS(expected); i++) {
+        for (uint32_t i = 0; i < G_N_ELEMENTS(expected); i++) {
             if (bth == (transports[t].base | expected[i].op) &&
                 has(expected[i].on, transports[t].letter)) {
                 return true;
@@ -127,13 +125,12 @@ static bool is_expected(uint8_t bth)
 TEST("/opcode/all-256", test_all_256)
 {
     uint32_t known = 0;
-    uint32_t i;
 
-    for (i = 0; i < 256; i++) {
-        g_assert_cmpint(ernic_opcode(i) != NULL, ==, is_expected(i));
+    for (uint32_t i = 0; i < 256; i++) {
+        IS(ernic_opcode(i) != NULL, is_expected(i));
         known += ernic_opcode(i) != NULL;
     }
-    g_assert_cmpuint(known, ==, 25 + 12 + 2 + 23 + 1);
+    IS(known, 25 + 12 + 2 + 23 + 1);
 }
 
 TEST("/opcode/cnp", test_cnp)
@@ -141,32 +138,30 @@ TEST("/opcode/cnp", test_cnp)
     const ErnicOpcode *o = ernic_opcode(0x81);
 
     g_assert_nonnull(o);
-    g_assert_cmpint(o->cls, ==, ERNIC_CL_CNP);
-    g_assert_cmpuint(ernic_opcode_hdr_len(o, ERNIC_RC), ==, 12 + 16);
-    g_assert_cmphex(ernic_opcode_bth(o, ERNIC_RC), ==, 0x81);
-    g_assert_cmphex(ernic_opcode_bth(o, ERNIC_UC), ==, 0x81);
-    g_assert_cmpint(o->hdrs, ==, ERNIC_HDR_CNP);
+    IS(o->cls, ERNIC_CL_CNP);
+    IS(ernic_opcode_hdr_len(o, ERNIC_RC), 12 + 16);
+    IS(ernic_opcode_bth(o, ERNIC_RC), 0x81);
+    IS(ernic_opcode_bth(o, ERNIC_UC), 0x81);
+    IS(o->hdrs, ERNIC_HDR_CNP);
 }
 
 /* Only connections answer unsupported opcodes; such a packet is a message of its own. */
 TEST("/opcode/reserved", test_reserved)
 {
-    uint32_t i;
-
-    for (i = 0; i < 256; i++) {
+    for (uint32_t i = 0; i < 256; i++) {
         const ErnicOpcode *o = ernic_opcode_reserved(i);
         bool connection = i < 0x40 || (i >= 0xa0 && i < 0xc0);
 
-        g_assert_cmpint(o != NULL, ==, connection);
+        IS(o != NULL, connection);
         if (!connection) {
             continue;
         }
         g_assert_cmpstr(o->name, ==, "RESERVED");
-        g_assert_cmpint(o->cls, ==, ERNIC_CL_RESERVED);
-        g_assert_cmphex(o->seg, ==, ERNIC_SEG_START | ERNIC_SEG_END);
-        g_assert_cmphex(o->flags, ==, ERNIC_OPF_REQ);
-        g_assert_cmphex(o->hdrs, ==, 0);
-        g_assert_cmpuint(o->hdr_len, ==, 12);
+        IS(o->cls, ERNIC_CL_RESERVED);
+        IS(o->seg, ERNIC_SEG_START | ERNIC_SEG_END);
+        IS(o->flags, ERNIC_OPF_REQ);
+        IS(o->hdrs, 0);
+        IS(o->hdr_len, 12);
     }
 }
 
@@ -183,9 +178,8 @@ TEST("/opcode/lengths", test_lengths)
         { ERNIC_HDR_ATOMIC_ACK, 8 }, { ERNIC_HDR_IMM, 4 },
         { ERNIC_HDR_IETH, 4 }, { ERNIC_HDR_CNP, 16 }, { ERNIC_HDR_DATA, 0 },
     };
-    uint32_t i, j;
 
-    for (i = 0; i < 256; i++) {
+    for (uint32_t i = 0; i < 256; i++) {
         const ErnicOpcode *o = ernic_opcode(i);
         uint32_t hdrs, len = 12;
         ErnicTransport t = ernic_opcode_transport(i);
@@ -194,13 +188,13 @@ TEST("/opcode/lengths", test_lengths)
             continue;
         }
         hdrs = ernic_opcode_hdrs(o, t);
-        for (j = 0; j < G_N_ELEMENTS(parts); j++) {
+        for (uint32_t j = 0; j < G_N_ELEMENTS(parts); j++) {
             if (hdrs & parts[j].hdr) {
                 len += parts[j].len;
                 hdrs &= ~parts[j].hdr;
             }
         }
-        g_assert_cmphex(hdrs, ==, 0);
-        g_assert_cmpuint(ernic_opcode_hdr_len(o, t), ==, len);
+        IS(hdrs, 0);
+        IS(ernic_opcode_hdr_len(o, t), len);
     }
 }

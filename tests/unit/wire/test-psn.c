@@ -16,47 +16,41 @@ static const uint32_t edges[] = {
 
 TEST("/psn/add", test_add)
 {
-    uint32_t i, j;
-
-    g_assert_cmphex(ernic_psn_add(0, 1), ==, 1);
-    g_assert_cmphex(ernic_psn_add(TOP, 1), ==, 0);
-    g_assert_cmphex(ernic_psn_add(0, -1), ==, TOP);
-    g_assert_cmphex(ernic_psn_add(5, -7), ==, TOP - 1);
-    g_assert_cmphex(ernic_psn_add(TOP, 0x7fffff), ==, HALF - 2);
-    for (i = 0; i < G_N_ELEMENTS(edges); i++) {
-        g_assert_cmphex(ernic_psn_next(edges[i]), ==,
-                        ernic_psn_add(edges[i], 1));
-        for (j = 0; j < G_N_ELEMENTS(edges); j++) {
+    IS(ernic_psn_add(0, 1), 1);
+    IS(ernic_psn_add(TOP, 1), 0);
+    IS(ernic_psn_add(0, -1), TOP);
+    IS(ernic_psn_add(5, -7), TOP - 1);
+    IS(ernic_psn_add(TOP, 0x7fffff), HALF - 2);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(edges); i++) {
+        IS(ernic_psn_next(edges[i]), ernic_psn_add(edges[i], 1));
+        for (uint32_t j = 0; j < G_N_ELEMENTS(edges); j++) {
             uint32_t sum = ernic_psn_add(edges[i], edges[j]);
 
             g_assert_cmphex(sum, <=, TOP);
-            g_assert_cmphex(ernic_psn_add(sum, -(int32_t)edges[j]), ==,
-                            edges[i]);
+            IS(ernic_psn_add(sum, -(int32_t)edges[j]), edges[i]);
         }
     }
 }
 
 TEST("/psn/diff", test_diff)
 {
-    uint32_t i, j;
-
-    g_assert_cmpint(ernic_psn_diff(1, 0), ==, 1);
-    g_assert_cmpint(ernic_psn_diff(0, 1), ==, -1);
-    g_assert_cmpint(ernic_psn_diff(0, TOP), ==, 1);
-    g_assert_cmpint(ernic_psn_diff(TOP, 0), ==, -1);
-    g_assert_cmpint(ernic_psn_diff(HALF - 1, 0), ==, HALF - 1);
-    g_assert_cmpint(ernic_psn_diff(HALF, 0), ==, -(int32_t)HALF);
-    g_assert_cmpint(ernic_psn_diff(HALF + 1, 0), ==, -(int32_t)HALF + 1);
-    for (i = 0; i < G_N_ELEMENTS(edges); i++) {
-        for (j = 0; j < G_N_ELEMENTS(edges); j++) {
+    IS(ernic_psn_diff(1, 0), 1);
+    IS(ernic_psn_diff(0, 1), -1);
+    IS(ernic_psn_diff(0, TOP), 1);
+    IS(ernic_psn_diff(TOP, 0), -1);
+    IS(ernic_psn_diff(HALF - 1, 0), HALF - 1);
+    IS(ernic_psn_diff(HALF, 0), -(int32_t)HALF);
+    IS(ernic_psn_diff(HALF + 1, 0), -(int32_t)HALF + 1);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(edges); i++) {
+        for (uint32_t j = 0; j < G_N_ELEMENTS(edges); j++) {
             int32_t d = ernic_psn_diff(edges[i], edges[j]);
             int32_t back = ernic_psn_diff(edges[j], edges[i]);
 
-            g_assert_cmphex(ernic_psn_add(edges[j], d), ==, edges[i]);
+            IS(ernic_psn_add(edges[j], d), edges[i]);
             if (d == -(int32_t)HALF) {
-                g_assert_cmpint(back, ==, d);
+                IS(back, d);
             } else {
-                g_assert_cmpint(back, ==, -d);
+                IS(back, -d);
             }
         }
     }
@@ -64,19 +58,17 @@ TEST("/psn/diff", test_diff)
 
 TEST("/psn/cmp", test_cmp)
 {
-    g_assert_cmpint(ernic_psn_cmp(7, 7), ==, 0);
-    g_assert_cmpint(ernic_psn_cmp(0, TOP), ==, 1);
-    g_assert_cmpint(ernic_psn_cmp(TOP, 0), ==, -1);
-    g_assert_cmpint(ernic_psn_cmp(HALF - 1, 0), ==, 1);
-    g_assert_cmpint(ernic_psn_cmp(HALF, 0), ==, -1);
-    g_assert_cmpint(ernic_psn_cmp(0, HALF), ==, -1);
+    IS(ernic_psn_cmp(7, 7), 0);
+    IS(ernic_psn_cmp(0, TOP), 1);
+    IS(ernic_psn_cmp(TOP, 0), -1);
+    IS(ernic_psn_cmp(HALF - 1, 0), 1);
+    IS(ernic_psn_cmp(HALF, 0), -1);
+    IS(ernic_psn_cmp(0, HALF), -1);
 }
 
 TEST("/psn/in", test_in)
 {
-    uint32_t i;
-
-    for (i = 0; i < G_N_ELEMENTS(edges); i++) {
+    for (uint32_t i = 0; i < G_N_ELEMENTS(edges); i++) {
         uint32_t first = edges[i];
         uint32_t last = ernic_psn_add(first, 3);
 
@@ -88,7 +80,7 @@ TEST("/psn/in", test_in)
         g_assert_false(ernic_psn_in(ernic_psn_add(first, HALF), first, last));
         g_assert_true(ernic_psn_in(first, first, first));
         g_assert_false(ernic_psn_in(ernic_psn_next(first), first, first));
-        g_assert_cmphex(ernic_psn_distance(first, last), ==, 3);
-        g_assert_cmphex(ernic_psn_distance(last, first), ==, TOP - 2);
+        IS(ernic_psn_distance(first, last), 3);
+        IS(ernic_psn_distance(last, first), TOP - 2);
     }
 }
