@@ -138,7 +138,6 @@ uint32_t bench_raw_recv(BenchRaw *raw);
 /* Mode of side 1 until the next order. */
 typedef enum BenchMode {
     BENCH_SERVE,                /* run the engine, post receives again */
-    BENCH_ECHO,                 /* serve, and answer each message by a message */
     BENCH_RAW,                  /* count the bytes from the raw socket */
     BENCH_FILL,                 /* write the pattern to src, 0 to dst; then serve */
     BENCH_CHECK,                /* report if dst has the pattern; then serve */
@@ -170,10 +169,6 @@ typedef struct Bench {
     BenchRaw raw;
 } Bench;
 
-typedef struct BenchLatency {
-    double median_us, p99_us;           /* half a round trip */
-} BenchLatency;
-
 extern const char *const bench_host[BENCH_SIDES];
 
 /* Called by both sides at the same time. */
@@ -193,7 +188,6 @@ double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns);     /* bytes */
 double bench_copy_rate(Bench *b, uint64_t ns);
 double bench_rate(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp,
                   uint32_t len, uint64_t ns);                   /* messages */
-void bench_latency(Bench *b, uint64_t ns, BenchLatency *result);
 /* ns per 8-byte WRITE; round-robin over the queue pairs, with 10 in flight. */
 double bench_cost(Bench *b, bool many, uint64_t ns);
 

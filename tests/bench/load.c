@@ -10,8 +10,6 @@
 
 #define ORDER_NS        20000000000ull      /* deadline: the side has failed */
 #define SMALL           8                   /* bytes of a small message */
-#define LATENCY_MAX     200000              /* samples */
-#define LATENCY_WARM    200
 
 const char *const bench_host[BENCH_SIDES] = { "127.0.0.1", "127.0.0.2" };
 
@@ -91,12 +89,6 @@ static void serve_once(Bench *b, const BenchOrder *o)
     bench_node_step(&g->node);
     n = bench_poll(&g->rcq, BENCH_RQ_DEPTH);
     repost(g, qp, n);
-    if (o->mode == BENCH_ECHO && n) {
-        while (n--) {
-            bench_post_send(g, qp, ERNIC_WR_SEND, g->src, o->len, 0, 0);
-        }
-        bench_ring_sq(g, qp);
-    }
     bench_poll(&g->scq, BENCH_SQ_DEPTH);
 }
 
@@ -353,46 +345,4 @@ void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp, uint3
     if (!ok) {
         bench_die("opcode %u, %u bytes: the data is wrong", opcode, len);
     }
-}
-
-static int compare_ns(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-void bench_latency(Bench *b, uint64_t ns, BenchLatency *result)
-{
-    Stream s = stream_of(b, BENCH_UDP, BENCH_QP_4096, 1, ERNIC_WR_SEND, SMALL);
-    uint32_t *sample = g_new(uint32_t, LATENCY_MAX);
-    uint64_t end = bench_now() + ns, deadline = end + ORDER_NS;
-    uint32_t n = 0, skip = LATENCY_WARM;
-
-    order(b, (BenchOrder) { .mode = BENCH_ECHO, .len = SMALL });
-    while (n < LATENCY_MAX && (bench_now() < end || n == 0)) {
-        uint64_t start = bench_now();
-        uint32_t got = 0;
-
-        stream_post(&s, 1);
-        while (!got) {
-            bench_node_step(&s.g->node);
-            got = bench_poll(&s.g->rcq, 1);
-            check_deadline(&s.g->node, deadline, "an answer");
-        }
-        sample[n] = bench_now() - start;
-        repost(s.g, &s.g->qp[0], 1);
-        s.done += bench_poll(&s.g->scq, BENCH_SQ_DEPTH);
-        if (skip) {
-            skip--;
-        } else {
-            n++;
-        }
-    }
-    stream_drain(&s);
-    order(b, (BenchOrder) { .mode = BENCH_SERVE });
-    qsort(sample, n, sizeof(*sample), compare_ns);
-    result->median_us = sample[n / 2] / 2e3;
-    result->p99_us = sample[n - 1 - n / 100] / 2e3;
-    g_free(sample);
 }

@@ -6,7 +6,7 @@
  *   emit FIELD=VALUE ... [payload=HEX]   answers   ok FRAME
  *   parse FRAME                          answers   ok FIELD=VALUE ...
  *                                        or        drop REASON
- *   opcodes                              answers   ok BTH:NAME:HEADERS ...
+ *   opcodes                              answers   ok OPCODE ...
  *
  * Frames and addresses are hexadecimal digits, other values C numbers.
  */
@@ -207,11 +207,8 @@ static void do_opcodes(void)
 {
     printf("ok");
     for (uint32_t i = 0; i < 256; i++) {
-        const ErnicOpcode *op = ernic_opcode(i);
-
-        if (op) {
-            printf(" %u:%s:%u", i, op->name,
-                   ernic_opcode_hdrs(op, ernic_opcode_transport(i)));
+        if (ernic_opcode(i)) {
+            printf(" %u", i);
         }
     }
     printf("\n");

@@ -10,7 +10,7 @@
 #include "mr_fixture.h"
 #include "test.h"
 
-/* What a call of dma.h says. */
+/* The result of a call of dma.h. */
 #define DMA(result, fn, ...) \
     IS(ernic_dma_##fn(&f->e, f->pd, __VA_ARGS__), ERNIC_DMA_##result)
 #define GATHER(result, ...)  DMA(result, gather, __VA_ARGS__)

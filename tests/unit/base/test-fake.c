@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The knob of the fake environment by which accesses to memory fail. What its guest
- * software does, all tests of queue pairs check.
+ * The knob of the fake environment by which accesses to memory fail. All tests of queue
+ * pairs check its guest software.
  */
 #include "qemu/osdep.h"
 #include "fake_env.h"

@@ -122,9 +122,8 @@ LAB_TEST("/shm-folder/symlink", 0, test_symlink)
 LAB_TEST("/shm-folder/relative", 0, test_relative)
 {
     g_autofree char *cwd = g_get_current_dir();
-    char *folder;
+    char *folder = g_steal_pointer(&l->folder);
 
-    folder = g_steal_pointer(&l->folder);
     l->folder = g_path_get_basename(folder);
     IS(g_chdir(g_get_tmp_dir()), 0);
     lab_join(l, 0, false);

@@ -58,6 +58,17 @@ static ErnicShmPair *intrude(Lab *l)
     return p;
 }
 
+/* The same, with the address of port 1. @t becomes a train of @len bytes to it. */
+static ErnicShmPair *intrude_as(Lab *l, ErnicTrain *t, uint32_t len)
+{
+    ErnicShmPair *p = intrude(l);
+
+    l->gid[1] = gid_of("10.0.0.2");
+    ernic_shm_pair_announce(p, &l->gid[1], 1);
+    *t = lab_train(l, 0, 1, data, len, len);
+    return p;
+}
+
 static void assert_broken(Lab *l, uint64_t times)
 {
     IS(stats(l, 0)->broken, times);
@@ -124,11 +135,11 @@ static const struct {
 
 LAB_TEST("/shm-hostile/records", 1, test_records)
 {
-    ErnicShmPair *p;
     ErnicTrain got;
 
     for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
-        p = intrude(l);
+        ErnicShmPair *p = intrude(l);
+
         memcpy(p->tx.data, &records[i].rec, sizeof(records[i].rec));
         p->tx.words->head = records[i].head;
         g_assert_false(ernic_shm_recv(l->port[0], &got));
@@ -144,14 +155,11 @@ LAB_TEST("/shm-hostile/tail", 1, test_tail)
 {
     static const uint32_t tails[] = { 1 + 192, 4096, ERNIC_SHM_RING_BYTES, UINT32_MAX / 2,
                                       UINT32_MAX - ERNIC_SHM_RING_BYTES };
-    ErnicShmPair *p;
     ErnicTrain t;
 
-    l->gid[1] = gid_of("10.0.0.2");
-    t = lab_train(l, 0, 1, data, 100, 100);
     for (size_t i = 0; i < ARRAY_SIZE(tails); i++) {
-        p = intrude(l);
-        ernic_shm_pair_announce(p, &l->gid[1], 1);
+        ErnicShmPair *p = intrude_as(l, &t, 100);
+
         send_train(l, 0, &t);
         p->rx.words->tail = tails[i];
         send_train(l, 0, &t);
@@ -165,13 +173,9 @@ LAB_TEST("/shm-hostile/tail", 1, test_tail)
 /* A reader that takes back what it has read would have its time again and again. */
 LAB_TEST("/shm-hostile/tail-back", 1, test_tail_back)
 {
-    ErnicShmPair *p;
     ErnicTrain t;
+    ErnicShmPair *p = intrude_as(l, &t, 100);
 
-    l->gid[1] = gid_of("10.0.0.2");
-    t = lab_train(l, 0, 1, data, 100, 100);
-    p = intrude(l);
-    ernic_shm_pair_announce(p, &l->gid[1], 1);
     send_train(l, 0, &t);
     send_train(l, 0, &t);
     p->rx.words->tail = 2 * 192;
@@ -233,18 +237,14 @@ LAB_TEST("/shm-hostile/random", 1, test_random)
 /* The number of addresses is one of the peer's words as well. */
 LAB_TEST("/shm-hostile/many-addresses", 1, test_many_addresses)
 {
-    ErnicShmPair *p;
-    uint32_t *num;
     ErnicTrain t;
+    ErnicShmPair *p = intrude_as(l, &t, 100);
+    uint32_t *num;
 
-    l->gid[1] = gid_of("10.0.0.2");
-    p = intrude(l);
-    ernic_shm_pair_announce(p, &l->gid[1], 1);
     /* Pages: words, then the addresses of the port that has connected. */
     num = (uint32_t *)((uint8_t *)p->tx.words + 4096) + 1;
     IS(*num, 1);
     *num = UINT32_MAX;
-    t = lab_train(l, 0, 1, data, 100, 100);
     send_train(l, 0, &t);
     IS(stats(l, 0)->tx_trains, 1);
     /* Its next version has as many as there may be, and no more are read. */
@@ -453,9 +453,8 @@ LAB_TEST("/shm-hostile/holes", 1, test_holes)
     uint8_t hello[HELLO_BYTES];
     uint32_t bytes = overhear(hello);
     int fd = memory(bytes, GOOD), s;
-    void *map;
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     g_assert_true(map != MAP_FAILED);
     s = dial(l);
     say(s, hello, sizeof(hello), &fd, 1);
@@ -581,17 +580,13 @@ LAB_TEST("/shm-hostile/no-descriptors", 1, test_no_descriptors)
 LAB_TEST("/shm-hostile/bells", 1, test_bells)
 {
     uint8_t noise[100] = { 0 };
-    ErnicShmPair *p;
     ErnicTrain t;
+    ErnicShmPair *p = intrude_as(l, &t, 10);
 
-    l->gid[1] = gid_of("10.0.0.2");
-    p = intrude(l);
-    ernic_shm_pair_announce(p, &l->gid[1], 1);
     for (int i = 0; i < 2000; i++) {
         say(p->fd, noise, 1 + i % sizeof(noise), NULL, 0);
         lab_serve(l);
     }
-    t = lab_train(l, 0, 1, data, 10, 10);
     for (int i = 0; i < 3000; i++) {
         p->rx.words->asleep = 1;
         p->rx.words->tail = p->rx.words->head;
@@ -637,12 +632,8 @@ LAB_TEST("/shm-hostile/mixture", 1, test_mixture)
     GThread *thread;
     uint64_t sent = 0;
     ErnicTrain t;
-    Scribbler s;
+    Scribbler s = (Scribbler) { .p = intrude_as(l, &t, 10) };
 
-    l->gid[1] = gid_of("10.0.0.2");
-    s = (Scribbler) { .p = intrude(l) };
-    ernic_shm_pair_announce(s.p, &l->gid[1], 1);
-    t = lab_train(l, 0, 1, data, 10, 10);
     send_train(l, 0, &t);
     thread = g_thread_new("announce", announce, &s);
     while (g_get_monotonic_time() < end) {

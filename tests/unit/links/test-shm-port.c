@@ -176,10 +176,9 @@ LAB_TEST("/shm-port/duplicate", 4, test_duplicate)
 /* The copies for a group and of the peers' lists are counted as work. */
 LAB_TEST("/shm-port/work", 4, test_work)
 {
-    ErnicTrain t;
     uint64_t work;
+    ErnicTrain t = lab_train(l, 0, 1, data, 50000, 1000);
 
-    t = lab_train(l, 0, 1, data, 50000, 1000);
     send_train(l, 0, &t);
     g_assert_cmpuint(ernic_shm_work(l->port[0]), >=, 3 * ERNIC_SHM_ADDRESSES * 16);
     work = ernic_shm_work(l->port[0]);
@@ -202,9 +201,8 @@ LAB_TEST("/shm-port/work", 4, test_work)
 
 LAB_TEST("/shm-port/come-and-go", 3, test_come_and_go)
 {
-    ErnicTrain t;
+    ErnicTrain t = lab_train(l, 1, 2, data, 100, 100);
 
-    t = lab_train(l, 1, 2, data, 100, 100);
     /* The first port is not special: the others go on without it. */
     lab_leave(l, 0);
     IS(l->events[1][ERNIC_SHM_PEER_GONE], 1);
@@ -275,30 +273,28 @@ LAB_TEST("/shm-port/full", 2, test_full)
 /* A peer that takes nothing holds up the others for a bounded time. */
 LAB_TEST("/shm-port/stalled", 3, test_stalled)
 {
-    const uint64_t *drop;
     ErnicTrain t, other;
 
-    drop = stats(l, 0)->drop;
     t = lab_train(l, 0, 1, data, 60000, 4000);
     other = lab_train(l, 0, 2, data, 100, 100);
     fill_ring(l, &t);
     while (!fd_ready(ernic_shm_fd(l->port[0]))) {
-        g_assert_false(drop[STALLED]);
+        g_assert_false(drops(l, 0, STALLED));
         g_usleep(1000);
     }
     ernic_shm_serve(l->port[0]);
     send_train(l, 0, &t);
-    IS(drop[STALLED], 15);
+    IS(drops(l, 0, STALLED), 15);
     /* From now on at once, and others are served. */
     send_train(l, 0, &t);
-    IS(drop[STALLED], 30);
+    IS(drops(l, 0, STALLED), 30);
     pass(l, 0, 2, &other);
     /* With room, the peer is one like any other. */
     for (uint32_t n = 0; n < 8; n++) {
         expect(l, 1, &t);
     }
     pass(l, 0, 1, &t);
-    IS(drop[STALLED], 30);
+    IS(drops(l, 0, STALLED), 30);
 }
 
 /* Takes trains to port @to as long as that is possible. Returns us until one is sent. */
@@ -318,10 +314,8 @@ LAB_TEST("/shm-port/two-stalled", 4, test_two_stalled)
 {
     gint64 waited = 0;
     ErnicTrain t[3];
-    const uint64_t *drop;
     uint32_t n;
 
-    drop = stats(l, 0)->drop;
     for (uint32_t i = 0; i < 3; i++) {
         t[i] = lab_train(l, 0, i + 1, data, 60000, 4000);
     }
@@ -331,7 +325,7 @@ LAB_TEST("/shm-port/two-stalled", 4, test_two_stalled)
         }
         expect(l, 3, &t[2]);
     }
-    IS(drop[STALLED], 2 * 15 * (n - 8));
+    IS(drops(l, 0, STALLED), 2 * 15 * (n - 8));
     g_assert_cmpint(waited, >=, 2 * ERNIC_SHM_STALL_NS / 1000);
     g_assert_cmpuint(stats(l, 0)->tx_busy, <, 200);
 }
@@ -340,11 +334,9 @@ LAB_TEST("/shm-port/two-stalled", 4, test_two_stalled)
 LAB_TEST("/shm-port/slow", 3, test_slow)
 {
     gint64 start = g_get_monotonic_time(), read_at = start, now;
-    const uint64_t *drop;
     ErnicTrain slow, other, got;
     uint32_t n = 0, taken = 0;
 
-    drop = stats(l, 0)->drop;
     slow = lab_train(l, 0, 1, data, 60000, 4000);
     other = lab_train(l, 0, 2, data, 100, 100);
     do {
@@ -360,7 +352,7 @@ LAB_TEST("/shm-port/slow", 3, test_slow)
         }
     } while (now - start < 400000);
     g_assert_cmpuint(taken, >, 4);
-    g_assert_cmpuint(drop[STALLED], >, 0);
+    g_assert_cmpuint(drops(l, 0, STALLED), >, 0);
     /* With a wait for each train, these would be as many as were taken. */
     g_assert_cmpuint(n, >, 20 * taken);
 }
@@ -384,9 +376,8 @@ LAB_TEST("/shm-port/full-group", 3, test_full_group)
 /* A peer that leaves while its ring is full frees what waits for it. */
 LAB_TEST("/shm-port/full-and-gone", 2, test_full_and_gone)
 {
-    ErnicTrain t;
+    ErnicTrain t = lab_train(l, 0, 1, data, 60000, 4000);
 
-    t = lab_train(l, 0, 1, data, 60000, 4000);
     fill_ring(l, &t);
     g_clear_pointer(&l->port[1], ernic_shm_free);
     g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));

@@ -12,9 +12,8 @@ static uint8_t data[100];
 
 LAB_TEST("/shm-sleep/sleep", 3, test_sleep)
 {
-    ErnicTrain t;
+    ErnicTrain t = lab_train(l, 0, 1, data, 100, 100);
 
-    t = lab_train(l, 0, 1, data, 100, 100);
     /* A port that does not sleep is not woken. */
     send_train(l, 0, &t);
     g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
@@ -69,9 +68,8 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
 LAB_TEST("/shm-sleep/no-bell", 2, test_no_bell)
 {
     static const int errors[] = { ENOMEM, ENOBUFS };
-    ErnicTrain t;
+    ErnicTrain t = lab_train(l, 0, 1, data, 100, 100);
 
-    t = lab_train(l, 0, 1, data, 100, 100);
     for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
         g_assert_true(ernic_shm_sleep(l->port[1]));
         refuse_sends = errors[i];
@@ -131,12 +129,10 @@ static gpointer send_all(gpointer opaque)
 LAB_TEST("/shm-sleep/threads", 2, test_threads)
 {
     uint32_t value, slept = 0;
-    GThread *thread;
     ErnicTrain got;
-    End end;
+    End end = (End) { .shm = l->port[0], .train = lab_train(l, 0, 1, data, 4, 4) };
+    GThread *thread = g_thread_new("send", send_all, &end);
 
-    end = (End) { .shm = l->port[0], .train = lab_train(l, 0, 1, data, 4, 4) };
-    thread = g_thread_new("send", send_all, &end);
     for (uint32_t i = 0; i < TRAINS; i++) {
         while (!ernic_shm_recv(l->port[1], &got)) {
             if (ernic_shm_sleep(l->port[1])) {

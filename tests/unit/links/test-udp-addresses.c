@@ -15,9 +15,8 @@ UDP_TEST("/link-udp/group", test_group)
 {
     const ErnicTrain *got;
     ErnicTrain train;
-    ErnicUdp *c;
+    ErnicUdp *c = open_link(&(ErnicUdpConfig) { .bind = "127.0.0.1:0" });
 
-    c = open_link(&(ErnicUdpConfig) { .bind = "127.0.0.1:0" });
     add_peer(c, "10.0.0.1", "127.0.0.1", ernic_udp_port(p->a));
     add_peer(p->a, "10.0.0.3", "127.0.0.1", ernic_udp_port(c));
     add_peer(p->a, "fd00::3", "127.0.0.1", ernic_udp_port(c));
@@ -71,10 +70,9 @@ UDP_TEST("/link-udp/aliases", test_aliases)
 UDP_TEST("/link-udp/unknown", test_unknown)
 {
     const ErnicTrain *got;
-    ErnicTrain train;
     char *err = NULL;
+    ErnicTrain train = train_of(p, data, 3000, 1000);
 
-    train = train_of(p, data, 3000, 1000);
     train.path.dgid = gid_of("10.0.0.3");
     g_assert_true(ernic_udp_send(p->a, 0, &train));
     IS(dropped(p->a, ERNIC_UDP_DROP_UNKNOWN_DEST), 3);

@@ -140,10 +140,9 @@ UDP_TEST("/link-udp/kernel-drops", test_kernel_drops, .socket_bytes = 16384, .ba
 {
     uint32_t sent = 200, got = 0;
     const ErnicTrain *t;
-    ErnicTrain train;
     bool more = true;
+    ErnicTrain train = train_of(p, data, 2000, 2000);
 
-    train = train_of(p, data, 2000, 2000);
     for (uint32_t i = 0; i < sent; i++) {
         g_assert_true(ernic_udp_send(p->a, 0, &train));
     }

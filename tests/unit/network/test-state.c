@@ -209,70 +209,71 @@ static void assert_empty(Net *n)
     IS(ernic_switch_next(n->s), NEVER);
 }
 
-TEST("/switch-state/truncated", test_truncated)
-{
-    g_autoptr(GByteArray) bytes = NULL;
-    size_t len;
+/* A state of the middle of a run, and the wire that has it. */
+typedef struct Middle {
     Net n;
+    GByteArray *bytes;
+} Middle;
 
-    bytes = middle(&n);
-    for (len = 0; len < bytes->len; len++) {
-        g_assert_false(load(&n, bytes->data, len));
-        assert_empty(&n);
+static void close_middle(Middle *m)
+{
+    g_byte_array_unref(m->bytes);
+    ernic_switch_free(m->n.s);
+}
+
+#define MIDDLE_TEST(path, fn) \
+    WORLD_TEST(path, fn, Middle, m, m->bytes = middle(&m->n), close_middle(m))
+
+MIDDLE_TEST("/switch-state/truncated", test_truncated)
+{
+    size_t len;
+
+    for (len = 0; len < m->bytes->len; len++) {
+        g_assert_false(load(&m->n, m->bytes->data, len));
+        assert_empty(&m->n);
     }
-    g_assert_true(load(&n, bytes->data, len));
-    ernic_switch_free(n.s);
+    g_assert_true(load(&m->n, m->bytes->data, len));
 }
 
 /* Refused, or a state whose run ends. */
-TEST("/switch-state/mutated", test_mutated)
+MIDDLE_TEST("/switch-state/mutated", test_mutated)
 {
-    g_autoptr(GByteArray) bytes = NULL;
     uint32_t refused = 0;
-    Net n;
 
-    bytes = middle(&n);
-    for (size_t i = 0; i < bytes->len; i++) {
-        Net before = n;
+    for (size_t i = 0; i < m->bytes->len; i++) {
+        Net before = m->n;
 
-        bytes->data[i] ^= 1u << i % 8;
-        if (load(&n, bytes->data, bytes->len)) {
-            while (step(&n)) {
+        m->bytes->data[i] ^= 1u << i % 8;
+        if (load(&m->n, m->bytes->data, m->bytes->len)) {
+            while (step(&m->n)) {
             }
         } else {
             refused++;
-            assert_empty(&n);
+            assert_empty(&m->n);
         }
-        bytes->data[i] ^= 1u << i % 8;
-        n = before;
+        m->bytes->data[i] ^= 1u << i % 8;
+        m->n = before;
     }
     g_assert_cmpuint(refused, >, 0);
-    ernic_switch_free(n.s);
 }
 
 /* A wire with other parameters or devices refuses the state. */
-TEST("/switch-state/other", test_other)
+MIDDLE_TEST("/switch-state/other", test_other)
 {
-    g_autoptr(GByteArray) bytes = NULL;
-    ErnicSwitchConfig cfg = config();
-    ErnicSwitch *s;
-    Net n;
+    ErnicSwitch *s = m->n.s;
 
-    bytes = middle(&n);
-    s = n.s;
-    cfg.seed++;
-    n.s = new_switch(&n, &cfg);
-    g_assert_false(load(&n, bytes->data, bytes->len));
-    ernic_switch_free(n.s);
-    cfg = config();
-    cfg.ports++;
-    n.s = new_switch(&n, &cfg);
-    g_assert_false(load(&n, bytes->data, bytes->len));
-    ernic_switch_free(n.s);
-    n.s = s;
-    ernic_switch_unplug(n.s, 2, n.now);
-    g_assert_false(load(&n, bytes->data, bytes->len));
-    ernic_switch_free(n.s);
+    for (uint32_t other = 0; other < 2; other++) {
+        ErnicSwitchConfig cfg = config();
+
+        cfg.seed += !other;
+        cfg.ports += other;
+        m->n.s = new_switch(&m->n, &cfg);
+        g_assert_false(load(&m->n, m->bytes->data, m->bytes->len));
+        ernic_switch_free(m->n.s);
+    }
+    m->n.s = s;
+    ernic_switch_unplug(s, 2, m->n.now);
+    g_assert_false(load(&m->n, m->bytes->data, m->bytes->len));
 }
 
 /* ---- other releases --------------------------------------------------------- */
@@ -300,32 +301,24 @@ static GByteArray *resized(const GByteArray *bytes, int more)
 }
 
 /* An older release had a counter less, which begins with 0. */
-TEST("/switch-state/older", test_older)
+MIDDLE_TEST("/switch-state/older", test_older)
 {
-    g_autoptr(GByteArray) bytes = NULL, older = NULL, again = NULL, same = NULL;
-    Net n;
+    g_autoptr(GByteArray) older = resized(m->bytes, -8), again = NULL, same = NULL;
 
-    bytes = middle(&n);
-    older = resized(bytes, -8);
-    g_assert_true(load(&n, older->data, older->len));
-    again = saved(&n);
-    IS(again->len, bytes->len);
+    g_assert_true(load(&m->n, older->data, older->len));
+    again = saved(&m->n);
+    IS(again->len, m->bytes->len);
     same = resized(again, -8);
     g_assert_cmpmem(same->data, same->len, older->data, older->len);
-    while (step(&n)) {
+    while (step(&m->n)) {
     }
-    ernic_switch_free(n.s);
 }
 
 /* A newer release has more, whose meaning is not known. */
-TEST("/switch-state/newer", test_newer)
+MIDDLE_TEST("/switch-state/newer", test_newer)
 {
-    g_autoptr(GByteArray) bytes = NULL, newer = NULL;
-    Net n;
+    g_autoptr(GByteArray) newer = resized(m->bytes, 8);
 
-    bytes = middle(&n);
-    newer = resized(bytes, 8);
-    g_assert_false(load(&n, newer->data, newer->len));
-    assert_empty(&n);
-    ernic_switch_free(n.s);
+    g_assert_false(load(&m->n, newer->data, newer->len));
+    assert_empty(&m->n);
 }

@@ -236,7 +236,7 @@ BUSY_TEST("/state-versions/shorter", test_shorter)
     b->e->qp[b->in.qpn].ack.count = 9;
     for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
         const Other *o = &others[i];
-        GByteArray *state = write_as(o, b->e), *again;
+        g_autoptr(GByteArray) state = write_as(o, b->e), again = NULL;
 
         g_test_message("%s", o->row ? o->row : "all");
         load(b->peer, state, NULL);
@@ -246,39 +246,47 @@ BUSY_TEST("/state-versions/shorter", test_shorter)
         IS(b->peer->qp[b->in.qpn].ack.count, i == 3 ? 0 : 9);
         again = write_as(o, b->peer);
         g_assert_cmpmem(state->data, state->len, again->data, again->len);
-        g_byte_array_unref(state);
-        g_byte_array_unref(again);
     }
 }
 
+/* Two devices; one of them has a protection domain. */
+typedef struct Two {
+    FakeEnv env[2];
+    Ernic *one, *other;
+} Two;
+
+static void open_two(Two *t)
+{
+    fake_env_init(&t->env[0]);
+    fake_env_init(&t->env[1]);
+    t->one = fake_ernic_new(&t->env[0]);
+    t->other = fake_ernic_new(&t->env[1]);
+    fake_create_pd(t->one);
+}
+
+static void close_two(Two *t)
+{
+    fake_ernic_done(&t->env[0], t->one);
+    fake_ernic_done(&t->env[1], t->other);
+}
+
+#define TWO_TEST(path, fn) WORLD_TEST(path, fn, Two, t, open_two(t), close_two(t))
+
 /* Sections and structures at the end of their lists. */
-TEST("/state-versions/fewer", test_fewer)
+TWO_TEST("/state-versions/fewer", test_fewer)
 {
     static const Other others[] = {
         { .structs = ERNIC_SS_WC },             /* without the timing model's */
         { .sections = 13 },                     /* up to "tx" */
         { .sections = 11 },                     /* without counters and "tx" */
     };
-    FakeEnv env, other;
-    Ernic *e, *to;
-
-    fake_env_init(&env);
-    fake_env_init(&other);
-    e = fake_ernic_new(&env);
-    to = fake_ernic_new(&other);
-    fake_create_pd(e);
     for (uint32_t i = 0; i < ARRAY_SIZE(others); i++) {
-        GByteArray *state = write_as(&others[i], e);
+        g_autoptr(GByteArray) state = write_as(&others[i], t->one);
 
-        fake_create_uctx(to);
-        load(to, state, NULL);
-        g_assert_true(to->pd[1].used);
-        g_byte_array_unref(state);
+        fake_create_uctx(t->other);
+        load(t->other, state, NULL);
+        g_assert_true(t->other->pd[1].used);
     }
-    ernic_free(to);
-    ernic_free(e);
-    fake_env_fini(&other);
-    fake_env_fini(&env);
 }
 
 typedef struct Sample {
@@ -320,13 +328,10 @@ TEST("/state-versions/default", test_default)
 
 static guint description_len(void)
 {
-    GByteArray *out = g_byte_array_new();
-    guint len;
+    g_autoptr(GByteArray) out = g_byte_array_new();
 
     ernic_state_describe(out, SECTIONS);
-    len = out->len;
-    g_byte_array_unref(out);
-    return len;
+    return out->len;
 }
 
 /* The offset of the description of structure @id, which begins with its rows. */
@@ -341,17 +346,14 @@ static guint rows_at(const GByteArray *state, uint32_t id)
 }
 
 /* One more row, of one element; or one more element in the first row. */
-TEST("/state-versions/longer", test_longer)
+TWO_TEST("/state-versions/longer", test_longer)
 {
-    GByteArray *state = g_byte_array_new();
-    FakeEnv env;
-    Ernic *e;
+    static const char why[] = "newer release saved it";
+    g_autoptr(GByteArray) state = g_byte_array_new();
 
-    fake_env_init(&env);
-    e = fake_ernic_new(&env);
-    ernic_save(e, state);
+    ernic_save(t->one, state);
     for (uint32_t s = 0; s < ernic_state_num_structs; s++) {
-        GByteArray *more = g_byte_array_new();
+        g_autoptr(GByteArray) more = g_byte_array_new();
         guint at = rows_at(state, s), rows = lduw_le_p(state->data + at);
         guint after = at + 2 + 2 * rows;
 
@@ -359,26 +361,22 @@ TEST("/state-versions/longer", test_longer)
         g_byte_array_append(more, (const guint8 *)"\1", 2);
         g_byte_array_append(more, state->data + after, state->len - after);
         stw_le_p(more->data + at, rows + 1);
-        load(e, more, "newer release saved it");
-        g_byte_array_unref(more);
+        load(t->one, more, why);
 
         stw_le_p(state->data + at + 2, lduw_le_p(state->data + at + 2) + 1);
-        load(e, state, "newer release saved it");
+        load(t->one, state, why);
         stw_le_p(state->data + at + 2, lduw_le_p(state->data + at + 2) - 1);
     }
     stl_le_p(state->data + HEAD, SECTIONS + 1);
-    load(e, state, "newer release saved it");
+    load(t->one, state, why);
     stl_le_p(state->data + HEAD, UINT32_MAX);
-    load(e, state, "newer release saved it");
+    load(t->one, state, why);
     stl_le_p(state->data + HEAD, SECTIONS);
     stl_le_p(state->data + HEAD + 4, UINT32_MAX);
-    load(e, state, "newer release saved it");
+    load(t->one, state, why);
     stl_le_p(state->data + HEAD + 4, ernic_state_num_structs);
-    load(e, state, NULL);
+    load(t->one, state, NULL);
     IS(rows_at(state, ernic_state_num_structs), HEAD + description_len());
-    g_byte_array_unref(state);
-    ernic_free(e);
-    fake_env_fini(&env);
 }
 
 /* Memory that objects own is never left out, nor are the main structures of sections. */
@@ -399,10 +397,9 @@ BUSY_TEST("/state-versions/missing", test_missing)
     };
 
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        GByteArray *state = write_as(&cases[i].other, b->e);
+        g_autoptr(GByteArray) state = write_as(&cases[i].other, b->e);
 
         load(b->peer, state, cases[i].why);
-        g_byte_array_unref(state);
     }
 }
 
@@ -417,16 +414,14 @@ static uint32_t buf_rkey(const Card *c)
  * A release that did not know a register of a region: the register gets its reset
  * value. A register that does not exist here is refused.
  */
-TEST("/state-versions/registers", test_registers)
+CARD_TEST("/state-versions/registers", PG332_V4_2, test_registers)
 {
-    GByteArray *state = g_byte_array_new(), *less = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new(), less = g_byte_array_new();
     guint at = HEAD + description_len(), section, is_reg, num, words, i, k, gone;
     const uint8_t *p;
-    Card c;
 
-    card_open(&c, 0, PG332_V4_2);
-    put_region(&c, PG332_BUFRKEY, 0x77);
-    ernic_save(c.e, state);
+    put_region(c, PG332_BUFRKEY, 0x77);
+    ernic_save(c->e, state);
     at += 12 + ldq_le_p(state->data + at + 4);          /* the configuration */
     section = at;
     g_assert_cmpmem(state->data + at, 4, "devi", 4);
@@ -449,10 +444,10 @@ TEST("/state-versions/registers", test_registers)
     }
     g_byte_array_append(less, p, state->data + state->len - p);
     stq_le_p(less->data + section + 4, ldq_le_p(less->data + section + 4) - 4 * num);
-    load(c.e, less, NULL);
-    IS(buf_rkey(&c), 0);
-    load(c.e, state, NULL);
-    IS(buf_rkey(&c), 0x77);
+    load(c->e, less, NULL);
+    IS(buf_rkey(c), 0);
+    load(c->e, state, NULL);
+    IS(buf_rkey(c), 0x77);
 
     /* The block of global registers, which comes next, has holes. */
     is_reg = p + 8 - state->data;
@@ -461,11 +456,8 @@ TEST("/state-versions/registers", test_registers)
     }
     g_assert_cmpuint(k, <, words);
     state->data[is_reg + k] = 1;
-    load(c.e, state, "it has more registers");
+    load(c->e, state, "it has more registers");
     state->data[is_reg + k] = 0;
     stl_le_p(state->data + is_reg - 4, words + 1);
-    load(c.e, state, "it has more registers");
-    g_byte_array_unref(state);
-    g_byte_array_unref(less);
-    card_close(&c);
+    load(c->e, state, "it has more registers");
 }

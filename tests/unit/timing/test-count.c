@@ -318,9 +318,8 @@ SELF_TEST("/timing-count/command", test_command)
     struct ernic_timing_info info;
     struct ernic_rsp rsp;
     ErnicTimingCount c;
-    uint64_t at;
+    uint64_t at = fake_alloc(&s->env, sizeof(info), 8);
 
-    at = fake_alloc(&s->env, sizeof(info), 8);
     cmd.query.addr = cpu_to_le64(at);
     cmd.query.length = cpu_to_le32(sizeof(info));
     post(s, ERNIC_WR_WRITE, 3000);

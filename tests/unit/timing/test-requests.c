@@ -227,9 +227,8 @@ PAIR_TEST("/timing/local", test_local, RC)
 {
     struct ernic_wqe wqe;
     struct ernic_cqe cqe;
-    End one;
+    End one = (End) { p->e, &p->env, &p->qp, &p->cq, p->mem, p->key };
 
-    one = (End) { p->e, &p->env, &p->qp, &p->cq, p->mem, p->key };
     reg_mr(&one, &wqe);
     p->start = p->env.now;
     post_wqe(&one, &wqe, 0);
