@@ -135,7 +135,7 @@ char **state_file_words(const char *path)
 
     g_file_get_contents(path, &text, NULL, &err);
     g_assert_no_error(err);
-    return g_strsplit_set(g_strchomp(text), " \n", -1);
+    return g_strsplit_set(g_strchomp(text), "\n ", -1);
 }
 
 GByteArray *state_file_read(const char *path, uint64_t *now)

@@ -195,18 +195,18 @@ static void every_byte(const char *name, const uint8_t *obj, size_t size, uint32
         every_byte(#type, (const uint8_t *)obj, sizeof(type), bytes);       \
         g_free(obj);                                                        \
         checked++;                                                          \
-    } while (0);
+    } while (0)
 
 TEST("/state/every-byte", test_every_byte)
 {
     uint32_t checked = 0;
 
-#define CHECK_WHOLE(type) CHECK(type, sizeof(type))
+#define CHECK_WHOLE(type) CHECK(type, sizeof(type));
     WHOLE(CHECK_WHOLE)
-    CHECK(Ernic, offsetof(Ernic, gid))
-    CHECK(ErnicRecvQueue, offsetof(ErnicRecvQueue, recv))
-    CHECK(ErnicQp, offsetof(ErnicQp, rq))
-    CHECK(ErnicTiming, offsetof(ErnicTiming, places))
+    CHECK(Ernic, offsetof(Ernic, gid));
+    CHECK(ErnicRecvQueue, offsetof(ErnicRecvQueue, recv));
+    CHECK(ErnicQp, offsetof(ErnicQp, rq));
+    CHECK(ErnicTiming, offsetof(ErnicTiming, places));
     IS(checked, ernic_state_num_structs);
 }
 #undef CHECK

@@ -283,7 +283,7 @@ static void assert_appended(char *const *was)
         g_auto(GStrv) now = NULL;
 
         print_rows(ernic_state_structs[s], text);
-        now = g_strsplit_set(g_strchomp(text->str), " \n", -1);
+        now = g_strsplit_set(g_strchomp(text->str), "\n ", -1);
         for (k = 0; *was && (k == 0 || !g_str_has_suffix(*was, ":")); k++, was++) {
             if (!same_row(*was, now[k])) {
                 g_error("\"%s\" of a release is \"%s\" now: rows are only appended",
