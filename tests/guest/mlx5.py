@@ -64,11 +64,11 @@ def prepare(guests, modules=MODULES):
 
 
 def start(kernel, link, mtu=1500, packages=(stock.PACKAGES,) * 2, modules=MODULES,
-          memory=guest.MEMORY_MIB):
+          memory=guest.MEMORY_MIB, kind=stock.StockGuests):
     """Guests with addresses and an RDMA device each. kernel: of stock.KERNELS. packages:
-    those of each guest. modules: as for prepare()."""
+    those of each guest. modules: as for prepare(). kind: their class."""
     images = [stock.find_image(kernel, tuple(names)) for names in packages]
-    guests = stock.StockGuests(len(images), link, images, memory=memory)
+    guests = kind(len(images), link, images, memory=memory)
     try:
         prepare(guests, modules)
         links.up(guests, mtu)

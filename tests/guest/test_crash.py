@@ -10,7 +10,6 @@ import stock
 from suite import Suite, named
 
 KERNEL = '6.12-cloud'
-WRITES = programs.Program('ib_write_bw', programs.BANDWIDTH, '-D 60')
 # Traffic goes on while the other kernel starts.
 KINDS = {'crash': ('--load-panic', 'echo 1 >/proc/sys/kernel/sysrq; '
                                    'echo c >/proc/sysrq-trigger'),
@@ -45,13 +44,10 @@ class Guests(stock.StockGuests):
 
 
 def machines():
-    packages = tuple([*stock.PACKAGES, 'kexec-tools'])
+    packages = (*stock.PACKAGES, 'kexec-tools')
     link = Netdev()
     link.image = stock.find_image(KERNEL, packages)
-    guests = Guests(2, link, link.image, memory=2048)
-    mlx5.prepare(guests)
-    links.up(guests, 4200)
-    return guests
+    return mlx5.start(KERNEL, link, 4200, (packages,) * 2, memory=2048, kind=Guests)
 
 
 def check_restart(guests, load, start):
@@ -72,5 +68,4 @@ def check_restart(guests, load, start):
     peer.kill()
     mlx5.prepare(guests[:1])
     links.up(guests, 4200)
-    outcome = programs.run(guests, programs.BY_NAME['ibv_rc_pingpong'])
-    assert not outcome.reason, f'{outcome.reason}\n{outcome.output}'
+    programs.check(guests, programs.BY_NAME['ibv_rc_pingpong'])

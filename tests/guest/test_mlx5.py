@@ -261,9 +261,8 @@ def check_filters(guests, kernel):
 
 
 def test_bridge(guests):
-    """A bridge with every VLAN; ntuple rules up to the limit, and one more.
-
-    The rules go when test_bind() unbinds the driver.
+    """A bridge with every VLAN; in the long form ntuple rules up to Linux's limit, and
+    one more. They go when test_bind() unbinds the driver.
     """
     one = guests[0]
     one.check('modprobe bridge && ip link add br0 type bridge vlan_filtering 1 && '
@@ -272,6 +271,8 @@ def test_bridge(guests):
     assert one.check('bridge vlan show dev near | grep -c "[0-9]$"').strip() == '4093'
     one.check('ip link set near nomaster && ip link del br0', 120)
     ping(one)
+    if not LONG:
+        return
     last = int(one.check(
         'ethtool -K near ntuple on; n=1; while [ $n -le 2000 ] && ethtool -N near '
         'flow-type tcp4 dst-port $n action 0 >/dev/null 2>&1; do n=$((n + 1)); done; '

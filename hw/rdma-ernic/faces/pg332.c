@@ -197,7 +197,7 @@ static void configure(ErnicPci *d, unsigned version, unsigned strict)
         .max_mr = 1, .max_pd = 1, .max_uctx = 1,
         .num_vectors = d->cfg.num_vectors, .mtu = d->cfg.mtu,
         .link_speed = d->cfg.link_speed, .udp_sport = d->cfg.udp_sport,
-        .no_icrc = d->cfg.no_icrc, .retry_time = d->pg332.retry_time,
+        .no_icrc = d->cfg.no_icrc, .retry_time = ernic_pci_retry_time(d, true),
         .pg332 = 1 + version, .strict = strict, .timing = d->profile,
         .timing_trace = ernic_pci_timing_pg332_trace(d),
     };

@@ -16,7 +16,6 @@ typedef struct ErnicPg332 {
     char *version;              /* properties; NULL: no ERNIC face */
     char *strict;               /* NULL: off */
     uint32_t num_qp;            /* 0: the default */
-    uint64_t retry_time;        /* ns; 0: as PG332 says */
     uint32_t warned;            /* number of violations reported to the user */
     ErnicConfig cfg;
     MemoryRegion bar;

@@ -189,5 +189,10 @@ static inline bool ernic_pci_exists(const ErnicPci *d)
 void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type);
 /* True in D0, false in D3hot, the only other power state, and after unplug. */
 bool ernic_pci_powered(const ErnicPci *d);
+/*
+ * ns of adaptive retransmission, of the ERNIC face or the other one, once the timing
+ * model is known; 0: it is off.
+ */
+uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332);
 
 #endif /* ERNIC_PCI_DEVICE_H */

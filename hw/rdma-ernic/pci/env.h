@@ -43,8 +43,7 @@ void ernic_pci_kick(ErnicPci *d);
 /* Do runs have to be repeatable in virtual time (timing model, -icount)? */
 bool ernic_pci_virtual_time(const ErnicPci *d);
 /*
- * Schedules @timer or @bh, which do the same work: the timer in virtual
- * time.
+ * Schedules @timer or @bh, which do the same work: the timer in virtual time.
  */
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
 /* The same at the end of a run that has left work to do. */

@@ -118,13 +118,12 @@ static bool check_limits(ErnicPci *d, Error **errp)
  * In virtual time a queue pair fails when its attributes say so: no host is busy there,
  * and the model is compared with hardware. The ERNIC retries as PG332 says.
  */
-static void choose_retransmission(ErnicPci *d)
+uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332)
 {
-    uint64_t ns = (uint64_t)d->retry_time * SCALE_MS;
+    bool on = d->adaptive == ON_OFF_AUTO_AUTO ? !pg332 && !ernic_pci_virtual_time(d) :
+              d->adaptive == ON_OFF_AUTO_ON;
 
-    d->cfg.retry_time = d->adaptive == ON_OFF_AUTO_ON ||
-        (d->adaptive == ON_OFF_AUTO_AUTO && !ernic_pci_virtual_time(d)) ? ns : 0;
-    d->pg332.retry_time = d->adaptive == ON_OFF_AUTO_ON ? ns : 0;
+    return on ? (uint64_t)d->retry_time * SCALE_MS : 0;
 }
 
 /* ---- stop and start of the machine, power states -------------------------- */
@@ -295,7 +294,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (!ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
         goto no_timing;
     }
-    choose_retransmission(d);
+    d->cfg.retry_time = ernic_pci_retry_time(d, false);
     if (!ernic_pci_udp_open(d, errp)) {
         goto no_udp;
     }

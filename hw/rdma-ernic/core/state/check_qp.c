@@ -194,7 +194,8 @@ static bool wqe_payload_ok(const Ernic *e, const ErnicWqe *wqe, const ErnicWr *w
         }
     }
     return !(wqe->inlined >> wqe->num_sge) &&
-           (!wqe->inlined || (e->mlx5 && (wqe->flags & ERNIC_WR_INLINE))) &&
+           !wqe->inlined == !(wqe->flags & ERNIC_WR_INLINE) &&
+           (!wqe->inlined || e->mlx5) &&
            wqe->num_sge <= max_sge && len == wqe->len &&
            (!(wr->flags & (ERNIC_WRF_ATOMIC | ERNIC_WRF_WORD)) ||
             len == ERNIC_ATOMIC_LEN);
