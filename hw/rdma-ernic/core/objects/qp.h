@@ -110,12 +110,13 @@ typedef struct ErnicSendQueue {
     uint32_t rewind_gen;            /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;
+    /* Writer: transport/ack_timer. In this place it takes no room. */
+    bool leaving;                   /* the transport timer starts at departure */
     /* Writer: transport/patience. */
     uint64_t waited;                /* ns, since something moved */
     /* Writer: transport/ack_timer. */
     uint64_t ack_due;               /* transport timer, or ERNIC_NEVER */
-    bool leaving;                   /* and it starts at departure */
-    uint64_t leave_by;              /* but no later than that */
+    uint64_t leave_by;              /* which counts as done by then */
     uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
     /* Writer: transport/completer. */
     uint32_t cwnd;                  /* bytes that may be in flight */
