@@ -170,6 +170,7 @@ def modules(one):
 def test_kverbs(guests):
     """Handlers in the kernel on both processors: kverbs_smp.c of guest/linux/kverbs."""
     modules(guests[0])
+    guests[0].check(UP)
     test_kernel.kverbs(guests[0], 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
 
 

@@ -11,6 +11,7 @@
 
 static atomic_t kv_inside;	/* handlers that run */
 static atomic_t kv_met;		/* handlers that ran while another did */
+static atomic_t kv_may_leave;	/* set just before the destruction */
 static atomic_t kv_left;	/* handlers that have returned */
 
 static bool kv_until(const atomic_t *count, int want, int ms)
@@ -36,6 +37,7 @@ static void kv_meet(struct kv_end *end)
 static void kv_stay(struct kv_end *end)
 {
 	atomic_inc(&kv_inside);
+	kv_until(&kv_may_leave, 1, KV_MEET_MS);
 	mdelay(KV_STAY_MS);
 	atomic_inc(&kv_left);
 }
@@ -59,6 +61,7 @@ static int kv_vectors_init(struct kv_end p[2], struct kv_env *env,
 		ret = kv_connect(&p[i], &p[1 - i]);
 	atomic_set(&kv_inside, 0);
 	atomic_set(&kv_met, 0);
+	atomic_set(&kv_may_leave, 0);
 	atomic_set(&kv_left, 0);
 	return ret;
 }
@@ -98,6 +101,7 @@ static int kv_test_destroy_beside(struct kv_env *env)
 	KV_CHECK(!atomic_read(&kv_left));
 	WARN_ON(ib_destroy_qp(p[1].qp));
 	p[1].qp = NULL;
+	atomic_set(&kv_may_leave, 1);
 	ib_destroy_cq(p[1].cq);
 	p[1].cq = NULL;
 	KV_CHECK(atomic_read(&kv_left) == 1);
