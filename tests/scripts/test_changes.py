@@ -7,14 +7,15 @@ Each file of tests belongs to a test there."""
 import json
 import os
 import re
+import runpy
 import subprocess
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-front = SourceFileLoader('front', str(ROOT / 'scripts/test')).load_module()
+front = SimpleNamespace(**runpy.run_path(str(ROOT / 'scripts/test')))
 # These change what is built, for which no part is enough.
 EVERYTHING = ('meson.build', 'meson_options.txt', '.ci/run')
 # tests/guest/declared.py has those of the guests.
