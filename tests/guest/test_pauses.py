@@ -77,9 +77,19 @@ def pause_in_turn(guests, done):
         done.append(f'{one.name} {way} {seconds} s')
 
 
+def know_each_other(guests):
+    """Linux gives a neighbour 3 s to answer, less than some of the pauses."""
+    macs = [one.check(f'cat /sys/class/net/{links.INTERFACE}/address').strip()
+            for one in guests]
+    for n, one in enumerate(guests):
+        one.check(f'ip neigh replace {links.ipv4(1 - n)} lladdr {macs[1 - n]} '
+                  f'dev {links.INTERFACE} nud permanent')
+
+
 @contextlib.contextmanager
 def pauses(guests):
     """All pauses, while what happens inside goes on: it has to as long as they run."""
+    know_each_other(guests)
     done = []
     thread = threading.Thread(target=pause_in_turn, args=(guests, done))
     thread.start()
