@@ -312,6 +312,29 @@ static void test_bound(gconstpointer data)
     rig_close(&r);
 }
 
+/* With ever more memory: a command that has too little is refused as a whole. */
+static void test_short(gconstpointer data)
+{
+    size_t way = GPOINTER_TO_SIZE(data);
+    uint64_t bound, used, room = 0;
+    uint32_t handle = 0;
+    Rig r;
+
+    rig_open(&r, 0);
+    OK(ways[way].add(&r, 0, &handle));
+    bound = r.e->mem.bound;
+    used = r.e->mem.used;
+    do {
+        IS(r.e->mem.used, used);
+        r.e->mem.bound = used + room;
+        room += 64;
+    } while (ways[way].add(&r, 1, &handle) == ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(r.e->mem.refused, >, 0);
+    g_assert_cmpuint(r.e->mem.used, >, used);
+    r.e->mem.bound = bound;
+    rig_close(&r);
+}
+
 /* A state of more memory than this device may use is refused, with the reason. */
 static void test_state(gconstpointer data)
 {
@@ -456,10 +479,12 @@ TESTS(add_tests)
         g_autofree char *name = g_strdelimit(g_strdup(ways[i].name), " ", '-');
         g_autofree char *filled = g_strdup_printf("/memory/fill/%s", name);
         g_autofree char *bound = g_strdup_printf("/memory/bound/%s", name);
+        g_autofree char *less = g_strdup_printf("/memory/short/%s", name);
         g_autofree char *state = g_strdup_printf("/memory/state/%s", name);
 
         g_test_add_data_func(filled, GSIZE_TO_POINTER(i), test_fill);
         g_test_add_data_func(bound, GSIZE_TO_POINTER(i), test_bound);
+        g_test_add_data_func(less, GSIZE_TO_POINTER(i), test_short);
         g_test_add_data_func(state, GSIZE_TO_POINTER(i), test_state);
     }
 }

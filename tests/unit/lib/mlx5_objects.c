@@ -41,10 +41,15 @@ void mlx5_ask(Ernic *e, uint16_t opcode, const char *text, Mlx5Answer *a)
     mlx5_send_bytes(e, in, len, a);
 }
 
+void (*mlx5_before)(const Ernic *e, uint16_t opcode, const char *text);
+
 uint32_t mlx5_accept(Ernic *e, uint16_t opcode, const char *text)
 {
     Mlx5Answer a;
 
+    if (mlx5_before) {
+        mlx5_before(e, opcode, text);
+    }
     mlx5_ask(e, opcode, text, &a);
     g_assert_cmpstr(ernic_mlx5_statuses[a.refusal].reason, ==, "accepted");
     return ldl_be_p(a.out + 8) & 0xffffff;

@@ -22,6 +22,8 @@ void mlx5_send_bytes(Ernic *e, const uint8_t *in, uint32_t len, Mlx5Answer *a);
 void mlx5_ask(Ernic *e, uint16_t opcode, const char *text, Mlx5Answer *a);
 /* A command that succeeds; returns the number in its answer, if it has one. */
 uint32_t mlx5_accept(Ernic *e, uint16_t opcode, const char *text);
+/* Called before each of these commands; NULL: nothing is. */
+extern void (*mlx5_before)(const Ernic *e, uint16_t opcode, const char *text);
 void mlx5_refuse(Ernic *e, uint16_t opcode, const char *text, ErnicMlx5Refusal why);
 /* The answer has @lines, each "path=value". */
 void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines);

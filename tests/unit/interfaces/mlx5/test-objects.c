@@ -57,6 +57,60 @@ MLX5_TEST("/mlx5-objects/states", mlx5_boot, test_states)
     IS(n, 42);
 }
 
+static uint32_t scarce;         /* commands that were refused for a lack of memory */
+
+/*
+ * Send the command to an engine that has the same objects, and room for @room bytes more.
+ * Returns whether that is too little; then nothing of the command is left.
+ */
+static bool lacks(const Ernic *e, const GByteArray *state, uint64_t room, uint16_t opcode,
+                  const char *text)
+{
+    Ernic *other = mlx5_another(e);
+    uint64_t used, refused;
+    Mlx5Answer a;
+
+    g_assert_true(ernic_load(other, 0, state->data, state->len));
+    used = other->mem.used;
+    other->mem.bound = used + room;
+    mlx5_ask(other, opcode, text, &a);
+    refused = other->mem.refused;
+    other->mem.bound = e->mem.bound;
+    if (refused) {
+        IS(a.refusal, ERNIC_MLX5_NO_RESOURCE);
+        fake_run(other);
+        IS(other->mem.used, used);
+    }
+    fake_check(other);
+    ernic_free(other);
+    return refused;
+}
+
+static void starve(const Ernic *e, uint16_t opcode, const char *text)
+{
+    g_autoptr(GByteArray) state = mlx5_save(e);
+    uint64_t room = 0;
+
+    while (lacks(e, state, room, opcode, text)) {
+        room += 64;
+        g_assert_cmpuint(room, <, 1 << 20);
+    }
+    scarce += room > 0;
+}
+
+/* Each command that takes memory is refused as a whole while there is too little. */
+MLX5_TEST("/mlx5-objects/no-memory", mlx5_boot, test_no_memory)
+{
+    mlx5_before = starve;
+    mlx5_objects(f);
+    mlx5_ethernet(f);
+    mlx5_accept(f->e, 0x502, INIT);
+    mlx5_accept(f->e, 0x503, RTR);
+    mlx5_accept(f->e, 0x504, RTS);
+    mlx5_before = NULL;
+    IS(scarce, 11);
+}
+
 MLX5_TEST("/mlx5-objects/queries", mlx5_start, test_queries)
 {
     mlx5_expect(f->e, 0x201, "mkey_index=2", M "umr_en=0x1\n" M "rr=0x1\n" M "lw=0x1\n"
