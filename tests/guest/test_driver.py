@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import tempfile
 import time
-from pathlib import Path
 
 import links
 import programs
@@ -160,16 +158,9 @@ def test_abi(guests):
     programs.inside(guests[0], 'abi')
 
 
-def modules(one):
-    """Put those of guest/linux/kverbs into the guest, once."""
-    if one.run('ls /tmp/filter.ko').status:
-        with tempfile.TemporaryDirectory(prefix='ernic-kverbs.') as folder:
-            test_kernel.build_kverbs(one, Path(folder))
-
-
 def test_kverbs(guests):
     """Handlers in the kernel on both processors: kverbs_smp.c of guest/linux/kverbs."""
-    modules(guests[0])
+    test_kernel.put_kverbs(guests[0])
     guests[0].check(UP)
     test_kernel.kverbs(guests[0], 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
 
@@ -177,7 +168,7 @@ def test_kverbs(guests):
 def test_filter(guests):
     """The filter changes while the rings do; each time frames leave by the new ones."""
     one = guests[0]
-    modules(one)
+    test_kernel.put_kverbs(one)
     one.check('dmesg -c')
     one.check(f'ip neigh replace {links.ipv4(9)} lladdr {links.mac(9)} '
               f'dev {links.INTERFACE}')
