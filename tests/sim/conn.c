@@ -40,6 +40,14 @@ static bool modify_ok(SimQp *qp, struct ernic_qp_attr *attr, uint8_t state,
     return status == ERNIC_OK;
 }
 
+static void both(SimQp *qp, void (*step)(SimQp *qp))
+{
+    step(qp);
+    if (qp->peer) {
+        step(qp->peer);
+    }
+}
+
 static bool to_init(SimQp *qp)
 {
     struct ernic_qp_attr attr = { .port = 1 };
@@ -175,16 +183,11 @@ void sim_qp_up(SimQp *qp)
 
 /* ---- failure ------------------------------------------------------------- */
 
-/* From here on, packets of the peer find no queue pair. */
-static void doom_peer(SimQp *qp)
+void sim_qp_doom(SimQp *qp)
 {
-    SimQp *peer = qp->peer;
-
-    if (peer) {
-        peer->loss_excuse = true;
-        peer->doom = MIN(peer->doom, peer->sq_done);
-        peer->doom_recv = true;
-    }
+    qp->loss_excuse = true;
+    qp->doom = MIN(qp->doom, qp->sq_done);
+    qp->doom_recv = true;
 }
 
 void sim_qp_failed(SimQp *qp, const char *why)
@@ -194,7 +197,10 @@ void sim_qp_failed(SimQp *qp, const char *why)
                 qp->qpn, why);
         qp->host->sim->stats.failures++;
         qp->failed = true;
-        doom_peer(qp);
+        if (qp->peer) {
+            /* Its packets find no queue pair from here on. */
+            sim_qp_doom(qp->peer);
+        }
         sim_think_soon(qp->host);
     }
 }
@@ -219,10 +225,8 @@ static void forget_msg(SimMsg *m)
         sim_win_done(m, false);
     }
     if (m->posted && !m->closed) {
-        sim_sg_shadow(&m->sg, 0);
         sim_sg_free(&m->sg);
         if (m->remote.mr && m->remote.got_len) {
-            sim_piece_shadow(&m->remote, 0);
             sim_piece_free(&m->remote);
         }
         m->closed = true;
@@ -244,13 +248,11 @@ void sim_qp_forget(SimQp *qp)
     }
     for (i = 0; i < qp->rq_depth; i++) {
         if (qp->rq_slot[i].posted) {
-            sim_sg_shadow(&qp->rq_slot[i].sg, 0);
             sim_sg_free(&qp->rq_slot[i].sg);
             qp->rq_slot[i].posted = false;
         }
     }
     if (qp->atomic.mr) {
-        sim_piece_shadow(&qp->atomic, 0);
         sim_piece_free(&qp->atomic);
     }
 }
@@ -282,15 +284,9 @@ static void reset_pair(SimQp *qp, bool destroy)
     for (i = 0; i < n; i++) {
         to_reset(end[i], destroy);
     }
-    for (i = 0; i < n; i++) {
-        sim_check_epoch(end[i]);
-    }
-    for (i = 0; i < n; i++) {
-        sim_qp_forget(end[i]);
-    }
-    for (i = 0; i < n; i++) {
-        sim_win_drop(end[i]);
-    }
+    both(qp, sim_check_epoch);
+    both(qp, sim_qp_forget);
+    both(qp, sim_win_drop);
     sim_at(s, s->now + sim_wire_lifetime(s), SIM_EV_RECONNECT, qp->host, qp, 0);
 }
 

@@ -44,7 +44,6 @@ static void read_done(SimMsg *m)
     if (m->lent) {
         sim_sg_shadow(&m->sg, SIM_SH_READ);
     } else {
-        sim_sg_shadow(&m->sg, 0);
         sim_sg_free(&m->sg);
         m->closed = true;
     }
@@ -60,7 +59,6 @@ static void atomic_done(SimMsg *m)
                  "0x%" PRIx64 ", not 0x%" PRIx64, m->qp->host->id, m->qp->qpn,
                  m->index, le64_to_cpu(old), m->atomic_old);
     }
-    sim_sg_shadow(&m->sg, 0);
     sim_sg_free(&m->sg);
     m->closed = true;
 }
@@ -70,12 +68,10 @@ static void free_local(SimMsg *m)
     SimMsg *lender = m->lender;
 
     if (lender) {
-        sim_sg_shadow(&lender->sg, 0);
         sim_sg_free(&lender->sg);
         lender->closed = true;
         m->sg.n = 0;
     } else {
-        sim_sg_shadow(&m->sg, 0);
         sim_sg_free(&m->sg);
     }
 }
@@ -93,7 +89,6 @@ static void write_done(SimMsg *m)
     } else {
         sim_check_write(m);
         if (m->remote.got_len) {
-            sim_piece_shadow(&m->remote, 0);
             sim_piece_free(&m->remote);
         }
     }
@@ -138,7 +133,6 @@ void sim_msg_done(SimMsg *m, uint8_t status)
         succeeded(m);
     } else if (!m->lent && !m->lender) {
         /* The device is done with local memory; the peer may not be. */
-        sim_sg_shadow(&m->sg, 0);
         sim_sg_free(&m->sg);
     }
     sim_win_done(m, status == ERNIC_WC_SUCCESS);

@@ -14,7 +14,7 @@
 
 static struct {
     uint64_t first, count;
-    char *seeds, *fresh, *seed, *pcap, *sabotage;
+    char *seeds, *fresh, *seed, *pcap;
     gboolean verbose, self_test;
 } o;
 
@@ -32,19 +32,6 @@ static uint64_t number(const char *text)
     return n;
 }
 
-static uint8_t find_sabotage(const char *name)
-{
-    int i;
-
-    for (i = 0; i < SIM_SAB_COUNT; i++) {
-        if (!strcmp(sim_sabotages[i].name, name)) {
-            return i;
-        }
-    }
-    g_printerr("%s: no such sabotage\n", name);
-    exit(2);
-}
-
 static void parse(int argc, char **argv)
 {
     static const GOptionEntry entries[] = {
@@ -53,7 +40,6 @@ static void parse(int argc, char **argv)
         { "seed", 0, 0, G_OPTION_ARG_STRING, &o.seed, "Replay one", "N" },
         { "verbose", 0, 0, G_OPTION_ARG_NONE, &o.verbose, "with a log", NULL },
         { "pcap", 0, 0, G_OPTION_ARG_STRING, &o.pcap, "with a capture", "FILE" },
-        { "break", 0, 0, G_OPTION_ARG_STRING, &o.sabotage, "with a defect", "NAME" },
         { "self-test", 0, 0, G_OPTION_ARG_NONE, &o.self_test, "Try each defect", NULL },
         { }
     };
@@ -125,7 +111,6 @@ static int run_one(void)
     bool ok;
 
     s->verbose = o.verbose;
-    s->sabotage = o.sabotage ? find_sabotage(o.sabotage) : SIM_SAB_NONE;
     if (o.pcap) {
         sim_pcap_open(s, o.pcap);
     }

@@ -150,12 +150,26 @@ bool sim_piece_take(SimMr *mr, SimRng *r, uint32_t len, uint32_t align,
     return false;
 }
 
+void sim_piece_shadow(const SimPiece *p, uint8_t bits)
+{
+    uint64_t done = 0, run;
+
+    while (p->mr && done < p->len) {
+        uint64_t addr = sim_mr_addr(p->mr, p->off + done, &run);
+
+        run = MIN(run, p->len - done);
+        sim_shadow(p->mr->host, addr, run, bits);
+        done += run;
+    }
+}
+
 void sim_piece_free(SimPiece *piece)
 {
     GArray *list;
     SimExtent x = { piece->got_off, piece->got_len };
     uint32_t i;
 
+    sim_piece_shadow(piece, 0);
     if (!piece->mr || !x.len) {
         piece->mr = NULL;
         return;
@@ -185,19 +199,6 @@ void sim_piece_free(SimPiece *piece)
     }
     g_array_insert_val(list, i, x);
     piece->mr = NULL;
-}
-
-void sim_piece_shadow(const SimPiece *p, uint8_t bits)
-{
-    uint64_t done = 0, run;
-
-    while (p->mr && done < p->len) {
-        uint64_t addr = sim_mr_addr(p->mr, p->off + done, &run);
-
-        run = MIN(run, p->len - done);
-        sim_shadow(p->mr->host, addr, run, bits);
-        done += run;
-    }
 }
 
 void sim_sg_shadow(const SimSg *sg, uint8_t bits)

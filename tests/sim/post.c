@@ -323,7 +323,6 @@ static void give_back(SimMsg *m)
     if (m->remote.got_len) {
         sim_piece_free(&m->remote);
     }
-    sim_sg_shadow(&m->sg, 0);
     sim_sg_free(&m->sg);
 }
 
@@ -541,9 +540,7 @@ void sim_post_wrong(SimQp *qp)
     }
     qp->host->sim->stats.wrong++;
     if (k->remote && qp->type == ERNIC_QPT_RC) {
-        qp->peer->doom = MIN(qp->peer->doom, qp->peer->sq_done);
-        qp->peer->doom_recv = true;
-        qp->peer->loss_excuse = true;
+        sim_qp_doom(qp->peer);
     }
     if (!k->remote || qp->type == ERNIC_QPT_RC) {
         qp->doom = MIN(qp->doom, m->index);

@@ -21,12 +21,7 @@ static void write_slot(SimHost *h, uint64_t addr, uint32_t stride, SimRecv *r)
 
     memset(p, 0x5a, stride * 64);
     for (i = 0; i < r->sg.n; i++) {
-        const SimPiece *piece = &r->sg.piece[i];
-        struct ernic_sge sge = {
-            .addr = cpu_to_le64(piece->mr->iova + piece->off),
-            .length = cpu_to_le32(piece->len),
-            .lkey = cpu_to_le32(piece->mr->key),
-        };
+        struct ernic_sge sge = sim_sge(&r->sg.piece[i]);
 
         if (r->wrong == SIM_WRONG_RECV_LKEY) {
             sge.lkey ^= cpu_to_le32(0x33);
@@ -147,11 +142,8 @@ void sim_post_wrong_recv(SimQp *qp)
         qp->rq_pi >= qp->peer->recv_of->len || !post_one(qp, wrong)) {
         return;
     }
-    qp->doom_recv = true;
-    qp->doom = MIN(qp->doom, qp->sq_done);
-    qp->peer->doom = MIN(qp->peer->doom, qp->peer->sq_done);
-    qp->peer->doom_recv = true;
-    qp->peer->loss_excuse = qp->loss_excuse = true;
+    sim_qp_doom(qp);
+    sim_qp_doom(qp->peer);
     qp->host->sim->stats.wrong++;
     sim_log(qp->host->sim, "host %u: QP %u: wrong receive request %u, kind %u",
             qp->host->id, qp->qpn, qp->rq_pi - 1, wrong);

@@ -446,11 +446,14 @@ static void host_free(SimHost *h)
 
 void sim_free(Sim *s)
 {
+    GSequenceIter *it = g_sequence_get_begin_iter(s->due);
     uint32_t i;
 
-    for (i = 0; i < s->heap_len; i++) {
-        if (s->heap[i].kind == SIM_EV_ARRIVE || s->heap[i].kind == SIM_EV_FREE) {
-            g_free(s->heap[i].ptr);
+    for (; !g_sequence_iter_is_end(it); it = g_sequence_iter_next(it)) {
+        SimItem *item = g_sequence_get(it);
+
+        if (item->kind == SIM_EV_ARRIVE || item->kind == SIM_EV_FREE) {
+            g_free(item->ptr);
         }
     }
     for (i = 0; i < s->qps->len; i++) {
@@ -465,6 +468,6 @@ void sim_free(Sim *s)
         fclose(s->pcap);
     }
     g_string_free(s->why, TRUE);
-    g_free(s->heap);
+    g_sequence_free(s->due);
     g_free(s);
 }

@@ -463,8 +463,7 @@ struct Sim {
     GPtrArray *qps;                 /* all, by id */
     ErnicGid group;                 /* of the multicast members */
     uint64_t progress_at, fair_at;
-    SimItem *heap;
-    uint32_t heap_len, heap_size;
+    GSequence *due;                 /* SimItem */
     uint8_t sabotage;               /* SimSabotage */
     bool sabotaged;                 /* it was done */
     SimStats stats;
@@ -516,6 +515,7 @@ SimMr *sim_mr_new(SimHost *h, uint32_t length, uint32_t access);
 uint64_t sim_mr_addr(const SimMr *mr, uint64_t off, uint64_t *run);
 bool sim_piece_take(SimMr *mr, SimRng *r, uint32_t len, uint32_t align,
                     SimPiece *piece);
+/* Close it to the device, and give it back. */
 void sim_piece_free(SimPiece *piece);
 void sim_piece_shadow(const SimPiece *piece, uint8_t bits);
 void sim_sg_free(SimSg *sg);
@@ -575,6 +575,7 @@ void sim_qp_reconnect(SimQp *qp);
 void sim_qp_life(SimQp *qp);            /* the next step of its life */
 void sim_qp_forget(SimQp *qp);          /* drop requests that never complete */
 bool sim_qp_finished(const SimQp *qp);
+void sim_qp_doom(SimQp *qp);            /* its peer has a reason to fail it */
 bool sim_qp_flushed(const SimQp *qp);
 void sim_qp_sqd_back(SimQp *qp);
 void sim_qp_to_rts(SimQp *qp);
@@ -594,6 +595,7 @@ bool sim_sg_take(SimMr *mr, SimRng *r, uint32_t len, SimSg *sg);
 void sim_post_extra(SimQp *qp, SimMsg *m);
 void sim_post_wrong(SimQp *qp);
 void sim_wqe_write(SimMsg *m);
+struct ernic_sge sim_sge(const SimPiece *piece);
 
 /* recv.c */
 bool sim_post_recvs(SimQp *qp);

@@ -79,7 +79,6 @@ void sim_win_init(SimQp *qp)
 static void release_under(SimWin *win)
 {
     if (win->under.mr && win->under.got_len) {
-        sim_piece_shadow(&win->under, 0);
         sim_piece_free(&win->under);
     }
     win->under.mr = NULL;

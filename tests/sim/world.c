@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Virtual time: a heap of events, and the calls into the engine. After every
+ * Virtual time: events in order, and the calls into the engine. After every
  * call the invariants of the engine are checked.
  */
 #include "qemu/osdep.h"
@@ -51,11 +51,14 @@ void sim_progress(Sim *s)
     s->progress_at = s->now;
 }
 
-/* ---- the heap ------------------------------------------------------------ */
+/* ---- what is due --------------------------------------------------------- */
 
-static bool before(const SimItem *a, const SimItem *b)
+static gint before(gconstpointer one, gconstpointer two, gpointer unused)
 {
-    return a->at < b->at || (a->at == b->at && a->serial < b->serial);
+    const SimItem *a = one, *b = two;
+
+    return a->at != b->at ? (a->at < b->at ? -1 : 1) :
+           a->serial < b->serial ? -1 : 1;
 }
 
 void sim_at(Sim *s, uint64_t at, SimEvent kind, SimHost *h, void *ptr,
@@ -63,40 +66,8 @@ void sim_at(Sim *s, uint64_t at, SimEvent kind, SimHost *h, void *ptr,
 {
     SimItem item = { MAX(at, s->now), ++s->serial, ptr, gen, kind,
                      h ? h->id : 0 };
-    uint32_t i, up;
 
-    if (s->heap_len == s->heap_size) {
-        s->heap_size = MAX(256, s->heap_size * 2);
-        s->heap = g_renew(SimItem, s->heap, s->heap_size);
-    }
-    for (i = s->heap_len++; i; i = up) {
-        up = (i - 1) / 2;
-        if (!before(&item, &s->heap[up])) {
-            break;
-        }
-        s->heap[i] = s->heap[up];
-    }
-    s->heap[i] = item;
-}
-
-static SimItem heap_pop(Sim *s)
-{
-    SimItem top = s->heap[0], item = s->heap[--s->heap_len];
-    uint32_t i = 0, child;
-
-    while ((child = 2 * i + 1) < s->heap_len) {
-        if (child + 1 < s->heap_len &&
-            before(&s->heap[child + 1], &s->heap[child])) {
-            child++;
-        }
-        if (!before(&s->heap[child], &item)) {
-            break;
-        }
-        s->heap[i] = s->heap[child];
-        i = child;
-    }
-    s->heap[i] = item;
-    return top;
+    g_sequence_insert_sorted(s->due, g_memdup2(&item, sizeof(item)), before, NULL);
 }
 
 /* ---- engine calls -------------------------------------------------------- */
@@ -319,7 +290,6 @@ static void handle(Sim *s, const SimItem *item)
         break;
     case SIM_EV_FREE:
         if (!put_off(s, h, item)) {
-            sim_piece_shadow(item->ptr, 0);
             sim_piece_free(item->ptr);
             g_free(item->ptr);
         }
@@ -354,7 +324,8 @@ static bool all_finished(Sim *s)
     }
     /* Messages of an unreliable service may still be in flight. */
     return s->fair && sim_silent_done(s) &&
-           (!s->heap_len || s->now > s->progress_at + sim_wire_lifetime(s));
+           (g_sequence_is_empty(s->due) ||
+            s->now > s->progress_at + sim_wire_lifetime(s));
 }
 
 /* Describe the queue pairs that did not finish. */
@@ -387,18 +358,20 @@ static void stalled(Sim *s, const char *how)
 static void pump(Sim *s, bool until)
 {
     while (!s->failed) {
+        GSequenceIter *first = g_sequence_get_begin_iter(s->due);
         SimItem item;
 
         if (until && all_finished(s)) {
             return;
         }
-        if (!s->heap_len) {
+        if (g_sequence_iter_is_end(first)) {
             if (until && !s->plan.bad_rings) {
                 stalled(s, "nothing is due, but not all is done");
             }
             return;
         }
-        item = heap_pop(s);
+        item = *(SimItem *)g_sequence_get(first);
+        g_sequence_remove(first);
         s->now = MAX(s->now, item.at);
         s->events++;
         if (item.kind != SIM_EV_RUN || item.gen == s->host[item.host].wake_gen) {
@@ -422,6 +395,7 @@ Sim *sim_new(uint64_t seed)
     s->seed = seed;
     s->why = g_string_new(NULL);
     s->qps = g_ptr_array_new();
+    s->due = g_sequence_new(g_free);
     sim_rng_init(&s->rng, seed, 1);
     sim_rng_init(&s->wire_rng, seed, 2);
     sim_plan(s);

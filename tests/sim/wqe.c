@@ -101,6 +101,15 @@ static void put_local(SimMsg *m, struct ernic_wqe *w)
     }
 }
 
+struct ernic_sge sim_sge(const SimPiece *piece)
+{
+    return (struct ernic_sge) {
+        .addr = cpu_to_le64(piece->mr->iova + piece->off),
+        .length = cpu_to_le32(piece->len),
+        .lkey = cpu_to_le32(piece->mr->key),
+    };
+}
+
 static void put_sges(SimMsg *m, struct ernic_wqe *w, uint8_t *p)
 {
     SimHost *h = m->qp->host;
@@ -109,11 +118,7 @@ static void put_sges(SimMsg *m, struct ernic_wqe *w, uint8_t *p)
     w->count = cpu_to_le16(m->sg.n);
     for (i = 0; i < m->sg.n; i++) {
         const SimPiece *piece = &m->sg.piece[i];
-        struct ernic_sge sge = {
-            .addr = cpu_to_le64(piece->mr->iova + piece->off),
-            .length = cpu_to_le32(piece->len),
-            .lkey = cpu_to_le32(piece->mr->key),
-        };
+        struct ernic_sge sge = sim_sge(piece);
 
         switch (m->wrong) {
         case SIM_WRONG_LKEY:
