@@ -24,8 +24,9 @@ MTUS = (256, 512, 1024, 2048, 4096)
 PORT = 5002                     # of tests/conformance/inside/peer.py
 SECONDS = 1500
 LOSS = 0.01
-MIB, SHORT_MIB = 128, 8         # by each of SEND, WRITE, READ, in each direction;
-BULK = (4096, 'ipv4')           # the former here only
+# MiB by each of SEND, WRITE, READ, in each direction; the first here only.
+MIB, SHORT_MIB, SHORT_LOSSY_MIB = 128, 8, 2
+BULK = (4096, 'ipv4')
 # Requests of RC that not every pair of devices has (peer.py: can()). soft-RoCE has
 # ATOMIC WRITE in one of the two kernels only, and does not send it again as it was. The
 # mlx5 interface has no ATOMIC WRITE.
@@ -200,8 +201,9 @@ def lossy(guests, short):
     guests.link.relay.loss = LOSS
     try:
         for mtu, family in LOSSY_SHORT if short else LOSSY:
-            yield from peer(guests, mtu, family, forms if short else ['RC', *forms],
-                            MIB if (mtu, family) == BULK else SHORT_MIB, 'loss: ')
+            mib = SHORT_LOSSY_MIB if short else MIB if (mtu, family) == BULK else SHORT_MIB
+            yield from peer(guests, mtu, family, forms if short else ['RC', *forms], mib,
+                            'loss: ')
         yield from both_ways(guests, [(program, '', 'ipv4') for program in CM
                                       if program.name in SURE and not short], 'loss: ')
     finally:

@@ -282,7 +282,7 @@ def test_qp_counters(guests):
 
 def test_resources(guests):
     """rdma(8) shows the objects of a process."""
-    job = guests[0].start('python3 /tmp/inside/loop.py 1 12', 70)
+    job = guests[0].start('python3 /tmp/inside/loop.py 1 70', 90)
     programs.wait_until(guests[0], 'rdma res show mr | grep -q mrlen', 40)
     qps = guests[0].check('rdma res show qp -dd')
     assert len(re.findall(r'type RC state RTS .*comm python3 drv_uctx [1-9]\d* '
@@ -290,7 +290,7 @@ def test_resources(guests):
     assert 'type GSI state RTS' in qps
     assert 'drv_hw_cqn' in guests[0].check('rdma res show cq -dd')
     assert 'mrlen 8192' in guests[0].check('rdma res show mr -dd')
-    assert job.wait().status == 0
+    end_traffic(guests[0], job)
 
 
 def test_raw(guests):

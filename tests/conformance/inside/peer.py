@@ -544,9 +544,10 @@ def bulk(end, other, request, opcode):
     """
     reads, sends = opcode == e.IBV_WC_RDMA_READ, opcode == e.IBV_WC_SEND
     source, sink = (other, end) if reads else (end, other)
-    offsets = range(0, BULK, PIECE)
-    for turn in range(end.mib * (1 << 20) // BULK):
-        digest = source.fill(0, BULK, f'{request} {turn}')
+    size = min(BULK, end.mib << 20)
+    offsets = range(0, size, PIECE)
+    for turn in range((end.mib << 20) // size):
+        digest = source.fill(0, size, f'{request} {turn}')
         for offset in offsets if sends else []:
             other.post_recv(PIECE, 1, offset)
         for offset in offsets:
@@ -556,7 +557,7 @@ def bulk(end, other, request, opcode):
             own_completion(end, opcode)
             if sends:
                 received(end, other, PIECE)
-        check(f'digest of turn {turn}', sink.digest(0, BULK), digest)
+        check(f'digest of turn {turn}', sink.digest(0, size), digest)
 
 
 def numbered(end, other, request, opcode):
