@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RDMA by mlx5_ib and the mlx5 provider as Debian has them, between two guests."""
 import functools
+import re
 
 from capture import capture, roce_tag
 import links
@@ -84,6 +85,53 @@ def check_vlan(guests):
         one.check(f'ip link del v{VLAN}')
 
 
+def statistics(one, words=''):
+    """{name: number} of the counters that the rdma tool shows."""
+    text = one.check(f'rdma statistic show link {links.DEVICE}/1 {words}').split()
+    return dict(zip(text[2::2], map(int, text[3::2])))
+
+
+def test_counters(guests):
+    """Every file of the port's counters can be read, and they have counted."""
+    for one in guests:
+        port = f'/sys/class/infiniband/{links.DEVICE}/ports/1'
+        files = one.check(f'cd {port} && for f in counters/* hw_counters/*; do '
+                          'n=$(cat $f) || exit 1; echo $f $n; done').split()
+        values = dict(zip(files[::2], map(int, files[1::2])))
+        assert len(values) >= 21 + 11, values
+        for name in ('port_rcv_packets', 'port_xmit_data', 'unicast_xmit_packets'):
+            assert values[f'counters/{name}'] > 0, values
+        assert values['counters/symbol_error'] == 0
+    # One end of each program is served by the other one.
+    served = [statistics(one) for one in guests]
+    for name in ('rx_write_requests', 'rx_read_requests', 'rx_atomic_requests'):
+        assert sum(counts[name] for counts in served) >= 200, (name, served)
+
+
+def test_statistics(guests):
+    """Every form of `rdma statistic`, with queue pairs that end in each state."""
+    one, where = guests[0], f'link {links.DEVICE}/1'
+    for words in (f'show {where}', 'show', f'qp show {where}', f'mode {where}',
+                  f'mode supported {where}', 'qp mode',
+                  f'qp set {where} auto type on'):
+        one.check(f'rdma statistic {words}')
+    for program in (PROGRAMS[0][1], programs.BY_NAME['rping']):
+        programs.check(guests, program)
+    for words in (f'{where} auto off', f'{where} auto pid on', f'{where} auto off'):
+        one.check(f'rdma statistic qp set {words}')
+    # A queue pair that waits for its peer gets a counter of its own, and back.
+    waiting = one.start('ibv_rc_pingpong -g 1', 60)
+    programs.wait_until(one, 'rdma resource show qp | grep -q pingpong', 30)
+    number = re.search(r'lqpn (\d+) .*pingpong', one.check('rdma resource show qp'))[1]
+    one.check(f'rdma statistic qp bind {where} lqpn {number}')
+    bound = one.check(f'rdma statistic qp show {where}')
+    assert f'LQPN: <{number}>' in bound, bound
+    cntn = re.search(r'cntn (\d+)', bound)[1]
+    one.check(f'rdma statistic qp unbind {where} cntn {cntn} lqpn {number}')
+    waiting.kill()
+    waiting.wait()
+
+
 def test_objects(guests):
     """No object is left; the driver goes and comes back."""
     for n, one in enumerate(guests):
@@ -105,6 +153,6 @@ def suites():
         yield Suite(f'mlx5-verbs-{kernel}', functools.partial(machines, kernel),
                     [test_devices, *(named(name, programs.check, program)
                                      for name, program in PROGRAMS),
-                     *vlan, named('nvme', check_small),
+                     *vlan, named('nvme', check_small), test_counters, test_statistics,
                      test_objects, mlx5.test_no_complaints],
                     *([] if kernel == '6.12-cloud' else ['*', 'mlx5-verbs-6.12-cloud']))

@@ -40,7 +40,8 @@ static void setup(Fixture *f, gconstpointer data)
     fake_create_cq(f->e, &f->cq, 256, FAKE_NONE);
     f->mem = fake_alloc(&f->env, 4096, 64);
     f->key = fake_reg_mr(f->e, pd, f->mem, 4096, ERNIC_ACCESS_LOCAL_WRITE |
-                                                 ERNIC_ACCESS_REMOTE_WRITE);
+                                                 ERNIC_ACCESS_REMOTE_WRITE |
+                                                 ERNIC_ACCESS_REMOTE_READ);
     for (uint32_t i = 0; i < ARRAY_SIZE(f->qp); i++) {
         fake_create_qp(f->e, &f->qp[i], ERNIC_QPT_RC, pd, f->cq.cqn, f->cq.cqn,
                        FAKE_NONE);
@@ -189,6 +190,29 @@ FIXTURE_TEST("/counter/outlives", test_outlives)
     IS(free_counter(f, sender), ERNIC_ERR_HANDLE);
     IS(alloc(f), sender);
     HOLDS(f, sender, 0);
+}
+
+/* The responder counts whole requests by their class, whatever their packets are. */
+FIXTURE_TEST("/counter/served", test_served)
+{
+    uint32_t one = alloc(f);
+    const ErnicCounter *counter = ernic_counter_get(f->e, one);
+
+    bind_to(f, 1, one);
+    write_one(f, 0);
+    fake_rdma(f->e, &f->qp[0], ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, f->mem, 3000, f->key,
+              f->mem, f->key);
+    fake_rdma(f->e, &f->qp[0], ERNIC_WR_READ, ERNIC_WR_SIGNALED, f->mem, 3000, f->key,
+              f->mem, f->key);
+    fake_run(f->e);
+    IS(counter->served_writes, 2);
+    IS(counter->served_reads, 1);
+    IS(counter->served_atomics, 0);
+    fake_recv(f->e, &f->qp[1], f->mem + 128, 16, f->key);
+    fake_send(f->e, &f->qp[0], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->mem, 16, f->key);
+    fake_run(f->e);
+    IS(counter->served_writes + counter->served_reads + counter->served_atomics, 3);
+    IS(ernic_counter_get(f->e, 0)->served_writes, 0);
 }
 
 /* No peer answers. */

@@ -8,15 +8,25 @@
 #include "objects/counter.h"
 #include "objects/qp.h"
 #include "trace.h"
+#include "wire/opcode.h"
 
 static bool counter_exists(const Ernic *e, uint32_t number)
 {
     return number <= ERNIC_LIM_COUNTER && (!number || e->counter[number].used);
 }
 
-const ErnicQpStats *ernic_counter_get(const Ernic *e, uint32_t number)
+const ErnicCounter *ernic_counter_get(const Ernic *e, uint32_t number)
 {
-    return counter_exists(e, number) ? &e->counter[number].stats : NULL;
+    return counter_exists(e, number) ? &e->counter[number] : NULL;
+}
+
+void ernic_counter_served(Ernic *e, const ErnicQp *qp, uint8_t cls)
+{
+    ErnicCounter *counter = &e->counter[qp->counter];
+
+    counter->served_writes += cls == ERNIC_CL_WRITE;
+    counter->served_reads += cls == ERNIC_CL_READ;
+    counter->served_atomics += cls == ERNIC_CL_ATOMIC || cls == ERNIC_CL_ATOMIC_WRITE;
 }
 
 uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number)
@@ -51,9 +61,21 @@ uint8_t ernic_counter_free(Ernic *e, uint32_t number)
     return ERNIC_OK;
 }
 
+void ernic_counter_unbind(Ernic *e, uint32_t number)
+{
+    uint32_t i;
+
+    ernic_charge_objects(e, e->cfg.max_qp);
+    for (i = 1; number && i < e->cfg.max_qp; i++) {
+        if (e->qp[i].used && e->qp[i].counter == number) {
+            ernic_counter_bind(e, i, 0);
+        }
+    }
+}
+
 void ernic_counter_clear(Ernic *e, uint32_t number)
 {
-    e->counter[number].stats = (ErnicQpStats) { };
+    e->counter[number] = (ErnicCounter) { .used = e->counter[number].used };
 }
 
 uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number)

@@ -20,6 +20,7 @@ typedef struct ErnicQpStats {
 struct ErnicCounter {
     bool used;
     ErnicQpStats stats;
+    uint64_t served_writes, served_reads, served_atomics;   /* requests of the peer */
 };
 
 /* Count an event @name of @qp, for the device and in the counter of @qp. */
@@ -27,13 +28,18 @@ struct ErnicCounter {
     ((e)->stats.name++, (e)->counter[(qp)->counter].stats.name++)
 
 uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number);
+/* The responder has served a request of class @cls (ERNIC_CL_*). */
+void ernic_counter_served(Ernic *e, const ErnicQp *qp, uint8_t cls);
+
 /* ERNIC_ERR_BUSY while queue pairs are bound to it. */
 uint8_t ernic_counter_free(Ernic *e, uint32_t number);
 /* From now on queue pair @qpn, of any context, counts in @number. */
 uint8_t ernic_counter_bind(Ernic *e, uint32_t qpn, uint32_t number);
+/* From now on the queue pairs of @number count in 0. */
+void ernic_counter_unbind(Ernic *e, uint32_t number);
 /* Set all counts of @number, which exists, to 0. */
 void ernic_counter_clear(Ernic *e, uint32_t number);
 /* NULL: there is none. */
-const ErnicQpStats *ernic_counter_get(const Ernic *e, uint32_t number);
+const ErnicCounter *ernic_counter_get(const Ernic *e, uint32_t number);
 
 #endif /* ERNIC_OBJECTS_COUNTER_H */

@@ -251,7 +251,8 @@ static const ErnicStateStruct qp_stats_struct =
 
 #define S ErnicCounter
 static const ErnicStateField counter_fields[] = {
-    BOOL(used), STRUCT(stats, qp_stats_struct),
+    BOOL(used), STRUCT(stats, qp_stats_struct), U(served_writes), U(served_reads),
+    U(served_atomics),
 };
 #undef S
 static const ErnicStateStruct counter_struct =

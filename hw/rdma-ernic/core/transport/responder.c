@@ -341,6 +341,7 @@ static void resp_finish(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     resp_close(qp);
     qp->rq.msn = (qp->rq.msn + 1) & ERNIC_MSN_MASK;
     ERNIC_COUNT(e, qp, rx_messages);
+    ernic_counter_served(e, qp, pkt->op->cls);
     if (!(pkt->op->flags & ERNIC_OPF_CQE)) {
         return;
     }

@@ -84,6 +84,28 @@ ETH_TEST("/mlx5/counters/port", test_port)
     }
 }
 
+/* PortCounters of InfiniBand have few bits, and stop at their greatest number. */
+ETH_TEST("/mlx5/counters/infiniband", test_infiniband)
+{
+    static const struct {
+        uint64_t errors, discards, stored;
+    } cases[] = { { 0, 0, 0 }, { 5, 5, 5 }, { 0xffff, 0xffff, 0xffff },
+                  { 0x10000, 0x500000005, 0xffff } };
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint8_t *set;
+
+        eth->e->stats.drop[ERNIC_DROP_BAD_ICRC] = cases[i].errors;
+        eth->e->stats.tx_drops = cases[i].discards;
+        IS(read_group(eth, 0x20, 0, &set), ERNIC_MLX5_ACCEPTED);
+#define IB(field)  ernic_mlx5_get(set, &ernic_mlx5_ib_port_cntrs_grp_data_layout.field)
+        IS(IB(port_rcv_errors), cases[i].stored);
+        IS(IB(port_xmit_discards), cases[i].stored);
+        IS(IB(symbol_error_counter), 0);
+#undef IB
+    }
+}
+
 /* The groups that the driver reads exist; all others do not. */
 ETH_TEST("/mlx5/counters/groups", test_groups)
 {

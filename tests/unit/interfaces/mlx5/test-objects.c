@@ -163,7 +163,6 @@ MLX5_TEST("/mlx5-objects/transitions", mlx5_start, test_transitions)
     mlx5_accept(f->e, 0x502, INIT "qpc.counter_set_id=1\n");
     IS(attr->access, ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ);
     IS(f->e->qp[QP_RC].counter, 1);
-    mlx5_refuse(f->e, 0x772, "counter_set_id=1", ERNIC_MLX5_BUSY);
     /* One right is named, the others stay. */
     mlx5_accept(f->e, 0x50e, "qpn=2\nopt_param_mask=2\n");
     IS(attr->access, ERNIC_ACCESS_REMOTE_WRITE);
@@ -462,16 +461,36 @@ MLX5_TEST("/mlx5-objects/gid", mlx5_start, test_gid)
 
 MLX5_TEST("/mlx5-objects/counters", mlx5_start, test_counters)
 {
+    const ErnicCounter *counter = &f->e->counter[1];
+
+    f->e->counter[1].served_writes = 0x11;
+    f->e->counter[1].served_reads = 0x12;
+    f->e->counter[1].served_atomics = 0x13;
     f->e->counter[1].stats.rx_duplicates = f->e->stats.rx_duplicates = 5;
     f->e->counter[1].stats.tx_rnr_naks = f->e->stats.tx_rnr_naks = 7;
     f->e->stats.rx_packets = 9;
     f->e->stats.rx_bytes = 900;
     mlx5_expect(f->e, 0x773, "counter_set_id=1\nclear=1",
-           "duplicate_request=0x5\nout_of_buffer=0x7\n");
-    IS(f->e->counter[1].stats.rx_duplicates, 0);
+           "rx_write_requests=0x11\nrx_read_requests=0x12\nrx_atomic_requests=0x13\n"
+           "out_of_buffer=0x7\nduplicate_request=0x5\n");
+    IS(counter->stats.rx_duplicates | counter->served_writes | counter->served_reads |
+       counter->served_atomics, 0);
     IS(f->e->stats.rx_duplicates, 5);
     mlx5_expect(f->e, 0x770, "", "received_ib_unicast.packets=0x9\n"
            "received_ib_unicast.octets=0x384\n");
+}
+
+/* The queue pairs of a counter that ends count in counter 0. */
+MLX5_TEST("/mlx5-objects/counter-ends", mlx5_start, test_counter_ends)
+{
+    IS(mlx5_accept(f->e, 0x771, ""), 2);
+    mlx5_accept(f->e, 0x502, INIT "qpc.counter_set_id=1\n");
+    f->e->qp[QP_UD].counter = 2;
+    mlx5_accept(f->e, 0x772, "counter_set_id=1");
+    IS(f->e->qp[QP_RC].counter, 0);
+    IS(f->e->qp[QP_UD].counter, 2);
+    mlx5_refuse(f->e, 0x772, "counter_set_id=1", ERNIC_MLX5_NO_OBJECT);
+    mlx5_refuse(f->e, 0x772, "", ERNIC_MLX5_NO_OBJECT);
 }
 
 /* The limit counts the requests that the record announces. */

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "faces/mlx5/capabilities.h"
 #include "faces/mlx5/eth_wqe.h"
+#include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/wqe_decode.h"
 #include "steering/flow_tables.h"
 
@@ -89,6 +90,10 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     /* Completion queues. */
     HCA(cqe_version, 1), HCA(cq_resize, 1), HCA(cq_moderation, 1),
     HCA(cq_oi, 1),
+
+    /* Counters of queue pairs: several, and the groups that Linux shows. */
+    HCA(max_qp_cnt, ERNIC_MLX5_COUNTER_SETS - 1), HCA(out_of_seq_cnt, 1),
+    HCA(retransmission_q_counters, 1), HCA(rts2rts_qp_counters_set_id, 1),
 
     /* Doorbells and commands; 4 KiB pages. */
     HCA(uar_sz, 2), HCA(log_pg_sz, ERNIC_PAGE_SHIFT_MIN), HCA(bf, 1),

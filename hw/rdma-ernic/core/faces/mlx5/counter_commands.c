@@ -9,6 +9,7 @@
 #include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
+#include "faces/mlx5/port_counters.h"
 #include "objects/counter.h"
 
 #define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
@@ -24,14 +25,17 @@ static const struct {
     size_t offset;
 } counters[] = {
 #define COUNTER(name, of) \
-    { &ernic_mlx5_query_q_counter_out.name, offsetof(ErnicQpStats, of) }
-    COUNTER(out_of_buffer, tx_rnr_naks),
-    COUNTER(out_of_sequence, rx_out_of_sequence),
-    COUNTER(duplicate_request, rx_duplicates),
-    COUNTER(rnr_nak_retry_err, rx_rnr_naks),
-    COUNTER(packet_seq_err, rx_naks),
-    COUNTER(implied_nak_seq_err, implied_naks),
-    COUNTER(local_ack_timeout_err, ack_timeouts),
+    { &ernic_mlx5_query_q_counter_out.name, offsetof(ErnicCounter, of) }
+    COUNTER(rx_write_requests, served_writes),
+    COUNTER(rx_read_requests, served_reads),
+    COUNTER(rx_atomic_requests, served_atomics),
+    COUNTER(out_of_buffer, stats.tx_rnr_naks),
+    COUNTER(out_of_sequence, stats.rx_out_of_sequence),
+    COUNTER(duplicate_request, stats.rx_duplicates),
+    COUNTER(rnr_nak_retry_err, stats.rx_rnr_naks),
+    COUNTER(packet_seq_err, stats.rx_naks),
+    COUNTER(implied_nak_seq_err, stats.implied_naks),
+    COUNTER(local_ack_timeout_err, stats.ack_timeouts),
 #undef COUNTER
 };
 
@@ -56,8 +60,11 @@ static ErnicMlx5Refusal dealloc_q_counter(ErnicMlx5Function *f,
                                           const ErnicMlx5Request *r, uint8_t *out)
 {
     uint32_t number = GET(r->in, dealloc_q_counter_in.counter_set_id);
-    ErnicMlx5Refusal refusal = ernic_mlx5_refusal(ernic_counter_free(f->engine, number));
+    ErnicMlx5Refusal refusal;
 
+    /* Linux ends the counter of a queue pair in Error before the queue pair itself. */
+    ernic_counter_unbind(f->engine, number);
+    refusal = ernic_mlx5_refusal(ernic_counter_free(f->engine, number));
     if (!refusal) {
         f->engine->mlx5_eth->out_of_buffer[number] = 0;
     }
@@ -68,7 +75,7 @@ static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Req
                                         uint8_t *out)
 {
     uint32_t number = GET(r->in, query_q_counter_in.counter_set_id), i;
-    const ErnicQpStats *stats = ernic_counter_get(f->engine, number);
+    const ErnicCounter *counter = ernic_counter_get(f->engine, number);
 
     if (GET(r->in, query_q_counter_in.other_vport) ||
         GET(r->in, query_q_counter_in.vport_number)) {
@@ -77,16 +84,16 @@ static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Req
     if (GET(r->in, query_q_counter_in.aggregate)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
-    if (!stats) {
+    if (!counter) {
         return ERNIC_MLX5_NO_OBJECT;
     }
     for (i = 0; i < ARRAY_SIZE(counters); i++) {
         ernic_mlx5_put(out, counters[i].field,
-                       *(const uint64_t *)((const char *)stats + counters[i].offset));
+                       *(const uint64_t *)((const char *)counter + counters[i].offset));
     }
     /* Receive queues of Ethernet frames have counters of the same numbers. */
     if (number < ERNIC_MLX5_COUNTER_SETS) {
-        PUT(out, query_q_counter_out.out_of_buffer, stats->tx_rnr_naks +
+        PUT(out, query_q_counter_out.out_of_buffer, counter->stats.tx_rnr_naks +
             f->engine->mlx5_eth->out_of_buffer[number]);
     }
     if (GET(r->in, query_q_counter_in.clear)) {
@@ -101,8 +108,6 @@ static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
                                             const ErnicMlx5Request *r, uint8_t *out)
 {
     const ErnicStats *stats = &f->engine->stats;
-    uint64_t errors = 0;
-    uint32_t i;
 
     if (GET(r->in, query_vport_counter_in.other_vport) ||
         GET(r->in, query_vport_counter_in.vport_number)) {
@@ -111,9 +116,6 @@ static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
     if (GET(r->in, query_vport_counter_in.port_num) > 1 ||
         GET(r->in, query_vport_counter_in.clear)) {
         return ERNIC_MLX5_BAD_VALUE;
-    }
-    for (i = 1; i < ERNIC_DROP_COUNT; i++) {
-        errors += stats->drop[i];
     }
 #define TRAFFIC(name, packet, octet) do { \
         uint8_t *at = PART(out, query_vport_counter_out.name); \
@@ -128,7 +130,7 @@ static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
         TRAFFIC(name##_broadcast, (of).packets[ERNIC_MLX5_BROADCAST], \
                 (of).octets[ERNIC_MLX5_BROADCAST]); \
     } while (0)
-    TRAFFIC(received_errors, errors, 0);
+    TRAFFIC(received_errors, ernic_mlx5_receive_errors(stats), 0);
     TRAFFIC(transmit_errors, stats->tx_drops, 0);
     TRAFFIC(received_ib_unicast, stats->rx_packets, stats->rx_bytes);
     TRAFFIC(transmitted_ib_unicast, stats->tx_packets, stats->tx_bytes);

@@ -105,6 +105,7 @@ static const ErnicMlx5Variant counter_groups[] = {
     { 0x10, &ernic_mlx5_eth_per_prio_grp_data_layout.self },
     { 0x12, &ernic_mlx5_phys_layer_cntrs.self },
     { 0x16, &ernic_mlx5_phys_layer_statistical_cntrs.self },
+    { 0x20, &ernic_mlx5_ib_port_cntrs_grp_data_layout.self },
 };
 
 /* A page fault has the layout of its sub-type; here that of requests (WQE). */

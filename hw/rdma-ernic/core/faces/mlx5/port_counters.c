@@ -12,7 +12,10 @@
 #define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
 /* Groups of counters (grp). */
-enum { IEEE_802_3 = 0x00, RFC_2863 = 0x01, RFC_2819 = 0x02, PRIORITY = 0x10 };
+enum {
+    IEEE_802_3 = 0x00, RFC_2863 = 0x01, RFC_2819 = 0x02, PRIORITY = 0x10,
+    INFINIBAND = 0x20,
+};
 #define PRIORITIES      8
 
 /* A counter: two numbers of the engine, of RoCE packets and of other frames. */
@@ -109,6 +112,26 @@ static void put_casts(const ErnicMlx5Function *f, uint32_t group, uint8_t *set)
     }
 }
 
+uint64_t ernic_mlx5_receive_errors(const ErnicStats *stats)
+{
+    uint64_t errors = 0;
+    uint32_t i;
+
+    for (i = 1; i < ERNIC_DROP_COUNT; i++) {
+        errors += stats->drop[i];
+    }
+    return errors;
+}
+
+/* IBTA PortCounters (16.1.3.5), which stop at their greatest number. */
+static void put_infiniband(const ErnicStats *stats, uint8_t *set)
+{
+    PUT(set, ib_port_cntrs_grp_data_layout.port_rcv_errors,
+        MIN(ernic_mlx5_receive_errors(stats), UINT16_MAX));
+    PUT(set, ib_port_cntrs_grp_data_layout.port_xmit_discards,
+        MIN(stats->tx_drops, UINT16_MAX));
+}
+
 ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in,
                                          bool write, uint8_t *out)
 {
@@ -133,6 +156,9 @@ ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in
         }
     }
     put_casts(f, group, out + data);
+    if (group == INFINIBAND) {
+        put_infiniband(stats, out + data);
+    }
     return ERNIC_MLX5_ACCEPTED;
 }
 

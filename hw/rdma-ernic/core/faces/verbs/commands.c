@@ -559,14 +559,14 @@ static uint8_t cmd_counter_bind(Ernic *e, uint32_t uctx,
 static uint8_t cmd_counter_query(Ernic *e, uint32_t uctx,
                                  const struct ernic_cmd *cmd, CmdOut *out)
 {
-    const ErnicQpStats *stats =
+    const ErnicCounter *counter =
         ernic_counter_get(e, le32_to_cpu(cmd->query.handle));
-    uint64_t v[sizeof(*stats) / sizeof(uint64_t)];
+    uint64_t v[sizeof(counter->stats) / sizeof(uint64_t)];
 
-    if (!stats) {
+    if (!counter) {
         return ERNIC_ERR_HANDLE;
     }
-    put_counters(v, stats, ARRAY_SIZE(v));
+    put_counters(v, &counter->stats, ARRAY_SIZE(v));
     return answer(e, cmd, v, sizeof(v), out);
 }
 
