@@ -3,7 +3,8 @@
  *
  * The meeting place of the shared-memory link. With a lock on the folder, a port makes
  * its socket and notes those that are there. So a socket that nobody listens to is a
- * remnant. The folder is opened once, and its name is not used again.
+ * remnant. The folder is opened once, and its name is not used again. Each socket of
+ * others is opened before it is called, so that it is one of this folder.
  */
 #include "qemu/osdep.h"
 #include <dirent.h>
@@ -27,14 +28,13 @@ static int new_socket(void)
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-/* Of the socket @name in the folder; false: the name is too long. */
-static bool set_address(struct sockaddr_un *sa, const ErnicShmFolder *f,
-                        const char *name)
+/* Of the open file @fd, or of the file "/name" in the open folder @fd. */
+static struct sockaddr_un address_of(int fd, const char *in)
 {
-    memset(sa, 0, sizeof(*sa));
-    sa->sun_family = AF_UNIX;
-    return g_snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/%s", f->dir,
-                      name) < sizeof(sa->sun_path);
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+    g_snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d%s", fd, in);
+    return sa;
 }
 
 /* ---- the folder ------------------------------------------------------------- */
@@ -98,12 +98,14 @@ static bool open_to_others(const ErnicShmFolder *f, const struct stat *st)
 
 static bool listen_in(ErnicShmFolder *f, const struct stat *st)
 {
+    g_autofree char *name = NULL;
     struct sockaddr_un sa;
 
     f->socket = g_strdup_printf(PREFIX "%08x%08x", g_random_int(), g_random_int());
+    name = g_strconcat("/", f->socket, NULL);
+    sa = address_of(f->dir, name);
     f->fd = new_socket();
-    return f->fd >= 0 && set_address(&sa, f, f->socket) &&
-           bind(f->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
+    return f->fd >= 0 && bind(f->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
            open_to_others(f, st) && listen(f->fd, BACKLOG) == 0;
 }
 
@@ -140,22 +142,43 @@ static bool note_others(ErnicShmFolder *f)
     return true;
 }
 
+/* The name is not followed: whoever owns the socket can make a symbolic link of it. */
+static int open_socket(const ErnicShmFolder *f, const char *name)
+{
+    int fd = openat(f->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))) {
+        close(fd);
+        errno = ENOTSOCK;
+        return -1;
+    }
+    return fd;
+}
+
+static bool connect_to(int fd, int file)
+{
+    struct sockaddr_un sa = address_of(file, "");
+
+    return connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0;
+}
+
 /* A connection to the socket @name, or -1. */
 static int call_port(const ErnicShmFolder *f, const char *name)
 {
-    int fd = new_socket(), err;
-    struct sockaddr_un sa;
+    int file = open_socket(f, name), fd = file < 0 ? -1 : new_socket(), err;
 
-    if (fd < 0) {
-        return -1;
-    }
-    if (!set_address(&sa, f, name)) {
-        errno = ENAMETOOLONG;
-    } else if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0) {
+    if (fd >= 0 && connect_to(fd, file)) {
+        close(file);
         return fd;
     }
     err = errno;
-    close(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (file >= 0) {
+        close(file);
+    }
     errno = err;
     return -1;
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include "links/shm_folder.h"
 #include "shm_fixture.h"
 #include "test.h"
 
@@ -181,6 +182,43 @@ LAB_TEST("/shm-folder/not-permitted", 0, test_not_permitted)
         g_assert_nonnull(strstr(err, "another user"));
         g_free(err);
     }
+}
+
+typedef struct Calls {
+    uint32_t found, failed;
+} Calls;
+
+static void count_found(void *opaque, int fd)
+{
+    ((Calls *)opaque)->found++;
+    close(fd);
+}
+
+static void count_failed(void *opaque, const char *name, int err)
+{
+    ((Calls *)opaque)->failed++;
+    IS(err, ENOTSOCK);
+}
+
+/* Between the look at the folder and the call, a socket becomes a link to another one. */
+LAB_TEST("/shm-folder/exchanged", 1, test_exchanged)
+{
+    g_autofree char *path = socket_of(l), *outside = NULL;
+    ErnicShmFolder f;
+    Calls calls = { 0 };
+    char *err = NULL;
+
+    g_assert_true(ernic_shm_folder_join(&f, l->folder, &err));
+    IS(f.others->len, 1);
+    outside = g_strconcat(l->folder, "-outside", NULL);
+    IS(rename(path, outside), 0);
+    IS(symlink(outside, path), 0);
+    ernic_shm_folder_call(&f, count_found, count_failed, &calls);
+    IS(calls.found, 0);
+    IS(calls.failed, 1);
+    IS(f.others->len, 0);
+    ernic_shm_folder_leave(&f);
+    IS(rename(outside, path), 0);
 }
 
 /* A port that does not run for now, with more newcomers than its socket holds. */
