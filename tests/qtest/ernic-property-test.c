@@ -90,6 +90,48 @@ MACHINE_TEST("/ernic-property/iommu", test_iommu)
                              " 'driver': 'ernic', 'id': 'ernic0', 'bus': 'port0' } }");
 }
 
+/* The engine moves to the main loop when the machine starts, and works there. */
+MACHINE_KINDS("/ernic-property/iommu-after", test_iommu_after,
+              { "", "" }, { "-thread", ",engine-thread=on" },
+              { "-iothread", ",iothread=io0" }, { "-udp", ",roce-udp=127.0.0.1:0" })
+{
+    QErnicMachine *m = qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
+                                      " -device ernic,id=ernic0,addr=04.0%s"
+                                      " -device intel-iommu", more);
+    QErnic *q = qernic_host(m, "ernic0", 4, 1);
+    QErnicQp x;
+
+    qernic_self(q, &x, ERNIC_QPT_RC);
+    qernic_post_write(&x, 0, 64, q->buf + 0x1000, q->key);
+    qernic_done(&x);
+}
+
+/* Runs that have to be repeatable need the main loop, whichever thread was asked for. */
+MACHINE_KINDS("/ernic-property/repeatable", test_repeatable,
+              { "-icount", "-icount shift=3|-icount" },
+              { "-record", "-icount shift=3,rr=record,rrfile=/dev/null|-icount" },
+              { "-timing", "-global ernic.timing=on|timing=on" })
+{
+    static const char *const asked[] = { "engine-thread=on", "iothread=io0" };
+    g_auto(GStrv) part = g_strsplit(more, "|", 2);
+
+    for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+        g_autofree char *command = NULL, *err = NULL, *says = NULL;
+        int status = 0;
+
+        command = g_strdup_printf("%s -display none -nodefaults -object iothread,id=io0"
+                                  " %s -device ernic,%s", getenv("QTEST_QEMU_BINARY"),
+                                  part[0], asked[i]);
+        says = g_strdup_printf("%s and %s exclude each other",
+                               i ? "iothread=" : asked[i], part[1]);
+        g_assert_true(g_spawn_command_line_sync(command, NULL, &err, &status, NULL));
+        g_test_message("%s", err);
+        g_assert_true(WIFEXITED(status));
+        g_assert_cmpint(WEXITSTATUS(status), ==, 1);
+        g_assert_nonnull(strstr(err, says));
+    }
+}
+
 static bool in_table(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -549,7 +549,7 @@ MACHINE_TEST("/ernic-wire/refused", test_refused)
         { WIRE("ports=2") " -netdev hubport,id=h0,hubid=0"
           " -device ernic,netdev=h0,wire=w0", "netdev= and wire= exclude each other" },
         { WIRE("ports=2") " -object iothread,id=io -device ernic,wire=w0,iothread=io",
-          "wire= and iothread= exclude each other" },
+          "iothread= and wire= exclude each other" },
         { WIRE("ports=2") " -device ernic,wire=w0,engine-thread=on",
           "engine-thread=on and wire= exclude each other" },
         { WIRE("ports=2") " -device ernic,wire=w1", "Device 'w1' not found" },

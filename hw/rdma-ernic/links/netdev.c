@@ -383,11 +383,6 @@ bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
         error_setg(errp, "netdev= and wire= exclude each other");
         return false;
     }
-    /* The wire is repeatable, which a thread is not. */
-    if (d->net.wire && d->thread && (d->mlx5.on || !(d->roce_udp || d->roce_shm))) {
-        error_setg(errp, "wire= and iothread= exclude each other");
-        return false;
-    }
     return !d->net.wire || ernic_wire_has_room(d->net.wire, errp);
 }
 

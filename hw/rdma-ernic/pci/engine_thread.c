@@ -9,6 +9,7 @@
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "pci/engine_thread.h"
+#include "pci/env.h"
 #include "system/replay.h"
 #include "system/system.h"
 /* The places of these headers depend on the version of QEMU. */
@@ -40,8 +41,8 @@ static const char *obstacle(ErnicPci *d)
     if (d->timing) {
         return "timing=on";
     }
-    if (d->net.wire) {
-        return "wire=";
+    if (d->net.wire && (d->mlx5.on || !(d->roce_udp || d->roce_shm))) {
+        return "wire=";         /* RoCE's only link */
     }
     if (behind_iommu(d)) {
         return "an IOMMU";
@@ -49,22 +50,25 @@ static const char *obstacle(ErnicPci *d)
     return NULL;
 }
 
+/* The property that asks for a thread; NULL: the device may choose. */
+static const char *request(const ErnicPci *d)
+{
+    return d->iothread ? "iothread=" :
+           d->engine_thread == ON_OFF_AUTO_ON ? "engine-thread=on" : NULL;
+}
+
 bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
 {
     static unsigned count;
-    const char *why = obstacle(d);
+    const char *why = obstacle(d), *asked = request(d);
     g_autofree char *name = NULL;
 
     if (d->iothread && d->engine_thread == ON_OFF_AUTO_OFF) {
         error_setg(errp, "iothread= and engine-thread=off exclude each other");
         return false;
     }
-    if (d->iothread && behind_iommu(d)) {
-        error_setg(errp, "iothread= and an IOMMU exclude each other");
-        return false;
-    }
-    if (d->engine_thread == ON_OFF_AUTO_ON && why) {
-        error_setg(errp, "engine-thread=on and %s exclude each other", why);
+    if (asked && why) {
+        error_setg(errp, "%s and %s exclude each other", asked, why);
         return false;
     }
     d->thread = d->iothread;
@@ -76,16 +80,23 @@ bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
     return d->thread;
 }
 
-/* All devices of the command line exist: an IOMMU, too. */
+/*
+ * All devices of the command line exist: an IOMMU, too. Nothing has run yet, so the
+ * engine can still move.
+ */
 static void machine_done(Notifier *n, void *unused)
 {
     ErnicPci *d = container_of(n, ErnicPci, machine_done);
 
-    if (d->thread && behind_iommu(d)) {
-        error_report("ernic %s: put the IOMMU before it, or add engine-thread=off",
-                     ernic_pci_id(d));
-        exit(1);
+    if (!d->thread || !behind_iommu(d)) {
+        return;
     }
+    if (request(d)) {
+        warn_report("ernic %s: %s has no effect behind an IOMMU", ernic_pci_id(d),
+                    request(d));
+    }
+    ernic_pci_env_to_main(d);
+    ernic_pci_engine_thread_close(d);
 }
 
 void ernic_pci_engine_thread_start(ErnicPci *d)

@@ -11,7 +11,10 @@
 
 /* Chooses ErnicPci.thread by the properties; BQL held. */
 bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp);
-/* Between these two, an IOMMU that was added after the device ends QEMU at its start. */
+/*
+ * Between these two, the start of the machine moves the engine to the main loop if an
+ * IOMMU was added after the device.
+ */
 void ernic_pci_engine_thread_start(ErnicPci *d);
 void ernic_pci_engine_thread_stop(ErnicPci *d);
 /* Ends a thread of the device, in which nothing may run any more. BQL held. */

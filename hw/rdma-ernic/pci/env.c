@@ -681,17 +681,25 @@ const ErnicEnvOps ernic_pci_pg332_env_ops = {
 
 /* ---- life ----------------------------------------------------------------- */
 
+static void env_drained(void *opaque)
+{
+}
+
+void ernic_pci_drain(ErnicPci *d)
+{
+    if (d->thread) {
+        aio_wait_bh_oneshot(d->ctx, env_drained, d);
+    }
+    ernic_pci_guarded(d, send_irqs);
+}
+
 /*
  * The device's work accesses only RAM, never its own registers. Its bottom half
  * therefore needs no re-entrancy guard; with an iothread, a guard would refuse
  * concurrent register accesses. Interrupts do need one.
  */
-void ernic_pci_env_init(ErnicPci *d)
+static void open_context(ErnicPci *d)
 {
-    qemu_mutex_init(&d->next);
-    qemu_mutex_init(&d->lock);
-    qemu_mutex_init(&d->db_lock);
-    d->wake = d->pg332.wake = UINT64_MAX;
     if (d->thread) {
         object_ref(OBJECT(d->thread));
         d->ctx = d->fd_ctx = iothread_get_aio_context(d->thread);
@@ -706,29 +714,41 @@ void ernic_pci_env_init(ErnicPci *d)
         timer_init_ns(&d->kick, QEMU_CLOCK_VIRTUAL, env_work, d);
     }
     d->bh = aio_bh_new(d->ctx, env_work, d);
-    timer_init_ns(&d->irq_timer, QEMU_CLOCK_VIRTUAL, irq_timer, d);
-    d->irq_bh = qemu_bh_new_guarded(send_irqs, d,
-                                    &DEVICE(d)->mem_reentrancy_guard);
 }
 
-static void env_drained(void *opaque)
-{
-}
-
-void ernic_pci_drain(ErnicPci *d)
-{
-    if (d->thread) {
-        aio_wait_bh_oneshot(d->ctx, env_drained, d);
-    }
-    ernic_pci_guarded(d, send_irqs);
-}
-
-void ernic_pci_env_stop(ErnicPci *d)
+static void close_context(ErnicPci *d)
 {
     timer_del(&d->timer);
     timer_del(&d->kick);
     g_clear_pointer(&d->bh, qemu_bh_delete);
     ernic_pci_drain(d);
+}
+
+void ernic_pci_env_init(ErnicPci *d)
+{
+    qemu_mutex_init(&d->next);
+    qemu_mutex_init(&d->lock);
+    qemu_mutex_init(&d->db_lock);
+    d->wake = d->pg332.wake = UINT64_MAX;
+    open_context(d);
+    timer_init_ns(&d->irq_timer, QEMU_CLOCK_VIRTUAL, irq_timer, d);
+    d->irq_bh = qemu_bh_new_guarded(send_irqs, d,
+                                    &DEVICE(d)->mem_reentrancy_guard);
+}
+
+void ernic_pci_env_to_main(ErnicPci *d)
+{
+    IOThread *thread = d->thread;
+
+    close_context(d);
+    d->thread = NULL;
+    open_context(d);
+    object_unref(OBJECT(thread));
+}
+
+void ernic_pci_env_stop(ErnicPci *d)
+{
+    close_context(d);
     timer_del(&d->irq_timer);
     g_clear_pointer(&d->irq_bh, qemu_bh_delete);
 }

@@ -17,6 +17,8 @@ void ernic_pci_env_init(ErnicPci *d);
  * The device is gone: ends its timers and bottom halves, and waits for its AioContext.
  * Locks and the iothread remain until ernic_pci_env_fini().
  */
+/* The engine leaves its thread for the main loop; nothing has run yet, BQL held. */
+void ernic_pci_env_to_main(ErnicPci *d);
 void ernic_pci_env_stop(ErnicPci *d);
 void ernic_pci_env_fini(ErnicPci *d);
 /*
