@@ -201,7 +201,8 @@ def lossy(guests, short):
     guests.link.relay.loss = LOSS
     try:
         for mtu, family in LOSSY_SHORT if short else LOSSY:
-            mib = SHORT_LOSSY_MIB if short else MIB if (mtu, family) == BULK else SHORT_MIB
+            mib = (SHORT_LOSSY_MIB if short else MIB if (mtu, family) == BULK else
+                   SHORT_MIB)
             yield from peer(guests, mtu, family, forms if short else ['RC', *forms], mib,
                             'loss: ')
         yield from both_ways(guests, [(program, '', 'ipv4') for program in CM

@@ -110,6 +110,9 @@ static void engine_wake(Ernic *e)
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
+    if (e->mlx5) {
+        next = MIN(next, ernic_mlx5_rq_poll_due(e));
+    }
     if (e->timing) {
         next = MIN(next, ernic_timing_next(e));
         if (unlikely(e->timing->trace)) {
@@ -601,6 +604,9 @@ static void engine_work(Ernic *e)
         if (ernic_mlx5_teardown_due(e)) {
             ernic_teardown(e);
         }
+    }
+    if (e->mlx5) {
+        ernic_mlx5_rq_poll(e);
     }
     engine_departed(e);
     engine_timers(e);

@@ -67,10 +67,10 @@ void frames_move(Frames *f)
 
     ernic_save(old, state);
     f->eth.e = ernic_new(&old->cfg, old->ops, old->env);
-    f->eth.f = &f->eth.e->mlx5->function;
     ernic_free(old);
     ernic_load_why(f->eth.e, f->eth.env.now, state->data, state->len, why);
     g_assert_cmpstr(why->str, ==, "");
+    f->eth.f = &f->eth.e->mlx5->function;
     ernic_slice(f->eth.e);
 }
 

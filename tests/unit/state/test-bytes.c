@@ -115,7 +115,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicMlx5Function: config engine",
         "ErnicMlx5Capabilities: limits",
         "ErnicMlx5CommandQueue: ops env mem execute opaque out",
-        "ErnicMlx5Eth: sq rq tir tis rqt send flush",
+        "ErnicMlx5Eth: sq rq tir tis rqt send flush poll_wait poll_due",
         "ErnicFlowTable: num_groups group",
         "ErnicFlowTables: num_entries table group entry counter order",
     };

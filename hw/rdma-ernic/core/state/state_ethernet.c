@@ -52,6 +52,7 @@ static const ErnicStateField eth_fields[] = {
     DERIVED(sq), DERIVED(rq), DERIVED(tir), DERIVED(tis), DERIVED(rqt),
     ARRAY(out_of_buffer, UINT64_MAX),
     DERIVED(send), DERIVED(flush), UMAX(last, ERNIC_LIM_ETH_QUEUE),
+    DERIVED(poll_wait), DERIVED(poll_due),
 };
 #undef S
 const ErnicStateStruct ernic_state_mlx5_eth =

@@ -441,6 +441,41 @@ TEST("/mlx5/send/flush", test_flush)
     }
 }
 
+/* The engine runs when it wants to, for a second at most: until an entry is there. */
+static bool flushed_in_time(Frames *f)
+{
+    const uint64_t end = f->eth.env.now + 1000 * 1000 * 1000;
+
+    while (f->eth.env.now < end && !frames_poll(f)) {
+        f->eth.env.now = MIN(f->eth.env.wake, end);
+        ernic_run(f->eth.e, f->eth.env.now);
+    }
+    return f->eth.env.now < end;
+}
+
+/* A receive queue has no doorbell: what is posted to it in error is found even so. */
+SEND_TEST("/mlx5/send/flush-later", 6, test_flush_later)
+{
+    FramesQueue rq[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        frames_queue(f, &rq[i], true, 6, 4, i ? "" : "ctx.flush_in_error_en=1\n");
+        ETH_OK(&f->eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", rq[i].number);
+    }
+    g_assert_false(flushed_in_time(f));
+    for (uint32_t i = 0; i < 6; i++) {
+        frames_post(f, &rq[i / 3], &(FramesPiece) { f->mem, 2048, f->key }, 1);
+        IS(flushed_in_time(f), i < 3);
+        if (i == 1) {
+            frames_move(f);
+        }
+    }
+    /* Nothing is left that would wake the engine. */
+    ETH_OK(&f->eth, 0x90a, "rqn=%u", rq[0].number);
+    g_assert_false(flushed_in_time(f));
+    IS(f->eth.env.wake, ERNIC_NEVER);
+}
+
 /* A queue without a TIS executes NOPs, and sends nothing. */
 SEND_TEST("/mlx5/send/no-tis", 6, test_no_tis)
 {

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "faces/face.h"
 #include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
 #include "objects/cq.h"
@@ -156,7 +157,7 @@ static void set_bit(uint64_t *bits, uint32_t i, bool on)
 /* Queues in error flush their requests if software wants that. */
 static bool flushes(const ErnicMlx5EthQueue *q, bool rq)
 {
-    return q->state == ERNIC_MLX5_ERR && q->pi != q->ci &&
+    return q->state == ERNIC_MLX5_ERR &&
            (rq ? GET(q->context, rqc.flush_in_error_en) :
                  GET(q->context, sqc.flush_in_error_en));
 }
@@ -167,11 +168,26 @@ void ernic_mlx5_eth_mark(Ernic *e, uint32_t number)
     bool rq = ernic_mlx5_is_rq(number);
     uint32_t i = number - (rq ? ERNIC_MLX5_RQN : ERNIC_MLX5_SQN);
     ErnicMlx5Eth *eth = e->mlx5_eth;
+    bool flush = q && flushes(q, rq);
 
-    set_bit(eth->flush[rq], i, q && flushes(q, rq));
+    set_bit(eth->flush[rq], i, flush && q->pi != q->ci);
+    if (rq && flush && !eth->poll_due) {
+        eth->poll_wait = e->face->flush_poll;
+        eth->poll_due = e->now + eth->poll_wait;
+    }
     if (!rq) {
         set_bit(eth->send, i, q && q->state == ERNIC_MLX5_RDY && q->pi != q->ci);
     }
+}
+
+bool ernic_mlx5_rq_polled(const ErnicMlx5EthQueue *rq)
+{
+    return flushes(rq, true);
+}
+
+uint64_t ernic_mlx5_rq_poll_due(const Ernic *e)
+{
+    return e->mlx5_eth->poll_due ?: ERNIC_NEVER;
 }
 
 void ernic_mlx5_eth_derive(Ernic *e)

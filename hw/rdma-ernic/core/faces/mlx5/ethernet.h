@@ -107,6 +107,9 @@ struct ErnicMlx5Eth {
     /* Queues with work (send.c), a bit by index: to send, and SQ and RQ to flush. */
     uint64_t send[ERNIC_MLX5_ETH_WORDS], flush[2][ERNIC_MLX5_ETH_WORDS];
     uint64_t last;              /* index of the SQ that had the last turn */
+    /* Software posts to an RQ without a doorbell: those that flush are polled, every */
+    uint64_t poll_wait;         /* ns, which double while nothing is found, */
+    uint64_t poll_due;          /* then; 0: there are none */
     uint64_t out_of_buffer[ERNIC_MLX5_COUNTER_SETS];    /* by counter_set_id */
 };
 
@@ -149,6 +152,13 @@ void ernic_mlx5_eth_derive(Ernic *e);
 /* Does a TIR or an RQT name receive queue @rqn? */
 bool ernic_mlx5_rq_used(Ernic *e, uint32_t rqn);
 
+/* Does receive queue @rq flush what software posts? */
+bool ernic_mlx5_rq_polled(const ErnicMlx5EthQueue *rq);
+/* When ernic_mlx5_rq_poll() has work; ERNIC_NEVER. */
+uint64_t ernic_mlx5_rq_poll_due(const Ernic *e);
+
+/* receive.c: look for requests of receive queues that have flushed all. */
+void ernic_mlx5_rq_poll(Ernic *e);
 /* receive.c: receive queue @rqn is in error from now on. */
 void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q);
 

@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/work.h"
+#include "faces/face.h"
 #include "faces/mlx5/cqe.h"
 #include "faces/mlx5/hash.h"
 #include "faces/mlx5/mlx5.h"
@@ -117,6 +118,33 @@ void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q)
     trace_ernic_mlx5_queue_state(rqn, q->state);
     read_producer(e, q);
     ernic_mlx5_eth_mark(e, rqn);
+}
+
+void ernic_mlx5_rq_poll(Ernic *e)
+{
+    ErnicMlx5Eth *eth = e->mlx5_eth;
+    const uint32_t first = e->face->flush_poll;
+    bool any = false, found = false;
+
+    if (e->now < ernic_mlx5_rq_poll_due(e)) {
+        return;
+    }
+    for (uint32_t i = 1; i <= ERNIC_LIM_ETH_QUEUE; i++) {
+        ErnicMlx5EthQueue *q = &eth->rq[i];
+
+        if (!q->used || !ernic_mlx5_rq_polled(q)) {
+            continue;
+        }
+        any = true;
+        if (q->pi == q->ci) {
+            read_producer(e, q);
+            found |= q->pi != q->ci;
+            ernic_mlx5_eth_mark(e, ERNIC_MLX5_RQN + i);
+        }
+    }
+    eth->poll_wait = found ? first :
+                     MIN(eth->poll_wait * 2, first * ERNIC_FLUSH_POLL_MAX);
+    eth->poll_due = any ? e->now + eth->poll_wait : 0;
 }
 
 /* Decode the next request of @q, which stays posted; false: there is none. */
