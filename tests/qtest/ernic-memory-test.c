@@ -277,7 +277,7 @@ static void all_that_fits(const Face *face)
 
     begin(&t, face, "");
     bound = memory(&t, "bound");
-    g_assert_cmpuint(bound, <, 216 * MiB);
+    g_assert_cmpuint(bound, <, 218 * MiB);
     g_assert_cmpuint(memory(&t, "refused"), ==, 0);
     fills(&t, bound);
 }

@@ -45,6 +45,25 @@ TEST("/res/first", test_first)
     ernic_ids_fini(&ids);
 }
 
+/* Memory of numbers that nobody has used is not written. */
+TEST("/res/untouched", test_untouched)
+{
+    enum { SIZE = 1 << 16 };
+    ErnicIds ids;
+
+    ernic_ids_init(&ids, 2, SIZE);
+    for (uint32_t id = 2; id < 100; id++) {
+        IS(ernic_ids_alloc(&ids), id);
+    }
+    ernic_ids_free(&ids, 50);
+    IS(ernic_ids_at(&ids, 0), 100);
+    IS(ernic_ids_at(&ids, ids.count - 1), 50);
+    for (uint32_t i = 0; i < SIZE; i++) {
+        IS(!ids.fifo[i], i != SIZE - 2);
+    }
+    ernic_ids_fini(&ids);
+}
+
 /* A freed number is reused only after all that were free before it. */
 TEST("/res/late-reuse", test_late_reuse)
 {

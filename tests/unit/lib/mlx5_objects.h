@@ -101,6 +101,8 @@ typedef struct Mlx5Fixture {
 
 /* A function that runs, with an event queue and doorbell page 16. */
 void mlx5_boot(Mlx5Fixture *f);
+/* The same, with so many keys; 0: as fake_config() has. */
+void mlx5_boot_keys(Mlx5Fixture *f, uint32_t max_mr);
 /* Of a function that runs: the objects named above. */
 void mlx5_objects(Mlx5Fixture *f);
 /* mlx5_boot() and mlx5_objects(). */

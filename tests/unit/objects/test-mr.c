@@ -492,7 +492,7 @@ FIXTURE_TEST("/mr/free", test_free)
     /* A reused number has another key, for either kind of object. */
     for (uint32_t i = 0; i < 300; i++) {
         f->e.mr_ids.head = 0;           /* number is reused next */
-        f->e.mr_ids.fifo[0] = number;
+        ernic_ids_set(&f->e.mr_ids, 0, number);
         next = i % 2 ? reg(f, ALL) : alloc_mw(f, 2);
         IS(next >> 8, number);
         g_assert_cmpuint(next, !=, region);

@@ -91,7 +91,7 @@ TEST("/state/derived-rows", test_derived_rows)
     static const char *const rows[] = {
         "ErnicConfig: udp_sport timing timing_trace link_speed max_memory face mlx5 "
         "raw no_icrc retry_time",
-        "ErnicIds: size head count",
+        "ErnicIds: first size head count",
         "ErnicRing: count",
         "Ernic: ops env cfg face keys cqes eqs strict pd eq cq srq qp mcast flow "
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound "

@@ -283,7 +283,7 @@ static bool ids_ok(const ErnicIds *ids, uint32_t first, uint32_t size,
     uint32_t i;
 
     for (i = 0; ok && i < ids->count; i++) {
-        uint32_t id = ids->fifo[(ids->head + i) % ids->size];
+        uint32_t id = ernic_ids_at(ids, i);
 
         ok = id >= first && id < size && !free_ids[id]++;
     }

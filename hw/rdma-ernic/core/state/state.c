@@ -306,7 +306,7 @@ static void derive(Ernic *e)
         e->uctx_used[i] = true;
     }
     for (i = 0; i < e->uctx_ids.count; i++) {
-        e->uctx_used[e->uctx_ids.fifo[i]] = false;
+        e->uctx_used[ernic_ids_at(&e->uctx_ids, i)] = false;
     }
     e->num_bound = 0;
     for (i = 1; i < e->cfg.max_mr; i++) {

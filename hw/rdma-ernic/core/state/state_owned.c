@@ -113,7 +113,7 @@ static void save_ids(const ErnicStateField *f, const Ernic *e, const void *obj,
 
     ernic_state_put(out, ids->count, 4);
     for (i = 0; i < ids->count; i++) {
-        ernic_state_put(out, ids->fifo[(ids->head + i) % ids->size], 4);
+        ernic_state_put(out, ernic_ids_at(ids, i), 4);
     }
 }
 
@@ -125,14 +125,16 @@ static bool load_ids(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
     if (n >= ids->size || !ernic_state_has(in, n, 4)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
-        ids->fifo[i] = ernic_state_read(in, 4);
-        if (ids->fifo[i] == 0 || ids->fifo[i] >= ids->size) {
-            return false;
-        }
-    }
     ids->head = 0;
     ids->count = n;
+    for (i = 0; i < n; i++) {
+        uint32_t id = ernic_state_read(in, 4);
+
+        if (id == 0 || id >= ids->size) {
+            return false;
+        }
+        ernic_ids_set(ids, i, id);
+    }
     return true;
 }
 

@@ -84,7 +84,8 @@ static const ErnicStateStruct stats_struct = DESCRIBE(stats_fields, ErnicStats, 
 #define S ErnicIds
 static const ErnicStateField ids_fields[] = {
     /* The numbers in their order; where the ring begins is nobody's matter. */
-    OWNED(fifo, ernic_state_ids), DERIVED(size), DERIVED(head), DERIVED(count),
+    OWNED(fifo, ernic_state_ids), DERIVED(first), DERIVED(size), DERIVED(head),
+    DERIVED(count),
 };
 #undef S
 static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds, IDS);

@@ -480,6 +480,28 @@ MLX5_TEST("/mlx5-objects/counters", mlx5_start, test_counters)
            "received_ib_unicast.octets=0x384\n");
 }
 
+/* The default of keys can all exist; more than 100,000 come and go. */
+TEST("/mlx5-objects/many-keys", test_many_keys)
+{
+    enum { KEYS = 1 << 16, FIRST = 2 };
+    Mlx5Fixture fixture, *f = &fixture;
+
+    mlx5_boot_keys(f, KEYS);
+    mlx5_accept(f->e, 0x800, "");
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t n = FIRST; n < KEYS; n++) {
+            IS(mlx5_accept(f->e, 0x200, PA), n);
+        }
+        mlx5_refuse(f->e, 0x200, PA, ERNIC_MLX5_NO_RESOURCE);
+        for (uint32_t n = FIRST; n < KEYS; n++) {
+            g_autofree char *gone = g_strdup_printf("mkey_index=%u", n);
+
+            mlx5_accept(f->e, 0x202, gone);
+        }
+    }
+    mlx5_finish(f);
+}
+
 /* The queue pairs of a counter that ends count in counter 0. */
 MLX5_TEST("/mlx5-objects/counter-ends", mlx5_start, test_counter_ends)
 {

@@ -44,7 +44,7 @@ void ernic_mlx5_free(ErnicMlx5 *m)
     if (m) {
         ernic_mlx5_command_queue_reset(&m->queue);
         ernic_mlx5_queues_fini(&m->queues);
-        ernic_mlx5_contexts_fini(&m->contexts);
+        ernic_mlx5_contexts_fini(&m->contexts, &m->function.engine->cfg);
         g_free(m);
     }
 }
@@ -271,7 +271,7 @@ void ernic_mlx5_forget_objects(Ernic *e)
 {
     ernic_mlx5_queues_fini(&e->mlx5->queues);
     ernic_mlx5_queues_init(&e->mlx5->queues, &e->cfg);
-    ernic_mlx5_contexts_fini(&e->mlx5->contexts);
+    ernic_mlx5_contexts_fini(&e->mlx5->contexts, &e->cfg);
     ernic_mlx5_contexts_init(&e->mlx5->contexts, &e->cfg);
     e->mlx5->function.teardown = false;
     e->mlx5->command_eq = 0;

@@ -4,6 +4,7 @@
  * Helpers of the commands of RDMA objects: contexts, lists of pages, numbers.
  */
 #include "qemu/osdep.h"
+#include "base/pages.h"
 #include "faces/mlx5/mlx5.h"
 #include "faces/mlx5/objects.h"
 #include "objects/buf.h"
@@ -11,22 +12,22 @@
 
 void ernic_mlx5_contexts_init(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg)
 {
-    contexts->mkey = g_malloc0_n(cfg->max_mr, ERNIC_MLX5_MKC);
-    contexts->cq = g_malloc0_n(cfg->max_cq, ERNIC_MLX5_CQC);
-    contexts->qp = g_malloc0_n(cfg->max_qp, ERNIC_MLX5_QPC);
-    contexts->srq = g_malloc0_n(cfg->max_srq, ERNIC_MLX5_SRQC);
+    contexts->mkey = ernic_table_new(cfg->max_mr, ERNIC_MLX5_MKC);
+    contexts->cq = ernic_table_new(cfg->max_cq, ERNIC_MLX5_CQC);
+    contexts->qp = ernic_table_new(cfg->max_qp, ERNIC_MLX5_QPC);
+    contexts->srq = ernic_table_new(cfg->max_srq, ERNIC_MLX5_SRQC);
     contexts->eq = g_malloc0_n(cfg->max_eq, ERNIC_MLX5_EQC);
     contexts->eq_events = g_new0(uint64_t, cfg->max_eq);
     contexts->xrcd = g_new0(bool, cfg->max_pd);
     contexts->transport = g_new0(bool, cfg->max_pd);
 }
 
-void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts)
+void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg)
 {
-    g_free(contexts->mkey);
-    g_free(contexts->cq);
-    g_free(contexts->qp);
-    g_free(contexts->srq);
+    ernic_table_free(contexts->mkey, cfg->max_mr, ERNIC_MLX5_MKC);
+    ernic_table_free(contexts->cq, cfg->max_cq, ERNIC_MLX5_CQC);
+    ernic_table_free(contexts->qp, cfg->max_qp, ERNIC_MLX5_QPC);
+    ernic_table_free(contexts->srq, cfg->max_srq, ERNIC_MLX5_SRQC);
     g_free(contexts->eq);
     g_free(contexts->eq_events);
     g_free(contexts->xrcd);

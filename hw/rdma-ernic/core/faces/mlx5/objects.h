@@ -33,7 +33,7 @@ typedef struct ErnicMlx5Contexts {
 } ErnicMlx5Contexts;
 
 void ernic_mlx5_contexts_init(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg);
-void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts);
+void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg);
 /* A new life of the function begins: no transport domain is allocated. */
 void ernic_mlx5_contexts_reset(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg);
 
