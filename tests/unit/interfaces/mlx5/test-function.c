@@ -251,8 +251,41 @@ TEST("/mlx5/function/refusals", test_refusals)
     for (uint32_t i = 0; i < ERNIC_MLX5_REFUSALS; i++) {
         g_assert_nonnull(ernic_mlx5_statuses[i].reason);
         IS(ernic_mlx5_statuses[i].status == 0, i == 0);
-        /* NO_RES, EAGAIN in Linux: it repeats a command without end. */
-        g_assert_cmpuint(ernic_mlx5_statuses[i].status, !=, 0x0f);
+    }
+}
+
+/*
+ * The errno of Linux for each status that an answer can have (cmd_status_to_err() of
+ * mlx5_core). NO_RES (0x0f) is EAGAIN there, and the driver repeats some commands
+ * without end. A status without a row would be EIO.
+ */
+TEST("/mlx5/function/statuses", test_statuses)
+{
+    static const struct {
+        uint8_t status;
+        int error;
+    } linux_errors[] = {
+        { 0x00, 0 }, { 0x01, EIO }, { 0x02, EINVAL }, { 0x03, EINVAL }, { 0x04, EIO },
+        { 0x05, EINVAL }, { 0x06, EBUSY }, { 0x08, ENOMEM }, { 0x09, EINVAL },
+        { 0x0f, EAGAIN }, { 0x50, EIO },
+    };
+    /* Programs rely on these errors. */
+    static const int expected[ERNIC_MLX5_REFUSALS] = {
+        [ERNIC_MLX5_NO_UAR] = ENOMEM, [ERNIC_MLX5_NO_RESOURCE] = ENOMEM,
+        [ERNIC_MLX5_BUSY] = EBUSY, [ERNIC_MLX5_BAD_STATE] = EINVAL,
+        [ERNIC_MLX5_BAD_VALUE] = EINVAL, [ERNIC_MLX5_NO_OBJECT] = EINVAL,
+        [ERNIC_MLX5_DMA] = EIO,
+    };
+
+    for (uint32_t i = 0; i < ERNIC_MLX5_REFUSALS; i++) {
+        uint32_t k = 0;
+
+        while (linux_errors[k].status != ernic_mlx5_statuses[i].status) {
+            g_assert_cmpuint(++k, <, ARRAY_SIZE(linux_errors));
+        }
+        g_test_message("%s", ernic_mlx5_statuses[i].reason);
+        g_assert_cmpint(linux_errors[k].error, !=, EAGAIN);
+        g_assert_true(!expected[i] || linux_errors[k].error == expected[i]);
     }
 }
 
