@@ -11,7 +11,6 @@
 #include "faces/mlx5/commands.h"
 #include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
-#include "faces/mlx5/wqe_decode.h"
 #include "harness.h"
 #include "input.h"
 #include "mlx5_objects.h"

@@ -8,7 +8,6 @@
 #include "qemu/bswap.h"
 #include "base/work.h"
 #include "fake_verbs.h"
-#include "objects/qp.h"
 #include "test.h"
 #include "transport/copies.h"
 

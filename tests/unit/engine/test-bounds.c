@@ -16,7 +16,6 @@
 #include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
-#include "objects/qp.h"
 #include "raw_fixture.h"
 #include "transport/sched.h"
 #include "transport/tx.h"

@@ -9,7 +9,6 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "transport/qp.h"
-#include "transport/tx.h"
 
 #define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC | \

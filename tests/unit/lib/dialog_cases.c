@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "dialog_cases.h"
-#include "wire/ib_tables.h"
 
 typedef struct Message {
     uint8_t first, middle, last, only;

@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "objects/mr.h"
-#include "transport/qp.h"
 #include "odp_fixture.h"
 
 #define SQ DLG_SQ_PSN

@@ -8,16 +8,12 @@
  * stores the rows and the states of this release, when it is made.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "busy.h"
 #include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"
-#include "faces/pg332/side_stream.h"
 #include "faces/pg332/strict.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/mr.h"
-#include "state/description.h"
 #include "state/state.h"
 #include "pg332_card.h"
 #include "state_file.h"

@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "fake_verbs.h"
-#include "base/ib_spec.h"
 #include "steering/flow.h"
 #include "steering/flow_key.h"
 #include "test.h"

@@ -9,7 +9,6 @@
 #include "fake_verbs.h"
 #include "steering/rss.h"
 #include "test.h"
-#include "transport/qp.h"
 
 /* "RSS hash verification suite": key, and hashes of addresses and with ports. */
 static const uint8_t key[ERNIC_RSS_KEY] = {

@@ -14,7 +14,6 @@
 #include "test.h"
 #include "timing/timing.h"
 #include "timing/timing_count.h"
-#include "transport/qp.h"
 
 #define LEN     65536
 

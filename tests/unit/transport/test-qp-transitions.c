@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "doc_page.h"
 #include "test.h"
-#include "transport/qp.h"
 #include "transport/qp_transitions.h"
 
 #define ALL_ATTRS ((1u << ERNIC_QPA_COUNT) - 1)

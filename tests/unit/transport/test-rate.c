@@ -6,10 +6,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "faces/verbs/qp_commands.h"
-#include "transport/qp.h"
 #include "transport/rate.h"
 #include "raw_fixture.h"
-#include "state/state.h"
 
 #define LEN     1000
 #define KBPS    5000

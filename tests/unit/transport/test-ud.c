@@ -10,7 +10,6 @@
 #include "trace-mark.h"
 #include "transport/rx.h"
 #include "wire/frame.h"
-#include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
 #define GRH ERNIC_GRH_LEN

@@ -7,8 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
-#include "objects/mr.h"
-#include "objects/wq.h"
 #include "transport/qp.h"
 #include "trace-mark.h"
 
