@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A kernel of Debian starts another one while the device works: by kexec, and after a
 crash. The driver of the new kernel starts the function, which nobody has stopped."""
-import functools
 
 import links
 import mlx5

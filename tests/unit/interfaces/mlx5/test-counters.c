@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include "mlx5_eth_fixture.h"
 
-#define PPCNT   0x5008
 #define GROUP(layout, field)    { &ernic_mlx5_##layout.field##_high, \
                                   &ernic_mlx5_##layout.field##_low }
 #define IEEE(field)     0x00, 0, GROUP(eth_802_3_cntrs_grp_data_layout, field)
