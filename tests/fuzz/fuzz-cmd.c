@@ -335,46 +335,25 @@ static void setup(void)
     model_begin(&m);
 }
 
-static void one(uint8_t kind, FuzzIn *in)
+static void do_time(FuzzIn *in)
 {
-    uint8_t shift;
+    fuzz_pass(&m.h, fuzz_ns(in), 16);
+}
 
-    switch (kind) {
-    case CMD_CMD:
-        do_cmd(in);
-        break;
-    case CMD_MEM:
-        do_mem(in);
-        break;
-    case CMD_LIST:
-        do_list(in);
-        break;
-    case CMD_DOORBELL:
-        do_doorbell(in);
-        break;
-    case CMD_TIME:
-        shift = fuzz_u8(in) % 24;
-        fuzz_pass(&m.h, (uint64_t)fuzz_u16(in) << shift, 16);
-        break;
-    case CMD_POST:
-        do_post(in);
-        break;
-    default:
-        break;
-    }
+static void check(void)
+{
+    fuzz_check(&m.h);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    FuzzIn in = { data, size }, record;
-    uint32_t records = 0;
-    uint8_t kind;
+    static FuzzStep *const steps[] = {
+        [CMD_CMD] = do_cmd, [CMD_MEM] = do_mem, [CMD_LIST] = do_list,
+        [CMD_DOORBELL] = do_doorbell, [CMD_TIME] = do_time, [CMD_POST] = do_post,
+    };
 
     setup();
-    while (records++ < MAX_RECORDS && fuzz_record(&in, &kind, &record)) {
-        one(kind, &record);
-        fuzz_check(&m.h);
-    }
+    fuzz_records(data, size, MAX_RECORDS, steps, ARRAY_SIZE(steps), check);
     model_close(&m);
     return 0;
 }

@@ -325,78 +325,66 @@ static void rx_link(FuzzIn *in)
     world_settle(&rx.w);
 }
 
-static void one(uint8_t kind, FuzzIn *in)
+static void rx_time(FuzzIn *in)
 {
-    GuestQp *qp;
-    uint8_t shift;
+    fuzz_pass(&rx.w.g.h, fuzz_ns(in), 32);
+    world_settle(&rx.w);
+}
 
-    switch (kind) {
-    case RX_PACKET:
-        rx_packet(in);
-        break;
-    case RX_RAW:
-        rx_raw(in);
-        break;
-    case RX_TRAIN:
-        rx_train(in);
-        break;
-    case RX_TIME:
-        shift = fuzz_u8(in) % 24;
-        fuzz_pass(&rx.w.g.h, (uint64_t)fuzz_u16(in) << shift, 32);
-        world_settle(&rx.w);
-        break;
-    case RX_SEND:
-        qp = &rx.w.g.qp[fuzz_u8(in) % rx.w.g.qps];
-        shift = fuzz_u8(in) % ERNIC_WR_LOCAL_INV;
-        kind = fuzz_u8(in);
-        world_send(&rx.w, qp, shift, kind, fuzz_u16(in));
-        world_settle(&rx.w);
-        break;
-    case RX_RECV:
-        qp = &rx.w.g.qp[fuzz_u8(in) % rx.w.g.qps];
-        world_recv(&rx.w, guest_rq(&rx.w.g, qp), fuzz_u16(in));
-        world_settle(&rx.w);
-        break;
-    case RX_LINK:
-        rx_link(in);
-        break;
-    case RX_MODIFY:
-        rx_modify(in);
-        break;
-    case RX_LAZY:
-        rx.w.g.lazy = fuzz_u8(in) & 1;
-        guest_poll(&rx.w.g);
-        break;
-    case RX_DMA:
-        rx.w.g.faulty = true;
-        fake_fail_dma(&rx.w.g.h.env, fuzz_u8(in), false);
-        break;
-    case RX_TUNE:
-        kind = fuzz_u8(in);
-        shift = fuzz_u8(in);
-        guest_tune(&rx.w.g, kind, shift, fuzz_u16(in));
-        world_settle(&rx.w);
-        break;
-    case RX_FRAME:
-        rx_frame(in);
-        break;
-    default:
-        break;
-    }
+static void rx_send(FuzzIn *in)
+{
+    GuestQp *qp = &rx.w.g.qp[fuzz_u8(in) % rx.w.g.qps];
+    uint8_t op = fuzz_u8(in) % ERNIC_WR_LOCAL_INV, flags = fuzz_u8(in);
+
+    world_send(&rx.w, qp, op, flags, fuzz_u16(in));
+    world_settle(&rx.w);
+}
+
+static void rx_recv(FuzzIn *in)
+{
+    GuestQp *qp = &rx.w.g.qp[fuzz_u8(in) % rx.w.g.qps];
+
+    world_recv(&rx.w, guest_rq(&rx.w.g, qp), fuzz_u16(in));
+    world_settle(&rx.w);
+}
+
+static void rx_lazy(FuzzIn *in)
+{
+    rx.w.g.lazy = fuzz_u8(in) & 1;
+    guest_poll(&rx.w.g);
+}
+
+static void rx_dma(FuzzIn *in)
+{
+    rx.w.g.faulty = true;
+    fake_fail_dma(&rx.w.g.h.env, fuzz_u8(in), false);
+}
+
+static void rx_tune(FuzzIn *in)
+{
+    uint8_t what = fuzz_u8(in), value = fuzz_u8(in);
+
+    guest_tune(&rx.w.g, what, value, fuzz_u16(in));
+    world_settle(&rx.w);
+}
+
+static void check(void)
+{
+    fuzz_check(&rx.w.g.h);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    FuzzIn in = { data, size }, record;
-    uint32_t records = 0;
-    uint8_t kind;
+    static FuzzStep *const steps[] = {
+        [RX_PACKET] = rx_packet, [RX_RAW] = rx_raw, [RX_TRAIN] = rx_train,
+        [RX_TIME] = rx_time, [RX_SEND] = rx_send, [RX_RECV] = rx_recv,
+        [RX_LINK] = rx_link, [RX_MODIFY] = rx_modify, [RX_LAZY] = rx_lazy,
+        [RX_DMA] = rx_dma, [RX_TUNE] = rx_tune, [RX_FRAME] = rx_frame,
+    };
 
     world_open(&rx.w, UINT32_MAX);
     rx.held_len = 0;
-    while (records++ < 128 && fuzz_record(&in, &kind, &record)) {
-        one(kind, &record);
-        fuzz_check(&rx.w.g.h);
-    }
+    fuzz_records(data, size, 128, steps, ARRAY_SIZE(steps), check);
     fake_fail_dma(&rx.w.g.h.env, 0, false);
     rx.w.g.h.env.tx_busy = false;
     fuzz_tx_ready(&rx.w.g.h);

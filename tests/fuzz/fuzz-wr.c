@@ -353,8 +353,7 @@ static void wr_reconnect(FuzzIn *in)
 
 static void wr_time(FuzzIn *in)
 {
-    uint8_t shift = fuzz_u8(in) % 24;
-    uint64_t ns = (uint64_t)fuzz_u16(in) << shift;
+    uint64_t ns = fuzz_ns(in);
     uint32_t step;
 
     for (step = 0; step < 8; step++) {
@@ -372,78 +371,63 @@ static void wr_tune(FuzzIn *in)
     exchange();
 }
 
-static void one(uint8_t kind, FuzzIn *in)
+static void wr_wire(FuzzIn *in)
 {
-    Guest *g;
-    uint8_t link;
+    wire.drop = fuzz_u32(in);
+    wire.twice = fuzz_u32(in);
+}
 
-    switch (kind) {
-    case WR_SEND:
-        wr_send(in);
-        break;
-    case WR_RECV:
-        wr_recv(in);
-        break;
-    case WR_DOORBELL:
-        wr_doorbell(in);
-        break;
-    case WR_TIME:
-        wr_time(in);
-        break;
-    case WR_WIRE:
-        wire.drop = fuzz_u32(in);
-        wire.twice = fuzz_u32(in);
-        break;
-    case WR_MODIFY:
-        wr_modify(in);
-        break;
-    case WR_LAZY:
-        g = &pair.g[fuzz_u8(in) & 1];
-        g->lazy = fuzz_u8(in) & 1;
-        guest_poll(g);
-        break;
-    case WR_DMA:
-        g = &pair.g[fuzz_u8(in) & 1];
-        g->faulty = true;
-        fake_fail_dma(&g->h.env, fuzz_u8(in), false);
-        break;
-    case WR_BUSY:
-        g = &pair.g[fuzz_u8(in) & 1];
-        link = fuzz_u8(in);
-        g->h.env.tx_busy = link & 1;
-        if (link & 2) {
-            g->h.env.tx_keeps = true;
-        } else {
-            fake_tx_leave(&g->h.env);
-        }
-        if (!g->h.env.tx_busy) {
-            fuzz_tx_ready(&g->h);
-        }
-        break;
-    case WR_RECONNECT:
-        wr_reconnect(in);
-        break;
-    case WR_TUNE:
-        wr_tune(in);
-        break;
-    default:
-        break;
+static void wr_lazy(FuzzIn *in)
+{
+    Guest *g = &pair.g[fuzz_u8(in) & 1];
+
+    g->lazy = fuzz_u8(in) & 1;
+    guest_poll(g);
+}
+
+static void wr_dma(FuzzIn *in)
+{
+    Guest *g = &pair.g[fuzz_u8(in) & 1];
+
+    g->faulty = true;
+    fake_fail_dma(&g->h.env, fuzz_u8(in), false);
+}
+
+static void wr_busy(FuzzIn *in)
+{
+    Guest *g = &pair.g[fuzz_u8(in) & 1];
+    uint8_t link = fuzz_u8(in);
+
+    g->h.env.tx_busy = link & 1;
+    if (link & 2) {
+        g->h.env.tx_keeps = true;
+    } else {
+        fake_tx_leave(&g->h.env);
     }
+    if (!g->h.env.tx_busy) {
+        fuzz_tx_ready(&g->h);
+    }
+}
+
+static void check(void)
+{
+    fuzz_check(&pair.g[0].h);
+    fuzz_check(&pair.g[1].h);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    FuzzIn in = { data, size }, record;
-    uint32_t records = 0, i;
-    uint8_t kind;
+    static FuzzStep *const steps[] = {
+        [WR_SEND] = wr_send, [WR_RECV] = wr_recv, [WR_DOORBELL] = wr_doorbell,
+        [WR_TIME] = wr_time, [WR_WIRE] = wr_wire, [WR_MODIFY] = wr_modify,
+        [WR_LAZY] = wr_lazy, [WR_DMA] = wr_dma, [WR_BUSY] = wr_busy,
+        [WR_RECONNECT] = wr_reconnect, [WR_TUNE] = wr_tune,
+    };
+    uint32_t i;
 
     pair_open(&pair);
     wire.drop = wire.twice = 0;
-    while (records++ < 96 && fuzz_record(&in, &kind, &record)) {
-        one(kind, &record);
-        fuzz_check(&pair.g[0].h);
-        fuzz_check(&pair.g[1].h);
-    }
+    fuzz_records(data, size, 96, steps, ARRAY_SIZE(steps), check);
     for (i = 0; i < 2; i++) {
         fake_fail_dma(&pair.g[i].h.env, 0, false);
         pair.g[i].h.env.tx_busy = false;

@@ -49,6 +49,13 @@ uint64_t fuzz_u64(FuzzIn *in)
     return number(in, 8);
 }
 
+uint64_t fuzz_ns(FuzzIn *in)
+{
+    uint8_t shift = fuzz_u8(in) % 24;
+
+    return (uint64_t)fuzz_u16(in) << shift;
+}
+
 bool fuzz_record(FuzzIn *in, uint8_t *kind, FuzzIn *record)
 {
     if (!in->left) {
@@ -61,6 +68,20 @@ bool fuzz_record(FuzzIn *in, uint8_t *kind, FuzzIn *record)
     in->p += record->left;
     in->left -= record->left;
     return true;
+}
+
+void fuzz_records(const uint8_t *data, size_t size, uint32_t most,
+                  FuzzStep *const *steps, uint32_t num_steps, void (*check)(void))
+{
+    FuzzIn in = { data, size }, record;
+    uint8_t kind;
+
+    while (most-- && fuzz_record(&in, &kind, &record)) {
+        if (kind < num_steps) {
+            steps[kind](&record);
+        }
+        check();
+    }
 }
 
 /* ---- writing ---------------------------------------------------------- */

@@ -20,9 +20,15 @@ uint8_t fuzz_u8(FuzzIn *in);
 uint16_t fuzz_u16(FuzzIn *in);
 uint32_t fuzz_u32(FuzzIn *in);
 uint64_t fuzz_u64(FuzzIn *in);
+/* A time, as a number and how far to shift it. */
+uint64_t fuzz_ns(FuzzIn *in);
 void fuzz_bytes(FuzzIn *in, void *to, size_t len);
 /* The next record of @in; false: none is left. */
 bool fuzz_record(FuzzIn *in, uint8_t *kind, FuzzIn *record);
+/* Of the first @most records, each: the step of its kind, if there is one, and @check. */
+typedef void FuzzStep(FuzzIn *in);
+void fuzz_records(const uint8_t *data, size_t size, uint32_t most,
+                  FuzzStep *const *steps, uint32_t num_steps, void (*check)(void));
 
 /* A small generator: the same seed, the same numbers. */
 typedef struct FuzzRng {
