@@ -8,6 +8,8 @@
 #include "hw/pci/pci_regs.h"
 #include "ernic-mlx5.h"
 
+/* The doorbells that the device queues: in two halves. */
+#define DOORBELLS   2048
 #define BOTH { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }
 
 /* Probe, commands by event with interrupts, and removal, twice. */
@@ -26,6 +28,31 @@ WORLD_KINDS("/ernic-mlx5/probe", test_probe, Mlx5, x, mlx5_begin, BOTH)
         }
         mlx5_remove_driver(x);
     }
+}
+
+/*
+ * While the machine is stopped, the queue of doorbells keeps what it gets and reports
+ * what it has no room for. A BlueFlame buffer of eight stores is one entry.
+ */
+WORLD_KINDS("/ernic-mlx5/blue-flame", test_blue_flame, Mlx5, x, mlx5_begin, BOTH)
+{
+    const char *path = qernic_log(x->m->qts, "ernic_guest_not_enabled");
+    uint32_t refused;
+    uint64_t at;
+
+    mlx5_probe(x);
+    at = (x->uar << 12) + MLX5_BLUE_FLAME;
+    qernic_stop(x->m->qts);
+    for (int i = 0; i <= DOORBELLS; i++) {
+        for (int word = 0; word < 8; word++) {
+            qpci_io_writeq(&x->dev, x->bar, at + 8 * word, 0);
+        }
+    }
+    qernic_cont(x->m->qts);
+    mlx5_accepts(x, MLX5_QUERY_PAGES, 3, 0);
+    refused = qernic_logged(x->m, path, "ernic_guest_not_enabled");
+    g_assert_cmpuint(refused, >=, 1);
+    g_assert_cmpuint(refused, <, 8);        /* beside doorbells of the probe */
 }
 
 static void function_reset(Mlx5 *x)

@@ -279,6 +279,12 @@ uint64_t ernic_bar_read(Ernic *e, uint64_t now, uint32_t offset, uint32_t size)
     return ernic_mlx5_read(e, offset, size);
 }
 
+bool ernic_bar_ignores(uint32_t offset, uint32_t size)
+{
+    return offset >= ERNIC_MLX5_BAR_SEGMENT &&
+           ernic_mlx5_uar_ignores(offset % ERNIC_MLX5_PAGE, size);
+}
+
 void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
                      uint64_t value)
 {

@@ -79,6 +79,8 @@ bool ernic_reg_enabled(const Ernic *e);
 uint64_t ernic_bar_read(Ernic *e, uint64_t now, uint32_t offset, uint32_t size);
 void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
                      uint64_t value);
+/* Has the store no effect, as the rest of a request in a BlueFlame buffer has none? */
+bool ernic_bar_ignores(uint32_t offset, uint32_t size);
 /* Is an interrupt line high? rising edges go to irq(): 0, side stream 1. */
 bool ernic_irq_level(const Ernic *e);
 /*

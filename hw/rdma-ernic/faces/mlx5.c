@@ -42,6 +42,9 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     ErnicPci *d = opaque;
 
     trace_ernic_pci_mlx5_write(ernic_pci_id(d), off, size, value);
+    if (ernic_bar_ignores(off, size)) {
+        return;                 /* seven of eight stores of a processor that copies */
+    }
     if (off >= ERNIC_MLX5_BAR_SEGMENT) {
         ernic_pci_doorbell(d, off | (size == 8 ? WIDE : 0), value);
         return;

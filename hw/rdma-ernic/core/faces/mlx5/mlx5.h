@@ -82,5 +82,7 @@ void ernic_mlx5_count_frame(ErnicMlx5Traffic *t, const uint8_t *frame, uint32_t 
 /* uar.c: a store to byte @offset of doorbell page @page. */
 void ernic_mlx5_uar_write(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,
                           uint64_t value);
+/* uar.c: is the store the rest of a request in a BlueFlame buffer? */
+bool ernic_mlx5_uar_ignores(uint32_t offset, uint32_t size);
 
 #endif /* ERNIC_FACES_MLX5_MLX5_H */

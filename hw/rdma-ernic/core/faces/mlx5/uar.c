@@ -64,14 +64,15 @@ static const struct {
 #define BLUE_FLAME      0x800
 #define BLUE_FLAME_SIZE 0x100
 
-static void ring_blue_flame(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,
-                            uint64_t value)
+bool ernic_mlx5_uar_ignores(uint32_t offset, uint32_t size)
+{
+    return offset >= BLUE_FLAME && offset % BLUE_FLAME_SIZE != (size == 8 ? 0 : 4);
+}
+
+static void ring_blue_flame(Ernic *e, uint32_t page, uint64_t value)
 {
     uint32_t number = value >> 8 & 0xffffff;
 
-    if (offset % BLUE_FLAME_SIZE != (size == 8 ? 0 : 4)) {
-        return;
-    }
     if (number > ERNIC_MLX5_SQN) {
         ernic_mlx5_eth_ring(e, page, number);
     } else {
@@ -91,7 +92,9 @@ void ernic_mlx5_uar_write(Ernic *e, uint32_t page, uint32_t offset, uint32_t siz
         return;
     }
     if (offset >= BLUE_FLAME) {
-        ring_blue_flame(e, page, offset, size, value);
+        if (!ernic_mlx5_uar_ignores(offset, size)) {
+            ring_blue_flame(e, page, value);
+        }
         return;
     }
     for (i = 0; i < ARRAY_SIZE(doorbells); i++) {
