@@ -25,14 +25,14 @@ ROOMS = [['contract'], ['base'], ['wire'], ['timing'], ['objects'], ['faces'],
 LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
 
 # Headers of the engine that a room of the device may include, besides the contract.
-FACE = {'core/engine.h', 'core/base/env.h', 'core/base/types.h'}
+FACE = {'core/engine.h', 'core/base/budget.h', 'core/base/env.h', 'core/base/types.h'}
 FRONT_ROOMS = {
     'pci': FACE | {'core/timing/profile.h', 'core/timing/timing_count.h',
                    'core/timing/timing_trace.h'},
     'faces': FACE,
     # The netdev link carries frames.
     'links': FACE | {'core/wire/frame.h', 'core/base/drop.h', 'core/base/ib_spec.h'},
-    'qdma': set(),
+    'qdma': {'core/base/budget.h'},
     'files': {'core/base/types.h', 'core/timing/timing_trace.h'},
     # Frames have pages of their own.
     'network': {'core/base/types.h', 'core/trace.h', 'core/base/block.h',

@@ -253,7 +253,7 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     ernic_ids_init(&e->qp_ids, 2, e->cfg.max_qp);
     ernic_ids_init(&e->uctx_ids, 1, e->cfg.max_uctx);
     e->job = ernic_job_new();
-    e->work_end = UINT64_MAX;           /* one slice for everything */
+    e->work.end = UINT64_MAX;           /* one slice for everything */
     e->pd = g_new0(ErnicPd, e->pd_ids.size);
     e->eq = g_new0(ErnicEq, e->eq_ids.size);
     e->cq = g_new0(ErnicCq, e->cq_ids.size);

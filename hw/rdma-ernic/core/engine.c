@@ -402,7 +402,7 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
 
 void ernic_link_work(Ernic *e, uint32_t accesses, uint32_t bytes)
 {
-    ernic_charge(e, ERNIC_WORK_ACCESS * accesses + bytes / ERNIC_WORK_BYTES);
+    ernic_budget_charge(&e->work, ERNIC_WORK_ACCESS * accesses, bytes);
 }
 
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len)
@@ -639,7 +639,7 @@ void ernic_run_within(Ernic *e, uint64_t now)
     }
     if (ernic_has_remains(e)) {
         /* At least a step, also if there is other work for each slice. */
-        e->work_end = MAX(e->work_end, e->work_done + 1);
+        e->work.end = MAX(e->work.end, e->work.done + 1);
         ernic_reap(e);
     }
     engine_wake(e);

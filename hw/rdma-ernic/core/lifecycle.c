@@ -227,7 +227,7 @@ bool ernic_reap(Ernic *e)
             ernic_charge(e, ERNIC_WORK_PIECE);
             continue;
         }
-        ernic_charge(e, ernic_remains_reap(e->remains, e->work_end - e->work_done,
+        ernic_charge(e, ernic_remains_reap(e->remains, e->work.end - e->work.done,
                                            &done));
         e->remains = done ? NULL : e->remains;
     }
@@ -270,7 +270,7 @@ void ernic_reset(Ernic *e)
 {
     Ernic fresh = {
         .cfg = e->cfg, .ops = e->ops, .env = e->env, .now = e->now,
-        .work_end = ERNIC_WORK_SLICE,
+        .work.end = ERNIC_WORK_SLICE,
     };
 
     trace_ernic_reset(e->cfg.max_qp);
@@ -292,7 +292,7 @@ void ernic_teardown(Ernic *e)
     Ernic fresh = {
         .cfg = e->cfg, .ops = e->ops, .env = e->env, .now = e->now,
         .mlx5 = e->mlx5, .tx = e->tx, .stats = e->stats,
-        .work_done = e->work_done, .work_end = e->work_end,
+        .work = e->work,
         .port_active = e->port_active,
     };
 

@@ -258,10 +258,10 @@ uint64_t ernic_remains_reap(ErnicRemains *r, uint64_t budget, bool *done)
     uint64_t used;
     size_t i;
 
-    r->old.work_done = 0;
-    r->old.work_end = MAX(budget, 1);
+    r->old.work.done = 0;
+    r->old.work.end = MAX(budget, 1);
     *done = release_objects(r) && release_blocks(r) && release_tables(r);
-    used = r->old.work_done;
+    used = r->old.work.done;
     if (*done) {
         ernic_mem_end(&r->old.mem);
         g_free(r->used);

@@ -10,6 +10,7 @@
 #include "system/runstate.h"
 #include "net/checksum.h"
 #include "net/eth.h"
+#include "core/base/budget.h"
 #include "links/netdev.h"
 #include "pci/device.h"
 #include "pci/env.h"
@@ -17,14 +18,8 @@
 #include "hw/rdma-ernic/ernic_abi.h"
 #include "hw/rdma-ernic/trace.h"
 
-/*
- * Units of work, as the engine counts it (core/base/work.h): the most in a run of the
- * bottom half, those of a frame that is sent, and of each of its descriptors.
- */
-#define TX_WORK         2048
-#define TX_FRAME        8
-#define TX_DESC         4
-#define TX_BYTES        512     /* of a frame in one unit */
+/* Read a descriptor and its bytes. */
+#define TX_DESC_ACCESSES    2
 /* Read a descriptor, write a buffer and the descriptor. */
 #define RX_DESC_ACCESSES    3
 #define DESC            16
@@ -201,16 +196,19 @@ static void eth_tx_bh(void *opaque)
     ErnicPci *d = opaque;
     ErnicEth *eth = eth_of(d);
     uint8_t frame[ERNIC_ETH_FRAME_MAX];
-    uint32_t work = 0, len, ci = eth->tx_ci, before = eth->tx_ci;
+    uint32_t len, desc, ci = eth->tx_ci, before = eth->tx_ci;
+    ErnicBudget work = { 0 };
     bool ok;
 
-    while (work < TX_WORK && may_send(d)) {
+    ernic_budget_start(&work);
+    while (ernic_budget_left(&work) && may_send(d)) {
         len = gather(d, frame, &ci, &ok);
         if (ci == eth->tx_ci) {
             break;
         }
-        work += TX_FRAME + TX_DESC * MIN(ci - eth->tx_ci, ERNIC_ETH_FRAME_DESC) +
-                len / TX_BYTES;
+        desc = MIN(ci - eth->tx_ci, ERNIC_ETH_FRAME_DESC);
+        ernic_budget_charge(&work, ERNIC_WORK_FRAME +
+                            ERNIC_WORK_ACCESS * TX_DESC_ACCESSES * desc, len);
         eth->tx_ci = ci;
         if (ok) {
             if (!transmit(d, frame, len)) {
@@ -225,7 +223,7 @@ static void eth_tx_bh(void *opaque)
     if (eth->tx_ci != before) {
         report_progress(d);
     }
-    if (work >= TX_WORK) {
+    if (!ernic_budget_left(&work)) {
         ernic_pci_continue(d, &d->net.kick, d->net.bh);
     }
 }

@@ -9,21 +9,13 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
+#include "core/base/budget.h"
 #include "core/wire/frame.h"
 #include "links/frame_queue.h"
 #include "links/netdev.h"
 #include "links/netdev_queues.h"
 #include "pci/env.h"
 
-/*
- * Units of work, as the engine counts it (core/base/work.h): a slice of the main loop, an
- * access to guest memory, a frame without its accesses, and the bytes that are copied in
- * one unit.
- */
-#define SLICE           2048
-#define ACCESS          2
-#define FRAME           8
-#define BYTES           512
 /* Of guest memory and headers, for a frame: as in netdev.c. */
 #define FRAME_ACCESSES  2
 
@@ -39,7 +31,7 @@ struct ErnicNetq {
     bool unsent;                /* without @bh: @out has frames since the last run */
     bool running;               /* frames of the queues are in use below */
     bool again;                 /* the work of the main loop was due meanwhile */
-    uint32_t work;              /* units of the main loop in this slice */
+    ErnicBudget work;           /* of the main loop */
 };
 
 /* ---- in the main loop ------------------------------------------------------ */
@@ -59,19 +51,19 @@ static bool send_frames(ErnicPci *d)
     bool room = false;
     uint32_t len;
 
-    while (q->work < SLICE && may_run(d) && !ernic_pci_netdev_waits(d)) {
+    while (ernic_budget_left(&q->work) && may_run(d) && !ernic_pci_netdev_waits(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&q->out, &len, &room);
 
         if (!frame) {
             break;
         }
-        q->work += FRAME + len / BYTES;
+        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
         ernic_pci_netdev_send(d, &(struct iovec) { (void *)frame, len }, 1);
     }
     if (room) {                 /* the engine waits for it: ernic_pci_netdev_run() */
         ernic_pci_continue(d, &d->kick, d->bh);
     }
-    return q->work >= SLICE;
+    return !ernic_budget_left(&q->work);
 }
 
 /* The same for the Ethernet face, whose interrupts may do that. */
@@ -81,19 +73,19 @@ static bool take_back(ErnicPci *d)
     bool room = false;
     uint32_t len;
 
-    while (q->work < SLICE && may_run(d)) {
+    while (ernic_budget_left(&q->work) && may_run(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&q->back, &len, &room);
 
         if (!frame) {
             break;
         }
-        q->work += FRAME + len / BYTES;
+        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
         ernic_pci_eth_receive(d, frame, len);
     }
     if (room) {                 /* the engine goes on with the next frame */
         ernic_pci_continue(d, &d->kick, d->bh);
     }
-    return q->work >= SLICE;
+    return !ernic_budget_left(&q->work);
 }
 
 /* The rest of the work, in the next slice. */
@@ -122,12 +114,12 @@ static void run(void *opaque)
     }
     q->unsent = false;
     q->running = true;
-    q->work = 0;
+    ernic_budget_start(&q->work);
     d->net.busy++;
     more = take_back(d);
     more |= send_frames(d);
     d->net.busy--;
-    q->work = 0;                /* a slice for frames of the netdev, until the next run */
+    ernic_budget_start(&q->work);       /* for frames of the netdev, until the next run */
     ernic_pci_netdev_resume(d);
     q->running = false;
     if (more || q->again || (d->net.rx_full && !ernic_pci_netdev_slice_left(d))) {
@@ -157,12 +149,12 @@ bool ernic_pci_netq_unsent(const ErnicPci *d)
 
 void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
 {
-    d->net.queues->work += ACCESS * accesses + bytes / BYTES;
+    ernic_budget_charge(&d->net.queues->work, ERNIC_WORK_ACCESS * accesses, bytes);
 }
 
 bool ernic_pci_netq_slice_left(const ErnicPci *d)
 {
-    return d->net.queues->work < SLICE;
+    return ernic_budget_left(&d->net.queues->work);
 }
 
 bool ernic_pci_netq_room(ErnicPci *d)
@@ -254,6 +246,7 @@ void ernic_pci_netq_init(ErnicPci *d)
 {
     ErnicNetq *q = d->net.queues = g_new0(ErnicNetq, 1);
 
+    ernic_budget_start(&q->work);
     ernic_frame_queue_init(&q->out);
     ernic_frame_queue_init(&q->in);
     ernic_frame_queue_init(&q->back);

@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
+#include "core/base/budget.h"
 #include "qdma/engine.h"
 #include "qdma/errors.h"
 #include "qdma/registers.h"
@@ -16,14 +17,9 @@
 #include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
-/*
- * Units of work, as the engine of verbs counts it (core/base/work.h): the most in a run
- * of the bottom half, those of a descriptor, and those of a piece of its data.
- */
-#define WORK            2048
-#define WORK_DESC       8
-#define WORK_PIECE      4
-#define WORK_BYTES      512     /* of a piece in one unit */
+/* Accesses to memory for a descriptor and its completion, and for a piece of its data. */
+#define DESC_ACCESSES   4
+#define PIECE_ACCESSES  2
 #define PIECE           8192
 
 /* A descriptor of the memory-mapped engines: source, length, destination. */
@@ -138,17 +134,17 @@ static bool copy(ErnicPci *d, const ErnicQdmaJob *job, bool h2c, uint32_t len)
                  ernic_pci_dma(d, bus, buf, len, true);
 }
 
-/* Copies as much as the slice permits; @work: what has been done in it. */
-static void run_job(ErnicPci *d, uint8_t dir, uint32_t *work)
+/* Copies as much as the slice permits. */
+static void run_job(ErnicPci *d, uint8_t dir, ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
     ErnicQdmaJob *job = &q->job[dir];
     QdmaRing r = qdma_ring(q, job->queue, dir);
     uint32_t n;
 
-    for (; job->done < job->len && *work < WORK; job->done += n) {
+    for (; job->done < job->len && ernic_budget_left(work); job->done += n) {
         n = MIN(job->len - job->done, PIECE);
-        *work += WORK_PIECE + n / WORK_BYTES;
+        ernic_budget_charge(work, ERNIC_WORK_ACCESS * PIECE_ACCESSES, n);
         if (!copy(d, job, dir == ERNIC_QDMA_H2C, n)) {
             job->busy = false;
             fails(d, QDMA_ERR_DMA, &r);
@@ -173,7 +169,7 @@ static bool engine_runs(ErnicQdma *q, uint8_t dir)
 }
 
 /* One step of an engine. False: it has nothing to do. */
-static bool step(ErnicPci *d, uint8_t dir, uint32_t *work)
+static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
     QdmaRing r;
@@ -185,7 +181,7 @@ static bool step(ErnicPci *d, uint8_t dir, uint32_t *work)
         if (!next_ready(q, dir, &r)) {
             return false;
         }
-        *work += WORK_DESC;
+        ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
         if (qdma_field(r.hw, HW_CIDX) == qdma_field(r.sw, SW_PIDX)) {
             set_ready(q, &r, false);
             return true;
@@ -203,19 +199,20 @@ static void qdma_bh(void *opaque)
     ErnicPci *d = opaque;
     ErnicQdma *q = d->shell.qdma;
     bool c2h = true, h2c = true;
-    uint32_t work = 0;
+    ErnicBudget work = { 0 };
 
     if (!qdma_engine_valid(q)) {
         ernic_qdma_reset(d);            /* of a state that was only loaded in part */
     }
-    while (work < WORK && (c2h || h2c)) {
+    ernic_budget_start(&work);
+    while (ernic_budget_left(&work) && (c2h || h2c)) {
         if (!ernic_pci_working(d) || !runstate_is_running()) {
             return;
         }
         h2c = step(d, ERNIC_QDMA_H2C, &work);
         c2h = step(d, ERNIC_QDMA_C2H, &work);
     }
-    if (work >= WORK) {
+    if (!ernic_budget_left(&work)) {
         ernic_pci_continue(d, &q->kick, q->bh);
     }
 }

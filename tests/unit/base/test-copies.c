@@ -92,11 +92,11 @@ static uint32_t run(Copies *c)
     uint64_t before;
 
     do {
-        before = c->e->work_done;
+        before = c->e->work.done;
         c->env.wake = UINT64_MAX;
         ernic_run(c->e, c->env.now);
         slices++;
-        g_assert_cmpuint(c->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+        g_assert_cmpuint(c->e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
         g_assert_true(ernic_rx_room(c->e) == (ernic_copies_wait(c->e) ? 0 : UINT32_MAX));
         if (ernic_copies_wait(c->e)) {
             g_assert_cmpuint(c->env.wake, <=, c->env.now);
@@ -144,10 +144,10 @@ static void from_link(Copies *c, uint32_t n)
     run(&peer);
     ernic_slice(c->e);
     while ((train = fake_take_train(&peer.env))) {
-        uint64_t before = c->e->work_done;
+        uint64_t before = c->e->work.done;
 
         ernic_rx(c->e, c->env.now, &train->train);
-        g_assert_cmpuint(c->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+        g_assert_cmpuint(c->e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
         fake_train_free(train);
     }
     fake_ernic_done(&peer.env, peer.e);
@@ -202,7 +202,7 @@ COPIES_TEST("/copies/full", test_full)
 
     for (uint32_t i = 0; i < 4; i++) {
         from_link(c, 250);
-        c->e->work_end = c->e->work_done;
+        c->e->work.end = c->e->work.done;
     }
     drops = c->e->stats.drop[ERNIC_DROP_COPIES];
     g_assert_cmpuint(drops, >, 0);

@@ -48,11 +48,11 @@ static void open_device(Bounds *b)
 /* One run of the engine; false: it needs no other now. */
 static bool run(Bounds *b)
 {
-    uint64_t before = b->e->work_done;
+    uint64_t before = b->e->work.done;
 
     b->env.wake = UINT64_MAX;
     ernic_run(b->e, b->env.now);
-    g_assert_cmpuint(b->e->work_done - before, <=, ERNIC_WORK_SLICE + b->step);
+    g_assert_cmpuint(b->e->work.done - before, <=, ERNIC_WORK_SLICE + b->step);
     g_array_set_size(b->env.wakes, 0);
     return b->env.wake <= b->env.now;
 }
@@ -107,9 +107,9 @@ BOUNDS_TEST("/bounds/events", test_events)
 
     fill_eq(b, &eq);
     ernic_slice(b->e);
-    before = b->e->work_done;
+    before = b->e->work.done;
     fake_ring_eq(b->e, &eq);
-    g_assert_cmpuint(b->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+    g_assert_cmpuint(b->e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
     g_assert_cmpuint(b->e->eq[eq.eqn].line_count, >, CQS / 2);
     g_assert_true(ernic_check(b->e, NULL));
     slices = run_all(b);
@@ -187,11 +187,11 @@ BOUNDS_TEST("/bounds/forget", test_forget)
     uint64_t before;
 
     wait_all(b, 5);
-    before = b->e->work_done;
+    before = b->e->work.done;
     ernic_sched_forget(b->e, &b->e->qp[QPS]);
     ernic_sched_forget(b->e, &b->e->qp[QPS / 2]);
     ernic_sched_forget(b->e, &b->e->qp[1]);
-    g_assert_cmpuint(b->e->work_done - before, <, STEP);
+    g_assert_cmpuint(b->e->work.done - before, <, STEP);
     IS(b->e->departing.head, 2);
     IS(b->e->departing.tail, QPS - 1);
     IS(b->e->departing.count, QPS - 3);
@@ -328,7 +328,7 @@ static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
         .opcode = ERNIC_WR_SEND, .flags = ERNIC_WR_SIGNALED, .count = parts,
     };
     struct ernic_sge sge[ERNIC_MAX_SGE];
-    uint64_t before = b->e->work_done;
+    uint64_t before = b->e->work.done;
     struct ernic_cqe cqe;
 
     for (uint32_t i = 0; i < parts; i++) {
@@ -343,7 +343,7 @@ static uint64_t work_of_parts(Bounds *b, FakeQp *qp, FakeCq *cq, uint64_t buf,
         g_assert_true(fake_poll_cq(b->e, cq, &cqe));
         IS(cqe.status, ERNIC_WC_SUCCESS);
     }
-    return b->e->work_done - before;
+    return b->e->work.done - before;
 }
 
 /* Each part has a key to check and memory to find. */
@@ -385,12 +385,12 @@ BOUNDS_TEST("/bounds/rules", test_rules)
     buf = fake_alloc(&b->env, 4096, 4096);
     key = fake_reg_mr(b->e, pd, buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
     b->step = 8 * STEP;          /* some frames of one turn */
-    before = b->e->work_done;
+    before = b->e->work.done;
     for (uint32_t i = 0; i < FRAMES; i++) {
         raw_send(b->e, &out, buf, LEN, key);
     }
     run_all(b);
     IS(b->e->stats.rx_frames, FRAMES);
     /* Once when it is sent and once when it arrives. */
-    g_assert_cmpuint(b->e->work_done - before, >=, FRAMES * 2 * RULES / 8);
+    g_assert_cmpuint(b->e->work.done - before, >=, FRAMES * 2 * RULES / 8);
 }

@@ -75,7 +75,7 @@ static void rig_close(Rig *r)
 static void took(Rig *r, int64_t start, uint64_t work)
 {
     r->worst = MAX(r->worst, cpu_us() - start);
-    g_assert_cmpuint(r->e->work_done - work, <=, ERNIC_WORK_SLICE + STEP);
+    g_assert_cmpuint(r->e->work.done - work, <=, ERNIC_WORK_SLICE + STEP);
 }
 
 /* Runs until the memory is free; returns how often. */
@@ -88,7 +88,7 @@ static uint32_t run_free(Rig *r)
     while (ernic_has_remains(r->e)) {
         r->env.wake = UINT64_MAX;
         start = cpu_us();
-        work = r->e->work_done;
+        work = r->e->work.done;
         ernic_run(r->e, r->env.now);
         took(r, start, work);
         g_assert_cmpuint(r->e->mem.used, <=, used);
@@ -110,7 +110,7 @@ static uint8_t command(Rig *r, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
 
     do {
         ernic_slice(r->e);
-        work = r->e->work_done;
+        work = r->e->work.done;
         start = cpu_us();
         done = ernic_cmd(r->e, r->env.now, cmd, rsp);
         took(r, start, work);
@@ -124,8 +124,8 @@ static void reset(Rig *r)
 
     ernic_reset(r->e);
     /* 1 ms, as the host is slow; the new engine alone takes more than a slice. */
-    g_assert_cmpuint(r->e->work_done, >, ERNIC_WORK_SLICE);
-    g_assert_cmpuint(r->e->work_done, <=, 2 * ERNIC_WORK_SLICE);
+    g_assert_cmpuint(r->e->work.done, >, ERNIC_WORK_SLICE);
+    g_assert_cmpuint(r->e->work.done, <=, 2 * ERNIC_WORK_SLICE);
     r->worst = MAX(r->worst, cpu_us() - start);
 }
 

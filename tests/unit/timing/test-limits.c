@@ -188,12 +188,12 @@ TEST("/timing-limits/slices", test_slices)
     p.env.now += 1000000000;
     do {
         p.env.wake = UINT64_MAX;
-        before = p.e->work_done;
+        before = p.e->work.done;
         start = cpu_ns();
         ernic_run(p.e, p.env.now);
         ns = MAX(ns, cpu_ns() - start);
-        most = MAX(most, p.e->work_done - before);
-        work += p.e->work_done - before;
+        most = MAX(most, p.e->work.done - before);
+        work += p.e->work.done - before;
         if (++calls == 1) {
             IS(p.e->timing->tx.count, 1);
         }

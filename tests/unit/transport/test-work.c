@@ -208,12 +208,12 @@ static const struct {
 static bool slice(Work *w, struct ernic_rsp *rsp)
 {
     g_autoptr(GString) why = g_string_new(NULL);
-    uint64_t before = w->e->work_done;
+    uint64_t before = w->e->work.done;
     bool done;
 
     ernic_slice(w->e);
     done = ernic_cmd(w->e, w->env.now, &w->cmd, rsp);
-    g_assert_cmpuint(w->e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+    g_assert_cmpuint(w->e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
     g_assert_true(done == !ernic_cmd_active(w->e));
     ernic_check(w->e, why);
     g_assert_cmpstr(why->str, ==, "");
@@ -342,7 +342,7 @@ TEST("/slices/cq-resize/in-use", test_resize_in_use)
     cmd.cq_create.depth = cpu_to_le32(TO);
     cmd.cq_create.handle = cpu_to_le32(cq.cqn);
     do {
-        w.e->work_end = w.e->work_done + 1;             /* one batch */
+        w.e->work.end = w.e->work.done + 1;             /* one batch */
         done = ernic_cmd(w.e, w.env.now, &cmd, &rsp);
         slices++;
         for (uint32_t i = 0; !done && i < BURST; i++, posted++) {

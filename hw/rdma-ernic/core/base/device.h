@@ -7,6 +7,7 @@
 #ifndef ERNIC_BASE_DEVICE_H
 #define ERNIC_BASE_DEVICE_H
 
+#include "base/budget.h"
 #include "base/env.h"
 #include "base/ids.h"
 #include "base/limits.h"
@@ -193,8 +194,7 @@ struct Ernic {
     ErnicRemains *remains;      /* objects before a reset (remains.h); owned; or NULL */
     uint32_t num_bound;         /* type 2 windows that are bound */
     ErnicJob *job;              /* the command in progress (objects/job.h) */
-    uint64_t work_done;         /* units of work since the reset (base/work.h) */
-    uint64_t work_end;          /* work_done at which the slice ends */
+    ErnicBudget work;           /* since the reset (base/work.h) */
 
     ErnicGidEntry gid[ERNIC_LIM_GID];           /* set by objects/gid.c */
     uint32_t num_gids;          /* up to the last one that is used */

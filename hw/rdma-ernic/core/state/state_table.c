@@ -118,7 +118,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(copies),            /* datagrams of a stopped device may be lost */
     DERIVED(job),               /* the destination executes the command again */
     DERIVED(remains),           /* of objects that are gone */
-    DERIVED(work_done), DERIVED(work_end),      /* a slice is not divided */
+    DERIVED(work),      /* a slice is not divided */
     STRUCTS(gid, gid_struct), DERIVED(num_gids),
     DERIVED(gid_changes),       /* counted since the device exists */
     ARRAY(pkey, UINT16_MAX),

@@ -34,9 +34,9 @@ TEST("/mlx5/bounds/page-size", test_page_size)
     OK(ernic_mr_add(e, pd, &init, &buf, &u.key));
     mr = &e->mr[u.key >> 8];
     mr->buf.page[1] = 0x40201000;
-    before = e->work_done;
+    before = e->work.done;
     IS(ernic_mr_update(e, pd, 1, &u, &more), ERNIC_FAULT_NONE);
-    g_assert_cmpuint(e->work_done - before, <=, STEP);
+    g_assert_cmpuint(e->work.done - before, <=, STEP);
     IS(mr->buf.page_shift, 21);
     IS(ernic_buf_addr(&mr->buf, (1 << 21) + 5, &run), 0x40200005);
     g_assert_true(ernic_check(e, NULL));
@@ -60,11 +60,11 @@ FRAMES_TEST("/mlx5/bounds/list", test_list)
     ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.translations_octword_size, PAGES / 2);
     ernic_mlx5_put(in + 16, &ernic_mlx5_mkc.log_page_size, 12);
     ernic_slice(f->eth.e);
-    before = f->eth.e->work_done;
+    before = f->eth.e->work.done;
     while (!ernic_mlx5_function_execute(f->eth.f, in, LEN, out, sizeof(out))) {
-        g_assert_cmpuint(f->eth.e->work_done - before, <=, ERNIC_WORK_SLICE + STEP);
+        g_assert_cmpuint(f->eth.e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
         ernic_slice(f->eth.e);
-        before = f->eth.e->work_done;
+        before = f->eth.e->work.done;
         slices++;
     }
     IS(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), 0);
@@ -85,11 +85,11 @@ FRAMES_TEST("/mlx5/bounds/query", test_query)
     ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, 0x754);
     ernic_mlx5_put(in, &ernic_mlx5_query_nic_vport_context_in.allowed_list_type,
                    ERNIC_MLX5_LIST_VLAN);
-    before = f->eth.e->work_done;
+    before = f->eth.e->work.done;
     g_assert_true(ernic_mlx5_function_execute(f->eth.f, in, sizeof(in), out,
                                               HEAD + NUM * 8));
     IS(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), 0);
-    g_assert_cmpuint(f->eth.e->work_done - before, >=, NUM / 8);
+    g_assert_cmpuint(f->eth.e->work.done - before, >=, NUM / 8);
     f->eth.f->vport.num[ERNIC_MLX5_LIST_VLAN] = 0;
 }
 
@@ -160,10 +160,10 @@ FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
         frames_post(f, &rq, &piece, 1);
     }
     IS(frames_make(&head, frame), LEN);
-    before = f->eth.e->work_done;
+    before = f->eth.e->work.done;
     frames_receive(f, frame, LEN);
-    g_assert_cmpuint(f->eth.e->work_done - before, >=, least(LEN, true));
-    g_assert_cmpuint(f->eth.e->work_done - before, <, ERNIC_WORK_SLICE);
+    g_assert_cmpuint(f->eth.e->work.done - before, >=, least(LEN, true));
+    g_assert_cmpuint(f->eth.e->work.done - before, <, ERNIC_WORK_SLICE);
     for (uint32_t i = 0; i < VISITS; i++) {
         CQE_IS(f, "opcode=2");
     }
@@ -193,10 +193,10 @@ SEND_TEST("/mlx5/bounds/loopback", 4, test_loopback)
     send_write(f, &f->sq, &wr);
     send_ring(f, &f->sq);
     do {
-        before = f->eth.e->work_done;
+        before = f->eth.e->work.done;
         f->eth.env.wake = UINT64_MAX;
         ernic_run(f->eth.e, f->eth.env.now);
-        g_assert_cmpuint(f->eth.e->work_done - before, <=, ERNIC_WORK_SLICE + 2 * frame);
+        g_assert_cmpuint(f->eth.e->work.done - before, <=, ERNIC_WORK_SLICE + 2 * frame);
         slices++;
     } while (f->eth.env.wake <= f->eth.env.now);
     IS(*drops, FRAMES * VISITS);
@@ -217,9 +217,9 @@ SEND_TEST("/mlx5/bounds/pieces", 6, test_pieces)
     for (uint32_t i = 0; i < PIECES; i++) {
         mlx5_data(&wr, f->mem + 100 * i, 1, f->key);
     }
-    before = f->eth.e->work_done;
+    before = f->eth.e->work.done;
     send_post(f, &f->sq, &wr);
-    g_assert_cmpuint(f->eth.e->work_done - before, >=, 2 * PIECES);
+    g_assert_cmpuint(f->eth.e->work.done - before, >=, 2 * PIECES);
     train = send_take(f);
     IS(train->train.len, 60);
     fake_train_free(train);

@@ -35,13 +35,13 @@ static int64_t processor_ns(void)
 /* One call. False: the engine wants no other one at this time. */
 static bool call(Ernic *e, FakeEnv *env, Calls *c)
 {
-    uint64_t before = e->work_done, work;
+    uint64_t before = e->work.done, work;
     int64_t start = processor_ns();
 
     env->wake = UINT64_MAX;
     ernic_run(e, env->now);
     c->ns = MAX(c->ns, processor_ns() - start);
-    work = e->work_done - before;
+    work = e->work.done - before;
     g_assert_cmpuint(work, <=, ERNIC_WORK_SLICE + STEP);
     c->most = MAX(c->most, work);
     c->work += work;
@@ -115,14 +115,14 @@ MLX5_TEST("/mlx5/calls/free-key", mlx5_start, test_free_key)
 
     text = g_strdup_printf(FREE M "translations_octword_size=%u",
                            (ERNIC_MAX_PAGES - f->e->num_pages) / 2);
-    before = f->e->work_done;
+    before = f->e->work.done;
     start = processor_ns();
     n = mlx5_accept(f->e, 0x200, text);
     g_test_message("%.2f ms", (processor_ns() - start) / 1e6);
     buf = &f->e->mr[n].buf;
     g_assert_cmpuint(buf->npages, >=, ERNIC_MAX_PAGES - 64);
     g_assert_cmpuint(resident(buf), <=, 2 * HUGE_PAGE);
-    g_assert_cmpuint(f->e->work_done - before, >=, buf->npages / ERNIC_BUF_LIST);
+    g_assert_cmpuint(f->e->work.done - before, >=, buf->npages / ERNIC_BUF_LIST);
     for (uint32_t i = 0; i < buf->npages; i += 4099) {
         IS(buf->page[i], 0);
     }

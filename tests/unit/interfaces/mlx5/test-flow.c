@@ -543,12 +543,12 @@ ETH_TEST("/mlx5/flow/fan-out", test_fan_out)
         OK(ernic_flow_entry_create(eth->e, &entry));
     }
     ETH_OK(eth, 0x92f, "table_id=%u", table[ARRAY_SIZE(table) - 1]);
-    done = eth->e->work_done;
+    done = eth->e->work.done;
     ernic_flow_tables_find(eth->e, key, 60, &result);
     g_assert_true(result.cut);
     IS(result.num, 0);
-    g_assert_cmpuint(eth->e->work_done - done, >=, ERNIC_FLOW_STEPS);
-    g_assert_cmpuint(eth->e->work_done - done, <, ERNIC_WORK_SLICE);
+    g_assert_cmpuint(eth->e->work.done - done, >=, ERNIC_FLOW_STEPS);
+    g_assert_cmpuint(eth->e->work.done - done, <, ERNIC_WORK_SLICE);
 }
 
 /* The driver is gone without destroying anything. */

@@ -165,9 +165,9 @@ FIXTURE_TEST("/mlx5-gaps/work", test_gaps_work)
     }
     list_of_many(f, 0);
     IS(result(f), 0);
-    before = f->end.e->work_done;
+    before = f->end.e->work.done;
     IS(copy_gaps(f, MOVED * 512, COPIED * 512), 0);
-    g_assert_cmpuint(f->end.e->work_done - before, >=, 2 * COPIED);
+    g_assert_cmpuint(f->end.e->work.done - before, >=, 2 * COPIED);
     for (uint32_t i = 0; i < COPIED; i++) {
         g_assert_cmpmem(fake_ptr(&f->end.env, f->end.mem + 40000 + i * 512, 512), 512,
                         from + 2 * (MOVED + i), 512);

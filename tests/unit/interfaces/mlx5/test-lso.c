@@ -210,12 +210,12 @@ SEND_TEST("/mlx5/lso/slices", 6, test_slices)
     send_write(f, &other, &wr);
     send_ring(f, &other);
     for (uint32_t i = 0; f->eth.env.wake != UINT64_MAX; i++) {
-        uint64_t done = f->eth.e->work_done;
+        uint64_t done = f->eth.e->work.done;
 
         ernic_run(f->eth.e, f->eth.env.now);
         slices++;
         /* A turn may exceed the slice by its own work. */
-        g_assert_cmpuint(f->eth.e->work_done - done, <, 2 * 2048);
+        g_assert_cmpuint(f->eth.e->work.done - done, <, 2 * 2048);
         if (!sent && frames_poll(f)) {
             sent = true;
             IS(CQE(f, qpn), other.number);

@@ -55,28 +55,28 @@ static void open_wide(Card *c)
 static void configure(Card *c, bool enable)
 {
     uint32_t conf = get(c, PG332_XRNICCONF) & ~PG332_CONF_ENABLE;
-    uint64_t before = c->e->work_done;
+    uint64_t before = c->e->work.done;
     int64_t start = cpu_us();
 
     ernic_reg_write(c->e, c->env.now, card_at(c, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF),
                     conf | (enable ? PG332_CONF_ENABLE : 0));
     g_test_message("write: %" PRId64 " us", cpu_us() - start);
     card_check(c);
-    g_assert_cmpuint(c->e->work_done - before, <=, 2 + NUM / 8);
+    g_assert_cmpuint(c->e->work.done - before, <=, 2 + NUM / 8);
 }
 
 /* One slice; false: there is nothing left to start or to stop. */
 static bool run_slice(Card *c)
 {
-    uint64_t before = c->e->work_done;
+    uint64_t before = c->e->work.done;
     int64_t start = cpu_us();
 
     g_assert_cmpuint(c->env.wake, <=, c->env.now);
     ernic_run(c->e, c->env.now);
-    g_test_message("run: %" PRIu64 " units, %" PRId64 " us", c->e->work_done - before,
+    g_test_message("run: %" PRIu64 " units, %" PRId64 " us", c->e->work.done - before,
                    cpu_us() - start);
     card_check(c);
-    g_assert_cmpuint(c->e->work_done - before, <=, ERNIC_WORK_SLICE + MOST_STEP);
+    g_assert_cmpuint(c->e->work.done - before, <=, ERNIC_WORK_SLICE + MOST_STEP);
     return c->e->unsettled;
 }
 
@@ -241,7 +241,7 @@ TEST("/pg332-work/timer", test_timer)
     c->env.now += 50000000;
     put(c, PG332_XRNICCONF, get(c, PG332_XRNICCONF) & ~PG332_CONF_ENABLE);
     ernic_slice(c->e);
-    c->e->work_done = c->e->work_end;
+    c->e->work.done = c->e->work.end;
     ernic_run_within(c->e, c->env.now);
     g_assert_true(c->e->qp[QPN].stopping);
     settle();
@@ -261,16 +261,16 @@ TEST("/pg332-work/request", test_request)
 
     card_open(&c, 0, PG332_V3_1);
     fake_run(c.e);
-    before = c.e->work_done;
+    before = c.e->work.done;
     card_ring(&c);                      /* there is no request */
     fake_run(c.e);
-    turn = c.e->work_done - before;
-    before = c.e->work_done;
+    turn = c.e->work.done - before;
+    before = c.e->work.done;
     card_wqe(&c, (Wqe) { .opcode = 0x3f });             /* there is no such operation */
     card_ring(&c);
     fake_run(c.e);
-    g_test_message("turn %" PRIu64 ", request %" PRIu64, turn, c.e->work_done - before);
-    g_assert_cmpuint(c.e->work_done - before, >=,
+    g_test_message("turn %" PRIu64 ", request %" PRIu64, turn, c.e->work.done - before);
+    g_assert_cmpuint(c.e->work.done - before, >=,
                      2 * turn + 2 * SHORT_COPY + ERNIC_WORK_COMPLETE);
     card_close(&c);
 }
