@@ -19,9 +19,6 @@
 
 #define PREFIX          "ernic-"
 #define BACKLOG         64
-/* Wait at most a second for another port that is joining. */
-#define LOCK_TRIES      1000
-#define LOCK_WAIT_US    1000
 
 static int new_socket(void)
 {
@@ -52,29 +49,18 @@ static const char *why_unsafe(const struct stat *st)
 }
 
 /* NULL, or what is wrong. */
-static const char *open_folder(ErnicShmFolder *f, struct stat *st)
+static const char *open_folder(ErnicShmFolder *f)
 {
+    struct stat st;
+
     if (mkdir(f->path, 0700) < 0 && errno != EEXIST) {
         return g_strerror(errno);
     }
     f->dir = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (f->dir < 0 || fstat(f->dir, st) < 0) {
+    if (f->dir < 0 || fstat(f->dir, &st) < 0) {
         return g_strerror(errno);
     }
-    return why_unsafe(st);
-}
-
-static bool lock_folder(const ErnicShmFolder *f)
-{
-    int tries;
-
-    for (tries = 0; flock(f->dir, LOCK_EX | LOCK_NB) < 0; tries++) {
-        if (errno != EWOULDBLOCK || tries == LOCK_TRIES) {
-            return false;
-        }
-        g_usleep(LOCK_WAIT_US);
-    }
-    return true;
+    return why_unsafe(&st);
 }
 
 /* All that may write to the folder may connect, whatever umask this process has. */
@@ -216,14 +202,43 @@ void ernic_shm_folder_call(ErnicShmFolder *f, void (*found)(void *opaque, int fd
 
 void ernic_shm_folder_hide(const ErnicShmFolder *f)
 {
-    unlinkat(f->dir, f->socket, 0);
+    if (f->socket) {
+        unlinkat(f->dir, f->socket, 0);
+    }
+}
+
+/* As before a call of ernic_shm_folder_enter() that has failed. */
+static void give_up(ErnicShmFolder *f)
+{
+    ernic_shm_folder_hide(f);
+    g_clear_pointer(&f->socket, g_free);
+    g_ptr_array_set_size(f->others, 0);
+    if (f->fd >= 0) {
+        close(f->fd);
+        f->fd = -1;
+    }
+}
+
+bool ernic_shm_folder_enter(ErnicShmFolder *f)
+{
+    struct stat st;
+    int err;
+
+    if (flock(f->dir, LOCK_EX | LOCK_NB) < 0) {
+        return false;
+    }
+    err = fstat(f->dir, &st) == 0 && listen_in(f, &st) && note_others(f) ? 0 : errno;
+    if (err) {
+        give_up(f);
+    }
+    flock(f->dir, LOCK_UN);
+    errno = err;
+    return !err;
 }
 
 void ernic_shm_folder_leave(ErnicShmFolder *f)
 {
-    if (f->socket) {
-        ernic_shm_folder_hide(f);
-    }
+    ernic_shm_folder_hide(f);
     if (f->fd >= 0) {
         /* Nobody connects any more; connections that were not accepted end with it. */
         shutdown(f->fd, SHUT_RDWR);
@@ -240,18 +255,14 @@ void ernic_shm_folder_leave(ErnicShmFolder *f)
 bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, char **err)
 {
     const char *why;
-    struct stat st;
-    bool ok;
 
     *f = (ErnicShmFolder) {
         .dir = -1, .fd = -1, .path = g_strdup(path),
         .others = g_ptr_array_new_with_free_func(g_free),
     };
-    why = open_folder(f, &st);
-    if (!why) {
-        ok = lock_folder(f) && listen_in(f, &st) && note_others(f);
-        why = ok ? NULL : g_strerror(errno);
-        flock(f->dir, LOCK_UN);
+    why = open_folder(f);
+    if (!why && !ernic_shm_folder_enter(f) && errno != EWOULDBLOCK) {
+        why = g_strerror(errno);
     }
     if (why) {
         *err = g_strdup_printf("%s: %s", path, why);

@@ -14,7 +14,7 @@
 
 typedef struct ErnicShmFolder {
     int dir;
-    int fd;                     /* the listening socket */
+    int fd;                     /* the listening socket; -1: not entered yet */
     char *path, *socket;        /* of the folder; the name of our socket in it */
     GPtrArray *others;          /* the names of sockets to connect to */
     bool crowded;               /* it has more entries than those */
@@ -23,9 +23,12 @@ typedef struct ErnicShmFolder {
 /*
  * Join the folder @path, which is created if it does not exist, for this user alone. It
  * must belong to this user or to root, and if others may write to it, it must be sticky.
- * False: *@err is a sentence for the user, owned by the caller, and @f is not open.
+ * False: *@err is a sentence for the user, owned by the caller, and @f is not open. If
+ * another process has the lock of the folder, it is open and not entered yet.
  */
 bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, char **err);
+/* Try again. False: errno is EWOULDBLOCK while another process has the lock. */
+bool ernic_shm_folder_enter(ErnicShmFolder *f);
 /*
  * Connect to some of the others. @found owns the connection; @failed gets the name of a
  * socket and an errno. Call it again later as long as @f->others is not empty: a port

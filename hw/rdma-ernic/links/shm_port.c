@@ -22,6 +22,8 @@
 /* Call again: ports without room for connections; a peer that could not be woken. */
 #define CALL_NS         10000000ull
 #define BELL_NS         1000000ull
+/* Report a folder that could not be entered for so long. */
+#define ENTER_NS        1000000000ull
 /* Accept no connection meanwhile, after that was not possible. */
 #define DEAF_NS         100000000ull
 /* Nor while so many descriptors wait to be closed. */
@@ -38,6 +40,7 @@ struct ErnicShm {
     ErnicShmOwners owners;      /* their addresses */
     uint64_t alarm;             /* ns: when the timer expires; 0: it does not */
     bool deaf;                  /* the folder's socket is not watched */
+    uint64_t locked_out;        /* ns: since when it tries to enter the folder; or 0 */
     uint32_t next;              /* the peer to read first */
     bool asleep;
     uint64_t work;
@@ -233,6 +236,41 @@ static void call_others(ErnicShm *shm)
     }
 }
 
+/* The folder has been entered. False: its socket cannot be watched. */
+static bool join(ErnicShm *shm)
+{
+    g_autofree char *text = NULL;
+
+    if (!watch(shm, shm->folder.fd, IS_FOLDER)) {
+        return false;
+    }
+    if (shm->folder.crowded) {
+        text = g_strdup_printf("%s: only %u of its entries were looked at",
+                               shm->folder.path, ERNIC_SHM_ENTRIES);
+        warn(shm, text);
+    }
+    call_others(shm);
+    return true;
+}
+
+/* A process that may read the folder can hold its lock; the caller must not wait. */
+static void try_to_join(ErnicShm *shm, uint64_t now)
+{
+    g_autofree char *text = NULL;
+
+    if (ernic_shm_folder_enter(&shm->folder) && join(shm)) {
+        return;
+    }
+    if (shm->folder.fd >= 0 ||
+        (shm->locked_out && now - shm->locked_out >= ENTER_NS)) {
+        shm->locked_out = 0;
+        text = g_strdup_printf("%s: not entered yet: %s", shm->folder.path,
+                               g_strerror(errno));
+        warn(shm, text);
+    }
+    set_alarm(shm, now + CALL_NS);
+}
+
 static void listen_again(ErnicShm *shm, bool hear)
 {
     struct epoll_event ev = { .events = hear ? EPOLLIN : 0, .data.u32 = IS_FOLDER };
@@ -309,6 +347,10 @@ static void serve_timer(ErnicShm *shm)
 
     (void)n;
     shm->alarm = 0;
+    if (shm->folder.fd < 0) {
+        try_to_join(shm, now);
+        return;                 /* without a peer */
+    }
     listen_again(shm, true);
     call_others(shm);
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
@@ -550,18 +592,6 @@ bool ernic_shm_sleep(ErnicShm *shm)
 
 /* ---- life ------------------------------------------------------------------ */
 
-static void join(ErnicShm *shm)
-{
-    g_autofree char *text = NULL;
-
-    if (shm->folder.crowded) {
-        text = g_strdup_printf("%s: only %u of its entries were looked at",
-                               shm->folder.path, ERNIC_SHM_ENTRIES);
-        warn(shm, text);
-    }
-    call_others(shm);
-}
-
 ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
 {
     ErnicShm *shm = g_new0(ErnicShm, 1);
@@ -573,8 +603,12 @@ ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
     if (shm->epoll < 0 || shm->timer < 0 || !watch(shm, shm->timer, IS_TIMER)) {
         *err = g_strdup_printf("epoll and timer: %s", g_strerror(errno));
     } else if (ernic_shm_folder_join(&shm->folder, cfg->folder, err)) {
-        if (watch(shm, shm->folder.fd, IS_FOLDER)) {
-            join(shm);
+        if (shm->folder.fd < 0) {
+            shm->locked_out = host_ns();
+            set_alarm(shm, shm->locked_out + CALL_NS);
+            return shm;
+        }
+        if (join(shm)) {
             return shm;
         }
         *err = g_strdup_printf("epoll: %s", g_strerror(errno));

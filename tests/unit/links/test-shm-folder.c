@@ -5,6 +5,7 @@
  * sockets to which a port cannot connect, or not yet.
  */
 #include "qemu/osdep.h"
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -219,6 +220,35 @@ LAB_TEST("/shm-folder/exchanged", 1, test_exchanged)
     IS(f.others->len, 0);
     ernic_shm_folder_leave(&f);
     IS(rename(outside, path), 0);
+}
+
+/* Another process holds the lock: a port does not wait for it, and joins later. */
+LAB_TEST("/shm-folder/locked", 1, test_locked)
+{
+    gint64 begin = g_get_monotonic_time(), end = begin + 10 * G_USEC_PER_SEC;
+    int dir = open(l->folder, O_RDONLY | O_DIRECTORY);
+    g_autofree char *said = NULL;
+    ErnicShmConfig cfg = { .folder = l->folder, .warn = note, .opaque = &said };
+    char *err = NULL;
+
+    IS(flock(dir, LOCK_EX), 0);
+    l->port[1] = ernic_shm_new(&cfg, &err);
+    g_assert_cmpstr(err, ==, NULL);
+    g_assert_cmpint(g_get_monotonic_time() - begin, <, G_USEC_PER_SEC / 2);
+    while (!said) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        lab_serve(l);
+        g_usleep(1000);
+    }
+    g_assert_nonnull(strstr(said, "not entered yet"));
+    IS(stats(l, 0)->peers, 0);
+    close(dir);
+    while (!stats(l, 1)->peers) {
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        lab_serve(l);
+        g_usleep(1000);
+    }
+    IS(stats(l, 0)->peers, 1);
 }
 
 /* A port that does not run for now, with more newcomers than its socket holds. */
