@@ -278,6 +278,27 @@ FIXTURE_TEST("/rss/life", test_life)
     OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, wq));
 }
 
+/* The search of all tables before a refusal is charged, 32 entries a unit. */
+FIXTURE_TEST("/rss/charged", test_charged)
+{
+    const uint32_t entries = ERNIC_LIM_RSS << ERNIC_RSS_SHIFT_MAX;
+    uint32_t number;
+    uint64_t before;
+
+    f->rss.shift = ERNIC_RSS_SHIFT_MAX;
+    for (uint32_t n = 0; n < ERNIC_LIM_RSS; n++) {
+        for (uint32_t i = 0; i < ERNIC_RSS_TABLE_MAX; i++) {
+            bool last = n + 1 == ERNIC_LIM_RSS;
+
+            f->rss.wq[i] = cpu_to_le32(f->wq[last].qpn);
+        }
+        OK(fake_create_rss(f->e, &f->rss, &number));
+    }
+    before = f->e->work_done;
+    IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ERNIC_ERR_BUSY);
+    g_assert_cmpuint(f->e->work_done - before, >, entries / 32);
+}
+
 #define F(field, v) offsetof(struct ernic_rss, field), \
                     sizeof_field(struct ernic_rss, field), v
 

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/work.h"
 #include "objects/qp.h"
 #include "steering/flow_key.h"
 #include "steering/rss.h"
@@ -151,16 +152,19 @@ uint8_t ernic_rss_destroy(Ernic *e, uint32_t uctx, uint32_t number)
     return ERNIC_OK;
 }
 
-bool ernic_rss_uses(const Ernic *e, uint32_t qpn)
+bool ernic_rss_uses(Ernic *e, uint32_t qpn)
 {
-    uint32_t n, i;
+    ernic_charge_objects(e, ERNIC_LIM_RSS);
+    for (uint32_t n = 1; n <= ERNIC_LIM_RSS; n++) {
+        const ErnicRss *rss = &e->rss[n];
+        const uint32_t entries = rss->used ? 1u << rss->shift : 0;
 
-    for (n = 1; n <= ERNIC_LIM_RSS; n++) {
-        for (i = 0; e->rss[n].used && i < 1u << e->rss[n].shift; i++) {
-            if (e->rss[n].wq[i] == qpn) {
+        for (uint32_t i = 0; i < entries; i++) {
+            if (rss->wq[i] == qpn) {
                 return true;
             }
         }
+        ernic_charge_walk(e, entries);
     }
     return false;
 }
