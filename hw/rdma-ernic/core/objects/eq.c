@@ -62,10 +62,9 @@ uint8_t ernic_eq_add(Ernic *e, const ErnicEq *fresh, bool async, uint32_t *eqn)
 {
     ErnicEq eq = *fresh;
 
-    if (async && e->async_eq) {
-        return ERNIC_ERR_STATE;
-    }
+    g_assert(!async || !e->async_eq);
     if (e->eq_ids.count == 0 || !ernic_eq_alloc_line(e, &eq)) {
+        ernic_buf_fini(e, &eq.buf);
         return ERNIC_ERR_NO_RESOURCE;
     }
     eq.used = true;
@@ -84,7 +83,6 @@ uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
     uint32_t depth = le32_to_cpu(cmd->depth);
     uint16_t vector = le16_to_cpu(cmd->vector);
     ErnicEq fresh;
-    ErnicBuf buf;
     uint8_t status;
 
     if (!ernic_depth_ok(depth, 2, ERNIC_MAX_EQ_DEPTH) ||
@@ -100,16 +98,9 @@ uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
     if (e->eq_ids.count == 0) {
         return ERNIC_ERR_NO_RESOURCE;
     }
-    status = ernic_buf_init(e, &buf, &cmd->buf, (uint64_t)depth * EQE_SIZE);
-    if (status != ERNIC_OK) {
-        return status;
-    }
-    fresh = (ErnicEq) { .uctx = uctx, .vector = vector, .depth = depth, .buf = buf };
-    status = ernic_eq_add(e, &fresh, cmd->async, eqn);
-    if (status != ERNIC_OK) {
-        ernic_buf_fini(e, &buf);
-    }
-    return status;
+    fresh = (ErnicEq) { .uctx = uctx, .vector = vector, .depth = depth };
+    status = ernic_buf_init(e, &fresh.buf, &cmd->buf, (uint64_t)depth * EQE_SIZE);
+    return status == ERNIC_OK ? ernic_eq_add(e, &fresh, cmd->async, eqn) : status;
 }
 
 static uint32_t *line_at(ErnicEq *eq, uint32_t n)

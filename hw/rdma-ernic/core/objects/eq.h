@@ -50,9 +50,10 @@ extern const ErnicEqOps ernic_eqs_verbs;
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,
                         const struct ernic_cmd_eq_create *cmd, uint32_t *eqn);
 /*
- * Add an event queue with the properties of @fresh, which has its buffer; @async: it
- * receives all events but those of completion queues that have another one. On failure
- * the caller still owns the buffer.
+ * Add an event queue with the properties of @fresh, whose buffer it owns from now on.
+ * @async: it receives all events but those of completion queues that have another one;
+ * there is none yet. ERNIC_ERR_NO_RESOURCE: all numbers or the memory are used, and the
+ * pages of the buffer are free.
  */
 uint8_t ernic_eq_add(Ernic *e, const ErnicEq *fresh, bool async, uint32_t *eqn);
 /*

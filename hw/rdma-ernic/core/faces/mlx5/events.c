@@ -159,7 +159,6 @@ static ErnicMlx5Refusal create_eq(ErnicMlx5Function *f, const ErnicMlx5Request *
     }
     status = ernic_eq_add(e, &eq, async, &eqn);
     if (status != ERNIC_OK) {
-        ernic_buf_fini(e, &eq.buf);
         return ernic_mlx5_refusal(status);
     }
     e->mlx5->command_eq = command ? eqn : e->mlx5->command_eq;
