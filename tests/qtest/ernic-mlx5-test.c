@@ -202,6 +202,8 @@ static const struct {
       "ernic-version= and personality=mlx5 exclude each other" },
     { "'personality': 'mlx5', 'ernic-qps': 8",
       "ernic-qps= and personality=mlx5 exclude each other" },
+    { "'personality': 'mlx5', 'ernic-reads': 8",
+      "ernic-reads= and personality=mlx5 exclude each other" },
     { "'personality': 'mlx5', 'ernic-strict': 'report'",
       "ernic-strict= and personality=mlx5 exclude each other" },
     { "'personality': 'mlx5', 'shell': 'reconic'",

@@ -52,6 +52,7 @@ static const Bad bad[] = {
       "Parameter 'engine-thread' does not accept value 'perhaps'" },
     { "ernic-version", "'3.0'", "ernic-version is 3.0, not 3.1, 4.0 or 4.2" },
     { "ernic-qps", "8", "ernic-qps= needs ernic-version=" },
+    { "ernic-reads", "8", "ernic-reads= needs ernic-version=" },
     { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
     { "timing-profile", "'generic-100g'", "timing-profile= needs timing=on" },
     { "timing-trace", "'trace.json'", "timing-trace= needs timing=on" },

@@ -97,6 +97,7 @@ static bool check_properties(const ErnicPci *d, Error **errp)
     } others[] = {
         { "ernic-version", d->pg332.version },
         { "ernic-qps", d->pg332.num_qp },
+        { "ernic-reads", d->pg332.reads },
         { "ernic-strict", d->pg332.strict },
         { "shell", d->shell.name },
         { "card-memory", d->shell.card_size },

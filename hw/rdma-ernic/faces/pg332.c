@@ -198,7 +198,9 @@ static void configure(ErnicPci *d, unsigned version, unsigned strict)
         .num_vectors = d->cfg.num_vectors, .mtu = d->cfg.mtu,
         .link_speed = d->cfg.link_speed, .udp_sport = d->cfg.udp_sport,
         .no_icrc = d->cfg.no_icrc, .retry_time = ernic_pci_retry_time(d, true),
-        .pg332 = 1 + version, .strict = strict, .timing = d->profile,
+        .pg332 = 1 + version, .strict = strict,
+        .pg332_reads = d->pg332.reads == ERNIC_MAX_RD_ATOMIC ? 0 : d->pg332.reads,
+        .timing = d->profile,
         .timing_trace = ernic_pci_timing_pg332_trace(d),
     };
 }
@@ -206,9 +208,9 @@ static void configure(ErnicPci *d, unsigned version, unsigned strict)
 /* Without ernic-version, refuses the properties that need it. */
 static bool needs_no_version(const ErnicPci *d, Error **errp)
 {
-    if (d->pg332.num_qp || d->pg332.strict) {
-        error_setg(errp, "ernic-%s= needs ernic-version=",
-                   d->pg332.num_qp ? "qps" : "strict");
+    if (d->pg332.num_qp || d->pg332.strict || d->pg332.reads) {
+        error_setg(errp, "ernic-%s= needs ernic-version=", d->pg332.num_qp ? "qps" :
+                   d->pg332.strict ? "strict" : "reads");
         return false;
     }
     return true;
@@ -246,6 +248,11 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
     if (d->pg332.num_qp < 2 || d->pg332.num_qp > versions[v].max_qp) {
         error_setg(errp, "ernic-qps is %u, not 2 to %u", d->pg332.num_qp,
                    versions[v].max_qp);
+        return false;
+    }
+    if (d->pg332.reads > ERNIC_MAX_RD_ATOMIC) {
+        error_setg(errp, "ernic-reads is %u, not 1 to %u", d->pg332.reads,
+                   ERNIC_MAX_RD_ATOMIC);
         return false;
     }
     if (!parse_strict(d, &strict, errp)) {

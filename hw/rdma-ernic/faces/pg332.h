@@ -16,6 +16,7 @@ typedef struct ErnicPg332 {
     char *version;              /* properties; NULL: no ERNIC face */
     char *strict;               /* NULL: off */
     uint32_t num_qp;            /* 0: the default */
+    uint32_t reads;             /* depth of the queue of READs; 0: the default */
     uint32_t warned;            /* number of violations reported to the user */
     ErnicConfig cfg;
     MemoryRegion bar;

@@ -476,6 +476,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("retry-time", ErnicPci, retry_time, 10000),
     DEFINE_PROP_STRING("ernic-version", ErnicPci, pg332.version),
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
+    DEFINE_PROP_UINT32("ernic-reads", ErnicPci, pg332.reads, 0),
     DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),
     DEFINE_PROP_STRING("timing-profile", ErnicPci, timing_profile),
     DEFINE_PROP_STRING("timing-trace", ErnicPci, timing_trace),

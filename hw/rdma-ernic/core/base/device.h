@@ -86,6 +86,7 @@ typedef struct ErnicConfig {
      * registers of PG332, with queue pairs 1 to max_qp - 1.
      */
     uint8_t pg332;
+    uint8_t pg332_reads;        /* of a peer that wait for a response; 0: the most */
     /*
      * The guest uses the mlx5 interface, with this configuration, which outlives the
      * engine; @pg332 is 0. NULL: it does not.

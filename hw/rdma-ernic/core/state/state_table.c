@@ -41,6 +41,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(raw),               /* of the device that loads; check_qp.c */
     DERIVED(no_icrc),           /* of the link of the device that loads */
     DERIVED(retry_time),        /* of the device that loads */
+    UMAX(pg332_reads, ERNIC_MAX_RD_ATOMIC),
 };
 #undef S
 const ErnicStateStruct ernic_state_config =

@@ -117,7 +117,7 @@ static void load_attributes(Ernic *e, ErnicQp *qp)
     attr->rnr_retry = field(wait, PG332_TIMEOUT_RNR_RETRY);
     attr->min_rnr_timer = field(wait, PG332_TIMEOUT_RNR_TIMER);
     attr->max_rd_atomic = ERNIC_MAX_RD_ATOMIC;
-    attr->max_dest_rd_atomic = ERNIC_MAX_RD_ATOMIC;
+    attr->max_dest_rd_atomic = e->cfg.pg332_reads ?: ERNIC_MAX_RD_ATOMIC;
     attr->av.sgid_index = v6 ? GID_V6 : GID_V4;
     attr->av.dgid = make_gid(v6, &reg[PG332_IPDESADDR1 / 4]);
     put_mac(attr->av.dmac, reg[PG332_MACDESADDLSB / 4],
