@@ -143,6 +143,8 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up);
 
 /* state.c: append all state with a guest-visible effect to @out. */
 void ernic_save(const Ernic *e, GByteArray *out);
+/* most.c: bytes, at the most, whatever its software did. A longer state is refused. */
+uint64_t ernic_save_most(const Ernic *e);
 /*
  * Replace the state of an engine of the same configuration. @data may be from an older
  * release. False: @data is not a valid state, or is from a newer release; the engine is

@@ -14,14 +14,15 @@
 void ernic_stream_bytes_clear(ErnicStreamBytes *b)
 {
     g_free(b->data);
-    *b = (ErnicStreamBytes) { };
+    *b = (ErnicStreamBytes) { .most = b->most };
 }
 
 bool ernic_stream_bytes_set(ErnicStreamBytes *b, GByteArray *bytes)
 {
     ernic_stream_bytes_clear(b);
-    if (bytes->len > ERNIC_STREAM_BYTES_MAX) {
-        error_report("ernic: a state of %u bytes is too large to save", bytes->len);
+    if (bytes->len > b->most) {
+        error_report("ernic: a state of %u bytes is too large to save (at most %u)",
+                     bytes->len, b->most);
         g_byte_array_free(bytes, true);
         return false;
     }
@@ -66,8 +67,9 @@ static int get(QEMUFile *f, void *pv, size_t size, const VMStateField *field)
     ErnicStreamBytes *b = pv;
 
     ernic_stream_bytes_clear(b);
-    if (len > ERNIC_STREAM_BYTES_MAX) {
-        error_report("ernic: a state of %u bytes is too large to load", len);
+    if (len > b->most) {
+        error_report("ernic: a state of %u bytes is too large for these properties"
+                     " (at most %u)", len, b->most);
         return -EFBIG;
     }
     if (!read_bytes(f, b, len)) {

@@ -9,18 +9,26 @@
 
 #include "migration/vmstate.h"
 
-/* The greatest length. */
+/* The greatest length, whatever the owner could have. */
 #define ERNIC_STREAM_BYTES_MAX  (1u << 30)
 
 /* Empty, but while a state is saved or loaded. */
 typedef struct ErnicStreamBytes {
     uint8_t *data;              /* owned */
     uint32_t len;
+    uint32_t most;              /* greatest length: it follows from properties */
 } ErnicStreamBytes;
 
+/* Before the field is saved or loaded: the owner's state has at most @most bytes. */
+static inline void ernic_stream_bytes_limit(ErnicStreamBytes *b, uint64_t most)
+{
+    b->most = MIN(most, ERNIC_STREAM_BYTES_MAX);
+}
+
 /*
- * Loading allocates as bytes arrive, whatever the length says. Too long, cut off, or
- * without memory on the host: the field is empty and the stream is refused.
+ * A length beyond the limit is refused before a byte is read. Then loading allocates as
+ * bytes arrive, whatever the length says. Too long, cut off, or without memory on the
+ * host: the field is empty and the stream is refused.
  */
 extern const VMStateInfo ernic_stream_bytes_info;
 

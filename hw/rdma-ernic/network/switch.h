@@ -87,6 +87,8 @@ typedef struct ErnicSwitch ErnicSwitch;
 /* The error in @cfg, or NULL. */
 const char *ernic_switch_wrong(const ErnicSwitchConfig *cfg);
 
+/* Bytes of a stream, at the most, with @cfg and the frames that wait at its ports. */
+uint64_t ernic_switch_save_most(const ErnicSwitchConfig *cfg);
 /* @cfg is valid and is copied; @ops and @opaque outlive the switch. */
 ErnicSwitch *ernic_switch_new(const ErnicSwitchConfig *cfg,
                               const ErnicSwitchOps *ops, void *opaque);

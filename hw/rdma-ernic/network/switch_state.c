@@ -24,6 +24,20 @@ static void walk_cable(ErnicArchive *w, ErnicCable *c, uint32_t ports, bool sign
     ernic_archive_end(w, &section);
 }
 
+/*
+ * A frame takes less than twice as much in a stream as on a cable: so twice the bytes in
+ * flight, on each of two cables, and twice those that may wait. Frames for a device that
+ * is full wait on its cable, with some that were about to leave.
+ */
+#define SLACK   (1u << 20)
+
+uint64_t ernic_switch_save_most(const ErnicSwitchConfig *c)
+{
+    uint64_t bytes = (uint64_t)((double)(c->flight + c->reorder_max) * c->rate / 8e9);
+
+    return c->ports * (2 * (2 * bytes + c->queue) + SLACK);
+}
+
 /* The other end has @value too; one that did not know it has 0. */
 static void walk_same(ErnicArchive *w, uint64_t value)
 {

@@ -660,6 +660,7 @@ static int wire_pre_save(void *opaque)
     ErnicArchive walk = { .out = g_byte_array_new(), .now = wire_now() };
 
     wire_walk(w, &walk);
+    ernic_stream_bytes_limit(&w->state, ernic_switch_save_most(&w->cfg));
     if (!ernic_stream_bytes_set(&w->state, walk.out)) {
         return -EFBIG;
     }
@@ -672,6 +673,15 @@ static int wire_post_save(void *opaque)
     ErnicWire *w = opaque;
 
     ernic_stream_bytes_clear(&w->state);
+    return 0;
+}
+
+static int wire_pre_load(void *opaque)
+{
+    ErnicWire *w = opaque;
+
+    ernic_stream_bytes_clear(&w->state);        /* of a stream that ended early */
+    ernic_stream_bytes_limit(&w->state, ernic_switch_save_most(&w->cfg));
     return 0;
 }
 
@@ -704,7 +714,7 @@ static const VMStateDescription wire_vmstate = {
     .version_id = 3,
     .minimum_version_id = 3,
     .pre_save = wire_pre_save,
-    .pre_load = wire_post_save,         /* of a stream that ended early */
+    .pre_load = wire_pre_load,
     .post_save = wire_post_save,
     .post_load = wire_post_load,
     .fields = (const VMStateField[]) {

@@ -25,6 +25,7 @@ static bool save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
     ernic_pci_enter(d);
     ernic_save(e, bytes);
     ernic_pci_leave(d);
+    ernic_stream_bytes_limit(state, ernic_save_most(e));
     return ernic_stream_bytes_set(state, bytes);
 }
 
@@ -322,7 +323,12 @@ static int state_pre_load(void *opaque)
     qatomic_set(&d->pg332.risen, 0);
     ernic_qdma_reset(d);
     doorbells_post_save(opaque);
-    return state_post_save(opaque);
+    state_post_save(opaque);
+    ernic_stream_bytes_limit(&d->state, ernic_save_most(d->engine));
+    if (d->pg332.engine) {
+        ernic_stream_bytes_limit(&d->pg332.state, ernic_save_most(d->pg332.engine));
+    }
+    return 0;
 }
 
 const VMStateDescription ernic_pci_vmstate = {

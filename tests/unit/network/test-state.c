@@ -139,9 +139,11 @@ static uint64_t end(Net *n)
 static GByteArray *saved(const Net *n)
 {
     ErnicArchive w = { .out = g_byte_array_new(), .now = n->now };
+    ErnicSwitchConfig cfg = config();
 
     ernic_switch_walk(n->s, &w);
     g_assert_false(w.bad);
+    g_assert_cmpuint(w.out->len, <=, ernic_switch_save_most(&cfg));
     return w.out;
 }
 

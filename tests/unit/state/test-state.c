@@ -52,6 +52,7 @@ static GByteArray *save(const Ernic *e)
     GByteArray *out = g_byte_array_new();
 
     ernic_save(e, out);
+    g_assert_cmpuint(out->len, <=, ernic_save_most(e));
     return out;
 }
 
@@ -143,6 +144,23 @@ TWO_TEST("/state/round-trip", test_round_trip)
     /* And into a device that has state of its own. */
     g_assert_true(load(t->b.peer, t->b.env.now, state));
     assert_state(t->b.peer, state);
+}
+
+/* The bound of a small device is small, and a stream beyond it is refused for that. */
+TWO_TEST("/state/most", test_most)
+{
+    g_autoptr(GByteArray) state = save(t->b.e);
+    g_autoptr(GString) why = g_string_new(NULL);
+    const ErnicConfig *cfg = &t->e->cfg;
+    uint64_t most = ernic_save_most(t->e), account = t->e->mem.bound;
+
+    g_assert_cmpuint(most, >, account);
+    g_assert_cmpuint(most, <, account + (8 << 20) + 2048 * (cfg->max_qp + cfg->max_mr));
+    t->e->cfg.max_memory = t->e->mem.bound = 1 << 20;
+    most = ernic_save_most(t->e);
+    g_byte_array_set_size(state, most + 1);
+    g_assert_false(ernic_load_why(t->e, 0, state->data, state->len, why));
+    g_assert_cmpstr(why->str, ==, "it is longer than any of this device");
 }
 
 /* The same continuation: link ready again, all requests acknowledged or none. */

@@ -352,6 +352,9 @@ static bool load_all(Ernic *e, ErnicReader *in)
 {
     uint32_t i;
 
+    if (in->left > ernic_save_most(e)) {
+        return ernic_state_refuse(in, "it is longer than any of this device");
+    }
     if (ernic_state_read(in, 8) != STATE_MAGIC ||
         ernic_state_read(in, 4) != ERNIC_STATE_FORMAT) {
         return ernic_state_refuse(in, "it has another format");
