@@ -159,6 +159,13 @@ static void engine_doorbell_room(Ernic *e)
     }
 }
 
+/* A call of software or of the link begins, which may change anything. */
+static void engine_enter(Ernic *e, uint64_t now)
+{
+    e->now = now;
+    e->touched = true;
+}
+
 void ernic_slice(Ernic *e)
 {
     ernic_work_start(e);
@@ -179,7 +186,7 @@ bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
 {
     bool done;
 
-    e->now = now;
+    engine_enter(e, now);
     if (e->job->active) {
         trace_ernic_cmd_resume(e->job->cmd.opcode, le16_to_cpu(e->job->cmd.tag));
     } else if (e->timing) {
@@ -202,7 +209,7 @@ uint64_t ernic_cmd_due(Ernic *e, uint64_t now)
 {
     uint64_t due;
 
-    e->now = now;
+    engine_enter(e, now);
     if (!e->timing || e->job->active) {
         return now;
     }
@@ -213,7 +220,7 @@ uint64_t ernic_cmd_due(Ernic *e, uint64_t now)
 
 void ernic_mmio_read(Ernic *e, uint64_t now)
 {
-    e->now = now;
+    engine_enter(e, now);
     if (e->timing) {
         ernic_timing_read(e);
     }
@@ -223,7 +230,7 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
 {
     uint8_t status;
 
-    e->now = now;
+    engine_enter(e, now);
     if (!e->timing) {
         status = ernic_doorbell_exec(e, uctx, value);
     } else {
@@ -239,7 +246,7 @@ uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset)
 {
     uint32_t window = ernic_reg_window(e->cfg.pg332 - 1);
 
-    e->now = now;
+    engine_enter(e, now);
     if (offset >= window + PG332_SIDE_TIMING) {
         /* A query of the timing model must not change what it measures. */
         return ernic_timing_word(e, offset - window - PG332_SIDE_TIMING);
@@ -253,7 +260,7 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
 {
     uint32_t window = ernic_reg_window(e->cfg.pg332 - 1);
 
-    e->now = now;
+    engine_enter(e, now);
     if (e->timing && offset < window) {
         if (ernic_pg332_sets_up(e, offset)) {
             engine_catch_up(e);
@@ -275,7 +282,7 @@ bool ernic_reg_enabled(const Ernic *e)
 
 uint64_t ernic_bar_read(Ernic *e, uint64_t now, uint32_t offset, uint32_t size)
 {
-    e->now = now;
+    engine_enter(e, now);
     return ernic_mlx5_read(e, offset, size);
 }
 
@@ -288,7 +295,7 @@ bool ernic_bar_ignores(uint32_t offset, uint32_t size)
 void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
                      uint64_t value)
 {
-    e->now = now;
+    engine_enter(e, now);
     ernic_mlx5_write(e, offset, size, value);
     engine_wake(e);
 }
@@ -334,7 +341,7 @@ static void engine_settle(Ernic *e, const ErnicTrain *train)
 
 bool ernic_expects(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
-    e->now = now;
+    engine_enter(e, now);
     engine_settle(e, train);
     return ernic_has_address(e, train) && ernic_rx_expects(e, train);
 }
@@ -371,7 +378,7 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train)
     ErnicTrain packet;
     uint32_t pos;
 
-    e->now = now;
+    engine_enter(e, now);
     engine_settle(e, train);
     if (!engine_hears(e, ernic_train_packets(train))) {
         /* Dropped. */
@@ -392,7 +399,7 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
     ErnicFrame f = { };
     ErnicDrop drop = ernic_net_parse(&f, frame, len);
 
-    e->now = now;
+    engine_enter(e, now);
     engine_settle_packet(e, f.ib, f.ib ? f.ib_len : 0);
     if (engine_hears(e, 1)) {
         ernic_rx_frame(e, &f, frame, len, drop);
@@ -417,7 +424,7 @@ bool ernic_may_want_frames(const Ernic *e)
 
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 {
-    e->now = now;
+    engine_enter(e, now);
     if (engine_hears(e, 1)) {
         e->face->take_frame(e, frame, len, NULL);
     }

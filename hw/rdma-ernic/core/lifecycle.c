@@ -266,6 +266,19 @@ static void engine_renew(Ernic *e, const Ernic *fresh)
     ernic_reap(e);
 }
 
+/*
+ * Since the last reset the port became active, objects of before were freed, and memory
+ * was refused, at the most: tables need not be made anew.
+ */
+static void engine_stay(Ernic *e)
+{
+    e->stats = (ErnicStats) { };
+    e->port_active = false;
+    e->mem.peak = e->mem.used;
+    e->mem.refused = 0;
+    e->work = (ErnicBudget) { .end = ERNIC_WORK_SLICE };
+}
+
 void ernic_reset(Ernic *e)
 {
     Ernic fresh = {
@@ -274,7 +287,12 @@ void ernic_reset(Ernic *e)
     };
 
     trace_ernic_reset(e->cfg.max_qp);
-    engine_renew(e, &fresh);
+    /* The timing model counts from the reset on. */
+    if (e->touched || e->timing) {
+        engine_renew(e, &fresh);
+    } else {
+        engine_stay(e);
+    }
     e->ops->wake_at(e->env, e->remains ? e->now : ERNIC_NEVER);
 }
 

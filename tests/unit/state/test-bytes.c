@@ -95,7 +95,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicRing: count",
         "Ernic: ops env cfg face keys cqes eqs strict pd eq cq srq qp mcast flow "
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound "
-        "page_failed copies job remains work num_gids gid_changes "
+        "page_failed copies job touched remains work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "
         "rx_fault rx_pkt mlx5 mlx5_eth flow_tables",
         "ErnicEq: line_size line_head line_count",

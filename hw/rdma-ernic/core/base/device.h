@@ -195,6 +195,7 @@ struct Ernic {
     ErnicRemains *remains;      /* objects before a reset (remains.h); owned; or NULL */
     uint32_t num_bound;         /* type 2 windows that are bound */
     ErnicJob *job;              /* the command in progress (objects/job.h) */
+    bool touched;               /* software or the link has used it since its reset */
     ErnicBudget work;           /* since the reset (base/work.h) */
 
     ErnicGidEntry gid[ERNIC_LIM_GID];           /* set by objects/gid.c */

@@ -383,6 +383,7 @@ bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
 
     ernic_reset_at_once(e);     /* the state needs the room */
     e->now = now;
+    e->touched = true;
     g_string_truncate(why, 0);
     ok = load_all(e, &in);
     if (ok) {
