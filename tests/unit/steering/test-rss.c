@@ -294,9 +294,9 @@ FIXTURE_TEST("/rss/charged", test_charged)
         }
         OK(fake_create_rss(f->e, &f->rss, &number));
     }
-    before = f->e->work_done;
+    before = f->e->work.done;
     IS(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->wq[1].qpn), ERNIC_ERR_BUSY);
-    g_assert_cmpuint(f->e->work_done - before, >, entries / 32);
+    g_assert_cmpuint(f->e->work.done - before, >, entries / 32);
 }
 
 #define F(field, v) offsetof(struct ernic_rss, field), \
