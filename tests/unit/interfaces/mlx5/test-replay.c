@@ -50,11 +50,11 @@ static const struct {
       "eswitch_manager vport_group_manager vhca_group_manager log_max_l2_table ets" },
     { 0x100, 0, LEFT_OFF, "capability.",
       "apm end_pad block_lb_mc cc_modify_allowed cc_query_allowed cd cq_eq_remap "
-      "cq_period_start_from_cqe cqe_compression cqe_compression_max_num "
-      "compact_address_vector cqe_compression_timeout log_max_bsf_list_size "
-      "log_max_ra_req_dc log_max_ra_res_dc max_indirection max_wqe_sz_sq_dc "
-      "nic_vport_change_event pad_tx_eth_packet pkv qkv scqe_break_moderation "
-      "sctr_data_cqe stat_rate_support striding_rq wq_signature cmdif_checksum" },
+      "cq_period_start_from_cqe compact_address_vector cqe_compression_timeout "
+      "log_max_bsf_list_size log_max_ra_req_dc log_max_ra_res_dc max_indirection "
+      "max_wqe_sz_sq_dc nic_vport_change_event pad_tx_eth_packet pkv qkv "
+      "scqe_break_moderation sctr_data_cqe stat_rate_support striding_rq "
+      "wq_signature cmdif_checksum" },
     { 0x100, 0, CLOCK, "capability.", "device_frequency_khz device_frequency_mhz" },
     { 0x100, 0, PAGES_4K, "capability.", "log_uar_page_sz" },
     { 0x100, 1, LEFT_OFF, "capability.",

@@ -87,9 +87,12 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     HCA(log_max_mcg, LOG_MCG), HCA(max_qp_mcg, 48),
     HCA(gid_table_size, 3),                     /* 8 << 3: ERNIC_LIM_GID */
 
-    /* Completion queues. */
+    /*
+     * Completion queues. Software may ask for compressed entries, as DPDK does unless it
+     * is told otherwise; the device may compress, and never does.
+     */
     HCA(cqe_version, 1), HCA(cq_resize, 1), HCA(cq_moderation, 1),
-    HCA(cq_oi, 1),
+    HCA(cq_oi, 1), HCA(cqe_compression, 1), HCA(cqe_compression_max_num, 16),
 
     /* Counters of queue pairs: several, and the groups that Linux shows. */
     HCA(max_qp_cnt, ERNIC_MLX5_COUNTER_SETS - 1), HCA(out_of_seq_cnt, 1),

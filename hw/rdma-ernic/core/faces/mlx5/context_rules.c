@@ -53,7 +53,7 @@ static const ErnicMlx5FieldRule cq_rows[] = {
     IGNORED(cqc, scqe_break_moderation_en)
     USED(cqc, oi)
     IGNORED(cqc, cq_period_mode)
-    ZERO(cqc, cqe_comp_en)
+    IGNORED(cqc, cqe_comp_en)
     IGNORED(cqc, mini_cqe_res_format)
     ANSWERED(cqc, st)
     IGNORED(cqc, cqe_compression_layout)
