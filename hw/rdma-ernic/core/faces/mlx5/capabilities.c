@@ -88,8 +88,8 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     HCA(gid_table_size, 3),                     /* 8 << 3: ERNIC_LIM_GID */
 
     /*
-     * Completion queues. Software may ask for compressed entries, as DPDK does unless it
-     * is told otherwise; the device may compress, and never does.
+     * Completion queues. Software may ask for compressed entries, which DPDK does by
+     * default; the device may compress, and never does.
      */
     HCA(cqe_version, 1), HCA(cq_resize, 1), HCA(cq_moderation, 1),
     HCA(cq_oi, 1), HCA(cqe_compression, 1), HCA(cqe_compression_max_num, 16),
