@@ -337,7 +337,9 @@ def test_ethtool(guests):
     one = guests[0]
     for command in COMMANDS:
         one.check(command.format('near'))
-    ping(one)
+    for compressed in 'on', 'off':
+        one.check(f'ethtool --set-priv-flags near rx_cqe_compress {compressed}')
+        ping(one)
     assert 'PASS' in one.check('ethtool -t near')
 
 

@@ -159,12 +159,12 @@ bool ernic_rss_uses(Ernic *e, uint32_t qpn)
         const ErnicRss *rss = &e->rss[n];
         const uint32_t entries = rss->used ? 1u << rss->shift : 0;
 
+        ernic_charge_walk(e, entries);
         for (uint32_t i = 0; i < entries; i++) {
             if (rss->wq[i] == qpn) {
                 return true;
             }
         }
-        ernic_charge_walk(e, entries);
     }
     return false;
 }
