@@ -358,7 +358,7 @@ bool ernic_path_open(const Ernic *e, const ErnicTrain *train)
     return ernic_rx_path_open(e, train);
 }
 
-void ernic_path_packet(const Ernic *e, const ErnicTrain *train, uint32_t pos,
+void ernic_path_packet(Ernic *e, const ErnicTrain *train, uint32_t pos,
                        ErnicTrain *packet)
 {
     ernic_rx_path(e, train, pos, packet);

@@ -100,7 +100,7 @@ bool ernic_expects(Ernic *e, uint64_t now, const ErnicTrain *train);
  * trains, so this is for a device with two engines.
  */
 bool ernic_path_open(const Ernic *e, const ErnicTrain *train);
-void ernic_path_packet(const Ernic *e, const ErnicTrain *train, uint32_t pos,
+void ernic_path_packet(Ernic *e, const ErnicTrain *train, uint32_t pos,
                        ErnicTrain *packet);
 /* Does @train go to an address of this engine, whatever its queue pair? */
 bool ernic_has_address(const Ernic *e, const ErnicTrain *train);

@@ -496,10 +496,14 @@ DIALOG_TEST("/ud/aliases", ERNIC_QPT_UD, test_aliases)
     IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
 }
 
-/* A packet costs a bounded number of ICRCs; addresses beyond it are not tried. */
+/*
+ * A packet costs a bounded number of ICRCs, which are charged; addresses beyond it are not
+ * tried.
+ */
 DIALOG_TEST("/ud/many-aliases", ERNIC_QPT_UD, test_many_aliases)
 {
     ErnicGid alias[ERNIC_RX_CANDIDATES];
+    uint64_t before;
     ErnicTrain blind = {
         .path = d->path, .alt_dgid = alias, .num_alt_dgid = ARRAY_SIZE(alias),
     };
@@ -513,8 +517,11 @@ DIALOG_TEST("/ud/many-aliases", ERNIC_QPT_UD, test_many_aliases)
     blind.path.dgid.raw[13] = 78;
     alias[ARRAY_SIZE(alias) - 1] = d->path.dgid;     /* after one too many */
     d->blind = &blind;
+    before = d->e->work.done;
     PEER_SEND(d, 0, 8);
     IS(d->e->stats.drop[ERNIC_DROP_BAD_ICRC], 1);
+    g_assert_cmpuint(d->e->work.done - before, >=,
+                     ERNIC_RX_CANDIDATES * ERNIC_WORK_ACCESS);
     dlg_no_wc(d);
     alias[ARRAY_SIZE(alias) - 2] = d->path.dgid;
     PEER_SEND(d, 0, 8);

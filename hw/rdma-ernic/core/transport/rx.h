@@ -22,8 +22,8 @@ void ernic_rx_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame, uint32_
                     ErnicDrop drop);
 
 /*
- * Number of candidates that one packet may try, at one ICRC each: addresses of its two
- * endpoints, and groups. Later candidates are not tried.
+ * Number of candidates that one packet may try, at one ICRC each, which is charged:
+ * addresses of its two endpoints, and groups. Later candidates are not tried.
  */
 #define ERNIC_RX_CANDIDATES 64
 
@@ -45,7 +45,7 @@ static inline bool ernic_rx_path_open(const Ernic *e, const ErnicTrain *train)
  * The packet of such a train at byte @pos, as a train of its own: with the path that
  * its ICRC covers, or with that of @train if none fits. That path is final.
  */
-void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
+void ernic_rx_path(Ernic *e, const ErnicTrain *train, uint32_t pos,
                    ErnicTrain *packet);
 
 /* Does the first packet of @train name a queue pair that exists? */

@@ -8,6 +8,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/ib_spec.h"
+#include "base/work.h"
 #include "objects/mcast.h"
 #include "trace.h"
 #include "transport/rx.h"
@@ -37,7 +38,7 @@ bool ernic_rx_may_be_to_group(const ErnicTrain *train)
 }
 
 /* Does the ICRC of the packet at @buf cover @path? False too if @budget is used up. */
-static bool path_fits(const ErnicPath *path, const uint8_t *buf, uint32_t len,
+static bool path_fits(Ernic *e, const ErnicPath *path, const uint8_t *buf, uint32_t len,
                       uint32_t *budget)
 {
     ErnicIcrcCtx icrc;
@@ -46,38 +47,39 @@ static bool path_fits(const ErnicPath *path, const uint8_t *buf, uint32_t len,
         return false;
     }
     (*budget)--;
+    ernic_charge_copy(e, len);          /* all of it is read */
     ernic_icrc_init(&icrc, path);
     return ernic_icrc_ok(&icrc, buf, len);
 }
 
 /* Try the destinations of @train with the source of @path. */
-static bool find_dgid(const Ernic *e, const ErnicTrain *train, ErnicPath *path,
+static bool find_dgid(Ernic *e, const ErnicTrain *train, ErnicPath *path,
                       const uint8_t *buf, uint32_t len, uint32_t *budget)
 {
     const ErnicGid *group;
     uint32_t i, pos = 0;
 
     path->dgid = train->path.dgid;
-    if (path_fits(path, buf, len, budget)) {
+    if (path_fits(e, path, buf, len, budget)) {
         return true;
     }
     for (i = 0; i < train->num_alt_dgid; i++) {
         path->dgid = train->alt_dgid[i];
-        if (path_fits(path, buf, len, budget)) {
+        if (path_fits(e, path, buf, len, budget)) {
             return true;
         }
     }
     while (*budget && to_multicast(buf, len) &&
            (group = ernic_mcast_next_group(e, &pos))) {
         path->dgid = *group;
-        if (path_fits(path, buf, len, budget)) {
+        if (path_fits(e, path, buf, len, budget)) {
             return true;
         }
     }
     return false;
 }
 
-void ernic_rx_path(const Ernic *e, const ErnicTrain *train, uint32_t pos,
+void ernic_rx_path(Ernic *e, const ErnicTrain *train, uint32_t pos,
                    ErnicTrain *packet)
 {
     uint32_t budget = ERNIC_RX_CANDIDATES, i;
