@@ -168,7 +168,7 @@ static void plan_timing(Sim *s)
     }
 }
 
-/* How links report departure, and silent.c. Also from its own stream. */
+/* How links report departure, silent.c, and adaptive retransmission: a stream, too. */
 static void plan_departure(Sim *s)
 {
     SimRng r;
@@ -178,6 +178,8 @@ static void plan_departure(Sim *s)
     /* The queue pair must not end for another reason than silence. */
     s->plan.silent = sim_percent(&r, 10) && !s->plan.ring_fail &&
                      !s->plan.dma_fail && !s->plan.weight[SIM_STEP_JUMP];
+    s->plan.retry_time = !s->plan.timed && sim_percent(&r, 40) ?
+                         sim_range(&r, SIM_MS, 2000 * SIM_MS) : 0;
 }
 
 void sim_plan(Sim *s)
@@ -238,6 +240,7 @@ void sim_host_init(Sim *s, uint32_t id)
         .max_pd = 8, .max_uctx = 8, .num_vectors = 2, .mtu = s->plan.mtu_max,
         .udp_sport = sim_percent(&h->rng, 50) ? 0 : 4791,
         .link_speed = 25000 << 2 * (id % 3),
+        .retry_time = s->plan.retry_time,
         .timing = s->plan.timed ? &s->plan.profile : NULL,
     };
     sim_engine_new(h);

@@ -177,7 +177,11 @@ static void begin_round(SimHost *h)
     }
     silent_up(h, x->qpn, timeout, retry);
     x->period = ernic_ack_timeout_ns(timeout);
-    x->deadline = h->sim->now + (retry + 1) * 4 * x->period;
+    if (h->cfg.retry_time) {
+        x->period = MAX(x->period, ERNIC_ACK_TIMEOUT_FLOOR);
+    }
+    /* The last wait is no longer than all before it together. */
+    x->deadline = h->sim->now + (retry + 1) * 4 * x->period + 8 * h->cfg.retry_time;
     x->waits = true;
     x->rounds++;
     post(h, x->qpn, x->ring[1], 0, &wqe, 0);

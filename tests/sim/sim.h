@@ -96,6 +96,7 @@ typedef struct SimPlan {
     bool keeps;                     /* links report departure later than they
                                        take a train */
     bool silent;                    /* with the host of silent.c */
+    uint64_t retry_time;            /* of adaptive retransmission; 0: it is off */
     bool timed;                     /* engines have the timing model */
     ErnicProfile profile;           /* with the numbers of this profile */
 } SimPlan;
