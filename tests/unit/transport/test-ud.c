@@ -497,8 +497,8 @@ DIALOG_TEST("/ud/aliases", ERNIC_QPT_UD, test_aliases)
 }
 
 /*
- * A packet costs a bounded number of ICRCs, which are charged; addresses beyond it are not
- * tried.
+ * A packet costs a bounded number of ICRCs, which are charged; addresses beyond it are
+ * not tried.
  */
 DIALOG_TEST("/ud/many-aliases", ERNIC_QPT_UD, test_many_aliases)
 {
