@@ -112,8 +112,17 @@ def end_bulk(jobs):
         assert result.status == 0 and result.output.count('ok ') == 3, result.output
 
 
+def out_of_sequence(guests):
+    return [links.qemu(one, 'qom-get', path=links.NIC, property='statistics')
+            ['rx_out_of_sequence'] for one in guests]
+
+
 def test_bulk(guests):
+    """A netdev loses no frame, and none overtakes another."""
+    before = out_of_sequence(guests)
     end_bulk(start_bulk(guests, BULK_MIB))
+    if isinstance(guests.link, links.Netdev):
+        assert out_of_sequence(guests) == before, (before, out_of_sequence(guests))
 
 
 def test_tcp_beside(guests):

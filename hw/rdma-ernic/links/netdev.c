@@ -287,11 +287,18 @@ static bool has_room(ErnicPci *d)
     return ernic_pci_host_link(d) || ernic_pci_rx_room(d);
 }
 
-/* A frame waits while the engine has no room for it, as with a PAUSE frame. */
+/*
+ * A frame waits while the engine has no room for it, as with a PAUSE frame. Then all
+ * others wait as well. QEMU does not look whether its queue is empty: a frame that fits
+ * because the engine has just made room would overtake those in it.
+ */
 static bool netdev_can_receive(NetClientState *nc)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
+    if (d->net.rx_full && !d->net.resuming && ernic_pci_powered(d)) {
+        return false;
+    }
     d->net.rx_full = ernic_pci_powered(d) &&
                      (!has_room(d) || !slice_left(d));
     return !d->net.rx_full;

@@ -352,7 +352,7 @@ TEST("/remains/chunks", test_chunks)
         ernic_run(r.e, r.env.now);
     }
     g_assert_cmpuint(ernic_remains_bytes(r.e->remains), >, 100 * ERNIC_PIECE);
-    /* No command would be executed yet; these calls do not say that they use the engine. */
+    /* No command would be executed yet. These calls do not say that they use it. */
     r.e->touched = true;
     OK(ernic_pd_alloc(r.e, 0, &pd));
     OK(ernic_mr_alloc(r.e, 0, pd, 512, &key));
