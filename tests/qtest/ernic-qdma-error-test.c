@@ -83,11 +83,24 @@ static void index_of(Fault *f, const Args arg)
     ring_at(f, arg[0]);
 }
 
-/* A queue that ends while it copies 32 MiB, or before it begins. */
+/*
+ * A queue that ends while it copies 32 MiB, or before it begins. On a busy host the copy
+ * may have ended first: then once more.
+ */
 static void torn(Fault *f, const Args arg)
 {
-    transfer(f, (Args) { 32 * MiB, 0, 32 * MiB });
-    qdma_command(&f->x, QDMA_SW + f->k.dir, QUEUE, arg[0]);
+    const uint64_t before = qernic_stat(f->x.q, "qdma.h2c_bytes");
+    uint64_t all = before;
+
+    do {
+        if (all != before) {
+            qdma_queue_context(&f->k, 0, 0);
+            qtest_writel(f->x.m->qts, f->x.messages + 4 * QUEUE, 0);
+        }
+        all += 32 * MiB;
+        transfer(f, (Args) { 32 * MiB, 0, 32 * MiB });
+        qdma_command(&f->x, QDMA_SW + f->k.dir, QUEUE, arg[0]);
+    } while (qernic_stat(f->x.q, "qdma.h2c_bytes") == all);
 }
 
 static void no_ring(Fault *f, const Args arg)
