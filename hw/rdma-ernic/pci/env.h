@@ -13,12 +13,12 @@ extern const ErnicEnvOps ernic_pci_env_ops;
 extern const ErnicEnvOps ernic_pci_pg332_env_ops;
 
 void ernic_pci_env_init(ErnicPci *d);
+/* The engine leaves its thread for the main loop; nothing has run yet, BQL held. */
+void ernic_pci_env_to_main(ErnicPci *d);
 /*
  * The device is gone: ends its timers and bottom halves, and waits for its AioContext.
  * Locks and the iothread remain until ernic_pci_env_fini().
  */
-/* The engine leaves its thread for the main loop; nothing has run yet, BQL held. */
-void ernic_pci_env_to_main(ErnicPci *d);
 void ernic_pci_env_stop(ErnicPci *d);
 void ernic_pci_env_fini(ErnicPci *d);
 /*

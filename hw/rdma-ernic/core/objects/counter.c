@@ -24,9 +24,20 @@ void ernic_counter_served(Ernic *e, const ErnicQp *qp, uint8_t cls)
 {
     ErnicCounter *counter = &e->counter[qp->counter];
 
-    counter->served_writes += cls == ERNIC_CL_WRITE;
-    counter->served_reads += cls == ERNIC_CL_READ;
-    counter->served_atomics += cls == ERNIC_CL_ATOMIC || cls == ERNIC_CL_ATOMIC_WRITE;
+    switch (cls) {
+    case ERNIC_CL_WRITE:
+        counter->served_writes++;
+        break;
+    case ERNIC_CL_READ:
+        counter->served_reads++;
+        break;
+    case ERNIC_CL_ATOMIC:
+    case ERNIC_CL_ATOMIC_WRITE:
+        counter->served_atomics++;
+        break;
+    default:
+        break;
+    }
 }
 
 uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number)

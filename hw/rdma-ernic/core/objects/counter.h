@@ -30,7 +30,6 @@ struct ErnicCounter {
 uint8_t ernic_counter_alloc(Ernic *e, uint32_t *number);
 /* The responder has served a request of class @cls (ERNIC_CL_*). */
 void ernic_counter_served(Ernic *e, const ErnicQp *qp, uint8_t cls);
-
 /* ERNIC_ERR_BUSY while queue pairs are bound to it. */
 uint8_t ernic_counter_free(Ernic *e, uint32_t number);
 /* From now on queue pair @qpn, of any context, counts in @number. */
