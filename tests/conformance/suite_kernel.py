@@ -70,13 +70,28 @@ def objects(one, kind, filters=''):
     return rdma(one, f'resource show {kind} {filters}')
 
 
+def traffic(guests):
+    """Client and server, once the client uses its SRQ."""
+    for _ in range(programs.TRIES):
+        server = guests[1].start(f'timeout 40 {TRAFFIC}', 60)
+        programs.wait_until(guests[1], programs.RPING.listens)
+        client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)}', 60)
+        # The first connection exchanges parameters; the second one has the SRQ.
+        while not client.done():
+            found = objects(guests[0], 'qp')
+            if [qp['state'] for qp in found if qp['comm'] == 'ib_send_bw'] == 2 * ['RTS']:
+                return client, server
+        guests[1].run('killall ib_send_bw')
+        server.wait()
+        if programs.REJECTED not in client.wait().output:
+            break
+    raise AssertionError(client.wait().output)
+
+
 def in_traffic(guests, look):
     """look() while a process of guest 0 moves data; no object is left after it."""
-    server = guests[1].start(f'timeout 40 {TRAFFIC}', 60)
-    programs.wait_until(guests[1], programs.RPING.listens)
-    client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)}', 60)
+    client, server = traffic(guests)
     try:
-        guests[0].wait_until('rdma resource show qp | grep -q "state RTS .*ib_send_bw"')
         look(int(guests[0].check('pidof ib_send_bw').split()[0]))
     finally:
         for one in guests:
