@@ -36,8 +36,8 @@ ENDPOINTS = {'verbs msg': '-p verbs -e msg', 'verbs rdm': '-p "verbs;ofi_rxm" -e
 AGENT = '#!/bin/sh\\nhost=$1; shift; echo "$*" | busybox nc $host 9999\\n'
 SERVE = 'while :; do busybox nc -l -p 9999 -e /bin/sh; done'
 MPI = ('mpirun.openmpi --allow-run-as-root -np 2 --host {hosts} --map-by node '
-       '--mca plm_rsh_agent /tmp/agent --mca btl ^openib,vader,tcp --mca pml ucx '
-       '--mca oob_tcp_if_include {net} {environment} python3 ')
+       '--mca plm_rsh_agent /tmp/agent --mca oob_tcp_if_include {net} {words} python3 ')
+MPI_UCX = '--mca btl ^openib,vader,tcp --mca pml ucx '
 
 
 def environment(guests, tls, address=links.ipv4):
@@ -69,31 +69,16 @@ def ucx(guests, short):
             yield case(f'ucx {tls} {name}', good, client.output + server.output)
 
 
-def by_default(guests, short):
-    """With nothing set, UCX chooses the transport: the one for mlx5, not for verbs.
-
-    A terminal as the input keeps ucx_perftest, which is built with MPI, from using it.
-    """
-    for test, (size, count) in UCX_TESTS.items():
-        client, server = ucx_pair(
-            guests, f'UCX_LOG_LEVEL=info timeout {SECONDS} ucx_perftest -t {test} '
-            f'-s {size} -w 10 -p {PORT} -n {count // 8 if short else count}', PORT,
-            '</dev/ptmx')
-        good = (client.status == server.status == 0 and 'Final' in client.output
-                and 'rc_mlx5/' in client.output)
-        yield case(f'ucx {test}', good, client.output + server.output)
-
-
-def io_demo(guests, short):
-    for tls in TRANSPORTS:
+def io_demo(guests, short, environments):
+    """environments: {name of the case: UCX's environment}."""
+    for name, words in environments.items():
         count = 32 if short else 256
         command = IO_DEMO.format(port=IO_PORT, count=count)
-        client, server = ucx_pair(guests, f'{environment(guests, tls)} {command}',
-                                  IO_PORT)
+        client, server = ucx_pair(guests, f'{words} {command}', IO_PORT)
         done = sum(map(int, re.findall(r'\[DEMO\] total .*? total:(\d+) \|',
                                        client.output)))
         output = client.output + server.output
-        yield case(f'io_demo {tls}', client.status == 0 and done == count
+        yield case(name, client.status == 0 and done == count
                    and "status 'OK'" in client.output and 'ERROR' not in output,
                    output)
 
@@ -114,33 +99,74 @@ def libfabric(guests, short):
                    and 'MB/sec' in client.output, client.output + heard.output)
 
 
-def mpi(guests, short):
+def mpi(guests, short, options):
+    """options: {name of the cases: mpirun's options}."""
     for one in guests:
         one.check(f"printf '{AGENT}' >/tmp/agent; chmod +x /tmp/agent")
         one.put(guest.INSIDE / 'mpi_bandwidth.py', '/tmp/mpi_bandwidth.py')
     for one in guests:
         one.start(SERVE, SECONDS * 8)
-    for tls in TRANSPORTS:
-        words = ' '.join(f'-x {word}' for word in environment(guests, tls).split())
-        command = MPI.format(hosts='guest1,guest2', net=links.INTERFACE,
-                             environment=words)
+    for name, words in options.items():
+        command = MPI.format(hosts='guest1,guest2', net=links.INTERFACE, words=words)
         result = guests[0].run(command + '-m mpi4py.bench helloworld', SECONDS)
-        yield case(f'mpi {tls} hello', result.status == 0
+        yield case(f'{name} hello', result.status == 0
                    and result.output.count('Hello, World!') == 2, result.output)
         result = guests[0].run(f'{command} /tmp/mpi_bandwidth.py {16 if short else 128}',
                                SECONDS)
-        yield case(f'mpi {tls} bandwidth', result.status == 0
+        yield case(f'{name} bandwidth', result.status == 0
                    and 'verified' in result.output, result.output)
 
 
 def cases(guests, short):
     yield from ucx(guests, short)
-    yield from io_demo(guests, short)
+    settings = {tls: environment(guests, tls) for tls in TRANSPORTS}
+    yield from io_demo(guests, short,
+                       {f'io_demo {tls}': words for tls, words in settings.items()})
     yield from libfabric(guests, short)
-    yield from mpi(guests, short)
+    yield from mpi(guests, short,
+                   {f'mpi {tls}': MPI_UCX + ' '.join(f'-x {it}' for it in words.split())
+                    for tls, words in settings.items()})
+
+
+# Bytes that the device of a guest has sent by RDMA.
+XMIT_WORDS = 'cat /sys/class/infiniband/*/ports/1/counters/port_xmit_data'
+
+
+def by_rdma(guests, mebibytes, cases):
+    """Yield the cases, the last one with a failure if fewer bytes went by RDMA."""
+    before = int(guests[0].check(XMIT_WORDS))
+    *others, last = cases
+    yield from others
+    sent = 4 * (int(guests[0].check(XMIT_WORDS)) - before) >> 20
+    yield last if sent >= mebibytes or last.result != 'ok' else case(
+        last.name, False, f'{sent} MiB were sent by RDMA, not {mebibytes}')
+
+
+def by_default(guests, short):
+    """UCX, libfabric and Open MPI over UCX, with nothing set.
+
+    UCX chooses the transport: the one for mlx5, not for verbs. A terminal as
+    the input keeps ucx_perftest, which is built with MPI, from using it.
+    """
+    setting = f'UCX_LOG_LEVEL=info timeout {SECONDS} ucx_perftest -w 10 -p {PORT}'
+    runs = [(f'ucx {test}', test, 'rc_mlx5', '') for test in UCX_TESTS]
+    runs.append(('ucx ud_mlx5', 'tag_bw', 'ud_mlx5', 'UCX_TLS=ud_mlx5,self'))
+    for name, test, transport, chosen in runs:
+        size, count = UCX_TESTS[test]
+        client, server = ucx_pair(
+            guests, f'{chosen} {setting} -t {test} -s {size} '
+            f'-n {count // 8 if short else count}', PORT, '</dev/ptmx')
+        good = (client.status == server.status == 0 and 'Final' in client.output
+                and f'{transport}/' in client.output)
+        yield case(name, good, client.output + server.output)
+    # Half of what io_demo moves is WRITE, up to chance.
+    yield from by_rdma(guests, 8, io_demo(guests, short, {'io_demo': ''}))
+    yield from libfabric(guests, short)
+    # Debian's own configuration of Open MPI has "pml = ^ucx", and TCP in its place.
+    yield from by_rdma(guests, 16, mpi(guests, short, {'mpi': '--mca pml ucx'}))
 
 
 SUITES = [Suite('middleware', 2, cases, PACKAGES, MEMORY, about=PACKAGES),
           Suite('ucx', 2, by_default, memory=MEMORY, devices=('mlx5',), short=('mlx5',),
-                about=('ucx-utils',), stock=('ucx-utils',), release='trixie',
+                about=PACKAGES, stock=PACKAGES, release='trixie',
                 kernel='6.12')]
