@@ -7,6 +7,7 @@ from capture import capture, roce_tag
 import links
 import mlx5
 import programs
+import stock
 from programs import Program
 from suite import Suite, named
 from test_mlx5_nvme import check_small
@@ -46,8 +47,13 @@ IN_VLAN = [
 ]
 
 
+PACKAGES = [*stock.PACKAGES, 'prometheus-node-exporter']
+EXPORTER = ('prometheus-node-exporter --collector.disable-defaults '
+            '--collector.infiniband --web.listen-address=127.0.0.1:9100')
+
+
 def machines(kernel):
-    return mlx5.start(kernel, LINKS[kernel](), MTU)
+    return mlx5.start(kernel, LINKS[kernel](), MTU, (PACKAGES,) * 2)
 
 
 def test_devices(guests):
@@ -108,6 +114,26 @@ def test_counters(guests):
         assert sum(counts[name] for counts in served) >= 200, (name, served)
 
 
+def test_node_exporter(guests):
+    """Prometheus' exporter reads every counter; they are those of sysfs."""
+    one = guests[0]
+    exporter = one.start(EXPORTER, 60)
+    programs.wait_until(one, 'busybox wget -q -O /tmp/metrics '
+                        'http://127.0.0.1:9100/metrics', 40)
+    exporter.kill()
+    log = exporter.wait().output
+    text = one.check('grep -E "^node_(infiniband|scrape)_" /tmp/metrics')
+    assert 'collector_success{collector="infiniband"} 1' in text, text + log
+    assert not re.search('level=(error|warn)', log), log
+    found = {name: float(value) for name, value in re.findall(
+        rf'node_infiniband_(\w+){{device="{links.DEVICE}",port="1"}} (\S+)', text)}
+    words = int(one.check(f'cat /sys/class/infiniband/{links.DEVICE}/ports/1/'
+                          'counters/port_xmit_data'))
+    assert len(found) >= 21, text
+    assert found['port_data_transmitted_bytes_total'] == 4 * words > 0, found
+    assert found['state_id'] == 4 and found['rate_bytes_per_second'] > 0, found
+
+
 def test_statistics(guests):
     """Every form of `rdma statistic`, with queue pairs that end in each state."""
     one, where = guests[0], f'link {links.DEVICE}/1'
@@ -153,6 +179,6 @@ def suites():
         yield Suite(f'mlx5-verbs-{kernel}', functools.partial(machines, kernel),
                     [test_devices, *(named(name, programs.check, program)
                                      for name, program in PROGRAMS),
-                     *vlan, named('nvme', check_small), test_counters, test_statistics,
-                     test_objects, mlx5.test_no_complaints],
+                     *vlan, named('nvme', check_small), test_counters, test_node_exporter,
+                     test_statistics, test_objects, mlx5.test_no_complaints],
                     *([] if kernel == '6.12-cloud' else ['*', 'mlx5-verbs-6.12-cloud']))
