@@ -3,14 +3,19 @@
  *
  * Closing a descriptor that a peer may have passed, or a socket in whose queue such ones
  * are, can take long: a socket that lingers, a file of a server that does not answer.
- * A thread does it for all ports of the process.
+ * A thread of each port does it, so that the peers of one port do not delay another.
  */
 #ifndef ERNIC_LINKS_SHM_CLOSE_H
 #define ERNIC_LINKS_SHM_CLOSE_H
 
+typedef struct ErnicShmCloser ErnicShmCloser;
+
+ErnicShmCloser *ernic_shm_closer_new(void);
+/* It closes what waits, and ends then. */
+void ernic_shm_closer_free(ErnicShmCloser *c);
 /* Close @fd soon. */
-void ernic_shm_close(int fd);
-/* The number of descriptors that wait for it. */
-uint32_t ernic_shm_closing(void);
+void ernic_shm_close(ErnicShmCloser *c, int fd);
+/* The number of descriptors that wait for it; of all ports if @c is NULL. */
+uint32_t ernic_shm_closing(const ErnicShmCloser *c);
 
 #endif /* ERNIC_LINKS_SHM_CLOSE_H */

@@ -242,7 +242,7 @@ void ernic_shm_folder_leave(ErnicShmFolder *f)
     if (f->fd >= 0) {
         /* Nobody connects any more; connections that were not accepted end with it. */
         shutdown(f->fd, SHUT_RDWR);
-        ernic_shm_close(f->fd);
+        ernic_shm_close(f->closer, f->fd);
     }
     if (f->dir >= 0) {
         close(f->dir);
@@ -252,12 +252,13 @@ void ernic_shm_folder_leave(ErnicShmFolder *f)
     g_free(f->path);
 }
 
-bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, char **err)
+bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, ErnicShmCloser *closer,
+                           char **err)
 {
     const char *why;
 
     *f = (ErnicShmFolder) {
-        .dir = -1, .fd = -1, .path = g_strdup(path),
+        .dir = -1, .fd = -1, .closer = closer, .path = g_strdup(path),
         .others = g_ptr_array_new_with_free_func(g_free),
     };
     why = open_folder(f);

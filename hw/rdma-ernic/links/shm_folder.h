@@ -8,6 +8,8 @@
 #ifndef ERNIC_LINKS_SHM_FOLDER_H
 #define ERNIC_LINKS_SHM_FOLDER_H
 
+#include "links/shm_close.h"
+
 /* The entries of a folder that a newcomer looks at, and its connections in one call. */
 #define ERNIC_SHM_ENTRIES   1024
 #define ERNIC_SHM_CALLS     32
@@ -15,6 +17,7 @@
 typedef struct ErnicShmFolder {
     int dir;
     int fd;                     /* the listening socket; -1: not entered yet */
+    ErnicShmCloser *closer;     /* of the port */
     char *path, *socket;        /* of the folder; the name of our socket in it */
     GPtrArray *others;          /* the names of sockets to connect to */
     bool crowded;               /* it has more entries than those */
@@ -24,9 +27,11 @@ typedef struct ErnicShmFolder {
  * Join the folder @path, which is created if it does not exist, for this user alone. It
  * must belong to this user or to root, and if others may write to it, it must be sticky.
  * False: *@err is a sentence for the user, owned by the caller, and @f is not open. If
- * another process has the lock of the folder, it is open and not entered yet.
+ * another process has the lock of the folder, it is open and not entered yet. @closer has
+ * to outlive @f.
  */
-bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, char **err);
+bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, ErnicShmCloser *closer,
+                           char **err);
 /* Try again. False: errno is EWOULDBLOCK while another process has the lock. */
 bool ernic_shm_folder_enter(ErnicShmFolder *f);
 /*

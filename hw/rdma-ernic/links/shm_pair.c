@@ -136,7 +136,7 @@ static void refuse_descriptors(int fd)
 }
 
 /* Closes the descriptors in @msg, or the others if @keep is one. Returns their number. */
-static uint32_t drop_descriptors(struct msghdr *msg, int *keep)
+static uint32_t drop_descriptors(ErnicShmPair *p, struct msghdr *msg, int *keep)
 {
     struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
     uint32_t n = 0, i;
@@ -151,7 +151,7 @@ static uint32_t drop_descriptors(struct msghdr *msg, int *keep)
             if (keep && n == 0) {
                 *keep = fd;
             } else {
-                ernic_shm_close(fd);
+                ernic_shm_close(p->closer, fd);
             }
         }
     }
@@ -175,7 +175,7 @@ static ssize_t receive(ErnicShmPair *p, void *buf, size_t len, int *keep, uint32
     if (keep) {
         *keep = -1;
     }
-    *num = n < 0 ? 0 : drop_descriptors(&msg, keep);
+    *num = n < 0 ? 0 : drop_descriptors(p, &msg, keep);
     return n;
 }
 
@@ -227,7 +227,7 @@ ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p)
     p->up = n == sizeof(hello) && memcmp(&hello, &own, sizeof(own)) == 0 &&
             num == !p->caller && (p->caller ? keep_memory(p) : take_memory(p, memory));
     if (memory >= 0) {
-        ernic_shm_close(memory);
+        ernic_shm_close(p->closer, memory);
     }
     if (n == 0) {
         return ERNIC_SHM_GONE;
@@ -329,20 +329,21 @@ bool ernic_shm_pair_learn(ErnicShmPair *p, uint64_t *work)
 
 /* ---- life ------------------------------------------------------------------ */
 
-static ErnicShmPair *pair_new(int fd, bool caller, bool icrc)
+static ErnicShmPair *pair_new(int fd, ErnicShmCloser *closer, bool caller, bool icrc)
 {
     ErnicShmPair *p = g_new0(ErnicShmPair, 1);
 
     p->fd = fd;
+    p->closer = closer;
     p->memory = -1;
     p->caller = caller;
     p->icrc = icrc;
     return p;
 }
 
-ErnicShmPair *ernic_shm_pair_call(int fd, bool icrc)
+ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer, bool icrc)
 {
-    ErnicShmPair *p = pair_new(fd, true, icrc);
+    ErnicShmPair *p = pair_new(fd, closer, true, icrc);
 
     refuse_descriptors(fd);
     p->memory = make_memory();
@@ -353,9 +354,9 @@ ErnicShmPair *ernic_shm_pair_call(int fd, bool icrc)
     return p;
 }
 
-ErnicShmPair *ernic_shm_pair_accept(int fd, bool icrc)
+ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer, bool icrc)
 {
-    return pair_new(fd, false, icrc);
+    return pair_new(fd, closer, false, icrc);
 }
 
 /* The peer sees the end at once, even if the socket is closed later. */
@@ -368,6 +369,6 @@ void ernic_shm_pair_free(ErnicShmPair *p)
         close(p->memory);
     }
     shutdown(p->fd, SHUT_RDWR);
-    ernic_shm_close(p->fd);
+    ernic_shm_close(p->closer, p->fd);
     g_free(p);
 }

@@ -8,6 +8,7 @@
 #ifndef ERNIC_LINKS_SHM_PAIR_H
 #define ERNIC_LINKS_SHM_PAIR_H
 
+#include "links/shm_close.h"
 #include "links/shm_port.h"
 #include "links/shm_ring.h"
 
@@ -15,6 +16,7 @@ typedef struct ErnicShmMap ErnicShmMap;
 
 typedef struct ErnicShmPair {
     int fd;
+    ErnicShmCloser *closer;     /* of the port */
     int memory;                 /* ours, until the peer has mapped it; or -1 */
     bool caller;                /* we have connected, and made the memory */
     bool up;                    /* both sides have agreed */
@@ -40,11 +42,11 @@ typedef enum ErnicShmGreeting {
 } ErnicShmGreeting;
 
 /*
- * Both take over @fd, and return NULL on failure. @icrc: packets carry an ICRC, which
- * both sides have to agree on.
+ * Both take over @fd, and return NULL on failure. @closer has to outlive the pair. @icrc:
+ * packets carry an ICRC, which both sides have to agree on.
  */
-ErnicShmPair *ernic_shm_pair_call(int fd, bool icrc);
-ErnicShmPair *ernic_shm_pair_accept(int fd, bool icrc);
+ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer, bool icrc);
+ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer, bool icrc);
 void ernic_shm_pair_free(ErnicShmPair *p);
 
 /* The socket is readable and the pair is not up. */

@@ -35,6 +35,7 @@
 struct ErnicShm {
     ErnicShmConfig cfg;
     ErnicShmFolder folder;
+    ErnicShmCloser *closer;
     int epoll, timer;
     ErnicShmPair *peer[ERNIC_SHM_PEERS];        /* NULL: free */
     ErnicShmOwners owners;      /* their addresses */
@@ -187,12 +188,12 @@ static void add_peer(ErnicShm *shm, int fd, bool caller)
     uint32_t i = make_place(shm);
 
     if (i == ERNIC_SHM_PEERS) {
-        ernic_shm_close(fd);
+        ernic_shm_close(shm->closer, fd);
         report(shm, i, ERNIC_SHM_PEER_REFUSED);
         return;
     }
-    shm->peer[i] = caller ? ernic_shm_pair_call(fd, shm->cfg.icrc)
-                          : ernic_shm_pair_accept(fd, shm->cfg.icrc);
+    shm->peer[i] = caller ? ernic_shm_pair_call(fd, shm->closer, shm->cfg.icrc)
+                          : ernic_shm_pair_accept(fd, shm->closer, shm->cfg.icrc);
     if (!shm->peer[i]) {
         report(shm, i, ERNIC_SHM_PEER_GONE);
         return;
@@ -284,7 +285,7 @@ static void listen_again(ErnicShm *shm, bool hear)
 /* Without a descriptor for it, the connection would keep the socket readable. */
 static void serve_folder(ErnicShm *shm)
 {
-    bool full = ernic_shm_closing() > CLOSING;
+    bool full = ernic_shm_closing(shm->closer) > CLOSING;
     int fd = full ? -1 : ernic_shm_folder_accept(&shm->folder);
 
     if (fd >= 0) {
@@ -598,11 +599,12 @@ ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
 
     shm->cfg = *cfg;
     shm->cfg.folder = NULL;
+    shm->closer = ernic_shm_closer_new();
     shm->epoll = epoll_create1(EPOLL_CLOEXEC);
     shm->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (shm->epoll < 0 || shm->timer < 0 || !watch(shm, shm->timer, IS_TIMER)) {
         *err = g_strdup_printf("epoll and timer: %s", g_strerror(errno));
-    } else if (ernic_shm_folder_join(&shm->folder, cfg->folder, err)) {
+    } else if (ernic_shm_folder_join(&shm->folder, cfg->folder, shm->closer, err)) {
         if (shm->folder.fd < 0) {
             shm->locked_out = host_ns();
             set_alarm(shm, shm->locked_out + CALL_NS);
@@ -620,6 +622,7 @@ ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
     if (shm->timer >= 0) {
         close(shm->timer);
     }
+    ernic_shm_closer_free(shm->closer);
     g_free(shm);
     return NULL;
 }
@@ -637,6 +640,7 @@ void ernic_shm_free(ErnicShm *shm)
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
         g_clear_pointer(&shm->peer[i], ernic_shm_pair_free);
     }
+    ernic_shm_closer_free(shm->closer);
     close(shm->timer);
     close(shm->epoll);
     g_free(shm);

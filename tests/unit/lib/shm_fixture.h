@@ -32,10 +32,19 @@ static inline void count_event(void *opaque, uint32_t peer, ErnicShmEvent event)
     events[event]++;
 }
 
+/* That of the pairs and folders that a test opens itself. */
+static inline ErnicShmCloser *test_closer(void)
+{
+    static ErnicShmCloser *closer;
+
+    closer = closer ?: ernic_shm_closer_new();
+    return closer;
+}
+
 static inline void lab_serve(Lab *l)
 {
     /* With more, a port would accept no connection for now. */
-    while (ernic_shm_closing() > 16) {
+    while (ernic_shm_closing(NULL) > 16) {
         g_usleep(100);
     }
     for (uint32_t n = 0; n < 2 * PORTS; n++) {

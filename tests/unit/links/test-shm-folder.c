@@ -209,7 +209,7 @@ LAB_TEST("/shm-folder/exchanged", 1, test_exchanged)
     Calls calls = { 0 };
     char *err = NULL;
 
-    g_assert_true(ernic_shm_folder_join(&f, l->folder, &err));
+    g_assert_true(ernic_shm_folder_join(&f, l->folder, test_closer(), &err));
     IS(f.others->len, 1);
     outside = g_strconcat(l->folder, "-outside", NULL);
     IS(rename(path, outside), 0);

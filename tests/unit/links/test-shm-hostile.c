@@ -50,7 +50,7 @@ static int dial(const Lab *l)
 /* A peer that has said hello as it should, and then does what the test wants. */
 static ErnicShmPair *intrude(Lab *l)
 {
-    ErnicShmPair *p = ernic_shm_pair_call(dial(l), false);
+    ErnicShmPair *p = ernic_shm_pair_call(dial(l), test_closer(), false);
 
     g_assert_nonnull(p);
     lab_serve(l);
@@ -263,10 +263,12 @@ LAB_TEST("/shm-hostile/many-addresses", 1, test_many_addresses)
 
 /* ---- hello ---------------------------------------------------------------------- */
 
+#define MAX_FDS 80              /* more than may wait for a port to close them */
+
 static void say(int fd, const void *buf, size_t len, const int *fds, uint32_t num_fds)
 {
     union {
-        char buf[CMSG_SPACE(4 * sizeof(int))];
+        char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
         struct cmsghdr align;
     } control = { 0 };
     struct iovec iov = { (void *)buf, len };
@@ -293,7 +295,7 @@ static uint32_t overhear(uint8_t hello[HELLO_BYTES])
     uint32_t bytes;
 
     IS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
-    p = ernic_shm_pair_call(fds[0], false);
+    p = ernic_shm_pair_call(fds[0], test_closer(), false);
     IS(recv(fds[1], hello, HELLO_BYTES, 0), HELLO_BYTES);
     memcpy(&bytes, hello + 8, sizeof(bytes));
     ernic_shm_pair_free(p);
@@ -326,7 +328,7 @@ static uint32_t open_fds(void)
     GDir *dir;
     uint32_t n = 0;
 
-    while (ernic_shm_closing()) {
+    while (ernic_shm_closing(NULL)) {
         g_usleep(100);
     }
     dir = g_dir_open("/proc/self/fd", 0, NULL);
@@ -480,7 +482,7 @@ TEST("/shm-hostile/own-holes", test_own_holes)
     overhear(hello);
     for (int i = 0; i < 2; i++) {
         IS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
-        p = ernic_shm_pair_call(fds[0], false);
+        p = ernic_shm_pair_call(fds[0], test_closer(), false);
         if (i) {
             IS(fallocate(p->memory, PUNCH, 8192, 4096), 0);
         }
@@ -538,12 +540,56 @@ TEST("/shm-hostile/slow-close", test_slow_close)
         }
         lab_close(&l);
         g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
-        g_assert_cmpuint(ernic_shm_closing(), >, 0);
+        g_assert_cmpuint(ernic_shm_closing(NULL), >, 0);
         close(good);
         close(s);
         close(reader);
         open_fds();
     }
+}
+
+/* Peers of one port have it close many descriptors; a port elsewhere has newcomers. */
+TEST("/shm-hostile/slow-close-elsewhere", test_slow_close_elsewhere)
+{
+    uint8_t hello[HELLO_BYTES];
+    int fds[MAX_FDS], reader, s;
+    ErnicShmConfig cfg = { 0 };
+    ErnicShm *pair[2];
+    char *err = NULL;
+    Lab slow, other;
+
+    overhear(hello);
+    lab_open(&slow, 1);
+    lab_open(&other, 0);
+    cfg.folder = other.folder;
+    s = dial(&slow);
+    for (uint32_t i = 0; i < MAX_FDS; i++) {
+        fds[i] = i == 1 ? lingering(&reader) : dup(0);      /* the first is kept */
+    }
+    say(s, hello, sizeof(hello), fds, MAX_FDS);
+    for (uint32_t i = 0; i < MAX_FDS; i++) {
+        close(fds[i]);
+    }
+    ernic_shm_serve(slow.port[0]);
+    ernic_shm_serve(slow.port[0]);
+    g_assert_cmpuint(ernic_shm_closing(NULL), >, 64);
+    for (uint32_t i = 0; i < 2; i++) {
+        pair[i] = ernic_shm_new(&cfg, &err);
+        g_assert_cmpstr(err, ==, NULL);
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        ernic_shm_serve(pair[i % 2]);
+    }
+    g_assert_cmpuint(ernic_shm_closing(NULL), >, 64);
+    IS(ernic_shm_stats(pair[0])->peers, 1);
+    IS(ernic_shm_stats(pair[1])->peers, 1);
+    ernic_shm_free(pair[0]);
+    ernic_shm_free(pair[1]);
+    lab_close(&slow);
+    lab_close(&other);
+    close(s);
+    close(reader);
+    open_fds();
 }
 
 /* A process without descriptors for newcomers neither loses them nor spins. */
