@@ -119,7 +119,9 @@ def mpi(guests, short, options):
 
 def cases(guests, short):
     yield from ucx(guests, short)
-    settings = {tls: environment(guests, tls) for tls in TRANSPORTS}
+    # The short form has UD by ucx_perftest.
+    settings = {tls: environment(guests, tls)
+                for tls in TRANSPORTS if tls == 'rc_v' or not short}
     yield from io_demo(guests, short,
                        {f'io_demo {tls}': words for tls, words in settings.items()})
     yield from libfabric(guests, short)

@@ -14,26 +14,28 @@ void ernic_frame_queue_init(ErnicFrameQueue *q)
     *q = (ErnicFrameQueue) {
         .fill = g_byte_array_new(), .read = g_byte_array_new(),
     };
-    g_mutex_init(&q->lock);
+    qemu_mutex_init(&q->lock);
 }
 
 void ernic_frame_queue_fini(ErnicFrameQueue *q)
 {
     g_byte_array_unref(q->fill);
     g_byte_array_unref(q->read);
-    g_mutex_clear(&q->lock);
+    qemu_mutex_destroy(&q->lock);
 }
 
 bool ernic_frame_queue_room(ErnicFrameQueue *q, uint32_t frames, uint32_t bytes)
 {
     uint64_t need = (uint64_t)frames * sizeof(Length) + bytes;
-    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
+    bool room;
 
-    if (q->fill->len + need <= ERNIC_FRAME_QUEUE_BYTES) {
-        return true;
+    qemu_mutex_lock(&q->lock);
+    room = q->fill->len + need <= ERNIC_FRAME_QUEUE_BYTES;
+    if (!room) {
+        q->full = true;         /* also if a smaller frame fits after this */
     }
-    q->full = true;             /* also if a smaller frame fits after this */
-    return false;
+    qemu_mutex_unlock(&q->lock);
+    return room;
 }
 
 bool ernic_frame_queue_put(ErnicFrameQueue *q, const struct iovec *iov, int num)
@@ -45,13 +47,13 @@ bool ernic_frame_queue_put(ErnicFrameQueue *q, const struct iovec *iov, int num)
     for (i = 0; i < num; i++) {
         len += iov[i].iov_len;
     }
-    g_mutex_lock(&q->lock);
+    qemu_mutex_lock(&q->lock);
     was_empty = q->fill->len == 0;
     g_byte_array_append(q->fill, (const uint8_t *)&len, sizeof(len));
     for (i = 0; i < num; i++) {
         g_byte_array_append(q->fill, iov[i].iov_base, iov[i].iov_len);
     }
-    g_mutex_unlock(&q->lock);
+    qemu_mutex_unlock(&q->lock);
     return was_empty;
 }
 
@@ -63,12 +65,12 @@ static bool swap(ErnicFrameQueue *q)
 
     g_byte_array_set_size(empty, 0);
     q->pos = 0;
-    g_mutex_lock(&q->lock);
+    qemu_mutex_lock(&q->lock);
     q->read = q->fill;
     q->fill = empty;
     room = q->full;
     q->full = false;
-    g_mutex_unlock(&q->lock);
+    qemu_mutex_unlock(&q->lock);
     return room;
 }
 
@@ -92,23 +94,32 @@ const uint8_t *ernic_frame_queue_next(ErnicFrameQueue *q, uint32_t *len, bool *r
 
 bool ernic_frame_queue_full(ErnicFrameQueue *q)
 {
-    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
+    bool full;
 
-    return q->full;
+    qemu_mutex_lock(&q->lock);
+    full = q->full;
+    qemu_mutex_unlock(&q->lock);
+    return full;
 }
 
 bool ernic_frame_queue_has(ErnicFrameQueue *q)
 {
-    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
+    bool filled;
 
-    return q->pos < q->read->len || q->fill->len;
+    if (q->pos < q->read->len) {
+        return true;
+    }
+    qemu_mutex_lock(&q->lock);
+    filled = q->fill->len;
+    qemu_mutex_unlock(&q->lock);
+    return filled;
 }
 
 void ernic_frame_queue_purge(ErnicFrameQueue *q)
 {
-    g_autoptr(GMutexLocker) lock G_GNUC_UNUSED = g_mutex_locker_new(&q->lock);
-
     q->pos = q->read->len;
+    qemu_mutex_lock(&q->lock);
     g_byte_array_set_size(q->fill, 0);
     q->full = false;
+    qemu_mutex_unlock(&q->lock);
 }

@@ -9,12 +9,13 @@
 #define ERNIC_LINKS_FRAME_QUEUE_H
 
 #include <sys/uio.h>
+#include "qemu/thread.h"
 
 /* Bytes of each buffer. The greatest train and the greatest frame fit. */
 #define ERNIC_FRAME_QUEUE_BYTES (256u * 1024)
 
 typedef struct ErnicFrameQueue {
-    GMutex lock;                /* of these two */
+    QemuMutex lock;             /* of these two; ThreadSanitizer knows it */
     GByteArray *fill;
     bool full;                  /* the writer waits for room */
     GByteArray *read;           /* the reader's */
