@@ -137,7 +137,7 @@ def test_node_exporter(guests):
 def test_statistics(guests):
     """Every form of `rdma statistic`, with queue pairs that end in each state."""
     one, where = guests[0], f'link {links.DEVICE}/1'
-    for words in (f'show {where}', 'show', f'qp show {where}', f'mode {where}',
+    for words in (f'show {where}', 'show', 'mr', f'qp show {where}', f'mode {where}',
                   f'mode supported {where}', 'qp mode',
                   f'qp set {where} auto type on'):
         one.check(f'rdma statistic {words}')

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Messages of 2 GiB, the longest allowed, and of one byte more.
+"""Messages of 2 GiB, the longest allowed, and of one byte more; 100,000 regions.
 
-They use little memory: three pieces, the middle one mapped again and again.
+The messages use little memory: three pieces, the middle one mapped again and again.
 """
+import collections
 import mmap
 import os
 import random
@@ -108,6 +109,31 @@ def more(rig):
             b.qp.close()
 
 
+def regions(rig):
+    """100,000 regions come and go, 1,000 at a time: those that are there work, the one
+    that went last does not."""
+    a, b = pair(rig)
+    held = collections.deque()
+    for n in range(100000):
+        if len(held) == 1000:
+            gone = held.popleft()
+            key, address = gone.rkey, gone.buf
+            gone.close()
+        held.append(MR(rig.pd, 4096, e.IBV_ACCESS_LOCAL_WRITE | REMOTE))
+        if n % 1000 == 999:
+            first, last = held[0], held[-1]
+            first.write(text := f'region {n}', len(text))
+            a.post('WRITE', sges=[SGE(first.buf, len(text), first.lkey)], rkey=last.rkey,
+                   raddr=last.buf)
+            assert a.status() == 'SUCCESS', f'region {n}'
+            assert last.read(len(text), 0) == text.encode(), f'region {n}'
+    a.post('WRITE', sges=[SGE(first.buf, 8, first.lkey)], rkey=key, raddr=address)
+    assert a.status() == 'REM_ACCESS_ERR', 'the region that went last'
+    for mr in held:
+        mr.close()
+
+
 def cases():
+    yield 'regions', regions, ()
     yield '2GiB', most, ()
     yield '2GiB-and-1', more, ()
