@@ -83,6 +83,15 @@ def io_demo(guests, short, environments):
                    output)
 
 
+def fi_pingpong_ended(*ends):
+    """After its figure, which comes after every byte was verified, an end sends a last
+    message and does not wait for the other one's: the slower end may find the connection
+    closed, and its message flushed."""
+    late = [one for one in ends if one.status]
+    return all('MB/sec' in one.output for one in ends) and (
+        not late or len(late) == 1 and 'Work Request Flushed Error' in late[0].output)
+
+
 def libfabric(guests, short):
     for one in guests:          # like the package's own script
         one.check('ln -sf $(find /usr/lib -name "libpsm_infinipath.so.1?*" -type f) '
@@ -95,8 +104,8 @@ def libfabric(guests, short):
         programs.wait_until(guests[1], 'netstat -ltn | grep -q ":47592 "')
         client = guests[0].run(f'{command} {links.ipv4(1)}', SECONDS)
         heard = server.wait()
-        yield case(f'fi_pingpong {name}', client.status == heard.status == 0
-                   and 'MB/sec' in client.output, client.output + heard.output)
+        yield case(f'fi_pingpong {name}', fi_pingpong_ended(client, heard),
+                   client.output + heard.output)
 
 
 def mpi(guests, short, options):
