@@ -149,7 +149,7 @@ def fetch_file(address):
 NO_CLOCK = 'Correlation coefficient r^2'
 # With -R it connects twice. A client whose second connection comes before its server
 # listens again is rejected (invalid service ID) and crashes. It is run again then.
-REJECTED = 'RDMA_CM_EVENT_REJECTED'
+REJECTED = 'Event: RDMA_CM_EVENT_REJECTED; error: 8.'
 TRIES = 3
 NO_FIGURE = 'the client shows no figure'
 

@@ -7,49 +7,33 @@
 #include <unistd.h>
 #include "links/shm_close.h"
 
-/* Each descriptor that waits has a reference. */
-struct ErnicShmCloser {
-    GThreadPool *pool;
-    gint closing;
-};
-
-static gint all_closing;
+static gint closing;
 
 /* The pool takes no NULL. */
 static void close_one(gpointer data, gpointer opaque)
 {
-    ErnicShmCloser *c = opaque;
-
     close(GPOINTER_TO_INT(data) - 1);
-    g_atomic_int_add(&c->closing, -1);
-    g_atomic_int_add(&all_closing, -1);
-    g_atomic_rc_box_release(c);
+    g_atomic_int_add(&closing, -1);
 }
 
 ErnicShmCloser *ernic_shm_closer_new(void)
 {
-    ErnicShmCloser *c = g_atomic_rc_box_new0(ErnicShmCloser);
-
-    c->pool = g_thread_pool_new(close_one, c, 1, false, NULL);
-    return c;
+    return g_thread_pool_new(close_one, NULL, 1, false, NULL);
 }
 
 void ernic_shm_closer_free(ErnicShmCloser *c)
 {
-    g_thread_pool_free(c->pool, false, false);
-    g_atomic_rc_box_release(c);
+    g_thread_pool_free(c, false, false);
 }
 
 void ernic_shm_close(ErnicShmCloser *c, int fd)
 {
-    g_atomic_int_inc(&c->closing);
-    g_atomic_int_inc(&all_closing);
-    g_atomic_rc_box_acquire(c);
+    g_atomic_int_inc(&closing);
     /* If there can be no thread now, it waits for a later one. */
-    g_thread_pool_push(c->pool, GINT_TO_POINTER(fd + 1), NULL);
+    g_thread_pool_push(c, GINT_TO_POINTER(fd + 1), NULL);
 }
 
-uint32_t ernic_shm_closing(const ErnicShmCloser *c)
+uint32_t ernic_shm_closing(ErnicShmCloser *c)
 {
-    return g_atomic_int_get(c ? &c->closing : &all_closing);
+    return c ? g_thread_pool_unprocessed(c) : g_atomic_int_get(&closing);
 }

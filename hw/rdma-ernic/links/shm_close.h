@@ -8,14 +8,14 @@
 #ifndef ERNIC_LINKS_SHM_CLOSE_H
 #define ERNIC_LINKS_SHM_CLOSE_H
 
-typedef struct ErnicShmCloser ErnicShmCloser;
+typedef GThreadPool ErnicShmCloser;
 
 ErnicShmCloser *ernic_shm_closer_new(void);
 /* It closes what waits, and ends then. */
 void ernic_shm_closer_free(ErnicShmCloser *c);
 /* Close @fd soon. */
 void ernic_shm_close(ErnicShmCloser *c, int fd);
-/* The number of descriptors that wait for it; of all ports if @c is NULL. */
-uint32_t ernic_shm_closing(const ErnicShmCloser *c);
+/* The descriptors that wait for it; NULL: for any port, or are being closed. */
+uint32_t ernic_shm_closing(ErnicShmCloser *c);
 
 #endif /* ERNIC_LINKS_SHM_CLOSE_H */
