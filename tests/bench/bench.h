@@ -155,7 +155,7 @@ typedef struct BenchShared {
     atomic_uint ordered, obeyed;        /* number of the last order, and last done */
     BenchOrder order;
     bool answer;
-    uint64_t preempted;                 /* of side 1, at the last order */
+    uint64_t lost;                      /* ns, of side 1, at the last order */
     atomic_ullong raw_bytes;
     uint16_t raw_port;
     BenchPeer peer[BENCH_SIDES][BENCH_GUESTS];
@@ -179,8 +179,8 @@ void bench_serve(Bench *b);
 
 /* The functions below are for side 0. Durations are in ns, rates per second. */
 void bench_quit(Bench *b);
-/* How often other processes have preempted either side so far. */
-uint64_t bench_preempted(Bench *b);
+/* How long neither side's program ran, in ns: only differences have a meaning. */
+uint64_t bench_lost(Bench *b);
 /* Moves messages of @len bytes and compares the data; bench_die() if it differs. */
 void bench_verify(Bench *b, BenchWhich which, uint8_t opcode, uint32_t qp, uint32_t len);
 double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns);     /* bytes */
