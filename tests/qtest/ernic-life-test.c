@@ -16,19 +16,20 @@
 #define EJECT       0xae08
 #define LEN         (64 * 1024)
 
+/* The kinds of an interface follow each other: three or more. */
 #define KINDS                                                               \
     { "netdev", ",netdev=n0" },                                             \
     { "both-links", ",netdev=n0,roce-udp=127.0.0.1:0" },                    \
     { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0" },                   \
     { "netdev-main-loop", ",netdev=n0,engine-thread=off" },                 \
     { "timing", ",timing=on,netdev=n0" },                                   \
-    { "pg332", ",wire=w0,ernic-version=3.1" },                              \
-    { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },             \
-    { "shell", ",netdev=n0,shell=reconic" },                                \
     { "mlx5", ",personality=mlx5,netdev=n0" },                              \
     { "mlx5-both-links", ",personality=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \
     { "mlx5-main-loop", ",personality=mlx5,netdev=n0,engine-thread=off" },  \
-    { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" }
+    { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" }, \
+    { "pg332", ",wire=w0,ernic-version=3.1" },                              \
+    { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },             \
+    { "shell", ",netdev=n0,shell=reconic" }
 
 typedef struct Life {
     Mlx5 x;                     /* the machine, and the driver of the mlx5 interface */
@@ -467,6 +468,21 @@ static void check_works(Life *l)
     }
 }
 
+/*
+ * The short form takes every third pair of a state and an entry. The kinds of an
+ * interface begin at different pairs, so that each interface sees every pair.
+ */
+static bool is_chosen(const char *more, size_t pair)
+{
+    static const QErnicKind kinds[] = { KINDS };
+    size_t kind = 0;
+
+    while (strcmp(kinds[kind].more, more) != 0) {
+        kind++;
+    }
+    return g_getenv("ERNIC_LONG") || (kind + pair) % 3 == 0;
+}
+
 MACHINE_KINDS("/ernic-life/table-", test_table, KINDS)
 {
     Life l;
@@ -474,6 +490,9 @@ MACHINE_KINDS("/ernic-life/table-", test_table, KINDS)
     begin(&l, more);
     for (size_t s = 0; s < ARRAY_SIZE(states); s++) {
         for (size_t e = 0; e < ARRAY_SIZE(entries); e++) {
+            if (!is_chosen(more, s + e)) {
+                continue;
+            }
             g_test_message("%s: %s", states[s].name, entries[e].name);
             renew(&l);
             if (states[s].reach) {
