@@ -5,7 +5,8 @@ import programs
 from suite import KERNELS, LONG, Suite, named, ours
 
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
-BULK_MIB = 1024 if LONG else 48
+# Fewer than 48 MiB do not always find frames of a netdev that overtake each other.
+BULK_MIB = {links.Netdev: 48}
 
 SMOKE = ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_read_bw', 'ib_atomic_bw')
 
@@ -123,7 +124,7 @@ def test_bulk(guests):
     none overtakes another."""
     wanted = programs.serve_file(guests[0])
     before = out_of_sequence(guests)
-    jobs = start_bulk(guests, BULK_MIB)
+    jobs = start_bulk(guests, 1024 if LONG else BULK_MIB.get(type(guests.link), 12))
     assert guests[1].check(programs.fetch_file(links.ipv4(0))) == wanted
     end_bulk(jobs)
     if isinstance(guests.link, links.Netdev):
