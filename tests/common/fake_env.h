@@ -8,6 +8,7 @@
 #ifndef FAKE_ENV_H
 #define FAKE_ENV_H
 
+#include "qemu/bswap.h"
 #include "base/device.h"
 
 #define FAKE_MEM_SIZE   (32u << 20)

@@ -4,7 +4,6 @@
  * Blocks of host memory: sizes, content, and what the host gets back in a call.
  */
 #include "qemu/osdep.h"
-#include "base/block.h"
 #include "base/mem.h"
 #include "counted_pages.h"
 #include "test.h"

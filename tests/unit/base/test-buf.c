@@ -5,7 +5,6 @@
  * address of each byte.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/work.h"
 #include "objects/buf.h"
 #include "fake_env.h"

@@ -5,7 +5,6 @@
  * in as many slices as that takes, from the link and by loopback.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/work.h"
 #include "fake_verbs.h"
 #include "test.h"

@@ -5,7 +5,6 @@
  * pairs are destroyed, and that their sum is what the device has counted.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "objects/counter.h"
 #include "fake_verbs.h"
 #include "test.h"

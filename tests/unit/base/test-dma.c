@@ -5,10 +5,8 @@
  * does not open memory.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "objects/dma.h"
 #include "mr_fixture.h"
-#include "test.h"
 
 /* The result of a call of dma.h. */
 #define DMA(result, fn, ...) \

@@ -5,14 +5,11 @@
  * after its slice, and the rest follows in later slices.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/pages.h"
 #include "base/work.h"
-#include "fake_verbs.h"
 #include "objects/cq.h"
-#include "objects/eq.h"
 #include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"

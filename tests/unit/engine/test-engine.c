@@ -8,7 +8,6 @@
 #include "dialog.h"
 #include "transport/tx.h"
 #include "wire/ib_tables.h"
-#include "wire/icrc.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN

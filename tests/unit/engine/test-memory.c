@@ -5,7 +5,6 @@
  * and the account is compared with the bytes that the allocator has given out.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -5,7 +5,6 @@
  * slice of it, and it is charged until it is free.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -16,7 +15,6 @@
 #include "fake_verbs.h"
 #include "lifecycle.h"
 #include "objects/mr.h"
-#include "objects/pd.h"
 #include "objects/qp.h"
 #include "remains.h"
 #include "state/check.h"

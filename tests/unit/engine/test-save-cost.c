@@ -6,7 +6,6 @@
  * same bytes into new memory. The former is exact, the latter leaves room for busy hosts.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include <dlfcn.h>
 #include "base/pages.h"
 #include "cpu_time.h"

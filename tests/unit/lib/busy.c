@@ -4,7 +4,6 @@
  * Brings a device into the state that busy.h promises, by software and packets alone.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "busy.h"
 #include "objects/cq.h"
 #include "objects/mr.h"

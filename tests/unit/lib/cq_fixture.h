@@ -7,7 +7,6 @@
 #ifndef CQ_FIXTURE_H
 #define CQ_FIXTURE_H
 
-#include "qemu/bswap.h"
 #include "objects/cq.h"
 #include "fake_env.h"
 #include "test.h"

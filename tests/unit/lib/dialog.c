@@ -5,7 +5,6 @@
  * codec, which has oracles of its own.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog.h"
 #include "wire/ib_tables.h"
 

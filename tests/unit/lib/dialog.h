@@ -10,7 +10,6 @@
 #ifndef DIALOG_H
 #define DIALOG_H
 
-#include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "test.h"
 #include "wire/headers.h"

@@ -4,7 +4,6 @@
  * Whole messages, and dialogues that several tests share.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "dialog_cases.h"
 
 typedef struct Message {

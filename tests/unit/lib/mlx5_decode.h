@@ -6,7 +6,6 @@
 #ifndef TESTS_UNIT_MLX5_DECODE_H
 #define TESTS_UNIT_MLX5_DECODE_H
 
-#include "faces/mlx5/fields.h"
 #include "faces/mlx5/function.h"
 
 /*

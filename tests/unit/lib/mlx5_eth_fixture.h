@@ -10,7 +10,6 @@
 #include "engine.h"
 #include "fake_env.h"
 #include "mlx5_decode.h"
-#include "faces/mlx5/command_queue.h"
 #include "faces/mlx5/commands.h"
 #include "faces/mlx5/ethernet.h"
 #include "faces/mlx5/mlx5.h"

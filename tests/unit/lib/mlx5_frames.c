@@ -4,7 +4,6 @@
  * The software end of Ethernet queues of the mlx5 interface.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "mlx5_frames.h"
 

@@ -8,7 +8,6 @@
 #define TESTS_UNIT_MLX5_FRAMES_H
 
 #include "mlx5_eth_fixture.h"
-#include "test.h"
 
 enum { FRAMES_RST, FRAMES_RDY, FRAMES_ERR = 3 };
 

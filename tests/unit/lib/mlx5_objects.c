@@ -4,8 +4,6 @@
  * Commands of the mlx5 interface as text, to a function that runs on an engine.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "engine.h"
 #include "faces/mlx5/commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"

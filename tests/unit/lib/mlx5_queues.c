@@ -4,7 +4,6 @@
  * Software of the mlx5 queues: objects, requests, completions.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/verbs/qp_commands.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"

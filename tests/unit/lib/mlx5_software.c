@@ -4,7 +4,6 @@
  * Writes commands to guest memory as a driver does, and reads their answers.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_software.h"
 
 #define STRIDE 1024

@@ -4,7 +4,6 @@
  * Software that drives a card by the registers of PG332.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "pg332_card.h"
 
 Card cards[2];

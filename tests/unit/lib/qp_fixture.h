@@ -7,7 +7,6 @@
 #ifndef QP_FIXTURE_H
 #define QP_FIXTURE_H
 
-#include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "test.h"
 #include "transport/qp.h"

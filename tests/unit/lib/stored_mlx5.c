@@ -5,11 +5,9 @@
  * without an event, and one in the middle of its message.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/mlx5/eth_wqe.h"
 #include "faces/mlx5/send.h"
 #include "mlx5_objects.h"
-#include "mlx5_queues.h"
 #include "mlx5_send.h"
 #include "mlx5_software.h"
 #include "stored_states.h"

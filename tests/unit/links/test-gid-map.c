@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "gid_text.h"
-#include "links/gid_map.h"
 #include "test.h"
 
 /* ---- texts --------------------------------------------------------------- */

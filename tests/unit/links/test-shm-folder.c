@@ -11,7 +11,6 @@
 #include <sys/un.h>
 #include "links/shm_folder.h"
 #include "shm_fixture.h"
-#include "test.h"
 
 /* The only file in the folder. */
 static char *socket_of(const Lab *l)

@@ -15,7 +15,6 @@
 #include <sys/un.h>
 #include "shm_fixture.h"
 #include "links/shm_pair.h"
-#include "test.h"
 
 #define HELLO_BYTES     16
 #define PUNCH           (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)

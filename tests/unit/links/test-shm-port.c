@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "shm_fixture.h"
 #include "links/shm_ring.h"
-#include "test.h"
 
 #define UNKNOWN ERNIC_SHM_DROP_UNKNOWN_DEST
 #define STALLED ERNIC_SHM_DROP_STALLED

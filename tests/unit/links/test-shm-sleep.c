@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include <sys/socket.h>
 #include "shm_fixture.h"
-#include "test.h"
 
 static uint8_t data[100];
 

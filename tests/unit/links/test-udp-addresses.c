@@ -5,7 +5,6 @@
  * bound to no address, and addresses that are not in the map.
  */
 #include "qemu/osdep.h"
-#include "test.h"
 #include "udp_fixture.h"
 
 #define CE      0x03

@@ -5,7 +5,6 @@
  * is refused, dropped, or sent again.
  */
 #include "qemu/osdep.h"
-#include "test.h"
 #include "udp_fixture.h"
 
 #define ECT0    0x02

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "base/ib_spec.h"
 #include "network/archive.h"
 #include "network/switch.h"
 #include "test.h"

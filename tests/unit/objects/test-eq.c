@@ -5,10 +5,8 @@
  * is full, the entry before the interrupt.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/work.h"
 #include "objects/cq.h"
-#include "objects/eq.h"
 #include "fake_env.h"
 #include "test.h"
 #include "transport/qp.h"

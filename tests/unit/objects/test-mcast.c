@@ -4,7 +4,6 @@
  * Multicast groups: addresses, membership, limits, and each reason to refuse a command.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "objects/mcast.h"
 #include "test.h"

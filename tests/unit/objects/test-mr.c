@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "cpu_time.h"
-#include "qemu/bswap.h"
 #include "mr_fixture.h"
 
 /* Defects of an access; each has an event of its own. */

@@ -5,7 +5,6 @@
  * request must leave every key unchanged.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mr_fixture.h"
 
 static ErnicMr *of(Fixture *f, uint32_t key)

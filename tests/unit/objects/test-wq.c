@@ -5,9 +5,7 @@
  * the limit.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "fake_env.h"
-#include "base/fault.h"
 #include "objects/mr.h"
 #include "objects/wq.h"
 #include "test.h"

@@ -5,9 +5,7 @@
  * refuse one, and hostile slots.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "fake_env.h"
-#include "base/ib_spec.h"
 #include "faces/verbs/wqe_decode.h"
 #include "objects/mr.h"
 #include "test.h"

@@ -4,11 +4,9 @@
  * Saved state: it can be loaded and continues as before, and no loaded value is trusted.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "busy.h"
 #include "state/description.h"
 #include "state/state.h"
-#include "test.h"
 #include "timing/timing.h"
 #include "transport/qp.h"
 #include "trace-mark.h"

@@ -6,14 +6,12 @@
  * reason that names the excess.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "busy.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "pg332_card.h"
 #include "state/description.h"
 #include "state/state.h"
-#include "test.h"
 #include "transport/qp.h"
 #include "transport/tx.h"
 

@@ -5,7 +5,6 @@
  * the order of rules, and each reason to refuse a command.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "steering/flow.h"
 #include "steering/flow_key.h"

@@ -5,7 +5,6 @@
  * hashed fields of each frame, and the distribution to receive work queues.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "fake_verbs.h"
 #include "steering/rss.h"
 #include "test.h"

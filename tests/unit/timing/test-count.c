@@ -6,12 +6,9 @@
  * invariant is broken on purpose, and the check must report it by its name.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "state/check.h"
-#include "fake_verbs.h"
 #include "hand_profile.h"
 #include "pg332_card.h"
-#include "test.h"
 #include "timing/timing.h"
 #include "timing/timing_count.h"
 

@@ -5,14 +5,11 @@
  * are coalesced; and the work of received packets that are due at one time.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/work.h"
 #include "cpu_time.h"
-#include "test.h"
 #include "transport/qp.h"
 #include "timed_pair.h"
 #include "timing/timing.h"
-#include "wire/icrc.h"
 
 static uint32_t trains_out(Pair *p)
 {

@@ -8,10 +8,8 @@
  * retry_buffer.c is none of them: the requester calls it, and it asks for a model itself.
  */
 #include "qemu/osdep.h"
-#include "fake_verbs.h"
 #include "hand_profile.h"
 #include "pg332_card.h"
-#include "test.h"
 
 #define LEN     65536
 

@@ -4,8 +4,6 @@
  * Profiles of the timing model: those of the tree, and files with every possible error.
  */
 #include "qemu/osdep.h"
-#include "test.h"
-#include "timing/profile.h"
 #include "timed_pair.h"
 
 static char *read_profile(const char *name)

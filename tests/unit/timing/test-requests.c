@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "objects/wqe.h"
-#include "test.h"
 #include "timed_pair.h"
 #include "timing/timing.h"
 

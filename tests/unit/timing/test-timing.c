@@ -5,8 +5,6 @@
  * arrive, compared with times calculated by hand.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "test.h"
 #include "timed_pair.h"
 #include "timing/timing.h"
 #include "transport/qp.h"

@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "dialog.h"
 #include "transport/qp.h"
-#include "wire/ib_tables.h"
 
 #define PSN     DLG_SQ_PSN
 #define PERIOD  ernic_ack_timeout_ns(10)

@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
-#include "test.h"
 
 #define PSN         DLG_SQ_PSN
 #define RNR(CODE)   (ERNIC_AETH_RNR_NAK | (CODE))

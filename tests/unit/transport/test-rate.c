@@ -4,7 +4,6 @@
  * The rate limit of a raw packet queue pair: when each frame leaves, to the ns.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/verbs/qp_commands.h"
 #include "transport/rate.h"
 #include "raw_fixture.h"

@@ -5,7 +5,6 @@
  * and errors of either.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "hand_profile.h"
 #include "objects/cq.h"
 #include "transport/qp.h"

@@ -9,7 +9,6 @@
 #include "dialog_cases.h"
 #include "trace-mark.h"
 #include "transport/rx.h"
-#include "wire/frame.h"
 
 #define SQ DLG_SQ_PSN
 #define GRH ERNIC_GRH_LEN

@@ -5,7 +5,6 @@
  * than a slice, and a reset or a migration may come between two slices.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/pages.h"
 #include "base/work.h"
 #include "fake_verbs.h"

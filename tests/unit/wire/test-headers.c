@@ -5,7 +5,6 @@
  * truncation, mutated packets, and frames that other implementations made.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "test.h"
 #include "wire/frame.h"
 #include "wire/headers.h"

@@ -6,7 +6,6 @@
  * in later calls.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/work.h"

@@ -5,7 +5,6 @@
  * memory, with an executor that this test observes.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_software.h"
 #include "test.h"
 

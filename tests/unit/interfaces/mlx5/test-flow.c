@@ -5,7 +5,6 @@
  * match, each refusal, and hostile tables.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/work.h"
 #include "faces/mlx5/match.h"
 #include "mlx5_eth_fixture.h"

@@ -4,7 +4,6 @@
  * Large packets of the mlx5 interface (LSO), which the device divides into frames.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_send.h"
 
 enum { FIN = 0x01, PSH = 0x08, ACK = 0x10, CWR = 0x80 };

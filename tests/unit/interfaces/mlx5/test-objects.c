@@ -5,7 +5,6 @@
  * messages, and two engines whose objects are made by commands and that exchange data.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "base/bytes.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"

@@ -5,7 +5,6 @@
  * requests and reads completions by the layouts.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/mlx5/cqe.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
@@ -235,6 +234,51 @@ MLX5_PAIR_TEST("/mlx5-queue/wrap", ERNIC_QPT_RC, test_wrap)
     g_assert_cmpuint(p->a.cq.ci, >, 3 * MLX5_CQ_DEPTH);
 }
 
+/* Two messages across the ring's end: the train of one is lost, or each answer. */
+TEST("/mlx5-queue/loss", test_loss)
+{
+    for (uint32_t lost = 0, n = 0; lost < 3; lost++, n = 0) {
+        FakeTrain *train;
+        Mlx5Pair p;
+        Mlx5Wr wr;
+
+        mlx5_open_pair(&p, ERNIC_QPT_RC, NULL);
+        mlx5_wr(&wr, ERNIC_MLX5_OP_NOP, 0, 0);
+        while (p.aq.sq_pi < MLX5_DEPTH - 3) {
+            mlx5_post_wr(&p.a, &p.aq, &wr);
+        }
+        fill(&p.a, 0, 20300, lost);
+        mlx5_post_recv(&p.b, &p.bq, p.b.mem, 20000);
+        mlx5_post_recv(&p.b, &p.bq, p.b.mem + 20000, 300);
+        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+        mlx5_data(&wr, p.a.mem, 20000, p.a.key);
+        mlx5_write(&p.a, &p.aq, &wr);
+        mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ALWAYS, 0);
+        mlx5_inline(&wr, mem(&p.a, 20000, 300), 300);
+        mlx5_write(&p.a, &p.aq, &wr);
+        mlx5_ring(&p.a, &p.aq);
+        for (; (train = fake_take_train(&p.a.env)); fake_train_free(train)) {
+            if (n++ != lost) {
+                ernic_rx(p.b.e, p.b.env.now, &train->train);
+                fake_run(p.b.e);
+            }
+        }
+        IS(n, 2);
+        while (lost == n && (train = fake_take_train(&p.b.env))) {
+            fake_train_free(train);
+        }
+        mlx5_exchange(&p.a, &p.b);
+        fake_advance(p.a.e, NSEC / 10);
+        mlx5_exchange(&p.a, &p.b);
+        for (uint16_t i = 0; i < 2; i++) {
+            assert_done(&p.a, &p.aq, REQ, MLX5_DEPTH - 3 + i);
+            assert_done(&p.b, &p.bq, RESP_SEND, i);
+        }
+        assert_same(&p, 0, 0, 20300);
+        mlx5_close_pair(&p);
+    }
+}
+
 /* Counters of 16 bits pass their end. */
 MLX5_PAIR_TEST("/mlx5-queue/counter-wrap", ERNIC_QPT_RC, test_counter_wrap)
 {
@@ -268,6 +312,12 @@ MLX5_PAIR_TEST("/mlx5-queue/record", ERNIC_QPT_RC, test_record)
     mlx5_post_recv(&p->b, &p->bq, p->b.mem, 8);
     send(p, "x", 1);
     g_assert_false(mlx5_poll(&p->b, &cqe));
+    p->bq.rq_pi -= MLX5_RQ_DEPTH + 1;
+    mlx5_post_recv(&p->b, &p->bq, p->b.mem, 8);
+    fake_advance(p->a.e, NSEC / 10);
+    mlx5_exchange(&p->a, &p->b);
+    assert_done(&p->a, &p->aq, REQ, 3 * MLX5_RQ_DEPTH);
+    assert_done(&p->b, &p->bq, RESP_SEND, 3 * MLX5_RQ_DEPTH);
 }
 
 /* The slots of a shared receive queue are used in the order of their links. */

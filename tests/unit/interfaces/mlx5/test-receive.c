@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
-#include "qemu/bswap.h"
 #include "mlx5_frames.h"
 #include "mlx5_objects.h"
 

@@ -5,7 +5,6 @@
  * entries, and hostile requests.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "mlx5_send.h"
 
 static const FramesHead udp4 = {

@@ -5,7 +5,6 @@
  * and a state that is accepted can be used.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/mlx5/ethernet.h"
 #include "mlx5_objects.h"
 #include "mlx5_software.h"

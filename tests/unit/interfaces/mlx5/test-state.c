@@ -5,7 +5,6 @@
  * continues with its guest memory.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/mlx5/commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"

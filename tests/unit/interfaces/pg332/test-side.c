@@ -5,7 +5,6 @@
  * driver provides them; interrupts, errors, and lack of room.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "pg332_card.h"
 #include "faces/pg332/side_stream.h"
 

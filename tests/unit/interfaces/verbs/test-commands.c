@@ -5,7 +5,6 @@
  * command that fails has changed nothing: the saved state is compared.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "faces/verbs/commands.h"
 #include "fake_verbs.h"
 #include "objects/gid.h"
