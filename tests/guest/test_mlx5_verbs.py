@@ -4,6 +4,7 @@ import functools
 import re
 
 from capture import capture, roce_tag
+import guest
 import links
 import mlx5
 import programs
@@ -47,7 +48,7 @@ IN_VLAN = [
 ]
 
 
-PACKAGES = [*stock.PACKAGES, 'prometheus-node-exporter']
+PACKAGES = [*stock.PACKAGES, 'prometheus-node-exporter', 'python3-pyverbs']
 
 
 def machines(kernel):
@@ -155,6 +156,13 @@ def test_statistics(guests):
     waiting.wait()
 
 
+def test_exits(guests):
+    """Processes die with objects of all kinds, which were created in many orders."""
+    guests[0].put_programs()
+    guests[0].put_programs(guest.ROOT / 'tests/conformance/semantics')
+    programs.inside(guests[0], 'exits', 'all', seconds=300)
+
+
 def test_objects(guests):
     """No object is left; the driver goes and comes back."""
     for n, one in enumerate(guests):
@@ -166,7 +174,7 @@ def test_objects(guests):
         assert one.check('rdma link').strip() == ''
         one.check(f'echo {path.rpartition("/")[2]} '
                   '>/sys/bus/pci/drivers/mlx5_core/bind')
-        programs.wait_until(one, 'rdma link | grep -q mlx5_0', 30)
+        programs.wait_until(one, 'rdma link | grep -q link', 60)
 
 
 def suites():
@@ -177,5 +185,5 @@ def suites():
                     [test_devices, *(named(name, programs.check, program)
                                      for name, program in PROGRAMS),
                      *vlan, named('nvme', check_small), test_counters, test_node_exporter,
-                     test_statistics, test_objects, mlx5.test_no_complaints],
+                     test_statistics, test_exits, test_objects, mlx5.test_no_complaints],
                     *([] if kernel == '6.12-cloud' else ['*', 'mlx5-verbs-6.12-cloud']))

@@ -56,14 +56,19 @@ class Member(End):
         assert data[GRH:] == content(number), number
 
 
-class Commands:
-    """Commands to the kernel about the open device."""
+def files():
+    """Descriptors of open devices."""
+    links = {fd: os.readlink(f'/proc/self/fd/{fd}')
+             for fd in map(int, os.listdir('/proc/self/fd'))
+             if os.path.exists(f'/proc/self/fd/{fd}')}
+    return {fd for fd, link in links.items() if '/uverbs' in link}
 
-    def __init__(self):
-        links = {fd: os.readlink(f'/proc/self/fd/{fd}')
-                 for fd in map(int, os.listdir('/proc/self/fd'))
-                 if os.path.exists(f'/proc/self/fd/{fd}')}
-        self.fd, = (fd for fd, link in links.items() if '/uverbs' in link)
+
+class Commands:
+    """Commands to the kernel about the open device, the only one of these files."""
+
+    def __init__(self, found):
+        self.fd, = found
 
     def group(self, command, gid, handle):
         """Attach the queue pair of a handle, or detach it; is it one?"""
@@ -74,24 +79,31 @@ class Commands:
         except OSError:
             return False
 
-    def attach_two(self, gid):
-        """The handles of the first two queue pairs, in the order of their creation."""
+    def attach(self, gid, count):
+        """The handles of the first queue pairs, in the order of their creation."""
         found = []
         for handle in range(HANDLES):
-            if len(found) < 2 and self.group(ATTACH, gid, handle):
+            if len(found) < count and self.group(ATTACH, gid, handle):
                 found.append(handle)
         return found
 
 
 def gid_of(group):
-    """As an address of 16 bytes."""
-    return ipaddress.ip_address(group if ':' in group else f'::ffff:{group}')
+    """The 16 bytes of its address."""
+    return ipaddress.ip_address(group if ':' in group else f'::ffff:{group}').packed
+
+
+def address_of(rig, group):
+    """An address handle for it."""
+    text = gid_of(group).hex(':', 2)
+    route = GlobalRoute(dgid=GID(text), sgid_index=rig.gid_index)
+    return AH(rig.pd, attr=AHAttr(gr=route, is_global=1, port_num=1))
 
 
 def receive(rig, group):
     members = [Member(rig) for _ in range(3)]
-    commands, gid = Commands(), gid_of(group).packed
-    handles = commands.attach_two(gid)
+    commands, gid = Commands(files()), gid_of(group)
+    handles = commands.attach(gid, 2)
     assert len(handles) == 2, handles
     address = ipaddress.ip_address(group)
     Path('/tmp/attached-2').touch()
@@ -108,8 +120,7 @@ def receive(rig, group):
 
 def send(rig, group, first, number):
     end = End(rig, 'UD').connect()
-    route = GlobalRoute(dgid=GID(gid_of(group).exploded), sgid_index=rig.gid_index)
-    ah = AH(rig.pd, attr=AHAttr(gr=route, is_global=1, port_num=1))
+    ah = address_of(rig, group)
     for message in range(int(first), int(first) + int(number)):
         rig.mr.write(content(message), SIZE, 0)
         end.post(length=SIZE, ah=ah, to=MULTICAST_QPN)

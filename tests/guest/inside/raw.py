@@ -15,9 +15,9 @@ from rig import refused
 RDY, ERR, RESET = e.IBV_WQS_RDY, e.IBV_WQS_ERR, e.IBV_WQS_RESET
 
 
-def make_wq(ctx, pd):
-    """A receive work queue with a completion queue of its own."""
-    return WQ(ctx, WQInitAttr(wq_pd=pd, wq_cq=CQ(ctx, 16), wq_type=e.IBV_WQT_RQ,
+def make_wq(ctx, pd, cq=None):
+    """A receive work queue; without cq with a completion queue of its own."""
+    return WQ(ctx, WQInitAttr(wq_pd=pd, wq_cq=cq or CQ(ctx, 16), wq_type=e.IBV_WQT_RQ,
                               max_wr=4, max_sge=1, comp_mask=0, create_flags=0))
 
 
@@ -28,16 +28,19 @@ def to(wq, state, current=None):
     wq.modify(WQAttr(attr_mask=mask, wq_state=state, curr_wq_state=current or 0))
 
 
-def over_table(ctx, pd, wqs):
-    """A queue pair that spreads frames over the queues, and its table."""
+def make_table(ctx, wqs):
+    return RwqIndTable(ctx, RwqIndTableInitAttr(len(wqs).bit_length() - 1, wqs))
+
+
+def over_table(ctx, pd, table):
+    """A queue pair that spreads frames over the queues of the table."""
     mask = (e.IBV_QP_INIT_ATTR_PD | e.IBV_QP_INIT_ATTR_RX_HASH
             | e.IBV_QP_INIT_ATTR_IND_TABLE)
-    table = RwqIndTable(ctx, RwqIndTableInitAttr(len(wqs).bit_length() - 1, wqs))
     hashed = RxHashConf(rx_hash_function=e.IBV_RX_HASH_FUNC_TOEPLITZ,
                         rx_hash_key_len=40, rx_hash_key=list(range(40)),
                         rx_hash_fields_mask=e.IBV_RX_HASH_SRC_IPV4)
     return QPEx(ctx, QPInitAttrEx(qp_type=e.IBV_QPT_RAW_PACKET, comp_mask=mask, pd=pd,
-                                  hash_conf=hashed, ind_table=table)), table
+                                  hash_conf=hashed, ind_table=table))
 
 
 def check_objects(rig):
@@ -47,7 +50,8 @@ def check_objects(rig):
         to(wq, RDY)
         to(wq, RDY, RDY)
         refused(errno.EINVAL, to, wq, RDY, RESET)
-    qp, table = over_table(ctx, pd, wqs)
+    table = make_table(ctx, wqs)
+    qp = over_table(ctx, pd, table)
     assert qp.query(e.IBV_QP_STATE)[0].qp_state == e.IBV_QPS_RTR
     shown = subprocess.run(['rdma', 'resource', 'show', 'qp'], check=True, text=True,
                            stdout=subprocess.PIPE).stdout
