@@ -279,28 +279,6 @@ MACHINE_KINDS("/ernic-pg332-faces", test_faces, V4_0)
     g_assert_cmpuint(qernic_stat(q, "pg332.faults.rnr"), ==, 0);
 }
 
-/* The verbs face of one device and the ERNIC face of the other. */
-MACHINE_KINDS("/ernic-pg332-verbs-peer", test_verbs_peer, V4_2)
-{
-    QErnic *q = start(more, ERNIC1), *other = qernic_beside(q, "ernic1", 5);
-    QErnicQp v;
-    Card c;
-
-    card_introduce(q);
-    qernic_setup(other, 2);
-    open_to_verbs(&c, q, more, 1, other, &v);
-    card_pattern(q->qts, c.mem, CARD_LENGTH, 77);
-    card_post(&c, CARD_WRITE, 0, CARD_LENGTH, other->buf, other->key);
-    card_done(&c, CARD_WRITE);
-    card_same(q->qts, c.mem, other->buf, CARD_LENGTH);
-    card_post(&c, CARD_READ, 0x8000, CARD_LENGTH, other->buf, other->key);
-    card_done(&c, CARD_READ);
-    card_same(q->qts, c.mem, c.mem + 0x8000, CARD_LENGTH);
-    qernic_post_write(&v, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
-    qernic_done(&v);
-    card_same(q->qts, c.mem + 0x10000, other->buf, CARD_LENGTH);
-}
-
 /*
  * Both faces of one device have the number of a queue pair in use, and the device's
  * socket has an address of each: the address chooses the face, packet by packet.
@@ -388,27 +366,4 @@ MACHINE_KINDS("/ernic-pg332-migrate", test_migrate, V3_1, V4_0)
     card_wait(&c, PG332_CQHEAD, 1);
     g_assert_cmpuint(card_get_qp(&c, PG332_STATRQPIDB), ==, 1);
     qernic_migrate_end(q, from);
-}
-
-/* Random register writes; the device still responds afterwards. */
-MACHINE_KINDS("/ernic-pg332-garbage", test_garbage, ANY)
-{
-    uint32_t window = ernic_reg_window(card_version(more));
-    QErnic *q = start(more, "");
-    Card c;
-
-    card_open(&c, q, card_version(more), 1);
-    card_open_qp(&c, 1, CARD_QPN);
-    for (uint32_t i = 0; i < 20000; i++) {
-        uint32_t off = g_test_rand_int_range(0, 0x400) * 4;
-        uint32_t block = g_test_rand_int_range(0, ERNIC_REG_SCOPES);
-
-        off += ernic_reg_blocks[c.version][block].base;
-        card_put_at(&c, off % window, g_test_rand_int());
-        if (i % 64 == 0) {
-            qtest_clock_step(q->qts, 1000000);
-        }
-    }
-    qernic_enable(q);
-    g_assert_cmphex(qernic_reg(q, magic), ==, ERNIC_MAGIC);
 }
