@@ -280,6 +280,104 @@ MACHINE_TEST("/ernic-frames/bus-reset", test_bus_reset)
     g_assert_cmpuint(qernic_logged(m, path, "ernic_pci_frames_wait"), <=, 2 * FRAMES);
 }
 
+#define PERIOD      67108864            /* ns: the timeout of the queue pairs is 14 */
+#define PACKETS     64                  /* of the bulk transfer */
+#define MTU         1024
+
+/* A device with queue pairs to a peer that reads nothing before drain(). */
+typedef struct Slow {
+    QErnic *q;
+    QErnicQp bulk, small, datagram;
+    int fd;
+} Slow;
+
+static void connect_slow(Slow *s)
+{
+    qernic_setup(s->q, 1);
+    qernic_qp_create(s->q, &s->bulk, ERNIC_QPT_RC);
+    qernic_qp_create(s->q, &s->small, ERNIC_QPT_RC);
+    qernic_qp_create(s->q, &s->datagram, ERNIC_QPT_UD);
+    qernic_qp_connect(&s->bulk, &qernic_nobody);
+    qernic_qp_connect(&s->small, &qernic_nobody);
+    qernic_qp_connect(&s->datagram, &qernic_nobody);
+}
+
+static void begin_slow(Slow *s, const char *more)
+{
+    QErnicMachine *m;
+    int fds[2], few = 1;                /* bytes: the least that Linux permits */
+
+    qernic_cable(fds);
+    g_assert_cmpint(setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &few, sizeof(few)), ==, 0);
+    m = qernic_machine("-netdev socket,fd=%d,id=n0"
+                       " -device ernic,id=ernic0,addr=04.0,netdev=n0%s", fds[1], more);
+    s->fd = fds[0];
+    s->q = qernic_at(m, "ernic0", 4);
+    connect_slow(s);
+}
+
+static bool drain(Slow *s)
+{
+    char buf[BUFFER];
+
+    while (recv(s->fd, buf, sizeof(buf), MSG_DONTWAIT) > 0) {
+    }
+    return true;
+}
+
+/* Trains of all queue pairs; the device has built them on return. */
+static void send_all(Slow *s)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND,
+        .ud = { .qkey = cpu_to_le32(QERNIC_QKEY), .dest_qpn = cpu_to_le32(5),
+                .av = { .hop_limit = 64, .dmac = { 0x52, 0x54 } } },
+    };
+    uint64_t sent = qernic_stat(s->q, "tx_packets");
+
+    qernic_send(&s->bulk, 0, PACKETS * MTU);
+    qernic_send(&s->small, 0, 8);
+    memcpy(wqe.ud.av.dgid, qernic_nobody.q->gid, 16);
+    qernic_post_send(&s->datagram, &wqe, 0, 8);
+    qernic_wait_while(s->q->qts, qernic_stat(s->q, "tx_packets") < sent + PACKETS + 2);
+}
+
+/* Time passes, and the engine knows it. */
+static void pass(Slow *s, int64_t ns)
+{
+    for (int i = 0; i < 10; i++) {
+        qtest_clock_step(s->q->qts, ns / 10);
+        qernic_nop(s->q);
+    }
+}
+
+/*
+ * Nobody can answer frames that wait for their backend: no timer of a queue pair runs
+ * before its own packet has left, and no datagram completes. A reset begins anew.
+ */
+WORLD_KINDS("/ernic-frames/departure", test_departure, Slow, s, begin_slow,
+            { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
+{
+    send_all(s);
+    pass(s, PERIOD + PERIOD / 2);
+    g_assert_cmpuint(qernic_stat(s->q, "ack_timeouts"), ==, 0);
+    g_assert_false(qernic_has_cqe(&s->datagram));
+    qernic_wait_while(s->q->qts, drain(s) && !qernic_has_cqe(&s->datagram));
+    qernic_done(&s->datagram);
+    pass(s, PERIOD - PERIOD / 10);
+    g_assert_cmpuint(qernic_stat(s->q, "ack_timeouts"), ==, 0);
+    pass(s, PERIOD / 5);
+    g_assert_cmpuint(qernic_stat(s->q, "ack_timeouts"), ==, 2);
+    /* The frames of the retries wait. */
+    qernic_set_reg(s->q, control, ERNIC_CONTROL_RESET);
+    connect_slow(s);
+    send_all(s);
+    pass(s, PERIOD / 2);
+    g_assert_false(qernic_has_cqe(&s->datagram));
+    qernic_wait_while(s->q->qts, drain(s) && !qernic_has_cqe(&s->datagram));
+    qernic_done(&s->datagram);
+}
+
 #define HALF        64
 #define VIRTIO_HEAD sizeof(struct virtio_net_hdr_mrg_rxbuf)
 

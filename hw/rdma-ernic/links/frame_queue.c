@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A queue of Ethernet frames between two threads. In a buffer, the length of a frame
- * precedes it.
+ * A queue of Ethernet frames between two threads. In a buffer, each frame follows its
+ * head.
  */
 #include "qemu/osdep.h"
 #include "links/frame_queue.h"
 
-typedef uint32_t Length;
+typedef ErnicFrameHead Head;
 
 void ernic_frame_queue_init(ErnicFrameQueue *q)
 {
@@ -26,7 +26,7 @@ void ernic_frame_queue_fini(ErnicFrameQueue *q)
 
 bool ernic_frame_queue_room(ErnicFrameQueue *q, uint32_t frames, uint32_t bytes)
 {
-    uint64_t need = (uint64_t)frames * sizeof(Length) + bytes;
+    uint64_t need = (uint64_t)frames * sizeof(Head) + bytes;
     bool room;
 
     qemu_mutex_lock(&q->lock);
@@ -38,20 +38,35 @@ bool ernic_frame_queue_room(ErnicFrameQueue *q, uint32_t frames, uint32_t bytes)
     return room;
 }
 
-bool ernic_frame_queue_put(ErnicFrameQueue *q, const struct iovec *iov, int num)
+/* A sender whose trains have all left may begin with its numbers anew. */
+static void count_train(ErnicFrameQueue *q, const Head *head)
 {
-    Length len = 0;
+    uint64_t *put = &q->put[head->sender], *left = &q->left[head->sender];
+
+    if (*left == *put) {
+        *left = head->serial - 1;
+    }
+    *put = head->serial;
+}
+
+bool ernic_frame_queue_put(ErnicFrameQueue *q, const struct iovec *iov, int num,
+                           uint32_t sender, uint64_t serial)
+{
+    Head head = { .sender = sender, .serial = serial };
     bool was_empty;
     int i;
 
     for (i = 0; i < num; i++) {
-        len += iov[i].iov_len;
+        head.len += iov[i].iov_len;
     }
     qemu_mutex_lock(&q->lock);
     was_empty = q->fill->len == 0;
-    g_byte_array_append(q->fill, (const uint8_t *)&len, sizeof(len));
+    g_byte_array_append(q->fill, (const uint8_t *)&head, sizeof(head));
     for (i = 0; i < num; i++) {
         g_byte_array_append(q->fill, iov[i].iov_base, iov[i].iov_len);
+    }
+    if (serial) {
+        count_train(q, &head);
     }
     qemu_mutex_unlock(&q->lock);
     return was_empty;
@@ -74,22 +89,54 @@ static bool swap(ErnicFrameQueue *q)
     return room;
 }
 
-const uint8_t *ernic_frame_queue_next(ErnicFrameQueue *q, uint32_t *len, bool *room)
+/* The frame that was taken last has left; returns whether the writer waited for that. */
+static bool leave(ErnicFrameQueue *q)
+{
+    bool asked;
+
+    if (!q->last.serial) {
+        return false;
+    }
+    qemu_mutex_lock(&q->lock);
+    q->left[q->last.sender] = q->last.serial;
+    asked = q->asked;
+    q->asked = false;
+    qemu_mutex_unlock(&q->lock);
+    q->last.serial = 0;
+    return asked;
+}
+
+const uint8_t *ernic_frame_queue_next(ErnicFrameQueue *q, uint32_t *len, bool *wake)
 {
     const uint8_t *frame;
-    Length n;
 
-    if (q->pos == q->read->len && swap(q)) {
-        *room = true;
+    *wake |= leave(q);
+    if (q->pos == q->read->len) {
+        *wake |= swap(q);
     }
     if (q->pos == q->read->len) {
         return NULL;
     }
-    memcpy(&n, q->read->data + q->pos, sizeof(n));
-    frame = q->read->data + q->pos + sizeof(n);
-    q->pos += sizeof(n) + n;
-    *len = n;
+    memcpy(&q->last, q->read->data + q->pos, sizeof(q->last));
+    frame = q->read->data + q->pos + sizeof(q->last);
+    q->pos += sizeof(q->last) + q->last.len;
+    *len = q->last.len;
     return frame;
+}
+
+uint64_t ernic_frame_queue_departed(ErnicFrameQueue *q, uint32_t sender)
+{
+    uint64_t left;
+
+    qemu_mutex_lock(&q->lock);
+    left = q->left[sender];
+    if (left == q->put[sender]) {
+        left = UINT64_MAX;
+    } else {
+        q->asked = true;
+    }
+    qemu_mutex_unlock(&q->lock);
+    return left;
 }
 
 bool ernic_frame_queue_full(ErnicFrameQueue *q)
@@ -118,8 +165,10 @@ bool ernic_frame_queue_has(ErnicFrameQueue *q)
 void ernic_frame_queue_purge(ErnicFrameQueue *q)
 {
     q->pos = q->read->len;
+    q->last.serial = 0;
     qemu_mutex_lock(&q->lock);
     g_byte_array_set_size(q->fill, 0);
-    q->full = false;
+    q->full = q->asked = false;
+    memcpy(q->left, q->put, sizeof(q->left));
     qemu_mutex_unlock(&q->lock);
 }

@@ -103,17 +103,19 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
     if (!d->net.nic) {
         return true;            /* no cable: the train is lost */
     }
-    return on_wire(d) ? send_to_wire(d, face, train) : ernic_pci_netq_tx(d, train);
+    return on_wire(d) ? send_to_wire(d, face, train) : ernic_pci_netq_tx(d, face, train);
 }
 
-/*
- * The wire takes a train only when it holds none, so only the last one can still be
- * there. A train in a queue has been copied.
- */
+/* The wire takes a train when it holds none: only the last one can still be there. */
+static uint64_t wire_departed(const ErnicPci *d, ErnicPciFace face)
+{
+    return d->net.sender == face && ernic_pci_netdev_waits(d) ? d->net.train - 1 :
+                                                                UINT64_MAX;
+}
+
 uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face)
 {
-    return on_wire(d) && d->net.sender == face && ernic_pci_netdev_waits(d) ?
-           d->net.train - 1 : UINT64_MAX;
+    return on_wire(d) ? wire_departed(d, face) : ernic_pci_netq_departed(d, face);
 }
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)

@@ -19,9 +19,10 @@
 /* Of guest memory and headers, for a frame: as in netdev.c. */
 #define FRAME_ACCESSES  2
 
-QEMU_BUILD_BUG_ON(ERNIC_TRAIN_BYTES + ERNIC_TRAIN_PACKETS * (ERNIC_NET_HDR_MAX + 4) >
-                  ERNIC_FRAME_QUEUE_BYTES);
-QEMU_BUILD_BUG_ON(NET_BUFSIZE + 4 > ERNIC_FRAME_QUEUE_BYTES);
+QEMU_BUILD_BUG_ON(ERNIC_TRAIN_BYTES + ERNIC_TRAIN_PACKETS *
+                  (ERNIC_NET_HDR_MAX + sizeof(ErnicFrameHead)) > ERNIC_FRAME_QUEUE_BYTES);
+QEMU_BUILD_BUG_ON(NET_BUFSIZE + sizeof(ErnicFrameHead) > ERNIC_FRAME_QUEUE_BYTES);
+QEMU_BUILD_BUG_ON(ERNIC_PCI_FACES != ERNIC_FRAME_SENDERS);
 
 struct ErnicNetq {
     ErnicFrameQueue out;        /* from the engine to the netdev */
@@ -43,16 +44,17 @@ static bool may_run(const ErnicPci *d)
 
 /*
  * Sending may reach any device, whose DMA may reset or eject this function, which
- * empties the queues. Returns whether there may be more to do.
+ * empties the queues. A frame that the backend keeps is the last one: it has left when
+ * the next one is taken. Returns whether there may be more to do.
  */
 static bool send_frames(ErnicPci *d)
 {
     ErnicNetq *q = d->net.queues;
-    bool room = false;
+    bool wake = false;
     uint32_t len;
 
     while (ernic_budget_left(&q->work) && may_run(d) && !ernic_pci_netdev_waits(d)) {
-        const uint8_t *frame = ernic_frame_queue_next(&q->out, &len, &room);
+        const uint8_t *frame = ernic_frame_queue_next(&q->out, &len, &wake);
 
         if (!frame) {
             break;
@@ -60,7 +62,7 @@ static bool send_frames(ErnicPci *d)
         ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
         ernic_pci_netdev_send(d, &(struct iovec) { (void *)frame, len }, 1);
     }
-    if (room) {                 /* the engine waits for it: ernic_pci_netdev_run() */
+    if (wake) {                 /* once for all of them */
         ernic_pci_continue(d, &d->kick, d->bh);
     }
     return !ernic_budget_left(&q->work);
@@ -165,14 +167,14 @@ bool ernic_pci_netq_room(ErnicPci *d)
 void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     if (ernic_frame_queue_put(&d->net.queues->in,
-                              &(struct iovec) { (void *)buf, size }, 1)) {
+                              &(struct iovec) { (void *)buf, size }, 1, 0, 0)) {
         ernic_pci_kick(d);
     }
 }
 
 /* ---- in the thread of the engine, or inside enter and leave -------------------- */
 
-bool ernic_pci_netq_tx(ErnicPci *d, const ErnicTrain *train)
+bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
     ErnicFrameQueue *out = &d->net.queues->out;
     uint32_t packets = ernic_train_packets(train), pos;
@@ -186,7 +188,8 @@ bool ernic_pci_netq_tx(ErnicPci *d, const ErnicTrain *train)
     }
     for (pos = 0; pos < train->len;) {
         pos += ernic_pci_netdev_frame(train, pos, head, iov);
-        wake |= ernic_frame_queue_put(out, iov, ARRAY_SIZE(iov));
+        wake |= ernic_frame_queue_put(out, iov, ARRAY_SIZE(iov), face,
+                                      pos == train->len ? train->serial : 0);
     }
     if (wake && d->thread) {
         ernic_pci_netq_kick(d);
@@ -194,6 +197,11 @@ bool ernic_pci_netq_tx(ErnicPci *d, const ErnicTrain *train)
         d->net.queues->unsent = true;
     }
     return true;
+}
+
+uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciFace face)
+{
+    return ernic_frame_queue_departed(&d->net.queues->out, face);
 }
 
 bool ernic_pci_netq_blocked(ErnicPci *d)
@@ -227,7 +235,8 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
         ernic_link_work(d->engine, FRAME_ACCESSES, len);
         if (!ernic_pci_netdev_to_engine(d, now, frame, len)) {
             wake |= ernic_frame_queue_put(&q->back,
-                                          &(struct iovec) { (void *)frame, len }, 1);
+                                          &(struct iovec) { (void *)frame, len }, 1,
+                                          0, 0);
         }
     }
     if (room || wake) {

@@ -44,7 +44,9 @@ void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 /* Inside enter and leave: */
 
 /* As ernic_pci_netdev_tx(). */
-bool ernic_pci_netq_tx(ErnicPci *d, const ErnicTrain *train);
+bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
+/* As ernic_pci_netdev_departed(); the engine runs when that has grown. */
+uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciFace face);
 /* Does the queue of frames to send have no room yet? */
 bool ernic_pci_netq_blocked(ErnicPci *d);
 /* Deliver frames to the engines, within the slice. */

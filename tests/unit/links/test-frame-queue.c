@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The queue of frames between two threads: order, room, wake-ups, and both threads at
- * once.
+ * The queue of frames between two threads: order, room, wake-ups, departure, and both
+ * threads at once.
  */
 #include "qemu/osdep.h"
 #include "links/frame_queue.h"
@@ -16,7 +16,8 @@ static uint32_t length_of(uint32_t i)
     return i % FRAME;
 }
 
-static bool put(ErnicFrameQueue *q, uint32_t i)
+/* Train @serial of @sender ends with it. */
+static bool put_train(ErnicFrameQueue *q, uint32_t i, uint32_t sender, uint64_t serial)
 {
     uint8_t frame[FRAME];
     uint32_t len = length_of(i), head = len / 3;
@@ -24,7 +25,12 @@ static bool put(ErnicFrameQueue *q, uint32_t i)
     memset(frame, i, len);
     return ernic_frame_queue_put(q, (struct iovec[]) {
         { frame, head }, { frame + head, len - head },
-    }, 2);
+    }, 2, sender, serial);
+}
+
+static bool put(ErnicFrameQueue *q, uint32_t i)
+{
+    return put_train(q, i, 0, 0);
 }
 
 /* Takes frame @i, or finds that there is none. */
@@ -79,7 +85,8 @@ TEST("/frame-queue/room", test_room)
     g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES));
     g_assert_false(take(&q, 0, &room));
     g_assert_true(room);
-    g_assert_true(ernic_frame_queue_room(&q, 64, ERNIC_FRAME_QUEUE_BYTES - 64 * 4));
+    g_assert_true(ernic_frame_queue_room(&q, 64, ERNIC_FRAME_QUEUE_BYTES -
+                                         64 * sizeof(ErnicFrameHead)));
     g_assert_false(ernic_frame_queue_full(&q));
     for (n = 0; ernic_frame_queue_room(&q, 1, length_of(n)); n++) {
         put(&q, n);
@@ -103,7 +110,8 @@ TEST("/frame-queue/two", test_two)
 
     ernic_frame_queue_init(&q);
     put(&q, 1);
-    g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES - 4));
+    g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES -
+                                          sizeof(ErnicFrameHead)));
     g_assert_true(ernic_frame_queue_room(&q, 1, 100));
     g_assert_true(take(&q, 1, &room));
     g_assert_true(room);
@@ -133,6 +141,104 @@ TEST("/frame-queue/purge", test_purge)
     ernic_frame_queue_fini(&q);
 }
 
+/* ---- departure -------------------------------------------------------------- */
+
+/* Takes frame @i; was the writer to be woken for what had left before? */
+static bool woken(ErnicFrameQueue *q, uint32_t i)
+{
+    bool wake = false;
+
+    take(q, i, &wake);
+    return wake;
+}
+
+/* A train has left when its last frame has: when the reader comes for the next one. */
+TEST("/frame-queue/departure", test_departure)
+{
+    ErnicFrameQueue q;
+
+    ernic_frame_queue_init(&q);
+    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
+    put(&q, 1);
+    put_train(&q, 2, 0, 7);             /* two frames; 1 to 6 did not come here */
+    IS(ernic_frame_queue_departed(&q, 0), 6);
+    IS(ernic_frame_queue_departed(&q, 1), UINT64_MAX);
+    put_train(&q, 3, 0, 9);
+    IS(woken(&q, 1), false);
+    IS(woken(&q, 2), false);
+    IS(ernic_frame_queue_departed(&q, 0), 6);
+    IS(woken(&q, 3), true);
+    IS(ernic_frame_queue_departed(&q, 0), 7);
+    put_train(&q, 4, 0, 10);            /* the last frame is still the reader's */
+    IS(ernic_frame_queue_departed(&q, 0), 7);
+    IS(woken(&q, 4), true);
+    IS(woken(&q, 5), false);            /* nobody has asked since */
+    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
+    IS(woken(&q, 5), false);
+    ernic_frame_queue_fini(&q);
+}
+
+TEST("/frame-queue/departure/senders", test_senders)
+{
+    ErnicFrameQueue q;
+
+    ernic_frame_queue_init(&q);
+    put_train(&q, 1, 0, 100);
+    put_train(&q, 2, 1, 5);
+    put_train(&q, 3, 0, 101);
+    woken(&q, 1);
+    IS(ernic_frame_queue_departed(&q, 0), 99);
+    woken(&q, 2);
+    IS(ernic_frame_queue_departed(&q, 0), 100);
+    IS(ernic_frame_queue_departed(&q, 1), 4);
+    IS(woken(&q, 3), true);
+    IS(ernic_frame_queue_departed(&q, 1), UINT64_MAX);
+    IS(ernic_frame_queue_departed(&q, 0), 100);
+    ernic_frame_queue_fini(&q);
+}
+
+/* Frames that are purged have left. The numbers may begin anew, below the last ones. */
+TEST("/frame-queue/departure/purge", test_departure_purge)
+{
+    ErnicFrameQueue q;
+
+    ernic_frame_queue_init(&q);
+    put_train(&q, 1, 0, 100);
+    put_train(&q, 2, 0, UINT64_MAX - 1);
+    put_train(&q, 3, 1, 5);
+    woken(&q, 1);
+    IS(ernic_frame_queue_departed(&q, 0), 99);
+    ernic_frame_queue_purge(&q);        /* the reader has frame 1 */
+    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
+    IS(ernic_frame_queue_departed(&q, 1), UINT64_MAX);
+    put_train(&q, 4, 0, 1);
+    put_train(&q, 5, 0, 2);
+    IS(ernic_frame_queue_departed(&q, 0), 0);
+    IS(woken(&q, 4), false);            /* not by frame 1 */
+    IS(ernic_frame_queue_departed(&q, 0), 0);
+    IS(woken(&q, 5), true);
+    IS(ernic_frame_queue_departed(&q, 0), 1);
+    ernic_frame_queue_fini(&q);
+}
+
+/* A reader that is gone: the writer learns that nothing leaves, and no call waits. */
+TEST("/frame-queue/departure/stuck", test_stuck)
+{
+    uint64_t serial = 0;
+    ErnicFrameQueue q;
+
+    ernic_frame_queue_init(&q);
+    while (ernic_frame_queue_room(&q, 1, FRAME)) {
+        put_train(&q, FRAME - 1, 0, ++serial);
+        IS(ernic_frame_queue_departed(&q, 0), 0);
+    }
+    IS(woken(&q, FRAME - 1), true);     /* there is room */
+    IS(ernic_frame_queue_departed(&q, 0), 0);
+    ernic_frame_queue_purge(&q);
+    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
+    ernic_frame_queue_fini(&q);
+}
+
 /* ---- two threads ------------------------------------------------------------- */
 
 #define FRAMES  50000
@@ -141,7 +247,7 @@ typedef struct World {
     ErnicFrameQueue q;
     GMutex lock;
     GCond bell;
-    bool rung, room;            /* for the reader, and for the writer */
+    bool rung, wake;            /* for the reader, and for the writer */
 } World;
 
 static void ring(World *w, bool *flag)
@@ -171,10 +277,15 @@ static gpointer writer(gpointer opaque)
 
     for (uint32_t i = 0; i < FRAMES; i++) {
         while (!ernic_frame_queue_room(&w->q, 1, length_of(i))) {
-            await(w, &w->room);
+            await(w, &w->wake);
         }
-        if (put(&w->q, i)) {
+        if (put_train(&w->q, i, i % 2, i + 1)) {
             ring(w, &w->rung);
+        }
+        if (i % 100 == 0) {
+            while (ernic_frame_queue_departed(&w->q, i % 2) <= i) {
+                await(w, &w->wake);
+            }
         }
     }
     return NULL;
@@ -189,11 +300,11 @@ TEST("/frame-queue/threads", test_threads)
     ernic_frame_queue_init(&w.q);
     thread = g_thread_new("writer", writer, &w);
     while (i < FRAMES) {
-        bool room = false, got = take(&w.q, i, &room);
+        bool wake = false, got = take(&w.q, i, &wake);
 
         i += got;
-        if (room) {
-            ring(&w, &w.room);
+        if (wake) {
+            ring(&w, &w.wake);
         }
         if (!got) {
             await(&w, &w.rung);
