@@ -185,6 +185,11 @@ static bool noticed(uint8_t what, GString *how)
         s->plan.dma_fail = s->plan.ring_fail = 0;
         s->plan.bad_memory = s->plan.bad_rings = false;
         s->plan.silent = what == SIM_SAB_POSTPONE;
+        s->plan.netdev = what >= SIM_SAB_LEFT;
+        if (s->plan.netdev) {
+            s->plan.weight[SIM_STEP_SAVE] = 0;
+            s->plan.faults.mbps = 100;
+        }
         s->sabotage = what;
         if (!sim_run(s) && s->sabotaged) {
             g_string_assign(how, s->why->str);

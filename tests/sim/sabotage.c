@@ -28,6 +28,9 @@ const SimSabotageRow sim_sabotages[SIM_SAB_COUNT] = {
     [SIM_SAB_SAVE] = { "save", "save" },
     [SIM_SAB_EVENT] = { "twice-event", "event" },
     [SIM_SAB_POSTPONE] = { "postpone-timer", "silent" },
+    [SIM_SAB_LEFT] = { "early-departure", "departure" },
+    [SIM_SAB_SKIP_LEFT] = { "skip-departure", "stall" },
+    [SIM_SAB_FRAME] = { "twice-frame", "queue" },
 };
 
 /* Is @what to be done now? At each opportunity, until it was enough. */

@@ -182,6 +182,25 @@ static void plan_departure(Sim *s)
                          sim_range(&r, SIM_MS, 2000 * SIM_MS) : 0;
 }
 
+/*
+ * Slow netdevs in a quarter of all runs; frames may wait for longer than an ACK timeout.
+ * A machine that is restored, or reset, has lost those in its queue.
+ */
+static void plan_netdev(Sim *s)
+{
+    static const uint32_t mbps[] = { 10, 100, 1000 };
+    SimRng r;
+
+    sim_rng_init(&r, s->seed, 6);
+    s->plan.netdev = sim_percent(&r, 25);
+    if (s->plan.netdev) {
+        s->plan.faults.mbps = mbps[sim_below(&r, ARRAY_SIZE(mbps))];
+        s->plan.socket_ns = sim_range(&r, 0, SIM_MS);
+        s->plan.lossy |= s->plan.weight[SIM_STEP_SAVE] ||
+                         s->plan.weight[SIM_STEP_ENGINE_RESET];
+    }
+}
+
 void sim_plan(Sim *s)
 {
     static const uint32_t lens[] = { 256, 4096, 16384, 16384, 65536, 300000 };
@@ -210,6 +229,7 @@ void sim_plan(Sim *s)
     p->overrun = sim_percent(r, 4);
     plan_timing(s);
     plan_departure(s);
+    plan_netdev(s);
 }
 
 /* ---- hosts --------------------------------------------------------------- */
@@ -227,6 +247,7 @@ void sim_host_init(Sim *s, uint32_t id)
     h->qps = g_ptr_array_new();
     g_queue_init(&h->rxq);
     g_queue_init(&h->kept);
+    ernic_frame_queue_init(&h->frames.queue);
     h->mac[0] = 2;
     h->mac[5] = id + 1;
     h->gid[0].raw[10] = h->gid[0].raw[11] = 0xff;
@@ -434,6 +455,7 @@ static void host_free(SimHost *h)
         return;
     }
     sim_wire_forget(h);
+    ernic_frame_queue_fini(&h->frames.queue);
     ernic_free(h->e);
     SIM_EACH(SimSrq, srq, h->srqs) {
         g_ptr_array_unref(srq->out);

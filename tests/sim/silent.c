@@ -229,6 +229,7 @@ void sim_silent_free(Sim *s)
         return;
     }
     sim_wire_forget(h);
+    ernic_frame_queue_fini(&h->frames.queue);
     ernic_free(h->e);
     g_ptr_array_unref(h->srqs);
     g_ptr_array_unref(h->cqs);

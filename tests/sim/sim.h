@@ -12,6 +12,7 @@
  *   poll.c      CQEs and EQEs         steps.c   events besides the traffic
  *   check.c     rules of completions  deliver.c rules of delivery
  *   silent.c    a silent peer and a link that pushes back
+ *   netdev.c    the device's queue of frames, and rules of departure
  *   sabotage.c  tests of the rules    main.c    seeds and workers
  */
 #ifndef SIM_H
@@ -19,6 +20,7 @@
 
 #include "base/ib_spec.h"
 #include "engine.h"
+#include "links/frame_queue.h"
 #include "timing/profile.h"
 #include "rng.h"
 
@@ -95,6 +97,8 @@ typedef struct SimPlan {
     uint8_t mtu_max;
     bool keeps;                     /* links report departure later than they
                                        take a train */
+    bool netdev;                    /* links are netdevs */
+    uint64_t socket_ns;             /* time to send what their sockets hold */
     bool silent;                    /* with the host of silent.c */
     uint64_t retry_time;            /* of adaptive retransmission; 0: it is off */
     bool timed;                     /* engines have the timing model */
@@ -280,6 +284,14 @@ typedef enum SimQpLife {
     SIM_QP_RESET,                   /* waits until its packets are gone */
 } SimQpLife;
 
+/* A send queue after the last call, for the rules of departure. */
+typedef struct SimLeaving {
+    uint64_t serial;                /* the train of its last packet */
+    uint64_t since;                 /* the transport timer has run at most */
+    uint32_t una, rewinds;
+    uint32_t done;                  /* complete requests */
+} SimLeaving;
+
 struct SimQp {
     SimHost *host;
     uint32_t id;                    /* in the simulation */
@@ -332,6 +344,7 @@ struct SimQp {
     bool loss_static;               /* and never will be */
     SimPiece atomic;                /* word at the peer */
     uint64_t atomic_model;
+    SimLeaving leaving;
     SimWin win[SIM_WINS];
     uint32_t wins;
 };
@@ -339,7 +352,15 @@ struct SimQp {
 /* A train that the link has taken, and when it leaves the device. */
 typedef struct SimKept {
     uint64_t serial, at;
+    uint64_t frame;                 /* netdev: its last one */
 } SimKept;
+
+/* The frames of a netdev; their numbers are those that it was given. */
+typedef struct SimFrames {
+    ErnicFrameQueue queue;
+    uint64_t put, taken, left;      /* taken by the backend; left the device */
+    bool reads;                     /* the backend will take the next one */
+} SimFrames;
 
 typedef struct SimPacket {
     ErnicPath path;
@@ -369,6 +390,8 @@ struct SimHost {
     uint64_t link_free;
     GQueue kept;                    /* SimKept: trains that have not left */
     bool leave_pending;
+    SimFrames frames;
+    uint64_t timeouts;              /* ACK timeouts so far */
     uint64_t arrive_last[SIM_MAX_HOSTS];
     GQueue rxq;                     /* SimPacket */
     uint32_t rx_bytes;
@@ -387,6 +410,7 @@ typedef enum SimEvent {
     SIM_EV_RUN,                     /* the engine asked for it */
     SIM_EV_TX_READY,
     SIM_EV_TX_LEFT,
+    SIM_EV_FRAMES,                  /* the backend of a netdev has room */
     SIM_EV_ARRIVE,                  /* ptr: SimPacket */
     SIM_EV_RX,
     SIM_EV_THINK,
@@ -427,6 +451,9 @@ typedef enum SimSabotage {
     SIM_SAB_SAVE,
     SIM_SAB_EVENT,
     SIM_SAB_POSTPONE,
+    SIM_SAB_LEFT,
+    SIM_SAB_SKIP_LEFT,
+    SIM_SAB_FRAME,
     SIM_SAB_COUNT
 } SimSabotage;
 
@@ -536,7 +563,12 @@ extern const ErnicEnvOps sim_env_ops;
 /* Of sim_env_ops: a train is offered; those up to which have left? */
 bool sim_wire_tx(void *host, const ErnicTrain *train);
 uint64_t sim_wire_departed(void *host);
+/* The right answer of sim_wire_departed(). */
+uint64_t sim_wire_gone(SimHost *h);
 void sim_wire_left(SimHost *h);
+/* A packet leaves @h. */
+void sim_wire_send(SimHost *h, const ErnicPath *path, const uint8_t *data,
+                   uint32_t len);
 /* Drop the trains that the link holds: the link or the engine is a new one. */
 void sim_wire_forget(SimHost *h);
 void sim_wire_arrive(SimHost *h, SimPacket *packet);
@@ -546,6 +578,17 @@ void sim_wire_stray(SimHost *h);
 uint64_t sim_wire_lifetime(const Sim *s);
 void sim_pcap_open(Sim *s, const char *name);
 void sim_pcap_packet(Sim *s, const SimPacket *packet);
+
+/* netdev.c: as the functions of wire.c */
+bool sim_netdev_tx(SimHost *h, const ErnicTrain *train);
+uint64_t sim_netdev_departed(SimHost *h);
+void sim_netdev_left(SimHost *h);
+/* The frames in the queue are lost. */
+void sim_netdev_purge(SimHost *h);
+/* The main loop's work: the backend takes frames. */
+void sim_netdev_run(SimHost *h);
+/* After each call of the engine. */
+void sim_check_departure(SimHost *h);
 
 /* guest.c */
 uint8_t sim_cmd(SimHost *h, struct ernic_cmd *cmd, struct ernic_rsp *rsp);

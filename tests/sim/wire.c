@@ -14,7 +14,7 @@
 #include "timing/timing.h"
 
 /* Bytes that a link holds before it reports that it is busy. */
-#define LINK_BACKLOG    (512 * 1024)
+#define LINK_BACKLOG    (2 * ERNIC_FRAME_QUEUE_BYTES)
 /* The link of the host of silent.c is slow, and pushes back early. */
 #define SLOW_BACKLOG    (32 * 1024)
 #define SLOW_MBPS       2000
@@ -24,13 +24,18 @@ uint64_t sim_wire_lifetime(const Sim *s)
     const SimFaults *f = &s->plan.faults;
     uint64_t queue = LINK_BACKLOG * 8000ull / f->mbps;
 
-    return 2 * (f->latency + f->jitter + f->reorder_ns + f->rx_delay + queue) +
-           50 * f->busy_ns + 2 * SIM_MS;
+    return 2 * (f->latency + f->jitter + f->reorder_ns + f->rx_delay + queue +
+                s->plan.socket_ns) + 50 * f->busy_ns + 2 * SIM_MS;
 }
 
 static bool is_slow(const SimHost *h)
 {
     return h->id == h->sim->hosts;
+}
+
+static bool is_netdev(const SimHost *h)
+{
+    return h->sim->plan.netdev && !is_slow(h);
 }
 
 static uint64_t link_ns(const SimHost *h, uint64_t bytes)
@@ -131,8 +136,8 @@ static void send_to(SimHost *from, SimHost *to, SimPacket *p, uint64_t departs)
     }
 }
 
-static void transmit(SimHost *h, const ErnicPath *path, const uint8_t *data,
-                     uint32_t len)
+void sim_wire_send(SimHost *h, const ErnicPath *path, const uint8_t *data,
+                   uint32_t len)
 {
     Sim *s = h->sim;
     SimPacket *p = g_malloc(sizeof(*p) + len);
@@ -203,23 +208,42 @@ static void keep(SimHost *h, const ErnicTrain *t)
     }
 }
 
+static bool has_left(const SimHost *h, const SimKept *kept)
+{
+    return is_netdev(h) ? kept->frame <= h->frames.left : kept->at <= h->sim->now;
+}
+
+uint64_t sim_wire_gone(SimHost *h)
+{
+    SimKept *kept;
+
+    while ((kept = g_queue_peek_head(&h->kept)) && has_left(h, kept)) {
+        g_free(g_queue_pop_head(&h->kept));
+    }
+    /* A link that is down loses them. */
+    return kept && h->link_up ? kept->serial - 1 : UINT64_MAX;
+}
+
 uint64_t sim_wire_departed(void *host)
 {
     SimHost *h = host;
-    SimKept *kept;
 
-    while ((kept = g_queue_peek_head(&h->kept)) && kept->at <= h->sim->now) {
-        g_free(g_queue_pop_head(&h->kept));
+    if (sim_sabotage(h->sim, SIM_SAB_LEFT)) {
+        return UINT64_MAX;
     }
-    return kept ? kept->serial - 1 : UINT64_MAX;
+    return is_netdev(h) ? sim_netdev_departed(h) : sim_wire_gone(h);
 }
 
 void sim_wire_left(SimHost *h)
 {
     SimKept *kept;
 
+    if (is_netdev(h)) {
+        sim_netdev_left(h);
+        return;
+    }
     h->leave_pending = false;
-    sim_wire_departed(h);
+    sim_wire_gone(h);
     ernic_run(h->e, h->sim->now);
     sim_checked(h);
     kept = g_queue_peek_head(&h->kept);
@@ -232,6 +256,7 @@ void sim_wire_left(SimHost *h)
 void sim_wire_forget(SimHost *h)
 {
     g_queue_clear_full(&h->kept, g_free);
+    sim_netdev_purge(h);
 }
 
 bool sim_wire_tx(void *host, const ErnicTrain *t)
@@ -252,6 +277,9 @@ bool sim_wire_tx(void *host, const ErnicTrain *t)
                  "it was busy", h->id);
         return false;
     }
+    if (is_netdev(h)) {
+        return sim_netdev_tx(h, t);
+    }
     if (backlog > link_ns(h, is_slow(h) ? SLOW_BACKLOG : LINK_BACKLOG) ||
         sim_chance(&s->wire_rng, f->busy)) {
         h->tx_blocked = true;
@@ -266,7 +294,7 @@ bool sim_wire_tx(void *host, const ErnicTrain *t)
         keep(h, t);
     }
     for (off = 0; off < t->len; off += t->seg) {
-        transmit(h, &t->path, t->data + off, MIN(t->seg, t->len - off));
+        sim_wire_send(h, &t->path, t->data + off, MIN(t->seg, t->len - off));
     }
     return true;
 }

@@ -88,6 +88,9 @@ void sim_checked(SimHost *h)
         sim_fail(s, "invariant", "host %u: %s", h->id, why->str);
     }
     g_string_free(why, TRUE);
+    if (!s->plan.timed) {
+        sim_check_departure(h);
+    }
 }
 
 void sim_engine_new(SimHost *h)
@@ -264,6 +267,9 @@ static void handle(Sim *s, const SimItem *item)
         break;
     case SIM_EV_TX_LEFT:
         sim_wire_left(h);
+        break;
+    case SIM_EV_FRAMES:
+        sim_netdev_run(h);
         break;
     case SIM_EV_ARRIVE:
         sim_wire_arrive(h, item->ptr);
