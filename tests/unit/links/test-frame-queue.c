@@ -241,7 +241,7 @@ TEST("/frame-queue/departure/stuck", test_stuck)
 
 /* ---- two threads ------------------------------------------------------------- */
 
-#define FRAMES  50000
+#define FRAMES  200000
 
 typedef struct World {
     ErnicFrameQueue q;
@@ -282,7 +282,7 @@ static gpointer writer(gpointer opaque)
         if (put_train(&w->q, i, i % 2, i + 1)) {
             ring(w, &w->rung);
         }
-        if (i % 100 == 0) {
+        if (i % 5001 == 0) {   /* of both senders */
             while (ernic_frame_queue_departed(&w->q, i % 2) <= i) {
                 await(w, &w->wake);
             }
