@@ -36,7 +36,7 @@ FRONT_ROOMS = {
     'files': {'core/base/types.h', 'core/timing/timing_trace.h'},
     # Frames have pages of their own.
     'network': {'core/base/types.h', 'core/trace.h', 'core/base/block.h',
-                'core/base/pages.h'},
+                'core/base/pages.h', 'core/base/budget.h'},
 }
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
 PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_close', 'links/shm_folder',
@@ -46,7 +46,7 @@ PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_close', 'links/shm_fold
          'network/archive', 'network/carried'}
 PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',
               'core/wire/frame.h', 'core/base/ib_spec.h', 'core/base/block.h',
-              'core/base/pages.h'}
+              'core/base/pages.h', 'core/base/budget.h'}
 
 # Allowed everywhere in the engine.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}

@@ -151,6 +151,7 @@ void bench_node_init(BenchNode *n, uint32_t num_qp, uint64_t mem_bytes,
         .max_cq = 4, .max_srq = 2, .max_eq = 2, .max_mr = 4, .max_pd = 4,
         .max_uctx = 2, .num_vectors = 1, .mtu = 5, .link_speed = 100000,
         .no_icrc = which == BENCH_SHM,
+        .clock = bench_now,
     };
 
     memset(n, 0, sizeof(*n));

@@ -216,6 +216,13 @@ void fake_train_free(FakeTrain *train)
     g_free(train);
 }
 
+uint64_t fake_clock(void)
+{
+    static uint64_t ns;
+
+    return ns += ERNIC_WORK_NS;
+}
+
 void fake_config(ErnicConfig *cfg)
 {
     *cfg = (ErnicConfig) {
@@ -230,6 +237,7 @@ void fake_config(ErnicConfig *cfg)
         .mtu = 5,
         .link_speed = 40000,
         .raw = true,
+        .clock = g_getenv("ERNIC_FAKE_CLOCK") ? fake_clock : NULL,
     };
 }
 

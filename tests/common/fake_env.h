@@ -48,6 +48,9 @@ typedef struct FakeEnv {
 
 extern const ErnicEnvOps fake_env_ops;
 
+/* A clock of slices that jumps at each look, so that the second one ends a slice. */
+uint64_t fake_clock(void);
+
 /* Memory is zeroed, the time 1 ms: 0 must not pass for "never set". */
 void fake_env_init(FakeEnv *env);
 void fake_env_fini(FakeEnv *env);

@@ -71,6 +71,37 @@ MACHINE_KINDS("/ernic-qdma-mm/bulk", test_bulk, MAIN_LOOP, THREAD)
     g_assert_cmphex(qdma_get(&x, 0x1048), ==, BULK / BLOCK);
 }
 
+/*
+ * The host has to provide all pages of both ends. The monitor answers meanwhile; the time
+ * is printed, as a busy host may delay any answer.
+ */
+MACHINE_TEST("/ernic-qdma-mm/cold", test_cold)
+{
+    int64_t start, worst = 0, asked = 0;
+    const char *path;
+    QdmaQueue k;
+    Qdma x;
+
+    qdma_begin(&x, " -m 512");
+    path = qernic_log(x.m->qts, "ernic_slice_late");
+    qdma_queue_open(&x, &k, 64, QDMA_C2H, 8);
+    qdma_post(&k, BULK_FROM, 0, BULK);
+    qdma_ring(&k, true);
+    do {
+        start = g_get_monotonic_time();
+        qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'query-status' }");
+        worst = MAX(worst, g_get_monotonic_time() - start);
+        asked++;
+    } while (!qdma_status(&k));
+    g_test_message("cold memory: the longest of %" PRId64 " answers took %.1f ms", asked,
+                   worst / 1000.0);
+    g_assert_cmpint(worst, <, 1000000);
+    qdma_wait(&k);
+    g_assert_cmpuint(qernic_stat(x.q, "qdma.c2h_bytes"), ==, BULK);
+    g_test_message("%u slices ended by the clock",
+                   qernic_logged(x.m, path, "ernic_slice_late"));
+}
+
 /* Unaligned data of all lengths, up to the last byte of the card; BAR 4 shows them. */
 WORLD_KINDS("/ernic-qdma-mm/lengths", test_lengths, Qdma, x, qdma_begin,
              { "", ",card-memory=1M" })

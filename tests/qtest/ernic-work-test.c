@@ -21,6 +21,7 @@
 #define DOORBELLS   2048            /* that wait at most */
 #define WAITER_US   3000000
 #define SLOW_US     20000           /* many slices */
+#define NO_THREAD   { "", ",engine-thread=off" }, { "-thread", "" }
 #define BOTH        { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }
 
 typedef struct Work {
@@ -51,15 +52,20 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static void report(Work *w, const char *name)
+{
+    qsort(w->took, ANSWERS, sizeof(w->took[0]), compare);
+    g_test_message("%s: median %.1f ms, worst %.1f ms", name,
+                   w->took[ANSWERS / 2] / 1000.0, w->took[ANSWERS - 1] / 1000.0);
+    g_assert_cmpint(w->took[ANSWERS - 1], <, WORST_US);
+}
+
 static void answers(Work *w, const char *name)
 {
     for (size_t i = 0; i < ANSWERS; i++) {
         w->took[i] = ask(w, "query-status");
-        g_assert_cmpint(w->took[i], <, WORST_US);
     }
-    qsort(w->took, ANSWERS, sizeof(w->took[0]), compare);
-    g_test_message("%s: median %.1f ms, worst %.1f ms", name,
-                   w->took[ANSWERS / 2] / 1000.0, w->took[ANSWERS - 1] / 1000.0);
+    report(w, name);
 }
 
 static void put(Work *w, uint32_t slot, struct ernic_cmd *cmd)
@@ -85,8 +91,8 @@ static uint64_t list(Work *w)
     return dir;
 }
 
-/* Posts a ring of registrations of 2^24 pages. */
-static void post_regs(Work *w)
+/* A ring whose first command makes a protection domain. */
+static void open_ring(Work *w)
 {
     size_t bytes = sizeof(struct ernic_cmd) << RING_SHIFT;
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
@@ -99,6 +105,14 @@ static void post_regs(Work *w)
     qernic_set_reg(w->q, ring_shift, RING_SHIFT);
     qernic_set_reg(w->q, control, ERNIC_CONTROL_ENABLE);
     put(w, 0, &cmd);
+}
+
+/* Posts a ring of registrations of 2^24 pages. */
+static void post_regs(Work *w)
+{
+    struct ernic_cmd cmd;
+
+    open_ring(w);
     cmd = (struct ernic_cmd) {
         .opcode = ERNIC_CMD_MR_REG,
         .mr_reg = { .buf = { .addr = cpu_to_le64(list(w)), .npages = cpu_to_le32(PAGES),
@@ -147,6 +161,98 @@ WORLD_KINDS("/ernic-work/commands", test_commands, Work, w, begin, BOTH)
     /* A reset drops the command in progress. */
     qernic_set_reg(w->q, control, ERNIC_CONTROL_RESET);
     answers(w, "reset");
+    qernic_setup(w->q, 1);
+}
+
+/* The same as answers(), while the device executes the whole ring again and again. */
+static void answers_beside_ring(Work *w, const char *name)
+{
+    uint32_t pi = qernic_reg(w->q, cmd_pi);
+
+    for (size_t i = 0; i < ANSWERS; i++) {
+        if (qernic_reg(w->q, cmd_ci) == pi) {
+            pi += COMMANDS;
+            qernic_set_reg(w->q, cmd_pi, pi);
+        }
+        w->took[i] = ask(w, "query-status");
+    }
+    qernic_wait_while(w->q->qts, qernic_reg(w->q, cmd_ci) != pi);
+    report(w, name);
+}
+
+/*
+ * Chunks of an on-demand region come, one for each command, and go in one command. The
+ * host gets a page back for each of them.
+ */
+WORLD_KINDS("/ernic-work/chunks", test_chunks, Work, w, begin, NO_THREAD)
+{
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_MR_REG,
+        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 47),
+                    .pd = cpu_to_le32(1),
+                    .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
+    };
+    uint64_t page = guest_alloc(w->q->alloc, 4096);
+    const char *path;
+    uint32_t i;
+
+    open_ring(w);
+    put(w, 1, &cmd);
+    qernic_set_reg(w->q, cmd_pi, 2);
+    g_assert_cmpuint(status(w, 1), ==, ERNIC_OK);
+    qtest_writeq(w->m->qts, page, page | ERNIC_PAGE_READ);
+    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_MR_PAGES };
+    qtest_memread(w->m->qts, w->q->rsp_ring + sizeof(struct ernic_rsp) +
+                  offsetof(struct ernic_rsp, handle), &cmd.mr_pages.key, 4);
+    cmd.mr_pages.list = cpu_to_le64(page);
+    cmd.mr_pages.npages = cpu_to_le64(1);
+    for (i = 0; i < COMMANDS - 1; i++) {
+        cmd.mr_pages.first = cpu_to_le64((uint64_t)i * LEAF);
+        put(w, i, &cmd);
+    }
+    cmd.mr_pages.list = cmd.mr_pages.first = 0;
+    cmd.mr_pages.npages = cpu_to_le64((uint64_t)COMMANDS * LEAF);
+    put(w, COMMANDS - 1, &cmd);
+    path = qernic_log(w->m->qts, "ernic_slice_late");
+    answers_beside_ring(w, "chunks");
+    for (i = 0; i < COMMANDS; i++) {
+        g_assert_cmpuint(qtest_readb(w->m->qts, w->q->rsp_ring +
+                                     i * sizeof(struct ernic_rsp) +
+                                     offsetof(struct ernic_rsp, status)), ==, ERNIC_OK);
+    }
+    g_test_message("%u slices ended by the clock",
+                   qernic_logged(w->m, path, "ernic_slice_late"));
+}
+
+/* The function is reset with many objects, each of which has memory of its own. */
+WORLD_KINDS("/ernic-work/objects", test_objects, Work, w, begin, NO_THREAD)
+{
+    enum { OBJECTS = 3 * COMMANDS };
+    uint64_t dir = guest_alloc(w->q->alloc, 4096);
+    uint64_t leaf = guest_alloc(w->q->alloc, 4096);
+    struct ernic_cmd cmd;
+
+    open_ring(w);
+    qtest_memset(w->m->qts, leaf, 0, 4096);
+    for (uint32_t i = 0; i < 8; i++) {
+        qtest_writeq(w->m->qts, dir + i * 8, leaf);
+    }
+    cmd = (struct ernic_cmd) {
+        .opcode = ERNIC_CMD_MR_REG,
+        .mr_reg = { .buf = { .addr = cpu_to_le64(dir), .npages = cpu_to_le32(8 * LEAF),
+                             .page_shift = 12, .levels = 2 },
+                    .length = cpu_to_le64(8 * LEAF << 12), .pd = cpu_to_le32(1) },
+    };
+    for (uint32_t i = 1; i < COMMANDS; i++) {
+        put(w, i, &cmd);
+    }
+    for (uint32_t pi = COMMANDS; pi <= OBJECTS; pi += COMMANDS) {
+        qernic_set_reg(w->q, cmd_pi, pi);
+        qernic_wait_while(w->q->qts, qernic_reg(w->q, cmd_ci) != pi);
+    }
+    g_assert_cmpuint(status(w, COMMANDS - 1), ==, ERNIC_OK);
+    qernic_set_reg(w->q, control, ERNIC_CONTROL_RESET);
+    answers(w, "objects");
     qernic_setup(w->q, 1);
 }
 

@@ -161,6 +161,7 @@ Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
     e->cfg = *cfg;
     e->ops = ops;
     e->env = env;
+    e->work.clock = cfg->clock;
     engine_init(e);
     trace_ernic_new(cfg->max_qp, cfg->max_cq, cfg->max_mr);
     return e;
@@ -199,10 +200,9 @@ ErnicRemains *ernic_bury(Ernic *e)
 
 bool ernic_remains_run(ErnicRemains *r)
 {
-    bool done;
+    ErnicBudget work = ernic_budget_new(ernic_remains_clock(r));
 
-    ernic_remains_reap(r, ERNIC_WORK_SLICE, &done);
-    return done;
+    return ernic_remains_reap(r, &work);
 }
 
 void ernic_free(Ernic *e)
@@ -217,8 +217,6 @@ bool ernic_has_remains(const Ernic *e)
 
 bool ernic_reap(Ernic *e)
 {
-    bool done;
-
     while (ernic_has_remains(e)) {
         if (!ernic_work_left(e)) {
             return false;
@@ -227,9 +225,9 @@ bool ernic_reap(Ernic *e)
             ernic_charge(e, ERNIC_WORK_PIECE);
             continue;
         }
-        ernic_charge(e, ernic_remains_reap(e->remains, e->work.end - e->work.done,
-                                           &done));
-        e->remains = done ? NULL : e->remains;
+        if (ernic_remains_reap(e->remains, &e->work)) {
+            e->remains = NULL;
+        }
     }
     return true;
 }
@@ -276,14 +274,14 @@ static void engine_stay(Ernic *e)
     e->port_active = false;
     e->mem.peak = e->mem.used;
     e->mem.refused = 0;
-    e->work = (ErnicBudget) { .end = ERNIC_WORK_SLICE };
+    e->work = ernic_budget_new(e->cfg.clock);
 }
 
 void ernic_reset(Ernic *e)
 {
     Ernic fresh = {
         .cfg = e->cfg, .ops = e->ops, .env = e->env, .now = e->now,
-        .work.end = ERNIC_WORK_SLICE,
+        .work = ernic_budget_new(e->cfg.clock),
     };
 
     trace_ernic_reset(e->cfg.max_qp);

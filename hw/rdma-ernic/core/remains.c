@@ -163,7 +163,7 @@ static bool release_one(Ernic *old, const Class *c, uint32_t i)
         return false;
     }
     if (used != old->mem.used || freed != old->mem.freed) {
-        ernic_charge(old, WORK_OBJECT + (used - old->mem.used) / BYTES_OF_UNIT);
+        ernic_charge_host(old, WORK_OBJECT + (used - old->mem.used) / BYTES_OF_UNIT);
     } else {
         ernic_charge(old, WORK_LOOK);
     }
@@ -253,16 +253,21 @@ static bool release_tables(ErnicRemains *r)
     return true;
 }
 
-uint64_t ernic_remains_reap(ErnicRemains *r, uint64_t budget, bool *done)
+ErnicClock *ernic_remains_clock(const ErnicRemains *r)
 {
-    uint64_t used;
+    return r->old.cfg.clock;
+}
+
+bool ernic_remains_reap(ErnicRemains *r, ErnicBudget *work)
+{
+    bool done;
     size_t i;
 
-    r->old.work.done = 0;
-    r->old.work.end = MAX(budget, 1);
-    *done = release_objects(r) && release_blocks(r) && release_tables(r);
-    used = r->old.work.done;
-    if (*done) {
+    r->old.work = *work;
+    r->old.work.end = MAX(work->end, work->done + 1);
+    done = release_objects(r) && release_blocks(r) && release_tables(r);
+    *work = r->old.work;
+    if (done) {
         ernic_mem_end(&r->old.mem);
         g_free(r->used);
         for (i = 0; i < ARRAY_SIZE(classes); i++) {
@@ -271,14 +276,15 @@ uint64_t ernic_remains_reap(ErnicRemains *r, uint64_t budget, bool *done)
         trace_ernic_remains_freed(r->old.cfg.max_qp);
         g_free(r);
     }
-    return used;
+    return done;
 }
 
 void ernic_remains_free(ErnicRemains *r)
 {
+    ErnicBudget all = { .end = UINT64_MAX };
     bool done = !r;
 
     while (!done) {
-        ernic_remains_reap(r, UINT64_MAX, &done);
+        done = ernic_remains_reap(r, &all);
     }
 }

@@ -26,11 +26,10 @@ uint64_t ernic_remains_tables(const ErnicRemains *r);
 uint64_t ernic_remains_bytes(ErnicRemains *r);
 /* The account; an engine inherits it (base/mem.h). */
 ErnicMem *ernic_remains_mem(ErnicRemains *r);
-/*
- * Free until @budget units of work are used up, at least one step. Returns the units;
- * *@done: @r no longer exists.
- */
-uint64_t ernic_remains_reap(ErnicRemains *r, uint64_t budget, bool *done);
+/* The clock of the old engine. */
+ErnicClock *ernic_remains_clock(const ErnicRemains *r);
+/* Free until the slice @work ends, at least one step. True: @r no longer exists. */
+bool ernic_remains_reap(ErnicRemains *r, ErnicBudget *work);
 /* Free all of it in this call. @r may be NULL. */
 void ernic_remains_free(ErnicRemains *r);
 

@@ -197,10 +197,9 @@ static void eth_tx_bh(void *opaque)
     ErnicEth *eth = eth_of(d);
     uint8_t frame[ERNIC_ETH_FRAME_MAX];
     uint32_t len, desc, ci = eth->tx_ci, before = eth->tx_ci;
-    ErnicBudget work = { 0 };
+    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
     bool ok;
 
-    ernic_budget_start(&work);
     while (ernic_budget_left(&work) && may_send(d)) {
         len = gather(d, frame, &ci, &ok);
         if (ci == eth->tx_ci) {

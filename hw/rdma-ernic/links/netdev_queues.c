@@ -255,7 +255,7 @@ void ernic_pci_netq_init(ErnicPci *d)
 {
     ErnicNetq *q = d->net.queues = g_new0(ErnicNetq, 1);
 
-    ernic_budget_start(&q->work);
+    q->work = ernic_budget_new(ernic_pci_clock(d));
     ernic_frame_queue_init(&q->out);
     ernic_frame_queue_init(&q->in);
     ernic_frame_queue_init(&q->back);

@@ -55,8 +55,9 @@ void ernic_carried_init(ErnicCarriedStore *st)
 
 void ernic_carried_fini(ErnicCarriedStore *st)
 {
-    while (!ernic_carried_reap(st, UINT32_MAX)) {
-    }
+    ErnicBudget all = { .end = UINT64_MAX };
+
+    ernic_carried_reap(st, &all);
     g_assert(!st->used);
     ernic_heap_end(st->heap);
 }
@@ -137,22 +138,23 @@ bool ernic_carried_waits(const ErnicCarriedStore *st)
     return st->dropped.head || ernic_heap_empty(st->heap) > ERNIC_PIECE;
 }
 
-bool ernic_carried_reap(ErnicCarriedStore *st, uint32_t budget)
+bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work)
 {
-    uint64_t work = 0;
     ErnicCarried *f;
+    uint32_t len;
 
     while (ernic_carried_waits(st)) {
-        if (work >= budget) {
+        if (!ernic_budget_left(work)) {
             return false;
         }
         if (ernic_heap_reap(st->heap)) {
-            work += ERNIC_WORK_PIECE;
+            ernic_budget_charge(work, ERNIC_WORK_PIECE, 0);
             continue;
         }
         f = ernic_carried_take(&st->dropped);
-        work += WORK_FREE + f->len / WORK_FREE_BYTES;
+        len = f->len;
         ernic_carried_free(st, f);
+        ernic_budget_charge(work, WORK_FREE + len / WORK_FREE_BYTES, 0);
     }
     return true;
 }

@@ -10,6 +10,7 @@
 #define ERNIC_NETWORK_CARRIED_H
 
 #include "base/block.h"
+#include "base/budget.h"
 #include "base/types.h"
 
 /* An item on a cable: a frame, or (len 0) a signal to stop or to go on. */
@@ -51,8 +52,8 @@ void ernic_carried_free(ErnicCarriedStore *st, ErnicCarried *f);
 uint32_t ernic_carried_drop(ErnicCarriedStore *st, ErnicCarriedList *l);
 /* Does anything wait for ernic_carried_reap()? */
 bool ernic_carried_waits(const ErnicCarriedStore *st);
-/* Free until @budget units of work are used up. False: the rest waits. */
-bool ernic_carried_reap(ErnicCarriedStore *st, uint32_t budget);
+/* Free until the slice @work ends. False: the rest waits. */
+bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work);
 
 /* Insert @f after all items that are due no later. */
 void ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f);

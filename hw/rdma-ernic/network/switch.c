@@ -18,8 +18,7 @@
 #define RATE_MIN                1000000ull
 #define RATE_MAX                1600000000000ull
 
-/* Work in units of 0.25 us of a slow host, as in base/work.h. */
-#define WORK_SLICE              2048
+/* Work in units of 0.25 us of a slow host, as in base/budget.h. */
 #define WORK_STEP               2       /* and a look at each port */
 #define WORK_PORTS              8       /* looks in a unit */
 #define WORK_DELIVERY           8
@@ -157,7 +156,7 @@ static void set_depth(Port *p, uint64_t now, uint64_t depth)
 
 static void charge_copy(ErnicSwitch *s, uint32_t units, uint32_t bytes)
 {
-    s->work += units + bytes / WORK_BYTES;
+    ernic_budget_charge(&s->work, units + bytes / WORK_BYTES, 0);
 }
 
 /* A copy of @f, if @to has room for it. */
@@ -434,12 +433,12 @@ bool ernic_switch_run(ErnicSwitch *s, uint64_t now)
     uint32_t port = 0;
     Step step = 0;
 
-    s->work = 0;
+    ernic_budget_start(&s->work);
     while (earliest(s, &port, &step) <= MIN(now, ERNIC_NEVER - 1)) {
-        if (s->work >= WORK_SLICE) {
+        if (!ernic_budget_left(&s->work)) {
             return false;
         }
-        s->work += WORK_STEP + s->cfg.ports / WORK_PORTS;
+        ernic_budget_charge(&s->work, WORK_STEP + s->cfg.ports / WORK_PORTS, 0);
         take_step(s, &s->port[port], step);
     }
     return true;
@@ -492,6 +491,9 @@ void ernic_switch_plug(ErnicSwitch *s, uint32_t port, bool paced)
 {
     s->port[port].plugged = true;
     s->port[port].paced = paced;
+    if (paced) {
+        s->cfg.clock = s->work.clock = NULL;    /* its runs have to repeat */
+    }
 }
 
 /* No frame waits for @p any more; the senders may go on. */
@@ -582,6 +584,7 @@ ErnicSwitch *ernic_switch_new(const ErnicSwitchConfig *cfg,
     s->cfg = *cfg;
     s->ops = ops;
     s->opaque = opaque;
+    s->work.clock = cfg->clock;
     ernic_carried_init(&s->store);
     seed_chance(s);
     return s;
@@ -620,5 +623,7 @@ ErnicCarriedStore *ernic_switch_store(ErnicSwitch *s)
 
 bool ernic_switch_reap(ErnicSwitch *s)
 {
-    return ernic_carried_reap(&s->store, WORK_SLICE);
+    ErnicBudget work = ernic_budget_new(s->cfg.clock);
+
+    return ernic_carried_reap(&s->store, &work);
 }

@@ -15,6 +15,8 @@
 #ifndef ERNIC_NETWORK_SWITCH_H
 #define ERNIC_NETWORK_SWITCH_H
 
+#include "base/budget.h"
+
 #define ERNIC_SWITCH_PORTS      64
 /* Source addresses that the switch learns per port. */
 #define ERNIC_SWITCH_MACS       16
@@ -37,6 +39,7 @@ typedef struct ErnicSwitchConfig {
     uint32_t reorder;           /* probability of a delay */
     uint64_t reorder_max;       /* ns, greatest delay */
     uint64_t seed;
+    ErnicClock *clock;          /* ends slices of work as well; NULL: units alone do */
 } ErnicSwitchConfig;
 
 /* The counters of each port, since ernic_switch_reset(). */

@@ -40,7 +40,7 @@ struct ErnicSwitch {
     const ErnicSwitchOps *ops;
     void *opaque;
     uint64_t loss_rng, reorder_rng, mark_rng;
-    uint32_t work;              /* units of this slice; not saved */
+    ErnicBudget work;           /* of ernic_switch_run(); not saved */
     ErnicCarriedStore store;
     Port port[];
 };

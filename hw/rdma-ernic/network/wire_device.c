@@ -88,6 +88,11 @@ static uint64_t wire_now(void)
     return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
 }
 
+static uint64_t host_clock(void)
+{
+    return get_clock();
+}
+
 static void update_timer(ErnicWire *w)
 {
     uint64_t next = ernic_switch_next(w->net);
@@ -583,6 +588,7 @@ static void wire_realize(DeviceState *dev, Error **errp)
     if (!read_properties(w, errp) || !dump_open(w, errp)) {
         return;
     }
+    w->cfg.clock = icount_enabled() ? NULL : host_clock;
     w->net = ernic_switch_new(&w->cfg, &wire_ops, w);
     timer_init_ns(&w->timer, QEMU_CLOCK_VIRTUAL, wire_run, w);
     w->bh = qemu_bh_new(wire_run, w);

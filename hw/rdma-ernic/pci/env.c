@@ -71,6 +71,16 @@ bool ernic_pci_virtual_time(const ErnicPci *d)
     return d->profile || icount_enabled();
 }
 
+static uint64_t host_clock(void)
+{
+    return get_clock();
+}
+
+ErnicClock *ernic_pci_clock(const ErnicPci *d)
+{
+    return ernic_pci_virtual_time(d) ? NULL : host_clock;
+}
+
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
 {
     if (ernic_pci_gone(d)) {

@@ -44,6 +44,8 @@ void ernic_pci_irqs_later(ErnicPci *d);
 void ernic_pci_kick(ErnicPci *d);
 /* Do runs have to be repeatable in virtual time (timing model, -icount)? */
 bool ernic_pci_virtual_time(const ErnicPci *d);
+/* The clock by which slices of work end as well; NULL: runs have to be repeatable. */
+ErnicClock *ernic_pci_clock(const ErnicPci *d);
 /*
  * Schedules @timer or @bh, which do the same work: the timer in virtual time.
  */

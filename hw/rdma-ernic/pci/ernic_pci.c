@@ -295,6 +295,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         goto no_timing;
     }
     d->cfg.retry_time = ernic_pci_retry_time(d, false);
+    d->cfg.clock = ernic_pci_clock(d);
     if (!ernic_pci_udp_open(d, errp)) {
         goto no_udp;
     }

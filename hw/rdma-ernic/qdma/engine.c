@@ -199,12 +199,11 @@ static void qdma_bh(void *opaque)
     ErnicPci *d = opaque;
     ErnicQdma *q = d->shell.qdma;
     bool c2h = true, h2c = true;
-    ErnicBudget work = { 0 };
+    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
     if (!qdma_engine_valid(q)) {
         ernic_qdma_reset(d);            /* of a state that was only loaded in part */
     }
-    ernic_budget_start(&work);
     while (ernic_budget_left(&work) && (c2h || h2c)) {
         if (!ernic_pci_working(d) || !runstate_is_running()) {
             return;

@@ -39,6 +39,7 @@ TEST("/carried/drop", test_drop)
     ErnicCarriedList l = { };
     ErnicCarriedStore st;
     uint32_t slices = 0;
+    ErnicBudget work;
     bool done;
 
     ernic_carried_init(&st);
@@ -53,7 +54,8 @@ TEST("/carried/drop", test_drop)
     IS(returned, before);
     do {
         before = returned;
-        done = ernic_carried_reap(&st, 2048);
+        work = ernic_budget_new(NULL);
+        done = ernic_carried_reap(&st, &work);
         g_assert_cmpuint(returned - before, <=, 4 * ERNIC_PIECE);
         slices++;
     } while (!done);
@@ -91,6 +93,7 @@ TEST("/carried/slack", test_slack)
 {
     enum { BYTES = 32 << 20 };
     uint64_t start = given - returned, most = 0, used = 0;
+    ErnicBudget work = { .end = UINT64_MAX };
     ErnicCarriedList kept = { }, all = { };
     uint32_t refused = 0, per_chunk;
     ErnicCarriedStore st;
@@ -110,12 +113,12 @@ TEST("/carried/slack", test_slack)
                 ernic_carried_free(&st, f);
             }
         }
-        g_assert_true(ernic_carried_reap(&st, UINT32_MAX));
+        g_assert_true(ernic_carried_reap(&st, &work));
     }
     g_assert_true(!ERNIC_OWN_PAGES || refused);
     g_assert_cmpuint(most, <=, 2 * used + ERNIC_CARRIED_SLACK + ERNIC_PIECE);
     ernic_carried_drop(&st, &kept);
-    g_assert_true(ernic_carried_reap(&st, UINT32_MAX));
+    g_assert_true(ernic_carried_reap(&st, &work));
     IS(add(&st, &all, 1, 60), 1);     /* there is room again */
     ernic_carried_drop(&st, &all);
     ernic_carried_fini(&st);

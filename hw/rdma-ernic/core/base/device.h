@@ -107,6 +107,8 @@ typedef struct ErnicConfig {
     uint64_t max_memory;
     /* Receives the events of the timing model; outlives the engine. NULL: none. */
     const ErnicTimingTrace *timing_trace;
+    /* Slices of work end by it as well (budget.h). NULL: runs have to repeat. */
+    ErnicClock *clock;
 } ErnicConfig;
 
 /* A queue of queue pairs, by number; 0: none. */

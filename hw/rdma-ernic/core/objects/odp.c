@@ -24,12 +24,13 @@ ErnicOdp *ernic_odp_new(Ernic *e, uint8_t page_shift)
     return odp;
 }
 
-static void free_entries(Ernic *e, uint64_t *entry)
+static void free_entries(Ernic *e, ErnicOdpChunk *chunk)
 {
     g_assert(e->num_pages >= ERNIC_ODP_CHUNK);
     e->num_pages -= ERNIC_ODP_CHUNK;
-    ernic_mem_free(&e->mem, ERNIC_MEM_ON_DEMAND, entry, ERNIC_ODP_CHUNK,
-                   sizeof(*entry));
+    ernic_mem_free(&e->mem, ERNIC_MEM_ON_DEMAND, chunk->entry, ERNIC_ODP_CHUNK,
+                   sizeof(*chunk->entry));
+    chunk->entry = NULL;
 }
 
 /* NULL: no memory, or ERNIC_MAX_PAGES is reached. */
@@ -57,7 +58,7 @@ void ernic_odp_free(Ernic *e, ErnicOdp *odp)
         return;
     }
     for (i = 0; i < odp->num; i++) {
-        free_entries(e, odp->chunk[i].entry);
+        free_entries(e, &odp->chunk[i]);
     }
     ernic_mem_free(&e->mem, ERNIC_MEM_ON_DEMAND, odp->chunk, odp->room,
                    sizeof(*odp->chunk));
@@ -191,7 +192,10 @@ static bool insert(Ernic *e, ErnicOdp *odp, uint32_t at, uint64_t number)
     return true;
 }
 
-/* Free the chunks without present pages among the @n chunks from index @at on. */
+/*
+ * Free the chunks without present pages among the @n chunks from index @at on. They may
+ * have lost their entries already.
+ */
 static void drop_empty(Ernic *e, ErnicOdp *odp, uint32_t at, uint32_t n)
 {
     uint32_t end = at + n, kept, i;
@@ -204,10 +208,10 @@ static void drop_empty(Ernic *e, ErnicOdp *odp, uint32_t at, uint32_t n)
     }
     ernic_charge_copy(e, (odp->num - at) * sizeof(*odp->chunk));
     for (i = kept = at; i < odp->num; i++) {
-        if (i < end && !odp->chunk[i].present) {
-            free_entries(e, odp->chunk[i].entry);
-        } else {
+        if (i >= end || odp->chunk[i].present) {
             odp->chunk[kept++] = odp->chunk[i];
+        } else if (odp->chunk[i].entry) {
+            free_entries(e, &odp->chunk[i]);
         }
     }
     odp->num = kept;
@@ -251,9 +255,15 @@ static uint8_t remove_range(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n)
 
     while (at > low && ernic_work_left(e)) {
         at--;
-        ernic_charge(e, WORK_CHUNK);
         part_of(odp->chunk[at].number, first, n, &from, &to);
         set_entries(&odp->chunk[at], from, to, NULL);
+        /* A chunk that stays is met again: it alone must not end the slice. */
+        if (odp->chunk[at].present) {
+            ernic_charge(e, WORK_CHUNK);
+        } else {
+            free_entries(e, &odp->chunk[at]);
+            ernic_charge_host(e, WORK_CHUNK);
+        }
     }
     drop_empty(e, odp, at, end - at);
     return at > low ? ERNIC_AGAIN : ERNIC_OK;
