@@ -27,8 +27,8 @@ LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
 # Headers of the engine that a room of the device may include, besides the contract.
 FACE = {'core/engine.h', 'core/base/budget.h', 'core/base/env.h', 'core/base/types.h'}
 FRONT_ROOMS = {
-    'pci': FACE | {'core/timing/profile.h', 'core/timing/timing_count.h',
-                   'core/timing/timing_trace.h'},
+    'pci': FACE | {'core/state/precopy.h', 'core/timing/profile.h',
+                   'core/timing/timing_count.h', 'core/timing/timing_trace.h'},
     'faces': FACE,
     # The netdev link carries frames.
     'links': FACE | {'core/wire/frame.h', 'core/base/drop.h', 'core/base/ib_spec.h'},
@@ -62,7 +62,7 @@ CONTRACT_HEADERS = {'linux/types.h', 'linux/build_bug.h', 'stdint.h', 'stddef.h'
 # The functions of the host that the engine calls: no clock, no random number, no output,
 # no way out of the process, no waiting. Builds with fortified sources add __ and _chk.
 OUTSIDE = re.compile(
-    r'g_(ascii|assert|byte_array|free|malloc|mem|realloc|str)\w*|'
+    r'g_(ascii|assert|byte_array|free|malloc|mem|realloc|str|try)\w*|'
     r'mem(chr|cmp|cpy|move|set)|bcmp|str(chr|len|n?cmp|spn)|v?snprintf|qsort|'
     r'bsearch|__assert_fail|__stack_chk_fail|__cpu_\w+|_GLOBAL_OFFSET_TABLE_|'
     r'crc32\w*|libdeflate_crc32|ernic_trace_(event|mode)')

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Machines that are loaded from a file: into functions of another kind, before anyone
- * has joined their netdev, and with a descriptor in progress that no QDMA can have.
+ * has joined their netdev, with a descriptor in progress that no QDMA can have, and with
+ * page lists that came first.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -114,4 +115,70 @@ MACHINE_TEST("/ernic-load/qdma", test_qdma)
         g_assert_true(g_file_set_contents(path, bytes, len, NULL));
         g_assert_cmpint(load(RECONIC, path), ==, jobs[i].loads);
     }
+}
+
+#define REGIONS     300             /* with lists of more than 1 MiB together */
+#define PAGES       512             /* of each */
+
+/* Of a part of list 1, and of the holes: bytes that come first. */
+#define PART        "\0\0\0\1\0\0\2\0\0\0\2"
+#define HOLES       "\13ernic/lists"
+
+/* A word of the stream, as far after the first of these bytes. */
+static const struct {
+    const char *name, *find;
+    uint32_t at, value;
+} edits[] = {
+    { "a list of another number", PART, 0, 2 },
+    { "no number", PART, 0, 0 },
+    { "a longer list", PART, 4, 0xffffffff },
+    { "a shorter list", PART, 4, 511 },
+    { "a longer part", PART, 8, 513 },
+    { "a shorter part", PART, 8, 511 },
+    { "more holes than lists", HOLES, 16, REGIONS + 1 },
+    { "a negative number of holes", HOLES, 16, -1 },
+    { "fewer holes", HOLES, 16, REGIONS - 1 },
+    { "a hole far away", HOLES, 20, 1 },
+    { "a hole in another place", HOLES, 24, 1 },
+    { "a hole for another list", HOLES, 28, REGIONS + 1 },
+};
+
+/* Page lists that were sent while the machine ran: they are there, and never trusted. */
+MACHINE_TEST("/ernic-load/lists", test_lists)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };
+    QErnic *q = qernic_device("%s", "");
+    const char *path = qernic_temp();
+    g_autofree char *bytes = NULL;
+    uint32_t key[REGIONS];
+    QTestState *from;
+    gsize len;
+
+    qernic_setup(q, 1);
+    cmd.mr_alloc.pd = cpu_to_le32(q->pd);
+    cmd.mr_alloc.max_pages = cpu_to_le32(PAGES);
+    for (int i = 0; i < REGIONS; i++) {
+        key[i] = qernic_make(q, &cmd);
+    }
+    qernic_save(q->qts, path);
+    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
+        QTestState *to = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0"
+                                     " -incoming defer");
+        g_autofree char *copy = g_memdup2(bytes, len);
+        char *at = memmem(copy, len, edits[i].find, sizeof(PART) - 1);
+
+        g_test_message("%s", edits[i].name);
+        g_assert_nonnull(at);
+        stl_be_p(at + edits[i].at, edits[i].value);
+        g_assert_true(g_file_set_contents(path, copy, len, NULL));
+        g_assert_false(qernic_load(to, path));
+        qtest_quit(to);
+    }
+    qernic_cont(q->qts);                /* and migrates again */
+    from = qernic_migrate_as(q, "-device ernic,id=ernic0,addr=04.0");
+    for (int i = 0; i < REGIONS; i++) {
+        g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
+    }
+    qernic_migrate_end(q, from);
 }

@@ -12,9 +12,13 @@
 #include "objects/qp.h"
 #include "transport/copies.h"
 
+/* The entries, and the mark of each list: of objects, and of the command in progress. */
 static uint64_t page_lists(const ErnicConfig *cfg)
 {
-    return (uint64_t)ERNIC_MAX_PAGES * sizeof(uint64_t);
+    uint64_t lists = 2 + cfg->max_mr + cfg->max_cq + 2 * cfg->max_qp + cfg->max_srq +
+                     cfg->max_eq + (cfg->mlx5 ? 2 * ERNIC_LIM_ETH_QUEUE : 0);
+
+    return (ERNIC_MAX_PAGES + lists) * sizeof(uint64_t);
 }
 
 /*

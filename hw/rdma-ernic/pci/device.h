@@ -30,6 +30,7 @@
 #include "links/udp_socket.h"
 #include "network/stream_bytes.h"
 #include "pci/life.h"
+#include "pci/precopy.h"
 #include "pci/registers.h"
 
 #define TYPE_ERNIC "ernic"
@@ -131,6 +132,7 @@ struct ErnicPci {
     ErnicShell shell;
 
     ErnicStreamBytes state;     /* the engine's, during migration */
+    ErnicPciPrecopy precopy;
 };
 
 /* Defaults of max-uctx and device-memory, which not every face has. */

@@ -324,6 +324,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ernic_pci_netdev_start(d);
     ernic_pci_mlx5_reset(d, 0);
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
+    ernic_pci_precopy_open(d);
     ernic_pci_engine_thread_start(d);
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
     set_working(d, runstate_is_running());
@@ -353,6 +354,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ErnicPci *d = ERNIC(pci);
 
     trace_ernic_pci_exit(ernic_pci_id(d));
+    ernic_pci_precopy_close(d);
     ernic_pci_lock(d);
     ernic_pci_life_set(d, ERNIC_PCI_GONE);
     d->resets++;
@@ -391,6 +393,7 @@ static void ernic_pci_finalize(Object *obj)
     trace_ernic_pci_free(ernic_pci_id(d));
     ernic_stream_bytes_clear(&d->state);        /* of a stream that ended early */
     ernic_stream_bytes_clear(&d->pg332.state);
+    ernic_pci_precopy_done(d);
     g_free(d->db_saved);
     qemu_del_vm_change_state_handler(d->vm_state);
     ernic_pci_netdev_close(d);

@@ -23,7 +23,11 @@ static bool save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
     GByteArray *bytes = g_byte_array_new();
 
     ernic_pci_enter(d);
-    ernic_save(e, bytes);
+    if (e == d->engine) {
+        ernic_pci_precopy_save(d, bytes);
+    } else {
+        ernic_save(e, bytes);
+    }
     ernic_pci_leave(d);
     ernic_stream_bytes_limit(state, ernic_save_most(e));
     return ernic_stream_bytes_set(state, bytes);
@@ -35,6 +39,7 @@ static int state_post_save(void *opaque)
 
     ernic_stream_bytes_clear(&d->state);
     ernic_stream_bytes_clear(&d->pg332.state);
+    ernic_pci_precopy_done(d);
     return 0;
 }
 
@@ -109,6 +114,10 @@ static bool load_all(ErnicPci *d, uint64_t now, GString *why)
     }
     if (!load_doorbells(d)) {
         g_string_assign(why, "a doorbell is out of range");
+        return false;
+    }
+    if (!ernic_pci_precopy_fill(d)) {
+        g_string_assign(why, "its page lists do not fit");
         return false;
     }
     return ernic_load_why(d->engine, now, d->state.data, d->state.len, why) &&
@@ -353,6 +362,7 @@ const VMStateDescription ernic_pci_vmstate = {
         &ernic_qdma_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,
+        &ernic_pci_precopy_vmstate,
         NULL
     }
 };

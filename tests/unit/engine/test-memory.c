@@ -180,7 +180,7 @@ static const struct {
       BIT_OF(REQUESTS) | BIT_OF(RESPONSES), 95, add_qp, ERNIC_CMD_QP_DESTROY },
     { "event queues", BIT_OF(BACKLOGS), BIT_OF(BACKLOGS), 85, add_eq,
       ERNIC_CMD_EQ_DESTROY },
-    { "fast registration", BIT_OF(PAGE_LISTS), BIT_OF(PAGE_LISTS), 100,
+    { "fast registration", BIT_OF(PAGE_LISTS), BIT_OF(PAGE_LISTS), 99,
       add_fast_region, ERNIC_CMD_MR_FREE },
     { "on-demand pages", BIT_OF(ON_DEMAND), BIT_OF(ON_DEMAND) | BIT_OF(PAGE_LISTS), 95,
       add_page, ERNIC_CMD_MR_FREE },

@@ -83,7 +83,7 @@ TEST("/state/rows", test_rows)
 TEST("/state/derived-rows", test_derived_rows)
 {
     static const char *const rows[] = {
-        "ErnicConfig: udp_sport timing timing_trace link_speed max_memory face mlx5 "
+        "ErnicConfig: udp_sport timing timing_trace clock link_speed max_memory face mlx5 "
         "raw no_icrc retry_time",
         "ErnicIds: first size head count",
         "ErnicRing: count",
@@ -91,7 +91,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound "
         "page_failed copies job touched remains work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "
-        "rx_fault rx_pkt mlx5 mlx5_eth flow_tables",
+        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables",
         "ErnicEq: line_size line_head line_count",
         "ErnicMcast: first next",
         "ErnicWqe: unit inlined",

@@ -230,6 +230,8 @@ struct Ernic {
     ErnicPageFault absent;      /* of the last access that was ABSENT */
     uint8_t rx_fault;           /* ErnicFault of the packet being served */
     const struct ErnicPkt *rx_pkt;  /* that packet, if the face asks; or NULL */
+    /* While a state without its lists is saved (state/precopy.h); or NULL. */
+    struct ErnicPrecopy *precopy;
 };
 typedef struct Ernic Ernic;
 

@@ -153,12 +153,14 @@ static uint8_t alloc_list(Ernic *e, ErnicBuf *buf, uint32_t max_pages, bool zero
         return ERNIC_ERR_NO_RESOURCE;
     }
     buf->page = zeroed ?
-        ernic_mem_new(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages, size) :
-        ernic_mem_new_raw(&e->mem, ERNIC_MEM_PAGE_LISTS, max_pages, size);
+        ernic_mem_new(&e->mem, ERNIC_MEM_PAGE_LISTS, 1 + max_pages, size) :
+        ernic_mem_new_raw(&e->mem, ERNIC_MEM_PAGE_LISTS, 1 + max_pages, size);
     if (!buf->page) {
         trace_ernic_buf_no_pages(max_pages, e->num_pages);
         return ERNIC_ERR_NO_RESOURCE;
     }
+    buf->page++;
+    *ernic_buf_mark(buf) = 0;
     buf->npages = max_pages;
     buf->page_shift = ERNIC_PAGE_SHIFT_MIN;
     e->num_pages += max_pages;
@@ -194,6 +196,7 @@ uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
         return ERNIC_ERR_PARAM;
     }
     buf->page_shift = page_shift;
+    *ernic_buf_mark(buf) = 0;
     status = read_list(e, buf, list, npages);
     if (status != ERNIC_OK) {
         npages = 0;
@@ -339,8 +342,8 @@ void ernic_buf_fini(Ernic *e, ErnicBuf *buf)
     if (buf->page) {
         g_assert(e->num_pages >= buf->npages);
         e->num_pages -= buf->npages;
-        ernic_mem_free(&e->mem, ERNIC_MEM_PAGE_LISTS, buf->page, buf->npages,
-                       sizeof(*buf->page));
+        ernic_mem_free(&e->mem, ERNIC_MEM_PAGE_LISTS, ernic_buf_mark(buf),
+                       1 + buf->npages, sizeof(*buf->page));
     }
     memset(buf, 0, sizeof(*buf));
 }
@@ -362,6 +365,7 @@ void ernic_buf_add_piece(ErnicBuf *buf, uint64_t addr, uint32_t len)
     uint64_t *piece = &buf->page[buf->used * ERNIC_BUF_PIECE];
 
     g_assert(len && buf->used < buf->npages / ERNIC_BUF_PIECE);
+    *ernic_buf_mark(buf) = 0;
     piece[0] = ernic_buf_pieces_end(buf) + len;
     piece[1] = addr;
     buf->used++;

@@ -31,6 +31,18 @@ typedef struct ErnicBuf {
     uint32_t used;
 } ErnicBuf;
 
+/* Before page[0]: who sends the list ahead (state/precopy.h) marks how much was sent. */
+static inline uint64_t *ernic_buf_mark(const ErnicBuf *buf)
+{
+    return buf->page - 1;
+}
+
+/* Bytes that the list of @buf has, for the account. */
+static inline uint64_t ernic_buf_list_bytes(const ErnicBuf *buf)
+{
+    return buf->page ? (1 + (uint64_t)buf->npages) * sizeof(*buf->page) : 0;
+}
+
 /* Entries of page[] for a piece. */
 #define ERNIC_BUF_PIECE 2
 /* A piece of fewer bytes is small; a buffer may have as many of them. */

@@ -32,3 +32,8 @@ uint32_t ernic_job_pages(const Ernic *e)
 {
     return e->job->buf.npages + e->job->ready.npages;
 }
+
+uint64_t ernic_job_list_bytes(const Ernic *e)
+{
+    return ernic_buf_list_bytes(&e->job->buf) + ernic_buf_list_bytes(&e->job->ready);
+}

@@ -36,5 +36,7 @@ void ernic_job_end(Ernic *e);
 void ernic_job_free(Ernic *e);
 /* Page addresses that the job holds, as part of e->num_pages. */
 uint32_t ernic_job_pages(const Ernic *e);
+/* Bytes of the lists that it holds, as part of the account. */
+uint64_t ernic_job_list_bytes(const Ernic *e);
 
 #endif /* ERNIC_OBJECTS_JOB_H */

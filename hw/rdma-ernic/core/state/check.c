@@ -69,7 +69,7 @@ static void count_buf(ErnicCheck *c, const ErnicBuf *buf)
     uint32_t pages = buf->page ? buf->npages : 0;
 
     c->pages += pages;
-    c->mem[ERNIC_MEM_PAGE_LISTS] += pages * sizeof(*buf->page);
+    c->mem[ERNIC_MEM_PAGE_LISTS] += ernic_buf_list_bytes(buf);
 }
 
 static void count_odp(ErnicCheck *c, const ErnicOdp *odp)
@@ -402,7 +402,7 @@ static bool kept_memory(const ErnicCheck *c, uint32_t id)
 
     for (kind = 0; kind < ERNIC_MEM_COUNT; kind++) {
         uint64_t job = kind != ERNIC_MEM_PAGE_LISTS ? 0 :
-                       (uint64_t)ernic_job_pages(c->e) * sizeof(uint64_t);
+                       ernic_job_list_bytes(c->e);
 
         if (m->kind[kind] != c->mem[kind] + job + m->dying[kind]) {
             return false;

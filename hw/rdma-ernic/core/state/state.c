@@ -135,7 +135,10 @@ static bool has_section(const Ernic *e, const Section *s)
 
 /* ---- saving ---------------------------------------------------------------- */
 
-/* Four bytes of its name, and its length, which end() fills in. */
+/*
+ * Four bytes of its name, and its length, which end() fills in: with the lists that were
+ * skipped.
+ */
 static guint begin(GByteArray *out, const char *name)
 {
     char tag[4] = { 0 };
@@ -146,9 +149,9 @@ static guint begin(GByteArray *out, const char *name)
     return out->len;
 }
 
-static void end(GByteArray *out, guint start)
+static void end(GByteArray *out, guint start, uint64_t skipped)
 {
-    stq_le_p(out->data + start - 8, out->len - start);
+    stq_le_p(out->data + start - 8, out->len - start + skipped);
 }
 
 /* Objects in use: number and contents, by ascending number. */
@@ -176,6 +179,7 @@ void ernic_save(const Ernic *e, GByteArray *out)
     ernic_state_describe(out, G_N_ELEMENTS(sections));
     for (i = 0; i < G_N_ELEMENTS(sections); i++) {
         const Section *s = &sections[i];
+        uint64_t skipped = ernic_precopy_skipped(e);
         guint start;
 
         if (!has_section(e, s)) {
@@ -187,7 +191,7 @@ void ernic_save(const Ernic *e, GByteArray *out)
         } else {
             save_table(e, &ernic_state_tables[s->table], out);
         }
-        end(out, start);
+        end(out, start, ernic_precopy_skipped(e) - skipped);
     }
 }
 

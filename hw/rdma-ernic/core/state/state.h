@@ -6,6 +6,7 @@
 #ifndef ERNIC_STATE_STATE_H
 #define ERNIC_STATE_STATE_H
 
+#include "objects/buf.h"
 #include "state/rows.h"
 
 /*
@@ -96,6 +97,14 @@ extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
  * has room for. Returns false.
  */
 bool ernic_state_no_memory(const Ernic *e, ErnicReader *in);
+
+/*
+ * precopy.c: does @buf have a list that was sent ahead? The list then belongs at byte @at
+ * of the state so far, which counts without those lists.
+ */
+bool ernic_precopy_skip(const Ernic *e, const ErnicBuf *buf, uint64_t at);
+/* The bytes of all lists that were skipped so far. */
+uint64_t ernic_precopy_skipped(const Ernic *e);
 
 /* state_timing.c: the profile, which has to be equal, and what the model keeps. */
 extern const ErnicStateStruct ernic_state_profile;

@@ -179,7 +179,9 @@ static void save_pages(const ErnicStateField *f, const Ernic *e, const void *obj
 {
     const ErnicBuf *buf = obj;
 
-    ernic_state_put_all(out, buf->page, buf->npages, 8);
+    if (!ernic_precopy_skip(e, buf, out->len)) {
+        ernic_state_put_all(out, buf->page, buf->npages, 8);
+    }
 }
 
 /* npages is loaded; 0 means an extent, or no buffer at all. */

@@ -33,6 +33,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(udp_sport),         /* a port of the host that loads */
     DERIVED(timing),            /* a section of its own, if there is one */
     DERIVED(timing_trace),      /* changes nothing */
+    DERIVED(clock),
     DERIVED(link_speed),        /* of the device that loads */
     DERIVED(max_memory),        /* likewise */
     U(pg332), U(strict),
@@ -139,7 +140,7 @@ static const ErnicStateField device_fields[] = {
     STRUCT(stats, stats_struct),
     DERIVED(absent),            /* none between two accesses */
     DERIVED(rx_fault),          /* none between two packets */
-    DERIVED(rx_pkt), STRUCT(departing, ring_struct),
+    DERIVED(rx_pkt), DERIVED(precopy), STRUCT(departing, ring_struct),
     DERIVED(mlx5),              /* a section of its own, if there is one */
     DERIVED(mlx5_eth), DERIVED(flow_tables),    /* as well */
     U(unsettled),

@@ -1,0 +1,296 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Page lists that migrate while the machine runs: which lists wait, their parts, and the
+ * whole state from its parts. The mark of a list (objects/buf.h) says how much of it was
+ * sent; whoever changes the list clears the mark.
+ */
+#include "qemu/osdep.h"
+#include "engine.h"
+#include "objects/buf.h"
+#include "state/precopy.h"
+#include "state/state.h"
+
+/* ---- source ---------------------------------------------------------------------- */
+
+static bool is_list(const ErnicBuf *buf)
+{
+    return buf->page && buf->npages >= ERNIC_PRECOPY_MIN;
+}
+
+static uint64_t bytes_of(uint32_t entries)
+{
+    return (uint64_t)entries * sizeof(uint64_t);
+}
+
+/* Of a mark: the number of the list, 0 if none was sent, and how many of its entries. */
+static uint32_t number_of(const ErnicBuf *buf)
+{
+    return *ernic_buf_mark(buf) >> 32;
+}
+
+static uint32_t done_of(const ErnicBuf *buf)
+{
+    return *ernic_buf_mark(buf);
+}
+
+/* A list of more bytes than a destination takes stays in the state. */
+static bool has_room(const Ernic *e, const ErnicPrecopy *p, const ErnicBuf *buf)
+{
+    return number_of(buf) || bytes_of(buf->npages) <= ernic_save_most(e) - p->sent;
+}
+
+/* False: the walk ends here, and later begins again with the same object. */
+typedef bool Visit(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque);
+
+static bool visit_struct(const Ernic *e, ErnicPrecopy *p, const ErnicStateStruct *of,
+                         void *obj, Visit *visit, void *opaque)
+{
+    uint32_t i, k;
+
+    if (of == &ernic_state_buf) {
+        return !is_list(obj) || visit(e, p, obj, opaque);
+    }
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateField *f = &of->field[i];
+
+        for (k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
+            if (!visit_struct(e, p, f->of, (char *)obj + f->offset + k * f->size, visit,
+                              opaque)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The lists of all objects from @p->next on; false: a visit has ended the walk. */
+static bool walk(const Ernic *e, ErnicPrecopy *p, Visit *visit, void *opaque)
+{
+    for (; p->table < ernic_state_num_tables; p->table++, p->next = 0) {
+        const ErnicStateTable *t = &ernic_state_tables[p->table];
+        uint32_t size = ernic_state_table_size(e, t);
+
+        for (p->next = MAX(p->next, t->first); p->next < size; p->next++) {
+            void *obj = ernic_state_entry(e, t, p->next);
+
+            if (ernic_state_in_use(t, obj) &&
+                !visit_struct(e, p, t->of, obj, visit, opaque)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void restart(ErnicPrecopy *p)
+{
+    p->table = p->next = 0;
+}
+
+static bool forget(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
+{
+    *ernic_buf_mark(buf) = 0;
+    return true;
+}
+
+static bool count(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
+{
+    if (has_room(e, p, buf)) {
+        p->left += bytes_of(buf->npages - done_of(buf));
+    }
+    return true;
+}
+
+void ernic_precopy_look(Ernic *e, ErnicPrecopy *p)
+{
+    restart(p);
+    p->left = 0;
+    walk(e, p, count, NULL);
+    restart(p);
+}
+
+void ernic_precopy_begin(Ernic *e, ErnicPrecopy *p)
+{
+    *p = (ErnicPrecopy) { };
+    walk(e, p, forget, NULL);
+    ernic_precopy_look(e, p);
+}
+
+typedef struct Send {
+    ErnicPrecopyPart part;
+    GByteArray *out;
+} Send;
+
+static bool send_part(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
+{
+    uint32_t done = done_of(buf), n = MIN(buf->npages - done, ERNIC_PRECOPY_PART);
+    Send *s = opaque;
+
+    if (!n || !has_room(e, p, buf)) {
+        return true;
+    }
+    if (!number_of(buf)) {
+        p->sent += bytes_of(buf->npages);
+        p->lists++;
+        *ernic_buf_mark(buf) = (uint64_t)p->lists << 32;
+    }
+    s->part = (ErnicPrecopyPart) {
+        .number = number_of(buf), .length = buf->npages, .count = n,
+    };
+    ernic_state_put_all(s->out, buf->page + done, n, sizeof(*buf->page));
+    *ernic_buf_mark(buf) += n;
+    p->left -= MIN(p->left, bytes_of(n));
+    return false;
+}
+
+ErnicPrecopyPart ernic_precopy_next(Ernic *e, ErnicPrecopy *p, GByteArray *out)
+{
+    Send s = { .out = out };
+
+    walk(e, p, send_part, &s);
+    return s.part;
+}
+
+void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out, GByteArray *holes)
+{
+    p->holes = holes;
+    p->skipped = 0;
+    e->precopy = p;
+    ernic_save(e, out);
+    e->precopy = NULL;
+    p->holes = NULL;
+}
+
+bool ernic_precopy_skip(const Ernic *e, const ErnicBuf *buf, uint64_t at)
+{
+    ErnicPrecopy *p = e->precopy;
+    ErnicPrecopyHole hole;
+
+    if (!p || !is_list(buf) || done_of(buf) != buf->npages) {
+        return false;
+    }
+    memset(&hole, 0, sizeof(hole));
+    hole.at = at + p->skipped;
+    hole.number = number_of(buf);
+    g_byte_array_append(p->holes, (const uint8_t *)&hole, sizeof(hole));
+    p->skipped += bytes_of(buf->npages);
+    return true;
+}
+
+uint64_t ernic_precopy_skipped(const Ernic *e)
+{
+    return e->precopy ? e->precopy->skipped : 0;
+}
+
+/* ---- destination ----------------------------------------------------------------- */
+
+static bool begin_list(ErnicPrecopied *p, const ErnicPrecopyPart *part, uint64_t most)
+{
+    ErnicPrecopiedList *list;
+
+    if (part->length < ERNIC_PRECOPY_MIN || bytes_of(part->length) > most - p->bytes) {
+        return false;
+    }
+    list = g_try_realloc_n(p->list, p->lists + 1, sizeof(*list));
+    if (!list) {
+        return false;
+    }
+    p->list = list;
+    list += p->lists;
+    *list = (ErnicPrecopiedList) {
+        .entry = g_try_malloc(bytes_of(part->length)), .length = part->length,
+    };
+    if (!list->entry) {
+        return false;
+    }
+    p->lists++;
+    p->bytes += bytes_of(part->length);
+    return true;
+}
+
+void *ernic_precopy_take(ErnicPrecopied *p, const ErnicPrecopyPart *part, uint64_t most)
+{
+    ErnicPrecopiedList *list;
+    void *to;
+
+    if (part->number == 0 || part->number > p->lists + 1 ||
+        (part->number == p->lists + 1 && !begin_list(p, part, most))) {
+        return NULL;
+    }
+    list = &p->list[part->number - 1];
+    if (part->length != list->length || part->count == 0 ||
+        part->count > MIN(ERNIC_PRECOPY_PART, list->length - list->done)) {
+        return NULL;
+    }
+    to = list->entry + bytes_of(list->done);
+    list->done += part->count;
+    return to;
+}
+
+/* NULL: there is no such list, or it is not complete. */
+static const ErnicPrecopiedList *complete_list(const ErnicPrecopied *p, uint32_t number)
+{
+    const ErnicPrecopiedList *list = number && number <= p->lists ?
+                                     &p->list[number - 1] : NULL;
+
+    return list && list->done == list->length ? list : NULL;
+}
+
+/* The length of the whole; 0: there is no such whole. */
+static uint64_t whole_length(const ErnicPrecopied *p, uint64_t len,
+                             const ErnicPrecopyHole *holes, size_t num, uint64_t most)
+{
+    uint64_t filled = 0, at = 0;        /* bytes of lists so far; end of the last */
+    size_t i;
+
+    for (i = 0; i < num; i++) {
+        const ErnicPrecopyHole *h = &holes[i];
+        const ErnicPrecopiedList *list = complete_list(p, h->number);
+
+        if (!list || h->at < at || h->at - filled > len) {
+            return 0;
+        }
+        filled += bytes_of(list->length);
+        at = h->at + bytes_of(list->length);
+        if (filled > most) {
+            return 0;
+        }
+    }
+    return len > most - filled ? 0 : len + filled;
+}
+
+uint8_t *ernic_precopy_fill(const ErnicPrecopied *p, const uint8_t *state, size_t *len,
+                            const ErnicPrecopyHole *holes, size_t num, uint64_t most)
+{
+    uint64_t total = whole_length(p, *len, holes, num, most);
+    uint8_t *whole = total ? g_try_malloc(total) : NULL, *to = whole;
+    const uint8_t *end = state + *len;
+    size_t i, n;
+
+    if (!whole) {
+        return NULL;
+    }
+    for (i = 0; i < num; i++, to += n) {
+        const ErnicPrecopiedList *list = complete_list(p, holes[i].number);
+
+        n = holes[i].at - (to - whole);
+        memcpy(to, state, n);
+        state += n;
+        to += n;
+        n = bytes_of(list->length);
+        memcpy(to, list->entry, n);
+    }
+    memcpy(to, state, end - state);
+    *len = total;
+    return whole;
+}
+
+void ernic_precopied_clear(ErnicPrecopied *p)
+{
+    while (p->lists) {
+        g_free(p->list[--p->lists].entry);
+    }
+    g_free(p->list);
+    *p = (ErnicPrecopied) { };
+}

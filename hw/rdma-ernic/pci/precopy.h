@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Sends the page lists of the verbs and the mlx5 interface while the machine runs. The
+ * engine says which, and puts the whole state together (core/state/precopy.h).
+ */
+#ifndef ERNIC_PCI_PRECOPY_H
+#define ERNIC_PCI_PRECOPY_H
+
+#include "migration/vmstate.h"
+#include "core/state/precopy.h"
+
+typedef struct ErnicPci ErnicPci;
+
+/* Of one migration at a time. */
+typedef struct ErnicPciPrecopy {
+    NotifierWithReturn setup;   /* all devices have begun */
+    bool begun;                 /* whether lists are sent does not change any more */
+    bool active;                /* they are */
+    ErnicPrecopy source;        /* lock */
+    ErnicPrecopied arrived;     /* at the destination */
+    ErnicPrecopyHole *hole;     /* owned; while the state is saved or loaded */
+    int32_t num_holes;
+} ErnicPciPrecopy;
+
+void ernic_pci_precopy_open(ErnicPci *d);
+void ernic_pci_precopy_close(ErnicPci *d);
+/* The state of the engine without the lists that were sent. Lock held. */
+void ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes);
+/* Puts the whole into d->state; false: it does not fit together. */
+bool ernic_pci_precopy_fill(ErnicPci *d);
+/* The state was saved or loaded, or another one comes. */
+void ernic_pci_precopy_done(ErnicPci *d);
+
+/* Subsection of ernic_pci_vmstate. */
+extern const VMStateDescription ernic_pci_precopy_vmstate;
+
+#endif /* ERNIC_PCI_PRECOPY_H */
