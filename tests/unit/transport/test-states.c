@@ -83,6 +83,7 @@
  *   SEND, WRITE and window binding are there         uc-operations
  * READ queue of the responder
  *   more than agreed on: NAK invalid, Error          test-responder-fault overflow
+ *   its depth is a parameter (PG332)                 test-pg332-fatal read-depth
  *   data is in place before the completion           test-requester read
  */
 #include "qemu/osdep.h"
