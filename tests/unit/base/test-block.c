@@ -64,43 +64,6 @@ TEST("/block/sizes", test_sizes)
     IS(mapped(), before);
 }
 
-/* Free block @i, which has its number; true: the host got its chunk back. */
-static bool free_one(ErnicHeap *heap, uint32_t *p, uint64_t bytes, uint32_t i)
-{
-    IS(*p, i);
-    ernic_block_free(p, bytes);
-    return ernic_heap_reap(heap);
-}
-
-/* More blocks than a chunk has: all are apart, and the last one of a chunk returns it. */
-TEST("/block/chunks", test_chunks)
-{
-    static const uint32_t sizes[] = { 16, 48, 4096, 5 * 4096, ERNIC_BLOCK_LARGE };
-    ErnicHeap *heap = ernic_heap_new();
-    uint64_t before = mapped();
-
-    for (size_t k = 0; k < G_N_ELEMENTS(sizes); k++) {
-        uint32_t n = 3 * ERNIC_PIECE / sizes[k], chunks = 0;
-        g_autofree uint32_t **p = g_new(uint32_t *, n);
-
-        for (uint32_t i = 0; i < n; i++) {
-            p[i] = ernic_block_new(heap, sizes[k], false);
-            *p[i] = i;
-        }
-        /* First the even ones, then the odd ones. */
-        for (uint32_t i = 0; i < n; i += 2) {
-            chunks += free_one(heap, p[i], sizes[k], i);
-        }
-        for (uint32_t i = 1; i < n; i += 2) {
-            chunks += free_one(heap, p[i], sizes[k], i);
-        }
-        g_assert_true(!ERNIC_OWN_PAGES || chunks >= 2);
-        g_assert_cmpuint(mapped(), <=, before + ERNIC_PIECE);   /* the reserve */
-    }
-    ernic_heap_end(heap);
-    IS(mapped(), before);
-}
-
 /*
  * An attack: of each chunk a block or two are left, and then all of these are freed at
  * once. The account returns the chunks later, one in a step, and charges none of them.

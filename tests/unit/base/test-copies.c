@@ -152,15 +152,6 @@ static void from_link(Copies *c, uint32_t n)
     fake_ernic_done(&peer.env, peer.e);
 }
 
-COPIES_TEST("/copies/link", test_link)
-{
-    from_link(c, DATAGRAMS);
-    g_assert_true(ernic_copies_wait(c->e));
-    IS(ernic_rx_room(c->e), 0);
-    run(c);
-    received(c, DATAGRAMS);
-}
-
 /* A member that leaves gets no more of a datagram; the others get all of it. */
 COPIES_TEST("/copies/detach", test_detach)
 {
@@ -183,15 +174,6 @@ COPIES_TEST("/copies/detach", test_detach)
     }
     g_assert_cmpuint(i, <, 8);
     g_assert_cmpuint(c->e->stats.drop[ERNIC_DROP_NO_QP], >, 0);
-}
-
-COPIES_TEST("/copies/reset", test_reset)
-{
-    from_link(c, DATAGRAMS);
-    g_assert_true(ernic_copies_wait(c->e));
-    ernic_reset(c->e);
-    g_assert_false(ernic_copies_wait(c->e));
-    run(c);
 }
 
 /* A link that does not stop: the store takes what it holds, and counts the rest. */

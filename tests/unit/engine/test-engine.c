@@ -157,16 +157,6 @@ DIALOG_TEST("/engine/link/down-up", ERNIC_QPT_RC, test_link)
     RECV_WC(d, 0, SUCCESS);
 }
 
-/* Permanent loss: the retry budget ends it. */
-DIALOG_TEST("/engine/link/for-good", ERNIC_QPT_RC, test_link_for_good)
-{
-    ernic_set_link(d->e, d->env.now, false);
-    dlg_event_of(d, ERNIC_EV_PORT_ERR, 1);
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_wait(d, 8 * ernic_ack_timeout_ns(14));
-    SEND_WC(d, 0, RETRY_EXC_ERR);
-}
-
 /* A busy link: all kinds of packets wait, none is lost, order stays. */
 DIALOG_TEST("/engine/link/busy", ERNIC_QPT_RC, test_busy)
 {
@@ -332,21 +322,6 @@ DIALOG_TEST_BY("/engine/loopback/rc", dlg_init(d, ERNIC_QPT_RC, false), test_loo
     IS(cqe.qpn, other.qpn);
     IS(cqe.byte_len, 1 << 19);
     dlg_mem_is(d, DLG_SINK, d->at, 1 << 19);
-}
-
-/* Connected to itself: requester and responder of one queue pair meet. */
-DIALOG_TEST_BY("/engine/loopback/self", dlg_init(d, ERNIC_QPT_RC, false), test_loop_self)
-{
-    struct ernic_wqe wqe = own_wqe(d, ERNIC_WR_READ, 0);
-
-    fake_connect(d->e, &d->qp, d->qp.qpn, DLG_HOST);
-    dlg_post_wqe(d, &wqe, DLG_SINK, 300000);
-    SEND_WC(d, 0, SUCCESS);
-    dlg_mem_is(d, DLG_SINK, d->at, 300000);
-    wqe.opcode = ERNIC_WR_WRITE;
-    dlg_post_wqe(d, &wqe, DLG_SINK + 1, 200000);
-    SEND_WC(d, 1, SUCCESS);
-    dlg_mem_is(d, 0, d->at + DLG_SINK + 1, 200000);
 }
 
 /* No packet was lost, so none was sent again. */

@@ -607,27 +607,6 @@ FIXTURE_TEST("/wqe/random", test_random)
     g_assert_cmpuint(accepted, >, 1000);
 }
 
-FIXTURE_TEST("/wqe/gather-inline", test_gather_inline)
-{
-    uint8_t out[64];
-    uint64_t reads;
-
-    make(f, ERNIC_WR_SEND);
-    f->slot.head.flags = ERNIC_WR_INLINE;
-    f->slot.head.count = cpu_to_le16(512);
-    for (uint32_t i = 0; i < 512; i++) {
-        f->slot.data[i] = i * 7;
-    }
-    check_decoded(f, ERNIC_RC, false, 0);
-    IS(f->wqe.len, 512);
-    reads = f->env.reads;
-    for (uint32_t i = 0; i < 512; i += 64) {
-        IS(ernic_wqe_gather(&f->e, 1, &f->wqe, i, out, 64), ERNIC_FAULT_NONE);
-        g_assert_cmpmem(out, 64, f->slot.data + i, 64);
-    }
-    IS(f->env.reads, reads);
-}
-
 FIXTURE_TEST("/wqe/gather", test_gather)
 {
     struct ernic_cmd_mr_reg cmd = { .length = cpu_to_le64(4096) };

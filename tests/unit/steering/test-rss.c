@@ -350,14 +350,3 @@ FIXTURE_TEST("/rss/refused", test_refused)
        ERNIC_ERR_HANDLE);
     IS(fake_destroy(f->e, ERNIC_CMD_RSS_DESTROY, 2), ERNIC_ERR_HANDLE);
 }
-
-/* A rule is for RSS, or for a queue pair that receives by itself. */
-FIXTURE_TEST("/rss/rules", test_rules)
-{
-    struct ernic_flow_rule rule = { .qpn = cpu_to_le32(f->wq[0].qpn) };
-    uint32_t handle;
-
-    IS(fake_create_flow(f->e, &rule, &handle), ERNIC_ERR_PARAM);
-    rule.qpn = cpu_to_le32(ERNIC_RSS_QPN + 1);
-    IS(fake_create_flow(f->e, &rule, &handle), ERNIC_ERR_HANDLE);
-}

@@ -136,27 +136,6 @@ SELF_TEST("/timing-count/values", test_values)
     IS(c.queue[ERNIC_TIMED_READS].count, 0);
 }
 
-/* A request to a limited resource is under way until it ends. */
-SELF_TEST("/timing-count/under-way", test_under_way)
-{
-    static const struct {
-        uint64_t ns;
-        uint32_t fetches, reads;
-    } rows[] = {
-        { 102, 1, 2 }, { 1113, 1, 2 }, { 1114, 0, 2 },
-        { 1465, 0, 2 }, { 1466, 0, 1 }, { 1499, 0, 1 }, { 1500, 0, 0 },
-    };
-    ErnicTimingCount c;
-
-    post(s, ERNIC_WR_WRITE, 1024);
-    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        until(s, rows[i].ns);
-        count(s, &c);
-        IS(c.queue[ERNIC_TIMED_FETCHES].count, rows[i].fetches);
-        IS(c.queue[ERNIC_TIMED_READS].count, rows[i].reads);
-    }
-}
-
 /* Check a queue: its size, length, greatest length, and length times ns. */
 static void queue_is(const Self *s, ErnicTimedQueue queue, uint64_t size,
                      uint64_t now, uint64_t peak, uint64_t ns)

@@ -34,14 +34,6 @@ static void acked(Dialog *d, uint32_t n)
     dlg_wcs(d, dlg_send_wc, 0, n - 1, ERNIC_WC_SUCCESS);
 }
 
-DIALOG_TEST("/comp/ack/coalesced", ERNIC_QPT_RC, test_coalesced)
-{
-    post_sends(d, 5);
-    acked(d, 3);
-    dlg_no_wc(d);
-    ACKED(d, PSN + 4, 3, 5);
-}
-
 /* An ACK inside a message completes no request, but still acknowledges packets. */
 DIALOG_TEST("/comp/ack/inside", ERNIC_QPT_RC, test_inside)
 {
@@ -123,19 +115,6 @@ TEST("/comp/nak/fatal", test_fatal_naks)
         /* Later packets do not change the result. */
         PEER_ACK(d, PSN + 3, 4);
     }
-}
-
-/* A NAK of a READ: the READ fails, however much of its response has arrived. */
-DIALOG_TEST("/comp/nak/read", ERNIC_QPT_RC, test_nak_read)
-{
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
-    dlg_drain(d);
-    PEER(d, READ_RSP_FIRST, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2,
-         .payload_len = 1024);
-    SEND_WC(d, 0, SUCCESS);
-    PEER_NAK(d, ERNIC_NAK_REM_ACC, PSN + 2, 1);
-    SEND_WC(d, 1, REM_ACCESS_ERR);
 }
 
 /* One rewind per loss: NAKs of packets that were in flight meanwhile are stale. */
@@ -379,19 +358,6 @@ DIALOG_TEST("/comp/implied/nak", ERNIC_QPT_RC, test_implied_by_nak)
     SEND_WC(d, 1, REM_ACCESS_ERR);
 }
 
-/* A response acknowledges packets sent before its request. */
-DIALOG_TEST("/comp/response/acks", ERNIC_QPT_RC, test_response_acks)
-{
-    post_sends(d, 2);
-    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2000);
-    SENT_READ(d, PSN + 2, 0, 2000);
-    PEER_DATA(d, READ_RSP_FIRST, PSN + 2, 0, 1024, .syndrome = DLG_ACK, .msn = 3);
-    SEND_WCS(d, 0, 1, SUCCESS);
-    dlg_no_wc(d);
-    PEER_DATA(d, READ_RSP_LAST, PSN + 3, 1024, 976, .syndrome = DLG_ACK, .msn = 3);
-    SEND_WC(d, 2, SUCCESS);
-}
-
 typedef struct BadResponse {
     uint8_t wr, op;             /* request; response with the second PSN */
     uint32_t payload_len;
@@ -453,18 +419,6 @@ DIALOG_TEST("/comp/response/lkey-lost", ERNIC_QPT_RC, test_lkey_lost)
     dlg_peer_read(d, PSN, 1, 0, 16);
     SEND_WC(d, 0, LOC_PROT_ERR);
     SEND_WC(d, 1, WR_FLUSH_ERR);
-    dlg_mem_is(d, DLG_SINK, NULL, 16);
-}
-
-/* Nor may the response be written to read-only memory. */
-DIALOG_TEST("/comp/response/lkey-read-only", ERNIC_QPT_RC, test_lkey_read_only)
-{
-    d->key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096, 0);
-    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
-    dlg_drain(d);
-    STATE_IS(d, RTS);
-    dlg_peer_read(d, PSN, 1, 0, 16);
-    SEND_WC(d, 0, LOC_PROT_ERR);
     dlg_mem_is(d, DLG_SINK, NULL, 16);
 }
 

@@ -85,18 +85,6 @@ DIALOG_TEST("/flush/refused-by-peer", ERNIC_QPT_RC, test_refused_by_peer)
     STATE_IS(d, ERR);
 }
 
-/* Earlier writes are in memory when the response is sent. */
-DIALOG_TEST("/flush/served", ERNIC_QPT_RC, test_served)
-{
-    PEER_DATA(d, WRITE_ONLY, RQ, 0, 64, .va = d->mem + DLG_SINK, .rkey = d->key,
-              .dma_len = 64);
-    PEER_FLUSH(d, RQ + 1);
-    dlg_mem_is(d, DLG_SINK, d->peer, 64);
-    SENT_DONE(d, RQ + 1, 2);
-    QUIET(d);
-    dlg_mem_is(d, DLG_SINK + 64, NULL, 64);
-}
-
 /* The flush right is sufficient; a region may have no other. */
 DIALOG_TEST("/flush/right", ERNIC_QPT_RC, test_right)
 {

@@ -61,16 +61,6 @@ TEST("/odp/send/failed", test_send_failed)
     }
 }
 
-DEMAND_TEST("/odp/send/datagram", ERNIC_QPT_UD, test_send_datagram)
-{
-    dlg_post(d, ERNIC_WR_SEND, 0, 100);
-    dlg_no_wc(d);
-    asked(d, 0, 100, false);
-    IS(dlg_pending(d), 1);
-    dlg_take(d);
-    SEND_WC(d, 0, SUCCESS);
-}
-
 /* The data of a READ is dropped and requested again. */
 DEMAND_TEST("/odp/read", ERNIC_QPT_RC, test_read)
 {

@@ -177,17 +177,6 @@ DIALOG_TEST("/resp/ack/coalesced", ERNIC_QPT_RC, test_ack_coalesced)
     }
 }
 
-/* A train of packets of one message is answered once. */
-DIALOG_TEST("/resp/ack/train", ERNIC_QPT_RC, test_ack_train)
-{
-    uint32_t n;
-
-    d->hold = true;
-    n = dlg_peer_message(d, ERNIC_WR_WRITE, PSN, DLG_SINK, 50000);
-    SENT_ACK(d, PSN + n - 1, 1);
-    dlg_mem_is(d, DLG_SINK, d->peer, 50000);
-}
-
 /* No AckReq, no ACK; a packet inside a message may request one. */
 DIALOG_TEST("/resp/ack/request", ERNIC_QPT_RC, test_ack_request)
 {
@@ -278,18 +267,6 @@ DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
     PEER_ADD(d, PSN + 5, 0, 1);
     QUIET(d);
     STATE_IS(d, RTS);
-}
-
-/* 9.7.5.1.4: a duplicate atomic gets the original value of the first execution. */
-DIALOG_TEST("/resp/duplicate/atomic", ERNIC_QPT_RC, test_duplicate_atomic)
-{
-    fake_put64(&d->env, d->mem, 10);
-    for (uint32_t i = 0; i < 4; i++) {
-        PEER_ADD(d, PSN + i % 2, 0, 1);
-        SENT_ATOMIC(d, PSN + i % 2, 1 + i % 2, 10 + i % 2);
-    }
-    IS(fake_get64(&d->env, d->mem), 12);
-    PEER_READ(d, PSN + 1, 0, 8);
 }
 
 /* 9.7.5.1.3: every field must match, or it is dropped in silence. */

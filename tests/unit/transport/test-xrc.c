@@ -17,23 +17,6 @@
 #define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
 
-/* Responses have none; they are handled like those of RC. */
-DIALOG_TEST("/xrc/ini/responses", INI, test_responses)
-{
-    uint32_t n;
-
-    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
-    SENT_READ(d, SQ, 0, 3000);
-    n = dlg_peer_read(d, SQ, 1, 0, 3000);
-    IS(SEND_WC(d, 0, SUCCESS).opcode, ERNIC_WC_READ);
-    dlg_mem_is(d, DLG_SINK, d->peer, 3000);
-    dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK, 8);
-    SENT_ADD(d, SQ + n);
-    PEER_ATOMIC(d, SQ + n, 2, 0x0123456789abcdefull);
-    SEND_WC(d, 1, SUCCESS);
-    IS(ldq_le_p(d->at + DLG_SINK), 0x0123456789abcdefull);
-}
-
 /* A gap, a receiver that is not ready, silence; in the end retries are exhausted. */
 DIALOG_TEST("/xrc/ini/retry", INI, test_retry)
 {
@@ -168,20 +151,6 @@ TEST("/xrc/tgt/key-of-other", test_key_of_other)
              .xrcsrq = i ? o.srq.srqn : d->srq.srqn, .rkey = i ? d->key : o.key);
         ended(d, ERNIC_NAK_REM_ACC, PSN, 0, ERNIC_EV_QP_ACCESS_ERR);
     }
-}
-
-/* No request in this SRQ: the peer has to send the message again. */
-DIALOG_TEST("/xrc/tgt/rnr", TGT, test_rnr)
-{
-    Other o;
-
-    dlg_recv(d, DLG_SINK, 64);
-    other_init(d, &o, d->xrcd);
-    PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true);
-    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, PSN, 0);
-    other_recv(d, &o, 64);
-    PEER(d, SEND_ONLY, .psn = PSN, .xrcsrq = o.srq.srqn, .ackreq = true);
-    SENT_ACK(d, PSN, 1);
 }
 
 /* 0, out of range, free, without a domain, and of another domain. */

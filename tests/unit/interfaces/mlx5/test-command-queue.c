@@ -150,23 +150,6 @@ BENCH_TEST("/mlx5/queue/memory", test_memory)
     IS(b->mem.refused, 1);
 }
 
-/* A command that asks for it is executed again in the next run, with its message. */
-BENCH_TEST("/mlx5/queue/again", test_again)
-{
-    Mlx5Posted p = post(b, 5, 1000, 1000);
-
-    b->again = 2;
-    ernic_mlx5_command_queue_ring(&b->q, 1u << 5);
-    g_assert_true(ernic_mlx5_command_queue_run(&b->q, MANY));
-    IS(b->again, 1);
-    g_assert_true(ernic_mlx5_command_queue_run(&b->q, MANY));
-    IS(b->executed, 0);
-    g_assert_false(mlx5_is_done(&b->env, &p));
-    g_assert_false(ernic_mlx5_command_queue_run(&b->q, MANY));
-    IS(b->executed, 1);
-    check_answer(b, &p);
-}
-
 /* Each step of the budget takes one entry or one mailbox. */
 BENCH_TEST("/mlx5/queue/budget", test_budget)
 {
@@ -188,22 +171,6 @@ BENCH_TEST("/mlx5/queue/budget", test_budget)
     }
     g_assert_false(ernic_mlx5_command_queue_run(&b->q, 1));
     check_answer(b, &p);
-}
-
-BENCH_TEST("/mlx5/queue/all-entries", test_all_entries)
-{
-    enum { NUM = 1 << ERNIC_MLX5_QUEUE_LOG_SIZE };
-    Mlx5Posted p[NUM];
-
-    for (uint32_t i = 0; i < NUM; i++) {
-        p[i] = post(b, i, 16 + i, 32 + i);
-    }
-    ernic_mlx5_command_queue_ring(&b->q, 0xffff0000);
-    run(b, 0x0000ffff);
-    IS(b->executed, NUM);
-    for (uint32_t i = 0; i < NUM; i++) {
-        check_answer(b, &p[i]);
-    }
 }
 
 /* A doorbell for an entry that software has not posted has no effect. */

@@ -132,18 +132,6 @@ FIXTURE_TEST("/mlx5/face/health", test_health)
     }
 }
 
-FIXTURE_TEST("/mlx5/face/commands", test_commands)
-{
-    IS(command(f, 0x102), ERNIC_MLX5_NOT_NOW);
-    ACCEPT(f, 0x104);
-    ACCEPT(f, 0x102);
-    IS(f->e->mlx5->function.state, ERNIC_MLX5_RUNNING);
-    g_assert_true(f->e->mlx5->function.engine == f->e);
-    ernic_reset(f->e);
-    IS(f->e->mlx5->function.state, ERNIC_MLX5_DISABLED);
-    IS(get(f, QUEUE_HIGH), 0);
-}
-
 /* Long messages take several slices; the engine asks to be run again. */
 FIXTURE_TEST("/mlx5/face/slices", test_slices)
 {
@@ -336,29 +324,6 @@ FIXTURE_TEST("/mlx5/face/full", test_full)
     ring(f, &q, false);
     check_command(next_entry(f, &q));
     g_assert_null(next_entry(f, &q));
-}
-
-/* Events of the port go to the queue whose mask has them. */
-FIXTURE_TEST("/mlx5/face/port-events", test_port_events)
-{
-    const uint8_t *entry;
-    Queue other, q;
-
-    start(f);
-    make_eq(f, &other, 4, 1 << 0x0b, 1);                /* page requests */
-    make_eq(f, &q, 4, 1 << 0x09 | 1 << 0x04, 2);
-    ernic_set_link(f->e, f->env.now, true);
-    ernic_set_link(f->e, f->env.now, false);
-    entry = next_entry(f, &q);
-    g_assert_nonnull(entry);
-    IS(entry[1], 0x09);
-    IS(entry[3], 4);
-    IS(entry[32 + 8], 0x10);
-    entry = next_entry(f, &q);
-    g_assert_nonnull(entry);
-    IS(entry[3], 1);
-    g_assert_null(next_entry(f, &q));
-    g_assert_null(next_entry(f, &other));
 }
 
 /* The health buffer names the error of an event queue that cannot be written. */

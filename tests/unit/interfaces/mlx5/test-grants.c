@@ -195,25 +195,6 @@ static void receive(Mlx5Pair *p, uint32_t n)
     }
 }
 
-/* The queue of a queue pair. */
-TEST("/mlx5-grants/receive", test_receive)
-{
-    uint32_t n = capability(&ernic_mlx5_cmd_hca_cap.max_wqe_sz_rq) / POINTER;
-    ErnicWq *wq;
-    Mlx5Pair p;
-
-    open_filled(&p, ERNIC_QPT_RC, NULL);
-    wq = &p.b.e->qp[p.bq.qpn].rq.wq;
-    wq->depth = MLX5_RQ_DEPTH * MLX5_RQ_STRIDE / (n * POINTER);
-    wq->stride = n * POINTER;
-    g_assert_cmpuint(wq->depth, >, 0);
-    write_pointers(&p.b, p.bq.rq, n);
-    ernic_mlx5_put(fake_ptr(&p.b.env, p.bq.record, 8),
-                   &ernic_mlx5_qp_doorbell_record.recv_counter, 1);
-    receive(&p, n);
-    mlx5_close_pair(&p);
-}
-
 /*
  * An SRQ: the provider rounds the size of a slot with its link up to a power of two, and
  * grants what then fits.

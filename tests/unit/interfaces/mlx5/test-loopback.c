@@ -95,19 +95,6 @@ FRAMES_TEST("/mlx5/loopback/which", test_which)
     IS(f->eth.e->stats.rx_frames, 0);
 }
 
-/* A frame of the function without an entry has left, and is not counted as lost. */
-FRAMES_TEST("/mlx5/loopback/unmatched", test_unmatched)
-{
-    const ErnicTrain own = { .domain = OTHER_DOMAIN };
-    uint8_t frame[BUFFER];
-    uint32_t len = frames_make(&udp4, frame);
-
-    f->eth.e->face->take_frame(f->eth.e, frame, len, &own);
-    IS(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], 0);
-    f->eth.e->face->take_frame(f->eth.e, frame, len, NULL);
-    IS(f->eth.e->stats.drop[ERNIC_DROP_NO_RULE], 1);
-}
-
 /*
  * A function with a sender in domain 1, a frame to @dmac in f->mem, and one request in a
  * receive queue. Returns the length of the frame.
@@ -137,23 +124,6 @@ static void came_back(Frames *f, uint32_t len)
     CQE_IS(f, "opcode=2 byte_cnt=%u", len);
     g_assert_cmpmem(fake_ptr(&f->eth.env, f->mem + BUFFER, len), len,
                     fake_ptr(&f->eth.env, f->mem, len), len);
-}
-
-/* A multicast frame leaves, and comes back to a TIR of the domain that allows it. */
-TEST("/mlx5/loopback/bit", test_bit)
-{
-    Frames f;
-    uint32_t len = setup(&f, group), tir = make_tir(&f, OWN_DOMAIN);
-
-    send_frame(&f, &f.sq, len, 14, 0);
-    left(&f, len);
-    IS(f.eth.e->tx->loop_len, 0);
-    set_bits(&f, tir, 2, 0);
-    send_frame(&f, &f.sq, len, 14, 0);
-    left(&f, len);
-    came_back(&f, len);
-    IS(f.eth.e->mlx5->sent.packets[ERNIC_MLX5_MULTICAST], 2);
-    frames_done(&f);
 }
 
 /*

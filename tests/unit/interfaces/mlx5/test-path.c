@@ -88,17 +88,3 @@ ROW_TEST("/mlx5-path/datagram", paths, test_datagram)
     assert_path(&end, row->want_vlan, row->want_sport);
     mlx5_end_done(&end);
 }
-
-/* The values that the last transition with a path has set, not those before it. */
-MLX5_TEST("/mlx5-path/query", mlx5_start, test_query)
-{
-    mlx5_accept(f->e, 0x502, INIT);
-    mlx5_accept(f->e, 0x503, RTR PATH "eth_prio=5\n" PATH "udp_sport=0xd123\n");
-    mlx5_accept(f->e, 0x504, RTS);
-    IS(f->e->qp[QP_RC].attr.av.priority, 5);
-    IS(f->e->qp[QP_RC].attr.av.udp_sport, SPORT);
-    mlx5_expect(f->e, 0x50b, "qpn=2", PATH "eth_prio=0x5\n" PATH "sl=0x5\n"
-                PATH "udp_sport=0xd123\n");
-    mlx5_take_over(&f->e, &f->env);
-    mlx5_expect(f->e, 0x50b, "qpn=2", PATH "eth_prio=0x5\n" PATH "udp_sport=0xd123\n");
-}

@@ -456,16 +456,6 @@ MLX5_PAIR_TEST("/mlx5-queue/solicited", ERNIC_QPT_RC, test_solicited)
     }
 }
 
-/* An entry reports that the others are in another ring. */
-MLX5_PAIR_TEST("/mlx5-queue/resize", ERNIC_QPT_RC, test_resize)
-{
-    Mlx5Cqe cqe;
-
-    g_assert_true(ernic_mlx5_cqe_resize(p->a.e, p->a.cq.cqn));
-    g_assert_true(mlx5_poll(&p->a, &cqe));
-    IS(cqe.opcode, RESIZE);
-}
-
 /* The first error has its reason, and then both queues are flushed. */
 MLX5_PAIR_TEST("/mlx5-queue/remote-error", ERNIC_QPT_RC, test_remote_error)
 {

@@ -363,35 +363,6 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
     check_done(a, 21);
 }
 
-/* Exhausted retries end a queue pair, unless the card is configured otherwise. */
-CARDS_TEST("/pg332/retries", PG332_V3_1, test_retries)
-{
-    WRITES(a, REG(XRNICADCONF, 0x000a0000), SLOT(TIMEOUTCONF, 2 << 8 | 10));
-    POST(a, SEND, 32);
-    fake_run(a->e);
-    for (int i = 0; i < 2; i++) {
-        fake_advance(a->e, 50000000);
-        lose_all(a);
-    }
-    check_done(a, 1);
-    IS(card_word(a, a->errq), QPN << 16 | 0x06);
-}
-
-CARDS_TEST("/pg332/more-retries", PG332_V3_1, test_more_retries)
-{
-    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
-    POST(a, SEND, 32);
-    fake_run(a->e);
-    for (int i = 0; i < 50; i++) {
-        lose_all(a);
-        fake_advance(a->e, 50000000);
-    }
-    g_assert_cmphex(get_qp(a, PG332_STATQP) & PG332_STATQP_RETRIED, !=, 0);
-    g_assert_cmpuint(get(a, PG332_RETRYCNTSTS), >=, 50);
-    settle();
-    check_done(a, 1);
-}
-
 /* A time-out that is turned off while the link is busy does not expire later. */
 CARDS_TEST("/pg332/timeout-gone", PG332_V3_1, test_timeout_gone)
 {

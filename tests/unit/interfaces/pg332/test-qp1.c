@@ -202,20 +202,6 @@ QP1_TEST("/pg332-qp1/variants", PG332_V4_2, test_variants)
     check_slot(b, 2, a, len, false);
 }
 
-/* From queue pair 1 to queue pair 1 of the same card. */
-QP1_TEST("/pg332-qp1/loopback", PG332_V3_1, test_loopback)
-{
-    uint32_t len = make(a, false, MAD_LEN, 3);
-    uint8_t *f = frame_of(a);
-
-    stl_be_p(f + 30, 0x0a000001);
-    stw_be_p(f + 24, 0);
-    stw_be_p(f + 24, ernic_net_checksum(f + 14, 20));
-    post1(a, SEND, len);
-    settle();
-    check_slot(a, 0, a, len, false);
-}
-
 /* A byte of the frame changed, or another LENGTH. */
 static const struct {
     uint32_t at;

@@ -469,18 +469,6 @@ TEST("/pg332-rules/once", test_once)
     card_close(&card);
 }
 
-TEST("/pg332-rules/off", test_off)
-{
-    uint32_t pos = 0;
-    ErnicReport r;
-
-    open_card(PG332_V3_1, ERNIC_STRICT_OFF);
-    PLAY(Q(QDEPTH, 3), HOLE);
-    IS(num_reports, 0);
-    g_assert(!ernic_next_rule(card.e, &pos, &r));
-    card_close(&card);
-}
-
 /* Only rules of the card's version. */
 TEST("/pg332-rules/versions", test_versions)
 {
