@@ -31,7 +31,10 @@
 #include "transport/copies.h"
 #include "transport/tx.h"
 
-/* Bytes of a new engine that are written at once, not when they are used. */
+/*
+ * Bytes of tables that a reset frees at once, if all of them were used. The host provides
+ * their pages with the first access, so that a new engine costs what the old one used.
+ */
 static uint32_t filled_bytes(const ErnicConfig *cfg)
 {
     uint32_t ids = cfg->max_pd + cfg->max_eq + cfg->max_cq + cfg->max_srq +
@@ -87,7 +90,7 @@ static void engine_init(Ernic *e)
                    cfg->max_qp);
     ernic_ids_init(&e->uctx_ids, 1, cfg->max_uctx);
     e->job = ernic_job_new();
-    e->pd = g_new0(ErnicPd, cfg->max_pd);
+    e->pd = ernic_table_new(cfg->max_pd, sizeof(*e->pd));
     e->eq = ernic_table_new(cfg->max_eq, sizeof(*e->eq));
     e->cq = ernic_table_new(cfg->max_cq, sizeof(*e->cq));
     e->srq = ernic_table_new(cfg->max_srq, sizeof(*e->srq));
@@ -96,7 +99,7 @@ static void engine_init(Ernic *e)
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
     e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
     e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
-    e->counter = g_new0(ErnicCounter, ERNIC_LIM_COUNTER + 1);
+    e->counter = ernic_table_new(ERNIC_LIM_COUNTER + 1, sizeof(*e->counter));
     e->counter[0].used = true;
     e->events_at[ERNIC_EVC_CQ] =
         (ErnicEventsAt) { &e->cq->events, sizeof(*e->cq) };
@@ -134,11 +137,11 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
         ernic_mlx5_free(e->mlx5);
     }
     remains = ernic_remains_take(e);
-    g_free(e->pd);
+    ernic_table_free(e->pd, e->cfg.max_pd, sizeof(*e->pd));
     g_free(e->mcast);
     g_free(e->flow);
     g_free(e->rss);
-    g_free(e->counter);
+    ernic_table_free(e->counter, ERNIC_LIM_COUNTER + 1, sizeof(*e->counter));
     ernic_ids_fini(&e->pd_ids);
     ernic_ids_fini(&e->uctx_ids);
     ernic_timers_free(e->timers);

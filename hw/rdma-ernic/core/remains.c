@@ -220,12 +220,16 @@ static bool release_blocks(ErnicRemains *r)
     return false;
 }
 
-/* Free the last piece of a table of @bytes, or all that is left; false: there is more. */
+/*
+ * Free the last piece of a table of @bytes, or all that is left: at once if no slice
+ * ends. False: there is more.
+ */
 static bool release_piece(ErnicRemains *r, void *table, const Class *c, uint32_t n)
 {
     size_t to = r->left ?: n * c->size;
 
-    r->left = (to - 1) / ERNIC_PIECE * ERNIC_PIECE;
+    r->left = r->old.work.end == UINT64_MAX ? 0
+                                            : (to - 1) / ERNIC_PIECE * ERNIC_PIECE;
     ernic_charge(&r->old, 1 + (to - r->left) / BYTES_OF_UNIT);
     ernic_table_free_end(table, n * c->size, r->left, to);
     return !r->left;

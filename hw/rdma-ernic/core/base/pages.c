@@ -8,9 +8,12 @@
 #include <unistd.h>
 #include "base/pages.h"
 
+/* To zero a table of this size takes as long as to map pages for it. */
+#define TABLE_PAGES     (64u << 10)
+
 static bool has_pages(size_t bytes)
 {
-    return ERNIC_OWN_PAGES && bytes >= ERNIC_PIECE;
+    return ERNIC_OWN_PAGES && bytes >= TABLE_PAGES;
 }
 
 static void *map(size_t bytes, int protection)

@@ -5,15 +5,16 @@
  * does not depend on the history of calls.
  */
 #include "qemu/osdep.h"
+#include "base/pages.h"
 #include "base/timer.h"
 
 ErnicTimers *ernic_timers_new(uint32_t size)
 {
     ErnicTimers *t = g_new0(ErnicTimers, 1);
 
-    t->heap = g_new0(uint32_t, size);
-    t->pos = g_new0(uint32_t, size);
-    t->due = g_new0(uint64_t, size);
+    t->heap = ernic_table_new(size, sizeof(*t->heap));
+    t->pos = ernic_table_new(size, sizeof(*t->pos));
+    t->due = ernic_table_new(size, sizeof(*t->due));
     t->size = size;
     return t;
 }
@@ -23,9 +24,9 @@ void ernic_timers_free(ErnicTimers *t)
     if (!t) {
         return;
     }
-    g_free(t->heap);
-    g_free(t->pos);
-    g_free(t->due);
+    ernic_table_free(t->heap, t->size, sizeof(*t->heap));
+    ernic_table_free(t->pos, t->size, sizeof(*t->pos));
+    ernic_table_free(t->due, t->size, sizeof(*t->due));
     g_free(t);
 }
 

@@ -14,11 +14,6 @@
 
 QEMU_BUILD_BUG_ON(ERNIC_LIM_FLOW_ENTRY > UINT16_MAX);
 
-void ernic_flow_tables_reset(ErnicFlowTables *t)
-{
-    memset(t, 0, sizeof(*t));
-}
-
 /* ---- tables ---------------------------------------------------------------- */
 
 static const ErnicFlowTable *table_get(const ErnicFlowTables *t, uint32_t id)

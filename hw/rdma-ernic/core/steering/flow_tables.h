@@ -92,8 +92,6 @@ struct ErnicFlowTables {
     uint16_t order[ERNIC_LIM_FLOW_ENTRY];
 };
 
-void ernic_flow_tables_reset(ErnicFlowTables *t);
-
 /*
  * Commands return an ernic_status: ERNIC_ERR_HANDLE if an object that they name does
  * not exist, ERNIC_ERR_PARAM if a value is out of range, ERNIC_ERR_BUSY if others refer

@@ -4,6 +4,7 @@
  * The tables of Ethernet objects: creation, reset, and access by number.
  */
 #include "qemu/osdep.h"
+#include "base/pages.h"
 #include "base/work.h"
 #include "faces/face.h"
 #include "faces/mlx5/ethernet.h"
@@ -16,8 +17,8 @@
 
 void ernic_mlx5_eth_new(Ernic *e)
 {
-    e->mlx5_eth = g_new0(ErnicMlx5Eth, 1);
-    e->flow_tables = g_new0(ErnicFlowTables, 1);
+    e->mlx5_eth = ernic_table_new(1, sizeof(*e->mlx5_eth));
+    e->flow_tables = ernic_table_new(1, sizeof(*e->flow_tables));
 }
 
 void ernic_mlx5_eth_ref(Ernic *e, const ErnicMlx5EthQueue *q, int delta)
@@ -48,8 +49,8 @@ void ernic_mlx5_eth_reset(Ernic *e)
             ernic_mlx5_eth_remove(e, &eth->rq[i]);
         }
     }
-    memset(eth, 0, sizeof(*eth));
-    ernic_flow_tables_reset(e->flow_tables);
+    ernic_mlx5_eth_free(e);
+    ernic_mlx5_eth_new(e);
 }
 
 void ernic_mlx5_eth_free(Ernic *e)
@@ -58,14 +59,14 @@ void ernic_mlx5_eth_free(Ernic *e)
     uint32_t i;
 
     /* Of a saved state that was refused, other fields than the buffer may be wrong. */
-    for (i = 1; eth && i <= ERNIC_LIM_ETH_QUEUE; i++) {
+    for (i = 1; eth && e->mem.used && i <= ERNIC_LIM_ETH_QUEUE; i++) {
         ernic_buf_fini(e, &eth->sq[i].buf);
         ernic_buf_fini(e, &eth->rq[i].buf);
     }
-    if (eth) {
-        g_clear_pointer(&e->mlx5_eth, g_free);
-        g_clear_pointer(&e->flow_tables, g_free);
-    }
+    ernic_table_free(e->mlx5_eth, 1, sizeof(*e->mlx5_eth));
+    ernic_table_free(e->flow_tables, 1, sizeof(*e->flow_tables));
+    e->mlx5_eth = NULL;
+    e->flow_tables = NULL;
 }
 
 static ErnicMlx5EthQueue *queue_get(ErnicMlx5EthQueue *table, uint32_t base,

@@ -43,7 +43,7 @@ void ernic_mlx5_free(ErnicMlx5 *m)
 {
     if (m) {
         ernic_mlx5_command_queue_reset(&m->queue);
-        ernic_mlx5_queues_fini(&m->queues);
+        ernic_mlx5_queues_fini(&m->queues, &m->function.engine->cfg);
         ernic_mlx5_contexts_fini(&m->contexts, &m->function.engine->cfg);
         g_free(m);
     }
@@ -269,7 +269,7 @@ bool ernic_mlx5_teardown_due(const Ernic *e)
 
 void ernic_mlx5_forget_objects(Ernic *e)
 {
-    ernic_mlx5_queues_fini(&e->mlx5->queues);
+    ernic_mlx5_queues_fini(&e->mlx5->queues, &e->cfg);
     ernic_mlx5_queues_init(&e->mlx5->queues, &e->cfg);
     ernic_mlx5_contexts_fini(&e->mlx5->contexts, &e->cfg);
     ernic_mlx5_contexts_init(&e->mlx5->contexts, &e->cfg);

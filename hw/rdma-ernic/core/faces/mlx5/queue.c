@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/pages.h"
 #include "base/work.h"
 #include "faces/mlx5/mlx5.h"
 #include "objects/cq.h"
@@ -20,16 +21,16 @@
 
 void ernic_mlx5_queues_init(ErnicMlx5Queues *queues, const ErnicConfig *cfg)
 {
-    queues->qp = g_new0(ErnicMlx5Qp, cfg->max_qp);
-    queues->cq = g_new0(ErnicMlx5Cq, cfg->max_cq);
-    queues->srq = g_new0(ErnicMlx5Srq, cfg->max_srq);
+    queues->qp = ernic_table_new(cfg->max_qp, sizeof(*queues->qp));
+    queues->cq = ernic_table_new(cfg->max_cq, sizeof(*queues->cq));
+    queues->srq = ernic_table_new(cfg->max_srq, sizeof(*queues->srq));
 }
 
-void ernic_mlx5_queues_fini(ErnicMlx5Queues *queues)
+void ernic_mlx5_queues_fini(ErnicMlx5Queues *queues, const ErnicConfig *cfg)
 {
-    g_free(queues->qp);
-    g_free(queues->cq);
-    g_free(queues->srq);
+    ernic_table_free(queues->qp, cfg->max_qp, sizeof(*queues->qp));
+    ernic_table_free(queues->cq, cfg->max_cq, sizeof(*queues->cq));
+    ernic_table_free(queues->srq, cfg->max_srq, sizeof(*queues->srq));
     memset(queues, 0, sizeof(*queues));
 }
 

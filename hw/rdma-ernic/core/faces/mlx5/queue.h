@@ -67,7 +67,7 @@ typedef struct ErnicMlx5Queues {
 } ErnicMlx5Queues;
 
 void ernic_mlx5_queues_init(ErnicMlx5Queues *queues, const ErnicConfig *cfg);
-void ernic_mlx5_queues_fini(ErnicMlx5Queues *queues);
+void ernic_mlx5_queues_fini(ErnicMlx5Queues *queues, const ErnicConfig *cfg);
 /* The record of an object, whose number is in the range of the table. */
 ErnicMlx5Qp *ernic_mlx5_qp(const Ernic *e, uint32_t qpn);
 ErnicMlx5Cq *ernic_mlx5_cq(const Ernic *e, uint32_t cqn);

@@ -94,10 +94,11 @@ void ernic_regfile_reset(ErnicRegFile *rf)
         RegBlock *b = &rf->block[s];
         uint32_t i;
 
-        for (i = 0; i < b->num * b->words; i++) {
-            uint8_t row = b->row[i % b->words];
-
-            b->value[i] = row == NO_ROW ? 0 : ernic_reg_defs[row].reset;
+        for (i = 0; i < b->words; i++) {
+            b->value[i] = b->row[i] == NO_ROW ? 0 : ernic_reg_defs[b->row[i]].reset;
+        }
+        for (i = 1; i < b->num; i++) {
+            memcpy(b->value + i * b->words, b->value, b->words * sizeof(*b->value));
         }
     }
 }
