@@ -147,24 +147,26 @@ void sim_netdev_run(SimHost *h)
 /*
  * A transport timer of which the last packet is in the device runs for two periods at
  * least. It started when the last response came or the last retry began, or later.
+ * With nothing outstanding it waits for a link that takes no packet; the first packet
+ * that the link takes keeps its deadline.
  */
 static void check_timer(SimQp *qp, const ErnicSendQueue *sq, bool timeout, uint64_t gone)
 {
     SimLeaving *l = &qp->leaving;
     Sim *s = qp->host->sim;
     bool again = sq->rewind_gen != l->rewinds;
+    bool waits = sq->una_psn != sq->max_psn;
 
-    if (timeout && again && l->serial > gone &&
+    /* A smaller number is that of another queue pair, or of an engine after a reset. */
+    if (timeout && again && waits && l->serial > gone && l->serial <= sq->tx_serial &&
         s->now < l->since + 2 * ernic_ack_timeout_ns(qp->timeout)) {
         sim_qp_fail(qp, "departure", "an ACK timeout after %.3f us, while train %"
                     PRIu64 " waits, and %" PRIu64 " has left",
                     (s->now - l->since) / 1000.0, l->serial, gone);
     }
-    if (again || sq->una_psn != l->una || sq->una_psn == sq->max_psn) {
+    if (again || sq->una_psn != l->una || sq->ack_due == ERNIC_NEVER) {
         l->since = s->now;
     }
-    l->rewinds = sq->rewind_gen;
-    l->una = sq->una_psn;
 }
 
 /*
@@ -181,24 +183,50 @@ static void check_complete(SimQp *qp, const ErnicSendQueue *sq, uint64_t gone)
     }
 }
 
+static const ErnicQp *qp_of(const SimHost *h, const SimQp *qp)
+{
+    return qp->life == SIM_QP_NONE ? NULL : &h->e->qp[qp->qpn];
+}
+
+/* How many queue pairs have gone back, or do not send any more, since the last call? */
+static uint32_t disturbed(SimHost *h)
+{
+    uint32_t n = 0;
+
+    SIM_EACH(SimQp, qp, h->qps) {
+        const ErnicQp *e = qp_of(h, qp);
+        const SimLeaving *l = &qp->leaving;
+
+        n += l->rts &&
+             (!e || e->state != ERNIC_QPS_RTS || e->sq.rewind_gen != l->rewinds);
+    }
+    return n;
+}
+
 void sim_check_departure(SimHost *h)
 {
     uint64_t timeouts = h->e->stats.ack_timeouts, gone = sim_wire_gone(h);
-    bool timeout = timeouts != h->timeouts;
+    /* Of several queue pairs, another one may have waited. */
+    bool timeout = timeouts == h->timeouts + 1 && disturbed(h) == 1;
 
     h->timeouts = timeouts;
     SIM_EACH(SimQp, qp, h->qps) {
-        const ErnicQp *e = qp->life == SIM_QP_NONE ? NULL : &h->e->qp[qp->qpn];
+        const ErnicQp *e = qp_of(h, qp);
         bool away = qp->peer && qp->peer->host != h;
 
-        if (!e || e->state != ERNIC_QPS_RTS) {
+        qp->leaving.rts = e && e->state == ERNIC_QPS_RTS;
+        if (!e) {
             continue;
         }
-        if (qp->type == ERNIC_QPT_RC && away) {
+        if (e->state != ERNIC_QPS_RTS) {
+            qp->leaving.since = h->sim->now;    /* its requests may be flushed */
+        } else if (qp->type == ERNIC_QPT_RC && away) {
             check_timer(qp, &e->sq, timeout, gone);
         } else if (qp->type != ERNIC_QPT_RC) {
             check_complete(qp, &e->sq, gone);
         }
+        qp->leaving.rewinds = e->sq.rewind_gen;
+        qp->leaving.una = e->sq.una_psn;
         qp->leaving.serial = e->sq.tx_serial;
         qp->leaving.done = e->sq.wq.ci;
     }

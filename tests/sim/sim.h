@@ -290,6 +290,7 @@ typedef struct SimLeaving {
     uint64_t since;                 /* the transport timer has run at most */
     uint32_t una, rewinds;
     uint32_t done;                  /* complete requests */
+    bool rts;
 } SimLeaving;
 
 struct SimQp {
