@@ -349,7 +349,8 @@ static bool print_tap(const Results *r)
     }
     ok &= tap(2 + op, growth_verdict(r),
               "10,000 queue pairs cost at most twice as much as 10");
-    ok &= tap(3 + op, shm_faster(r), "RC WRITE 64 KiB: faster by shared memory than by UDP");
+    ok &= tap(3 + op, shm_faster(r),
+              "RC WRITE 64 KiB: faster by shared memory than by UDP");
     return ok;
 }
 

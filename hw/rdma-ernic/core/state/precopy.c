@@ -13,31 +13,16 @@
 
 /* ---- source ---------------------------------------------------------------------- */
 
-static bool is_list(const ErnicBuf *buf)
-{
-    return buf->page && buf->npages >= ERNIC_PRECOPY_MIN;
-}
-
 static uint64_t bytes_of(uint32_t entries)
 {
     return (uint64_t)entries * sizeof(uint64_t);
 }
 
-/* Of a mark: the number of the list, 0 if none was sent, and how many of its entries. */
-static uint32_t number_of(const ErnicBuf *buf)
-{
-    return *ernic_buf_mark(buf) >> 32;
-}
-
-static uint32_t done_of(const ErnicBuf *buf)
-{
-    return *ernic_buf_mark(buf);
-}
-
 /* A list of more bytes than a destination takes stays in the state. */
 static bool has_room(const Ernic *e, const ErnicPrecopy *p, const ErnicBuf *buf)
 {
-    return number_of(buf) || bytes_of(buf->npages) <= ernic_save_most(e) - p->sent;
+    return ernic_list_number(buf) ||
+           bytes_of(buf->npages) <= ernic_save_most(e) - p->sent;
 }
 
 /* False: the walk ends here, and later begins again with the same object. */
@@ -49,7 +34,7 @@ static bool visit_struct(const Ernic *e, ErnicPrecopy *p, const ErnicStateStruct
     uint32_t i, k;
 
     if (of == &ernic_state_buf) {
-        return !is_list(obj) || visit(e, p, obj, opaque);
+        return !ernic_is_list(obj) || visit(e, p, obj, opaque);
     }
     for (i = 0; i < of->num_fields; i++) {
         const ErnicStateField *f = &of->field[i];
@@ -97,7 +82,7 @@ static bool forget(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
 static bool count(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
 {
     if (has_room(e, p, buf)) {
-        p->left += bytes_of(buf->npages - done_of(buf));
+        p->left += bytes_of(buf->npages - ernic_list_done(buf));
     }
     return true;
 }
@@ -124,19 +109,19 @@ typedef struct Send {
 
 static bool send_part(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
 {
-    uint32_t done = done_of(buf), n = MIN(buf->npages - done, ERNIC_PRECOPY_PART);
+    uint32_t done = ernic_list_done(buf), n = MIN(buf->npages - done, ERNIC_PRECOPY_PART);
     Send *s = opaque;
 
     if (!n || !has_room(e, p, buf)) {
         return true;
     }
-    if (!number_of(buf)) {
+    if (!ernic_list_number(buf)) {
         p->sent += bytes_of(buf->npages);
         p->lists++;
         *ernic_buf_mark(buf) = (uint64_t)p->lists << 32;
     }
     s->part = (ErnicPrecopyPart) {
-        .number = number_of(buf), .length = buf->npages, .count = n,
+        .number = ernic_list_number(buf), .length = buf->npages, .count = n,
     };
     ernic_state_put_all(s->out, buf->page + done, n, sizeof(*buf->page));
     *ernic_buf_mark(buf) += n;
@@ -160,27 +145,6 @@ void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out, GByteArray *
     ernic_save(e, out);
     e->precopy = NULL;
     p->holes = NULL;
-}
-
-bool ernic_precopy_skip(const Ernic *e, const ErnicBuf *buf, uint64_t at)
-{
-    ErnicPrecopy *p = e->precopy;
-    ErnicPrecopyHole hole;
-
-    if (!p || !is_list(buf) || done_of(buf) != buf->npages) {
-        return false;
-    }
-    memset(&hole, 0, sizeof(hole));
-    hole.at = at + p->skipped;
-    hole.number = number_of(buf);
-    g_byte_array_append(p->holes, (const uint8_t *)&hole, sizeof(hole));
-    p->skipped += bytes_of(buf->npages);
-    return true;
-}
-
-uint64_t ernic_precopy_skipped(const Ernic *e)
-{
-    return e->precopy ? e->precopy->skipped : 0;
 }
 
 /* ---- destination ----------------------------------------------------------------- */

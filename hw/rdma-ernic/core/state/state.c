@@ -149,6 +149,11 @@ static guint begin(GByteArray *out, const char *name)
     return out->len;
 }
 
+static uint64_t skipped_so_far(const Ernic *e)
+{
+    return e->precopy ? e->precopy->skipped : 0;
+}
+
 static void end(GByteArray *out, guint start, uint64_t skipped)
 {
     stq_le_p(out->data + start - 8, out->len - start + skipped);
@@ -179,7 +184,7 @@ void ernic_save(const Ernic *e, GByteArray *out)
     ernic_state_describe(out, G_N_ELEMENTS(sections));
     for (i = 0; i < G_N_ELEMENTS(sections); i++) {
         const Section *s = &sections[i];
-        uint64_t skipped = ernic_precopy_skipped(e);
+        uint64_t skipped = skipped_so_far(e);
         guint start;
 
         if (!has_section(e, s)) {
@@ -191,7 +196,7 @@ void ernic_save(const Ernic *e, GByteArray *out)
         } else {
             save_table(e, &ernic_state_tables[s->table], out);
         }
-        end(out, start, ernic_precopy_skipped(e) - skipped);
+        end(out, start, skipped_so_far(e) - skipped);
     }
 }
 

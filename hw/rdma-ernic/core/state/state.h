@@ -7,6 +7,7 @@
 #define ERNIC_STATE_STATE_H
 
 #include "objects/buf.h"
+#include "state/precopy.h"
 #include "state/rows.h"
 
 /*
@@ -98,13 +99,22 @@ extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
  */
 bool ernic_state_no_memory(const Ernic *e, ErnicReader *in);
 
-/*
- * precopy.c: does @buf have a list that was sent ahead? The list then belongs at byte @at
- * of the state so far, which counts without those lists.
- */
-bool ernic_precopy_skip(const Ernic *e, const ErnicBuf *buf, uint64_t at);
-/* The bytes of all lists that were skipped so far. */
-uint64_t ernic_precopy_skipped(const Ernic *e);
+/* A page list that may be sent ahead of the state (precopy.h). */
+static inline bool ernic_is_list(const ErnicBuf *buf)
+{
+    return buf->page && buf->npages >= ERNIC_PRECOPY_MIN;
+}
+
+/* Its mark: its number, 0 if no part was sent, and how many entries were. */
+static inline uint32_t ernic_list_number(const ErnicBuf *buf)
+{
+    return *ernic_buf_mark(buf) >> 32;
+}
+
+static inline uint32_t ernic_list_done(const ErnicBuf *buf)
+{
+    return *ernic_buf_mark(buf);
+}
 
 /* state_timing.c: the profile, which has to be equal, and what the model keeps. */
 extern const ErnicStateStruct ernic_state_profile;
