@@ -417,11 +417,6 @@ bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len)
     return e->face->wants_frame(e, frame, len, NULL);
 }
 
-bool ernic_may_want_frames(const Ernic *e)
-{
-    return e->mlx5 || __atomic_load_n(&e->num_flows, __ATOMIC_RELAXED);
-}
-
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 {
     engine_enter(e, now);

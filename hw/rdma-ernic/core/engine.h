@@ -117,8 +117,6 @@ void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
  * packet for this engine? May be called at any time.
  */
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len);
-/* Could ernic_wants_frame() say yes to some frame? May be called in any thread. */
-bool ernic_may_want_frames(const Ernic *e);
 /*
  * The environment has accessed memory for a frame of a link, whether or not the engine
  * receives it: so many times, @bytes in all. It is a part of the slice.

@@ -98,6 +98,7 @@ static void engine_init(Ernic *e)
     e->qp = ernic_table_new(cfg->max_qp, sizeof(*e->qp));
     e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
     e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
+    ernic_flow_set_number(e, 0);
     e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
     e->counter = ernic_table_new(ERNIC_LIM_COUNTER + 1, sizeof(*e->counter));
     e->counter[0].used = true;

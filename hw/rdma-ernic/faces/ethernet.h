@@ -46,6 +46,7 @@ typedef struct ErnicNetdev {
     ErnicEth eth;
     uint64_t train;             /* serial of the train that was taken last, */
     uint8_t sender;             /* and whose it is: ErnicPciFace */
+    uint32_t flow_rules;        /* of the engine; atomic */
 } ErnicNetdev;
 
 ErnicRegBlock ernic_pci_eth_block(ErnicPci *d);

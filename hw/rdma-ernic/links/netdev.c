@@ -235,7 +235,7 @@ static bool may_be_engines(ErnicPci *d, const uint8_t *buf, size_t size)
     if (!ernic_pci_verbs_enabled(d) && !d->pg332.engine) {
         return false;
     }
-    return ernic_may_want_frames(d->engine) ||
+    return d->cfg.mlx5 || qatomic_read(&d->net.flow_rules) ||
            (!ernic_pci_host_link(d) &&
             ernic_net_parse(&f, buf, size) != ERNIC_DROP_NOT_ROCE);
 }

@@ -296,6 +296,7 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     }
     d->cfg.retry_time = ernic_pci_retry_time(d, false);
     d->cfg.clock = ernic_pci_clock(d);
+    d->cfg.flow_rules = &d->net.flow_rules;
     if (!ernic_pci_udp_open(d, errp)) {
         goto no_udp;
     }

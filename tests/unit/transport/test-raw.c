@@ -382,6 +382,22 @@ RAW_TEST("recv", test_recv)
     IS(f->e->stats.rx_packets, 0);
 }
 
+/* The number of rules that the device reads without its lock. */
+RAW_TEST("rules", test_rules)
+{
+    uint32_t rules = 7;
+
+    f->e->cfg.flow_rules = &rules;
+    rule_for(f, &f->in);
+    IS(rules, 1);
+    rule_for(f, &f->out);
+    IS(rules, 2);
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->in.qpn));
+    IS(rules, 1);
+    ernic_reset(f->e);
+    IS(rules, 0);
+}
+
 /*
  * Without a request, or with one too short: dropped, counted, and the next is received.
  */

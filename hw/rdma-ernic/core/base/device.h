@@ -109,6 +109,11 @@ typedef struct ErnicConfig {
     const ErnicTimingTrace *timing_trace;
     /* Slices of work end by it as well (budget.h). NULL: runs have to repeat. */
     ErnicClock *clock;
+    /*
+     * The engine stores its number of flow rules there as well, atomically: threads may
+     * read it without the lock. Outlives the engine; NULL: nobody does.
+     */
+    uint32_t *flow_rules;
 } ErnicConfig;
 
 /* A queue of queue pairs, by number; 0: none. */

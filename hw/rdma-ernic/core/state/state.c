@@ -331,7 +331,9 @@ static void derive(Ernic *e)
     ernic_eq_derive(e);
     e->page_failed = true;              /* the next look corrects it */
     for (i = 1; i <= ERNIC_LIM_FLOW; i++) {
-        e->num_flows += e->flow[i].used;
+        if (e->flow[i].used) {
+            ernic_flow_set_number(e, e->num_flows + 1);
+        }
     }
     for (i = 1; i < e->cfg.max_cq; i++) {
         if (e->cq[i].used) {

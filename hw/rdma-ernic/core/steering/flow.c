@@ -29,6 +29,14 @@ const ErnicFlowField ernic_flow_fields[] = {
 };
 const uint32_t ernic_flow_num_fields = G_N_ELEMENTS(ernic_flow_fields);
 
+void ernic_flow_set_number(Ernic *e, uint32_t rules)
+{
+    e->num_flows = rules;
+    if (e->cfg.flow_rules) {
+        __atomic_store_n(e->cfg.flow_rules, rules, __ATOMIC_RELAXED);
+    }
+}
+
 uint8_t ernic_flow_check(uint16_t layers, const struct ernic_flow_key *value,
                          const struct ernic_flow_key *mask)
 {
@@ -88,7 +96,7 @@ uint8_t ernic_flow_create(Ernic *e, uint32_t uctx,
         .priority = le16_to_cpu(rule->priority),
         .value = rule->value, .mask = rule->mask,
     };
-    e->num_flows++;
+    ernic_flow_set_number(e, e->num_flows + 1);
     *handle = i;
     trace_ernic_flow_create(i, qpn, e->flow[i].priority, layers);
     return ERNIC_OK;
@@ -98,7 +106,7 @@ static void flow_remove(Ernic *e, uint32_t handle)
 {
     trace_ernic_flow_destroy(handle, e->flow[handle].qpn);
     memset(&e->flow[handle], 0, sizeof(e->flow[handle]));
-    e->num_flows--;
+    ernic_flow_set_number(e, e->num_flows - 1);
 }
 
 uint8_t ernic_flow_destroy(Ernic *e, uint32_t uctx, uint32_t handle)

@@ -27,6 +27,8 @@ typedef struct ErnicFlowField {
 extern const ErnicFlowField ernic_flow_fields[];
 extern const uint32_t ernic_flow_num_fields;
 
+/* There are that many rules now. */
+void ernic_flow_set_number(Ernic *e, uint32_t rules);
 /* The rule is for a queue pair of @uctx of type ERNIC_QPT_RAW, or for an RSS of @uctx. */
 uint8_t ernic_flow_create(Ernic *e, uint32_t uctx,
                           const struct ernic_flow_rule *rule, uint32_t *handle);
