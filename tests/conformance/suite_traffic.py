@@ -137,7 +137,6 @@ SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
           Suite('perftest-immediate', 2, functools.partial(cross, IMMEDIATE),
                 about=('perftest',), devices=STACKS, short=('mlx5',), release='trixie',
                 kernel='6.12'),
-          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS,
-                short=('ernic', 'mlx5')),
+          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS),
           Suite('qperf-udp', 2, qperf, about=('qperf',), devices=('mlx5',), short=(),
                 link='udp')]

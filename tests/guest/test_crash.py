@@ -30,7 +30,8 @@ class Netdev(mlx5.Netdev):
 
 def suites():
     yield Suite(f'crash-{KERNEL}', machines,
-                [named(kind, check_restart, *words) for kind, words in KINDS.items()])
+                [named(kind, check_restart, *words) for kind, words in KINDS.items()],
+                'kexec', 'a crash leaves the function as it is as well')
 
 
 class Guest(stock.StockGuest):

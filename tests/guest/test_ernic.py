@@ -39,7 +39,8 @@ def suites():
                 ' '.join(map(name_of, product)), 'the pairs of the same suite'),
         between(netdev, [
             *matrix(netdev, '3.1', SHAPES), *matrix(netdev, '4.2', ['batch']),
-            *matrix(netdev, 'reconic', ['batch']), *verbs()]),
+            *matrix(netdev, 'reconic', ['batch']), *verbs()],
+            '*', 'ernic-udp-6.1 has the registers, netdev-6.1 the link'),
         between(ernic.SoftRoce(['3.1']), [test_rxe, *verbs()])]
 
 

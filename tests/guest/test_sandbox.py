@@ -76,7 +76,7 @@ def suites():
         yield Suite(f'sandbox-{link.name}-{KERNEL}',
                     functools.partial(Confined, 2, link, image),
                     [*tests, *more, test_save],
-                    *(['*', 'sandbox-iothread-6.1'] if link.name == 'udp' else []))
+                    *([] if more else ['*', 'sandbox-iothread-6.1']))
 
 
 def threads(one):
