@@ -1,24 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A guest resets and ejects functions that its other processor accesses. Prints TAP.
+"""A guest's second processor accesses functions without a pause. Prints TAP.
 
 usage: test_life.py [--asan | --tsan] [--rounds N] [--seconds N]
 
-Each round is a machine with a function for each row of race.c's table. It fails if QEMU
-ends by itself, or if a sanitizer reports an error. QEMU names the program; --asan and
---tsan build one with that sanitizer.
+Each round is a machine with a function for each row of second.c's table, which the first
+processor resets and ejects meanwhile. It fails if QEMU ends by itself, or if a sanitizer
+reports an error. Then the functions have the greatest limits, and the monitor has to
+answer in time. QEMU names the program; --asan and --tsan build one with that sanitizer.
 """
 import argparse
+import contextlib
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / 'common'), str(HERE.parent / 'repeat')]
+sys.path[:0] = [str(HERE.parent / name) for name in ('common', 'guest', 'repeat')]
 import bare                                         # noqa: E402
 from find_qemu import find_qemu                     # noqa: E402
+from monitor import GuestError, Monitor             # noqa: E402
 
 MACHINE = ('-M pc -m 64 -smp 2 -object iothread,id=io0'
            ' -device ernic-wire,id=w0,ports=4')
@@ -33,7 +38,7 @@ MAIN_LOOP = 'engine-thread=off'
 PG332 = 'ernic-version=3.1'
 MLX5 = 'personality=mlx5'
 SHELL = 'shell=reconic,card-memory=1M'
-# The properties of the function that each row of race.c accesses, in its order.
+# The properties of the function that each row of second.c accesses, in its order.
 FUNCTIONS = {
     'doorbell': '', 'doorbell-iothread': f'iothread=io0,{UDP}',
     'doorbell-timing': 'timing=on', 'cmd_pi': MAIN_LOOP,
@@ -50,21 +55,84 @@ FUNCTIONS = {
 }
 
 
-def run_round(args, program, folder):
+# Limits that the interface has, by properties that the function is given.
+GREATEST = {PG332: 'max-qp=2048', SHELL: '', MLX5: 'max-qp=16384,max-cq=16384'}
+VERBS = 'max-qp=16384,max-cq=16384,max-pd=16384,max-uctx=1024'
+# The monitor has to answer half of the time and 9 times of 10 so soon, in seconds, beside
+# what the host takes.
+USUAL, SLOW = 0.005, 0.020
+
+
+def start(args, program, folder, more=lambda properties: '', words=()):
+    """QEMU with all functions; more(properties): further properties of one."""
     folder.mkdir()
     devices = []
     for name, properties in FUNCTIONS.items():
-        devices += ['-device', f'ernic,id={name}' + (properties and f',{properties}')]
-    run = subprocess.run(
+        given = filter(None, [f'ernic,id={name}', properties, more(properties)])
+        devices += ['-device', ','.join(given)]
+    return subprocess.Popen(
         ['timeout', '-s', 'KILL', str(args.seconds), args.qemu, '-accel', args.accel,
-         *MACHINE.split(), *bare.TEXT, *devices, '-kernel', program],
-        cwd=folder, text=True, capture_output=True, check=False,
+         *MACHINE.split(), *bare.TEXT, *devices, *words, '-kernel', program],
+        cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {'ASAN_OPTIONS': 'detect_leaks=0'})
+
+
+def end(run, folder, wanted):
+    """wanted: the words that the program writes."""
+    stderr = run.communicate()[1]
     text = (folder / 'text').read_text().split()
     assert run.returncode == 0, (f'QEMU ended with {run.returncode} in {text[-1:]}:\n'
-                                 + run.stderr[:4000])
-    assert 'Sanitizer' not in run.stderr, run.stderr[:4000]
-    assert text == [*FUNCTIONS, 'end'], text[-3:]
+                                 + stderr[:4000])
+    assert 'Sanitizer' not in stderr, stderr[:4000]
+    assert text == wanted, text[-3:]
+
+
+def run_round(args, program, folder):
+    end(start(args, program, folder), folder, [*FUNCTIONS, 'end'])
+
+
+def greatest(properties):
+    return next((limits for key, limits in GREATEST.items() if key in properties), VERBS)
+
+
+def connect(path):
+    for _ in range(600):
+        if path.exists():
+            return Monitor(path)
+        time.sleep(0.05)
+    raise GuestError(f'no {path}')
+
+
+def ask(monitor, text):
+    """Seconds that the monitor took for each of its answers, by what the guest did."""
+    times = {}
+    try:
+        while True:
+            what = text.read_text().split()[-1:] or ['start']
+            begun = time.monotonic()
+            monitor.execute('query-status')
+            times.setdefault(what[0], []).append(time.monotonic() - begun)
+    except GuestError:                  # the machine is off
+        return times
+
+
+def check_answers(args, program, folder):
+    run = start(args, program, folder, greatest, ['-qmp', 'unix:qmp,server=on,wait=off'])
+    monitor = connect(folder / 'qmp')
+    times = ask(monitor, folder / 'text')
+    with contextlib.suppress(EOFError):         # QEMU has ended
+        monitor.close()
+    end(run, folder, ['nothing', *FUNCTIONS, 'end'])
+    late = []
+    half, most = (statistics.quantiles(times['nothing'], n=10)[n] for n in (4, 8))
+    for name in FUNCTIONS:
+        deciles = statistics.quantiles(times[name], n=10)
+        line = (f'{name}: {len(times[name])} answers, half in {deciles[4] * 1e3:.2f} ms, '
+                f'9 of 10 in {deciles[8] * 1e3:.2f}, all in {max(times[name]) * 1e3:.1f}')
+        print('#', line, flush=True)
+        if deciles[4] > USUAL + 3 * half or deciles[8] > SLOW + 3 * most:
+            late.append(line)
+    assert not late, '\n'.join(late)
 
 
 def main():
@@ -79,9 +147,15 @@ def main():
     what = 'accesses while the other processor resets and ejects'
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        program = bare.build(folder / 'race', HERE / 'ap.S', HERE / 'race.c', 'seen.c')
-        return bare.run([(what, lambda n=n: run_round(args, program, folder / str(n)))
-                         for n in range(args.rounds)])
+        race, bounds = (
+            bare.build(folder / name, HERE / 'ap.S', HERE / 'second.c',
+                       HERE / f'{name}.c', 'seen.c') for name in ('race', 'bounds'))
+        checks = [(what, lambda n=n: run_round(args, race, folder / str(n)))
+                  for n in range(args.rounds)]
+        if not args.kind:
+            checks.append(('the monitor answers beside the other processor',
+                           lambda: check_answers(args, bounds, folder / 'answers')))
+        return bare.run(checks)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hw/rdma-ernic/ernic_abi.h"
+#include "hw/rdma-ernic/ernic_regs.h"
+#include "second.h"
+
+#define AP_PAGE         0x8000      /* of ap.S */
+#define ICR_LOW         0x300
+#define ICR_HIGH        0x310
+#define ICR_INIT        0x000c4500  /* to all processors but this one */
+#define ICR_STARTUP     (0x000c4600 | AP_PAGE >> 12)
+
+#define FIRST_SLOT      2
+#define SLOTS           32
+
+#define REGS(field)     offsetof(struct ernic_regs, field)
+#define ETH(field)      (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, field))
+#define DOORBELL        0x1000
+#define SHELL_PG332     0x40000     /* of version 3.1 in BAR 2 */
+#define CONFIG          -1          /* in place of a BAR */
+
+#define MLX5_ID         (0x15b3 | 0x1018 << 16)
+#define MLX5_QUEUE_HIGH 0x10
+#define MLX5_QUEUE_LOW  0x14
+#define MLX5_COMMAND    0x18        /* doorbell of the command queue */
+
+enum { READ = 0, WRITE = 1 };
+
+void *memcpy(void *to, const void *from, size_t len);
+
+/* A row: what the second processor does until the function is gone. */
+static const struct {
+    const char *name;
+    int bar;
+    uint32_t at;
+    uint8_t size, write;
+    uint64_t value;
+} accesses[] = {
+    { "doorbell", ERNIC_BAR_REGS, DOORBELL, 8, WRITE, ERNIC_DB(ERNIC_DB_CQ, 1, 1) },
+    { "doorbell-iothread", ERNIC_BAR_REGS, DOORBELL, 8, WRITE,
+      ERNIC_DB(ERNIC_DB_CQ, 1, 1) },
+    { "doorbell-timing", ERNIC_BAR_REGS, DOORBELL, 8, WRITE,
+      ERNIC_DB(ERNIC_DB_CQ, 1, 1) },
+    { "cmd_pi", ERNIC_BAR_REGS, REGS(cmd_pi), 4, WRITE, 0 },
+    { "cmd_pi-iothread", ERNIC_BAR_REGS, REGS(cmd_pi), 4, WRITE, 0 },
+    { "control", ERNIC_BAR_REGS, REGS(control), 4, WRITE, ERNIC_CONTROL_RESET },
+    { "control-udp", ERNIC_BAR_REGS, REGS(control), 4, WRITE, ERNIC_CONTROL_RESET },
+    { "status", ERNIC_BAR_REGS, REGS(status), 4, READ, 0 },
+    { "status-timing", ERNIC_BAR_REGS, REGS(status), 4, READ, 0 },
+    { "tx_pi", ERNIC_BAR_REGS, ETH(tx_pi), 4, WRITE, 0 },
+    { "tx_pi-udp", ERNIC_BAR_REGS, ETH(tx_pi), 4, WRITE, 0 },
+    { "rx_arm", ERNIC_BAR_REGS, ETH(rx_arm), 4, WRITE, 1 },
+    { "pg332", ERNIC_BAR_PG332, PG332_V3_GLOBAL + PG332_INTEN, 4, WRITE, 0xff },
+    { "pg332-doorbell", ERNIC_BAR_PG332, PG332_V3_QP + PG332_SQPI, 4, WRITE, 1 },
+    { "pg332-side", ERNIC_BAR_PG332, PG332_V3_SIZE, 4, READ, 0 },
+    { "shell", ERNIC_BAR_REGS, 0x16420, 4, WRITE, 0 },
+    { "shell-reset", ERNIC_BAR_REGS, 0x4, 4, WRITE, 1 },
+    { "shell-pg332", ERNIC_BAR_REGS, SHELL_PG332 + PG332_V3_GLOBAL, 4, READ, 0 },
+    { "shell-qdma", ERNIC_BAR_PG332, 0, 4, WRITE, 0 },
+    { "card-memory", ERNIC_BAR_CARD, 0x100000, 4, WRITE, 0 },
+    { "device-memory", ERNIC_BAR_REGS, 0x101000, 4, WRITE, 0 },
+    { "msix-table", ERNIC_BAR_MSIX, 0xc, 4, WRITE, 0 },
+    { "msix-pending", ERNIC_BAR_MSIX, 0x800, 4, READ, 0 },
+    { "command", CONFIG, 0x04, 4, WRITE, 6 },
+    { "reset", CONFIG, 0, 4, WRITE, 1 << 15 },      /* function level; address by probe */
+    /* Values are big-endian; page 16 is the first one for doorbells. */
+    { "mlx5-command", 0, MLX5_COMMAND, 4, WRITE, 0xffffffff },
+    { "mlx5-command-iothread", 0, MLX5_COMMAND, 4, WRITE, 0xffffffff },
+    { "mlx5-interface", 0, MLX5_QUEUE_LOW, 4, WRITE, 1 << 16 },
+    { "mlx5-blueflame", 0, 0x10800, 8, WRITE, 1ull << 40 },
+    { "mlx5-health", 0, 0x1010, 4, READ, 0 },
+};
+#define ACCESSES (sizeof(accesses) / sizeof(accesses[0]))
+
+static uint8_t rings[2][4096] __attribute__((aligned(4096)));
+
+/* The task of the second processor, written by the first: row + 1, or 0 for nothing. */
+static volatile uint32_t task, done;
+static volatile uintptr_t task_at;
+static volatile uint8_t task_devfn;
+static volatile bool idle;
+
+static void access(uint32_t row, uintptr_t at)
+{
+    if (accesses[row].bar == CONFIG) {
+        pci_write(task_devfn, at, accesses[row].value);
+    } else if (accesses[row].size == 8) {
+        store64(at, accesses[row].value);
+    } else if (accesses[row].write) {
+        *(volatile uint32_t *)at = accesses[row].value;
+    } else {
+        (void)*(volatile uint32_t *)at;
+    }
+}
+
+void ap_main(void)
+{
+    uint32_t row;
+
+    while (true) {
+        row = task;
+        idle = !row;
+        if (row) {
+            access(row - 1, task_at);
+            done++;
+        }
+    }
+}
+
+static void start_second(void)
+{
+    extern const char ap_start[], ap_end[];
+    volatile uint32_t *lapic = (uint32_t *)LAPIC;
+    uint64_t from = tsc();
+
+    memcpy((void *)AP_PAGE, ap_start, ap_end - ap_start);
+    barrier();
+    lapic[0xf0 / 4] = 0x1ff;
+    lapic[ICR_HIGH / 4] = 0;
+    lapic[ICR_LOW / 4] = ICR_INIT;
+    while (tsc() - from < 10000000) {
+    }
+    lapic[ICR_LOW / 4] = ICR_STARTUP;
+}
+
+void wait_for(uint32_t n)
+{
+    uint32_t from = done;
+
+    while (done - from < n) {
+    }
+}
+
+uint8_t capability(uint8_t devfn, uint8_t id)
+{
+    uint8_t cap = pci_read(devfn, 0x34);
+
+    while ((pci_read(devfn, cap) & 0xff) != id) {
+        cap = pci_read(devfn, cap) >> 8;
+    }
+    return cap;
+}
+
+/* A queue of ENABLE_HCA, QUERY_PAGES, INIT_HCA, ALLOC_UAR, and commands of any kind. */
+static void enable_mlx5(uintptr_t bar)
+{
+    static const uint16_t opcodes[] = { 0x104, 0x107, 0x102, 0x802 };
+    uint8_t *entry = rings[0];
+    uint32_t opcode;
+
+    for (uint32_t i = 0; i < 32; i++, entry += 64) {
+        opcode = i < 4 ? opcodes[i] : 0x100 + i;
+        entry[0] = 7;
+        entry[7] = entry[59] = 16;      /* lengths of message and answer */
+        entry[16] = opcode >> 8;
+        entry[17] = opcode;
+        entry[60] = entry[63] = 1;      /* token; posted */
+    }
+    *(volatile uint32_t *)(bar + MLX5_QUEUE_HIGH) = 0;
+    *(volatile uint32_t *)(bar + MLX5_QUEUE_LOW) = __builtin_bswap32((uintptr_t)rings[0]);
+    *(volatile uint32_t *)(bar + MLX5_COMMAND) = 0xffffffff;
+}
+
+void enable(uint8_t devfn)
+{
+    volatile struct ernic_regs *regs;
+
+    pci_write(devfn, 4, pci_read(devfn, 4) | 6);        /* memory, bus master */
+    if (pci_read(devfn, 0) == MLX5_ID) {
+        enable_mlx5(pci_bar(devfn, 0));
+        return;
+    }
+    if (pci_read(devfn, 0) != (ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16)) {
+        return;                                         /* RecoNIC's identity */
+    }
+    regs = (volatile void *)pci_bar(devfn, ERNIC_BAR_REGS);
+    regs->cmd_addr = (uintptr_t)rings[0];
+    regs->rsp_addr = (uintptr_t)rings[1];
+    regs->ring_shift = 2;
+    regs->control = ERNIC_CONTROL_ENABLE;
+}
+
+static uintptr_t target(uint8_t devfn, uint32_t row)
+{
+    if (accesses[row].bar != CONFIG) {
+        return pci_bar(devfn, accesses[row].bar) + accesses[row].at;
+    }
+    return accesses[row].at ? accesses[row].at : capability(devfn, 0x10) + 8u;
+}
+
+/* Waits until the function has executed the first command of the queue. */
+static void wait_for_command(uint32_t row)
+{
+    volatile uint8_t *entry = rings[0];
+
+    while (accesses[row].bar == 0 && accesses[row].at == MLX5_COMMAND && entry[63] & 1) {
+    }
+}
+
+void second_begins(uint8_t slot, uint32_t row)
+{
+    put(accesses[row].name);
+    put_end();
+    enable(slot << 3);
+    task_devfn = slot << 3;
+    task_at = target(slot << 3, row);
+    idle = false;
+    barrier();
+    task = row + 1;
+    wait_for(50 + row % 7);
+    wait_for_command(row);
+}
+
+void second_ends(void)
+{
+    task = 0;
+    while (!idle) {
+    }
+}
+
+bool uses_ports(uint32_t row)
+{
+    return accesses[row].bar == CONFIG;
+}
+
+void each_function(void (*use)(uint8_t slot, uint32_t row))
+{
+    uint32_t row = 0;
+
+    start_second();
+    for (uint8_t slot = FIRST_SLOT; slot < SLOTS && row < ACCESSES; slot++) {
+        if (pci_read(slot << 3, 0) != 0xffffffff && pci_read(slot << 3, 8) >> 24 != 6) {
+            use(slot, row++);
+        }
+    }
+    power_off(row == ACCESSES ? "end" : "a function is missing");
+}
