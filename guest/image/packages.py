@@ -21,6 +21,7 @@ VERSIONS = 'usr/share/packages'         # a file for each package
 STABLE = 'bookworm'
 RELEASES = {STABLE: [STABLE, STABLE + '-backports'], 'trixie': ['trixie'],
             'forky': ['forky']}
+KEPT = 24                       # folders of a kind; a run of all tests uses eight images
 LISTS_SECONDS = 24 * 3600       # what the archive has changes, and what is gone is gone
 
 
@@ -126,9 +127,20 @@ def download_all(release, names):
 
 def once(folder, make):
     """The folder, made by make(folder) unless an earlier run completed it."""
-    if not (folder / '.complete').exists():
+    done = folder / '.complete'
+    if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         make(folder)
-        (folder / '.complete').touch()
+    done.touch()
+    remove_old(folder)
     return folder
+
+
+def remove_old(folder):
+    """Of the folders with the same name up to the last hyphen, those stay that were used
+    last: each change of the driver makes another image."""
+    kind = folder.name.rpartition('-')[0]
+    marks = folder.parent.glob(f'{kind}-*/.complete')
+    for mark in sorted(marks, key=lambda mark: mark.stat().st_mtime)[:-KEPT]:
+        shutil.rmtree(mark.parent, ignore_errors=True)
