@@ -32,6 +32,11 @@ ACCEL = 'tcg,thread=multi'
 # block for an access.
 TSAN_ACCEL = ACCEL + ',one-insn-per-tb=on'
 SECONDS = 180                           # of a round, on the slowest of hosts
+# GLib's slices go from thread to thread by locks that the thread sanitizer does not see.
+ENVIRONMENT = {
+    'ASAN_OPTIONS': 'detect_leaks=0', 'G_SLICE': 'always-malloc',
+    'TSAN_OPTIONS': f'suppressions={HERE / "tsan.supp"}:hard_rss_limit_mb=8192',
+}
 
 UDP = 'roce-udp=127.0.0.1:0'
 MAIN_LOOP = 'engine-thread=off'
@@ -74,7 +79,7 @@ def start(args, program, folder, more=lambda properties: '', words=()):
         ['timeout', '-s', 'KILL', str(args.seconds), args.qemu, '-accel', args.accel,
          *MACHINE.split(), *bare.TEXT, *devices, *words, '-kernel', program],
         cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=os.environ | {'ASAN_OPTIONS': 'detect_leaks=0'})
+        env=os.environ | ENVIRONMENT)
 
 
 def end(run, folder, wanted):
