@@ -83,8 +83,8 @@ TEST("/state/rows", test_rows)
 TEST("/state/derived-rows", test_derived_rows)
 {
     static const char *const rows[] = {
-        "ErnicConfig: udp_sport timing timing_trace clock link_speed max_memory face "
-        "mlx5 raw no_icrc retry_time",
+        "ErnicConfig: udp_sport timing timing_trace clock flow_rules link_speed "
+        "max_memory face mlx5 raw no_icrc retry_time",
         "ErnicIds: first size head count",
         "ErnicRing: count",
         "Ernic: ops env cfg face keys cqes eqs strict pd eq cq srq qp mcast flow "

@@ -34,6 +34,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(timing),            /* a section of its own, if there is one */
     DERIVED(timing_trace),      /* changes nothing */
     DERIVED(clock),
+    DERIVED(flow_rules),        /* of the device that loads */
     DERIVED(link_speed),        /* of the device that loads */
     DERIVED(max_memory),        /* likewise */
     U(pg332), U(strict),
