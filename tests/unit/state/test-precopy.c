@@ -201,6 +201,53 @@ PRECOPY_TEST("/precopy/changes", test_changes)
     check_whole(w, 0);
 }
 
+/* Page @page of a region on demand is present from now on. */
+static void report_page(World *w, uint32_t key, uint64_t page)
+{
+    uint64_t list = fake_alloc(&w->env, 8, 8);
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_PAGES };
+
+    stq_le_p(fake_ptr(&w->env, list, 8), (page + 1) << 12 | ERNIC_PAGE_READ);
+    cmd.mr_pages.key = cpu_to_le32(key);
+    cmd.mr_pages.first = cpu_to_le64(page);
+    cmd.mr_pages.npages = cpu_to_le64(1);
+    cmd.mr_pages.list = cpu_to_le64(list);
+    OK(fake_cmd(w->e, &cmd, NULL));
+}
+
+/* The chunks of a region on demand are lists, too. */
+PRECOPY_TEST("/precopy/on-demand", test_on_demand)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
+    struct ernic_rsp rsp;
+    uint32_t key;
+
+    cmd.mr_reg.buf.page_shift = 12;
+    cmd.mr_reg.length = cpu_to_le64(1ull << 40);
+    cmd.mr_reg.pd = cpu_to_le32(w->pd);
+    cmd.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
+    OK(fake_cmd(w->e, &cmd, &rsp));
+    key = le32_to_cpu(rsp.handle);
+    for (uint32_t i = 0; i < 5; i++) {
+        report_page(w, key, i * 1000);
+    }
+    reg(w, 200);
+    ernic_precopy_begin(w->e, &w->source);
+    IS(w->source.left, (5 * ERNIC_ODP_CHUNK + 200) * 8);
+    g_assert_true(send(w));
+    check_whole(w, 1);
+    send_all(w);
+    check_whole(w, 6);
+    report_page(w, key, 2001);                  /* in a chunk that was sent, */
+    report_page(w, key, 1100);                  /* and in a new one before it */
+    check_whole(w, 5);
+    ernic_precopy_look(w->e, &w->source);
+    IS(w->source.left, 2 * ERNIC_ODP_CHUNK * 8);
+    send_all(w);
+    IS(w->source.lists, 8);
+    check_whole(w, 7);
+}
+
 PRECOPY_TEST("/precopy/again", test_again)
 {
     reg(w, 300);

@@ -160,7 +160,7 @@ static uint8_t alloc_list(Ernic *e, ErnicBuf *buf, uint32_t max_pages, bool zero
         return ERNIC_ERR_NO_RESOURCE;
     }
     buf->page++;
-    *ernic_buf_mark(buf) = 0;
+    *ernic_buf_mark(buf) = (ErnicBufMark) { };
     buf->npages = max_pages;
     buf->page_shift = ERNIC_PAGE_SHIFT_MIN;
     e->num_pages += max_pages;
@@ -196,7 +196,7 @@ uint8_t ernic_buf_fill(Ernic *e, ErnicBuf *buf, uint64_t list, uint32_t npages,
         return ERNIC_ERR_PARAM;
     }
     buf->page_shift = page_shift;
-    *ernic_buf_mark(buf) = 0;
+    *ernic_buf_mark(buf) = (ErnicBufMark) { };
     status = read_list(e, buf, list, npages);
     if (status != ERNIC_OK) {
         npages = 0;
@@ -365,7 +365,7 @@ void ernic_buf_add_piece(ErnicBuf *buf, uint64_t addr, uint32_t len)
     uint64_t *piece = &buf->page[buf->used * ERNIC_BUF_PIECE];
 
     g_assert(len && buf->used < buf->npages / ERNIC_BUF_PIECE);
-    *ernic_buf_mark(buf) = 0;
+    *ernic_buf_mark(buf) = (ErnicBufMark) { };
     piece[0] = ernic_buf_pieces_end(buf) + len;
     piece[1] = addr;
     buf->used++;

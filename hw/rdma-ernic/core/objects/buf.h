@@ -31,10 +31,18 @@ typedef struct ErnicBuf {
     uint32_t used;
 } ErnicBuf;
 
-/* Before page[0]: who sends the list ahead (state/precopy.h) marks how much was sent. */
-static inline uint64_t *ernic_buf_mark(const ErnicBuf *buf)
+/*
+ * Before page[0]: who sends the list ahead (state/precopy.h) marks how much was sent.
+ * A change of the list clears the mark.
+ */
+typedef struct ErnicBufMark {
+    uint32_t number;            /* 0: no part was sent */
+    uint32_t done;              /* entries */
+} ErnicBufMark;
+
+static inline ErnicBufMark *ernic_buf_mark(const ErnicBuf *buf)
 {
-    return buf->page - 1;
+    return (ErnicBufMark *)(buf->page - 1);
 }
 
 /* Bytes that the list of @buf has, for the account. */

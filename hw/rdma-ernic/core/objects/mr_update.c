@@ -165,7 +165,7 @@ static bool store(ErnicBuf *buf, uint32_t at, const uint64_t *entry, uint32_t n)
     uint64_t mask = (1ull << buf->page_shift) - 1;
     uint32_t i;
 
-    *ernic_buf_mark(buf) = 0;
+    *ernic_buf_mark(buf) = (ErnicBufMark) { };
     for (i = 0; i < n; i++) {
         uint64_t addr = be64_to_cpu(entry[i]) & ~PAGE_FLAGS;
 

@@ -224,6 +224,7 @@ static void set_entries(ErnicOdpChunk *chunk, uint32_t from, uint32_t to,
 {
     uint32_t i;
 
+    chunk->sent = 0;
     for (i = from; i < to; i++) {
         uint64_t new = entry ? entry[i - from] : 0;
 

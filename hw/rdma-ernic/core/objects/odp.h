@@ -17,6 +17,7 @@ typedef struct ErnicOdpChunk {
     uint64_t number;
     uint64_t *entry;            /* owned; address and ERNIC_PAGE_*, or 0 */
     uint32_t present;           /* entries that are not 0 */
+    uint32_t sent;              /* number of the list that was sent ahead, or 0 */
 } ErnicOdpChunk;
 
 /*

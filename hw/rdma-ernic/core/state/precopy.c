@@ -3,11 +3,11 @@
  *
  * Page lists that migrate while the machine runs: which lists wait, their parts, and the
  * whole state from its parts. The mark of a list (objects/buf.h) says how much of it was
- * sent; whoever changes the list clears the mark.
+ * sent; a change of the list clears the mark.
  */
 #include "qemu/osdep.h"
 #include "engine.h"
-#include "objects/buf.h"
+#include "objects/mr.h"
 #include "state/precopy.h"
 #include "state/state.h"
 
@@ -19,14 +19,27 @@ static uint64_t bytes_of(uint32_t entries)
 }
 
 /* A list of more bytes than a destination takes stays in the state. */
-static bool has_room(const Ernic *e, const ErnicPrecopy *p, const ErnicBuf *buf)
+static bool has_room(const Ernic *e, const ErnicPrecopy *p, const ErnicList *list)
 {
-    return ernic_list_number(buf) ||
-           bytes_of(buf->npages) <= ernic_save_most(e) - p->sent;
+    return *list->number || bytes_of(list->length) <= ernic_save_most(e) - p->sent;
 }
 
 /* False: the walk ends here, and later begins again with the same object. */
-typedef bool Visit(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque);
+typedef bool Visit(const Ernic *e, ErnicPrecopy *p, const ErnicList *list, void *opaque);
+
+/* The chunks from @p->chunk on: a region may have so many that each walk skips some. */
+static bool visit_odp(const Ernic *e, ErnicPrecopy *p, ErnicOdp *odp, Visit *visit,
+                      void *opaque)
+{
+    for (; odp && p->chunk < odp->num; p->chunk++) {
+        ErnicList list = ernic_list_of_chunk(&odp->chunk[p->chunk]);
+
+        if (!visit(e, p, &list, opaque)) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static bool visit_struct(const Ernic *e, ErnicPrecopy *p, const ErnicStateStruct *of,
                          void *obj, Visit *visit, void *opaque)
@@ -34,11 +47,17 @@ static bool visit_struct(const Ernic *e, ErnicPrecopy *p, const ErnicStateStruct
     uint32_t i, k;
 
     if (of == &ernic_state_buf) {
-        return !ernic_is_list(obj) || visit(e, p, obj, opaque);
+        ErnicList list = ernic_list_of_buf(obj);
+
+        return !list.length || visit(e, p, &list, opaque);
     }
     for (i = 0; i < of->num_fields; i++) {
         const ErnicStateField *f = &of->field[i];
 
+        if (f->owned == &ernic_state_odp &&
+            !visit_odp(e, p, ((ErnicMr *)obj)->odp, visit, opaque)) {
+            return false;
+        }
         for (k = 0; f->kind == ERNIC_SK_STRUCT && k < f->num; k++) {
             if (!visit_struct(e, p, f->of, (char *)obj + f->offset + k * f->size, visit,
                               opaque)) {
@@ -56,7 +75,8 @@ static bool walk(const Ernic *e, ErnicPrecopy *p, Visit *visit, void *opaque)
         const ErnicStateTable *t = &ernic_state_tables[p->table];
         uint32_t size = ernic_state_table_size(e, t);
 
-        for (p->next = MAX(p->next, t->first); p->next < size; p->next++) {
+        p->next = MAX(p->next, t->first);
+        for (; p->next < size; p->next++, p->chunk = 0) {
             void *obj = ernic_state_entry(e, t, p->next);
 
             if (ernic_state_in_use(t, obj) &&
@@ -70,19 +90,22 @@ static bool walk(const Ernic *e, ErnicPrecopy *p, Visit *visit, void *opaque)
 
 static void restart(ErnicPrecopy *p)
 {
-    p->table = p->next = 0;
+    p->table = p->next = p->chunk = 0;
 }
 
-static bool forget(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
+static bool forget(const Ernic *e, ErnicPrecopy *p, const ErnicList *list, void *opaque)
 {
-    *ernic_buf_mark(buf) = 0;
+    *list->number = 0;
+    if (list->done) {
+        *list->done = 0;
+    }
     return true;
 }
 
-static bool count(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
+static bool count(const Ernic *e, ErnicPrecopy *p, const ErnicList *list, void *opaque)
 {
-    if (has_room(e, p, buf)) {
-        p->left += bytes_of(buf->npages - ernic_list_done(buf));
+    if (has_room(e, p, list)) {
+        p->left += bytes_of(list->length - ernic_list_done(list));
     }
     return true;
 }
@@ -107,27 +130,31 @@ typedef struct Send {
     GByteArray *out;
 } Send;
 
-static bool send_part(const Ernic *e, ErnicPrecopy *p, ErnicBuf *buf, void *opaque)
+static bool send_part(const Ernic *e, ErnicPrecopy *p, const ErnicList *list,
+                      void *opaque)
 {
-    uint32_t done = ernic_list_done(buf), n = MIN(buf->npages - done, ERNIC_PRECOPY_PART);
+    uint32_t done = ernic_list_done(list);
+    uint32_t n = MIN(list->length - done, ERNIC_PRECOPY_PART);
     Send *s = opaque;
 
-    if (!n || !has_room(e, p, buf)) {
+    if (!n || !has_room(e, p, list)) {
         return true;
     }
-    if (!ernic_list_number(buf)) {
-        p->sent += bytes_of(buf->npages);
-        p->lists++;
-        *ernic_buf_mark(buf) = (uint64_t)p->lists << 32;
+    if (!*list->number) {
+        p->sent += bytes_of(list->length);
+        *list->number = ++p->lists;
     }
     s->part = (ErnicPrecopyPart) {
-        .number = ernic_list_number(buf), .length = buf->npages, .count = n,
+        .number = *list->number, .length = list->length, .count = n,
     };
-    ernic_state_put_all(s->out, buf->page + done, n, sizeof(*buf->page));
-    *ernic_buf_mark(buf) += n;
+    ernic_state_put_all(s->out, list->entry + done, n, sizeof(*list->entry));
+    if (list->done) {
+        *list->done += n;
+    }
     p->left -= MIN(p->left, bytes_of(n));
     return false;
 }
+QEMU_BUILD_BUG_ON(ERNIC_ODP_CHUNK > ERNIC_PRECOPY_PART);
 
 ErnicPrecopyPart ernic_precopy_next(Ernic *e, ErnicPrecopy *p, GByteArray *out)
 {

@@ -36,7 +36,7 @@ typedef struct ErnicPrecopy {
     uint32_t lists;             /* that were begun */
     uint64_t sent;              /* their length, bytes: at most ernic_save_most() */
     uint64_t left;              /* bytes that wait, as of the last look */
-    uint32_t table, next;       /* the object to go on with */
+    uint32_t table, next, chunk;        /* the object to go on with, and its chunk */
     /* While a state is saved: its holes so far, and the bytes that belong there. */
     GByteArray *holes;          /* of ErnicPrecopyHole */
     uint64_t skipped;

@@ -7,6 +7,7 @@
 #define ERNIC_STATE_STATE_H
 
 #include "objects/buf.h"
+#include "objects/odp.h"
 #include "state/precopy.h"
 #include "state/rows.h"
 
@@ -99,21 +100,34 @@ extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
  */
 bool ernic_state_no_memory(const Ernic *e, ErnicReader *in);
 
-/* A page list that may be sent ahead of the state (precopy.h). */
-static inline bool ernic_is_list(const ErnicBuf *buf)
+/* A list of pages that may be sent ahead of the state (precopy.h). */
+typedef struct ErnicList {
+    const uint64_t *entry;
+    uint32_t length;
+    uint32_t *number;           /* 0: no part was sent */
+    uint32_t *done;             /* entries that were sent; NULL: all of them at once */
+} ErnicList;
+
+static inline ErnicList ernic_list_of_chunk(ErnicOdpChunk *chunk)
 {
-    return buf->page && buf->npages >= ERNIC_PRECOPY_MIN;
+    return (ErnicList) { chunk->entry, ERNIC_ODP_CHUNK, &chunk->sent };
 }
 
-/* Its mark: its number, 0 if no part was sent, and how many entries were. */
-static inline uint32_t ernic_list_number(const ErnicBuf *buf)
+/* Its length is 0 if @buf has none, or a short one. */
+static inline ErnicList ernic_list_of_buf(const ErnicBuf *buf)
 {
-    return *ernic_buf_mark(buf) >> 32;
+    ErnicBufMark *mark;
+
+    if (!buf->page || buf->npages < ERNIC_PRECOPY_MIN) {
+        return (ErnicList) { };
+    }
+    mark = ernic_buf_mark(buf);
+    return (ErnicList) { buf->page, buf->npages, &mark->number, &mark->done };
 }
 
-static inline uint32_t ernic_list_done(const ErnicBuf *buf)
+static inline uint32_t ernic_list_done(const ErnicList *list)
 {
-    return *ernic_buf_mark(buf);
+    return list->done ? *list->done : *list->number ? list->length : 0;
 }
 
 /* state_timing.c: the profile, which has to be equal, and what the model keeps. */

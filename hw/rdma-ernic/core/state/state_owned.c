@@ -178,19 +178,19 @@ const ErnicStateOwned ernic_state_variants = { save_variants, load_variants };
  * A list that was sent ahead belongs here: at byte @at of the state so far, which counts
  * without those lists. False: this one was not.
  */
-static bool skip_list(const Ernic *e, const ErnicBuf *buf, uint64_t at)
+static bool skip_list(const Ernic *e, ErnicList list, uint64_t at)
 {
     ErnicPrecopy *p = e->precopy;
     ErnicPrecopyHole hole;
 
-    if (!p || !ernic_is_list(buf) || ernic_list_done(buf) != buf->npages) {
+    if (!p || !list.length || ernic_list_done(&list) != list.length) {
         return false;
     }
     memset(&hole, 0, sizeof(hole));
     hole.at = at + p->skipped;
-    hole.number = ernic_list_number(buf);
+    hole.number = *list.number;
     g_byte_array_append(p->holes, (const uint8_t *)&hole, sizeof(hole));
-    p->skipped += (uint64_t)buf->npages * sizeof(*buf->page);
+    p->skipped += (uint64_t)list.length * sizeof(*list.entry);
     return true;
 }
 
@@ -199,7 +199,7 @@ static void save_pages(const ErnicStateField *f, const Ernic *e, const void *obj
 {
     const ErnicBuf *buf = obj;
 
-    if (!skip_list(e, buf, out->len)) {
+    if (!skip_list(e, ernic_list_of_buf(buf), out->len)) {
         ernic_state_put_all(out, buf->page, buf->npages, 8);
     }
 }
@@ -245,6 +245,7 @@ static void save_odp(const ErnicStateField *f, const Ernic *e, const void *obj,
                      GByteArray *out)
 {
     const ErnicMr *mr = obj;
+    ErnicOdpChunk *chunk;
     uint32_t i;
 
     if (!mr->odp) {
@@ -253,8 +254,11 @@ static void save_odp(const ErnicStateField *f, const Ernic *e, const void *obj,
     ernic_state_put(out, mr->odp->page_shift, 1);
     ernic_state_put(out, mr->odp->num, 4);
     for (i = 0; i < mr->odp->num; i++) {
-        ernic_state_put(out, mr->odp->chunk[i].number, 8);
-        ernic_state_put_all(out, mr->odp->chunk[i].entry, ERNIC_ODP_CHUNK, 8);
+        chunk = &mr->odp->chunk[i];
+        ernic_state_put(out, chunk->number, 8);
+        if (!skip_list(e, ernic_list_of_chunk(chunk), out->len)) {
+            ernic_state_put_all(out, chunk->entry, ERNIC_ODP_CHUNK, 8);
+        }
     }
 }
 
