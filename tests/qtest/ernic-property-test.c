@@ -22,7 +22,7 @@ static const Bad bad[] = {
     { "max-srq", "4097", "max-srq is 4097, not 2 to 4096" },
     { "max-eq", "65", "max-eq is 65, not 2 to 64" },
     { "max-memory", "1048575", "max-memory is 1048575, not 1048576 or more" },
-    { "max-mr", "0", "max-mr is 0, not 2 to 65536" },
+    { "max-mr", "0", "max-mr is 0, not 2 to 16777216" },
     { "max-pd", "16385", "max-pd is 16385, not 2 to 16384" },
     { "max-uctx", "1025", "max-uctx is 1025, not 2 to 1024" },
     { "max-uctx", "-1", "Parameter 'max-uctx' expects uint32_t" },

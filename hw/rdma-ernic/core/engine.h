@@ -139,7 +139,11 @@ void ernic_run_within(Ernic *e, uint64_t now);
 /* The link goes up or down. */
 void ernic_set_link(Ernic *e, uint64_t now, bool up);
 
-/* state.c: append all state with a guest-visible effect to @out. */
+/*
+ * state.c: append all state with a guest-visible effect to @out. It ends soon after
+ * ERNIC_SAVE_END bytes of @out, and is then of no use.
+ */
+#define ERNIC_SAVE_END      (1u << 30)
 void ernic_save(const Ernic *e, GByteArray *out);
 /* most.c: bytes, at the most, whatever its software did. A longer state is refused. */
 uint64_t ernic_save_most(const Ernic *e);

@@ -32,13 +32,13 @@
 #include "transport/tx.h"
 
 /*
- * Bytes of tables that a reset frees at once, if all of them were used. The host provides
- * their pages with the first access, so that a new engine costs what the old one used.
+ * Bytes of tables that a new engine has beside its objects, if all of them are used. The
+ * host provides their pages with the first access: it costs what the old one used.
  */
 static uint32_t filled_bytes(const ErnicConfig *cfg)
 {
     uint32_t ids = cfg->max_pd + cfg->max_eq + cfg->max_cq + cfg->max_srq +
-                   cfg->max_mr + cfg->max_qp + cfg->max_uctx;
+                   MIN(cfg->max_mr, ERNIC_MR_UNCHARGED) + cfg->max_qp + cfg->max_uctx;
 
     return ids * sizeof(uint32_t) +
            (cfg->max_qp + cfg->max_cq) * (2 * sizeof(uint32_t) + sizeof(uint64_t)) +
@@ -85,6 +85,7 @@ static void engine_init(Ernic *e)
     ernic_ids_init(&e->srq_ids, 1, cfg->max_srq);
     /* Key 0x100 of the mlx5 interface ends a list. */
     ernic_ids_init(&e->mr_ids, cfg->mlx5 ? 2 : 1, cfg->max_mr);
+    e->mr_ids.room = MIN(cfg->max_mr, ERNIC_MR_UNCHARGED);
     /* PG332 numbers its queue pairs by register block. */
     ernic_ids_init(&e->qp_ids, cfg->pg332 ? cfg->max_qp : ERNIC_QPN_GSI + 1,
                    cfg->max_qp);
@@ -129,6 +130,7 @@ static void engine_init(Ernic *e)
  */
 static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
 {
+    void *contexts = ernic_mlx5_take_key_contexts(e);
     ErnicRemains *remains;
 
     ernic_job_free(e);
@@ -137,7 +139,7 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
     if (!keep_face) {
         ernic_mlx5_free(e->mlx5);
     }
-    remains = ernic_remains_take(e);
+    remains = ernic_remains_take(e, contexts);
     ernic_table_free(e->pd, e->cfg.max_pd, sizeof(*e->pd));
     g_free(e->mcast);
     g_free(e->flow);
@@ -317,8 +319,8 @@ void ernic_teardown(Ernic *e)
     };
 
     trace_ernic_mlx5_teardown(e->cfg.max_eq - 1 - e->eq_ids.count);
-    ernic_mlx5_forget_objects(e);
     ernic_mem_hand_over(&e->mem, &kept, ERNIC_MEM_MESSAGES);
     engine_renew(e, &fresh);
     ernic_mem_hand_over(&kept, &e->mem, ERNIC_MEM_MESSAGES);
+    ernic_mlx5_forget_objects(e);
 }

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "faces/mlx5/command_queue.h"
 #include "objects/eq.h"
+#include "objects/mr.h"
 #include "objects/odp.h"
 #include "objects/qp.h"
 #include "transport/copies.h"
@@ -55,6 +56,11 @@ static uint64_t copies(const ErnicConfig *cfg)
 static uint64_t messages(const ErnicConfig *cfg)
 {
     return cfg->mlx5 ? 2 * (uint64_t)ERNIC_MLX5_MESSAGE_MAX : 0;
+}
+
+static uint64_t keys(const ErnicConfig *cfg)
+{
+    return ernic_mr_table_bytes(cfg->max_mr);
 }
 
 uint64_t ernic_memory_kind(const ErnicConfig *cfg, ErnicMemKind kind)

@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Frees the objects of an engine that was reset: first what each owns, class by class,
- * then the blocks that wait, then the tables.
+ * then the blocks that wait, then the tables. Objects that were never given out are not
+ * looked at: the host would have to provide a page.
  */
 #include "qemu/osdep.h"
 #include "base/pages.h"
 #include "base/work.h"
+#include "faces/mlx5/mlx5.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/mr.h"
@@ -16,15 +18,15 @@
 #include "trace.h"
 #include "transport/qp_life.h"
 
-/* Units of work to free what an object owns, and to find that it owns nothing. */
+/* Units of work to free what an object owns; objects without anything, for one unit. */
 #define WORK_OBJECT     4
-#define WORK_LOOK       1
+#define LOOKS_OF_UNIT   8
 #define BYTES_OF_UNIT   (ERNIC_PIECE / ERNIC_WORK_PIECE)
 
 /* Only the tables, their numbers and sizes, the account and the work are valid. */
 struct ErnicRemains {
     Ernic old;
-    uint8_t *used;              /* a bit for each object of the class; or NULL */
+    void *contexts;             /* of the keys of the mlx5 interface; or NULL */
     uint32_t class, next;       /* the object to go on with */
     size_t left;                /* bytes of the table that is being freed */
 };
@@ -95,26 +97,39 @@ static ErnicIds *ids_of(Ernic *e, const Class *c)
     return (ErnicIds *)((char *)e + c->ids);
 }
 
-static uint64_t table_bytes(const Ernic *e, const Class *c)
-{
-    return (uint64_t)((const ErnicIds *)((const char *)e + c->ids))->size * c->size;
-}
+/* Of each class the objects and the free numbers, and the contexts. */
+#define TABLES  (2 * ARRAY_SIZE(classes) + 1)
 
-void ernic_remains_distrust(Ernic *e)
-{
-    size_t i;
+typedef struct Table {
+    void **at;
+    const ErnicIds *ids;        /* its numbers */
+    size_t size;                /* of an element */
+} Table;
 
-    for (i = 0; i < ARRAY_SIZE(classes); i++) {
-        ids_of(e, &classes[i])->count = 0;
+static Table table(ErnicRemains *r, size_t i)
+{
+    ErnicIds *ids;
+
+    if (i == TABLES - 1) {
+        return (Table) { &r->contexts, &r->old.mr_ids, ERNIC_MLX5_MKC };
     }
+    ids = ids_of(&r->old, &classes[i / 2]);
+    return i % 2 ? (Table) { (void **)&ids->fifo, ids, sizeof(*ids->fifo) } :
+           (Table) { table_of(&r->old, &classes[i / 2]), ids, classes[i / 2].size };
 }
 
-ErnicRemains *ernic_remains_take(Ernic *e)
+static size_t table_bytes(const Table *t)
+{
+    return t->ids->size * t->size;
+}
+
+ErnicRemains *ernic_remains_take(Ernic *e, void *contexts)
 {
     ErnicRemains *r = g_new0(ErnicRemains, 1);
     size_t i;
 
     r->old = *e;
+    r->contexts = contexts;
     r->old.mem.heir = r->old.mem.elder = NULL;
     for (i = 0; i < ARRAY_SIZE(classes); i++) {
         *table_of(e, &classes[i]) = NULL;
@@ -125,27 +140,22 @@ ErnicRemains *ernic_remains_take(Ernic *e)
     return r;
 }
 
-uint64_t ernic_remains_tables(const ErnicRemains *r)
+uint64_t ernic_remains_tables(ErnicRemains *r)
 {
     uint64_t bytes = 0;
     size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(classes); i++) {
-        bytes += table_bytes(&r->old, &classes[i]);
+    for (i = 0; i < TABLES; i++) {
+        Table t = table(r, i);
+
+        bytes += *t.at ? table_bytes(&t) : 0;
     }
     return bytes;
 }
 
 uint64_t ernic_remains_bytes(ErnicRemains *r)
 {
-    uint64_t bytes = ernic_mem_held(&r->old.mem);
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(classes); i++) {
-        bytes += *table_of(&r->old, &classes[i]) ?
-                 table_bytes(&r->old, &classes[i]) : 0;
-    }
-    return bytes;
+    return ernic_mem_held(&r->old.mem) + ernic_remains_tables(r);
 }
 
 ErnicMem *ernic_remains_mem(ErnicRemains *r)
@@ -165,34 +175,21 @@ static bool release_one(Ernic *old, const Class *c, uint32_t i)
     if (used != old->mem.used || freed != old->mem.freed) {
         ernic_charge_host(old, WORK_OBJECT + (used - old->mem.used) / BYTES_OF_UNIT);
     } else {
-        ernic_charge(old, WORK_LOOK);
+        ernic_charge(old, i % LOOKS_OF_UNIT == 0);
     }
     return true;
 }
 
-/*
- * The same for the objects of a class that exist: to look at one that never did would
- * make the host provide a page.
- */
+/* The same for the objects of a class. */
 static bool release_class(ErnicRemains *r, const Class *c)
 {
     const ErnicIds *ids = ids_of(&r->old, c);
 
-    if (!ernic_work_left(&r->old)) {
-        return false;
-    }
-    if (!r->used) {
-        r->used = g_malloc(DIV_ROUND_UP(ids->size, 8));
-        ernic_ids_used(ids, r->used);
-        ernic_charge_copy(&r->old, ids->size * sizeof(*ids->fifo));
-    }
-    for (; r->next < ids->size; r->next++) {
-        if (r->used[r->next / 8] & 1 << r->next % 8 &&
-            !release_one(&r->old, c, r->next)) {
+    for (; r->next < ids->fresh; r->next++) {
+        if (!release_one(&r->old, c, r->next)) {
             return false;
         }
     }
-    g_clear_pointer(&r->used, g_free);
     r->next = 0;
     return true;
 }
@@ -221,37 +218,36 @@ static bool release_blocks(ErnicRemains *r)
 }
 
 /*
- * Free the last piece of a table of @bytes, or all that is left: at once if no slice
- * ends. False: there is more.
+ * Free the last piece of a table, or all that is left: at once if no slice ends. False:
+ * there is more. The part that was never used has no pages, and goes with the first one.
  */
-static bool release_piece(ErnicRemains *r, void *table, const Class *c, uint32_t n)
+static void release_piece(ErnicRemains *r, const Table *t)
 {
-    size_t to = r->left ?: n * c->size;
+    size_t to = r->left ?: table_bytes(t);
+    size_t used = MIN(to, t->ids->fresh * t->size);
 
     r->left = r->old.work.end == UINT64_MAX ? 0
-                                            : (to - 1) / ERNIC_PIECE * ERNIC_PIECE;
-    ernic_charge(&r->old, 1 + (to - r->left) / BYTES_OF_UNIT);
-    ernic_table_free_end(table, n * c->size, r->left, to);
-    return !r->left;
+                                            : (used - 1) / ERNIC_PIECE * ERNIC_PIECE;
+    ernic_charge(&r->old, 1 + (used - r->left) / BYTES_OF_UNIT);
+    ernic_table_free_end(*t->at, table_bytes(t), r->left, to);
+    if (!r->left) {
+        *t->at = NULL;
+    }
 }
 
 /* The same for the tables, each from its end. */
 static bool release_tables(ErnicRemains *r)
 {
-    uint32_t n;
     size_t i;
 
-    for (i = 0; i < ARRAY_SIZE(classes); i++) {
-        void **table = table_of(&r->old, &classes[i]);
+    for (i = 0; i < TABLES; i++) {
+        Table t = table(r, i);
 
-        while (*table) {
+        while (*t.at) {
             if (!ernic_work_left(&r->old)) {
                 return false;
             }
-            n = ids_of(&r->old, &classes[i])->size;
-            if (release_piece(r, *table, &classes[i], n)) {
-                *table = NULL;
-            }
+            release_piece(r, &t);
         }
     }
     return true;
@@ -265,18 +261,14 @@ ErnicClock *ernic_remains_clock(const ErnicRemains *r)
 bool ernic_remains_reap(ErnicRemains *r, ErnicBudget *work)
 {
     bool done;
-    size_t i;
 
     r->old.work = *work;
     r->old.work.end = MAX(work->end, work->done + 1);
     done = release_objects(r) && release_blocks(r) && release_tables(r);
     *work = r->old.work;
     if (done) {
+        ernic_mem_discharge(&r->old.mem, ERNIC_MEM_KEYS);
         ernic_mem_end(&r->old.mem);
-        g_free(r->used);
-        for (i = 0; i < ARRAY_SIZE(classes); i++) {
-            ernic_ids_fini(ids_of(&r->old, &classes[i]));
-        }
         trace_ernic_remains_freed(r->old.cfg.max_qp);
         g_free(r);
     }

@@ -12,17 +12,12 @@
 #include "base/device.h"
 
 /*
- * Any object of @e may exist, whatever its numbers say: they are those of a state that
- * is refused. It is reset next.
- */
-void ernic_remains_distrust(Ernic *e);
-/*
  * Take tables, numbers and account of @e, and leave none there. The result is independent
- * of @e and of its environment.
+ * of @e and of its environment. @contexts: of keys of the mlx5 interface; or NULL.
  */
-ErnicRemains *ernic_remains_take(Ernic *e);
-/* Bytes of its tables when all of them existed; bytes that wait to be freed. */
-uint64_t ernic_remains_tables(const ErnicRemains *r);
+ErnicRemains *ernic_remains_take(Ernic *e, void *contexts);
+/* Bytes of its tables; bytes that wait to be freed. */
+uint64_t ernic_remains_tables(ErnicRemains *r);
 uint64_t ernic_remains_bytes(ErnicRemains *r);
 /* The account; an engine inherits it (base/mem.h). */
 ErnicMem *ernic_remains_mem(ErnicRemains *r);

@@ -17,7 +17,10 @@
 #include "qdma/qdma.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* False: the state is too large, which the limits of the engine prevent. */
+/* A state that ended early is too large. */
+QEMU_BUILD_BUG_ON(ERNIC_SAVE_END < ERNIC_STREAM_BYTES_MAX);
+
+/* False: the state is too large, as that of millions of keys is. */
 static bool save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
 {
     GByteArray *bytes = g_byte_array_new();

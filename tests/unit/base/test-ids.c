@@ -56,10 +56,108 @@ TEST("/res/untouched", test_untouched)
         IS(ernic_ids_alloc(&ids), id);
     }
     ernic_ids_free(&ids, 50);
-    IS(ernic_ids_at(&ids, 0), 100);
-    IS(ernic_ids_at(&ids, ids.count - 1), 50);
+    ernic_ids_free(&ids, 60);
+    IS(ids.fresh, 100);
     for (uint32_t i = 0; i < SIZE; i++) {
-        IS(!ids.fifo[i], i != SIZE - 2);
+        IS(ids.fifo[i], i == 50 ? 60 : 0);
+    }
+    ernic_ids_fini(&ids);
+}
+
+/* Objects that come and go use no more of a large table than ERNIC_IDS_LATE numbers. */
+TEST("/res/come-and-go", test_come_and_go)
+{
+    enum { SIZE = 1 << 24, HELD = 1000 };
+    uint32_t *held = g_new(uint32_t, HELD), id;
+    ErnicIds ids;
+
+    ernic_ids_init(&ids, 1, SIZE);
+    for (uint32_t i = 0; i < 4 * ERNIC_IDS_LATE; i++) {
+        if (i >= HELD) {
+            ernic_ids_free(&ids, held[i % HELD]);
+        }
+        id = ernic_ids_alloc(&ids);
+        g_assert_cmpuint(id, >, 0);
+        g_assert_true(i < HELD || id != held[i % HELD]);
+        held[i % HELD] = id;
+    }
+    g_assert_cmpuint(ids.fresh, <=, ERNIC_IDS_LATE + HELD);
+    ernic_ids_fini(&ids);
+    g_free(held);
+}
+
+/* Without room for new numbers, those that were freed remain. */
+TEST("/res/room", test_room)
+{
+    ErnicIds ids;
+
+    ernic_ids_init(&ids, 1, 100);
+    ids.room = 3;
+    IS(ernic_ids_alloc(&ids), 1);
+    g_assert_false(ernic_ids_want_room(&ids));
+    IS(ernic_ids_alloc(&ids), 2);
+    g_assert_true(ernic_ids_want_room(&ids));
+    g_assert_false(ernic_ids_left(&ids));
+    IS(ernic_ids_alloc(&ids), 0);
+    ernic_ids_free(&ids, 2);
+    IS(ernic_ids_alloc(&ids), 2);
+    ids.room = 4;
+    IS(ernic_ids_alloc(&ids), 3);
+    IS(ids.count, 96);
+    ernic_ids_fini(&ids);
+}
+
+/* Numbers as loaded: each at most once, below those that were never given out. */
+TEST("/res/load", test_load)
+{
+    ErnicIds ids;
+
+    ernic_ids_init(&ids, 2, 100);
+    g_assert_false(ernic_ids_load_fresh(&ids, 1));
+    g_assert_false(ernic_ids_load_fresh(&ids, 101));
+    g_assert_true(ernic_ids_load_fresh(&ids, 10));
+    IS(ids.count, 90);
+    g_assert_true(ernic_ids_load(&ids, 7));
+    g_assert_true(ernic_ids_load(&ids, 3));
+    g_assert_false(ernic_ids_load(&ids, 3));
+    g_assert_false(ernic_ids_load(&ids, 7));
+    g_assert_false(ernic_ids_load(&ids, 1));
+    g_assert_false(ernic_ids_load(&ids, 10));
+    IS(ids.count, 92);
+    IS(ernic_ids_alloc(&ids), 10);
+    ids.room = 11;
+    IS(ernic_ids_alloc(&ids), 7);
+    IS(ernic_ids_alloc(&ids), 3);
+    IS(ernic_ids_alloc(&ids), 0);
+    ernic_ids_fini(&ids);
+}
+
+/* Numbers that seemed never to have been given out are the oldest freed ones. */
+TEST("/res/load-given", test_load_given)
+{
+    static const uint32_t want[] = { 4, 5, 6, 2, 1, 7, 8, 9 };
+    ErnicIds ids;
+
+    ernic_ids_init(&ids, 1, 10);
+    g_assert_true(ernic_ids_load_fresh(&ids, 4));
+    g_assert_true(ernic_ids_load(&ids, 2));
+    g_assert_true(ernic_ids_load(&ids, 1));
+    ernic_ids_load_given(&ids, 7);
+    ernic_ids_load_given(&ids, 3);
+    ernic_ids_load_given(&ids, 0);
+    IS(ids.fresh, 7);
+    IS(ids.count, ARRAY_SIZE(want));
+    ids.room = 7;
+    for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+        ids.room += want[i] == 7 ? 3 : 0;
+        IS(ernic_ids_alloc(&ids), want[i]);
+    }
+    ernic_ids_fini(&ids);
+    ernic_ids_init(&ids, 1, 4);
+    ernic_ids_load_given(&ids, 4);
+    for (uint32_t id = 1; id < 4; id++) {
+        IS(ernic_ids_alloc(&ids), id);
+        ernic_ids_free(&ids, id);
     }
     ernic_ids_fini(&ids);
 }

@@ -13,6 +13,7 @@
 #include "base/work.h"
 #include "cpu_time.h"
 #include "fake_verbs.h"
+#include "faces/mlx5/mlx5.h"
 #include "hw/rdma-ernic/ernic_regs.h"
 #include "lifecycle.h"
 #include "objects/mr.h"
@@ -30,10 +31,26 @@
 /* Bytes that the host got back; malloc() does not call this function. */
 static uint64_t returned;
 
+/* A table, and bytes of it that the host got back. */
+typedef struct Watched {
+    char *table;
+    size_t bytes;
+    uint64_t returned;
+} Watched;
+
+static Watched watched[3];
+
 #if ERNIC_OWN_PAGES
 int munmap(void *addr, size_t len)
 {
     returned += len;
+    for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+        Watched *w = &watched[i];
+
+        if ((char *)addr >= w->table && (char *)addr < w->table + w->bytes) {
+            w->returned += len;
+        }
+    }
     return syscall(SYS_munmap, addr, len);
 }
 #endif
@@ -53,7 +70,7 @@ static void greatest(ErnicConfig *cfg)
     cfg->max_cq = ERNIC_LIM_CQ;
     cfg->max_srq = ERNIC_LIM_SRQ;
     cfg->max_eq = ERNIC_LIM_EQ;
-    cfg->max_mr = ERNIC_LIM_MR;
+    cfg->max_mr = ERNIC_MR_UNCHARGED;
     cfg->max_pd = ERNIC_LIM_PD;
 }
 
@@ -380,15 +397,68 @@ RIG_TEST("/remains/load", test_load)
 RIG_TEST("/remains/refused", test_refused)
 {
     GByteArray *state;
-    ErnicIds *ids = &r->e->mr_ids;
     uint32_t key = add_regions(r, 1, 4096);
 
-    ids->fifo[(ids->head + ids->count++) % ids->size] = key >> 8;
+    ernic_ids_free(&r->e->mr_ids, key >> 8);
     state = saved(r->e);
-    ids->count--;
     g_assert_false(ernic_load(r->e, r->env.now, state->data, state->len));
     IS(r->e->mem.used, 0);
     g_byte_array_free(state, true);
+}
+
+/*
+ * Many keys: neither a reset nor a slice after it frees much of their tables, nor walks
+ * all of them. Half of the numbers are free, in no order.
+ */
+TEST("/remains/keys", test_keys)
+{
+    enum { KEYS = 1 << 19, PIECES = 2 * ERNIC_WORK_SLICE / ERNIC_WORK_PIECE };
+    ErnicMlx5Config mlx5 = { .max_mtu = 9022 };
+    uint64_t sum = 0, before;
+    ErnicConfig cfg;
+    uint32_t key;
+    Rig r = { };
+
+    if (!ERNIC_OWN_PAGES) {
+        g_test_skip("the tables have no pages of their own");
+        return;
+    }
+    fake_env_init(&r.env);
+    greatest(&cfg);
+    cfg.mlx5 = &mlx5;
+    cfg.max_mr = KEYS;
+    r.e = ernic_new(&cfg, &fake_env_ops, &r.env);
+    OK(ernic_pd_alloc(r.e, 0, &r.pd));
+    r.e->touched = true;
+    for (uint32_t i = 2; i < KEYS; i++) {
+        OK(ernic_mr_alloc(r.e, 0, r.pd, 1, &key));
+    }
+    for (uint32_t i = 0; i < KEYS; i += 2) {
+        key = i * 0x2545u % KEYS;
+        IS(ernic_mr_free(r.e, 0, key << 8, false), key ? ERNIC_OK : ERNIC_ERR_HANDLE);
+    }
+    watched[0] = (Watched) { (char *)r.e->mr, KEYS * sizeof(*r.e->mr) };
+    watched[1] = (Watched) { (char *)r.e->mr_ids.fifo, KEYS * sizeof(uint32_t) };
+    watched[2] = (Watched) { (char *)r.e->mlx5->contexts.mkey, KEYS * ERNIC_MLX5_MKC };
+    reset(&r);
+    while (ernic_has_remains(r.e)) {
+        int64_t start = cpu_us();
+        uint64_t work = r.e->work.done;
+
+        ernic_run(r.e, r.env.now);
+        r.worst = MAX(r.worst, cpu_us() - start);
+        /* The step at the end of a run comes after that before its commands. */
+        g_assert_cmpuint(r.e->work.done - work, <=, ERNIC_WORK_SLICE + 2 * STEP);
+        before = sum;
+        sum = watched[0].returned + watched[1].returned + watched[2].returned;
+        g_assert_cmpuint(sum - before, <=, PIECES * ERNIC_PIECE);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+        g_assert_cmpuint(watched[i].returned, >=, watched[i].bytes);
+        watched[i] = (Watched) { };
+    }
+    IS(r.e->mem.used, 0);
+    rig_close(&r);
 }
 
 /*

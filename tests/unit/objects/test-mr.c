@@ -489,9 +489,9 @@ FIXTURE_TEST("/mr/free", test_free)
     g_assert_false(may(f, region, IOVA, 1, RR));
 
     /* A reused number has another key, for either kind of object. */
+    ernic_ids_load_fresh(&f->e.mr_ids, f->e.mr_ids.size);
+    g_assert_true(ernic_ids_load(&f->e.mr_ids, number));
     for (uint32_t i = 0; i < 300; i++) {
-        f->e.mr_ids.head = 0;           /* number is reused next */
-        ernic_ids_set(&f->e.mr_ids, 0, number);
         next = i % 2 ? reg(f, ALL) : alloc_mw(f, 2);
         IS(next >> 8, number);
         g_assert_cmpuint(next, !=, region);
@@ -499,6 +499,28 @@ FIXTURE_TEST("/mr/free", test_free)
         OK(ernic_mr_free(&f->e, 0, next, !(i % 2)));
         region = next;
     }
+    ernic_ids_load_fresh(&f->e.mr_ids, 1);
+}
+
+/* The list of keys that hold a region is walked in one call, so it has a limit. */
+FIXTURE_TEST("/mr/holders", test_holders)
+{
+    uint32_t region = reg(f, ALL), first = alloc_mw(f, 1), second = alloc_mw(f, 2);
+    struct ernic_wqe_bind_mw bind = bind_wr(first, region, RR);
+    struct ernic_wqe_bind_mw more = bind_wr(second, region, RR);
+
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ERNIC_FAULT_NONE);
+    IS(f->e.num_holders, 1);
+    f->e.num_holders = ERNIC_LIM_HOLDERS;
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &more), ERNIC_FAULT_MW_BIND);
+    IS(ernic_trace_count("ernic_bind_too_many"), 1);
+    g_assert_false(f->e.mr[second >> 8].valid);
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &bind), ERNIC_FAULT_NONE);
+    IS(f->e.num_holders, ERNIC_LIM_HOLDERS);
+    f->e.num_holders = 1;
+    IS(ernic_mw_bind(&f->e, f->pd, QPN, &more), ERNIC_FAULT_NONE);
+    ernic_mw_forget_qp(&f->e, QPN);
+    IS(f->e.num_holders, 1);
 }
 
 FIXTURE_TEST("/mr/exhaustion", test_exhaustion)

@@ -87,13 +87,11 @@ static uint32_t num_breaks;
     }
 #define BREAK(reported, ...) BREAK_LOAD(reported, NULL, __VA_ARGS__)
 
-/* Another number is the first free one. */
-#define FREE_NUMBER(ids, id) \
-    SET((ids).fifo[(ids).head], (ids).fifo[(ids).head] ^ ernic_ids_at(&(ids), 0) ^ (id))
-BREAK("device 0: free-numbers", FREE_NUMBER(E->pd_ids, ernic_ids_at(&E->pd_ids, 1)))
-BREAK("free-numbers", FREE_NUMBER(E->qp_ids, b->out.qpn))
+BREAK("device 0: free-numbers", SET(E->pd_ids.fresh, E->pd_ids.fresh + 1))
+BREAK("free-numbers", SET(E->qp_ids.head, b->out.qpn))
 BREAK("free-numbers", SET(E->cq_ids.count, E->cq_ids.count - 1))
-BREAK("free-numbers", FREE_NUMBER(E->mr_ids, 0xffffff))
+BREAK("free-numbers", SET(E->mr_ids.tail, 0xffffff))
+BREAK("holders", SET(E->holders, E->mr[E->holders].holder.next))
 BREAK("ready-ring", SET(QP(in).in_ring[0], !QP(in).in_ring[0]))
 BREAK("ready-ring", SET(E->qp[E->ready.tail].ring_next[0], E->ready.head))
 BREAK("ready-ring", SET(E->ready.tail, E->ready.tail + 1))

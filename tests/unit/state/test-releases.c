@@ -36,7 +36,7 @@ static uint32_t in_use(const Ernic *e, const char *name)
     for (uint32_t i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        for (uint32_t id = t->first; id < ernic_state_table_size(e, t); id++) {
+        for (uint32_t id = t->first; id < ernic_state_table_given(e, t); id++) {
             n += strcmp(t->name, name) == 0 &&
                  ernic_state_in_use(t, ernic_state_entry(e, t, id));
         }

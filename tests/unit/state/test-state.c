@@ -114,7 +114,7 @@ static void assert_derived(const Ernic *a, const Ernic *b)
     for (uint32_t i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        for (uint32_t id = t->first; id < ernic_state_table_size(a, t); id++) {
+        for (uint32_t id = t->first; id < ernic_state_table_given(a, t); id++) {
             const void *obj = ernic_state_entry(a, t, id);
 
             if (ernic_state_in_use(t, obj)) {

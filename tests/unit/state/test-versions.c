@@ -162,7 +162,7 @@ static void put_table(const Other *o, const Ernic *e, const ErnicStateTable *t,
 {
     guint start = begin(out, t->name);
 
-    for (uint32_t id = t->first; id < ernic_state_table_size(e, t); id++) {
+    for (uint32_t id = t->first; id < ernic_state_table_given(e, t); id++) {
         const void *obj = ernic_state_entry(e, t, id);
 
         if (ernic_state_in_use(t, obj)) {
@@ -399,6 +399,46 @@ BUSY_TEST("/state-versions/missing", test_missing)
 
         load(b->peer, state, cases[i].why);
     }
+}
+
+/* ---- free numbers -------------------------------------------------------------- */
+
+/*
+ * An older release has all free numbers in their order. Those at its beginning that look
+ * as if they were never given out may have been: then they have variants.
+ */
+TEST("/state-versions/free-numbers", test_free_numbers)
+{
+    static const uint8_t order[] = { 5, 6, 7, 1, 2, 3, 4 };
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    ErnicStateStream stream = { };
+    ErnicReader in;
+    ErnicConfig cfg;
+    FakeEnv env;
+    Ernic *e;
+
+    fake_env_init(&env);
+    fake_config(&cfg);
+    cfg.max_mr = 8;
+    e = ernic_new(&cfg, &fake_env_ops, &env);
+    ernic_state_put(bytes, ARRAY_SIZE(order), 4);
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+        ernic_state_put(bytes, order[i], 4);
+    }
+    ernic_state_put(bytes, 8, 4);
+    for (int i = 0; i < 8; i++) {
+        ernic_state_put(bytes, 10 + i, 1);
+    }
+    in = (ErnicReader) { .data = bytes->data, .left = bytes->len, .stream = &stream };
+    g_assert_true(ernic_state_ids.load(NULL, e, &e->mr_ids, &in));
+    g_assert_true(ernic_state_variants.load(NULL, e, e, &in));
+    IS(in.left, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+        IS(e->mr[order[i]].variant, 10 + order[i]);
+        IS(ernic_ids_alloc(&e->mr_ids), order[i]);
+    }
+    ernic_free(e);
+    fake_env_fini(&env);
 }
 
 /* ---- registers of PG332 ------------------------------------------------------ */

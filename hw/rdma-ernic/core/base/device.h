@@ -201,6 +201,8 @@ struct Ernic {
     ErnicMem mem;               /* host memory that objects own */
     ErnicRemains *remains;      /* objects before a reset (remains.h); owned; or NULL */
     uint32_t num_bound;         /* type 2 windows that are bound */
+    uint32_t holders;           /* the first key that holds a region; 0 */
+    uint32_t num_holders;
     ErnicJob *job;              /* the command in progress (objects/job.h) */
     bool touched;               /* software or the link has used it since its reset */
     ErnicBudget work;           /* since the reset (base/work.h) */

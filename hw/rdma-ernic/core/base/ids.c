@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Free numbers in a queue: taken from its head, given back at its end.
+ * Free numbers: those that were never given out, and a list of the others. Memory is
+ * written for a number that is freed.
  */
 #include "qemu/osdep.h"
 #include "base/ids.h"
@@ -10,11 +11,10 @@
 void ernic_ids_init(ErnicIds *ids, uint32_t first, uint32_t size)
 {
     g_assert(first >= 1 && size >= 1);
-    ids->fifo = ernic_table_new(size, sizeof(*ids->fifo));
-    ids->first = first;
-    ids->size = size;
-    ids->head = 0;
-    ids->count = size > first ? size - first : 0;
+    *ids = (ErnicIds) {
+        .fifo = ernic_table_new(size, sizeof(*ids->fifo)), .first = first, .size = size,
+        .fresh = MIN(first, size), .room = size, .count = size - MIN(first, size),
+    };
 }
 
 void ernic_ids_fini(ErnicIds *ids)
@@ -23,52 +23,92 @@ void ernic_ids_fini(ErnicIds *ids)
     memset(ids, 0, sizeof(*ids));
 }
 
-uint32_t ernic_ids_at(const ErnicIds *ids, uint32_t i)
+static uint32_t num_freed(const ErnicIds *ids)
 {
-    uint32_t place = (ids->head + i) % ids->size;
-
-    return ids->fifo[place] ^ (ids->first + place);
+    return ids->count - (ids->size - ids->fresh);
 }
 
-void ernic_ids_set(ErnicIds *ids, uint32_t i, uint32_t id)
+static bool want_fresh(const ErnicIds *ids)
 {
-    uint32_t place = (ids->head + i) % ids->size;
-    uint32_t stored = id ^ (ids->first + place);
+    return ids->fresh < ids->size && num_freed(ids) < ERNIC_IDS_LATE;
+}
 
-    if (ids->fifo[place] != stored) {
-        ids->fifo[place] = stored;
-    }
+bool ernic_ids_want_room(const ErnicIds *ids)
+{
+    return want_fresh(ids) && ids->fresh == ids->room;
+}
+
+bool ernic_ids_left(const ErnicIds *ids)
+{
+    return ids->head || ids->fresh < ids->room;
 }
 
 uint32_t ernic_ids_alloc(ErnicIds *ids)
 {
-    uint32_t id;
+    uint32_t id = ids->head;
 
-    if (ids->count == 0) {
+    if (!ernic_ids_left(ids)) {
         return 0;
     }
-    id = ernic_ids_at(ids, 0);
-    ids->head = (ids->head + 1) % ids->size;
+    if (!id || (want_fresh(ids) && ids->fresh < ids->room)) {
+        ids->count--;
+        return ids->fresh++;
+    }
     ids->count--;
+    ids->head = ids->fifo[id];
+    ids->tail = ids->head ? ids->tail : 0;
+    ids->fifo[id] = 0;
     return id;
+}
+
+/* @id becomes the newest of the freed numbers. */
+static void append(ErnicIds *ids, uint32_t id)
+{
+    if (ids->tail) {
+        ids->fifo[ids->tail] = id;
+    } else {
+        ids->head = id;
+    }
+    ids->tail = id;
+    ids->count++;
 }
 
 void ernic_ids_free(ErnicIds *ids, uint32_t id)
 {
-    g_assert(id >= 1 && id < ids->size && ids->count < ids->size - 1);
-    ernic_ids_set(ids, ids->count, id);
-    ids->count++;
+    g_assert(id >= 1 && id < ids->fresh && ids->count < ids->size - 1);
+    append(ids, id);
 }
 
-void ernic_ids_used(const ErnicIds *ids, uint8_t *bits)
+bool ernic_ids_load_fresh(ErnicIds *ids, uint32_t fresh)
 {
-    uint32_t i, id;
+    if (fresh < MIN(ids->first, ids->size) || fresh > ids->size) {
+        return false;
+    }
+    memset(ids->fifo, 0, ids->fresh * sizeof(*ids->fifo));
+    ids->fresh = fresh;
+    ids->head = ids->tail = 0;
+    ids->count = ids->size - fresh;
+    return true;
+}
 
-    for (id = 0; id < ids->size; id += 8) {
-        bits[id / 8] = 0xff >> (8 - MIN(8, ids->size - id));
+bool ernic_ids_load(ErnicIds *ids, uint32_t id)
+{
+    /* One that is in the list already would make a circle. */
+    if (id < ids->first || id >= ids->fresh || ids->fifo[id] || id == ids->tail) {
+        return false;
     }
-    for (i = 0; i < ids->count; i++) {
-        id = ernic_ids_at(ids, i);
-        bits[id / 8] &= ~(1 << id % 8);
+    append(ids, id);
+    return true;
+}
+
+void ernic_ids_load_given(ErnicIds *ids, uint32_t fresh)
+{
+    uint32_t id;
+
+    for (id = fresh - 1; fresh > ids->fresh && id >= ids->fresh; id--) {
+        ids->fifo[id] = ids->head;
+        ids->head = id;
+        ids->tail = ids->tail ?: id;
     }
+    ids->fresh = MAX(ids->fresh, fresh);
 }

@@ -2,33 +2,46 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Numbers of objects: given out in order. A freed number is reused as late as
- * possible, so that a stale reference seldom meets a new object.
+ * possible, so that a stale reference seldom meets a new object; but numbers that were
+ * never given out wait for as long as ERNIC_IDS_LATE others are free, so that objects
+ * which come and go do not use a large table up.
  */
 #ifndef ERNIC_BASE_IDS_H
 #define ERNIC_BASE_IDS_H
 
+/* Freed numbers that wait, while there are others. */
+#define ERNIC_IDS_LATE  65536
+
 typedef struct ErnicIds {
-    /*
-     * Free numbers, oldest first. A word is the difference from the order of a new
-     * queue, so that numbers which nobody has used take no memory.
-     */
-    uint32_t *fifo;
-    uint32_t first;             /* of a new queue */
-    uint32_t size;              /* numbers 1 .. size - 1 exist */
-    uint32_t head, count;       /* of fifo */
+    uint32_t *fifo;             /* of a freed number: the one freed after it; or 0 */
+    uint32_t first, size;       /* numbers from first to size - 1 exist */
+    uint32_t fresh;             /* from here on, no number was ever given out */
+    uint32_t room;              /* from here on, none will be: size, unless it is set */
+    uint32_t head, tail;        /* the freed numbers, oldest first; or 0 */
+    uint32_t count;             /* all free numbers */
 } ErnicIds;
 
 /* Numbers @first .. @size - 1 are free. */
 void ernic_ids_init(ErnicIds *ids, uint32_t first, uint32_t size);
 void ernic_ids_fini(ErnicIds *ids);
-/* The free number at place @i of count, and its exchange on loading. */
-uint32_t ernic_ids_at(const ErnicIds *ids, uint32_t i);
-void ernic_ids_set(ErnicIds *ids, uint32_t i, uint32_t id);
+/* Does the next number have to be a reused one, for want of room? */
+bool ernic_ids_want_room(const ErnicIds *ids);
+/* Is there a number? */
+bool ernic_ids_left(const ErnicIds *ids);
 /* Returns 0 when none is left. */
 uint32_t ernic_ids_alloc(ErnicIds *ids);
-/* Set the bit of each number below size that is in use, or has never been free. */
-void ernic_ids_used(const ErnicIds *ids, uint8_t *bits);
 /* Free @id, which the caller has checked to be in use. */
 void ernic_ids_free(ErnicIds *ids, uint32_t id);
+/*
+ * As loaded: the numbers from @fresh on, and those that ernic_ids_load() adds, are free,
+ * and no others. False: impossible.
+ */
+bool ernic_ids_load_fresh(ErnicIds *ids, uint32_t fresh);
+bool ernic_ids_load(ErnicIds *ids, uint32_t id);
+/*
+ * The numbers below @fresh, which is at most size, were given out: those of them that
+ * seem not to have been were freed before all others.
+ */
+void ernic_ids_load_given(ErnicIds *ids, uint32_t fresh);
 
 #endif /* ERNIC_BASE_IDS_H */

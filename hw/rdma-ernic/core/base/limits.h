@@ -12,7 +12,12 @@
 #define ERNIC_LIM_CQ            16384
 #define ERNIC_LIM_SRQ           4096
 #define ERNIC_LIM_EQ            64
-#define ERNIC_LIM_MR            65536       /* regions and windows */
+#define ERNIC_LIM_MR            (1u << 24)  /* regions and windows: a key has 32 bits */
+/* More keys than these are charged to the account, so many at a time. */
+#define ERNIC_MR_UNCHARGED      65536
+#define ERNIC_MR_STEP           4096
+/* Keys that hold a region at a time: when a queue pair ends, all are looked at. */
+#define ERNIC_LIM_HOLDERS       65536
 #define ERNIC_LIM_PD            16384
 #define ERNIC_LIM_UCTX          1024
 #define ERNIC_LIM_MCAST_GROUP   256

@@ -86,6 +86,20 @@ void ernic_mem_hand_over(ErnicMem *from, ErnicMem *to, ErnicMemKind kind)
     charge(to, kind, bytes);
 }
 
+bool ernic_mem_charge(ErnicMem *m, ErnicMemKind kind, uint64_t bytes)
+{
+    if (!ernic_mem_has_room(m, bytes)) {
+        return false;
+    }
+    charge(m, kind, bytes);
+    return true;
+}
+
+void ernic_mem_discharge(ErnicMem *m, ErnicMemKind kind)
+{
+    discharge(m, kind, m->kind[kind] - m->dying[kind]);
+}
+
 static ErnicHeap *heap_of(ErnicMem *m)
 {
     if (ERNIC_OWN_PAGES && !m->heap) {

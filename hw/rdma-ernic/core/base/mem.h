@@ -3,7 +3,8 @@
  *
  * The account of host memory that software of the guest can make one engine allocate.
  * Each allocation is charged to its kind before it is made, and refused at the bound.
- * Tables whose size follows from the configuration alone are not charged.
+ * Tables whose size follows from the configuration alone are not charged, but for one
+ * that may be large.
  *
  * Large blocks that are freed are charged until the host has their pages back. They wait
  * for ernic_mem_reap(), which the engine calls slice by slice (base/work.h). Small blocks
@@ -23,7 +24,8 @@
     X(RESPONSES, responses)     /* READs and atomics that queue pairs answer */ \
     X(BACKLOGS, backlogs)       /* objects that wait for room in event queues */ \
     X(COPIES, copies)           /* multicast datagrams that wait for members */ \
-    X(MESSAGES, messages)       /* the command of the mlx5 interface in progress */
+    X(MESSAGES, messages)       /* the command of the mlx5 interface in progress */ \
+    X(KEYS, keys)               /* the tables of keys, beyond ERNIC_MR_UNCHARGED */
 
 typedef enum ErnicMemKind {
 #define ERNIC_MEM_ENUM(sym, name) ERNIC_MEM_##sym,
@@ -75,6 +77,11 @@ void ernic_mem_hand_over(ErnicMem *from, ErnicMem *to, ErnicMemKind kind);
 void ernic_mem_free(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t n, size_t size);
 /* Free one piece of what waits, ERNIC_WORK_PIECE of work. False: nothing waits. */
 bool ernic_mem_reap(ErnicMem *m);
+
+/* Charge for @bytes of a table. False: beyond the bound. */
+bool ernic_mem_charge(ErnicMem *m, ErnicMemKind kind, uint64_t bytes);
+/* The tables of @kind are freed, and it has no other memory. */
+void ernic_mem_discharge(ErnicMem *m, ErnicMemKind kind);
 
 /* The account ends; nothing is charged to it, and no block waits. */
 void ernic_mem_end(ErnicMem *m);

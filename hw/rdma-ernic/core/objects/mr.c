@@ -41,7 +41,7 @@ static ErnicMr *find_number(Ernic *e, uint32_t key)
 {
     uint32_t number = KEY_NUMBER(key);
 
-    if (unlikely(number >= e->mr_ids.size ||
+    if (unlikely(number >= e->mr_ids.fresh ||
                  e->mr[number].kind == ERNIC_MR_FREE)) {
         return NULL;
     }
@@ -172,6 +172,48 @@ bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write)
 
 /* ---- regions and windows by command ------------------------------------- */
 
+/* The region, its place among the free numbers, and the context that software wrote. */
+#define KEY_BYTES   (sizeof(ErnicMr) + sizeof(uint32_t) + 64)
+
+uint64_t ernic_mr_table_bytes(uint32_t room)
+{
+    return room > ERNIC_MR_UNCHARGED ?
+           (uint64_t)(room - ERNIC_MR_UNCHARGED) * KEY_BYTES : 0;
+}
+
+/* Room for some more numbers. */
+static bool grow(Ernic *e)
+{
+    ErnicIds *ids = &e->mr_ids;
+    uint32_t room = MIN(ids->room + ERNIC_MR_STEP, ids->size);
+
+    if (!ernic_mem_charge(&e->mem, ERNIC_MEM_KEYS, ernic_mr_table_bytes(room) -
+                                                   ernic_mr_table_bytes(ids->room))) {
+        return false;
+    }
+    ids->room = room;
+    return true;
+}
+
+bool ernic_mr_charge_table(Ernic *e)
+{
+    while (e->mr_ids.room < e->mr_ids.fresh) {
+        if (!grow(e)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Is there a number? Without memory for more of them, those that were freed remain. */
+static bool has_number(Ernic *e)
+{
+    if (ernic_ids_want_room(&e->mr_ids)) {
+        grow(e);
+    }
+    return ernic_ids_left(&e->mr_ids);
+}
+
 /*
  * Allocate a number. The variant byte changes, so that no key of the previous
  * object with this number is valid.
@@ -223,7 +265,7 @@ uint8_t ernic_mr_add(Ernic *e, uint32_t pd, const ErnicMrInit *init, ErnicBuf *b
 {
     ErnicMr *mr;
 
-    if (e->mr_ids.count == 0) {
+    if (!has_number(e)) {
         ernic_buf_fini(e, buf);
         return ERNIC_ERR_NO_RESOURCE;
     }
@@ -308,7 +350,7 @@ uint8_t ernic_mr_reg(Ernic *e, uint32_t uctx,
     if (status != ERNIC_OK) {
         return status;
     }
-    if (e->mr_ids.count == 0) {
+    if (!has_number(e)) {
         return ERNIC_ERR_NO_RESOURCE;
     }
     if (demand) {
@@ -487,7 +529,7 @@ uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd_number,
         trace_ernic_mr_too_many_pages(max_pages, ERNIC_MAX_FRWR_PAGES);
         return ERNIC_ERR_PARAM;
     }
-    if (e->mr_ids.count == 0) {
+    if (!has_number(e)) {
         return ERNIC_ERR_NO_RESOURCE;
     }
     status = ernic_buf_alloc(e, &buf, max_pages);
@@ -514,46 +556,13 @@ uint8_t ernic_mw_alloc(Ernic *e, uint32_t uctx, uint32_t pd_number,
         trace_ernic_mw_bad_type(type);
         return ERNIC_ERR_PARAM;
     }
-    if (e->mr_ids.count == 0) {
+    if (!has_number(e)) {
         return ERNIC_ERR_NO_RESOURCE;
     }
     mw = new_mr(e, pd, type == 1 ? ERNIC_MR_WINDOW_1 : ERNIC_MR_WINDOW_2);
     *key = key_of(e, mw);
     trace_ernic_mw_alloc(uctx, *key, mw->pd, type);
     return ERNIC_OK;
-}
-
-void ernic_mr_hold_pieces(Ernic *e, ErnicMr *mr, uint32_t number)
-{
-    mr->region = number;
-    e->mr[number].refs++;
-}
-
-void ernic_mr_drop_pieces(Ernic *e, ErnicMr *mr)
-{
-    if (mr->buf.used) {
-        g_assert(e->mr[mr->region].refs > 0);
-        e->mr[mr->region].refs--;
-        mr->region = 0;
-        mr->buf.used = 0;
-    }
-}
-
-void ernic_mw_unbind(Ernic *e, ErnicMr *mw)
-{
-    if (!mw->valid) {
-        return;
-    }
-    g_assert(e->mr[mw->region].refs > 0);
-    e->mr[mw->region].refs--;
-    if (mw->kind == ERNIC_MR_WINDOW_2) {
-        g_assert(e->num_bound > 0);
-        e->num_bound--;
-    }
-    mw->valid = false;
-    mw->access = 0;
-    mw->iova = mw->length = mw->offset = 0;
-    mw->region = mw->qpn = 0;
 }
 
 uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
@@ -704,9 +713,8 @@ static void bind_to(Ernic *e, ErnicMr *mw, ErnicMr *mr, uint32_t qpn,
     mw->iova = wr->access & ERNIC_ACCESS_ZERO_BASED ? 0 : wr->addr;
     mw->length = wr->length;
     mw->offset = mr->offset + (wr->addr - mr->iova);
-    mw->region = number_of(e, mr);
     mw->valid = true;
-    mr->refs++;
+    ernic_mr_hold(e, mw, number_of(e, mr));
     if (mw->kind == ERNIC_MR_WINDOW_2) {
         mw->qpn = qpn;
         e->num_bound++;
@@ -729,6 +737,10 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
     }
     if (!bind_window_ok(mw, pd, wr) ||
         (wr->length && !bind_region_ok(mr, pd, wr))) {
+        return ERNIC_FAULT_MW_BIND;
+    }
+    if (wr->length && !ernic_mr_may_hold(e, mw)) {
+        trace_ernic_bind_too_many(wr->rkey, e->num_holders);
         return ERNIC_FAULT_MW_BIND;
     }
     ernic_mw_unbind(e, mw);
@@ -781,19 +793,4 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
     }
     trace_ernic_invalidate(key, remote);
     return true;
-}
-
-void ernic_mw_forget_qp(Ernic *e, uint32_t qpn)
-{
-    uint32_t number;
-
-    if (e->num_bound) {
-        ernic_charge_objects(e, e->mr_ids.size);
-    }
-    for (number = 1; number < e->mr_ids.size && e->num_bound; number++) {
-        if (e->mr[number].kind == ERNIC_MR_WINDOW_2 &&
-            e->mr[number].qpn == qpn) {
-            ernic_mw_unbind(e, &e->mr[number]);
-        }
-    }
 }

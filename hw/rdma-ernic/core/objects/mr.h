@@ -21,6 +21,11 @@ typedef enum ErnicMrKind {
     ERNIC_MR_WINDOW_2,
 } ErnicMrKind;
 
+/* Numbers of the neighbors in a list; 0: none. */
+typedef struct ErnicMrLink {
+    uint32_t prev, next;
+} ErnicMrLink;
+
 struct ErnicMr {
     uint8_t kind;               /* ErnicMrKind */
     bool valid;                 /* accesses with the key are allowed */
@@ -40,6 +45,8 @@ struct ErnicMr {
     uint32_t qpn;               /* bound type 2 window: its queue pair; 0 */
     uint32_t loader;            /* queue pair whose request (ErnicMrUpdate) has loaded a
                                    part of the list; 0 */
+    ErnicMrLink holder;         /* with a region: its place in the list of such keys;
+                                   derived */
 };
 
 /*
@@ -75,6 +82,12 @@ typedef struct ErnicKeyOps {
 
 /* The operations for the regions and windows of this header. */
 extern const ErnicKeyOps ernic_mr_keys;
+/*
+ * Bytes of the tables for keys with numbers below @room, as far as they are charged; and
+ * for as many as were ever given out. False: beyond the bound.
+ */
+uint64_t ernic_mr_table_bytes(uint32_t room);
+bool ernic_mr_charge_table(Ernic *e);
 /* The whole bus as a region: the offset of a byte is its bus address. */
 extern const ErnicMr ernic_mr_bus;
 /* check_local() of a face with bus addresses instead of keys in its requests. */
@@ -131,10 +144,6 @@ uint8_t ernic_mr_pages(Ernic *e, uint32_t uctx,
                        const struct ernic_cmd_mr_pages *cmd);
 uint8_t ernic_mr_alloc(Ernic *e, uint32_t uctx, uint32_t pd,
                        uint32_t max_pages, uint32_t *key);
-/* Unbind a window, if it is bound: its key is no longer valid. */
-void ernic_mw_unbind(Ernic *e, ErnicMr *mw);
-/* Close all that refers to a region: its windows, and lists with pieces of it. */
-void ernic_mr_abandon(Ernic *e, ErnicMr *mr);
 /*
  * Free a region or a window; ERNIC_ERR_BUSY while windows are bound to the region, or a
  * list has pieces of it.
@@ -160,13 +169,23 @@ ErnicFault ernic_mw_bind(Ernic *e, uint32_t pd, uint32_t qpn,
  */
 bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
                          bool remote);
-/*
- * A list of pieces becomes one of @number, the region of all its pieces, which then stays
- * as it is; or, if it is one, becomes empty.
- */
-void ernic_mr_hold_pieces(Ernic *e, ErnicMr *mr, uint32_t number);
+/* ---- mr_holders.c ---- */
+
+/* May window or list @mr hold a region? No: too many do, and it does not. */
+bool ernic_mr_may_hold(const Ernic *e, const ErnicMr *mr);
+/* A window or a list, which holds none and may, holds region @number from now on. */
+void ernic_mr_hold(Ernic *e, ErnicMr *mr, uint32_t number);
+/* A list, if it has pieces, becomes empty. */
 void ernic_mr_drop_pieces(Ernic *e, ErnicMr *mr);
+/* Unbind a window, if it is bound: its key is no longer valid. */
+void ernic_mw_unbind(Ernic *e, ErnicMr *mw);
+/* Close all that holds a region: its windows, and lists with pieces of it. */
+void ernic_mr_abandon(Ernic *e, ErnicMr *mr);
 /* The queue pair is destroyed or reset: unbind its type 2 windows. */
 void ernic_mw_forget_qp(Ernic *e, uint32_t qpn);
+/* Recompute the list of all that hold a region, and how many are bound. */
+void ernic_mr_derive(Ernic *e);
+/* Does the list have each of them once, and not too many? */
+bool ernic_mr_holders_ok(const Ernic *e);
 
 #endif /* ERNIC_OBJECTS_MR_H */

@@ -23,33 +23,11 @@
 static ErnicMr *find_region(Ernic *e, uint32_t key)
 {
     uint32_t number = key >> 8;
-    ErnicMr *mr = number < e->mr_ids.size ? &e->mr[number] : NULL;
+    ErnicMr *mr = number < e->mr_ids.fresh ? &e->mr[number] : NULL;
 
     return mr && !mr->odp && mr->buf.page &&
            (mr->kind == ERNIC_MR_FAST || mr->kind == ERNIC_MR_REGION ||
             (mr->kind == ERNIC_MR_WINDOW_1 && !mr->valid)) ? mr : NULL;
-}
-
-void ernic_mr_abandon(Ernic *e, ErnicMr *mr)
-{
-    uint32_t number;
-
-    if (mr->refs) {
-        ernic_charge_objects(e, e->mr_ids.size);
-    }
-    for (number = 1; number < e->mr_ids.size && mr->refs; number++) {
-        ErnicMr *of = &e->mr[number];
-
-        if (of->region != (uint32_t)(mr - e->mr)) {
-            continue;
-        }
-        if (of->buf.used) {
-            ernic_mr_drop_pieces(e, of);
-            of->valid = false;
-        } else {
-            ernic_mw_unbind(e, of);
-        }
-    }
 }
 
 /* The region as it will be: only the fields that @u sets differ. */
@@ -262,11 +240,12 @@ static bool add_piece(Ernic *e, const ErnicMr *next, const uint64_t entry[], Ern
     if (!len || len & 0x80000000u ||
         !ernic_mr_check_local(e, next->pd, key, va, len,
                               next->access & ERNIC_ACCESS_LOCAL_WRITE, &of, &off) ||
-        of->odp || of->buf.page || (mr->buf.used && of != &e->mr[mr->region])) {
+        of->odp || of->buf.page || (mr->buf.used && of != &e->mr[mr->region]) ||
+        !ernic_mr_may_hold(e, mr)) {
         return false;
     }
     if (!mr->buf.used) {
-        ernic_mr_hold_pieces(e, mr, of - e->mr);
+        ernic_mr_hold(e, mr, of - e->mr);
     }
     ernic_buf_add_piece(&mr->buf, ernic_buf_addr(&of->buf, off, &run), len);
     return true;
@@ -345,6 +324,7 @@ ErnicFault ernic_mr_update(Ernic *e, uint32_t pd, uint32_t qpn, ErnicMrUpdate *u
     }
     next.buf.used = mr->buf.used;
     next.region = mr->region;
+    next.holder = mr->holder;
     if (fault) {
         trace_ernic_mr_update_refused(u->key, "list of pages or pieces");
         return fault;

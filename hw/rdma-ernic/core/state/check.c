@@ -44,7 +44,7 @@ static bool check_ranges(const Ernic *e, GString *why)
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+        for (id = t->first; id < ernic_state_table_given(e, t); id++) {
             const void *obj = ernic_state_entry(e, t, id);
 
             if (ernic_state_in_use(t, obj)) {
@@ -100,7 +100,7 @@ static void count_mrs(ErnicCheck *c)
     const ErnicConfig *cfg = &c->e->cfg;
     uint32_t i;
 
-    for (i = 1; i < cfg->max_mr; i++) {
+    for (i = 1; i < c->e->mr_ids.fresh; i++) {
         const ErnicMr *mr = &c->e->mr[i];
         bool window = mr->kind == ERNIC_MR_WINDOW_1 ||
                       mr->kind == ERNIC_MR_WINDOW_2;
@@ -112,10 +112,10 @@ static void count_mrs(ErnicCheck *c)
         count_buf(c, &mr->buf);
         count_odp(c, mr->odp);
         if (window && mr->valid) {
-            count(c->mr_refs, mr->region, cfg->max_mr);
+            count(c->mr_refs, mr->region, c->e->mr_ids.fresh);
             c->bound += mr->kind == ERNIC_MR_WINDOW_2;
         } else if (mr->buf.used) {
-            count(c->mr_refs, mr->region, cfg->max_mr);
+            count(c->mr_refs, mr->region, c->e->mr_ids.fresh);
         }
     }
 }
@@ -244,7 +244,7 @@ static void check_init(ErnicCheck *c, const Ernic *e)
         .eq_refs = g_new0(uint32_t, e->cfg.max_eq),
         .cq_refs = g_new0(uint32_t, e->cfg.max_cq),
         .srq_refs = g_new0(uint32_t, e->cfg.max_srq),
-        .mr_refs = g_new0(uint32_t, e->cfg.max_mr),
+        .mr_refs = g_new0(uint32_t, e->mr_ids.fresh),
     };
     for (cls = 0; cls < ERNIC_EVC_COUNT; cls++) {
         c->line[cls] = g_new0(uint32_t, class_size(e, cls));
@@ -254,6 +254,7 @@ static void check_init(ErnicCheck *c, const Ernic *e)
     count_ethernet(c);
     count_lines(c);
     c->mem[ERNIC_MEM_COPIES] = e->copies->store ? ERNIC_COPIES_BYTES : 0;
+    c->mem[ERNIC_MEM_KEYS] = ernic_mr_table_bytes(e->mr_ids.room);
     c->mem[ERNIC_MEM_MESSAGES] =
         e->mlx5 ? ernic_mlx5_command_queue_bytes(&e->mlx5->queue) : 0;
 }
@@ -274,26 +275,35 @@ static void check_fini(ErnicCheck *c)
 
 /* ---- device ---------------------------------------------------------------- */
 
-/* Each number of @ids from @first on is either free, once, or in use. */
+/*
+ * Each number of @ids from @first on is either free, once, or in use; those that were
+ * never given out are not looked at.
+ */
 static bool ids_ok(const ErnicIds *ids, uint32_t first, uint32_t size,
                    const void *used, size_t stride)
 {
-    uint8_t *free_ids = g_new0(uint8_t, size);
-    bool ok = ids->size == size && ids->head < size && ids->count < size;
-    uint32_t i;
+    uint32_t freed = ids->count - (ids->size - ids->fresh), id, last = 0, n = 0;
+    g_autofree uint8_t *free_ids = NULL;
 
-    for (i = 0; ok && i < ids->count; i++) {
-        uint32_t id = ernic_ids_at(ids, i);
-
-        ok = id >= first && id < size && !free_ids[id]++;
+    if (ids->size != size || ids->fresh < MIN(first, size) || ids->fresh > ids->room ||
+        ids->room > size || freed >= size) {
+        return false;
     }
-    for (i = first; ok && i < size; i++) {
-        bool in_use = *((const uint8_t *)used + i * stride);
-
-        ok = in_use != (free_ids[i] == 1);
+    free_ids = g_new0(uint8_t, ids->fresh);
+    for (id = ids->head; id && n <= freed; id = ids->fifo[id], n++) {
+        if (id < first || id >= ids->fresh || free_ids[id]++) {
+            return false;
+        }
+        last = id;
     }
-    g_free(free_ids);
-    return ok;
+    for (id = first; id < ids->fresh; id++) {
+        bool in_use = *((const uint8_t *)used + id * stride);
+
+        if (in_use == (free_ids[id] == 1)) {
+            return false;
+        }
+    }
+    return n == freed && last == ids->tail;
 }
 
 #define IDS_OK(ids, first, max, table, flag) \
@@ -415,6 +425,11 @@ static bool kept_memory(const ErnicCheck *c, uint32_t id)
 static bool bound_windows(const ErnicCheck *c, uint32_t id)
 {
     return c->e->num_bound == c->bound;
+}
+
+static bool holders(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_mr_holders_ok(c->e);
 }
 
 static bool async_eq(const ErnicCheck *c, uint32_t id)
@@ -549,6 +564,7 @@ static const ErnicInvariant device_list[] = {
     { "kept-pages", kept_pages },
     { "kept-memory", kept_memory },
     { "bound-windows", bound_windows },
+    { "holders", holders },
     { "async-eq", async_eq },
     { "event-lines", event_lines },
     { "port-events", port_events },
@@ -606,7 +622,7 @@ bool ernic_check(const Ernic *e, GString *why)
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        for (id = t->first; id < ernic_state_table_size(e, t); id++) {
+        for (id = t->first; id < ernic_state_table_given(e, t); id++) {
             if (ernic_state_in_use(t, ernic_state_entry(e, t, id))) {
                 ok &= check_object(&c, ernic_check_invariants(i), t->name, id, why);
             }

@@ -128,7 +128,7 @@ static bool mkeys(const ErnicCheck *c, uint32_t id)
     const Ernic *e = c->e;
     uint32_t i;
 
-    for (i = 1; i < e->cfg.max_mr; i++) {
+    for (i = 1; i < e->mr_ids.fresh; i++) {
         if (e->mr[i].kind != ERNIC_MR_FREE &&
             !ernic_mlx5_rules_ok(&ernic_mlx5_rules_mkey, e->mlx5->contexts.mkey[i])) {
             return false;

@@ -73,7 +73,7 @@ static bool walk(const Ernic *e, ErnicPrecopy *p, Visit *visit, void *opaque)
 {
     for (; p->table < ernic_state_num_tables; p->table++, p->next = 0) {
         const ErnicStateTable *t = &ernic_state_tables[p->table];
-        uint32_t size = ernic_state_table_size(e, t);
+        uint32_t size = ernic_state_table_given(e, t);
 
         p->next = MAX(p->next, t->first);
         for (; p->next < size; p->next++, p->chunk = 0) {

@@ -17,7 +17,6 @@
 #include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
-#include "remains.h"
 #include "state/description.h"
 #include "state/state.h"
 #include "steering/flow.h"
@@ -163,9 +162,9 @@ static void end(GByteArray *out, guint start, uint64_t skipped)
 static void save_table(const Ernic *e, const ErnicStateTable *t,
                        GByteArray *out)
 {
-    uint32_t size = ernic_state_table_size(e, t), id;
+    uint32_t size = ernic_state_table_given(e, t), id;
 
-    for (id = t->first; id < size; id++) {
+    for (id = t->first; id < size && out->len <= ERNIC_SAVE_END; id++) {
         const void *obj = ernic_state_entry(e, t, id);
 
         if (ernic_state_in_use(t, obj)) {
@@ -182,7 +181,7 @@ void ernic_save(const Ernic *e, GByteArray *out)
     ernic_state_put(out, STATE_MAGIC, 8);
     ernic_state_put(out, ERNIC_STATE_FORMAT, 4);
     ernic_state_describe(out, G_N_ELEMENTS(sections));
-    for (i = 0; i < G_N_ELEMENTS(sections); i++) {
+    for (i = 0; i < G_N_ELEMENTS(sections) && out->len <= ERNIC_SAVE_END; i++) {
         const Section *s = &sections[i];
         uint64_t skipped = skipped_so_far(e);
         guint start;
@@ -246,7 +245,7 @@ static bool compare(Ernic *e, const Section *s, ErnicReader *in)
 
 static bool load_table(Ernic *e, const ErnicStateTable *t, ErnicReader *in)
 {
-    uint32_t size = ernic_state_table_size(e, t), next = t->first, id;
+    uint32_t size = ernic_state_table_given(e, t), next = t->first, id;
 
     while (in->left) {
         void *obj;
@@ -311,16 +310,13 @@ static void derive(Ernic *e)
     uint32_t i;
 
     memset(e->uctx_used, 0, sizeof(e->uctx_used));
-    for (i = 1; i < e->uctx_ids.size && i <= ERNIC_LIM_UCTX; i++) {
+    for (i = 1; i < e->uctx_ids.fresh && i <= ERNIC_LIM_UCTX; i++) {
         e->uctx_used[i] = true;
     }
-    for (i = 0; i < e->uctx_ids.count; i++) {
-        e->uctx_used[ernic_ids_at(&e->uctx_ids, i)] = false;
+    for (i = e->uctx_ids.head; i; i = e->uctx_ids.fifo[i]) {
+        e->uctx_used[i] = false;
     }
-    e->num_bound = 0;
-    for (i = 1; i < e->cfg.max_mr; i++) {
-        e->num_bound += e->mr[i].valid && e->mr[i].kind == ERNIC_MR_WINDOW_2;
-    }
+    ernic_mr_derive(e);
     if (e->flow_tables) {
         ernic_flow_tables_derive(e->flow_tables);
         ernic_mlx5_eth_derive(e);
@@ -407,7 +403,6 @@ bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
         e->ops->wake_at(e->env, now);
     } else {
         trace_ernic_load_refused(why->str);
-        ernic_remains_distrust(e);
         ernic_reset_at_once(e);
     }
     return ok;

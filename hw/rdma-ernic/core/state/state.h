@@ -27,6 +27,7 @@ typedef struct ErnicStateTable {
     uint32_t within;            /* bytes before it, where the pointer points to */
     uint32_t size;              /* offset in Ernic of its number of entries, a
                                    uint32_t; 0: fixed */
+    uint32_t given;             /* of the numbers that were ever given out; 0: all */
     uint32_t fixed, first;
     uint32_t used;              /* offset of a byte that is not 0 if in use */
 } ErnicStateTable;
@@ -57,6 +58,13 @@ static inline uint32_t ernic_state_table_size(const Ernic *e,
         return 0;
     }
     return t->size ? *(const uint32_t *)((const char *)e + t->size) : t->fixed;
+}
+
+/* The same without numbers that were never given out. */
+static inline uint32_t ernic_state_table_given(const Ernic *e, const ErnicStateTable *t)
+{
+    return t->given ? *(const uint32_t *)((const char *)e + t->given) :
+           ernic_state_table_size(e, t);
 }
 
 /* Entry @id of @t. */

@@ -189,19 +189,20 @@ const ErnicStateStruct ernic_state_mlx5_function =
 
 /* A table of objects of the engine: offsets in Ernic, and in an object. */
 typedef struct Objects {
-    uint32_t table, size;       /* the pointer to it, and the number of its entries */
+    uint32_t table, size;       /* the pointer to it, and the numbers given out */
     uint32_t stride, used;      /* used: a byte that is not 0 if the object exists */
 } Objects;
 
-#define OBJECTS(var, table_, max, type, used_) \
-    static const Objects var = { offsetof(Ernic, table_), offsetof(Ernic, cfg.max), \
+#define OBJECTS(var, table_, type, used_) \
+    static const Objects var = { offsetof(Ernic, table_), \
+                                 offsetof(Ernic, table_##_ids.fresh), \
                                  sizeof(type), offsetof(type, used_) }
 
-OBJECTS(all_qps, qp, max_qp, ErnicQp, used);
-OBJECTS(all_cqs, cq, max_cq, ErnicCq, used);
-OBJECTS(all_srqs, srq, max_srq, ErnicSrq, used);
-OBJECTS(all_eqs, eq, max_eq, ErnicEq, used);
-OBJECTS(all_keys, mr, max_mr, ErnicMr, kind);
+OBJECTS(all_qps, qp, ErnicQp, used);
+OBJECTS(all_cqs, cq, ErnicCq, used);
+OBJECTS(all_srqs, srq, ErnicSrq, used);
+OBJECTS(all_eqs, eq, ErnicEq, used);
+OBJECTS(all_keys, mr, ErnicMr, kind);
 
 /* The next object in use after @id, which is 0 at first; 0: none. */
 static uint32_t next_object(const Ernic *e, const Objects *objects, uint32_t id)

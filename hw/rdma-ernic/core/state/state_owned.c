@@ -7,6 +7,7 @@
  * loaded is held against what is there before anything is allocated for it.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "faces/pg332/register_file.h"
 #include "objects/eq.h"
 #include "objects/mr.h"
@@ -105,35 +106,62 @@ const ErnicStateOwned ernic_state_regs = { save_regs, load_regs };
 
 /* ---- free numbers, oldest first -------------------------------------------- */
 
+/* With a count of the freed numbers, the first number that was never given out. */
+#define WITH_FRESH  0x80000000u
+
 static void save_ids(const ErnicStateField *f, const Ernic *e, const void *obj,
                      GByteArray *out)
 {
     const ErnicIds *ids = obj;
+    uint32_t id;
+
+    ernic_state_put(out, WITH_FRESH | (ids->count - (ids->size - ids->fresh)), 4);
+    ernic_state_put(out, ids->fresh, 4);
+    for (id = ids->head; id; id = ids->fifo[id]) {
+        ernic_state_put(out, id, 4);
+    }
+}
+
+/*
+ * Older releases store all @n free numbers, of which those that were never given out are
+ * the first ones, in order. How many are these? *@fresh is the first of them.
+ */
+static uint32_t skip_fresh(const ErnicIds *ids, const uint8_t *list, uint32_t n,
+                           uint32_t *fresh)
+{
     uint32_t i;
 
-    ernic_state_put(out, ids->count, 4);
-    for (i = 0; i < ids->count; i++) {
-        ernic_state_put(out, ernic_ids_at(ids, i), 4);
+    *fresh = n ? ldl_le_p(list) : ids->size;
+    for (i = 1; i < n && ldl_le_p(list + 4 * i) == *fresh + i; i++) {
     }
+    if (n && i == ids->size - *fresh) {
+        return i;
+    }
+    *fresh = ids->size;
+    return 0;
 }
 
 static bool load_ids(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicIds *ids = obj;
-    uint32_t n = ernic_state_read(in, 4), i;
+    uint32_t head = ernic_state_read(in, 4), n = head & ~WITH_FRESH;
+    uint32_t fresh = head & WITH_FRESH ? ernic_state_read(in, 4) : 0, skipped = 0, i;
 
     if (n >= ids->size || !ernic_state_has(in, n, 4)) {
         return false;
     }
-    ids->head = 0;
-    ids->count = n;
+    if (!(head & WITH_FRESH)) {
+        skipped = skip_fresh(ids, in->data, n, &fresh);
+    }
+    if (!ernic_ids_load_fresh(ids, fresh)) {
+        return false;
+    }
     for (i = 0; i < n; i++) {
         uint32_t id = ernic_state_read(in, 4);
 
-        if (id == 0 || id >= ids->size) {
+        if (i >= skipped && !ernic_ids_load(ids, id)) {
             return false;
         }
-        ernic_ids_set(ids, i, id);
     }
     return true;
 }
@@ -145,12 +173,8 @@ const ErnicStateOwned ernic_state_ids = { save_ids, load_ids };
 static void save_variants(const ErnicStateField *f, const Ernic *e, const void *obj,
                           GByteArray *out)
 {
-    uint32_t n = e->cfg.max_mr, i;
+    uint32_t n = e->mr_ids.fresh, i;
 
-    /* Numbers that were never given out are all at the end. */
-    while (n && !e->mr[n - 1].variant) {
-        n--;
-    }
     ernic_state_put(out, n, 4);
     for (i = 0; i < n; i++) {
         ernic_state_put(out, e->mr[i].variant, 1);
@@ -163,6 +187,11 @@ static bool load_variants(const ErnicStateField *f, Ernic *e, void *obj, ErnicRe
 
     if (n > e->cfg.max_mr || !ernic_state_has(in, n, 1)) {
         return false;
+    }
+    /* Numbers that an older release had given out, and were free in their order. */
+    ernic_ids_load_given(&e->mr_ids, n);
+    if (!ernic_mr_charge_table(e)) {
+        return ernic_state_no_memory(e, in);
     }
     for (i = 0; i < n; i++) {
         e->mr[i].variant = ernic_state_read(in, 1);

@@ -86,9 +86,9 @@ static const ErnicStateStruct stats_struct = DESCRIBE(stats_fields, ErnicStats, 
 
 #define S ErnicIds
 static const ErnicStateField ids_fields[] = {
-    /* The numbers in their order; where the ring begins is nobody's matter. */
-    OWNED(fifo, ernic_state_ids), DERIVED(first), DERIVED(size), DERIVED(head),
-    DERIVED(count),
+    /* The freed numbers in their order, and the first of the others. */
+    OWNED(fifo, ernic_state_ids), DERIVED(first), DERIVED(size), DERIVED(fresh),
+    DERIVED(room), DERIVED(head), DERIVED(tail), DERIVED(count),
 };
 #undef S
 static const ErnicStateStruct ids_struct = DESCRIBE(ids_fields, ErnicIds, IDS);
@@ -117,7 +117,9 @@ static const ErnicStateField device_fields[] = {
     /* The variant bytes of all keys: they outlive the objects. */
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
-    DERIVED(num_pages), DERIVED(mem), DERIVED(num_bound), DERIVED(page_failed),
+    DERIVED(num_pages), DERIVED(mem), DERIVED(num_bound), DERIVED(holders),
+    DERIVED(num_holders),
+    DERIVED(page_failed),
     DERIVED(copies),            /* datagrams of a stopped device may be lost */
     DERIVED(job),               /* the destination executes the command again */
     DERIVED(touched),
@@ -206,7 +208,7 @@ static const ErnicStateField mr_fields[] = {
     UBITS(access, ERNIC_ACCESS_FLAGS | ERNIC_ACCESS_ON_DEMAND), U(iova),
     U(length), U(offset), STRUCT(buf, ernic_state_buf),
     OWNED(odp, ernic_state_odp),        /* needs access */
-    U(refs), U(region), U(qpn), U(loader),
+    U(refs), U(region), U(qpn), U(loader), DERIVED(holder),
 };
 #undef S
 static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr, MR);
@@ -463,7 +465,8 @@ const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide, SIDE)
 
 #define TABLE(name_, of_, max, used_) \
     { .name = #name_, .of = &of_, .table = offsetof(Ernic, name_), \
-      .size = offsetof(Ernic, cfg.max), .first = 1, .used = used_ }
+      .size = offsetof(Ernic, cfg.max), .given = offsetof(Ernic, name_##_ids.fresh), \
+      .first = 1, .used = used_ }
 
 /* A table inside the structure that a pointer of Ernic leads to. */
 #define PART(pointer, name_, type, of_, last) \

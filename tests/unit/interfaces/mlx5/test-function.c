@@ -397,7 +397,7 @@ TEST("/mlx5/function/limits", test_limits)
 {
     static const char want[] =
         "log_max_qp=6 log_max_cq=5 log_max_srq=3 log_max_rmp=3 log_max_eq=2 "
-        "log_max_mkey=16 log_max_pd=4 log_max_xrcd=4 log_max_transport_domain=4";
+        "log_max_mkey=20 log_max_pd=4 log_max_xrcd=4 log_max_transport_domain=4";
     const ErnicMlx5Field *qp = &ernic_mlx5_cmd_hca_cap.log_max_qp;
     const ErnicConfig cfg = {
         .max_qp = 64, .max_cq = 63, .max_srq = 8, .max_eq = 4, .max_mr = 1 << 20,

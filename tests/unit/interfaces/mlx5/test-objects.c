@@ -501,6 +501,61 @@ TEST("/mlx5-objects/many-keys", test_many_keys)
     mlx5_finish(f);
 }
 
+static void gone(Ernic *e, uint32_t n)
+{
+    g_autofree char *text = g_strdup_printf("mkey_index=%u", n);
+
+    mlx5_accept(e, 0x202, text);
+}
+
+/*
+ * As many keys as a key has numbers. The tables of those beyond the usual number are
+ * charged; without room for more of them, a key is refused until another one goes.
+ */
+TEST("/mlx5-objects/all-keys", test_all_keys)
+{
+    enum { KEYS = 1 << 24, TOP = KEYS - 3, FEW = ERNIC_MR_UNCHARGED + 10 };
+    Mlx5Fixture fixture, *f = &fixture;
+    uint64_t bound, off;
+    const ErnicMr *mr;
+
+    mlx5_boot_keys(f, KEYS);
+    mlx5_accept(f->e, 0x800, "");
+    for (uint32_t n = 2; n < FEW; n++) {
+        IS(mlx5_accept(f->e, 0x200, PA), n);
+    }
+    IS(f->e->mem.kind[ERNIC_MEM_KEYS],
+       ernic_mr_table_bytes(ERNIC_MR_UNCHARGED + ERNIC_MR_STEP));
+    bound = f->e->mem.bound;
+    f->e->mem.bound = f->e->mem.used;
+    for (uint32_t n = FEW; n < ERNIC_MR_UNCHARGED + ERNIC_MR_STEP; n++) {
+        IS(mlx5_accept(f->e, 0x200, PA), n);
+    }
+    mlx5_refuse(f->e, 0x200, PA, ERNIC_MLX5_NO_RESOURCE);
+    gone(f->e, 7);
+    IS(mlx5_accept(f->e, 0x200, PA), 7);
+    f->e->mem.bound = bound;
+    mlx5_take_over(&f->e, &f->env);
+    IS(f->e->mem.kind[ERNIC_MEM_KEYS],
+       ernic_mr_table_bytes(ERNIC_MR_UNCHARGED + ERNIC_MR_STEP));
+    /* The last numbers of all. */
+    f->e->mr_ids.count -= TOP - f->e->mr_ids.fresh;
+    f->e->mr_ids.fresh = TOP;
+    g_assert_true(ernic_mr_charge_table(f->e));
+    for (uint32_t n = TOP; n < KEYS; n++) {
+        IS(mlx5_accept(f->e, 0x200, PA), n);
+    }
+    mlx5_refuse(f->e, 0x200, PA, ERNIC_MLX5_NO_RESOURCE);
+    g_assert_true(ernic_mr_check_local(f->e, 1, (KEYS - 1u) << 8 | 0x11, 0x1000, 16, 0,
+                                       &mr, &off));
+    g_assert_true(mr == &f->e->mr[KEYS - 1]);
+    IS(f->e->mem.kind[ERNIC_MEM_KEYS], ernic_mr_table_bytes(KEYS));
+    gone(f->e, KEYS - 1);
+    IS(mlx5_accept(f->e, 0x200, PA), KEYS - 1);
+    ernic_free(f->e);
+    fake_env_fini(&f->env);
+}
+
 /* The queue pairs of a counter that ends count in counter 0. */
 MLX5_TEST("/mlx5-objects/counter-ends", mlx5_start, test_counter_ends)
 {

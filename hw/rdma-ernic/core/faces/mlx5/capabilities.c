@@ -34,7 +34,7 @@ enum { GENERAL = 0x00, ETHERNET = 0x01, ATOMIC = 0x03, ROCE = 0x04, FLOW_TABLE =
 #define LOG_CQ      14
 #define LOG_SRQ     12
 #define LOG_EQ      6
-#define LOG_MR      16
+#define LOG_MR      24
 #define LOG_PD      14
 #define LOG_MCG     8
 #define LOG_ETH     8

@@ -186,7 +186,7 @@ static ErnicMlx5Refusal query_mkey(ErnicMlx5Function *f, const ErnicMlx5Request 
     if (GET(r->in, query_mkey_in.pg_access)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
-    if (n >= e->cfg.max_mr || e->mr[n].kind == ERNIC_MR_FREE) {
+    if (n >= e->mr_ids.fresh || e->mr[n].kind == ERNIC_MR_FREE) {
         return ERNIC_MLX5_NO_OBJECT;
     }
     mr = &e->mr[n];
@@ -218,7 +218,7 @@ static ErnicMlx5Refusal destroy_mkey(ErnicMlx5Function *f, const ErnicMlx5Reques
 {
     uint32_t n = GET(r->in, destroy_mkey_in.mkey_index);
     Ernic *e = f->engine;
-    uint8_t kind = n < e->cfg.max_mr ? e->mr[n].kind : ERNIC_MR_FREE;
+    uint8_t kind = n < e->mr_ids.fresh ? e->mr[n].kind : ERNIC_MR_FREE;
     bool window = kind == ERNIC_MR_WINDOW_1 || kind == ERNIC_MR_WINDOW_2;
 
     if (kind != ERNIC_MR_FREE) {

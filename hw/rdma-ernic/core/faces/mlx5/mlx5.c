@@ -267,6 +267,11 @@ bool ernic_mlx5_teardown_due(const Ernic *e)
     return e->mlx5->function.teardown;
 }
 
+void *ernic_mlx5_take_key_contexts(Ernic *e)
+{
+    return e->mlx5 ? g_steal_pointer(&e->mlx5->contexts.mkey) : NULL;
+}
+
 void ernic_mlx5_forget_objects(Ernic *e)
 {
     ernic_mlx5_queues_fini(&e->mlx5->queues, &e->cfg);

@@ -200,7 +200,7 @@ ErnicFault ernic_mlx5_umr_decode(const Ernic *e, const ErnicQp *qp, uint32_t key
                                  const uint8_t *bytes, uint32_t len, ErnicWqe *wqe)
 {
     const ErnicMlx5Qp *record = ernic_mlx5_qp(e, qp->qpn);
-    const ErnicMr *mr = key >> 8 < e->mr_ids.size ? &e->mr[key >> 8] : NULL;
+    const ErnicMr *mr = key >> 8 < e->mr_ids.fresh ? &e->mr[key >> 8] : NULL;
     bool window;
     Umr umr;
 
