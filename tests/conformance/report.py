@@ -9,12 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import mlx5
+import programs
 import table
-
-# No suite may leave these in the kernel's log. rdma_rxe of 6.12 logs each completion in
-# error ("ernic0: qp#17 ..."), which is allowed.
-TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|'
-                     r'ernic(?!0: qp#).*(?:bad|error)).*')
 
 # Lines about the driver's device, or from the device itself.
 DRIVER = re.compile(r'mlx5|infiniband')
@@ -69,7 +65,7 @@ def driver_log(guests, provoked):
 
 
 def kernel_log(guests):
-    found = [line for one in guests for line in TROUBLE.findall(one.check('dmesg'))]
+    found = programs.trouble(guests)
     return case('(kernel log)', not found, '\n'.join(found[:20]))
 
 

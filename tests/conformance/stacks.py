@@ -69,6 +69,8 @@ MODULES = ('pyverbs', 'utilities', 'traffic', 'storage', 'middleware', 'semantic
 
 def all_runs():
     """{name: (suite, device)} of all."""
+    files = {file.stem for file in Path(__file__).parent.glob('suite_*.py')}
+    assert files == {f'suite_{module}' for module in MODULES}, files
     return {f'{suite.name}-{stack}': (suite, stack) for module in MODULES
             for suite in importlib.import_module(f'suite_{module}').SUITES
             for stack in suite.devices}

@@ -33,10 +33,10 @@ def start(one, group):
 def results(job, group):
     """The cases of one file."""
     result = job.wait()
-    for line in result.output.splitlines():
-        if match := RESULT.fullmatch(line):
-            yield Case(match[2], match[1], match[3])
-    if result.status:
+    found = list(filter(None, map(RESULT.fullmatch, result.output.splitlines())))
+    for match in found:
+        yield Case(match[2], match[1], match[3])
+    if result.status or not found:
         yield Case(f'{group}/(to the end)', 'fail',
                    f'status {result.status}\n{result.output[-2000:]}')
 

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INSIDE = ROOT / 'tests/guest/inside'
 BOOT_SECONDS = 120             # the host may be busy
 SECONDS = 120                  # of a command, likewise
+STOP_SECONDS = 60              # for QEMU to end
 MEMORY_MIB = 768
 
 
@@ -260,7 +261,7 @@ class Guest:
                              + result.output)
         return result.output
 
-    def wait_until(self, condition, seconds=20):
+    def wait_until(self, condition, seconds=60):
         """Wait for a command of the shell, without single quotes, to succeed."""
         self.check(f"timeout {seconds} sh -c 'until {condition}; do sleep 0.05; done'",
                    seconds + 10)
@@ -281,14 +282,21 @@ class Guest:
                    f'echo {text} | base64 -d | gunzip | tar x -C /tmp/inside')
 
     def stop(self):
+        """Returns why QEMU did not end well, or ''. A test may have killed it."""
+        wrong = ''
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(5)
+                self.process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+                wrong = f'{self.name} did not end\n' + self.tail()
         self.socket.close()
+        if self.process.returncode not in (0, -signal.SIGTERM, -signal.SIGKILL):
+            wrong = (f'{self.name}: QEMU ended with status {self.process.returncode}\n'
+                     + self.tail())
+        return wrong
 
 
 class Guests(list):
@@ -347,11 +355,14 @@ class Guests(list):
         self.close()
 
     def stop(self):
-        for guest in self:
-            guest.stop()
+        wrong = ''.join([guest.stop() for guest in self])
         self.clear()
+        if wrong:
+            raise GuestError(wrong)
 
     def close(self):
-        self.stop()
-        self.link.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            self.stop()
+        finally:
+            self.link.close()
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -18,7 +18,11 @@ PEER = Path(__file__).parents[1] / 'conformance/inside'
 # A number that grows with every message.
 SENT = f'/sys/class/infiniband/{links.DEVICE}/ports/1/hw_counters/tx_messages'
 SECONDS = 180                   # the host may be busy
-GRACE = 10                      # seconds that one end may take longer
+# No suite may leave these in the kernel's log. rdma_rxe of 6.12 logs each completion in
+# error ("ernic0: qp#17 ..."), which is allowed.
+TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|'
+                     r'ernic(?!0: qp#).*(?:bad|error)).*')
+GRACE = 30                      # seconds that one end may take longer
 PORT = 18515                    # of ibverbs-utils and perftest
 
 
@@ -92,6 +96,18 @@ MORE = [
 BY_NAME = {program.name: program for program in PROGRAMS + MORE}
 
 
+def trouble(guests):
+    """Lines of the kernels' logs, of the guests that still run."""
+    return [line for one in guests if one.process.poll() is None
+            for line in TROUBLE.findall(one.check('dmesg'))]
+
+
+def test_log(guests):
+    """The last test of a suite: the kernels complain of nothing."""
+    found = trouble(guests)
+    assert not found, '\n'.join(found[:20])
+
+
 def gid_index(guest, address):
     """The index of the GID of an IP address, which may appear a little later."""
     ip = ipaddress.ip_address(address)
@@ -119,7 +135,7 @@ def inside(guest, group, *words, seconds=60):
     assert not re.search('^(fail|skip) ', result.output, re.M), result.output
 
 
-def wait_until(guest, condition, seconds=20):
+def wait_until(guest, condition, seconds=60):
     guest.wait_until(condition, seconds)
 
 

@@ -40,7 +40,7 @@ PLUGGED = r'''
     hostname {name}; date -s @{now} >/dev/null
     wait_for() {{
         n=0; until eval "$1"; do
-            sleep 0.02; n=$((n + 1)); [ $n -lt 1500 ] || {{ echo "not: $1"; exit 1; }}
+            sleep 0.02; n=$((n + 1)); [ $n -lt 4500 ] || {{ echo "not: $1"; exit 1; }}
         done
     }}
     cd /sys/bus/pci/devices

@@ -44,7 +44,7 @@ NVME_INITIATOR = f'''
     modprobe nvme-rdma &&
     echo "transport=rdma,nqn=disk,trsvcid=4420,traddr={links.ipv4(0)}" \\
         >/dev/nvme-fabrics &&
-    timeout 10 sh -c "until [ -b /dev/nvme0n1 ]; do sleep 0.1; done"'''
+    timeout 60 sh -c "until [ -b /dev/nvme0n1 ]; do sleep 0.1; done"'''
 NVME = Way(NVME_TARGET, NVME_INITIATOR, '/dev/nvme0n1',
            'echo 1 >/sys/class/nvme/nvme0/delete_controller')
 
@@ -67,7 +67,7 @@ ISER_INITIATOR = f'''
     echo InitiatorName=iqn.2026-01.ernic:guest >/etc/iscsi/initiatorname.iscsi &&
     [ -f /etc/iscsi/iscsid.conf ] || : >/etc/iscsi/iscsid.conf
     iscsid && {ADMIN} -I iser -o new && {ADMIN} -I iser --login &&
-    timeout 10 sh -c "until [ -b /dev/sda ]; do sleep 0.1; done" &&
+    timeout 60 sh -c "until [ -b /dev/sda ]; do sleep 0.1; done" &&
     iscsiadm -m session | grep "^iser:"'''
 ISER = Way(ISER_TARGET, ISER_INITIATOR, '/dev/sda', f'{ADMIN} --logout')
 

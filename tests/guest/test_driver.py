@@ -47,7 +47,8 @@ def suites():
                      test_counters, test_qp_counters, test_resources, test_ptp, test_raw,
                      test_dead, test_reset, test_unplug, test_no_trace, test_memory_map],
                     *([] if first else [SAME, 'driver-6.1']))
-        yield Suite(f'vlan-{kernel}', ours(2, links.Netdev(), kernel), [test_vlan],
+        yield Suite(f'vlan-{kernel}', ours(2, links.Netdev(), kernel),
+                    [test_vlan, programs.test_log],
                     *([] if first else ['*', 'vlan-6.1']))
 
 

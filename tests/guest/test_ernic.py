@@ -46,7 +46,7 @@ def suites():
 
 def between(link, tests, *long):
     return Suite(f'ernic-{link.name}-{KERNEL}', ours(2, link, KERNEL),
-                 [test_up, *tests], *long)
+                 [test_up, *tests, programs.test_log], *long)
 
 
 def test_up(guests):

@@ -20,8 +20,6 @@ KVERBS = guest.ROOT / 'guest/linux/kverbs'
 DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
 MODULES = ('kverbs', 'nomem', 'filter')
 MIB = 48                        # of the disk
-# No test may leave these in the kernel's log.
-TROUBLE = re.compile(r'.*(?:BUG|WARNING|Oops|Call Trace|ernic.*(?:bad|error)).*')
 # Messages about a device that dies, and their sources.
 NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 
@@ -153,7 +151,7 @@ def test_log(guests):
 
 def quiet(one, but='^$'):
     """The kernel's log has no warnings except in such lines."""
-    found = [line for line in TROUBLE.findall(one.check('dmesg'))
+    found = [line for line in programs.TROUBLE.findall(one.check('dmesg'))
              if not re.search(but, line)]
     assert not found, '\n'.join(found)
 

@@ -17,7 +17,7 @@ def suites():
                 ('net', ours(2, links.Netdev(), kernel),
                  [test_up, test_ping, test_big_ping, test_tcp, test_module]),
                 ('user', ours(1, User(), kernel), [test_dhcp, test_forwarded])):
-            yield Suite(f'{name}-{kernel}', machines, tests,
+            yield Suite(f'{name}-{kernel}', machines, [*tests, programs.test_log],
                         *([] if kernel == '6.1' else ['*', f'{name}-6.1']))
 
 

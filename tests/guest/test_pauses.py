@@ -47,7 +47,7 @@ def suites():
                         functools.partial(mlx5.start, KERNEL, link))
             yield Suite(f'pauses-{interface}-{link.name}', machines,
                         [test_up] * (interface == 'verbs') + tests
-                        + [test_nvme] * (interface == 'verbs'),
+                        + [test_nvme] * (interface == 'verbs') + [programs.test_log],
                         *(SHORT[interface] if link is on[0] else
                           ['*', 'the short form of the other suites']))
 

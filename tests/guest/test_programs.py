@@ -28,7 +28,8 @@ def on_link(link, kernel):
         tests.append(test_link_down)
     shm = isinstance(link, links.Shm)
     long = '*' if kernel != '6.1' else OF_ADDRESSES if shm else ''
-    return Suite(f'{link.name}-{kernel}', ours(2, link, kernel), [*tests, test_dead_peer],
+    return Suite(f'{link.name}-{kernel}', ours(2, link, kernel),
+                 [*tests, test_dead_peer, programs.test_log],
                  long, long and ('udp-6.1' if shm else f'{link.name}-6.1'))
 
 

@@ -11,7 +11,8 @@ from suite import KERNELS, Suite, ours
 def suites():
     for kernel in KERNELS:
         yield Suite(f'provider-{kernel}', ours(1, Alone(), kernel),
-                    [test_devinfo, test_bookkeeping, test_errors, test_xrc_domain],
+                    [test_devinfo, test_bookkeeping, test_errors, test_xrc_domain,
+                     programs.test_log],
                     *([] if kernel == '6.1' else ['*', 'provider-6.1']))
 
 

@@ -75,7 +75,7 @@ def suites():
     for link, more in ((Netdev(), []), (Udp(), []), (IoThread(), [test_thread])):
         yield Suite(f'sandbox-{link.name}-{KERNEL}',
                     functools.partial(Confined, 2, link, image),
-                    [*tests, *more, test_save],
+                    [*tests, *more, test_save, programs.test_log],
                     *([] if more else ['*', 'sandbox-iothread-6.1']))
 
 

@@ -14,7 +14,7 @@
 #include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
-#define WAIT_SECONDS    10
+#define WAIT_SECONDS    60
 #define MIGRATION_SECONDS   60
 #define SGE_OFFSET      sizeof(struct ernic_wqe)
 #define SQ_STRIDE       2       /* units of 64 bytes: head and 4 SGEs */

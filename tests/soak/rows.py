@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The rows of the table: what happens to two machines, how often, and who verifies it."""
+import re
 import time
 from typing import Callable, NamedTuple
 
@@ -121,6 +122,8 @@ def run_pair(step, face, link, result, more):
 
 DEFECTS = {1: 'a byte that changed', 2: 'a message that is lost',
            3: 'an acknowledgement without a message'}
+# What a row says of them; that nothing happens in time may be the host's fault.
+FINDINGS = re.compile(r'line \d+ of main\.c|messages were completed')
 
 
 def is_found(kind):
@@ -130,8 +133,8 @@ def is_found(kind):
         try:
             for _ in range(3):
                 two.defect(kind)
-        except Wrong:
-            return True
+        except Wrong as e:
+            return bool(FINDINGS.search(str(e)))
     return False
 
 

@@ -38,7 +38,7 @@ from rig import MEMORY, RECEIVED, REMOTE, End, Lacking, Rig, join, open_window, 
 ORDERS = 6                      # of a scenario at least, if it has so many
 MOST = 9                        # of all objects together there would be more
 DRAWS = 100                     # of orders at random
-SECONDS = 10                    # for the kernel to destroy what a process had
+SECONDS = 60                    # for the kernel to destroy what a process had
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | REMOTE | e.IBV_ACCESS_MW_BIND
 GROUP = '239.1.2.3'
 MAC = '52:54:00:77:66:55'       # nobody's

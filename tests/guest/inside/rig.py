@@ -18,7 +18,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr, QPInitAttrEx
 from pyverbs.wr import SGE, RecvWR, SendWR
 from pyverbs.xrcd import XRCD, XRCDInitAttr
 
-SECONDS = 10                    # for a completion or an event
+SECONDS = 60                    # for a completion or an event
 MEMORY = 1 << 16                # what is sent at its start, what is received
 RECEIVED = MEMORY // 2          # from here on
 QKEY = 0x11111111
