@@ -75,7 +75,7 @@ def suites():
     for link, more in ((Netdev(), []), (Udp(), []), (IoThread(), [test_thread])):
         yield Suite(f'sandbox-{link.name}-{KERNEL}',
                     functools.partial(Confined, 2, link, image),
-                    [*tests, *more, test_save, programs.test_log],
+                    [*tests, *more, programs.test_log, test_save],
                     *([] if more else ['*', 'sandbox-iothread-6.1']))
 
 

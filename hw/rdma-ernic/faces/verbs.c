@@ -110,7 +110,8 @@ static CmdResult command(ErnicPci *d, uint64_t now)
         !ernic_pci_dma(d, v->rsp_addr + at, &rsp, 4, true)) {
         return CMD_DMA;
     }
-    v->cmd_ci++;
+    /* A processor that reads the new index finds the response. */
+    qatomic_store_release(&v->cmd_ci, v->cmd_ci + 1);
     return CMD_DONE;
 }
 
