@@ -97,7 +97,7 @@ static void engine_init(Ernic *e)
     e->srq = ernic_table_new(cfg->max_srq, sizeof(*e->srq));
     e->mr = ernic_table_new(cfg->max_mr, sizeof(*e->mr));
     e->qp = ernic_table_new(cfg->max_qp, sizeof(*e->qp));
-    e->mcast = g_new0(ErnicMcast, ERNIC_LIM_MCAST_ATTACH);
+    e->mcast = ernic_table_new(ERNIC_LIM_MCAST_ATTACH, sizeof(*e->mcast));
     e->flow = g_new0(ErnicFlow, ERNIC_LIM_FLOW + 1);
     ernic_flow_set_number(e, 0);
     e->rss = g_new0(ErnicRss, ERNIC_LIM_RSS + 1);
@@ -141,7 +141,7 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
     }
     remains = ernic_remains_take(e, contexts);
     ernic_table_free(e->pd, e->cfg.max_pd, sizeof(*e->pd));
-    g_free(e->mcast);
+    ernic_table_free(e->mcast, ERNIC_LIM_MCAST_ATTACH, sizeof(*e->mcast));
     g_free(e->flow);
     g_free(e->rss);
     ernic_table_free(e->counter, ERNIC_LIM_COUNTER + 1, sizeof(*e->counter));

@@ -171,11 +171,54 @@ FIXTURE_TEST("/mcast/limits", test_limits)
     IS(attach(f, group(7), f->ud[0].qpn), ERNIC_ERR_NO_RESOURCE);
 }
 
-/* The maximum of attachments: four queue pairs in every group. */
+/* How many members has the group, by ascending entry? */
+static uint32_t members(Fixture *f, ErnicGid gid)
+{
+    uint32_t pos = 0, last = 0, n = 0, qpn;
+
+    for (; (qpn = ernic_mcast_next(f->e, &gid, &pos)); n++, last = pos) {
+        g_assert_cmpuint(pos, >, last);
+        IS(f->e->mcast[pos - 1].qpn, qpn);
+    }
+    return n;
+}
+
+/* Random attachments, against a table of which queue pair is in which group. */
+FIXTURE_TEST("/mcast/random", test_random)
+{
+    enum { GROUPS = 200, STEPS = 20000, QPS = ARRAY_SIZE(f->ud) };
+    bool in[GROUPS][QPS] = { };
+
+    for (uint32_t step = 0; step < STEPS; step++) {
+        uint32_t g = g_test_rand_int_range(0, GROUPS), q = g_test_rand_int_range(0, QPS);
+
+        if (g_test_rand_int_range(0, 2)) {
+            OK(attach(f, group(g), f->ud[q].qpn));
+            in[g][q] = true;
+        } else {
+            IS(detach(f, group(g), f->ud[q].qpn), in[g][q] ? ERNIC_OK : ERNIC_ERR_HANDLE);
+            in[g][q] = false;
+        }
+        IS(members(f, group(g)), in[g][0] + in[g][1] + in[g][2]);
+        if (step % 100 == 0) {
+            g_assert_true(ernic_mcast_groups_ok(f->e));
+        }
+    }
+    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->ud[0].qpn));
+    for (int derived = 0; derived < 2; derived++) {
+        g_assert_true(ernic_mcast_groups_ok(f->e));
+        for (uint32_t g = 0; g < GROUPS; g++) {
+            IS(members(f, group(g)), in[g][1] + in[g][2]);
+        }
+        ernic_mcast_derive(f->e);
+    }
+}
+
+/* As many attachments as Linux reports: 48 queue pairs in each group. */
 FIXTURE_TEST("/mcast/full", test_full)
 {
-    uint32_t each = ERNIC_LIM_MCAST_ATTACH / ERNIC_LIM_MCAST_GROUP, i, k;
-    FakeQp qp[8];
+    uint32_t each = 48, i, k;
+    FakeQp qp[49];
 
     for (k = 0; k < each + 1; k++) {
         fake_create_qp(f->e, &qp[k], ERNIC_QPT_UD, f->pd, f->cq.cqn,

@@ -87,14 +87,15 @@ TEST("/state/derived-rows", test_derived_rows)
         "max_memory face mlx5 raw no_icrc retry_time",
         "ErnicIds: first size fresh room head tail count",
         "ErnicRing: count",
-        "Ernic: ops env cfg face keys cqes eqs strict pd eq cq srq qp mcast flow "
+        "Ernic: ops env cfg face keys cqes eqs strict pd eq cq srq qp mcast mcast_bucket "
+        "mcast_free flow "
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound holders "
         "num_holders page_failed copies job touched remains work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "
         "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables",
         "ErnicEq: line_size line_head line_count",
         "ErnicMr: holder",
-        "ErnicMcast: first next",
+        "ErnicMcast: next chain",
         "ErnicWqe: unit inlined",
         "ErnicSendQueue: window_mask taken",
         "ErnicQp: ring_prev",

@@ -316,6 +316,9 @@ static void break_groups(Busy *b)
     }
 }
 BREAK("mcast-groups", break_groups(b))
+BREAK("mcast-groups", SET(E->mcast_free, 0))
+BREAK("mcast-groups", SET(E->mcast[0].next, 1))
+BREAK("mcast-groups", SET(E->mcast[0].chain, UINT16_MAX))
 
 TEST("/check/breaks", test_breaks)
 {

@@ -189,6 +189,8 @@ struct Ernic {
     ErnicMr *mr;
     ErnicQp *qp;
     ErnicMcast *mcast;
+    uint16_t mcast_bucket[ERNIC_MCAST_BUCKETS]; /* a group: its first entry + 1; 0 */
+    uint32_t mcast_free;        /* the first entry that is free */
     ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
     uint32_t num_flows;         /* that are used */
     ErnicMlx5Eth *mlx5_eth;     /* owned; NULL: another face */

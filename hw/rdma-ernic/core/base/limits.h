@@ -21,7 +21,9 @@
 #define ERNIC_LIM_PD            16384
 #define ERNIC_LIM_UCTX          1024
 #define ERNIC_LIM_MCAST_GROUP   256
-#define ERNIC_LIM_MCAST_ATTACH  1024
+#define ERNIC_LIM_MCAST_MEMBER  48          /* of each group, if all have as many */
+#define ERNIC_LIM_MCAST_ATTACH  (ERNIC_LIM_MCAST_GROUP * ERNIC_LIM_MCAST_MEMBER)
+#define ERNIC_MCAST_BUCKETS     256         /* a power of two */
 #define ERNIC_LIM_FLOW          256         /* searched one by one */
 #define ERNIC_LIM_RSS           64
 /*

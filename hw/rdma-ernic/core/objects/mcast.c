@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Multicast groups: one table of attachments with a linear search, and a list of the
- * members of each group. There are few groups, and each datagram is copied to its
- * members anyway.
+ * Multicast groups: one table of attachments. A hash finds the first member of a group,
+ * and a list by ascending index the others. All of that follows from the table.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -12,145 +11,208 @@
 #include "objects/qp.h"
 #include "trace.h"
 
-static bool member_of(const ErnicMcast *m, const ErnicGid *gid)
+QEMU_BUILD_BUG_ON(ERNIC_LIM_MCAST_ATTACH >= UINT16_MAX);
+
+static int compare(const Ernic *e, uint32_t n, const ErnicGid *gid)
 {
-    return m->used && memcmp(&m->gid, gid, sizeof(*gid)) == 0;
+    return memcmp(&e->mcast[n - 1].gid, gid, sizeof(*gid));
 }
 
-/* The first member of @gid, whose list has the others; NULL: there is none. */
-static ErnicMcast *find_group(Ernic *e, const ErnicGid *gid)
+static uint32_t bucket_of(const ErnicGid *gid)
 {
-    uint32_t i;
+    uint64_t bits = ldq_be_p(gid->raw) ^ ldq_be_p(gid->raw + 8);
 
-    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
-        if (e->mcast[i].first && member_of(&e->mcast[i], gid)) {
-            return &e->mcast[i];
-        }
+    return (bits * 0x9e3779b97f4a7c15ull) >> 32 & (ERNIC_MCAST_BUCKETS - 1);
+}
+
+/* Where the first member of @gid is named, or would be. */
+static uint16_t *find_group(Ernic *e, const ErnicGid *gid)
+{
+    uint16_t *at = &e->mcast_bucket[bucket_of(gid)];
+
+    while (*at && compare(e, *at, gid) < 0) {
+        at = &e->mcast[*at - 1].chain;
     }
-    return NULL;
+    return at;
 }
 
-static ErnicMcast *next_member(const Ernic *e, const ErnicMcast *m)
+static bool has_group(const Ernic *e, const uint16_t *at, const ErnicGid *gid)
 {
-    return m->next ? &e->mcast[m->next - 1] : NULL;
+    return *at && compare(e, *at, gid) == 0;
+}
+
+/* Where member @qpn of the group that @at names is named; or the end of its list. */
+static uint16_t *find_member(Ernic *e, uint16_t *at, uint32_t qpn)
+{
+    uint32_t n = 0;
+
+    for (; *at && e->mcast[*at - 1].qpn != qpn; n++) {
+        at = &e->mcast[*at - 1].next;
+    }
+    ernic_charge_walk(e, n);
+    return at;
 }
 
 /* @m, which is in use, becomes a member of its group. */
 static void link_member(Ernic *e, ErnicMcast *m)
 {
-    ErnicMcast *first = find_group(e, &m->gid);
+    uint16_t *at = find_group(e, &m->gid), n = m - e->mcast + 1;
 
-    if (first) {
-        m->next = first->next;
-        first->next = m - e->mcast + 1;
-    } else {
-        m->first = true;
+    if (!has_group(e, at, &m->gid)) {
+        m->chain = *at;
         e->num_groups++;
+    } else if (n < *at) {
+        m->next = *at;
+        m->chain = e->mcast[*at - 1].chain;
+        e->mcast[*at - 1].chain = 0;
+    } else {
+        while (*at && *at < n) {
+            at = &e->mcast[*at - 1].next;
+        }
+        m->next = *at;
     }
+    *at = n;
 }
 
 void ernic_mcast_derive(Ernic *e)
 {
     uint32_t i;
 
+    memset(e->mcast_bucket, 0, sizeof(e->mcast_bucket));
     e->num_groups = 0;
-    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
-        e->mcast[i].first = false;
-        e->mcast[i].next = 0;
-        if (e->mcast[i].used) {
-            link_member(e, &e->mcast[i]);
+    e->mcast_free = ERNIC_LIM_MCAST_ATTACH;
+    /* Backwards, each is the first one of its group. */
+    for (i = ERNIC_LIM_MCAST_ATTACH; i--; ) {
+        ErnicMcast *m = &e->mcast[i];
+
+        if (m->used) {
+            m->next = m->chain = 0;
+            link_member(e, m);
+        } else {
+            e->mcast_free = i;
         }
     }
+}
+
+/*
+ * How many members does the group that begins with entry @first have, each of them once?
+ * 0: its list is broken. @seen has a flag for each queue pair, none of which is set.
+ */
+static uint32_t members_ok(const Ernic *e, uint32_t first, bool *seen)
+{
+    uint32_t n, last = 0, members = 0;
+
+    for (n = first; n > last && n <= ERNIC_LIM_MCAST_ATTACH; n = e->mcast[n - 1].next) {
+        const ErnicMcast *m = &e->mcast[n - 1];
+
+        if (!m->used || compare(e, first, &m->gid) != 0 || m->qpn >= e->cfg.max_qp ||
+            seen[m->qpn]) {
+            return 0;
+        }
+        seen[m->qpn] = true;
+        members++;
+        last = n;
+    }
+    if (n) {
+        return 0;
+    }
+    for (n = first; n; n = e->mcast[n - 1].next) {
+        seen[e->mcast[n - 1].qpn] = false;
+    }
+    return members;
+}
+
+/* Are exactly the entries below the first free one, and @used in all, in use? */
+static bool entries_ok(const Ernic *e, uint32_t used)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
+        if (i <= e->mcast_free && e->mcast[i].used != (i < e->mcast_free)) {
+            return false;
+        }
+        used -= e->mcast[i].used;
+    }
+    return !used;
 }
 
 bool ernic_mcast_groups_ok(const Ernic *e)
 {
-    uint32_t i, used = 0, reached = 0, groups = 0, of_group;
-    const ErnicMcast *m;
+    g_autofree bool *seen = g_new0(bool, e->cfg.max_qp);
+    uint32_t b, n, last, members, groups = 0, reached = 0;
 
-    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
-        const ErnicMcast *first = &e->mcast[i];
-
-        used += first->used;
-        if (!first->first) {
-            continue;
-        }
-        groups++;
-        of_group = reached;
-        for (m = first; m && reached - of_group <= ERNIC_LIM_MCAST_ATTACH;
-             m = next_member(e, m)) {
-            if (!member_of(m, &first->gid) || (m->first && m != first)) {
+    for (b = 0; b < ERNIC_MCAST_BUCKETS; b++) {
+        for (n = e->mcast_bucket[b], last = 0; n; n = e->mcast[n - 1].chain) {
+            members = n <= ERNIC_LIM_MCAST_ATTACH ? members_ok(e, n, seen) : 0;
+            if (!members || bucket_of(&e->mcast[n - 1].gid) != b ||
+                (last && compare(e, last, &e->mcast[n - 1].gid) >= 0)) {
                 return false;
             }
-            reached++;
+            reached += members;
+            groups++;
+            last = n;
         }
     }
-    return reached == used && groups == e->num_groups &&
+    return entries_ok(e, reached) && groups == e->num_groups &&
            groups <= ERNIC_LIM_MCAST_GROUP;
 }
 
-/*
- * Remove the member @qpn from the group of @first, if it is one. The lists of all
- * groups together have as many entries as the table.
- */
-static bool detach(Ernic *e, ErnicMcast *first, uint32_t qpn)
+/* Remove the member @qpn from the group that @at names, if it is one. */
+static bool detach(Ernic *e, uint16_t *at, uint32_t qpn)
 {
-    ErnicMcast *m, *prev = NULL, *next;
+    uint16_t *place = find_member(e, at, qpn);
+    ErnicMcast *m = &e->mcast[*place - 1];
 
-    for (m = first; m && m->qpn != qpn; m = next_member(e, m)) {
-        prev = m;
-    }
-    if (!m) {
+    if (!*place) {
         return false;
     }
-    next = next_member(e, m);
-    if (prev) {
-        prev->next = m->next;
-    } else if (next) {
-        next->first = true;
+    if (place != at) {
+        *place = m->next;
+    } else if (m->next) {
+        e->mcast[m->next - 1].chain = m->chain;
+        *at = m->next;
     } else {
+        *at = m->chain;
         e->num_groups--;
     }
     memset(m, 0, sizeof(*m));
+    e->mcast_free = MIN(e->mcast_free, m - e->mcast);
     return true;
 }
 
 uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
 {
-    ErnicMcast *free_entry = NULL;
-    bool known = false;
-    uint32_t i;
+    uint32_t entry = e->mcast_free;
+    uint16_t *at;
+    bool known;
 
     if (!ernic_gid_is_mcast(gid) || e->qp[qpn].type != ERNIC_QPT_UD) {
         return ERNIC_ERR_PARAM;
     }
-    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
-        ErnicMcast *m = &e->mcast[i];
-
-        if (!m->used) {
-            free_entry = free_entry ? free_entry : m;
-        } else if (member_of(m, gid)) {
-            known = true;
-            if (m->qpn == qpn) {
-                return ERNIC_OK;        /* already a member: no change */
-            }
-        }
+    at = find_group(e, gid);
+    known = has_group(e, at, gid);
+    if (known && *find_member(e, at, qpn)) {
+        return ERNIC_OK;                /* already a member: no change */
     }
-    if (!free_entry ||
+    if (entry == ERNIC_LIM_MCAST_ATTACH ||
         (!known && e->num_groups == ERNIC_LIM_MCAST_GROUP)) {
         return ERNIC_ERR_NO_RESOURCE;
     }
-    *free_entry = (ErnicMcast) { .used = true, .gid = *gid, .qpn = qpn };
-    link_member(e, free_entry);
+    e->mcast[entry] = (ErnicMcast) { .used = true, .gid = *gid, .qpn = qpn };
+    link_member(e, &e->mcast[entry]);
+    while (++e->mcast_free < ERNIC_LIM_MCAST_ATTACH && e->mcast[e->mcast_free].used) {
+        continue;
+    }
+    ernic_charge_walk(e, e->mcast_free - entry);
     trace_ernic_mcast_attach(qpn, ldq_be_p(gid->raw), ldq_be_p(gid->raw + 8));
     return ERNIC_OK;
 }
 
 uint8_t ernic_mcast_detach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
 {
-    ErnicMcast *first = find_group(e, gid);
+    uint16_t *at = find_group(e, gid);
 
-    if (!first || !detach(e, first, qpn)) {
+    if (!has_group(e, at, gid) || !detach(e, at, qpn)) {
         return ERNIC_ERR_HANDLE;
     }
     trace_ernic_mcast_detach(qpn, ldq_be_p(gid->raw), ldq_be_p(gid->raw + 8));
@@ -159,36 +221,49 @@ uint8_t ernic_mcast_detach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
 
 void ernic_mcast_forget(Ernic *e, uint32_t qpn)
 {
-    uint32_t i;
+    uint32_t b, groups;
+    uint16_t *at;
 
-    ernic_charge_walk(e, ERNIC_LIM_MCAST_ATTACH);
-    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
-        if (e->mcast[i].first) {
-            detach(e, &e->mcast[i], qpn);
+    for (b = 0; b < ERNIC_MCAST_BUCKETS; b++) {
+        for (at = &e->mcast_bucket[b]; *at; ) {
+            groups = e->num_groups;
+            detach(e, at, qpn);
+            if (groups == e->num_groups) {
+                at = &e->mcast[*at - 1].chain;
+            }
         }
     }
 }
 
 uint32_t ernic_mcast_next(const Ernic *e, const ErnicGid *gid, uint32_t *pos)
 {
-    while (*pos < ERNIC_LIM_MCAST_ATTACH) {
-        const ErnicMcast *m = &e->mcast[(*pos)++];
+    uint32_t n;
 
-        if (member_of(m, gid)) {
-            return m->qpn;
+    if (*pos && e->mcast[*pos - 1].used && compare(e, *pos, gid) == 0) {
+        n = e->mcast[*pos - 1].next;
+    } else {
+        /* The first one, or the last one was removed. */
+        n = *find_group((Ernic *)e, gid);
+        n = n && compare(e, n, gid) == 0 ? n : 0;
+        while (n && n <= *pos) {
+            n = e->mcast[n - 1].next;
         }
     }
-    return 0;
+    if (!n) {
+        return 0;
+    }
+    *pos = n;
+    return e->mcast[n - 1].qpn;
 }
 
 const ErnicGid *ernic_mcast_next_group(const Ernic *e, uint32_t *pos)
 {
-    while (*pos < ERNIC_LIM_MCAST_ATTACH) {
-        const ErnicMcast *m = &e->mcast[(*pos)++];
+    uint32_t b = *pos ? bucket_of(&e->mcast[*pos - 1].gid) + 1 : 0;
+    uint32_t n = *pos ? e->mcast[*pos - 1].chain : 0;
 
-        if (m->first) {
-            return &m->gid;
-        }
+    while (!n && b < ERNIC_MCAST_BUCKETS) {
+        n = e->mcast_bucket[b++];
     }
-    return NULL;
+    *pos = n;
+    return n ? &e->mcast[n - 1].gid : NULL;
 }

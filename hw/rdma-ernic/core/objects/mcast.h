@@ -10,15 +10,16 @@
 
 struct ErnicMcast {             /* one attachment */
     bool used;
-    bool first;                 /* of its group: one entry is; derived */
-    uint16_t next;              /* next member: index + 1, or 0; derived */
+    /* Indices + 1, or 0; derived. */
+    uint16_t next;              /* next member of the group */
+    uint16_t chain;             /* first member: that of the next group of its bucket */
     ErnicGid gid;
     uint32_t qpn;
 };
 
-/* Recompute the lists of members, and e->num_groups. */
+/* Recompute the lists of groups and members, and what is counted. */
 void ernic_mcast_derive(Ernic *e);
-/* Do the lists of members and e->num_groups agree with the table? */
+/* Do they agree with the table, and is every member in its group once? */
 bool ernic_mcast_groups_ok(const Ernic *e);
 /*
  * Queue pair @qpn exists: the caller checked. Attaching a member again changes
@@ -28,7 +29,7 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
 uint8_t ernic_mcast_detach(Ernic *e, const ErnicGid *gid, uint32_t qpn);
 /* The queue pair is destroyed: detach it from all groups. */
 void ernic_mcast_forget(Ernic *e, uint32_t qpn);
-/* The next group after entry *@pos (start with 0); NULL: no more. */
+/* The next group after that of *@pos (start with 0); NULL: no more. */
 const ErnicGid *ernic_mcast_next_group(const Ernic *e, uint32_t *pos);
 /* The next member after entry *@pos (start with 0); 0: no more. */
 uint32_t ernic_mcast_next(const Ernic *e, const ErnicGid *gid, uint32_t *pos);

@@ -316,17 +316,9 @@ static bool mcast_member(const ErnicCheck *c, uint32_t id)
 {
     const Ernic *e = c->e;
     const ErnicMcast *m = &e->mcast[id];
-    uint32_t pos = 0, qpn, n = 0;
 
-    if (!ernic_gid_is_mcast(&m->gid) || m->qpn == 0 ||
-        m->qpn >= e->cfg.max_qp || !e->qp[m->qpn].used ||
-        e->qp[m->qpn].type != ERNIC_QPT_UD) {
-        return false;
-    }
-    while ((qpn = ernic_mcast_next(e, &m->gid, &pos))) {
-        n += qpn == m->qpn;
-    }
-    return n == 1;
+    return ernic_gid_is_mcast(&m->gid) && m->qpn != 0 && m->qpn < e->cfg.max_qp &&
+           e->qp[m->qpn].used && e->qp[m->qpn].type == ERNIC_QPT_UD;
 }
 
 /* ---- rules for frames ------------------------------------------------------ */

@@ -17,9 +17,11 @@
 
 /*
  * Bytes of an object beside its own structure: its number there and among the free
- * numbers, its context and record of the mlx5 interface, its registers of PG332.
+ * numbers, its context and record of the mlx5 interface, its registers of PG332. Tables
+ * whose size is fixed have the number alone.
  */
 #define BESIDE      512
+#define NUMBER      sizeof(uint32_t)
 /* The description, the heads of sections, and all of which there is one. */
 #define SINGLE      (sizeof(Ernic) + 2 * sizeof(ErnicTx) + sizeof(ErnicSide) + \
                      sizeof(ErnicMlx5) + sizeof(ErnicMlx5Eth) + \
@@ -33,7 +35,8 @@ static uint64_t tables(const Ernic *e)
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        sum += (uint64_t)ernic_state_table_size(e, t) * (t->of->size + BESIDE);
+        sum += (uint64_t)ernic_state_table_size(e, t) *
+               (t->of->size + (t->size ? BESIDE : NUMBER));
     }
     return sum;
 }

@@ -111,7 +111,8 @@ static const ErnicStateField device_fields[] = {
     STRUCT(uctx_ids, ids_struct),
     /* Tables have sections of their own. */
     DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
-    DERIVED(mcast), DERIVED(flow), DERIVED(num_flows),
+    DERIVED(mcast), DERIVED(mcast_bucket), DERIVED(mcast_free),
+    DERIVED(flow), DERIVED(num_flows),
     DERIVED(num_groups), DERIVED(rss),
     DERIVED(counter),
     /* The variant bytes of all keys: they outlive the objects. */
@@ -215,7 +216,7 @@ static const ErnicStateStruct mr_struct = DESCRIBE(mr_fields, ErnicMr, MR);
 
 #define S ErnicMcast
 static const ErnicStateField mcast_fields[] = {
-    BOOL(used), DERIVED(first), BYTES(gid), U(qpn), DERIVED(next),
+    BOOL(used), BYTES(gid), U(qpn), DERIVED(next), DERIVED(chain),
 };
 #undef S
 static const ErnicStateStruct mcast_struct = DESCRIBE(mcast_fields, ErnicMcast, MCAST);

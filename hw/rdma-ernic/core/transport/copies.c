@@ -51,7 +51,7 @@ static bool deliver_to(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
     while (ernic_work_left(e)) {
         qpn = ernic_mcast_next(e, &train->path.dgid, next);
         if (!qpn) {
-            ernic_charge_walk(e, ERNIC_LIM_MCAST_ATTACH);
+            ernic_charge_walk(e, ERNIC_LIM_MCAST_GROUP);
             return true;
         }
         ++*members;

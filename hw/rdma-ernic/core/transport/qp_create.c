@@ -98,7 +98,7 @@ uint8_t ernic_qp_remove(Ernic *e, ErnicQp *qp)
     if (qp->type == ERNIC_QPT_RWQ && ernic_rss_uses(e, qpn)) {
         return ERNIC_ERR_BUSY;
     }
-    ernic_charge_walk(e, ERNIC_LIM_MCAST_ATTACH + ERNIC_LIM_FLOW);
+    ernic_charge_walk(e, ERNIC_MCAST_BUCKETS + ERNIC_LIM_FLOW);
     ernic_ack_last(e, qp, true);
     ernic_mcast_forget(e, qpn);
     ernic_flow_forget(e, qpn);

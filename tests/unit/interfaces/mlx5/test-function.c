@@ -405,9 +405,15 @@ TEST("/mlx5/function/limits", test_limits)
     };
     ErnicMlx5Capabilities caps = { .limits = &cfg };
     uint8_t data[256] = { }, most[256] = { };
+    uint32_t groups, members;
 
     ernic_mlx5_capabilities_reset(&caps);
     ernic_mlx5_capabilities_get(&caps, 0, false, data);
+    /* Linux takes the product for the number of attachments. */
+    groups = 1u << ernic_mlx5_get(data, &ernic_mlx5_cmd_hca_cap.log_max_mcg);
+    members = ernic_mlx5_get(data, &ernic_mlx5_cmd_hca_cap.max_qp_mcg);
+    IS(groups, ERNIC_LIM_MCAST_GROUP);
+    IS(groups * members, ERNIC_LIM_MCAST_ATTACH);
     ernic_mlx5_capabilities_get(&caps, 0, true, most);
     FIELDS_ARE(cmd_hca_cap, data, want);
     FIELDS_ARE(cmd_hca_cap, most, want);

@@ -84,7 +84,7 @@ const ErnicMlx5Capability ernic_mlx5_profile[] = {
     HCA(log_max_klm_list_size, LOG_LIST), HCA(imaicl, 1),
     NUMBER(log_max_pd, LOG_PD, 0, PD), NUMBER(log_max_xrcd, LOG_PD, 0, PD),
     NUMBER(log_max_transport_domain, LOG_PD, 0, PD),
-    HCA(log_max_mcg, LOG_MCG), HCA(max_qp_mcg, 48),
+    HCA(log_max_mcg, LOG_MCG), HCA(max_qp_mcg, ERNIC_LIM_MCAST_MEMBER),
     HCA(gid_table_size, 3),                     /* 8 << 3: ERNIC_LIM_GID */
 
     /*

@@ -109,7 +109,6 @@ static ErnicMlx5Refusal multicast(ErnicMlx5Function *f, const ErnicMlx5Request *
         return ERNIC_MLX5_NO_OBJECT;
     }
     memcpy(gid.raw, PART(r->in, attach_to_mcg_in.multicast_gid), sizeof(gid.raw));
-    ernic_charge_walk(f->engine, ERNIC_LIM_MCAST_ATTACH);
     return ernic_mlx5_refusal(attach ? ernic_mcast_attach(f->engine, &gid, qpn) :
                                        ernic_mcast_detach(f->engine, &gid, qpn));
 }
