@@ -177,23 +177,6 @@ void dlg_not_of_xrc(ErnicOp op)
     dlg_close(&d);
 }
 
-void dlg_from_any(uint8_t state)
-{
-    Dialog d;
-
-    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
-        for (uint8_t from = ERNIC_QPS_INIT; from < ERNIC_QPS_COUNT; from++) {
-            if (type == ERNIC_QPT_RC && from == ERNIC_QPS_SQE) {
-                continue;
-            }
-            dlg_open_in(&d, type, from);
-            dlg_state(&d, state);
-            dlg_state_is(&d, state);
-            dlg_close(&d);
-        }
-    }
-}
-
 void dlg_open_bad_recv(Dialog *d, uint8_t type, uint32_t len)
 {
     struct ernic_sge sge;

@@ -10,8 +10,6 @@
 
 /* Request @op of RC is none of XRC: a target answers NAK, Invalid Request. */
 void dlg_not_of_xrc(ErnicOp op);
-/* Software takes a queue pair of every service from every state to @state. */
-void dlg_from_any(uint8_t state);
 /*
  * A queue pair of @type with two receive requests: one with a wrong key, and one of
  * @len bytes. After the next message both are complete, the second flushed.

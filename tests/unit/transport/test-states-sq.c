@@ -225,31 +225,11 @@ TEST("/states/sqe/recovery-again", test_sqe_recovery_again)
     }
 }
 
-TEST("/states/sqe/not-by-software", test_sqe_not_by_software)
-{
-    static const uint8_t from[] = {
-        ERNIC_QPS_RESET, ERNIC_QPS_INIT, ERNIC_QPS_RTR, ERNIC_QPS_RTS, ERNIC_QPS_SQD,
-        ERNIC_QPS_ERR,
-    };
-
-    for (uint8_t type = 0; type < ERNIC_QPT_GSI; type++) {
-        EACH_DIALOG(d, i, 0, ARRAY_SIZE(from), dlg_open_in(d, type, from[i])) {
-            IS(dlg_modify(d, ERNIC_QPA_STATE, ERNIC_QPS_SQE), ERNIC_ERR_STATE);
-            dlg_state_is(d, from[i]);
-        }
-    }
-}
-
 DIALOG_TEST("/states/sqe/not-rc", ERNIC_QPT_RC, test_sqe_not_rc)
 {
     dlg_post(d, ERNIC_WR_COUNT, 0, 8);
     SEND_WC(d, 0, LOC_QP_OP_ERR);
     STATE_IS(d, ERR);
-}
-
-TEST("/states/err/from-any", test_err_from_any)
-{
-    dlg_from_any(ERNIC_QPS_ERR);
 }
 
 /* By a failed receive; that by a failed send is /comp/nak/fatal. */
