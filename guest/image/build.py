@@ -273,6 +273,7 @@ def our_parts(options):
     """Sets driver and provider, where the caller did not, to what is built here, and
     adds the program for the ERNIC face."""
     provider = GUEST / 'rdma-core/build'
+    say('building the driver and the provider, unless they are up to date')
     if options.driver is None:
         options.driver = last_line(GUEST / 'linux/build', '--kernel', options.kernel)
     if options.provider is None and provider.exists():
