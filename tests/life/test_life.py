@@ -65,6 +65,7 @@ VERBS = 'max-qp=16384,max-cq=16384,max-pd=16384,max-uctx=1024'
 # The monitor has to answer half of the time and 9 times of 10 so soon, in seconds, beside
 # what the host takes.
 USUAL, SLOW = 0.005, 0.020
+ENDED = (EOFError, ConnectionError)     # of a monitor whose machine is off
 
 
 def start(args, program, folder, more=lambda properties: '', words=()):
@@ -117,7 +118,7 @@ def ask(monitor, text):
             begun = time.monotonic()
             monitor.execute('query-status')
             times.setdefault(words, []).append(time.monotonic() - begun)
-    except GuestError:                  # the machine is off
+    except (GuestError, *ENDED):
         return times
 
 
@@ -132,7 +133,7 @@ def check_answers(args, program, folder):
     run = start(args, program, folder, greatest, ['-qmp', 'unix:qmp,server=on,wait=off'])
     monitor = connect(folder / 'qmp')
     times = ask(monitor, folder / 'text')
-    with contextlib.suppress(EOFError):         # QEMU has ended
+    with contextlib.suppress(*ENDED):
         monitor.close()
     end(run, folder, [*(word for name in FUNCTIONS for word in ('nothing', name)), 'end'])
     late = []
