@@ -110,14 +110,16 @@ def connect(path):
 
 def ask(monitor, text):
     """Seconds that the monitor took for each of its answers, by the number of words that
-    the guest had written."""
-    times = {}
+    the guest had written: an answer counts in each window that it was waited for in."""
+    times, words = {}, 0
     try:
         while True:
-            words = len(text.read_text().split())
             begun = time.monotonic()
             monitor.execute('query-status')
-            times.setdefault(words, []).append(time.monotonic() - begun)
+            seconds, before = time.monotonic() - begun, words
+            words = len(text.read_text().split())
+            for window in range(before, words + 1):
+                times.setdefault(window, []).append(seconds)
     except (GuestError, *ENDED):
         return times
 
@@ -138,7 +140,7 @@ def check_answers(args, program, folder):
     end(run, folder, [*(word for name in FUNCTIONS for word in ('nothing', name)), 'end'])
     late = []
     for n, name in enumerate(FUNCTIONS):
-        idle, busy = (deciles(times.get(2 * n + word, [0])) for word in (1, 2))
+        idle, busy = (deciles(times[2 * n + word]) for word in (1, 2))
         words = [' '.join(f'{one * 1e3:.2f}' for one in window)
                  for window in (busy, idle)]
         line = (f'{name}: half, 9 of 10 and all answers in {words[0]} ms; '
