@@ -161,11 +161,12 @@ bool ernic_mcast_groups_ok(const Ernic *e)
 static bool detach(Ernic *e, uint16_t *at, uint32_t qpn)
 {
     uint16_t *place = find_member(e, at, qpn);
-    ErnicMcast *m = &e->mcast[*place - 1];
+    ErnicMcast *m;
 
     if (!*place) {
         return false;
     }
+    m = &e->mcast[*place - 1];
     if (place != at) {
         *place = m->next;
     } else if (m->next) {
