@@ -11,8 +11,8 @@ import house
 # The engine's events, and the device's: the first folder with the file's path in it is
 # the one whose events a file may call. The switch of the network is plain C, as the
 # engine is, and its events are among the engine's.
-FOLDERS = ['hw/rdma-ernic/core', 'hw/rdma-ernic']
-OF_THE_ENGINE = {'hw/rdma-ernic/network/switch.c'}
+FOLDERS = ['hw/rdma-ernic/engine', 'hw/rdma-ernic']
+OF_THE_ENGINE = {'hw/rdma-ernic/fabric/switch.c'}
 EVENT = re.compile(r'^([a-z0-9_]+)\(', re.M)
 CALL = re.compile(r'\btrace_(ernic_[a-z0-9_]+)\s*\(')
 COUNT = re.compile(r'\bernic_trace_count\(\s*"([a-z0-9_]*)"')

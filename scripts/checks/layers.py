@@ -13,45 +13,50 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
-CORE = 'hw/rdma-ernic/core'
+CORE = 'hw/rdma-ernic/engine'
 FRONT = 'hw/rdma-ernic'
 CONTRACT = 'include/hw/rdma-ernic'
 
 # Rooms of the engine, lowest first; rooms of one row do not see each other. The room
 # '' is the engine's own folder.
-ROOMS = [['contract'], ['base'], ['wire'], ['timing'], ['objects'], ['faces'],
-         ['steering'], ['transport'], ['faces/verbs', 'faces/pg332', 'faces/mlx5'],
+ROOMS = [['contract'], ['base'], ['wire'], ['timing'], ['objects'], ['interfaces'],
+         ['steering'], ['transport'], ['interfaces/common'],
+         ['interfaces/verbs', 'interfaces/pg332', 'interfaces/mlx5/layout'],
+         ['interfaces/mlx5/command'], ['interfaces/mlx5/port'], ['interfaces/mlx5/rdma'],
+         ['interfaces/mlx5/eth'], ['interfaces/mlx5'],
          [''], ['state']]
 LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
 
 # Headers of the engine that a room of the device may include, besides the contract.
-FACE = {'core/engine.h', 'core/base/budget.h', 'core/base/env.h', 'core/base/types.h'}
+FACE = {'engine/engine.h', 'engine/base/budget.h', 'engine/base/env.h',
+        'engine/base/types.h'}
 FRONT_ROOMS = {
-    'pci': FACE | {'core/state/precopy.h', 'core/timing/profile.h',
-                   'core/timing/timing_count.h', 'core/timing/timing_trace.h'},
-    'faces': FACE,
-    # The netdev link carries frames.
-    'links': FACE | {'core/wire/frame.h', 'core/base/drop.h', 'core/base/ib_spec.h'},
-    'qdma': {'core/base/budget.h'},
-    'files': {'core/base/types.h', 'core/timing/timing_trace.h'},
+    'pci': FACE | {'engine/state/precopy.h', 'engine/timing/profile.h',
+                   'engine/timing/timing_count.h', 'engine/timing/timing_trace.h'},
+    'bars': FACE,
+    'device': FACE,
+    'net': FACE | {'engine/wire/frame.h'},
+    'links': FACE | {'engine/wire/frame.h', 'engine/base/drop.h',
+                     'engine/base/ib_spec.h'},
+    'capture': {'engine/base/types.h', 'engine/timing/timing_trace.h'},
     # Frames have pages of their own.
-    'network': {'core/base/types.h', 'core/trace.h', 'core/base/block.h',
-                'core/base/pages.h', 'core/base/budget.h'},
+    'fabric': {'engine/base/types.h', 'engine/trace.h', 'engine/base/block.h',
+                'engine/base/pages.h', 'engine/base/budget.h'},
 }
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
-PLAIN = {'links/udp_socket', 'links/gid_map', 'links/shm_close', 'links/shm_folder',
-         'links/shm_owners', 'links/shm_pair', 'links/shm_port', 'links/shm_ring',
-         'files/pcapng', 'files/timing_file', 'files/timing_usage',
-         'network/cable', 'network/switch', 'network/switch_port', 'network/switch_state',
-         'network/archive', 'network/carried'}
-PLAIN_FACE = {'core/base/types.h', 'core/timing/timing_trace.h', 'core/trace.h',
-              'core/wire/frame.h', 'core/base/ib_spec.h', 'core/base/block.h',
-              'core/base/pages.h', 'core/base/budget.h'}
+PLAIN = {'links/udp/socket', 'links/udp/gid_map', 'links/shm/close', 'links/shm/folder',
+         'links/shm/owners', 'links/shm/pair', 'links/shm/port', 'links/shm/ring',
+         'capture/pcapng', 'capture/timing_file', 'capture/timing_usage',
+         'fabric/cable', 'fabric/switch', 'fabric/switch_port', 'fabric/switch_state',
+         'fabric/archive', 'fabric/carried'}
+PLAIN_FACE = {'engine/base/types.h', 'engine/timing/timing_trace.h', 'engine/trace.h',
+              'engine/wire/frame.h', 'engine/base/ib_spec.h', 'engine/base/block.h',
+              'engine/base/pages.h', 'engine/base/budget.h'}
 
 # Allowed everywhere in the engine.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}
-# Only in core/trace.h itself.
-GENERATED = 'trace/trace-hw_rdma_ernic_core.h'
+# Only in engine/trace.h itself.
+GENERATED = 'trace/trace-hw_rdma_ernic_engine.h'
 # Only where a library computes the ICRC, and where pages of the host are used.
 LIBRARIES = {'icrc.c': {'isa-l/crc.h', 'isa-l.h', 'libdeflate.h', 'zlib.h'},
              'pages.c': {'sys/mman.h', 'unistd.h'}}
@@ -80,7 +85,7 @@ def includes(path):
 
 
 def room_of(name):
-    """The room of a file of the engine, named from core/."""
+    """The room of a file of the engine, named from engine/."""
     return '' if '/' not in name else name.rsplit('/', 1)[0]
 
 
@@ -117,7 +122,7 @@ def contract_include(root, path, header, _):
 
 def front_include(root, path, header, bracket):
     name = path.relative_to(root / FRONT)
-    core = header if header.startswith('core/') else f'core/{header}'
+    core = header if header.startswith('engine/') else f'engine/{header}'
     ours = (root / FRONT / core).exists()
     if name.with_suffix('').as_posix() in PLAIN:
         if bracket == '<' or header in {'qemu/osdep.h', 'qemu/bswap.h', 'glib.h'} \
@@ -132,7 +137,7 @@ def front_include(root, path, header, bracket):
 def misplaced(root, path):
     """The fault of a file as a whole, or None."""
     name = path.relative_to(root / FRONT)
-    if name.parts[0] != 'core':
+    if name.parts[0] != 'engine':
         return None if name.parts[0] in FRONT_ROOMS else 'in no room of the device'
     if room_of(path.relative_to(root / CORE).as_posix()) not in LEVEL:
         return 'in no room: list it in scripts/checks/layers.py'
@@ -179,7 +184,7 @@ def symbols(root, library):
             where, _, kind, *_, section = map(str.strip, line.split('|'))
             file, name = where.rsplit(':', 1)
             file = re.split('[:/]', file)[-1].removesuffix('.o')
-            stem = re.sub(r'\W', '_', file).split('_ernic_core_', 1)[-1]
+            stem = re.sub(r'\W', '_', file).split('_ernic_engine_', 1)[-1]
             yield stems[stem], name, kind, section
 
 

@@ -19,7 +19,7 @@ import table                                        # noqa: E402
 NAME = re.compile(r'`([\w.-]+(?:/[\w.-]+)*/?)`|\]\(([^)#:]*)(?:#([^)]+))?\)')
 HEADING = re.compile(r'^#+ (.*)$', re.M)
 OURS = re.compile(r'(?:include|hw|tests|scripts|docs|guest)/')
-FOLDERS = 'hw/rdma-ernic', 'hw/rdma-ernic/core', 'include/hw/rdma-ernic', 'tests'
+FOLDERS = 'hw/rdma-ernic', 'hw/rdma-ernic/engine', 'include/hw/rdma-ernic', 'tests'
 
 
 def sections(path):

@@ -9,7 +9,7 @@ import re
 import house
 
 MAX_FILE, MAX_FUNCTION, MAX_LINE = 800, 70, 90
-CORE = 'hw/rdma-ernic/core/'
+CORE = 'hw/rdma-ernic/engine/'
 C_TREES = ('hw/', 'include/', 'tests/')
 SUFFIXES = {'.c': 'c', '.h': 'c', '.py': 'python', '.sh': 'shell', '.build': 'build',
             '.inc': 'rows'}

@@ -10,7 +10,7 @@ import re
 
 import house
 
-CORE = 'hw/rdma-ernic/core'
+CORE = 'hw/rdma-ernic/engine'
 HEADER = 'objects/qp.h'
 EXEMPT = 'state/'
 # How the sources name the members of the context.

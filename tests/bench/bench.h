@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 #include "engine.h"
-#include "links/shm_port.h"
-#include "links/udp_socket.h"
+#include "links/shm/port.h"
+#include "links/udp/socket.h"
 
 #define BENCH_SIDES         2
 #define BENCH_MESSAGE_MAX   (1u << 20)

@@ -11,7 +11,7 @@
 #include "objects/job.h"
 #include "fake_env.h"
 #include "base/timer.h"
-#include "faces/face.h"
+#include "interfaces/interface.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "steering/flow.h"

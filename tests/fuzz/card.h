@@ -10,7 +10,7 @@
 
 #include "harness.h"
 #include "input.h"
-#include "faces/pg332/register_file.h"
+#include "interfaces/pg332/register_file.h"
 
 #define CARDS       2
 #define CARD_QPS    8           /* of which 1 to 3 are set up */

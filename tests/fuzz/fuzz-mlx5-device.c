@@ -8,9 +8,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "faces/mlx5/commands.h"
-#include "faces/mlx5/ethernet.h"
-#include "faces/mlx5/mlx5.h"
+#include "interfaces/mlx5/layout/commands.h"
+#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/rdma/records.h"
 #include "harness.h"
 #include "input.h"
 #include "mlx5_objects.h"

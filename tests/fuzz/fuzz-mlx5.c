@@ -9,9 +9,9 @@
 #include "qemu/bswap.h"
 #include "harness.h"
 #include "input.h"
-#include "faces/mlx5/command_queue.h"
-#include "faces/mlx5/commands.h"
-#include "faces/mlx5/function.h"
+#include "interfaces/mlx5/command/queue.h"
+#include "interfaces/mlx5/layout/commands.h"
+#include "interfaces/mlx5/command/function.h"
 
 #define MEM     (64u << 10)
 #define BASE    0x700000000ull

@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "harness.h"
-#include "faces/pg332/register_file.h"
+#include "interfaces/pg332/register_file.h"
 #include "wire/frame.h"
 #include "wire/icrc.h"
 #include "trace-mark.h"

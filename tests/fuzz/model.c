@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "faces/verbs/commands.h"
+#include "interfaces/verbs/commands.h"
 #include "steering/flow.h"
 #include "model.h"
 #include "objects/mr.h"

@@ -7,7 +7,7 @@
 #ifndef QTEST_ERNIC_CARD_H
 #define QTEST_ERNIC_CARD_H
 
-#include "hw/rdma-ernic/core/faces/pg332/register_file.h"
+#include "hw/rdma-ernic/engine/interfaces/pg332/register_file.h"
 #include "ernic.h"
 
 #define CARD_QPN        2

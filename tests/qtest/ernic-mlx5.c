@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The small driver of the mlx5 interface. Offsets of fields are those of the layouts in
- * hw/rdma-ernic/core/faces/mlx5.
+ * hw/rdma-ernic/engine/interfaces/mlx5.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

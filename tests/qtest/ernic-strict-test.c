@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
-#include "hw/rdma-ernic/core/faces/pg332/register_file.h"
+#include "hw/rdma-ernic/engine/interfaces/pg332/register_file.h"
 #include "ernic.h"
 
 #define VERSION PG332_V3_1

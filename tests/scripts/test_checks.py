@@ -19,7 +19,7 @@ import prose
 import style
 import writers
 
-CORE = 'hw/rdma-ernic/core/'
+CORE = 'hw/rdma-ernic/engine/'
 HEAD = ('/*\n * SPDX-License-Identifier: GPL-2.0-or-later\n *\n'
         ' * The idea of this file.\n */\n')
 OSDEP = '#include "qemu/osdep.h"\n'
@@ -143,7 +143,7 @@ def include(*headers):
 
 
 PSN = {CORE + 'wire/psn.h': HEAD, CORE + 'transport/qp.h': HEAD, CORE + 'engine.h': HEAD,
-       CORE + 'objects/mr.h': HEAD, CORE + 'faces/verbs/doorbell.h': HEAD,
+       CORE + 'objects/mr.h': HEAD, CORE + 'interfaces/verbs/doorbell.h': HEAD,
        CORE + 'base/types.h': HEAD, CORE + 'base/env.h': HEAD}
 ABI = 'include/hw/rdma-ernic/'
 
@@ -161,7 +161,7 @@ LAYERS = [
     (None, layered('wire/a.c', 'qemu/osdep.h', 'wire/psn.h', 'qemu/bswap.h', 'trace.h')),
     (None, layered('transport/a.c', 'qemu/osdep.h', 'transport/qp.h', 'objects/mr.h')),
     (None, layered('wire/icrc.c', 'qemu/osdep.h', more='#include <isa-l/crc.h>\n')),
-    (None, device('pci/a.c', 'qemu/osdep.h', 'hw/pci/pci.h', 'core/engine.h')),
+    (None, device('pci/a.c', 'qemu/osdep.h', 'hw/pci/pci.h', 'engine/engine.h')),
     ('in no room', layered('surprise/a.c', 'qemu/osdep.h')),
     ('in no room', layered('surprise/a.h')),
     ('in no room of the device', device('surprise.c', 'qemu/osdep.h')),
@@ -170,10 +170,10 @@ LAYERS = [
     ("room 'objects' includes engine.h",
      layered('objects/a.c', 'qemu/osdep.h', 'engine.h')),
     ("room 'base' includes wire/psn.h", layered('base/a.h', 'wire/psn.h')),
-    ("room 'transport' includes faces/verbs",
-     layered('transport/a.h', 'faces/verbs/doorbell.h')),
-    ("room 'faces/pg332' includes faces/verbs",
-     layered('faces/pg332/a.h', 'faces/verbs/doorbell.h')),
+    ("room 'transport' includes interfaces/verbs",
+     layered('transport/a.h', 'interfaces/verbs/doorbell.h')),
+    ("room 'interfaces/pg332' includes interfaces/verbs",
+     layered('interfaces/pg332/a.h', 'interfaces/verbs/doorbell.h')),
     ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h', 'odd.h')),
     ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h', 'qemu/timer.h')),
     ('neither ours nor', layered('wire/a.c', 'qemu/osdep.h', 'hw/pci/pci.h')),
@@ -189,13 +189,13 @@ LAYERS = [
     ('first include is not', layered('wire/a.c', 'wire/psn.h', 'qemu/osdep.h')),
     ('first include is not', layered('wire/a.c')),
     ('a header includes qemu/osdep.h', layered('wire/a.h', 'qemu/osdep.h')),
-    ("room 'pci' of the device includes", device('pci/a.c', 'core/transport/qp.h')),
+    ("room 'pci' of the device includes", device('pci/a.c', 'engine/transport/qp.h')),
     ("room 'pci' of the device includes", device('pci/a.c', 'transport/qp.h')),
-    ('a plain file includes', device('links/udp_socket.c', 'core/base/env.h')),
-    ('a plain file includes', device('links/udp_socket.c', 'qemu/timer.h')),
-    (None, {**device('links/udp_socket.c', 'qemu/osdep.h', 'core/base/types.h',
+    ('a plain file includes', device('links/udp/socket.c', 'engine/base/env.h')),
+    ('a plain file includes', device('links/udp/socket.c', 'qemu/timer.h')),
+    (None, {**device('links/udp/socket.c', 'qemu/osdep.h', 'engine/base/types.h',
                      'links/gid_map.h', more='#include <sys/socket.h>\n'),
-            'hw/rdma-ernic/links/gid_map.h': HEAD}),
+            'hw/rdma-ernic/links/udp/gid_map.h': HEAD}),
     ('0 checked', {'README.md': 'x\n'}),
 ]
 
@@ -317,7 +317,7 @@ CONTEXT = """typedef struct ErnicSendQueue {
 } ErnicSendQueue;
 
 struct ErnicQp {
-    /* Writer: transport/create, faces/. */
+    /* Writer: transport/create, interfaces/. */
     uint32_t pd;
     ErnicSendQueue sq;
 };
@@ -337,7 +337,7 @@ WRITERS = [
     (None, writes('transport/create.c', 'qp->pd = 1;')),
     (None, writes('transport/two.c', 'qp->sq.waits[i] |= true;', 'sq->wqe = NULL;')),
     (None, writes('transport/life.c', 'sq->waits[0] = false;')),
-    (None, writes('faces/verbs/any.c', 'qp->pd = 1;')),
+    (None, writes('interfaces/verbs/any.c', 'qp->pd = 1;')),
     (None, writes('state/load.c', 'qp->sq.next = 1;', 'memset(&qp->sq, 0, 4);')),
     # Reading, comparing, other fields of that name, comments and strings.
     (None, writes('transport/three.c', 'a = sq->next == 1 && sq->last != 2;',
@@ -392,8 +392,9 @@ LIBRARY = [
                        'const int ernic_table[] = { 1 };\n',
         'wire/b': 'extern const int ernic_table[];\nint ernic_b(void);\n'
                   'int ernic_b(void)\n{\n    return ernic_table[0];\n}\n'})),
-    ("calls ['ernic_a'] of faces/verbs/a",
-     built(**{'faces/verbs/a': calling('a'), 'faces/pg332/b': calling('b', 'a')})),
+    ("calls ['ernic_a'] of interfaces/verbs/a",
+     built(**{'interfaces/verbs/a': calling('a'),
+              'interfaces/pg332/b': calling('b', 'a')})),
     ('a circle of calls: transport/a transport/b',
      built(**{'transport/a': calling('a', 'b'), 'transport/b': calling('b', 'a')})),
     ('a circle of calls: transport/a transport/b transport/c',
@@ -443,7 +444,7 @@ CALLS = [
     (None, driver(a=A + 'static ' + B + 'int f = b(0);\n',
                   c='static ' + B + 'int g = a();\n')),
     (None, {**driver(a=A + 'int f = b(0);\n'),
-            'guest/rdma-core/b.c': B + 'int g = a();\n'}),
+            'guest/rdma-engine/b.c': B + 'int g = a();\n'}),
     ('ernic-abi.h: defines a function', {'guest/linux/ernic/ernic-abi.h':
                                          'static inline int a(void)\n{\n}\n'}),
     (None, {'guest/linux/ernic/ernic-abi.h': '/* inline */\nstruct a { int b; };\n'}),

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "faces/verbs/commands.h"
+#include "interfaces/verbs/commands.h"
 #include "wire/ib_tables.h"
 #include "sim.h"
 

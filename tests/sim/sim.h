@@ -20,7 +20,7 @@
 
 #include "base/ib_spec.h"
 #include "engine.h"
-#include "links/frame_queue.h"
+#include "net/frame_queue.h"
 #include "timing/profile.h"
 #include "rng.h"
 

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "programs.h"
-#include "files/timing_file.h"
+#include "capture/timing_file.h"
 #include "timing/timing.h"
 #include "world.h"
 

@@ -7,7 +7,7 @@
 #ifndef ERNIC_LINKS_HOST_LINK_H
 #define ERNIC_LINKS_HOST_LINK_H
 
-#include "pci/device.h"
+#include "device/device.h"
 
 /* All calls come with the lock of the device held. */
 struct ErnicHostOps {

@@ -7,7 +7,7 @@
 #ifndef ERNIC_PCI_ENGINE_THREAD_H
 #define ERNIC_PCI_ENGINE_THREAD_H
 
-#include "pci/device.h"
+#include "device/device.h"
 
 /* Chooses ErnicPci.thread by the properties; BQL held. */
 bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp);

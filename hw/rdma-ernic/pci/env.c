@@ -12,11 +12,11 @@
 #include "hw/pci/msix.h"
 #include "system/runstate.h"
 #include "links/host_link.h"
-#include "links/netdev.h"
-#include "links/netdev_queues.h"
-#include "pci/device.h"
+#include "net/netdev.h"
+#include "net/queues.h"
+#include "device/device.h"
 #include "pci/env.h"
-#include "pci/memory.h"
+#include "device/memory.h"
 #include "hw/rdma-ernic/trace.h"
 /* The header's place depends on the version of QEMU. */
 #if __has_include("exec/icount.h")

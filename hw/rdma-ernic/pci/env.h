@@ -6,8 +6,8 @@
 #ifndef ERNIC_PCI_ENV_H
 #define ERNIC_PCI_ENV_H
 
-#include "core/engine.h"
-#include "pci/device.h"
+#include "engine/engine.h"
+#include "device/device.h"
 
 extern const ErnicEnvOps ernic_pci_env_ops;
 extern const ErnicEnvOps ernic_pci_pg332_env_ops;

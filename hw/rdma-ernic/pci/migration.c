@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Migrated state: the PCI function, the control page, and each engine as a buffer
- * in its own format (core/state/state.c). The destination opens its own sockets;
+ * in its own format (engine/state/state.c). The destination opens its own sockets;
  * packets in the source's sockets are lost, as on any network.
  */
 #include "qemu/osdep.h"
@@ -11,10 +11,10 @@
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "qemu/error-report.h"
-#include "pci/device.h"
+#include "device/device.h"
 #include "pci/env.h"
 #include "pci/migration.h"
-#include "qdma/qdma.h"
+#include "bars/qdma/qdma.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* A state that ended early is too large. */

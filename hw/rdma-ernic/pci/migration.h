@@ -6,7 +6,7 @@
 #ifndef ERNIC_PCI_MIGRATION_H
 #define ERNIC_PCI_MIGRATION_H
 
-#include "pci/device.h"
+#include "device/device.h"
 
 extern const VMStateDescription ernic_pci_vmstate;
 

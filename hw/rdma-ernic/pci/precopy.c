@@ -11,7 +11,7 @@
 #include "migration/misc.h"
 #include "migration/qemu-file-types.h"
 #include "migration/register.h"
-#include "pci/device.h"
+#include "device/device.h"
 #include "pci/env.h"
 #include "pci/precopy.h"
 #include "hw/rdma-ernic/trace.h"

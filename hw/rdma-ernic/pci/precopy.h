@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Sends the page lists of the verbs and the mlx5 interface while the machine runs. The
- * engine says which, and puts the whole state together (core/state/precopy.h).
+ * engine says which, and puts the whole state together (engine/state/precopy.h).
  */
 #ifndef ERNIC_PCI_PRECOPY_H
 #define ERNIC_PCI_PRECOPY_H
 
 #include "migration/vmstate.h"
-#include "core/state/precopy.h"
+#include "engine/state/precopy.h"
 
 typedef struct ErnicPci ErnicPci;
 

@@ -8,11 +8,11 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "core/timing/timing_count.h"
-#include "pci/device.h"
+#include "engine/timing/timing_count.h"
+#include "device/device.h"
 #include "pci/env.h"
 #include "pci/statistics.h"
-#include "qdma/qdma.h"
+#include "bars/qdma/qdma.h"
 
 /* Counters of one engine; all 0 if the engine does not exist. */
 typedef struct Face {

@@ -6,7 +6,7 @@
 #ifndef ERNIC_PCI_STATISTICS_H
 #define ERNIC_PCI_STATISTICS_H
 
-#include "pci/device.h"
+#include "device/device.h"
 
 void ernic_pci_stats_class_init(ObjectClass *oc);
 

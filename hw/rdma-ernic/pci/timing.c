@@ -7,9 +7,9 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/error-report.h"
-#include "core/timing/profile.h"
-#include "files/timing_file.h"
-#include "pci/device.h"
+#include "engine/timing/profile.h"
+#include "capture/timing_file.h"
+#include "device/device.h"
 #include "pci/timing.h"
 #include "hw/rdma-ernic/trace.h"
 

@@ -6,7 +6,7 @@
 #ifndef ERNIC_PCI_TIMING_H
 #define ERNIC_PCI_TIMING_H
 
-#include "pci/device.h"
+#include "device/device.h"
 
 /* Reads the profile and opens the trace, as far as the properties request them. */
 bool ernic_pci_timing_open(ErnicPci *d, Error **errp);

@@ -14,7 +14,7 @@ def c_string(line):
 
 def main():
     print('#include "qemu/osdep.h"')
-    print('#include "core/timing/profile.h"\n')
+    print('#include "engine/timing/profile.h"\n')
     print('const ErnicProfileText ernic_profiles[] = {')
     for path in sorted(Path(arg) for arg in sys.argv[1:]):
         print(f'    {{ "{path.stem}",')

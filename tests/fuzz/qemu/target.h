@@ -7,8 +7,8 @@
 #define ERNIC_FUZZ_TARGET_H
 
 #include "tests/qtest/libqtest.h"
-#include "pci/device.h"
-#include "network/wire_device.h"
+#include "device/device.h"
+#include "fabric/wire_device.h"
 
 #define FUZZ_MAX_DEVICES    4
 #define FUZZ_BARS           6

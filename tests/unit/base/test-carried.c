@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "counted_pages.h"
-#include "network/carried.h"
+#include "fabric/carried.h"
 #include "test.h"
 
 #define LEN_MAX     16384

@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
-#include "faces/face.h"
+#include "interfaces/interface.h"
 
 #define SMALL   8               /* bytes of a message */
 #define BATCH   16              /* messages between the two measurements */

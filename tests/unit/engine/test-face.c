@@ -5,7 +5,7 @@
  * roles call without a look.
  */
 #include "qemu/osdep.h"
-#include "faces/face.h"
+#include "interfaces/interface.h"
 #include "test.h"
 
 typedef void Method(void);

@@ -13,7 +13,7 @@
 #include "base/work.h"
 #include "cpu_time.h"
 #include "fake_verbs.h"
-#include "faces/mlx5/mlx5.h"
+#include "interfaces/mlx5/command/mlx5.h"
 #include "hw/rdma-ernic/ernic_regs.h"
 #include "lifecycle.h"
 #include "objects/mr.h"

@@ -6,7 +6,7 @@
 #ifndef GID_TEXT_H
 #define GID_TEXT_H
 
-#include "links/gid_map.h"
+#include "links/udp/gid_map.h"
 
 static inline ErnicGid gid_of(const char *text)
 {

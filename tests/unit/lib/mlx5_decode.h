@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_MLX5_DECODE_H
 #define TESTS_UNIT_MLX5_DECODE_H
 
-#include "faces/mlx5/function.h"
+#include "interfaces/mlx5/command/function.h"
 
 /*
  * The fields of a structure of @len bytes. @request: the command that it belongs to,

@@ -4,7 +4,7 @@
  * Commands of the mlx5 interface as text, to a function that runs on an engine.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/commands.h"
+#include "interfaces/mlx5/layout/commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "mlx5_software.h"

@@ -8,7 +8,8 @@
 #define TESTS_UNIT_MLX5_OBJECTS_H
 
 #include "fake_verbs.h"
-#include "faces/mlx5/mlx5.h"
+#include "interfaces/mlx5/rdma/records.h"
+#include "interfaces/mlx5/segment.h"
 #include "test.h"
 
 typedef struct Mlx5Answer {

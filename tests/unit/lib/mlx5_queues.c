@@ -4,7 +4,7 @@
  * Software of the mlx5 queues: objects, requests, completions.
  */
 #include "qemu/osdep.h"
-#include "faces/verbs/qp_commands.h"
+#include "interfaces/verbs/qp_commands.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"
 

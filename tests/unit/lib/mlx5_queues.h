@@ -9,8 +9,9 @@
 #define MLX5_QUEUES_H
 
 #include "fake_verbs.h"
-#include "faces/mlx5/mlx5.h"
-#include "faces/mlx5/wqe_decode.h"
+#include "interfaces/mlx5/rdma/records.h"
+#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/rdma/wqe_decode.h"
 #include "test.h"
 
 #define MLX5_UAR        20              /* the page with all doorbells */

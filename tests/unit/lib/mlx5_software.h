@@ -8,7 +8,7 @@
 #define TESTS_UNIT_MLX5_SOFTWARE_H
 
 #include "fake_env.h"
-#include "faces/mlx5/command_queue.h"
+#include "interfaces/mlx5/command/queue.h"
 
 /* One command; mailboxes are 1024 apart. */
 typedef struct Mlx5Posted {

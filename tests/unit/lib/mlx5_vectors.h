@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_MLX5_VECTORS_H
 #define TESTS_UNIT_MLX5_VECTORS_H
 
-#include "faces/mlx5/command_entry.h"
-#include "faces/mlx5/commands.h"
+#include "interfaces/mlx5/command/entry.h"
+#include "interfaces/mlx5/layout/commands.h"
 
 typedef struct Mlx5Vector {
     uint32_t number;                    /* in the file, from 0 */

@@ -9,7 +9,7 @@
 #define PG332_CARD_H
 
 #include "fake_verbs.h"
-#include "faces/pg332/register_file.h"
+#include "interfaces/pg332/register_file.h"
 #include "test.h"
 
 #define QPN         2

@@ -10,8 +10,8 @@
 #include <poll.h>
 #include <unistd.h>
 #include "gid_text.h"
-#include "links/shm_close.h"
-#include "links/shm_port.h"
+#include "links/shm/close.h"
+#include "links/shm/port.h"
 #include "test.h"
 
 #define PORTS 4

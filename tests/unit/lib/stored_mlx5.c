@@ -5,8 +5,8 @@
  * without an event, and one in the middle of its message.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/eth_wqe.h"
-#include "faces/mlx5/send.h"
+#include "interfaces/mlx5/eth/wqe.h"
+#include "interfaces/mlx5/eth/send.h"
 #include "mlx5_objects.h"
 #include "mlx5_send.h"
 #include "mlx5_software.h"

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "gid_text.h"
-#include "links/udp_socket.h"
+#include "links/udp/socket.h"
 #include "test.h"
 
 /* ---- sendmsg() that fails ------------------------------------------------ */

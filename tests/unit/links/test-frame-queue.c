@@ -5,7 +5,7 @@
  * threads at once.
  */
 #include "qemu/osdep.h"
-#include "links/frame_queue.h"
+#include "net/frame_queue.h"
 #include "test.h"
 
 #define FRAME   1500

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include "links/shm_folder.h"
+#include "links/shm/folder.h"
 #include "shm_fixture.h"
 
 /* The only file in the folder. */

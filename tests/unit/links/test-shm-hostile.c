@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "shm_fixture.h"
-#include "links/shm_pair.h"
+#include "links/shm/pair.h"
 
 #define HELLO_BYTES     16
 #define PUNCH           (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "shm_fixture.h"
-#include "links/shm_ring.h"
+#include "links/shm/ring.h"
 
 #define UNKNOWN ERNIC_SHM_DROP_UNKNOWN_DEST
 #define STALLED ERNIC_SHM_DROP_STALLED

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include "base/pages.h"
 #include "cpu_time.h"
-#include "network/carried.h"
-#include "network/switch.h"
+#include "fabric/carried.h"
+#include "fabric/switch.h"
 #include "test.h"
 
 #define PORTS   ERNIC_SWITCH_PORTS

@@ -6,8 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "network/archive.h"
-#include "network/switch.h"
+#include "fabric/archive.h"
+#include "fabric/switch.h"
 #include "test.h"
 #include "wire/frame.h"
 

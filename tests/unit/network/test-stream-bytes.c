@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "migration/qemu-file-types.h"
-#include "network/stream_bytes.h"
+#include "fabric/stream_bytes.h"
 #include "test.h"
 
 #define MIB     (1u << 20)

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "network/switch.h"
+#include "fabric/switch.h"
 #include "test.h"
 #include "wire/frame.h"
 

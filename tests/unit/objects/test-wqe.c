@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "fake_env.h"
-#include "faces/verbs/wqe_decode.h"
+#include "interfaces/verbs/wqe_decode.h"
 #include "objects/mr.h"
 #include "test.h"
 #include "trace-mark.h"

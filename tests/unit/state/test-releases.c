@@ -8,9 +8,9 @@
  * stores the rows and the states of this release, when it is made.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/ethernet.h"
-#include "faces/mlx5/mlx5.h"
-#include "faces/pg332/strict.h"
+#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/command/mlx5.h"
+#include "interfaces/pg332/strict.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "state/state.h"

@@ -81,7 +81,7 @@ static GString *print_doc(void)
         "# Queue pair states\n"
         "\n"
         "`test-qp-transitions --print` prints this page from the tables in\n"
-        "`hw/rdma-ernic/core/transport/qp_transitions.c`; a unit test compares the\n"
+        "`hw/rdma-ernic/engine/transport/qp_transitions.c`; a unit test compares the\n"
         "two.\n"
         "\n"
         "## Actions of each state\n"

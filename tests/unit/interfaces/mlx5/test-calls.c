@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/work.h"
-#include "faces/mlx5/eth_wqe.h"
+#include "interfaces/mlx5/eth/wqe.h"
 #include "mlx5_objects.h"
 #include "mlx5_send.h"
 #include "mlx5_software.h"

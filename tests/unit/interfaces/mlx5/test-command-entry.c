@@ -5,8 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "faces/mlx5/command_entry.h"
-#include "faces/mlx5/fields.h"
+#include "interfaces/mlx5/command/entry.h"
+#include "interfaces/mlx5/layout/fields.h"
 #include "test.h"
 
 #define TOKEN   0x5a

@@ -6,7 +6,7 @@
  * With --print the program prints the rows for scripts/check-mlx5-fields.py.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/commands.h"
+#include "interfaces/mlx5/layout/commands.h"
 #include "test.h"
 
 /* Bits of a field and of everything in it. */
@@ -222,7 +222,8 @@ TEST("/mlx5/fields/commands", test_commands)
 /* Commands whose messages are in the file of that name. */
 static uint32_t commands_in(const char *file)
 {
-    g_autofree char *path = g_strconcat(ERNIC_DOCS "/../hw/rdma-ernic/core/faces/mlx5/",
+    g_autofree char *path = g_strconcat(ERNIC_DOCS "/../hw/rdma-ernic/engine/"
+                                        "interfaces/mlx5/layout/",
                                         file, NULL);
     g_autofree char *text = NULL;
     uint32_t found = 0;

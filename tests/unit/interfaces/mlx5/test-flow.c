@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
-#include "faces/mlx5/match.h"
+#include "interfaces/mlx5/eth/match.h"
 #include "mlx5_eth_fixture.h"
 
 #define OUTER(field)    "match_criteria.outer_headers." field "\n"

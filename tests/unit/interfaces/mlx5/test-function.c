@@ -6,8 +6,8 @@
  */
 #include "qemu/osdep.h"
 #include "mlx5_decode.h"
-#include "faces/mlx5/command_queue.h"
-#include "faces/mlx5/commands.h"
+#include "interfaces/mlx5/command/queue.h"
+#include "interfaces/mlx5/layout/commands.h"
 #include "test.h"
 
 static const ErnicMlx5Config config = {

@@ -5,7 +5,7 @@
  * them, by transport domains, by the bits of TIRs, and by those of the port.
  */
 #include "qemu/osdep.h"
-#include "faces/face.h"
+#include "interfaces/interface.h"
 #include "mlx5_send.h"
 #include "transport/tx.h"
 

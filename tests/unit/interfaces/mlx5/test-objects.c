@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/bytes.h"
+#include "interfaces/mlx5/eth/tables.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
@@ -37,7 +38,7 @@ TEST("/mlx5-objects/rules", test_rules)
 static const ErnicMlx5CommandTable *const tables[] = {
     &ernic_mlx5_domain_commands, &ernic_mlx5_mkey_commands, &ernic_mlx5_cq_commands,
     &ernic_mlx5_qp_commands, &ernic_mlx5_srq_commands, &ernic_mlx5_gid_commands,
-    &ernic_mlx5_counter_commands,
+    &ernic_mlx5_counter_commands, &ernic_mlx5_transport_domain_commands,
 };
 
 /* All of these commands need a function that runs. */

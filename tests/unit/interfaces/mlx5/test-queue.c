@@ -5,7 +5,7 @@
  * requests and reads completions by the layouts.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/cqe.h"
+#include "interfaces/mlx5/rdma/cqe.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"

@@ -5,7 +5,8 @@
  * and a state that is accepted can be used.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/ethernet.h"
+#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/rdma/records.h"
 #include "mlx5_objects.h"
 #include "mlx5_software.h"
 #include "state/check.h"

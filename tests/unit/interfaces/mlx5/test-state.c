@@ -5,7 +5,7 @@
  * continues with its guest memory.
  */
 #include "qemu/osdep.h"
-#include "faces/mlx5/commands.h"
+#include "interfaces/mlx5/layout/commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"

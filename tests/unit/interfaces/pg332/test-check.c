@@ -6,7 +6,7 @@
  * the one that it checks first.
  */
 #include "qemu/osdep.h"
-#include "faces/pg332/packet_checks.h"
+#include "interfaces/pg332/packet_checks.h"
 #include "pg332_peer.h"
 #include "transport/qp.h"
 

@@ -5,7 +5,7 @@
  * error that software then reads.
  */
 #include "qemu/osdep.h"
-#include "faces/pg332/packet_checks.h"
+#include "interfaces/pg332/packet_checks.h"
 #include "objects/qp.h"
 #include "pg332_ends.h"
 #include "pg332_peer.h"

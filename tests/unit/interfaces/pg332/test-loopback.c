@@ -5,7 +5,7 @@
  * of the card; and the bits of queue pairs in the banks.
  */
 #include "qemu/osdep.h"
-#include "faces/pg332/pg332.h"
+#include "interfaces/pg332/pg332.h"
 #include "pg332_card.h"
 
 #define NUM_QP  32              /* of card_config() */

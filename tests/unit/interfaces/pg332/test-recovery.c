@@ -6,7 +6,7 @@
  * works again.
  */
 #include "qemu/osdep.h"
-#include "faces/pg332/packet_checks.h"
+#include "interfaces/pg332/packet_checks.h"
 #include "pg332_ends.h"
 #include "pg332_peer.h"
 #include "pg332_recovery.h"

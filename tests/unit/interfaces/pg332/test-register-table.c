@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "doc_page.h"
-#include "faces/pg332/register_file.h"
+#include "interfaces/pg332/register_file.h"
 #include "test.h"
 
 static const char *const version_names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
@@ -64,9 +64,9 @@ static GString *print_doc(void)
     GString *doc = g_string_new("# Registers of PG332\n"
         "\n"
         "`test-register-table --print` prints this page from the table in\n"
-        "`hw/rdma-ernic/core/faces/pg332/register_table.c`; a unit test compares the\n"
-        "two. [ernic-face.md](ernic-face.md#fields) has the meaning of the registers\n"
-        "and `include/hw/rdma-ernic/ernic_regs.h` the names of their bits.\n"
+        "`hw/rdma-ernic/engine/interfaces/pg332/register_table.c`; a unit test compares\n"
+        "the two. [ernic-face.md](ernic-face.md#fields) has the meaning of the\n"
+        "registers and `include/hw/rdma-ernic/ernic_regs.h` the names of their bits.\n"
         "\n"
         "All numbers are hexadecimal. Entries of the memory region table, and slots\n"
         "of queue pairs, are 100 apart. Registers of a bank are consecutive words.\n"

@@ -8,7 +8,7 @@
 #include "qemu/osdep.h"
 #include "base/ib_spec.h"
 #include "doc_page.h"
-#include "faces/pg332/strict.h"
+#include "interfaces/pg332/strict.h"
 #include "strict_card.h"
 
 enum { BTH_SEND_ONLY = 0x04, BTH_WRITE_ONLY = 0x0a, BTH_READ = 0x0c,
@@ -611,7 +611,7 @@ static GString *print_doc(void)
     GString *doc = g_string_new("# Rules of PG332\n"
         "\n"
         "`test-pg332-rules --print` prints this page from the table in\n"
-        "`hw/rdma-ernic/core/faces/pg332/rules.c`; a unit test compares the two.\n"
+        "`hw/rdma-ernic/engine/interfaces/pg332/rules.c`; a unit test compares the two.\n"
         "[ernic-face.md](ernic-face.md#strict-mode) explains `ernic-strict`.\n"
         "\n"
         "| Column | Content |\n"

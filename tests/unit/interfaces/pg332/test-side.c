@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "pg332_card.h"
-#include "faces/pg332/side_stream.h"
+#include "interfaces/pg332/side_stream.h"
 
 #define RING    8
 #define DESC    64

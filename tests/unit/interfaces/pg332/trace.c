@@ -10,7 +10,7 @@
 #include "qemu/osdep.h"
 #include "hand_profile.h"
 #include "pg332_card.h"
-#include "files/timing_file.h"
+#include "capture/timing_file.h"
 
 #define LIMIT       (16 << 20)
 #define ROUNDS      4

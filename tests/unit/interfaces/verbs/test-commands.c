@@ -5,7 +5,7 @@
  * command that fails has changed nothing: the saved state is compared.
  */
 #include "qemu/osdep.h"
-#include "faces/verbs/commands.h"
+#include "interfaces/verbs/commands.h"
 #include "fake_verbs.h"
 #include "objects/gid.h"
 #include "test.h"

@@ -1,0 +1,101 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The indirect context command: it clears, writes, reads or invalidates one context. It
+ * is complete when the write of the command returns, so software never sees it busy.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "bars/qdma/contexts.h"
+#include "bars/qdma/engine.h"
+#include "bars/qdma/errors.h"
+#include "bars/qdma/registers.h"
+#include "device/device.h"
+#include "hw/rdma-ernic/trace.h"
+
+enum { OP_CLEAR, OP_WRITE, OP_READ, OP_INVALIDATE };
+
+/* The first selectors are the directions of software contexts. */
+#define SELECT_SW_H2C   ERNIC_QDMA_H2C
+
+/* Each selector: its context in ErnicQdmaQueue, or in the table of functions. */
+typedef struct Context {
+    const char *name;           /* NULL: there is no such context */
+    uint8_t words;
+    uint16_t at;
+    bool function;
+} Context;
+
+#define CONTEXT(name, field) \
+    { name, sizeof_field(ErnicQdmaQueue, field) / 4, offsetof(ErnicQdmaQueue, field) }
+
+static const Context contexts[16] = {
+    CONTEXT("software C2H", sw[ERNIC_QDMA_C2H]),
+    CONTEXT("software H2C", sw[ERNIC_QDMA_H2C]),
+    CONTEXT("hardware C2H", hw[ERNIC_QDMA_C2H]),
+    CONTEXT("hardware H2C", hw[ERNIC_QDMA_H2C]),
+    CONTEXT("credit C2H", credit[ERNIC_QDMA_C2H]),
+    CONTEXT("credit H2C", credit[ERNIC_QDMA_H2C]),
+    CONTEXT("completion", cmpt),
+    CONTEXT("prefetch", prefetch),
+    [12] = { "FMAP", 2, .function = true },
+};
+
+/* The words of context @number; NULL: there is none. */
+static uint32_t *words_of(ErnicQdma *q, const Context *c, uint32_t number)
+{
+    if (c->function) {
+        return number < ERNIC_QDMA_FUNCTIONS ? q->fmap[number] : NULL;
+    }
+    return c->name && number < ERNIC_QDMA_QUEUES ?
+           (uint32_t *)((uint8_t *)&q->queue[number] + c->at) : NULL;
+}
+
+static void write_words(ErnicQdma *q, uint32_t *words, uint32_t num)
+{
+    uint32_t i, mask;
+
+    for (i = 0; i < num; i++) {
+        mask = *qdma_reg(q, QDMA_IND_CTXT_MASK, i);
+        words[i] = (words[i] & ~mask) | (*qdma_reg(q, QDMA_IND_CTXT_DATA, i) & mask);
+    }
+}
+
+static void read_words(ErnicQdma *q, const uint32_t *words, uint32_t num)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_QDMA_DATA_WORDS; i++) {
+        *qdma_reg(q, QDMA_IND_CTXT_DATA, i) = i < num ? words[i] : 0;
+    }
+}
+
+void qdma_context_command(ErnicPci *d, uint32_t command)
+{
+    uint32_t number = extract32(command, 7, 13), op = extract32(command, 5, 2);
+    uint32_t selector = extract32(command, 1, 4);
+    const Context *c = &contexts[selector];
+    ErnicQdma *q = d->shell.qdma;
+    uint32_t *words = words_of(q, c, number);
+
+    if (!words) {
+        trace_ernic_guest_qdma_context(ernic_pci_id(d), command);
+        qdma_error(d, QDMA_ERR_CONTEXT, NULL);
+        return;
+    }
+    if (selector <= SELECT_SW_H2C && op != OP_READ) {
+        qdma_queue_ends(d, number, selector);
+    }
+    trace_ernic_qdma_context(ernic_pci_id(d), c->name, number, op);
+    switch (op) {
+    case OP_WRITE:
+        write_words(q, words, c->words);
+        break;
+    case OP_READ:
+        read_words(q, words, c->words);
+        break;
+    default:                            /* OP_CLEAR, OP_INVALIDATE */
+        memset(words, 0, c->words * 4);
+        break;
+    }
+}

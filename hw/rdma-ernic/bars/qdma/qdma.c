@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The life and the migrated state of the QDMA.
+ */
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "migration/vmstate.h"
+#include "bars/qdma/engine.h"
+#include "bars/qdma/qdma.h"
+#include "bars/qdma/registers.h"
+#include "device/device.h"
+
+void ernic_qdma_open(ErnicPci *d)
+{
+    d->shell.qdma = g_new0(ErnicQdma, 1);
+    qdma_engine_open(d);
+    ernic_qdma_reset(d);
+}
+
+void ernic_qdma_reset(ErnicPci *d)
+{
+    ErnicQdma *q = d->shell.qdma;
+
+    if (q) {
+        memset(q->job, 0, sizeof(q->job));
+        memset(q->ready, 0, sizeof(q->ready));
+        memset(q->next, 0, sizeof(q->next));
+        memset(q->queue, 0, sizeof(q->queue));
+        memset(q->fmap, 0, sizeof(q->fmap));
+        q->stats = (ErnicQdmaStats) { };
+        qdma_regs_reset(q);
+    }
+}
+
+void ernic_qdma_stop(ErnicPci *d)
+{
+    ErnicQdma *q = d->shell.qdma;
+
+    if (q) {
+        timer_del(&q->kick);
+        g_clear_pointer(&q->bh, qemu_bh_delete);
+    }
+}
+
+void ernic_qdma_free(ErnicPci *d)
+{
+    g_clear_pointer(&d->shell.qdma, g_free);
+}
+
+/* ---- migration ------------------------------------------------------------ */
+
+static bool has_qdma(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return d->shell.qdma;
+}
+
+/* A stream may have this for a device without a QDMA. */
+static int qdma_pre_load(void *opaque)
+{
+    return has_qdma(opaque) ? 0 : -EINVAL;
+}
+
+static int qdma_post_load(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    qdma_regs_loaded(d->shell.qdma);
+    if (!qdma_engine_valid(d->shell.qdma)) {
+        ernic_qdma_reset(d);
+        error_report("ernic: the incoming state of the QDMA is not valid");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static const VMStateDescription queue_vmstate = {
+    .name = "ernic/qdma-queue",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_2DARRAY(sw, ErnicQdmaQueue, ERNIC_QDMA_DIRS, 8),
+        VMSTATE_UINT32_2DARRAY(hw, ErnicQdmaQueue, ERNIC_QDMA_DIRS, 2),
+        VMSTATE_UINT32_ARRAY(credit, ErnicQdmaQueue, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT32_ARRAY(cmpt, ErnicQdmaQueue, 6),
+        VMSTATE_UINT32_ARRAY(prefetch, ErnicQdmaQueue, 2),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription job_vmstate = {
+    .name = "ernic/qdma-job",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(busy, ErnicQdmaJob),
+        VMSTATE_UINT32(queue, ErnicQdmaJob),
+        VMSTATE_UINT32(len, ErnicQdmaJob),
+        VMSTATE_UINT32(done, ErnicQdmaJob),
+        VMSTATE_UINT64(bus, ErnicQdmaJob),
+        VMSTATE_UINT64(card, ErnicQdmaJob),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription state_vmstate = {
+    .name = "ernic/qdma-state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(job, ErnicQdma, ERNIC_QDMA_DIRS, 1, job_vmstate,
+                             ErnicQdmaJob),
+        VMSTATE_UINT32_2DARRAY(ready, ErnicQdma, ERNIC_QDMA_DIRS,
+                               ERNIC_QDMA_QUEUES / 32),
+        VMSTATE_UINT32_ARRAY(next, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT32_ARRAY(regs, ErnicQdma, ERNIC_QDMA_CSR_SIZE / 4),
+        VMSTATE_STRUCT_ARRAY(queue, ErnicQdma, ERNIC_QDMA_QUEUES, 1, queue_vmstate,
+                             ErnicQdmaQueue),
+        VMSTATE_UINT32_2DARRAY(fmap, ErnicQdma, ERNIC_QDMA_FUNCTIONS, 2),
+        VMSTATE_UINT64_ARRAY(stats.descriptors, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT64_ARRAY(stats.bytes, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT64(stats.errors, ErnicQdma),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* Contexts may have any value: software can write any, and each use checks them. */
+const VMStateDescription ernic_qdma_vmstate = {
+    .name = "ernic/qdma",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_qdma,
+    .pre_load = qdma_pre_load,
+    .post_load = qdma_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, state_vmstate, ErnicQdma),
+        VMSTATE_END_OF_LIST()
+    }
+};

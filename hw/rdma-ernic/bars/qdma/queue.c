@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Rings of the QDMA: indices, the status at the end of a ring, and its interrupts.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "bars/qdma/queue.h"
+#include "bars/qdma/registers.h"
+#include "device/device.h"
+#include "pci/env.h"
+#include "hw/rdma-ernic/trace.h"
+
+QdmaRing qdma_ring(ErnicQdma *q, uint32_t number, uint8_t dir)
+{
+    ErnicQdmaQueue *queue = &q->queue[number];
+
+    return (QdmaRing) { number, dir, queue->sw[dir], queue->hw[dir] };
+}
+
+bool qdma_ring_owned(ErnicQdma *q, const QdmaRing *r)
+{
+    uint32_t function = qdma_field(r->sw, SW_FUNCTION), first;
+
+    if (function >= ERNIC_QDMA_FUNCTIONS) {
+        return false;
+    }
+    first = extract32(q->fmap[function][0], 0, 11);
+    return r->number >= first &&
+           r->number - first < extract32(q->fmap[function][1], 0, 12);
+}
+
+uint32_t qdma_ring_entries(ErnicQdma *q, const QdmaRing *r)
+{
+    uint32_t size = *qdma_reg(q, QDMA_RNG_SZ, qdma_field(r->sw, SW_RING_SIZE));
+
+    return size ? size - 1 : 0;
+}
+
+uint64_t qdma_ring_at(const QdmaRing *r, uint32_t index)
+{
+    return (((uint64_t)r->sw[3] << 32) | r->sw[2]) +
+           ((uint64_t)index << (3 + qdma_field(r->sw, SW_DESC_SIZE)));
+}
+
+void qdma_irq(ErnicPci *d, uint32_t vector)
+{
+    if (vector < d->cfg.num_vectors) {
+        ernic_pci_irq(d, vector);
+    } else {
+        trace_ernic_guest_qdma_vector(ernic_pci_id(d), vector);
+        ernic_pci_guest_error(d, "no vector %u for the QDMA", vector);
+    }
+}
+
+/* One interrupt for each time that software arms it. Aggregation does not exist. */
+static void interrupt(ErnicPci *d, const QdmaRing *r)
+{
+    if (!qdma_field(r->sw, SW_IRQ_ENABLE) || qdma_field(r->sw, SW_AGGREGATE)) {
+        return;
+    }
+    if (!qdma_field(r->sw, SW_IRQ_ARM)) {
+        qdma_set_field(r->sw, SW_IRQ_DUE, 1);
+        return;
+    }
+    qdma_set_field(r->sw, SW_IRQ_ARM, 0);
+    qdma_set_field(r->sw, SW_IRQ_DUE, 0);
+    qdma_irq(d, qdma_field(r->sw, SW_VECTOR));
+}
+
+void qdma_ring_armed(ErnicPci *d, const QdmaRing *r)
+{
+    if (qdma_field(r->sw, SW_IRQ_DUE)) {
+        interrupt(d, r);
+    }
+}
+
+void qdma_ring_report(ErnicPci *d, const QdmaRing *r)
+{
+    uint64_t at = qdma_ring_at(r, qdma_ring_entries(d->shell.qdma, r));
+    uint64_t status = cpu_to_le64(qdma_field(r->sw, SW_ERROR) |
+                                  (uint64_t)qdma_field(r->hw, HW_CIDX) << 16 |
+                                  (uint64_t)qdma_field(r->sw, SW_PIDX) << 32);
+
+    trace_ernic_qdma_status(ernic_pci_id(d), r->number, r->dir,
+                            qdma_field(r->hw, HW_CIDX), qdma_field(r->sw, SW_ERROR));
+    if (qdma_field(r->sw, SW_STATUS)) {
+        ernic_pci_dma(d, at, &status, sizeof(status), true);
+    }
+    interrupt(d, r);
+}
+
+/* Are these many descriptors an interval? */
+static bool interval_ends(ErnicQdma *q, const QdmaRing *r, uint32_t index)
+{
+    uint32_t interval = 4u << extract32(*qdma_reg(q, QDMA_DSC_CFG, 0), 0, 3);
+
+    return qdma_field(r->sw, SW_INTERVAL) && index % interval == 0;
+}
+
+void qdma_ring_complete(ErnicPci *d, const QdmaRing *r)
+{
+    ErnicQdma *q = d->shell.qdma;
+    uint32_t index = qdma_field(r->hw, HW_CIDX) + 1;
+
+    index = index < qdma_ring_entries(q, r) ? index : 0;
+    qdma_set_field(r->hw, HW_CIDX, index);
+    if (index == qdma_field(r->sw, SW_PIDX) || interval_ends(q, r, index)) {
+        qdma_ring_report(d, r);
+    }
+}

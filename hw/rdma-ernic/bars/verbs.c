@@ -1,0 +1,495 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The registers of the verbs face (docs/verbs-face.md): the control page, which is
+ * one table, the command ring, and the doorbell pages. Register handlers only record
+ * the access and kick the bottom half, which does the work.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "net/netdev.h"
+#include "links/host_link.h"
+#include "device/device.h"
+#include "pci/env.h"
+#include "device/memory.h"
+#include "device/registers.h"
+#include "hw/rdma-ernic/trace.h"
+
+#define DB_SHIFT        12
+#define DB_OFFSET       0x1000          /* after the control page */
+#define RING_ENTRY      sizeof(struct ernic_cmd)
+
+QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
+
+/* A link of the host and loopback are always up; a netdev has a link state. */
+bool ernic_pci_link(const ErnicPci *d)
+{
+    return ernic_pci_host_link(d) || ernic_pci_netdev_link(d);
+}
+
+uint64_t ernic_pci_regs_size(const ErnicPci *d)
+{
+    return DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT);
+}
+
+static void drop_doorbells(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->db_lock);
+    qatomic_set(&d->db_count, 0);       /* a processor looks at it without the lock */
+    qemu_mutex_unlock(&d->db_lock);
+    d->db_pos = d->db_len = 0;
+}
+
+void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
+{
+    ErnicVerbs *v = &d->verbs;
+
+    drop_doorbells(d);
+    qatomic_set(&d->irq_pending, 0);
+    qatomic_set(&v->enabled, false);
+    qatomic_set(&v->fatal, false);
+    qatomic_set(&v->cmd_pi, 0);
+    qatomic_set(&v->cmd_ci, 0);
+    v->cmd_addr = v->rsp_addr = 0;
+    v->ring_shift = v->error = 0;
+    ernic_pci_host_reset(d);
+    ernic_pci_netdev_reset(d);
+    ernic_reset(d->engine);
+    ernic_pci_mlx5_reset(d, now);
+    /* The link may be free now for packets of the ERNIC face that it held back. */
+    if (d->pg332.engine) {
+        ernic_tx_ready(d->pg332.engine, now);
+    }
+}
+
+/* ---- commands ------------------------------------------------------------- */
+
+static void fatal(ErnicPci *d, uint32_t error)
+{
+    trace_ernic_guest_fatal(ernic_pci_id(d), error);
+    ernic_pci_guest_error(d, "DMA to a command or response ring failed");
+    qatomic_set(&d->verbs.fatal, true);
+    d->verbs.error = error;
+    drop_doorbells(d);
+    ernic_pci_irq(d, 0);
+}
+
+typedef enum CmdResult {
+    CMD_DONE,
+    CMD_AGAIN,                  /* the slice has ended before the command */
+    CMD_DMA,                    /* DMA to a ring failed */
+} CmdResult;
+
+/* Executes the next command, or continues it. */
+static CmdResult command(ErnicPci *d, uint64_t now)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t mask = (1u << v->ring_shift) - 1;
+    uint64_t at = (uint64_t)(v->cmd_ci & mask) * RING_ENTRY;
+    bool begun = ernic_cmd_active(d->engine);
+    struct ernic_cmd cmd;
+    struct ernic_rsp rsp;
+
+    if (!begun && !ernic_pci_dma(d, v->cmd_addr + at, &cmd, sizeof(cmd), false)) {
+        return CMD_DMA;
+    }
+    /*
+     * CQ_RESIZE checks that the CQ's entries fit the new ring, so requests whose
+     * doorbells were rung before the command have to run first.
+     */
+    if (!begun && cmd.opcode == ERNIC_CMD_CQ_RESIZE) {
+        ernic_run_within(d->engine, now);
+    }
+    if (!ernic_cmd(d->engine, now, &cmd, &rsp)) {
+        return CMD_AGAIN;
+    }
+    rsp.phase = !(v->cmd_ci >> v->ring_shift & 1);
+    /* The phase byte marks the response as valid: its word is written last. */
+    if (!ernic_pci_dma(d, v->rsp_addr + at + 4, (uint8_t *)&rsp + 4,
+                       sizeof(rsp) - 4, true) ||
+        !ernic_pci_dma(d, v->rsp_addr + at, &rsp, 4, true)) {
+        return CMD_DMA;
+    }
+    /* A processor that reads the new index finds the response. */
+    qatomic_store_release(&v->cmd_ci, v->cmd_ci + 1);
+    return CMD_DONE;
+}
+
+/*
+ * Executes commands up to index @pi. False: the slice has ended, DMA to a ring failed,
+ * or the timing model has not finished the next command yet.
+ */
+static bool commands(ErnicPci *d, uint64_t now, uint32_t pi)
+{
+    ErnicVerbs *v = &d->verbs;
+    CmdResult result;
+
+    while ((int32_t)(pi - v->cmd_ci) > 0) {
+        if (!ernic_slice_left(d->engine) || ernic_cmd_due(d->engine, now) > now) {
+            return false;
+        }
+        result = command(d, now);
+        if (result == CMD_DMA) {
+            fatal(d, ERNIC_DEVERR_CMD_DMA);
+        }
+        if (result != CMD_DONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- doorbells ------------------------------------------------------------ */
+
+/* The queue also serves the mlx5 interface, if that is the device's face. */
+static void ring(ErnicPci *d, uint64_t now, const ErnicDbEntry *db)
+{
+    if (d->mlx5.on) {
+        ernic_pci_mlx5_doorbell(d, now, db->uctx, db->value);
+    } else {
+        ernic_doorbell(d->engine, now, db->uctx, db->value);
+    }
+}
+
+/*
+ * Processes the current batch, each doorbell after the commands written before it, until
+ * the slice ends.
+ */
+static bool doorbells_read(ErnicPci *d, uint64_t now)
+{
+    const ErnicDbEntry *db;
+
+    while (d->db_pos < d->db_len) {
+        if (!ernic_slice_left(d->engine)) {
+            trace_ernic_pci_doorbells_wait(ernic_pci_id(d), d->db_len - d->db_pos);
+            return false;
+        }
+        db = &d->db[!d->db_fill][d->db_pos];
+        if (!commands(d, now, db->cmd_pi)) {
+            return false;
+        }
+        ring(d, now, db);
+        d->db_pos++;
+    }
+    return true;
+}
+
+/* Makes the doorbells rung since the last batch the current one. */
+static void doorbells_next(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->db_lock);
+    d->db_fill ^= 1;
+    d->db_pos = 0;
+    d->db_len = d->db_count;
+    qatomic_set(&d->db_count, 0);
+    qemu_mutex_unlock(&d->db_lock);
+}
+
+/* Processes the rest of the last batch, then the doorbells rung since. */
+static bool doorbells(ErnicPci *d, uint64_t now)
+{
+    if (!doorbells_read(d, now)) {
+        return false;
+    }
+    doorbells_next(d);
+    return doorbells_read(d, now);
+}
+
+void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t pi, ci = v->cmd_ci;
+    bool done;
+
+    if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
+        drop_doorbells(d);
+        return;
+    }
+    ernic_slice(d->engine);
+    /* Read cmd_pi first: doorbells rung before its update are then all seen. */
+    pi = qatomic_load_acquire(&v->cmd_pi);
+    done = doorbells(d, now) && commands(d, now, pi);
+    if (v->cmd_ci != ci) {
+        ernic_pci_irq(d, 0);
+    }
+    /* If a command takes modelled time, the engine has set a wake-up instead. */
+    if (!done && !ernic_pci_verbs_fatal(d) && !ernic_slice_left(d->engine)) {
+        ernic_pci_continue(d, &d->kick, d->bh);
+    }
+}
+
+/*
+ * The timing model needs the time of the doorbell: the engine takes it at once and
+ * delays it by the time of the PCIe transfer. False: earlier commands or doorbells
+ * are still pending, so the doorbell has to be queued.
+ */
+static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
+{
+    uint64_t now = ernic_pci_enter(d);
+    bool first = ernic_pci_working(d) && d->verbs.cmd_ci == d->verbs.cmd_pi &&
+                 !d->db_count && d->db_pos == d->db_len;
+
+    if (first) {
+        ernic_doorbell(d->engine, now, uctx, value);
+    }
+    ernic_pci_leave(d);
+    return first;
+}
+
+/*
+ * The newer half of the queue is full: the vCPU makes room. It executes the older half
+ * and no command, because commands can take long. Those doorbells overtake commands
+ * that were written before them (docs/verbs-face.md). A stopped device executes nothing.
+ */
+static void doorbells_overtake(ErnicPci *d)
+{
+    uint64_t now = ernic_pci_enter(d);
+    const ErnicDbEntry *db;
+
+    if (ernic_pci_working(d)) {
+        trace_ernic_pci_overtake(ernic_pci_id(d), d->db_len - d->db_pos);
+        for (; d->db_pos < d->db_len; d->db_pos++) {
+            db = &d->db[!d->db_fill][d->db_pos];
+            ring(d, now, db);
+        }
+    }
+    if (d->db_pos == d->db_len) {
+        doorbells_next(d);
+    }
+    ernic_pci_leave(d);
+}
+
+void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value)
+{
+    ErnicDbEntry db = { where, d->verbs.cmd_pi, value };
+    bool queued;
+
+    if (d->profile && timed_doorbell(d, where, value)) {
+        return;
+    }
+    if (qatomic_read(&d->db_count) == ERNIC_DB_QUEUE) {
+        doorbells_overtake(d);
+    }
+    qemu_mutex_lock(&d->db_lock);
+    queued = d->db_count < ERNIC_DB_QUEUE;
+    if (queued) {
+        d->db[d->db_fill][d->db_count] = db;
+        qatomic_set(&d->db_count, d->db_count + 1);
+    }
+    qemu_mutex_unlock(&d->db_lock);
+    if (!queued) {
+        /* No processor runs while the machine is stopped. */
+        ernic_guest_not_enabled(d, "doorbell", value);
+    }
+    ernic_pci_kick(d);
+}
+
+/* ---- the control page ----------------------------------------------------- */
+
+static bool ring_ok(uint64_t addr, uint32_t shift)
+{
+    return addr && addr % RING_ENTRY == 0 &&
+           addr <= UINT64_MAX - (RING_ENTRY << shift);
+}
+
+static void enable(ErnicPci *d)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint64_t now;
+
+    if (v->ring_shift > ERNIC_RING_SHIFT_MAX ||
+        !ring_ok(v->cmd_addr, v->ring_shift) ||
+        !ring_ok(v->rsp_addr, v->ring_shift)) {
+        trace_ernic_guest_bad_rings(ernic_pci_id(d), v->cmd_addr, v->rsp_addr,
+                                    v->ring_shift);
+        ernic_pci_guest_error(d, "not enabled: ring registers out of range");
+        v->error = ERNIC_DEVERR_RING;
+        return;
+    }
+    trace_ernic_pci_enable(ernic_pci_id(d), v->cmd_addr, v->rsp_addr, v->ring_shift);
+    now = ernic_pci_enter(d);
+    ernic_set_link(d->engine, now, ernic_pci_link(d));
+    qatomic_set(&v->enabled, true);
+    ernic_pci_leave(d);
+}
+
+static void write_control(ErnicPci *d, uint64_t value)
+{
+    bool on = value & ERNIC_CONTROL_ENABLE;
+
+    if ((value & ERNIC_CONTROL_RESET) || (ernic_pci_verbs_enabled(d) && !on)) {
+        trace_ernic_pci_reset(ernic_pci_id(d));
+        ernic_pci_verbs_reset(d, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+    }
+    if (on && !ernic_pci_verbs_enabled(d)) {
+        enable(d);
+    }
+}
+
+static void write_cmd_pi(ErnicPci *d, uint64_t value)
+{
+    ErnicVerbs *v = &d->verbs;
+    uint32_t ci;
+
+    if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
+        ernic_guest_not_enabled(d, "cmd_pi", value);
+        return;
+    }
+    ci = qatomic_read(&v->cmd_ci);
+    /* cmd_pi never moves back: posted commands cannot be withdrawn. */
+    if ((uint32_t)value - ci > 1u << v->ring_shift ||
+        (uint32_t)value - ci < v->cmd_pi - ci) {
+        trace_ernic_guest_cmd_index(ernic_pci_id(d), value, ci);
+        ernic_pci_guest_error(d, "cmd_pi %u does not follow %u",
+                              (uint32_t)value, v->cmd_pi);
+        ernic_pci_enter(d);
+        if (!ernic_pci_verbs_fatal(d)) {
+            v->error = ERNIC_DEVERR_CMD_INDEX;      /* keep the error of FATAL */
+        }
+        ernic_pci_leave(d);
+        return;
+    }
+    qatomic_store_release(&v->cmd_pi, value);
+    ernic_pci_kick(d);
+}
+
+static uint64_t read_status(ErnicPci *d)
+{
+    return (ernic_pci_verbs_enabled(d) ? ERNIC_STATUS_ENABLED : 0) |
+           (ernic_pci_verbs_fatal(d) ? ERNIC_STATUS_FATAL : 0) |
+           (ernic_pci_link(d) ? ERNIC_STATUS_LINK : 0);
+}
+
+static uint64_t read_control(ErnicPci *d)
+{
+    return ernic_pci_verbs_enabled(d) ? ERNIC_CONTROL_ENABLE : 0;
+}
+
+/* Without a link of the host, the netdev carries RoCEv2 frames (ROCE_ETH). */
+static uint64_t read_features(ErnicPci *d)
+{
+    return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
+           ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
+           (d->net.nic && !ernic_pci_host_link(d) ? ERNIC_FEATURE_ROCE_ETH : 0);
+}
+
+static uint64_t read_link_speed(ErnicPci *d)
+{
+    return d->cfg.link_speed;
+}
+
+static uint64_t read_mem_size(ErnicPci *d)
+{
+    return d->mem_size;
+}
+
+static uint64_t read_mem_offset(ErnicPci *d)
+{
+    return ernic_pci_mem_offset(d);
+}
+
+static uint64_t read_num_uctx(ErnicPci *d)
+{
+    return d->cfg.max_uctx;
+}
+
+static uint64_t read_num_vectors(ErnicPci *d)
+{
+    return d->cfg.num_vectors;
+}
+
+static uint64_t read_time(ErnicPci *d)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+#define AT(name) [offsetof(struct ernic_regs, name) / 4]
+#define REG(name, ...) \
+    AT(name) = { #name, sizeof_field(struct ernic_regs, name), __VA_ARGS__ }
+#define FIELD_OF(name) ERNIC_REG_FIELD(ErnicVerbs, name)
+
+static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
+    REG(magic, .constant = ERNIC_MAGIC),
+    REG(abi_version, .constant = ERNIC_ABI_VERSION),
+    REG(features, .read = read_features),
+    REG(status, .read = read_status),
+    REG(control, .read = read_control, .write = write_control),
+    REG(error, FIELD_OF(error)),
+    REG(num_vectors, .read = read_num_vectors),
+    REG(num_uctx, .read = read_num_uctx),
+    REG(db_offset, .constant = DB_OFFSET),
+    REG(db_shift, .constant = DB_SHIFT),
+    REG(time, .read = read_time),
+    REG(cmd_addr, FIELD_OF(cmd_addr), .setup = true),
+    REG(rsp_addr, FIELD_OF(rsp_addr), .setup = true),
+    REG(ring_shift, FIELD_OF(ring_shift), .setup = true),
+    REG(cmd_pi, FIELD_OF(cmd_pi), .write = write_cmd_pi),
+    REG(cmd_ci, FIELD_OF(cmd_ci)),
+    REG(link_speed, .read = read_link_speed),
+    REG(mem_offset, .read = read_mem_offset),
+    REG(mem_size, .read = read_mem_size),
+};
+
+/* ---- the BAR -------------------------------------------------------------- */
+
+/* The register block at *@off of the control page; makes *@off relative to it. */
+static ErnicRegBlock block_at(ErnicPci *d, hwaddr *off)
+{
+    if (*off >= ERNIC_ETH_OFFSET) {
+        *off -= ERNIC_ETH_OFFSET;
+        return ernic_pci_eth_block(d);
+    }
+    return (ErnicRegBlock) {
+        .reg = regs, .num = ARRAY_SIZE(regs), .fields = &d->verbs,
+        .locked = ernic_pci_verbs_enabled(d),
+    };
+}
+
+static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
+{
+    ErnicPci *d = opaque;
+    ErnicRegBlock block;
+
+    if (d->profile) {
+        ernic_mmio_read(d->engine, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+    }
+    if (off < DB_OFFSET) {
+        block = block_at(d, &off);
+        return ernic_regs_read(d, &block, off, size);
+    }
+    if (size == 8 && off % (1u << DB_SHIFT) == ERNIC_DB_TIME &&
+        (off - DB_OFFSET) >> DB_SHIFT < d->cfg.max_uctx) {
+        return read_time(d);
+    }
+    ernic_guest_bad_read(d, off, size);
+    return 0;
+}
+
+static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
+{
+    ErnicPci *d = opaque;
+    uint64_t page = (off - DB_OFFSET) >> DB_SHIFT;
+    ErnicRegBlock block;
+
+    if (off < DB_OFFSET) {
+        block = block_at(d, &off);
+        ernic_regs_write(d, &block, off, size, value);
+    } else if (size != 8 || off & ((1u << DB_SHIFT) - 1) ||
+               page >= d->cfg.max_uctx) {
+        ernic_guest_bad_write(d, off, size, value);
+    } else if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
+        ernic_guest_not_enabled(d, "doorbell", value);
+    } else {
+        ernic_pci_doorbell(d, page, value);
+    }
+}
+
+const MemoryRegionOps ernic_pci_bar_ops = {
+    .read = bar_read,
+    .write = bar_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 8 },
+};

@@ -1,0 +1,200 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The state of the device in QEMU. The engines and the links run in one AioContext,
+ * that of the main loop or of an iothread, with one lock held. Register accesses run
+ * in the vCPUs' threads with the BQL held.
+ *
+ * Lock order: BQL, then next, then lock, then db_lock. Do not take the BQL with lock
+ * held: env.c accesses only guest memory that needs no BQL. Do not raise interrupts with
+ * lock held either: the guest chooses the MSI address, which may be one of our own
+ * registers. A bottom half of the main loop raises them.
+ */
+#ifndef ERNIC_PCI_DEVICE_H
+#define ERNIC_PCI_DEVICE_H
+
+#include "hw/pci/pci_device.h"
+#include "qemu/log.h"
+#include "qemu/notify.h"
+#include "qemu/thread.h"
+#include "qemu/timer.h"
+#include "system/iothread.h"
+#include "hw/rdma-ernic/ernic_regs.h"
+#include "engine/engine.h"
+#include "net/ethernet.h"
+#include "bars/mlx5.h"
+#include "bars/pg332.h"
+#include "bars/reconic.h"
+#include "bars/verbs.h"
+#include "links/shm/port.h"
+#include "links/udp/socket.h"
+#include "fabric/stream_bytes.h"
+#include "device/life.h"
+#include "pci/precopy.h"
+#include "device/registers.h"
+
+#define TYPE_ERNIC "ernic"
+OBJECT_DECLARE_SIMPLE_TYPE(ErnicPci, ERNIC)
+
+/* The faces with an engine, which send packets of their own on the link. */
+typedef enum ErnicPciFace {
+    ERNIC_PCI_VERBS,
+    ERNIC_PCI_PG332,
+    ERNIC_PCI_FACES
+} ErnicPciFace;
+
+typedef struct ErnicHostOps ErnicHostOps;
+
+/* A link of the host (links/host_link.h), and what it has received. */
+typedef struct ErnicHostLink {
+    const ErnicHostOps *ops;    /* NULL: there is none */
+    bool blocked;               /* it takes no train */
+    bool more;                  /* it may have more trains than these: */
+    const ErnicTrain *train;    /* received trains that wait for the engine */
+    uint32_t trains;            /* their number */
+    uint32_t pos;               /* bytes of the first one already taken */
+    bool watched_in, watched_out;       /* the handlers that are registered */
+} ErnicHostLink;
+
+/* The number of bits of irq_pending. */
+#define ERNIC_MAX_VECTORS   64
+/* Mb/s; the fastest port speed that verbs can express. */
+#define ERNIC_MAX_LINK_SPEED 1600000
+#define ERNIC_MAX_RETRY_TIME 3600000        /* ms */
+
+struct ErnicPci {
+    PCIDevice parent_obj;
+    MemoryRegion bar, msix_bar;
+    MemoryRegion mem;           /* device memory, if mem_size is not 0 */
+
+    /* Properties. */
+    ErnicConfig cfg;
+    uint32_t mtu;               /* greatest path MTU, bytes */
+    uint64_t mem_size;          /* bytes of device memory */
+    char *roce_udp, *roce_peers, *roce_shm;
+    OnOffAuto icrc;
+    OnOffAuto adaptive;         /* retransmission */
+    uint32_t retry_time;        /* of it, ms */
+    IOThread *iothread;
+    OnOffAuto engine_thread;
+    bool timing;
+    char *timing_profile, *timing_trace;
+    uint64_t timing_trace_limit;        /* bytes */
+
+    ErnicProfile *profile;      /* owned; NULL: no timing model */
+    struct ErnicTimingFile *trace[2];   /* of both engines; owned; or NULL */
+    IOThread *thread;           /* the engine's; NULL: the main loop */
+    IOThread *own_thread;       /* the same, if it was made for this device */
+    Notifier machine_done;      /* checks that the engine may have a thread */
+    AioContext *ctx;            /* runs the engines, the links and their timers */
+    AioContext *fd_ctx;         /* for the socket: ctx, or the main loop's I/O */
+    QemuMutex next;             /* held by the thread that gets lock next */
+    QemuMutex lock;
+    Ernic *engine;
+    ErnicVerbs verbs;
+    QEMUBH *bh;                 /* work: doorbells, commands, the engine */
+    QEMUTimer timer;
+    QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    int64_t ran_at;             /* virtual time of the last run that left work, */
+    uint32_t runs_here;         /* and the runs at that time before it */
+    uint64_t wake;              /* ns when the engine is to run; UINT64_MAX: never */
+    ErnicPciLife life;          /* atomic; changes with lock held */
+    uint32_t resets;            /* resets of the function so far; BQL */
+    VMChangeStateEntry *vm_state;
+
+    QemuMutex db_lock;
+    ErnicDbEntry db[2][ERNIC_DB_QUEUE];
+    uint32_t db_count;          /* entries in db[db_fill] */
+    uint8_t db_fill;            /* index of the filling half; the other is read */
+    uint32_t db_pos, db_len;    /* of the half being read; protected by lock */
+    int32_t num_db_saved;       /* both halves during migration, oldest first */
+    ErnicDbEntry *db_saved;
+
+    QEMUBH *irq_bh;             /* in the main loop */
+    QEMUTimer irq_timer;        /* runs in place of irq_bh, like kick */
+    uint64_t irq_pending;       /* atomic; vectors for irq_bh to raise */
+    bool irq_sending;           /* messages are being sent; BQL */
+
+    ErnicHostLink host;         /* the one of these two that exists */
+    ErnicUdp *udp;              /* NULL: no UDP link */
+    uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
+    ErnicShm *shm;              /* NULL: no shared-memory link */
+    ErnicTrain shm_train;       /* received last */
+    /* Each face's gid_changes when its addresses were announced. */
+    uint64_t shm_gids[ERNIC_PCI_FACES];
+    bool shm_reachable;
+    uint32_t shm_reported;      /* bits of ErnicShmEvent that the user knows of */
+    Notifier shm_exit;          /* removes its socket when QEMU ends */
+
+    ErnicNetdev net;
+    ErnicPciMlx5 mlx5;
+    ErnicPg332 pg332;
+    ErnicShell shell;
+
+    ErnicStreamBytes state;     /* the engine's, during migration */
+    ErnicPciPrecopy precopy;
+};
+
+/* Defaults of max-uctx and device-memory, which not every face has. */
+#define ERNIC_PCI_MAX_UCTX      256
+#define ERNIC_PCI_DEVICE_MEMORY (512 * KiB)
+
+/* The device's name in traces and messages. */
+static inline const char *ernic_pci_id(const ErnicPci *d)
+{
+    return d->parent_obj.qdev.id ?: "";
+}
+
+/* Logs a guest's error at the registers (-d guest_errors). */
+#define ernic_pci_guest_error(d, fmt, ...) \
+    qemu_log_mask(LOG_GUEST_ERROR, "ernic %s: " fmt "\n", ernic_pci_id(d), \
+                  ## __VA_ARGS__)
+
+/*
+ * Whether the verbs face is enabled, and whether it has had an error that only a
+ * reset clears. vCPU threads call these without the lock.
+ */
+static inline bool ernic_pci_verbs_enabled(const ErnicPci *d)
+{
+    return qatomic_read(&d->verbs.enabled);
+}
+
+static inline bool ernic_pci_verbs_fatal(const ErnicPci *d)
+{
+    return qatomic_read(&d->verbs.fatal);
+}
+
+static inline ErnicPciLife ernic_pci_life(const ErnicPci *d)
+{
+    return qatomic_read(&d->life);
+}
+
+/* Whether the device may do work. With the lock held, the answer remains valid. */
+static inline bool ernic_pci_working(const ErnicPci *d)
+{
+    return ernic_pci_life(d) == ERNIC_PCI_WORKING;
+}
+
+/* Whether the device was unplugged: PCI state, links and timers no longer exist. */
+static inline bool ernic_pci_gone(const ErnicPci *d)
+{
+    return ernic_pci_life(d) == ERNIC_PCI_GONE;
+}
+
+/* Whether the device is realized and not unplugged. */
+static inline bool ernic_pci_exists(const ErnicPci *d)
+{
+    return ernic_pci_life(d) == ERNIC_PCI_STOPPED || ernic_pci_working(d);
+}
+
+/* Adds the BAR of MSI-X, of @type. */
+void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type);
+/* True in D0, false in D3hot, the only other power state, and after unplug. */
+bool ernic_pci_powered(const ErnicPci *d);
+/*
+ * ns of adaptive retransmission, of the ERNIC face or the other one, once the timing
+ * model is known; 0: it is off.
+ */
+uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332);
+
+#endif /* ERNIC_PCI_DEVICE_H */

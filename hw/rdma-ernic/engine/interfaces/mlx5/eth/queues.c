@@ -1,0 +1,351 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Commands for send and receive queues of Ethernet frames.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/command/lists.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "trace.h"
+
+#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
+#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
+#define PART(in, field)         ((in) + ernic_mlx5_##field.offset / 8)
+
+/* wq_type: a ring. */
+#define CYCLIC          1
+/* The base-2 logarithm of slots of a receive queue. */
+#define LOG_STRIDE_MIN  4
+#define LOG_STRIDE_MAX  9
+#define LOG_SIZE_MAX    15
+/* Bytes of a doorbell record, of which its address is a multiple. */
+#define RECORD          8
+
+QEMU_BUILD_BUG_ON(1 << LOG_SIZE_MAX != ERNIC_MAX_WQ_DEPTH);
+QEMU_BUILD_BUG_ON(sizeof_field(ErnicMlx5EthQueue, context) != 0x780 / 8);
+
+/* ---- creation ------------------------------------------------------------------ */
+
+/* The ring and its doorbell record; the buffer comes later. */
+static ErnicMlx5Refusal take_wq(const uint8_t *wq, ErnicMlx5EthQueue *q)
+{
+    q->log_size = GET(wq, wq.log_wq_sz);
+    q->log_stride = GET(wq, wq.log_wq_stride);
+    q->record = GET(wq, wq.dbr_addr);
+    q->pd = GET(wq, wq.pd);
+    if (GET(wq, wq.wq_type) != CYCLIC || q->log_size > LOG_SIZE_MAX ||
+        GET(wq, wq.wq_signature) || GET(wq, wq.cd_slave) ||
+        GET(wq, wq.dbr_umem_valid) || GET(wq, wq.wq_umem_valid) ||
+        GET(wq, wq.shampo_enable) || GET(wq, wq.two_byte_shift_en) ||
+        q->record % RECORD) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+/*
+ * A queue without a protection domain (0) has no access to memory: Linux makes a receive
+ * queue that never gets buffers, for frames while the interface is down.
+ */
+static ErnicMlx5Refusal check_objects(Ernic *e, const ErnicMlx5EthQueue *q)
+{
+    return ernic_cq_get(e, 0, q->cq) && (!q->pd || ernic_mlx5_has_pd(e, q->pd)) ?
+           ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_NO_OBJECT;
+}
+
+/* Copy the list of pages at the end of the message into the buffer of @q. */
+static ErnicMlx5Refusal take_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   const uint8_t *wq, ErnicMlx5EthQueue *q)
+{
+    ErnicMlx5List list = {
+        .at = PART(wq, wq.pas) - r->in,
+        .page_shift = GET(wq, wq.log_wq_pg_sz) + ERNIC_PAGE_SHIFT_MIN,
+        .offset = GET(wq, wq.page_offset),
+        .bytes = 1ull << (q->log_size + q->log_stride),
+    };
+
+    return ernic_mlx5_read_list(f->engine, r, &list, &q->buf);
+}
+
+/* Put @init into @table, and its number without base into *@number. */
+static ErnicMlx5Refusal add_queue(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  const uint8_t *wq, ErnicMlx5EthQueue *init,
+                                  ErnicMlx5EthQueue *table, uint32_t *number)
+{
+    ErnicMlx5Refusal refusal;
+    Ernic *e = f->engine;
+    uint32_t i;
+
+    for (i = 1; i <= ERNIC_LIM_ETH_QUEUE && table[i].used; i++) {
+        continue;
+    }
+    if (i > ERNIC_LIM_ETH_QUEUE) {
+        return ERNIC_MLX5_NO_RESOURCE;
+    }
+    refusal = take_pages(f, r, wq, init);
+    if (refusal) {
+        return refusal;
+    }
+    init->used = true;
+    table[i] = *init;
+    ernic_mlx5_eth_ref(e, init, 1);
+    *number = i;
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    const uint8_t *context = PART(r->in, create_sq_in.ctx);
+    const uint8_t *wq = PART(context, sqc.wq);
+    ErnicMlx5EthQueue q = { .cq = GET(context, sqc.cqn) };
+    ErnicMlx5Refusal refusal = take_wq(wq, &q);
+    uint32_t i = 0;
+
+    if (refusal) {
+        return refusal;
+    }
+    if (GET(context, sqc.state) != ERNIC_MLX5_RST ||
+        q.log_stride != ERNIC_MLX5_LOG_BLOCK ||
+        GET(context, sqc.hairpin) || GET(context, sqc.allow_swp) ||
+        GET(context, sqc.reg_umr) || GET(context, sqc.cd_master) ||
+        GET(context, sqc.allow_multi_pkt_send_wqe) || GET(context, sqc.non_wire) ||
+        GET(context, sqc.packet_pacing_rate_limit_index) ||
+        GET(context, sqc.tis_lst_sz) > 1) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    /* Without a TIS it sends no frames; Linux has such queues, which cause interrupts. */
+    if (GET(context, sqc.tis_lst_sz) &&
+        !ernic_mlx5_tis_get(f, GET(context, sqc.tis_num_0))) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    refusal = check_objects(f->engine, &q);
+    if (!refusal) {
+        memcpy(q.context, context, sizeof(q.context));
+        refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->sq, &i);
+    }
+    if (!refusal) {
+        PUT(out, create_sq_out.sqn, ERNIC_MLX5_SQN + i);
+        trace_ernic_mlx5_sq_create(ERNIC_MLX5_SQN + i, q.cq, 1u << q.log_size);
+    }
+    return refusal;
+}
+
+static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    const uint8_t *context = PART(r->in, create_rq_in.ctx);
+    const uint8_t *wq = PART(context, rqc.wq);
+    ErnicMlx5EthQueue q = { .cq = GET(context, rqc.cqn) };
+    ErnicMlx5Refusal refusal = take_wq(wq, &q);
+    uint32_t i = 0;
+
+    if (refusal) {
+        return refusal;
+    }
+    /* Its own ring (mem_rq_type 0), and frames without their FCS. */
+    if (GET(context, rqc.state) != ERNIC_MLX5_RST || q.log_stride < LOG_STRIDE_MIN ||
+        q.log_stride > LOG_STRIDE_MAX || GET(context, rqc.mem_rq_type) ||
+        GET(context, rqc.hairpin) || GET(context, rqc.scatter_fcs) ||
+        GET(context, rqc.delay_drop_en)) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
+    refusal = check_objects(f->engine, &q);
+    if (!refusal) {
+        memcpy(q.context, context, sizeof(q.context));
+        refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->rq, &i);
+    }
+    if (!refusal) {
+        PUT(out, create_rq_out.rqn, ERNIC_MLX5_RQN + i);
+        trace_ernic_mlx5_rq_create(ERNIC_MLX5_RQN + i, q.cq, 1u << q.log_size);
+    }
+    return refusal;
+}
+
+/* ---- state --------------------------------------------------------------------- */
+
+/* Change the state of @q from @from, as software believes, to @to. */
+static ErnicMlx5Refusal change_state(ErnicMlx5EthQueue *q, uint32_t from, uint32_t to)
+{
+    /* By state: the states that may follow, as bits. */
+    static const uint8_t next[] = {
+        [ERNIC_MLX5_RST] = 1 << ERNIC_MLX5_RST | 1 << ERNIC_MLX5_RDY,
+        [ERNIC_MLX5_RDY] = 1 << ERNIC_MLX5_RDY | 1 << ERNIC_MLX5_ERR |
+                           1 << ERNIC_MLX5_RST,
+        [ERNIC_MLX5_ERR] = 1 << ERNIC_MLX5_ERR | 1 << ERNIC_MLX5_RST,
+    };
+
+    if (from != q->state || to > ERNIC_MLX5_ERR || !(next[from] & 1 << to)) {
+        return ERNIC_MLX5_BAD_STATE;
+    }
+    q->state = to;
+    if (to == ERNIC_MLX5_RST) {
+        q->pi = q->ci = 0;
+        q->sent = 0;
+    }
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    enum { PACING = 1 };
+    const uint8_t *context = PART(r->in, modify_sq_in.ctx);
+    uint32_t sqn = GET(r->in, modify_sq_in.sqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(f->engine, sqn);
+    ErnicMlx5Refusal refusal;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    if ((GET(r->in, modify_sq_in.modify_bitmask) & ~PACING) ||
+        GET(context, sqc.packet_pacing_rate_limit_index)) {
+        return ERNIC_MLX5_BAD_SELECT;
+    }
+    refusal = change_state(q, GET(r->in, modify_sq_in.sq_state),
+                           GET(context, sqc.state));
+    if (!refusal) {
+        trace_ernic_mlx5_queue_state(sqn, q->state);
+        ernic_mlx5_eth_mark(f->engine, sqn);
+    }
+    return refusal;
+}
+
+static ErnicMlx5Refusal modify_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                  uint8_t *out)
+{
+    enum { VSD = 2, COUNTER_SET = 8 };
+    const uint8_t *context = PART(r->in, modify_rq_in.ctx);
+    uint64_t select = GET(r->in, modify_rq_in.modify_bitmask);
+    uint32_t rqn = GET(r->in, modify_rq_in.rqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_rq_get(f->engine, rqn);
+    ErnicMlx5Refusal refusal;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    if (select & ~(uint64_t)(VSD | COUNTER_SET)) {
+        return ERNIC_MLX5_BAD_SELECT;
+    }
+    refusal = change_state(q, GET(r->in, modify_rq_in.rq_state),
+                           GET(context, rqc.state));
+    if (refusal) {
+        return refusal;
+    }
+    if (select & VSD) {
+        PUT(q->context, rqc.vsd, GET(context, rqc.vsd));
+    }
+    if (select & COUNTER_SET) {
+        PUT(q->context, rqc.counter_set_id, GET(context, rqc.counter_set_id));
+    }
+    if (q->state == ERNIC_MLX5_ERR) {
+        ernic_mlx5_rq_error(f->engine, rqn, q);
+    } else {
+        trace_ernic_mlx5_queue_state(rqn, q->state);
+        ernic_mlx5_eth_mark(f->engine, rqn);
+    }
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+bool ernic_mlx5_eth_queue_ok(const ErnicMlx5EthQueue *q)
+{
+    if (q->state != ERNIC_MLX5_RST && q->state != ERNIC_MLX5_RDY &&
+        q->state != ERNIC_MLX5_ERR) {
+        return false;
+    }
+    return q->log_size <= LOG_SIZE_MAX && q->log_stride >= LOG_STRIDE_MIN &&
+           q->log_stride <= LOG_STRIDE_MAX && q->record % RECORD == 0 &&
+           (uint16_t)(q->pi - q->ci) <= 1u << q->log_size &&
+           (q->state != ERNIC_MLX5_RST || (!q->pi && !q->ci));
+}
+
+/* ---- query and destruction ------------------------------------------------------ */
+
+static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                 uint8_t *out)
+{
+    const ErnicMlx5EthQueue *q =
+        ernic_mlx5_sq_get(f->engine, GET(r->in, query_sq_in.sqn));
+    uint8_t *context = PART(out, query_sq_out.sq_context), *wq;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    memcpy(context, q->context, sizeof(q->context));
+    PUT(context, sqc.state, q->state);
+    wq = PART(context, sqc.wq);
+    PUT(wq, wq.hw_counter, q->ci);
+    PUT(wq, wq.sw_counter, q->pi);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal query_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                 uint8_t *out)
+{
+    const ErnicMlx5EthQueue *q =
+        ernic_mlx5_rq_get(f->engine, GET(r->in, query_rq_in.rqn));
+    uint8_t *context = PART(out, query_rq_out.rq_context), *wq;
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    memcpy(context, q->context, sizeof(q->context));
+    PUT(context, rqc.state, q->state);
+    wq = PART(context, rqc.wq);
+    PUT(wq, wq.hw_counter, q->ci);
+    PUT(wq, wq.sw_counter, q->pi);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   uint8_t *out)
+{
+    uint32_t sqn = GET(r->in, destroy_sq_in.sqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(f->engine, sqn);
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    ernic_mlx5_eth_remove(f->engine, q);
+    ernic_mlx5_eth_mark(f->engine, sqn);
+    trace_ernic_mlx5_queue_destroy(sqn);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
+                                   uint8_t *out)
+{
+    uint32_t rqn = GET(r->in, destroy_rq_in.rqn);
+    ErnicMlx5EthQueue *q = ernic_mlx5_rq_get(f->engine, rqn);
+
+    if (!q) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    if (ernic_mlx5_rq_used(f->engine, rqn)) {
+        return ERNIC_MLX5_BUSY;
+    }
+    ernic_mlx5_eth_remove(f->engine, q);
+    ernic_mlx5_eth_mark(f->engine, rqn);
+    trace_ernic_mlx5_queue_destroy(rqn);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+enum { RUNNING = ERNIC_MLX5_IN_RUNNING };
+
+static const ErnicMlx5CommandRow rows[] = {
+    { 0x904, RUNNING, create_sq },
+    { 0x905, RUNNING, modify_sq },
+    { 0x906, RUNNING, destroy_sq },
+    { 0x907, RUNNING, query_sq },
+    { 0x908, RUNNING, create_rq },
+    { 0x909, RUNNING, modify_rq },
+    { 0x90a, RUNNING, destroy_rq },
+    { 0x90b, RUNNING, query_rq },
+};
+
+const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands = {
+    rows, ARRAY_SIZE(rows), .needs_engine = true,
+};

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Send queues of Ethernet frames: their turns, and the flushing of queues in error.
+ */
+#ifndef ERNIC_FACES_MLX5_SEND_H
+#define ERNIC_FACES_MLX5_SEND_H
+
+#include "interfaces/mlx5/eth/tables.h"
+
+/*
+ * Software has written the doorbell record of send queue @number, and to page @page. A
+ * doorbell that is not valid is counted.
+ */
+void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number);
+
+/* Is there work that does not wait for the link? */
+bool ernic_mlx5_eth_has_work(const Ernic *e);
+/*
+ * One turn of one queue: one frame, up to a train of a large packet, or some requests to
+ * flush. False: there is no work.
+ */
+bool ernic_mlx5_eth_turn(Ernic *e);
+
+#endif /* ERNIC_FACES_MLX5_SEND_H */

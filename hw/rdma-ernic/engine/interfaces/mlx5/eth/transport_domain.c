@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Commands of transport domains. They only separate Ethernet receive objects of one
+ * function, which the engine does not need.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/command/lists.h"
+
+#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
+#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
+
+static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,
+                                               const ErnicMlx5Request *r, uint8_t *out)
+{
+    bool *used = f->engine->mlx5->contexts.transport;
+    uint32_t n;
+
+    for (n = 1; n < f->engine->cfg.max_pd && used[n]; n++) {
+    }
+    ernic_charge_walk(f->engine, n);
+    if (n >= f->engine->cfg.max_pd) {
+        return ERNIC_MLX5_NO_RESOURCE;
+    }
+    used[n] = true;
+    PUT(out, alloc_transport_domain_out.transport_domain, n);
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+/* Does a TIR or a TIS belong to transport domain @n? */
+static bool transport_busy(Ernic *e, uint32_t n)
+{
+    const ErnicMlx5Eth *eth = e->mlx5_eth;
+    uint32_t i;
+
+    ernic_charge_objects(e, ERNIC_LIM_TIR + ERNIC_LIM_TIS);
+    for (i = 1; i <= ERNIC_LIM_TIR; i++) {
+        if (eth->tir[i].used && eth->tir[i].transport_domain == n) {
+            return true;
+        }
+    }
+    for (i = 1; i <= ERNIC_LIM_TIS; i++) {
+        if (eth->tis[i].used && eth->tis[i].transport_domain == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ErnicMlx5Refusal dealloc_transport_domain(ErnicMlx5Function *f,
+                                                 const ErnicMlx5Request *r,
+                                                 uint8_t *out)
+{
+    uint32_t n = GET(r->in, dealloc_transport_domain_in.transport_domain);
+    bool *used = f->engine->mlx5->contexts.transport;
+
+    if (!ernic_mlx5_has_transport_domain(f->engine, n)) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    if (transport_busy(f->engine, n)) {
+        return ERNIC_MLX5_BUSY;
+    }
+    used[n] = false;
+    return ERNIC_MLX5_ACCEPTED;
+}
+
+static const ErnicMlx5CommandRow rows[] = {
+    { 0x816, ERNIC_MLX5_IN_RUNNING, alloc_transport_domain },
+    { 0x817, ERNIC_MLX5_IN_RUNNING, dealloc_transport_domain },
+};
+
+const ErnicMlx5CommandTable ernic_mlx5_transport_domain_commands = {
+    rows, ARRAY_SIZE(rows), true
+};

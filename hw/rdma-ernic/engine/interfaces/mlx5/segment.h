@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * BAR 0 of the mlx5 interface: the initialization segment and the pages of doorbells
+ * after it. docs/mlx5-face.md describes the interface.
+ */
+#ifndef ERNIC_INTERFACES_MLX5_SEGMENT_H
+#define ERNIC_INTERFACES_MLX5_SEGMENT_H
+
+#include "interfaces/mlx5/command/mlx5.h"
+
+/* A doorbell page; also the unit of the initialization segment. */
+#define ERNIC_MLX5_PAGE         4096u
+#define ERNIC_MLX5_BAR_SIZE     (ERNIC_MLX5_UAR_END * ERNIC_MLX5_PAGE)
+
+/* The face of e->cfg.mlx5; NULL: the engine has another one. */
+ErnicMlx5 *ernic_mlx5_new(Ernic *e);
+void ernic_mlx5_free(ErnicMlx5 *m);
+
+/*
+ * Registers of BAR 0 by their offset in bytes, in accesses of @size 4 or 8 that are
+ * aligned. A value is the number that the big-endian bytes stand for.
+ */
+uint64_t ernic_mlx5_read(Ernic *e, uint32_t offset, uint32_t size);
+void ernic_mlx5_write(Ernic *e, uint32_t offset, uint32_t size, uint64_t value);
+
+/* Execute commands until the slice of work ends. */
+void ernic_mlx5_run(Ernic *e);
+/* Is there a command to execute? */
+bool ernic_mlx5_has_work(const Ernic *e);
+
+/*
+ * All objects go, as at TEARDOWN_HCA: the records of the face here, the objects of the
+ * engine by ernic_mlx5_teardown_due() and the caller of ernic_mlx5_run().
+ */
+bool ernic_mlx5_teardown_due(const Ernic *e);
+void ernic_mlx5_forget_objects(Ernic *e);
+/* Those of the keys, which may be many, now belong to the caller; NULL: none. */
+void *ernic_mlx5_take_key_contexts(Ernic *e);
+
+#endif /* ERNIC_INTERFACES_MLX5_SEGMENT_H */

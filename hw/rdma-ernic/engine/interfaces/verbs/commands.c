@@ -1,0 +1,749 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The command table and its dispatcher. A new command needs an opcode and, if it has
+ * a payload, a structure in ernic_abi.h; a handler here, which checks everything
+ * before it changes anything; and a row in the table.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "base/bytes.h"
+#include "base/ib_spec.h"
+#include "base/work.h"
+#include "interfaces/verbs/commands.h"
+#include "interfaces/verbs/qp_commands.h"
+#include "objects/counter.h"
+#include "objects/cq.h"
+#include "objects/eq.h"
+#include "objects/gid.h"
+#include "objects/job.h"
+#include "objects/mcast.h"
+#include "objects/mr.h"
+#include "steering/flow.h"
+#include "steering/rss.h"
+#include "timing/timing_count.h"
+#include "trace.h"
+#include "transport/qp.h"
+#include "transport/qp_page.h"
+#include "transport/responder.h"
+
+/* A newer driver may use a longer structure; bytes unknown to us have to be 0. */
+#define STRUCT_MAX 256
+/* The longest structure today exceeds that limit. */
+QEMU_BUILD_BUG_ON(sizeof_field(ErnicJob, data) < STRUCT_MAX);
+QEMU_BUILD_BUG_ON(ERNIC_STATUS_COUNT > ERNIC_AGAIN);
+
+/* The result of a handler. */
+typedef struct CmdOut {
+    uint32_t handle;
+    uint32_t length;
+} CmdOut;
+
+typedef uint8_t CmdFn(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
+                      CmdOut *out);
+
+/* Write the response to a query, truncated to the guest's buffer. */
+static uint8_t answer(Ernic *e, const struct ernic_cmd *cmd, const void *data,
+                      uint32_t len, CmdOut *out)
+{
+    uint32_t n = MIN(le32_to_cpu(cmd->query.length), len);
+
+    if (n && !e->ops->dma_write(e->env, le64_to_cpu(cmd->query.addr), data,
+                                n)) {
+        return ERNIC_ERR_DMA;
+    }
+    out->length = len;
+    return ERNIC_OK;
+}
+
+/*
+ * Read a structure of at least @len bytes from guest memory, once for each command: a
+ * command that continues in another slice works from the same bytes.
+ */
+static uint8_t fetch(Ernic *e, const struct ernic_cmd *cmd, void *data,
+                     uint32_t len)
+{
+    uint32_t given = le32_to_cpu(cmd->qp.length);
+    uint8_t *buf = e->job->data;
+
+    if (given < len || given > MAX(len, STRUCT_MAX)) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (!e->job->fetched) {
+        if (!e->ops->dma_read(e->env, le64_to_cpu(cmd->qp.addr), buf, given)) {
+            return ERNIC_ERR_DMA;
+        }
+        e->job->fetched = given;
+    }
+    if (!ernic_all_zero(buf + len, given - len)) {
+        return ERNIC_ERR_RESERVED;
+    }
+    memcpy(data, buf, len);
+    return ERNIC_OK;
+}
+
+/* ---- device and port ------------------------------------------------------ */
+
+static uint8_t cmd_nop(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
+                       CmdOut *out)
+{
+    return ERNIC_OK;
+}
+
+/* The entries of a table of @size that software can use; @taken are reserved. */
+static uint32_t usable(uint32_t size, uint32_t taken)
+{
+    return cpu_to_le32(size > taken ? size - taken : 0);
+}
+
+static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_device_attr attr = {
+        .abi_version = cpu_to_le32(ERNIC_ABI_VERSION),
+        .max_uctx = usable(e->cfg.max_uctx, 1),
+        .max_pd = usable(e->cfg.max_pd, 1),
+        .max_eq = usable(e->cfg.max_eq, 1),
+        .max_cq = usable(e->cfg.max_cq, 1),
+        .max_cqe = cpu_to_le32(ERNIC_MAX_CQ_DEPTH),
+        .max_srq = usable(e->cfg.max_srq, 1),
+        .max_srq_wr = cpu_to_le32(ERNIC_MAX_WQ_DEPTH),
+        .max_qp = usable(e->cfg.max_qp, ERNIC_QPN_GSI + 1),
+        .max_qp_wr = cpu_to_le32(ERNIC_MAX_WQ_DEPTH),
+        .max_mr = usable(e->cfg.max_mr, 1),
+        .max_fast_reg_pages = cpu_to_le32(ERNIC_MAX_FRWR_PAGES),
+        .max_mr_size = cpu_to_le64(ERNIC_MAX_MR_SIZE),
+        .page_size_mask = cpu_to_le64((2ull << ERNIC_PAGE_SHIFT_MAX) -
+                                      (1ull << ERNIC_PAGE_SHIFT_MIN)),
+        .max_mcast_group = cpu_to_le32(ERNIC_LIM_MCAST_GROUP),
+        .max_mcast_attach = cpu_to_le32(ERNIC_LIM_MCAST_ATTACH),
+        .max_pkeys = cpu_to_le16(ERNIC_LIM_PKEY),
+        .max_gids = ERNIC_LIM_GID,
+        .max_sge = ERNIC_MAX_SGE,
+        .max_inline = cpu_to_le16(ERNIC_MAX_INLINE),
+        .max_rd_atomic = ERNIC_MAX_RD_ATOMIC,
+        .num_ports = 1,
+        .odp = cpu_to_le32(ERNIC_ODP_REGION),
+        .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET | ERNIC_RAW_RSS |
+                                        ERNIC_RAW_RATE : 0),
+        .max_flows = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_FLOW : 0),
+        .max_counter = cpu_to_le32(ERNIC_LIM_COUNTER),
+        .max_rss = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_RSS : 0),
+    };
+
+    return answer(e, cmd, &attr, sizeof(attr), out);
+}
+
+static uint8_t cmd_query_port(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_port_attr attr = {
+        .active = e->port_active,
+        .max_mtu = e->cfg.mtu,
+        .active_mtu = e->cfg.mtu,
+        .max_msg_size = cpu_to_le32(ERNIC_MSG_MAX),
+        .bad_pkey_count = cpu_to_le32(e->bad_pkey),
+        .bad_qkey_count = cpu_to_le32(e->bad_qkey),
+        .link_speed = cpu_to_le32(e->cfg.link_speed),
+    };
+
+    return answer(e, cmd, &attr, sizeof(attr), out);
+}
+
+/* Rows of ERNIC_STATS_LIST, the first members of ErnicStats. */
+#define STATS_ROWS (offsetof(ErnicStats, drop) / sizeof(uint64_t))
+QEMU_BUILD_BUG_ON(STATS_ROWS > ERNIC_STATS_DROPS);
+QEMU_BUILD_BUG_ON(ERNIC_DROP_COUNT > ERNIC_STATS_FAULTS - ERNIC_STATS_DROPS);
+QEMU_BUILD_BUG_ON(ERNIC_FAULT_COUNT > ERNIC_STATS_WORDS - ERNIC_STATS_FAULTS);
+
+static void put_counters(uint64_t *to, const void *from, uint32_t n)
+{
+    uint32_t i;
+
+    memcpy(to, from, n * sizeof(*to));
+    for (i = 0; i < n; i++) {
+        to[i] = cpu_to_le64(to[i]);
+    }
+}
+
+/* 64-bit counters: ERNIC_STATS_LIST, drops by reason, faults by number. */
+static uint8_t cmd_query_stats(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    uint64_t v[ERNIC_STATS_WORDS] = { };
+
+    put_counters(v, &e->stats, STATS_ROWS);
+    put_counters(v + ERNIC_STATS_DROPS, e->stats.drop, ERNIC_DROP_COUNT);
+    put_counters(v + ERNIC_STATS_FAULTS, e->stats.fault, ERNIC_FAULT_COUNT);
+    return answer(e, cmd, v, sizeof(v), out);
+}
+
+static uint8_t cmd_query_timing(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_timing_info info;
+
+    ernic_timing_info(e, &info);
+    return answer(e, cmd, &info, sizeof(info), out);
+}
+
+/* A multicast address or 0.0.0.0 is not a valid source address. */
+static bool gid_entry_ok(const ErnicGidEntry *entry)
+{
+    return !ernic_gid_is_mcast(&entry->gid) &&
+           !(ernic_gid_is_v4(&entry->gid) && !ldl_be_p(entry->gid.raw + 12)) &&
+           !(entry->mac[0] & 1) &&
+           (entry->vlan == ERNIC_NO_VLAN || entry->vlan < 0xfff);
+}
+
+static uint8_t cmd_set_gid(Ernic *e, uint32_t uctx,
+                           const struct ernic_cmd *cmd, CmdOut *out)
+{
+    const struct ernic_cmd_set_gid *c = &cmd->set_gid;
+    ErnicGidEntry entry = { };
+
+    if (c->index >= ERNIC_LIM_GID) {
+        return ERNIC_ERR_PARAM;
+    }
+    if (!ernic_all_zero(c->gid, sizeof(c->gid))) {
+        memcpy(entry.gid.raw, c->gid, sizeof(entry.gid.raw));
+        memcpy(entry.mac, c->mac, sizeof(entry.mac));
+        entry.vlan = le16_to_cpu(c->vlan);
+        if (!gid_entry_ok(&entry)) {
+            return ERNIC_ERR_PARAM;
+        }
+    }
+    if (memcmp(&entry, &e->gid[c->index], sizeof(entry)) != 0) {
+        ernic_gid_set(e, c->index, &entry);
+        trace_ernic_set_gid(c->index, ldq_be_p(c->gid), ldq_be_p(c->gid + 8));
+        ernic_event_raise(e, e->async_eq, ERNIC_EVC_PORT, 1, &e->port_events,
+                          ERNIC_EV_GID_CHANGE, 0);
+    }
+    return ERNIC_OK;
+}
+
+static uint8_t cmd_set_pkey(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    uint16_t index = le16_to_cpu(cmd->set_pkey.index);
+    uint16_t pkey = le16_to_cpu(cmd->set_pkey.pkey);
+
+    /* IBTA vol. 1, 10.9.2: a P_Key of base 0 is invalid whatever its top bit. */
+    if (index >= ERNIC_LIM_PKEY || pkey == ERNIC_PKEY_FULL) {
+        return ERNIC_ERR_PARAM;
+    }
+    e->pkey[index] = pkey;
+    return ERNIC_OK;
+}
+
+/* ---- contexts ------------------------------------------------------------- */
+
+static uint8_t cmd_uctx_alloc(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    out->handle = ernic_ids_alloc(&e->uctx_ids);
+    if (!out->handle) {
+        return ERNIC_ERR_NO_RESOURCE;
+    }
+    e->uctx_used[out->handle] = true;
+    return ERNIC_OK;
+}
+
+/*
+ * Does an object of the context exist? Regions, windows, queue pairs and SRQs
+ * each hold a PD of their own context.
+ */
+static bool uctx_busy(Ernic *e, uint32_t uctx)
+{
+    uint32_t i;
+
+    ernic_charge_walk(e, e->pd_ids.size + e->cq_ids.size);
+    for (i = 1; i < e->pd_ids.size; i++) {
+        if (e->pd[i].used && e->pd[i].uctx == uctx) {
+            return true;
+        }
+    }
+    for (i = 1; i < e->cq_ids.size; i++) {
+        if (e->cq[i].used && e->cq[i].uctx == uctx) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The driver has to destroy the remaining objects of a process first. */
+static uint8_t cmd_uctx_free(Ernic *e, uint32_t uctx,
+                             const struct ernic_cmd *cmd, CmdOut *out)
+{
+    uint32_t id = le32_to_cpu(cmd->handle.handle);
+
+    if (id == 0 || id > ERNIC_LIM_UCTX || !e->uctx_used[id]) {
+        return ERNIC_ERR_HANDLE;
+    }
+    if (uctx_busy(e, id)) {
+        return ERNIC_ERR_BUSY;
+    }
+    e->uctx_used[id] = false;
+    ernic_ids_free(&e->uctx_ids, id);
+    return ERNIC_OK;
+}
+
+/* ---- objects -------------------------------------------------------------- */
+
+static uint8_t cmd_pd_alloc(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_pd_alloc(e, uctx, &out->handle);
+}
+
+static uint8_t cmd_pd_free(Ernic *e, uint32_t uctx,
+                           const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_pd_free(e, uctx, le32_to_cpu(cmd->handle.handle));
+}
+
+static uint8_t cmd_eq_create(Ernic *e, uint32_t uctx,
+                             const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_eq_create(e, uctx, &cmd->eq_create, &out->handle);
+}
+
+static uint8_t cmd_eq_destroy(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    uint32_t asked = e->async_eq;
+    uint8_t status = ernic_eq_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+
+    if (asked && !e->async_eq) {
+        ernic_qp_pages_orphaned(e);
+    }
+    return status;
+}
+
+static uint8_t cmd_cq_create(Ernic *e, uint32_t uctx,
+                             const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_cq_create(e, uctx, &cmd->cq_create, &out->handle);
+}
+
+static uint8_t cmd_cq_resize(Ernic *e, uint32_t uctx,
+                             const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_cq_resize(e, uctx, &cmd->cq_create);
+}
+
+static uint8_t cmd_cq_moderate(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_cq_moderate(e, uctx, &cmd->cq_moderate);
+}
+
+static uint8_t cmd_cq_destroy(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_cq_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+}
+
+static uint8_t cmd_srq_create(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_srq_create(e, uctx, &cmd->srq, &out->handle);
+}
+
+static uint8_t cmd_srq_modify(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_srq_modify(e, uctx, &cmd->srq);
+}
+
+static uint8_t cmd_srq_query(Ernic *e, uint32_t uctx,
+                             const struct ernic_cmd *cmd, CmdOut *out)
+{
+    ErnicSrq *srq = ernic_srq_get(e, uctx, le32_to_cpu(cmd->query.handle));
+    struct ernic_srq_attr attr;
+
+    if (!srq) {
+        return ERNIC_ERR_HANDLE;
+    }
+    attr.limit = cpu_to_le32(srq->limit);
+    attr.depth = cpu_to_le32(srq->wq.depth);
+    return answer(e, cmd, &attr, sizeof(attr), out);
+}
+
+static uint8_t cmd_srq_destroy(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    uint32_t srqn = le32_to_cpu(cmd->handle.handle);
+    const ErnicSrq *srq = ernic_srq_get(e, uctx, srqn);
+    bool xrc = srq && srq->xrcd;
+    uint8_t status = ernic_srq_destroy(e, uctx, srqn);
+
+    if (!status && xrc) {
+        ernic_responder_forget_srq(e, srqn);
+    }
+    return status;
+}
+
+static uint8_t cmd_mr_reg(Ernic *e, uint32_t uctx,
+                          const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mr_reg(e, uctx, &cmd->mr_reg, &out->handle);
+}
+
+static uint8_t cmd_mr_rereg(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mr_rereg(e, uctx, &cmd->mr_reg);
+}
+
+static uint8_t cmd_mr_pages(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    uint8_t status = ernic_mr_pages(e, uctx, &cmd->mr_pages);
+
+    if (!status && cmd->mr_pages.list) {
+        ernic_qp_pages_came(e, &cmd->mr_pages);
+    }
+    return status;
+}
+
+static uint8_t cmd_page_resume(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_qp_page_resume(e, &cmd->page_resume);
+}
+
+static uint8_t cmd_mr_alloc(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mr_alloc(e, uctx, le32_to_cpu(cmd->mr_alloc.pd),
+                          le32_to_cpu(cmd->mr_alloc.max_pages), &out->handle);
+}
+
+static uint8_t cmd_mr_free(Ernic *e, uint32_t uctx,
+                           const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mr_free(e, uctx, le32_to_cpu(cmd->handle.handle), false);
+}
+
+static uint8_t cmd_mw_alloc(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mw_alloc(e, uctx, le32_to_cpu(cmd->mw_alloc.pd),
+                          cmd->mw_alloc.type, &out->handle);
+}
+
+static uint8_t cmd_mw_free(Ernic *e, uint32_t uctx,
+                           const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_mr_free(e, uctx, le32_to_cpu(cmd->handle.handle), true);
+}
+
+static uint8_t cmd_qp_create(Ernic *e, uint32_t uctx,
+                             const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_qp_init init;
+    uint8_t status = fetch(e, cmd, &init, sizeof(init));
+
+    return status ? status : ernic_qp_create(e, uctx, &init, &out->handle);
+}
+
+static uint8_t cmd_qp_modify(Ernic *e, uint32_t uctx,
+                             const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_qp_attr attr;
+    uint8_t status = fetch(e, cmd, &attr, sizeof(attr));
+
+    return status ? status :
+           ernic_qp_modify(e, uctx, le32_to_cpu(cmd->qp.handle), &attr);
+}
+
+static uint8_t cmd_qp_query(Ernic *e, uint32_t uctx,
+                            const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_qp_attr attr;
+    uint8_t status = ernic_qp_query(e, uctx, le32_to_cpu(cmd->query.handle),
+                                    &attr);
+
+    return status ? status : answer(e, cmd, &attr, sizeof(attr), out);
+}
+
+static uint8_t cmd_qp_destroy(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_qp_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+}
+
+static uint8_t mcast(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
+                     bool attach)
+{
+    uint32_t qpn = le32_to_cpu(cmd->mcast.qpn);
+    ErnicGid gid;
+
+    if (!ernic_qp_get(e, uctx, qpn)) {
+        return ERNIC_ERR_HANDLE;
+    }
+    memcpy(gid.raw, cmd->mcast.gid, sizeof(gid.raw));
+    return attach ? ernic_mcast_attach(e, &gid, qpn)
+                  : ernic_mcast_detach(e, &gid, qpn);
+}
+
+static uint8_t cmd_mcast_attach(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return mcast(e, uctx, cmd, true);
+}
+
+static uint8_t cmd_mcast_detach(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return mcast(e, uctx, cmd, false);
+}
+
+static uint8_t cmd_flow_create(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_flow_rule rule;
+    uint8_t status = fetch(e, cmd, &rule, sizeof(rule));
+
+    return status ? status : ernic_flow_create(e, uctx, &rule, &out->handle);
+}
+
+static uint8_t cmd_flow_destroy(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_flow_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+}
+
+static uint8_t cmd_rss_create(Ernic *e, uint32_t uctx,
+                              const struct ernic_cmd *cmd, CmdOut *out)
+{
+    struct ernic_rss init;
+    uint8_t status = fetch(e, cmd, &init, sizeof(init));
+
+    return status ? status : ernic_rss_create(e, uctx, &init, &out->handle);
+}
+
+static uint8_t cmd_rss_destroy(Ernic *e, uint32_t uctx,
+                               const struct ernic_cmd *cmd, CmdOut *out)
+{
+    uint32_t number = le32_to_cpu(cmd->handle.handle);
+    uint8_t status = ernic_rss_destroy(e, uctx, number);
+
+    if (!status) {
+        ernic_flow_forget(e, number);
+    }
+    return status;
+}
+
+static uint8_t cmd_counter_alloc(Ernic *e, uint32_t uctx,
+                                 const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_counter_alloc(e, &out->handle);
+}
+
+static uint8_t cmd_counter_free(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_counter_free(e, le32_to_cpu(cmd->handle.handle));
+}
+
+static uint8_t cmd_counter_bind(Ernic *e, uint32_t uctx,
+                                const struct ernic_cmd *cmd, CmdOut *out)
+{
+    return ernic_counter_bind(e, le32_to_cpu(cmd->counter_bind.qpn),
+                              le32_to_cpu(cmd->counter_bind.counter));
+}
+
+/* 64 bits for each row of ERNIC_QP_STATS_LIST. */
+static uint8_t cmd_counter_query(Ernic *e, uint32_t uctx,
+                                 const struct ernic_cmd *cmd, CmdOut *out)
+{
+    const ErnicCounter *counter =
+        ernic_counter_get(e, le32_to_cpu(cmd->query.handle));
+    uint64_t v[sizeof(counter->stats) / sizeof(uint64_t)];
+
+    if (!counter) {
+        return ERNIC_ERR_HANDLE;
+    }
+    put_counters(v, &counter->stats, ARRAY_SIZE(v));
+    return answer(e, cmd, v, sizeof(v), out);
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+typedef struct CmdRow {
+    ErnicCmdInfo info;
+    CmdFn *fn;
+} CmdRow;
+
+/* Payload up to and including field @last; padding after it is reserved. */
+#define UPTO(member, last) \
+    (offsetof(struct ernic_cmd, member.last) + \
+     sizeof_field(struct ernic_cmd, member.last) - \
+     offsetof(struct ernic_cmd, raw))
+#define ROW(op, len, flags, fn) \
+    [ERNIC_CMD_##op] = { { #op, len, flags }, cmd_##fn }
+#define K ERNIC_CMDF_KERNEL
+
+static const CmdRow rows[] = {
+    ROW(NOP, 0, 0, nop),
+    ROW(QUERY_DEVICE, UPTO(query, length), 0, query_device),
+    ROW(QUERY_PORT, UPTO(query, length), 0, query_port),
+    ROW(QUERY_STATS, UPTO(query, length), K, query_stats),
+    ROW(SET_GID, UPTO(set_gid, index), K, set_gid),
+    ROW(SET_PKEY, UPTO(set_pkey, pkey), K, set_pkey),
+    ROW(UCTX_ALLOC, 0, K, uctx_alloc),
+    ROW(UCTX_FREE, UPTO(handle, handle), K, uctx_free),
+    ROW(PD_ALLOC, 0, 0, pd_alloc),
+    ROW(PD_FREE, UPTO(handle, handle), 0, pd_free),
+    /* The kernel owns the interrupt vectors and the asynchronous events. */
+    ROW(EQ_CREATE, UPTO(eq_create, async), K, eq_create),
+    ROW(EQ_DESTROY, UPTO(handle, handle), K, eq_destroy),
+    ROW(CQ_CREATE, UPTO(cq_create, eq), 0, cq_create),
+    ROW(CQ_RESIZE, UPTO(cq_create, handle), 0, cq_resize),
+    ROW(CQ_MODERATE, UPTO(cq_moderate, period_us), 0, cq_moderate),
+    ROW(CQ_DESTROY, UPTO(handle, handle), 0, cq_destroy),
+    ROW(SRQ_CREATE, UPTO(srq, cq), 0, srq_create),
+    ROW(SRQ_MODIFY, UPTO(srq, limit), 0, srq_modify),
+    ROW(SRQ_QUERY, UPTO(query, handle), 0, srq_query),
+    ROW(SRQ_DESTROY, UPTO(handle, handle), 0, srq_destroy),
+    ROW(MR_REG, UPTO(mr_reg, offset), 0, mr_reg),
+    ROW(MR_ALLOC, UPTO(mr_alloc, max_pages), 0, mr_alloc),
+    ROW(MR_FREE, UPTO(handle, handle), 0, mr_free),
+    ROW(MW_ALLOC, UPTO(mw_alloc, type), 0, mw_alloc),
+    ROW(MW_FREE, UPTO(handle, handle), 0, mw_free),
+    ROW(QP_CREATE, UPTO(qp, length), 0, qp_create),
+    ROW(QP_MODIFY, UPTO(qp, handle), 0, qp_modify),
+    ROW(QP_QUERY, UPTO(query, handle), 0, qp_query),
+    ROW(QP_DESTROY, UPTO(handle, handle), 0, qp_destroy),
+    ROW(MCAST_ATTACH, UPTO(mcast, qpn), 0, mcast_attach),
+    ROW(MCAST_DETACH, UPTO(mcast, qpn), 0, mcast_detach),
+    ROW(MR_REREG, UPTO(mr_reg, flags), 0, mr_rereg),
+    ROW(QUERY_TIMING, UPTO(query, length), K, query_timing),
+    ROW(MR_PAGES, UPTO(mr_pages, key), 0, mr_pages),
+    /* The kernel got the page-fault event, for a queue pair of any context. */
+    ROW(PAGE_RESUME, UPTO(page_resume, failed), K, page_resume),
+    ROW(FLOW_CREATE, UPTO(qp, length), 0, flow_create),
+    ROW(FLOW_DESTROY, UPTO(handle, handle), 0, flow_destroy),
+    ROW(RSS_CREATE, UPTO(qp, length), 0, rss_create),
+    ROW(RSS_DESTROY, UPTO(handle, handle), 0, rss_destroy),
+    /* Counters may be of queue pairs of other contexts: only the kernel reads them. */
+    ROW(COUNTER_ALLOC, 0, K, counter_alloc),
+    ROW(COUNTER_FREE, UPTO(handle, handle), K, counter_free),
+    ROW(COUNTER_BIND, UPTO(counter_bind, counter), K, counter_bind),
+    ROW(COUNTER_QUERY, UPTO(query, handle), K, counter_query),
+};
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(rows) != ERNIC_CMD_COUNT);
+
+#undef UPTO
+#undef ROW
+#undef K
+
+const ErnicCmdInfo *ernic_cmd_info(uint8_t opcode)
+{
+    return opcode < ARRAY_SIZE(rows) ? &rows[opcode].info : NULL;
+}
+
+const char *ernic_status_name(uint8_t status)
+{
+    static const char *const names[] = {
+        [ERNIC_OK] = "OK",
+        [ERNIC_ERR_OPCODE] = "OPCODE",
+        [ERNIC_ERR_RESERVED] = "RESERVED",
+        [ERNIC_ERR_HANDLE] = "HANDLE",
+        [ERNIC_ERR_PARAM] = "PARAM",
+        [ERNIC_ERR_STATE] = "STATE",
+        [ERNIC_ERR_ATTR_MASK] = "ATTR_MASK",
+        [ERNIC_ERR_NO_RESOURCE] = "NO_RESOURCE",
+        [ERNIC_ERR_BUSY] = "BUSY",
+        [ERNIC_ERR_DMA] = "DMA",
+        [ERNIC_ERR_PERM] = "PERM",
+        [ERNIC_ERR_FULL] = "FULL",
+    };
+    QEMU_BUILD_BUG_ON(ARRAY_SIZE(names) != ERNIC_STATUS_COUNT);
+
+    return status < ARRAY_SIZE(names) ? names[status] : "invalid";
+}
+
+/* The checks common to all commands. */
+static uint8_t admit(const Ernic *e, const struct ernic_cmd *cmd,
+                     uint32_t uctx)
+{
+    const ErnicCmdInfo *info = ernic_cmd_info(cmd->opcode);
+
+    if (!info) {
+        trace_ernic_guest_cmd_opcode(cmd->opcode);
+        return ERNIC_ERR_OPCODE;
+    }
+    if (cmd->reserved ||
+        !ernic_all_zero(cmd->raw + info->len, sizeof(cmd->raw) - info->len)) {
+        trace_ernic_guest_cmd_reserved(info->name);
+        return ERNIC_ERR_RESERVED;
+    }
+    if (uctx && (uctx > ERNIC_LIM_UCTX || !e->uctx_used[uctx])) {
+        trace_ernic_guest_cmd_uctx(info->name, uctx);
+        return ERNIC_ERR_HANDLE;
+    }
+    if (uctx && (info->flags & ERNIC_CMDF_KERNEL)) {
+        trace_ernic_guest_cmd_perm(info->name, uctx);
+        return ERNIC_ERR_PERM;
+    }
+    return ERNIC_OK;
+}
+
+/* Execute job->cmd; ERNIC_AGAIN: the slice has ended before it. */
+static uint8_t step(Ernic *e, CmdOut *out)
+{
+    const struct ernic_cmd *cmd = &e->job->cmd;
+    uint32_t uctx = le32_to_cpu(cmd->uctx);
+    uint8_t status = admit(e, cmd, uctx);
+    const CmdRow *row;
+
+    if (status) {
+        return status;
+    }
+    row = &rows[cmd->opcode];
+    status = row->fn(e, uctx, cmd, out);
+    if (status == ERNIC_AGAIN) {
+        trace_ernic_cmd_suspend(row->info.name, uctx, le16_to_cpu(cmd->tag));
+    } else if (status) {
+        trace_ernic_guest_cmd_failed(row->info.name, uctx, le16_to_cpu(cmd->tag),
+                                     ernic_status_name(status));
+    } else {
+        trace_ernic_cmd(row->info.name, uctx, le16_to_cpu(cmd->tag), out->handle);
+    }
+    return status;
+}
+
+void ernic_cmd_begin(Ernic *e, const struct ernic_cmd *cmd)
+{
+    e->job->cmd = *cmd;
+    e->job->active = true;
+    ernic_charge(e, ERNIC_WORK_COMMAND);
+}
+
+bool ernic_cmd_exec(Ernic *e, struct ernic_rsp *rsp)
+{
+    ErnicJob *job = e->job;
+    CmdOut out = { };
+    uint8_t status;
+
+    e->stats.commands++;        /* before the step: QUERY_STATS counts itself */
+    status = step(e, &out);
+    if (status == ERNIC_AGAIN) {
+        e->stats.commands--;    /* if the device migrates now, another engine counts it */
+        return false;
+    }
+    memset(rsp, 0, sizeof(*rsp));
+    rsp->tag = job->cmd.tag;
+    rsp->status = status;
+    ernic_job_end(e);
+    if (status) {
+        e->stats.bad_commands++;
+        return true;
+    }
+    rsp->handle = cpu_to_le32(out.handle);
+    rsp->length = cpu_to_le32(out.length);
+    return true;
+}

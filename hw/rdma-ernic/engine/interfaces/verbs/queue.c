@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The queues of the verbs face: send and receive requests in the slots of rings,
+ * completions in completion queues, and keys of registered memory.
+ */
+#include "qemu/osdep.h"
+#include "interfaces/interface.h"
+#include "interfaces/verbs/wqe_decode.h"
+#include "objects/cq.h"
+#include "objects/wq.h"
+#include "trace.h"
+#include "interfaces/common/defaults.h"
+#include "transport/qp.h"
+#include "transport/qp_state.h"
+#include "transport/raw.h"
+
+/* The event that the completion of a successful request waits for. */
+static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
+{
+    if (wr->flags & ERNIC_WRF_LOCAL) {
+        return ERNIC_AFTER_LOCAL;
+    }
+    return ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
+}
+
+static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+                                ErnicFault fault)
+{
+    const ErnicWr *wr = ernic_wr(wqe->opcode);
+    ErnicWc wc = {
+        .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = wqe->index,
+        .byte_len = wqe->len, .fault = fault,
+        .opcode = wr ? wr->wc_opcode : ERNIC_WC_SEND,
+    };
+
+    if (fault == ERNIC_FAULT_NONE && !(wqe->flags & ERNIC_WR_SIGNALED) &&
+        !(qp->flags & ERNIC_QPF_SQ_SIG_ALL)) {
+        trace_ernic_unsignaled(qp->qpn, wqe->index);
+        return;
+    }
+    wc.status = ernic_qp_fault_status(e, fault);
+    trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
+    ernic_qp_post(e, qp->send_cq, &wc,
+                  fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
+}
+
+static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
+{
+    uint32_t srq = ernic_qp_srq(qp);
+
+    return srq ? ernic_srq_take(e, srq, recv) :
+                 ernic_rq_take(e, &qp->rq.wq, recv);
+}
+
+static bool verbs_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
+{
+    const ErnicWq *wq = &qp->sq.wq;
+
+    if (qp->sq.taken == wq->pi) {
+        return false;
+    }
+    ernic_wqe_fetch(e, &wq->buf, wq->depth, wq->stride, qp->sq.taken, qp->transport,
+                    qp->type == ERNIC_QPT_GSI, qp->uctx, ernic_qp_mtu(qp), wqe);
+    wqe->units = 1;             /* a slot holds one request */
+    return true;
+}
+
+const ErnicFaceOps ernic_face_verbs = {
+    .keys = &ernic_mr_keys,
+    .cqes = &ernic_cqe_verbs,
+    .eqs = &ernic_eqs_verbs,
+    .recv_requests = true,
+    .send_queue_error = true,
+    .fetch = verbs_fetch,
+    .complete_send = verbs_complete_send,
+    .datagram = ernic_face_default_datagram,
+    .gather = ernic_face_default_gather,
+    .outstanding = ernic_face_default_outstanding,
+    .retry_forever = ernic_face_default_retry_forever,
+    .take_recv = verbs_take_recv,
+    .complete_recv = ernic_face_default_complete_recv,
+    .recv_head = ernic_face_default_recv_head,
+    .ack_delay = ernic_face_default_ack_delay,
+    .post = ernic_face_default_post,
+    .wants_frame = ernic_raw_wants,
+    .take_frame = ernic_raw_frame,
+    .pkey = ernic_face_default_pkey,
+    .pkey_ok = ernic_face_default_pkey_ok,
+    .sent = ernic_face_default_sent,
+    .pressed = ernic_face_default_pressed,
+    .check_packet = ernic_face_default_check_packet,
+    .came = ernic_face_default_came,
+    .refused = ernic_face_default_refused,
+    .marked = ernic_face_default_marked,
+    .cnp = ernic_face_default_cnp,
+    .fault_code = ernic_face_default_fault_code,
+    .fatal = ernic_face_default_fatal,
+};

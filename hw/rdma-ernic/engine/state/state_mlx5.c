@@ -1,0 +1,370 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rows of the mlx5 interface: its function, the command in progress, and what it
+ * keeps beside the objects of the engine.
+ */
+#include "qemu/osdep.h"
+#include "interfaces/mlx5/rdma/records.h"
+#include "objects/cq.h"
+#include "objects/mr.h"
+#include "objects/wq.h"
+#include "state/state.h"
+#include "transport/qp.h"
+
+/* ---- capabilities ---------------------------------------------------------- */
+
+/*
+ * By the place of the field, because the rows of the profile may move: how many values
+ * are not 0, and of each the group, the bit of its group, and the value.
+ */
+static void save_capabilities(const ErnicStateField *f, const Ernic *e, const void *obj,
+                              GByteArray *out)
+{
+    const ErnicMlx5Capabilities *caps = obj;
+    uint32_t n = 0, i;
+
+    for (i = 0; i < ernic_mlx5_num_capabilities; i++) {
+        n += caps->value[i] != 0;
+    }
+    ernic_state_put(out, n, 2);
+    for (i = 0; i < ernic_mlx5_num_capabilities; i++) {
+        if (caps->value[i]) {
+            ernic_state_put(out, ernic_mlx5_profile[i].group, 1);
+            ernic_state_put(out, ernic_mlx5_capability_bit(i), 4);
+            ernic_state_put(out, caps->value[i], 4);
+        }
+    }
+}
+
+/* A capability that this release does not have, or not as much of it, is refused. */
+static bool load_capabilities(const ErnicStateField *f, Ernic *e, void *obj,
+                              ErnicReader *in)
+{
+    ErnicMlx5Capabilities *caps = obj;
+    uint32_t n = ernic_state_read(in, 2), i, k;
+
+    memset(caps->value, 0, sizeof(caps->value));
+    for (i = 0; i < n && !in->failed; i++) {
+        uint32_t group = ernic_state_read(in, 1), bit = ernic_state_read(in, 4);
+        uint32_t value = ernic_state_read(in, 4);
+
+        for (k = 0; k < ernic_mlx5_num_capabilities; k++) {
+            if (ernic_mlx5_profile[k].group == group &&
+                ernic_mlx5_capability_bit(k) == bit) {
+                break;
+            }
+        }
+        if (k == ernic_mlx5_num_capabilities ||
+            value > ernic_mlx5_capability_most(caps, k)) {
+            return ernic_state_refuse(in, "capability %u of group %u is %u, more than"
+                                      " this device has", bit, group, value);
+        }
+        caps->value[k] = value;
+    }
+    return !in->failed;
+}
+
+static const ErnicStateOwned capabilities = { save_capabilities, load_capabilities };
+
+/* ---- messages -------------------------------------------------------------- */
+
+/* Of the message, what was read; the answer while it is written. */
+static uint32_t bytes_in(const ErnicMlx5CommandQueue *q)
+{
+    return q->stage == ERNIC_MLX5_QUEUE_READ ? q->done : 0;
+}
+
+static uint32_t bytes_out(const ErnicMlx5CommandQueue *q)
+{
+    return q->stage == ERNIC_MLX5_QUEUE_WRITE ? q->entry.out_len : 0;
+}
+
+static void save_messages(const ErnicStateField *f, const Ernic *e, const void *obj,
+                          GByteArray *out)
+{
+    const ErnicMlx5CommandQueue *q = obj;
+
+    if (q->stage != ERNIC_MLX5_QUEUE_IDLE) {
+        g_byte_array_append(out, q->in, bytes_in(q));
+        g_byte_array_append(out, q->out, bytes_out(q));
+    }
+}
+
+/* Stage, entry and done are loaded; they bound what is allocated. */
+static bool load_messages(const ErnicStateField *f, Ernic *e, void *obj,
+                          ErnicReader *in)
+{
+    ErnicMlx5CommandQueue *q = obj;
+
+    if (q->stage == ERNIC_MLX5_QUEUE_IDLE) {
+        return true;
+    }
+    if (!ernic_mlx5_command_queue_ok(q) ||
+        !ernic_state_has(in, (uint64_t)bytes_in(q) + bytes_out(q), 1)) {
+        q->stage = ERNIC_MLX5_QUEUE_IDLE;
+        return false;
+    }
+    if (!ernic_mlx5_command_queue_alloc(q)) {
+        q->stage = ERNIC_MLX5_QUEUE_IDLE;
+        return ernic_state_no_memory(e, in);
+    }
+    ernic_state_read_bytes(in, q->in, bytes_in(q));
+    ernic_state_read_bytes(in, q->out, bytes_out(q));
+    return true;
+}
+
+static const ErnicStateOwned messages = { save_messages, load_messages };
+
+#define S ErnicMlx5Chain
+static const ErnicStateField chain_fields[] = {
+    U(addr), U(number), UMAX(left, ERNIC_MLX5_MESSAGE_MAX), U(token), BOOL(out),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_chain =
+    DESCRIBE(chain_fields, ErnicMlx5Chain, MLX5_CHAIN);
+
+#define S ErnicMlx5Entry
+static const ErnicStateField entry_fields[] = {
+    UMAX(in_len, ERNIC_MLX5_MESSAGE_MAX), UMAX(out_len, ERNIC_MLX5_MESSAGE_MAX),
+    BYTES(in), STRUCT(in_chain, ernic_state_mlx5_chain),
+    STRUCT(out_chain, ernic_state_mlx5_chain),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_entry =
+    DESCRIBE(entry_fields, ErnicMlx5Entry, MLX5_ENTRY);
+
+#define S ErnicMlx5CommandQueue
+static const ErnicStateField commands_fields[] = {
+    DERIVED(ops), DERIVED(env), DERIVED(mem), DERIVED(execute), /* of the engine */
+    DERIVED(opaque),
+    U(completed), U(base), U(rung), UMAX(stage, ERNIC_MLX5_QUEUE_WRITE), U(addr),
+    BYTES(bytes), STRUCT(entry, ernic_state_mlx5_entry),
+    UMAX(done, ERNIC_MLX5_MESSAGE_MAX),
+    OWNED(in, messages),        /* needs the rows above */
+    DERIVED(out),               /* loaded with in */
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_commands =
+    DESCRIBE(commands_fields, ErnicMlx5CommandQueue, MLX5_COMMANDS);
+
+/* ---- the function ---------------------------------------------------------- */
+
+#define S ErnicMlx5Capabilities
+static const ErnicStateField capabilities_fields[] = {
+    DERIVED(limits),            /* of the engine */
+    OWNED(value, capabilities),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_capabilities =
+    DESCRIBE(capabilities_fields, ErnicMlx5Capabilities, MLX5_CAPABILITIES);
+
+#define S ErnicMlx5Vport
+static const ErnicStateField vport_fields[] = {
+    BYTES(context), ARRAY(num, ERNIC_MLX5_VLAN_MAX),
+    { .name = "addresses", .offset = offsetof(S, addresses), .size = sizeof(uint64_t),
+      .num = sizeof_field(S, addresses) / sizeof(uint64_t), .kind = ERNIC_SK_UINT,
+      .max = (1ull << 48) - 1 },
+    ARRAY(vlans, ERNIC_MLX5_VLAN_MAX - 1), U(admin_state),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_vport =
+    DESCRIBE(vport_fields, ErnicMlx5Vport, MLX5_VPORT);
+
+#define S ErnicMlx5Function
+static const ErnicStateField function_fields[] = {
+    DERIVED(config),            /* of the device that loads */
+    DERIVED(engine),
+    UMAX(state, ERNIC_MLX5_RUNNING), U(issi),
+    STRUCT(capabilities, ernic_state_mlx5_capabilities), BYTES(uars),
+    STRUCT(vport, ernic_state_mlx5_vport), U(eth_proto_admin), U(mtu),
+    U(port_admin), BOOL(teardown),
+    BYTES(node_desc),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_function =
+    DESCRIBE(function_fields, ErnicMlx5Function, MLX5_FUNCTION);
+
+/* ---- beside the objects of the engine --------------------------------------- */
+
+/* A table of objects of the engine: offsets in Ernic, and in an object. */
+typedef struct Objects {
+    uint32_t table, size;       /* the pointer to it, and the numbers given out */
+    uint32_t stride, used;      /* used: a byte that is not 0 if the object exists */
+} Objects;
+
+#define OBJECTS(var, table_, type, used_) \
+    static const Objects var = { offsetof(Ernic, table_), \
+                                 offsetof(Ernic, table_##_ids.fresh), \
+                                 sizeof(type), offsetof(type, used_) }
+
+OBJECTS(all_qps, qp, ErnicQp, used);
+OBJECTS(all_cqs, cq, ErnicCq, used);
+OBJECTS(all_srqs, srq, ErnicSrq, used);
+OBJECTS(all_eqs, eq, ErnicEq, used);
+OBJECTS(all_keys, mr, ErnicMr, kind);
+
+/* The next object in use after @id, which is 0 at first; 0: none. */
+static uint32_t next_object(const Ernic *e, const Objects *objects, uint32_t id)
+{
+    const uint8_t *table = *(uint8_t *const *)((const char *)e + objects->table);
+    uint32_t size = *(const uint32_t *)((const char *)e + objects->size);
+
+    while (++id < size) {
+        if (table[(size_t)id * objects->stride + objects->used]) {
+            return id;
+        }
+    }
+    return 0;
+}
+
+/* The element of the array that @f points to. */
+static uint8_t *element(const ErnicStateField *f, const void *obj, size_t size,
+                        uint32_t id)
+{
+    return *(uint8_t *const *)((const char *)obj + f->offset) + id * size;
+}
+
+/* One element for each object in use: which they are is known when this is loaded. */
+static void save_beside(const ErnicStateField *f, const Ernic *e, const void *obj,
+                        const Objects *objects, size_t size, GByteArray *out)
+{
+    uint32_t id;
+
+    for (id = next_object(e, objects, 0); id; id = next_object(e, objects, id)) {
+        if (f->of) {
+            ernic_state_save_struct(e, f->of, element(f, obj, size, id), out);
+        } else {
+            g_byte_array_append(out, element(f, obj, size, id), size);
+        }
+    }
+}
+
+static bool load_beside(const ErnicStateField *f, Ernic *e, void *obj,
+                        const Objects *objects, size_t size, ErnicReader *in)
+{
+    uint32_t id;
+
+    for (id = next_object(e, objects, 0); id && !in->failed;
+         id = next_object(e, objects, id)) {
+        if (!f->of) {
+            ernic_state_read_bytes(in, element(f, obj, size, id), size);
+        } else if (!ernic_state_load_struct(e, f->of, element(f, obj, size, id), in)) {
+            return false;
+        }
+    }
+    return !in->failed;
+}
+
+/* Of @objects, an array with elements like those of @field of @type. */
+#define BESIDE(var, objects, type, field)                                           \
+    static void save_##var(const ErnicStateField *f, const Ernic *e,                \
+                           const void *obj, GByteArray *out)                        \
+    {                                                                               \
+        save_beside(f, e, obj, &objects, sizeof(*((type *)0)->field), out);         \
+    }                                                                               \
+    static bool load_##var(const ErnicStateField *f, Ernic *e, void *obj,           \
+                           ErnicReader *in)                                         \
+    {                                                                               \
+        return load_beside(f, e, obj, &objects, sizeof(*((type *)0)->field), in);   \
+    }                                                                               \
+    static const ErnicStateOwned var = { save_##var, load_##var }
+
+BESIDE(qp_records, all_qps, ErnicMlx5Queues, qp);
+BESIDE(cq_records, all_cqs, ErnicMlx5Queues, cq);
+BESIDE(srq_records, all_srqs, ErnicMlx5Queues, srq);
+BESIDE(mkey_contexts, all_keys, ErnicMlx5Contexts, mkey);
+BESIDE(cq_contexts, all_cqs, ErnicMlx5Contexts, cq);
+BESIDE(qp_contexts, all_qps, ErnicMlx5Contexts, qp);
+BESIDE(srq_contexts, all_srqs, ErnicMlx5Contexts, srq);
+BESIDE(eq_contexts, all_eqs, ErnicMlx5Contexts, eq);
+BESIDE(eq_events, all_eqs, ErnicMlx5Contexts, eq_events);
+
+/* Flags by the number of a protection domain: up to the last one that is set. */
+static void save_flags(const ErnicStateField *f, const Ernic *e, const void *obj,
+                       GByteArray *out)
+{
+    const uint8_t *flags = element(f, obj, 1, 0);
+    uint32_t n = e->cfg.max_pd;
+
+    while (n && !flags[n - 1]) {
+        n--;
+    }
+    ernic_state_put(out, n, 4);
+    g_byte_array_append(out, flags, n);
+}
+
+static bool load_flags(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
+{
+    bool *flags = (bool *)element(f, obj, 1, 0);
+    uint32_t n = ernic_state_read(in, 4), i;
+
+    if (n > e->cfg.max_pd || !ernic_state_has(in, n, 1)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        uint64_t v = ernic_state_read(in, 1);
+
+        if (v > 1) {
+            return ernic_state_refuse(in, "%s is neither 0 nor 1", f->name);
+        }
+        flags[i] = v;
+    }
+    return true;
+}
+
+static const ErnicStateOwned flags = { save_flags, load_flags };
+
+#define S ErnicMlx5Qp
+static const ErnicStateField qp_fields[] = {
+    UMAX(uar, ERNIC_MLX5_UAR_MAX), UMAX(user_index, ERNIC_MLX5_NO_INDEX), U(record),
+    U(sq_offset), U(rq_offset), BOOL(fast_register), BOOL(umr),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_qp = DESCRIBE(qp_fields, ErnicMlx5Qp, MLX5_QP);
+
+#define S ErnicMlx5Cq
+static const ErnicStateField cq_fields[] = {
+    UMAX(uar, ERNIC_MLX5_UAR_MAX), UMAX(arm_number, ERNIC_MLX5_NOT_ARMED),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_cq = DESCRIBE(cq_fields, ErnicMlx5Cq, MLX5_CQ);
+
+#define S ErnicMlx5Srq
+static const ErnicStateField srq_fields[] = {
+    UMAX(user_index, ERNIC_MLX5_NO_INDEX), U(record), U(head),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_srq =
+    DESCRIBE(srq_fields, ErnicMlx5Srq, MLX5_SRQ);
+
+#define S ErnicMlx5Queues
+static const ErnicStateField queues_fields[] = {
+    OWNED_OF(qp, qp_records, ernic_state_mlx5_qp),
+    OWNED_OF(cq, cq_records, ernic_state_mlx5_cq),
+    OWNED_OF(srq, srq_records, ernic_state_mlx5_srq),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_queues =
+    DESCRIBE(queues_fields, ErnicMlx5Queues, MLX5_QUEUES);
+
+#define S ErnicMlx5Contexts
+static const ErnicStateField contexts_fields[] = {
+    OWNED(mkey, mkey_contexts), OWNED(cq, cq_contexts), OWNED(qp, qp_contexts),
+    OWNED(srq, srq_contexts), OWNED(xrcd, flags), OWNED(transport, flags),
+    OWNED(eq, eq_contexts), OWNED(eq_events, eq_events),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5_contexts =
+    DESCRIBE(contexts_fields, ErnicMlx5Contexts, MLX5_CONTEXTS);
+
+#define S ErnicMlx5
+static const ErnicStateField mlx5_fields[] = {
+    STRUCT(function, ernic_state_mlx5_function), STRUCT(queue, ernic_state_mlx5_commands),
+    STRUCT(queues, ernic_state_mlx5_queues), STRUCT(contexts, ernic_state_mlx5_contexts),
+    UMAX(nic_interface, 3), U(command_eq), BOOL(by_event), U(completed),
+    ARRAY(received.packets, UINT64_MAX), ARRAY(received.octets, UINT64_MAX),
+    ARRAY(sent.packets, UINT64_MAX), ARRAY(sent.octets, UINT64_MAX),
+};
+#undef S
+const ErnicStateStruct ernic_state_mlx5 = DESCRIBE(mlx5_fields, ErnicMlx5, MLX5);

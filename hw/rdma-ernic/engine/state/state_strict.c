@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rows of strict mode: a record for each rule, and by queue pair the rules whose
+ * first violation has been reported.
+ */
+#include "qemu/osdep.h"
+#include "interfaces/pg332/strict.h"
+#include "state/state.h"
+
+#define S ErnicViolation
+static const ErnicStateField violation_fields[] = {
+    U(count), U(value), U(time), U(offset), U(qpn),
+};
+#undef S
+const ErnicStateStruct ernic_state_violation =
+    DESCRIBE(violation_fields, ErnicViolation, VIOLATION);
+
+static void save_last(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
+{
+    const ErnicStrict *s = obj;
+    uint32_t i;
+
+    ernic_state_put(out, ernic_num_rules, 4);
+    for (i = 0; i < ernic_num_rules; i++) {
+        ernic_state_save_struct(e, f->of, &s->last[i], out);
+    }
+}
+
+/* A rule that the writer did not have was never broken. */
+static bool load_last(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
+{
+    uint32_t n = ernic_state_read(in, 4), i;
+    ErnicStrict *s = obj;
+
+    if (n > ernic_num_rules) {
+        return ernic_state_refuse(in, "a newer release saved it: it has more rules");
+    }
+    for (i = 0; i < n; i++) {
+        if (!ernic_state_load_struct(e, f->of, &s->last[i], in) ||
+            s->last[i].qpn >= e->cfg.max_qp) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const ErnicStateOwned last = { save_last, load_last };
+
+static void save_told(const ErnicStateField *f, const Ernic *e, const void *obj,
+                      GByteArray *out)
+{
+    const ErnicStrict *s = obj;
+    uint32_t i;
+
+    for (i = 0; i < e->cfg.max_qp; i++) {
+        ernic_state_put(out, s->told[i], 8);
+    }
+}
+
+static bool load_told(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
+{
+    uint64_t unknown = ernic_num_rules < 64 ? ~0ull << ernic_num_rules : 0;
+    ErnicStrict *s = obj;
+    uint32_t i;
+
+    for (i = 0; i < e->cfg.max_qp; i++) {
+        s->told[i] = ernic_state_read(in, 8);
+        if (s->told[i] & unknown) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const ErnicStateOwned told = { save_told, load_told };
+
+#define S ErnicStrict
+static const ErnicStateField strict_fields[] = {
+    OWNED_OF(last, last, ernic_state_violation), OWNED(told, told),
+};
+#undef S
+const ErnicStateStruct ernic_state_strict =
+    DESCRIBE(strict_fields, ErnicStrict, STRICT);

@@ -1,0 +1,160 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Frames: their lists and their memory.
+ */
+#include "qemu/osdep.h"
+#include "base/pages.h"
+#include "fabric/carried.h"
+
+/* Units of work (switch.c): to free a frame, and bytes of it whose pages go back. */
+#define WORK_FREE       2
+#define WORK_FREE_BYTES 2048
+
+/* ---- lists ----------------------------------------------------------------- */
+
+void ernic_carried_append(ErnicCarriedList *l, ErnicCarried *f)
+{
+    f->next = NULL;
+    *(l->head ? &l->tail->next : &l->head) = f;
+    l->tail = f;
+    l->frames += f->len != 0;
+}
+
+void ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f)
+{
+    ErnicCarried **at = &l->head;
+
+    if (!l->head || l->tail->due <= f->due) {
+        ernic_carried_append(l, f);
+        return;
+    }
+    while ((*at)->due <= f->due) {
+        at = &(*at)->next;
+    }
+    f->next = *at;
+    *at = f;
+    l->frames += f->len != 0;
+}
+
+ErnicCarried *ernic_carried_take(ErnicCarriedList *l)
+{
+    ErnicCarried *f = l->head;
+
+    l->head = f->next;
+    l->frames -= f->len != 0;
+    return f;
+}
+
+/* ---- memory ---------------------------------------------------------------- */
+
+void ernic_carried_init(ErnicCarriedStore *st)
+{
+    *st = (ErnicCarriedStore) { .heap = ernic_heap_new() };
+}
+
+void ernic_carried_fini(ErnicCarriedStore *st)
+{
+    ErnicBudget all = { .end = UINT64_MAX };
+
+    ernic_carried_reap(st, &all);
+    g_assert(!st->used);
+    ernic_heap_end(st->heap);
+}
+
+static size_t size_of(uint32_t len)
+{
+    return sizeof(ErnicCarried) + len;
+}
+
+/* So frames that wait to be freed do not add up. */
+static void make_room(ErnicCarriedStore *st, size_t bytes)
+{
+    size_t freed = 0;
+    ErnicCarried *f;
+
+    while (freed < bytes && st->dropped.head) {
+        f = ernic_carried_take(&st->dropped);
+        freed += size_of(f->len);
+        ernic_carried_free(st, f);
+    }
+}
+
+/*
+ * Signals are few: their senders stop. They do not depend on this memory, or a sender
+ * would never go on.
+ */
+ErnicCarried *ernic_carried_new(ErnicCarriedStore *st, const uint8_t *data,
+                                uint32_t len, uint32_t from)
+{
+    size_t bytes = size_of(len);
+    ErnicCarried *f = NULL;
+
+    if (!len) {
+        f = g_malloc(bytes);
+    } else if (ernic_heap_slack(st->heap) <= st->used + ERNIC_CARRIED_SLACK) {
+        make_room(st, bytes);
+        f = ernic_block_new(st->heap, bytes, false);
+    }
+    if (!f) {
+        return NULL;
+    }
+    *f = (ErnicCarried) { .len = len, .from = from };
+    if (len) {
+        st->used += bytes;
+    }
+    if (data) {
+        memcpy(f->data, data, len);
+    }
+    return f;
+}
+
+void ernic_carried_free(ErnicCarriedStore *st, ErnicCarried *f)
+{
+    if (!f->len) {
+        g_free(f);
+        return;
+    }
+    st->used -= size_of(f->len);
+    ernic_block_free(f, size_of(f->len));
+}
+
+uint32_t ernic_carried_drop(ErnicCarriedStore *st, ErnicCarriedList *l)
+{
+    ErnicCarriedList *to = &st->dropped;
+    uint32_t frames = l->frames;
+
+    if (l->head) {
+        *(to->head ? &to->tail->next : &to->head) = l->head;
+        to->tail = l->tail;
+        to->frames += frames;
+    }
+    *l = (ErnicCarriedList) { };
+    return frames;
+}
+
+bool ernic_carried_waits(const ErnicCarriedStore *st)
+{
+    return st->dropped.head || ernic_heap_empty(st->heap) > ERNIC_PIECE;
+}
+
+bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work)
+{
+    ErnicCarried *f;
+    uint32_t len;
+
+    while (ernic_carried_waits(st)) {
+        if (!ernic_budget_left(work)) {
+            return false;
+        }
+        if (ernic_heap_reap(st->heap)) {
+            ernic_budget_charge(work, ERNIC_WORK_PIECE, 0);
+            continue;
+        }
+        f = ernic_carried_take(&st->dropped);
+        len = f->len;
+        ernic_carried_free(st, f);
+        ernic_budget_charge(work, WORK_FREE + len / WORK_FREE_BYTES, 0);
+    }
+    return true;
+}

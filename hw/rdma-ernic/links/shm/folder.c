@@ -1,0 +1,278 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The meeting place of the shared-memory link. With a lock on the folder, a port makes
+ * its socket and notes those that are there. So a socket that nobody listens to is a
+ * remnant. The folder is opened once, and its name is not used again. Each socket of
+ * others is opened before it is called, so that it is one of this folder.
+ */
+#include "qemu/osdep.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "links/shm/close.h"
+#include "links/shm/folder.h"
+
+#define PREFIX          "ernic-"
+#define BACKLOG         64
+
+static int new_socket(void)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+/* Of the open file @fd, or of the file "/name" in the open folder @fd. */
+static struct sockaddr_un address_of(int fd, const char *in)
+{
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+    g_snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d%s", fd, in);
+    return sa;
+}
+
+/* ---- the folder ------------------------------------------------------------- */
+
+/* NULL: nobody but root and this user can exchange the sockets in it. */
+static const char *why_unsafe(const struct stat *st)
+{
+    if (st->st_uid != geteuid() && st->st_uid != 0) {
+        return "it belongs to another user";
+    }
+    if (st->st_mode & (S_IWGRP | S_IWOTH) && !(st->st_mode & S_ISVTX)) {
+        return "others may write to it, and it is not sticky (chmod +t)";
+    }
+    return NULL;
+}
+
+/* NULL, or what is wrong. */
+static const char *open_folder(ErnicShmFolder *f)
+{
+    struct stat st;
+
+    if (mkdir(f->path, 0700) < 0 && errno != EEXIST) {
+        return g_strerror(errno);
+    }
+    f->dir = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (f->dir < 0 || fstat(f->dir, &st) < 0) {
+        return g_strerror(errno);
+    }
+    return why_unsafe(&st);
+}
+
+/* All that may write to the folder may connect, whatever umask this process has. */
+static bool open_to_others(const ErnicShmFolder *f, const struct stat *st)
+{
+    mode_t mode = S_IRUSR | S_IWUSR;
+
+    if (st->st_mode & S_IWGRP) {
+        mode |= S_IRGRP | S_IWGRP;
+        /* Not permitted outside this group; connect() of the others then reports it. */
+        if (fchownat(f->dir, f->socket, -1, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 &&
+            errno != EPERM) {
+            return false;
+        }
+    }
+    if (st->st_mode & S_IWOTH) {
+        mode |= S_IROTH | S_IWOTH;
+    }
+    return fchmodat(f->dir, f->socket, mode, 0) == 0;
+}
+
+static bool listen_in(ErnicShmFolder *f, const struct stat *st)
+{
+    g_autofree char *name = NULL;
+    struct sockaddr_un sa;
+
+    f->socket = g_strdup_printf(PREFIX "%08x%08x", g_random_int(), g_random_int());
+    name = g_strconcat("/", f->socket, NULL);
+    sa = address_of(f->dir, name);
+    f->fd = new_socket();
+    return f->fd >= 0 && bind(f->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
+           open_to_others(f, st) && listen(f->fd, BACKLOG) == 0;
+}
+
+/* ---- the others ------------------------------------------------------------- */
+
+static bool is_port(const ErnicShmFolder *f, const char *name)
+{
+    struct stat st;
+
+    return g_str_has_prefix(name, PREFIX) && strcmp(name, f->socket) != 0 &&
+           fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode);
+}
+
+static bool note_others(ErnicShmFolder *f)
+{
+    int fd = openat(f->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int n;
+
+    if (!dir) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return false;
+    }
+    for (n = 0; (entry = readdir(dir)) && n < ERNIC_SHM_ENTRIES; n++) {
+        if (is_port(f, entry->d_name)) {
+            g_ptr_array_add(f->others, g_strdup(entry->d_name));
+        }
+    }
+    f->crowded = entry;
+    closedir(dir);
+    return true;
+}
+
+/* The name is not followed: whoever owns the socket can make a symbolic link of it. */
+static int open_socket(const ErnicShmFolder *f, const char *name)
+{
+    int fd = openat(f->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))) {
+        close(fd);
+        errno = ENOTSOCK;
+        return -1;
+    }
+    return fd;
+}
+
+static bool connect_to(int fd, int file)
+{
+    struct sockaddr_un sa = address_of(file, "");
+
+    return connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0;
+}
+
+/* A connection to the socket @name, or -1. */
+static int call_port(const ErnicShmFolder *f, const char *name)
+{
+    int file = open_socket(f, name), fd = file < 0 ? -1 : new_socket(), err;
+
+    if (fd >= 0 && connect_to(fd, file)) {
+        close(file);
+        return fd;
+    }
+    err = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    errno = err;
+    return -1;
+}
+
+/* The port exists, and may accept us later. */
+static bool is_for_now(int err)
+{
+    return err == EAGAIN || err == EINTR || err == EMFILE || err == ENFILE ||
+           err == ENOBUFS || err == ENOMEM;
+}
+
+void ernic_shm_folder_call(ErnicShmFolder *f, void (*found)(void *opaque, int fd),
+                           void (*failed)(void *opaque, const char *name, int err),
+                           void *opaque)
+{
+    uint32_t i, num = MIN(f->others->len, ERNIC_SHM_CALLS);
+
+    for (i = 0; i < num; i++) {
+        g_autofree char *name = g_ptr_array_steal_index(f->others, 0);
+        int fd = call_port(f, name), err = errno;
+
+        if (fd >= 0) {
+            found(opaque, fd);
+        } else if (is_for_now(err)) {
+            g_ptr_array_add(f->others, g_steal_pointer(&name));
+        } else if (err == ECONNREFUSED) {
+            unlinkat(f->dir, name, 0);          /* of a process that is gone */
+        } else if (err != ENOENT) {
+            failed(opaque, name, err);
+        }
+    }
+}
+
+/* ---- life ------------------------------------------------------------------- */
+
+void ernic_shm_folder_hide(const ErnicShmFolder *f)
+{
+    if (f->socket) {
+        unlinkat(f->dir, f->socket, 0);
+    }
+}
+
+/* As before a call of ernic_shm_folder_enter() that has failed. */
+static void give_up(ErnicShmFolder *f)
+{
+    ernic_shm_folder_hide(f);
+    g_clear_pointer(&f->socket, g_free);
+    g_ptr_array_set_size(f->others, 0);
+    if (f->fd >= 0) {
+        close(f->fd);
+        f->fd = -1;
+    }
+}
+
+bool ernic_shm_folder_enter(ErnicShmFolder *f)
+{
+    struct stat st;
+    int err;
+
+    if (flock(f->dir, LOCK_EX | LOCK_NB) < 0) {
+        return false;
+    }
+    err = fstat(f->dir, &st) == 0 && listen_in(f, &st) && note_others(f) ? 0 : errno;
+    if (err) {
+        give_up(f);
+    }
+    flock(f->dir, LOCK_UN);
+    errno = err;
+    return !err;
+}
+
+void ernic_shm_folder_leave(ErnicShmFolder *f)
+{
+    ernic_shm_folder_hide(f);
+    if (f->fd >= 0) {
+        /* Nobody connects any more; connections that were not accepted end with it. */
+        shutdown(f->fd, SHUT_RDWR);
+        ernic_shm_close(f->closer, f->fd);
+    }
+    if (f->dir >= 0) {
+        close(f->dir);
+    }
+    g_ptr_array_unref(f->others);
+    g_free(f->socket);
+    g_free(f->path);
+}
+
+bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, ErnicShmCloser *closer,
+                           char **err)
+{
+    const char *why;
+
+    *f = (ErnicShmFolder) {
+        .dir = -1, .fd = -1, .closer = closer, .path = g_strdup(path),
+        .others = g_ptr_array_new_with_free_func(g_free),
+    };
+    why = open_folder(f);
+    if (!why && !ernic_shm_folder_enter(f) && errno != EWOULDBLOCK) {
+        why = g_strerror(errno);
+    }
+    if (why) {
+        *err = g_strdup_printf("%s: %s", path, why);
+        ernic_shm_folder_leave(f);
+    }
+    return !why;
+}
+
+int ernic_shm_folder_accept(const ErnicShmFolder *f)
+{
+    return accept4(f->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}

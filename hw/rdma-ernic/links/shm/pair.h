@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The connection of two ports of the shared-memory link: a socket, and memory with a ring
+ * and a list of addresses for each direction. The port that connects makes the memory.
+ * The socket is the bell, and its end is the end of the connection.
+ */
+#ifndef ERNIC_LINKS_SHM_PAIR_H
+#define ERNIC_LINKS_SHM_PAIR_H
+
+#include "links/shm/close.h"
+#include "links/shm/port.h"
+#include "links/shm/ring.h"
+
+typedef struct ErnicShmMap ErnicShmMap;
+
+typedef struct ErnicShmPair {
+    int fd;
+    ErnicShmCloser *closer;     /* of the port */
+    int memory;                 /* ours, until the peer has mapped it; or -1 */
+    bool caller;                /* we have connected, and made the memory */
+    bool up;                    /* both sides have agreed */
+    bool icrc;
+    ErnicShmMap *map;
+    ErnicShmRing tx, rx;
+    uint64_t since;             /* ns: of the connection */
+    bool owed;                  /* the peer is to be woken: there was no memory for it */
+    /* The time that the peer has to read half of @tx began then, and there. */
+    uint64_t full_since;        /* ns; 0: @tx was not full yet */
+    uint32_t full_at;
+    /* The addresses of the peer: a copy, and the number of its version. */
+    ErnicGid gid[ERNIC_SHM_ADDRESSES];
+    uint32_t num_gids, version;
+    uint32_t announced;         /* the number of the version of ours */
+} ErnicShmPair;
+
+typedef enum ErnicShmGreeting {
+    ERNIC_SHM_WAIT,             /* the peer has said nothing yet */
+    ERNIC_SHM_UP,
+    ERNIC_SHM_REFUSED,          /* other version or ICRC, wrong memory, descriptors */
+    ERNIC_SHM_GONE,
+} ErnicShmGreeting;
+
+/*
+ * Both take over @fd, and return NULL on failure. @closer has to outlive the pair. @icrc:
+ * packets carry an ICRC, which both sides have to agree on.
+ */
+ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer, bool icrc);
+ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer, bool icrc);
+void ernic_shm_pair_free(ErnicShmPair *p);
+
+/* The socket is readable and the pair is not up. */
+ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p);
+/* The socket is readable and the pair is up. */
+ErnicShmGreeting ernic_shm_pair_hear(ErnicShmPair *p);
+/* Wake the peer; false: there is no memory for it now, so it is @owed. */
+bool ernic_shm_pair_ring(ErnicShmPair *p);
+
+/* Announce our addresses to the peer. */
+void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num);
+/* Look at the list of the peer; true: it has changed. Adds the bytes copied to @work. */
+bool ernic_shm_pair_learn(ErnicShmPair *p, uint64_t *work);
+
+#endif /* ERNIC_LINKS_SHM_PAIR_H */

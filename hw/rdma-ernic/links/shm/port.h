@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A port of the shared-memory link: the trains of one device to and from the other ports
+ * in its folder. It knows addresses and trains, but not the contents of packets.
+ */
+#ifndef ERNIC_LINKS_SHM_PORT_H
+#define ERNIC_LINKS_SHM_PORT_H
+
+#include "engine/base/types.h"
+
+/* Most peers of a port, and most addresses. */
+#define ERNIC_SHM_PEERS     32
+#define ERNIC_SHM_ADDRESSES 128         /* 64 for each of two faces */
+
+/* The reasons for which packets were not sent. */
+#define ERNIC_SHM_DROPS(X)                                                  \
+    X(UNKNOWN_DEST, "unknown-destination")  /* no peer has the address */   \
+    X(STALLED,      "stalled")          /* the peer has taken nothing for too long */ \
+    X(COPY,         "multicast-copy")   /* a full ring */
+
+typedef enum ErnicShmDrop {
+#define ERNIC_SHM_DROP_ENUM(sym, name) ERNIC_SHM_DROP_##sym,
+    ERNIC_SHM_DROPS(ERNIC_SHM_DROP_ENUM)
+#undef ERNIC_SHM_DROP_ENUM
+    ERNIC_SHM_DROP_COUNT
+} ErnicShmDrop;
+
+typedef struct ErnicShmStats {
+    uint64_t tx_trains, tx_packets, tx_bytes;
+    uint64_t rx_trains, rx_packets, rx_bytes;
+    uint64_t tx_busy;                       /* trains refused for now */
+    uint64_t bells;                         /* how often a peer was woken */
+    uint64_t peers;                         /* connections that are up, now */
+    uint64_t refused, broken;               /* peers, by ErnicShmEvent */
+    uint64_t unreachable;                   /* sockets that permit no connection */
+    uint64_t duplicates;                    /* addresses that another peer had already */
+    uint64_t drop[ERNIC_SHM_DROP_COUNT];    /* packets */
+} ErnicShmStats;
+
+typedef enum ErnicShmEvent {
+    ERNIC_SHM_PEER_UP,
+    ERNIC_SHM_PEER_GONE,
+    ERNIC_SHM_PEER_REFUSED,     /* other version or ICRC, wrong memory, or no room */
+    ERNIC_SHM_PEER_BROKEN,      /* it wrote nonsense, and was disconnected */
+    ERNIC_SHM_PEER_DUPLICATE,   /* it announces an address that another one has */
+    ERNIC_SHM_EVENTS
+} ErnicShmEvent;
+
+typedef struct ErnicShmConfig {
+    const char *folder;
+    bool icrc;                  /* packets carry an ICRC; peers have to agree */
+    /* Optional: what happens to peers. @peer: a number below ERNIC_SHM_PEERS. */
+    void (*event)(void *opaque, uint32_t peer, ErnicShmEvent event);
+    /* Optional: a sentence for the user about the folder. */
+    void (*warn)(void *opaque, const char *text);
+    void *opaque;
+} ErnicShmConfig;
+
+typedef struct ErnicShm ErnicShm;
+
+/* Join the link. NULL on failure, with a sentence in *@err, owned by the caller. */
+ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err);
+void ernic_shm_free(ErnicShm *shm);
+/* The process ends: remove the socket from the folder. May be called in any thread. */
+void ernic_shm_hide(const ErnicShm *shm);
+
+/* For the caller's poll loop: readable when ernic_shm_serve() has something to do. */
+int ernic_shm_fd(const ErnicShm *shm);
+/*
+ * Peers come and go, or wake us. Then call ernic_shm_recv(), and offer a refused train
+ * again.
+ */
+void ernic_shm_serve(ErnicShm *shm);
+
+const ErnicShmStats *ernic_shm_stats(const ErnicShm *shm);
+const char *ernic_shm_drop_name(ErnicShmDrop reason);
+const char *ernic_shm_event_name(ErnicShmEvent event);
+
+/*
+ * The addresses of this port, if they have changed. Peers send nothing to a port without
+ * one. If several ports announce the same address, the first one has it.
+ */
+void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num);
+
+/*
+ * Send a train, which is no frame. False: the peer has no room; offer the same train
+ * again after ernic_shm_serve(). A train that cannot be sent at all is dropped and
+ * counted, also if the peer does not take half of its ring in ERNIC_SHM_STALL_NS.
+ */
+bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train);
+#define ERNIC_SHM_STALL_NS 20000000ull
+/*
+ * Bytes copied so far, beside those of trains to one peer: for groups, and for lists of
+ * addresses. The caller charges them.
+ */
+uint64_t ernic_shm_work(const ErnicShm *shm);
+
+/* Receive a train, valid until the next call; false: there is none. */
+bool ernic_shm_recv(ErnicShm *shm, ErnicTrain *train);
+/*
+ * Ask for a wake-up by the next train, which makes ernic_shm_fd() readable. False: there
+ * is one already.
+ */
+bool ernic_shm_sleep(ErnicShm *shm);
+
+#endif /* ERNIC_LINKS_SHM_PORT_H */

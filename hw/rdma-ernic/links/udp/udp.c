@@ -1,0 +1,212 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The UDP link in QEMU: the socket of udp_socket.c as a link of the host, and the
+ * properties for its address and its peers.
+ */
+#include "qemu/osdep.h"
+#include <arpa/inet.h>
+#include "qapi/error.h"
+#include "qemu/bitops.h"
+#include "qemu/error-report.h"
+#include "links/host_link.h"
+#include "links/udp/udp.h"
+#include "device/device.h"
+#include "pci/env.h"
+#include "hw/rdma-ernic/trace.h"
+
+/* ---- drops that the user can do something about --------------------------- */
+
+/* Has the link dropped packets for this reason, without a warning so far? */
+static bool to_be_reported(ErnicPci *d, ErnicUdpDrop reason)
+{
+    if (d->udp_reported & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {
+        return false;
+    }
+    d->udp_reported |= BIT(reason);
+    return true;
+}
+
+static const char *gid_text(const ErnicGid *gid, char *buf)
+{
+    return ernic_gid_is_v4(gid)
+           ? inet_ntop(AF_INET, gid->raw + 12, buf, INET6_ADDRSTRLEN)
+           : inet_ntop(AF_INET6, gid->raw, buf, INET6_ADDRSTRLEN);
+}
+
+/*
+ * The guest sees these drops only as exhausted retries. They come from a wrong
+ * configuration, so each kind is reported to the user once.
+ */
+static void warn_tx_drops(ErnicPci *d, const ErnicTrain *train)
+{
+    char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+
+    if (to_be_reported(d, ERNIC_UDP_DROP_UNKNOWN_DEST)) {
+        warn_report("ernic %s: roce-peers has no host address for packets from "
+                    "%s to %s", ernic_pci_id(d),
+                    gid_text(&train->path.sgid, src),
+                    gid_text(&train->path.dgid, dst));
+    }
+    if (to_be_reported(d, ERNIC_UDP_DROP_TOO_BIG)) {
+        warn_report("ernic %s: the host's network does not carry datagrams of "
+                    "%u bytes to %s; roce-mtu= would keep them smaller",
+                    ernic_pci_id(d), train->seg,
+                    gid_text(&train->path.dgid, dst));
+    }
+}
+
+static void warn_rx_drops(ErnicPci *d)
+{
+    if (to_be_reported(d, ERNIC_UDP_DROP_UNKNOWN_SOURCE)) {
+        warn_report("ernic %s: datagrams arrive at %s from a host address that "
+                    "roce-peers does not have", ernic_pci_id(d), d->roce_udp);
+    }
+}
+
+/* ---- the socket ------------------------------------------------------------ */
+
+static int udp_fd(const ErnicPci *d)
+{
+    return ernic_udp_fd(d->udp);
+}
+
+static uint32_t udp_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
+{
+    uint32_t n = ernic_udp_recv(d->udp, trains, NULL);
+
+    warn_rx_drops(d);
+    *more = false;              /* the socket stays readable */
+    return n;
+}
+
+static bool udp_send(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+{
+    bool sent = ernic_udp_send(d->udp, face, train);
+
+    if (sent) {
+        warn_tx_drops(d, train);
+    }
+    return sent;
+}
+
+static void udp_forget(ErnicPci *d, ErnicPciFace face)
+{
+    ernic_udp_forget(d->udp, face);
+}
+
+static const ErnicHostOps udp_ops = {
+    .fd = udp_fd,
+    .recv = udp_recv,
+    .send = udp_send,
+    .forget = udp_forget,
+};
+
+/* ---- peers ---------------------------------------------------------------- */
+
+static bool add_peers(ErnicPci *d, const char *list, Error **errp)
+{
+    g_auto(GStrv) peers = g_strsplit(list, "+", -1);
+    g_autofree char *err = NULL;
+    char **peer;
+
+    for (peer = peers; *peer; peer++) {
+        if (!ernic_udp_add_peer(d->udp, *peer, &err)) {
+            error_setg(errp, "roce-peers: %s", err);
+            return false;
+        }
+    }
+    return true;
+}
+
+static ErnicUdp *udp_of(ErnicPci *d, const char *property, Error **errp)
+{
+    if (!d->udp) {
+        error_setg(errp, "%s: the device has no roce-udp link", property);
+    }
+    return d->udp;
+}
+
+static void set_add_peer(Object *obj, const char *value, Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    if (udp_of(d, "add-peer", errp)) {
+        ernic_pci_enter(d);
+        add_peers(d, value, errp);
+        ernic_pci_leave(d);
+    }
+}
+
+static void set_remove_peer(Object *obj, const char *value, Error **errp)
+{
+    g_autofree char *err = NULL;
+    ErnicPci *d = ERNIC(obj);
+
+    if (udp_of(d, "remove-peer", errp)) {
+        ernic_pci_enter(d);
+        if (!ernic_udp_remove_peer(d->udp, value, &err)) {
+            error_setg(errp, "remove-peer: %s", err);
+        }
+        ernic_pci_leave(d);
+    }
+}
+
+static char *get_port(Object *obj, Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+
+    return g_strdup_printf("%u", d->udp ? ernic_udp_port(d->udp) : 0);
+}
+
+void ernic_pci_udp_class_init(ObjectClass *oc)
+{
+    object_class_property_add_str(oc, "add-peer", NULL, set_add_peer);
+    object_class_property_set_description(oc, "add-peer",
+        "Write GUEST=HOST[:PORT] to add a peer of the UDP link at run time");
+    object_class_property_add_str(oc, "remove-peer", NULL, set_remove_peer);
+    object_class_property_set_description(oc, "remove-peer",
+        "Write GUEST to remove a peer of the UDP link at run time");
+    object_class_property_add_str(oc, "roce-port", get_port, NULL);
+    object_class_property_set_description(oc, "roce-port",
+        "The host's UDP port that the link is bound to");
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
+{
+    ErnicUdpConfig cfg = { .bind = d->roce_udp };
+    g_autofree char *err = NULL;
+
+    if (!d->roce_udp) {
+        if (d->roce_peers) {
+            error_setg(errp, "roce-peers= needs roce-udp=");
+        }
+        return !d->roce_peers;
+    }
+    d->udp = ernic_udp_new(&cfg, &err);
+    if (!d->udp) {
+        error_setg(errp, "roce-udp: %s", err);
+        return false;
+    }
+    if (d->roce_peers && !add_peers(d, d->roce_peers, errp)) {
+        ernic_pci_udp_close(d);
+        return false;
+    }
+    d->cfg.udp_sport = ernic_udp_port(d->udp);
+    d->host.ops = &udp_ops;
+    return true;
+}
+
+/*
+ * The handlers were removed when the machine stopped or the device was
+ * unplugged.
+ */
+void ernic_pci_udp_close(ErnicPci *d)
+{
+    if (d->udp) {
+        d->host = (ErnicHostLink) { };
+        g_clear_pointer(&d->udp, ernic_udp_free);
+    }
+}

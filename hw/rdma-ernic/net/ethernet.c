@@ -1,0 +1,537 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The Ethernet face: registers, a transmit and a receive ring, the receive filter
+ * and checksums. A frame to send is gathered on the stack of the bottom half.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/main-loop.h"
+#include "system/runstate.h"
+#include "net/checksum.h"
+#include "net/eth.h"
+#include "engine/base/budget.h"
+#include "net/netdev.h"
+#include "device/device.h"
+#include "pci/env.h"
+#include "device/registers.h"
+#include "hw/rdma-ernic/ernic_abi.h"
+#include "hw/rdma-ernic/trace.h"
+
+/* Read a descriptor and its bytes. */
+#define TX_DESC_ACCESSES    2
+/* Read a descriptor, write a buffer and the descriptor. */
+#define RX_DESC_ACCESSES    3
+#define DESC            16
+QEMU_BUILD_BUG_ON(sizeof(struct ernic_eth_txd) != DESC);
+QEMU_BUILD_BUG_ON(sizeof(struct ernic_eth_rxd) != DESC);
+
+static ErnicEth *eth_of(ErnicPci *d)
+{
+    return &d->net.eth;
+}
+
+static uint64_t slot(uint64_t ring, uint32_t index, uint32_t shift)
+{
+    return ring + (uint64_t)(index & ((1u << shift) - 1)) * DESC;
+}
+
+/* ---- reports to the driver ------------------------------------------------ */
+
+static void interrupt(ErnicPci *d)
+{
+    ErnicEth *eth = eth_of(d);
+
+    if (eth->vector < d->cfg.num_vectors) {
+        ernic_pci_irq(d, eth->vector);
+    }
+}
+
+/* Raises the interrupt if an armed ring has moved past its arm index. */
+static void raise_armed(ErnicPci *d)
+{
+    ErnicEth *eth = eth_of(d);
+    bool tx = eth->tx_armed && eth->tx_ci != eth->tx_arm;
+    bool rx = eth->rx_armed && eth->rx_ci != eth->rx_arm;
+
+    eth->tx_armed &= !tx;
+    eth->rx_armed &= !rx;
+    if (tx || rx) {
+        interrupt(d);
+    }
+}
+
+/* Writes the consumer indices to memory, then raises due interrupts. */
+static void report_progress(ErnicPci *d)
+{
+    ErnicEth *eth = eth_of(d);
+    struct ernic_eth_state state = {
+        .tx_ci = cpu_to_le32(eth->tx_ci),
+        .rx_ci = cpu_to_le32(eth->rx_ci),
+    };
+
+    ernic_pci_dma(d, eth->state_addr, &state, sizeof(state), true);
+    raise_armed(d);
+}
+
+void ernic_pci_eth_link_changed(ErnicPci *d)
+{
+    if (eth_of(d)->ctrl & ERNIC_ETH_RX) {
+        interrupt(d);
+    }
+}
+
+/* ---- transmit ------------------------------------------------------------- */
+
+void ernic_pci_eth_kick(ErnicPci *d)
+{
+    ernic_pci_schedule(d, &d->net.kick, d->net.bh);
+}
+
+void ernic_pci_eth_sent(ErnicPci *d)
+{
+    if (eth_of(d)->tx_wait) {
+        eth_of(d)->tx_wait = false;
+        ernic_pci_eth_kick(d);
+    }
+}
+
+static void eth_sent(NetClientState *nc, ssize_t len)
+{
+    ernic_pci_eth_sent(qemu_get_nic_opaque(nc));
+}
+
+/*
+ * Inserts the checksum that the descriptor requests; false if its range is outside
+ * the frame. The checksum field is part of the sum: software has put the sum of the
+ * pseudo header there.
+ */
+static bool checksum(uint8_t *frame, uint32_t len,
+                     const struct ernic_eth_txd *desc)
+{
+    uint32_t start = le16_to_cpu(desc->csum_start);
+    uint32_t at = start + le16_to_cpu(desc->csum_offset);
+
+    if (start >= len || at + 2 > len) {
+        return false;
+    }
+    stw_be_p(frame + at, net_checksum_finish_nozero(
+        net_checksum_add(len - start, frame + start)));
+    return true;
+}
+
+/*
+ * Copies the frame at tx_ci and returns its length; *@ci: the index after it, or
+ * tx_ci if the frame is incomplete. Clears *@ok if the frame cannot be sent. The end of
+ * one with too many descriptors is not looked for: all that is posted is skipped.
+ */
+static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
+{
+    ErnicEth *eth = eth_of(d);
+    struct ernic_eth_txd desc;
+    uint32_t len = 0, n;
+
+    *ok = true;
+    for (*ci = eth->tx_ci; *ci != eth->tx_pi;) {
+        if (*ci - eth->tx_ci == ERNIC_ETH_FRAME_DESC ||
+            !ernic_pci_dma(d, slot(eth->tx_addr, *ci, eth->tx_shift), &desc,
+                           sizeof(desc), false)) {
+            *ok = false;
+            *ci = eth->tx_pi;
+            return len;
+        }
+        n = le16_to_cpu(desc.len);
+        (*ci)++;
+        *ok = *ok && n <= ERNIC_ETH_FRAME_MAX - len &&
+              ernic_pci_dma(d, le64_to_cpu(desc.addr), frame + len, n, false);
+        len += *ok ? n : 0;
+        if (desc.flags & ERNIC_ETH_EOP) {
+            *ok = *ok && len >= ETH_HLEN && (!(desc.flags & ERNIC_ETH_CSUM) ||
+                                             checksum(frame, len, &desc));
+            return len;
+        }
+    }
+    /* A full ring without the end of a frame: the end has no place to follow. */
+    if (eth->tx_pi - eth->tx_ci == 1u << eth->tx_shift) {
+        *ok = false;
+        return len;
+    }
+    *ci = eth->tx_ci;
+    return 0;
+}
+
+/* False: the function was reset or ejected meanwhile. */
+static bool transmit(ErnicPci *d, const uint8_t *frame, uint32_t len)
+{
+    ErnicEth *eth = eth_of(d);
+    uint32_t resets = d->resets;
+    bool waits;
+
+    eth->tx_packets++;
+    eth->tx_bytes += len;
+    if (!d->net.nic) {
+        return true;
+    }
+    d->net.busy++;
+    waits = qemu_send_packet_async(qemu_get_queue(d->net.nic), frame, len,
+                                   eth_sent) == 0;
+    d->net.busy--;
+    if (d->resets != resets) {
+        return false;
+    }
+    eth->tx_wait = waits || (d->net.port && ernic_wire_waits(d->net.port));
+    return true;
+}
+
+static bool may_send(ErnicPci *d)
+{
+    const ErnicEth *eth = eth_of(d);
+
+    return ernic_pci_working(d) && runstate_is_running() &&
+           (eth->ctrl & ERNIC_ETH_TX) && !eth->tx_wait && eth->tx_ci != eth->tx_pi;
+}
+
+static void eth_tx_bh(void *opaque)
+{
+    ErnicPci *d = opaque;
+    ErnicEth *eth = eth_of(d);
+    uint8_t frame[ERNIC_ETH_FRAME_MAX];
+    uint32_t len, desc, ci = eth->tx_ci, before = eth->tx_ci;
+    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
+    bool ok;
+
+    while (ernic_budget_left(&work) && may_send(d)) {
+        len = gather(d, frame, &ci, &ok);
+        if (ci == eth->tx_ci) {
+            break;
+        }
+        desc = MIN(ci - eth->tx_ci, ERNIC_ETH_FRAME_DESC);
+        ernic_budget_charge(&work, ERNIC_WORK_FRAME +
+                            ERNIC_WORK_ACCESS * TX_DESC_ACCESSES * desc, len);
+        eth->tx_ci = ci;
+        if (ok) {
+            if (!transmit(d, frame, len)) {
+                return;
+            }
+        } else {
+            qatomic_inc(&eth->tx_errors);
+            trace_ernic_guest_bad_frame(ernic_pci_id(d), ci, len);
+            ernic_pci_guest_error(d, "a frame that cannot be sent");
+        }
+    }
+    if (eth->tx_ci != before) {
+        report_progress(d);
+    }
+    if (!ernic_budget_left(&work)) {
+        ernic_pci_continue(d, &d->net.kick, d->net.bh);
+    }
+}
+
+static void eth_tx_timer(void *opaque)
+{
+    ernic_pci_guarded(opaque, eth_tx_bh);
+}
+
+/* ---- receive -------------------------------------------------------------- */
+
+static bool wanted(const ErnicEth *eth, const uint8_t *frame)
+{
+    uint8_t mac[6];
+
+    if (eth->ctrl & ERNIC_ETH_PROMISC) {
+        return true;
+    }
+    if (is_broadcast_ether_addr(frame)) {
+        return true;
+    }
+    if (is_multicast_ether_addr(frame)) {
+        return (eth->ctrl & ERNIC_ETH_ALLMULTI) ||
+               (eth->mc_hash >> (net_crc32_le(frame, 6) & 63) & 1);
+    }
+    stl_le_p(mac, eth->mac_lo);
+    stw_le_p(mac + 4, eth->mac_hi);
+    return memcmp(mac, frame, 6) == 0;
+}
+
+static uint16_t sum_of(const uint8_t *p, uint32_t len)
+{
+    return net_checksum_finish(net_checksum_add(len, (uint8_t *)p));
+}
+
+/* True for TCP or UDP in IPv4 or IPv6 without options if all checksums are right. */
+static bool checksum_right(const uint8_t *frame, uint32_t len)
+{
+    const uint8_t *ip = frame + ETH_HLEN, *l4;
+    uint32_t l4_len, addr_len, sum;
+    uint8_t proto;
+
+    if (len < ETH_HLEN + 40) {
+        return false;
+    }
+    if (lduw_be_p(frame + 12) == ETH_P_IP && ip[0] == 0x45 &&
+        !(lduw_be_p(ip + 6) & 0x3fff) && sum_of(ip, 20) == 0) {
+        l4 = ip + 20;
+        l4_len = lduw_be_p(ip + 2) - 20;
+        addr_len = 8;
+        proto = ip[9];
+    } else if (lduw_be_p(frame + 12) == ETH_P_IPV6) {
+        l4 = ip + 40;
+        l4_len = lduw_be_p(ip + 4);
+        addr_len = 32;
+        proto = ip[6];
+    } else {
+        return false;
+    }
+    if ((proto != IP_PROTO_TCP && proto != IP_PROTO_UDP) ||
+        l4_len < (proto == IP_PROTO_TCP ? 20 : 8) ||
+        l4_len > len - (l4 - frame) ||
+        (proto == IP_PROTO_UDP && lduw_be_p(l4 + 6) == 0)) {
+        return false;
+    }
+    sum = net_checksum_add(l4_len, (uint8_t *)l4) + proto + l4_len +
+          net_checksum_add(addr_len, (uint8_t *)l4 - addr_len);
+    return net_checksum_finish(sum) == 0;
+}
+
+/*
+ * Writes the frame to as many buffers as it needs. rx_ci moves only when the whole
+ * frame is in memory; false: the frame is lost and its buffers stay available.
+ */
+static bool scatter(ErnicPci *d, const uint8_t *frame, uint32_t len)
+{
+    ErnicEth *eth = eth_of(d);
+    uint8_t flags = checksum_right(frame, len) ? ERNIC_ETH_CSUM_OK : 0;
+    uint32_t ci = eth->rx_ci, pos = 0, n;
+    struct ernic_eth_rxd desc;
+    uint64_t at;
+
+    while (pos < len) {
+        at = slot(eth->rx_addr, ci, eth->rx_shift);
+        ernic_pci_rx_work(d, RX_DESC_ACCESSES, 0);
+        if (ci - eth->rx_ci == ERNIC_ETH_FRAME_DESC) {
+            eth->rx_errors++;
+            return false;
+        }
+        if (ci == eth->rx_pi) {
+            eth->rx_no_buffer++;
+            return false;
+        }
+        if (!ernic_pci_dma(d, at, &desc, sizeof(desc), false)) {
+            eth->rx_errors++;
+            return false;
+        }
+        n = MIN(len - pos, le16_to_cpu(desc.size));
+        desc.len = cpu_to_le16(n);
+        desc.flags = flags | (pos + n == len ? ERNIC_ETH_EOP : 0);
+        if (!ernic_pci_dma(d, le64_to_cpu(desc.addr), (void *)(frame + pos), n,
+                           true) ||
+            !ernic_pci_dma(d, at, &desc, sizeof(desc), true)) {
+            eth->rx_errors++;
+            return false;
+        }
+        pos += n;
+        ci++;
+    }
+    eth->rx_ci = ci;
+    return true;
+}
+
+void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len)
+{
+    ErnicEth *eth = eth_of(d);
+    uint8_t padded[ETH_ZLEN] = { };
+
+    if (!(eth->ctrl & ERNIC_ETH_RX) || len < ETH_HLEN || !wanted(eth, frame)) {
+        return;
+    }
+    if (len > ERNIC_ETH_FRAME_MAX) {
+        eth->rx_errors++;
+        return;
+    }
+    if (len < ETH_ZLEN) {
+        memcpy(padded, frame, len);
+        frame = padded;
+        len = ETH_ZLEN;
+    }
+    if (scatter(d, frame, len)) {
+        eth->rx_packets++;
+        eth->rx_bytes += len;
+        report_progress(d);
+    }
+}
+
+/* ---- registers ------------------------------------------------------------ */
+
+static bool ring_ok(uint64_t addr, uint32_t shift)
+{
+    return shift <= ERNIC_ETH_SHIFT_MAX && addr && addr % 64 == 0 &&
+           addr <= UINT64_MAX - ((uint64_t)DESC << shift);
+}
+
+/* Enabling a direction empties its ring. */
+static void write_ctrl(ErnicPci *d, uint64_t value)
+{
+    ErnicEth *eth = eth_of(d);
+    uint32_t on = value & ~eth->ctrl & (ERNIC_ETH_TX | ERNIC_ETH_RX);
+
+    if (((on & ERNIC_ETH_TX) && !ring_ok(eth->tx_addr, eth->tx_shift)) ||
+        ((on & ERNIC_ETH_RX) && !ring_ok(eth->rx_addr, eth->rx_shift)) ||
+        (on && (!eth->state_addr || eth->state_addr % 64)) ||
+        (value & ~ERNIC_ETH_CTRL)) {
+        trace_ernic_guest_bad_eth(ernic_pci_id(d), value, eth->tx_addr,
+                                  eth->rx_addr);
+        ernic_pci_guest_error(d, "ctrl 0x%x is refused", (uint32_t)value);
+        return;
+    }
+    if (on & ERNIC_ETH_TX) {
+        eth->tx_pi = eth->tx_ci = 0;
+        eth->tx_armed = false;
+    }
+    if (on & ERNIC_ETH_RX) {
+        eth->rx_pi = eth->rx_ci = 0;
+        eth->rx_armed = false;
+    }
+    eth->ctrl = value;
+}
+
+static void write_index(ErnicPci *d, const char *name, uint32_t bit,
+                        uint32_t *pi, uint32_t ci, uint32_t shift,
+                        uint32_t value)
+{
+    if (!(eth_of(d)->ctrl & bit) || value - ci > 1u << shift) {
+        ernic_guest_not_enabled(d, name, value);
+        return;
+    }
+    *pi = value;
+}
+
+static void write_tx_pi(ErnicPci *d, uint64_t value)
+{
+    ErnicEth *eth = eth_of(d);
+
+    write_index(d, "tx_pi", ERNIC_ETH_TX, &eth->tx_pi, eth->tx_ci,
+                eth->tx_shift, value);
+    ernic_pci_eth_kick(d);
+}
+
+static void write_rx_pi(ErnicPci *d, uint64_t value)
+{
+    ErnicEth *eth = eth_of(d);
+
+    write_index(d, "rx_pi", ERNIC_ETH_RX, &eth->rx_pi, eth->rx_ci,
+                eth->rx_shift, value);
+}
+
+static void write_tx_arm(ErnicPci *d, uint64_t value)
+{
+    eth_of(d)->tx_arm = value;
+    eth_of(d)->tx_armed = true;
+    raise_armed(d);
+}
+
+static void write_rx_arm(ErnicPci *d, uint64_t value)
+{
+    eth_of(d)->rx_arm = value;
+    eth_of(d)->rx_armed = true;
+    raise_armed(d);
+}
+
+static void write_mac_lo(ErnicPci *d, uint64_t value)
+{
+    eth_of(d)->mac_lo = value;
+    ernic_pci_eth_show_mac(d);
+}
+
+static void write_mac_hi(ErnicPci *d, uint64_t value)
+{
+    eth_of(d)->mac_hi = (uint16_t)value;
+    ernic_pci_eth_show_mac(d);
+}
+
+static uint64_t read_link(ErnicPci *d)
+{
+    return d->net.nic && ernic_pci_netdev_link(d);
+}
+
+#define REG(name, ...) \
+    [offsetof(struct ernic_eth_regs, name) / 4] = \
+    { #name, sizeof_field(struct ernic_eth_regs, name), __VA_ARGS__ }
+#define RO(name) REG(name, ERNIC_REG_FIELD(ErnicEth, name))
+#define SETUP(name) REG(name, ERNIC_REG_FIELD(ErnicEth, name), .setup = true)
+#define DOES(name) \
+    REG(name, ERNIC_REG_FIELD(ErnicEth, name), .write = write_##name)
+
+static const ErnicReg regs[sizeof(struct ernic_eth_regs) / 4] = {
+    DOES(ctrl),
+    REG(link, .read = read_link),
+    REG(mtu, .constant = ERNIC_ETH_MTU),
+    DOES(mac_lo), DOES(mac_hi),
+    REG(mc_hash, ERNIC_REG_FIELD(ErnicEth, mc_hash), .any_time = true),
+    SETUP(tx_addr), SETUP(rx_addr), SETUP(state_addr),
+    SETUP(tx_shift), SETUP(rx_shift), SETUP(vector),
+    DOES(tx_pi), DOES(rx_pi), DOES(tx_arm), DOES(rx_arm),
+    RO(tx_ci), RO(rx_ci),
+    RO(tx_packets), RO(tx_bytes), RO(tx_errors),
+    RO(rx_packets), RO(rx_bytes), RO(rx_no_buffer), RO(rx_errors),
+};
+
+ErnicRegBlock ernic_pci_eth_block(ErnicPci *d)
+{
+    return (ErnicRegBlock) {
+        .reg = regs, .num = ARRAY_SIZE(regs), .fields = eth_of(d),
+        .locked = eth_of(d)->ctrl & (ERNIC_ETH_TX | ERNIC_ETH_RX),
+    };
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+/* Updates the address in the monitor's "info network". */
+void ernic_pci_eth_show_mac(ErnicPci *d)
+{
+    uint8_t mac[6];
+
+    stl_le_p(mac, eth_of(d)->mac_lo);
+    stw_le_p(mac + 4, eth_of(d)->mac_hi);
+    if (d->net.nic) {
+        qemu_format_nic_info_str(qemu_get_queue(d->net.nic), mac);
+    }
+}
+
+void ernic_pci_eth_reset(ErnicPci *d)
+{
+    const uint8_t *mac = d->net.conf.macaddr.a;
+
+    *eth_of(d) = (ErnicEth) {
+        .mac_lo = ldl_le_p(mac), .mac_hi = lduw_le_p(mac + 4),
+    };
+    ernic_pci_eth_show_mac(d);
+}
+
+void ernic_pci_eth_init(ErnicPci *d)
+{
+    d->net.bh = qemu_bh_new_guarded(eth_tx_bh, d,
+                                    &DEVICE(d)->mem_reentrancy_guard);
+    timer_init_ns(&d->net.kick, QEMU_CLOCK_VIRTUAL, eth_tx_timer, d);
+    ernic_pci_eth_reset(d);
+}
+
+void ernic_pci_eth_fini(ErnicPci *d)
+{
+    timer_del(&d->net.kick);
+    g_clear_pointer(&d->net.bh, qemu_bh_delete);
+}
+
+/* Checks migrated state. Nothing is pending in the destination's backend. */
+bool ernic_pci_eth_valid(ErnicPci *d)
+{
+    ErnicEth *eth = eth_of(d);
+    bool tx = eth->ctrl & ERNIC_ETH_TX, rx = eth->ctrl & ERNIC_ETH_RX;
+
+    ernic_pci_eth_show_mac(d);
+    eth->tx_wait = false;
+    return !(eth->ctrl & ~ERNIC_ETH_CTRL) &&
+           (!tx || (ring_ok(eth->tx_addr, eth->tx_shift) &&
+                    eth->tx_pi - eth->tx_ci <= 1u << eth->tx_shift)) &&
+           (!rx || (ring_ok(eth->rx_addr, eth->rx_shift) &&
+                    eth->rx_pi - eth->rx_ci <= 1u << eth->rx_shift));
+}

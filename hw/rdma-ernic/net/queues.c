@@ -1,0 +1,292 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Frames between an engine and a netdev: those that the engine sends, those that may be
+ * for an engine, and those of them that are for the Ethernet face after all. The last
+ * ones go back, because that face belongs to the main loop. Only an engine with a thread
+ * of its own needs the latter two.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "system/runstate.h"
+#include "engine/base/budget.h"
+#include "engine/wire/frame.h"
+#include "net/frame_queue.h"
+#include "net/netdev.h"
+#include "net/queues.h"
+#include "pci/env.h"
+
+/* Of guest memory and headers, for a frame: as in netdev.c. */
+#define FRAME_ACCESSES  2
+
+QEMU_BUILD_BUG_ON(ERNIC_TRAIN_BYTES + ERNIC_TRAIN_PACKETS *
+                  (ERNIC_NET_HDR_MAX + sizeof(ErnicFrameHead)) > ERNIC_FRAME_QUEUE_BYTES);
+QEMU_BUILD_BUG_ON(NET_BUFSIZE + sizeof(ErnicFrameHead) > ERNIC_FRAME_QUEUE_BYTES);
+QEMU_BUILD_BUG_ON(ERNIC_PCI_FACES != ERNIC_FRAME_SENDERS);
+
+struct ErnicNetq {
+    ErnicFrameQueue out;        /* from the engine to the netdev */
+    ErnicFrameQueue in;         /* from the netdev to the engine */
+    ErnicFrameQueue back;       /* from the engine to the Ethernet face */
+    QEMUBH *bh;                 /* in the main loop; NULL: the engine runs there, too */
+    bool unsent;                /* without @bh: @out has frames since the last run */
+    bool running;               /* frames of the queues are in use below */
+    bool again;                 /* the work of the main loop was due meanwhile */
+    ErnicBudget work;           /* of the main loop */
+};
+
+/* ---- in the main loop ------------------------------------------------------ */
+
+static bool may_run(const ErnicPci *d)
+{
+    return ernic_pci_working(d) && runstate_is_running();
+}
+
+/*
+ * Sending may reach any device, whose DMA may reset or eject this function, which
+ * empties the queues. A frame that the backend keeps is the last one: it has left when
+ * the next one is taken. Returns whether there may be more to do.
+ */
+static bool send_frames(ErnicPci *d)
+{
+    ErnicNetq *q = d->net.queues;
+    bool wake = false;
+    uint32_t len;
+
+    while (ernic_budget_left(&q->work) && may_run(d) && !ernic_pci_netdev_waits(d)) {
+        const uint8_t *frame = ernic_frame_queue_next(&q->out, &len, &wake);
+
+        if (!frame) {
+            break;
+        }
+        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
+        ernic_pci_netdev_send(d, &(struct iovec) { (void *)frame, len }, 1);
+    }
+    if (wake) {                 /* once for all of them */
+        ernic_pci_continue(d, &d->kick, d->bh);
+    }
+    return !ernic_budget_left(&q->work);
+}
+
+/* The same for the Ethernet face, whose interrupts may do that. */
+static bool take_back(ErnicPci *d)
+{
+    ErnicNetq *q = d->net.queues;
+    bool room = false;
+    uint32_t len;
+
+    while (ernic_budget_left(&q->work) && may_run(d)) {
+        const uint8_t *frame = ernic_frame_queue_next(&q->back, &len, &room);
+
+        if (!frame) {
+            break;
+        }
+        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
+        ernic_pci_eth_receive(d, frame, len);
+    }
+    if (room) {                 /* the engine goes on with the next frame */
+        ernic_pci_continue(d, &d->kick, d->bh);
+    }
+    return !ernic_budget_left(&q->work);
+}
+
+/* The rest of the work, in the next slice. */
+static void run_on(ErnicPci *d)
+{
+    if (d->thread) {
+        ernic_pci_netq_kick(d);
+    } else {
+        ernic_pci_continue(d, &d->kick, d->bh);
+    }
+}
+
+/*
+ * A device that our frame reaches may poll the bottom halves of the main loop, so this
+ * work too: the frame is still in use, and the next one waits until it is not.
+ */
+static void run(void *opaque)
+{
+    ErnicPci *d = opaque;
+    ErnicNetq *q = d->net.queues;
+    bool more;
+
+    if (q->running || !runstate_is_running()) {
+        q->again = q->running;
+        return;
+    }
+    q->unsent = false;
+    q->running = true;
+    ernic_budget_start(&q->work);
+    d->net.busy++;
+    more = take_back(d);
+    more |= send_frames(d);
+    d->net.busy--;
+    ernic_budget_start(&q->work);       /* for frames of the netdev, until the next run */
+    ernic_pci_netdev_resume(d);
+    q->running = false;
+    if (more || q->again || (d->net.rx_full && !ernic_pci_netdev_slice_left(d))) {
+        q->again = false;
+        run_on(d);
+    }
+}
+
+void ernic_pci_netq_run(ErnicPci *d)
+{
+    ernic_pci_guarded(d, run);
+}
+
+void ernic_pci_netq_kick(ErnicPci *d)
+{
+    if (!d->thread) {
+        ernic_pci_kick(d);
+    } else if (!ernic_pci_gone(d)) {
+        qemu_bh_schedule(d->net.queues->bh);
+    }
+}
+
+bool ernic_pci_netq_unsent(const ErnicPci *d)
+{
+    return !d->thread && d->net.queues->unsent;
+}
+
+void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
+{
+    ernic_budget_charge(&d->net.queues->work, ERNIC_WORK_ACCESS * accesses, bytes);
+}
+
+bool ernic_pci_netq_slice_left(const ErnicPci *d)
+{
+    return ernic_budget_left(&d->net.queues->work);
+}
+
+bool ernic_pci_netq_room(ErnicPci *d)
+{
+    return ernic_frame_queue_room(&d->net.queues->in, 1, NET_BUFSIZE);
+}
+
+void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size)
+{
+    if (ernic_frame_queue_put(&d->net.queues->in,
+                              &(struct iovec) { (void *)buf, size }, 1, 0, 0)) {
+        ernic_pci_kick(d);
+    }
+}
+
+/* ---- in the thread of the engine, or inside enter and leave -------------------- */
+
+bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+{
+    ErnicFrameQueue *out = &d->net.queues->out;
+    uint32_t packets = ernic_train_packets(train), pos;
+    uint8_t head[ERNIC_NET_HDR_MAX];
+    struct iovec iov[2];
+    bool wake = false;
+
+    if (!ernic_frame_queue_room(out, packets, train->len + packets * sizeof(head))) {
+        d->net.blocked = true;
+        return false;
+    }
+    for (pos = 0; pos < train->len;) {
+        pos += ernic_pci_netdev_frame(train, pos, head, iov);
+        wake |= ernic_frame_queue_put(out, iov, ARRAY_SIZE(iov), face,
+                                      pos == train->len ? train->serial : 0);
+    }
+    if (wake && d->thread) {
+        ernic_pci_netq_kick(d);
+    } else if (wake) {
+        d->net.queues->unsent = true;
+    }
+    return true;
+}
+
+uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciFace face)
+{
+    return ernic_frame_queue_departed(&d->net.queues->out, face);
+}
+
+bool ernic_pci_netq_blocked(ErnicPci *d)
+{
+    return ernic_frame_queue_full(&d->net.queues->out);
+}
+
+/* A frame goes back only if there is room for it: else it is not taken at all. */
+static bool may_take(ErnicPci *d)
+{
+    return ernic_pci_rx_room(d) &&
+           ernic_frame_queue_room(&d->net.queues->back, 1, NET_BUFSIZE);
+}
+
+void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
+{
+    ErnicNetq *q = d->net.queues;
+    bool room = false, wake = false;
+    uint32_t len;
+
+    if (!d->thread) {
+        return;
+    }
+    ernic_pci_rx_slice(d);
+    while (ernic_pci_rx_slice_left(d) && may_take(d)) {
+        const uint8_t *frame = ernic_frame_queue_next(&q->in, &len, &room);
+
+        if (!frame) {
+            break;
+        }
+        ernic_link_work(d->engine, FRAME_ACCESSES, len);
+        if (!ernic_pci_netdev_to_engine(d, now, frame, len)) {
+            wake |= ernic_frame_queue_put(&q->back,
+                                          &(struct iovec) { (void *)frame, len }, 1,
+                                          0, 0);
+        }
+    }
+    if (room || wake) {
+        ernic_pci_netq_kick(d);
+    }
+}
+
+bool ernic_pci_netq_waits(ErnicPci *d)
+{
+    return d->thread && ernic_frame_queue_has(&d->net.queues->in) && may_take(d);
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+void ernic_pci_netq_init(ErnicPci *d)
+{
+    ErnicNetq *q = d->net.queues = g_new0(ErnicNetq, 1);
+
+    q->work = ernic_budget_new(ernic_pci_clock(d));
+    ernic_frame_queue_init(&q->out);
+    ernic_frame_queue_init(&q->in);
+    ernic_frame_queue_init(&q->back);
+    if (d->thread) {
+        q->bh = qemu_bh_new_guarded(run, d, &DEVICE(d)->mem_reentrancy_guard);
+    }
+}
+
+void ernic_pci_netq_stop(ErnicPci *d)
+{
+    g_clear_pointer(&d->net.queues->bh, qemu_bh_delete);
+}
+
+void ernic_pci_netq_reset(ErnicPci *d)
+{
+    ErnicNetq *q = d->net.queues;
+
+    ernic_frame_queue_purge(&q->out);
+    ernic_frame_queue_purge(&q->in);
+    ernic_frame_queue_purge(&q->back);
+    if (d->thread) {
+        ernic_pci_netq_kick(d);         /* there is room for frames again */
+    }
+}
+
+void ernic_pci_netq_fini(ErnicPci *d)
+{
+    ErnicNetq *q = d->net.queues;
+
+    ernic_frame_queue_fini(&q->out);
+    ernic_frame_queue_fini(&q->in);
+    ernic_frame_queue_fini(&q->back);
+    g_free(q);
+}

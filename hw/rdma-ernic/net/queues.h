@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Frames between an engine and a netdev. QEMU's network layer belongs to the main loop,
+ * and may reach any device, so no frame is sent with the device's lock held: frames wait
+ * in a queue until that is free. Those for an engine with a thread of its own wait until
+ * this takes them.
+ */
+#ifndef ERNIC_LINKS_NETDEV_QUEUES_H
+#define ERNIC_LINKS_NETDEV_QUEUES_H
+
+#include "device/device.h"
+
+void ernic_pci_netq_init(ErnicPci *d);
+/* The device is gone: no frame crosses any more. */
+void ernic_pci_netq_stop(ErnicPci *d);
+void ernic_pci_netq_fini(ErnicPci *d);
+/* Inside enter and leave, with the BQL held: frames that wait are lost. */
+void ernic_pci_netq_reset(ErnicPci *d);
+
+/*
+ * In the main loop, outside of enter and leave: send what waits, if the machine runs and
+ * the backend can, and accept frames that did not fit before.
+ */
+void ernic_pci_netq_run(ErnicPci *d);
+/* In the main loop: schedule that. */
+void ernic_pci_netq_kick(ErnicPci *d);
+/* Inside enter and leave: is that to be scheduled, as no run of the engine follows? */
+bool ernic_pci_netq_unsent(const ErnicPci *d);
+
+/* Of an engine with a thread of its own, in the main loop: */
+
+/* Charge work for a frame to the main loop's slice; is something left of it? */
+void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
+bool ernic_pci_netq_slice_left(const ErnicPci *d);
+/*
+ * Is there room for a frame to the engine? If not, frames are asked for again when there
+ * is.
+ */
+bool ernic_pci_netq_room(ErnicPci *d);
+/* A frame that may be for an engine; there is room for it. */
+void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
+
+/* Inside enter and leave: */
+
+/* As ernic_pci_netdev_tx(). */
+bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
+/* As ernic_pci_netdev_departed(); the engine runs when that has grown. */
+uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciFace face);
+/* Does the queue of frames to send have no room yet? */
+bool ernic_pci_netq_blocked(ErnicPci *d);
+/* Deliver frames to the engines, within the slice. */
+void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now);
+/* Frames wait, and the engines have room for them. */
+bool ernic_pci_netq_waits(ErnicPci *d);
+
+#endif /* ERNIC_LINKS_NETDEV_QUEUES_H */
