@@ -345,69 +345,6 @@ FIXTURE_TEST("/buf/fill", test_fill)
 
 /* ---- contents ----------------------------------------------------------- */
 
-/* Real pages of memory, in shuffled order. */
-static void real_pages(Fixture *f, ErnicBuf *buf, uint32_t npages)
-{
-    uint64_t list = fake_alloc(&f->env, npages * 8, 8);
-    uint64_t pool = fake_alloc(&f->env, npages * 4096, 4096);
-    struct ernic_buf_desc desc = make_desc(list, npages, 12, 1);
-
-    for (uint32_t i = 0; i < npages; i++) {
-        fake_put64(&f->env, list + i * 8, pool + (npages - 1 - i) * 4096);
-    }
-    OK(ernic_buf_init(&f->e, buf, &desc, npages * 4096));
-}
-
-FIXTURE_TEST("/buf/copy", test_copy)
-{
-    enum { PAGES = 5, BYTES = PAGES * 4096 };
-    g_autofree uint8_t *model = g_malloc0(BYTES);
-    g_autofree uint8_t *got = g_malloc(BYTES);
-    uint32_t off, len;
-    ErnicBuf buf;
-
-    real_pages(f, &buf, PAGES);
-    for (uint32_t step = 0; step < 2000; step++) {
-        off = g_test_rand_int_range(0, BYTES + 1);
-        len = g_test_rand_int_range(0, BYTES - off + 1);
-        if (step % 2) {
-            for (uint32_t i = 0; i < len; i++) {
-                got[i] = model[off + i] = g_test_rand_int();
-            }
-            g_assert_true(ernic_buf_write(&f->e, &buf, off, got, len));
-        } else {
-            memset(got, 0xa5, BYTES);
-            g_assert_true(ernic_buf_read(&f->e, &buf, off, got, len));
-            g_assert_cmpmem(got, len, model + off, len);
-            g_assert_true(len == BYTES || got[len] == 0xa5);
-        }
-    }
-    ernic_buf_fini(&f->e, &buf);
-}
-
-FIXTURE_TEST("/buf/failing-copy", test_failing_copy)
-{
-    uint8_t bytes[4 * 4096] = { 0 };
-    ErnicBuf buf;
-    bool ok;
-
-    real_pages(f, &buf, 4);
-    for (uint32_t write = 0; write < 2; write++) {
-        for (uint32_t nth = 1; nth <= 5; nth++) {
-            fake_fail_dma(&f->env, nth, true);
-            ernic_trace_reset();
-            ok = write ? ernic_buf_write(&f->e, &buf, 0, bytes, sizeof(bytes))
-                       : ernic_buf_read(&f->e, &buf, 0, bytes, sizeof(bytes));
-            IS(ok, nth == 5);
-            /* The transfer stops at the first page that fails. */
-            IS(f->env.refused, !ok);
-            IS(ernic_trace_count("ernic_buf_dma_failed"), !ok);
-        }
-        fake_fail_dma(&f->env, 0, false);
-    }
-    ernic_buf_fini(&f->e, &buf);
-}
-
 /* Guest memory ends; the fake environment reports an error, and so does the buffer. */
 FIXTURE_TEST("/buf/edge-of-memory", test_edge_of_memory)
 {

@@ -124,42 +124,9 @@ static void whole(Fixture *f)
 #undef X
 }
 
-static void write_one(Fixture *f, uint32_t i)
-{
-    fake_rdma(f->e, &f->qp[i], ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, f->mem, 16,
-              f->key, f->mem + 64, f->key);
-    fake_run(f->e);
-}
-
 static uint8_t free_counter(Fixture *f, uint32_t counter)
 {
     return fake_destroy(f->e, ERNIC_CMD_COUNTER_FREE, counter);
-}
-
-/* Unbound queue pairs count in 0, bound ones in theirs, from the binding on. */
-FIXTURE_TEST("/counter/bind", test_bind)
-{
-    uint32_t one = alloc(f), two = alloc(f);
-
-    g_assert_cmpuint(one, !=, two);
-    write_one(f, 0);
-    HOLDS(f, 0, .tx_messages = 1, .rx_messages = 1, .tx_acks = 1, .rx_acks = 1);
-    bind_to(f, 0, one);
-    bind_to(f, 1, two);
-    HOLDS(f, one, 0);
-    write_one(f, 0);
-    write_one(f, 2);
-    HOLDS(f, 0, .tx_messages = 2, .rx_messages = 2, .tx_acks = 2, .rx_acks = 2);
-    HOLDS(f, one, .tx_messages = 1, .rx_acks = 1);
-    HOLDS(f, two, .rx_messages = 1, .tx_acks = 1);
-    bind_to(f, 1, one);                 /* several may share one */
-    write_one(f, 0);
-    HOLDS(f, one, .tx_messages = 2, .rx_acks = 2, .rx_messages = 1, .tx_acks = 1);
-    HOLDS(f, two, .rx_messages = 1, .tx_acks = 1);
-    bind_to(f, 0, 0);
-    write_one(f, 0);
-    HOLDS(f, one, .tx_messages = 2, .rx_acks = 2, .rx_messages = 2, .tx_acks = 2);
-    whole(f);
 }
 
 /* No receive is posted; then the sender is reset and destroyed: its counts stay. */
@@ -189,43 +156,6 @@ FIXTURE_TEST("/counter/outlives", test_outlives)
     IS(free_counter(f, sender), ERNIC_ERR_HANDLE);
     IS(alloc(f), sender);
     HOLDS(f, sender, 0);
-}
-
-/* The responder counts whole requests by their class, whatever their packets are. */
-FIXTURE_TEST("/counter/served", test_served)
-{
-    uint32_t one = alloc(f);
-    const ErnicCounter *counter = ernic_counter_get(f->e, one);
-
-    bind_to(f, 1, one);
-    write_one(f, 0);
-    fake_rdma(f->e, &f->qp[0], ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, f->mem, 3000, f->key,
-              f->mem, f->key);
-    fake_rdma(f->e, &f->qp[0], ERNIC_WR_READ, ERNIC_WR_SIGNALED, f->mem, 3000, f->key,
-              f->mem, f->key);
-    fake_run(f->e);
-    IS(counter->served_writes, 2);
-    IS(counter->served_reads, 1);
-    IS(counter->served_atomics, 0);
-    fake_recv(f->e, &f->qp[1], f->mem + 128, 16, f->key);
-    fake_send(f->e, &f->qp[0], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, f->mem, 16, f->key);
-    fake_run(f->e);
-    IS(counter->served_writes + counter->served_reads + counter->served_atomics, 3);
-    IS(ernic_counter_get(f->e, 0)->served_writes, 0);
-}
-
-/* No peer answers. */
-FIXTURE_TEST("/counter/lost", test_lost)
-{
-    uint32_t one = alloc(f);
-
-    bind_to(f, 0, one);
-    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->qp[1].qpn));
-    write_one(f, 0);
-    fake_advance(f->e, 10ull * 1000 * 1000 * 1000);
-    HOLDS(f, one, .tx_messages = 8, .retransmits = 7, .ack_timeouts = 8);
-    HOLDS(f, 0, 0);
-    whole(f);
 }
 
 FIXTURE_TEST("/counter/refused", test_refused)

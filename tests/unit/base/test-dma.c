@@ -179,47 +179,6 @@ FIXTURE_TEST("/dma/wrapping-sge", test_wrapping_sge)
     GATHER(OK, &sge, 1, 0, buf, 64);
 }
 
-FIXTURE_TEST("/dma/failing", test_failing)
-{
-    uint32_t nth;
-    uint8_t buf[8192] = { 0 };
-    ErnicSge sge[2];
-    ErnicDma result;
-    Region r;
-
-    make_region(f, &r, 8, 0, LW);
-    sge[0] = (ErnicSge) { r.iova + 100, 4096, r.key };
-    sge[1] = (ErnicSge) { r.iova + 9000, 4096, r.key };
-    for (uint32_t write = 0; write < 2; write++) {
-        for (nth = 1; ; nth++) {
-            fake_fail_dma(&f->env, nth, nth % 2);
-            result = write ? ernic_dma_scatter(&f->e, f->pd, sge, 2, 0, buf, sizeof(buf))
-                           : ernic_dma_gather(&f->e, f->pd, sge, 2, 0, buf, sizeof(buf));
-            if (!f->env.refused) {
-                break;
-            }
-            IS(f->env.refused, 1);
-            IS(result, ERNIC_DMA_FAILED);
-        }
-        IS(result, ERNIC_DMA_OK);
-        IS(nth, 5);
-    }
-    fake_fail_dma(&f->env, 0, false);
-}
-
-/* One extent and one SGE, the usual packet: one access to memory. */
-FIXTURE_TEST("/dma/one-access", test_one_access)
-{
-    ErnicSge sge = { IOVA, LEN, reg(f, LW) };
-    uint8_t buf[4096];
-
-    f->env.reads = f->env.writes = 0;
-    GATHER(OK, &sge, 1, 0x1000, buf, 4096);
-    SCATTER(OK, &sge, 1, 0x2000, buf, 4096);
-    IS(f->env.reads, 1);
-    IS(f->env.writes, 1);
-}
-
 /* ---- remote ------------------------------------------------------------- */
 
 FIXTURE_TEST("/dma/remote-rights", test_remote_rights)
