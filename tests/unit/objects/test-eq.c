@@ -74,10 +74,6 @@ static void raise_many(Fixture *f, uint32_t qpn, uint32_t end, uint8_t type)
     }
 }
 
-/* Of another object; @EVENTS is its member. */
-#define RAISE(f, CLASS, NUMBER, EVENTS, TYPE) \
-    ernic_event_raise(&(f)->e, (f)->eqn, ERNIC_EVC_##CLASS, NUMBER, EVENTS, TYPE, 0)
-
 /* The next entry, if its phase marks it as new. */
 static bool poll(Fixture *f, struct ernic_eqe *eqe)
 {
@@ -165,62 +161,6 @@ FIXTURE_TEST("/eq/destroy-refused", test_destroy_refused)
     f->e.eq[f->eqn].refs--;
 }
 
-FIXTURE_TEST("/eq/entry", test_entry)
-{
-    struct ernic_eqe eqe;
-
-    create(f);
-    f->e.now = 0x1122334455667788ull;
-    raise_qp(f, 7, ERNIC_EV_BAD_DOORBELL, ERNIC_DB_RQ);
-    g_assert_true(poll(f, &eqe));
-    IS(eqe.element, 7);
-    IS(eqe.detail, ERNIC_DB_RQ);
-    IS(eqe.timestamp, 0x1122334455667788ull);
-    IS(eqe.type, ERNIC_EV_BAD_DOORBELL);
-    IS(eqe.offset | eqe.length | eqe.flags | eqe.reserved, 0);
-    /* The detail belongs to the event, not to the object. */
-    raise_qp(f, 7, ERNIC_EV_QP_FATAL, 0);
-    g_assert_true(poll(f, &eqe));
-    IS(eqe.detail, 0);
-
-    RAISE(f, PORT, 1, &f->e.port_events, ERNIC_EV_PORT_ERR);
-    expect(f, 1, ERNIC_EV_PORT_ERR);
-    RAISE(f, SRQ, 9, &f->e.srq[9].events, ERNIC_EV_SRQ_LIMIT);
-    expect(f, 9, ERNIC_EV_SRQ_LIMIT);
-    IS(f->e.stats.events, 4);
-    IS(f->e.stats.interrupts, 4);
-    IS(f->env.irqs->len, 4);
-    IS(g_array_index(f->env.irqs, uint16_t, 0), 3);
-}
-
-/* Phase and slot over many rounds, and across the wrap of the counters. */
-FIXTURE_TEST("/eq/wrap", test_wrap)
-{
-    create(f);
-    f->e.eq[f->eqn].pi = f->e.eq[f->eqn].ci = f->seen = 0u - 3 * f->depth;
-    /* That is a round of phase 0: the previous one left 1. */
-    for (uint32_t i = 0; i < f->depth; i++) {
-        *(uint8_t *)fake_ptr(&f->env, f->ring + i * EQE_SIZE + EQE_SIZE - 1, 1) = 1;
-    }
-    for (uint32_t i = 0; i < 8 * f->depth + 1; i++) {
-        expect_none(f);
-        raise_qp(f, 2 + i % 40, ERNIC_EV_COMM_EST, 0);
-        expect(f, 2 + i % 40, ERNIC_EV_COMM_EST);
-        consume(f);
-    }
-    g_assert_cmpuint(f->seen, <, 8 * f->depth);
-}
-
-FIXTURE_TEST("/eq/unheard", test_unheard)
-{
-    ernic_event_raise(&f->e, 0, ERNIC_EVC_QP, 5, &f->e.qp[5].events,
-                      ERNIC_EV_QP_FATAL, 0);
-    IS(f->e.qp[5].events.pending, 0);
-    IS(f->env.irqs->len, 0);
-    IS(f->env.writes, 0);
-    IS(ernic_trace_count("ernic_event_unheard"), 1);
-}
-
 /*
  * Events without room wait in the backlog, in order, and raise an interrupt when
  * written.
@@ -285,28 +225,6 @@ FIXTURE_TEST("/eq/many-types", test_many_types)
     expect_none(f);
 }
 
-/* All objects of the device can be in the backlog at once. */
-FIXTURE_TEST("/eq/line-of-all", test_line_of_all)
-{
-    Ernic *e = &f->e;
-    uint32_t waiting = e->cq_ids.size - 1 + e->qp_ids.size - 2 + e->srq_ids.size - 1 + 1;
-
-    create(f);
-    for (uint32_t i = 1; i < e->cq_ids.size; i++) {
-        RAISE(f, CQ, i, &e->cq[i].events, ERNIC_EV_COMPLETION);
-    }
-    raise_many(f, 2, e->qp_ids.size, ERNIC_EV_QP_FATAL);
-    for (uint32_t i = 1; i < e->srq_ids.size; i++) {
-        RAISE(f, SRQ, i, &e->srq[i].events, ERNIC_EV_SRQ_ERR);
-    }
-    RAISE(f, PORT, 1, &e->port_events, ERNIC_EV_PORT_ERR);
-    while (waiting--) {
-        g_assert_true(poll(f, &(struct ernic_eqe) { }));
-        consume(f);
-    }
-    expect_none(f);
-}
-
 FIXTURE_TEST("/eq/consume-refused", test_consume_refused)
 {
     static const int32_t wrong[] = { 3, 4, 5, 1000, INT32_MAX, INT32_MIN, -1, -2, -1000 };
@@ -344,21 +262,6 @@ FIXTURE_TEST("/eq/forget", test_forget)
             consume(f);
         }
     }
-    expect_none(f);
-}
-
-/* Objects in the backlog of a destroyed queue can raise events in another queue. */
-FIXTURE_TEST("/eq/destroy-with-line", test_destroy_with_line)
-{
-    create(f);
-    raise_many(f, 10, 20, ERNIC_EV_QP_FATAL);
-    OK(ernic_eq_destroy(&f->e, 0, f->eqn));
-    IS(f->e.async_eq, 0);
-    f->seen = 0;
-    create(f);
-    expect_none(f);
-    raise_qp(f, 19, ERNIC_EV_COMM_EST, 0);
-    expect(f, 19, ERNIC_EV_COMM_EST);
     expect_none(f);
 }
 

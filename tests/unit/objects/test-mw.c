@@ -265,43 +265,6 @@ FIXTURE_TEST("/mw/zero-based-window", test_zero_based_window)
     g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
 }
 
-/* Type 1: bound again at any time, unbound by 0 bytes; the key changes each time. */
-FIXTURE_TEST("/mw/rebind-type-1", test_rebind_type_1)
-{
-    uint32_t a = reg(f, ALL), b = reg(f, ALL), window = alloc_mw(f, 1), key;
-    struct ernic_wqe_bind_mw wr;
-
-    key = window;
-    for (uint32_t i = 0; i < 600; i++) {
-        wr = bind_wr(key, i % 2 ? b : a, RR);
-        wr.new_rkey = 0;                /* ignored */
-        IS(ernic_mw_bind(&f->e, f->pd, QPN + i, &wr), ERNIC_FAULT_NONE);
-        g_assert_false(may(f, key, wr.addr, 1, RR));
-        key = (key & ~0xffu) | ((key + 1) & 0xff);
-        g_assert_true(may(f, key, wr.addr, 1, RR));
-        IS(of(f, a)->refs, !(i % 2));
-        IS(of(f, b)->refs, i % 2);
-    }
-    wr = bind_wr(key, 0, RR);
-    wr.length = 0;
-    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-    IS(of(f, b)->refs, 0);
-    g_assert_false(may(f, key, IOVA + 0x800, 1, RR));
-    key = now(f, window);
-    g_assert_false(may(f, key, IOVA + 0x800, 1, RR));
-    /* Unbound once more, then bound: both are legal. */
-    wr.rkey = key;
-    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-    wr = bind_wr(now(f, window), a, RW);
-    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-    /* A refused bind leaves the old one in force. */
-    wr = bind_wr(now(f, window), b ^ 1, RW);
-    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_MW_BIND);
-    g_assert_true(may(f, now(f, window), wr.addr, 1, RW));
-    IS(of(f, a)->refs, 1);
-    IS(f->e.num_bound, 0);
-}
-
 FIXTURE_TEST("/mw/rebind-type-2", test_rebind_type_2)
 {
     uint32_t region = reg(f, ALL), window = alloc_mw(f, 2);
@@ -322,40 +285,6 @@ FIXTURE_TEST("/mw/rebind-type-2", test_rebind_type_2)
     wr.new_rkey = wr.rkey;              /* the consumer's choice */
     IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
     g_assert_true(may(f, wr.rkey, wr.addr, 1, RR));
-}
-
-/*
- * Earlier binds were flushed with their queue: software assumes another variant than
- * the window has, and still gets the one it expects.
- */
-FIXTURE_TEST("/mw/bind-after-flushed", test_bind_after_flushed)
-{
-    uint32_t region = reg(f, ALL), window;
-    struct ernic_wqe_bind_mw wr;
-
-    for (uint32_t type = 1; type <= 2; type++) {
-        window = alloc_mw(f, type);
-        wr = bind_wr((window & ~0xffu) | ((window + 5) & 0xff), region, RR);
-        wr.new_rkey = (window & ~0xffu) | ((window + 6) & 0xff);
-        IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-        IS(now(f, window), wr.new_rkey);
-        g_assert_true(may(f, wr.new_rkey, wr.addr, 1, RR));
-        g_assert_false(may(f, window, wr.addr, 1, RR));
-    }
-}
-
-/* Of the new key of a type 2 window the consumer only chooses the variant. */
-FIXTURE_TEST("/mw/bind-other-number", test_bind_other_number)
-{
-    uint32_t region = reg(f, ALL), window = alloc_mw(f, 2);
-    struct ernic_wqe_bind_mw wr = bind_wr(window, region, RR);
-    uint32_t key = wr.new_rkey;
-
-    wr.new_rkey = (alloc_mw(f, 2) & ~0xffu) | (key & 0xff);
-    IS(ernic_mw_bind(&f->e, f->pd, QPN, &wr), ERNIC_FAULT_NONE);
-    IS(now(f, window), key);
-    g_assert_true(may(f, key, wr.addr, 1, RR));
-    g_assert_false(may(f, wr.new_rkey, wr.addr, 1, RR));
 }
 
 /* Objects to invalidate. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Receive requests and shared receive queues: counters, malformed requests,
- * the limit.
+ * Receive requests and shared receive queues: malformed requests, a change of
+ * size, and refused commands.
  */
 #include "qemu/osdep.h"
 #include "fake_env.h"
@@ -122,91 +122,6 @@ static uint32_t events(Fixture *f, uint8_t type)
     return n;
 }
 
-TEST("/rq/produce", test_produce)
-{
-    enum { W = -2 };                    /* the counters wrap soon */
-    static const struct {
-        uint32_t old, done, pi;
-        bool ok;
-    } rows[] = {
-        { 0, 0, 0, true }, { 0, 0, 1, true }, { 0, 0, 8, true }, { 0, 0, 9, false },
-        { 0, 0, -1, false }, { 0, 0, 0x80000000, false }, { 5, 0, 4, false },
-        { 5, 0, 8, true }, { 5, 0, 9, false }, { 5, 5, 13, true }, { 5, 5, 14, false },
-        { 5, 5, 5, true }, { W, W, W, true }, { W, W, 0, true }, { W, W, 6, true },
-        { W, W, 7, false }, { W, W, -3, false }, { 3, -4, 4, true }, { 3, -4, 5, false },
-        { 3, -4, 2, false }, { 4, -4, 5, false },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        ErnicWq wq = { .depth = 8, .pi = rows[i].old };
-
-        IS(ernic_wq_produce(&wq, rows[i].done, rows[i].pi),
-           rows[i].ok ? ERNIC_OK : ERNIC_ERR_FULL);
-        IS(wq.pi, rows[i].ok ? rows[i].pi : rows[i].old);
-    }
-}
-
-/* A queue without a ring accepts no request. */
-TEST("/rq/produce-none", test_produce_none)
-{
-    ErnicWq wq = { 0 };
-
-    OK(ernic_wq_produce(&wq, 0, 0));
-    IS(ernic_wq_produce(&wq, 0, 1), ERNIC_ERR_FULL);
-    IS(ernic_wq_produce(&wq, 0, 0xffffffff), ERNIC_ERR_FULL);
-}
-
-FIXTURE_TEST("/rq/take", test_take)
-{
-    uint32_t n = 0;
-
-    create(f, 4, 1, 0);
-    srq(f)->wq.pi = srq(f)->wq.ci = 0xfffffff6;
-    for (uint32_t round = 0; round < 25; round++) {
-        g_assert_false(take(f));
-        post(f, round % 5);
-        for (uint32_t i = 0; i < round % 5; i++, n++) {
-            g_assert_true(take(f));
-            IS(f->recv.wr_id, n);
-            IS(f->recv.index, 0xfffffff6 + n);
-            IS(f->recv.num_sge, 0);
-            IS(f->recv.len, 0);
-            IS(f->recv.fault, 0);
-        }
-    }
-    g_assert_false(take(f));
-    g_assert_cmpuint(srq(f)->wq.ci, <, 100);
-}
-
-FIXTURE_TEST("/rq/values", test_values)
-{
-    uint64_t reads;
-
-    create(f, 2, 5, 0);
-    post(f, 1);
-    stq_le_p(slot(f, 0), 0x0102030405060708ull);
-    stw_le_p(slot(f, 0) + 8, 16);
-    for (int i = 0; i < 16; i++) {
-        uint8_t *sge = slot(f, 0) + 16 + 16 * i;
-
-        stq_le_p(sge, 0x1112131415161700ull + i);
-        stl_le_p(sge + 8, 0x00020304 + i);
-        stl_le_p(sge + 12, 0x31323300 + i);
-    }
-    reads = f->env.reads;
-    g_assert_true(take(f));
-    IS(f->env.reads, reads + 1);
-    memset(slot(f, 0), 0xff, f->stride);    /* too late */
-    IS(f->recv.wr_id, 0x0102030405060708ull);
-    IS(f->recv.num_sge, 16);
-    IS(f->recv.len, 16 * 0x00020304 + 120);
-    for (int i = 0; i < 16; i++) {
-        IS(f->recv.sge[i].addr, 0x1112131415161700ull + i);
-        IS(f->recv.sge[i].len, 0x00020304 + i);
-        IS(f->recv.sge[i].lkey, 0x31323300 + i);
-    }
-}
-
 /* More room than 32 bits can count is sufficient. */
 FIXTURE_TEST("/rq/huge", test_huge)
 {
@@ -266,26 +181,6 @@ FIXTURE_TEST("/rq/malformed", test_malformed)
     malformed(f, NULL, 16, 5, 0, 0);
 }
 
-/* A queue pair's own ring: the request is lost, the next take succeeds. */
-FIXTURE_TEST("/rq/dma", test_dma)
-{
-    ErnicWq *wq;
-
-    create(f, 4, 1, 0);
-    post(f, 2);
-    wq = &srq(f)->wq;
-    fake_fail_dma(&f->env, 1, false);
-    g_assert_true(ernic_rq_take(&f->e, wq, &f->recv));
-    IS(f->recv.fault, ERNIC_FAULT_RECV_DMA);
-    IS(f->recv.num_sge, 0);
-    IS(f->recv.wr_id, 0);
-    IS(f->recv.index, 0);
-    IS(ernic_trace_count("ernic_guest_rwqe_dma"), 1);
-    fake_fail_dma(&f->env, 0, false);
-    g_assert_true(ernic_rq_take(&f->e, wq, &f->recv));
-    IS(f->recv.wr_id, 1);
-}
-
 FIXTURE_TEST("/rq/srq-dma", test_srq_dma)
 {
     create(f, 4, 1, 0);
@@ -338,28 +233,6 @@ FIXTURE_TEST("/rq/srq-create-all", test_create_all)
     while (n--) {
         OK(ernic_srq_destroy(&f->e, 0, srqn[n]));
     }
-}
-
-FIXTURE_TEST("/rq/srq-handles", test_handles)
-{
-    static const uint32_t wrong[] = { 0, 9, 15, 16, 17, 0xffffffff };
-    struct ernic_cmd_srq cmd = { 0 };
-
-    create(f, 4, 1, 0);
-    g_assert_true(ernic_srq_get(&f->e, 0, f->srqn) == srq(f));
-    g_assert_null(ernic_srq_get(&f->e, 1, f->srqn));
-    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-        cmd.handle = cpu_to_le32(wrong[i]);
-        g_assert_null(ernic_srq_get(&f->e, 0, wrong[i]));
-        IS(ernic_srq_modify(&f->e, 0, &cmd), ERNIC_ERR_HANDLE);
-        IS(ernic_srq_destroy(&f->e, 0, wrong[i]), ERNIC_ERR_HANDLE);
-    }
-    cmd.handle = cpu_to_le32(f->srqn);
-    IS(ernic_srq_modify(&f->e, 1, &cmd), ERNIC_ERR_PERM);
-    IS(ernic_srq_destroy(&f->e, 1, f->srqn), ERNIC_ERR_PERM);
-    srq(f)->refs = 1;
-    IS(ernic_srq_destroy(&f->e, 0, f->srqn), ERNIC_ERR_BUSY);
-    srq(f)->refs = 0;
 }
 
 /* The answer of the device if a command has this change. */
@@ -455,58 +328,6 @@ FIXTURE_TEST("/rq/srq-resize-refused", test_resize_refused)
     fake_fail_dma(&f->env, 0, false);
     IS(resize(f, 8), ERNIC_ERR_STATE);        /* SRQ_ERR */
     IS(srq(f)->wq.depth, 4);
-}
-
-/* Once, when fewer than the limit are left; SRQ_MODIFY arms it again. */
-FIXTURE_TEST("/rq/srq-limit", test_limit)
-{
-    create(f, 8, 1, 0);
-    post(f, 8);
-    OK(modify(f, 6));
-    take_many(f, 2);
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);     /* 6 left */
-    g_assert_true(take(f));
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
-    IS(srq(f)->limit, 0);
-    while (take(f)) {
-        IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
-    }
-    post(f, 8);
-    take_many(f, 8);
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
-
-    post(f, 3);
-    OK(modify(f, 3));
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
-    g_assert_true(take(f));
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
-}
-
-/* A limit above the number of requests fires at once; 0 disarms. */
-FIXTURE_TEST("/rq/srq-limit-at-once", test_limit_at_once)
-{
-    create(f, 8, 1, 0);
-    post(f, 3);
-    OK(modify(f, 4));
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
-    OK(modify(f, 2));
-    OK(modify(f, 0));
-    while (take(f)) {
-    }
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
-}
-
-/* A limit set at creation waits for the first requests. */
-FIXTURE_TEST("/rq/srq-limit-at-creation", test_limit_at_creation)
-{
-    create(f, 8, 1, 2);
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
-    g_assert_false(take(f));
-    post(f, 3);
-    g_assert_true(take(f));
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 0);
-    g_assert_true(take(f));
-    IS(events(f, ERNIC_EV_SRQ_LIMIT), 1);
 }
 
 /* An event in the backlog is removed with its queue. */

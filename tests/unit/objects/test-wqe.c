@@ -411,35 +411,6 @@ FIXTURE_TEST("/wqe/every-byte", test_every_byte)
     }
 }
 
-FIXTURE_TEST("/wqe/values", test_values)
-{
-    make(f, ERNIC_WR_WRITE_IMM);
-    f->slot.head.rdma.raddr = cpu_to_le64(0x1112131415161718ull);
-    f->slot.head.rdma.rkey = cpu_to_le32(0x21222324);
-    memcpy(f->slot.head.imm, "\x31\x32\x33\x34", 4);
-    f->slot.head.count = cpu_to_le16(16);
-    for (int i = 0; i < 16; i++) {
-        f->slot.sge[i].addr = cpu_to_le64(0x4142434445464700ull + i);
-        f->slot.sge[i].length = cpu_to_le32(0x01020304 + i);
-        f->slot.sge[i].lkey = cpu_to_le32(0x51525300 + i);
-    }
-    check_decoded(f, ERNIC_RC, false, 3);
-    IS(f->wqe.fault, 0);
-    IS(f->wqe.opcode, ERNIC_WR_WRITE_IMM);
-    IS(f->wqe.raddr, 0x1112131415161718ull);
-    IS(f->wqe.rkey, 0x21222324);
-    g_assert_cmpmem(f->wqe.imm, 4, "\x31\x32\x33\x34", 4);
-    IS(f->wqe.num_sge, 16);
-    IS(f->wqe.len, 16 * 0x01020304 + 120);
-    for (int i = 0; i < 16; i++) {
-        IS(f->wqe.sge[i].addr, 0x4142434445464700ull + i);
-        IS(f->wqe.sge[i].len, 0x01020304 + i);
-        IS(f->wqe.sge[i].lkey, 0x51525300 + i);
-    }
-    IS(f->wqe.npsn, 0);
-    g_assert_false(f->wqe.done);
-}
-
 FIXTURE_TEST("/wqe/values-local", test_values_local)
 {
     struct ernic_wqe_reg_mr reg_mr = {
@@ -490,33 +461,6 @@ FIXTURE_TEST("/wqe/values-local", test_values_local)
     g_assert_cmpmem(&f->wqe.bind_mw, sizeof(bind_mw), &bind_mw, sizeof(bind_mw));
 }
 
-FIXTURE_TEST("/wqe/values-ud", test_values_ud)
-{
-    struct ernic_wqe_ud ud = {
-        .qkey = cpu_to_le32(0x80010203), .dest_qpn = cpu_to_le32(0x040506),
-        .pkey_index = cpu_to_le16(7),
-        .av = {
-            .dgid = { 0xfe, 0x80, [15] = 9 }, .dmac = { 2, 0, 0, 0, 0, 9 },
-            .sgid_index = 3, .hop_limit = 64, .tclass = 0x6a,
-            .flow_label = cpu_to_le32(0x70809),
-        },
-    };
-
-    make(f, ERNIC_WR_SEND);
-    f->slot.head.ud = ud;
-    check_decoded(f, ERNIC_UD, true, 0);
-    IS(f->wqe.fault, 0);
-    IS(f->wqe.ud.qkey, 0x80010203);
-    IS(f->wqe.ud.dest_qpn, 0x040506);
-    IS(f->wqe.ud.pkey_index, 7);
-    IS(f->wqe.ud.av.flow_label, 0x70809);
-    g_assert_cmpmem(f->wqe.ud.av.dgid, 16, ud.av.dgid, 16);
-    g_assert_cmpmem(f->wqe.ud.av.dmac, 6, ud.av.dmac, 6);
-    IS(f->wqe.ud.av.sgid_index, 3);
-    IS(f->wqe.ud.av.hop_limit, 64);
-    IS(f->wqe.ud.av.tclass, 0x6a);
-}
-
 /* With any count, no byte outside the slot is read. */
 FIXTURE_TEST("/wqe/every-count", test_every_count)
 {
@@ -538,25 +482,6 @@ FIXTURE_TEST("/wqe/every-count", test_every_count)
                ERNIC_FAULT_NONE : ERNIC_FAULT_SEND_WQE);
             IS(f->wqe.num_sge, 0);
         }
-    }
-}
-
-/* Slots are addressed by counters that wrap, and copied once. */
-FIXTURE_TEST("/wqe/ring", test_ring)
-{
-    uint32_t index = 0xfffffffa;
-
-    make_ring(f, 8, 2);
-    for (uint32_t i = 0; i < 12; i++, index++) {
-        make(f, ERNIC_WR_SEND);
-        f->slot.head.wr_id = cpu_to_le64(i);
-        store(f, index);
-        fetch(f, index, ERNIC_RC, false, 0);
-        IS(f->wqe.fault, 0);
-        IS(f->wqe.wr_id, i);
-        memset(fake_ptr(&f->env, f->ring_addr, 8 * 128), 0xff, 8 * 128);
-        IS(f->wqe.wr_id, i);
-        IS(f->wqe.sge[0].len, 8);
     }
 }
 
