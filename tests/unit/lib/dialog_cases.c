@@ -163,20 +163,6 @@ void dlg_serve_send(Dialog *d, uint32_t psn, uint32_t msn, uint64_t id)
 
 /* ---- shared dialogues ------------------------------------------------ */
 
-void dlg_not_of_xrc(ErnicOp op)
-{
-    uint8_t bytes[40] = { };
-    Dialog d;
-
-    dlg_open(&d, ERNIC_QPT_XRC_TGT);
-    dlg_bth(&d, bytes, ERNIC_BTH_XRC | op, DLG_RQ_PSN);
-    dlg_inject_raw(&d, bytes, sizeof(bytes), true);
-    SENT_NAK(&d, ERNIC_NAK_INV_REQ, DLG_RQ_PSN, 0);
-    dlg_event(&d, ERNIC_EV_QP_REQ_ERR);
-    dlg_event(&d, ERNIC_EV_LAST_WQE);
-    dlg_close(&d);
-}
-
 void dlg_open_bad_recv(Dialog *d, uint8_t type, uint32_t len)
 {
     struct ernic_sge sge;

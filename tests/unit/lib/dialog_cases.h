@@ -8,8 +8,6 @@
 
 #include "dialog.h"
 
-/* Request @op of RC is none of XRC: a target answers NAK, Invalid Request. */
-void dlg_not_of_xrc(ErnicOp op);
 /*
  * A queue pair of @type with two receive requests: one with a wrong key, and one of
  * @len bytes. After the next message both are complete, the second flushed.

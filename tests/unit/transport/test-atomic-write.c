@@ -23,19 +23,6 @@
 #define PEER_WORD(d, PSN, FROM) \
     PEER_WORD_OF(d, PSN, (d)->key, DLG_SINK, FROM)
 
-DIALOG_TEST("/atomic-write/request", ERNIC_QPT_RC, test_request)
-{
-    struct ernic_cqe cqe;
-
-    dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 16, WORD);
-    SENT_WORD(d, SQ, d->at + 16);
-    dlg_no_wc(d);
-    PEER_DONE(d, SQ, 1);
-    cqe = SEND_WC(d, 0, SUCCESS);
-    IS(cqe.opcode, ERNIC_WC_ATOMIC_WRITE);
-    IS(cqe.byte_len, WORD);
-}
-
 /* The data is inside the work request, as verbs programs post it. */
 DIALOG_TEST("/atomic-write/inline", ERNIC_QPT_RC, test_inline)
 {
@@ -88,26 +75,6 @@ DIALOG_TEST("/atomic-write/implied", ERNIC_QPT_RC, test_implied)
     ACKED(d, SQ + 1, 0, 2);
 }
 
-TEST("/atomic-write/response/bad", test_bad_response)
-{
-    static const struct {
-        ErnicOp op;
-        uint32_t len;
-    } rows[] = {
-        { ERNIC_OP_READ_RSP_ONLY, WORD }, { ERNIC_OP_READ_RSP_FIRST, 1024 },
-        { ERNIC_OP_READ_RSP_LAST, 1 }, { ERNIC_OP_ATOMIC_ACK, 0 },
-    };
-
-    EACH_DIALOG(d, i, 0, ARRAY_SIZE(rows), dlg_open(d, ERNIC_QPT_RC)) {
-        dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
-        SENT_WORD(d, SQ, d->at);
-        dlg_peer(d, rows[i].op, &(ErnicPkt) {
-            .psn = SQ, .syndrome = DLG_ACK, .msn = 1, .payload_len = rows[i].len });
-        SEND_WC(d, 0, BAD_RESP_ERR);
-        STATE_IS(d, ERR);
-    }
-}
-
 DIALOG_TEST("/atomic-write/lkey", ERNIC_QPT_RC, test_lkey)
 {
     uint32_t key = d->key;
@@ -116,26 +83,6 @@ DIALOG_TEST("/atomic-write/lkey", ERNIC_QPT_RC, test_lkey)
     dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
     d->key = key;
     SEND_WC(d, 0, LOC_PROT_ERR);
-}
-
-/* The responder sends one response, and no ACK besides. */
-DIALOG_TEST("/atomic-write/served", ERNIC_QPT_RC, test_served)
-{
-    uint32_t key;
-
-    /* The remote write right is sufficient. */
-    key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, ERNIC_ACCESS_LOCAL_WRITE |
-                                                 ERNIC_ACCESS_REMOTE_WRITE);
-    PEER_WORD_OF(d, RQ, key, DLG_SINK, 0);
-    SENT_DONE(d, RQ, 1);
-    QUIET(d);
-    IS(d->env.atomics, 1);
-    dlg_mem_is(d, DLG_SINK, d->peer, WORD);
-    dlg_mem_is(d, DLG_SINK + WORD, NULL, 64);
-    /* A later request finds the word written. */
-    PEER_READ(d, RQ + 1, DLG_SINK, WORD);
-    SENT(d, READ_RSP_ONLY, .psn = RQ + 1, .syndrome = DLG_ACK, .msn = 2,
-         .payload = d->peer, .payload_len = WORD);
 }
 
 /* A duplicate is answered again but not executed again, if every field matches. */
@@ -207,19 +154,4 @@ DIALOG_TEST_BY("/atomic-write/overflow", open_keeping(d, 1), test_overflow)
     SENT_DONE(d, RQ, 1);
     dlg_ends(d, ERNIC_NAK_INV_REQ, RQ + 1, 1, ERNIC_EV_QP_REQ_ERR);
     dlg_mem_is(d, DLG_SINK, d->peer, WORD);
-}
-
-/* Other transport services do not support the request. */
-TEST("/atomic-write/other-service", test_other_service)
-{
-    dlg_not_of_xrc(ERNIC_OP_ATOMIC_WRITE);
-}
-
-/* Memory fails: nothing is acknowledged, and the connection ends. */
-DIALOG_TEST("/atomic-write/memory", ERNIC_QPT_RC, test_memory)
-{
-    fake_fail_dma(&d->env, 1, false);
-    PEER_WORD(d, RQ, 0);
-    dlg_ends(d, ERNIC_NAK_REM_OP, RQ, 0, ERNIC_EV_QP_FATAL);
-    dlg_mem_is(d, DLG_SINK, NULL, WORD);
 }

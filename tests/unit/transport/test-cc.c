@@ -48,19 +48,6 @@ DIALOG_TEST("/cc/mark/cnp", ERNIC_QPT_RC, test_mark)
     dlg_wait(d, INTERVAL);
 }
 
-/* Only the codepoint "congestion experienced" is a mark. */
-DIALOG_TEST("/cc/mark/none", ERNIC_QPT_RC, test_no_mark)
-{
-    static const uint8_t ecn[] = { 0, ERNIC_ECN_ECT0, ERNIC_ECN_ECT1 };
-
-    for (uint32_t i = 0; i < ARRAY_SIZE(ecn); i++) {
-        mark(d, ecn[i]);
-        peer_write(d, RQ + i);
-        SENT_ACK(d, RQ + i, i + 1);
-        IS(d->sent_path.tclass & 3, ERNIC_ECN_ECT0);
-    }
-}
-
 /* UC sends a CNP as well; UD has no queue pair to send it to. */
 TEST("/cc/mark/transports", test_mark_transports)
 {
@@ -73,13 +60,6 @@ TEST("/cc/mark/transports", test_mark_transports)
         }
         RECV_WC(d, 0, SUCCESS);
     }
-}
-
-/* A mark on a dropped packet is ignored. */
-DIALOG_TEST("/cc/mark/dropped", ERNIC_QPT_RC, test_mark_dropped)
-{
-    mark(d, ERNIC_ECN_CE);
-    PEER(d, SEND_ONLY, .psn = RQ, .pkey = 0x7123);
 }
 
 /* Responses and ACKs carry marks too. */
@@ -168,24 +148,6 @@ DIALOG_TEST("/cc/rate/counted-cuts", ERNIC_QPT_RC, test_cuts)
     cnps(d, 10);
     IS(d->e->stats.rate_cuts, i);
     IS(d->e->stats.rx_cnps, 33);
-}
-
-/* CNPs within 50 us are one, which halves it: 5 to 2.5 GB/s, 1024 bytes in 409 ns. */
-TEST("/cc/rate/first-cut", test_first_cut)
-{
-    static const uint32_t cnps_at_once[] = { 1, 50 };
-
-    EACH_DIALOG(d, i, 0, ARRAY_SIZE(cnps_at_once), dlg_open(d, ERNIC_QPT_UC)) {
-        uint64_t t;
-
-        for (uint32_t n = cnps_at_once[i]; n; n--) {
-            dlg_cnp(d);
-        }
-        t = write_time(d, 100);
-        g_assert_cmpuint(t, >=, 99 * 409);
-        g_assert_cmpuint(t, <=, 100 * 412);
-        dlg_drain(d);
-    }
 }
 
 /* Without CNPs the rate rises until the limit is gone. */
@@ -304,41 +266,6 @@ DIALOG_TEST("/cc/rate/read", ERNIC_QPT_RC, test_rate_read)
     t = time_of(d, 4);
     g_assert_cmpuint(t, >, 3 * 1024 * 800 / 4);
     dlg_sent_read(d, RQ, 1, 0, 4096);
-}
-
-/* The limit holds for one queue pair; another is not delayed. */
-DIALOG_TEST("/cc/rate/alone", ERNIC_QPT_UC, test_rate_alone)
-{
-    FakeQp first;
-
-    cnps(d, 100);
-    first = d->qp;
-    dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 100 * 1024);
-    fake_run(d->e);
-    dlg_drain(d);
-    dlg_create_qp(d, &d->qp, ERNIC_QPT_UC);
-    dlg_to(d, ERNIC_QPS_RTS);
-    dlg_post(d, ERNIC_WR_WRITE, 0, 100 * 1024);
-    SEND_WC(d, 0, SUCCESS);
-    g_assert_cmpuint(dlg_pending(d), >=, 100);
-    dlg_drain(d);
-    OK(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, first.qpn));
-}
-
-/* Bytes sent before the first ACK: halved per loss, down to a minimum. */
-DIALOG_TEST("/cc/window/cut", ERNIC_QPT_RC, test_window_cut)
-{
-    static const uint32_t sizes[] = { 256, 128, 64, 32, 16, 16, 16 };
-
-    dlg_post(d, ERNIC_WR_WRITE, 0, 1000 * 1024);
-    for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-        IS(dlg_pending(d), sizes[i]);
-        dlg_drain(d);
-        dlg_wait(d, ernic_ack_timeout_ns(14));
-    }
-    dlg_drain(d);
-    dlg_state(d, ERNIC_QPS_ERR);
-    SEND_WC(d, 0, WR_FLUSH_ERR);
 }
 
 /* It grows with acknowledged data, but never beyond 512 KiB. */

@@ -34,43 +34,6 @@ static void acked(Dialog *d, uint32_t n)
     dlg_wcs(d, dlg_send_wc, 0, n - 1, ERNIC_WC_SUCCESS);
 }
 
-/* An ACK inside a message completes no request, but still acknowledges packets. */
-DIALOG_TEST("/comp/ack/inside", ERNIC_QPT_RC, test_inside)
-{
-    dlg_post(d, ERNIC_WR_WRITE, 0, 3000);
-    dlg_drain(d);
-    PEER_ACK(d, PSN + 1, 0);
-    dlg_no_wc(d);
-    dlg_wait(d, 4 * ernic_ack_timeout_ns(14));
-    SENT_DATA(d, WRITE_LAST, PSN + 2, 2048, 952, .ackreq = true);
-    dlg_drain(d);
-    ACKED(d, PSN + 2, 0, 1);
-}
-
-/* C9-137: a response to no outstanding request is dropped. */
-DIALOG_TEST("/comp/ack/ghosts", ERNIC_QPT_RC, test_ghosts)
-{
-    PEER_ACK(d, PSN - 1, 0);
-    PEER_ACK(d, PSN, 0);
-    PEER_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
-    post_sends(d, 2);
-    PEER_ACK(d, PSN - 1, 0);
-    PEER_ACK(d, PSN + 2, 3);
-    PEER_ACK(d, PSN + 0x800000, 3);
-    PEER_NAK(d, ERNIC_NAK_REM_ACC, PSN - 1, 0);
-    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN + 2, 0);
-    PEER_NAK(d, RNR(0), PSN - 1, 0);
-    dlg_peer_read(d, PSN + 7, 0, 0, 16);
-    PEER(d, ATOMIC_ACK, .psn = PSN - 1, .syndrome = DLG_ACK);
-    dlg_nothing(d);
-    acked(d, 1);
-    PEER_ACK(d, PSN, 1);
-    PEER_NAK(d, ERNIC_NAK_INV_REQ, PSN, 1);
-    dlg_no_wc(d);
-    ACKED(d, PSN + 1, 1, 2);
-    STATE_IS(d, RTS);
-}
-
 /* 9.7.5.2: reserved syndromes are ignored; the requester goes on waiting. */
 DIALOG_TEST("/comp/ack/reserved", ERNIC_QPT_RC, test_reserved)
 {
@@ -420,48 +383,6 @@ DIALOG_TEST("/comp/response/lkey-lost", ERNIC_QPT_RC, test_lkey_lost)
     SEND_WC(d, 0, LOC_PROT_ERR);
     SEND_WC(d, 1, WR_FLUSH_ERR);
     dlg_mem_is(d, DLG_SINK, NULL, 16);
-}
-
-/* An ACK of the first attempt arrives while the second is being sent. */
-DIALOG_TEST("/comp/late/ack", ERNIC_QPT_RC, test_late_ack)
-{
-    uint32_t n;
-
-    dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
-    IS(dlg_pending(d), 200);
-    dlg_drain(d);
-    d->env.tx_busy = true;
-    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
-    ACKED(d, PSN + 199, 0, 1);
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_ready(d);
-    /* The train that was held back leaves, and then new packets. */
-    n = dlg_pending(d);
-    g_assert_cmpuint(n, <=, ERNIC_TRAIN_PACKETS + 1);
-    while (n-- > 1) {
-        g_assert_cmphex(dlg_take(d).psn, <, PSN + 200);
-    }
-    sent_sends(d, 200, 200);
-    ACKED(d, PSN + 200, 1, 2);
-}
-
-/* The same for the response to a READ that is about to be requested again. */
-DIALOG_TEST("/comp/late/response", ERNIC_QPT_RC, test_late_response)
-{
-    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 3000);
-    SENT_READ(d, PSN, 0, 3000);
-    dlg_wait(d, ernic_ack_timeout_ns(14));
-    SENT_READ(d, PSN, 0, 3000);
-    dlg_peer_read(d, PSN, 1, 0, 3000);
-    SEND_WC(d, 0, SUCCESS);
-    dlg_peer_read(d, PSN, 1, 1000, 3000);
-    dlg_no_wc(d);
-    dlg_mem_is(d, DLG_SINK, d->peer, 3000);
-    /* All credits are returned. */
-    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
-    SENT_READ(d, PSN + 3, 0, 16);
-    dlg_peer_read(d, PSN + 3, 2, 0, 16);
-    SEND_WC(d, 1, SUCCESS);
 }
 
 /* Both responses mix: packets of either attempt are accepted. */

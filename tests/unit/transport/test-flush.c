@@ -76,15 +76,6 @@ DIALOG_TEST("/flush/behind-write", ERNIC_QPT_RC, test_behind_write)
     ACKED(d, SQ + 2, 1, 3);
 }
 
-DIALOG_TEST("/flush/refused-by-peer", ERNIC_QPT_RC, test_refused_by_peer)
-{
-    post_flush(d, ERNIC_FLUSH_PERSISTENT, ERNIC_FLUSH_RANGE, 8);
-    SENT_FLUSH(d, SQ, PERSISTENT, 8);
-    PEER_NAK(d, ERNIC_NAK_REM_ACC, SQ, 0);
-    SEND_WC(d, 0, REM_ACCESS_ERR);
-    STATE_IS(d, ERR);
-}
-
 /* The flush right is sufficient; a region may have no other. */
 DIALOG_TEST("/flush/right", ERNIC_QPT_RC, test_right)
 {
@@ -242,10 +233,4 @@ TEST("/flush/no-room", test_no_room)
         PEER_FLUSH(d, RQ);
         dlg_ends(d, ERNIC_NAK_INV_REQ, RQ, 0, ERNIC_EV_QP_REQ_ERR);
     }
-}
-
-/* Other transport services do not support the request. */
-TEST("/flush/other-service", test_other_service)
-{
-    dlg_not_of_xrc(ERNIC_OP_FLUSH);
 }

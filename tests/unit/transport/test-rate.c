@@ -111,42 +111,6 @@ FIXTURE_TEST("/rate/pace", test_pace)
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, 2);
 }
 
-/* A burst at once, and one frame after it; then the rate. */
-FIXTURE_TEST("/rate/burst", test_burst)
-{
-    OK(limit(f, KBPS, 8 * LEN));
-    for (int round = 0; round < 2; round++) {
-        send(f, &f->qp, COUNT);
-        IS(sent(f), 9);
-        paced(f, FRAME, COUNT - 9);
-        fake_advance(f->e, 9 * FRAME);
-    }
-    /* Half of the pause restores half of the burst. */
-    send(f, &f->qp, COUNT);
-    IS(sent(f), 9);
-    fake_advance(f->e, (COUNT - 9 + 5) * FRAME);
-    IS(sent(f), COUNT - 9);
-    send(f, &f->qp, COUNT);
-    IS(sent(f), 5);
-    fake_advance(f->e, 100 * FRAME);
-    IS(sent(f), COUNT - 5);
-}
-
-/* Late wake-ups cost no rate as long as the slack covers them. */
-FIXTURE_TEST("/rate/late", test_late)
-{
-    uint32_t n = 0;
-
-    OK(limit(f, KBPS, 0));
-    send(f, &f->qp, COUNT);
-    for (uint32_t i = 0; i < COUNT; i++) {
-        n += sent(f);
-        f->env.now += FRAME + (i & 1 ? -900000 : 900000);
-        ernic_run(f->e, f->env.now);
-    }
-    IS(n + sent(f), COUNT);
-}
-
 /* Waiting frames use the new rate at once, and another queue pair never waits. */
 FIXTURE_TEST("/rate/change", test_change)
 {
@@ -166,17 +130,6 @@ FIXTURE_TEST("/rate/change", test_change)
     IS(sent(f), COUNT);
 }
 
-/* A reset removes the limit and the waiting frames. */
-FIXTURE_TEST("/rate/reset", test_reset)
-{
-    begin(f, 1, 6);
-    OK(fake_modify_qp(f->e, f->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
-    f->qp.sq_pi = f->qp.rq_pi = 0;
-    fake_connect(f->e, &f->qp, 0, 0);
-    send(f, &f->qp, COUNT);
-    IS(sent(f), COUNT);
-}
-
 /* In Error waiting frames are flushed at once. */
 FIXTURE_TEST("/rate/error", test_error)
 {
@@ -191,32 +144,4 @@ FIXTURE_TEST("/rate/error", test_error)
         n++;
     }
     IS(n, 5);
-}
-
-/* The pace survives a migration. */
-FIXTURE_TEST("/rate/saved", test_saved)
-{
-    begin(f, KBPS, COUNT);
-    paced(f, FRAME - ERNIC_RATE_SLACK_NS, 3);
-    fake_advance(f->e, 1000);
-    RELOAD(f->e, f->env.now);
-    paced(f, FRAME - 1000, COUNT - 4);
-}
-
-/* A query reports the limit; the greatest values do no harm. */
-FIXTURE_TEST("/rate/values", test_values)
-{
-    struct ernic_qp_attr attr;
-
-    OK(limit(f, KBPS, 9));
-    OK(ernic_qp_query(f->e, f->env.uctx, f->qp.qpn, &attr));
-    IS(le32_to_cpu(attr.rate_limit), KBPS);
-    IS(le32_to_cpu(attr.rate_burst), 9);
-    OK(limit(f, UINT32_MAX, UINT32_MAX));
-    send(f, &f->qp, COUNT);
-    IS(sent(f), COUNT);
-    OK(limit(f, 1, UINT32_MAX));
-    send(f, &f->qp, COUNT);
-    fake_advance(f->e, 1);
-    g_assert_cmpuint(sent(f), >, 0);
 }

@@ -275,29 +275,6 @@ RAW_TEST("among-packets", test_among_packets)
     IS(f->e->stats.tx_packets, 3);
 }
 
-/* A held frame, and one for the device itself, survive a migration. */
-FIXTURE_TEST("/raw/saved", test_saved)
-{
-    rule_for(f, &f->in);
-    recv(f, 2048);
-    send(f, LEN);
-    ernic_run(f->e, f->env.now);                /* in the loopback store */
-    sent(f, LEN);
-    f->env.tx_busy = true;
-    ((uint8_t *)frame(f))[0] = 3;               /* to a group */
-    send(f, 77);
-    ernic_run(f->e, f->env.now);
-    raw_whole(f->e);
-    g_assert_true(f->e->tx->frame);
-    RELOAD(f->e, f->env.now);
-    f->env.tx_busy = false;
-    recv(f, 2048);
-    settle(f);
-    sent(f, 77);
-    recv_wc(f, ERNIC_WC_SUCCESS, LEN);
-    arrived(f, 77);
-}
-
 /* A frame that matches a rule is looped back and also sent, for any destination. */
 RAW_TEST("self", test_self)
 {

@@ -61,38 +61,6 @@ DIALOG_TEST("/req-local/reg-mr", ERNIC_QPT_RC, test_reg_mr)
     SEND_WC(d, 2, SUCCESS);
 }
 
-/*
- * A sent packet may have to be sent again, so its key stays valid until it is
- * acknowledged.
- */
-DIALOG_TEST("/req-local/local-inv", ERNIC_QPT_RC, test_local_inv)
-{
-    struct ernic_wqe wqe;
-    uint32_t key = fake_alloc_mr(d->e, d->pd, 16) + 1;
-
-    wqe = reg_mr(d, key);
-    dlg_post_wqe(d, &wqe, 0, 0);
-    SEND_WC(d, 0, SUCCESS);
-    dlg_post(d, ERNIC_WR_SEND, 0, 10);
-    wqe = local_inv(d, key);
-    dlg_post_wqe(d, &wqe, 0, 0);
-    dlg_post(d, ERNIC_WR_SEND, 0, 11);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);
-    QUIET(d);
-    /* The key still works. */
-    PEER_DATA(d, WRITE_ONLY, DLG_RQ_PSN, 0, 8, .va = 0x7000, .rkey = key, .dma_len = 8,
-              .ackreq = true);
-    SENT_ACK(d, DLG_RQ_PSN, 1);
-    PEER_ACK(d, PSN, 1);
-    SEND_WC(d, 1, SUCCESS);
-    IS(SEND_WC(d, 2, SUCCESS).opcode, ERNIC_WC_LOCAL_INV);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN + 1, 0, 11);
-    PEER_DATA(d, WRITE_ONLY, DLG_RQ_PSN + 1, 0, 8, .va = 0x7000, .rkey = key,
-              .dma_len = 8, .ackreq = true);
-    dlg_ends(d, ERNIC_NAK_REM_ACC, DLG_RQ_PSN + 1, 1, ERNIC_EV_QP_ACCESS_ERR);
-    SEND_WC(d, 3, WR_FLUSH_ERR);
-}
-
 /* A SEND of 10 bytes, and a LOCAL_INV that waits for its acknowledgement. */
 static void open_inv(Dialog *d)
 {
@@ -136,25 +104,6 @@ DIALOG_TEST_BY("/req-local/local-inv-rnr", open_inv(d), test_local_inv_rnr)
     while (dlg_pending(d)) {
         IS(dlg_take(d).psn, PSN);
     }
-}
-
-DIALOG_TEST("/req-local/bind-mw", ERNIC_QPT_RC, test_bind_mw)
-{
-    struct ernic_wqe wqe;
-    uint32_t key;
-
-    wqe = dlg_bind_mw(d, &key);
-    dlg_post(d, ERNIC_WR_SEND, 0, 10);
-    dlg_post_wqe(d, &wqe, 0, 0);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);
-    /* Bound in its turn, whether or not earlier requests are acknowledged. */
-    PEER_DATA(d, WRITE_ONLY, DLG_RQ_PSN, 0, 64, .va = d->mem + DLG_SINK, .rkey = key,
-              .dma_len = 64, .ackreq = true);
-    SENT_ACK(d, DLG_RQ_PSN, 1);
-    dlg_no_wc(d);
-    ACKED(d, PSN, 0, 1);
-    IS(SEND_WC(d, 1, SUCCESS).opcode, ERNIC_WC_BIND_MW);
-    dlg_mem_is(d, DLG_SINK, d->peer, 64);
 }
 
 /*

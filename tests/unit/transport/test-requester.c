@@ -60,30 +60,6 @@ TEST("/req/segments", test_segments)
     }
 }
 
-/* A message gathered from 16 pieces of odd sizes, one of them empty. */
-DIALOG_TEST("/req/gather", ERNIC_QPT_RC, test_gather)
-{
-    struct ernic_sge sge[ERNIC_MAX_SGE];
-    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED);
-    uint8_t bytes[4096];
-    uint32_t len = 0, n;
-
-    for (uint32_t i = 0; i < ERNIC_MAX_SGE; i++) {
-        n = i == 5 ? 0 : 101 + 7 * i;
-        sge[i] = fake_sge(d->mem + 5000 * i + 1, n, d->key);
-        memcpy(bytes + len, d->at + 5000 * i + 1, n);
-        len += n;
-    }
-    wqe.count = cpu_to_le16(ERNIC_MAX_SGE);
-    fake_post_send(d->e, &d->qp, &wqe, sge);
-    OK(fake_ring_sq(d->e, &d->qp));
-    SENT(d, SEND_FIRST, .psn = PSN, .payload = bytes, .payload_len = 1024);
-    SENT(d, SEND_MIDDLE, .psn = PSN + 1, .payload = bytes + 1024, .payload_len = 1024);
-    SENT(d, SEND_LAST, .psn = PSN + 2, .payload = bytes + 2048,
-         .payload_len = len - 2048, .ackreq = true);
-    ACKED(d, PSN + 2, 0, 1);
-}
-
 DIALOG_TEST("/req/inline", ERNIC_QPT_RC, test_inline)
 {
     dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 8,
@@ -94,34 +70,6 @@ DIALOG_TEST("/req/inline", ERNIC_QPT_RC, test_inline)
     dlg_sent_message(d, ERNIC_WR_WRITE_IMM, 0, PSN + 1, 900, 1);
     dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 2, 0, 0);
     ACKED(d, PSN + 2, 0, 3);
-}
-
-/* C9-27: inline data was read at the doorbell; a later change is not sent. */
-DIALOG_TEST("/req/inline-resent", ERNIC_QPT_RC, test_inline_resent)
-{
-    uint8_t bytes[100];
-
-    memcpy(bytes, d->at, sizeof(bytes));
-    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 0,
-                   sizeof(bytes));
-    dlg_take(d);
-    memset(fake_ptr(&d->env, fake_sq_slot(&d->qp, 0), 576), 0xee, 576);
-    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
-    SENT(d, SEND_ONLY, .psn = PSN, .payload = bytes,
-         .payload_len = sizeof(bytes), .ackreq = true);
-    ACKED(d, PSN, 0, 1);
-}
-
-/* Only the last packet has the solicited event bit. */
-DIALOG_TEST("/req/solicited", ERNIC_QPT_RC, test_solicited)
-{
-    const uint8_t flags = ERNIC_WR_SOLICITED | ERNIC_WR_SIGNALED;
-
-    dlg_post_flags(d, ERNIC_WR_SEND, flags, 0, 3000);
-    dlg_sent_message(d, ERNIC_WR_SEND, flags, PSN, 0, 3000);
-    dlg_post_flags(d, ERNIC_WR_WRITE_IMM, flags, 0, 10);
-    dlg_sent_message(d, ERNIC_WR_WRITE_IMM, flags, PSN + 3, 0, 10);
-    ACKED(d, PSN + 3, 0, 2);
 }
 
 /* 9.2: SE is valid for SEND and WRITE with immediate, not for WRITE or READ. */
@@ -135,23 +83,6 @@ DIALOG_TEST("/req/solicited-elsewhere", ERNIC_QPT_RC, test_solicited_elsewhere)
     SENT_READ(d, PSN + 1, 0, 10);
     dlg_peer_read(d, PSN + 1, 2, 0, 10);
     SEND_WCS(d, 0, 1, SUCCESS);
-}
-
-DIALOG_TEST("/req/unsignalled", ERNIC_QPT_RC, test_unsignalled)
-{
-    dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 10);
-    dlg_post_flags(d, ERNIC_WR_WRITE, 0, 0, 10);
-    dlg_post(d, ERNIC_WR_SEND, 0, 10);
-    dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 10);
-    IS(dlg_pending(d), 4);
-    PEER_ACK(d, PSN + 3, 4);
-    SEND_WC(d, 2, SUCCESS);
-    dlg_no_wc(d);
-    dlg_drain(d);
-    /* A failed request completes all the same. */
-    dlg_post_flags(d, ERNIC_WR_SEND, 0, DLG_MEM, 10);
-    SEND_WC(d, 4, LOC_PROT_ERR);
-    STATE_IS(d, ERR);
 }
 
 TEST("/req/read", test_read)
@@ -199,48 +130,6 @@ DIALOG_TEST("/req/read-pieces", ERNIC_QPT_RC, test_read_pieces)
     dlg_no_wc(d);
     ACKED(d, psn, 1, 2);
     dlg_mem_is(d, DLG_SINK, d->peer, len);
-}
-
-/* A response is scattered over the pieces of the gather list. */
-DIALOG_TEST("/req/read-scatter", ERNIC_QPT_RC, test_read_scatter)
-{
-    struct ernic_wqe wqe = dlg_wqe(d, ERNIC_WR_READ, ERNIC_WR_SIGNALED);
-    struct ernic_sge sge[3];
-
-    sge[0] = fake_sge(d->mem + DLG_SINK, 700, d->key);
-    sge[1] = fake_sge(d->mem + DLG_SINK + 2000, 700, d->key);
-    sge[2] = fake_sge(d->mem + DLG_SINK + 1000, 100, d->key);
-    wqe.count = cpu_to_le16(3);
-    fake_post_send(d->e, &d->qp, &wqe, sge);
-    OK(fake_ring_sq(d->e, &d->qp));
-    SENT_READ(d, PSN, 0, 1500);
-    dlg_peer_read(d, PSN, 1, 0, 1500);
-    SEND_WC(d, 0, SUCCESS);
-    dlg_mem_is(d, DLG_SINK, d->peer, 700);
-    dlg_mem_is(d, DLG_SINK + 700, NULL, 300);
-    dlg_mem_is(d, DLG_SINK + 1000, d->peer + 1400, 100);
-    dlg_mem_is(d, DLG_SINK + 1100, NULL, 900);
-    dlg_mem_is(d, DLG_SINK + 2000, d->peer + 700, 700);
-    dlg_mem_is(d, DLG_SINK + 2700, NULL, 100);
-}
-
-DIALOG_TEST("/req/atomics", ERNIC_QPT_RC, test_atomics)
-{
-    struct ernic_cqe cqe;
-
-    dlg_post(d, ERNIC_WR_CMP_SWAP, DLG_SINK, 8);
-    dlg_post(d, ERNIC_WR_FETCH_ADD, DLG_SINK + 8, 8);
-    SENT(d, COMPARE_SWAP, .psn = PSN, .va = DLG_RADDR, .rkey = DLG_RKEY,
-         .swap_add = DLG_SWAP, .compare = DLG_COMPARE, .ackreq = true);
-    SENT_ADD(d, PSN + 1);
-    PEER_ATOMIC(d, PSN, 1, 0x0102030405060708ull);
-    cqe = SEND_WC(d, 0, SUCCESS);
-    IS(cqe.opcode, ERNIC_WC_CMP_SWAP);
-    IS(cqe.byte_len, 8);
-    PEER_ATOMIC(d, PSN + 1, 2, 0x99);
-    IS(SEND_WC(d, 1, SUCCESS).opcode, ERNIC_WC_FETCH_ADD);
-    IS(fake_get64(&d->env, d->mem + DLG_SINK), 0x0102030405060708ull);
-    IS(fake_get64(&d->env, d->mem + DLG_SINK + 8), 0x99);
 }
 
 /* 11.2.5.2: at most as many outstanding READs and atomics as the peer accepts. */

@@ -215,25 +215,6 @@ ROW_TEST("/resp-fault/xrc", wrongs, test_wrong_xrc)
     check_wrong(data, ERNIC_QPT_XRC_TGT);
 }
 
-/* The message does not fit: the completion reports it, and a NAK to the peer. */
-TEST("/resp-fault/recv/length", test_recv_length)
-{
-    WITH_DIALOG(d, dlg_open(d, ERNIC_QPT_RC)) {
-        dlg_recv(d, DLG_SINK, 15);
-        PEER_SEND(d, PSN, 16);
-        SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN, 0);
-        RECV_WC(d, 0, LOC_LEN_ERR);
-        dlg_mem_is(d, DLG_SINK, NULL, 16);
-    }
-    WITH_DIALOG(d, dlg_open(d, ERNIC_QPT_RC)) {
-        dlg_recv(d, DLG_SINK, 2000);
-        PEER_DATA(d, SEND_FIRST, PSN, 0, 1024);
-        PEER_DATA(d, SEND_LAST, PSN + 1, 0, 977);
-        SENT_NAK(d, ERNIC_NAK_INV_REQ, PSN + 1, 0);
-        RECV_WC(d, 0, LOC_LEN_ERR);
-    }
-}
-
 TEST("/resp-fault/recv/protection", test_recv_prot)
 {
     Dialog d;
@@ -255,16 +236,6 @@ DIALOG_TEST("/resp-fault/recv/wqe", ERNIC_QPT_RC, test_recv_wqe)
     SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
     RECV_WC(d, 0, LOC_QP_OP_ERR);
     STATE_IS(d, ERR);
-}
-
-/* The ring's memory fails: of the request only its position is known. */
-DIALOG_TEST("/resp-fault/recv/dma", ERNIC_QPT_RC, test_recv_dma)
-{
-    dlg_recv(d, DLG_SINK, 16);
-    fake_fail_dma(&d->env, 1, false);
-    PEER_SEND(d, PSN, 16);
-    SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
-    IS(RECV_WC(d, 0, LOC_QP_OP_ERR).index, 0);
 }
 
 /* Too many READs at once: the earlier ones are still answered. */
@@ -301,14 +272,6 @@ static uint32_t read_key_lost(Dialog *d, bool open)
         dlg_take(d);
     }
     return n;
-}
-
-/* NAK at that packet. */
-DIALOG_TEST("/resp-fault/read-key-lost", ERNIC_QPT_RC, test_read_key_lost)
-{
-    uint32_t n = read_key_lost(d, false);
-
-    dlg_ends(d, ERNIC_NAK_REM_ACC, PSN + n, 1, ERNIC_EV_QP_ACCESS_ERR);
 }
 
 /* The open message after the READ is not at fault: it is flushed. */
@@ -354,26 +317,6 @@ DIALOG_TEST_BY("/resp-fault/read-memory", dlg_init(d, ERNIC_QPT_RC, false),
     dlg_to(d, ERNIC_QPS_RTS);
     PEER_READ(d, PSN, 0, 8);
     dlg_ends(d, ERNIC_NAK_REM_OP, PSN, 1, ERNIC_EV_QP_FATAL);
-}
-
-/* A second fault of one QP is ignored: it is in Error. */
-DIALOG_TEST("/resp-fault/one-fault", ERNIC_QPT_RC, test_one_fault)
-{
-    d->hold = true;
-    PEER(d, SEND_MIDDLE, .psn = PSN, .payload_len = 1024);
-    PEER(d, WRITE_ONLY, .psn = PSN, .rkey = 1, .dma_len = 8, .payload_len = 8);
-    PEER(d, WRITE_ONLY, .psn = PSN + 1, .rkey = 1, .dma_len = 8, .payload_len = 8);
-    dlg_ends(d, ERNIC_NAK_INV_REQ, PSN, 0, ERNIC_EV_QP_REQ_ERR);
-}
-
-/* The NAK waits for the link, and the change of state for the NAK. */
-DIALOG_TEST("/resp-fault/nak-busy", ERNIC_QPT_RC, test_nak_busy)
-{
-    d->env.tx_busy = true;
-    PEER(d, SEND_MIDDLE, .psn = PSN, .payload_len = 1024);
-    PEER(d, SEND_ONLY, .psn = PSN);
-    dlg_ready(d);
-    dlg_ends(d, ERNIC_NAK_INV_REQ, PSN, 0, ERNIC_EV_QP_REQ_ERR);
 }
 
 /*

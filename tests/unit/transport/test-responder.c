@@ -68,71 +68,6 @@ TEST("/resp/messages", test_messages)
     }
 }
 
-/* A receive request whose pieces are smaller than packets. */
-DIALOG_TEST("/resp/scatter", ERNIC_QPT_RC, test_scatter)
-{
-    struct ernic_sge sge[3];
-
-    sge[0] = fake_sge(d->mem + DLG_SINK, 900, d->key);
-    sge[1] = fake_sge(d->mem + DLG_SINK + 2000, 1, d->key);
-    sge[2] = fake_sge(d->mem + DLG_SINK + 4000, 2000, d->key);
-    fake_post_recv(d->e, &d->qp, 0x77, sge, 3);
-    OK(fake_ring_rq(d->e, &d->qp));
-    dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 2500);
-    SENT_ACK(d, PSN + 2, 1);
-    RECV_WC(d, 0x77, SUCCESS);
-    dlg_mem_is(d, DLG_SINK, d->peer, 900);
-    dlg_mem_is(d, DLG_SINK + 900, NULL, 1100);
-    dlg_mem_is(d, DLG_SINK + 2000, d->peer + 900, 1);
-    dlg_mem_is(d, DLG_SINK + 2001, NULL, 1999);
-    dlg_mem_is(d, DLG_SINK + 4000, d->peer + 901, 2500 - 901);
-}
-
-/* C9-88: 0 bytes touch no memory, so no key is checked. */
-DIALOG_TEST("/resp/zero-length", ERNIC_QPT_RC, test_zero_length)
-{
-    PEER(d, WRITE_ONLY, .psn = PSN, .va = 0x666, .rkey = 0x999, .ackreq = true);
-    SENT_ACK(d, PSN, 1);
-    PEER(d, READ_REQUEST, .psn = PSN + 1, .va = 0x666, .rkey = 0x999);
-    SENT(d, READ_RSP_ONLY, .psn = PSN + 1, .syndrome = DLG_ACK, .msn = 2);
-    fake_post_recv(d->e, &d->qp, 5, NULL, 0);
-    OK(fake_ring_rq(d->e, &d->qp));
-    PEER(d, SEND_ONLY, .psn = PSN + 2, .ackreq = true);
-    SENT_ACK(d, PSN + 2, 3);
-    RECV_WC(d, 5, SUCCESS);
-}
-
-/* The solicited event reaches the completion of a SEND and of WRITE_IMM. */
-DIALOG_TEST("/resp/solicited", ERNIC_QPT_RC, test_solicited)
-{
-    dlg_recv_many(d, 2, DLG_SINK, 16);
-    PEER(d, SEND_ONLY, .psn = PSN, .se = true);
-    g_assert_true(RECV_WC(d, 0, SUCCESS).flags & ERNIC_CQE_SOLICITED);
-    PEER(d, WRITE_ONLY_IMM, .psn = PSN + 1, .se = true);
-    g_assert_true(RECV_WC(d, 1, SUCCESS).flags & ERNIC_CQE_SOLICITED);
-}
-
-/* SEND with Invalidate: the message is delivered and the key is invalid. */
-DIALOG_TEST("/resp/send-inv", ERNIC_QPT_RC, test_send_inv)
-{
-    uint32_t window = fake_alloc_mw(d->e, d->pd, 2), key = window + 1;
-    struct ernic_wqe wqe = dlg_bind(d, window, key, 0, 64, ERNIC_ACCESS_REMOTE_READ);
-    struct ernic_cqe cqe;
-
-    dlg_post_wqe(d, &wqe, 0, 0);
-    SEND_WC(d, 0, SUCCESS);
-    dlg_recv(d, DLG_SINK, 16);
-    PEER(d, READ_REQUEST, .psn = PSN, .va = d->mem, .rkey = key, .dma_len = 64);
-    dlg_sent_read(d, PSN, 1, 0, 64);
-    PEER_DATA(d, SEND_ONLY_INV, PSN + 1, 0, 16, .inv_rkey = key, .ackreq = true);
-    SENT_ACK(d, PSN + 1, 2);
-    cqe = RECV_WC(d, 0, SUCCESS);
-    IS(cqe.flags & (ERNIC_CQE_INV | ERNIC_CQE_IMM), ERNIC_CQE_INV);
-    IS((uint32_t)ldl_le_p(cqe.imm), key);
-    PEER(d, READ_REQUEST, .psn = PSN + 2, .va = d->mem, .rkey = key, .dma_len = 64);
-    dlg_ends(d, ERNIC_NAK_REM_ACC, PSN + 2, 2, ERNIC_EV_QP_ACCESS_ERR);
-}
-
 TEST("/resp/read", test_read)
 {
     EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1,
@@ -146,67 +81,6 @@ TEST("/resp/read", test_read)
             psn += dlg_serve_read(d, psn, ++msn, 33, lens[i]);
         }
     }
-}
-
-DIALOG_TEST("/resp/atomics", ERNIC_QPT_RC, test_atomics)
-{
-    fake_put64(&d->env, d->mem, 10);
-    PEER_ADD(d, PSN, 0, 0xfffffffffffffffeull);
-    SENT_ATOMIC(d, PSN, 1, 10);
-    IS(fake_get64(&d->env, d->mem), 8);
-    PEER_SWAP(d, PSN + 1, 0, d->key, 7, 99);
-    SENT_ATOMIC(d, PSN + 1, 2, 8);
-    IS(fake_get64(&d->env, d->mem), 8);
-    PEER_SWAP(d, PSN + 2, 0, d->key, 8, 99);
-    SENT_ATOMIC(d, PSN + 2, 3, 8);
-    IS(fake_get64(&d->env, d->mem), 99);
-}
-
-/* C9-115: one ACK may acknowledge all packets up to it. */
-DIALOG_TEST("/resp/ack/coalesced", ERNIC_QPT_RC, test_ack_coalesced)
-{
-    d->hold = true;
-    for (uint32_t i = 0; i < 5; i++) {
-        dlg_recv(d, DLG_SINK, 16);
-        PEER_SEND(d, PSN + i, 16);
-    }
-    SENT_ACK(d, PSN + 4, 5);
-    QUIET(d);
-    for (uint32_t i = 0; i < 5; i++) {
-        RECV_WC(d, i, SUCCESS);
-    }
-}
-
-/* No AckReq, no ACK; a packet inside a message may request one. */
-DIALOG_TEST("/resp/ack/request", ERNIC_QPT_RC, test_ack_request)
-{
-    PEER(d, WRITE_FIRST, .psn = PSN, .va = d->mem + DLG_SINK, .rkey = d->key,
-         .dma_len = 2058, .payload_len = 1024);
-    QUIET(d);
-    PEER(d, WRITE_MIDDLE, .psn = PSN + 1, .payload_len = 1024, .ackreq = true);
-    SENT_ACK(d, PSN + 1, 0);
-    PEER(d, WRITE_LAST, .psn = PSN + 2, .payload_len = 10);
-    QUIET(d);
-    dlg_recv(d, DLG_SINK, 16);
-    dlg_serve_send(d, PSN + 3, 2, 0);
-}
-
-/* Responses leave in the order of PSNs: the READ's data before a later ACK. */
-DIALOG_TEST("/resp/ack/in-order", ERNIC_QPT_RC, test_answers_in_order)
-{
-    dlg_recv_many(d, 2, DLG_SINK, 16);
-    fake_put64(&d->env, d->mem, 7);
-    d->hold = true;
-    PEER_SEND(d, PSN, 16);
-    PEER_READ(d, PSN + 1, 0, 100 * 1024);
-    PEER_ADD(d, PSN + 101, DLG_SINK + 64, 1);
-    PEER_SEND(d, PSN + 102, 16);
-    PEER_READ(d, PSN + 103, 8, 8);
-    dlg_sent_read(d, PSN + 1, 2, 0, 100 * 1024);
-    SENT_ATOMIC(d, PSN + 101, 3, 0);
-    dlg_sent_read(d, PSN + 103, 5, 8, 8);
-    SENT_ACK(d, PSN + 103, 5);
-    RECV_WCS(d, 0, 1, SUCCESS);
 }
 
 /* C9-105: a duplicate SEND or WRITE is acknowledged, not executed. */

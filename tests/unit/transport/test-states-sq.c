@@ -318,13 +318,3 @@ DIALOG_TEST("/states/bad-icrc", ERNIC_QPT_UC, test_bad_icrc)
     dlg_inject_raw(d, bytes, 12, true);
     RECV_WC(d, 0, SUCCESS);
 }
-
-DIALOG_TEST("/states/uc-operations", ERNIC_QPT_UC, test_uc_operations)
-{
-    struct ernic_wqe wqe = dlg_bind_mw(d, &d->key);
-
-    dlg_post_wqe(d, &wqe, 0, 0);
-    SEND_WC(d, 0, SUCCESS);
-    dlg_peer_message(d, ERNIC_WR_WRITE, RQ, DLG_SINK, 64);
-    dlg_mem_is(d, DLG_SINK, d->peer, 64);
-}

@@ -12,59 +12,6 @@
 #define SQ DLG_SQ_PSN
 #define PSN DLG_RQ_PSN
 
-/* It has not left until the link accepts it. */
-DIALOG_TEST("/uc/req/complete-when-left", ERNIC_QPT_UC, test_complete_when_left)
-{
-    d->env.tx_busy = true;
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_post(d, ERNIC_WR_WRITE, 0, 200 * 1024);
-    dlg_post(d, ERNIC_WR_SEND, 0, 17);
-    dlg_nothing(d);
-    dlg_wait(d, 1000000000);
-    dlg_no_wc(d);
-    dlg_ready(d);
-    SEND_WCS(d, 0, 2, SUCCESS);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    for (uint32_t i = 0; i < 200; i++) {
-        IS(dlg_take(d).psn, SQ + 1 + i);
-    }
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 201, 0, 17);
-}
-
-/* More requests than the engine processes in one turn, unsignalled but the last. */
-DIALOG_TEST("/uc/req/many", ERNIC_QPT_UC, test_many)
-{
-    for (uint32_t i = 0; i < 300; i++) {
-        dlg_post_flags(d, ERNIC_WR_SEND, i == 299 ? ERNIC_WR_SIGNALED : 0, 0, 1 + i % 50);
-        if (i % 50 == 49) {
-            fake_run(d->e);
-        }
-    }
-    SEND_WC(d, 299, SUCCESS);
-    IS(dlg_pending(d), 300);
-    for (uint32_t i = 0; i < 300; i++) {
-        dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + i, 0, 1 + i % 50);
-    }
-}
-
-/* READ and atomics are not part of this service; SQE, and the receiver continues. */
-TEST("/uc/req/not-supported", test_not_supported)
-{
-    static const uint8_t bad[] = {
-        ERNIC_WR_READ, ERNIC_WR_CMP_SWAP, ERNIC_WR_FETCH_ADD,
-        ERNIC_WR_SEND_INV, ERNIC_WR_ATOMIC_WRITE, ERNIC_WR_FLUSH,
-    };
-
-    EACH_DIALOG(d, i, 0, ARRAY_SIZE(bad), dlg_open(d, ERNIC_QPT_UC)) {
-        dlg_post(d, bad[i], 0, 8);
-        SEND_WC(d, 0, LOC_QP_OP_ERR);
-        STATE_IS(d, SQE);
-        dlg_recv(d, DLG_SINK, 16);
-        dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 16);
-        RECV_WC(d, 0, SUCCESS);
-    }
-}
-
 /* There are no requests that a fence could wait for. */
 DIALOG_TEST("/uc/req/fence", ERNIC_QPT_UC, test_fence)
 {
@@ -134,19 +81,6 @@ DIALOG_TEST_BY("/uc/resp/duplicates", dlg_open_mtu(d, ERNIC_QPT_UC, ERNIC_MTU_10
     dlg_mem_is(d, DLG_SINK, d->peer, 1034);
     peer_only(d, 0xe00000, 10);
     RECV_WC(d, 2, SUCCESS);
-}
-
-/* A WRITE with a gap: no completion, and no receive request used. */
-DIALOG_TEST("/uc/resp/write-gap", ERNIC_QPT_UC, test_write_gap)
-{
-    dlg_recv(d, DLG_SINK + 8192, 16);
-    PEER_DATA(d, WRITE_FIRST, PSN, 0, 1024, .va = d->mem + DLG_SINK, .rkey = d->key,
-              .dma_len = 3000);
-    PEER(d, WRITE_LAST_IMM, .psn = PSN + 2, .payload_len = 952);
-    dlg_mem_is(d, DLG_SINK + 1024, NULL, 2048);
-    dlg_no_wc(d);
-    dlg_peer_message(d, ERNIC_WR_WRITE_IMM, PSN + 3, DLG_SINK, 16);
-    RECV_WC(d, 0, SUCCESS);
 }
 
 typedef struct Wrong {
@@ -219,38 +153,4 @@ DIALOG_TEST("/uc/wrong/opcode", ERNIC_QPT_UC, test_no_such_opcode)
     STATE_IS(d, RTS);
     peer_only(d, PSN + 1, 10);   /* they used PSNs */
     RECV_WC(d, 0, SUCCESS);
-}
-
-/* No receive request: the message is lost without notice. */
-DIALOG_TEST("/uc/wrong/no-recv", ERNIC_QPT_UC, test_no_recv)
-{
-    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
-    dlg_recv(d, DLG_SINK, 16);
-    PEER(d, SEND_LAST, .psn = PSN + 1, .payload_len = 8);
-    dlg_no_wc(d);
-    peer_only(d, PSN + 2, 10);
-    RECV_WC(d, 0, SUCCESS);
-}
-
-/* 9.9.3 class D: the message is lost, the next one uses the receive request. */
-DIALOG_TEST("/uc/wrong/recv-length", ERNIC_QPT_UC, test_recv_length)
-{
-    dlg_recv_many(d, 2, DLG_SINK, 1100);
-    dlg_peer_message(d, ERNIC_WR_SEND, PSN, 0, 3000);
-    dlg_no_wc(d);
-    STATE_IS(d, RTS);
-    peer_only(d, PSN + 3, 10);
-    RECV_WC(d, 0, SUCCESS);
-    peer_only(d, PSN + 4, 10);
-    RECV_WC(d, 1, SUCCESS);
-}
-
-/* 9.9.3 class A: the receive request's own key. */
-TEST("/uc/wrong/recv-prot", test_recv_prot)
-{
-    Dialog d;
-
-    dlg_open_bad_recv(&d, ERNIC_QPT_UC, 1100);
-    peer_only(&d, PSN, 10);
-    dlg_close_bad_recv(&d);
 }

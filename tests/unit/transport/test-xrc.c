@@ -17,26 +17,6 @@
 #define ALL (ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE | \
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC)
 
-/* A gap, a receiver that is not ready, silence; in the end retries are exhausted. */
-DIALOG_TEST("/xrc/ini/retry", INI, test_retry)
-{
-    dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
-    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, SQ, 0);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    PEER_NAK(d, ERNIC_AETH_RNR_NAK | 1, SQ, 0);
-    QUIET(d);
-    dlg_wait(d, 1000000);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    ACKED(d, SQ, 0, 1);
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_wait(d, 100ull * 1000000000);
-    while (dlg_pending(d)) {
-        IS(dlg_take(d).psn, SQ + 1);
-    }
-    SEND_WC(d, 1, RETRY_EXC_ERR);
-    STATE_IS(d, ERR);
-}
-
 /* Each end has half of the service: packets for the other half are dropped. */
 TEST("/xrc/wrong-end", test_wrong_end)
 {
@@ -108,28 +88,6 @@ static void other_recv(Dialog *d, Other *o, uint32_t len)
     fake_post_srq(d->e, &o->srq, 0x77, &sge, 1);
     OK(fake_ring_srq(d->e, &o->srq));
     d->env.uctx = 0;
-}
-
-/* One connection serves both alternately, each from its own ring. */
-DIALOG_TEST("/xrc/tgt/two-srqs", TGT, test_two_srqs)
-{
-    struct ernic_cqe cqe;
-    Other o;
-
-    dlg_recv(d, 0, 64);
-    other_init(d, &o, d->xrcd);
-    other_recv(d, &o, 64);
-    PEER_DATA(d, SEND_ONLY, PSN, 0, 10, .xrcsrq = o.srq.srqn, .ackreq = true);
-    SENT_ACK(d, PSN, 1);
-    dlg_no_wc(d);
-    g_assert_true(fake_poll_cq(d->e, &o.cq, &cqe));
-    IS(cqe.wr_id, 0x77);
-    IS(cqe.src_qp, o.srq.srqn);
-    IS(cqe.qpn, d->qp.qpn);
-    dlg_mem_is(d, DLG_SINK, d->peer, 10);
-    PEER(d, SEND_ONLY, .psn = PSN + 1, .ackreq = true);
-    SENT_ACK(d, PSN + 1, 2);
-    RECV_WC(d, 0, SUCCESS);
 }
 
 /* The queue pair ends with this NAK and event. */
@@ -260,17 +218,6 @@ DIALOG_TEST("/xrc/srq/goes-read", TGT, test_srq_goes_read)
     PEER_READ(d, PSN, 0, 64);
     destroy_srq(d);
     ended(d, ERNIC_NAK_REM_ACC, PSN, 1, ERNIC_EV_QP_ACCESS_ERR);
-}
-
-/* In Error, the request of an open message is flushed, and the SRQ keeps the rest. */
-DIALOG_TEST("/xrc/tgt/flush", TGT, test_flush)
-{
-    dlg_recv_many(d, 2, DLG_SINK, 4096);
-    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
-    dlg_state(d, ERNIC_QPS_ERR);
-    RECV_WC(d, 0, WR_FLUSH_ERR);
-    dlg_event(d, ERNIC_EV_LAST_WQE);
-    IS(d->e->srq[d->srq.srqn].wq.ci, 1);
 }
 
 /* The answer of the device to a command for an SRQ with these objects. */
