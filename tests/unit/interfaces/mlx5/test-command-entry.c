@@ -36,28 +36,6 @@ static void make_entry(uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE], uint32_t in_len,
     bytes[63] = 1;
 }
 
-TEST("/mlx5/entry/decode", test_decode)
-{
-    uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE];
-    ErnicMlx5Entry entry;
-
-    make_entry(bytes, 1000, 16);
-    g_assert_true(ernic_mlx5_entry_posted(bytes));
-    IS(ernic_mlx5_entry_decode(bytes, &entry), STATUS(OK));
-    IS(entry.in_len, 1000);
-    IS(entry.out_len, 16);
-    g_assert_cmpmem(entry.in, sizeof(entry.in), bytes + 16, 16);
-    IS(entry.in_chain.addr, IN_BOX);
-    IS(entry.in_chain.left, 1000 - 16);
-    IS(entry.in_chain.token, TOKEN);
-    g_assert_false(entry.in_chain.out);
-    IS(entry.out_chain.addr, OUT_BOX);
-    IS(entry.out_chain.left, 0);
-    g_assert_true(entry.out_chain.out);
-    bytes[63] = 0;
-    g_assert_false(ernic_mlx5_entry_posted(bytes));
-}
-
 /* One change of a valid entry each: the big-endian word at @offset becomes @value. */
 static const struct {
     const char *name;
@@ -203,28 +181,6 @@ static ErnicMlx5Delivery walk(uint8_t boxes[MAX_BOXES][ERNIC_MLX5_BOX_SIZE],
         *sum += status == STATUS(OK) ? n : 0;
     }
     return status;
-}
-
-TEST("/mlx5/chain/valid", test_chain)
-{
-    static const uint32_t lengths[] = { 1, 511, 512, 513, 1024, 1025, 2047, 2048 };
-    uint8_t boxes[MAX_BOXES][ERNIC_MLX5_BOX_SIZE];
-    uint32_t steps, sum;
-
-    for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
-        uint32_t need = DIV_ROUND_UP(lengths[i], ERNIC_MLX5_BOX_DATA);
-
-        /* Software's chain may be longer than the message. */
-        make_boxes(boxes);
-        IS(walk(boxes, lengths[i], false, &steps, &sum), STATUS(OK));
-        IS(steps, need);
-        IS(sum, lengths[i]);
-        /* The link of the last mailbox has no meaning. */
-        put(boxes[need - 1], &ernic_mlx5_cmd_prot_block.next, 1);
-        IS(walk(boxes, lengths[i], true, &steps, &sum), STATUS(OK));
-    }
-    IS(walk(boxes, 0, false, &steps, &sum), STATUS(OK));
-    IS(steps, 0);
 }
 
 /* One change of a chain of four mailboxes, for a message that needs all of them. */

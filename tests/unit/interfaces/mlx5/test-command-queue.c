@@ -102,27 +102,6 @@ static void check_answer(Bench *b, const Mlx5Posted *p)
 
 #define BENCH_TEST(path, fn) WORLD_TEST(path, fn, Bench, b, bench_init(b), bench_fini(b))
 
-TEST("/mlx5/queue/lengths", test_lengths)
-{
-    static const uint32_t lengths[] = { 8, 12, 16, 17, 528, 529, 1040, 4112, 9000 };
-
-    for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
-        for (uint32_t k = 0; k < ARRAY_SIZE(lengths); k++) {
-            g_autofree uint8_t *in = make_message(lengths[i]);
-            Mlx5Posted p;
-            Bench b;
-
-            bench_init(&b);
-            p = post(&b, 3, lengths[i], lengths[k]);
-            run(&b, 1u << 3);
-            IS(b.executed, 1);
-            g_assert_cmpmem(b.last->data, b.last->len, in, lengths[i]);
-            check_answer(&b, &p);
-            bench_fini(&b);
-        }
-    }
-}
-
 /*
  * The account has both messages while a command is in progress. A command for which it
  * has no room is not executed.
@@ -264,31 +243,6 @@ TEST("/mlx5/queue/failed-access", test_failed_access)
     }
     /* The entry, two mailboxes each way with their data, the answer in two parts. */
     g_assert_cmpuint(nth, >, 9);
-}
-
-/* A reset in any step forgets the command; nothing is written after it. */
-TEST("/mlx5/queue/reset", test_reset)
-{
-    uint32_t steps;
-    bool more = true;
-
-    for (steps = 1; more; steps++) {
-        Mlx5Posted p;
-        uint64_t writes;
-        Bench b;
-
-        bench_init(&b);
-        p = post(&b, 0, 16 + 600, 16 + 600);
-        ernic_mlx5_command_queue_ring(&b.q, 1);
-        more = ernic_mlx5_command_queue_run(&b.q, steps);
-        writes = b.env.writes;
-        ernic_mlx5_command_queue_reset(&b.q);
-        g_assert_false(ernic_mlx5_command_queue_run(&b.q, MANY));
-        IS(b.env.writes, writes);
-        IS(mlx5_is_done(&b.env, &p), !more);
-        bench_fini(&b);
-    }
-    g_assert_cmpuint(steps, >, 7);
 }
 
 /* The device works from its copy: a later change of the entry has no effect. */

@@ -81,19 +81,3 @@ MLX5_TEST("/mlx5-events/port", mlx5_start, test_port)
         FIELDS_ARE(eqe_port_state, entry_of(f, n + i) + data, "port=%u", 1 << 4);
     }
 }
-
-/* An event of the port that only commands of the verbs face cause. */
-MLX5_TEST("/mlx5-events/gid", mlx5_start, test_gid)
-{
-    const uint32_t data = ernic_mlx5_eqe.event_data.offset / 8;
-    const uint8_t *entry;
-    uint32_t n = f->e->eq[f->eq.eqn].pi;
-
-    ernic_event_raise(f->e, f->e->async_eq, ERNIC_EVC_PORT, 1, &f->e->port_events,
-                      ERNIC_EV_GID_CHANGE, 0);
-    fake_run(f->e);
-    IS(f->e->eq[f->eq.eqn].pi, n + 1);
-    entry = entry_of(f, n);
-    FIELDS_ARE(eqe, entry, "event_type=0x09 event_sub_type=8");
-    IS(ernic_mlx5_get(entry + data, &ernic_mlx5_eqe_port_state.port), 1 << 4);
-}

@@ -5,7 +5,6 @@
  * match, each refusal, and hostile tables.
  */
 #include "qemu/osdep.h"
-#include "base/work.h"
 #include "interfaces/mlx5/eth/match.h"
 #include "mlx5_eth_fixture.h"
 
@@ -449,22 +448,6 @@ WORLD_TEST("/mlx5/flow/refusals", test_refusals, Eth, eth, small_setup(eth),
                       0), ERNIC_MLX5_SHORT_MESSAGE);
     ETH_OK(eth, 0x936, "%s", ENTRY);
     IS(eth_call(eth, 0x902, "tirn=1"), ERNIC_MLX5_BUSY);
-}
-
-/* All messages for tables name the port and the type at the same places. */
-TEST("/mlx5/flow/places", test_places)
-{
-    static const uint16_t opcodes[] = {
-        0x92f, 0x930, 0x931, 0x933, 0x934, 0x936, 0x938, 0x93c,
-    };
-
-    for (uint32_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
-        const ErnicMlx5Layout *in = ernic_mlx5_command_find(opcodes[i])->in;
-
-        IS(mlx5_find_field(in, "other_vport", 11)->offset, 0x40);
-        IS(mlx5_find_field(in, "vport_number", 12)->offset, 0x50);
-        IS(mlx5_find_field(in, "table_type", 10)->offset, 0x80);
-    }
 }
 
 ETH_TEST("/mlx5/flow/limits", test_limits)

@@ -189,48 +189,6 @@ SEND_TEST("/mlx5/lso/move", 6, test_move)
     take_all(f, 0, mss, len);
 }
 
-/* A slice ends in the middle of a packet of many frames, and another queue has turns. */
-SEND_TEST("/mlx5/lso/slices", 6, test_slices)
-{
-    const uint32_t len = 60000;
-    uint32_t slices = 0, trains = 0, frame_len;
-    FramesQueue other;
-    bool sent = false;
-    Mlx5Wr wr;
-
-    send_queue(f, &other, 4, "");
-    post(f, &f->sq, 0, 1, len);
-    g_assert_false(frames_poll(f));
-    frame_len = frames_make(&(FramesHead) { .version = 4, .proto = 17, .payload = 50 },
-                            fake_ptr(&f->eth.env, f->mem + len, 128));
-    mlx5_wr(&wr, 0x0a, 2, 0);
-    send_eth(&wr, 0, 0, NULL, 0);
-    mlx5_data(&wr, f->mem + len, frame_len, f->key);
-    send_write(f, &other, &wr);
-    send_ring(f, &other);
-    for (uint32_t i = 0; f->eth.env.wake != UINT64_MAX; i++) {
-        uint64_t done = f->eth.e->work.done;
-
-        ernic_run(f->eth.e, f->eth.env.now);
-        slices++;
-        /* A turn may exceed the slice by its own work. */
-        g_assert_cmpuint(f->eth.e->work.done - done, <, 2 * 2048);
-        if (!sent && frames_poll(f)) {
-            sent = true;
-            IS(CQE(f, qpn), other.number);
-            IS(i, 0);
-        }
-    }
-    g_assert_true(sent);
-    g_assert_cmpuint(slices, >, 10);
-    CQE_IS(f, "qpn=%u", f->sq.number);
-    while (f->eth.env.trains->len) {
-        fake_train_free(send_take(f));
-        trains++;
-    }
-    IS(trains, DIV_ROUND_UP(len, ERNIC_TRAIN_PACKETS) + 1);
-}
-
 /* Software changes a packet of which a part has left: to a shorter one, or to a NOP. */
 TEST("/mlx5/lso/changed", test_changed)
 {

@@ -588,23 +588,6 @@ MLX5_TEST("/mlx5-objects/limit", mlx5_start, test_limit)
     mlx5_refuse(f->e, 0x708, "op_mod=1\nxrc_srqn=2\nlwm=5", ERNIC_MLX5_DMA);
 }
 
-/* The list of a region of 1 MiB pages, and the key's bytes in guest memory. */
-MLX5_TEST("/mlx5-objects/keys", mlx5_start, test_keys)
-{
-    const ErnicMr *mr;
-    uint64_t off;
-
-    g_assert_true(ernic_mr_check_local(f->e, 1, MKEY_MTT << 8 | 0x5a, 0x7f1000, 3000, 0,
-                                       &mr, &off));
-    IS(ernic_buf_addr(&mr->buf, off, &off), 0x123400014000);
-    g_assert_false(ernic_mr_check_local(f->e, 1, MKEY_MTT << 8 | 0x5b, 0x7f1000, 1, 0,
-                                        &mr, &off));
-    g_assert_true(ernic_mr_check_local(f->e, 1, MKEY_PA << 8 | 0x11, 0xfffffffff000, 16,
-                                       ERNIC_ACCESS_LOCAL_WRITE, &mr, &off));
-    IS(ernic_buf_addr(&mr->buf, off, &off), 0xfffffffff000);
-    g_assert_false(ernic_mr_check_local(f->e, 1, MKEY_FREE << 8, 0, 1, 0, &mr, &off));
-}
-
 /* Each command with fields of random values that often are those of objects. */
 MLX5_TEST("/mlx5-objects/random", mlx5_start, test_random)
 {

@@ -141,20 +141,6 @@ MLX5_PAIR_TEST("/mlx5-queue/messages/uc", ERNIC_QPT_UC, test_messages_uc)
     messages_on(p);
 }
 
-MLX5_PAIR_TEST("/mlx5-queue/read", ERNIC_QPT_RC, test_read)
-{
-    Mlx5Wr wr;
-
-    fill(&p->b, 500, 2500, 3);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_READ, ALWAYS, 0);
-    mlx5_raddr(&wr, p->b.mem + 500, p->b.key);
-    mlx5_data(&wr, p->a.mem + 100, 2000, p->a.key);
-    mlx5_data(&wr, p->a.mem + 2100, 500, p->a.key);
-    post(p, &wr);
-    IS(assert_done(&p->a, &p->aq, REQ, 0).bytes, 2500);
-    assert_same(p, 100, 500, 2500);
-}
-
 /* An atomic on byte 64 of the second end; returns what was there. */
 static uint64_t atomic(Mlx5Pair *p, uint8_t opcode, uint64_t swap_add, uint64_t compare)
 {
@@ -454,26 +440,6 @@ MLX5_PAIR_TEST("/mlx5-queue/solicited", ERNIC_QPT_RC, test_solicited)
         IS(cqe.solicited, se);
         IS(notifications(&p->b), se);
     }
-}
-
-/* The first error has its reason, and then both queues are flushed. */
-MLX5_PAIR_TEST("/mlx5-queue/remote-error", ERNIC_QPT_RC, test_remote_error)
-{
-    Mlx5Wr wr;
-
-    mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
-    mlx5_wr(&wr, ERNIC_MLX5_OP_WRITE, 0, 0);
-    mlx5_raddr(&wr, p->b.mem, 0x55555500);
-    mlx5_data(&wr, p->a.mem, 100, p->a.key);
-    mlx5_write(&p->a, &p->aq, &wr);
-    send(p, "x", 1);
-    assert_error(&p->a, &p->aq, REQ_ERR, 0, REMOTE_ACCESS);
-    assert_error(&p->a, &p->aq, REQ_ERR, 1, FLUSHED);
-    assert_error(&p->a, &p->aq, RESP_ERR, 0, FLUSHED);
-    /* Requests that are posted later are found without a doorbell. */
-    mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
-    fake_advance(p->a.e, 1000 * 1000);
-    assert_error(&p->a, &p->aq, RESP_ERR, 1, FLUSHED);
 }
 
 /* Let time pass until a request to receive is flushed; returns how much, ns. */

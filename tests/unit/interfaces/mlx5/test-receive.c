@@ -175,21 +175,6 @@ RECEIVE_TEST("/mlx5/receive/extensions", test_extensions)
     }
 }
 
-/* A datagram without a checksum is valid, but its checksum is not right. */
-RECEIVE_TEST("/mlx5/receive/udp-zero", test_udp_zero)
-{
-    FramesHead head = tcp4;
-    uint8_t frame[BUFFER];
-    uint32_t len;
-
-    head.proto = 17;
-    post(f, &f->rq);
-    len = frames_make(&head, frame);
-    stw_be_p(frame + 40, 0);
-    frames_receive(f, frame, len);
-    CQE_IS(f, "hds_ip_ext=3 l4_hdr_type=%u", UDP);
-}
-
 RECEIVE_TEST("/mlx5/receive/vlan", test_vlan)
 {
     FramesHead head = tcp4;
@@ -541,37 +526,6 @@ FRAMES_TEST("/mlx5/receive/symmetric", test_symmetric)
     hash = CQE(f, rss_hash_result);
     g_assert_cmphex(hash, !=, 0);
     check_hash(f, rq, &back, hash, 0x55);
-}
-
-/* One entry with two TIRs: both get the frame, the tag, and an entry of their own. */
-FRAMES_TEST("/mlx5/receive/several", test_several)
-{
-    uint8_t frame[BUFFER];
-    uint32_t table, len = frames_make(&tcp4, frame), i;
-    FramesQueue rq[2];
-    uint64_t addr[2];
-
-    for (i = 0; i < 2; i++) {
-        frames_queue(f, &rq[i], true, 3, 4, "");
-        IS(eth_tir(&f->eth, rq[i].number), i + 1);
-        addr[i] = f->mem + i * BUFFER;
-        frames_post(f, &rq[i], &(FramesPiece) { addr[i], BUFFER, f->key }, 1);
-    }
-    table = eth_table(&f->eth, 1, 4, 0);
-    ETH_OK(&f->eth, 0x936, "table_id=%u\nflow_index=0\nflow_context.group_id=%u\n"
-           "flow_context.action=4\nflow_context.flow_tag=0xabcdef\n"
-           "flow_context.destination_list_size=2\n"
-           "flow_context.destination[0].destination_type=2\n"
-           "flow_context.destination[0].destination_id=1\n"
-           "flow_context.destination[1].destination_type=2\n"
-           "flow_context.destination[1].destination_id=2\n", table,
-           eth_group(&f->eth, table, 0, 0, ""));
-    ETH_OK(&f->eth, 0x92f, "table_id=%u", table);
-    frames_receive(f, frame, len);
-    for (i = 0; i < 2; i++) {
-        CQE_IS(f, "qpn=0xabcdef");
-        g_assert_cmpmem(fake_ptr(&f->eth.env, addr[i], len), len, frame, len);
-    }
 }
 
 /* Frames count by their destination. */

@@ -115,26 +115,6 @@ TIR_TEST("/mlx5/ethernet/query", test_query)
     ETH_OK(eth, 0x914, "tisn=1");
 }
 
-/* As Linux makes them: queues without frames or memory, and a hash of IPsec's flows. */
-TIR_TEST("/mlx5/ethernet/driver", test_driver)
-{
-    uint32_t rqn;
-
-    ETH_OK(eth, 0x904, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.pd=%u\nctx.wq.log_wq_sz=3\n"
-           "ctx.wq.log_wq_stride=6\nctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=2",
-           ETH_CQ, ETH_PD);
-    ETH_OK(eth, 0x908, "ctx.cqn=%u\nctx.wq.wq_type=1\nctx.wq.log_wq_stride=4\n"
-           "ctx.wq.dbr_addr=0x1000\nctx.wq.pas[0].pa_l=3", ETH_CQ);
-    rqn = ERNIC_MLX5_RQN + 1;
-    IS(ernic_mlx5_rq_get(eth->e, rqn)->pd, 0);
-    ETH_OK(eth, 0x909, "rqn=%u\nrq_state=0\nctx.state=1", rqn);
-    ETH_OK(eth, 0x900, "ctx.inline_rqn=%u\nctx.transport_domain=1\nctx.rx_hash_fn=2\n"
-           "ctx.rx_hash_field_selector_outer.selected_fields=0x13", rqn);
-    IS(ernic_mlx5_tir_get(eth->f, 1)->selected, 0x13);
-    ETH_OK(eth, 0x902, "tirn=1");
-    ETH_OK(eth, 0x90a, "rqn=%u", rqn);
-}
-
 #define QUEUE   "ctx.cqn=5\nctx.wq.wq_type=1\nctx.wq.pd=3\nctx.wq.log_wq_sz=3\n" \
                 "ctx.wq.dbr_addr=0x1000\n"
 #define SQ      QUEUE "ctx.tis_lst_sz=1\nctx.tis_num_0=1\nctx.wq.log_wq_stride=6\n"

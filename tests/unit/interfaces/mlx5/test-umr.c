@@ -60,17 +60,6 @@ static void test_fast(Fixture *f, gconstpointer data)
     assert_closed(f, key, IOVA + 0x123);
 }
 
-/* A valid region is not registered again, and keeps what it is. */
-FIXTURE_TEST("/mlx5-umr/fast/twice", test_fast_twice)
-{
-    fast_register(f, f->key, 5, true);
-    IS(result(f), 0);
-    fast_register(f, f->key + 1, 5, true);
-    IS(result(f), BIND_ERROR);
-    g_assert_true(mr_of(f)->valid);
-    IS(mr_of(f)->variant, f->key & 0xff);
-}
-
 /* Only a queue pair of the kernel registers pages. */
 FIXTURE_TEST("/mlx5-umr/fast/user", test_fast_user)
 {
@@ -188,25 +177,6 @@ FIXTURE_TEST("/mlx5-umr/load", test_load)
     CONTEXT(pd, f->end.pd);
     IS(result(f), 0);
     g_assert_false(mr_of(f)->valid);
-}
-
-/* Pages of another size, from those of an earlier registration. */
-FIXTURE_TEST("/mlx5-umr/page-size", test_page_size)
-{
-    uint64_t big = ROUND_UP(f->pages, 16384);
-
-    fast_register(f, f->key, PAGES, false);
-    IS(result(f), 0);
-    invalidate(f, f->key);
-    fast_register(f, f->key, 2, true);
-    CONTEXT(start_addr, IOVA);
-    CONTEXT(len, 32768);
-    CONTEXT(log_page_size, 14);
-    stq_be_p(f->wr.bytes + 128, big | PRESENT);
-    stq_be_p(f->wr.bytes + 136, (big + 16384) | PRESENT);
-    IS(result(f), 0);
-    IS(write_to(f, f->key, IOVA + 16384, "second"), 0);
-    assert_text(f, big + 16384, "second");
 }
 
 static void bind(Fixture *f, uint32_t window, uint8_t variant, bool two)
