@@ -21,18 +21,6 @@ CARDS_TEST("/pg332-count/observed-read", PG332_V3_1, test_observed_read)
              REG(RESPHNDSTS, 0x00030202), REG(INTSTS, 0));
 }
 
-CARDS_TEST("/pg332-count/observed-write", PG332_V3_1, test_observed_write)
-{
-    put_qp(a, PG332_SQPSN, 0xabd);
-    put_qp(b, PG332_LSTRQREQ, 0x0a000abc);
-    DO(a, WRITE, 64);
-    POST(a, WRITE, 64);
-    fake_run(a->e);                     /* one of two is complete */
-    READS(a, REG(V3_CQINTSTS, 0x4), SLOT(CQHEAD, 1), SLOT(STATSSN, 3), SLOT(STATMSN, 0),
-             SLOT(STATQP, 0x001f0200), SLOT(STATCURSQPTR, 2), SLOT(STATRESPSN, 0xabe),
-             SLOT(STATRQBUFCA, (uint32_t)a->rq));
-}
-
 CARDS_TEST("/pg332-count/counters", PG332_V3_1, test_counters)
 {
     DO(a, SEND, 300);

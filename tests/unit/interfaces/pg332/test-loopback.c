@@ -117,22 +117,6 @@ VERSIONS_TEST("/pg332-loopback/transfer", test_loopback)
     IS(end_get(&two, PG332_STATQP) & PG332_STATQP_FATAL, 0);
 }
 
-/* One of the two ends; the other continues, and then detects it. */
-CARD_TEST("/pg332-loopback/one-ends", PG332_V3_1, test_one_ends)
-{
-    End one, two;
-
-    ends_open(c, &one, &two);
-    end_post(&one, (Wqe) { .opcode = WRITE, .laddr = c->mem, .len = 64, .rkey = KEY + 1,
-                           .raddr = VA });
-    end_post(&one, (Wqe) { .opcode = SEND, .laddr = c->mem, .len = 64 });
-    fake_run(c->e);
-    READS(c, REG(IPKTERRQWPTR, 2), W_Q(QPN, CQHEAD, 2), W_Q(NUM_QP, STATRQPIDB, 0));
-    IS(card_word(c, c->errq), NUM_QP << 16 | 0x15);
-    IS(card_word(c, c->errq + 8), QPN << 16 | 0x0a);
-    g_assert_cmphex(card_word(c, one.cq + 4) & CQE_ERROR, !=, 0);
-}
-
 /*
  * Bit b of bank k is queue pair 32 k + b; in 4.x only as far as the numbers have bits,
  * so that queue pair C_NUM_QP, a power of two, is bit 0 of bank 0.

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The registers, queues and keys of PG332 on the engine, between two cards and
- * between one card and a queue pair of verbs.
+ * The registers, queues and keys of PG332 on the engine, between two cards.
  */
 #include "qemu/osdep.h"
 #include "pg332_card.h"
@@ -267,51 +266,6 @@ CARDS_TEST("/pg332/no-memory", PG332_V3_1, test_no_memory)
     IS(card_word(b, b->errq + 8), QPN << 16 | 0x05);
 }
 
-static void zero_pointers(Card *c)
-{
-    static const uint8_t regs[] = {
-        PG332_STATRQPIDB, PG332_STATRQBUFCA, PG332_STATRQBUFCAMSB, PG332_RQCI,
-        PG332_STATCURSQPTR, PG332_SQPI, PG332_SQPSN, PG332_LSTRQREQ,
-        PG332_STATMSN, PG332_CQHEAD,
-    };
-
-    put(c, PG332_XRNICADCONF, get(c, PG332_XRNICADCONF) | 1);
-    for (uint32_t i = 0; i < ARRAY_SIZE(regs); i++) {
-        put_qp(c, regs[i], 0);
-        IS(get_qp(c, regs[i]), 0);
-    }
-    c->posted = 0;
-}
-
-/* The steps of PG332 on both ends, after the peer has stopped responding. */
-CARDS_TEST("/pg332/recovery", PG332_V3_1, test_recovery)
-{
-    for (int i = 0; i < 3; i++) {
-        POST(a, SEND, 32);
-    }
-    fake_run(a->e);
-    lose_all(a);
-    IS(get_qp(a, PG332_CQHEAD), 0);
-    for (int c = 0; c < 2; c++) {
-        put_qp(&cards[c], PG332_QPCONF, QPCONF | PG332_QPCONF_RECOVERY);
-        fake_run(cards[c].e);
-        IS(get_qp(&cards[c], PG332_STATQP) & 0x600, 0x600);
-        IS(get_qp(&cards[c], PG332_CQHEAD), get_qp(&cards[c], PG332_SQPI));
-        g_assert_cmphex(get(&cards[c], PG332_RESPHNDSTS) & 1 << 16, !=, 0);
-        put_qp(&cards[c], PG332_QPCONF,
-               (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
-        zero_pointers(&cards[c]);
-        WRITES(&cards[c], SLOT(SQPSN, 77 + c), SLOT(LSTRQREQ, 76 + !c),
-                          SLOT(STATQP, 0x77000000), SLOT(QPCONF, QPCONF));
-        put(&cards[c], PG332_XRNICADCONF, get(&cards[c], PG332_XRNICADCONF) & ~1);
-    }
-    IS(card_cqe(a, 2), CQE_ERROR | SEND << 16 | 0x102);
-    DO(a, SEND, 32);
-    check_done(a, 1);
-    check_received(b, 1);
-    IS(get_qp(a, PG332_STATQP) & 0x601, 0x600);
-}
-
 /* As the xib driver does: enable and recovery change in one write. */
 CARDS_TEST("/pg332/stop-under-recovery", PG332_V4_2, test_stop_under_recovery)
 {
@@ -381,94 +335,6 @@ CARDS_TEST("/pg332/timeout-gone", PG332_V3_1, test_timeout_gone)
     check_done(a, 1);
 }
 
-typedef struct Peer {
-    FakeEnv env;
-    Ernic *e;
-    FakeCq cq;
-    FakeQp qp;
-    uint64_t mem;
-    uint32_t key;
-} Peer;
-
-/* It replaces card 0 at 10.0.0.1. */
-static void peer_open(Peer *p)
-{
-    uint32_t pd;
-
-    fake_env_init(&p->env);
-    p->e = fake_ernic_new(&p->env);
-    pd = fake_create_pd(p->e);
-    fake_create_cq(p->e, &p->cq, 64, FAKE_NONE);
-    p->mem = fake_alloc(&p->env, MEM, 4096);
-    p->key = fake_reg_mr(p->e, pd, p->mem, MEM, ERNIC_ACCESS_LOCAL_WRITE |
-                         ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ);
-    fake_create_qp(p->e, &p->qp, ERNIC_QPT_RC, pd, p->cq.cqn, p->cq.cqn, FAKE_NONE);
-    fake_connect(p->e, &p->qp, QPN, 2);
-}
-
-static void peer_settle(Peer *p, Card *c)
-{
-    do {
-        fake_run(p->e);
-        fake_run(c->e);
-        card_check(c);
-    } while (fake_deliver(p->e, c->e) + fake_deliver(c->e, p->e));
-}
-
-static void peer_completes(Peer *p, uint8_t opcode, uint32_t len)
-{
-    struct ernic_cqe cqe;
-
-    g_assert(fake_poll_cq(p->e, &p->cq, &cqe));
-    IS(cqe.status, ERNIC_WC_SUCCESS);
-    IS(cqe.opcode, opcode);
-    IS(cqe.byte_len, len);
-}
-
-/* Both faces meet on the wire: each sends, writes and reads. */
-TEST("/pg332/verbs-peer", test_verbs_peer)
-{
-    Card *c = &cards[1];
-    Peer p;
-
-    peer_open(&p);
-    card_open(c, 1, PG332_V3_1);
-    WRITES(c, SLOT(QPCONF, 0), SLOT(DESTQPCONF, p.qp.qpn), SLOT(QPADVCONF, 0xffff4000),
-              SLOT(SQPSN, 0), SLOT(LSTRQREQ, 0x02ffffff),
-              SLOT(QPCONF, (QPCONF & ~PG332_QPCONF_PMTU) | 2 << 8));
-
-    card_fill(c, 0, 0x3000, 5);
-    fake_recv(p.e, &p.qp, p.mem, 0x2000, p.key);
-    POST(c, SEND_IMM, 0x1234, .imm = 0x11223344);
-    peer_settle(&p, c);
-    check_done(c, 1);
-    peer_completes(&p, ERNIC_WC_RECV, 0x1234);
-    g_assert_cmpmem(fake_ptr(&p.env, p.mem, 0x1234), 0x1234, card_mem(c, 0), 0x1234);
-    POST(c, WRITE, 0x3000, .rkey = p.key, .raddr = p.mem + 0x2000);
-    POST(c, READ, 0x3000, .laddr = c->mem + 0x4000, .rkey = p.key,
-         .raddr = p.mem + 0x2000);
-    peer_settle(&p, c);
-    check_done(c, 3);
-    g_assert_cmpmem(card_mem(c, 0x4000), 0x3000, card_mem(c, 0), 0x3000);
-
-    fake_send(p.e, &p.qp, ERNIC_WR_SEND, ERNIC_WR_SIGNALED, p.mem, 500, p.key);
-    fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, p.mem, 0x1200, p.key,
-              VA + 0x8000, KEY);
-    fake_rdma(p.e, &p.qp, ERNIC_WR_READ, ERNIC_WR_SIGNALED, p.mem + 0x8000, 0x1200,
-              p.key, VA + 0x8000, KEY);
-    peer_settle(&p, c);
-    peer_completes(&p, ERNIC_WC_SEND, 500);
-    peer_completes(&p, ERNIC_WC_WRITE, 0x1200);
-    peer_completes(&p, ERNIC_WC_READ, 0x1200);
-    check_received(c, 1);
-    g_assert_cmpmem(fake_ptr(&c->env, c->rq, 500), 500, card_mem(c, 0), 500);
-    g_assert_cmpmem(fake_ptr(&p.env, p.mem + 0x8000, 0x1200), 0x1200,
-                    card_mem(c, 0), 0x1200);
-    ernic_free(p.e);
-    fake_env_fini(&p.env);
-    card_close(c);
-}
-
 /* Saved in mid-flight, loaded into another engine, and continued. */
 CARDS_TEST("/pg332/save", PG332_V4_0, test_save)
 {
@@ -500,36 +366,6 @@ TEST("/pg332/load-other-version", test_load_other_version)
             card_close(&b);
         }
     }
-}
-
-/* Numbers of 24 bits stay in range, whatever register values a state holds. */
-TEST("/pg332/load-wide-numbers", test_load_wide_numbers)
-{
-    static const uint32_t wide[] = {
-        PG332_SQPSN, PG332_STATMSN, PG332_DESTQPCONF,
-    };
-    g_autoptr(GByteArray) state = g_byte_array_new();
-    uint32_t conf;
-    ErnicQp *qp;
-    Card c;
-
-    card_open(&c, 0, PG332_V4_2);
-    conf = get_qp(&c, PG332_QPCONF);
-    put_qp(&c, PG332_QPCONF, 0);
-    for (uint32_t i = 0; i < G_N_ELEMENTS(wide); i++) {
-        *ernic_regfile_at(c.e->regs, ERNIC_REG_QP, QPN - 1, wide[i]) =
-            UINT32_MAX;
-    }
-    ernic_save(c.e, state);
-    g_assert(ernic_load(c.e, c.env.now, state->data, state->len));
-    put_qp(&c, PG332_QPCONF, conf);
-    qp = &c.e->qp[QPN];
-    g_assert(qp->used);
-    IS(qp->sq.next_psn, ERNIC_PSN_MASK);
-    IS(qp->rq.msn, ERNIC_MSN_MASK);
-    IS(qp->attr.dest_qpn, ERNIC_QPN_MASK);
-    card_check(&c);
-    card_close(&c);
 }
 
 /* Random software: every register, any value, in any order. */

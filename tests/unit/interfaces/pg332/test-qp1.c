@@ -528,22 +528,3 @@ CARDS_TEST("/pg332-qp1/window", PG332_V3_1, test_window)
     settle();
     IS(get_qp(a, PG332_CQHEAD), 60);
 }
-
-/* A frame that waits for the link, saved, loaded, and sent after that. */
-QP1_TEST("/pg332-qp1/save", PG332_V3_1, test_save)
-{
-    uint32_t len = make(a, false, MAD_LEN, 4);
-
-    a->c->env.tx_busy = true;
-    post1(a, SEND, len);
-    fake_run(a->c->e);
-    a->c->e->qp[QPN].sq.narrow = 5;
-    IS(get1(a, PG332_CQHEAD), 0);
-    card_move(a->c);
-    IS(a->c->e->qp[QPN].sq.narrow, 5);
-    a->c->env.tx_busy = false;
-    ernic_tx_ready(a->c->e, a->c->env.now);
-    settle();
-    IS(get1(a, PG332_CQHEAD), 1);
-    check_slot(b, 0, a, len, false);
-}

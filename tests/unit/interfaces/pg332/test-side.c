@@ -129,37 +129,6 @@ CARDS_TEST("/pg332-side/halted", PG332_V3_1, test_halted)
     READS(b, SIDE(DMACR, 0x00010002), SIDE(LOST, 0), SIDE(CURDESC, 0));
 }
 
-/* Around the ring many times; the tail may be written with its old value. */
-CARDS_TEST("/pg332-side/ring", PG332_V3_1, test_ring)
-{
-    listen(b);
-    give(b, RING - 1);
-    for (uint32_t n = 0; n < 5 * RING; n += RING) {
-        for (uint32_t i = n; i < n + RING; i++) {
-            write_imm(a, i);
-            check_entry(b, i, PG332_SIDE_WRITE_IMM, i, 0);
-        }
-        IS(get_side(b, PG332_SIDE_DMASR) & 3, PG332_DMASR_IDLE);
-        write_imm(a, n + RING);              /* waits */
-        IS(get_side(b, PG332_SIDE_WAITING), 1);
-        for (uint32_t i = 0; i < RING; i++) {
-            clean(b, i);
-        }
-        give(b, RING - 1);              /* the last one, as before */
-        check_entry(b, 0, PG332_SIDE_WRITE_IMM, n + RING, 0);
-        for (uint32_t i = 1; i < RING; i++) {
-            write_imm(a, i);
-        }
-        IS(get_side(b, PG332_SIDE_DMASR) & 3, PG332_DMASR_IDLE);
-        for (uint32_t i = 0; i < RING; i++) {
-            clean(b, i);
-        }
-        /* Only the low half, as in a ring within 4 GiB. */
-        put_side(b, PG332_SIDE_TAILDESC, ring + (RING - 1) * DESC);
-        IS(get_side(b, PG332_SIDE_DMASR) & 3, 0);
-    }
-}
-
 /* More entries than can wait: the peer gets an RNR NAK, and none is lost. */
 CARDS_TEST("/pg332-side/full", PG332_V3_1, test_full)
 {

@@ -229,16 +229,3 @@ DIALOG_TEST_BY("/doorbell/rq-of-srq", dlg_init(d, ERNIC_QPT_RC, true), test_rq_o
     IS(ring(d, 0, ERNIC_DB(ERNIC_DB_RQ, d->qp.qpn, 0)), ERNIC_ERR_STATE);
     reported(d, ERNIC_DB_RQ, d->qp.qpn);
 }
-
-/* A doorbell only marks work: no packet is sent before the engine runs. */
-DIALOG_TEST("/doorbell/marks-only", ERNIC_QPT_RC, test_marks_only)
-{
-    d->env.reads = d->env.writes = 0;
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    IS(d->env.reads, 0);
-    IS(d->env.trains->len, 0);
-    g_assert_cmpuint(d->env.wake, <=, d->env.now);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, DLG_SQ_PSN, 0, 16);
-    PEER_ACK(d, DLG_SQ_PSN, 1);
-    SEND_WC(d, 0, SUCCESS);
-}
