@@ -3,9 +3,10 @@
 """Check a rule of the house that no tool knows: calls, events, layers, names, prose,
 style or writers, each in the file of this name.
 
-usage: scripts/checks NAME [ROOT [LIBRARY]]
+usage: scripts/checks NAME [ROOT [BUILT]]
 
-LIBRARY is the engine's static library, of which "layers" reads calls and data.
+BUILT is the engine's static library, of which "layers" reads calls and data, or QEMU's
+build folder, for the calls of the device.
 """
 import importlib
 import sys
@@ -16,5 +17,5 @@ import house
 if __name__ == '__main__':
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    NAME, ROOT, *LIBRARY = sys.argv[1:] + ['.'] * (len(sys.argv) == 2)
-    sys.exit(house.run(importlib.import_module(NAME).check, Path(ROOT), *LIBRARY))
+    NAME, ROOT, *BUILT = sys.argv[1:] + ['.'] * (len(sys.argv) == 2)
+    sys.exit(house.run(importlib.import_module(NAME).check, Path(ROOT), *BUILT))

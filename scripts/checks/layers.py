@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check that includes and calls only point downwards, room by room.
 
-A folder of the engine is a room. A file includes headers of its own room and of
-rooms below it. In the engine's static library, no call goes to a room above, and no
-files call each other in a circle; the engine has no data that changes, its names begin
-with ernic_, and it calls nothing of the host but OUTSIDE. Calls and data are read from
+A folder of the engine or of the device is a room. A file includes headers of its own
+room and of rooms below it. In the objects, no call goes to a room above, and no files
+call each other in a circle; the engine has no data that changes, its names begin with
+ernic_, and it calls nothing of the host but OUTSIDE. Calls and data are read from
 the symbols of the object files, so none is overlooked.
 """
 import graphlib
@@ -13,8 +13,8 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
-CORE = 'hw/rdma-ernic/engine'
-FRONT = 'hw/rdma-ernic'
+ENGINE = 'hw/rdma-ernic/engine'
+DEVICE = 'hw/rdma-ernic'
 CONTRACT = 'include/hw/rdma-ernic'
 
 # Rooms of the engine, lowest first; rooms of one row do not see each other. The room
@@ -27,21 +27,30 @@ ROOMS = [['contract'], ['base'], ['wire'], ['timing'], ['objects'], ['interfaces
          [''], ['state']]
 LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
 
+# Rooms of the device, lowest first. The engine is below all of them.
+DEVICE_ROOMS = [['profiles', 'capture'], ['fabric'], ['device'], ['links'],
+                ['links/udp', 'links/shm'], ['net'], ['bars/qdma'], ['bars'], ['pci']]
+DEVICE_LEVEL = {room: level for level, row in enumerate(DEVICE_ROOMS) for room in row}
+
 # Headers of the engine that a room of the device may include, besides the contract.
-FACE = {'engine/engine.h', 'engine/base/budget.h', 'engine/base/env.h',
-        'engine/base/types.h'}
-FRONT_ROOMS = {
-    'pci': FACE | {'engine/state/precopy.h', 'engine/timing/profile.h',
-                   'engine/timing/timing_count.h', 'engine/timing/timing_trace.h'},
-    'bars': FACE,
-    'device': FACE,
-    'net': FACE | {'engine/wire/frame.h'},
-    'links': FACE | {'engine/wire/frame.h', 'engine/base/drop.h',
-                     'engine/base/ib_spec.h'},
+COMMON = {'engine/engine.h', 'engine/base/budget.h', 'engine/base/env.h',
+          'engine/base/types.h'}
+ENGINE_OF = {
+    'bars': COMMON,
+    'bars/qdma': {'engine/base/budget.h'},
     'capture': {'engine/base/types.h', 'engine/timing/timing_trace.h'},
+    'device': COMMON | {'engine/state/precopy.h'},
     # Frames have pages of their own.
     'fabric': {'engine/base/types.h', 'engine/trace.h', 'engine/base/block.h',
-                'engine/base/pages.h', 'engine/base/budget.h'},
+               'engine/base/pages.h', 'engine/base/budget.h'},
+    'links': COMMON,
+    'links/shm': COMMON | {'engine/wire/frame.h'},
+    'links/udp': COMMON | {'engine/wire/frame.h', 'engine/base/drop.h',
+                           'engine/base/ib_spec.h'},
+    # The network card carries frames.
+    'net': COMMON | {'engine/wire/frame.h'},
+    'pci': COMMON | {'engine/timing/profile.h', 'engine/timing/timing_count.h',
+                     'engine/timing/timing_trace.h'},
 }
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
 PLAIN = {'links/udp/socket', 'links/udp/gid_map', 'links/shm/close', 'links/shm/folder',
@@ -49,9 +58,9 @@ PLAIN = {'links/udp/socket', 'links/udp/gid_map', 'links/shm/close', 'links/shm/
          'capture/pcapng', 'capture/timing_file', 'capture/timing_usage',
          'fabric/cable', 'fabric/switch', 'fabric/switch_port', 'fabric/switch_state',
          'fabric/archive', 'fabric/carried'}
-PLAIN_FACE = {'engine/base/types.h', 'engine/timing/timing_trace.h', 'engine/trace.h',
-              'engine/wire/frame.h', 'engine/base/ib_spec.h', 'engine/base/block.h',
-              'engine/base/pages.h', 'engine/base/budget.h'}
+PLAIN_ENGINE = {'engine/base/types.h', 'engine/timing/timing_trace.h', 'engine/trace.h',
+                'engine/wire/frame.h', 'engine/base/ib_spec.h', 'engine/base/block.h',
+                'engine/base/pages.h', 'engine/base/budget.h'}
 
 # Allowed everywhere in the engine.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}
@@ -85,27 +94,27 @@ def includes(path):
 
 
 def room_of(name):
-    """The room of a file of the engine, named from engine/."""
+    """The room of a file, named from the folder of the engine or of the device."""
     return '' if '/' not in name else name.rsplit('/', 1)[0]
 
 
 def sees(room, other):
-    """May a file of @room use @other?"""
+    """May a file of @room in the engine use @other?"""
     return room == other or LEVEL[other] < LEVEL[room]
 
 
 # ---- includes: each function says why one is wrong, or None --------------------
 
-def core_include(root, path, header, _):
-    name = path.relative_to(root / CORE).as_posix()
+def engine_include(root, path, header, _):
+    name = path.relative_to(root / ENGINE).as_posix()
     if name == 'trace.h':
         return None if header == GENERATED else f'trace.h includes {header}'
     if path.suffix == '.h' and header == 'qemu/osdep.h':
         return 'a header includes qemu/osdep.h'
-    header = header.removeprefix(CORE + '/')
+    header = header.removeprefix(ENGINE + '/')
     if header in PURE or (root / 'include' / header).exists():
         return None
-    if not (root / CORE / header).exists():
+    if not (root / ENGINE / header).exists():
         return None if header in LIBRARIES.get(path.name, ()) \
             else f'{header} is neither ours nor a pure header'
     room = room_of(name)
@@ -120,26 +129,38 @@ def contract_include(root, path, header, _):
     return None if allowed else f'the guest contract includes {header}'
 
 
-def front_include(root, path, header, bracket):
-    name = path.relative_to(root / FRONT)
-    core = header if header.startswith('engine/') else f'engine/{header}'
-    ours = (root / FRONT / core).exists()
+def device_include(root, path, header, bracket):
+    name = path.relative_to(root / DEVICE)
+    room = room_of(name.as_posix())
+    engine = header if header.startswith('engine/') else f'engine/{header}'
+    of_engine = (root / DEVICE / engine).exists()
     if name.with_suffix('').as_posix() in PLAIN:
         if bracket == '<' or header in {'qemu/osdep.h', 'qemu/bswap.h', 'glib.h'} \
-                or header.rsplit('.', 1)[0] in PLAIN or (ours and core in PLAIN_FACE):
+                or header.rsplit('.', 1)[0] in PLAIN \
+                or (of_engine and engine in PLAIN_ENGINE):
             return None
         return f'a plain file includes {header}'
-    if ours and core not in FRONT_ROOMS[name.parts[0]]:
-        return f"room '{name.parts[0]}' of the device includes {header}"
+    if of_engine and engine not in ENGINE_OF[room]:
+        return f"room '{room}' of the device includes {header}"
+    if bracket == '"' and (root / DEVICE / header).exists() and not of_engine \
+            and not above(room, room_of(header)):
+        return f"room '{room}' of the device includes {header}, which is above it"
     return None
+
+
+def above(room, other):
+    """May a file of @room in the device use @other? Those of the engine are below all."""
+    return room == other or other not in DEVICE_LEVEL \
+        or DEVICE_LEVEL[other] < DEVICE_LEVEL[room]
 
 
 def misplaced(root, path):
     """The fault of a file as a whole, or None."""
-    name = path.relative_to(root / FRONT)
+    name = path.relative_to(root / DEVICE)
     if name.parts[0] != 'engine':
-        return None if name.parts[0] in FRONT_ROOMS else 'in no room of the device'
-    if room_of(path.relative_to(root / CORE).as_posix()) not in LEVEL:
+        return None if room_of(name.as_posix()) in DEVICE_LEVEL \
+            else 'in no room of the device'
+    if room_of(path.relative_to(root / ENGINE).as_posix()) not in LEVEL:
         return 'in no room: list it in scripts/checks/layers.py'
     first = next(includes(path), (0, '', ''))[1]
     return 'first include is not qemu/osdep.h' \
@@ -149,15 +170,15 @@ def misplaced(root, path):
 def check_includes(root):
     """How many files there are, and what is wrong with their includes."""
     findings, count = [], 0
-    for path in sorted([*(root / FRONT).rglob('*.[ch]'),
+    for path in sorted([*(root / DEVICE).rglob('*.[ch]'),
                         *(root / CONTRACT).rglob('*.h')]):
-        if path == root / FRONT / 'trace.h':
+        if path == root / DEVICE / 'trace.h':
             continue
         count += 1
         shown, rule = path.relative_to(root), contract_include
-        if path.is_relative_to(root / FRONT):
-            core = path.is_relative_to(root / CORE)
-            rule = core_include if core else front_include
+        if path.is_relative_to(root / DEVICE):
+            inside = path.is_relative_to(root / ENGINE)
+            rule = engine_include if inside else device_include
             why = misplaced(root, path)
             if why:
                 findings.append(f'{shown}:1: {why}')
@@ -172,35 +193,69 @@ def check_includes(root):
 
 # ---- symbols --------------------------------------------------------------------
 
-def symbols(root, library):
-    """(file, symbol, kind, section) of every symbol of the library."""
-    stems = {re.sub(r'\W', '_', p.relative_to(root / CORE).as_posix()):
-             p.relative_to(root / CORE).with_suffix('').as_posix()
-             for p in (root / CORE).rglob('*.c')}
-    text = subprocess.run(['nm', '-A', '-f', 'sysv', library], capture_output=True,
+def symbols(root, files):
+    """(file, symbol, kind, section) of every symbol of the objects of @files."""
+    stems = {re.sub(r'\W', '_', p.relative_to(root / DEVICE).as_posix()):
+             p.relative_to(root / DEVICE).with_suffix('').as_posix()
+             for p in (root / DEVICE).rglob('*.c')}
+    text = subprocess.run(['nm', '-A', '-f', 'sysv', *files], capture_output=True,
                           text=True, check=True).stdout
     for line in text.splitlines():
         if '|' in line:
             where, _, kind, *_, section = map(str.strip, line.split('|'))
             file, name = where.rsplit(':', 1)
             file = re.split('[:/]', file)[-1].removesuffix('.o')
-            stem = re.sub(r'\W', '_', file).split('_ernic_engine_', 1)[-1]
-            yield stems[stem], name, kind, section
+            stem = re.sub(r'\W', '_', file).split('hw_rdma_ernic_', 1)[-1]
+            if stem in stems:
+                yield stems[stem], name, kind, section
+
+
+def circle_of(calls):
+    try:
+        graphlib.TopologicalSorter(calls).prepare()
+    except graphlib.CycleError as error:
+        return ' '.join(sorted(set(error.args[1])))
+    return None
+
+
+def check_device(root, build):
+    """Calls of the device's files, from the objects of QEMU's @build."""
+    findings, defined, used = [], {}, defaultdict(set)
+    objects = sorted(build.glob('hw/rdma-ernic/libernic.a.p/*.o'))
+    for file, name, kind, _ in symbols(root, objects):
+        if kind == 'U':
+            used[file].add(name)
+        elif kind in 'TDRBC':
+            defined[name] = file
+    calls = {file: defaultdict(set) for file in sorted(used)}
+    for file, names in used.items():
+        for name in sorted(names & defined.keys()):
+            calls[file][defined[name]].add(name)
+    if not any(calls.values()):
+        findings.append(f'{build}: no call found')
+    findings += [f'{DEVICE}/{file}.c:1: calls {sorted(names)} of {to}'
+                 for file in calls if not file.startswith('engine/')
+                 for to, names in sorted(calls[file].items())
+                 if not above(room_of(file), room_of(to))]
+    circle = circle_of(calls)
+    return len(calls), findings + ([f'{DEVICE}: a circle of calls: {circle}'] if circle
+                                   else [])
 
 
 def check_symbols(root, library):
     findings, defined, used = [], {}, defaultdict(set)
-    for file, name, kind, section in symbols(root, library):
+    for file, name, kind, section in symbols(root, [library]):
+        file = file.removeprefix('engine/')
         if kind == 'U':
             used[file].add(name)
         elif kind in 'TDRBC':
             defined[name] = file
             if not name.startswith('ernic_'):
-                findings.append(f'{CORE}/{file}.c:1: {name} crosses a file without'
+                findings.append(f'{ENGINE}/{file}.c:1: {name} crosses a file without'
                                 ' ernic_')
         # What the linker relocates is const afterwards.
         if kind in 'dDbBC' and not section.startswith('.data.rel.ro'):
-            findings.append(f'{CORE}/{file}.c:1: {name} is data that changes')
+            findings.append(f'{ENGINE}/{file}.c:1: {name} is data that changes')
     calls = {file: defaultdict(set) for file in sorted(used)}
     for file, names in used.items():
         for name in sorted(names):
@@ -209,20 +264,21 @@ def check_symbols(root, library):
                 calls[file][defined[name]].add(name)
             elif not OUTSIDE.fullmatch(plain) \
                     and not (file == 'base/pages' and PAGES.fullmatch(plain)):
-                findings.append(f'{CORE}/{file}.c:1: calls {name} of the host')
+                findings.append(f'{ENGINE}/{file}.c:1: calls {name} of the host')
     if not any(calls.values()):
         findings.append(f'{library}: no call found')
-    findings += [f'{CORE}/{file}.c:1: calls {sorted(names)} of {to}'
+    findings += [f'{ENGINE}/{file}.c:1: calls {sorted(names)} of {to}'
                  for file in calls for to, names in sorted(calls[file].items())
                  if not sees(room_of(file), room_of(to))]
-    try:
-        graphlib.TopologicalSorter(calls).prepare()
-    except graphlib.CycleError as error:
-        findings.append(f'{CORE}: a circle of calls: ' + ' '.join(sorted(
-            set(error.args[1]))))
+    circle = circle_of(calls)
+    if circle:
+        findings.append(f'{ENGINE}: a circle of calls: {circle}')
     return findings
 
 
-def check(root, library=None):
+def check(root, built=None):
+    """@built: the engine's static library, or QEMU's build folder."""
+    if built and Path(built).is_dir():
+        return check_device(root, Path(built))
     count, findings = check_includes(root)
-    return count, findings + (check_symbols(root, library) if library else [])
+    return count, findings + (check_symbols(root, built) if built else [])

@@ -33,7 +33,7 @@ class Face:
     """For classes of links.py: the device has the mlx5 interface."""
 
     words = TRACE
-    device = 'ernic,personality=mlx5'
+    device = 'ernic,interface=mlx5'
 
 
 class Netdev(Face, links.Netdev):

@@ -64,10 +64,10 @@ class Cable(links.Link):
         words = ['-smp', '2', *mlx5.TRACE]
         for i, name in enumerate(NAMES):
             words += ['-netdev', f'hubport,id={name},hubid=1', '-device',
-                      f'ernic,personality=mlx5,id={name},netdev={name},'
+                      f'ernic,interface=mlx5,id={name},netdev={name},'
                       f'mac={links.mac(i)}']
         return [*words, '-netdev', f'user,id={WORLD}', '-device',
-                f'ernic,personality=mlx5,id={WORLD},netdev={WORLD},mac={links.mac(2)}']
+                f'ernic,interface=mlx5,id={WORLD},netdev={WORLD},mac={links.mac(2)}']
 
 
 def machine(kernel):

@@ -24,7 +24,7 @@ class Saved(links.Plugged):
     of the machine."""
 
     def __init__(self):
-        super().__init__(personality='mlx5')
+        super().__init__(interface='mlx5')
 
     def options(self, n, folder):
         disk = folder / f'states{n}.qcow2'

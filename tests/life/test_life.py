@@ -40,7 +40,7 @@ ENVIRONMENT = {
 UDP = 'roce-udp=127.0.0.1:0'
 MAIN_LOOP = 'engine-thread=off'
 PG332 = 'ernic-version=3.1'
-MLX5 = 'personality=mlx5'
+MLX5 = 'interface=mlx5'
 SHELL = 'shell=reconic,card-memory=1M'
 # The properties of the function that each row of second.c accesses, in its order.
 FUNCTIONS = {

@@ -23,10 +23,10 @@
     { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0" },                   \
     { "netdev-main-loop", ",netdev=n0,engine-thread=off" },                 \
     { "timing", ",timing=on,netdev=n0" },                                   \
-    { "mlx5", ",personality=mlx5,netdev=n0" },                              \
-    { "mlx5-both-links", ",personality=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \
-    { "mlx5-main-loop", ",personality=mlx5,netdev=n0,engine-thread=off" },  \
-    { "mlx5-iothread", ",personality=mlx5,iothread=io0,roce-udp=127.0.0.1:0" }, \
+    { "mlx5", ",interface=mlx5,netdev=n0" },                              \
+    { "mlx5-both-links", ",interface=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \
+    { "mlx5-main-loop", ",interface=mlx5,netdev=n0,engine-thread=off" },  \
+    { "mlx5-iothread", ",interface=mlx5,iothread=io0,roce-udp=127.0.0.1:0" }, \
     { "pg332", ",wire=w0,ernic-version=3.1" },                              \
     { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },             \
     { "shell", ",netdev=n0,shell=reconic" }

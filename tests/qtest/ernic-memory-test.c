@@ -222,7 +222,7 @@ static void reset_mlx5(Machine *t)
 }
 
 static const Face mlx5 = {
-    ",personality=mlx5", open_mlx5, transfer_mlx5,
+    ",interface=mlx5", open_mlx5, transfer_mlx5,
     { add_mkey, add_mlx5_qp, add_mlx5_eq }, NONE_LEFT, reset_mlx5,
 };
 

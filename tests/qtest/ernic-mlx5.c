@@ -14,7 +14,7 @@
 #define EQ_LOG      4
 #define DEVFN       QPCI_DEVFN(4, 0)
 #define MACHINE     " -object iothread,id=io0" \
-                    " -device ernic,id=ernic0,addr=04.0,personality=mlx5%s"
+                    " -device ernic,id=ernic0,addr=04.0,interface=mlx5%s"
 
 QEMU_BUILD_BUG_ON(MLX5_MESSAGE != 16 + BOXES * 512);
 

@@ -28,7 +28,7 @@
     " -global ernic.max-pd=8"
 
 #define UCTX " -global ernic.max-uctx=4"
-#define MLX5 " -device ernic,id=net0,addr=06.0,personality=mlx5"
+#define MLX5 " -device ernic,id=net0,addr=06.0,interface=mlx5"
 
 /*
  * Machines, whose functions are at 06.0 and 07.0; the traffic that they have; whether

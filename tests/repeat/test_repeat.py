@@ -29,7 +29,7 @@ MACHINE = ('-M pc -m 32 -accel tcg -icount shift=0,sleep=off -no-shutdown'
            ' -rtc base=2026-01-01,clock=vm -qmp unix:qmp,server=on,wait=off')
 TIMED = 'timing=on,timing-trace=trace.json'
 ERNIC = 'ernic-version=3.1,ernic-qps=8,'
-MLX5 = 'personality=mlx5'
+MLX5 = 'interface=mlx5'
 SOURCES = {'verbs': ('driver.c', 'main.c'), 'ernic': ('ernic.c', 'ernic-main.c'),
            'mlx5': ('mlx5.c', 'mlx5-main.c'), 'flood': ('driver.c', 'flood.c')}
 SECONDS = 120                           # of a run, on the slowest of hosts

@@ -194,8 +194,15 @@ LAYERS = [
     ('a plain file includes', device('links/udp/socket.c', 'engine/base/env.h')),
     ('a plain file includes', device('links/udp/socket.c', 'qemu/timer.h')),
     (None, {**device('links/udp/socket.c', 'qemu/osdep.h', 'engine/base/types.h',
-                     'links/gid_map.h', more='#include <sys/socket.h>\n'),
+                     'links/udp/gid_map.h', more='#include <sys/socket.h>\n'),
             'hw/rdma-ernic/links/udp/gid_map.h': HEAD}),
+    (None, {**device('pci/a.c', 'qemu/osdep.h', 'device/b.h'),
+            'hw/rdma-ernic/device/b.h': HEAD}),
+    ("room 'device' of the device includes pci/b.h, which is above it",
+     {**device('device/a.c', 'qemu/osdep.h', 'pci/b.h'), 'hw/rdma-ernic/pci/b.h': HEAD}),
+    ("room 'links/udp' of the device includes links/shm/b.h",
+     {**device('links/udp/a.c', 'qemu/osdep.h', 'links/shm/b.h'),
+      'hw/rdma-ernic/links/shm/b.h': HEAD}),
     ('0 checked', {'README.md': 'x\n'}),
 ]
 
@@ -366,10 +373,11 @@ WRITERS = [
 ]
 
 
-def built(**texts):
-    """Files of the engine that are built into a library, with the calls they make."""
+def built(room='engine/', **texts):
+    """Files of the engine or the device that are compiled, with the calls they make."""
     return {'include/qemu/osdep.h': '',
-            **{f'{CORE}{path}.c': HEAD + OSDEP + text for path, text in texts.items()}}
+            **{f'hw/rdma-ernic/{room}{path}.c': HEAD + OSDEP + text
+               for path, text in texts.items()}}
 
 
 def calling(*names):
@@ -412,6 +420,18 @@ LIBRARY = [
 ]
 
 
+# The same of the device, in QEMU's build folder.
+DEVICE = [
+    (None, built('', **{'pci/a': calling('a', 'b'), 'device/b': calling('b', 'c'),
+                        'engine/base/c': calling('c')})),
+    ("device/b.c:1: calls ['ernic_a'] of pci/a",
+     built('', **{'pci/a': calling('a'), 'device/b': calling('b', 'a')})),
+    ('a circle of calls: net/a net/b',
+     built('', **{'net/a': calling('a', 'b'), 'net/b': calling('b', 'a')})),
+    ('no call found', built('', **{'net/a': calling('a'), 'net/b': calling('b')})),
+]
+
+
 def driver(**texts):
     """C files of the driver, by their stems, and a header."""
     return {'guest/linux/ernic/one.h': ONE_H,
@@ -444,23 +464,32 @@ CALLS = [
     (None, driver(a=A + 'static ' + B + 'int f = b(0);\n',
                   c='static ' + B + 'int g = a();\n')),
     (None, {**driver(a=A + 'int f = b(0);\n'),
-            'guest/rdma-engine/b.c': B + 'int g = a();\n'}),
+            'guest/rdma-core/b.c': B + 'int g = a();\n'}),
     ('ernic-abi.h: defines a function', {'guest/linux/ernic/ernic-abi.h':
                                          'static inline int a(void)\n{\n}\n'}),
     (None, {'guest/linux/ernic/ernic-abi.h': '/* inline */\nstruct a { int b; };\n'}),
 ]
 
 
-def library(root):
-    """Compile the engine's files; the members are named as Meson does it."""
-    members = []
-    for path in sorted((root / CORE).rglob('*.c')):
-        name = path.relative_to(root).as_posix().replace('/', '_') + '.o'
+def objects(root, folder, to):
+    """Compile the files of a folder into another one, with the names that Meson gives."""
+    to.mkdir(parents=True, exist_ok=True)
+    for path in sorted((root / folder).rglob('*.c')):
+        name = path.relative_to(root / folder).as_posix().replace('/', '_') + '.o'
         subprocess.run([*os.environ.get('CC', 'cc').split(), '-c', f'-I{root}/include',
-                        '-o', root / name, path], check=True)
-        members.append(root / name)
-    subprocess.run(['ar', 'rcs', root / 'engine.a', *members], check=True)
+                        '-o', to / name, path], check=True)
+        yield to / name
+
+
+def library(root):
+    subprocess.run(['ar', 'rcs', root / 'engine.a',
+                    *objects(root, '.', root / 'objects')], check=True)
     return root / 'engine.a'
+
+
+def qemu(root):
+    list(objects(root, 'hw/rdma-ernic', root / 'build/hw/rdma-ernic/libernic.a.p'))
+    return root / 'build'
 
 
 def generate(root):
@@ -479,6 +508,8 @@ def of(check):
 TABLES = {'style': (of(style.check), STYLE), 'layers': (of(layers.check), LAYERS),
           'layers of a library': (
               lambda root: house.run(layers.check, root, library(root)), LIBRARY),
+          'layers of the device': (
+              lambda root: house.run(layers.check, root, qemu(root)), DEVICE),
           'events': (of(events.check), TRACE), 'names': (of(names.check), NAMES),
           'prose': (of(prose.check), PROSE), 'calls': (of(calls.check), CALLS),
           'writers': (of(writers.check), WRITERS), 'gen-trace-stub': (generate, GENERATE)}

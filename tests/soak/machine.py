@@ -26,7 +26,7 @@ LAYOUT = struct.Struct('<12IQ')
 # Face: the sources of its end, and the properties of the device.
 FACES = {'verbs': (('port_verbs.c', 'driver.c'), ''),
          'ERNIC': (('port_ernic.c', 'ernic.c'), ',ernic-version=3.1,ernic-qps=8'),
-         'mlx5': (('port_mlx5.c', 'mlx5.c'), ',personality=mlx5')}
+         'mlx5': (('port_mlx5.c', 'mlx5.c'), ',interface=mlx5')}
 NUMBERS = itertools.count()
 
 

@@ -1,17 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * BAR 0 of the mlx5 interface: a virtual function as Linux's mlx5_core drives it
+ * The mlx5 interface: a virtual function as Linux's mlx5_core drives it
  * (docs/mlx5-face.md). Stores to doorbell pages go through the device's queue of
  * doorbells; the initialization segment is accessed with the lock held.
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
-#include "net/netdev.h"
-#include "device/device.h"
-#include "pci/env.h"
-#include "bars/mlx5.h"
+#include "bars/pg332.h"
+#include "device/capabilities.h"
+#include "device/clock.h"
+#include "device/doorbells.h"
+#include "device/interface.h"
+#include "device/link.h"
+#include "device/lock.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* The virtual function that most kernels and providers know. */
@@ -53,7 +56,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     ernic_pci_leave(d);
 }
 
-void ernic_pci_mlx5_doorbell(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value)
+static void mlx5_doorbell(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value)
 {
     ernic_bar_write(d->engine, now, where & ~WIDE, where & WIDE ? 8 : 4, value);
 }
@@ -66,12 +69,14 @@ static const MemoryRegionOps bar_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 8 },
 };
 
-void ernic_pci_mlx5_add_bars(ErnicPci *d)
+static void mlx5_add_bars(ErnicPci *d)
 {
     PCIDevice *pci = PCI_DEVICE(d);
     uint8_t type = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64 |
                    PCI_BASE_ADDRESS_MEM_PREFETCH;
 
+    pci_config_set_vendor_id(pci->config, d->mlx5.vendor ?: VENDOR_ID);
+    pci_config_set_device_id(pci->config, d->mlx5.device ?: DEVICE_ID);
     memory_region_init_io(&d->bar, OBJECT(d), &bar_ops, d, "ernic-mlx5",
                           ERNIC_MLX5_BAR);
     pci_register_bar(pci, 0, type, &d->bar);
@@ -80,27 +85,28 @@ void ernic_pci_mlx5_add_bars(ErnicPci *d)
 
 /* ---- life ----------------------------------------------------------------- */
 
-void ernic_pci_mlx5_reset(ErnicPci *d, uint64_t now)
+static void mlx5_run(ErnicPci *d, uint64_t now)
 {
-    if (d->mlx5.on) {
-        ernic_set_link(d->engine, now, ernic_pci_link(d));
-        qatomic_set(&d->verbs.enabled, true);
+    ernic_slice(d->engine);
+    if (!ernic_pci_doorbells_run(d, now)) {
+        ernic_pci_continue(d, &d->kick, d->bh);
     }
 }
 
-/* Properties that need the verbs face or the ERNIC face. */
+/* The engine was created or reset: it takes part in the traffic. */
+static void mlx5_reset(ErnicPci *d, uint64_t now)
+{
+    ernic_set_link(d->engine, now, ernic_pci_link(d));
+    qatomic_set(&d->verbs.enabled, true);
+}
+
+/* Properties of the other interfaces. */
 static bool check_properties(const ErnicPci *d, Error **errp)
 {
     const struct {
         const char *name;
         bool set;
     } others[] = {
-        { "ernic-version", d->pg332.version },
-        { "ernic-qps", d->pg332.num_qp },
-        { "ernic-reads", d->pg332.reads },
-        { "ernic-strict", d->pg332.strict },
-        { "shell", d->shell.name },
-        { "card-memory", d->shell.card_size },
         { "device-memory", d->mem_size && d->mem_size != ERNIC_PCI_DEVICE_MEMORY },
         { "max-uctx", d->cfg.max_uctx != ERNIC_PCI_MAX_UCTX },
         { "timing", d->timing },
@@ -111,12 +117,12 @@ static bool check_properties(const ErnicPci *d, Error **errp)
 
     for (i = 0; i < ARRAY_SIZE(others); i++) {
         if (others[i].set) {
-            error_setg(errp, "%s= and personality=mlx5 exclude each other",
+            error_setg(errp, "%s= and interface=mlx5 exclude each other",
                        others[i].name);
             return false;
         }
     }
-    return true;
+    return ernic_pci_pg332_unused(d, errp);
 }
 
 /* Capabilities name the logarithms of these numbers of objects. */
@@ -133,7 +139,7 @@ static bool check_numbers(const ErnicConfig *cfg, Error **errp)
 
     for (i = 0; i < ARRAY_SIZE(numbers); i++) {
         if (!is_power_of_2(numbers[i].value)) {
-            error_setg(errp, "%s is %u, and personality=mlx5 needs a power of two",
+            error_setg(errp, "%s is %u, and interface=mlx5 needs a power of two",
                        numbers[i].name, numbers[i].value);
             return false;
         }
@@ -159,52 +165,22 @@ static bool check_ids(const ErnicPciMlx5 *m, Error **errp)
                    m->vendor > UINT16_MAX ? m->vendor : m->device);
         return false;
     }
-    if (!m->on && (m->vendor || m->device)) {
-        error_setg(errp, "pci-%s-id= needs personality=mlx5",
-                   m->vendor ? "vendor" : "device");
-        return false;
-    }
     return true;
 }
 
-bool ernic_pci_mlx5_open(ErnicPci *d, Error **errp)
+static bool mlx5_open(ErnicPci *d, Error **errp)
 {
-    ErnicPciMlx5 *m = &d->mlx5;
-
-    if (m->personality && strcmp(m->personality, "verbs") &&
-        strcmp(m->personality, "mlx5")) {
-        error_setg(errp, "personality is %s, not verbs or mlx5", m->personality);
-        return false;
-    }
-    m->on = m->personality && !strcmp(m->personality, "mlx5");
-    if (!check_ids(m, errp)) {
-        return false;
-    }
-    if (!m->on) {
-        return true;
-    }
-    qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
-    if (!check_properties(d, errp) || !check_numbers(&d->cfg, errp)) {
+    if (!check_ids(&d->mlx5, errp) || !check_properties(d, errp) ||
+        !check_numbers(&d->cfg, errp)) {
         return false;
     }
     configure(d);
     return true;
 }
 
-void ernic_pci_mlx5_start(ErnicPci *d)
-{
-    ErnicPciMlx5 *m = &d->mlx5;
-    PCIDevice *pci = PCI_DEVICE(d);
-
-    if (m->on) {
-        pci_config_set_vendor_id(pci->config, m->vendor ?: VENDOR_ID);
-        pci_config_set_device_id(pci->config, m->device ?: DEVICE_ID);
-    }
-}
-
 /* ---- saved state ------------------------------------------------------------ */
 
-bool ernic_pci_mlx5_doorbell_ok(uint32_t where)
+static bool mlx5_doorbell_ok(const ErnicPci *d, uint32_t where)
 {
     uint32_t off = where & ~WIDE;
 
@@ -212,11 +188,29 @@ bool ernic_pci_mlx5_doorbell_ok(uint32_t where)
            off % (where & WIDE ? 8 : 4) == 0;
 }
 
-bool ernic_pci_mlx5_valid(const ErnicPci *d)
+/* Registers of the verbs interface, which the function does not have, are as at reset. */
+static bool mlx5_registers_ok(const ErnicPci *d)
 {
     const ErnicVerbs *v = &d->verbs;
 
-    return !d->mlx5.on ||
-           (v->enabled && !v->fatal && !v->cmd_addr && !v->rsp_addr && !v->ring_shift &&
-            !v->cmd_pi && !v->cmd_ci && !v->error && !d->net.eth.ctrl);
+    return v->enabled && !v->fatal && !v->cmd_addr && !v->rsp_addr && !v->ring_shift &&
+           !v->cmd_pi && !v->cmd_ci && !v->error && !d->net.eth.ctrl;
 }
+
+static const ErnicPciInterfaceOps mlx5 = {
+    .name = "mlx5",
+    .open = mlx5_open,
+    .add_bars = mlx5_add_bars,
+    .run = mlx5_run,
+    .doorbell = mlx5_doorbell,
+    .doorbell_ok = mlx5_doorbell_ok,
+    .reset = mlx5_reset,
+    .registers_ok = mlx5_registers_ok,
+};
+
+static void register_mlx5(void)
+{
+    ernic_pci_interface_register(&mlx5);
+}
+
+type_init(register_mlx5)

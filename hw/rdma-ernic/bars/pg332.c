@@ -9,33 +9,28 @@
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
-#include "hw/pci/msix.h"
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
-#include "links/host_link.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "bars/pg332.h"
+#include "bars/windows.h"
+#include "device/irq.h"
 #include "device/life.h"
-#include "pci/timing.h"
+#include "device/link.h"
+#include "device/lock.h"
+#include "device/retry_time.h"
+#include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define DEFAULT_QPS 32
 /* Limit of warnings of violations; a reset by the guest does not renew it. */
 #define MAX_WARNINGS 1000
 
-static const char *const strict_modes[ERNIC_STRICT_MODES] = {
-    [ERNIC_STRICT_OFF] = "off",
-    [ERNIC_STRICT_REPORT] = "report",
-    [ERNIC_STRICT_ENFORCE] = "enforce",
-};
-
 static const struct {
-    const char *name;
     uint32_t window, max_qp;
 } versions[PG332_VERSIONS] = {
-    [PG332_V3_1] = { "3.1", PG332_V3_SIZE, PG332_V3_MAX_QP },
-    [PG332_V4_0] = { "4.0", PG332_V4_SIZE, PG332_V4_MAX_QP },
-    [PG332_V4_2] = { "4.2", PG332_V4_SIZE, PG332_V4_MAX_QP },
+    [PG332_V3_1] = { PG332_V3_SIZE, PG332_V3_MAX_QP },
+    [PG332_V4_0] = { PG332_V4_SIZE, PG332_V4_MAX_QP },
+    [PG332_V4_2] = { PG332_V4_SIZE, PG332_V4_MAX_QP },
 };
 
 /* ---- registers ------------------------------------------------------------ */
@@ -57,7 +52,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
 
     ernic_reg_write(d->pg332.engine, now, off, value);
     ernic_pci_leave(d);
-    ernic_pci_pg332_intx(d);
+    ernic_pci_intx(d);
 }
 
 /* Registers have 32 bits; QEMU splits a 64-bit access in two. */
@@ -71,52 +66,20 @@ static const MemoryRegionOps bar_ops = {
 
 /* ---- work ----------------------------------------------------------------- */
 
-void ernic_pci_pg332_run(ErnicPci *d, uint64_t now)
-{
-    if (d->pg332.engine) {
-        ernic_run(d->pg332.engine, now);
-    }
-}
-
-void ernic_pci_pg332_link(ErnicPci *d, uint64_t now)
-{
-    if (d->pg332.engine) {
-        ernic_set_link(d->pg332.engine, now, ernic_pci_link(d));
-    }
-}
-
 void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 {
     if (d->pg332.engine) {
         qatomic_set(&d->pg332.risen, 0);
-        ernic_pci_host_forget(d, ERNIC_PCI_PG332);
+        ernic_pci_links_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
-        ernic_pci_pg332_link(d, now);
+        ernic_set_link(d->pg332.engine, now, ernic_pci_link(d));
         ernic_pci_irqs_later(d);        /* lowers INTx */
     }
 }
 
-/* ---- interrupt ------------------------------------------------------------ */
-
-/* RecoNIC's function has no INTx. A function in D3hot asserts no interrupt. */
-void ernic_pci_pg332_intx(ErnicPci *d)
-{
-    PCIDevice *pci = PCI_DEVICE(d);
-    bool level;
-
-    if (!d->pg332.engine || ernic_pci_gone(d) ||
-        !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
-        return;
-    }
-    ernic_pci_lock(d);                  /* ernic_pci_leave() would recurse */
-    level = ernic_irq_level(d->pg332.engine);
-    ernic_pci_unlock(d);
-    pci_set_irq(pci, level && !msix_enabled(pci) && ernic_pci_powered(d));
-}
-
 /* ---- strict mode ---------------------------------------------------------- */
 
-void ernic_pci_pg332_warn(ErnicPci *d, const ErnicReport *r)
+static void warn(ErnicPci *d, const ErnicReport *r)
 {
     if (d->pg332.warned == MAX_WARNINGS) {
         return;
@@ -187,10 +150,74 @@ void ernic_pci_pg332_class_init(ObjectClass *oc)
         "Rules of PG332 and how often each was broken since the last reset");
 }
 
+/* ---- the environment of the engine -------------------------------------------- */
+
+static bool pg332_dma_read(void *env, uint64_t addr, void *buf, uint64_t len)
+{
+    return ernic_pci_shell_dma(env, addr, buf, len, false);
+}
+
+static bool pg332_dma_write(void *env, uint64_t addr, const void *buf,
+                            uint64_t len)
+{
+    return ernic_pci_shell_dma(env, addr, (void *)buf, len, true);
+}
+
+/* Never called: PG332 has no atomics, and none of its keys permits one. */
+static bool pg332_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op,
+                               uint64_t arg, uint64_t compare, uint64_t *old)
+{
+    return false;
+}
+
+static bool pg332_tx(void *env, const ErnicTrain *train)
+{
+    ErnicPci *d = env;
+
+    return (ernic_pci_verbs_enabled(d) &&
+            ernic_pci_to_engine(d->engine, d->pg332.engine->now, train)) ||
+           ernic_pci_to_link(d, ERNIC_PCI_PG332, train);
+}
+
+static uint64_t pg332_tx_departed(void *env)
+{
+    ErnicPci *d = env;
+
+    return d->link->departed(d, ERNIC_PCI_PG332);
+}
+
+static void pg332_irq(void *env, uint16_t interrupt)
+{
+    ernic_pci_pg332_irq(env, interrupt);
+}
+
+static void pg332_wake_at(void *env, uint64_t ns)
+{
+    ErnicPci *d = env;
+
+    d->pg332.wake = ns;
+}
+
+static void pg332_violation(void *env, const ErnicReport *report)
+{
+    warn(env, report);
+}
+
+static const ErnicEnvOps env_ops = {
+    .dma_read = pg332_dma_read,
+    .dma_write = pg332_dma_write,
+    .dma_atomic64 = pg332_dma_atomic64,
+    .tx = pg332_tx,
+    .tx_departed = pg332_tx_departed,
+    .irq = pg332_irq,
+    .wake_at = pg332_wake_at,
+    .violation = pg332_violation,
+};
+
 /* ---- life ----------------------------------------------------------------- */
 
 /* Objects that only the verbs face uses get size 1: no table may be empty. */
-static void configure(ErnicPci *d, unsigned version, unsigned strict)
+static void configure(ErnicPci *d, unsigned version)
 {
     d->pg332.cfg = (ErnicConfig) {
         .max_qp = d->pg332.num_qp + 1, .max_cq = 1, .max_srq = 1, .max_eq = 1,
@@ -199,53 +226,33 @@ static void configure(ErnicPci *d, unsigned version, unsigned strict)
         .link_speed = d->cfg.link_speed, .udp_sport = d->cfg.udp_sport,
         .no_icrc = d->cfg.no_icrc, .clock = d->cfg.clock,
         .retry_time = ernic_pci_retry_time(d, true),
-        .pg332 = 1 + version, .strict = strict,
+        .pg332 = 1 + version, .strict = d->pg332.strict,
         .pg332_reads = d->pg332.reads == ERNIC_MAX_RD_ATOMIC ? 0 : d->pg332.reads,
         .timing = d->profile,
-        .timing_trace = ernic_pci_timing_pg332_trace(d),
+        .timing_trace = d->pg332.timing_trace,
     };
 }
 
-/* Without ernic-version, refuses the properties that need it. */
-static bool needs_no_version(const ErnicPci *d, Error **errp)
+bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp)
 {
-    if (d->pg332.num_qp || d->pg332.strict || d->pg332.reads) {
-        error_setg(errp, "ernic-%s= needs ernic-version=", d->pg332.num_qp ? "qps" :
-                   d->pg332.strict ? "strict" : "reads");
-        return false;
-    }
-    return true;
-}
+    const char *set = d->pg332.version ? "ernic-version" :
+                      d->pg332.num_qp ? "ernic-qps" :
+                      d->pg332.reads ? "ernic-reads" :
+                      d->pg332.strict ? "ernic-strict" :
+                      d->shell.kind ? "shell" :
+                      d->shell.card_size ? "card-memory" : NULL;
 
-static bool parse_strict(const ErnicPci *d, unsigned *mode, Error **errp)
-{
-    const char *name = d->pg332.strict ?: strict_modes[ERNIC_STRICT_OFF];
-
-    for (*mode = 0; *mode < ERNIC_STRICT_MODES; ++*mode) {
-        if (g_str_equal(name, strict_modes[*mode])) {
-            return true;
-        }
+    if (set) {
+        error_setg(errp, "%s= needs interface=ernic", set);
     }
-    error_setg(errp, "ernic-strict is %s, not off, report or enforce", name);
-    return false;
+    return !set;
 }
 
 bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
 {
-    unsigned v = 0, strict;
+    unsigned v = d->pg332.version - 1;
 
-    if (!d->pg332.version) {
-        return needs_no_version(d, errp);
-    }
     d->pg332.num_qp = d->pg332.num_qp ?: DEFAULT_QPS;
-    while (v < PG332_VERSIONS && strcmp(d->pg332.version, versions[v].name)) {
-        v++;
-    }
-    if (v == PG332_VERSIONS) {
-        error_setg(errp, "ernic-version is %s, not 3.1, 4.0 or 4.2",
-                   d->pg332.version);
-        return false;
-    }
     if (d->pg332.num_qp < 2 || d->pg332.num_qp > versions[v].max_qp) {
         error_setg(errp, "ernic-qps is %u, not 2 to %u", d->pg332.num_qp,
                    versions[v].max_qp);
@@ -256,23 +263,20 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
                    ERNIC_MAX_RD_ATOMIC);
         return false;
     }
-    if (!parse_strict(d, &strict, errp)) {
-        return false;
-    }
-    configure(d, v, strict);
-    if (!d->shell.reconic) {
+    configure(d, v);
+    if (!d->shell.kind) {
         pci_config_set_interrupt_pin(PCI_DEVICE(d)->config, 1);
     }
     /* The side stream follows the register window. RecoNIC does not connect it. */
     memory_region_init_io(&d->pg332.bar, OBJECT(d), &bar_ops, d, "ernic-pg332",
-                          versions[v].window * (d->shell.reconic ? 1 : 2));
+                          versions[v].window * (d->shell.kind ? 1 : 2));
     return true;
 }
 
 void ernic_pci_pg332_start(ErnicPci *d)
 {
-    if (d->pg332.version) {
-        d->pg332.engine = ernic_new(&d->pg332.cfg, &ernic_pci_pg332_env_ops, d);
+    if (d->pg332.cfg.pg332) {
+        d->pg332.engine = ernic_new(&d->pg332.cfg, &env_ops, d);
     }
 }
 

@@ -1,21 +1,24 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The environment of the ERNIC face on a card: card memory and, with shell=reconic,
- * the identity, registers and address windows of RecoNIC's shell. Only the parts
- * that RecoNIC's software uses are implemented (docs/ernic-face.md).
+ * The card that PG332 is on: its memory and, with shell=reconic, identity and registers
+ * of RecoNIC's shell. Only the parts that RecoNIC's software uses are implemented
+ * (docs/ernic-face.md).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/bitops.h"
 #include "qemu/units.h"
 #include "migration/vmstate.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
+#include "bars/reconic.h"
+#include "bars/windows.h"
+#include "device/link.h"
+#include "device/lock.h"
+#include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
-#define DEFAULT_VERSION     "3.1"
 #define DEFAULT_CARD        (64 * MiB)
 #define MIN_CARD            (1 * MiB)
 #define MAX_CARD            (4 * GiB)
@@ -26,15 +29,6 @@
 /* Every reset is done at once: QDMA, RDMA, ports and adapters read as ready. */
 #define RESET_DONE          0x3333
 #define CMAC_RX_LINK        0x3
-
-/* The window table; the words of an entry (PG302). */
-#define WINDOWS             8
-#define WINDOW_SHIFT        37          /* address bits 39:37 select the window */
-enum { WIN_LOW, WIN_HIGH, WIN_PASID, WIN_FUNCTION, WIN_CONTROL, WIN_WORDS = 6 };
-#define WIN_READ            BIT(31)
-#define WIN_WRITE           BIT(30)
-#define WIN_ERROR           BIT(29)
-#define WIN_PAGES           0x03ffffff
 
 /* ---- registers ------------------------------------------------------------ */
 
@@ -75,7 +69,8 @@ typedef struct ShellReg {
 enum { REG_WINDOWS };
 
 static const ShellReg shell_regs[] = {
-    [REG_WINDOWS] = { "windows", 0x16420, WIN_WORDS, WINDOWS, 0x20, true },
+    [REG_WINDOWS] = { "windows", 0x16420, ERNIC_SHELL_WINDOW_WORDS, ERNIC_SHELL_WINDOWS,
+                      0x20, true },
     { "build", 0x0, 1, .constant = ERNIC_SHELL_BUILD },
     { "system-reset", 0x4, 1, .write = write_system_reset },
     { "system-status", 0x8, 1, .constant = 1 },
@@ -168,88 +163,14 @@ void ernic_pci_shell_reset(ErnicPci *d)
     ernic_qdma_reset(d);
 }
 
-/* ---- memory --------------------------------------------------------------- */
-
-bool ernic_pci_card_rw(ErnicPci *d, uint64_t at, void *buf, uint64_t len, bool write)
-{
-    uint8_t *card;
-
-    if (at > d->shell.card_size || len > d->shell.card_size - at) {
-        trace_ernic_pci_dma_failed(ernic_pci_id(d), at, len, write);
-        return false;
-    }
-    card = (uint8_t *)memory_region_get_ram_ptr(&d->shell.card) + at;
-    smp_mb();                   /* keep accesses in the order of the calls */
-    memcpy(write ? card : buf, write ? buf : card, len);
-    if (write && len) {
-        memory_region_set_dirty(&d->shell.card, at, len);
-    }
-    return true;
-}
-
-/* Translates @addr to a bus address; reduces *@len to the end of the window. */
-static bool window(ErnicPci *d, uint64_t addr, uint64_t *bus, uint64_t *len,
-                   bool write)
-{
-    uint32_t *w = &d->shell.regs[(addr >> WINDOW_SHIFT) % WINDOWS * WIN_WORDS];
-    uint64_t at = addr & MAKE_64BIT_MASK(0, WINDOW_SHIFT);
-    uint64_t size = (uint64_t)(w[WIN_CONTROL] & WIN_PAGES) << 12;
-
-    size = MIN(size, 1ull << WINDOW_SHIFT);
-    if (!(w[WIN_CONTROL] & (write ? WIN_WRITE : WIN_READ)) || at >= size) {
-        w[WIN_CONTROL] |= WIN_ERROR;
-        trace_ernic_guest_no_window(ernic_pci_id(d), addr, write);
-        ernic_pci_guest_error(d, "no window to %s 0x%" PRIx64,
-                              write ? "write" : "read", addr);
-        return false;
-    }
-    *bus = (((uint64_t)w[WIN_HIGH] << 32) | w[WIN_LOW]) + at;
-    *len = MIN(*len, size - at);
-    return true;
-}
-
-bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
-                         bool write)
-{
-    uint64_t bus, n, done;
-
-    if (d->shell.card_size && addr >> ERNIC_CARD_TAG_SHIFT == ERNIC_CARD_TAG) {
-        return ernic_pci_card_rw(d, addr & MAKE_64BIT_MASK(0, ERNIC_CARD_TAG_SHIFT), buf,
-                                 len, write);
-    }
-    if (!d->shell.reconic) {
-        return ernic_pci_dma(d, addr, buf, len, write);
-    }
-    for (done = 0; done < len; done += n) {
-        n = len - done;
-        if (!window(d, addr + done, &bus, &n, write) ||
-            !ernic_pci_dma(d, bus, (uint8_t *)buf + done, n, write)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- life ----------------------------------------------------------------- */
 
 bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
 {
     ErnicShell *s = &d->shell;
 
-    if (s->name && strcmp(s->name, "none") && strcmp(s->name, "reconic")) {
-        error_setg(errp, "shell is %s, not none or reconic", s->name);
-        return false;
-    }
-    s->reconic = s->name && !strcmp(s->name, "reconic");
-    if (s->reconic && !d->pg332.version) {
-        d->pg332.version = g_strdup(DEFAULT_VERSION);
-    }
-    if (s->reconic && !s->card_size) {
+    if (s->kind == ERNIC_SHELL_RECONIC && !s->card_size) {
         s->card_size = DEFAULT_CARD;
-    }
-    if (s->card_size && !d->pg332.version) {
-        error_setg(errp, "card-memory= needs ernic-version= or shell=");
-        return false;
     }
     if (s->card_size && (s->card_size < MIN_CARD || s->card_size > MAX_CARD ||
                          !is_power_of_2(s->card_size))) {
@@ -257,7 +178,7 @@ bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
                    " 1M to 4G", s->card_size);
         return false;
     }
-    if (s->reconic) {
+    if (s->kind == ERNIC_SHELL_RECONIC) {
         ernic_qdma_open(d);
     }
     return !s->card_size ||

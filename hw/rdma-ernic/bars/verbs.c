@@ -7,12 +7,22 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
-#include "net/netdev.h"
-#include "links/host_link.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "qemu/units.h"
+#include "qapi/error.h"
+#include "bars/pg332.h"
+#include "bars/verbs.h"
+#include "device/capabilities.h"
+#include "device/clock.h"
+#include "device/dma.h"
+#include "device/doorbells.h"
+#include "device/interface.h"
+#include "device/irq.h"
+#include "device/link.h"
+#include "device/lock.h"
 #include "device/memory.h"
 #include "device/registers.h"
+#include "device/reset.h"
+#include "net/ethernet.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define DB_SHIFT        12
@@ -21,45 +31,16 @@
 
 QEMU_BUILD_BUG_ON(sizeof(struct ernic_rsp) != RING_ENTRY);
 
-/* A link of the host and loopback are always up; a netdev has a link state. */
-bool ernic_pci_link(const ErnicPci *d)
-{
-    return ernic_pci_host_link(d) || ernic_pci_netdev_link(d);
-}
-
-uint64_t ernic_pci_regs_size(const ErnicPci *d)
+/* Bytes of the control page and the doorbell pages together. */
+static uint64_t regs_size(const ErnicPci *d)
 {
     return DB_OFFSET + ((uint64_t)d->cfg.max_uctx << DB_SHIFT);
 }
 
-static void drop_doorbells(ErnicPci *d)
+/* Device memory follows directly, so that a small BAR can be hot-plugged; 0: none. */
+static uint64_t mem_offset(const ErnicPci *d)
 {
-    qemu_mutex_lock(&d->db_lock);
-    qatomic_set(&d->db_count, 0);       /* a processor looks at it without the lock */
-    qemu_mutex_unlock(&d->db_lock);
-    d->db_pos = d->db_len = 0;
-}
-
-void ernic_pci_verbs_reset(ErnicPci *d, uint64_t now)
-{
-    ErnicVerbs *v = &d->verbs;
-
-    drop_doorbells(d);
-    qatomic_set(&d->irq_pending, 0);
-    qatomic_set(&v->enabled, false);
-    qatomic_set(&v->fatal, false);
-    qatomic_set(&v->cmd_pi, 0);
-    qatomic_set(&v->cmd_ci, 0);
-    v->cmd_addr = v->rsp_addr = 0;
-    v->ring_shift = v->error = 0;
-    ernic_pci_host_reset(d);
-    ernic_pci_netdev_reset(d);
-    ernic_reset(d->engine);
-    ernic_pci_mlx5_reset(d, now);
-    /* The link may be free now for packets of the ERNIC face that it held back. */
-    if (d->pg332.engine) {
-        ernic_tx_ready(d->pg332.engine, now);
-    }
+    return d->mem_size ? regs_size(d) : 0;
 }
 
 /* ---- commands ------------------------------------------------------------- */
@@ -70,7 +51,7 @@ static void fatal(ErnicPci *d, uint32_t error)
     ernic_pci_guest_error(d, "DMA to a command or response ring failed");
     qatomic_set(&d->verbs.fatal, true);
     d->verbs.error = error;
-    drop_doorbells(d);
+    ernic_pci_doorbells_drop(d);
     ernic_pci_irq(d, 0);
 }
 
@@ -119,7 +100,7 @@ static CmdResult command(ErnicPci *d, uint64_t now)
  * Executes commands up to index @pi. False: the slice has ended, DMA to a ring failed,
  * or the timing model has not finished the next command yet.
  */
-static bool commands(ErnicPci *d, uint64_t now, uint32_t pi)
+bool ernic_pci_verbs_commands(ErnicPci *d, uint64_t now, uint32_t pi)
 {
     ErnicVerbs *v = &d->verbs;
     CmdResult result;
@@ -139,60 +120,9 @@ static bool commands(ErnicPci *d, uint64_t now, uint32_t pi)
     return true;
 }
 
-/* ---- doorbells ------------------------------------------------------------ */
-
-/* The queue also serves the mlx5 interface, if that is the device's face. */
-static void ring(ErnicPci *d, uint64_t now, const ErnicDbEntry *db)
+void ernic_pci_verbs_doorbell(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value)
 {
-    if (d->mlx5.on) {
-        ernic_pci_mlx5_doorbell(d, now, db->uctx, db->value);
-    } else {
-        ernic_doorbell(d->engine, now, db->uctx, db->value);
-    }
-}
-
-/*
- * Processes the current batch, each doorbell after the commands written before it, until
- * the slice ends.
- */
-static bool doorbells_read(ErnicPci *d, uint64_t now)
-{
-    const ErnicDbEntry *db;
-
-    while (d->db_pos < d->db_len) {
-        if (!ernic_slice_left(d->engine)) {
-            trace_ernic_pci_doorbells_wait(ernic_pci_id(d), d->db_len - d->db_pos);
-            return false;
-        }
-        db = &d->db[!d->db_fill][d->db_pos];
-        if (!commands(d, now, db->cmd_pi)) {
-            return false;
-        }
-        ring(d, now, db);
-        d->db_pos++;
-    }
-    return true;
-}
-
-/* Makes the doorbells rung since the last batch the current one. */
-static void doorbells_next(ErnicPci *d)
-{
-    qemu_mutex_lock(&d->db_lock);
-    d->db_fill ^= 1;
-    d->db_pos = 0;
-    d->db_len = d->db_count;
-    qatomic_set(&d->db_count, 0);
-    qemu_mutex_unlock(&d->db_lock);
-}
-
-/* Processes the rest of the last batch, then the doorbells rung since. */
-static bool doorbells(ErnicPci *d, uint64_t now)
-{
-    if (!doorbells_read(d, now)) {
-        return false;
-    }
-    doorbells_next(d);
-    return doorbells_read(d, now);
+    ernic_doorbell(d->engine, now, where, value);
 }
 
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
@@ -202,13 +132,14 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
     bool done;
 
     if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
-        drop_doorbells(d);
+        ernic_pci_doorbells_drop(d);
         return;
     }
     ernic_slice(d->engine);
     /* Read cmd_pi first: doorbells rung before its update are then all seen. */
     pi = qatomic_load_acquire(&v->cmd_pi);
-    done = doorbells(d, now) && commands(d, now, pi);
+    done = ernic_pci_doorbells_run(d, now) &&
+           ernic_pci_verbs_commands(d, now, pi);
     if (v->cmd_ci != ci) {
         ernic_pci_irq(d, 0);
     }
@@ -216,72 +147,6 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
     if (!done && !ernic_pci_verbs_fatal(d) && !ernic_slice_left(d->engine)) {
         ernic_pci_continue(d, &d->kick, d->bh);
     }
-}
-
-/*
- * The timing model needs the time of the doorbell: the engine takes it at once and
- * delays it by the time of the PCIe transfer. False: earlier commands or doorbells
- * are still pending, so the doorbell has to be queued.
- */
-static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
-{
-    uint64_t now = ernic_pci_enter(d);
-    bool first = ernic_pci_working(d) && d->verbs.cmd_ci == d->verbs.cmd_pi &&
-                 !d->db_count && d->db_pos == d->db_len;
-
-    if (first) {
-        ernic_doorbell(d->engine, now, uctx, value);
-    }
-    ernic_pci_leave(d);
-    return first;
-}
-
-/*
- * The newer half of the queue is full: the vCPU makes room. It executes the older half
- * and no command, because commands can take long. Those doorbells overtake commands
- * that were written before them (docs/verbs-face.md). A stopped device executes nothing.
- */
-static void doorbells_overtake(ErnicPci *d)
-{
-    uint64_t now = ernic_pci_enter(d);
-    const ErnicDbEntry *db;
-
-    if (ernic_pci_working(d)) {
-        trace_ernic_pci_overtake(ernic_pci_id(d), d->db_len - d->db_pos);
-        for (; d->db_pos < d->db_len; d->db_pos++) {
-            db = &d->db[!d->db_fill][d->db_pos];
-            ring(d, now, db);
-        }
-    }
-    if (d->db_pos == d->db_len) {
-        doorbells_next(d);
-    }
-    ernic_pci_leave(d);
-}
-
-void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value)
-{
-    ErnicDbEntry db = { where, d->verbs.cmd_pi, value };
-    bool queued;
-
-    if (d->profile && timed_doorbell(d, where, value)) {
-        return;
-    }
-    if (qatomic_read(&d->db_count) == ERNIC_DB_QUEUE) {
-        doorbells_overtake(d);
-    }
-    qemu_mutex_lock(&d->db_lock);
-    queued = d->db_count < ERNIC_DB_QUEUE;
-    if (queued) {
-        d->db[d->db_fill][d->db_count] = db;
-        qatomic_set(&d->db_count, d->db_count + 1);
-    }
-    qemu_mutex_unlock(&d->db_lock);
-    if (!queued) {
-        /* No processor runs while the machine is stopped. */
-        ernic_guest_not_enabled(d, "doorbell", value);
-    }
-    ernic_pci_kick(d);
 }
 
 /* ---- the control page ----------------------------------------------------- */
@@ -319,7 +184,7 @@ static void write_control(ErnicPci *d, uint64_t value)
 
     if ((value & ERNIC_CONTROL_RESET) || (ernic_pci_verbs_enabled(d) && !on)) {
         trace_ernic_pci_reset(ernic_pci_id(d));
-        ernic_pci_verbs_reset(d, ernic_pci_enter(d));
+        ernic_pci_reset(d, ernic_pci_enter(d));
         ernic_pci_leave(d);
     }
     if (on && !ernic_pci_verbs_enabled(d)) {
@@ -366,12 +231,12 @@ static uint64_t read_control(ErnicPci *d)
     return ernic_pci_verbs_enabled(d) ? ERNIC_CONTROL_ENABLE : 0;
 }
 
-/* Without a link of the host, the netdev carries RoCEv2 frames (ROCE_ETH). */
+/* Without another link, the netdev carries RoCEv2 frames (ROCE_ETH). */
 static uint64_t read_features(ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
            ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
-           (d->net.nic && !ernic_pci_host_link(d) ? ERNIC_FEATURE_ROCE_ETH : 0);
+           (d->net.nic && d->link == d->card ? ERNIC_FEATURE_ROCE_ETH : 0);
 }
 
 static uint64_t read_link_speed(ErnicPci *d)
@@ -386,7 +251,7 @@ static uint64_t read_mem_size(ErnicPci *d)
 
 static uint64_t read_mem_offset(ErnicPci *d)
 {
-    return ernic_pci_mem_offset(d);
+    return mem_offset(d);
 }
 
 static uint64_t read_num_uctx(ErnicPci *d)
@@ -486,10 +351,71 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     }
 }
 
-const MemoryRegionOps ernic_pci_bar_ops = {
+static const MemoryRegionOps bar_ops = {
     .read = bar_read,
     .write = bar_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = { .min_access_size = 1, .max_access_size = 8 },
     .impl = { .min_access_size = 1, .max_access_size = 8 },
 };
+
+void ernic_pci_verbs_add_bars(ErnicPci *d)
+{
+    uint8_t type = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64;
+
+    memory_region_init_io(&d->bar, OBJECT(d), &bar_ops, d, "ernic-verbs",
+                          pow2ceil(regs_size(d) + d->mem_size));
+    ernic_pci_mem_start(d, mem_offset(d));
+    pci_register_bar(PCI_DEVICE(d), ERNIC_BAR_REGS, type, &d->bar);
+    ernic_pci_add_msix_bar(d, type);
+}
+
+/* ---- the interface --------------------------------------------------------- */
+
+static bool verbs_open(ErnicPci *d, Error **errp)
+{
+    return ernic_pci_pg332_unused(d, errp) && ernic_pci_verbs_ids_ok(d, errp);
+}
+
+bool ernic_pci_verbs_ids_ok(const ErnicPci *d, Error **errp)
+{
+    if (d->mlx5.vendor || d->mlx5.device) {
+        error_setg(errp, "pci-%s-id= needs interface=mlx5",
+                   d->mlx5.vendor ? "vendor" : "device");
+        return false;
+    }
+    return true;
+}
+
+bool ernic_pci_verbs_doorbell_ok(const ErnicPci *d, uint32_t where)
+{
+    return where < d->cfg.max_uctx;
+}
+
+/* The source of a saved state is not trusted. */
+bool ernic_pci_verbs_registers_ok(const ErnicPci *d)
+{
+    const ErnicVerbs *v = &d->verbs;
+
+    return v->error < ERNIC_DEVERR_COUNT &&
+           (!v->enabled || (v->ring_shift <= ERNIC_RING_SHIFT_MAX &&
+                            v->cmd_pi - v->cmd_ci <= 1u << v->ring_shift));
+}
+
+static const ErnicPciInterfaceOps verbs = {
+    .name = "verbs",
+    .open = verbs_open,
+    .add_bars = ernic_pci_verbs_add_bars,
+    .run = ernic_pci_verbs_run,
+    .commands = ernic_pci_verbs_commands,
+    .doorbell = ernic_pci_verbs_doorbell,
+    .doorbell_ok = ernic_pci_verbs_doorbell_ok,
+    .registers_ok = ernic_pci_verbs_registers_ok,
+};
+
+static void register_verbs(void)
+{
+    ernic_pci_interface_register(&verbs);
+}
+
+type_init(register_verbs)

@@ -6,7 +6,7 @@
  * in the vCPUs' threads with the BQL held.
  *
  * Lock order: BQL, then next, then lock, then db_lock. Do not take the BQL with lock
- * held: env.c accesses only guest memory that needs no BQL. Do not raise interrupts with
+ * held: dma.c accesses only guest memory that needs no BQL. Do not raise interrupts with
  * lock held either: the guest chooses the MSI address, which may be one of our own
  * registers. A bottom half of the main loop raises them.
  */
@@ -14,27 +14,24 @@
 #define ERNIC_PCI_DEVICE_H
 
 #include "hw/pci/pci_device.h"
+#include "qemu/atomic.h"
 #include "qemu/log.h"
 #include "qemu/notify.h"
 #include "qemu/thread.h"
 #include "qemu/timer.h"
 #include "system/iothread.h"
-#include "hw/rdma-ernic/ernic_regs.h"
-#include "engine/engine.h"
-#include "net/ethernet.h"
-#include "bars/mlx5.h"
-#include "bars/pg332.h"
-#include "bars/reconic.h"
-#include "bars/verbs.h"
-#include "links/shm/port.h"
-#include "links/udp/socket.h"
-#include "fabric/stream_bytes.h"
-#include "device/life.h"
-#include "pci/precopy.h"
-#include "device/registers.h"
+#include "device/parts.h"
 
 #define TYPE_ERNIC "ernic"
 OBJECT_DECLARE_SIMPLE_TYPE(ErnicPci, ERNIC)
+
+typedef enum ErnicPciLife {
+    ERNIC_PCI_UNREALIZED,       /* there is no engine */
+    ERNIC_PCI_STOPPED,          /* the machine is stopped, or the function is in D3hot */
+    ERNIC_PCI_WORKING,          /* the machine runs, and the function is in D0 */
+    ERNIC_PCI_GONE,             /* unplugged */
+    ERNIC_PCI_LIVES
+} ErnicPciLife;
 
 /* The faces with an engine, which send packets of their own on the link. */
 typedef enum ErnicPciFace {
@@ -43,7 +40,8 @@ typedef enum ErnicPciFace {
     ERNIC_PCI_FACES
 } ErnicPciFace;
 
-typedef struct ErnicHostOps ErnicHostOps;
+typedef struct ErnicPciInterfaceOps ErnicPciInterfaceOps;
+typedef struct ErnicPciLinkOps ErnicPciLinkOps;
 
 /* A link of the host (links/host_link.h), and what it has received. */
 typedef struct ErnicHostLink {
@@ -71,7 +69,7 @@ struct ErnicPci {
     ErnicConfig cfg;
     uint32_t mtu;               /* greatest path MTU, bytes */
     uint64_t mem_size;          /* bytes of device memory */
-    char *roce_udp, *roce_peers, *roce_shm;
+    GHashTable *options;        /* of links, text by name; NULL: none is set */
     OnOffAuto icrc;
     OnOffAuto adaptive;         /* retransmission */
     uint32_t retry_time;        /* of it, ms */
@@ -90,6 +88,7 @@ struct ErnicPci {
     AioContext *fd_ctx;         /* for the socket: ctx, or the main loop's I/O */
     QemuMutex next;             /* held by the thread that gets lock next */
     QemuMutex lock;
+    const ErnicPciInterfaceOps *interface;         /* property; NULL: it was not given */
     Ernic *engine;
     ErnicVerbs verbs;
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
@@ -115,10 +114,12 @@ struct ErnicPci {
     uint64_t irq_pending;       /* atomic; vectors for irq_bh to raise */
     bool irq_sending;           /* messages are being sent; BQL */
 
+    const ErnicPciLinkOps *link;   /* of RoCEv2 */
+    const ErnicPciLinkOps *card;   /* of Ethernet frames; often the same */
     ErnicHostLink host;         /* the one of these two that exists */
-    ErnicUdp *udp;              /* NULL: no UDP link */
+    struct ErnicUdp *udp;              /* NULL: no UDP link */
     uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
-    ErnicShm *shm;              /* NULL: no shared-memory link */
+    struct ErnicShm *shm;              /* NULL: no shared-memory link */
     ErnicTrain shm_train;       /* received last */
     /* Each face's gid_changes when its addresses were announced. */
     uint64_t shm_gids[ERNIC_PCI_FACES];
@@ -186,15 +187,5 @@ static inline bool ernic_pci_exists(const ErnicPci *d)
 {
     return ernic_pci_life(d) == ERNIC_PCI_STOPPED || ernic_pci_working(d);
 }
-
-/* Adds the BAR of MSI-X, of @type. */
-void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type);
-/* True in D0, false in D3hot, the only other power state, and after unplug. */
-bool ernic_pci_powered(const ErnicPci *d);
-/*
- * ns of adaptive retransmission, of the ERNIC face or the other one, once the timing
- * model is known; 0: it is off.
- */
-uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332);
 
 #endif /* ERNIC_PCI_DEVICE_H */

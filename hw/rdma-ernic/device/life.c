@@ -41,6 +41,15 @@ void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life)
     qatomic_set(&d->life, life);
 }
 
+bool ernic_pci_powered(const ErnicPci *d)
+{
+    const PCIDevice *pci = &d->parent_obj;
+
+    return !ernic_pci_gone(d) &&
+           !(pci_get_word(pci->config + pci->pm_cap + PCI_PM_CTRL) &
+             PCI_PM_CTRL_STATE_MASK);
+}
+
 /* ---- a device that is gone ------------------------------------------------ */
 
 static uint64_t gone_read(void *opaque, hwaddr off, unsigned size)

@@ -19,19 +19,10 @@
 #ifndef ERNIC_PCI_LIFE_H
 #define ERNIC_PCI_LIFE_H
 
-#include "qemu/atomic.h"
+#include "device/device.h"
 
-typedef struct Ernic Ernic;
-typedef struct ErnicPci ErnicPci;
-
-typedef enum ErnicPciLife {
-    ERNIC_PCI_UNREALIZED,       /* there is no engine */
-    ERNIC_PCI_STOPPED,          /* the machine is stopped, or the function is in D3hot */
-    ERNIC_PCI_WORKING,          /* the machine runs, and the function is in D0 */
-    ERNIC_PCI_GONE,             /* unplugged */
-    ERNIC_PCI_LIVES
-} ErnicPciLife;
-
+/* True in D0, false in D3hot, the only other power state, and after unplug. */
+bool ernic_pci_powered(const ErnicPci *d);
 /* Changes the state; call it with the BQL and the device's lock held. */
 void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life);
 /*

@@ -17,12 +17,6 @@
 #define MEM_PAGE    (4 * KiB)
 #define MEM_MAX     (1 * GiB)
 
-/* Follows the other parts of the BAR directly: a small BAR can be hot-plugged. */
-uint64_t ernic_pci_mem_offset(const ErnicPci *d)
-{
-    return d->mem_size ? ernic_pci_regs_size(d) : 0;
-}
-
 bool ernic_pci_mem_open(ErnicPci *d, Error **errp)
 {
     if (d->mem_size > MEM_MAX || d->mem_size % MEM_PAGE) {
@@ -36,11 +30,10 @@ bool ernic_pci_mem_open(ErnicPci *d, Error **errp)
                                   d->mem_size, errp);
 }
 
-/* Adds device memory to the BAR, which must be initialized. */
-void ernic_pci_mem_start(ErnicPci *d)
+void ernic_pci_mem_start(ErnicPci *d, uint64_t offset)
 {
     if (d->mem_size) {
-        memory_region_add_subregion(&d->bar, ernic_pci_mem_offset(d), &d->mem);
+        memory_region_add_subregion(&d->bar, offset, &d->mem);
     }
 }
 

@@ -9,10 +9,9 @@
 #include "device/device.h"
 
 bool ernic_pci_mem_open(ErnicPci *d, Error **errp);
-void ernic_pci_mem_start(ErnicPci *d);
+/* Adds device memory to the register BAR, which must be initialized. */
+void ernic_pci_mem_start(ErnicPci *d, uint64_t offset);
 void ernic_pci_mem_close(ErnicPci *d);
-/* Offset in the register BAR; 0: no device memory. */
-uint64_t ernic_pci_mem_offset(const ErnicPci *d);
 /* @addr is at least ERNIC_ADDR_MEMORY; false: the range exceeds device memory. */
 bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                       bool write);

@@ -6,7 +6,7 @@
 #ifndef ERNIC_PCI_REGISTERS_H
 #define ERNIC_PCI_REGISTERS_H
 
-typedef struct ErnicPci ErnicPci;
+#include "device/device.h"
 
 /* A register is a constant, a field of the block's state, or a function. */
 typedef struct ErnicReg {

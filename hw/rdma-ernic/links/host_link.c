@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The UDP link and the shared-memory link in QEMU: what they have in common. They run in
- * the AioContext of the device.
+ * The common part of the links of the host. They run in the AioContext of the device.
  */
 #include "qemu/osdep.h"
 #include "block/aio.h"
+#include "device/life.h"
+#include "device/lock.h"
+#include "device/traffic.h"
 #include "links/host_link.h"
-#include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Most trains, beside those that wait, of one run. */
@@ -53,15 +54,15 @@ static void receive(ErnicPci *d, uint64_t now)
     }
 }
 
-void ernic_pci_host_run(ErnicPci *d, uint64_t now)
+void ernic_host_run(ErnicPci *d, uint64_t now)
 {
     if (d->host.trains || d->host.more) {
         receive(d, now);
-        ernic_pci_host_update(d);
+        ernic_host_update(d);
     }
 }
 
-bool ernic_pci_host_waits(const ErnicPci *d)
+bool ernic_host_waits(ErnicPci *d)
 {
     return (d->host.trains || d->host.more) && ernic_pci_rx_room(d);
 }
@@ -88,7 +89,7 @@ static void readable(void *opaque)
             room_again(d, now);
         }
         ernic_pci_engines_run(d, now);
-        ernic_pci_host_update(d);
+        ernic_host_update(d);
     }
     ernic_pci_leave(d);
 }
@@ -101,7 +102,7 @@ static void writable(void *opaque)
     if (ernic_pci_working(d) && d->host.ops) {
         room_again(d, now);
         ernic_pci_engines_run(d, now);
-        ernic_pci_host_update(d);
+        ernic_host_update(d);
     }
     ernic_pci_leave(d);
 }
@@ -110,7 +111,7 @@ static void writable(void *opaque)
  * A link without serve() stays readable while its trains wait for room, so it is not
  * watched. One with serve() does not, and has more to say than trains.
  */
-void ernic_pci_host_update(ErnicPci *d)
+void ernic_host_update(ErnicPci *d)
 {
     ErnicHostLink *h = &d->host;
     bool working = ernic_pci_working(d) && h->ops;
@@ -126,34 +127,49 @@ void ernic_pci_host_update(ErnicPci *d)
     }
 }
 
-void ernic_pci_host_changed(ErnicPci *d)
+void ernic_host_changed(ErnicPci *d)
 {
     if (d->host.ops && d->host.ops->changed) {
         d->host.ops->changed(d);
     }
 }
 
-void ernic_pci_host_forget(ErnicPci *d, ErnicPciFace face)
+void ernic_host_forget(ErnicPci *d, ErnicPciFace face)
 {
     if (d->host.ops && d->host.ops->forget) {
         d->host.ops->forget(d, face);
     }
 }
 
-void ernic_pci_host_reset(ErnicPci *d)
+void ernic_host_reset(ErnicPci *d)
 {
     d->host.blocked = false;
     d->host.trains = d->host.pos = 0;
-    ernic_pci_host_forget(d, ERNIC_PCI_VERBS);
-    ernic_pci_host_update(d);
+    ernic_host_forget(d, ERNIC_PCI_VERBS);
+    ernic_host_update(d);
 }
 
-bool ernic_pci_host_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+bool ernic_host_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
     if (d->host.ops->send(d, face, train)) {
         return true;
     }
     d->host.blocked = true;
-    ernic_pci_host_update(d);
+    ernic_host_update(d);
     return false;
+}
+
+/* The host has no cable to pull. */
+bool ernic_host_is_up(const ErnicPci *d)
+{
+    return true;
+}
+
+/*
+ * All packets have departed that the link has taken. Frames in the netdev beside it do
+ * not count: packets of this link do not wait for them.
+ */
+uint64_t ernic_host_departed(const ErnicPci *d, ErnicPciFace face)
+{
+    return UINT64_MAX;
 }

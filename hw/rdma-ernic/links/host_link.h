@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A link of the host beside QEMU's netdevs: the UDP link or the shared-memory link. It
- * has a descriptor, which the AioContext of the device waits for, and exchanges trains.
+ * Links of the host. Such a link has a descriptor, which the AioContext of the device
+ * waits for, and exchanges trains.
  */
 #ifndef ERNIC_LINKS_HOST_LINK_H
 #define ERNIC_LINKS_HOST_LINK_H
 
-#include "device/device.h"
+#include "device/link.h"
 
 /* All calls come with the lock of the device held. */
 struct ErnicHostOps {
@@ -30,23 +30,26 @@ struct ErnicHostOps {
     void (*changed)(ErnicPci *d);
 };
 
-/* Is there such a link? */
-static inline bool ernic_pci_host_link(const ErnicPci *d)
-{
-    return d->host.ops;
-}
+/* The members of ErnicPciLinkOps for such a link. */
+bool ernic_host_is_up(const ErnicPci *d);
+bool ernic_host_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
+uint64_t ernic_host_departed(const ErnicPci *d, ErnicPciFace face);
+bool ernic_host_waits(ErnicPci *d);
+void ernic_host_run(ErnicPci *d, uint64_t now);
+void ernic_host_changed(ErnicPci *d);
+void ernic_host_update(ErnicPci *d);
+void ernic_host_forget(ErnicPci *d, ErnicPciFace face);
+void ernic_host_reset(ErnicPci *d);
 
-/* Wait for the descriptor, or stop waiting, depending on the state of life. */
-void ernic_pci_host_update(ErnicPci *d);
-/* Inside enter and leave. */
-void ernic_pci_host_reset(ErnicPci *d);
-void ernic_pci_host_forget(ErnicPci *d, ErnicPciFace face);
-bool ernic_pci_host_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
-/* Deliver received packets as far as there is room; inside enter and leave. */
-void ernic_pci_host_run(ErnicPci *d, uint64_t now);
-/* Packets wait, and the engines have room for them. */
-bool ernic_pci_host_waits(const ErnicPci *d);
-/* Call this before the lock is dropped. */
-void ernic_pci_host_changed(ErnicPci *d);
+#define ERNIC_HOST_LINK \
+    .is_up = ernic_host_is_up, \
+    .tx = ernic_host_tx, \
+    .departed = ernic_host_departed, \
+    .waits = ernic_host_waits, \
+    .run = ernic_host_run, \
+    .changed = ernic_host_changed, \
+    .update = ernic_host_update, \
+    .forget = ernic_host_forget, \
+    .reset = ernic_host_reset
 
 #endif /* ERNIC_LINKS_HOST_LINK_H */

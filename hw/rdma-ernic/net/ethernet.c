@@ -11,9 +11,13 @@
 #include "net/checksum.h"
 #include "net/eth.h"
 #include "engine/base/budget.h"
+#include "device/clock.h"
+#include "device/dma.h"
+#include "device/irq.h"
+#include "device/link.h"
+#include "device/traffic.h"
+#include "net/ethernet.h"
 #include "net/netdev.h"
-#include "device/device.h"
-#include "pci/env.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 #include "hw/rdma-ernic/trace.h"
@@ -450,7 +454,7 @@ static void write_mac_hi(ErnicPci *d, uint64_t value)
 
 static uint64_t read_link(ErnicPci *d)
 {
-    return d->net.nic && ernic_pci_netdev_link(d);
+    return d->net.nic && d->card->is_up(d);
 }
 
 #define REG(name, ...) \

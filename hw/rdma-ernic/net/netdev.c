@@ -13,25 +13,31 @@
 #include "qapi/error.h"
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
+#include "system/runstate.h"
 #include "engine/wire/frame.h"
-#include "links/host_link.h"
+#include "device/clock.h"
+#include "device/life.h"
+#include "device/link.h"
+#include "device/lock.h"
+#include "device/traffic.h"
+#include "net/ethernet.h"
+#include "net/frames.h"
 #include "net/netdev.h"
 #include "net/queues.h"
-#include "device/device.h"
-#include "pci/env.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* A frame is copied, and its headers are parsed. */
 #define FRAME_ACCESSES  2
 
-bool ernic_pci_netdev_link(const ErnicPci *d)
+static bool netdev_is_up(const ErnicPci *d)
 {
     return !d->net.nic || !qemu_get_queue(d->net.nic)->link_down;
 }
 
 /* ---- out ------------------------------------------------------------------ */
 
-bool ernic_pci_netdev_waits(const ErnicPci *d)
+/* Does the backend, or the cable, still hold frames of ours? */
+static bool waits(const ErnicPci *d)
 {
     return d->net.pending || (d->net.port && ernic_wire_waits(d->net.port));
 }
@@ -59,23 +65,15 @@ static void wire_ready(void *opaque)
     ernic_pci_eth_sent(d);
 }
 
-void ernic_pci_netdev_send(ErnicPci *d, const struct iovec *iov, int num)
+/*
+ * Send a frame of the engine, which is copied if the backend sends it later. BQL held;
+ * inside enter and leave to a wire only.
+ */
+static void send_frame(ErnicPci *d, const struct iovec *iov, int num)
 {
     if (qemu_sendv_packet_async(qemu_get_queue(d->net.nic), iov, num, roce_sent) == 0) {
         d->net.pending++;
     }
-}
-
-uint32_t ernic_pci_netdev_frame(const ErnicTrain *train, uint32_t pos, uint8_t *head,
-                                struct iovec iov[2])
-{
-    uint32_t len = MIN(train->seg, train->len - pos);
-
-    iov[0] = (struct iovec) {
-        head, train->frame ? 0 : ernic_net_emit(&train->path, len, head),
-    };
-    iov[1] = (struct iovec) { (void *)(train->data + pos), len };
-    return len;
 }
 
 static bool send_to_wire(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
@@ -84,21 +82,20 @@ static bool send_to_wire(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train
     struct iovec iov[2];
     uint32_t pos;
 
-    if (ernic_pci_netdev_waits(d)) {
+    if (waits(d)) {
         d->net.blocked = true;
         return false;
     }
     d->net.train = train->serial;
     d->net.sender = face;
     for (pos = 0; pos < train->len;) {
-        pos += ernic_pci_netdev_frame(train, pos, head, iov);
-        ernic_pci_netdev_send(d, iov, ARRAY_SIZE(iov));
+        pos += ernic_pci_frame_of(train, pos, head, iov);
+        send_frame(d, iov, ARRAY_SIZE(iov));
     }
     return true;
 }
 
-bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
-                         const ErnicTrain *train)
+static bool netdev_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
 {
     if (!d->net.nic) {
         return true;            /* no cable: the train is lost */
@@ -109,20 +106,20 @@ bool ernic_pci_netdev_tx(ErnicPci *d, ErnicPciFace face,
 /* The wire takes a train when it holds none: only the last one can still be there. */
 static uint64_t wire_departed(const ErnicPci *d, ErnicPciFace face)
 {
-    return d->net.sender == face && ernic_pci_netdev_waits(d) ? d->net.train - 1 :
+    return d->net.sender == face && waits(d) ? d->net.train - 1 :
                                                                 UINT64_MAX;
 }
 
-uint64_t ernic_pci_netdev_departed(const ErnicPci *d, ErnicPciFace face)
+static uint64_t netdev_departed(const ErnicPci *d, ErnicPciFace face)
 {
     return on_wire(d) ? wire_departed(d, face) : ernic_pci_netq_departed(d, face);
 }
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 {
-    bool waits = on_wire(d) ? ernic_pci_netdev_waits(d) : ernic_pci_netq_blocked(d);
+    bool full = on_wire(d) ? waits(d) : ernic_pci_netq_blocked(d);
 
-    if (d->net.blocked && !waits) {
+    if (d->net.blocked && !full) {
         d->net.blocked = false;
         ernic_pci_tx_ready(d, now);
     }
@@ -130,119 +127,9 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 
 /* ---- in ------------------------------------------------------------------- */
 
-/*
- * Is @path to an address of @e, or to a group in a VLAN where @e has an
- * address? Free entries of the table are all 0, which is no address.
- */
-static bool is_ours(const Ernic *e, const ErnicPath *path)
-{
-    static const ErnicGid none;
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_LIM_GID; i++) {
-        const ErnicGidEntry *own = &e->gid[i];
-
-        if (memcmp(&own->gid, &none, sizeof(none)) != 0 &&
-            ERNIC_VLAN_ID(own->vlan) == ERNIC_VLAN_ID(path->vlan) &&
-            ((path->dmac[0] & 1) ||
-             memcmp(&own->gid, &path->dgid, sizeof(own->gid)) == 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is it for the ERNIC face, once software has enabled that? */
-static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
-{
-    return d->pg332.engine && ernic_reg_enabled(d->pg332.engine) &&
-           is_ours(d->pg332.engine, path);
-}
-
-/*
- * Is it a frame for an engine? Malformed RoCEv2 frames go to the verbs engine,
- * which counts them. The mlx5 interface has flow tables for them, as for every frame
- * that is not for one of its addresses.
- */
-static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
-                       size_t size, ErnicDrop *drop)
-{
-    if (ernic_pci_host_link(d) || (!ernic_pci_verbs_enabled(d) && !d->pg332.engine)) {
-        return false;
-    }
-    *drop = ernic_net_parse(f, buf, size);
-    if (*drop == ERNIC_DROP_NOT_ROCE) {
-        return false;
-    }
-    if (*drop && d->mlx5.on) {
-        return false;
-    }
-    return (ernic_pci_verbs_enabled(d) && (*drop || is_ours(d->engine, &f->path))) ||
-           is_pg332s(d, &f->path);
-}
-
-/*
- * Drop a malformed frame: the face that it is addressed to records the reason.
- */
-static void bad_frame(ErnicPci *d, uint64_t now, const ErnicFrame *f, ErnicDrop drop,
-                      const uint8_t *buf, size_t size)
-{
-    if (is_pg332s(d, &f->path)) {
-        ernic_rx_bad_frame(d->pg332.engine, now, buf, size);
-    } else {
-        d->engine->stats.drop[drop]++;
-    }
-    trace_ernic_pci_frame_drop(ernic_pci_id(d), drop, size);
-}
-
-/*
- * Deliver a frame that the engine's software receives: by a rule for a queue pair, or
- * with the mlx5 interface each one. False: there is no such rule.
- */
-static bool raw_receive(ErnicPci *d, uint64_t now, const uint8_t *buf, size_t size)
-{
-    if (!ernic_pci_verbs_enabled(d) || !ernic_wants_frame(d->engine, buf, size)) {
-        return false;
-    }
-    ernic_rx_raw(d->engine, now, buf, size);
-    return true;
-}
-
-bool ernic_pci_netdev_to_engine(ErnicPci *d, uint64_t now, const uint8_t *buf,
-                                size_t size)
-{
-    ErnicDrop drop = ERNIC_DROP_NONE;
-    ErnicFrame f;
-
-    if (!roce_frame(d, &f, buf, size, &drop)) {
-        return raw_receive(d, now, buf, size);
-    }
-    if (drop != ERNIC_DROP_NONE) {
-        bad_frame(d, now, &f, drop, buf, size);
-    } else {
-        ernic_pci_rx(d, now, &(ErnicTrain) {
-            .path = f.path, .ip = f.ip, .data = f.ib, .len = f.ib_len, .seg = f.ib_len,
-        });
-    }
-    return true;
-}
-
-/* May an engine receive the frame? If it may, the engine decides with the lock held. */
-static bool may_be_engines(ErnicPci *d, const uint8_t *buf, size_t size)
-{
-    ErnicFrame f;
-
-    if (!ernic_pci_verbs_enabled(d) && !d->pg332.engine) {
-        return false;
-    }
-    return d->cfg.mlx5 || qatomic_read(&d->net.flow_rules) ||
-           (!ernic_pci_host_link(d) &&
-            ernic_net_parse(&f, buf, size) != ERNIC_DROP_NOT_ROCE);
-}
-
 static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
-    bool its = may_be_engines(d, buf, size);
+    bool its = ernic_pci_frame_may_be_engines(d, buf, size);
     uint64_t now;
 
     if (its && d->thread) {
@@ -251,7 +138,7 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
     }
     if (its) {
         now = ernic_pci_enter(d);
-        its = ernic_pci_netdev_to_engine(d, now, buf, size);
+        its = ernic_pci_frame_to_engine(d, now, buf, size);
         ernic_pci_leave(d);
     }
     if (!its) {
@@ -264,14 +151,14 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
  * frames that do not fit into a slice wait until the device's work has run again, which
  * begins the next one. With an engine in a thread, the main loop has slices of its own.
  */
-bool ernic_pci_netdev_slice_left(const ErnicPci *d)
+static bool slice_of_frames_left(const ErnicPci *d)
 {
     return d->thread ? ernic_pci_netq_slice_left(d) : ernic_pci_rx_slice_left(d);
 }
 
 static bool slice_left(ErnicPci *d)
 {
-    if (ernic_pci_netdev_slice_left(d)) {
+    if (slice_of_frames_left(d)) {
         return true;
     }
     trace_ernic_pci_frames_wait(ernic_pci_id(d));
@@ -286,7 +173,7 @@ static bool has_room(ErnicPci *d)
     if (d->thread) {
         return ernic_pci_netq_room(d);
     }
-    return ernic_pci_host_link(d) || ernic_pci_rx_room(d);
+    return d->link != d->card || ernic_pci_rx_room(d);
 }
 
 /*
@@ -346,6 +233,106 @@ void ernic_pci_netdev_resume(ErnicPci *d)
     }
 }
 
+/* ---- the work of the main loop ----------------------------------------------- */
+
+static bool may_run(const ErnicPci *d)
+{
+    return ernic_pci_working(d) && runstate_is_running();
+}
+
+/*
+ * Sending may reach any device, whose DMA may reset or eject this function, which
+ * empties the queues. A frame that the backend keeps is the last one: it has left when
+ * the next one is taken. Returns whether there may be more to do.
+ */
+static bool send_frames(ErnicPci *d)
+{
+    ErnicNetq *q = d->net.queues;
+    bool wake = false;
+    uint32_t len;
+
+    while (ernic_budget_left(&q->work) && may_run(d) && !waits(d)) {
+        const uint8_t *frame = ernic_frame_queue_next(&q->out, &len, &wake);
+
+        if (!frame) {
+            break;
+        }
+        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
+        send_frame(d, &(struct iovec) { (void *)frame, len }, 1);
+    }
+    if (wake) {                 /* once for all of them */
+        ernic_pci_continue(d, &d->kick, d->bh);
+    }
+    return !ernic_budget_left(&q->work);
+}
+
+/* The same for the Ethernet face, whose interrupts may do that. */
+static bool take_back(ErnicPci *d)
+{
+    ErnicNetq *q = d->net.queues;
+    bool room = false;
+    uint32_t len;
+
+    while (ernic_budget_left(&q->work) && may_run(d)) {
+        const uint8_t *frame = ernic_frame_queue_next(&q->back, &len, &room);
+
+        if (!frame) {
+            break;
+        }
+        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
+        ernic_pci_eth_receive(d, frame, len);
+    }
+    if (room) {                 /* the engine goes on with the next frame */
+        ernic_pci_continue(d, &d->kick, d->bh);
+    }
+    return !ernic_budget_left(&q->work);
+}
+
+/* The rest of the work, in the next slice. */
+static void run_on(ErnicPci *d)
+{
+    if (d->thread) {
+        ernic_pci_netq_kick(d);
+    } else {
+        ernic_pci_continue(d, &d->kick, d->bh);
+    }
+}
+
+/*
+ * A device that our frame reaches may poll the bottom halves of the main loop, so this
+ * work too: the frame is still in use, and the next one waits until it is not.
+ */
+static void run(void *opaque)
+{
+    ErnicPci *d = opaque;
+    ErnicNetq *q = d->net.queues;
+    bool more;
+
+    if (q->running || !runstate_is_running()) {
+        q->again = q->running;
+        return;
+    }
+    q->unsent = false;
+    q->running = true;
+    ernic_budget_start(&q->work);
+    d->net.busy++;
+    more = take_back(d);
+    more |= send_frames(d);
+    d->net.busy--;
+    ernic_budget_start(&q->work);       /* for frames of the netdev, until the next run */
+    ernic_pci_netdev_resume(d);
+    q->running = false;
+    if (more || q->again || (d->net.rx_full && !slice_of_frames_left(d))) {
+        q->again = false;
+        run_on(d);
+    }
+}
+
+void ernic_pci_netdev_run_main(ErnicPci *d)
+{
+    ernic_pci_guarded(d, run);
+}
+
 /*
  * While the machine is stopped, guest memory must not change: report a link
  * change after it.
@@ -359,10 +346,7 @@ void ernic_pci_netdev_report_link(ErnicPci *d)
     }
     d->net.link_moved = false;
     now = ernic_pci_enter(d);
-    if (ernic_pci_verbs_enabled(d)) {
-        ernic_set_link(d->engine, now, ernic_pci_link(d));
-    }
-    ernic_pci_pg332_link(d, now);
+    ernic_pci_links_report(d, now);
     ernic_pci_leave(d);
     ernic_pci_eth_link_changed(d);
 }
@@ -385,8 +369,12 @@ static NetClientInfo netdev_info = {
 
 /* ---- life ----------------------------------------------------------------- */
 
-bool ernic_pci_netdev_open(ErnicPci *d, Error **errp)
+static const ErnicPciLinkOps netdev_link;
+
+static bool netdev_open(ErnicPci *d, Error **errp)
 {
+    d->card = &netdev_link;
+    d->link = d->link ?: d->card;
     qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
     if (d->net.conf.peers.ncs[0] && d->net.wire) {
         error_setg(errp, "netdev= and wire= exclude each other");
@@ -407,7 +395,7 @@ void ernic_pci_netdev_start(ErnicPci *d)
                                       wire_ready, d);
         d->net.conf.peers.ncs[0] = d->net.port;
     }
-    ernic_pci_netq_init(d);
+    ernic_pci_netq_init(d, run);
     if (d->net.conf.peers.ncs[0]) {
         d->net.nic = qemu_new_nic(&netdev_info, &d->net.conf, TYPE_ERNIC,
                                   dev->id, &dev->mem_reentrancy_guard, d);
@@ -415,7 +403,7 @@ void ernic_pci_netdev_start(ErnicPci *d)
     }
 }
 
-void ernic_pci_netdev_reset(ErnicPci *d)
+static void netdev_reset(ErnicPci *d)
 {
     if (d->net.nic) {
         qemu_purge_queued_packets(qemu_get_queue(d->net.nic));
@@ -432,7 +420,7 @@ void ernic_pci_netdev_reset(ErnicPci *d)
     ernic_pci_eth_reset(d);
 }
 
-void ernic_pci_netdev_close(ErnicPci *d)
+static void netdev_close(ErnicPci *d)
 {
     if (d->net.nic) {
         /* Frames in the backend would be reported to a NIC that is gone. */
@@ -446,3 +434,23 @@ void ernic_pci_netdev_close(ErnicPci *d)
         object_unref(OBJECT(d->net.wire));
     }
 }
+
+static const ErnicPciLinkOps netdev_link = {
+    .name = "netdev",
+    .open = netdev_open,
+    .close = netdev_close,
+    .is_up = netdev_is_up,
+    .tx = netdev_tx,
+    .departed = netdev_departed,
+    .waits = ernic_pci_netq_waits,
+    .unsent = ernic_pci_netq_unsent,
+    .work = ernic_pci_netq_work,
+    .reset = netdev_reset,
+};
+
+static void register_netdev(void)
+{
+    ernic_pci_link_register(&netdev_link);
+}
+
+type_init(register_netdev)

@@ -11,12 +11,13 @@
 #include "system/runstate.h"
 #include "engine/base/budget.h"
 #include "engine/wire/frame.h"
-#include "net/frame_queue.h"
-#include "net/netdev.h"
+#include "device/clock.h"
+#include "device/link.h"
+#include "device/traffic.h"
+#include "net/frames.h"
 #include "net/queues.h"
-#include "pci/env.h"
 
-/* Of guest memory and headers, for a frame: as in netdev.c. */
+/* Of guest memory and headers, for a frame. */
 #define FRAME_ACCESSES  2
 
 QEMU_BUILD_BUG_ON(ERNIC_TRAIN_BYTES + ERNIC_TRAIN_PACKETS *
@@ -24,116 +25,7 @@ QEMU_BUILD_BUG_ON(ERNIC_TRAIN_BYTES + ERNIC_TRAIN_PACKETS *
 QEMU_BUILD_BUG_ON(NET_BUFSIZE + sizeof(ErnicFrameHead) > ERNIC_FRAME_QUEUE_BYTES);
 QEMU_BUILD_BUG_ON(ERNIC_PCI_FACES != ERNIC_FRAME_SENDERS);
 
-struct ErnicNetq {
-    ErnicFrameQueue out;        /* from the engine to the netdev */
-    ErnicFrameQueue in;         /* from the netdev to the engine */
-    ErnicFrameQueue back;       /* from the engine to the Ethernet face */
-    QEMUBH *bh;                 /* in the main loop; NULL: the engine runs there, too */
-    bool unsent;                /* without @bh: @out has frames since the last run */
-    bool running;               /* frames of the queues are in use below */
-    bool again;                 /* the work of the main loop was due meanwhile */
-    ErnicBudget work;           /* of the main loop */
-};
-
 /* ---- in the main loop ------------------------------------------------------ */
-
-static bool may_run(const ErnicPci *d)
-{
-    return ernic_pci_working(d) && runstate_is_running();
-}
-
-/*
- * Sending may reach any device, whose DMA may reset or eject this function, which
- * empties the queues. A frame that the backend keeps is the last one: it has left when
- * the next one is taken. Returns whether there may be more to do.
- */
-static bool send_frames(ErnicPci *d)
-{
-    ErnicNetq *q = d->net.queues;
-    bool wake = false;
-    uint32_t len;
-
-    while (ernic_budget_left(&q->work) && may_run(d) && !ernic_pci_netdev_waits(d)) {
-        const uint8_t *frame = ernic_frame_queue_next(&q->out, &len, &wake);
-
-        if (!frame) {
-            break;
-        }
-        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
-        ernic_pci_netdev_send(d, &(struct iovec) { (void *)frame, len }, 1);
-    }
-    if (wake) {                 /* once for all of them */
-        ernic_pci_continue(d, &d->kick, d->bh);
-    }
-    return !ernic_budget_left(&q->work);
-}
-
-/* The same for the Ethernet face, whose interrupts may do that. */
-static bool take_back(ErnicPci *d)
-{
-    ErnicNetq *q = d->net.queues;
-    bool room = false;
-    uint32_t len;
-
-    while (ernic_budget_left(&q->work) && may_run(d)) {
-        const uint8_t *frame = ernic_frame_queue_next(&q->back, &len, &room);
-
-        if (!frame) {
-            break;
-        }
-        ernic_budget_charge(&q->work, ERNIC_WORK_FRAME, len);
-        ernic_pci_eth_receive(d, frame, len);
-    }
-    if (room) {                 /* the engine goes on with the next frame */
-        ernic_pci_continue(d, &d->kick, d->bh);
-    }
-    return !ernic_budget_left(&q->work);
-}
-
-/* The rest of the work, in the next slice. */
-static void run_on(ErnicPci *d)
-{
-    if (d->thread) {
-        ernic_pci_netq_kick(d);
-    } else {
-        ernic_pci_continue(d, &d->kick, d->bh);
-    }
-}
-
-/*
- * A device that our frame reaches may poll the bottom halves of the main loop, so this
- * work too: the frame is still in use, and the next one waits until it is not.
- */
-static void run(void *opaque)
-{
-    ErnicPci *d = opaque;
-    ErnicNetq *q = d->net.queues;
-    bool more;
-
-    if (q->running || !runstate_is_running()) {
-        q->again = q->running;
-        return;
-    }
-    q->unsent = false;
-    q->running = true;
-    ernic_budget_start(&q->work);
-    d->net.busy++;
-    more = take_back(d);
-    more |= send_frames(d);
-    d->net.busy--;
-    ernic_budget_start(&q->work);       /* for frames of the netdev, until the next run */
-    ernic_pci_netdev_resume(d);
-    q->running = false;
-    if (more || q->again || (d->net.rx_full && !ernic_pci_netdev_slice_left(d))) {
-        q->again = false;
-        run_on(d);
-    }
-}
-
-void ernic_pci_netq_run(ErnicPci *d)
-{
-    ernic_pci_guarded(d, run);
-}
 
 void ernic_pci_netq_kick(ErnicPci *d)
 {
@@ -187,7 +79,7 @@ bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
         return false;
     }
     for (pos = 0; pos < train->len;) {
-        pos += ernic_pci_netdev_frame(train, pos, head, iov);
+        pos += ernic_pci_frame_of(train, pos, head, iov);
         wake |= ernic_frame_queue_put(out, iov, ARRAY_SIZE(iov), face,
                                       pos == train->len ? train->serial : 0);
     }
@@ -233,7 +125,7 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
             break;
         }
         ernic_link_work(d->engine, FRAME_ACCESSES, len);
-        if (!ernic_pci_netdev_to_engine(d, now, frame, len)) {
+        if (!ernic_pci_frame_to_engine(d, now, frame, len)) {
             wake |= ernic_frame_queue_put(&q->back,
                                           &(struct iovec) { (void *)frame, len }, 1,
                                           0, 0);
@@ -251,7 +143,7 @@ bool ernic_pci_netq_waits(ErnicPci *d)
 
 /* ---- life ------------------------------------------------------------------ */
 
-void ernic_pci_netq_init(ErnicPci *d)
+void ernic_pci_netq_init(ErnicPci *d, QEMUBHFunc *run)
 {
     ErnicNetq *q = d->net.queues = g_new0(ErnicNetq, 1);
 

@@ -10,20 +10,29 @@
 #define ERNIC_LINKS_NETDEV_QUEUES_H
 
 #include "device/device.h"
+#include "engine/base/budget.h"
+#include "net/frame_queue.h"
 
-void ernic_pci_netq_init(ErnicPci *d);
+struct ErnicNetq {
+    ErnicFrameQueue out;        /* from the engine to the netdev */
+    ErnicFrameQueue in;         /* from the netdev to the engine */
+    ErnicFrameQueue back;       /* from the engine to the Ethernet face */
+    QEMUBH *bh;                 /* in the main loop; NULL: the engine runs there, too */
+    bool unsent;                /* without @bh: @out has frames since the last run */
+    bool running;               /* frames of the queues are in use below */
+    bool again;                 /* the work of the main loop was due meanwhile */
+    ErnicBudget work;           /* of the main loop */
+};
+
+/* @run: the work of the main loop; netdev.c. */
+void ernic_pci_netq_init(ErnicPci *d, QEMUBHFunc *run);
 /* The device is gone: no frame crosses any more. */
 void ernic_pci_netq_stop(ErnicPci *d);
 void ernic_pci_netq_fini(ErnicPci *d);
 /* Inside enter and leave, with the BQL held: frames that wait are lost. */
 void ernic_pci_netq_reset(ErnicPci *d);
 
-/*
- * In the main loop, outside of enter and leave: send what waits, if the machine runs and
- * the backend can, and accept frames that did not fit before.
- */
-void ernic_pci_netq_run(ErnicPci *d);
-/* In the main loop: schedule that. */
+/* In the main loop: schedule its work. */
 void ernic_pci_netq_kick(ErnicPci *d);
 /* Inside enter and leave: is that to be scheduled, as no run of the engine follows? */
 bool ernic_pci_netq_unsent(const ErnicPci *d);
@@ -43,9 +52,9 @@ void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 
 /* Inside enter and leave: */
 
-/* As ernic_pci_netdev_tx(). */
+/* As ErnicPciLinkOps.tx. */
 bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
-/* As ernic_pci_netdev_departed(); the engine runs when that has grown. */
+/* As ErnicPciLinkOps.departed; the engine runs when that has grown. */
 uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciFace face);
 /* Does the queue of frames to send have no room yet? */
 bool ernic_pci_netq_blocked(ErnicPci *d);

@@ -9,7 +9,7 @@
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "pci/engine_thread.h"
-#include "pci/env.h"
+#include "pci/work.h"
 #include "system/replay.h"
 #include "system/system.h"
 /* The places of these headers depend on the version of QEMU. */
@@ -41,7 +41,7 @@ static const char *obstacle(ErnicPci *d)
     if (d->timing) {
         return "timing=on";
     }
-    if (d->net.wire && (d->mlx5.on || !(d->roce_udp || d->roce_shm))) {
+    if (d->net.wire && (d->cfg.mlx5 || d->link == d->card)) {
         return "wire=";         /* RoCE's only link */
     }
     if (behind_iommu(d)) {
@@ -95,7 +95,7 @@ static void machine_done(Notifier *n, void *unused)
         warn_report("ernic %s: %s has no effect behind an IOMMU", ernic_pci_id(d),
                     request(d));
     }
-    ernic_pci_env_to_main(d);
+    ernic_pci_work_to_main(d);
     ernic_pci_engine_thread_close(d);
 }
 

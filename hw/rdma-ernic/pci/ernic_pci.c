@@ -15,19 +15,30 @@
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "system/system.h"
-#include "links/host_link.h"
+#include "bars/pg332.h"
+#include "bars/qdma/qdma.h"
+#include "bars/reconic.h"
+#include "device/capabilities.h"
+#include "device/clock.h"
+#include "device/env.h"
+#include "device/interface.h"
+#include "device/irq.h"
+#include "device/life.h"
+#include "device/link.h"
+#include "device/lock.h"
+#include "device/memory.h"
+#include "device/properties.h"
+#include "device/reset.h"
+#include "device/retry_time.h"
+#include "net/ethernet.h"
 #include "net/netdev.h"
-#include "links/shm/shm.h"
-#include "links/udp/udp.h"
-#include "device/device.h"
 #include "net/queues.h"
 #include "pci/engine_thread.h"
-#include "pci/env.h"
-#include "device/memory.h"
 #include "pci/migration.h"
+#include "pci/precopy.h"
 #include "pci/statistics.h"
 #include "pci/timing.h"
-#include "bars/qdma/qdma.h"
+#include "pci/work.h"
 #include "hw/rdma-ernic/trace.h"
 /* QEMU 11 moved these headers. */
 #if __has_include("hw/core/qdev-properties.h")
@@ -40,20 +51,8 @@
 #include "hw/resettable.h"
 #endif
 
-#define MSIX_BAR_SIZE       0x1000
 /* Least max-memory, bytes: enough for the queues of a driver. */
 #define MEMORY_MIN          MiB
-QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
-
-/* BAR and offsets of the MSI-X table and pending bits, by shell.reconic. */
-static const struct {
-    uint8_t bar;
-    uint32_t table, pba;
-} msix_at[] = {
-    { ERNIC_BAR_MSIX, 0, 0x800 },
-    { ERNIC_RECONIC_BAR_QDMA, ERNIC_RECONIC_MSIX, ERNIC_RECONIC_PBA },
-};
-
 /* ---- limits --------------------------------------------------------------- */
 
 /* One row for each property that sets a number of the engine's configuration. */
@@ -114,35 +113,14 @@ static bool check_limits(ErnicPci *d, Error **errp)
     return true;
 }
 
-/*
- * In virtual time a queue pair fails when its attributes say so: no host is busy there,
- * and the model is compared with hardware. The ERNIC retries as PG332 says.
- */
-uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332)
-{
-    bool on = d->adaptive == ON_OFF_AUTO_AUTO ? !pg332 && !ernic_pci_virtual_time(d) :
-              d->adaptive == ON_OFF_AUTO_ON;
-
-    return on ? (uint64_t)d->retry_time * SCALE_MS : 0;
-}
-
 /* ---- stop and start of the machine, power states -------------------------- */
-
-bool ernic_pci_powered(const ErnicPci *d)
-{
-    const PCIDevice *pci = &d->parent_obj;
-
-    return !ernic_pci_gone(d) &&
-           !(pci_get_word(pci->config + pci->pm_cap + PCI_PM_CTRL) &
-             PCI_PM_CTRL_STATE_MASK);
-}
 
 static void set_working(ErnicPci *d, bool working)
 {
     uint64_t now = ernic_pci_enter(d);
 
     ernic_pci_life_set(d, working ? ERNIC_PCI_WORKING : ERNIC_PCI_STOPPED);
-    ernic_pci_host_update(d);
+    ernic_pci_links_update(d);
     if (working) {
         d->wake = now;
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
@@ -191,88 +169,6 @@ static void update_power(ErnicPci *d)
     set_working(d, powered);
 }
 
-/* ---- capabilities --------------------------------------------------------- */
-
-static bool add_pm(PCIDevice *pci, Error **errp)
-{
-    int pos = pci_pm_init(pci, 0, errp);
-
-    if (pos < 0) {
-        return false;
-    }
-    pci_set_word(pci->config + pos + PCI_PM_PMC, 3);    /* PM 1.2 */
-    pci_set_word(pci->config + pos + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
-    pci_set_word(pci->wmask + pos + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
-    return true;
-}
-
-static bool add_capabilities(ErnicPci *d, Error **errp)
-{
-    const typeof(msix_at[0]) *at = &msix_at[d->shell.reconic];
-    PCIDevice *pci = PCI_DEVICE(d);
-    int ret, i;
-
-    if (!add_pm(pci, errp)) {
-        return false;
-    }
-    ret = pcie_endpoint_cap_init(pci, 0);
-    if (ret < 0) {
-        error_setg_errno(errp, -ret, "no PCIe capability");
-        return false;
-    }
-    pcie_cap_flr_init(pci);
-    if (pcie_aer_init(pci, PCI_ERR_VER, PCI_CONFIG_SPACE_SIZE, PCI_ERR_SIZEOF,
-                      errp) < 0) {
-        return false;
-    }
-    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, at->bar, at->table,
-                    &d->msix_bar, at->bar, at->pba, 0, errp);
-    if (ret < 0) {
-        if (ret == -ENOTSUP && errp && !*errp) {
-            error_setg(errp, "this machine has no MSI-X");
-        }
-        return false;
-    }
-    for (i = 0; i < d->cfg.num_vectors; i++) {
-        msix_vector_use(pci, i);
-    }
-    return true;
-}
-
-/* MSI-X. With card memory, the BAR is twice that size; the upper half maps it. */
-static void init_msix_bar(ErnicPci *d)
-{
-    uint64_t card = d->shell.card_size;
-
-    memory_region_init(&d->msix_bar, OBJECT(d), "ernic-msix",
-                       card ? 2 * card : MSIX_BAR_SIZE);
-    if (card) {
-        memory_region_add_subregion(&d->msix_bar, card, &d->shell.card);
-    }
-}
-
-void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type)
-{
-    init_msix_bar(d);
-    pci_register_bar(PCI_DEVICE(d), ERNIC_BAR_MSIX, type, &d->msix_bar);
-}
-
-static void add_bars(ErnicPci *d)
-{
-    PCIDevice *pci = PCI_DEVICE(d);
-    uint8_t type = PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64;
-
-    memory_region_init_io(&d->bar, OBJECT(d), &ernic_pci_bar_ops, d,
-                          "ernic-verbs",
-                          pow2ceil(ernic_pci_regs_size(d) + d->mem_size));
-    ernic_pci_mem_start(d);
-    pci_register_bar(pci, ERNIC_BAR_REGS, type, &d->bar);
-    ernic_pci_add_msix_bar(d, type);
-    if (d->pg332.version) {
-        pci_register_bar(pci, ERNIC_BAR_PG332, type, &d->pg332.bar);
-    }
-}
-
 /* ---- life ----------------------------------------------------------------- */
 
 static void ernic_pci_realize(PCIDevice *pci, Error **errp)
@@ -284,66 +180,53 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         error_setg(errp, "the device was unplugged; add a new one");
         return;
     }
-    if (!check_limits(d, errp) || !ernic_pci_mlx5_open(d, errp) ||
-        !ernic_pci_engine_thread_open(d, errp)) {
+    ernic_pci_interface_select(d);
+    if (!check_limits(d, errp) || !ernic_pci_links_open(d, errp)) {
         return;
     }
-    if (!ernic_pci_mem_open(d, errp)) {
-        goto no_mem;
-    }
-    if (!ernic_pci_netdev_open(d, errp) || !ernic_pci_timing_open(d, errp)) {
+    if (!ernic_pci_timing_open(d, errp)) {
         goto no_timing;
     }
     d->cfg.retry_time = ernic_pci_retry_time(d, false);
     d->cfg.clock = ernic_pci_clock(d);
     d->cfg.flow_rules = &d->net.flow_rules;
-    if (!ernic_pci_udp_open(d, errp)) {
-        goto no_udp;
+    if (!d->interface->open(d, errp) || !ernic_pci_engine_thread_open(d, errp)) {
+        goto no_interface;
     }
-    if (!ernic_pci_shm_open(d, errp)) {
-        goto no_shm;
+    if (!ernic_pci_mem_open(d, errp)) {
+        goto no_mem;
     }
-    if (!ernic_pci_shell_open(d, errp) || !ernic_pci_pg332_open(d, errp)) {
-        goto no_face;
-    }
-    ernic_pci_mlx5_start(d);
-    if (d->shell.reconic) {
-        ernic_pci_shell_add_bars(d);
-    } else if (d->mlx5.on) {
-        ernic_pci_mlx5_add_bars(d);
-    } else {
-        add_bars(d);
-    }
-    if (!add_capabilities(d, errp)) {
+    d->interface->add_bars(d);
+    if (!ernic_pci_add_capabilities(d, errp)) {
         pcie_aer_exit(pci);
         pcie_cap_exit(pci);
-        goto no_face;
+        goto no_capabilities;
     }
-    ernic_pci_env_init(d);
+    ernic_pci_work_init(d);
     d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
     ernic_pci_pg332_start(d);
     ernic_pci_netdev_start(d);
-    ernic_pci_mlx5_reset(d, 0);
+    if (d->interface->reset) {
+        d->interface->reset(d, 0);
+    }
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
     ernic_pci_precopy_open(d);
     ernic_pci_engine_thread_start(d);
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
     set_working(d, runstate_is_running());
-    trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp,
-                            d->cfg.num_vectors, d->roce_udp ?: d->roce_shm ?: "");
+    trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp, d->cfg.num_vectors,
+                            ernic_pci_link_option(d, d->link->name) ?: "");
     return;
 
-no_face:
-    ernic_pci_shell_close(d);
-    ernic_pci_shm_close(d);
-no_shm:
-    ernic_pci_udp_close(d);
-no_udp:
-    ernic_pci_timing_close(d);
-no_timing:
+no_capabilities:
     ernic_pci_mem_close(d);
 no_mem:
     ernic_pci_engine_thread_close(d);
+no_interface:
+    ernic_pci_shell_close(d);
+    ernic_pci_timing_close(d);
+no_timing:
+    ernic_pci_links_close(d);
 }
 
 /*
@@ -359,17 +242,15 @@ static void ernic_pci_exit(PCIDevice *pci)
     ernic_pci_lock(d);
     ernic_pci_life_set(d, ERNIC_PCI_GONE);
     d->resets++;
-    ernic_pci_host_update(d);
+    ernic_pci_links_update(d);
     ernic_pci_timing_flush(d);
     ernic_pci_unlock(d);
     ernic_pci_engine_thread_stop(d);
-    ernic_pci_env_stop(d);
+    ernic_pci_work_stop(d);
     ernic_pci_netq_stop(d);
     ernic_pci_eth_fini(d);
     if (!d->net.busy) {
-        ernic_pci_netdev_close(d);
-        ernic_pci_udp_close(d);
-        ernic_pci_shm_close(d);
+        ernic_pci_links_close(d);
     }
     ernic_pci_life_bury(d);
     ernic_pci_shell_close(d);
@@ -388,6 +269,7 @@ static void ernic_pci_finalize(Object *obj)
 {
     ErnicPci *d = ERNIC(obj);
 
+    g_clear_pointer(&d->options, g_hash_table_unref);
     if (!ernic_pci_gone(d)) {
         return;                         /* never realized */
     }
@@ -397,15 +279,13 @@ static void ernic_pci_finalize(Object *obj)
     ernic_pci_precopy_done(d);
     g_free(d->db_saved);
     qemu_del_vm_change_state_handler(d->vm_state);
-    ernic_pci_netdev_close(d);
-    ernic_pci_udp_close(d);
-    ernic_pci_shm_close(d);
+    ernic_pci_links_close(d);
     ernic_pci_life_free(d->engine);
     ernic_pci_pg332_close(d);
     ernic_pci_shell_free(d);
     ernic_pci_timing_close(d);
     ernic_pci_netq_fini(d);
-    ernic_pci_env_fini(d);
+    ernic_pci_work_fini(d);
     ernic_pci_engine_thread_close(d);
 }
 
@@ -418,7 +298,7 @@ static void function_reset(ErnicPci *d)
     d->resets++;
     ernic_pci_shell_reset(d);
     ernic_pci_pg332_reset(d, now);
-    ernic_pci_verbs_reset(d, now);
+    ernic_pci_reset(d, now);
     ernic_pci_leave(d);
 }
 
@@ -447,7 +327,7 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     }
     pcie_cap_flr_write_config(pci, addr, value, len);
     update_power(ERNIC(pci));
-    ernic_pci_pg332_intx(ERNIC(pci));
+    ernic_pci_intx(ERNIC(pci));
 }
 
 static void ernic_pci_instance_init(Object *obj)
@@ -472,14 +352,10 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size,
                      ERNIC_PCI_DEVICE_MEMORY),
     DEFINE_PROP_UINT32("link-speed", ErnicPci, cfg.link_speed, 100000),
-    DEFINE_PROP_STRING("roce-udp", ErnicPci, roce_udp),
-    DEFINE_PROP_STRING("roce-peers", ErnicPci, roce_peers),
-    DEFINE_PROP_STRING("roce-shm", ErnicPci, roce_shm),
     DEFINE_PROP_ON_OFF_AUTO("icrc", ErnicPci, icrc, ON_OFF_AUTO_AUTO),
     DEFINE_PROP_ON_OFF_AUTO("adaptive-retransmission", ErnicPci, adaptive,
                             ON_OFF_AUTO_AUTO),
     DEFINE_PROP_UINT32("retry-time", ErnicPci, retry_time, 10000),
-    DEFINE_PROP_STRING("ernic-version", ErnicPci, pg332.version),
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
     DEFINE_PROP_UINT32("ernic-reads", ErnicPci, pg332.reads, 0),
     DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),
@@ -487,11 +363,8 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_STRING("timing-trace", ErnicPci, timing_trace),
     DEFINE_PROP_SIZE("timing-trace-limit", ErnicPci, timing_trace_limit,
                      256 * MiB),
-    DEFINE_PROP_STRING("shell", ErnicPci, shell.name),
     DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
     DEFINE_PROP_LINK("wire", ErnicPci, net.wire, TYPE_ERNIC_WIRE, ErnicWire *),
-    DEFINE_PROP_STRING("ernic-strict", ErnicPci, pg332.strict),
-    DEFINE_PROP_STRING("personality", ErnicPci, mlx5.personality),
     DEFINE_PROP_UINT32("pci-vendor-id", ErnicPci, mlx5.vendor, 0),
     DEFINE_PROP_UINT32("pci-device-id", ErnicPci, mlx5.device, 0),
     DEFINE_PROP_ON_OFF_AUTO("engine-thread", ErnicPci, engine_thread,
@@ -516,7 +389,9 @@ static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
     dc->vmsd = &ernic_pci_vmstate;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     device_class_set_props(dc, ernic_pci_properties);
-    ernic_pci_udp_class_init(oc);
+    ernic_pci_links_class_init(oc);
+    ernic_pci_interfaces_class_init(oc);
+    ernic_pci_properties_class_init(oc);
     ernic_pci_stats_class_init(oc);
     ernic_pci_pg332_class_init(oc);
 }

@@ -11,10 +11,14 @@
 #include "hw/pci/msix.h"
 #include "migration/vmstate.h"
 #include "qemu/error-report.h"
-#include "device/device.h"
-#include "pci/env.h"
-#include "pci/migration.h"
+#include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
+#include "device/interface.h"
+#include "device/lock.h"
+#include "device/reset.h"
+#include "net/ethernet.h"
+#include "pci/migration.h"
+#include "pci/precopy.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* A state that ended early is too large. */
@@ -69,14 +73,6 @@ static int state_pre_save(void *opaque)
     return 0;
 }
 
-/* The source is not trusted: all indices and the engine's state are checked. */
-static bool verbs_ok(const ErnicVerbs *v)
-{
-    return v->error < ERNIC_DEVERR_COUNT &&
-           (!v->enabled || (v->ring_shift <= ERNIC_RING_SHIFT_MAX &&
-                            v->cmd_pi - v->cmd_ci <= 1u << v->ring_shift));
-}
-
 /*
  * Restores the doorbells, oldest first. None waits for a command that software has not
  * posted.
@@ -89,8 +85,7 @@ static bool load_doorbells(ErnicPci *d)
     for (i = 0; i < d->num_db_saved; i++) {
         const ErnicDbEntry *db = &d->db_saved[i];
 
-        if (!(d->mlx5.on ? ernic_pci_mlx5_doorbell_ok(db->uctx) :
-                           db->uctx < d->cfg.max_uctx) ||
+        if (!d->interface->doorbell_ok(d, db->uctx) ||
             d->verbs.cmd_pi - db->cmd_pi > INT32_MAX) {
             return false;
         }
@@ -103,10 +98,13 @@ static bool load_doorbells(ErnicPci *d)
     return true;
 }
 
-/* Registers and engines; @why gets the reason to refuse them. */
+/*
+ * The source is not trusted: all indices and the engines' states are checked. @why gets
+ * the reason to refuse them.
+ */
 static bool load_all(ErnicPci *d, uint64_t now, GString *why)
 {
-    if (!verbs_ok(&d->verbs) || !ernic_pci_eth_valid(d) || !ernic_pci_mlx5_valid(d)) {
+    if (!d->interface->registers_ok(d) || !ernic_pci_eth_valid(d)) {
         g_string_assign(why, "a register is out of range");
         return false;
     }
@@ -144,7 +142,7 @@ static int state_post_load(void *opaque, int version)
         qemu_bh_schedule(d->irq_bh);
     } else {
         ernic_pci_pg332_reset(d, now);
-        ernic_pci_verbs_reset(d, now);
+        ernic_pci_reset(d, now);
     }
     ernic_pci_leave(d);
     if (!ok) {
@@ -222,7 +220,7 @@ static bool has_shell(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    return d->shell.reconic;
+    return d->shell.kind;
 }
 
 /* Card memory is not in here: it migrates like any RAM. */

@@ -11,8 +11,7 @@
 #include "migration/misc.h"
 #include "migration/qemu-file-types.h"
 #include "migration/register.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "device/lock.h"
 #include "pci/precopy.h"
 #include "hw/rdma-ernic/trace.h"
 

@@ -7,21 +7,7 @@
 #ifndef ERNIC_PCI_PRECOPY_H
 #define ERNIC_PCI_PRECOPY_H
 
-#include "migration/vmstate.h"
-#include "engine/state/precopy.h"
-
-typedef struct ErnicPci ErnicPci;
-
-/* Of one migration at a time. */
-typedef struct ErnicPciPrecopy {
-    NotifierWithReturn setup;   /* all devices have begun */
-    bool begun;                 /* whether lists are sent does not change any more */
-    bool active;                /* they are */
-    ErnicPrecopy source;        /* lock */
-    ErnicPrecopied arrived;     /* at the destination */
-    ErnicPrecopyHole *hole;     /* owned; while the state is saved or loaded */
-    int32_t num_holes;
-} ErnicPciPrecopy;
+#include "device/device.h"
 
 void ernic_pci_precopy_open(ErnicPci *d);
 void ernic_pci_precopy_close(ErnicPci *d);

@@ -9,8 +9,9 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "engine/timing/timing_count.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "device/lock.h"
+#include "links/shm/port.h"
+#include "links/udp/socket.h"
 #include "pci/statistics.h"
 #include "bars/qdma/qdma.h"
 

@@ -82,12 +82,8 @@ static bool open_trace(ErnicPci *d, Error **errp)
     if (d->trace[0]) {
         d->cfg.timing_trace = ernic_timing_file_trace(d->trace[0]);
     }
+    d->pg332.timing_trace = d->trace[1] ? ernic_timing_file_trace(d->trace[1]) : NULL;
     return true;
-}
-
-const ErnicTimingTrace *ernic_pci_timing_pg332_trace(const ErnicPci *d)
-{
-    return d->trace[1] ? ernic_timing_file_trace(d->trace[1]) : NULL;
 }
 
 void ernic_pci_timing_flush(ErnicPci *d)
@@ -136,7 +132,7 @@ bool ernic_pci_timing_open(ErnicPci *d, Error **errp)
         g_free(p);
         return false;
     }
-    if (d->net.wire && !d->roce_udp && !d->roce_shm) {
+    if (d->net.wire && d->link == d->card) {
         p->wire_flight = 0;     /* the wire applies its own delay */
     }
     trace_ernic_pci_timing(ernic_pci_id(d), name, ernic_profile_hash(p));

@@ -8,12 +8,10 @@
 
 #include "device/device.h"
 
-/* Reads the profile and opens the trace, as far as the properties request them. */
+/* Reads the profile and opens the traces, as far as the properties request them. */
 bool ernic_pci_timing_open(ErnicPci *d, Error **errp);
 /* Flushes the trace to its file; inside enter and leave. */
 void ernic_pci_timing_flush(ErnicPci *d);
 void ernic_pci_timing_close(ErnicPci *d);
-/* The trace for the engine of the ERNIC face; NULL: not requested. */
-const ErnicTimingTrace *ernic_pci_timing_pg332_trace(const ErnicPci *d);
 
 #endif /* ERNIC_PCI_TIMING_H */

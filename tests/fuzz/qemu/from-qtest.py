@@ -47,7 +47,7 @@ class Log:
     def face(self):
         if 'reconic' in self.command:
             return 'reconic'
-        if 'personality=mlx5' in self.command:
+        if 'interface=mlx5' in self.command:
             return 'mlx5'
         return 'pg332' if VERSIONS in self.command else 'verbs'
 

@@ -23,6 +23,7 @@
 #include "system/runstate.h"
 #include "wire/frame.h"
 #include "wire/icrc.h"
+#include "links/udp/socket.h"
 #include "target.h"
 
 #define MAX_STEP        (100 * SCALE_MS)

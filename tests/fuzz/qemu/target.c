@@ -18,6 +18,7 @@
 #include "qapi/qapi-commands-net.h"
 #include "tests/qtest/libqos/pci-pc.h"
 #include "tests/qtest/fuzz/fuzz.h"
+#include "device/link.h"
 #include "target.h"
 
 static FuzzMachine machine;
@@ -151,7 +152,7 @@ static void restore_link(ErnicPci *d)
 /* The peers are those of the command line, in their order. */
 static void restore_peers(FuzzDevice *dev)
 {
-    const char *own = dev->d->roce_peers ?: "";
+    const char *own = ernic_pci_link_option(dev->d, "roce-peers") ?: "";
     g_auto(GStrv) peers = NULL;
     char **peer;
 

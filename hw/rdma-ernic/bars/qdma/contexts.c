@@ -10,7 +10,6 @@
 #include "bars/qdma/engine.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
-#include "device/device.h"
 #include "hw/rdma-ernic/trace.h"
 
 enum { OP_CLEAR, OP_WRITE, OP_READ, OP_INVALIDATE };

@@ -13,8 +13,10 @@
 #include "bars/qdma/engine.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "device/card.h"
+#include "device/clock.h"
+#include "device/dma.h"
+#include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Accesses to memory for a descriptor and its completion, and for a piece of its data. */
@@ -202,7 +204,7 @@ static void qdma_bh(void *opaque)
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
     if (!qdma_engine_valid(q)) {
-        ernic_qdma_reset(d);            /* of a state that was only loaded in part */
+        memset(q->job, 0, sizeof(q->job));      /* of a state that was loaded in part */
     }
     while (ernic_budget_left(&work) && (c2h || h2c)) {
         if (!ernic_pci_working(d) || !runstate_is_running()) {

@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
-#include "device/device.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* GLBL_ERR_INT */

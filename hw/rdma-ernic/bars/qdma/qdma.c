@@ -10,7 +10,6 @@
 #include "bars/qdma/engine.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
-#include "device/device.h"
 
 void ernic_qdma_open(ErnicPci *d)
 {

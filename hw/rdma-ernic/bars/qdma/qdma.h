@@ -8,10 +8,7 @@
 #ifndef ERNIC_QDMA_QDMA_H
 #define ERNIC_QDMA_QDMA_H
 
-#include "hw/pci/pci_device.h"
-#include "qemu/timer.h"
-
-typedef struct ErnicPci ErnicPci;
+#include "device/device.h"
 
 #define ERNIC_QDMA_QUEUES       512
 #define ERNIC_QDMA_FUNCTIONS    4
@@ -45,7 +42,7 @@ typedef struct ErnicQdmaStats {
     uint64_t errors;
 } ErnicQdmaStats;
 
-typedef struct ErnicQdma {
+struct ErnicQdma {
     QEMUBH *bh;                 /* the engines */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     ErnicQdmaJob job[ERNIC_QDMA_DIRS];
@@ -55,7 +52,7 @@ typedef struct ErnicQdma {
     ErnicQdmaQueue queue[ERNIC_QDMA_QUEUES];
     uint32_t fmap[ERNIC_QDMA_FUNCTIONS][2];
     ErnicQdmaStats stats;
-} ErnicQdma;
+};
 
 extern const MemoryRegionOps ernic_qdma_ops;            /* of BAR 0 */
 extern const VMStateDescription ernic_qdma_vmstate;     /* of ErnicPci */

@@ -7,8 +7,8 @@
 #include "qemu/bswap.h"
 #include "bars/qdma/queue.h"
 #include "bars/qdma/registers.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "device/dma.h"
+#include "device/irq.h"
 #include "hw/rdma-ernic/trace.h"
 
 QdmaRing qdma_ring(ErnicQdma *q, uint32_t number, uint8_t dir)

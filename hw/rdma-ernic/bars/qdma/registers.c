@@ -10,8 +10,7 @@
 #include "bars/qdma/errors.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define ALL     0xffffffffu

@@ -10,10 +10,9 @@
 #include "qemu/error-report.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "device/life.h"
 #include "links/host_link.h"
-#include "links/shm/shm.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "links/shm/port.h"
 #include "hw/rdma-ernic/trace.h"
 
 QEMU_BUILD_BUG_ON(ERNIC_SHM_ADDRESSES != ERNIC_PCI_FACES * ERNIC_LIM_GID);
@@ -116,10 +115,11 @@ static void shm_event(void *opaque, uint32_t peer, ErnicShmEvent event)
     if (event == ERNIC_SHM_PEER_REFUSED) {
         warn_report("ernic %s: a peer in %s was refused: it has another release, or "
                     "another icrc=, or there are more than %u", ernic_pci_id(d),
-                    d->roce_shm, ERNIC_SHM_PEERS);
+                    ernic_pci_link_option(d, "roce-shm"), ERNIC_SHM_PEERS);
     } else if (event == ERNIC_SHM_PEER_DUPLICATE) {
         warn_report("ernic %s: two peers in %s have the same address; the first one "
-                    "gets its packets", ernic_pci_id(d), d->roce_shm);
+                    "gets its packets", ernic_pci_id(d),
+                    ernic_pci_link_option(d, "roce-shm"));
     }
 }
 
@@ -142,6 +142,21 @@ static const ErnicHostOps shm_ops = {
     .changed = shm_changed,
 };
 
+static void shm_class_init(ObjectClass *oc)
+{
+    ernic_pci_link_add_option(oc, "roce-shm",
+        "Folder of the host: machines that name the same one exchange packets");
+}
+
+static void shm_close(ErnicPci *d)
+{
+    if (d->shm) {
+        qemu_remove_exit_notifier(&d->shm_exit);
+        d->host = (ErnicHostLink) { };
+        g_clear_pointer(&d->shm, ernic_shm_free);
+    }
+}
+
 /* Without roce-shm, refuses what needs it. */
 static bool no_shm(const ErnicPci *d, Error **errp)
 {
@@ -152,19 +167,28 @@ static bool no_shm(const ErnicPci *d, Error **errp)
     return true;
 }
 
-bool ernic_pci_shm_open(ErnicPci *d, Error **errp)
+static bool shm_link_open(ErnicPci *d, Error **errp);
+
+static const ErnicPciLinkOps shm_link = {
+    .name = "roce-shm",
+    .class_init = shm_class_init,
+    .open = shm_link_open,
+    .close = shm_close,
+    ERNIC_HOST_LINK,
+};
+
+static bool shm_link_open(ErnicPci *d, Error **errp)
 {
     ErnicShmConfig cfg = {
-        .folder = d->roce_shm, .icrc = d->icrc == ON_OFF_AUTO_ON, .event = shm_event,
-        .warn = shm_warn, .opaque = d,
+        .folder = ernic_pci_link_option(d, "roce-shm"), .icrc = d->icrc == ON_OFF_AUTO_ON,
+        .event = shm_event, .warn = shm_warn, .opaque = d,
     };
     g_autofree char *err = NULL;
 
-    if (!d->roce_shm) {
+    if (!cfg.folder) {
         return no_shm(d, errp);
     }
-    if (d->roce_udp) {
-        error_setg(errp, "roce-shm= and roce-udp= exclude each other");
+    if (!ernic_pci_link_take(d, &shm_link, errp)) {
         return false;
     }
     d->shm = ernic_shm_new(&cfg, &err);
@@ -180,11 +204,9 @@ bool ernic_pci_shm_open(ErnicPci *d, Error **errp)
     return true;
 }
 
-void ernic_pci_shm_close(ErnicPci *d)
+static void register_shm(void)
 {
-    if (d->shm) {
-        qemu_remove_exit_notifier(&d->shm_exit);
-        d->host = (ErnicHostLink) { };
-        g_clear_pointer(&d->shm, ernic_shm_free);
-    }
+    ernic_pci_link_register(&shm_link);
 }
+
+type_init(register_shm)

@@ -9,10 +9,9 @@
 #include "qapi/error.h"
 #include "qemu/bitops.h"
 #include "qemu/error-report.h"
+#include "device/lock.h"
 #include "links/host_link.h"
-#include "links/udp/udp.h"
-#include "device/device.h"
-#include "pci/env.h"
+#include "links/udp/socket.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* ---- drops that the user can do something about --------------------------- */
@@ -60,7 +59,8 @@ static void warn_rx_drops(ErnicPci *d)
 {
     if (to_be_reported(d, ERNIC_UDP_DROP_UNKNOWN_SOURCE)) {
         warn_report("ernic %s: datagrams arrive at %s from a host address that "
-                    "roce-peers does not have", ernic_pci_id(d), d->roce_udp);
+                    "roce-peers does not have", ernic_pci_id(d),
+                    ernic_pci_link_option(d, "roce-udp"));
     }
 }
 
@@ -159,8 +159,12 @@ static char *get_port(Object *obj, Error **errp)
     return g_strdup_printf("%u", d->udp ? ernic_udp_port(d->udp) : 0);
 }
 
-void ernic_pci_udp_class_init(ObjectClass *oc)
+static void udp_class_init(ObjectClass *oc)
 {
+    ernic_pci_link_add_option(oc, "roce-udp",
+        "ADDRESS[:PORT] of the host that RoCEv2 packets leave from");
+    ernic_pci_link_add_option(oc, "roce-peers",
+        "GUEST=HOST[:PORT], joined by +: where packets to the address GUEST go");
     object_class_property_add_str(oc, "add-peer", NULL, set_add_peer);
     object_class_property_set_description(oc, "add-peer",
         "Write GUEST=HOST[:PORT] to add a peer of the UDP link at run time");
@@ -174,24 +178,46 @@ void ernic_pci_udp_class_init(ObjectClass *oc)
 
 /* ---- life ----------------------------------------------------------------- */
 
-bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
+static void udp_close(ErnicPci *d)
 {
-    ErnicUdpConfig cfg = { .bind = d->roce_udp };
+    if (d->udp) {
+        d->host = (ErnicHostLink) { };
+        g_clear_pointer(&d->udp, ernic_udp_free);
+    }
+}
+
+static bool udp_open(ErnicPci *d, Error **errp);
+
+static const ErnicPciLinkOps udp_link = {
+    .name = "roce-udp",
+    .class_init = udp_class_init,
+    .open = udp_open,
+    .close = udp_close,
+    ERNIC_HOST_LINK,
+};
+
+static bool udp_open(ErnicPci *d, Error **errp)
+{
+    const char *address = ernic_pci_link_option(d, "roce-udp");
+    const char *peers = ernic_pci_link_option(d, "roce-peers");
+    ErnicUdpConfig cfg = { .bind = address };
     g_autofree char *err = NULL;
 
-    if (!d->roce_udp) {
-        if (d->roce_peers) {
+    if (!address) {
+        if (peers) {
             error_setg(errp, "roce-peers= needs roce-udp=");
         }
-        return !d->roce_peers;
+        return !peers;
+    }
+    if (!ernic_pci_link_take(d, &udp_link, errp)) {
+        return false;
     }
     d->udp = ernic_udp_new(&cfg, &err);
     if (!d->udp) {
         error_setg(errp, "roce-udp: %s", err);
         return false;
     }
-    if (d->roce_peers && !add_peers(d, d->roce_peers, errp)) {
-        ernic_pci_udp_close(d);
+    if (peers && !add_peers(d, peers, errp)) {
         return false;
     }
     d->cfg.udp_sport = ernic_udp_port(d->udp);
@@ -199,14 +225,9 @@ bool ernic_pci_udp_open(ErnicPci *d, Error **errp)
     return true;
 }
 
-/*
- * The handlers were removed when the machine stopped or the device was
- * unplugged.
- */
-void ernic_pci_udp_close(ErnicPci *d)
+static void register_udp(void)
 {
-    if (d->udp) {
-        d->host = (ErnicHostLink) { };
-        g_clear_pointer(&d->udp, ernic_udp_free);
-    }
+    ernic_pci_link_register(&udp_link);
 }
+
+type_init(register_udp)

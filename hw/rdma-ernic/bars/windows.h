@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * DMA of the ERNIC face.
+ */
+#ifndef ERNIC_BARS_WINDOWS_H
+#define ERNIC_BARS_WINDOWS_H
+
+#include "device/device.h"
+
+/* The window table: the first words of ErnicShell.regs. */
+#define ERNIC_SHELL_WINDOWS         8
+#define ERNIC_SHELL_WINDOW_WORDS    6
+
+/*
+ * Like ernic_pci_dma(): accesses card memory or guest memory; the latter, with
+ * shell=reconic, through the windows. Inside enter and leave.
+ */
+bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+                         bool write);
+
+#endif /* ERNIC_BARS_WINDOWS_H */

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * PCI capabilities of the function, and the BAR of MSI-X.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pcie.h"
+#include "hw/pci/pcie_aer.h"
+#include "device/capabilities.h"
+
+#define MSIX_BAR_SIZE       0x1000
+QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
+
+/* BAR and offsets of the MSI-X table and pending bits, by shell.reconic. */
+static const struct {
+    uint8_t bar;
+    uint32_t table, pba;
+} msix_at[] = {
+    { ERNIC_BAR_MSIX, 0, 0x800 },
+    { ERNIC_RECONIC_BAR_QDMA, ERNIC_RECONIC_MSIX, ERNIC_RECONIC_PBA },
+};
+
+static bool add_pm(PCIDevice *pci, Error **errp)
+{
+    int pos = pci_pm_init(pci, 0, errp);
+
+    if (pos < 0) {
+        return false;
+    }
+    pci_set_word(pci->config + pos + PCI_PM_PMC, 3);    /* PM 1.2 */
+    pci_set_word(pci->config + pos + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
+    pci_set_word(pci->wmask + pos + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+    return true;
+}
+
+bool ernic_pci_add_capabilities(ErnicPci *d, Error **errp)
+{
+    const typeof(msix_at[0]) *at = &msix_at[d->shell.kind];
+    PCIDevice *pci = PCI_DEVICE(d);
+    int ret, i;
+
+    if (!add_pm(pci, errp)) {
+        return false;
+    }
+    ret = pcie_endpoint_cap_init(pci, 0);
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "no PCIe capability");
+        return false;
+    }
+    pcie_cap_flr_init(pci);
+    if (pcie_aer_init(pci, PCI_ERR_VER, PCI_CONFIG_SPACE_SIZE, PCI_ERR_SIZEOF,
+                      errp) < 0) {
+        return false;
+    }
+    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, at->bar, at->table,
+                    &d->msix_bar, at->bar, at->pba, 0, errp);
+    if (ret < 0) {
+        if (ret == -ENOTSUP && errp && !*errp) {
+            error_setg(errp, "this machine has no MSI-X");
+        }
+        return false;
+    }
+    for (i = 0; i < d->cfg.num_vectors; i++) {
+        msix_vector_use(pci, i);
+    }
+    return true;
+}
+
+/* MSI-X. With card memory, the BAR is twice that size; the upper half maps it. */
+static void init_msix_bar(ErnicPci *d)
+{
+    uint64_t card = d->shell.card_size;
+
+    memory_region_init(&d->msix_bar, OBJECT(d), "ernic-msix",
+                       card ? 2 * card : MSIX_BAR_SIZE);
+    if (card) {
+        memory_region_add_subregion(&d->msix_bar, card, &d->shell.card);
+    }
+}
+
+void ernic_pci_add_msix_bar(ErnicPci *d, uint8_t type)
+{
+    init_msix_bar(d);
+    pci_register_bar(PCI_DEVICE(d), ERNIC_BAR_MSIX, type, &d->msix_bar);
+}

@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Time of the device, and when its work runs.
+ */
+#ifndef ERNIC_DEVICE_CLOCK_H
+#define ERNIC_DEVICE_CLOCK_H
+
+#include "device/device.h"
+
+/* ns of the virtual clock */
+uint64_t ernic_pci_now(void);
+/* Do runs have to be repeatable in virtual time (timing model, -icount)? */
+bool ernic_pci_virtual_time(const ErnicPci *d);
+/* The clock by which slices of work end as well; NULL: runs have to be repeatable. */
+ErnicClock *ernic_pci_clock(const ErnicPci *d);
+/*
+ * Schedules @timer or @bh, which do the same work: the timer in virtual time.
+ */
+void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
+/* The same at the end of a run that has left work to do. */
+void ernic_pci_continue(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
+/* Schedules the device's work. */
+void ernic_pci_kick(ErnicPci *d);
+/* Calls @work with the re-entrancy guard set: its accesses to the device fail. */
+void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work);
+
+#endif /* ERNIC_DEVICE_CLOCK_H */

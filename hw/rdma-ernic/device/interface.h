@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Register interfaces: how software of the guest drives the function.
+ */
+#ifndef ERNIC_DEVICE_INTERFACE_H
+#define ERNIC_DEVICE_INTERFACE_H
+
+#include "device/device.h"
+#include "qom/object.h"
+
+/*
+ * An interface registers itself with ernic_pci_interface_register() and type_init(); its
+ * name is then a value of the property "interface".
+ */
+struct ErnicPciInterfaceOps {
+    const char *name;
+    /* Do properties that only this interface has ask for it? May be NULL. */
+    bool (*implied)(const ErnicPci *d);
+    /* Sets properties that were not given; may be NULL. */
+    void (*complete)(ErnicPci *d);
+    /* Checks the properties, and sets what the interface decides. */
+    bool (*open)(ErnicPci *d, Error **errp);
+    /* Adds the BARs, and sets the identity of the function. */
+    void (*add_bars)(ErnicPci *d);
+    /* Executes doorbells and commands; inside enter and leave, in the AioContext. */
+    void (*run)(ErnicPci *d, uint64_t now);
+    /*
+     * Executes the commands that software posted before a doorbell, up to @mark. False:
+     * they are not done yet. NULL: there are none.
+     */
+    bool (*commands)(ErnicPci *d, uint64_t now, uint32_t mark);
+    /* Executes a doorbell of ErnicPci.db; inside enter and leave. */
+    void (*doorbell)(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value);
+    /* Of a saved state: can a doorbell be at @where? */
+    bool (*doorbell_ok)(const ErnicPci *d, uint32_t where);
+    /* The function was reset, and its engine; inside enter and leave. May be NULL. */
+    void (*reset)(ErnicPci *d, uint64_t now);
+    /* Of a saved state: are the registers as this interface leaves them? */
+    bool (*registers_ok)(const ErnicPci *d);
+};
+
+void ernic_pci_interface_register(const ErnicPciInterfaceOps *ops);
+/* The property "interface", and "personality", its name in older releases. */
+void ernic_pci_interfaces_class_init(ObjectClass *oc);
+/* Selects the interface of a device that is realized: by "interface", or by default. */
+void ernic_pci_interface_select(ErnicPci *d);
+
+#endif /* ERNIC_DEVICE_INTERFACE_H */

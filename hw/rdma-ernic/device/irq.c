@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Interrupts: MSI-X messages from a bottom half, and INTx of the ERNIC face.
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/main-loop.h"
+#include "hw/pci/msix.h"
+#include "device/clock.h"
+#include "device/irq.h"
+#include "device/life.h"
+#include "device/mutex.h"
+#include "hw/rdma-ernic/trace.h"
+
+bool ernic_pci_irq_at_once(const ErnicPci *d)
+{
+    return ernic_pci_virtual_time(d) && !d->thread;
+}
+
+/* RecoNIC's function has no INTx. A function in D3hot asserts no interrupt. */
+void ernic_pci_intx(ErnicPci *d)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    bool level;
+
+    if (!d->pg332.engine || ernic_pci_gone(d) ||
+        !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
+        return;
+    }
+    ernic_pci_lock(d);                  /* ernic_pci_leave() would recurse */
+    level = ernic_irq_level(d->pg332.engine);
+    ernic_pci_unlock(d);
+    pci_set_irq(pci, level && !msix_enabled(pci) && ernic_pci_powered(d));
+}
+
+/* The ERNIC face uses the last vector, its side stream the last but one. */
+static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
+{
+    uint32_t last = d->cfg.num_vectors - 1;
+    uint64_t vectors = 0;
+
+    for (; risen; risen &= risen - 1) {
+        vectors |= 1ull << (last - MIN(ctz32(risen), last));
+    }
+    return vectors;
+}
+
+static uint64_t pending_vectors(const ErnicPci *d)
+{
+    return qatomic_read(&d->irq_pending) |
+           pg332_vectors(d, qatomic_read(&d->pg332.risen));
+}
+
+/* Takes the interrupts of @vector; false: there is none, or not any more. */
+static bool take_irqs(ErnicPci *d, uint32_t vector)
+{
+    uint32_t last = d->cfg.num_vectors - 1, risen = 0, i;
+
+    for (i = 0; i < 32; i++) {
+        risen |= last - MIN(i, last) == vector ? 1u << i : 0;
+    }
+    risen &= qatomic_fetch_and(&d->pg332.risen, ~risen);
+    return (qatomic_fetch_and(&d->irq_pending, ~(1ull << vector)) >> vector & 1) ||
+           risen;
+}
+
+/*
+ * A message is a write to any address. It may reset or eject this function, or change
+ * its power state, before msix_notify() returns: nothing is remembered across it, and
+ * calls from inside return at once. A vector is sent at most once in a run. In D3hot
+ * the function sends none: they stay pending until it is in D0 again.
+ */
+void ernic_pci_send_irqs(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t todo = pending_vectors(d);
+
+    if (d->irq_sending) {
+        return;
+    }
+    d->irq_sending = true;
+    for (; todo && ernic_pci_powered(d); todo &= todo - 1) {
+        if (take_irqs(d, ctz64(todo))) {
+            msix_notify(PCI_DEVICE(d), ctz64(todo));
+        }
+    }
+    d->irq_sending = false;
+    if (pending_vectors(d) && ernic_pci_powered(d)) {
+        ernic_pci_irqs_later(d);        /* from a call inside, or a thread, meanwhile */
+    }
+    ernic_pci_intx(d);
+}
+
+static void irq_timer(void *opaque)
+{
+    ernic_pci_guarded(opaque, ernic_pci_send_irqs);
+}
+
+void ernic_pci_irqs_later(ErnicPci *d)
+{
+    if (!ernic_pci_gone(d)) {
+        qemu_bh_schedule(d->irq_bh);
+    }
+}
+
+static void schedule_irqs(ErnicPci *d)
+{
+    if (ernic_pci_gone(d)) {
+        return;
+    }
+    if (ernic_pci_irq_at_once(d)) {
+        timer_mod_ns(&d->irq_timer, ernic_pci_now());
+    } else {
+        qemu_bh_schedule(d->irq_bh);
+    }
+}
+
+void ernic_pci_irq(ErnicPci *d, uint16_t vector)
+{
+    trace_ernic_pci_irq(ernic_pci_id(d), vector);
+    qatomic_or(&d->irq_pending, 1ull << vector);
+    schedule_irqs(d);           /* ernic_pci_leave() may send it earlier */
+}
+
+/* Kept apart from irq_pending, which a reset of the verbs face clears. */
+void ernic_pci_pg332_irq(ErnicPci *d, uint16_t interrupt)
+{
+    qatomic_or(&d->pg332.risen, 1u << interrupt);
+    schedule_irqs(d);           /* ernic_pci_leave() may send it earlier */
+}
+
+void ernic_pci_irq_init(ErnicPci *d)
+{
+    timer_init_ns(&d->irq_timer, QEMU_CLOCK_VIRTUAL, irq_timer, d);
+    d->irq_bh = qemu_bh_new_guarded(ernic_pci_send_irqs, d,
+                                    &DEVICE(d)->mem_reentrancy_guard);
+}
+
+void ernic_pci_irq_stop(ErnicPci *d)
+{
+    timer_del(&d->irq_timer);
+    g_clear_pointer(&d->irq_bh, qemu_bh_delete);
+}

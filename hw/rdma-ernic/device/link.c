@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The links that exist in this build, and those of a device.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "device/link.h"
+
+/* Links register before main(), in any order. */
+static GPtrArray *links;
+
+void ernic_pci_link_register(const ErnicPciLinkOps *ops)
+{
+    if (!links) {
+        links = g_ptr_array_new();
+    }
+    g_ptr_array_add(links, (void *)ops);
+}
+
+static const ErnicPciLinkOps *link_at(uint32_t i)
+{
+    return i < links->len ? g_ptr_array_index(links, i) : NULL;
+}
+
+void ernic_pci_links_class_init(ObjectClass *oc)
+{
+    const ErnicPciLinkOps *ops;
+    uint32_t i;
+
+    for (i = 0; (ops = link_at(i)); i++) {
+        if (ops->class_init) {
+            ops->class_init(oc);
+        }
+    }
+}
+
+/* ---- properties ------------------------------------------------------------ */
+
+const char *ernic_pci_link_option(const ErnicPci *d, const char *name)
+{
+    return d->options ? g_hash_table_lookup(d->options, name) : NULL;
+}
+
+static void get_option(Object *obj, Visitor *v, const char *name, void *opaque,
+                       Error **errp)
+{
+    char *value = (char *)(ernic_pci_link_option(ERNIC(obj), opaque) ?: "");
+
+    visit_type_str(v, name, &value, errp);
+}
+
+static void set_option(Object *obj, Visitor *v, const char *name, void *opaque,
+                       Error **errp)
+{
+    ErnicPci *d = ERNIC(obj);
+    char *value;
+
+    if (DEVICE(d)->realized) {
+        error_setg(errp, "%s= cannot change once the device exists", name);
+        return;
+    }
+    if (!visit_type_str(v, name, &value, errp)) {
+        return;
+    }
+    if (!d->options) {
+        d->options = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+    }
+    g_hash_table_replace(d->options, opaque, value);
+}
+
+void ernic_pci_link_add_option(ObjectClass *oc, const char *name, const char *help)
+{
+    object_class_property_add(oc, name, "str", get_option, set_option, NULL,
+                              (void *)name);
+    object_class_property_set_description(oc, name, help);
+}
+
+/* ---- the links of a device --------------------------------------------------- */
+
+bool ernic_pci_link_take(ErnicPci *d, const ErnicPciLinkOps *ops, Error **errp)
+{
+    if (d->link && d->link != d->card) {
+        error_setg(errp, "%s= and %s= exclude each other", d->link->name, ops->name);
+        return false;
+    }
+    d->link = ops;
+    return true;
+}
+
+bool ernic_pci_links_open(ErnicPci *d, Error **errp)
+{
+    const ErnicPciLinkOps *ops;
+    uint32_t i;
+
+    d->link = d->card = NULL;
+    for (i = 0; (ops = link_at(i)); i++) {
+        if (!ops->open(d, errp)) {
+            ernic_pci_links_close(d);
+            return false;
+        }
+    }
+    return true;
+}
+
+void ernic_pci_links_close(ErnicPci *d)
+{
+    const ErnicPciLinkOps *ops;
+    uint32_t i;
+
+    d->link = d->card;
+    for (i = 0; (ops = link_at(i)); i++) {
+        ops->close(d);
+    }
+}
+
+bool ernic_pci_link(const ErnicPci *d)
+{
+    return d->link->is_up(d);
+}
+
+void ernic_pci_links_report(ErnicPci *d, uint64_t now)
+{
+    if (ernic_pci_verbs_enabled(d)) {
+        ernic_set_link(d->engine, now, ernic_pci_link(d));
+    }
+    if (d->pg332.engine) {
+        ernic_set_link(d->pg332.engine, now, ernic_pci_link(d));
+    }
+}
+
+bool ernic_pci_links_wait(ErnicPci *d)
+{
+    return d->link->waits(d) || (d->card != d->link && d->card->waits(d));
+}
+
+void ernic_pci_links_changed(ErnicPci *d)
+{
+    if (d->link->changed) {
+        d->link->changed(d);
+    }
+}
+
+void ernic_pci_links_update(ErnicPci *d)
+{
+    if (d->link->update) {
+        d->link->update(d);
+    }
+}
+
+void ernic_pci_links_run(ErnicPci *d, uint64_t now)
+{
+    if (d->link->run) {
+        d->link->run(d, now);
+    }
+}
+
+void ernic_pci_links_forget(ErnicPci *d, ErnicPciFace face)
+{
+    if (d->link->forget) {
+        d->link->forget(d, face);
+    }
+}
+
+void ernic_pci_links_reset(ErnicPci *d)
+{
+    if (d->link != d->card) {
+        d->link->reset(d);
+    }
+    d->card->reset(d);
+}

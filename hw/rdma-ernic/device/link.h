@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Links: how packets leave the function. One carries RoCEv2; the network card carries
+ * Ethernet frames, and RoCEv2 too if there is no other link.
+ */
+#ifndef ERNIC_DEVICE_LINK_H
+#define ERNIC_DEVICE_LINK_H
+
+#include "device/device.h"
+#include "qom/object.h"
+
+/*
+ * A link registers itself with ernic_pci_link_register() and type_init(). open() looks at
+ * the properties that class_init() has made, and sets ErnicPci.link if the user wants it.
+ * All other calls come with the lock of the device held.
+ */
+struct ErnicPciLinkOps {
+    const char *name;           /* the property that asks for it */
+    void (*class_init)(ObjectClass *oc);                /* may be NULL */
+    bool (*open)(ErnicPci *d, Error **errp);
+    void (*close)(ErnicPci *d);         /* also if open() has failed or done nothing */
+    /* Is there a connection to the network? */
+    bool (*is_up)(const ErnicPci *d);
+    /* False: the link is full, and the same train will be offered again. */
+    bool (*tx)(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
+    /* As ErnicEnvOps.tx_departed, of the engine of @face. */
+    uint64_t (*departed)(const ErnicPci *d, ErnicPciFace face);
+    /* Received packets wait, and the engines have room for them. */
+    bool (*waits)(ErnicPci *d);
+    /* Deliver them; NULL: the device's work does it. */
+    void (*run)(ErnicPci *d, uint64_t now);
+    /* Packets to send wait for a run of the device's work. */
+    bool (*unsent)(const ErnicPci *d);
+    /* Charge work for a frame to the slice of the main loop. */
+    void (*work)(ErnicPci *d, uint32_t accesses, uint32_t bytes);
+    /* The addresses or the state of life may have changed. */
+    void (*changed)(ErnicPci *d);
+    /* Watch descriptors, or stop that, depending on the state of life. */
+    void (*update)(ErnicPci *d);
+    /* The engine of @face was reset and offers no train again. */
+    void (*forget)(ErnicPci *d, ErnicPciFace face);
+    /* The function was reset. */
+    void (*reset)(ErnicPci *d);
+};
+
+/* Adds a link to those that a user can choose. */
+void ernic_pci_link_register(const ErnicPciLinkOps *ops);
+/* The properties of all links. */
+void ernic_pci_links_class_init(ObjectClass *oc);
+/*
+ * Adds property @name, a text that a user sets before the device exists. @name and @help
+ * outlive the class.
+ */
+void ernic_pci_link_add_option(ObjectClass *oc, const char *name, const char *help);
+/* The value of such a property; NULL: it is not set. */
+const char *ernic_pci_link_option(const ErnicPci *d, const char *name);
+/* RoCEv2 uses this link; false: it uses another one already. */
+bool ernic_pci_link_take(ErnicPci *d, const ErnicPciLinkOps *ops, Error **errp);
+
+/* All links. After close, which may be called twice, none of them sends anything. */
+bool ernic_pci_links_open(ErnicPci *d, Error **errp);
+void ernic_pci_links_close(ErnicPci *d);
+
+/* Whether the link of RoCEv2 is up. */
+bool ernic_pci_link(const ErnicPci *d);
+/* Reports to the engines whether it is; inside enter and leave. */
+void ernic_pci_links_report(ErnicPci *d, uint64_t now);
+/* The members of ErnicPciLinkOps for the links of the device; inside enter and leave. */
+bool ernic_pci_links_wait(ErnicPci *d);
+void ernic_pci_links_changed(ErnicPci *d);
+void ernic_pci_links_update(ErnicPci *d);
+void ernic_pci_links_run(ErnicPci *d, uint64_t now);
+void ernic_pci_links_forget(ErnicPci *d, ErnicPciFace face);
+void ernic_pci_links_reset(ErnicPci *d);
+
+#endif /* ERNIC_DEVICE_LINK_H */

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The lock of the device. A thread that waits for it gets it before one that has just
+ * released it.
+ */
+#ifndef ERNIC_DEVICE_MUTEX_H
+#define ERNIC_DEVICE_MUTEX_H
+
+#include "device/device.h"
+
+/*
+ * The engine releases the lock after each slice and takes it again at once, before a
+ * thread that waits for it has woken. Such a thread may hold the BQL: it is the next.
+ * Use these around changes that need the lock and no call into an engine.
+ */
+static inline void ernic_pci_lock(ErnicPci *d)
+{
+    qemu_mutex_lock(&d->next);
+    qemu_mutex_lock(&d->lock);
+    qemu_mutex_unlock(&d->next);
+}
+
+static inline void ernic_pci_unlock(ErnicPci *d)
+{
+    qemu_mutex_unlock(&d->lock);
+}
+
+#endif /* ERNIC_DEVICE_MUTEX_H */

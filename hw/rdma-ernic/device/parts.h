@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The state of each part of the device: what registers hold, and what its rooms keep.
+ */
+#ifndef ERNIC_DEVICE_PARTS_H
+#define ERNIC_DEVICE_PARTS_H
+
+#include "migration/vmstate.h"
+#include "net/net.h"
+#include "hw/rdma-ernic/ernic_regs.h"
+#include "engine/engine.h"
+#include "engine/state/precopy.h"
+#include "fabric/stream_bytes.h"
+#include "fabric/wire_device.h"
+
+typedef struct ErnicHostOps ErnicHostOps;
+typedef struct ErnicNetq ErnicNetq;
+typedef struct ErnicQdma ErnicQdma;
+
+/* Maximum number of doorbells that wait for the engine. */
+#define ERNIC_DB_QUEUE      1024
+
+typedef struct ErnicDbEntry {
+    uint32_t uctx;
+    uint32_t cmd_pi;            /* commands up to here are executed before it */
+    uint64_t value;
+} ErnicDbEntry;
+
+/* The writable registers of the control page, and the command ring. */
+typedef struct ErnicVerbs {
+    uint64_t cmd_addr, rsp_addr;
+    uint32_t ring_shift;
+    uint32_t cmd_pi, cmd_ci;
+    uint32_t error;             /* enum ernic_dev_error */
+    bool enabled, fatal;        /* atomic */
+} ErnicVerbs;
+
+/* The mlx5 interface. */
+typedef struct ErnicPciMlx5 {
+    uint32_t vendor, device;    /* properties, PCI ids; 0: those of the interface */
+    ErnicMlx5Config cfg;
+} ErnicPciMlx5;
+
+/* The ERNIC face has its own engine, which the device's lock protects too. */
+typedef struct ErnicPg332 {
+    uint8_t version;            /* properties; 1 + enum pg332_version; 0: the default */
+    uint8_t strict;             /* ErnicStrict */
+    uint32_t num_qp;            /* 0: the default */
+    uint32_t reads;             /* depth of the queue of READs; 0: the default */
+    uint32_t warned;            /* number of violations reported to the user */
+    const ErnicTimingTrace *timing_trace;       /* NULL: not requested */
+    ErnicConfig cfg;
+    MemoryRegion bar;
+    Ernic *engine;              /* NULL: no ERNIC face */
+    uint64_t wake;              /* like ErnicPci.wake */
+    uint32_t risen;             /* atomic; interrupts (bits) for irq_bh to raise */
+    bool first;                 /* this engine was the first to run last time */
+    ErnicStreamBytes state;     /* like ErnicPci.state */
+} ErnicPg332;
+
+/* Number of stored words in the table of reconic_shell.c. */
+#define ERNIC_SHELL_WORDS   (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
+
+/* The shell around PG332: what else of a card the function has. */
+typedef enum ErnicShellKind {
+    ERNIC_SHELL_NONE,
+    ERNIC_SHELL_RECONIC,
+    ERNIC_SHELLS
+} ErnicShellKind;
+
+/* The card's memory and RecoNIC's shell; protected by the device's lock. */
+typedef struct ErnicShell {
+    uint8_t kind;               /* properties; ErnicShellKind */
+    uint64_t card_size;         /* bytes; 0: the card has no memory */
+    ErnicQdma *qdma;            /* owned; with shell=reconic; BQL */
+    MemoryRegion card;
+    uint32_t regs[ERNIC_SHELL_WORDS];
+} ErnicShell;
+
+/* The registers of struct ernic_eth_regs, in host byte order. */
+typedef struct ErnicEth {
+    uint32_t ctrl;
+    uint32_t mac_lo, mac_hi;
+    uint64_t mc_hash;
+    uint64_t tx_addr, rx_addr, state_addr;
+    uint32_t tx_shift, rx_shift, vector;
+    uint32_t tx_pi, tx_ci, rx_pi, rx_ci;
+    uint32_t tx_arm, rx_arm;
+    bool tx_armed, rx_armed;
+    bool tx_wait;               /* the backend has not taken the last frame yet */
+    uint64_t tx_packets, tx_bytes, tx_errors;
+    uint64_t rx_packets, rx_bytes, rx_no_buffer, rx_errors;
+} ErnicEth;
+
+typedef struct ErnicNetdev {
+    NICConf conf;
+    NICState *nic;
+    ErnicWire *wire;            /* property "wire", in place of a netdev */
+    NetClientState *port;       /* the device's port of the wire */
+    QEMUBH *bh;                 /* transmission of the Ethernet face */
+    QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    ErnicNetq *queues;
+    uint32_t pending;           /* RoCE frames the backend has not taken yet */
+    bool blocked;               /* the engine waits for the wire, or for the queue */
+    uint32_t busy;              /* calls into or from QEMU's network layer below */
+    bool rx_full;               /* frames wait for room, or for a slice */
+    bool resuming;              /* those frames are being delivered */
+    bool link_moved;            /* link change not reported to the guest yet */
+    ErnicEth eth;
+    uint64_t train;             /* serial of the train that was taken last, */
+    uint8_t sender;             /* and whose it is: ErnicPciFace */
+    uint32_t flow_rules;        /* of the engine; atomic */
+} ErnicNetdev;
+
+/* Of one migration at a time. */
+typedef struct ErnicPciPrecopy {
+    NotifierWithReturn setup;   /* all devices have begun */
+    bool begun;                 /* whether lists are sent does not change any more */
+    bool active;                /* they are */
+    ErnicPrecopy source;        /* lock */
+    ErnicPrecopied arrived;     /* at the destination */
+    ErnicPrecopyHole *hole;     /* owned; while the state is saved or loaded */
+    int32_t num_holes;
+} ErnicPciPrecopy;
+
+#endif /* ERNIC_DEVICE_PARTS_H */

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Packets between the engines of the function and its links. Call all of these inside
+ * enter and leave.
+ */
+#ifndef ERNIC_DEVICE_TRAFFIC_H
+#define ERNIC_DEVICE_TRAFFIC_H
+
+#include "device/device.h"
+
+/* Delivers to an engine of this function directly; false: it does not expect @train. */
+bool ernic_pci_to_engine(Ernic *e, uint64_t now, const ErnicTrain *train);
+/* False: the link is full, and the train will be offered again. */
+bool ernic_pci_to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
+/* Delivers packets of the link to the face they address. */
+void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
+/* Number of packets that each engine has room for. */
+uint32_t ernic_pci_rx_room(const ErnicPci *d);
+/* The link accepts trains again. */
+void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
+/* Begin a slice of work for received packets; is something left of it? */
+void ernic_pci_rx_slice(ErnicPci *d);
+bool ernic_pci_rx_slice_left(const ErnicPci *d);
+/* Charge to it, or to the slice of the main loop, what the main loop did for a frame. */
+void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
+/* Runs both engines. */
+void ernic_pci_engines_run(ErnicPci *d, uint64_t now);
+
+#endif /* ERNIC_DEVICE_TRAFFIC_H */

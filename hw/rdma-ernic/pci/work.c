@@ -1,0 +1,129 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The work of the device, in its AioContext: doorbells, the engines, received packets.
+ */
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "block/aio-wait.h"
+#include "system/runstate.h"
+#include "device/clock.h"
+#include "device/interface.h"
+#include "device/irq.h"
+#include "device/link.h"
+#include "device/lock.h"
+#include "device/traffic.h"
+#include "net/netdev.h"
+#include "net/queues.h"
+#include "pci/work.h"
+#include "hw/rdma-ernic/trace.h"
+
+/*
+ * The machine counts as stopped before its devices learn of it. Meanwhile timers may
+ * run, and QEMU would queue the frames that are sent and drop them. The work is done
+ * when the machine runs again, at the same virtual time.
+ */
+static void work(void *opaque)
+{
+    ErnicPci *d = opaque;
+    uint64_t now = ernic_pci_enter(d);
+
+    if (!runstate_is_running()) {
+        trace_ernic_pci_not_running(ernic_pci_id(d), now);
+        ernic_pci_unlock(d);
+        return;
+    }
+    if (ernic_pci_working(d)) {
+        ernic_pci_netdev_run(d, now);
+        d->interface->run(d, now);
+        ernic_pci_engines_run(d, now);
+        ernic_pci_links_run(d, now);
+        ernic_pci_netq_deliver(d, now);
+    }
+    ernic_pci_rx_slice(d);              /* for frames of the netdev, until the next run */
+    ernic_pci_leave_run(d);
+    if (!d->thread) {
+        ernic_pci_netdev_run_main(d);
+    }
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+static void drained(void *opaque)
+{
+}
+
+void ernic_pci_drain(ErnicPci *d)
+{
+    if (d->thread) {
+        aio_wait_bh_oneshot(d->ctx, drained, d);
+    }
+    ernic_pci_guarded(d, ernic_pci_send_irqs);
+}
+
+/*
+ * The device's work accesses only RAM, never its own registers. Its bottom half
+ * therefore needs no re-entrancy guard; with an iothread, a guard would refuse
+ * concurrent register accesses. Interrupts do need one.
+ */
+static void open_context(ErnicPci *d)
+{
+    if (d->thread) {
+        object_ref(OBJECT(d->thread));
+        d->ctx = d->fd_ctx = iothread_get_aio_context(d->thread);
+        aio_timer_init(d->ctx, &d->timer, QEMU_CLOCK_VIRTUAL, SCALE_NS,
+                       work, d);
+        aio_timer_init(d->ctx, &d->kick, QEMU_CLOCK_VIRTUAL, SCALE_NS,
+                       work, d);
+    } else {
+        d->ctx = qemu_get_aio_context();
+        d->fd_ctx = iohandler_get_aio_context();
+        timer_init_ns(&d->timer, QEMU_CLOCK_VIRTUAL, work, d);
+        timer_init_ns(&d->kick, QEMU_CLOCK_VIRTUAL, work, d);
+    }
+    d->bh = aio_bh_new(d->ctx, work, d);
+}
+
+static void close_context(ErnicPci *d)
+{
+    timer_del(&d->timer);
+    timer_del(&d->kick);
+    g_clear_pointer(&d->bh, qemu_bh_delete);
+    ernic_pci_drain(d);
+}
+
+void ernic_pci_work_init(ErnicPci *d)
+{
+    qemu_mutex_init(&d->next);
+    qemu_mutex_init(&d->lock);
+    qemu_mutex_init(&d->db_lock);
+    d->wake = d->pg332.wake = UINT64_MAX;
+    open_context(d);
+    ernic_pci_irq_init(d);
+}
+
+void ernic_pci_work_to_main(ErnicPci *d)
+{
+    IOThread *thread = d->thread;
+
+    close_context(d);
+    d->thread = NULL;
+    open_context(d);
+    object_unref(OBJECT(thread));
+}
+
+void ernic_pci_work_stop(ErnicPci *d)
+{
+    close_context(d);
+    ernic_pci_irq_stop(d);
+}
+
+void ernic_pci_work_fini(ErnicPci *d)
+{
+    if (d->thread) {
+        object_unref(OBJECT(d->thread));
+    }
+    qemu_mutex_destroy(&d->next);
+    qemu_mutex_destroy(&d->lock);
+    qemu_mutex_destroy(&d->db_lock);
+}
