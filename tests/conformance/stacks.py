@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The devices that suites run on, under the same names, and images of guests.
 
-ernic is the verbs face with the driver and the provider of this project, mlx5 the mlx5
-interface in guests of Debian's packages alone, rxe soft-RoCE.
+ernic is the verbs interface with the driver and the provider of this project, mlx5 the
+mlx5 interface in guests of Debian's packages alone, rxe soft-RoCE.
 """
 import importlib
 from pathlib import Path

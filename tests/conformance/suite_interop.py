@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The device and another one on a network that may lose frames.
 
-guests[0] has the device: the verbs face, or the mlx5 interface in a stock guest.
+guests[0] has the device: the verbs interface, or the mlx5 interface in a stock guest.
 guests[1] has soft-RoCE (rdma_rxe over virtio-net) on the kernel in the suite's name, or
-in `interop-verbs` the verbs face.
+in `interop-verbs` the verbs interface.
 """
 import itertools
 import re

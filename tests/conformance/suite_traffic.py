@@ -133,7 +133,7 @@ SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
                   about=('perftest',), devices=STACKS) for kind in KINDS),
           Suite('perftest-udp', 2, over_udp, about=('perftest',),
                 devices=('mlx5',), short=(), link='udp'),
-          # On the verbs face, interop-6.1 has WRITE with immediate data.
+          # On the verbs interface, interop-6.1 has WRITE with immediate data.
           Suite('perftest-immediate', 2, functools.partial(cross, IMMEDIATE),
                 about=('perftest',), devices=STACKS, short=('mlx5',), release='trixie',
                 kernel='6.12'),

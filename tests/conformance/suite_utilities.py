@@ -125,7 +125,7 @@ SUITES = [Suite('ibverbs-utils', 2, with_cable, about=('ibverbs-utils',), device
                 short=('ernic', 'mlx5')),
           Suite('ibverbs-utils-udp', 2, ibverbs, about=('ibverbs-utils',),
                 devices=('mlx5',), short=(), link='udp'),
-          # The verbs face has the same in rdmacm-utils-udp.
+          # The verbs interface has the same in rdmacm-utils-udp.
           Suite('rdmacm-utils', 2, rdmacm, about=('rdmacm-utils',), devices=STACKS,
                 short=('mlx5',)),
           Suite('rdmacm-utils-udp', 2, rdmacm, about=('rdmacm-utils',),

@@ -13,7 +13,7 @@ HEAD = ('Suite', 'Device', 'Passed', 'Failed', 'Skipped', 'Form', 'Date', 'Linux
         'Packages')
 NUMBERS = range(2, 5)           # columns of HEAD
 KINDS = ('ok', 'fail', 'skip')
-DEVICES = {'ernic': 'verbs face', 'mlx5': 'mlx5 interface', 'rxe': 'soft-RoCE'}
+DEVICES = {'ernic': 'verbs interface', 'mlx5': 'mlx5 interface', 'rxe': 'soft-RoCE'}
 ALL = 'all'                     # the last rows
 
 

@@ -58,7 +58,7 @@ class Link:
     name = ''
     plugs = False               # it has a method to unplug a guest
     words = ()
-    device = 'ernic'
+    device = 'ernic,interface=verbs'
     nic = ''
 
     def options(self, n, folder):
@@ -140,8 +140,8 @@ class Plugged(Link):
 
     def __init__(self, *words, **more):
         self.words = words
-        self.properties = {'driver': 'ernic', 'id': 'nic', 'bus': 'port0',
-                           'netdev': 'wire', **more}
+        self.properties = {'driver': 'ernic', 'interface': 'verbs', 'id': 'nic',
+                           'bus': 'port0', 'netdev': 'wire', **more}
 
     def plugged(self, n=0):
         """Arguments of device_add for guest n."""

@@ -36,7 +36,7 @@ class Lossy(links.Link):
         if n == 0:
             self.relay = Relay(folder)
         return [*self.relay.options(n), '-device',
-                f'ernic,id=nic,netdev=wire,mac={links.mac(n)}']
+                f'ernic,interface=verbs,id=nic,netdev=wire,mac={links.mac(n)}']
 
     def close(self):
         self.relay.close()

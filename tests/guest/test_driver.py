@@ -322,7 +322,8 @@ def test_bad_device(guests):
     before = state()
     guests[0].check('dmesg -c')
     monitor = guests[0].monitor()
-    monitor.execute('device_add', driver='ernic', id='bad', bus='port1', vectors=2)
+    monitor.execute('device_add', driver='ernic', interface='verbs', id='bad',
+                    bus='port1', vectors=2)
     programs.wait_until(guests[0], 'dmesg | grep -q "ernic.*error -"')
     assert 'fewer than 3 MSI-X vectors' in guests[0].check('dmesg')
     assert state() == before

@@ -26,7 +26,7 @@ class User(links.Link):
 
     def options(self, n, folder):
         return ['-netdev', 'user,id=net,hostfwd=tcp:127.0.0.1:0-:8000',
-                '-device', f'ernic,id=nic,netdev=net,mac={links.mac(n)}']
+                '-device', f'ernic,interface=verbs,id=nic,netdev=net,mac={links.mac(n)}']
 
 
 def test_up(guests):

@@ -20,7 +20,7 @@ class Alone(links.Link):
     """A device on no network."""
 
     def options(self, n, folder):
-        return ['-device', f'ernic,mac={links.mac(n)}']
+        return ['-device', f'ernic,interface=verbs,mac={links.mac(n)}']
 
 
 def test_devinfo(guests):

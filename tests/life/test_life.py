@@ -73,7 +73,8 @@ def start(args, program, folder, more=lambda properties: '', words=()):
     folder.mkdir()
     devices = []
     for name, properties in FUNCTIONS.items():
-        given = filter(None, [f'ernic,id={name}', properties, more(properties)])
+        given = filter(None, [f'ernic,interface=verbs,id={name}', properties,
+                              more(properties)])
         devices += ['-device', ','.join(given)]
     return subprocess.Popen(
         ['timeout', '-s', 'KILL', str(args.seconds), args.qemu, '-accel', args.accel,

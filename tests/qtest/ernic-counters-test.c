@@ -59,8 +59,8 @@ static void open_pair(Pair *p)
     p->m = qernic_machine(" -global ernic.ernic-version=4.2 -global ernic.timing=on"
                           " -global ernic.timing-profile=%s"
                           " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
-                          " -device ernic,id=ernic0,addr=06.0,netdev=h0"
-                          " -device ernic,id=ernic1,addr=07.0,netdev=h1", path);
+                          VERBS_NIC ",id=ernic0,addr=06.0,netdev=h0"
+                          VERBS_NIC ",id=ernic1,addr=07.0,netdev=h1", path);
     p->a = qernic_at(p->m, "ernic0", 6);
     p->b = qernic_at(p->m, "ernic1", 7);
 }

@@ -40,7 +40,7 @@ void qeth_open(Eth *e, const char *more, uint32_t ctrl)
 
     qernic_cable(fds);
     qeth_start(e, qernic_machine("-netdev socket,fd=%d,id=sock0"
-                                 " -device ernic,id=eth0,addr=06.0,netdev=sock0,"
+                                 VERBS_NIC ",id=eth0,addr=06.0,netdev=sock0,"
                                  "mac=52:54:00:00:00:42%s", fds[1], more), ctrl);
     e->fd = fds[0];
 }

@@ -270,7 +270,7 @@ MACHINE_TEST("/ernic-frames/bus-reset", test_bus_reset)
     qernic_cable(fds);
     m = qernic_machine("-M q35 -nodefaults -netdev socket,fd=%d,id=n0"
                        " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
-                       " -device ernic,id=ernic0,bus=port0,netdev=n0", fds[1]);
+                       VERBS_NIC ",id=ernic0,bus=port0,netdev=n0", fds[1]);
     path = qernic_log(m->qts, "ernic_pci_frames_wait");
     reset_in_d3hot(m->bus);
     send_burst(fds[0], GOOD);
@@ -310,7 +310,7 @@ static void begin_slow(Slow *s, const char *more)
     qernic_cable(fds);
     g_assert_cmpint(setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &few, sizeof(few)), ==, 0);
     m = qernic_machine("-netdev socket,fd=%d,id=n0"
-                       " -device ernic,id=ernic0,addr=04.0,netdev=n0%s", fds[1], more);
+                       VERBS_NIC ",id=ernic0,addr=04.0,netdev=n0%s", fds[1], more);
     s->fd = fds[0];
     s->q = qernic_at(m, "ernic0", 4);
     connect_slow(s);
@@ -416,7 +416,7 @@ MACHINE_TEST("/ernic-frames/copied", test_copied)
     QErnicMachine *m = qernic_machine(
         "-netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
         " -device virtio-net-pci,addr=05.0,netdev=h0"
-        " -device ernic,id=eth0,addr=06.0,netdev=h1,mac=52:54:00:00:00:42");
+        VERBS_NIC ",id=eth0,addr=06.0,netdev=h1,mac=52:54:00:00:00:42");
     uint64_t at;
     Eth e;
 

@@ -46,8 +46,9 @@ typedef struct Life {
 
 static void add_device(Life *l)
 {
-    g_autofree char *reply = qtest_hmp(l->x.m->qts, "device_add ernic,id=ernic0,"
-                                       "addr=04.0%s", l->more);
+    g_autofree char *reply = qtest_hmp(l->x.m->qts, "device_add ernic,"
+                                       "interface=verbs,id=ernic0,addr=04.0%s",
+                                       l->more);
 
     g_assert_cmpstr(reply, ==, "");
     l->gone = false;
@@ -441,7 +442,7 @@ static void begin(Life *l, const char *more)
     l->x.log_qp = 10;
     l->x.m = qernic_machine(" -object iothread,id=io0 -device ernic-wire,id=w0"
                             " -netdev socket,fd=%d,id=n0"
-                            " -device ernic,id=ernic0,addr=04.0%s", fds[1], more);
+                            VERBS_NIC ",id=ernic0,addr=04.0%s", fds[1], more);
     l->mmio = l->x.m->bus->mmio_alloc_ptr;
     take(l);
     rsp = get(l, "roce-port");

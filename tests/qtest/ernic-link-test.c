@@ -10,8 +10,8 @@
 #define HUB(more) \
     " -object iothread,id=io0" \
     " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
-    " -device ernic,id=net0,addr=06.0,netdev=h0" more \
-    " -device ernic,id=net1,addr=07.0,netdev=h1" more
+    VERBS_NIC ",id=net0,addr=06.0,netdev=h0" more \
+    VERBS_NIC ",id=net1,addr=07.0,netdev=h1" more
 
 /* Engines in threads of their own, in the main loop, or in one iothread. */
 MACHINE_KINDS("/ernic-", test_netdev_link, { "netdev-link", HUB("") },
@@ -136,7 +136,7 @@ MACHINE_TEST("/ernic-netdev-other-card", test_other_card)
     const uint32_t payload = 64, frame = 14 + 20 + 8 + 12 + payload + 4;
     QErnicMachine *m = qernic_machine(
         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
-        " -device ernic,id=net0,addr=06.0,netdev=h0"
+        VERBS_NIC ",id=net0,addr=06.0,netdev=h0"
         " -device e1000,id=net1,addr=07.0,netdev=h1");
     QPCIDevice *card = qpci_device_find(m->bus, QPCI_DEVFN(7, 0));
     QErnic *q = qernic_host(m, "net0", 6, 1);

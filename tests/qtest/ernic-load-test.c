@@ -9,7 +9,7 @@
 #include "qemu/bswap.h"
 #include "ernic.h"
 
-#define MACHINE     "-M q35 -nodefaults -device ernic,id=ernic0,addr=04.0,%s%s"
+#define MACHINE     "-M q35 -nodefaults" VERBS_NIC ",id=ernic0,addr=04.0,%s%s"
 #define VERBS       "device-memory=0"
 #define MLX5        "interface=mlx5"
 /* The ids of the verbs face, and of another adapter. */
@@ -163,7 +163,7 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
     qernic_save(q->qts, path);
     g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
     for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
-        QTestState *to = qtest_initf("-M pc -device ernic,id=ernic0,addr=04.0"
+        QTestState *to = qtest_initf("-M pc" VERBS_NIC ",id=ernic0,addr=04.0"
                                      " -incoming defer");
         g_autofree char *copy = g_memdup2(bytes, len);
         char *at = memmem(copy, len, edits[i].find, sizeof(PART) - 1);
@@ -176,7 +176,7 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
         qtest_quit(to);
     }
     qernic_cont(q->qts);                /* and migrates again */
-    from = qernic_migrate_as(q, "-device ernic,id=ernic0,addr=04.0");
+    from = qernic_migrate_as(q, VERBS_NIC ",id=ernic0,addr=04.0");
     for (int i = 0; i < REGIONS; i++) {
         g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
     }

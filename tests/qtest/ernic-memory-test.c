@@ -41,7 +41,7 @@ static void begin(Machine *t, const Face *face, const char *more)
 {
     *t = (Machine) { .face = face };
     t->x.m = qernic_machine(
-        " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s%s", face->more, more);
+        VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s%s", face->more, more);
     t->q = (QErnic) { .qts = t->x.m->qts, .id = "ernic0" };
     face->open(t);
 }

@@ -45,7 +45,7 @@ static QErnicMachine *start(const char *more)
     return qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
                           " -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
                           " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
-                          " -device ernic,id=ernic0,bus=port0%s", more);
+                          VERBS_NIC ",id=ernic0,bus=port0%s", more);
 }
 
 static void behind_open(Behind *b, const char *more)
@@ -188,7 +188,7 @@ MACHINE_KINDS("/ernic-message/", test_message,
 #define OTHER       ",netdev=h0 -netdev hubport,id=h0,hubid=0" \
                     " -netdev hubport,id=h1,hubid=0" \
                     " -device pcie-root-port,id=port1,addr=05.0,chassis=2,slot=2" \
-                    " -device ernic,id=ernic1,bus=port1,netdev=h1"
+                    VERBS_NIC ",id=ernic1,bus=port1,netdev=h1"
 
 /* The function that is ejected sends and receives, and the sender is its peer. */
 WORLD_KINDS("/ernic-message/other", test_other, Behind, b, behind_open, { "", OTHER })
@@ -383,7 +383,7 @@ MACHINE_KINDS("/ernic-message/frame", test_frame, { "", ",netdev=h0" NIC },
                     " -device e1000,addr=04.0,netdev=h1" \
                     " -device e1000,addr=06.0,netdev=h2" \
                     " -device pcie-root-port,id=port1,addr=05.0,chassis=2,slot=2" \
-                    " -device ernic,id=ernic1,bus=port1,iothread=io0" \
+                    VERBS_NIC ",id=ernic1,bus=port1,iothread=io0" \
                     ",roce-udp=127.0.0.1:0"
 #define NIC2_BAR    0xe9000000
 #define NIC_TCTL    0x400

@@ -18,7 +18,7 @@
 /* Only a PCI Express chipset gives access to extended capabilities. */
 MACHINE_TEST("/ernic-aer", test_aer)
 {
-    QTestState *qts = qernic_machine("-M q35 -device ernic,addr=04.0")->qts;
+    QTestState *qts = qernic_machine("-M q35" VERBS_NIC ",addr=04.0")->qts;
     uint64_t config = ECAM + (4 << 15);
     uint32_t head;
 
@@ -93,7 +93,7 @@ ERNIC_TEST("power", test_power)
 
 MACHINE_TEST("/ernic-power-iothread", test_power_iothread)
 {
-    QErnicMachine *m = qernic_machine(" -object iothread,id=io0 -device ernic,id=ernic1,"
+    QErnicMachine *m = qernic_machine(" -object iothread,id=io0" VERBS_NIC ",id=ernic1,"
                                       "addr=05.0,roce-udp=127.0.0.1:0,iothread=io0");
 
     check_power(qernic_at(m, "ernic1", 5));
@@ -107,7 +107,7 @@ MACHINE_TEST("/ernic-pci/power-irq", test_power_irq)
 {
     /* A thread could send an interrupt of qernic_setup() later. */
     QErnicMachine *m = qernic_machine(
-        "-M q35 -nodefaults -device ernic,id=ernic0,addr=04.0,engine-thread=off");
+        "-M q35 -nodefaults" VERBS_NIC ",id=ernic0,addr=04.0,engine-thread=off");
     QErnic *q;
 
     qtest_outl(m->qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
@@ -392,12 +392,15 @@ MACHINE_TEST("/ernic-hotplug", test_hotplug)
 {
     QErnicMachine *m = qernic_machine("-object iothread,id=io1");
 
-    qtest_qmp_device_add(m->qts, "ernic", "plugged", "{'addr': '0x06'}");
+    qtest_qmp_device_add(m->qts, "ernic", "plugged",
+                         "{'addr': '0x06', 'interface': 'verbs'}");
     qpci_unplug_acpi_device_test(m->qts, "plugged", 0x06);
-    qtest_qmp_device_add(m->qts, "ernic", "plugged", "{'addr': '0x06'}");
+    qtest_qmp_device_add(m->qts, "ernic", "plugged",
+                         "{'addr': '0x06', 'interface': 'verbs'}");
     unplug_busy(m);
     qtest_qmp_device_add(m->qts, "ernic", "plugged", "{'addr': '0x06',"
-                         " 'iothread': 'io1', 'roce-udp': '127.0.0.1:0' }");
+                         " 'interface': 'verbs', 'iothread': 'io1',"
+                         " 'roce-udp': '127.0.0.1:0' }");
     unplug_busy(m);
     qtest_qmp_assert_success(m->qts, "{ 'execute': 'object-del', 'arguments': {"
                              " 'id': 'io1' } }");

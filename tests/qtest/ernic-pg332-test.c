@@ -27,7 +27,7 @@ static void start_card(Card *c, const char *version)
 #define V4_0        { "-4.0", "4.0" }
 #define V4_2        { "-4.2", "4.2" }
 #define ANY         V3_1, V4_0, V4_2
-#define ERNIC1      " -device ernic,id=ernic1,addr=05.0,roce-udp=127.0.0.1:0"
+#define ERNIC1      VERBS_NIC ",id=ernic1,addr=05.0,roce-udp=127.0.0.1:0"
 
 /* Selects the words to test, because each access over the test's socket is slow. */
 static bool sampled(const Card *c, const ErnicRegFile *rf, uint32_t off)
@@ -132,8 +132,8 @@ MACHINE_KINDS("/ernic-pg332-transfer-iothread", test_transfer_iothread, V3_1)
 MACHINE_KINDS("/ernic-pg332-wire", test_wire, ANY)
 {
     QErnic *q = start(more, " -device ernic-wire,id=w0"
-                      " -device ernic,id=net0,addr=06.0,wire=w0"
-                      " -device ernic,id=net1,addr=07.0,wire=w0");
+                      VERBS_NIC ",id=net0,addr=06.0,wire=w0"
+                      VERBS_NIC ",id=net1,addr=07.0,wire=w0");
 
     transfer(qernic_beside(q, "net0", 6), qernic_beside(q, "net1", 7),
              card_version(more));

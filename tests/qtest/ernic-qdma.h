@@ -11,7 +11,7 @@
 
 #define QDMA_QUEUES     512
 #define QDMA_DOORBELLS  0x18000
-#define QDMA_OPTIONS    "-device ernic,id=ernic0,addr=04.0,shell=reconic"
+#define QDMA_OPTIONS    VERBS_NIC ",id=ernic0,addr=04.0,shell=reconic"
 
 enum { QDMA_C2H, QDMA_H2C };
 enum { QDMA_CLEAR, QDMA_WRITE, QDMA_READ, QDMA_INVALIDATE };

@@ -24,7 +24,7 @@ static void setup(World *w, const char *more)
 {
     qernic_cable(w->fd);
     w->m = qernic_machine("-netdev socket,fd=%d,id=sock0 -object iothread,id=io0"
-                          " -device ernic,id=raw0,addr=06.0,netdev=sock0,"
+                          VERBS_NIC ",id=raw0,addr=06.0,netdev=sock0,"
                           "mac=52:54:00:00:00:42%s", w->fd[0], more);
     w->q = qernic_host(w->m, "raw0", 6, 1);
     qernic_self(w->q, &w->qp, ERNIC_QPT_RAW);

@@ -71,7 +71,7 @@ static void map(Shell *s)
 static void start_with(Shell *s, const char *row, const char *more)
 {
     *s = (Shell) { .kind = &kinds[atoi(row)] };
-    s->m = qernic_machine("-object iothread,id=io0 -device ernic,id=ernic0,addr=04.0,"
+    s->m = qernic_machine("-object iothread,id=io0" VERBS_NIC ",id=ernic0,addr=04.0,"
                           "roce-udp=127.0.0.1:0,%s%s", s->kind->options, more);
     s->q = qernic_at(s->m, "ernic0", 4);
     map(s);

@@ -43,7 +43,7 @@ static char *new_folder(void)
     return folder;
 }
 
-#define ONE_DEVICE  " -device ernic,id=shm0,addr=04.0,roce-shm=%s"
+#define ONE_DEVICE  VERBS_NIC ",id=shm0,addr=04.0,roce-shm=%s"
 
 /* Two machines with a device each, which know each other. */
 typedef struct Pair {
@@ -78,8 +78,8 @@ MACHINE_KINDS("/ernic-shm/link", test_link, { "", "" }, { "-iothread", ",iothrea
     g_autofree char *folder = new_folder();
     QErnicMachine *m = qernic_machine(
         " -object iothread,id=io0"
-        " -device ernic,id=shm0,addr=04.0,roce-shm=%s%s"
-        " -device ernic,id=shm1,addr=05.0,roce-shm=%s%s", folder, more, folder, more);
+        VERBS_NIC ",id=shm0,addr=04.0,roce-shm=%s%s"
+        VERBS_NIC ",id=shm1,addr=05.0,roce-shm=%s%s", folder, more, folder, more);
     QErnic *a = qernic_host(m, "shm0", 4, 1), *b = qernic_host(m, "shm1", 5, 2);
 
     await_peers(a, 1);
@@ -100,7 +100,7 @@ MACHINE_TEST("/ernic-shm/icrc", test_icrc)
 {
     g_autofree char *folder = new_folder();
     QErnicMachine *m =
-        qernic_machine(ONE_DEVICE " -device ernic,id=shm1,addr=05.0,roce-shm=%s,icrc=on",
+        qernic_machine(ONE_DEVICE VERBS_NIC ",id=shm1,addr=05.0,roce-shm=%s,icrc=on",
                        folder, folder);
     QErnic *a = qernic_at(m, "shm0", 4), *b = qernic_at(m, "shm1", 5);
 

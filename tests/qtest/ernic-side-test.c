@@ -25,8 +25,8 @@ typedef struct Pair {
 
 /* The links between the devices: tests for each. */
 #define BOTH(first, second) \
-    " -device ernic,id=ernic0,addr=06.0," first \
-    " -device ernic,id=ernic1,addr=07.0," second
+    VERBS_NIC ",id=ernic0,addr=06.0," first \
+    VERBS_NIC ",id=ernic1,addr=07.0," second
 #define UDP         BOTH("roce-udp=127.0.0.1:0", "roce-udp=127.0.0.1:0")
 #define NETDEV      " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
                     BOTH("netdev=h0", "netdev=h1")

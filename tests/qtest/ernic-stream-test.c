@@ -42,26 +42,26 @@ static const struct {
     bool objects;               /* of the kinds that few programs use */
     bool qdma;                  /* change the QDMA's section alone */
 } machines[] = {
-    { "verbs", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
+    { "verbs", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
     { "wire", UCTX " -device ernic-wire,id=w0,rate=1G,flight=20us"
-      " -device ernic,id=net0,addr=06.0,wire=w0"
-      " -device ernic,id=net1,addr=07.0,wire=w0" },
+      VERBS_NIC ",id=net0,addr=06.0,wire=w0"
+      VERBS_NIC ",id=net1,addr=07.0,wire=w0" },
     { "timing", UCTX " -global ernic.timing=on -global ernic.timing-profile=generic-100g"
       " -device ernic-wire,id=w0,rate=1G,flight=20us"
-      " -device ernic,id=net0,addr=06.0,wire=w0"
-      " -device ernic,id=net1,addr=07.0,wire=w0" },
-    { "pg332", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+      VERBS_NIC ",id=net0,addr=06.0,wire=w0"
+      VERBS_NIC ",id=net1,addr=07.0,wire=w0" },
+    { "pg332", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
       "ernic-version=4.2,ernic-strict=report", true },
-    { "doorbells", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0", false,
+    { "doorbells", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0", false,
       true },
     { "mlx5", MLX5, .mlx5 = true },
     { "mlx5-doorbells", MLX5, .mlx5 = true, .stopped = true },
-    { "reconic", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+    { "reconic", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
       "shell=reconic,card-memory=1M", .card = true, .shell = true },
-    { "qdma", UCTX " -device ernic,id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+    { "qdma", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
       "shell=reconic,card-memory=1M", .card = true, .shell = true, .qdma = true },
     { "objects", UCTX " -netdev hubport,id=h0,hubid=0"
-      " -device ernic,id=net0,addr=06.0,netdev=h0", .objects = true },
+      VERBS_NIC ",id=net0,addr=06.0,netdev=h0", .objects = true },
 };
 
 typedef struct Stream {

@@ -84,8 +84,8 @@ static void open_pair(Pair *p, const char *a, const char *b)
 {
     QErnicMachine *m = qernic_machine(
         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
-        " -device ernic,id=net0,addr=06.0,netdev=h0,timing=on%s"
-        " -device ernic,id=net1,addr=07.0,netdev=h1,timing=on%s", a, b);
+        VERBS_NIC ",id=net0,addr=06.0,netdev=h0,timing=on%s"
+        VERBS_NIC ",id=net1,addr=07.0,netdev=h1,timing=on%s", a, b);
 
     p->a = qernic_host(m, "net0", 6, 1);
     p->b = qernic_host(m, "net1", 7, 2);

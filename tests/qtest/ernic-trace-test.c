@@ -56,7 +56,7 @@ static QErnic *traced(const char *path, const char *more)
 MACHINE_TEST("/ernic-trace", test_trace)
 {
     const char *path = qernic_temp();
-    QErnic *q = traced(path, " -device ernic,id=other,addr=07.0,ernic-version=3.1");
+    QErnic *q = traced(path, VERBS_NIC ",id=other,addr=07.0,ernic-version=3.1");
     uint64_t sent = qernic_stat(q, "tx_packets");
     QList *trace = read_trace(path);
 

@@ -344,8 +344,8 @@ ERNIC_TEST("events", test_events)
 static QErnicMachine *two_devices(const char *more)
 {
     return qernic_machine("-object iothread,id=io0"
-                          " -device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
-                          " -device ernic,id=ernic1,addr=05.0,roce-udp=127.0.0.1:0%s",
+                          VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
+                          VERBS_NIC ",id=ernic1,addr=05.0,roce-udp=127.0.0.1:0%s",
                           more);
 }
 
@@ -479,7 +479,7 @@ ERNIC_TEST("migrate", test_migrate)
 
 static QErnicMachine *destination(void)
 {
-    return qernic_machine("-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
+    return qernic_machine(VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
                           " -incoming defer");
 }
 

@@ -12,8 +12,8 @@ MACHINE_KINDS("/ernic-udp/link", test_link, { "", "" }, { "-iothread", ",iothrea
 {
     QErnicMachine *m = qernic_machine(
         " -object iothread,id=io0"
-        " -device ernic,id=udp0,addr=04.0,roce-udp=127.77.0.1,roce-peers=" PEERS
-        " -device ernic,id=udp1,addr=05.0,roce-udp=127.77.0.2,roce-peers=" PEERS
+        VERBS_NIC ",id=udp0,addr=04.0,roce-udp=127.77.0.1,roce-peers=" PEERS
+        VERBS_NIC ",id=udp1,addr=05.0,roce-udp=127.77.0.2,roce-peers=" PEERS
         "%s", more);
     QErnic *a = qernic_host(m, "udp0", 4, 1), *b = qernic_host(m, "udp1", 5, 2);
 

@@ -13,13 +13,13 @@
 #define FLIGHT  500
 #define CABLE(more) \
     " -device ernic-wire,id=w0," RATE more \
-    " -device ernic,id=net0,addr=06.0,wire=w0" \
-    " -device ernic,id=net1,addr=07.0,wire=w0 "
+    VERBS_NIC ",id=net0,addr=06.0,wire=w0" \
+    VERBS_NIC ",id=net1,addr=07.0,wire=w0 "
 #define SWITCH(more) \
     " -device ernic-wire,id=w0,ports=3," RATE more \
-    " -device ernic,id=net0,addr=06.0,wire=w0" \
-    " -device ernic,id=net1,addr=07.0,wire=w0" \
-    " -device ernic,id=net2,addr=08.0,wire=w0 "
+    VERBS_NIC ",id=net0,addr=06.0,wire=w0" \
+    VERBS_NIC ",id=net1,addr=07.0,wire=w0" \
+    VERBS_NIC ",id=net2,addr=08.0,wire=w0 "
 /* Ethernet, IPv4, UDP, BTH, ICRC; and AETH. */
 #define HEADERS (14 + 20 + 8 + 12 + 4)
 #define ACK     (HEADERS + 4)
@@ -214,8 +214,8 @@ static char *lossy_run(const char *seed, const char *timing, gsize *len)
     g_autofree char *args = g_strdup_printf(
         " -device ernic-wire,id=w0," RATE ",loss=0.02,reorder=0.02,"
         "reorder-max=2us,seed=%s,dump=%s"
-        " -device ernic,id=net0,addr=06.0,wire=w0%s"
-        " -device ernic,id=net1,addr=07.0,wire=w0%s",
+        VERBS_NIC ",id=net0,addr=06.0,wire=w0%s"
+        VERBS_NIC ",id=net1,addr=07.0,wire=w0%s",
         seed, path, timing, timing);
     char *bytes = NULL;
     QErnicQp x, y;
@@ -485,7 +485,8 @@ MACHINE_TEST("/ernic-wire/hotplug", test_hotplug)
         qobject_unref(rsp);
         qpci_unplug_acpi_device_test(m.qts, "net1", 0x07);
         step(m.q[0]);
-        qtest_qmp_device_add(m.qts, "ernic", "net1", "{'addr': '07.0', 'wire': 'w0'}");
+        qtest_qmp_device_add(m.qts, "ernic", "net1", "{'addr': '07.0', 'wire': 'w0',"
+                             " 'interface': 'verbs'}");
         /* The wire has no third port. */
         qernic_refused(m.qts, "wire=w0 has 2 ports, and all are in use", "'wire': 'w0'");
         m.q[1] = qernic_at(m.m, "net1", 7);
@@ -547,14 +548,14 @@ MACHINE_TEST("/ernic-wire/refused", test_refused)
         { WIRE("dump=/no/such/folder/x"), "Could not open" },
         { WIRE("dump-limit=16383"), "dump-limit is 16383, not 16384 or more" },
         { WIRE("ports=2") " -netdev hubport,id=h0,hubid=0"
-          " -device ernic,netdev=h0,wire=w0", "netdev= and wire= exclude each other" },
-        { WIRE("ports=2") " -object iothread,id=io -device ernic,wire=w0,iothread=io",
+          VERBS_NIC ",netdev=h0,wire=w0", "netdev= and wire= exclude each other" },
+        { WIRE("ports=2") " -object iothread,id=io" VERBS_NIC ",wire=w0,iothread=io",
           "iothread= and wire= exclude each other" },
-        { WIRE("ports=2") " -device ernic,wire=w0,engine-thread=on",
+        { WIRE("ports=2") VERBS_NIC ",wire=w0,engine-thread=on",
           "engine-thread=on and wire= exclude each other" },
-        { WIRE("ports=2") " -device ernic,wire=w1", "Device 'w1' not found" },
-        { WIRE("ports=2") " -device ernic,wire=w0 -device ernic,wire=w0"
-          " -device ernic,wire=w0", "wire=w0 has 2 ports, and all are in use" },
+        { WIRE("ports=2") VERBS_NIC ",wire=w1", "Device 'w1' not found" },
+        { WIRE("ports=2") VERBS_NIC ",wire=w0" VERBS_NIC ",wire=w0"
+          VERBS_NIC ",wire=w0", "wire=w0 has 2 ports, and all are in use" },
 #undef WIRE
     };
 
@@ -580,8 +581,8 @@ MACHINE_TEST("/ernic-wire/raw-thread", test_raw_thread)
     QErnicQp x;
 
     open_machine(&m, " -object iothread,id=io0 -device ernic-wire,id=w0,rate=1G"
-                 " -device ernic,id=net0,addr=06.0,wire=w0,roce-udp=127.0.0.1:0,"
-                 "iothread=io0 -device ernic,id=net1,addr=07.0,wire=w0", 2);
+                 VERBS_NIC ",id=net0,addr=06.0,wire=w0,roce-udp=127.0.0.1:0,"
+                 "iothread=io0" VERBS_NIC ",id=net1,addr=07.0,wire=w0", 2);
     qernic_self(m.q[0], &x, ERNIC_QPT_RAW);
     qtest_memset(m.qts, m.q[0]->buf, 0xff, 12);
     for (int i = 0; i < 64; i++) {

@@ -33,7 +33,7 @@ typedef struct Work {
 static void begin(Work *w, const char *more)
 {
     w->m = qernic_machine(
-        " -object iothread,id=io0 -device ernic,id=ernic0,addr=04.0%s", more);
+        " -object iothread,id=io0" VERBS_NIC ",id=ernic0,addr=04.0%s", more);
     w->q = qernic_at(w->m, "ernic0", 4);
 }
 

@@ -502,7 +502,7 @@ QErnic *qernic_device(const char *fmt, ...)
     va_start(ap, fmt);
     more = g_strdup_vprintf(fmt, ap);
     va_end(ap);
-    return qernic_at(qernic_machine("-object iothread,id=io0 -device ernic,id=ernic0,"
+    return qernic_at(qernic_machine("-object iothread,id=io0" VERBS_NIC ",id=ernic0,"
                                     "addr=04.0%s", more), "ernic0", 4);
 }
 
@@ -562,7 +562,8 @@ void qernic_refused(QTestState *qts, const char *says, const char *fmt, ...)
     va_start(ap, fmt);
     args = g_strdup_vprintf(fmt, ap);
     va_end(ap);
-    all = g_strdup_printf("{ 'driver': 'ernic', 'id': 'bad', %s }", args);
+    all = g_strdup_printf("{ 'driver': 'ernic', 'id': 'bad', %s%s }", args,
+                          strstr(args, "'interface'") ? "" : ", 'interface': 'verbs'");
     rsp = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': %p }",
                     qobject_from_json(all, &error_abort));
     g_assert_true(qdict_haskey(rsp, "error"));
@@ -706,7 +707,7 @@ QTestState *qernic_migrate_as(QErnic *q, const char *args)
 QTestState *qernic_migrate_to(QErnic *q, const char *more)
 {
     g_autofree char *args = g_strdup_printf(
-        "-device ernic,id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", more);
+        VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", more);
 
     return qernic_migrate_as(q, args);
 }
@@ -754,7 +755,8 @@ static void register_nodes(void)
     /* Find it by address: with RecoNIC's shell it has another identity. */
     QPCIAddress addr = { .devfn = QPCI_DEVFN(4, 0) };
     QOSGraphEdgeOptions opts = {
-        .extra_device_opts = "id=ernic0,addr=04.0,roce-udp=127.0.0.1:0",
+        .extra_device_opts = "interface=verbs,id=ernic0,addr=04.0,"
+                             "roce-udp=127.0.0.1:0",
     };
 
     add_qpci_address(&opts, &addr);

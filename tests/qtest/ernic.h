@@ -65,6 +65,9 @@ void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
                       void (*fn)(const void *more));
 
 /* The head of a function that is a test of the device of libqos's graph: @q. */
+/* A function with the verbs interface; properties follow. */
+#define VERBS_NIC " -device ernic,interface=verbs"
+
 #define ERNIC_TEST(name, fn)                                                \
     static void fn(QErnic *q);                                              \
     static void run_##fn(void *obj, void *data, QGuestAllocator *alloc)     \

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The implementation of driver.h, after docs/verbs-face.md.
+ * The implementation of driver.h, after docs/verbs-interface.md.
  */
 #include "driver.h"
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The implementation of ernic.h, after docs/ernic-face.md.
+ * The implementation of ernic.h, after docs/ernic-interface.md.
  */
 #include "ernic.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -142,7 +142,7 @@ static uint32_t pointer(uint32_t count)
     return count ? (count - 1) % DEPTH + 1 : 0;
 }
 
-/* Steps 2 to 9 of the recovery in docs/ernic-face.md, without the override's end. */
+/* Steps 2 to 9 of the recovery in docs/ernic-interface.md, without the override's end. */
 static void zero_indices(Face *f)
 {
     static const uint16_t regs[] = {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The implementation of mlx5.h, after docs/mlx5-face.md. Fields are offset and width in
- * bits, as in the layouts of hw/rdma-ernic/engine/interfaces/mlx5.
+ * The implementation of mlx5.h, after docs/mlx5-interface.md. Fields are offset and
+ * width in bits, as in the layouts of hw/rdma-ernic/engine/interfaces/mlx5.
  */
 #include "mlx5.h"
 

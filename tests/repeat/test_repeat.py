@@ -101,7 +101,7 @@ class Machine:
         self.names = ['w0'] + [f'net{i}' for i in range(case.functions)]
         devices = ['-device', f'ernic-wire,id=w0,dump=wire.pcapng,{case.wire}']
         for name in self.names[1:]:
-            devices += ['-device', f'ernic,id={name},wire=w0,{case.nic}']
+            devices += ['-device', f'ernic,interface=verbs,id={name},wire=w0,{case.nic}']
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen(
             ['timeout', '-s', 'KILL', str(SECONDS), qemu, *MACHINE.split(), *bare.TEXT,

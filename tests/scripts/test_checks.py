@@ -217,13 +217,15 @@ def scored(passed, shown, line):
     head = ('| Suite | Device | Passed | Failed | Skipped | Form | Date | Linux '
             '| Packages |\n')
     return {'docs/conformance.md':
-            '<!-- score: begin -->\n| Suite | verbs face | mlx5 interface | soft-RoCE |\n'
+            '<!-- score: begin -->\n'
+            '| Suite | verbs interface | mlx5 interface | soft-RoCE |\n'
             f'| --- | ---: | ---: | ---: |\n| a | {shown} of 8 |  |  |\n'
             '<!-- score: end -->\n'
-            f'<!-- table: begin -->\n{head}{head}| a | verbs face | {passed} | 0 | 1 '
-            '| whole | 2026-01-02 | 6.1 | a 1 |\n<!-- table: end -->\n',
-            'README.md': f'`a.h`\n<!-- score: begin -->\n- verbs face: {line} passed, '
-            '0 failed, 1 skipped in 1 suites\n'
+            f'<!-- table: begin -->\n{head}{head}'
+            f'| a | verbs interface | {passed} | 0 | 1 | whole | 2026-01-02 '
+            '| 6.1 | a 1 |\n<!-- table: end -->\n',
+            'README.md': '`a.h`\n<!-- score: begin -->\n'
+            f'- verbs interface: {line} passed, 0 failed, 1 skipped in 1 suites\n'
             '- mlx5 interface: 0 passed, 0 failed, 0 skipped in 0 suites\n'
             '- soft-RoCE: 0 passed, 0 failed, 0 skipped in 0 suites\n'
             '<!-- score: end -->\n',

@@ -34,7 +34,7 @@ def page(rows):
 
 
 def test_row():
-    assert BOTH[:5] == ('both', 'verbs face', '5', '0', '2'), BOTH
+    assert BOTH[:5] == ('both', 'verbs interface', '5', '0', '2'), BOTH
     assert PEER[:5] == ('both', 'soft-RoCE', '3', '4', '0'), PEER
     assert ALONE[:5] == ('alone', 'mlx5 interface', '0', '1', '0'), ALONE
 
@@ -47,7 +47,7 @@ def test_round_trip():
 
 def test_total():
     *_, first, last = table.lines([BOTH, PEER, BOTH])
-    assert first == '| all | verbs face | 10 | 0 | 4 |  |  |  |  |', first
+    assert first == '| all | verbs interface | 10 | 0 | 4 |  |  |  |  |', first
     assert last == '| all | soft-RoCE | 3 | 4 | 0 |  |  |  |  |', last
 
 
@@ -68,14 +68,14 @@ def test_suites_exist():
 
 def test_score():
     assert list(table.score([BOTH, PEER, ALONE])) == [
-        '| Suite | verbs face | mlx5 interface | soft-RoCE |',
+        '| Suite | verbs interface | mlx5 interface | soft-RoCE |',
         '| --- | ---: | ---: | ---: |',
         '| both | 5 of 7 |  | 3 of 7 |', '| alone |  | 0 of 1 |  |']
 
 
 def test_summary():
     assert list(table.summary([BOTH, ALONE, BOTH])) == [
-        '- verbs face: 10 passed, 0 failed, 4 skipped in 2 suites',
+        '- verbs interface: 10 passed, 0 failed, 4 skipped in 2 suites',
         '- mlx5 interface: 0 passed, 1 failed, 0 skipped in 1 suites',
         '- soft-RoCE: 0 passed, 0 failed, 0 skipped in 0 suites']
 
@@ -142,12 +142,12 @@ def test_report():
     assert lines == [(True, 'rxe/a/one', ''), (True, 'rxe/a/two', ' # SKIP on soft-RoCE'),
                      (True, 'rxe/a/three', ' # SKIP on soft-RoCE')], lines
     run, lines = a_report(results, stack='ernic', short=True)
-    assert run.row()[:6] == ('a', 'verbs face', '1', '1', '1', 'short'), run.row()
+    assert run.row()[:6] == ('a', 'verbs interface', '1', '1', '1', 'short'), run.row()
     assert [good for good, *_ in lines] == [True, False, False], lines
 
 
 def test_pins():
-    """The two faces have pins of their own; a stale one is a failure."""
+    """The two interfaces have pins of their own; a stale one is a failure."""
     skips = ('a/one', 'mlx5/a/two', 'mlx5/a/three', 'mlx5/b/one')
     assert report_lines([('one', 'skip'), ('two', 'skip')], skips, stack='ernic') == [
         (True, 'a/one', ' # SKIP ours'), (False, 'a/two', '')]

@@ -166,7 +166,8 @@ class Pair:
 
     def device(self, host):
         """The device and its properties."""
-        return ('ernic,id=nic,addr=4' + self.link.properties(host) + FACES[self.face][1])
+        return ('ernic,interface=verbs,id=nic,addr=4' + self.link.properties(host)
+                + FACES[self.face][1])
 
     def start(self, host, incoming=False):
         return Machine(self.face, host, self.folder,

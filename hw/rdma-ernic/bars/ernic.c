@@ -45,6 +45,7 @@ static void ernic_add_bars(ErnicPci *d)
 /* The other engine has work of its own, which needs no doorbell. */
 static const ErnicPciInterfaceOps ernic = {
     .name = "ernic",
+    .part = "verbs",
     .implied = ernic_implied,
     .complete = ernic_complete,
     .open = ernic_open,

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The mlx5 interface: a virtual function as Linux's mlx5_core drives it
- * (docs/mlx5-face.md). Stores to doorbell pages go through the device's queue of
+ * (docs/mlx5-interface.md). Stores to doorbell pages go through the device's queue of
  * doorbells; the initialization segment is accessed with the lock held.
  */
 #include "qemu/osdep.h"

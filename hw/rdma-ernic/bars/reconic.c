@@ -3,7 +3,7 @@
  *
  * The card that PG332 is on: its memory and, with shell=reconic, identity and registers
  * of RecoNIC's shell. Only the parts that RecoNIC's software uses are implemented
- * (docs/ernic-face.md).
+ * (docs/ernic-interface.md).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

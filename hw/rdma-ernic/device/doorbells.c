@@ -85,7 +85,8 @@ static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
 /*
  * The newer half of the queue is full: the vCPU makes room. It executes the older half
  * and no command, because commands can take long. Those doorbells overtake commands
- * that were written before them (docs/verbs-face.md). A stopped device executes nothing.
+ * that were written before them (docs/verbs-interface.md). A stopped device executes
+ * nothing.
  */
 static void doorbells_overtake(ErnicPci *d)
 {

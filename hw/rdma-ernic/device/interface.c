@@ -7,7 +7,7 @@
 #include "qapi/error.h"
 #include "device/interface.h"
 
-#define DEFAULT_INTERFACE   "verbs"
+#define DEFAULT_INTERFACE   "mlx5"
 
 /* Interfaces register before main(), in any order. */
 static GPtrArray *interfaces;
@@ -44,7 +44,13 @@ static const ErnicPciInterfaceOps *not_given(const ErnicPci *d)
 
 void ernic_pci_interface_select(ErnicPci *d)
 {
-    d->interface = d->interface ?: not_given(d);
+    const ErnicPciInterfaceOps *ops = not_given(d);
+
+    /* Properties of an interface turn one that is part of it into that one. */
+    if (!d->interface || (ops->part && g_str_equal(d->interface->name, ops->part) &&
+                          ops->implied(d))) {
+        d->interface = ops;
+    }
     if (d->interface->complete) {
         d->interface->complete(d);
     }

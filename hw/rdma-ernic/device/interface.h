@@ -15,6 +15,7 @@
  */
 struct ErnicPciInterfaceOps {
     const char *name;
+    const char *part;           /* the interface that is part of it; NULL: none */
     /* Do properties that only this interface has ask for it? May be NULL. */
     bool (*implied)(const ErnicPci *d);
     /* Sets properties that were not given; may be NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The guest contract of the verbs face, which device, kernel driver, provider and
- * tests share byte for byte; docs/verbs-face.md explains its use. This header has the
+ * The guest contract of the verbs face, which device, kernel driver, provider and tests
+ * share byte for byte; docs/verbs-interface.md explains its use. This header has the
  * registers and doorbells, and includes the other parts: the Ethernet face, queue
  * formats, commands and raw packets.
  *

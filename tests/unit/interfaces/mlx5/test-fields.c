@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Walks the tables of the mlx5 interface: every layout, every field, every command; and
- * compares the numbers of docs/mlx5-face.md with them.
+ * compares the numbers of docs/mlx5-interface.md with them.
  * With --print the program prints the rows for scripts/check-mlx5-fields.py.
  */
 #include "qemu/osdep.h"
@@ -251,7 +251,8 @@ TEST("/mlx5/fields/numbers", test_numbers)
     g_autofree char *text = NULL;
     uint32_t all = 0;
 
-    g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-face.md", &text, NULL, NULL));
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-interface.md", &text, NULL,
+                                      NULL));
     for (uint32_t i = 0; i < ARRAY_SIZE(parts); i++) {
         uint32_t number = commands_in(parts[i].file);
         g_autofree char *part = g_strdup_printf("\n\\| %s \\|.* %u commands \\|\n",

@@ -303,7 +303,8 @@ TEST("/mlx5/function/document", test_document)
 {
     g_autofree char *text = NULL;
 
-    g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-face.md", &text, NULL, NULL));
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/mlx5-interface.md", &text, NULL,
+                                      NULL));
     for (uint32_t i = 1; i < ERNIC_MLX5_REFUSALS; i++) {
         const ErnicMlx5Status *status = &ernic_mlx5_statuses[i];
         g_autofree char *row = g_strdup_printf("\n| 0x%02x | 0x%02x | %s |\n", i,

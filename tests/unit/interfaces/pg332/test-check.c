@@ -276,7 +276,7 @@ TEST("/pg332-check/document", test_document)
     g_autofree char *text = NULL;
     const char *at;
 
-    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
+    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-interface.md", &text, NULL, NULL));
     at = strstr(text, "| Bit | Check |");
     for (uint32_t i = 0; i < ernic_pg332_num_checks; i++) {
         g_autofree char *row = g_strdup_printf("\n| %u | ", ernic_pg332_checks[i].bit);

@@ -52,7 +52,7 @@ TEST("/pg332-fatal/document", test_document)
     uint32_t listed = 0, known = 0;
     char *at, *end;
 
-    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
+    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-interface.md", &text, NULL, NULL));
     at = strstr(text, "| Code | Cause |\n| --- | --- |\n");
     g_assert_nonnull(at);
     lines = g_strsplit(at, "\n", 0);

@@ -65,8 +65,8 @@ static GString *print_doc(void)
         "\n"
         "`test-register-table --print` prints this page from the table in\n"
         "`hw/rdma-ernic/engine/interfaces/pg332/register_table.c`; a unit test compares\n"
-        "the two. [ernic-face.md](ernic-face.md#fields) has the meaning of the\n"
-        "registers and `include/hw/rdma-ernic/ernic_regs.h` the names of their bits.\n"
+        "the two. [ernic-interface.md](ernic-interface.md#fields) has the meaning of\n"
+        "the registers, `include/hw/rdma-ernic/ernic_regs.h` the names of their bits.\n"
         "\n"
         "All numbers are hexadecimal. Entries of the memory region table, and slots\n"
         "of queue pairs, are 100 apart. Registers of a bank are consecutive words.\n"
@@ -344,7 +344,7 @@ TEST("/regs/manual", test_manual)
 {
     g_autofree char *text = NULL;
 
-    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-face.md", &text, NULL, NULL));
+    g_assert(g_file_get_contents(ERNIC_DOCS "/ernic-interface.md", &text, NULL, NULL));
     for (uint32_t i = 0; i < ernic_num_reg_defs; i++) {
         const ErnicRegDef *def = &ernic_reg_defs[i];
         g_autofree char *listed = manual_bits(text, def->name);

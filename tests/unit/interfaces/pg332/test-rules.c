@@ -612,7 +612,7 @@ static GString *print_doc(void)
         "\n"
         "`test-pg332-rules --print` prints this page from the table in\n"
         "`hw/rdma-ernic/engine/interfaces/pg332/rules.c`; a unit test compares the two.\n"
-        "[ernic-face.md](ernic-face.md#strict-mode) explains `ernic-strict`.\n"
+        "[ernic-interface.md](ernic-interface.md#strict-mode) explains `ernic-strict`.\n"
         "\n"
         "| Column | Content |\n"
         "| --- | --- |\n"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * BAR 0 of the mlx5 interface: the initialization segment and the pages of doorbells
- * after it. docs/mlx5-face.md describes the interface.
+ * after it. docs/mlx5-interface.md describes the interface.
  */
 #ifndef ERNIC_INTERFACES_MLX5_SEGMENT_H
 #define ERNIC_INTERFACES_MLX5_SEGMENT_H

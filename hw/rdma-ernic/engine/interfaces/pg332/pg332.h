@@ -4,7 +4,7 @@
  * The registers of PG332 as the way to drive the engine: what a write does, and
  * where a queue pair's counters are read. Registers hold the set-up, and the
  * counters of a queue pair that does not run; those of one that runs are the
- * engine's. docs/ernic-face.md has the choices made here.
+ * engine's. docs/ernic-interface.md has the choices made here.
  */
 #ifndef ERNIC_FACES_PG332_PG332_H
 #define ERNIC_FACES_PG332_PG332_H

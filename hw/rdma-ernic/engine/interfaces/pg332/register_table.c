@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The registers of PG332 as one table, and where each version has its blocks.
- * docs/ernic-face.md names the choices made where the public sources say nothing.
+ * docs/ernic-interface.md names the choices made where the public sources say nothing.
  */
 #include "qemu/osdep.h"
 /* The qtests compile this file as well, without the folders of the engine. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The S2MM channel of an AXI DMA in scatter/gather mode (PG021), as far as
- * entries of 8 bytes need it: each takes one descriptor. docs/ernic-face.md has
+ * entries of 8 bytes need it: each takes one descriptor. docs/ernic-interface.md has
  * what is simpler than there.
  */
 #include "qemu/osdep.h"

@@ -3,7 +3,7 @@
  *
  * The status registers of PG332's pipeline - WQE processor, queue pair manager,
  * response handler - as far as the engine has an equivalent. Bits that are not
- * published read as they were read on hardware; docs/ernic-face.md has the choices.
+ * published read as they were read on hardware; docs/ernic-interface.md has the choices.
  */
 #include "qemu/osdep.h"
 #include "interfaces/interface.h"
