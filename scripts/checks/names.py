@@ -5,7 +5,7 @@ A link to a section (page.md#section, or #section) needs a heading of that name.
 NAME.h or NAME.c, also with its room as in transport/qp.h, is one of the device, of its
 contract or of the tests; any other name with a slash is a path from the root.
 
-The scores in README.md and docs/conformance.md agree with the table of results.
+The scores in README.md and docs/conformance-results.md agree with the table of results.
 """
 import re
 import sys

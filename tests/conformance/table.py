@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of docs/conformance.md, and their summary in README.md.
+"""The tables of docs/conformance-results.md, and their summary in README.md.
 
 The table of results stores the results of earlier runs: a run replaces the rows of its
 suites and leaves the others as they are. The score and the line are derived from it.
@@ -7,7 +7,7 @@ suites and leaves the others as they are. The score and the line are derived fro
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE, README = Path('docs/conformance.md'), Path('README.md')
+PAGE, README = Path('docs/conformance-results.md'), Path('README.md')
 MARK = '<!-- {}: {} -->'
 HEAD = ('Suite', 'Device', 'Passed', 'Failed', 'Skipped', 'Form', 'Date', 'Linux',
         'Packages')

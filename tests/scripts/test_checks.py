@@ -216,7 +216,7 @@ def scored(passed, shown, line):
     """A table of results of one suite, the score of that page, and README.md's list."""
     head = ('| Suite | Device | Passed | Failed | Skipped | Form | Date | Linux '
             '| Packages |\n')
-    return {'docs/conformance.md':
+    return {'docs/conformance-results.md':
             '<!-- score: begin -->\n'
             '| Suite | verbs interface | mlx5 interface | soft-RoCE |\n'
             f'| --- | ---: | ---: | ---: |\n| a | {shown} of 8 |  |  |\n'
@@ -283,7 +283,7 @@ PROSE = [
 NAMES = [
     (None, scored(7, 7, 7)),
     ('README.md: the score differs', scored(7, 7, 8)),
-    ('docs/conformance.md: the score differs', scored(7, 8, 7)),
+    ('docs/conformance-results.md: the score differs', scored(7, 8, 7)),
     ('README.md: the score differs', scored(8, 7, 7)),
     (None, {'README.md': '`scripts/x` `psn.h` `rdma_rxe` [a](docs/a.md#b-cs-d)\n',
             'scripts/x': '', CORE + 'psn.h': '',

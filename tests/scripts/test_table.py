@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of docs/conformance.md: written, read back, and kept from run to run.
+"""The tables of docs/conformance-results.md: written, read back, kept between runs.
 
 Also: meson has every suite; a test whose process dies is one failure.
 """
