@@ -98,7 +98,7 @@ def merge(old, new, order):
     its rows follow those of the suite before them.
     """
     rows = {one[:2]: one for one in [*old, *new]}
-    names = list(order)
+    names = list(dict.fromkeys(order))
     for before, one in zip([None, *old], old):
         if one.suite not in names:
             names.insert(names.index(before.suite) + 1 if before else 0, one.suite)

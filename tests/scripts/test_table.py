@@ -57,6 +57,8 @@ def test_merge():
     assert merge([ALONE, BOTH, PEER], [LATER], order) == [ALONE, LATER, PEER]
     assert merge([ALONE, BOTH], [LATER], []) == [ALONE, LATER], 'a suite is lost'
     assert merge([BOTH, ALONE, PEER], [], ['both']) == [BOTH, PEER, ALONE]
+    # The caller names a suite once for each device.
+    assert merge([BOTH, PEER], [LATER], ['both', 'both']) == [LATER, PEER]
 
 
 def test_suites_exist():
