@@ -35,9 +35,9 @@ class Failure(Exception):
     """Ends the demo, with the reason in a sentence."""
 
 
-# ---- the faces ------------------------------------------------------------------
+# ---- the interfaces ------------------------------------------------------------------
 
-class Face(NamedTuple):
+class Interface(NamedTuple):
     guests: Callable            # its machines: a class like guest.Guests
     kernels: list               # the first one is the default
     find_image: Callable        # of a kernel
@@ -72,12 +72,12 @@ def ernic_commands(_):
 
 
 OURS = (guest.Guests, ['6.1', '6.12'], guest.find_image)
-FACES = {
-    'verbs': Face(*OURS, {'udp': links.Udp, 'netdev': links.Netdev}, verbs_up,
+INTERFACES = {
+    'verbs': Interface(*OURS, {'udp': links.Udp, 'netdev': links.Netdev}, verbs_up,
                   verbs_outcomes, verbs_commands),
-    'ernic': Face(*OURS, {'udp': ernic.Udp, 'netdev': ernic.Netdev}, ernic.up,
+    'ernic': Interface(*OURS, {'udp': ernic.Udp, 'netdev': ernic.Netdev}, ernic.up,
                   ernic.shown, ernic_commands),
-    'mlx5': Face(stock.StockGuests, ['6.12-cloud', *stock.KERNELS], stock.find_image,
+    'mlx5': Interface(stock.StockGuests, ['6.12-cloud', *stock.KERNELS], stock.find_image,
                  {'udp': mlx5.Udp, 'netdev': mlx5.Netdev}, stock_up, verbs_outcomes,
                  verbs_commands)}
 
@@ -88,18 +88,18 @@ def say(text='', end='\n'):
     print(text, end=end, flush=True)
 
 
-def boot(face, link, image, shell=False):
+def boot(interface, link, image, shell=False):
     say(f'Booting two guests, joined by the {link} link ... ', end='')
-    guests = face.guests(2, face.links[link](), image, shell)
-    face.up(guests)
+    guests = interface.guests(2, interface.links[link](), image, shell)
+    interface.up(guests)
     say(f'{max(guests.boot_seconds):.1f} s')
     return guests
 
 
-def show(face, link, image, rows):
+def show(interface, link, image, rows):
     """Run everything on a link; adds rows to the table."""
-    with boot(face, link, image) as guests:
-        for name, run in face.outcomes(guests):
+    with boot(interface, link, image) as guests:
+        for name, run in interface.outcomes(guests):
             say(f'  {name:18}', end='')
             outcome = run()
             if outcome.reason:
@@ -121,11 +121,11 @@ def table(rows):
     return 1 if failed else 0
 
 
-def demo(face, names, image):
+def demo(interface, names, image):
     rows = []
     for name in names:
         try:
-            show(face, name, image, rows)
+            show(interface, name, image, rows)
         except guest.GuestError as e:
             say(f'\n{e}')
             rows.append(('(the guests)', name, 'failed', str(e).splitlines()[0]))
@@ -176,14 +176,14 @@ def attach(number):
     return 0
 
 
-def shell(face, link, image):
+def shell(interface, link, image):
     if RUNNING.exists():
         raise Failure('a scripts/demo --shell runs already; --attach 1 goes there')
-    with boot(face, link, image, shell=True) as guests:
+    with boot(interface, link, image, shell=True) as guests:
         RUNNING.unlink(missing_ok=True)
         RUNNING.symlink_to(guests.folder)
         try:
-            first, then = face.commands(guests)
+            first, then = interface.commands(guests)
             say('The guests know each other as guest1 and guest2; try in guest2:\n'
                 f'    {first}\n'
                 'and then in guest1:\n'
@@ -203,13 +203,13 @@ def shell(face, link, image):
 
 # ---- command line ---------------------------------------------------------------
 
-def prepare(face, kernel):
+def prepare(interface, kernel):
     """Install and build whatever is missing; return the guests' image."""
     subprocess.run([ROOT / 'scripts/install-packages'], check=True)
     say('Building QEMU with the device, unless it is there ...')
     os.environ['QEMU'] = guest.find_qemu()
     say('Building the guest image, unless it is there ...')
-    return face.find_image(kernel)
+    return interface.find_image(kernel)
 
 
 def main():
@@ -217,7 +217,7 @@ def main():
     parser.add_argument('--guest', choices=['ours', 'stock'], default='ours',
                         help="stock: guests of Debian's packages alone, whose mlx5 driver"
                         ' drives the device; ours: with the driver of this project')
-    parser.add_argument('--face', choices=['verbs', 'ernic'], default='verbs',
+    parser.add_argument('--interface', choices=['verbs', 'ernic'], default='verbs',
                         help="verbs: Debian's RDMA programs; ernic: a program that"
                         " drives AMD's Embedded RDMA NIC's registers (default: verbs)")
     parser.add_argument('--link', choices=LINKS,
@@ -233,16 +233,16 @@ def main():
     options = parser.parse_args()
     if options.attach:
         return attach(options.attach)
-    if options.guest == 'stock' and options.face != 'verbs':
-        parser.error('--guest stock has no other face')
-    face = FACES['mlx5' if options.guest == 'stock' else options.face]
-    kernel = options.kernel or face.kernels[0]
-    if kernel not in face.kernels:
+    if options.guest == 'stock' and options.interface != 'verbs':
+        parser.error('--guest stock has no other interface')
+    interface = INTERFACES['mlx5' if options.guest == 'stock' else options.interface]
+    kernel = options.kernel or interface.kernels[0]
+    if kernel not in interface.kernels:
         parser.error(f'--guest ours has no kernel {kernel}')
-    image = prepare(face, kernel)
+    image = prepare(interface, kernel)
     if options.shell:
-        return shell(face, options.link or 'udp', image)
-    return demo(face, [options.link] if options.link else LINKS, image)
+        return shell(interface, options.link or 'udp', image)
+    return demo(interface, [options.link] if options.link else LINKS, image)
 
 
 def terminated(*_):

@@ -51,7 +51,10 @@ struct end {
     uint64_t va, bytes;             /* the region that the peer may reach */
 };
 
-/* @host an IPv4 address; NULL: waits for a peer. The stream is of lines, in both directions. */
+/*
+ * @host an IPv4 address; NULL: waits for a peer. The stream is of lines, in both
+ * directions.
+ */
 FILE *meet(const char *host, unsigned port);
 /* Address and MAC of the interface that the connection uses. */
 void own_address(FILE *peer, struct end *own);
@@ -62,9 +65,9 @@ void say(FILE *peer, const char *format, ...)
 /* The next line; false: the peer has gone. */
 bool hear(FILE *peer, char *line, int size);
 
-/* ---- face.c: sequences of register accesses --------------------------------- */
+/* ---- interface.c: sequences of register accesses --------------------------------- */
 
-struct face {
+struct interface {
     struct card *card;
     struct mem queues, data, region;
     struct end own, peer;
@@ -73,16 +76,16 @@ struct face {
 };
 
 /* Windows, global registers, protection domain and region. */
-void face_open(struct face *face);
-void face_connect(struct face *face);
+void interface_open(struct interface *interface);
+void interface_connect(struct interface *interface);
 /* The @n-th request from now on, at @local of data; not rung yet. */
-void face_request(struct face *face, unsigned n, enum pg332_opcode opcode,
+void interface_request(struct interface *interface, unsigned n, enum pg332_opcode opcode,
                   uint64_t local, uint32_t len, uint64_t remote);
 /* Rings for @n of them, and waits until they are complete. */
-void face_run(struct face *face, unsigned n);
-/* Waits for a message; its buffer is the program's until face_give_back(). */
-const uint8_t *face_receive(struct face *face);
-void face_give_back(struct face *face);
-void face_close(struct face *face);
+void interface_run(struct interface *interface, unsigned n);
+/* Waits for a message; its buffer is the program's until interface_give_back(). */
+const uint8_t *interface_receive(struct interface *interface);
+void interface_give_back(struct interface *interface);
+void interface_close(struct interface *interface);
 
 #endif /* ERNIC_USER_H */

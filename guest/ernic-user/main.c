@@ -115,19 +115,19 @@ static uint32_t place(const struct job *job, unsigned n)
 
 /* ---- the end that serves ----------------------------------------------------------- */
 
-static bool receive_all(struct face *f, const struct job *job)
+static bool receive_all(struct interface *f, const struct job *job)
 {
     bool good = true;
     unsigned n;
 
     for (n = 0; n < job->count; n++) {
-        good &= right(face_receive(f), job->seed, place(job, n), job->size);
-        face_give_back(f);
+        good &= right(interface_receive(f), job->seed, place(job, n), job->size);
+        interface_give_back(f);
     }
     return good;
 }
 
-static void serve_job(struct face *f, FILE *peer, const struct job *job)
+static void serve_job(struct interface *f, FILE *peer, const struct job *job)
 {
     uint32_t len = places(job) * job->size;
     bool good = true;
@@ -151,7 +151,7 @@ static void serve_job(struct face *f, FILE *peer, const struct job *job)
     say(peer, good ? "good" : "bad");
 }
 
-static void serve(struct face *f, FILE *peer)
+static void serve(struct interface *f, FILE *peer)
 {
     struct job job = { 0 };
     char line[64], what[16];
@@ -168,7 +168,10 @@ static void serve(struct face *f, FILE *peer)
     say(peer, "quit");
 }
 
-/* ---- the end that asks ---------------------------------------------------------------- */
+/*
+ * ---- the end that asks
+ * ----------------------------------------------------------------
+ */
 
 static double seconds(void)
 {
@@ -178,7 +181,7 @@ static double seconds(void)
     return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-static double run_requests(struct face *f, const struct job *job,
+static double run_requests(struct interface *f, const struct job *job,
                            enum pg332_opcode opcode)
 {
     double since = seconds();
@@ -187,10 +190,10 @@ static double run_requests(struct face *f, const struct job *job,
     for (n = 0; n < job->count; n += now) {
         now = job->count - n < job->batch ? job->count - n : job->batch;
         for (k = 0; k < now; k++) {
-            face_request(f, k, opcode, place(job, n + k), job->size,
+            interface_request(f, k, opcode, place(job, n + k), job->size,
                          f->peer.va + place(job, n + k));
         }
-        face_run(f, now);
+        interface_run(f, now);
     }
     return seconds() - since;
 }
@@ -207,7 +210,7 @@ static void expect(FILE *peer, const char *wanted)
     }
 }
 
-static void ask(struct face *f, FILE *peer, const struct job *job,
+static void ask(struct interface *f, FILE *peer, const struct job *job,
                 enum pg332_opcode opcode)
 {
     uint32_t len = places(job) * job->size;
@@ -239,7 +242,10 @@ static void ask(struct face *f, FILE *peer, const struct job *job,
            (double)job->count * job->size / time / 1e6);
 }
 
-/* ---- command line ---------------------------------------------------------------------- */
+/*
+ * ---- command line
+ * ----------------------------------------------------------------------
+ */
 
 static unsigned count_of(const char *text, unsigned min, unsigned max)
 {
@@ -322,7 +328,7 @@ int main(int argc, char **argv)
     struct job job = { .count = 16, .batch = 1, .size = 4096, .mtu = 4096,
                        .port = 5003, .seed = time(NULL) & 0xffff };
     struct card card = { .mem = NULL };
-    struct face face = { .card = &card };
+    struct interface interface = { .card = &card };
     FILE *peer;
     int op;
 
@@ -332,27 +338,27 @@ int main(int argc, char **argv)
         die("a SEND has at most %u bytes", SLOT);
     }
     card_open(&card, job.card);
-    face.poll_memory = job.poll_memory;
-    face.queues = mem_alloc(&card, job.queues_on_card);
-    face.data = mem_alloc(&card, job.data_on_card);
-    face.region = mem_alloc(&card, job.data_on_card);
-    face.own = (struct end) {
+    interface.poll_memory = job.poll_memory;
+    interface.queues = mem_alloc(&card, job.queues_on_card);
+    interface.data = mem_alloc(&card, job.data_on_card);
+    interface.region = mem_alloc(&card, job.data_on_card);
+    interface.own = (struct end) {
         .qpn = QPN, .psn = 0xabd, .slot = SLOT, .mtu = job.mtu, .bytes = AREA,
         /* On the card an address is its own name, as with RecoNIC. */
-        .va = job.data_on_card ? face.region.bus : (uintptr_t)face.region.at,
+        .va = job.data_on_card ? interface.region.bus : (uintptr_t)interface.region.at,
     };
     peer = meet(job.host, job.port);
-    own_address(peer, &face.own);
-    face_open(&face);
-    introduce(peer, &face.own, &face.peer);
-    face_connect(&face);
+    own_address(peer, &interface.own);
+    interface_open(&interface);
+    introduce(peer, &interface.own, &interface.peer);
+    interface_connect(&interface);
     say(peer, "connected");
     expect(peer, "connected");
     if (op < 0) {
-        serve(&face, peer);
+        serve(&interface, peer);
     } else {
-        ask(&face, peer, &job, operations[op].opcode);
+        ask(&interface, peer, &job, operations[op].opcode);
     }
-    face_close(&face);
+    interface_close(&interface);
     return 0;
 }

@@ -271,7 +271,7 @@ def debian_headers(packages):
 
 def our_parts(options):
     """Sets driver and provider, where the caller did not, to what is built here, and
-    adds the program for the ERNIC face."""
+    adds the program for the ERNIC interface."""
     provider = GUEST / 'rdma-core/build'
     say('building the driver and the provider, unless they are up to date')
     if options.driver is None:

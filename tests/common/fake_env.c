@@ -246,10 +246,10 @@ void fake_bare_init(Ernic *e, FakeEnv *env)
     memset(e, 0, sizeof(*e));
     e->ops = &fake_env_ops;
     e->env = env;
-    e->face = &ernic_face_verbs;
-    e->keys = e->face->keys;
-    e->cqes = e->face->cqes;
-    e->eqs = e->face->eqs;
+    e->interface = &ernic_interface_verbs;
+    e->keys = e->interface->keys;
+    e->cqes = e->interface->cqes;
+    e->eqs = e->interface->eqs;
     e->now = env->now;
     e->mem.bound = UINT64_MAX;
     fake_config(&e->cfg);

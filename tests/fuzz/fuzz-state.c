@@ -278,7 +278,7 @@ static void disable(void)
     assert_empty();
 }
 
-/* ---- the other faces ---------------------------------------------------- */
+/* ---- the other interfaces ---------------------------------------------------- */
 
 /* Take everything down again, as a driver does: what refers first. */
 static void destroy(void)

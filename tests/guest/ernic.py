@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Guests with the ERNIC face, and the program that drives it (guest/ernic-user)."""
+"""Guests with the ERNIC interface, and the program that drives it (guest/ernic-user)."""
 import functools
 import re
 from typing import NamedTuple
@@ -21,7 +21,7 @@ LISTENS = f'netstat -ltn | grep -q ":{PORT} "'
 
 
 class Card(NamedTuple):
-    """A function with the face: its properties for QEMU."""
+    """A function with the interface: its properties for QEMU."""
 
     name: str
     properties: str

@@ -29,22 +29,22 @@ KNOWN_WARNINGS = {
 }
 
 
-class Face:
+class Interface:
     """For classes of links.py: the device has the mlx5 interface."""
 
     words = TRACE
     device = 'ernic,interface=mlx5'
 
 
-class Netdev(Face, links.Netdev):
+class Netdev(Interface, links.Netdev):
     pass
 
 
-class Udp(Face, links.Udp):
+class Udp(Interface, links.Udp):
     pass
 
 
-class Shm(Face, links.Shm):
+class Shm(Interface, links.Shm):
     pass
 
 

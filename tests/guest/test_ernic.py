@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ERNIC face in guests: its program, alone and against queue pairs of verbs.
+"""The ERNIC interface in guests: its program, alone and against queue pairs of verbs.
 
 The short form has each pair of card, operation, shape, place of memory and way to poll;
 the long form has the combinations of three.

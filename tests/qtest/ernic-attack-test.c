@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A hostile guest at the ERNIC face: base addresses in the device's own registers,
+ * A hostile guest at the ERNIC interface: base addresses in the device's own registers,
  * thousands of interrupt causes, and resets in the middle of a transfer. Each time the
  * device has to report the error where it can, write to no other place, and work
  * afterwards.
@@ -199,7 +199,7 @@ ATTACK("side", test_side)
     g_assert_cmphex(get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==, 0);
 }
 
-/* MSI-X messages that ring doorbells, disable the face, or clear and set causes. */
+/* MSI-X messages that ring doorbells, disable the interface, or clear and set causes. */
 ATTACK("message", test_message)
 {
     static const uint16_t global[] = {
@@ -255,7 +255,7 @@ static void no_master(Card *c)
                        qpci_config_readw(&c->q->dev, PCI_COMMAND) & ~PCI_COMMAND_MASTER);
 }
 
-static void no_face(Card *c)
+static void no_interface(Card *c)
 {
     card_put(c, PG332_XRNICCONF, 0);
 }
@@ -295,7 +295,7 @@ static void move_bar(Card *c)
 ATTACK("resets", test_resets)
 {
     static void (*const stops[])(Card *c) = {
-        function_reset, no_master, no_face, no_qp, recover, verbs_reset, power_off,
+        function_reset, no_master, no_interface, no_qp, recover, verbs_reset, power_off,
         move_bar,
     };
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A driver for the ERNIC face that works in the order of RecoNIC's library.
+ * A driver for the ERNIC interface that works in the order of RecoNIC's library.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

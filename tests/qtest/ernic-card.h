@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A small driver for the ERNIC face: sets a card up in the order of RecoNIC's
+ * A small driver for the ERNIC interface: sets a card up in the order of RecoNIC's
  * library, moves data, and takes the queue pair down.
  */
 #ifndef QTEST_ERNIC_CARD_H
@@ -46,7 +46,7 @@ uint32_t card_get_qp(Card *c, uint32_t reg);
 void card_put_region(Card *c, uint32_t reg, uint32_t value);
 
 /*
- * card_open() sets up memory, global registers and the region of @q's face;
+ * card_open() sets up memory, global registers and the region of @q's interface;
  * card_open_qp() then connects the queue pair to 10.0.0.@peer.
  */
 void card_open(Card *c, QErnic *q, unsigned version, uint8_t host);

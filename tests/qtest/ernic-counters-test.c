@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model as software and the monitor see it: a doorbell of the ERNIC face
+ * The timing model as software and the monitor see it: a doorbell of the ERNIC interface
  * takes the time of the profile, and the counters have the same values in registers,
  * in the command's response and in QMP.
  */
@@ -65,31 +65,31 @@ static void open_pair(Pair *p)
     p->b = qernic_at(p->m, "ernic1", 7);
 }
 
-/* A counter as QMP reports it; @face is "" or "pg332.". */
-static uint64_t reported(QErnic *q, const char *face, const char *table,
+/* A counter as QMP reports it; @interface is "" or "pg332.". */
+static uint64_t reported(QErnic *q, const char *interface, const char *table,
                          const char *row, const char *counter)
 {
     g_autofree char *spelt = g_strdelimit(g_strdup(row), "- ", '_');
-    g_autofree char *name = g_strdup_printf("%stiming.%s.%s.%s", face, table,
+    g_autofree char *name = g_strdup_printf("%stiming.%s.%s.%s", interface, table,
                                             spelt, counter);
 
     return qernic_stat(q, name);
 }
 
 /* @info agrees with QMP; unless time stands @still, the idle counter may be larger. */
-static void agree(QErnic *q, const char *face, const struct ernic_timing_info *info,
+static void agree(QErnic *q, const char *interface, const struct ernic_timing_info *info,
                   bool still)
 {
 #define SAME(table, row, of, counter) \
-    g_assert_cmpuint(reported(q, face, table, row, #counter), ==, \
+    g_assert_cmpuint(reported(q, interface, table, row, #counter), ==, \
                      le64_to_cpu((of)->counter))
     g_assert_cmpuint(le16_to_cpu(info->num_stages), ==, ARRAY_SIZE(stages));
     g_assert_cmpuint(le16_to_cpu(info->num_queues), ==, ARRAY_SIZE(queues));
     for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         const struct ernic_timing_stage *s = &info->stage[i];
-        uint64_t idle = reported(q, face, "stages", stages[i], "idle");
+        uint64_t idle = reported(q, interface, "stages", stages[i], "idle");
 
-        g_test_message("%s%s", face, stages[i]);
+        g_test_message("%s%s", interface, stages[i]);
         g_assert_cmpuint(le64_to_cpu(s->busy) + le64_to_cpu(s->stalled) +
                          le64_to_cpu(s->idle), ==,
                          1000 * (le64_to_cpu(info->now) - le64_to_cpu(info->since)));
@@ -102,7 +102,7 @@ static void agree(QErnic *q, const char *face, const struct ernic_timing_info *i
     }
     for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
         SAME("queues", queues[i], &info->queue[i], size);
-        g_assert_cmpuint(reported(q, face, "queues", queues[i], "count"), ==, 0);
+        g_assert_cmpuint(reported(q, interface, "queues", queues[i], "count"), ==, 0);
         SAME("queues", queues[i], &info->queue[i], peak);
         SAME("queues", queues[i], &info->queue[i], area);
     }
@@ -119,7 +119,7 @@ static void read_words(Card *c, struct ernic_timing_info *info)
     }
 }
 
-MACHINE_TEST("/ernic-counters/face", test_face)
+MACHINE_TEST("/ernic-counters/interface", test_interface)
 {
     struct ernic_timing_info info;
     Card a, b;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Software of the Ethernet face for the tests.
+ * Software of the Ethernet interface for the tests.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Software of the Ethernet face for the tests: its rings, and the other end of its link.
+ * Software of the Ethernet interface for the tests: its rings, and the other end of its
+ * link.
  */
 #ifndef QTEST_ERNIC_ETH_H
 #define QTEST_ERNIC_ETH_H

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Frames that arrive: the choice of the face that receives them, and the work that each
- * may cause. The machines are of their own, because libqos's graph is full.
+ * Frames that arrive: the choice of the interface that receives them, and the work that
+ * each may cause. The machines are of their own, because libqos's graph is full.
  */
 #include "qemu/osdep.h"
 #include <sys/ioctl.h>
@@ -46,12 +46,12 @@ static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
     udp[15] = 2;
 }
 
-/* Frames that the faces have received: Ethernet, PG332, verbs. */
+/* Frames that the interfaces have received: Ethernet, PG332, verbs. */
 typedef struct Taken {
     uint64_t num[3];
 } Taken;
 
-static const char faces[] = "EPV";
+static const char interfaces[] = "EPV";
 
 static Taken taken(Eth *e)
 {
@@ -62,7 +62,7 @@ static Taken taken(Eth *e)
     } };
 }
 
-/* A frame of each kind arrives; only its face in @whose receives and counts it. */
+/* A frame of each kind arrives; only its interface in @whose receives and counts it. */
 static void arrive(Eth *e, const char whose[5])
 {
     uint8_t frame[ROCE_LEN];
@@ -76,7 +76,7 @@ static void arrive(Eth *e, const char whose[5])
         qernic_to_wire(e->fd, frame, sizeof(frame));
         qernic_wait_while(e->q->qts, (is = taken(e), memcmp(&is, &was, sizeof(is)) == 0));
         for (int i = 0; i < 3; i++) {
-            g_assert_cmpuint(is.num[i] - was.num[i], ==, faces[i] == whose[kind]);
+            g_assert_cmpuint(is.num[i] - was.num[i], ==, interfaces[i] == whose[kind]);
         }
     }
 }
@@ -90,7 +90,10 @@ static void registers_say(Eth *e, bool enable)
                    22222u << 16 | 0x0820 | enable);
 }
 
-/* A frame that no engine is enabled for goes to the Ethernet face, malformed or not. */
+/*
+ * A frame that no engine is enabled for goes to the Ethernet interface, malformed or
+ * not.
+ */
 MACHINE_TEST("/ernic-frames/whose", test_whose)
 {
     Eth e;
@@ -101,7 +104,7 @@ MACHINE_TEST("/ernic-frames/whose", test_whose)
     arrive(&e, "EEEEE");
     registers_say(&e, true);
     arrive(&e, "PPPEE");
-    qernic_enable(e.q);                         /* the verbs face has no address */
+    qernic_enable(e.q);                         /* the verbs interface has no address */
     arrive(&e, "PPPEE");
     registers_say(&e, false);
     arrive(&e, "EVVEE");
@@ -207,7 +210,7 @@ static void burst(const char *more, int kind, const char *counter)
     qeth_open(&e, more, ERNIC_ETH_RX);
     path = qernic_log(e.q->qts, "ernic_pci_frames_wait");
     if (kind != GOOD) {
-        qernic_enable(e.q);                     /* the verbs face takes it */
+        qernic_enable(e.q);                     /* the verbs interface takes it */
     }
     send_burst(e.fd, kind);
     qernic_wait_while(e.q->qts, qernic_stat(e.q, counter) < FRAMES);

@@ -34,12 +34,12 @@
 typedef struct Life {
     Mlx5 x;                     /* the machine, and the driver of the mlx5 interface */
     Mlx5Rdma r;
-    QErnic q;                   /* the driver of all other faces */
+    QErnic q;                   /* the driver of all other interfaces */
     const char *more;           /* properties */
     int fd;                     /* the other end of the netdev */
     uint16_t port;              /* of the UDP link; 0: none */
     uint64_t mmio;              /* where the BARs begin */
-    bool verbs;                 /* BAR 2 is the verbs face */
+    bool verbs;                 /* BAR 2 is the verbs interface */
     bool mlx5;                  /* BAR 0 is the mlx5 interface */
     bool stopped, gone;
 } Life;
@@ -59,7 +59,7 @@ static bool has_bar_0(const Life *l)
     return strstr(l->more, "ernic-version") || strstr(l->more, "shell");
 }
 
-/* @l->q then has the BAR with the registers of the face. */
+/* @l->q then has the BAR with the registers of the interface. */
 static void take(Life *l)
 {
     if (l->mlx5) {
@@ -252,7 +252,7 @@ static void doorbells(Life *l)
     }
 }
 
-/* Commands, valid if the face is enabled; each entry of the queue once. */
+/* Commands, valid if the interface is enabled; each entry of the queue once. */
 static void commands(Life *l)
 {
     uint8_t in[16] = { MLX5_QUERY_PAGES >> 8, MLX5_QUERY_PAGES & 0xff, [7] = 1 };

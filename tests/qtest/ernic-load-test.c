@@ -12,7 +12,7 @@
 #define MACHINE     "-M q35 -nodefaults" VERBS_NIC ",id=ernic0,addr=04.0,%s%s"
 #define VERBS       "device-memory=0"
 #define MLX5        "interface=mlx5"
-/* The ids of the verbs face, and of another adapter. */
+/* The ids of the verbs interface, and of another adapter. */
 #define VERBS_IDS   ",pci-vendor-id=0x1af4,pci-device-id=0x10f4"
 #define OTHER_ID    ",pci-device-id=0x1017"
 

@@ -18,8 +18,11 @@
 
 typedef struct Machine Machine;
 
-/* A face: software's start, what it fills the device with, and the end of all objects. */
-typedef struct Face {
+/*
+ * An interface: software's start, what it fills the device with, and the end of all
+ * objects.
+ */
+typedef struct Interface {
     const char *more;
     void (*open)(Machine *t);
     void (*transfer)(Machine *t);
@@ -27,23 +30,23 @@ typedef struct Face {
     uint8_t (*add[3])(Machine *t);
     uint8_t none_left;          /* the status if there is no resource */
     void (*reset)(Machine *t);
-} Face;
+} Interface;
 
 struct Machine {
-    const Face *face;
-    Mlx5 x;                     /* x.m: the machine of either face */
+    const Interface *interface;
+    Mlx5 x;                     /* x.m: the machine of either interface */
     Mlx5Rdma r;
-    QErnic q;                   /* of the verbs face; of both: the device's counters */
+    QErnic q;                   /* verbs interface; of both: the device's counters */
     uint64_t chain;             /* mailboxes with the list of a region */
 };
 
-static void begin(Machine *t, const Face *face, const char *more)
+static void begin(Machine *t, const Interface *interface, const char *more)
 {
-    *t = (Machine) { .face = face };
+    *t = (Machine) { .interface = interface };
     t->x.m = qernic_machine(
-        VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s%s", face->more, more);
+        VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s%s", interface->more, more);
     t->q = (QErnic) { .qts = t->x.m->qts, .id = "ernic0" };
-    face->open(t);
+    interface->open(t);
 }
 
 /* Resident bytes of QEMU. */
@@ -131,7 +134,7 @@ static void reset_verbs(Machine *t)
     qernic_set_reg(&t->q, control, ERNIC_CONTROL_RESET);
 }
 
-static const Face verbs = {
+static const Interface verbs = {
     "", open_verbs, transfer_verbs, { add_region, add_qp, add_eq },
     ERNIC_ERR_NO_RESOURCE, reset_verbs,
 };
@@ -221,7 +224,7 @@ static void reset_mlx5(Machine *t)
     mlx5_put(&t->x, MLX5_QUEUE_LOW, MLX5_NIC_DISABLED);
 }
 
-static const Face mlx5 = {
+static const Interface mlx5 = {
     ",interface=mlx5", open_mlx5, transfer_mlx5,
     { add_mkey, add_mlx5_qp, add_mlx5_eq }, NONE_LEFT, reset_mlx5,
 };
@@ -234,7 +237,7 @@ static uint32_t fill(Machine *t, uint8_t (*add)(Machine *t))
     while ((status = add(t)) == 0) {
         n++;
     }
-    g_assert_cmphex(status, ==, t->face->none_left);
+    g_assert_cmphex(status, ==, t->interface->none_left);
     return n;
 }
 
@@ -242,8 +245,8 @@ static uint32_t fill(Machine *t, uint8_t (*add)(Machine *t))
 static void fills(Machine *t, uint64_t bound)
 {
     uint64_t before = resident(t), used, grown;
-    uint32_t regions = fill(t, t->face->add[0]), qps = fill(t, t->face->add[1]);
-    uint32_t eqs = fill(t, t->face->add[2]);
+    uint32_t regions = fill(t, t->interface->add[0]), qps = fill(t, t->interface->add[1]);
+    uint32_t eqs = fill(t, t->interface->add[2]);
 
     used = memory(t, "used");
     grown = resident(t) - before;
@@ -263,33 +266,33 @@ static void fills(Machine *t, uint64_t bound)
     g_assert_cmpuint(grown, <=, bound + SLACK);
     /* The host gives no page to requests that nobody posts, but to lists it does. */
     g_assert_cmpuint(grown + SLACK, >=, memory(t, "page_lists"));
-    t->face->reset(t);
+    t->interface->reset(t);
     /* It is freed slice by slice. */
     qernic_wait_while(t->q.qts, memory(t, "used"));
     g_assert_cmpuint(resident(t), <=, before + SLACK + memory(t, "bound") / 3);
 }
 
 /* The default is what the other limits allow: no object is refused for memory. */
-static void all_that_fits(const Face *face)
+static void all_that_fits(const Interface *interface)
 {
     uint64_t bound;
     Machine t;
 
-    begin(&t, face, "");
+    begin(&t, interface, "");
     bound = memory(&t, "bound");
     g_assert_cmpuint(bound, <, 218 * MiB);
     g_assert_cmpuint(memory(&t, "refused"), ==, 0);
     fills(&t, bound);
 }
 
-static void bounded(const Face *face)
+static void bounded(const Interface *interface)
 {
     Machine t;
 
-    begin(&t, face, ",max-memory=24M");
+    begin(&t, interface, ",max-memory=24M");
     fills(&t, 24 * MiB);
-    t.face->open(&t);
-    t.face->transfer(&t);
+    t.interface->open(&t);
+    t.interface->transfer(&t);
 }
 
 MACHINE_TEST("/ernic-memory/default/verbs", test_default_verbs)

@@ -332,7 +332,7 @@ static void by_engine(Behind *b, uint64_t addr, uint32_t value)
     qernic_send(&x, 0, IN_FRAME - RC_PAYLOAD + 4);
 }
 
-/* The frame is one of the Ethernet face, which sends without the lock. */
+/* The frame is one of the Ethernet interface, which sends without the lock. */
 static void by_ethernet(Behind *b, uint64_t addr, uint32_t value)
 {
     uint64_t ring = guest_alloc(&b->m->alloc, 4096), frame = ring + 1024;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet face: registers, rings, filter, checksums, interrupts.
+ * The Ethernet interface: registers, rings, filter, checksums, interrupts.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face in BAR 0: the registers of every version, and a driver that sets up two
- * devices in the order of RecoNIC's library, moves data, and takes the queue pairs down.
+ * The ERNIC interface in BAR 0: the registers of every version, and a driver that sets
+ * up two devices in the order of RecoNIC's library, moves data, and takes the queue
+ * pairs down.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -185,15 +186,15 @@ WORLD_KINDS("/ernic-pg332-intx", test_intx, Card, c, start_card, V4_2)
     g_assert(!intx(c));
     qpci_msix_disable(&q->dev);
     g_assert(intx(c));
-    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);    /* the other face's */
+    qernic_set_reg(q, control, ERNIC_CONTROL_RESET);    /* the other interface's */
     g_assert(intx(c));
     qernic_flr(&q->dev);
     g_assert(!intx(c));
 }
 
 /*
- * One long store, from INTEN to the control register of the verbs face: it enables an
- * interrupt at its beginning, which the reset at its end must not discard.
+ * One long store, from INTEN to the control register of the verbs interface: it enables
+ * an interrupt at its beginning, which the reset at its end must not discard.
  */
 WORLD_KINDS("/ernic-pg332-interrupt-reset", test_interrupt_reset, Card, c, start_card,
             V3_1)
@@ -251,8 +252,11 @@ static void open_to_verbs(Card *c, QErnic *q, const char *version, uint8_t host,
     open_qp_to(c, verbs->gid[15], v);
 }
 
-/* The verbs face and the ERNIC face of one function exchange data without a link. */
-MACHINE_KINDS("/ernic-pg332-faces", test_faces, V4_0)
+/*
+ * The verbs interface and the ERNIC interface of one function exchange data without a
+ * link.
+ */
+MACHINE_KINDS("/ernic-pg332-interfaces", test_interfaces, V4_0)
 {
     QErnic *q = start(more, "");
     QErnicQp v;
@@ -272,7 +276,7 @@ MACHINE_KINDS("/ernic-pg332-faces", test_faces, V4_0)
         card_done(&c, CARD_READ);
         card_same(q->qts, c.mem, c.mem + 0x8000, CARD_LENGTH);
     }
-    /* Each face has its own counters. */
+    /* Each interface has its own counters. */
     g_assert_cmpuint(qernic_stat(q, "pg332.tx_messages"), ==, 8);
     g_assert_cmpuint(qernic_stat(q, "tx_messages"), ==, 4);
     g_assert_cmpuint(qernic_stat(q, "pg332.drops.bad_icrc"), ==, 0);
@@ -280,8 +284,8 @@ MACHINE_KINDS("/ernic-pg332-faces", test_faces, V4_0)
 }
 
 /*
- * Both faces of one device have the number of a queue pair in use, and the device's
- * socket has an address of each: the address chooses the face, packet by packet.
+ * Both interfaces of one device have the number of a queue pair in use, and the device's
+ * socket has an address of each: the address chooses the interface, packet by packet.
  */
 MACHINE_KINDS("/ernic-pg332-one-socket", test_one_socket, V4_0)
 {

@@ -312,7 +312,7 @@ MACHINE_TEST("/ernic-properties-in-effect", test_in_effect)
     g_assert_cmpuint(le32_to_cpu(attr.max_qp), ==, 8);
 }
 
-/* The property has the values of QUERY_STATS and the counters of the faces. */
+/* The property has the values of QUERY_STATS and the counters of the interfaces. */
 ERNIC_TEST("statistics", test_statistics)
 {
     static const char *const first[] = {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * RecoNIC's shell around the ERNIC face, and card memory: identity, map of BAR 2,
+ * RecoNIC's shell around the ERNIC interface, and card memory: identity, map of BAR 2,
  * windows to guest memory, and queues and buffers in card or guest memory.
  */
 #include "qemu/osdep.h"
@@ -254,7 +254,7 @@ WORLD_KINDS("/ernic-shell-card-end-", test_card_end, Shell, s, start, ALL)
     }
 }
 
-/* The face reaches guest memory only through the windows. */
+/* The interface reaches guest memory only through the windows. */
 WORLD_KINDS("/ernic-shell-windows-", test_windows, Shell, s, start, RECONIC)
 {
     static const uint32_t closed[] = { 0, READ_ONLY, 0x40000000 | 0x2000000, 0xc0000000 };

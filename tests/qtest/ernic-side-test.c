@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face apart from connections: queue pair 1 over every link, and the side
+ * The ERNIC interface apart from connections: queue pair 1 over every link, and the side
  * stream with its interrupt. Also migration while both have work, with INTx and with
  * MSI-X.
  */

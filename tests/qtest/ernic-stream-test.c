@@ -270,7 +270,9 @@ static void save(QErnicMachine *m, const char *path, bool qdma, Stream *s)
     /* From the first state of an engine to the end of the last. */
     at = memmem(s->bytes, s->len, magic, strlen(magic));
     g_assert_nonnull(at);
-    /* The registers of its faces are in front of it: verbs 34 bytes, Ethernet 158. */
+    /*
+     * The registers of its interfaces are in front of it: verbs 34 bytes, Ethernet 158.
+     */
     s->from = at - s->bytes - 200;
     for (next = at; next; next = memmem(at + 1, s->bytes + s->len - at - 1, magic,
                                         strlen(magic))) {

@@ -22,7 +22,7 @@ static uint32_t qp_at(uint32_t qpn, uint32_t reg)
     return at(ERNIC_REG_QP, qpn - 1, reg);
 }
 
-static QPCIBar face(QErnic *q)
+static QPCIBar interface(QErnic *q)
 {
     return qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
 }
@@ -90,7 +90,7 @@ MACHINE_TEST("/ernic-strict-report", test_report)
     g_autofree char *log = g_strconcat(" -trace ernic_guest_pg332_rule -D ", path, NULL);
     g_auto(GStrv) lines = NULL;
     QErnic *q = start("report", log);
-    QPCIBar bar = face(q);
+    QPCIBar bar = interface(q);
     size_t i;
 
     qtest_clock_set(q->qts, 1000);
@@ -115,7 +115,7 @@ MACHINE_TEST("/ernic-strict-report", test_report)
 MACHINE_TEST("/ernic-strict-violations", test_violations)
 {
     QErnic *q = start("report", "");
-    QPCIBar bar = face(q);
+    QPCIBar bar = interface(q);
     QDict *rsp = violations(q);
     uint64_t now;
     char *hmp;
@@ -139,7 +139,7 @@ MACHINE_TEST("/ernic-strict-violations", test_violations)
 MACHINE_TEST("/ernic-strict-off", test_off)
 {
     QErnic *q = start("off", "");
-    QPCIBar bar = face(q);
+    QPCIBar bar = interface(q);
     QDict *rsp;
 
     qpci_io_writel(&q->dev, bar, qp_at(QPN, PG332_QDEPTH), 0x30010);
@@ -152,7 +152,7 @@ MACHINE_TEST("/ernic-strict-off", test_off)
 MACHINE_TEST("/ernic-strict-enforce", test_enforce)
 {
     QErnic *q = start("enforce", "");
-    QPCIBar bar = face(q);
+    QPCIBar bar = interface(q);
     uint32_t conf = at(ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF);
     uint32_t depth = qp_at(QPN, PG332_QDEPTH);
     uint64_t now = tick(q);
@@ -160,7 +160,7 @@ MACHINE_TEST("/ernic-strict-enforce", test_enforce)
     qpci_io_writel(&q->dev, bar, depth, 0x30010);
     g_assert_cmphex(qpci_io_readl(&q->dev, bar, depth), ==, 0);
     expect(q, "depth-power-of-two", 1, "QDEPTH", QPN, depth, 0x30010, now);
-    /* Enable the face without an address, then with one. */
+    /* Enable the interface without an address, then with one. */
     qpci_io_writel(&q->dev, bar, conf, 0x12b70821);
     g_assert_cmphex(qpci_io_readl(&q->dev, bar, conf), ==, 0x12b70820);
     expect(q, "mac-unset", 1, "XRNICCONF", 0, conf, 0x12b70821, now);
@@ -176,7 +176,7 @@ MACHINE_TEST("/ernic-strict-migrate", test_migrate)
 {
     QErnic *q = start("report", "");
     uint32_t depth = qp_at(QPN, PG332_QDEPTH);
-    QPCIBar bar = face(q);
+    QPCIBar bar = interface(q);
     QTestState *from;
     uint64_t then = tick(q), now;
 

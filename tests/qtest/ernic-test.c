@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The PCI function, and the registers, commands and interrupts of the verbs face.
+ * The PCI function, and the registers, commands and interrupts of the verbs interface.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

@@ -52,7 +52,7 @@ static QErnic *traced(const char *path, const char *more)
     return q;
 }
 
-/* Two devices, one of them with both faces, write to one file. */
+/* Two devices, one of them with both interfaces, write to one file. */
 MACHINE_TEST("/ernic-trace", test_trace)
 {
     const char *path = qernic_temp();

@@ -411,7 +411,7 @@ static uint64_t open_eth(QErnic *q, uint32_t ctrl)
     return page;
 }
 
-/* A frame goes from one function's Ethernet face to the other's. */
+/* A frame goes from one function's Ethernet interface to the other's. */
 MACHINE_TEST("/ernic-wire/ethernet", test_ethernet)
 {
     struct ernic_eth_txd tx = { .len = cpu_to_le16(500), .flags = ERNIC_ETH_EOP };

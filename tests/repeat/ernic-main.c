@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Two functions exchange messages by the ERNIC face, in both directions at the same
+ * Two functions exchange messages by the ERNIC interface, in both directions at the same
  * time; the program reports to the host what it sees, and when.
  */
 #include "hw/rdma-ernic/ernic_counters.h"
@@ -29,9 +29,9 @@ static const struct {
     { "read", PG332_OP_READ, true, BUF },
 };
 
-static Face face[FUNCTIONS];
+static Interface interface[FUNCTIONS];
 
-static void check_completion(const Face *f, uint32_t entry, uint8_t opcode)
+static void check_completion(const Interface *f, uint32_t entry, uint8_t opcode)
 {
     if (entry != (uint32_t)(opcode << 16 | (uint16_t)f->completed)) {
         print_seen();
@@ -42,7 +42,7 @@ static void check_completion(const Face *f, uint32_t entry, uint8_t opcode)
 }
 
 /* Handles new completions and messages; returns their number. */
-static uint32_t poll(Face *f, uint8_t opcode, bool word)
+static uint32_t poll(Interface *f, uint8_t opcode, bool word)
 {
     uint32_t done = completions(f, word), came = messages(f, word), i;
     uint64_t *v;
@@ -65,7 +65,7 @@ static uint32_t poll(Face *f, uint8_t opcode, bool word)
     return done + came;
 }
 
-static void see_causes(const Face *f)
+static void see_causes(const Interface *f)
 {
     uint64_t *v = see("causes");
 
@@ -86,9 +86,9 @@ static void wait_for(uint32_t n, uint8_t opcode, bool sleeps)
         came = 0;
         for (int i = 0; i < FUNCTIONS; i++) {
             if (sleeps) {
-                see_causes(&face[i]);
+                see_causes(&interface[i]);
             }
-            came += poll(&face[i], opcode, sleeps);
+            came += poll(&interface[i], opcode, sleeps);
         }
         n -= came;
         if (sleeps && n && !came) {
@@ -98,7 +98,7 @@ static void wait_for(uint32_t n, uint8_t opcode, bool sleeps)
 }
 
 /* The data that arrived is the data that the other function has sent. */
-static void check(const Face *f, const Face *peer, uint8_t opcode, uint32_t len)
+static void check(const Interface *f, const Interface *peer, uint8_t opcode, uint32_t len)
 {
     const Memory *m = f->memory, *p = peer->memory;
     uint32_t sent = sum(opcode == PG332_OP_READ ? p->in : p->out, len), j;
@@ -124,27 +124,27 @@ static void run_round(uint32_t number)
     Memory *m;
 
     for (i = 0; i < FUNCTIONS; i++) {
-        m = face[i].memory;
+        m = interface[i].memory;
         fill(opcode == PG332_OP_READ ? m->in : m->out, len, number * FUNCTIONS + i);
-        global_put(&face[i], PG332_INTEN, sleeps ? CAUSES : 0);
+        global_put(&interface[i], PG332_INTEN, sleeps ? CAUSES : 0);
     }
     see(rounds[number].name)[0] = len;
     for (j = 1; j <= MESSAGES; j++) {
         for (i = 0; i < FUNCTIONS; i++) {
-            post_request(&face[i], opcode, 0, len, 0);
+            post_request(&interface[i], opcode, 0, len, 0);
             if (j % AT_ONCE == 0) {
-                ring_doorbell(&face[i]);
+                ring_doorbell(&interface[i]);
             }
         }
     }
     wait_for(FUNCTIONS * MESSAGES * (1 + (opcode == PG332_OP_SEND)), opcode, sleeps);
-    see("done")[0] = *face[0].time;
+    see("done")[0] = *interface[0].time;
     print_seen();
-    check(&face[0], &face[1], opcode, len);
-    check(&face[1], &face[0], opcode, len);
+    check(&interface[0], &interface[1], opcode, len);
+    check(&interface[1], &interface[0], opcode, len);
 }
 
-static void print_registers(const Face *f)
+static void print_registers(const Interface *f)
 {
     put("globals");
     for (uint32_t at = 0; at < PG332_V3_QP - PG332_V3_GLOBAL; at += 4) {
@@ -168,20 +168,20 @@ int main(void)
     int n;
 
     irq_open();
-    n = faces_open(face);
+    n = interfaces_open(interface);
     put("functions");
     put_num(n);
     put_end();
     if (n != FUNCTIONS) {
         power_off("the program is for two");
     }
-    faces_connect(face);
+    interfaces_connect(interface);
     for (uint32_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
         run_round(i);
     }
     rest();
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
-        print_registers(&face[i]);
+        print_registers(&interface[i]);
     }
     rest();
     power_off("end");

@@ -15,24 +15,24 @@ void *memset(void *to, int byte, size_t len);
 
 static Memory memory[FUNCTIONS] __attribute__((aligned(4096)));
 
-static volatile uint32_t *word(const Face *f, uint32_t at)
+static volatile uint32_t *word(const Interface *f, uint32_t at)
 {
     return (volatile uint32_t *)(f->regs + at);
 }
 
-uint32_t global_get(const Face *f, uint32_t reg)
+uint32_t global_get(const Interface *f, uint32_t reg)
 {
     return *word(f, PG332_V3_GLOBAL + reg);
 }
 
 /* Memory accesses before this write are complete. */
-void global_put(const Face *f, uint32_t reg, uint32_t value)
+void global_put(const Interface *f, uint32_t reg, uint32_t value)
 {
     barrier();
     *word(f, PG332_V3_GLOBAL + reg) = value;
 }
 
-uint32_t qp_get(const Face *f, uint32_t reg)
+uint32_t qp_get(const Interface *f, uint32_t reg)
 {
     uint32_t value = *word(f, PG332_V3_QP + (QPN - 1) * PG332_SLOT + reg);
 
@@ -40,18 +40,18 @@ uint32_t qp_get(const Face *f, uint32_t reg)
     return value;
 }
 
-static void qp_put(const Face *f, uint32_t reg, uint32_t value)
+static void qp_put(const Interface *f, uint32_t reg, uint32_t value)
 {
     barrier();
     *word(f, PG332_V3_QP + (QPN - 1) * PG332_SLOT + reg) = value;
 }
 
-uint32_t side_get(const Face *f, uint32_t at)
+uint32_t side_get(const Interface *f, uint32_t at)
 {
     return *word(f, PG332_V3_SIZE + at);
 }
 
-static void open_region(const Face *f)
+static void open_region(const Interface *f)
 {
     *word(f, PG332_PDPDNUM) = 0;
     *word(f, PG332_VIRTADDRLSB) = (uintptr_t)f->memory->in;
@@ -64,7 +64,7 @@ static void open_region(const Face *f)
 }
 
 /* The high halves of addresses are 0, as after a reset. */
-static void open_globals(const Face *f)
+static void open_globals(const Interface *f)
 {
     global_put(f, PG332_DATBUFBA, (uintptr_t)f->memory->retry);
     global_put(f, PG332_DATBUFSZ, sizeof(f->memory->retry[0]) << 16 | 32);
@@ -78,11 +78,11 @@ static void open_globals(const Face *f)
     global_put(f, PG332_XRNICCONF, UDP_PORT << 16 | 8 << 8 | PG332_CONF_ENABLE);
 }
 
-void face_open(Face *f, uint8_t devfn, uint8_t host)
+void interface_open(Interface *f, uint8_t devfn, uint8_t host)
 {
     struct ernic_regs *verbs;
 
-    *f = (Face) { .devfn = devfn, .host = host, .memory = &memory[host - 1] };
+    *f = (Interface) { .devfn = devfn, .host = host, .memory = &memory[host - 1] };
     f->regs = pci_bar(devfn, ERNIC_BAR_PG332);
     if (!f->regs) {
         power_off("no registers of PG332 in BAR 0");
@@ -94,13 +94,13 @@ void face_open(Face *f, uint8_t devfn, uint8_t host)
     open_region(f);
 }
 
-int faces_open(Face *f)
+int interfaces_open(Interface *f)
 {
     int n = 0;
 
     for (uint32_t devfn = 0; devfn < 256 && n < FUNCTIONS; devfn += 8) {
         if (pci_read(devfn, 0) == (ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16)) {
-            face_open(&f[n], devfn, n + 1);
+            interface_open(&f[n], devfn, n + 1);
             n++;
         }
     }
@@ -108,7 +108,7 @@ int faces_open(Face *f)
 }
 
 /* Seven retries; RNR NAKs ask for a delay of 10 us. */
-void face_connect(const Face *f, uint8_t peer, uint32_t psn, uint8_t timeout)
+void interface_connect(const Interface *f, uint8_t peer, uint32_t psn, uint8_t timeout)
 {
     qp_put(f, PG332_IPDESADDR1, 10 << 24 | peer);
     qp_put(f, PG332_MACDESADDLSB, peer);
@@ -130,10 +130,10 @@ void face_connect(const Face *f, uint8_t peer, uint32_t psn, uint8_t timeout)
            PG332_QPCONF_CQ_INT | PG332_QPCONF_RQ_INT | PG332_QPCONF_ENABLE);
 }
 
-void faces_connect(Face *f)
+void interfaces_connect(Interface *f)
 {
-    face_connect(&f[0], f[1].host, 0x1000, 6);
-    face_connect(&f[1], f[0].host, 0x1000, 6);
+    interface_connect(&f[0], f[1].host, 0x1000, 6);
+    interface_connect(&f[1], f[0].host, 0x1000, 6);
 }
 
 /* The value of an index after @count entries. */
@@ -143,7 +143,7 @@ static uint32_t pointer(uint32_t count)
 }
 
 /* Steps 2 to 9 of the recovery in docs/ernic-interface.md, without the override's end. */
-static void zero_indices(Face *f)
+static void zero_indices(Interface *f)
 {
     static const uint16_t regs[] = {
         PG332_STATRQPIDB, PG332_STATRQBUFCA, PG332_STATRQBUFCAMSB, PG332_RQCI,
@@ -160,7 +160,7 @@ static void zero_indices(Face *f)
     f->memory->cq_head = f->memory->rq_pi = 0;
 }
 
-void face_stop(const Face *f)
+void interface_stop(const Interface *f)
 {
     qp_put(f, PG332_QPCONF, qp_get(f, PG332_QPCONF) | PG332_QPCONF_RECOVERY);
     while ((qp_get(f, PG332_STATQP) >> 9 & 3) != 3 ||
@@ -171,7 +171,7 @@ void face_stop(const Face *f)
     f->memory->rq_pi = qp_get(f, PG332_STATRQPIDB);
 }
 
-void face_take_down(Face *f)
+void interface_take_down(Interface *f)
 {
     uint32_t config = global_get(f, PG332_XRNICADCONF);
 
@@ -182,7 +182,7 @@ void face_take_down(Face *f)
     qp_put(f, PG332_QPCONF, 0);
 }
 
-void post_request(Face *f, enum pg332_opcode opcode, uint32_t at, uint32_t len,
+void post_request(Interface *f, enum pg332_opcode opcode, uint32_t at, uint32_t len,
                   uint32_t peer_at)
 {
     uint8_t *wqe = f->memory->sq[f->posted % DEPTH];
@@ -204,13 +204,13 @@ void post_request(Face *f, enum pg332_opcode opcode, uint32_t at, uint32_t len,
     f->posted++;
 }
 
-void ring_doorbell(const Face *f)
+void ring_doorbell(const Interface *f)
 {
     qp_put(f, PG332_SQPI, pointer(f->posted));
 }
 
 /* The distance, less than DEPTH, that an index has moved since @count. */
-static uint32_t moved(const Face *f, uint32_t reg, const volatile uint32_t *word,
+static uint32_t moved(const Interface *f, uint32_t reg, const volatile uint32_t *word,
                       uint32_t count)
 {
     uint32_t index = word ? *word : qp_get(f, reg);
@@ -219,24 +219,24 @@ static uint32_t moved(const Face *f, uint32_t reg, const volatile uint32_t *word
     return (index - count) % DEPTH;
 }
 
-uint32_t completions(const Face *f, bool word)
+uint32_t completions(const Interface *f, bool word)
 {
     return moved(f, PG332_CQHEAD, word ? &f->memory->cq_head : NULL, f->completed);
 }
 
-uint32_t messages(const Face *f, bool word)
+uint32_t messages(const Interface *f, bool word)
 {
     return moved(f, PG332_STATRQPIDB, word ? &f->memory->rq_pi : NULL, f->received);
 }
 
-void give_back(Face *f, uint32_t keep)
+void give_back(Interface *f, uint32_t keep)
 {
     if (++f->received > keep) {
         qp_put(f, PG332_RQCI, pointer(f->received - keep));
     }
 }
 
-uint32_t clear_causes(const Face *f)
+uint32_t clear_causes(const Interface *f)
 {
     uint32_t causes = global_get(f, PG332_INTSTS);
 

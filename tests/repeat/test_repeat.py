@@ -4,8 +4,9 @@
 
 usage: test_repeat.py [PART]     the checks in whose name PART occurs
 
-The guest drives functions that a wire joins, by the verbs face (main.c), the ERNIC face
-(ernic-main.c) or the mlx5 interface (mlx5-main.c), and reports what it saw, and when.
+The guest drives functions that a wire joins, by the verbs interface (main.c), the ERNIC
+interface (ernic-main.c) or the mlx5 interface (mlx5-main.c), and reports what it
+saw, and when.
 """
 import json
 import os
@@ -65,13 +66,14 @@ CASES = (
     Case('losses', LOSSES + '3', 2, 'timing=off', LOST),
     Case('a switch, with the timing model', INCAST, 4, TIMED, MARKED),
     Case('a switch', INCAST, 4, 'timing=off', MARKED),
-    Case('the ERNIC face, with the timing model', 'flight=500ns', 2, ERNIC + TIMED,
+    Case('the ERNIC interface, with the timing model', 'flight=500ns', 2, ERNIC + TIMED,
          PG332_MOVED, 'ernic'),
-    Case('the ERNIC face', 'flight=500ns', 2, ERNIC + 'timing=off', PG332_MOVED, 'ernic'),
-    Case('the ERNIC face and losses, with the timing model', LOSSES + '3', 2,
-         ERNIC + TIMED, PG332_LOST, 'ernic'),
-    Case('the ERNIC face and losses', LOSSES + '3', 2, ERNIC + 'timing=off', PG332_LOST,
+    Case('the ERNIC interface', 'flight=500ns', 2, ERNIC + 'timing=off', PG332_MOVED,
          'ernic'),
+    Case('the ERNIC interface and losses, with the timing model', LOSSES + '3', 2,
+         ERNIC + TIMED, PG332_LOST, 'ernic'),
+    Case('the ERNIC interface and losses', LOSSES + '3', 2, ERNIC + 'timing=off',
+         PG332_LOST, 'ernic'),
     Case('the mlx5 interface', 'flight=500ns', 2, MLX5, MOVED, 'mlx5'),
     Case('the mlx5 interface and losses', LOSSES + '3', 2, MLX5, LOST, 'mlx5'),
 )

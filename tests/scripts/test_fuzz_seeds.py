@@ -31,8 +31,8 @@ MONITOR = (b'{"execute": "qom-set", "arguments": {"path": "a0", "property": "add
 
 
 def translate(folder, log):
-    """The operations that the log becomes, and its face. There is a second input, which
-    goes on where this one ends."""
+    """The operations that the log becomes, and its interface. There is a second input,
+    which goes on where this one ends."""
     (folder / 'log').write_bytes(log)
     subprocess.run([FUZZ / 'from-qtest.py', folder / 'out', folder / 'log'], check=True)
     found = sorted((folder / 'out').glob('*/*'), key=lambda path: path.stat().st_size)
@@ -52,9 +52,9 @@ def expected():
 
 def test_log_to_script(tmp_path):
     """Accesses become operations on a device, a BAR and an offset; sizing does not."""
-    ops, face = translate(tmp_path, LOG % b'')
+    ops, interface = translate(tmp_path, LOG % b'')
     assert ops == expected().ops, ops
-    assert face == 'verbs'
+    assert interface == 'verbs'
 
 
 def test_polls(tmp_path):
@@ -76,11 +76,11 @@ def test_monitor(tmp_path):
     assert ops == s.ops, ops
 
 
-@pytest.mark.parametrize('words, face', [(b'ernic-version=4.0', 'pg332'),
+@pytest.mark.parametrize('words, interface', [(b'ernic-version=4.0', 'pg332'),
                                          (b'shell=reconic', 'reconic')])
-def test_faces(tmp_path, words, face):
+def test_interfaces(tmp_path, words, interface):
     """The properties decide which folder an input belongs to."""
-    assert translate(tmp_path, LOG % (b'-global ernic.' + words))[1] == face
+    assert translate(tmp_path, LOG % (b'-global ernic.' + words))[1] == interface
 
 
 def test_separators():

@@ -10,7 +10,7 @@ SOAK = Path(__file__).resolve().parents[1] / 'soak'
 sys.path.insert(0, str(SOAK))   # before the other report.py
 import report                   # noqa: E402
 
-ROW = SimpleNamespace(what='flap', face='verbs', link='UDP')
+ROW = SimpleNamespace(what='flap', interface='verbs', link='UDP')
 MIB = 1 << 10                   # in KiB
 
 

@@ -23,8 +23,8 @@ STATES = ('idle', 'held', 'running', 'broken', 'gone', 'wrong')
 COUNTERS = ('magic', 'state', 'epoch', 'plugs', 'posted', 'completed', 'received',
             'last_completed', 'last_received', 'where', 'got', 'wanted', 'verified')
 LAYOUT = struct.Struct('<12IQ')
-# Face: the sources of its end, and the properties of the device.
-FACES = {'verbs': (('port_verbs.c', 'driver.c'), ''),
+# Interface: the sources of its end, and the properties of the device.
+INTERFACES = {'verbs': (('port_verbs.c', 'driver.c'), ''),
          'ERNIC': (('port_ernic.c', 'ernic.c'), ',ernic-version=3.1,ernic-qps=8'),
          'mlx5': (('port_mlx5.c', 'mlx5.c'), ',interface=mlx5')}
 NUMBERS = itertools.count()
@@ -58,13 +58,13 @@ def start(command, log=None):
 
 
 class Program:
-    """The program for a face, and the address of its counters."""
+    """The program for an interface, and the address of its counters."""
 
-    def __init__(self, face):
+    def __init__(self, interface):
         # pylint: disable-next=consider-using-with
         self.folder = tempfile.TemporaryDirectory(prefix='ernic-soak.')
         self.path = Path(self.folder.name) / 'program'
-        port, driver = FACES[face][0]
+        port, driver = INTERFACES[interface][0]
         bare.build(self.path, HERE / 'main.c', HERE / port, driver)
         names = subprocess.run(['nm', self.path], check=True, text=True,
                                stdout=subprocess.PIPE).stdout.splitlines()
@@ -73,15 +73,15 @@ class Program:
 
 
 @functools.cache
-def program(face):
-    return Program(face)
+def program(interface):
+    return Program(interface)
 
 
 class Machine:
     """One QEMU process. options: those of its link; incoming: it waits for a state."""
 
-    def __init__(self, face, host, folder, options, incoming=False):
-        self.program = program(face)
+    def __init__(self, interface, host, folder, options, incoming=False):
+        self.program = program(interface)
         self.host = host
         self.folder = folder / f'machine{next(NUMBERS)}'
         self.folder.mkdir()

@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from machine import FACES, Machine, Wrong, guest, os, start, wait
+from machine import INTERFACES, Machine, Wrong, guest, os, start, wait
 
 # Seconds of a machine's absence during which its peer runs.
 ABSENCE = 0.5
@@ -147,9 +147,9 @@ class Absence:
 class Pair:
     """The machines 1 and 2, connected; timeout: the exponent of their ACK timeout."""
 
-    def __init__(self, face, link, timeout):
+    def __init__(self, interface, link, timeout):
         self.folder = Path(tempfile.mkdtemp(prefix='ernic-soak.'))
-        self.face = face
+        self.interface = interface
         self.timeout = timeout
         self.epoch = 0
         self.lost = 0                   # verified by machines that are gone
@@ -167,10 +167,10 @@ class Pair:
     def device(self, host):
         """The device and its properties."""
         return ('ernic,interface=verbs,id=nic,addr=4' + self.link.properties(host)
-                + FACES[self.face][1])
+                + INTERFACES[self.interface][1])
 
     def start(self, host, incoming=False):
-        return Machine(self.face, host, self.folder,
+        return Machine(self.interface, host, self.folder,
                        [*self.link.options(), '-device', self.device(host)], incoming)
 
     # ---- the connection ------------------------------------------------------

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A machine's end of the traffic between two machines: one RC queue pair of its only
- * function. port_verbs.c, port_ernic.c and port_mlx5.c implement it, each for one face.
+ * function. port_verbs.c, port_ernic.c and port_mlx5.c implement it, each for one
+ * interface.
  */
 #ifndef SOAK_PORT_H
 #define SOAK_PORT_H

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face's end of the traffic.
+ * The ERNIC interface's end of the traffic.
  */
 #include "ernic.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -13,27 +13,27 @@
 const uint32_t port_id = ERNIC_PCI_VENDOR | ERNIC_PCI_DEVICE << 16;
 uint8_t *port_own, *port_shared;
 
-static Face face;
+static Interface interface;
 static bool stopped;
 
 void port_open(uint8_t devfn, uint8_t host)
 {
-    face_open(&face, devfn, host);
-    port_own = face.memory->out;
-    port_shared = face.memory->in;
-    face.memory->cq_head = face.memory->rq_pi = 0;
-    global_put(&face, PG332_INTEN, CAUSES);
+    interface_open(&interface, devfn, host);
+    port_own = interface.memory->out;
+    port_shared = interface.memory->in;
+    interface.memory->cq_head = interface.memory->rq_pi = 0;
+    global_put(&interface, PG332_INTEN, CAUSES);
 }
 
 void port_connect(uint32_t psn, uint8_t timeout)
 {
     stopped = false;
-    face_connect(&face, 3 - face.host, psn, timeout);
+    interface_connect(&interface, 3 - interface.host, psn, timeout);
 }
 
 void port_stop(void)
 {
-    face_stop(&face);
+    interface_stop(&interface);
     stopped = true;
 }
 
@@ -44,7 +44,7 @@ void port_lost(void)
 
 void port_reset(void)
 {
-    face_take_down(&face);
+    interface_take_down(&interface);
 }
 
 void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
@@ -54,8 +54,8 @@ void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
         [PORT_READ] = PG332_OP_READ,
     };
 
-    post_request(&face, opcodes[op], slot * SLOT, len, peer_slot * SLOT);
-    ring_doorbell(&face);
+    post_request(&interface, opcodes[op], slot * SLOT, len, peer_slot * SLOT);
+    ring_doorbell(&interface);
 }
 
 /*
@@ -64,31 +64,32 @@ void port_post(enum port_op op, uint32_t slot, uint32_t len, uint32_t peer_slot)
  */
 static bool any_message(void)
 {
-    return messages(&face, true) || (!face.received && face.memory->rq_pi == DEPTH);
+    return messages(&interface, true) ||
+           (!interface.received && interface.memory->rq_pi == DEPTH);
 }
 
 enum port_event port_poll(const uint8_t **message)
 {
     uint32_t entry;
 
-    if (completions(&face, true)) {
-        entry = face.memory->cq[face.completed++ % DEPTH];
+    if (completions(&interface, true)) {
+        entry = interface.memory->cq[interface.completed++ % DEPTH];
         return entry & ERROR_MARK ? PORT_FAILED : PORT_COMPLETED;
     }
     if (any_message()) {
-        *message = face.memory->rq[face.received % DEPTH];
+        *message = interface.memory->rq[interface.received % DEPTH];
         return PORT_RECEIVED;
     }
-    return !stopped && (qp_get(&face, PG332_STATQP) & STOPPED) ? PORT_FAILED :
+    return !stopped && (qp_get(&interface, PG332_STATQP) & STOPPED) ? PORT_FAILED :
            PORT_NOTHING;
 }
 
 void port_give_back(void)
 {
-    give_back(&face, stopped ? UINT32_MAX : 1);
+    give_back(&interface, stopped ? UINT32_MAX : 1);
 }
 
 void port_arm(void)
 {
-    clear_causes(&face);
+    clear_causes(&interface);
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The mlx5 face's end of the traffic.
+ * The mlx5 interface's end of the traffic.
  */
 #include "mlx5.h"
 #include "port.h"

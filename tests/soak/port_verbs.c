@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The verbs face's end of the traffic.
+ * The verbs interface's end of the traffic.
  */
 #include "driver.h"
 #include "port.h"

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-COLUMNS = ('what', 'face', 'link', 'rounds', 'seconds', 'verified', 'errors',
+COLUMNS = ('what', 'interface', 'link', 'rounds', 'seconds', 'verified', 'errors',
            'MiB first/last/peak', 'TCG MiB', 'files', 'objects, bytes left')
 WARM_UP = 0.2                   # of the samples; until then caches fill
 # Memory may grow by the allocator's unevenness and a step of TCG's hash table, and by a
@@ -108,7 +108,7 @@ class Result:
             memory = '/'.join(f'{kib / 1024:.0f}' for kib in (
                 flat[0].memory, flat[-1].memory, max(s.memory for s in self.samples)))
             files = f'{flat[0].files}/{flat[-1].files}'
-        return (self.row.what, self.row.face, self.row.link, f'{self.rounds}{of}',
+        return (self.row.what, self.row.interface, self.row.link, f'{self.rounds}{of}',
                 f'{self.seconds:.0f}', str(self.verified), str(len(self.errors)), memory,
                 code, files, f'{self.left}, {self.bytes}')
 

@@ -19,7 +19,7 @@ class Row(NamedTuple):
     """
 
     what: str
-    face: str
+    interface: str
     link: str
     rounds: Callable
     counts: dict
@@ -94,8 +94,8 @@ STEPS = (
 )
 
 
-def run_pair(step, face, link, result, more):
-    with pair.Pair(face, link, step.timeout) as two:
+def run_pair(step, interface, link, result, more):
+    with pair.Pair(interface, link, step.timeout) as two:
         two.progress()
         two.settle()
         before = two.account()
@@ -158,9 +158,10 @@ def rows():
     found = [Row(what, 'driver', link, rounds, number, share)
              for what, link, rounds, number, share in linux.ROWS]
     for step in STEPS:
-        for face in machine.FACES:
+        for interface in machine.INTERFACES:
             for link in pair.LINKS:
-                def rounds(result, more, words=(step, face, link)):
+                def rounds(result, more, words=(step, interface, link)):
                     run_pair(*words, result, more)
-                found.append(Row(step.what, face, link, rounds, step.counts, step.share))
+                found.append(Row(step.what, interface, link, rounds, step.counts,
+                                 step.share))
     return found

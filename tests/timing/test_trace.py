@@ -199,7 +199,7 @@ def check_usage(trace, stages):
             assert sum(e['args'][part] for e in values) * 1000 == ps, stage
 
 
-def check_face(program, path):
+def check_interface(program, path):
     """PG332: from the SQPI that was stored to CQE and interrupt, by slices."""
     done = subprocess.run([program, path], text=True, capture_output=True,
                           timeout=60, check=False)
@@ -280,7 +280,7 @@ def check_no_file(program, profiles, folder):
 
 
 def main():
-    program, profiles, face = sys.argv[1:]
+    program, profiles, interface = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / 'trace.json'
@@ -304,7 +304,7 @@ def main():
             ("the rules of Chrome's format", lambda: check_rules(trace.events)),
             ('each rule bites', lambda: check_bites(trace.events)),
             ('PG332: doorbell, request, completion, interrupt',
-             lambda: check_face(face, path)),
+             lambda: check_interface(interface, path)),
             ('a full disk ends a trace that stays whole',
              lambda: check_no_room(program, profiles, path, trace)),
             ('what cannot be written is refused',

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face: the registers of PG332. The face has its own engine next to that
- * of the verbs face. Both use the same link; a packet goes to the engine that has
- * its destination address and queue pair.
+ * The ERNIC interface: the registers of PG332. The interface has its own engine next to
+ * that of the verbs interface. Both use the same link; a packet goes to the engine that
+ * has its destination address and queue pair.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -216,7 +216,7 @@ static const ErnicEnvOps env_ops = {
 
 /* ---- life ----------------------------------------------------------------- */
 
-/* Objects that only the verbs face uses get size 1: no table may be empty. */
+/* Objects that only the verbs interface uses get size 1: no table may be empty. */
 static void configure(ErnicPci *d, unsigned version)
 {
     d->pg332.cfg = (ErnicConfig) {

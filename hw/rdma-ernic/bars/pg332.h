@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC face: the registers of PG332 as a memory region of the device.
+ * The ERNIC interface: the registers of PG332 as a memory region of the device.
  */
-#ifndef ERNIC_PCI_FACES_PG332_H
-#define ERNIC_PCI_FACES_PG332_H
+#ifndef ERNIC_BARS_PG332_H
+#define ERNIC_BARS_PG332_H
 
 #include "device/device.h"
 
@@ -19,4 +19,4 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now);
 /* The property "ernic-violations". */
 void ernic_pci_pg332_class_init(ObjectClass *oc);
 
-#endif /* ERNIC_PCI_FACES_PG332_H */
+#endif /* ERNIC_BARS_PG332_H */

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * RecoNIC's shell around the ERNIC face, and the memory of the card.
+ * RecoNIC's shell around the ERNIC interface, and the memory of the card.
  */
-#ifndef ERNIC_PCI_FACES_RECONIC_SHELL_H
-#define ERNIC_PCI_FACES_RECONIC_SHELL_H
+#ifndef ERNIC_BARS_RECONIC_H
+#define ERNIC_BARS_RECONIC_H
 
 #include "device/device.h"
 
@@ -18,4 +18,4 @@ void ernic_pci_shell_close(ErnicPci *d);
 void ernic_pci_shell_free(ErnicPci *d);
 /* Resets the shell's registers and the QDMA; inside enter and leave, with the BQL. */
 void ernic_pci_shell_reset(ErnicPci *d);
-#endif /* ERNIC_PCI_FACES_RECONIC_SHELL_H */
+#endif /* ERNIC_BARS_RECONIC_H */

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The registers of the verbs face (docs/verbs-interface.md): the control page, which is
- * one table, the command ring, and the doorbell pages. Register handlers only record
- * the access and kick the bottom half, which does the work.
+ * The registers of the verbs interface (docs/verbs-interface.md): the control page,
+ * which is one table, the command ring, and the doorbell pages. Register handlers only
+ * record the access and kick the bottom half, which does the work.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * DMA of the ERNIC face: card memory, and guest memory, with RecoNIC's shell through the
- * windows of its QDMA (PG302).
+ * DMA of the ERNIC interface: card memory, and guest memory, with RecoNIC's shell
+ * through the windows of its QDMA (PG302).
  */
 #include "qemu/osdep.h"
 #include "bars/windows.h"

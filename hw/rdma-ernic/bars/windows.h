@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * DMA of the ERNIC face.
+ * DMA of the ERNIC interface.
  */
 #ifndef ERNIC_BARS_WINDOWS_H
 #define ERNIC_BARS_WINDOWS_H

@@ -33,12 +33,12 @@ typedef enum ErnicPciLife {
     ERNIC_PCI_LIVES
 } ErnicPciLife;
 
-/* The faces with an engine, which send packets of their own on the link. */
-typedef enum ErnicPciFace {
+/* The engines of the function, which send packets on the link. */
+typedef enum ErnicPciEngine {
     ERNIC_PCI_VERBS,
     ERNIC_PCI_PG332,
-    ERNIC_PCI_FACES
-} ErnicPciFace;
+    ERNIC_PCI_ENGINES
+} ErnicPciEngine;
 
 typedef struct ErnicPciInterfaceOps ErnicPciInterfaceOps;
 typedef struct ErnicPciLinkOps ErnicPciLinkOps;
@@ -121,8 +121,8 @@ struct ErnicPci {
     uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
     struct ErnicShm *shm;              /* NULL: no shared-memory link */
     ErnicTrain shm_train;       /* received last */
-    /* Each face's gid_changes when its addresses were announced. */
-    uint64_t shm_gids[ERNIC_PCI_FACES];
+    /* Each interface's gid_changes when its addresses were announced. */
+    uint64_t shm_gids[ERNIC_PCI_ENGINES];
     bool shm_reachable;
     uint32_t shm_reported;      /* bits of ErnicShmEvent that the user knows of */
     Notifier shm_exit;          /* removes its socket when QEMU ends */
@@ -136,7 +136,7 @@ struct ErnicPci {
     ErnicPciPrecopy precopy;
 };
 
-/* Defaults of max-uctx and device-memory, which not every face has. */
+/* Defaults of max-uctx and device-memory, which not every interface has. */
 #define ERNIC_PCI_MAX_UCTX      256
 #define ERNIC_PCI_DEVICE_MEMORY (512 * KiB)
 
@@ -152,7 +152,7 @@ static inline const char *ernic_pci_id(const ErnicPci *d)
                   ## __VA_ARGS__)
 
 /*
- * Whether the verbs face is enabled, and whether it has had an error that only a
+ * Whether the verbs interface is enabled, and whether it has had an error that only a
  * reset clears. vCPU threads call these without the lock.
  */
 static inline bool ernic_pci_verbs_enabled(const ErnicPci *d)

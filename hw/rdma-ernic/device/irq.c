@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Interrupts: MSI-X messages from a bottom half, and INTx of the ERNIC face.
+ * Interrupts: MSI-X messages from a bottom half, and INTx of the ERNIC interface.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -34,7 +34,7 @@ void ernic_pci_intx(ErnicPci *d)
     pci_set_irq(pci, level && !msix_enabled(pci) && ernic_pci_powered(d));
 }
 
-/* The ERNIC face uses the last vector, its side stream the last but one. */
+/* The ERNIC interface uses the last vector, its side stream the last but one. */
 static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
 {
     uint32_t last = d->cfg.num_vectors - 1;
@@ -123,7 +123,7 @@ void ernic_pci_irq(ErnicPci *d, uint16_t vector)
     schedule_irqs(d);           /* ernic_pci_leave() may send it earlier */
 }
 
-/* Kept apart from irq_pending, which a reset of the verbs face clears. */
+/* Kept apart from irq_pending, which a reset of the verbs interface clears. */
 void ernic_pci_pg332_irq(ErnicPci *d, uint16_t interrupt)
 {
     qatomic_or(&d->pg332.risen, 1u << interrupt);

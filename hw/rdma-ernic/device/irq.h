@@ -12,7 +12,7 @@ void ernic_pci_irq_init(ErnicPci *d);
 void ernic_pci_irq_stop(ErnicPci *d);
 /* Raises MSI-X @vector soon. Call it inside enter and leave, or with the BQL held. */
 void ernic_pci_irq(ErnicPci *d, uint16_t vector);
-/* The same for an interrupt of the ERNIC face, which has a vector of its own. */
+/* The same for an interrupt of the ERNIC interface, which has a vector of its own. */
 void ernic_pci_pg332_irq(ErnicPci *d, uint16_t interrupt);
 /* Raises pending interrupts, and updates INTx, from a bottom half. */
 void ernic_pci_irqs_later(ErnicPci *d);
@@ -21,8 +21,8 @@ void ernic_pci_send_irqs(void *d);
 /* Whether they are raised when the lock is dropped: in virtual time. */
 bool ernic_pci_irq_at_once(const ErnicPci *d);
 /*
- * Updates INTx of the ERNIC face, if MSI-X is off. Call it with the BQL held, outside
- * enter and leave.
+ * Updates INTx of the ERNIC interface, if MSI-X is off. Call it with the BQL held,
+ * outside enter and leave.
  */
 void ernic_pci_intx(ErnicPci *d);
 

@@ -156,10 +156,10 @@ void ernic_pci_links_run(ErnicPci *d, uint64_t now)
     }
 }
 
-void ernic_pci_links_forget(ErnicPci *d, ErnicPciFace face)
+void ernic_pci_links_forget(ErnicPci *d, ErnicPciEngine engine)
 {
     if (d->link->forget) {
-        d->link->forget(d, face);
+        d->link->forget(d, engine);
     }
 }
 

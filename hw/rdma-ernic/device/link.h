@@ -23,9 +23,9 @@ struct ErnicPciLinkOps {
     /* Is there a connection to the network? */
     bool (*is_up)(const ErnicPci *d);
     /* False: the link is full, and the same train will be offered again. */
-    bool (*tx)(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
-    /* As ErnicEnvOps.tx_departed, of the engine of @face. */
-    uint64_t (*departed)(const ErnicPci *d, ErnicPciFace face);
+    bool (*tx)(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
+    /* As ErnicEnvOps.tx_departed, of @engine. */
+    uint64_t (*departed)(const ErnicPci *d, ErnicPciEngine engine);
     /* Received packets wait, and the engines have room for them. */
     bool (*waits)(ErnicPci *d);
     /* Deliver them; NULL: the device's work does it. */
@@ -38,8 +38,8 @@ struct ErnicPciLinkOps {
     void (*changed)(ErnicPci *d);
     /* Watch descriptors, or stop that, depending on the state of life. */
     void (*update)(ErnicPci *d);
-    /* The engine of @face was reset and offers no train again. */
-    void (*forget)(ErnicPci *d, ErnicPciFace face);
+    /* @engine was reset and offers no train again. */
+    void (*forget)(ErnicPci *d, ErnicPciEngine engine);
     /* The function was reset. */
     void (*reset)(ErnicPci *d);
 };
@@ -71,7 +71,7 @@ bool ernic_pci_links_wait(ErnicPci *d);
 void ernic_pci_links_changed(ErnicPci *d);
 void ernic_pci_links_update(ErnicPci *d);
 void ernic_pci_links_run(ErnicPci *d, uint64_t now);
-void ernic_pci_links_forget(ErnicPci *d, ErnicPciFace face);
+void ernic_pci_links_forget(ErnicPci *d, ErnicPciEngine engine);
 void ernic_pci_links_reset(ErnicPci *d);
 
 #endif /* ERNIC_DEVICE_LINK_H */

@@ -42,7 +42,7 @@ typedef struct ErnicPciMlx5 {
     ErnicMlx5Config cfg;
 } ErnicPciMlx5;
 
-/* The ERNIC face has its own engine, which the device's lock protects too. */
+/* The ERNIC interface has its own engine, which the device's lock protects too. */
 typedef struct ErnicPg332 {
     uint8_t version;            /* properties; 1 + enum pg332_version; 0: the default */
     uint8_t strict;             /* ErnicStrict */
@@ -52,7 +52,7 @@ typedef struct ErnicPg332 {
     const ErnicTimingTrace *timing_trace;       /* NULL: not requested */
     ErnicConfig cfg;
     MemoryRegion bar;
-    Ernic *engine;              /* NULL: no ERNIC face */
+    Ernic *engine;              /* NULL: no ERNIC interface */
     uint64_t wake;              /* like ErnicPci.wake */
     uint32_t risen;             /* atomic; interrupts (bits) for irq_bh to raise */
     bool first;                 /* this engine was the first to run last time */
@@ -98,7 +98,7 @@ typedef struct ErnicNetdev {
     NICState *nic;
     ErnicWire *wire;            /* property "wire", in place of a netdev */
     NetClientState *port;       /* the device's port of the wire */
-    QEMUBH *bh;                 /* transmission of the Ethernet face */
+    QEMUBH *bh;                 /* transmission of the Ethernet interface */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     ErnicNetq *queues;
     uint32_t pending;           /* RoCE frames the backend has not taken yet */
@@ -109,7 +109,7 @@ typedef struct ErnicNetdev {
     bool link_moved;            /* link change not reported to the guest yet */
     ErnicEth eth;
     uint64_t train;             /* serial of the train that was taken last, */
-    uint8_t sender;             /* and whose it is: ErnicPciFace */
+    uint8_t sender;             /* and whose it is: ErnicPciEngine */
     uint32_t flow_rules;        /* of the engine; atomic */
 } ErnicNetdev;
 

@@ -27,7 +27,7 @@ void ernic_pci_reset(ErnicPci *d, uint64_t now)
     if (d->interface->reset) {
         d->interface->reset(d, now);
     }
-    /* The link may be free now for packets of the ERNIC face that it held back. */
+    /* The link may be free now for packets of the ERNIC interface that it held back. */
     if (d->pg332.engine) {
         ernic_tx_ready(d->pg332.engine, now);
     }

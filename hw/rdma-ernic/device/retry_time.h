@@ -9,7 +9,7 @@
 #include "device/device.h"
 
 /*
- * ns of adaptive retransmission, of the ERNIC face or the other one, once the timing
+ * ns of adaptive retransmission, of the ERNIC interface or the other one, once the timing
  * model is known; 0: it is off.
  */
 uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332);

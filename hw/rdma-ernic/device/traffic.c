@@ -11,7 +11,7 @@
 
 /* ---- out ------------------------------------------------------------------ */
 
-/* Delivers to the other face of this function directly, without the link. */
+/* Delivers to the other interface of this function directly, without the link. */
 bool ernic_pci_to_engine(Ernic *e, uint64_t now, const ErnicTrain *train)
 {
     if (!e || !ernic_expects(e, now, train)) {
@@ -22,17 +22,17 @@ bool ernic_pci_to_engine(Ernic *e, uint64_t now, const ErnicTrain *train)
 }
 
 /* The links of a device that is gone lose every train. */
-bool ernic_pci_to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+bool ernic_pci_to_link(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
     if (ernic_pci_gone(d)) {
         return true;
     }
-    return d->link->tx(d, face, train);
+    return d->link->tx(d, engine, train);
 }
 
 /* ---- in ------------------------------------------------------------------- */
 
-/* A slice of work for packets of a link, for both faces. */
+/* A slice of work for packets of a link, for both interfaces. */
 void ernic_pci_rx_slice(ErnicPci *d)
 {
     ernic_slice(d->engine);
@@ -69,8 +69,8 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 }
 
 /*
- * A packet that neither face expects goes to the only face that has the address,
- * or else to a face that is in use. That face drops and counts it.
+ * A packet that neither interface expects goes to the only interface that has the
+ * address, or else to an interface that is in use. That interface drops and counts it.
  */
 static void rx_one(ErnicPci *d, uint64_t now, const ErnicTrain *train)
 {
@@ -83,7 +83,7 @@ static void rx_one(ErnicPci *d, uint64_t now, const ErnicTrain *train)
     ernic_rx(its ? pg332 : d->engine, now, train);
 }
 
-/* Where two faces share an endpoint, the address that a packet is for chooses. */
+/* Where two interfaces share an endpoint, the address that a packet is for chooses. */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
 {
     ErnicTrain packet;
@@ -113,7 +113,7 @@ static void run_pg332(ErnicPci *d, uint64_t now)
     }
 }
 
-/* The faces take turns in running first. */
+/* The interfaces take turns in running first. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 {
     d->pg332.first = !d->pg332.first;

@@ -12,8 +12,8 @@
 /* Delivers to an engine of this function directly; false: it does not expect @train. */
 bool ernic_pci_to_engine(Ernic *e, uint64_t now, const ErnicTrain *train);
 /* False: the link is full, and the train will be offered again. */
-bool ernic_pci_to_link(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
-/* Delivers packets of the link to the face they address. */
+bool ernic_pci_to_link(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
+/* Delivers packets of the link to the interface they address. */
 void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
 /* Number of packets that each engine has room for. */
 uint32_t ernic_pci_rx_room(const ErnicPci *d);

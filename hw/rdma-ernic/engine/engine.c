@@ -415,14 +415,14 @@ void ernic_link_work(Ernic *e, uint32_t accesses, uint32_t bytes)
 
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len)
 {
-    return e->face->wants_frame(e, frame, len, NULL);
+    return e->interface->wants_frame(e, frame, len, NULL);
 }
 
 void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 {
     engine_enter(e, now);
     if (engine_hears(e, 1)) {
-        e->face->take_frame(e, frame, len, NULL);
+        e->interface->take_frame(e, frame, len, NULL);
     }
     engine_wake(e);
 }
@@ -497,7 +497,7 @@ static void engine_loopback(Ernic *e)
     while (ernic_work_left(e) && !ernic_copies_wait(e) &&
            ernic_tx_loop_next(e, &tx->loop_pos, &train)) {
         if (train.frame) {
-            e->face->take_frame(e, train.data, train.len, &train);
+            e->interface->take_frame(e, train.data, train.len, &train);
         } else {
             ernic_rx_train(e, &train);
         }

@@ -55,7 +55,7 @@ uint64_t ernic_cmd_due(Ernic *e, uint64_t now);
 void ernic_mmio_read(Ernic *e, uint64_t now);
 /*
  * One store to the doorbell page of context @uctx. Marks work and asks to be woken.
- * Returns an ernic_status, which a register face may ignore: an error has already
+ * Returns an ernic_status, which a register interface may ignore: an error has already
  * been counted, traced and raised as an event.
  */
 uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
@@ -66,7 +66,7 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
  */
 uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
-/* Has software enabled the face of these registers (XRNICCONF[0])? */
+/* Has software enabled the interface of these registers (XRNICCONF[0])? */
 bool ernic_reg_enabled(const Ernic *e);
 /* Bytes of BAR 0 of the mlx5 interface, and of its first part, without doorbells. */
 #define ERNIC_MLX5_BAR         (4u << 20)
@@ -108,7 +108,7 @@ bool ernic_has_address(const Ernic *e, const ErnicTrain *train);
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 /*
  * Receive a RoCEv2 frame to this engine that ernic_net_parse() refuses; @frame begins
- * with the Ethernet header. The engine drops it and reports the reason to the face.
+ * with the Ethernet header. The engine drops it and reports the reason to the interface.
  */
 void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
                         uint32_t len);

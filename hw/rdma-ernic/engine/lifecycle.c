@@ -67,12 +67,12 @@ static void engine_init(Ernic *e)
 {
     const ErnicConfig *cfg = &e->cfg;
 
-    e->face = cfg->face ? cfg->face :
-              cfg->pg332 ? &ernic_face_pg332 :
-              cfg->mlx5 ? &ernic_face_mlx5 : &ernic_face_verbs;
-    e->keys = e->face->keys;
-    e->cqes = e->face->cqes;
-    e->eqs = e->face->eqs;
+    e->interface = cfg->interface ? cfg->interface :
+              cfg->pg332 ? &ernic_interface_pg332 :
+              cfg->mlx5 ? &ernic_interface_mlx5 : &ernic_interface_verbs;
+    e->keys = e->interface->keys;
+    e->cqes = e->interface->cqes;
+    e->eqs = e->interface->eqs;
     e->mem.bound = cfg->max_memory ?: ernic_memory_most(cfg);
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
@@ -126,9 +126,9 @@ static void engine_init(Ernic *e)
 
 /*
  * Frees everything but the objects and their tables, which it returns. Without
- * @keep_face also the face and the packets that wait for the link.
+ * @keep_interface also the interface and the packets that wait for the link.
  */
-static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
+static ErnicRemains *engine_fini(Ernic *e, bool keep_interface)
 {
     void *contexts = ernic_mlx5_take_key_contexts(e);
     ErnicRemains *remains;
@@ -136,7 +136,7 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
     ernic_job_free(e);
     ernic_copies_free(e);
     ernic_mlx5_eth_free(e);
-    if (!keep_face) {
+    if (!keep_interface) {
         ernic_mlx5_free(e->mlx5);
     }
     remains = ernic_remains_take(e, contexts);
@@ -153,7 +153,7 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_face)
     ernic_side_free(e->side);
     ernic_strict_free(e->strict);
     ernic_timing_free(e->timing);
-    if (!keep_face) {
+    if (!keep_interface) {
         ernic_tx_free(e->tx);
     }
     return remains;

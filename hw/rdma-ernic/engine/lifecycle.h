@@ -15,7 +15,7 @@ bool ernic_has_remains(const Ernic *e);
 bool ernic_reap(Ernic *e);
 /*
  * Software has given up all its objects and keeps the device: a new engine, in which
- * only the face, the link and the packets that wait for the link remain.
+ * only the interface, the link and the packets that wait for the link remain.
  */
 void ernic_teardown(Ernic *e);
 

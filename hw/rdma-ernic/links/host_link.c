@@ -134,10 +134,10 @@ void ernic_host_changed(ErnicPci *d)
     }
 }
 
-void ernic_host_forget(ErnicPci *d, ErnicPciFace face)
+void ernic_host_forget(ErnicPci *d, ErnicPciEngine engine)
 {
     if (d->host.ops && d->host.ops->forget) {
-        d->host.ops->forget(d, face);
+        d->host.ops->forget(d, engine);
     }
 }
 
@@ -149,9 +149,9 @@ void ernic_host_reset(ErnicPci *d)
     ernic_host_update(d);
 }
 
-bool ernic_host_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+bool ernic_host_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
-    if (d->host.ops->send(d, face, train)) {
+    if (d->host.ops->send(d, engine, train)) {
         return true;
     }
     d->host.blocked = true;
@@ -169,7 +169,7 @@ bool ernic_host_is_up(const ErnicPci *d)
  * All packets have departed that the link has taken. Frames in the netdev beside it do
  * not count: packets of this link do not wait for them.
  */
-uint64_t ernic_host_departed(const ErnicPci *d, ErnicPciFace face)
+uint64_t ernic_host_departed(const ErnicPci *d, ErnicPciEngine engine)
 {
     return UINT64_MAX;
 }

@@ -23,22 +23,22 @@ struct ErnicHostOps {
      */
     uint32_t (*recv)(ErnicPci *d, const ErnicTrain **trains, bool *more);
     /* False: the link is full, and the same train will be offered again. */
-    bool (*send)(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
-    /* The engine of @face was reset and offers no train again; may be NULL. */
-    void (*forget)(ErnicPci *d, ErnicPciFace face);
+    bool (*send)(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
+    /* @engine was reset and offers no train again; may be NULL. */
+    void (*forget)(ErnicPci *d, ErnicPciEngine engine);
     /* The addresses or the state of life may have changed; may be NULL. */
     void (*changed)(ErnicPci *d);
 };
 
 /* The members of ErnicPciLinkOps for such a link. */
 bool ernic_host_is_up(const ErnicPci *d);
-bool ernic_host_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
-uint64_t ernic_host_departed(const ErnicPci *d, ErnicPciFace face);
+bool ernic_host_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
+uint64_t ernic_host_departed(const ErnicPci *d, ErnicPciEngine engine);
 bool ernic_host_waits(ErnicPci *d);
 void ernic_host_run(ErnicPci *d, uint64_t now);
 void ernic_host_changed(ErnicPci *d);
 void ernic_host_update(ErnicPci *d);
-void ernic_host_forget(ErnicPci *d, ErnicPciFace face);
+void ernic_host_forget(ErnicPci *d, ErnicPciEngine engine);
 void ernic_host_reset(ErnicPci *d);
 
 #define ERNIC_HOST_LINK \

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet face: registers, a transmit and a receive ring, the receive filter
+ * The Ethernet interface: registers, a transmit and a receive ring, the receive filter
  * and checksums. A frame to send is gathered on the stack of the bottom half.
  */
 #include "qemu/osdep.h"

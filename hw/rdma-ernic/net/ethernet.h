@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet face: rings of frames. The main loop uses it with the BQL held, also if
- * the engine runs in an iothread.
+ * The Ethernet interface: rings of frames. The main loop uses it with the BQL held,
+ * also if the engine runs in an iothread.
  */
-#ifndef ERNIC_PCI_FACES_ETHERNET_H
-#define ERNIC_PCI_FACES_ETHERNET_H
+#ifndef ERNIC_NET_ETHERNET_H
+#define ERNIC_NET_ETHERNET_H
 
 #include "device/registers.h"
 
@@ -24,4 +24,4 @@ void ernic_pci_eth_show_mac(ErnicPci *d);
 /* Checks and completes migrated state; false: it is invalid. */
 bool ernic_pci_eth_valid(ErnicPci *d);
 
-#endif /* ERNIC_PCI_FACES_ETHERNET_H */
+#endif /* ERNIC_NET_ETHERNET_H */

@@ -4,9 +4,10 @@
  * Frames of the network card, and the engines.
  *
  * Without a link of the host, a frame to UDP port 4791 goes to the engine if it is
- * addressed to an enabled interface, in the VLAN of that address. All other frames go to
- * the raw packet queue pairs whose rules match, and else to the Ethernet face; or to the
- * flow tables of the mlx5 interface. That part is the same with a link of the host.
+ * addressed to an enabled interface, in the VLAN of that address. All other frames go
+ * to the raw packet queue pairs whose rules match, and else to the Ethernet interface;
+ * or to the flow tables of the mlx5 interface. That part is the same with a link of the
+ * host.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -50,7 +51,7 @@ static bool is_ours(const Ernic *e, const ErnicPath *path)
     return false;
 }
 
-/* Is it for the ERNIC face, once software has enabled that? */
+/* Is it for the ERNIC interface, once software has enabled that? */
 static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
 {
     return d->pg332.engine && ernic_reg_enabled(d->pg332.engine) &&
@@ -80,7 +81,7 @@ static bool roce_frame(ErnicPci *d, ErnicFrame *f, const uint8_t *buf,
 }
 
 /*
- * Drop a malformed frame: the face that it is addressed to records the reason.
+ * Drop a malformed frame: the interface that it is addressed to records the reason.
  */
 static void bad_frame(ErnicPci *d, uint64_t now, const ErnicFrame *f, ErnicDrop drop,
                       const uint8_t *buf, size_t size)

@@ -18,7 +18,7 @@ uint32_t ernic_pci_frame_of(const ErnicTrain *train, uint32_t pos, uint8_t *head
 bool ernic_pci_frame_may_be_engines(const ErnicPci *d, const uint8_t *buf, size_t size);
 /*
  * Give a frame to the engine that it is for; inside enter and leave. False: it is for the
- * Ethernet face.
+ * Ethernet interface.
  */
 bool ernic_pci_frame_to_engine(ErnicPci *d, uint64_t now, const uint8_t *buf,
                                size_t size);

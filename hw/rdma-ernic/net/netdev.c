@@ -4,9 +4,9 @@
  * The device as a QEMU NIC.
  *
  * Without a link of the host it is also the netdev link: a frame to UDP port 4791 goes
- * to the engine if it is addressed to an enabled face, in the VLAN of that
+ * to the engine if it is addressed to an enabled interface, in the VLAN of that
  * address. All other frames go to the raw packet queue pairs whose rules match,
- * and else to the Ethernet face; or to the flow tables of the mlx5 interface.
+ * and else to the Ethernet interface; or to the flow tables of the mlx5 interface.
  * That part is the same with a link of the host.
  */
 #include "qemu/osdep.h"
@@ -76,7 +76,7 @@ static void send_frame(ErnicPci *d, const struct iovec *iov, int num)
     }
 }
 
-static bool send_to_wire(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+static bool send_to_wire(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
     uint8_t head[ERNIC_NET_HDR_MAX];
     struct iovec iov[2];
@@ -87,7 +87,7 @@ static bool send_to_wire(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train
         return false;
     }
     d->net.train = train->serial;
-    d->net.sender = face;
+    d->net.sender = engine;
     for (pos = 0; pos < train->len;) {
         pos += ernic_pci_frame_of(train, pos, head, iov);
         send_frame(d, iov, ARRAY_SIZE(iov));
@@ -95,24 +95,25 @@ static bool send_to_wire(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train
     return true;
 }
 
-static bool netdev_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+static bool netdev_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
     if (!d->net.nic) {
         return true;            /* no cable: the train is lost */
     }
-    return on_wire(d) ? send_to_wire(d, face, train) : ernic_pci_netq_tx(d, face, train);
+    return on_wire(d) ? send_to_wire(d, engine, train) :
+                        ernic_pci_netq_tx(d, engine, train);
 }
 
 /* The wire takes a train when it holds none: only the last one can still be there. */
-static uint64_t wire_departed(const ErnicPci *d, ErnicPciFace face)
+static uint64_t wire_departed(const ErnicPci *d, ErnicPciEngine engine)
 {
-    return d->net.sender == face && waits(d) ? d->net.train - 1 :
+    return d->net.sender == engine && waits(d) ? d->net.train - 1 :
                                                                 UINT64_MAX;
 }
 
-static uint64_t netdev_departed(const ErnicPci *d, ErnicPciFace face)
+static uint64_t netdev_departed(const ErnicPci *d, ErnicPciEngine engine)
 {
-    return on_wire(d) ? wire_departed(d, face) : ernic_pci_netq_departed(d, face);
+    return on_wire(d) ? wire_departed(d, engine) : ernic_pci_netq_departed(d, engine);
 }
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
@@ -266,7 +267,7 @@ static bool send_frames(ErnicPci *d)
     return !ernic_budget_left(&q->work);
 }
 
-/* The same for the Ethernet face, whose interrupts may do that. */
+/* The same for the Ethernet interface, whose interrupts may do that. */
 static bool take_back(ErnicPci *d)
 {
     ErnicNetq *q = d->net.queues;

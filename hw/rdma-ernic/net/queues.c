@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Frames between an engine and a netdev: those that the engine sends, those that may be
- * for an engine, and those of them that are for the Ethernet face after all. The last
- * ones go back, because that face belongs to the main loop. Only an engine with a thread
- * of its own needs the latter two.
+ * for an engine, and those of them that are for the Ethernet interface after all. The
+ * last ones go back, because that interface belongs to the main loop. Only an engine
+ * with a thread of its own needs the latter two.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -23,7 +23,7 @@
 QEMU_BUILD_BUG_ON(ERNIC_TRAIN_BYTES + ERNIC_TRAIN_PACKETS *
                   (ERNIC_NET_HDR_MAX + sizeof(ErnicFrameHead)) > ERNIC_FRAME_QUEUE_BYTES);
 QEMU_BUILD_BUG_ON(NET_BUFSIZE + sizeof(ErnicFrameHead) > ERNIC_FRAME_QUEUE_BYTES);
-QEMU_BUILD_BUG_ON(ERNIC_PCI_FACES != ERNIC_FRAME_SENDERS);
+QEMU_BUILD_BUG_ON(ERNIC_PCI_ENGINES != ERNIC_FRAME_SENDERS);
 
 /* ---- in the main loop ------------------------------------------------------ */
 
@@ -66,7 +66,7 @@ void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 
 /* ---- in the thread of the engine, or inside enter and leave -------------------- */
 
-bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
     ErnicFrameQueue *out = &d->net.queues->out;
     uint32_t packets = ernic_train_packets(train), pos;
@@ -80,7 +80,7 @@ bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
     }
     for (pos = 0; pos < train->len;) {
         pos += ernic_pci_frame_of(train, pos, head, iov);
-        wake |= ernic_frame_queue_put(out, iov, ARRAY_SIZE(iov), face,
+        wake |= ernic_frame_queue_put(out, iov, ARRAY_SIZE(iov), engine,
                                       pos == train->len ? train->serial : 0);
     }
     if (wake && d->thread) {
@@ -91,9 +91,9 @@ bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
     return true;
 }
 
-uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciFace face)
+uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciEngine engine)
 {
-    return ernic_frame_queue_departed(&d->net.queues->out, face);
+    return ernic_frame_queue_departed(&d->net.queues->out, engine);
 }
 
 bool ernic_pci_netq_blocked(ErnicPci *d)

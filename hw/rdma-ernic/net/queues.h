@@ -16,7 +16,7 @@
 struct ErnicNetq {
     ErnicFrameQueue out;        /* from the engine to the netdev */
     ErnicFrameQueue in;         /* from the netdev to the engine */
-    ErnicFrameQueue back;       /* from the engine to the Ethernet face */
+    ErnicFrameQueue back;       /* from the engine to the Ethernet interface */
     QEMUBH *bh;                 /* in the main loop; NULL: the engine runs there, too */
     bool unsent;                /* without @bh: @out has frames since the last run */
     bool running;               /* frames of the queues are in use below */
@@ -53,9 +53,9 @@ void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 /* Inside enter and leave: */
 
 /* As ErnicPciLinkOps.tx. */
-bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train);
+bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
 /* As ErnicPciLinkOps.departed; the engine runs when that has grown. */
-uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciFace face);
+uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciEngine engine);
 /* Does the queue of frames to send have no room yet? */
 bool ernic_pci_netq_blocked(ErnicPci *d);
 /* Deliver frames to the engines, within the slice. */

@@ -16,16 +16,16 @@
 #include "bars/qdma/qdma.h"
 
 /* Counters of one engine; all 0 if the engine does not exist. */
-typedef struct Face {
+typedef struct EngineCounts {
     ErnicStats stats;
     ErnicMem mem;
     ErnicTimingCount timing;
     bool timed;                 /* the timing model is on */
-} Face;
+} EngineCounts;
 
 /* All counters, copied with the lock held once. */
 typedef struct Snapshot {
-    Face engine, pg332;
+    EngineCounts engine, pg332;
     ErnicUdpStats udp;          /* all 0 without the UDP link */
     ErnicShmStats shm;          /* all 0 without the shared-memory link */
     ErnicEth eth;
@@ -194,12 +194,12 @@ static bool visit_records(Visitor *v, const char *name,
     return ok;
 }
 
-static bool visit_timing(Visitor *v, const Face *face, Error **errp)
+static bool visit_timing(Visitor *v, const EngineCounts *counts, Error **errp)
 {
-    const ErnicTimingCount *c = &face->timing;
+    const ErnicTimingCount *c = &counts->timing;
     bool ok;
 
-    if (!face->timed) {
+    if (!counts->timed) {
         return true;
     }
     if (!visit_start_struct(v, "timing", NULL, 0, errp)) {
@@ -229,9 +229,9 @@ static bool visit_memory(Visitor *v, const ErnicMem *mem, Error **errp)
 }
 
 /* Starts at 1: number 0 means "no drop" and "no fault". */
-static bool visit_engine(Visitor *v, Face *face, Error **errp)
+static bool visit_engine(Visitor *v, EngineCounts *counts, Error **errp)
 {
-    ErnicStats *stats = &face->stats;
+    ErnicStats *stats = &counts->stats;
 
     return visit_counters(v, engine_counters, ARRAY_SIZE(engine_counters),
                           stats, errp) &&
@@ -239,18 +239,18 @@ static bool visit_engine(Visitor *v, Face *face, Error **errp)
                           drop_name, errp) &&
            visit_numbered(v, "faults", stats->fault, 1, ERNIC_FAULT_COUNT,
                           fault_name, errp) &&
-           visit_memory(v, &face->mem, errp) &&
-           visit_timing(v, face, errp);
+           visit_memory(v, &counts->mem, errp) &&
+           visit_timing(v, counts, errp);
 }
 
-static bool visit_pg332(Visitor *v, Face *face, Error **errp)
+static bool visit_pg332(Visitor *v, EngineCounts *counts, Error **errp)
 {
     bool ok;
 
     if (!visit_start_struct(v, "pg332", NULL, 0, errp)) {
         return false;
     }
-    ok = visit_engine(v, face, errp);
+    ok = visit_engine(v, counts, errp);
     visit_end_struct(v, NULL);
     return ok;
 }
@@ -309,12 +309,12 @@ static bool visit_qdma(Visitor *v, const ErnicQdmaStats *stats, Error **errp)
     return ok;
 }
 
-static void take(Face *face, const Ernic *e, uint64_t now)
+static void take(EngineCounts *counts, const Ernic *e, uint64_t now)
 {
     if (e) {
-        face->stats = e->stats;
-        face->mem = e->mem;
-        face->timed = ernic_timing_count(e, now, &face->timing);
+        counts->stats = e->stats;
+        counts->mem = e->mem;
+        counts->timed = ernic_timing_count(e, now, &counts->timing);
     }
 }
 
@@ -357,6 +357,6 @@ void ernic_pci_stats_class_init(ObjectClass *oc)
     object_class_property_add(oc, "statistics", "struct", get_statistics, NULL,
                               NULL, NULL);
     object_class_property_set_description(oc, "statistics",
-        "Counters of both engines and the Ethernet face since the last reset, and"
+        "Counters of both engines and the Ethernet interface since the last reset, and"
         " of the links of the host");
 }

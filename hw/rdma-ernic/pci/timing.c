@@ -64,13 +64,13 @@ static void warn(const char *what)
 /* Opens one trace for each engine, all in the same file. */
 static bool open_trace(ErnicPci *d, Error **errp)
 {
-    static const char *const faces[ARRAY_SIZE(d->trace)] = { "", " (PG332)" };
+    static const char *const suffixes[ARRAY_SIZE(d->trace)] = { "", " (PG332)" };
     const char *id = *ernic_pci_id(d) ? ernic_pci_id(d) : TYPE_ERNIC;
     g_autofree char *why = NULL;
     size_t i;
 
     for (i = 0; d->timing_trace && i < (d->pg332.version ? 2 : 1); i++) {
-        g_autofree char *name = g_strconcat(id, faces[i], NULL);
+        g_autofree char *name = g_strconcat(id, suffixes[i], NULL);
 
         d->trace[i] = ernic_timing_file_open(d->timing_trace, name,
                                              d->timing_trace_limit, warn, &why);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The guest contract of the verbs face, which device, kernel driver, provider and tests
- * share byte for byte; docs/verbs-interface.md explains its use. This header has the
- * registers and doorbells, and includes the other parts: the Ethernet face, queue
- * formats, commands and raw packets.
+ * The guest contract of the verbs interface, which device, kernel driver, provider and
+ * tests share byte for byte; docs/verbs-interface.md explains its use. This header has
+ * the registers and doorbells, and includes the other parts: the Ethernet interface,
+ * queue formats, commands and raw packets.
  *
  * All fields are little-endian unless the comment says otherwise. Software writes 0
  * to reserved fields; the device refuses anything else.
@@ -41,7 +41,7 @@ typedef uint64_t ernic_le64;
 /* ------------------------------------------------------------------------
  * The PCI function. BAR 2 begins with the control page, which holds these
  * registers; the doorbell pages begin at db_offset. BAR 4 holds the MSI-X table.
- * BAR 0 belongs to the ERNIC face (ernic_regs.h).
+ * BAR 0 belongs to the ERNIC interface (ernic_regs.h).
  *
  * Software accesses 32-bit registers in one access of 32 bits, and 64-bit registers
  * in one of 64 bits or as two halves in any order. Any other read returns 0, any
@@ -56,7 +56,7 @@ typedef uint64_t ernic_le64;
 #define ERNIC_MAGIC         0x43494e45      /* "ENIC" in memory */
 
 /* features */
-#define ERNIC_FEATURE_ETH       0x1     /* the Ethernet face is present */
+#define ERNIC_FEATURE_ETH       0x1     /* the Ethernet interface is present */
 #define ERNIC_FEATURE_ROCE_ETH  0x2     /* RoCEv2 packets are its frames */
 #define ERNIC_FEATURE_XRC       0x4     /* XRC queue pairs and SRQs */
 #define ERNIC_FEATURE_ATOMIC_WRITE 0x8  /* ATOMIC_WRITE requests */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /*
- * The guest contract of the Ethernet face: registers in the control page, and one ring
- * of descriptors for each direction. Ring counters run freely. A part of ernic_abi.h,
- * which has the types.
+ * The guest contract of the Ethernet interface: registers in the control page, and one
+ * ring of descriptors for each direction. Ring counters run freely. A part of
+ * ernic_abi.h, which has the types.
  */
 #ifndef ERNIC_ABI_ETH_H
 #define ERNIC_ABI_ETH_H

@@ -44,7 +44,7 @@
     X(IP_HEADER,    "ip_header")      /* options, or bad checksum */         \
     X(FRAGMENT,     "fragment")       /* an IP fragment */                   \
     X(ADDRESS,      "address")        /* invalid, or not that of the QP */ \
-    X(MAC,          "mac")            /* ERNIC face: MAC of neither card nor peer */ \
+    X(MAC,          "mac")            /* PG332: MAC of neither card nor peer */ \
     /* packet: BTH to ICRC */                                                \
     X(TOO_SHORT,    "too_short")      /* ends inside a header */             \
     X(BAD_LENGTH,   "bad_length")     /* lengths that contradict each other */ \

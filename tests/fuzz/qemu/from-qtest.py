@@ -6,7 +6,7 @@ do to the device is where the fuzzer starts.
 usage: from-qtest.py FOLDER LOG...
 
 A log is the output of qos-test with QTEST_LOG=1 for one test. An input goes into the
-folder FOLDER/FACE, where FACE is that of the test's devices: verbs, mlx5, pg332
+folder FOLDER/INTERFACE, where INTERFACE is that of the test's devices: verbs, mlx5, pg332
 or reconic."""
 import hashlib
 import re
@@ -44,7 +44,7 @@ class Log:
                 found.append(int(at.group(1), 16) << 3 | int(at.group(2)))
         return sorted(found)
 
-    def face(self):
+    def interface(self):
         if 'reconic' in self.command:
             return 'reconic'
         if 'interface=mlx5' in self.command:
@@ -190,7 +190,7 @@ def main():
         if log.devfn:
             data = log.follow(text.splitlines())
             for more in b'', SEPARATOR + ending():
-                target = folder / log.face() / hashlib.sha1(data + more).hexdigest()
+                target = folder / log.interface() / hashlib.sha1(data + more).hexdigest()
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data + more)
 

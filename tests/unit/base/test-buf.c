@@ -361,7 +361,7 @@ FIXTURE_TEST("/buf/edge-of-memory", test_edge_of_memory)
     ernic_buf_fini(&f->e, &buf);
 }
 
-/* ---- lists that the face has copied ------------------------------------- */
+/* ---- lists that the interface has copied ------------------------------------- */
 
 /* @n big-endian addresses with flags. */
 static uint8_t *make_pages(uint32_t n, uint8_t shift)

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The cost of a small message in calls that can be counted: methods of the face,
+ * The cost of a small message in calls that can be counted: methods of the interface,
  * accesses to guest memory, looks at what has departed. The benchmark needs an idle
  * host; this does not. A row that is exceeded is a cost that each message now pays.
  */
@@ -12,13 +12,13 @@
 #define SMALL   8               /* bytes of a message */
 #define BATCH   16              /* messages between the two measurements */
 
-static uint32_t face_calls, departed_calls;
+static uint32_t interface_calls, departed_calls;
 
 #define COUNTED(RET, NAME, PARAMS, ...)                                     \
     static RET count_##NAME PARAMS                                          \
     {                                                                       \
-        face_calls++;                                                       \
-        return ernic_face_verbs.NAME(__VA_ARGS__);                          \
+        interface_calls++;                                                       \
+        return ernic_interface_verbs.NAME(__VA_ARGS__);                          \
     }
 
 COUNTED(bool, fetch, (Ernic *e, ErnicQp *qp, ErnicWqe *wqe), e, qp, wqe)
@@ -46,35 +46,35 @@ static uint64_t count_tx_departed(void *env)
     return fake_env_ops.tx_departed(env);
 }
 
-static ErnicFaceOps face;
+static ErnicInterfaceOps interface;
 static ErnicEnvOps env;
 
 static void open_counted(Dialog *d)
 {
-    face = ernic_face_verbs;
-    face.fetch = count_fetch;
-    face.complete_send = count_complete_send;
-    face.gather = count_gather;
-    face.outstanding = count_outstanding;
-    face.take_recv = count_take_recv;
-    face.complete_recv = count_complete_recv;
-    face.ack_delay = count_ack_delay;
-    face.post = count_post;
-    face.pkey = count_pkey;
-    face.pkey_ok = count_pkey_ok;
-    face.sent = count_sent;
-    face.check_packet = count_check_packet;
-    face.came = count_came;
-    face.refused = count_refused;
+    interface = ernic_interface_verbs;
+    interface.fetch = count_fetch;
+    interface.complete_send = count_complete_send;
+    interface.gather = count_gather;
+    interface.outstanding = count_outstanding;
+    interface.take_recv = count_take_recv;
+    interface.complete_recv = count_complete_recv;
+    interface.ack_delay = count_ack_delay;
+    interface.post = count_post;
+    interface.pkey = count_pkey;
+    interface.pkey_ok = count_pkey_ok;
+    interface.sent = count_sent;
+    interface.check_packet = count_check_packet;
+    interface.came = count_came;
+    interface.refused = count_refused;
     env = fake_env_ops;
     env.tx_departed = count_tx_departed;
     dlg_open(d, ERNIC_QPT_RC);
-    d->e->face = &face;
+    d->e->interface = &interface;
     d->e->ops = &env;
 }
 
 typedef struct Cost {
-    uint32_t face, reads, writes, departed;
+    uint32_t interface, reads, writes, departed;
 } Cost;
 
 typedef void Traffic(Dialog *d, uint32_t psn, uint32_t n);
@@ -177,12 +177,12 @@ static Cost cost_of(Traffic *traffic, uint32_t n)
 
     open_counted(&d);
     traffic(&d, 0, 1);                  /* what is done once is done */
-    face_calls = departed_calls = 0;
+    interface_calls = departed_calls = 0;
     reads = d.env.reads;
     writes = d.env.writes;
     traffic(&d, 1, n);
     cost = (Cost) {
-        .face = face_calls, .reads = d.env.reads - reads,
+        .interface = interface_calls, .reads = d.env.reads - reads,
         .writes = d.env.writes - writes, .departed = departed_calls,
     };
     dlg_close(&d);
@@ -190,9 +190,9 @@ static Cost cost_of(Traffic *traffic, uint32_t n)
 }
 
 /*
- * At most, for each message of a batch and for the batch itself: methods of the face,
- * reads and writes of guest memory, looks at what has departed. A completion is two
- * writes.
+ * At most, for each message of a batch and for the batch itself: methods of the
+ * interface, reads and writes of guest memory, looks at what has departed. A completion
+ * is two writes.
  */
 static const struct {
     const char *name;
@@ -223,7 +223,8 @@ static void test_cost(gconstpointer data)
     const Cost *message = &rows[i].message, *batch = &rows[i].batch;
     Cost one = cost_of(rows[i].traffic, 1), many = cost_of(rows[i].traffic, BATCH);
 
-    at_most("methods of the face", one.face, many.face, message->face, batch->face);
+    at_most("methods of the interface", one.interface, many.interface,
+            message->interface, batch->interface);
     at_most("reads of guest memory", one.reads, many.reads, message->reads, batch->reads);
     at_most("writes of guest memory", one.writes, many.writes, message->writes,
             batch->writes);

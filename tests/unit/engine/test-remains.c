@@ -327,7 +327,7 @@ static const struct {
     uint8_t pg332;
     bool mlx5;
     uint32_t most;
-} faces[] = {
+} interfaces[] = {
     { "verbs", 0, false, 32 },
     { "pg332", 1 + PG332_V4_0, false, 32 },
     { "mlx5", 0, true, 32 },
@@ -337,10 +337,10 @@ static const struct {
  * The same when a call of software comes before each reset: a new engine has tables of
  * which no page exists.
  */
-ROW_TEST("/remains/used", faces, test_used)
+ROW_TEST("/remains/used", interfaces, test_used)
 {
     enum { RESETS = 30 };
-    const typeof(faces[0]) *face = data;
+    const typeof(interfaces[0]) *interface = data;
     ErnicMlx5Config mlx5 = { .max_mtu = 9022 };
     struct rusage before, after;
     int64_t start, ns = 0;
@@ -354,9 +354,9 @@ ROW_TEST("/remains/used", faces, test_used)
     }
     greatest(&cfg);
     fake_env_init(&env);
-    cfg.pg332 = face->pg332;
-    cfg.max_qp = face->pg332 ? 2048 : cfg.max_qp;
-    cfg.mlx5 = face->mlx5 ? &mlx5 : NULL;
+    cfg.pg332 = interface->pg332;
+    cfg.max_qp = interface->pg332 ? 2048 : cfg.max_qp;
+    cfg.mlx5 = interface->mlx5 ? &mlx5 : NULL;
     e = ernic_new(&cfg, &fake_env_ops, &env);
     for (int i = 0; i < RESETS + 3; i++) {
         if (i == 3) {                   /* the host's allocator has what it needs */
@@ -372,7 +372,7 @@ ROW_TEST("/remains/used", faces, test_used)
     getrusage(RUSAGE_SELF, &after);
     g_test_message("%ld pages and %" PRId64 " us of a processor for each reset",
                    (after.ru_minflt - before.ru_minflt) / RESETS, ns / 1000 / RESETS);
-    g_assert_cmpint(after.ru_minflt - before.ru_minflt, <=, face->most * RESETS);
+    g_assert_cmpint(after.ru_minflt - before.ru_minflt, <=, interface->most * RESETS);
     fake_ernic_done(&env, e);
 }
 

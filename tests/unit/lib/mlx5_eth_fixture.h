@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * An engine with the mlx5 face, whose function runs, with a protection domain and a
+ * An engine with the mlx5 interface, whose function runs, with a protection domain and a
  * completion queue. Commands are text, see mlx5_decode.h.
  */
 #ifndef TESTS_UNIT_MLX5_ETH_FIXTURE_H

@@ -3,7 +3,7 @@
  *
  * The software end of the mlx5 queues: work requests, doorbells and completions as
  * Linux's driver and provider write and read them, by the layouts of fields.h. The
- * objects are made by commands of the verbs face, and their records filled in here.
+ * objects are made by commands of the verbs interface, and their records filled in here.
  */
 #ifndef MLX5_QUEUES_H
 #define MLX5_QUEUES_H

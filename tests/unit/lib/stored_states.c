@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How the states of tests/data/state are made: engines with traffic, by each face, with
- * and without the timing model.
+ * How the states of tests/data/state are made: engines with traffic, by each interface,
+ * with and without the timing model.
  */
 #include "qemu/osdep.h"
 #include "busy.h"

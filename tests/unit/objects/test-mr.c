@@ -227,7 +227,10 @@ FIXTURE_TEST("/mr/top-of-space", test_top_of_space)
     g_assert_false(may(f, key, -LEN - 1, 2, RR));
 }
 
-/* The device refuses @cmd with @status and reports @event; NULL: the face reports it. */
+/*
+ * The device refuses @cmd with @status and reports @event; NULL: the interface reports
+ * it.
+ */
 static void bad_reg(Fixture *f, const struct ernic_cmd_mr_reg *cmd, uint8_t status,
                     const char *event)
 {

@@ -84,11 +84,11 @@ TEST("/state/derived-rows", test_derived_rows)
 {
     static const char *const rows[] = {
         "ErnicConfig: udp_sport timing timing_trace clock flow_rules link_speed "
-        "max_memory face mlx5 raw no_icrc retry_time",
+        "max_memory interface mlx5 raw no_icrc retry_time",
         "ErnicIds: first size fresh room head tail count",
         "ErnicRing: count",
-        "Ernic: ops env cfg face keys cqes eqs strict pd eq cq srq qp mcast mcast_bucket "
-        "mcast_free flow "
+        "Ernic: ops env cfg interface keys cqes eqs strict pd eq cq srq qp mcast "
+        "mcast_bucket mcast_free flow "
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound holders "
         "num_holders page_failed copies job touched remains work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "

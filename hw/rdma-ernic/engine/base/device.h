@@ -33,7 +33,7 @@ typedef struct ErnicRss ErnicRss;
 typedef struct ErnicCounter ErnicCounter;
 typedef struct ErnicTx ErnicTx;
 typedef struct ErnicCopies ErnicCopies;
-typedef struct ErnicFaceOps ErnicFaceOps;
+typedef struct ErnicInterfaceOps ErnicInterfaceOps;
 typedef struct ErnicKeyOps ErnicKeyOps;
 typedef struct ErnicCqeOps ErnicCqeOps;
 typedef struct ErnicEqOps ErnicEqOps;
@@ -82,8 +82,8 @@ typedef struct ErnicConfig {
     uint32_t link_speed;        /* Mb/s, as reported to software; without timing, the
                                    link rate of DCQCN */
     /*
-     * 0: the guest uses the verbs face. Otherwise 1 + enum pg332_version: it uses the
-     * registers of PG332, with queue pairs 1 to max_qp - 1.
+     * 0: the guest uses the verbs interface. Otherwise 1 + enum pg332_version: it uses
+     * the registers of PG332, with queue pairs 1 to max_qp - 1.
      */
     uint8_t pg332;
     uint8_t pg332_reads;        /* of a peer that wait for a response; 0: the most */
@@ -92,8 +92,8 @@ typedef struct ErnicConfig {
      * engine; @pg332 is 0. NULL: it does not.
      */
     const ErnicMlx5Config *mlx5;
-    /* Another face; outlives the engine. NULL: by @pg332 and @mlx5. */
-    const ErnicFaceOps *face;
+    /* Another interface; outlives the engine. NULL: by @pg332 and @mlx5. */
+    const ErnicInterfaceOps *interface;
     uint8_t strict;             /* ErnicStrictMode; with PG332 only */
     bool raw;                   /* the link takes Ethernet frames too */
     bool no_icrc;               /* the link needs no ICRC: it is 0, and not checked */
@@ -171,14 +171,14 @@ struct Ernic {
     const ErnicEnvOps *ops;
     void *env;
     ErnicConfig cfg;
-    const ErnicFaceOps *face;
-    const ErnicKeyOps *keys;    /* face->keys */
-    const ErnicCqeOps *cqes;    /* face->cqes */
-    const ErnicEqOps *eqs;      /* face->eqs */
+    const ErnicInterfaceOps *interface;
+    const ErnicKeyOps *keys;    /* interface->keys */
+    const ErnicCqeOps *cqes;    /* interface->cqes */
+    const ErnicEqOps *eqs;      /* interface->eqs */
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
     ErnicStrict *strict;        /* owned; NULL: off */
-    ErnicMlx5 *mlx5;            /* owned; NULL: another face */
+    ErnicMlx5 *mlx5;            /* owned; NULL: another interface */
 
     /* Tables, index = number (keys: number >> 8). Number 0 is never used. */
     ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;
@@ -193,8 +193,8 @@ struct Ernic {
     uint32_t mcast_free;        /* the first entry that is free */
     ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
     uint32_t num_flows;         /* that are used */
-    ErnicMlx5Eth *mlx5_eth;     /* owned; NULL: another face */
-    ErnicFlowTables *flow_tables;       /* owned; NULL: the face has none */
+    ErnicMlx5Eth *mlx5_eth;     /* owned; NULL: another interface */
+    ErnicFlowTables *flow_tables;       /* owned; NULL: the interface has none */
     uint32_t num_groups;        /* multicast groups with a member */
     ErnicRss *rss;              /* ERNIC_LIM_RSS + 1 */
     ErnicCounter *counter;      /* ERNIC_LIM_COUNTER + 1, of which 0 is used */
@@ -238,7 +238,7 @@ struct Ernic {
     ErnicStats stats;
     ErnicPageFault absent;      /* of the last access that was ABSENT */
     uint8_t rx_fault;           /* ErnicFault of the packet being served */
-    const struct ErnicPkt *rx_pkt;  /* that packet, if the face asks; or NULL */
+    const struct ErnicPkt *rx_pkt;  /* that packet, if the interface asks; or NULL */
     /* While a state without its lists is saved (state/precopy.h); or NULL. */
     struct ErnicPrecopy *precopy;
 };

@@ -73,7 +73,7 @@ typedef struct ErnicTrain {
     const uint8_t *data;
     uint32_t len;               /* bytes of all packets together */
     uint32_t seg;               /* bytes of each packet but the last, > 0 */
-    uint32_t domain;            /* sent: transport domain of the sender, if the face
+    uint32_t domain;            /* sent: transport domain of the sender, if the interface
                                    has any; 0: none, or not known */
 } ErnicTrain;
 

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A work completion as a value: the roles fill it in, and a face writes it.
+ * A work completion as a value: the roles fill it in, and an interface writes it.
  */
 #ifndef ERNIC_BASE_WC_H
 #define ERNIC_BASE_WC_H
 
-/* One completion, in host byte order; the face writes it in its format. */
+/* One completion, in host byte order; the interface writes it in its format. */
 typedef struct ErnicWc {
     uint64_t wr_id;
     uint32_t qpn;

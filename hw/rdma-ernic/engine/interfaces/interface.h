@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The face: the layout of queues, completions and keys for the guest that drives the
- * engine. An engine has one face for its whole life.
+ * The interface: the layout of queues, completions and keys for the guest that drives the
+ * engine. An engine has one interface for its whole life.
  */
-#ifndef ERNIC_FACES_FACE_H
-#define ERNIC_FACES_FACE_H
+#ifndef ERNIC_INTERFACES_INTERFACE_H
+#define ERNIC_INTERFACES_INTERFACE_H
 
 #include "base/device.h"
 #include "base/fault.h"
@@ -38,20 +38,20 @@ typedef struct ErnicArrival {
 typedef struct ErnicVerdict {
     uint8_t drop;               /* ErnicDrop */
     uint8_t fault;              /* ErnicFault, to be acted on */
-    uint32_t syndrome;          /* the face's own code for it */
+    uint32_t syndrome;          /* the interface's own code for it */
 } ErnicVerdict;
 
 /*
- * A face's table. Every method is set; one that a face shares with others is an
- * ernic_face_default_*() of transport/face_defaults.h. The roles call the methods, and
- * do not depend on any particular face.
+ * An interface's table. Every method is set; one that an interface shares with others
+ * is an ernic_default_*() of transport/interface_defaults.h. The roles call the
+ * methods, and do not depend on any particular interface.
  *
  * A method runs inside the engine, in the turn of a queue pair or while a packet is
  * served. It may read and write guest memory, raise events and interrupts, and change
- * the state of the face. It sends no packets and does not change the state of a queue
- * pair, unless its comment says so.
+ * the state of the interface. It sends no packets and does not change the state of a
+ * queue pair, unless its comment says so.
  */
-struct ErnicFaceOps {
+struct ErnicInterfaceOps {
     /* The checks of keys; ernic_new() copies it to e->keys. */
     const ErnicKeyOps *keys;
     /* The format of completion queues; likewise e->cqes. */
@@ -141,9 +141,9 @@ struct ErnicFaceOps {
     /* ---- completions */
 
     /*
-     * Write @wc to guest memory: to completion queue @cqn, if the face has such queues.
-     * complete_send() and complete_recv() call ernic_qp_post(), which calls this; with
-     * the timing model later. May move the queue pair of @wc to Error.
+     * Write @wc to guest memory: to completion queue @cqn, if the interface has such
+     * queues. complete_send() and complete_recv() call ernic_qp_post(), which calls
+     * this; with the timing model later. May move the queue pair of @wc to Error.
      */
     void (*post)(Ernic *e, uint32_t cqn, const ErnicWc *wc);
 
@@ -171,7 +171,7 @@ struct ErnicFaceOps {
     void (*pressed)(Ernic *e);
     /*
      * The checks before that of the queue pair's state: of the format, the ICRC and the
-     * queue pair number, and those specific to the face.
+     * queue pair number, and those specific to the interface.
      */
     ErnicVerdict (*check_packet)(Ernic *e, const ErnicArrival *a);
     /* @pkt for @qp has passed all checks before execution, or has a fault to NAK. */
@@ -185,8 +185,8 @@ struct ErnicFaceOps {
     /* ---- errors */
 
     /*
-     * The face's code for @fault of @pkt (NULL: of no packet). The engine keeps it in
-     * ack.code until the queue pair moves to Error. 0: the face has no codes.
+     * The interface's code for @fault of @pkt (NULL: of no packet). The engine keeps it
+     * in ack.code until the queue pair moves to Error. 0: the interface has no codes.
      */
     uint8_t (*fault_code)(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
                           ErnicFault fault);
@@ -195,11 +195,11 @@ struct ErnicFaceOps {
 };
 
 /* verbs/queue.c: work queues, completion queues and keys of verbs. */
-extern const ErnicFaceOps ernic_face_verbs;
+extern const ErnicInterfaceOps ernic_interface_verbs;
 /* pg332/queue.c: queues in the layout of PG332; addresses are those of the bus. */
-extern const ErnicFaceOps ernic_face_pg332;
+extern const ErnicInterfaceOps ernic_interface_pg332;
 
-/* mlx5/face.c: queues in the layout of the mlx5 interface. */
-extern const ErnicFaceOps ernic_face_mlx5;
+/* mlx5/interface.c: queues in the layout of the mlx5 interface. */
+extern const ErnicInterfaceOps ernic_interface_mlx5;
 
-#endif /* ERNIC_FACES_FACE_H */
+#endif /* ERNIC_INTERFACES_INTERFACE_H */

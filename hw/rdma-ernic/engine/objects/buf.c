@@ -13,7 +13,7 @@
 
 #define LIST_ENTRIES    ERNIC_BUF_LIST
 #define LIST_PAGE       (LIST_ENTRIES * sizeof(uint64_t))
-/* Bits of an address that the face gives: flags of its own. */
+/* Bits of an address that the interface gives: flags of its own. */
 #define LIST_FLAGS      7ull
 /* To find a piece, and to access it. */
 #define WORK_PIECE      2

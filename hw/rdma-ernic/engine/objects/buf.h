@@ -66,8 +66,9 @@ static inline uint64_t ernic_buf_list_bytes(const ErnicBuf *buf)
 uint8_t ernic_buf_init(Ernic *e, ErnicBuf *buf,
                        const struct ernic_buf_desc *desc, uint64_t bytes);
 /*
- * The same from a list that the face has copied already: @npages big-endian addresses
- * at @list, whose lowest 3 bits are flags of the face. The buffer begins at byte
+ * The same from a list that the interface has copied already: @npages big-endian
+ * addresses at @list, whose lowest 3 bits are flags of the interface. The buffer begins
+ * at byte
  * @offset of the first page. On ERNIC_AGAIN repeat the call with the same list.
  */
 uint8_t ernic_buf_init_pages(Ernic *e, ErnicBuf *buf, const uint8_t *list,

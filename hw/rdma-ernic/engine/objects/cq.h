@@ -40,7 +40,7 @@ struct ErnicCq {
     ErnicEvents events;
 };
 
-/* A new queue, as the face describes it after its checks. */
+/* A new queue, as the interface describes it after its checks. */
 typedef struct ErnicCqInit {
     uint32_t uctx;
     uint32_t eq;                /* exists; 0: none */
@@ -65,11 +65,11 @@ void ernic_cq_set_ring(Ernic *e, uint32_t cqn, ErnicBuf *buf, uint32_t depth,
 void ernic_cq_set_moderation(Ernic *e, uint32_t cqn, uint16_t count,
                              uint16_t period_us);
 
-/* Bytes of an entry, in all faces. */
+/* Bytes of an entry, in all interfaces. */
 #define ERNIC_CQ_ENTRY  64
 
 /*
- * How a face writes entries. ernic_new() copies its operations to e->cqes.
+ * How an interface writes entries. ernic_new() copies its operations to e->cqes.
  */
 struct ErnicCqeOps {
     /* Write @wc to the 64 bytes of @entry, which are 0; not what set_pass() sets. */
@@ -115,8 +115,8 @@ uint32_t ernic_cq_event_queue(const Ernic *e, const ErnicCq *cq);
  */
 bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
 /*
- * The same for @entry, of ERNIC_CQ_ENTRY bytes and in the format of the face. @solicited:
- * also if only solicited entries cause an event.
+ * The same for @entry, of ERNIC_CQ_ENTRY bytes and in the format of the interface.
+ * @solicited: also if only solicited entries cause an event.
  */
 bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited);
 /*
@@ -125,8 +125,9 @@ bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited)
  */
 bool ernic_cq_has_room(Ernic *e, uint32_t cqn, uint32_t depth);
 /*
- * Write @entry, of ERNIC_CQ_ENTRY bytes and in the format of the face, as the next one.
- * False: there is no room for it, or the DMA has failed; then it is not in the queue.
+ * Write @entry, of ERNIC_CQ_ENTRY bytes and in the format of the interface, as the next
+ * one. False: there is no room for it, or the DMA has failed; then it is not in the
+ * queue.
  */
 bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry);
 /*

@@ -28,7 +28,7 @@ struct ErnicEq {
     bool arms, armed;
 };
 
-/* The entries of a face's event queues. */
+/* The entries of an interface's event queues. */
 struct ErnicEqOps {
     uint32_t size;              /* bytes of an entry, at most ERNIC_EQE_MAX */
     uint32_t tail;              /* bytes at its end that are written after the rest */

@@ -65,7 +65,7 @@ bool ernic_mr_check_remote(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
                            uint64_t addr, uint64_t len, uint32_t access,
                            const ErnicMr **mr, uint64_t *off);
 /*
- * How a face checks its keys: ernic_mr_check_local(), ernic_mr_check_remote() and
+ * How an interface checks its keys: ernic_mr_check_local(), ernic_mr_check_remote() and
  * ernic_mr_invalidate(), or functions with the same contract. All are set. They may
  * be called for each packet, and change nothing except the key to be invalidated.
  */
@@ -90,7 +90,7 @@ uint64_t ernic_mr_table_bytes(uint32_t room);
 bool ernic_mr_charge_table(Ernic *e);
 /* The whole bus as a region: the offset of a byte is its bus address. */
 extern const ErnicMr ernic_mr_bus;
-/* check_local() of a face with bus addresses instead of keys in its requests. */
+/* check_local() of an interface with bus addresses instead of keys in its requests. */
 bool ernic_mr_bus_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                         uint64_t len, uint32_t access,
                         const ErnicMr **mr, uint64_t *off);
@@ -105,7 +105,7 @@ bool ernic_mr_check_flush(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
 bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write);
 
 /* Commands. They check all handles. */
-/* A new region, as the face describes it. */
+/* A new region, as the interface describes it. */
 typedef struct ErnicMrInit {
     uint8_t kind;               /* ErnicMrKind; windows are not valid */
     bool valid;                 /* the other fields describe a region */
@@ -120,7 +120,8 @@ typedef struct ErnicMrInit {
  */
 bool ernic_mr_range_ok(uint32_t access, uint64_t iova, uint64_t length, uint64_t max);
 /*
- * Create the region of *@key in protection domain @pd, which exists; the face has checked
+ * Create the region of *@key in protection domain @pd, which exists; the interface has
+ * checked
  * @init. The region owns the pages of @buf from now on. ERNIC_ERR_NO_RESOURCE: all
  * numbers are used, and the pages are free.
  */

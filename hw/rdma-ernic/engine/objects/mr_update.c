@@ -13,7 +13,7 @@
 
 /* Numbers of the list that a call loads: the bytes of a packet. */
 #define PART            512
-/* Bits of an address that are flags of the face. */
+/* Bits of an address that are flags of the interface. */
 #define PAGE_FLAGS      7ull
 
 /*

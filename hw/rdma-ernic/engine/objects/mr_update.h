@@ -49,8 +49,9 @@ typedef struct ErnicMrUpdate {
     /*
      * Page addresses @first to @first + @num - 1 of the region's list change: to those
      * of page[], or to those in the memory of @list if it has a length. They are
-     * big-endian, and the low 3 bits are flags of the face. Addresses beyond the room of
-     * the region are ignored, and in a request that opens it those beyond its range.
+     * big-endian, and the low 3 bits are flags of the interface. Addresses beyond the
+     * room of the region are ignored, and in a request that opens it those beyond its
+     * range.
      *
      * Of a region of pieces (ErnicBuf), pairs of them are pieces: length, key, address.
      */

@@ -70,7 +70,7 @@ typedef struct ErnicQpAttr {
 
 typedef struct ErnicSendQueue {
     /* Writer: transport/qp_life. */
-    ErnicWq wq;                     /* pi, units of the face: doorbell; ci, the
+    ErnicWq wq;                     /* pi, units of the interface: doorbell; ci, the
                                        oldest request not completed: completer */
     /* Writer: transport/completer. */
     uint32_t lead;                  /* units that complete requests took beyond
@@ -81,7 +81,7 @@ typedef struct ErnicSendQueue {
 
     /*
      * Writer: transport/requester. All counters run freely. Requests: ci <= next <=
-     * started <= fetched. Units of the face: ernic_sq_done() <= taken <= pi.
+     * started <= fetched. Units of the interface: ernic_sq_done() <= taken <= pi.
      */
     uint32_t taken;                 /* units that are decoded */
     uint32_t fetched;               /* decoded below this */
@@ -196,7 +196,7 @@ typedef struct ErnicAckState {
     uint8_t nak;                    /* syndrome owed, 0: none */
     uint8_t fault;                  /* ErnicFault to carry out after it */
     /* Writer: transport/qp; reset: transport/ack. */
-    uint8_t code;                   /* the face's number of it */
+    uint8_t code;                   /* the interface's number of it */
     /* Writer: transport/ack. */
     uint32_t nak_psn;
     /* Writer: transport/rd_resources; reset: transport/ack. */
@@ -235,7 +235,7 @@ struct ErnicQp {
     bool stopping;
     /*
      * Writer: transport/turn; reset: transport/qp_state. In Error, ns between two looks
-     * for receive requests (ErnicFaceOps.flush_poll); 0: none yet.
+     * for receive requests (ErnicInterfaceOps.flush_poll); 0: none yet.
      */
     uint32_t flush_wait;
     /* Writer: transport/qp_life. */

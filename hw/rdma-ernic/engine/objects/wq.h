@@ -14,7 +14,7 @@
 
 /*
  * A ring of requests in guest memory, and its free-running counters. They count
- * units, as the face defines them: whole requests, or the blocks of requests.
+ * units, as the interface defines them: whole requests, or the blocks of requests.
  */
 typedef struct ErnicWq {
     ErnicBuf buf;
@@ -31,7 +31,10 @@ typedef struct ErnicWq {
  */
 uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi);
 
-/* SGEs of a request, at most: those of the mlx5 interface. ERNIC_MAX_SGE: verbs face. */
+/*
+ * SGEs of a request, at most: those of the mlx5 interface. ERNIC_MAX_SGE: verbs
+ * interface.
+ */
 #define ERNIC_RECV_SGE  32
 
 /* One receive request, private copy. */
@@ -63,7 +66,7 @@ struct ErnicSrq {
     ErnicEvents events;
 };
 
-/* A new SRQ, as the face describes it after its checks. */
+/* A new SRQ, as the interface describes it after its checks. */
 typedef struct ErnicSrqInit {
     uint32_t uctx, pd;
     uint32_t limit;             /* at most the depth; 0: disarmed */
@@ -89,7 +92,7 @@ ErnicSrq *ernic_srq_get(Ernic *e, uint32_t uctx, uint32_t srqn);
 bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd);
 /*
  * Raise the limit event, once, if @left, the number of requests of SRQ @srqn, is
- * below its limit. A face calls it after taking a request and on arming the limit.
+ * below its limit. An interface calls it after taking a request and on arming the limit.
  */
 void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left);
 /* The ring of SRQ @srqn could not be read: raise SRQ_ERR; it is not used again. */

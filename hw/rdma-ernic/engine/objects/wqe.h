@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Send work requests. The face copies a request from its ring once and checks it
+ * Send work requests. The interface copies a request from its ring once and checks it
  * once against this table. After that the engine uses its private copy only.
  */
 #ifndef ERNIC_OBJECTS_WQE_H
@@ -15,13 +15,13 @@
 #include "hw/rdma-ernic/ernic_abi.h"
 
 /*
- * Requests that a face decodes and the verbs face has not: NOP, and ErnicMrUpdate. Their
- * numbers follow those of enum ernic_wr_opcode.
+ * Requests that an interface decodes and the verbs interface has not: NOP, and
+ * ErnicMrUpdate. Their numbers follow those of enum ernic_wr_opcode.
  */
 enum { ERNIC_WR_NOP = ERNIC_WR_COUNT, ERNIC_WR_MR_UPDATE, ERNIC_WR_KINDS };
 /*
  * SGEs and inline bytes of a request, at most: as much as fits beside the control segment
- * of the longest request of the mlx5 interface. The verbs face has ERNIC_MAX_SGE and
+ * of the longest request of the mlx5 interface. The verbs interface has ERNIC_MAX_SGE and
  * ERNIC_MAX_INLINE.
  */
 #define ERNIC_WQE_SGE       63

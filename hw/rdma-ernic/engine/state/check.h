@@ -38,12 +38,12 @@ typedef struct ErnicInvariants {
 extern const ErnicInvariants ernic_invariants_device;
 /* Of its timing model, where there is one; check_timing.c. */
 extern const ErnicInvariants ernic_invariants_timing;
-/* Of the mlx5 interface, where it is the face; check_mlx5.c. */
+/* Of the mlx5 interface, where it is the interface; check_mlx5.c. */
 extern const ErnicInvariants ernic_invariants_mlx5;
 /* Of its Ethernet objects by table, of which the first follows the table of counters. */
 extern const ErnicInvariants ernic_invariants_ethernet[];
 extern const uint32_t ernic_num_invariants_ethernet;
-/* Of flow tables, where the face has them. */
+/* Of flow tables, where the interface has them. */
 extern const ErnicInvariants ernic_invariants_steering;
 /* Of the objects of ernic_state_tables[@table]; NULL: no such table. */
 const ErnicInvariants *ernic_check_invariants(uint32_t table);
@@ -57,7 +57,7 @@ bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes);
 /* The same of a buffer of pieces. */
 bool ernic_check_pieces(const ErnicBuf *buf, uint64_t bytes);
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride);
-/* The receive ring of a queue pair or an SRQ, in the layout of the face. */
+/* The receive ring of a queue pair or an SRQ, in the layout of the interface. */
 bool ernic_check_recv_ring(const Ernic *e, const ErnicWq *wq);
 /* A heap: no deadline is before that of its parent, and all find themselves. */
 bool ernic_check_heap(const ErnicTimers *t);

@@ -171,7 +171,7 @@ static bool update_ok(const ErnicMrUpdate *u)
 /* The bytes that a request carries are those that it says. */
 static bool wqe_payload_ok(const Ernic *e, const ErnicWqe *wqe, const ErnicWr *wr)
 {
-    /* The limits are those of the verbs face; 1 is one of the operation. */
+    /* The limits are those of the verbs interface; 1 is one of the operation. */
     uint32_t max_sge = e->mlx5 && wr->max_sge > 1 ? ERNIC_WQE_SGE : wr->max_sge;
     uint32_t max_inline = e->mlx5 ? ERNIC_WQE_INLINE : ERNIC_MAX_INLINE;
     uint64_t len = 0;
@@ -517,7 +517,7 @@ static bool qp_deadline(const ErnicCheck *c, uint32_t id)
 static bool qp_flush_wait(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
-    uint32_t first = c->e->face->flush_poll;
+    uint32_t first = c->e->interface->flush_poll;
 
     return !qp->flush_wait ||
            (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) && !ernic_qp_uses_srq(qp) &&

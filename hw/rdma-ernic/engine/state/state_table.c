@@ -38,7 +38,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(link_speed),        /* of the device that loads */
     DERIVED(max_memory),        /* likewise */
     U(pg332), U(strict),
-    DERIVED(face),              /* of the device that loads */
+    DERIVED(interface),              /* of the device that loads */
     DERIVED(mlx5),              /* of the device that loads */
     DERIVED(raw),               /* of the device that loads; check_qp.c */
     DERIVED(no_icrc),           /* of the link of the device that loads */
@@ -102,7 +102,7 @@ static const ErnicStateStruct ring_struct = DESCRIBE(ring_fields, ErnicRing, RIN
 static const ErnicStateField device_fields[] = {
     DERIVED(ops), DERIVED(env),
     DERIVED(cfg),               /* in front of all, and compared */
-    DERIVED(face), DERIVED(keys), DERIVED(cqes), DERIVED(eqs),  /* of cfg */
+    DERIVED(interface), DERIVED(keys), DERIVED(cqes), DERIVED(eqs),  /* of cfg */
     OWNED(regs, ernic_state_regs),
     DERIVED(strict),            /* a section of its own, if there is one */
     STRUCT(pd_ids, ids_struct), STRUCT(eq_ids, ids_struct),

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Flow tables: a frame is looked up in the root table. The entry that matches sends it
- * on to other tables or to destinations of the face, or drops it. Tables consist of
- * groups, and all entries of a group have the same mask. The face makes the key of a
+ * on to other tables or to destinations of the interface, or drops it. Tables consist of
+ * groups, and all entries of a group have the same mask. The interface makes the key of a
  * frame, in a format of its own.
  *
  * A table refers only to tables of a higher level, so that no frame is in a loop.
@@ -37,7 +37,9 @@ typedef struct ErnicFlowGroup {
     uint8_t mask[ERNIC_FLOW_KEY_BYTES];
 } ErnicFlowGroup;
 
-/* A destination; the face's own ones have numbers that this file does not look at. */
+/*
+ * A destination; the interface's own ones have numbers that this file does not look at.
+ */
 typedef struct ErnicFlowDest {
     bool table;
     uint32_t id;
@@ -68,7 +70,7 @@ enum {
     ERNIC_FLOW_SET_ALL = 15,
 };
 
-/* A destination of the face, and the tag of the entry. */
+/* A destination of the interface, and the tag of the entry. */
 typedef struct ErnicFlowHit {
     uint32_t id, tag;
 } ErnicFlowHit;
@@ -113,7 +115,7 @@ uint8_t ernic_flow_entry_delete(Ernic *e, uint32_t table, uint32_t index);
 uint8_t ernic_flow_counter_create(Ernic *e, uint32_t *id);
 uint8_t ernic_flow_counter_destroy(Ernic *e, uint32_t id);
 
-/* Does an entry have destination @id of the face? */
+/* Does an entry have destination @id of the interface? */
 bool ernic_flow_tables_use(Ernic *e, uint32_t id);
 
 /*
@@ -127,8 +129,8 @@ void ernic_flow_tables_find(Ernic *e, const uint8_t key[ERNIC_FLOW_KEY_BYTES],
 /* Sort entries and groups, all of which were loaded. */
 void ernic_flow_tables_derive(ErnicFlowTables *t);
 /*
- * Do tables, groups and entries fit together, and is the order right? The face checks
- * destinations of its own.
+ * Do tables, groups and entries fit together, and is the order right? The interface
+ * checks destinations of its own.
  */
 bool ernic_flow_tables_ok(const ErnicFlowTables *t);
 

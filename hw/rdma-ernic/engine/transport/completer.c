@@ -43,7 +43,7 @@ static void comp_fail(Ernic *e, ErnicQp *qp, ErnicFault fault)
     ernic_requester_restart(qp);
     ernic_qp_complete_send(e, qp, wqe, fault);
     if (act == ERNIC_ACT_SQ_ERROR && qp->state != ERNIC_QPS_ERR &&
-        e->face->send_queue_error) {
+        e->interface->send_queue_error) {
         ernic_qp_set_state(e, qp, ERNIC_QPS_SQE);
     } else {
         ernic_qp_error(e, qp, fault);
@@ -232,7 +232,7 @@ static void comp_cut_window(Ernic *e, ErnicQp *qp)
 /* Is @budget used, and has nothing moved for long enough, so that a request fails? */
 static bool comp_gives_up(const Ernic *e, const ErnicQp *qp, uint8_t budget)
 {
-    return !budget && ernic_patience_over(e, qp) && !e->face->retry_forever(e, qp);
+    return !budget && ernic_patience_over(e, qp) && !e->interface->retry_forever(e, qp);
 }
 
 /* Use one retry and go back to una_psn. Without a retry left the request fails. */
@@ -471,8 +471,8 @@ void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 }
 
 /*
- * A check of the face has found @fault in @pkt, a response to a request in flight. It
- * still acknowledges the packets before it.
+ * A check of the interface has found @fault in @pkt, a response to a request in flight.
+ * It still acknowledges the packets before it.
  */
 void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault)

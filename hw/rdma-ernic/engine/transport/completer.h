@@ -13,7 +13,7 @@
 
 /* Serve one inbound response packet. */
 void ernic_completer_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
-/* End the oldest request with @fault, which the face has found in response @pkt. */
+/* End the oldest request with @fault, which the interface has found in response @pkt. */
 void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault);
 /* Complete requests that have been acknowledged, or (UC, UD) have left. */

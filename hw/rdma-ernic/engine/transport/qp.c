@@ -26,7 +26,7 @@ static uint16_t qp_udp_sport(const Ernic *e, const ErnicQp *qp, const ErnicAv *a
 
 uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp)
 {
-    return e->face->pkey(e, qp);
+    return e->interface->pkey(e, qp);
 }
 
 bool ernic_qp_path(Ernic *e, const ErnicQp *qp, const ErnicAv *av,
@@ -84,7 +84,7 @@ void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type)
 void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                          ErnicFault fault)
 {
-    qp->ack.code = e->face->fault_code(e, qp, pkt, fault);
+    qp->ack.code = e->interface->fault_code(e, qp, pkt, fault);
 }
 
 void ernic_qp_post_due(Ernic *e, uint64_t until)
@@ -97,7 +97,7 @@ void ernic_qp_post_due(Ernic *e, uint64_t until)
         cqe = *head;
         ernic_timing_taken(e, ERNIC_TIMED_CQE, fifo->count);
         ernic_delay_fifo_pop(fifo, e->now);
-        e->face->post(e, cqe.cqn, &cqe.wc);
+        e->interface->post(e, cqe.cqn, &cqe.wc);
     }
     ernic_timing_taken(e, ERNIC_TIMED_CQE, 0);
 }
@@ -109,7 +109,7 @@ void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
         ernic_qp_post_due(e, ernic_delay_fifo_due(&e->timing->cqes));
     }
     if (!ernic_timed_cqe(e, cqn, wc, after)) {
-        e->face->post(e, cqn, wc);
+        e->interface->post(e, cqn, wc);
     }
 }
 
@@ -128,7 +128,7 @@ uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault)
 void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                             ErnicFault fault)
 {
-    e->face->complete_send(e, qp, wqe, fault);
+    e->interface->complete_send(e, qp, wqe, fault);
     ernic_timing_completed(e, qp->qpn, wqe->index);
 }
 
@@ -138,13 +138,13 @@ void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
     const ErnicRecv *recv = qp->rq.recv_valid ? &qp->rq.recv : NULL;
 
     qp->rq.recv_valid = false;
-    e->face->complete_recv(e, qp, recv, wc, fault);
+    e->interface->complete_recv(e, qp, recv, wc, fault);
 }
 
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
 {
     if (!qp->rq.recv_valid) {
-        qp->rq.recv_valid = e->face->take_recv(e, qp, &qp->rq.recv);
+        qp->rq.recv_valid = e->interface->take_recv(e, qp, &qp->rq.recv);
     }
     return qp->rq.recv_valid;
 }

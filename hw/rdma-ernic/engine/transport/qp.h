@@ -31,19 +31,19 @@ bool ernic_qp_remote_pd(const Ernic *e, const ErnicQp *qp, uint32_t xrc_srq,
 void ernic_qp_event(Ernic *e, ErnicQp *qp, uint8_t type);
 /* Count @fault; returns the status of the completion that reports it. */
 uint8_t ernic_qp_fault_status(Ernic *e, ErnicFault fault);
-/* Note the face's number of @fault, found in @pkt (NULL: in no packet). */
+/* Note the interface's number of @fault, found in @pkt (NULL: in no packet). */
 void ernic_qp_note_fault(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                          ErnicFault fault);
 /* The P_Key of the packets that @qp sends. */
 uint16_t ernic_qp_pkey(const Ernic *e, const ErnicQp *qp);
-/* A request has ended: write its completion in the format of the face. */
+/* A request has ended: write its completion in the format of the interface. */
 void ernic_qp_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                             ErnicFault fault);
 void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
                             ErnicFault fault);
 /*
- * Pass @wc to the face: at once, or under the timing model when it is through, and not
- * before @after.
+ * Pass @wc to the interface: at once, or under the timing model when it is through, and
+ * not before @after.
  */
 void ernic_qp_post(Ernic *e, uint32_t cqn, const ErnicWc *wc,
                    ErnicTimedAfter after);

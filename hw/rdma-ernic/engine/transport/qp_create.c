@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queue pairs that software creates and destroys, whatever its face.
+ * Queue pairs that software creates and destroys, whatever its interface.
  */
 #include "qemu/osdep.h"
 #include "base/ib_spec.h"

@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queue pairs that software creates and destroys, whatever its face: their numbers, and
- * their references to other objects.
+ * Queue pairs that software creates and destroys, whatever its interface: their
+ * numbers, and their references to other objects.
  */
 #ifndef ERNIC_TRANSPORT_QP_CREATE_H
 #define ERNIC_TRANSPORT_QP_CREATE_H
 
 #include "objects/qp.h"
 
-/* The objects that a new queue pair uses; the face has checked that they exist. */
+/* The objects that a new queue pair uses; the interface has checked that they exist. */
 typedef struct ErnicQpInit {
     uint8_t type;               /* enum ernic_qp_type */
     uint8_t flags;              /* ERNIC_QPF_* */

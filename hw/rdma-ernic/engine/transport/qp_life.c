@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The life of a queue pair context: open, reset, close. Both faces use it.
+ * The life of a queue pair context: open, reset, close. Both interfaces use it.
  */
 #include "qemu/osdep.h"
 #include "base/timer.h"

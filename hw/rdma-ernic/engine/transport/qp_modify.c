@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Changes of a queue pair's attributes and state by software, whatever its face. A change
- * is checked completely before anything changes.
+ * Changes of a queue pair's attributes and state by software, whatever its interface. A
+ * change is checked completely before anything changes.
  */
 #include "qemu/osdep.h"
 #include "objects/qp.h"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Changes of a queue pair's attributes and state by software, whatever its face.
+ * Changes of a queue pair's attributes and state by software, whatever its interface.
  */
 #ifndef ERNIC_TRANSPORT_QP_MODIFY_H
 #define ERNIC_TRANSPORT_QP_MODIFY_H
@@ -10,9 +10,9 @@
 
 /*
  * May @qp enter state @to with the attributes of @mask (ERNIC_QPA_*), whose values are
- * in @attr? Returns an ernic_status; ERNIC_ERR_BUSY: pending READs and atomics need more
- * entries than max_dest_rd_atomic gives. The face checks CUR_STATE and PORT, which the
- * context does not hold.
+ * in @attr? Returns an ernic_status; ERNIC_ERR_BUSY: pending READs and atomics need
+ * more entries than max_dest_rd_atomic gives. The interface checks CUR_STATE and PORT,
+ * which the context does not hold.
  */
 uint8_t ernic_qp_modify_check(const Ernic *e, const ErnicQp *qp, uint8_t to,
                               uint32_t mask, const ErnicQpAttr *attr);

@@ -47,7 +47,7 @@ void ernic_qp_drained(Ernic *e, ErnicQp *qp)
 static void qp_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     trace_ernic_qp_error(qp->qpn, ernic_fault_info(fault)->name);
-    e->face->fatal(e, qp, fault);
+    e->interface->fatal(e, qp, fault);
     ernic_qp_set_state(e, qp, ERNIC_QPS_ERR);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/device.h"
 
-/* Methods of faces with rules: a frame goes to the queue pair of its rule. */
+/* Methods of interfaces with rules: a frame goes to the queue pair of its rule. */
 bool ernic_raw_wants(Ernic *e, const uint8_t *frame, uint32_t len,
                      const ErnicTrain *own);
 void ernic_raw_frame(Ernic *e, const uint8_t *frame, uint32_t len,

@@ -148,7 +148,7 @@ static bool req_fetch_wqe(Ernic *e, ErnicQp *qp)
     ErnicSendQueue *sq = &qp->sq;
     ErnicWqe *wqe = ernic_sq_slot(qp, sq->fetched);
 
-    if (!e->face->fetch(e, qp, wqe)) {
+    if (!e->interface->fetch(e, qp, wqe)) {
         return false;
     }
     g_assert(wqe->units && wqe->units <= sq->wq.pi - sq->taken);
@@ -272,7 +272,7 @@ static ErnicReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     if (!ernic_tx_packet(e, path, &pkt, &payload)) {
         return req_link_busy(e, qp);
     }
-    fault = e->face->gather(e, qp, wqe, off, &pkt, payload);
+    fault = e->interface->gather(e, qp, wqe, off, &pkt, payload);
     if (fault) {
         return req_no_memory(e, qp, wqe, fault);
     }
@@ -371,7 +371,7 @@ static ErnicReqStep req_datagram(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     ErnicPath path;
     ErnicPkt pkt;
 
-    fault = e->face->datagram(e, qp, wqe, &path, &pkt, &off);
+    fault = e->interface->datagram(e, qp, wqe, &path, &pkt, &off);
     if (fault) {
         return req_fault(e, qp, wqe, fault);
     }
@@ -458,12 +458,12 @@ static ErnicReqStep req_local(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 }
 
 /*
- * Number of requests that may be outstanding: limits of the face and of the timing
+ * Number of requests that may be outstanding: limits of the interface and of the timing
  * model.
  */
 static uint32_t req_outstanding(const Ernic *e, const ErnicQp *qp)
 {
-    return MIN(e->face->outstanding(qp), ernic_timed_outstanding(e));
+    return MIN(e->interface->outstanding(qp), ernic_timed_outstanding(e));
 }
 
 /* Assign PSNs to the next request, if nothing blocks it. */

@@ -294,7 +294,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
             return ERNIC_FAULT_REM_ACCESS;
         }
     }
-    if ((pkt->op->flags & ERNIC_OPF_CQE) && e->face->recv_requests) {
+    if ((pkt->op->flags & ERNIC_OPF_CQE) && e->interface->recv_requests) {
         fault = resp_take(e, qp);
         if (fault) {
             return fault;
@@ -425,7 +425,7 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     }
     rq->epsn = ernic_psn_add(rq->epsn, npsn);
     if (resp_acked(pkt)) {
-        ernic_ack_owe_within(e, qp, e->face->ack_delay(e, pkt));
+        ernic_ack_owe_within(e, qp, e->interface->ack_delay(e, pkt));
     }
     rq->open = pkt->op->cls;
     if (pkt->op->seg & ERNIC_SEG_END) {
@@ -433,7 +433,7 @@ static void resp_rc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     }
 }
 
-/* A check of the face has found @fault in @pkt, which is not a duplicate. */
+/* A check of the interface has found @fault in @pkt, which is not a duplicate. */
 void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault)
 {
@@ -514,7 +514,7 @@ static ErnicFault resp_ud_place(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
     if (fault) {
         return fault;
     }
-    head_len = e->face->recv_head(pkt, train, ib_len, head);
+    head_len = e->interface->recv_head(pkt, train, ib_len, head);
     if (pkt->payload_len + head_len > recv->len) {
         return resp_too_short(qp);
     }

@@ -13,7 +13,7 @@
 /* Serve one inbound request packet, which came in @train. */
 void ernic_responder_packet(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             const ErnicTrain *train);
-/* Act on @fault, which the face has found in request @pkt. */
+/* Act on @fault, which the interface has found in request @pkt. */
 void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault);
 /* No message is open; the next packet has PSN @psn; @msn messages have been served. */

@@ -73,7 +73,7 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
          !(pkt->op->flags & ERNIC_OPF_REQ) != (qp->type == ERNIC_QPT_XRC_INI))) {
         return ERNIC_DROP_TRANSPORT;
     }
-    if (!e->face->pkey_ok(e, qp, pkt->pkey)) {
+    if (!e->interface->pkey_ok(e, qp, pkt->pkey)) {
         e->bad_pkey++;
         return ERNIC_DROP_PKEY;
     }
@@ -90,14 +90,14 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
 static void rx_cnp(Ernic *e, ErnicQp *qp)
 {
     e->stats.rx_cnps++;
-    e->face->cnp(e, qp);
+    e->interface->cnp(e, qp);
 }
 
 static void rx_marked(Ernic *e, ErnicQp *qp)
 {
     e->stats.rx_ecn_marked++;
     if (qp->transport != ERNIC_UD) {
-        e->face->marked(e, qp);
+        e->interface->marked(e, qp);
     }
 }
 
@@ -110,7 +110,7 @@ static ErnicDrop rx_to_qp(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
         rx_drop(e, pkt, why);
         return why;
     }
-    e->face->came(e, qp, pkt);
+    e->interface->came(e, qp, pkt);
     trace_ernic_rx_packet(qp->qpn, pkt->op->name, pkt->psn, pkt->payload_len);
     if (pkt->op->cls == ERNIC_CL_CNP) {
         rx_cnp(e, qp);
@@ -174,16 +174,16 @@ static ErnicQp *rx_dest(Ernic *e, const uint8_t *buf, uint32_t len,
                                                               NULL;
 }
 
-/* Serve the packet, or act on the verdict of the face. */
+/* Serve the packet, or act on the verdict of the interface. */
 static void rx_checked(Ernic *e, const ErnicArrival *a, const ErnicTrain *train)
 {
-    ErnicVerdict v = e->face->check_packet(e, a);
+    ErnicVerdict v = e->interface->check_packet(e, a);
 
     e->rx_pkt = a->pkt;
     if (v.drop) {
         rx_drop(e, a->pkt, v.drop);
     } else if (v.fault) {
-        e->face->came(e, a->qp, a->pkt);
+        e->interface->came(e, a->qp, a->pkt);
         if (a->pkt->op->flags & ERNIC_OPF_REQ) {
             ernic_responder_refuse(e, a->qp, a->pkt, v.fault);
         } else {
@@ -197,7 +197,7 @@ static void rx_checked(Ernic *e, const ErnicArrival *a, const ErnicTrain *train)
     }
     e->rx_pkt = NULL;
     if (v.drop || v.fault) {
-        e->face->refused(e, a, &v);
+        e->interface->refused(e, a, &v);
     }
 }
 
@@ -246,10 +246,10 @@ static void rx_bad_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame,
         }
         a.qp = rx_dest(e, f->ib, f->ib_len, &a.dest_qp);
     }
-    v = e->face->check_packet(e, &a);
+    v = e->interface->check_packet(e, &a);
     v.drop = v.drop ? v.drop : drop;
     rx_drop(e, &pkt, v.drop);
-    e->face->refused(e, &a, &v);
+    e->interface->refused(e, &a, &v);
 }
 
 void ernic_rx_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame, uint32_t len,

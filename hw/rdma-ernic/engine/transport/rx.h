@@ -16,7 +16,7 @@ void ernic_rx_copies(Ernic *e);
 
 /*
  * Drop an Ethernet frame that ernic_net_parse() has parsed as @f and refused for @drop,
- * of at most its headers' length; the face sees it with the reason.
+ * of at most its headers' length; the interface sees it with the reason.
  */
 void ernic_rx_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame, uint32_t len,
                     ErnicDrop drop);

@@ -34,7 +34,7 @@ static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
 {
     ErnicWc wc = { .opcode = ERNIC_WC_RECV };
 
-    if (!e->face->recv_requests) {
+    if (!e->interface->recv_requests) {
         return false;
     }
     /* Requests of an SRQ stay: other queue pairs may take them. */
@@ -48,7 +48,7 @@ static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
 /* Poll for receive requests again; @found: there were some. */
 static void turn_look_again(const Ernic *e, ErnicQp *qp, bool found)
 {
-    uint32_t first = e->face->flush_poll;
+    uint32_t first = e->interface->flush_poll;
 
     if (first && !ernic_qp_uses_srq(qp)) {
         qp->flush_wait = found || !qp->flush_wait ? first :

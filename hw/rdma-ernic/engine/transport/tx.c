@@ -118,7 +118,7 @@ static void tx_whom(Ernic *e, const ErnicTrain *train, bool *peers,
 {
     bool group = !train->frame && ernic_gid_is_mcast(&train->path.dgid);
 
-    *self = train->frame ? e->face->wants_frame(e, train->data, train->seg, train) :
+    *self = train->frame ? e->interface->wants_frame(e, train->data, train->seg, train) :
             group || ernic_gid_is_local(e, &train->path.dgid);
     *peers = train->frame || group || !*self;
 }
@@ -155,7 +155,7 @@ static bool tx_deliver(Ernic *e, const ErnicTrain *train, bool *busy,
     }
     if (peers && !tx_leave(e, train)) {
         *busy = true;
-        e->face->pressed(e);
+        e->interface->pressed(e);
         return false;
     }
     if (self && !tx_loop(e, train)) {
@@ -300,7 +300,7 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
     tx->closed = len < tx->seg;
     e->stats.tx_packets++;
     e->stats.tx_bytes += len;
-    e->face->sent(e, qpn, pkt);
+    e->interface->sent(e, qpn, pkt);
     ernic_timed_sent(e, qpn, pkt, &tx->path, len, ernic_sq_waiting(&e->qp[qpn].sq),
                      tx_request(e, qpn, pkt));
 }

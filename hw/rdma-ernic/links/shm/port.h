@@ -11,7 +11,7 @@
 
 /* Most peers of a port, and most addresses. */
 #define ERNIC_SHM_PEERS     32
-#define ERNIC_SHM_ADDRESSES 128         /* 64 for each of two faces */
+#define ERNIC_SHM_ADDRESSES 128         /* 64 for each of two interfaces */
 
 /* The reasons for which packets were not sent. */
 #define ERNIC_SHM_DROPS(X)                                                  \

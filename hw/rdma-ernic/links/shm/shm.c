@@ -15,7 +15,7 @@
 #include "links/shm/port.h"
 #include "hw/rdma-ernic/trace.h"
 
-QEMU_BUILD_BUG_ON(ERNIC_SHM_ADDRESSES != ERNIC_PCI_FACES * ERNIC_LIM_GID);
+QEMU_BUILD_BUG_ON(ERNIC_SHM_ADDRESSES != ERNIC_PCI_ENGINES * ERNIC_LIM_GID);
 
 static int shm_fd(const ErnicPci *d)
 {
@@ -38,12 +38,12 @@ static uint32_t shm_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 }
 
 /* A group and new addresses of peers take more than the copy of the train. */
-static bool shm_send(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+static bool shm_send(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
     uint64_t work = ernic_shm_work(d->shm);
     bool sent = ernic_shm_send(d->shm, train);
 
-    ernic_link_work(face == ERNIC_PCI_PG332 ? d->pg332.engine : d->engine, 0,
+    ernic_link_work(engine == ERNIC_PCI_PG332 ? d->pg332.engine : d->engine, 0,
                     ernic_shm_work(d->shm) - work);
     return sent;
 }
@@ -80,23 +80,23 @@ static bool is_reachable(const ErnicPci *d)
 /* Called often: the list is made only of tables that have changed. */
 static void shm_changed(ErnicPci *d)
 {
-    const Ernic *face[ERNIC_PCI_FACES] = {
+    const Ernic *engine[ERNIC_PCI_ENGINES] = {
         [ERNIC_PCI_VERBS] = d->engine, [ERNIC_PCI_PG332] = d->pg332.engine,
     };
     bool reachable = is_reachable(d), changed = reachable != d->shm_reachable;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t i, n = 0;
 
-    for (i = 0; i < ERNIC_PCI_FACES; i++) {
-        changed |= face[i] && face[i]->gid_changes != d->shm_gids[i];
+    for (i = 0; i < ERNIC_PCI_ENGINES; i++) {
+        changed |= engine[i] && engine[i]->gid_changes != d->shm_gids[i];
     }
     if (!changed) {
         return;
     }
     d->shm_reachable = reachable;
-    for (i = 0; i < ERNIC_PCI_FACES; i++) {
-        d->shm_gids[i] = face[i] ? face[i]->gid_changes : 0;
-        n += reachable ? add_addresses(face[i], gid + n) : 0;
+    for (i = 0; i < ERNIC_PCI_ENGINES; i++) {
+        d->shm_gids[i] = engine[i] ? engine[i]->gid_changes : 0;
+        n += reachable ? add_addresses(engine[i], gid + n) : 0;
     }
     ernic_shm_announce(d->shm, gid, n);
 }

@@ -80,9 +80,9 @@ static uint32_t udp_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
     return n;
 }
 
-static bool udp_send(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
+static bool udp_send(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
-    bool sent = ernic_udp_send(d->udp, face, train);
+    bool sent = ernic_udp_send(d->udp, engine, train);
 
     if (sent) {
         warn_tx_drops(d, train);
@@ -90,9 +90,9 @@ static bool udp_send(ErnicPci *d, ErnicPciFace face, const ErnicTrain *train)
     return sent;
 }
 
-static void udp_forget(ErnicPci *d, ErnicPciFace face)
+static void udp_forget(ErnicPci *d, ErnicPciEngine engine)
 {
-    ernic_udp_forget(d->udp, face);
+    ernic_udp_forget(d->udp, engine);
 }
 
 static const ErnicHostOps udp_ops = {

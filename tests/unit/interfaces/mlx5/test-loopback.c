@@ -85,8 +85,8 @@ FRAMES_TEST("/mlx5/loopback/which", test_which)
             set_bits(f, tir, bits, off);
             post(f, used);
             len = frames_make(&head[kind], frame);
-            IS(e->face->wants_frame(e, frame, len, &own), want);
-            e->face->take_frame(e, frame, len, &own);
+            IS(e->interface->wants_frame(e, frame, len, &own), want);
+            e->interface->take_frame(e, frame, len, &own);
             IS(frames_poll(f), want);
             used += want;
         }

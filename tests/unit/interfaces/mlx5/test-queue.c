@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The queues of the mlx5 interface: two engines with this face, whose software writes
- * requests and reads completions by the layouts.
+ * The queues of the mlx5 interface: two engines with this interface, whose software
+ * writes requests and reads completions by the layouts.
  */
 #include "qemu/osdep.h"
 #include "interfaces/mlx5/rdma/cqe.h"

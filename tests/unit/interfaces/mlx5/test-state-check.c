@@ -22,7 +22,7 @@ typedef struct Place {
 
 #define IN(base, type, field) \
     { offsetof(Ernic, base), offsetof(type, field), sizeof_field(type, field) }
-#define FACE(field)         IN(mlx5, ErnicMlx5, field)
+#define INTERFACE(field)         IN(mlx5, ErnicMlx5, field)
 #define ETH(field)          IN(mlx5_eth, ErnicMlx5Eth, field)
 #define FLOW(field)         IN(flow_tables, ErnicFlowTables, field)
 #define ARRAY_OF(array)     (((ErnicMlx5 *)0)->queues.array)
@@ -43,29 +43,31 @@ typedef struct Bad {
 } Bad;
 
 static const Bad bad[] = {
-    { "stage", FACE(queue.stage), 3, "in is not valid" },
-    { "message", FACE(queue.entry.in_len), 7, "in is not valid" },
-    { "answer", FACE(queue.entry.out_len), UINT32_MAX, "in is not valid" },
-    { "progress", FACE(queue.entry.in_chain.left), 1, "in is not valid" },
-    { "chain", FACE(queue.entry.out_chain.out), 0, "in is not valid" },
-    { "state", FACE(function.state), 3, "ErnicMlx5Function.state out of range" },
-    { "issi", FACE(function.issi), 2, "mlx5-function" },
-    { "first-uar", FACE(function.uars[1]), 0x80, "mlx5-function" },
-    { "addresses", FACE(function.vport.num[0]), 129, "mlx5-function" },
-    { "vlans", FACE(function.vport.num[2]), 4097, "ErnicMlx5Vport.num out of range" },
-    { "address", FACE(function.vport.addresses[1][7]), 1ull << 48,
+    { "stage", INTERFACE(queue.stage), 3, "in is not valid" },
+    { "message", INTERFACE(queue.entry.in_len), 7, "in is not valid" },
+    { "answer", INTERFACE(queue.entry.out_len), UINT32_MAX, "in is not valid" },
+    { "progress", INTERFACE(queue.entry.in_chain.left), 1, "in is not valid" },
+    { "chain", INTERFACE(queue.entry.out_chain.out), 0, "in is not valid" },
+    { "state", INTERFACE(function.state), 3, "ErnicMlx5Function.state out of range" },
+    { "issi", INTERFACE(function.issi), 2, "mlx5-function" },
+    { "first-uar", INTERFACE(function.uars[1]), 0x80, "mlx5-function" },
+    { "addresses", INTERFACE(function.vport.num[0]), 129, "mlx5-function" },
+    { "vlans", INTERFACE(function.vport.num[2]), 4097,
+      "ErnicMlx5Vport.num out of range" },
+    { "address", INTERFACE(function.vport.addresses[1][7]), 1ull << 48,
       "ErnicMlx5Vport.addresses out of range" },
-    { "vlan", FACE(function.vport.vlans[9]), 4096, "ErnicMlx5Vport.vlans out of range" },
-    { "admin", FACE(function.vport.admin_state), 3, "mlx5-function" },
-    { "speed", FACE(function.eth_proto_admin), 1, "mlx5-function" },
-    { "port", FACE(function.port_admin), 3, "mlx5-function" },
-    { "mtu", FACE(function.mtu), 9023, "mlx5-function" },
-    { "small-mtu", FACE(function.mtu), 63, "mlx5-function" },
-    { "capability", FACE(function.capabilities.value[0]), 2,
+    { "vlan", INTERFACE(function.vport.vlans[9]), 4096,
+      "ErnicMlx5Vport.vlans out of range" },
+    { "admin", INTERFACE(function.vport.admin_state), 3, "mlx5-function" },
+    { "speed", INTERFACE(function.eth_proto_admin), 1, "mlx5-function" },
+    { "port", INTERFACE(function.port_admin), 3, "mlx5-function" },
+    { "mtu", INTERFACE(function.mtu), 9023, "mlx5-function" },
+    { "small-mtu", INTERFACE(function.mtu), 63, "mlx5-function" },
+    { "capability", INTERFACE(function.capabilities.value[0]), 2,
       "more than this device has" },
-    { "interface", FACE(nic_interface), 4, "ErnicMlx5.nic_interface out of range" },
-    { "command-eq", FACE(command_eq), 5, "mlx5-command-eq" },
-    { "far-eq", FACE(command_eq), UINT32_MAX, "mlx5-command-eq" },
+    { "interface", INTERFACE(nic_interface), 4, "ErnicMlx5.nic_interface out of range" },
+    { "command-eq", INTERFACE(command_eq), 5, "mlx5-command-eq" },
+    { "far-eq", INTERFACE(command_eq), UINT32_MAX, "mlx5-command-eq" },
     { "qp-uar", QUEUE(qp, QP_RC, uar), 1024, "mlx5-qps" },
     { "qp-index", QUEUE(qp, QP_RC, user_index), 1 << 24, "mlx5-qps" },
     { "qp-record", QUEUE(qp, QP_RC, record), 2, "mlx5-qps" },
@@ -185,7 +187,7 @@ ROW_TEST("/mlx5/state-check", bad, test_refused)
     fake_env_fini(&f.env);
 }
 
-/* A state that ends at any byte, or that has another face, is refused. */
+/* A state that ends at any byte, or that has another interface, is refused. */
 TEST("/mlx5/state-check/incomplete", test_incomplete)
 {
     GByteArray *state, *other;
@@ -209,7 +211,7 @@ TEST("/mlx5/state-check/incomplete", test_incomplete)
     other = mlx5_save(verbs);
     g_assert_false(ernic_load(verbs, env.now, state->data, state->len));
     g_assert_false(ernic_load(e, f.env.now, other->data, other->len));
-    /* A writer that knew as few sections as one before this face. */
+    /* A writer that knew as few sections as one before this interface. */
     stl_le_p(other->data + 12, 17);
     g_assert_false(ernic_load(e, f.env.now, other->data, other->len));
     g_assert_true(ernic_load(verbs, env.now, other->data, other->len));

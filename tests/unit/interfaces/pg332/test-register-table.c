@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Compares the register table of the ERNIC face with the list of facts, and walks every
- * word of every version's window; with --print writes the table as docs/registers.md,
- * which must match the table.
+ * Compares the register table of the ERNIC interface with the list of facts, and walks
+ * every word of every version's window; with --print writes the table as
+ * docs/registers.md, which must match the table.
  */
 #include "qemu/osdep.h"
 #include "doc_page.h"

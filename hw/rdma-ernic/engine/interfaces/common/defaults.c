@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The methods that faces share.
+ * The methods that interfaces share.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -18,7 +18,7 @@
 
 /* ---- requests ------------------------------------------------------------ */
 
-ErnicFault ernic_face_default_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+ErnicFault ernic_default_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                        ErnicPath *path, ErnicPkt *pkt, uint32_t *off)
 {
     ErnicAv av = {
@@ -55,23 +55,23 @@ ErnicFault ernic_face_default_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wq
     return ERNIC_FAULT_NONE;
 }
 
-ErnicFault ernic_face_default_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
+ErnicFault ernic_default_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                      uint64_t off, const ErnicPkt *pkt, uint8_t *to)
 {
     return ernic_wqe_gather(e, qp->pd, wqe, off, to, pkt->payload_len);
 }
 
-uint32_t ernic_face_default_outstanding(const ErnicQp *qp)
+uint32_t ernic_default_outstanding(const ErnicQp *qp)
 {
     return UINT32_MAX;
 }
 
-bool ernic_face_default_retry_forever(const Ernic *e, const ErnicQp *qp)
+bool ernic_default_retry_forever(const Ernic *e, const ErnicQp *qp)
 {
     return false;
 }
 
-void ernic_face_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
+void ernic_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
                                       ErnicWc *wc, ErnicFault fault)
 {
     uint32_t cq = qp->recv_cq;
@@ -91,7 +91,7 @@ void ernic_face_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *re
     ernic_qp_post(e, cq, wc, ERNIC_AFTER_NOTHING);
 }
 
-void ernic_face_default_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
+void ernic_default_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 {
     if (!ernic_cq_post(e, cqn, wc)) {
         ernic_qp_error(e, &e->qp[wc->qpn], ERNIC_FAULT_CQ_OVERRUN);
@@ -101,7 +101,7 @@ void ernic_face_default_post(Ernic *e, uint32_t cqn, const ErnicWc *wc)
 /* ---- messages ------------------------------------------------------------ */
 
 /* The IP header as it came, if the link saw it (A17.4.5). */
-uint32_t ernic_face_default_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
+uint32_t ernic_default_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
                                       uint32_t ib_len, uint8_t *head)
 {
     ernic_net_grh(&train->path, ib_len, head);
@@ -113,14 +113,14 @@ uint32_t ernic_face_default_recv_head(const ErnicPkt *pkt, const ErnicTrain *tra
     return ERNIC_GRH_LEN;
 }
 
-uint64_t ernic_face_default_ack_delay(const Ernic *e, const ErnicPkt *pkt)
+uint64_t ernic_default_ack_delay(const Ernic *e, const ErnicPkt *pkt)
 {
     return pkt->ackreq ? 0 : ERNIC_NEVER;
 }
 
 /* ---- packets ------------------------------------------------------------- */
 
-uint16_t ernic_face_default_pkey(const Ernic *e, const ErnicQp *qp)
+uint16_t ernic_default_pkey(const Ernic *e, const ErnicQp *qp)
 {
     return e->pkey[qp->attr.pkey_index];
 }
@@ -132,7 +132,7 @@ static bool pkeys_match(uint16_t a, uint16_t b)
            ((a | b) & ERNIC_PKEY_FULL) && (a & ERNIC_PKEY_BASE_MASK);
 }
 
-bool ernic_face_default_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
+bool ernic_default_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey)
 {
     uint32_t i;
 
@@ -147,7 +147,7 @@ bool ernic_face_default_pkey_ok(const Ernic *e, const ErnicQp *qp, uint16_t pkey
     return false;
 }
 
-ErnicVerdict ernic_face_default_check_packet(Ernic *e, const ErnicArrival *a)
+ErnicVerdict ernic_default_check_packet(Ernic *e, const ErnicArrival *a)
 {
     ErnicVerdict v = { .drop = a->form };
 
@@ -162,41 +162,41 @@ ErnicVerdict ernic_face_default_check_packet(Ernic *e, const ErnicArrival *a)
     return v;
 }
 
-void ernic_face_default_marked(Ernic *e, ErnicQp *qp)
+void ernic_default_marked(Ernic *e, ErnicQp *qp)
 {
     ernic_ack_owe_cnp(e, qp);
 }
 
-void ernic_face_default_cnp(Ernic *e, ErnicQp *qp)
+void ernic_default_cnp(Ernic *e, ErnicQp *qp)
 {
     e->stats.rate_cuts += ernic_cc_cnp(&qp->cc, &e->cfg, e->now);
 }
 
-void ernic_face_default_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
+void ernic_default_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {
 }
 
-void ernic_face_default_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
+void ernic_default_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
 }
 
-void ernic_face_default_pressed(Ernic *e)
+void ernic_default_pressed(Ernic *e)
 {
 }
 
-void ernic_face_default_refused(Ernic *e, const ErnicArrival *a, const ErnicVerdict *v)
+void ernic_default_refused(Ernic *e, const ErnicArrival *a, const ErnicVerdict *v)
 {
 }
 
 /* ---- errors -------------------------------------------------------------- */
 
-uint8_t ernic_face_default_fault_code(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
+uint8_t ernic_default_fault_code(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
                                       ErnicFault fault)
 {
     return 0;
 }
 
-void ernic_face_default_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
+void ernic_default_fatal(Ernic *e, ErnicQp *qp, ErnicFault fault)
 {
     if (fault != ERNIC_FAULT_CQ_OVERRUN) {
         ernic_ack_last(e, qp, false);

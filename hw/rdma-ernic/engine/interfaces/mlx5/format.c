@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The methods of the face (faces/face.h). Send queues count in blocks of 64 bytes. The
- * producer of a receive queue is a record in guest memory, without a doorbell. A shared
- * receive queue is a list: each slot names the one after it.
+ * The methods of the interface (interfaces/interface.h). Send queues count in blocks of
+ * 64 bytes. The producer of a receive queue is a record in guest memory, without a
+ * doorbell. A shared receive queue is a list: each slot names the one after it.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -227,7 +227,7 @@ static bool mlx5_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     return srq ? take_shared(e, srq, recv) : take_own(e, qp, recv);
 }
 
-const ErnicFaceOps ernic_face_mlx5 = {
+const ErnicInterfaceOps ernic_interface_mlx5 = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_mlx5,
     .eqs = &ernic_mlx5_eqs,
@@ -236,26 +236,26 @@ const ErnicFaceOps ernic_face_mlx5 = {
     .send_queue_error = true,
     .fetch = mlx5_fetch,
     .complete_send = mlx5_complete_send,
-    .datagram = ernic_face_default_datagram,
-    .gather = ernic_face_default_gather,
-    .outstanding = ernic_face_default_outstanding,
-    .retry_forever = ernic_face_default_retry_forever,
+    .datagram = ernic_default_datagram,
+    .gather = ernic_default_gather,
+    .outstanding = ernic_default_outstanding,
+    .retry_forever = ernic_default_retry_forever,
     .take_recv = mlx5_take_recv,
-    .complete_recv = ernic_face_default_complete_recv,
-    .recv_head = ernic_face_default_recv_head,
-    .ack_delay = ernic_face_default_ack_delay,
-    .post = ernic_face_default_post,
+    .complete_recv = ernic_default_complete_recv,
+    .recv_head = ernic_default_recv_head,
+    .ack_delay = ernic_default_ack_delay,
+    .post = ernic_default_post,
     .wants_frame = ernic_mlx5_wants_frame,
     .take_frame = ernic_mlx5_take_frame,
-    .pkey = ernic_face_default_pkey,
-    .pkey_ok = ernic_face_default_pkey_ok,
-    .sent = ernic_face_default_sent,
-    .pressed = ernic_face_default_pressed,
-    .check_packet = ernic_face_default_check_packet,
-    .came = ernic_face_default_came,
-    .refused = ernic_face_default_refused,
-    .marked = ernic_face_default_marked,
-    .cnp = ernic_face_default_cnp,
-    .fault_code = ernic_face_default_fault_code,
-    .fatal = ernic_face_default_fatal,
+    .pkey = ernic_default_pkey,
+    .pkey_ok = ernic_default_pkey_ok,
+    .sent = ernic_default_sent,
+    .pressed = ernic_default_pressed,
+    .check_packet = ernic_default_check_packet,
+    .came = ernic_default_came,
+    .refused = ernic_default_refused,
+    .marked = ernic_default_marked,
+    .cnp = ernic_default_cnp,
+    .fault_code = ernic_default_fault_code,
+    .fatal = ernic_default_fatal,
 };

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The initialization segment (mlx5_init_seg of Linux), and the work of the face.
+ * The initialization segment (mlx5_init_seg of Linux), and the work of the interface.
  */
 #include "qemu/osdep.h"
 #include "base/work.h"

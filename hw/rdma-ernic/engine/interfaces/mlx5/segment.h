@@ -13,7 +13,7 @@
 #define ERNIC_MLX5_PAGE         4096u
 #define ERNIC_MLX5_BAR_SIZE     (ERNIC_MLX5_UAR_END * ERNIC_MLX5_PAGE)
 
-/* The face of e->cfg.mlx5; NULL: the engine has another one. */
+/* The interface of e->cfg.mlx5; NULL: the engine has another one. */
 ErnicMlx5 *ernic_mlx5_new(Ernic *e);
 void ernic_mlx5_free(ErnicMlx5 *m);
 
@@ -30,8 +30,8 @@ void ernic_mlx5_run(Ernic *e);
 bool ernic_mlx5_has_work(const Ernic *e);
 
 /*
- * All objects go, as at TEARDOWN_HCA: the records of the face here, the objects of the
- * engine by ernic_mlx5_teardown_due() and the caller of ernic_mlx5_run().
+ * All objects go, as at TEARDOWN_HCA: the records of the interface here, the objects of
+ * the engine by ernic_mlx5_teardown_due() and the caller of ernic_mlx5_run().
  */
 bool ernic_mlx5_teardown_due(const Ernic *e);
 void ernic_mlx5_forget_objects(Ernic *e);

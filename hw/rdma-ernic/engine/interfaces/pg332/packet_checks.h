@@ -5,8 +5,8 @@
  * checks of its table 2-3 as rows of one table, and the fatal codes of its
  * IPKTERRQ as rows of another.
  */
-#ifndef ERNIC_FACES_PG332_PACKET_CHECKS_H
-#define ERNIC_FACES_PG332_PACKET_CHECKS_H
+#ifndef ERNIC_INTERFACES_PG332_PACKET_CHECKS_H
+#define ERNIC_INTERFACES_PG332_PACKET_CHECKS_H
 
 #include "base/drop.h"
 #include "base/fault.h"
@@ -40,7 +40,7 @@ typedef struct Pg332Check {
 extern const Pg332Check ernic_pg332_checks[];
 extern const uint32_t ernic_pg332_num_checks;
 
-/* A method of the face (face.h). */
+/* A method of the interface (interface.h). */
 ErnicVerdict ernic_pg332_check_packet(Ernic *e, const ErnicArrival *a);
 /* The check that failed, here or in one of the roles; NULL: none of these. */
 const Pg332Check *ernic_pg332_check_of(const ErnicVerdict *v);
@@ -60,8 +60,8 @@ bool ernic_aeth_reserved(uint8_t syndrome);
 extern const Pg332Fatal ernic_pg332_fatals[];
 extern const uint32_t ernic_pg332_num_fatals;
 
-/* 0: @fault is none that ends a queue pair of this face. */
+/* 0: @fault is none that ends a queue pair of this interface. */
 uint8_t ernic_pg332_fatal_code(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
                                ErnicFault fault);
 
-#endif /* ERNIC_FACES_PG332_PACKET_CHECKS_H */
+#endif /* ERNIC_INTERFACES_PG332_PACKET_CHECKS_H */

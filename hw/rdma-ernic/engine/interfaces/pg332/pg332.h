@@ -6,8 +6,8 @@
  * counters of a queue pair that does not run; those of one that runs are the
  * engine's. docs/ernic-interface.md has the choices made here.
  */
-#ifndef ERNIC_FACES_PG332_PG332_H
-#define ERNIC_FACES_PG332_PG332_H
+#ifndef ERNIC_INTERFACES_PG332_PG332_H
+#define ERNIC_INTERFACES_PG332_PG332_H
 
 #include "interfaces/interface.h"
 #include "interfaces/pg332/register_access.h"
@@ -31,7 +31,7 @@ bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset);
 /* A doorbell that was stored at @offset has arrived. */
 void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
 
-/* regions.c: the keys of the face. */
+/* regions.c: the keys of the interface. */
 extern const ErnicKeyOps ernic_pg332_keys;
 /*
  * regions.c: does @key open these bytes to a peer in domain @pd? *@bus is the bus
@@ -40,7 +40,7 @@ extern const ErnicKeyOps ernic_pg332_keys;
 bool ernic_pg332_key_opens(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                            uint64_t len, uint32_t access, uint64_t *bus);
 
-/* qp1.c: methods of the face (face.h). */
+/* qp1.c: methods of the interface (interface.h). */
 ErnicFault ernic_pg332_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                 ErnicPath *path, ErnicPkt *pkt, uint32_t *off);
 uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
@@ -53,14 +53,14 @@ uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
 
 /* status.c: what a status register of the pipeline shows now. */
 uint32_t ernic_pg332_pipeline(const Ernic *e, uint32_t offset, uint32_t stored);
-/* A method of the face (face.h). */
+/* A method of the interface (interface.h). */
 void ernic_pg332_pressed(Ernic *e);
 
-/* write_buffer.c: a method of the face (face.h). */
+/* write_buffer.c: a method of the interface (interface.h). */
 ErnicFault ernic_pg332_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                               uint64_t off, const ErnicPkt *pkt, uint8_t *to);
 
-/* counters.c: methods of the face (face.h). */
+/* counters.c: methods of the interface (interface.h). */
 void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 void ernic_pg332_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 void ernic_pg332_refused(Ernic *e, const ErnicArrival *a,
@@ -89,4 +89,4 @@ static inline uint32_t ernic_pg332_received(const ErnicQp *qp)
     return qp->rq.wq.ci - qp->rq.recv_valid;
 }
 
-#endif /* ERNIC_FACES_PG332_PG332_H */
+#endif /* ERNIC_INTERFACES_PG332_PG332_H */

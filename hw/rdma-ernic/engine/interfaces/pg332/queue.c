@@ -388,7 +388,7 @@ static uint32_t pg332_outstanding(const ErnicQp *qp)
                            ERNIC_PG332_OUTSTANDING;
 }
 
-const ErnicFaceOps ernic_face_pg332 = {
+const ErnicInterfaceOps ernic_interface_pg332 = {
     .keys = &ernic_pg332_keys,
     .cqes = &ernic_cqe_verbs,           /* never used */
     .eqs = &ernic_eqs_verbs,           /* never used */

@@ -3,8 +3,8 @@
  *
  * Registers of PG332 by name, without the effects that software's writes have.
  */
-#ifndef ERNIC_FACES_PG332_REGISTER_ACCESS_H
-#define ERNIC_FACES_PG332_REGISTER_ACCESS_H
+#ifndef ERNIC_INTERFACES_PG332_REGISTER_ACCESS_H
+#define ERNIC_INTERFACES_PG332_REGISTER_ACCESS_H
 
 #include "base/device.h"
 #include "interfaces/pg332/register_file.h"
@@ -30,4 +30,4 @@ void ernic_pg332_raise(Ernic *e, uint32_t causes);
 /* The interrupt was @was before a change: send a message if it is raised now. */
 void ernic_pg332_rise(Ernic *e, bool was);
 
-#endif /* ERNIC_FACES_PG332_REGISTER_ACCESS_H */
+#endif /* ERNIC_INTERFACES_PG332_REGISTER_ACCESS_H */

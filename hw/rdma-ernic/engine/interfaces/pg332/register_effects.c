@@ -246,7 +246,7 @@ static uint32_t status(const Ernic *e, const ErnicQp *qp, uint32_t stored)
     return (stored & (PG332_STATQP_SYNDROME | PG332_STATQP_FATAL)) |
         (qp->rq.wq.pi == qp->rq.wq.ci ? PG332_STATQP_RQ_FULL : 0) |
         (pending == sq->wq.depth ? PG332_STATQP_SQ_FULL : 0) |
-        (out >= e->face->outstanding(qp) ? PG332_STATQP_OSQ_FULL : 0) |
+        (out >= e->interface->outstanding(qp) ? PG332_STATQP_OSQ_FULL : 0) |
         (sq->started == sq->wq.pi ? PG332_STATQP_SQ_EMPTY : 0) |
         (out ? 0 : PG332_STATQP_OSQ_EMPTY) |
         (sq->rewind_gen ? PG332_STATQP_RETRIED : 0) |

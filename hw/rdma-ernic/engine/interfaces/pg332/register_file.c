@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The values of the ERNIC face's registers, and what software's reads and writes
+ * The values of the ERNIC interface's registers, and what software's reads and writes
  * do to them. An index of each block, made once from the table, finds the row
  * of an offset.
  */

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The register file of the ERNIC face: one table says what registers there are
+ * The register file of the ERNIC interface: one table says what registers there are
  * (register_table.c), one object holds their values (register_file.c). Nothing here
  * knows what a register is for.
  */
-#ifndef ERNIC_FACES_PG332_REGISTER_FILE_H
-#define ERNIC_FACES_PG332_REGISTER_FILE_H
+#ifndef ERNIC_INTERFACES_PG332_REGISTER_FILE_H
+#define ERNIC_INTERFACES_PG332_REGISTER_FILE_H
 
 #include "hw/rdma-ernic/ernic_regs.h"
 
@@ -104,4 +104,4 @@ uint32_t ernic_regfile_elements(const ErnicRegFile *rf, ErnicRegScope scope,
 uint32_t *ernic_regfile_word(const ErnicRegFile *rf, ErnicRegScope scope,
                              uint32_t element, uint32_t k);
 
-#endif /* ERNIC_FACES_PG332_REGISTER_FILE_H */
+#endif /* ERNIC_INTERFACES_PG332_REGISTER_FILE_H */

@@ -5,8 +5,8 @@
  * before a register is written, after a send request was read, and before a
  * peer's request is served. Without strict mode all of these do nothing.
  */
-#ifndef ERNIC_FACES_PG332_RULES_H
-#define ERNIC_FACES_PG332_RULES_H
+#ifndef ERNIC_INTERFACES_PG332_RULES_H
+#define ERNIC_INTERFACES_PG332_RULES_H
 
 #include "interfaces/pg332/register_file.h"
 #include "interfaces/pg332/strict.h"
@@ -41,4 +41,4 @@ void ernic_rules_request(Ernic *e, const ErnicQp *qp, uint8_t opcode,
 /* @pkt, a request of the peer's, is next in sequence. False: it is refused. */
 bool ernic_rules_packet(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt);
 
-#endif /* ERNIC_FACES_PG332_RULES_H */
+#endif /* ERNIC_INTERFACES_PG332_RULES_H */

@@ -6,8 +6,8 @@
  * channel of an AXI DMA (product guide PG021) brings them there, and so it does
  * here: its registers follow those of PG332.
  */
-#ifndef ERNIC_FACES_PG332_SIDE_STREAM_H
-#define ERNIC_FACES_PG332_SIDE_STREAM_H
+#ifndef ERNIC_INTERFACES_PG332_SIDE_STREAM_H
+#define ERNIC_INTERFACES_PG332_SIDE_STREAM_H
 
 #include "base/device.h"
 
@@ -39,4 +39,4 @@ bool ernic_side_room(const Ernic *e);
 /* One entry: as PG332's stream has it, in host order. */
 void ernic_side_push(Ernic *e, uint64_t entry);
 
-#endif /* ERNIC_FACES_PG332_SIDE_STREAM_H */
+#endif /* ERNIC_INTERFACES_PG332_SIDE_STREAM_H */

@@ -29,7 +29,7 @@ static void look_at(const Ernic *e, const ErnicQp *qp, Pipeline *p)
     if (out && !p->outstanding) {
         p->outstanding = qp->qpn;
     }
-    p->no_buffer |= out && out >= e->face->outstanding(qp);
+    p->no_buffer |= out && out >= e->interface->outstanding(qp);
     p->moving |= qp->state == ERNIC_QPS_ERR && sq->wq.ci != sq->wq.pi;
     p->moving |= ernic_timed_hidden(e, qp->qpn, false) != 0;
     p->cached |= sq->fetched != sq->started;

@@ -5,8 +5,8 @@
  * violation, and the queue pairs for which it was reported. rules.c has the rules, and
  * rule_checks.c the moments when they are checked.
  */
-#ifndef ERNIC_FACES_PG332_STRICT_H
-#define ERNIC_FACES_PG332_STRICT_H
+#ifndef ERNIC_INTERFACES_PG332_STRICT_H
+#define ERNIC_INTERFACES_PG332_STRICT_H
 
 #include "base/device.h"
 
@@ -78,4 +78,4 @@ bool ernic_strict_next(const Ernic *e, uint32_t *pos, ErnicReport *r);
 void ernic_strict_broken(Ernic *e, uint32_t rule, uint32_t qpn,
                          uint32_t offset, uint64_t value);
 
-#endif /* ERNIC_FACES_PG332_STRICT_H */
+#endif /* ERNIC_INTERFACES_PG332_STRICT_H */

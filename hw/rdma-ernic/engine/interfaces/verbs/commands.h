@@ -3,8 +3,8 @@
  *
  * Commands: 64 bytes in, 64 bytes out, checked by one table.
  */
-#ifndef ERNIC_FACES_VERBS_COMMANDS_H
-#define ERNIC_FACES_VERBS_COMMANDS_H
+#ifndef ERNIC_INTERFACES_VERBS_COMMANDS_H
+#define ERNIC_INTERFACES_VERBS_COMMANDS_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -32,4 +32,4 @@ bool ernic_cmd_exec(Ernic *e, struct ernic_rsp *rsp);
 
 const char *ernic_status_name(uint8_t status);
 
-#endif /* ERNIC_FACES_VERBS_COMMANDS_H */
+#endif /* ERNIC_INTERFACES_VERBS_COMMANDS_H */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Doorbells of the verbs face: one function per kind finds the queue, checks owner,
+ * Doorbells of the verbs interface: one function per kind finds the queue, checks owner,
  * state and range, and stores the counter. The work itself is done later.
  */
 #include "qemu/osdep.h"

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Doorbells of the verbs face: range-checked and stored in one place.
+ * Doorbells of the verbs interface: range-checked and stored in one place.
  */
-#ifndef ERNIC_FACES_VERBS_DOORBELL_H
-#define ERNIC_FACES_VERBS_DOORBELL_H
+#ifndef ERNIC_INTERFACES_VERBS_DOORBELL_H
+#define ERNIC_INTERFACES_VERBS_DOORBELL_H
 
 #include "base/device.h"
 
@@ -15,4 +15,4 @@
  */
 uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value);
 
-#endif /* ERNIC_FACES_VERBS_DOORBELL_H */
+#endif /* ERNIC_INTERFACES_VERBS_DOORBELL_H */

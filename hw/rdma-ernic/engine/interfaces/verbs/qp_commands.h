@@ -4,8 +4,8 @@
  * The commands of queue pairs. Each returns an enum ernic_status; all check the
  * whole command before they change anything.
  */
-#ifndef ERNIC_FACES_VERBS_QP_COMMANDS_H
-#define ERNIC_FACES_VERBS_QP_COMMANDS_H
+#ifndef ERNIC_INTERFACES_VERBS_QP_COMMANDS_H
+#define ERNIC_INTERFACES_VERBS_QP_COMMANDS_H
 
 #include "base/device.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -18,4 +18,4 @@ uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
                        struct ernic_qp_attr *attr);
 uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn);
 
-#endif /* ERNIC_FACES_VERBS_QP_COMMANDS_H */
+#endif /* ERNIC_INTERFACES_VERBS_QP_COMMANDS_H */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The queues of the verbs face: send and receive requests in the slots of rings,
+ * The queues of the verbs interface: send and receive requests in the slots of rings,
  * completions in completion queues, and keys of registered memory.
  */
 #include "qemu/osdep.h"
@@ -66,7 +66,7 @@ static bool verbs_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return true;
 }
 
-const ErnicFaceOps ernic_face_verbs = {
+const ErnicInterfaceOps ernic_interface_verbs = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_verbs,
     .eqs = &ernic_eqs_verbs,
@@ -74,26 +74,26 @@ const ErnicFaceOps ernic_face_verbs = {
     .send_queue_error = true,
     .fetch = verbs_fetch,
     .complete_send = verbs_complete_send,
-    .datagram = ernic_face_default_datagram,
-    .gather = ernic_face_default_gather,
-    .outstanding = ernic_face_default_outstanding,
-    .retry_forever = ernic_face_default_retry_forever,
+    .datagram = ernic_default_datagram,
+    .gather = ernic_default_gather,
+    .outstanding = ernic_default_outstanding,
+    .retry_forever = ernic_default_retry_forever,
     .take_recv = verbs_take_recv,
-    .complete_recv = ernic_face_default_complete_recv,
-    .recv_head = ernic_face_default_recv_head,
-    .ack_delay = ernic_face_default_ack_delay,
-    .post = ernic_face_default_post,
+    .complete_recv = ernic_default_complete_recv,
+    .recv_head = ernic_default_recv_head,
+    .ack_delay = ernic_default_ack_delay,
+    .post = ernic_default_post,
     .wants_frame = ernic_raw_wants,
     .take_frame = ernic_raw_frame,
-    .pkey = ernic_face_default_pkey,
-    .pkey_ok = ernic_face_default_pkey_ok,
-    .sent = ernic_face_default_sent,
-    .pressed = ernic_face_default_pressed,
-    .check_packet = ernic_face_default_check_packet,
-    .came = ernic_face_default_came,
-    .refused = ernic_face_default_refused,
-    .marked = ernic_face_default_marked,
-    .cnp = ernic_face_default_cnp,
-    .fault_code = ernic_face_default_fault_code,
-    .fatal = ernic_face_default_fatal,
+    .pkey = ernic_default_pkey,
+    .pkey_ok = ernic_default_pkey_ok,
+    .sent = ernic_default_sent,
+    .pressed = ernic_default_pressed,
+    .check_packet = ernic_default_check_packet,
+    .came = ernic_default_came,
+    .refused = ernic_default_refused,
+    .marked = ernic_default_marked,
+    .cnp = ernic_default_cnp,
+    .fault_code = ernic_default_fault_code,
+    .fatal = ernic_default_fatal,
 };

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Decode send requests of the verbs face: one access to the ring, then all checks
+ * Decode send requests of the verbs interface: one access to the ring, then all checks
  * that need only the request. Keys, paths and credits are checked later.
  */
 #include "qemu/osdep.h"

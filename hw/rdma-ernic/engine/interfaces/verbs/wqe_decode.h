@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Send requests in the layout of the verbs face (struct ernic_wqe).
+ * Send requests in the layout of the verbs interface (struct ernic_wqe).
  */
-#ifndef ERNIC_FACES_VERBS_WQE_DECODE_H
-#define ERNIC_FACES_VERBS_WQE_DECODE_H
+#ifndef ERNIC_INTERFACES_VERBS_WQE_DECODE_H
+#define ERNIC_INTERFACES_VERBS_WQE_DECODE_H
 
 #include "objects/wqe.h"
 
@@ -22,4 +22,4 @@ void ernic_wqe_fetch(Ernic *e, const ErnicBuf *ring, uint32_t depth,
                      uint32_t stride, uint32_t index, ErnicTransport transport,
                      bool gsi, uint32_t uctx, uint32_t mtu, ErnicWqe *wqe);
 
-#endif /* ERNIC_FACES_VERBS_WQE_DECODE_H */
+#endif /* ERNIC_INTERFACES_VERBS_WQE_DECODE_H */

@@ -3,8 +3,8 @@
  *
  * The capability profile of the mlx5 interface: everything that QUERY_HCA_CAP reports.
  */
-#ifndef ERNIC_FACES_MLX5_CAPABILITIES_H
-#define ERNIC_FACES_MLX5_CAPABILITIES_H
+#ifndef ERNIC_INTERFACES_MLX5_CAPABILITIES_H
+#define ERNIC_INTERFACES_MLX5_CAPABILITIES_H
 
 #include "base/device.h"
 #include "interfaces/mlx5/layout/fields.h"
@@ -65,4 +65,4 @@ const ErnicMlx5Field *
 ernic_mlx5_capabilities_set(ErnicMlx5Capabilities *caps, uint32_t group,
                             const uint8_t *data);
 
-#endif /* ERNIC_FACES_MLX5_CAPABILITIES_H */
+#endif /* ERNIC_INTERFACES_MLX5_CAPABILITIES_H */

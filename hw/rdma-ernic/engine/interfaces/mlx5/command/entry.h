@@ -8,8 +8,8 @@
  * The first 16 bytes of a message are in the entry, the next in mailboxes with 512
  * bytes each. Software links the mailboxes of both messages and numbers them from 0.
  */
-#ifndef ERNIC_FACES_MLX5_COMMAND_ENTRY_H
-#define ERNIC_FACES_MLX5_COMMAND_ENTRY_H
+#ifndef ERNIC_INTERFACES_MLX5_COMMAND_ENTRY_H
+#define ERNIC_INTERFACES_MLX5_COMMAND_ENTRY_H
 
 #define ERNIC_MLX5_ENTRY_SIZE   64
 #define ERNIC_MLX5_INLINE_SIZE  16
@@ -81,4 +81,4 @@ void ernic_mlx5_entry_complete(uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE],
                                const uint8_t out[ERNIC_MLX5_INLINE_SIZE],
                                ErnicMlx5Delivery status);
 
-#endif /* ERNIC_FACES_MLX5_COMMAND_ENTRY_H */
+#endif /* ERNIC_INTERFACES_MLX5_COMMAND_ENTRY_H */

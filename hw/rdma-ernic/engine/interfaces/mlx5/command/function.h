@@ -4,8 +4,8 @@
  * One function of the mlx5 interface, as far as its commands exist: life cycle,
  * capabilities, doorbell pages, the virtual port and the registers of the port.
  */
-#ifndef ERNIC_FACES_MLX5_FUNCTION_H
-#define ERNIC_FACES_MLX5_FUNCTION_H
+#ifndef ERNIC_INTERFACES_MLX5_FUNCTION_H
+#define ERNIC_INTERFACES_MLX5_FUNCTION_H
 
 #include "base/device.h"
 #include "interfaces/mlx5/command/capabilities.h"
@@ -169,4 +169,4 @@ void ernic_mlx5_port_registers_reset(ErnicMlx5Function *f);
 ErnicMlx5Refusal ernic_mlx5_access_register(ErnicMlx5Function *f,
                                             const ErnicMlx5Request *r, uint8_t *out);
 
-#endif /* ERNIC_FACES_MLX5_FUNCTION_H */
+#endif /* ERNIC_INTERFACES_MLX5_FUNCTION_H */

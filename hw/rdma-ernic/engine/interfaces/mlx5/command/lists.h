@@ -4,8 +4,8 @@
  * Common parts of the commands of RDMA objects: the contexts that software wrote, and the
  * rules for their fields.
  */
-#ifndef ERNIC_FACES_MLX5_OBJECTS_H
-#define ERNIC_FACES_MLX5_OBJECTS_H
+#ifndef ERNIC_INTERFACES_MLX5_OBJECTS_H
+#define ERNIC_INTERFACES_MLX5_OBJECTS_H
 
 #include "interfaces/mlx5/command/function.h"
 #include "objects/buf.h"
@@ -94,4 +94,4 @@ extern const ErnicMlx5CommandTable ernic_mlx5_domain_commands,
                                    ernic_mlx5_gid_commands,
                                    ernic_mlx5_counter_commands;
 
-#endif /* ERNIC_FACES_MLX5_OBJECTS_H */
+#endif /* ERNIC_INTERFACES_MLX5_OBJECTS_H */

@@ -5,8 +5,8 @@
  * doorbell with one bit for each of them. Software finds the answer by polling the
  * entry. One command is in progress at a time.
  */
-#ifndef ERNIC_FACES_MLX5_COMMAND_QUEUE_H
-#define ERNIC_FACES_MLX5_COMMAND_QUEUE_H
+#ifndef ERNIC_INTERFACES_MLX5_COMMAND_QUEUE_H
+#define ERNIC_INTERFACES_MLX5_COMMAND_QUEUE_H
 
 #include "base/env.h"
 #include "base/mem.h"
@@ -80,4 +80,4 @@ bool ernic_mlx5_command_queue_ok(const ErnicMlx5CommandQueue *q);
  */
 bool ernic_mlx5_command_queue_alloc(ErnicMlx5CommandQueue *q);
 
-#endif /* ERNIC_FACES_MLX5_COMMAND_QUEUE_H */
+#endif /* ERNIC_INTERFACES_MLX5_COMMAND_QUEUE_H */

@@ -3,8 +3,8 @@
  *
  * Selection of the receive queue of a frame.
  */
-#ifndef ERNIC_FACES_MLX5_HASH_H
-#define ERNIC_FACES_MLX5_HASH_H
+#ifndef ERNIC_INTERFACES_MLX5_HASH_H
+#define ERNIC_INTERFACES_MLX5_HASH_H
 
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/eth/match.h"
@@ -18,4 +18,4 @@ uint32_t ernic_mlx5_hash(const ErnicMlx5Tir *tir, const ErnicMlx5Headers *header
 /* The number of the receive queue for a frame with @hash. */
 uint32_t ernic_mlx5_receive_queue(const Ernic *e, const ErnicMlx5Tir *tir, uint32_t hash);
 
-#endif /* ERNIC_FACES_MLX5_HASH_H */
+#endif /* ERNIC_INTERFACES_MLX5_HASH_H */

@@ -4,8 +4,8 @@
  * The key of a frame in flow tables: the fields of fte_match_set_lyr_2_4, of the outer
  * headers.
  */
-#ifndef ERNIC_FACES_MLX5_MATCH_H
-#define ERNIC_FACES_MLX5_MATCH_H
+#ifndef ERNIC_INTERFACES_MLX5_MATCH_H
+#define ERNIC_INTERFACES_MLX5_MATCH_H
 
 #include "interfaces/mlx5/layout/fields.h"
 #include "hw/rdma-ernic/ernic_abi.h"
@@ -29,4 +29,4 @@ void ernic_mlx5_match_key(const uint8_t *frame, uint32_t len,
 bool ernic_mlx5_match_mask(const uint8_t *param, uint32_t enable,
                            uint8_t mask[ERNIC_FLOW_KEY_BYTES]);
 
-#endif /* ERNIC_FACES_MLX5_MATCH_H */
+#endif /* ERNIC_INTERFACES_MLX5_MATCH_H */

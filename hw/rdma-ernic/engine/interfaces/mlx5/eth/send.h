@@ -3,8 +3,8 @@
  *
  * Send queues of Ethernet frames: their turns, and the flushing of queues in error.
  */
-#ifndef ERNIC_FACES_MLX5_SEND_H
-#define ERNIC_FACES_MLX5_SEND_H
+#ifndef ERNIC_INTERFACES_MLX5_SEND_H
+#define ERNIC_INTERFACES_MLX5_SEND_H
 
 #include "interfaces/mlx5/eth/tables.h"
 
@@ -22,4 +22,4 @@ bool ernic_mlx5_eth_has_work(const Ernic *e);
  */
 bool ernic_mlx5_eth_turn(Ernic *e);
 
-#endif /* ERNIC_FACES_MLX5_SEND_H */
+#endif /* ERNIC_INTERFACES_MLX5_SEND_H */

@@ -8,8 +8,8 @@
  * segments than ErnicWqe has room for, and more bytes than a train: the device, and not
  * software, divides it into frames.
  */
-#ifndef ERNIC_FACES_MLX5_ETHERNET_H
-#define ERNIC_FACES_MLX5_ETHERNET_H
+#ifndef ERNIC_INTERFACES_MLX5_ETHERNET_H
+#define ERNIC_INTERFACES_MLX5_ETHERNET_H
 
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/layout/sizes.h"
@@ -169,4 +169,4 @@ extern const ErnicMlx5CommandTable ernic_mlx5_tir_commands;
 extern const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands;
 extern const ErnicMlx5CommandTable ernic_mlx5_transport_domain_commands;
 
-#endif /* ERNIC_FACES_MLX5_ETHERNET_H */
+#endif /* ERNIC_INTERFACES_MLX5_ETHERNET_H */

@@ -4,8 +4,8 @@
  * Send requests of Ethernet queues: control segment, Ethernet segment with the first
  * bytes of the frame, data.
  */
-#ifndef ERNIC_FACES_MLX5_ETH_WQE_H
-#define ERNIC_FACES_MLX5_ETH_WQE_H
+#ifndef ERNIC_INTERFACES_MLX5_ETH_WQE_H
+#define ERNIC_INTERFACES_MLX5_ETH_WQE_H
 
 #include "base/fault.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
@@ -49,4 +49,4 @@ ErnicFault ernic_mlx5_eth_wqe_decode(const uint8_t *bytes, uint32_t segments,
 ErnicFault ernic_mlx5_eth_wqe_gather(Ernic *e, uint32_t pd, const ErnicMlx5EthWqe *wqe,
                                      uint32_t off, uint8_t *to, uint32_t len);
 
-#endif /* ERNIC_FACES_MLX5_ETH_WQE_H */
+#endif /* ERNIC_INTERFACES_MLX5_ETH_WQE_H */

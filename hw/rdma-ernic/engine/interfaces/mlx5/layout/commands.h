@@ -3,8 +3,8 @@
  *
  * The commands of the mlx5 interface as one table: opcode, name and messages.
  */
-#ifndef ERNIC_FACES_MLX5_COMMANDS_H
-#define ERNIC_FACES_MLX5_COMMANDS_H
+#ifndef ERNIC_INTERFACES_MLX5_COMMANDS_H
+#define ERNIC_INTERFACES_MLX5_COMMANDS_H
 
 #include "interfaces/mlx5/layout/fields.h"
 
@@ -24,4 +24,4 @@ extern const uint32_t ernic_mlx5_num_commands;
 /* NULL: unknown. */
 const ErnicMlx5Command *ernic_mlx5_command_find(uint16_t opcode);
 
-#endif /* ERNIC_FACES_MLX5_COMMANDS_H */
+#endif /* ERNIC_INTERFACES_MLX5_COMMANDS_H */

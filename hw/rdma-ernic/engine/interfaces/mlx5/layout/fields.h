@@ -22,8 +22,8 @@
  * A count of 0 stands for as many elements as the message has room for. Such a field
  * is the last one, and is not part of the size.
  */
-#ifndef ERNIC_FACES_MLX5_FIELDS_H
-#define ERNIC_FACES_MLX5_FIELDS_H
+#ifndef ERNIC_INTERFACES_MLX5_FIELDS_H
+#define ERNIC_INTERFACES_MLX5_FIELDS_H
 
 typedef struct ErnicMlx5Layout ErnicMlx5Layout;
 
@@ -109,4 +109,4 @@ extern const ErnicMlx5Variants ernic_mlx5_events;
 const ErnicMlx5Layout *ernic_mlx5_variant(const ErnicMlx5Variants *variants,
                                           uint32_t value);
 
-#endif /* ERNIC_FACES_MLX5_FIELDS_H */
+#endif /* ERNIC_INTERFACES_MLX5_FIELDS_H */

@@ -3,8 +3,8 @@
  *
  * Counters of the port and of the virtual network interface.
  */
-#ifndef ERNIC_FACES_MLX5_PORT_COUNTERS_H
-#define ERNIC_FACES_MLX5_PORT_COUNTERS_H
+#ifndef ERNIC_INTERFACES_MLX5_PORT_COUNTERS_H
+#define ERNIC_INTERFACES_MLX5_PORT_COUNTERS_H
 
 #include "interfaces/mlx5/command/function.h"
 
@@ -17,4 +17,4 @@ uint64_t ernic_mlx5_receive_errors(const ErnicStats *stats);
 
 extern const ErnicMlx5CommandTable ernic_mlx5_port_counter_commands;
 
-#endif /* ERNIC_FACES_MLX5_PORT_COUNTERS_H */
+#endif /* ERNIC_INTERFACES_MLX5_PORT_COUNTERS_H */

@@ -4,8 +4,8 @@
  * Completion entries (mlx5_cqe64, mlx5_err_cqe): offsets and values that the entries of
  * queue pairs and of Ethernet queues share. fields_queues.h.inc has the layouts.
  */
-#ifndef ERNIC_FACES_MLX5_CQE_H
-#define ERNIC_FACES_MLX5_CQE_H
+#ifndef ERNIC_INTERFACES_MLX5_CQE_H
+#define ERNIC_INTERFACES_MLX5_CQE_H
 
 #include "base/fault.h"
 
@@ -33,4 +33,4 @@ enum {
 /* MLX5_CQE_SYNDROME_* of a request that has ended with @fault. */
 uint8_t ernic_mlx5_syndrome(ErnicFault fault);
 
-#endif /* ERNIC_FACES_MLX5_CQE_H */
+#endif /* ERNIC_INTERFACES_MLX5_CQE_H */

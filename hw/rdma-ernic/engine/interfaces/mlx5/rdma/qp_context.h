@@ -3,8 +3,8 @@
  *
  * The attributes of a queue pair in its context (qpc), and those of the engine.
  */
-#ifndef ERNIC_FACES_MLX5_QP_CONTEXT_H
-#define ERNIC_FACES_MLX5_QP_CONTEXT_H
+#ifndef ERNIC_INTERFACES_MLX5_QP_CONTEXT_H
+#define ERNIC_INTERFACES_MLX5_QP_CONTEXT_H
 
 #include "objects/qp.h"
 
@@ -23,4 +23,4 @@ uint32_t ernic_mlx5_attr_port(const uint8_t *qpc);
 /* Store the attributes, the state and the counters of @qp in @qpc. */
 void ernic_mlx5_attr_store(uint8_t *qpc, const ErnicQp *qp);
 
-#endif /* ERNIC_FACES_MLX5_QP_CONTEXT_H */
+#endif /* ERNIC_INTERFACES_MLX5_QP_CONTEXT_H */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queues in the layout of the mlx5 interface: what the face keeps beside the queue
+ * Queues in the layout of the mlx5 interface: what the interface keeps beside the queue
  * pairs, completion queues and shared receive queues of the engine. The commands that
  * create an object fill in its record; the data path reads it.
  *
@@ -16,8 +16,8 @@
  *  - qp->flags: ERNIC_QPF_SQ_SIG_ALL is not set. Each request says whether it completes
  *    with an entry.
  */
-#ifndef ERNIC_FACES_MLX5_QUEUE_H
-#define ERNIC_FACES_MLX5_QUEUE_H
+#ifndef ERNIC_INTERFACES_MLX5_QUEUE_H
+#define ERNIC_INTERFACES_MLX5_QUEUE_H
 
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/layout/sizes.h"
@@ -84,4 +84,4 @@ extern const ErnicCqeOps ernic_cqe_mlx5;
  */
 bool ernic_mlx5_cqe_resize(Ernic *e, uint32_t cqn);
 
-#endif /* ERNIC_FACES_MLX5_QUEUE_H */
+#endif /* ERNIC_INTERFACES_MLX5_QUEUE_H */

@@ -5,8 +5,8 @@
  * segment and others that depend on its opcode, in units of 16 bytes; it takes as many
  * blocks of 64 bytes as it needs. The caller has copied it.
  */
-#ifndef ERNIC_FACES_MLX5_WQE_DECODE_H
-#define ERNIC_FACES_MLX5_WQE_DECODE_H
+#ifndef ERNIC_INTERFACES_MLX5_WQE_DECODE_H
+#define ERNIC_INTERFACES_MLX5_WQE_DECODE_H
 
 #include "interfaces/mlx5/rdma/records.h"
 #include "objects/qp.h"
@@ -26,9 +26,9 @@ enum {
 };
 
 /*
- * The face keeps in wr_id the parts of a request that its completion needs: the opcode
- * in the low byte, and in the next one the field ce of the control segment, which says
- * when a completion entry is written.
+ * The interface keeps in wr_id the parts of a request that its completion needs: the
+ * opcode in the low byte, and in the next one the field ce of the control segment,
+ * which says when a completion entry is written.
  */
 #define ERNIC_MLX5_WR_OPCODE(wr_id)     ((uint8_t)(wr_id))
 #define ERNIC_MLX5_WR_CE(wr_id)         ((uint32_t)((wr_id) >> 8 & 3))
@@ -61,4 +61,4 @@ ErnicFault ernic_mlx5_umr_decode(const Ernic *e, const ErnicQp *qp, uint32_t key
  */
 void ernic_mlx5_recv_decode(const uint8_t *bytes, uint32_t len, ErnicRecv *recv);
 
-#endif /* ERNIC_FACES_MLX5_WQE_DECODE_H */
+#endif /* ERNIC_INTERFACES_MLX5_WQE_DECODE_H */

@@ -44,38 +44,38 @@ static uint32_t get_at(volatile uint8_t *base, uint32_t off)
     return value;
 }
 
-static void put(struct face *f, uint32_t reg, uint32_t value)
+static void put(struct interface *f, uint32_t reg, uint32_t value)
 {
     put_at(f->card->regs, blocks[f->card->version].global + reg, value);
 }
 
-static uint32_t qp_reg(const struct face *f, uint32_t reg)
+static uint32_t qp_reg(const struct interface *f, uint32_t reg)
 {
     return blocks[f->card->version].qp + (QPN - 1) * PG332_SLOT + reg;
 }
 
-static uint32_t get(struct face *f, uint32_t reg)
+static uint32_t get(struct interface *f, uint32_t reg)
 {
     return get_at(f->card->regs, blocks[f->card->version].global + reg);
 }
 
-static void put_qp(struct face *f, uint32_t reg, uint32_t value)
+static void put_qp(struct interface *f, uint32_t reg, uint32_t value)
 {
     put_at(f->card->regs, qp_reg(f, reg), value);
 }
 
-static uint32_t get_qp(struct face *f, uint32_t reg)
+static uint32_t get_qp(struct interface *f, uint32_t reg)
 {
     return get_at(f->card->regs, qp_reg(f, reg));
 }
 
-static void put_wide(struct face *f, uint32_t low, uint32_t high, uint64_t value)
+static void put_wide(struct interface *f, uint32_t low, uint32_t high, uint64_t value)
 {
     put(f, low, value);
     put(f, high, value >> 32);
 }
 
-static void put_qp_wide(struct face *f, uint32_t low, uint32_t high,
+static void put_qp_wide(struct interface *f, uint32_t low, uint32_t high,
                         uint64_t value)
 {
     put_qp(f, low, value);
@@ -95,7 +95,7 @@ static uint32_t mac_high(const uint8_t *mac)
 /* ---- set-up -------------------------------------------------------------------- */
 
 /* The shell: the first TiB of the guest's memory, as it is. */
-static void open_windows(struct face *f)
+static void open_windows(struct interface *f)
 {
     uint32_t i, at;
 
@@ -110,7 +110,7 @@ static void open_windows(struct face *f)
     }
 }
 
-static void open_device(struct face *f)
+static void open_device(struct interface *f)
 {
     bool v3 = f->card->version == PG332_V3_1;
     uint64_t at = f->queues.bus;
@@ -138,7 +138,7 @@ static void open_device(struct face *f)
     }
 }
 
-static void open_region(struct face *f)
+static void open_region(struct interface *f)
 {
     volatile uint8_t *entry = f->card->regs;
 
@@ -152,7 +152,7 @@ static void open_region(struct face *f)
     put_at(entry, PG332_ACCESSDESC, PG332_ACCESS_READ_WRITE);
 }
 
-void face_open(struct face *f)
+void interface_open(struct interface *f)
 {
     if (f->card->shell) {
         open_windows(f);
@@ -163,7 +163,7 @@ void face_open(struct face *f)
 }
 
 /* Leaves it disabled and empty, with pointers at 0, for the next program. */
-static void clear_qp(struct face *f)
+static void clear_qp(struct interface *f)
 {
     static const uint8_t zero[] = {
         PG332_RQWPTRDBADD, PG332_SQPI, PG332_CQHEAD, PG332_RQCI,
@@ -191,7 +191,7 @@ static uint32_t mtu_code(uint32_t mtu)
     return code;
 }
 
-void face_connect(struct face *f)
+void interface_connect(struct interface *f)
 {
     uint32_t mtu = f->own.mtu < f->peer.mtu ? f->own.mtu : f->peer.mtu;
     uint64_t at = f->queues.bus;
@@ -228,7 +228,7 @@ static uint32_t pointer(uint32_t count, uint32_t depth)
 }
 
 /* Dies with the reason, as the registers show it. */
-static void check_fatal(struct face *f, time_t since)
+static void check_fatal(struct interface *f, time_t since)
 {
     uint32_t status = get_qp(f, PG332_STATQP), last;
     const uint8_t *why;
@@ -246,7 +246,7 @@ static void check_fatal(struct face *f, time_t since)
 }
 
 /* CQHEAD or STATRQPIDB: the register, or the word that the card keeps in memory. */
-static uint32_t index_of(struct face *f, uint32_t reg)
+static uint32_t index_of(struct interface *f, uint32_t reg)
 {
     uint32_t off = DOORBELLS + (reg == PG332_CQHEAD ? 0 : 4);
 
@@ -254,7 +254,7 @@ static uint32_t index_of(struct face *f, uint32_t reg)
 }
 
 /* Until that index is @value, or (@other) is not. */
-static void wait_for(struct face *f, uint32_t reg, uint32_t value, bool other)
+static void wait_for(struct interface *f, uint32_t reg, uint32_t value, bool other)
 {
     uint32_t polls = 0, rarely = f->poll_memory ? 1 << 16 : 1 << 8;
     time_t since = time(NULL);
@@ -266,7 +266,7 @@ static void wait_for(struct face *f, uint32_t reg, uint32_t value, bool other)
     }
 }
 
-void face_request(struct face *f, unsigned n, enum pg332_opcode opcode,
+void interface_request(struct interface *f, unsigned n, enum pg332_opcode opcode,
                   uint64_t local, uint32_t len, uint64_t remote)
 {
     uint8_t wqe[64] = { [16] = opcode };
@@ -282,7 +282,7 @@ void face_request(struct face *f, unsigned n, enum pg332_opcode opcode,
     memcpy(f->queues.at + SQ + (f->posted + n) % DEPTH * 64, wqe, sizeof(wqe));
 }
 
-void face_run(struct face *f, unsigned n)
+void interface_run(struct interface *f, unsigned n)
 {
     uint32_t id = (f->posted + n - 1) & 0xffff, cqe;
 
@@ -296,7 +296,7 @@ void face_run(struct face *f, unsigned n)
     }
 }
 
-const uint8_t *face_receive(struct face *f)
+const uint8_t *interface_receive(struct interface *f)
 {
     uint32_t depth = AREA / 2 / SLOT;
 
@@ -308,14 +308,14 @@ const uint8_t *face_receive(struct face *f)
  * All but the last one: a peer that fills the whole ring would move the index back to
  * its old value, and a full ring looks like an empty one.
  */
-void face_give_back(struct face *f)
+void interface_give_back(struct interface *f)
 {
     if (f->received > 1) {
         put_qp(f, PG332_RQCI, pointer(f->received - 1, AREA / 2 / SLOT));
     }
 }
 
-void face_close(struct face *f)
+void interface_close(struct interface *f)
 {
     clear_qp(f);
     put(f, PG332_XRNICCONF, 0);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The mlx5 interface as the face of an engine: registers of BAR 0, and commands that
+ * The mlx5 interface as the interface of an engine: registers of BAR 0, and commands that
  * the engine executes in slices of its work.
  */
 #include "qemu/osdep.h"
@@ -103,9 +103,9 @@ static uint32_t command(Fixture *f, uint16_t opcode)
 #define ACCEPT(f, opcode) IS(command(f, opcode), ERNIC_MLX5_ACCEPTED)
 
 /* The driver reads this before its first command. */
-FIXTURE_TEST("/mlx5/face/segment", test_segment)
+FIXTURE_TEST("/mlx5/interface/segment", test_segment)
 {
-    g_assert_true(f->e->face == &ernic_face_mlx5);
+    g_assert_true(f->e->interface == &ernic_interface_mlx5);
     IS(get(f, FW_REV), 1);             /* major 1, minor 0 */
     IS(get(f, CMDIF_REV), 5 << 16);
     IS(ernic_bar_read(f->e, f->env.now, FW_REV, 8), 1ull << 32 | 5 << 16);
@@ -119,7 +119,7 @@ FIXTURE_TEST("/mlx5/face/segment", test_segment)
 }
 
 /* The driver looks every two seconds, and finds another value. */
-FIXTURE_TEST("/mlx5/face/health", test_health)
+FIXTURE_TEST("/mlx5/interface/health", test_health)
 {
     uint32_t before = get(f, HEALTH), after, i;
 
@@ -133,7 +133,7 @@ FIXTURE_TEST("/mlx5/face/health", test_health)
 }
 
 /* Long messages take several slices; the engine asks to be run again. */
-FIXTURE_TEST("/mlx5/face/slices", test_slices)
+FIXTURE_TEST("/mlx5/interface/slices", test_slices)
 {
     enum { LEN = 200 * 512 };
     g_autofree uint8_t *in = g_malloc0(LEN);
@@ -157,7 +157,7 @@ FIXTURE_TEST("/mlx5/face/slices", test_slices)
 }
 
 /* Stores without meaning change nothing. */
-FIXTURE_TEST("/mlx5/face/bad-writes", test_bad_writes)
+FIXTURE_TEST("/mlx5/interface/bad-writes", test_bad_writes)
 {
     static const uint32_t offsets[] = {
         0x0, 0x4, 0x1c, 0x1fc, 0x1000, 0x3ffc, 15 * 4096 + 0x40,
@@ -241,7 +241,7 @@ static void ring(Fixture *f, const Queue *q, bool arm)
 }
 
 /* Commands by event: an entry for each, an interrupt only for one that was armed. */
-FIXTURE_TEST("/mlx5/face/command-events", test_command_events)
+FIXTURE_TEST("/mlx5/interface/command-events", test_command_events)
 {
     Queue q;
 
@@ -270,7 +270,7 @@ FIXTURE_TEST("/mlx5/face/command-events", test_command_events)
 }
 
 /* A doorbell page that nobody has rings nothing, not even the queue of its neighbour. */
-FIXTURE_TEST("/mlx5/face/pages", test_pages)
+FIXTURE_TEST("/mlx5/interface/pages", test_pages)
 {
     Queue q;
 
@@ -285,7 +285,7 @@ FIXTURE_TEST("/mlx5/face/pages", test_pages)
 }
 
 /* A queue obeys its own page alone: a process has no other one than its own. */
-FIXTURE_TEST("/mlx5/face/foreign-page", test_foreign_page)
+FIXTURE_TEST("/mlx5/interface/foreign-page", test_foreign_page)
 {
     static const uint32_t stores[] = { EQ_ARM + 4096, EQ_SET + 4096 };
     Queue q;
@@ -308,7 +308,7 @@ FIXTURE_TEST("/mlx5/face/foreign-page", test_foreign_page)
 }
 
 /* A full queue takes no more; completions that follow share one entry later. */
-FIXTURE_TEST("/mlx5/face/full", test_full)
+FIXTURE_TEST("/mlx5/interface/full", test_full)
 {
     Queue q;
 
@@ -327,7 +327,7 @@ FIXTURE_TEST("/mlx5/face/full", test_full)
 }
 
 /* The health buffer names the error of an event queue that cannot be written. */
-FIXTURE_TEST("/mlx5/face/syndrome", test_syndrome)
+FIXTURE_TEST("/mlx5/interface/syndrome", test_syndrome)
 {
     enum { FW_VERSION = 0x230, SYNDROME = 0x23c };
     Queue q;
@@ -364,7 +364,7 @@ static const struct {
     { ".log_eq_size=4,.uar_page=16,event_bitmask[0]=0x200", 1, ERNIC_MLX5_BUSY },
 };
 
-FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
+FIXTURE_TEST("/mlx5/interface/bad-queues", test_bad_queues)
 {
     Queue q, bad = { .buf = FAKE_MEM_BASE };
     uint32_t left;
@@ -386,7 +386,7 @@ FIXTURE_TEST("/mlx5/face/bad-queues", test_bad_queues)
 }
 
 /* TEARDOWN_HCA destroys every object; the driver can initialize the function again. */
-FIXTURE_TEST("/mlx5/face/teardown", test_teardown)
+FIXTURE_TEST("/mlx5/interface/teardown", test_teardown)
 {
     uint32_t free_eqs = f->e->eq_ids.count;
     Queue q;
@@ -409,7 +409,7 @@ FIXTURE_TEST("/mlx5/face/teardown", test_teardown)
 }
 
 /* Software that disables the interface gets no more accesses to its memory. */
-FIXTURE_TEST("/mlx5/face/interface", test_interface)
+FIXTURE_TEST("/mlx5/interface/interface", test_interface)
 {
     uint64_t accesses;
     Queue q;
@@ -431,7 +431,7 @@ FIXTURE_TEST("/mlx5/face/interface", test_interface)
 }
 
 /* A kernel that starts after a crash finds a function that runs, and makes it its own. */
-FIXTURE_TEST("/mlx5/face/crash", test_crash)
+FIXTURE_TEST("/mlx5/interface/crash", test_crash)
 {
     uint64_t accesses;
     Queue q;
@@ -452,7 +452,7 @@ FIXTURE_TEST("/mlx5/face/crash", test_crash)
 }
 
 /* The interface is disabled after a reset, so that a driver finds out. */
-FIXTURE_TEST("/mlx5/face/reset", test_reset)
+FIXTURE_TEST("/mlx5/interface/reset", test_reset)
 {
     start(f);
     IS(get(f, QUEUE_LOW) & 7 << 8, 0);
@@ -465,7 +465,7 @@ FIXTURE_TEST("/mlx5/face/reset", test_reset)
 }
 
 /* Every status of the engine is a reason to refuse a command. */
-TEST("/mlx5/face/status", test_status)
+TEST("/mlx5/interface/status", test_status)
 {
     IS(ernic_mlx5_refusal(ERNIC_OK), ERNIC_MLX5_ACCEPTED);
     IS(ernic_mlx5_refusal(ERNIC_AGAIN), ERNIC_MLX5_AGAIN);
