@@ -110,7 +110,7 @@ uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may);
  */
 uint64_t guest_buffer(Guest *g);
 
-/* Is the slot of counter @index free, according to the completions? */
+/* Whether the slot of counter @index is free, according to the completions. */
 bool guest_has_room(const GuestWq *wq, uint32_t index);
 /* Write @len raw bytes into the slot of counter @index. */
 void guest_write_slot(Guest *g, GuestWq *wq, uint32_t index, const void *data,
@@ -137,7 +137,7 @@ void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b);
  */
 void guest_finish(Guest *g);
 
-/* Does each request of a queue pair of @type say where it goes? */
+/* Whether each request of a queue pair of @type names its destination. */
 static inline bool guest_addresses(uint8_t type)
 {
     return type == ERNIC_QPT_UD || type == ERNIC_QPT_GSI;

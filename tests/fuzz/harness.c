@@ -65,7 +65,10 @@ static bool answers(const FuzzHost *h, uint64_t addr, uint64_t len)
            len <= FUZZ_MEM - (addr - h->env.base);
 }
 
-/* May the device do one of @may to each of these bytes? They answer. */
+/*
+ * Check that the device may do one of @may to each of these bytes, which are guest
+ * memory.
+ */
 static void check_access(FuzzHost *h, const char *check, uint64_t addr, uint64_t len,
                          uint32_t may)
 {
@@ -552,7 +555,7 @@ void fuzz_set_link(FuzzHost *h, bool up)
     leave(h);
 }
 
-/* Did the last run change anything that anyone could see? */
+/* Fail if too many runs in a row have changed nothing that anyone could see. */
 static void watch(FuzzHost *h)
 {
     if (memcmp(&h->seen, &h->e->stats, sizeof(h->seen)) != 0 &&

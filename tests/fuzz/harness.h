@@ -65,7 +65,7 @@ struct FuzzHost {
 /* The named check has found a defect: say so and end. */
 G_NORETURN void fuzz_fail(const char *check, const char *fmt, ...)
     G_GNUC_PRINTF(2, 3);
-/* Is the harness to commit the defect that check @name finds? */
+/* Whether the harness is to commit the defect that check @name finds. */
 bool fuzz_break(const char *name);
 
 /*
@@ -133,7 +133,7 @@ uint32_t fuzz_train_writes(const ErnicTrain *train);
 /* Throw away what the engine has sent. */
 void fuzz_drop_trains(FuzzHost *h);
 
-/* Does a request of a connection with this opcode name memory of the peer's? */
+/* Whether a request of a connection with this opcode names memory of the peer's. */
 static inline bool fuzz_names_memory(uint8_t opcode)
 {
     return (opcode >= ERNIC_WR_WRITE && opcode <= ERNIC_WR_FETCH_ADD) ||

@@ -39,7 +39,7 @@ const WorldRow world_rows[WORLD_ROWS] = {
     { ERNIC_QPT_RWQ, ERNIC_QPS_RTS, 3 },
 };
 
-/* Are rows of @type among those of @mask? */
+/* Whether rows of @type are among those of @mask. */
 static bool has_type(uint32_t mask, uint8_t type)
 {
     uint32_t i;

@@ -331,7 +331,7 @@ void sim_check_agreement(SimQp *qp)
     }
 }
 
-/* Did host @h always have a receive request and room for each packet? */
+/* Whether host @h always had a receive request and room for each packet. */
 static bool dropped_nothing(const SimHost *h)
 {
     const ErnicStats *stats = &h->e->stats;

@@ -291,7 +291,7 @@ static void reset_pair(SimQp *qp, bool destroy)
 }
 
 /*
- * Have all posted requests completed? Nothing reports unsignalled requests that
+ * Whether all posted requests have completed. Nothing reports unsignalled requests that
  * succeeded just before the error: software gives them up.
  */
 bool sim_qp_flushed(const SimQp *qp)

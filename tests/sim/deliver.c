@@ -182,7 +182,7 @@ static void window_taken_back(SimQp *qp, uint32_t key)
     }
 }
 
-/* Does it look like another message that was sent before or after? */
+/* Whether it looks like another message that was sent before or after. */
 static bool is_other(SimQp *from, const SimMsg *m, const SimRecv *r)
 {
     uint32_t i, n = MIN(from->next, from->msgs->len);

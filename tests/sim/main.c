@@ -156,7 +156,7 @@ static int run_many(void)
 
 /* ---- the checkers themselves --------------------------------------------- */
 
-/* Is the rule in "[rule] ..." one of @rules? */
+/* Whether the rule in "[rule] ..." is one of @rules. */
 static bool rule_is(const char *why, const char *rules)
 {
     g_auto(GStrv) list = g_strsplit(rules, " ", -1);

@@ -345,7 +345,7 @@ void sim_sg_copy_out(const SimSg *sg, uint32_t off, void *buf, uint32_t len)
 
 /* ---- the seam ------------------------------------------------------------ */
 
-/* Has all of [@addr, @addr + @len) shadow @bit? */
+/* Whether all of [@addr, @addr + @len) has shadow @bit. */
 static bool shadow_all(SimHost *h, uint64_t addr, uint64_t len, uint8_t bit)
 {
     const uint8_t *sh = h->mem.shadow + (addr - h->mem.base);

@@ -188,7 +188,10 @@ static const ErnicQp *qp_of(const SimHost *h, const SimQp *qp)
     return qp->life == SIM_QP_NONE ? NULL : &h->e->qp[qp->qpn];
 }
 
-/* How many queue pairs have gone back, or do not send any more, since the last call? */
+/*
+ * The number of queue pairs that have gone back, or do not send any more, since the last
+ * call.
+ */
 static uint32_t disturbed(SimHost *h)
 {
     uint32_t n = 0;

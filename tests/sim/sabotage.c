@@ -33,7 +33,7 @@ const SimSabotageRow sim_sabotages[SIM_SAB_COUNT] = {
     [SIM_SAB_FRAME] = { "twice-frame", "queue" },
 };
 
-/* Is @what to be done now? At each opportunity, until it was enough. */
+/* Whether @what is to be done now: at each opportunity, until it was enough. */
 bool sim_sabotage(Sim *s, SimSabotage what)
 {
     if (s->sabotage != what || s->failed) {

@@ -561,7 +561,7 @@ void sim_pattern(uint64_t pattern, uint64_t off, uint8_t *buf, uint32_t len);
 extern const ErnicEnvOps sim_env_ops;
 
 /* wire.c */
-/* Of sim_env_ops: a train is offered; those up to which have left? */
+/* The tx() and tx_departed() of sim_env_ops. */
 bool sim_wire_tx(void *host, const ErnicTrain *train);
 uint64_t sim_wire_departed(void *host);
 /* The right answer of sim_wire_departed(). */
@@ -626,7 +626,7 @@ void sim_qp_sqd_back(SimQp *qp);
 void sim_qp_to_rts(SimQp *qp);
 void sim_qp_to_error(SimQp *qp);
 bool sim_takes_recv(uint8_t op);
-/* Does it need a READ or atomic credit? */
+/* Whether it needs a READ or atomic credit. */
 bool sim_takes_credit(uint8_t op);
 
 /* post.c */

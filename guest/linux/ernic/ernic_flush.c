@@ -73,8 +73,8 @@ bool ernic_flush_pending(struct ernic_cq *cq)
 }
 
 /*
- * Has the queue's owner to look? Posting or arming after this check, which takes the
- * same locks, sees that the device is dead and schedules the work again.
+ * Whether the queue's owner has to look. Posting or arming after this check, which takes
+ * the same locks, sees that the device is dead and schedules the work again.
  */
 static bool ernic_flush_take(struct ernic_cq *cq)
 {

@@ -10,7 +10,7 @@
 
 /* ns of the virtual clock */
 uint64_t ernic_pci_now(void);
-/* Do runs have to be repeatable in virtual time (timing model, -icount)? */
+/* Whether runs have to be repeatable in virtual time (timing model, -icount). */
 bool ernic_pci_virtual_time(const ErnicPci *d);
 /* The clock by which slices of work end as well; NULL: runs have to be repeatable. */
 ErnicClock *ernic_pci_clock(const ErnicPci *d);

@@ -16,7 +16,7 @@
 struct ErnicPciInterfaceOps {
     const char *name;
     const char *part;           /* the interface that is part of it; NULL: none */
-    /* Do properties that only this interface has ask for it? May be NULL. */
+    /* Whether properties that only this interface has ask for it. May be NULL. */
     bool (*implied)(const ErnicPci *d);
     /* Sets properties that were not given; may be NULL. */
     void (*complete)(ErnicPci *d);
@@ -33,11 +33,11 @@ struct ErnicPciInterfaceOps {
     bool (*commands)(ErnicPci *d, uint64_t now, uint32_t mark);
     /* Executes a doorbell of ErnicPci.db; inside enter and leave. */
     void (*doorbell)(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value);
-    /* Of a saved state: can a doorbell be at @where? */
+    /* Whether a doorbell of a saved state can be at @where. */
     bool (*doorbell_ok)(const ErnicPci *d, uint32_t where);
     /* The function was reset, and its engine; inside enter and leave. May be NULL. */
     void (*reset)(ErnicPci *d, uint64_t now);
-    /* Of a saved state: are the registers as this interface leaves them? */
+    /* Whether the registers of a saved state are as this interface leaves them. */
     bool (*registers_ok)(const ErnicPci *d);
 };
 

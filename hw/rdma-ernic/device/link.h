@@ -20,7 +20,7 @@ struct ErnicPciLinkOps {
     void (*class_init)(ObjectClass *oc);                /* may be NULL */
     bool (*open)(ErnicPci *d, Error **errp);
     void (*close)(ErnicPci *d);         /* also if open() has failed or done nothing */
-    /* Is there a connection to the network? */
+    /* Whether there is a connection to the network. */
     bool (*is_up)(const ErnicPci *d);
     /* False: the link is full, and the same train will be offered again. */
     bool (*tx)(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);

@@ -19,8 +19,9 @@ void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train);
 uint32_t ernic_pci_rx_room(const ErnicPci *d);
 /* The link accepts trains again. */
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
-/* Begin a slice of work for received packets; is something left of it? */
+/* Begin a slice of work for received packets. */
 void ernic_pci_rx_slice(ErnicPci *d);
+/* Whether something is left of it. */
 bool ernic_pci_rx_slice_left(const ErnicPci *d);
 /* Charge to it, or to the slice of the main loop, what the main loop did for a frame. */
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);

@@ -49,9 +49,10 @@ QEMU_BUILD_BUG_ON(ERNIC_MLX5_BAR != ERNIC_MLX5_BAR_SIZE ||
 #define ENGINE_FLUSH_BUDGET 64
 
 /*
- * How many queue pairs that wait for their train to leave are to be looked at? All, if
- * a train has left since they were, up to *@departed. A link may report a train as gone,
- * and later as waiting again: so the one that has waited longest counts, too.
+ * The number of queue pairs to look at, of those that wait for their train to leave:
+ * all, if a train has left since the last look, up to *@departed. A link may report a
+ * train as gone, and later as waiting again: so the one that has waited longest counts,
+ * too.
  */
 static uint32_t engine_left(const Ernic *e, uint64_t *departed)
 {
@@ -93,7 +94,7 @@ static void engine_departed(Ernic *e)
     }
 }
 
-/* Has a queue of Ethernet frames work that it can do now? */
+/* Whether a queue of Ethernet frames has work that it can do now. */
 static bool engine_eth_work(const Ernic *e)
 {
     return e->mlx5 && ernic_mlx5_eth_has_work(e);

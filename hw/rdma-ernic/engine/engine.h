@@ -32,7 +32,7 @@ void ernic_reset_at_once(Ernic *e);
  * its own.
  */
 void ernic_slice(Ernic *e);
-/* Is there work left in the slice? If not, the caller goes on in the next one. */
+/* Whether there is work left in the slice. If not, the caller goes on in the next one. */
 bool ernic_slice_left(const Ernic *e);
 /*
  * Execute one command, copied by the caller, and fill in @rsp. False: the slice has
@@ -41,7 +41,9 @@ bool ernic_slice_left(const Ernic *e);
  */
 bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp);
-/* Is a command active? A reset drops it, and a saved state does not contain it. */
+/*
+ * Whether a command is active. A reset drops it, and a saved state does not contain it.
+ */
 bool ernic_cmd_active(const Ernic *e);
 /*
  * Timing model: the time in ns at which the next command, already posted at @now, may
@@ -66,7 +68,7 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
  */
 uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
-/* Has software enabled the interface of these registers (XRNICCONF[0])? */
+/* Whether software has enabled the interface of these registers (XRNICCONF[0]). */
 bool ernic_reg_enabled(const Ernic *e);
 /* Bytes of BAR 0 of the mlx5 interface, and of its first part, without doorbells. */
 #define ERNIC_MLX5_BAR         (4u << 20)
@@ -79,9 +81,9 @@ bool ernic_reg_enabled(const Ernic *e);
 uint64_t ernic_bar_read(Ernic *e, uint64_t now, uint32_t offset, uint32_t size);
 void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
                      uint64_t value);
-/* Has the store no effect, as the rest of a request in a BlueFlame buffer has none? */
+/* Whether the store has no effect, like the rest of a request in a BlueFlame buffer. */
 bool ernic_bar_ignores(uint32_t offset, uint32_t size);
-/* Is an interrupt line high? rising edges go to irq(): 0, side stream 1. */
+/* Whether an interrupt line is high. Rising edges go to irq(): 0, side stream 1. */
 bool ernic_irq_level(const Ernic *e);
 /*
  * Strict mode: iterate over the rules of the version, each with its violations since
@@ -89,20 +91,20 @@ bool ernic_irq_level(const Ernic *e);
  */
 bool ernic_next_rule(const Ernic *e, uint32_t *pos, ErnicReport *r);
 /*
- * Does @train go to an address and an existing queue pair of this engine? One device
- * may have two engines on one link.
+ * Whether @train goes to an address and an existing queue pair of this engine. One
+ * device may have two engines on one link.
  */
 bool ernic_expects(Ernic *e, uint64_t now, const ErnicTrain *train);
 /*
- * Does the link not know for certain between which addresses the packets of @train go?
- * Then ernic_path_packet() finds it out for the packet at byte @pos, once: ernic_rx()
- * takes the path of *@packet as it is. ernic_rx() searches for the path of other
- * trains, so this is for a device with two engines.
+ * Whether the link does not know for certain between which addresses the packets of
+ * @train go. Then ernic_path_packet() finds it out for the packet at byte @pos, once:
+ * ernic_rx() takes the path of *@packet as it is. ernic_rx() searches for the path of
+ * other trains, so this is for a device with two engines.
  */
 bool ernic_path_open(const Ernic *e, const ErnicTrain *train);
 void ernic_path_packet(Ernic *e, const ErnicTrain *train, uint32_t pos,
                        ErnicTrain *packet);
-/* Does @train go to an address of this engine, whatever its queue pair? */
+/* Whether @train goes to an address of this engine, whatever its queue pair. */
 bool ernic_has_address(const Ernic *e, const ErnicTrain *train);
 /* Receive packets from the link; @train is borrowed. */
 void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
@@ -113,8 +115,8 @@ void ernic_rx(Ernic *e, uint64_t now, const ErnicTrain *train);
 void ernic_rx_bad_frame(Ernic *e, uint64_t now, const uint8_t *frame,
                         uint32_t len);
 /*
- * Does software receive @frame, which an Ethernet link received and which is no RoCEv2
- * packet for this engine? May be called at any time.
+ * Whether software receives @frame, which an Ethernet link received and which is no
+ * RoCEv2 packet for this engine. May be called at any time.
  */
 bool ernic_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len);
 /*
@@ -158,7 +160,8 @@ bool ernic_load_why(Ernic *e, uint64_t now, const uint8_t *data, size_t len,
                     GString *why);
 
 /*
- * check.c: do all invariants hold? Appends the violated ones to @why, which may be NULL.
+ * check.c: whether all invariants hold. Appends the violated ones to @why, which may be
+ * NULL.
  */
 bool ernic_check(const Ernic *e, GString *why);
 

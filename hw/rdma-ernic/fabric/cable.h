@@ -38,7 +38,7 @@ void ernic_cable_resume(ErnicCable *c, uint64_t now);
 /* Write that down in each of them. */
 void ernic_cable_settle(ErnicCable *c);
 
-/* Does the cable accept a frame at @now? One may wait for the frame on it. */
+/* Whether the cable accepts a frame at @now. One may wait for the frame on it. */
 static inline bool ernic_cable_room(const ErnicCable *c, uint64_t now)
 {
     return c->start <= now;

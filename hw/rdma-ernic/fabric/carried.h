@@ -50,7 +50,7 @@ ErnicCarried *ernic_carried_new(ErnicCarriedStore *st, const uint8_t *data,
 void ernic_carried_free(ErnicCarriedStore *st, ErnicCarried *f);
 /* Empty @l; returns how many frames were there. They are freed later. */
 uint32_t ernic_carried_drop(ErnicCarriedStore *st, ErnicCarriedList *l);
-/* Does anything wait for ernic_carried_reap()? */
+/* Whether anything waits for ernic_carried_reap(). */
 bool ernic_carried_waits(const ErnicCarriedStore *st);
 /* Free until the slice @work ends. False: the rest waits. */
 bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work);

@@ -364,7 +364,7 @@ static void take_step(ErnicSwitch *s, Port *p, Step step)
 
 /* ---- when ------------------------------------------------------------------ */
 
-/* Must the device at @p stop sending? A full peer stops a cable at once. */
+/* Whether the device at @p must stop sending. A full peer stops a cable at once. */
 static bool must_wait(const ErnicSwitch *s, const Port *p)
 {
     return p->stopped ||

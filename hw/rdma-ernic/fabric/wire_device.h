@@ -17,7 +17,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(ErnicWire, ERNIC_WIRE)
 /* A port calls this when all frames of its device have left, or may leave. */
 typedef void ErnicWireReady(void *opaque);
 
-/* Is there a free port? */
+/* Whether there is a free port. */
 bool ernic_wire_has_room(const ErnicWire *w, Error **errp);
 /*
  * Connect the device called @name and return the port for its NIC; there is a
@@ -28,7 +28,7 @@ NetClientState *ernic_wire_plug(ErnicWire *w, const char *name, bool paced,
 /* Disconnect: the device and its NIC are gone. */
 void ernic_wire_unplug(ErnicWire *w, NetClientState *nc);
 
-/* Do frames of the device wait for the cable? Then it sends no more. */
+/* Whether frames of the device wait for the cable. If so, it sends no more. */
 bool ernic_wire_waits(NetClientState *nc);
 /* Drop those frames. */
 void ernic_wire_purge(NetClientState *nc);

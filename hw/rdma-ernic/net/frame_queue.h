@@ -40,8 +40,8 @@ typedef struct ErnicFrameQueue {
 void ernic_frame_queue_init(ErnicFrameQueue *q);
 void ernic_frame_queue_fini(ErnicFrameQueue *q);
 /*
- * Is there room for @frames frames of @bytes in all? If not, ernic_frame_queue_next()
- * reports once that there is room again.
+ * Whether there is room for @frames frames of @bytes in all. If not,
+ * ernic_frame_queue_next() reports once that there is room again.
  */
 bool ernic_frame_queue_room(ErnicFrameQueue *q, uint32_t frames, uint32_t bytes);
 /*
@@ -61,9 +61,9 @@ const uint8_t *ernic_frame_queue_next(ErnicFrameQueue *q, uint32_t *len, bool *w
  * ernic_frame_queue_next() reports once when the next one has.
  */
 uint64_t ernic_frame_queue_departed(ErnicFrameQueue *q, uint32_t sender);
-/* Has the writer asked for room that is not there yet? */
+/* Whether the writer has asked for room that is not there yet. */
 bool ernic_frame_queue_full(ErnicFrameQueue *q);
-/* The reader: does ernic_frame_queue_next() have a frame? */
+/* The reader: whether ernic_frame_queue_next() has a frame. */
 bool ernic_frame_queue_has(ErnicFrameQueue *q);
 /*
  * The reader, while the writer does nothing: drop all frames. The one that was taken last

@@ -30,8 +30,8 @@ uint32_t ernic_pci_frame_of(const ErnicTrain *train, uint32_t pos, uint8_t *head
 }
 
 /*
- * Is @path to an address of @e, or to a group in a VLAN where @e has an
- * address? Free entries of the table are all 0, which is no address.
+ * Whether @path is to an address of @e, or to a group in a VLAN where @e has an address.
+ * Free entries of the table are all 0, which is no address.
  */
 static bool is_ours(const Ernic *e, const ErnicPath *path)
 {
@@ -51,7 +51,7 @@ static bool is_ours(const Ernic *e, const ErnicPath *path)
     return false;
 }
 
-/* Is it for the ERNIC interface, once software has enabled that? */
+/* Whether @path is to the ERNIC interface, and software has enabled that. */
 static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
 {
     return d->pg332.engine && ernic_reg_enabled(d->pg332.engine) &&
@@ -59,7 +59,7 @@ static bool is_pg332s(const ErnicPci *d, const ErnicPath *path)
 }
 
 /*
- * Is it a frame for an engine? Malformed RoCEv2 frames go to the verbs engine,
+ * Whether the frame is for an engine. Malformed RoCEv2 frames go to the verbs engine,
  * which counts them. The mlx5 interface has flow tables for them, as for every frame
  * that is not for one of its addresses.
  */
@@ -126,7 +126,9 @@ bool ernic_pci_frame_to_engine(ErnicPci *d, uint64_t now, const uint8_t *buf,
     return true;
 }
 
-/* May an engine receive the frame? If it may, the engine decides with the lock held. */
+/*
+ * Whether an engine may receive the frame. If so, the engine decides with the lock held.
+ */
 bool ernic_pci_frame_may_be_engines(const ErnicPci *d, const uint8_t *buf, size_t size)
 {
     ErnicFrame f;

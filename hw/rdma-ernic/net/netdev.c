@@ -36,7 +36,7 @@ static bool netdev_is_up(const ErnicPci *d)
 
 /* ---- out ------------------------------------------------------------------ */
 
-/* Does the backend, or the cable, still hold frames of ours? */
+/* Whether the backend, or the cable, still holds frames of ours. */
 static bool waits(const ErnicPci *d)
 {
     return d->net.pending || (d->net.port && ernic_wire_waits(d->net.port));

@@ -34,17 +34,21 @@ void ernic_pci_netq_reset(ErnicPci *d);
 
 /* In the main loop: schedule its work. */
 void ernic_pci_netq_kick(ErnicPci *d);
-/* Inside enter and leave: is that to be scheduled, as no run of the engine follows? */
+/*
+ * Inside enter and leave: whether the work is to be scheduled, because no run of the
+ * engine follows.
+ */
 bool ernic_pci_netq_unsent(const ErnicPci *d);
 
 /* Of an engine with a thread of its own, in the main loop: */
 
-/* Charge work for a frame to the main loop's slice; is something left of it? */
+/* Charge work for a frame to the main loop's slice. */
 void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
+/* Whether something is left of the slice. */
 bool ernic_pci_netq_slice_left(const ErnicPci *d);
 /*
- * Is there room for a frame to the engine? If not, frames are asked for again when there
- * is.
+ * Whether there is room for a frame to the engine. If not, frames are asked for again
+ * when there is.
  */
 bool ernic_pci_netq_room(ErnicPci *d);
 /* A frame that may be for an engine; there is room for it. */
@@ -56,7 +60,7 @@ void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
 /* As ErnicPciLinkOps.departed; the engine runs when that has grown. */
 uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciEngine engine);
-/* Does the queue of frames to send have no room yet? */
+/* Whether the queue of frames to send has no room yet. */
 bool ernic_pci_netq_blocked(ErnicPci *d);
 /* Deliver frames to the engines, within the slice. */
 void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now);

@@ -106,7 +106,7 @@ void card_move(Card *c);
 uint64_t card_errors(Card *c, uint32_t num, uint32_t size);
 /* A send queue with @num requests like @w, none of them posted, that has no entries. */
 void card_fill_sq(Card *c, uint32_t num, Wqe w);
-/* Do the engine's invariants hold? */
+/* Check that the engine's invariants hold. */
 void card_check(Card *c);
 
 /* Memory: a word, bytes of the region, a pattern there, an entry of the CQ. */

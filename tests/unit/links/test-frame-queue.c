@@ -143,7 +143,7 @@ TEST("/frame-queue/purge", test_purge)
 
 /* ---- departure -------------------------------------------------------------- */
 
-/* Takes frame @i; was the writer to be woken for what had left before? */
+/* Take frame @i. Returns true if the writer was to be woken for what had left before. */
 static bool woken(ErnicFrameQueue *q, uint32_t i)
 {
     bool wake = false;

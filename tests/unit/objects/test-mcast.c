@@ -171,7 +171,7 @@ FIXTURE_TEST("/mcast/limits", test_limits)
     IS(attach(f, group(7), f->ud[0].qpn), ERNIC_ERR_NO_RESOURCE);
 }
 
-/* How many members has the group, by ascending entry? */
+/* The number of members of the group, which come by ascending entry. */
 static uint32_t members(Fixture *f, ErnicGid gid)
 {
     uint32_t pos = 0, last = 0, n = 0, qpn;

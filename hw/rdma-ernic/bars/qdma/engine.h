@@ -16,7 +16,7 @@ uint32_t qdma_doorbell_read(ErnicPci *d, uint32_t off);
 void qdma_doorbell_write(ErnicPci *d, uint32_t off, uint32_t value);
 /* Software writes the context of a queue: what the queue was doing is cancelled. */
 void qdma_queue_ends(ErnicPci *d, uint32_t number, uint8_t dir);
-/* Is a migrated engine possible? */
+/* Whether @q, of a saved state, is possible. */
 bool qdma_engine_valid(const ErnicQdma *q);
 void qdma_engine_open(ErnicPci *d);
 

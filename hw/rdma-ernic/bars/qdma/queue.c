@@ -90,7 +90,7 @@ void qdma_ring_report(ErnicPci *d, const QdmaRing *r)
     interrupt(d, r);
 }
 
-/* Are these many descriptors an interval? */
+/* Whether an interval of descriptors ends before @index. */
 static bool interval_ends(ErnicQdma *q, const QdmaRing *r, uint32_t index)
 {
     uint32_t interval = 4u << extract32(*qdma_reg(q, QDMA_DSC_CFG, 0), 0, 3);

@@ -24,9 +24,9 @@ typedef struct ErnicIds {
 /* Numbers @first .. @size - 1 are free. */
 void ernic_ids_init(ErnicIds *ids, uint32_t first, uint32_t size);
 void ernic_ids_fini(ErnicIds *ids);
-/* Does the next number have to be a reused one, for want of room? */
+/* Whether the next number has to be a reused one, for want of room. */
 bool ernic_ids_want_room(const ErnicIds *ids);
-/* Is there a number? */
+/* Whether there is a number. */
 bool ernic_ids_left(const ErnicIds *ids);
 /* Returns 0 when none is left. */
 uint32_t ernic_ids_alloc(ErnicIds *ids);

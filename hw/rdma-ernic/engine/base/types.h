@@ -82,7 +82,7 @@ static inline uint32_t ernic_train_packets(const ErnicTrain *train)
     return DIV_ROUND_UP(train->len, train->seg);
 }
 
-/* Is @gid an IPv4-mapped address? */
+/* Whether @gid is an IPv4-mapped address. */
 static inline bool ernic_gid_is_v4(const ErnicGid *gid)
 {
     static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
@@ -90,7 +90,7 @@ static inline bool ernic_gid_is_v4(const ErnicGid *gid)
     return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
 }
 
-/* Is @gid the address of a multicast group: 224.0.0.0/4 or ff00::/8? */
+/* Whether @gid is the address of a multicast group: 224.0.0.0/4 or ff00::/8. */
 static inline bool ernic_gid_is_mcast(const ErnicGid *gid)
 {
     return ernic_gid_is_v4(gid) ? (gid->raw[12] & 0xf0) == 0xe0 :

@@ -105,7 +105,7 @@ struct ErnicInterfaceOps {
                          uint64_t off, const ErnicPkt *pkt, uint8_t *to);
     /* The number of requests of @qp that may be outstanding at once. */
     uint32_t (*outstanding)(const ErnicQp *qp);
-    /* Does @qp keep retrying after its retry count is exhausted? */
+    /* Whether @qp keeps retrying after its retry count is exhausted. */
     bool (*retry_forever)(const Ernic *e, const ErnicQp *qp);
 
     /* ---- receive requests: the responder and flushing call these. */
@@ -150,8 +150,8 @@ struct ErnicInterfaceOps {
     /* ---- Ethernet frames that are no RoCEv2 packet for this engine */
 
     /*
-     * Does software receive @frame? It comes from the link, or the device is about to
-     * send it in the train @own. May be called at any time.
+     * Whether software receives @frame. It comes from the link, or the device is about
+     * to send it in the train @own. May be called at any time.
      */
     bool (*wants_frame)(Ernic *e, const uint8_t *frame, uint32_t len,
                         const ErnicTrain *own);
@@ -163,7 +163,7 @@ struct ErnicInterfaceOps {
 
     /* The P_Key of all packets that @qp sends. */
     uint16_t (*pkey)(const Ernic *e, const ErnicQp *qp);
-    /* Does @qp accept packets with @pkey? */
+    /* Whether @qp accepts packets with @pkey. */
     bool (*pkey_ok)(const Ernic *e, const ErnicQp *qp, uint16_t pkey);
     /* Queue pair @qpn sends @pkt. */
     void (*sent)(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);

@@ -18,7 +18,7 @@
 /* To find a piece, and to access it. */
 #define WORK_PIECE      2
 
-/* Does [addr, addr + bytes) stay below 2^64? */
+/* Whether [addr, addr + bytes) stays below 2^64. */
 static bool in_space(uint64_t addr, uint64_t bytes)
 {
     return bytes == 0 || addr <= UINT64_MAX - (bytes - 1);

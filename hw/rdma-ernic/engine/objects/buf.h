@@ -94,7 +94,9 @@ uint8_t ernic_buf_alloc_pieces(Ernic *e, ErnicBuf *buf, uint32_t max);
 void ernic_buf_add_piece(ErnicBuf *buf, uint64_t addr, uint32_t len);
 /* The number of bytes in all pieces. */
 uint64_t ernic_buf_pieces_end(const ErnicBuf *buf);
-/* Are few enough pieces small, so that a packet is in a bounded number of them? */
+/*
+ * Whether few enough pieces are small, so that a packet is in a bounded number of them.
+ */
 bool ernic_buf_few_small(const ErnicBuf *buf);
 /*
  * The guest address of byte @off, and in *@run the number of contiguous bytes from
@@ -108,7 +110,7 @@ bool ernic_buf_read(Ernic *e, const ErnicBuf *buf, uint64_t off, void *data,
 bool ernic_buf_write(Ernic *e, const ErnicBuf *buf, uint64_t off,
                      const void *data, uint64_t len);
 
-/* Is the queue depth @depth a power of two from @min to @max? */
+/* Whether the queue depth @depth is a power of two from @min to @max. */
 static inline bool ernic_depth_ok(uint32_t depth, uint32_t min, uint32_t max)
 {
     return depth >= min && depth <= max && (depth & (depth - 1)) == 0;

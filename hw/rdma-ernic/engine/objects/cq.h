@@ -120,8 +120,9 @@ bool ernic_cq_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
  */
 bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited);
 /*
- * Would a ring of @depth, at most that of the queue, have room for one more than the
- * entries that are not consumed? One that overwrites loses its oldest entries for it.
+ * Whether a ring of @depth, at most that of the queue, would have room for one more than
+ * the entries that are not consumed. One that overwrites loses its oldest entries for
+ * it.
  */
 bool ernic_cq_has_room(Ernic *e, uint32_t cqn, uint32_t depth);
 /*

@@ -48,8 +48,8 @@ ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
                                 uint32_t key, uint64_t addr, const void *buf,
                                 uint32_t len);
 /*
- * Are the pages of the first @now bytes present, for a read? The key covers all @len
- * bytes: the caller checked. OK or ABSENT; e->absent then names all @len bytes.
+ * Check that the pages of the first @now bytes are present, for a read. The key covers
+ * all @len bytes: the caller checked. OK or ABSENT; e->absent then names all @len bytes.
  */
 ErnicDma ernic_dma_remote_present(Ernic *e, const ErnicMr *mr, uint64_t off,
                                   uint32_t now, uint32_t len);

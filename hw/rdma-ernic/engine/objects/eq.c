@@ -219,7 +219,7 @@ bool ernic_eq_put(Ernic *e, uint32_t eqn, uint8_t *entry)
     return true;
 }
 
-/* Can an event be written? */
+/* Whether an event can be written. */
 static bool more(const ErnicEq *eq)
 {
     return eq->line_count && !eq->broken && eq->pi - eq->ci < eq->depth;

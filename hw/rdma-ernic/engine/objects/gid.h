@@ -14,7 +14,7 @@ void ernic_gid_set(Ernic *e, uint32_t index, const ErnicGidEntry *entry);
 void ernic_gid_derive(Ernic *e);
 /* The number of entries up to the last one that is used. */
 uint32_t ernic_gid_count(const Ernic *e);
-/* Is @gid in the table? */
+/* Whether @gid is in the table. */
 bool ernic_gid_is_local(const Ernic *e, const ErnicGid *gid);
 
 #endif /* ERNIC_OBJECTS_GID_H */

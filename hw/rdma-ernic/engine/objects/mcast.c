@@ -95,8 +95,9 @@ void ernic_mcast_derive(Ernic *e)
 }
 
 /*
- * How many members does the group that begins with entry @first have, each of them once?
- * 0: its list is broken. @seen has a flag for each queue pair, none of which is set.
+ * The number of members of the group that begins with entry @first, which has each of
+ * them once. 0: its list is broken. @seen has a flag for each queue pair, none of which
+ * is set.
  */
 static uint32_t members_ok(const Ernic *e, uint32_t first, bool *seen)
 {
@@ -122,7 +123,7 @@ static uint32_t members_ok(const Ernic *e, uint32_t first, bool *seen)
     return members;
 }
 
-/* Are exactly the entries below the first free one, and @used in all, in use? */
+/* Whether exactly the entries below the first free one, and @used in all, are in use. */
 static bool entries_ok(const Ernic *e, uint32_t used)
 {
     uint32_t i;

@@ -19,7 +19,7 @@ struct ErnicMcast {             /* one attachment */
 
 /* Recompute the lists of groups and members, and what is counted. */
 void ernic_mcast_derive(Ernic *e);
-/* Do they agree with the table, and is every member in its group once? */
+/* Whether they agree with the table, and every member is in its group once. */
 bool ernic_mcast_groups_ok(const Ernic *e);
 /*
  * Queue pair @qpn exists: the caller checked. Attaching a member again changes

@@ -55,7 +55,7 @@ static ErnicMr *find_key(Ernic *e, uint32_t key)
     return mr && mr->variant == KEY_VARIANT(key) ? mr : NULL;
 }
 
-/* Is [addr, addr + len) within the range of the key? Nothing here can wrap. */
+/* Whether [addr, addr + len) is within the range of the key. Nothing here can wrap. */
 static bool covers(const ErnicMr *mr, uint64_t addr, uint64_t len)
 {
     return addr >= mr->iova && addr - mr->iova <= mr->length &&
@@ -205,7 +205,10 @@ bool ernic_mr_charge_table(Ernic *e)
     return true;
 }
 
-/* Is there a number? Without memory for more of them, those that were freed remain. */
+/*
+ * Whether there is a number. Without memory for more of them, those that were freed
+ * remain.
+ */
 static bool has_number(Ernic *e)
 {
     if (ernic_ids_want_room(&e->mr_ids)) {
@@ -402,7 +405,7 @@ static void rereg_complete(const ErnicMr *mr, uint32_t flags,
     }
 }
 
-/* Can the region be reregistered at all? */
+/* Check that the region can be reregistered at all. Returns an ernic_status. */
 static uint8_t check_rereg(const ErnicMr *mr, uint32_t uctx, uint32_t key)
 {
     if (!mr || mr->kind != ERNIC_MR_REGION) {

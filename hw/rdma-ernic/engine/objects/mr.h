@@ -101,7 +101,9 @@ bool ernic_mr_bus_local(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
  */
 bool ernic_mr_check_flush(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,
                           uint64_t len, bool whole, uint32_t access);
-/* Is the page at byte @off of an on-demand region present, for a read or @write? */
+/*
+ * Whether the page at byte @off of an on-demand region is present, for a read or @write.
+ */
 bool ernic_mr_has_page(Ernic *e, uint32_t key, uint64_t off, bool write);
 
 /* Commands. They check all handles. */
@@ -115,8 +117,8 @@ typedef struct ErnicMrInit {
 } ErnicMrInit;
 
 /*
- * May a region have these rights and this range, of at most @max bytes? Remote write and
- * atomics need local write (IBTA 11.2.8.2), and addresses do not wrap.
+ * Whether a region may have these rights and this range, of at most @max bytes. Remote
+ * write and atomics need local write (IBTA 11.2.8.2), and addresses do not wrap.
  */
 bool ernic_mr_range_ok(uint32_t access, uint64_t iova, uint64_t length, uint64_t max);
 /*
@@ -172,7 +174,7 @@ bool ernic_mr_invalidate(Ernic *e, uint32_t pd, uint32_t qpn, uint32_t key,
                          bool remote);
 /* ---- mr_holders.c ---- */
 
-/* May window or list @mr hold a region? No: too many do, and it does not. */
+/* Whether window or list @mr may hold a region. False: too many do, and it does not. */
 bool ernic_mr_may_hold(const Ernic *e, const ErnicMr *mr);
 /* A window or a list, which holds none and may, holds region @number from now on. */
 void ernic_mr_hold(Ernic *e, ErnicMr *mr, uint32_t number);
@@ -186,7 +188,7 @@ void ernic_mr_abandon(Ernic *e, ErnicMr *mr);
 void ernic_mw_forget_qp(Ernic *e, uint32_t qpn);
 /* Recompute the list of all that hold a region, and how many are bound. */
 void ernic_mr_derive(Ernic *e);
-/* Does the list have each of them once, and not too many? */
+/* Whether the list has each of them once, and not too many. */
 bool ernic_mr_holders_ok(const Ernic *e);
 
 #endif /* ERNIC_OBJECTS_MR_H */

@@ -9,7 +9,7 @@
 #include "base/work.h"
 #include "objects/mr.h"
 
-/* Does @mr, which is in use, hold a region? */
+/* Whether @mr, which is in use, holds a region. */
 static bool holds(const ErnicMr *mr)
 {
     return mr->buf.used || (mr->valid && (mr->kind == ERNIC_MR_WINDOW_1 ||

@@ -295,7 +295,7 @@ static inline uint32_t ernic_qp_srq(const ErnicQp *qp)
 /* NULL unless @qpn exists and belongs to @uctx. */
 ErnicQp *ernic_qp_get(Ernic *e, uint32_t uctx, uint32_t qpn);
 
-/* Do its receive requests come from an SRQ, which keeps them when it fails? */
+/* Whether its receive requests come from an SRQ, which keeps them when it fails. */
 static inline bool ernic_qp_uses_srq(const ErnicQp *qp)
 {
     return qp->srq || qp->type == ERNIC_QPT_XRC_TGT;

@@ -98,7 +98,7 @@ struct ErnicWqe {
     };
 };
 
-/* Are the bytes of @sge, one of those inlined, in data and beyond all entries? */
+/* Whether the bytes of @sge, one of those inlined, are in data and beyond all entries. */
 static inline bool ernic_wqe_inlined_ok(const ErnicWqe *wqe, const ErnicSge *sge)
 {
     return sge->addr >= wqe->num_sge * sizeof(*sge) && sge->addr <= ERNIC_WQE_INLINE &&

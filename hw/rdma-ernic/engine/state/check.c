@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Do all invariants hold? First every number is held against its row in the
- * state description, so that the predicates may use it as an index; then
- * references are counted; then each object answers for itself.
+ * Check that all invariants hold. First every number is held against its row in the
+ * state description, so that the predicates may use it as an index; then references are
+ * counted; then each object answers for itself.
  */
 #include "qemu/osdep.h"
 #include "base/ib_spec.h"

@@ -201,7 +201,7 @@ static bool mr_range(const ErnicCheck *c, uint32_t id)
            reaches(&mr->buf, mr->offset + mr->length);
 }
 
-/* Is @mr an extent with room for the pieces of @buf? */
+/* Whether @mr is an extent with room for the pieces of @buf. */
 static bool extent_has(const ErnicMr *mr, const ErnicBuf *buf)
 {
     uint64_t start = mr->buf.base + mr->offset, end = 0;

@@ -39,7 +39,7 @@ void ernic_state_put_all(GByteArray *out, const void *from, uint32_t n, uint32_t
 void ernic_state_read_all(ErnicReader *in, void *to, uint32_t n, uint32_t size);
 /* @n bytes; zeros if the reader has failed. */
 void ernic_state_read_bytes(ErnicReader *in, void *to, uint32_t n);
-/* Are @n elements of @size bytes left? Otherwise the reader fails. */
+/* Whether @n elements of @size bytes are left. If not, the reader fails. */
 bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size);
 /* Refuse the state with a reason, of which the first counts. Returns false. */
 G_GNUC_PRINTF(2, 3)

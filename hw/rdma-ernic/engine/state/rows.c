@@ -37,7 +37,7 @@ static void save_field(const Ernic *e, const ErnicStateField *f,
     }
 }
 
-/* Is @f stored as it is in memory? */
+/* Whether @f is stored as it is in memory. */
 static bool as_in_memory(const ErnicStateField *f)
 {
     return f->kind == ERNIC_SK_BYTES || f->kind == ERNIC_SK_BOOL ||

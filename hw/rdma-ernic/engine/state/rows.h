@@ -96,8 +96,8 @@ void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
 bool ernic_state_load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
                              ErnicReader *in);
 /*
- * Are all numbers in the range of their row? Appends the first that is not to @why
- * (may be NULL), after @what.
+ * Whether all numbers are in the range of their row. Appends the first that is not to
+ * @why (may be NULL), after @what.
  */
 bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
                               const char *what, GString *why);

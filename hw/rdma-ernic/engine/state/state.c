@@ -125,7 +125,7 @@ static const Section sections[] = {
     TABLE("fent", 17, .always = true), TABLE("fcou", 18, .always = true),
 };
 
-/* Does an engine like this one have the section? */
+/* Whether an engine like this one has the section. */
 static bool has_section(const Ernic *e, const Section *s)
 {
     return s->find ? s->find(e) != NULL :

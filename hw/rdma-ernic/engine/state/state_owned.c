@@ -124,7 +124,7 @@ static void save_ids(const ErnicStateField *f, const Ernic *e, const void *obj,
 
 /*
  * Older releases store all @n free numbers, of which those that were never given out are
- * the first ones, in order. How many are these? *@fresh is the first of them.
+ * the first ones, in order. Returns the number of these; *@fresh is the first of them.
  */
 static uint32_t skip_fresh(const ErnicIds *ids, const uint8_t *list, uint32_t n,
                            uint32_t *fresh)

@@ -40,7 +40,7 @@ void ernic_flow_forget(Ernic *e, uint32_t qpn);
  * lowest priority, then with the lowest handle. 0: no rule matches.
  */
 uint32_t ernic_flow_find(const Ernic *e, const uint8_t *frame, uint32_t len);
-/* Does @flow match this key and these layers? */
+/* Whether @flow matches this key and these layers. */
 bool ernic_flow_match(const ErnicFlow *flow, const struct ernic_flow_key *key,
                       uint16_t layers);
 /* Check a rule of any context: ERNIC_OK, or the error. */

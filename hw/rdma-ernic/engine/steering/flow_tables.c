@@ -21,7 +21,7 @@ static const ErnicFlowTable *table_get(const ErnicFlowTables *t, uint32_t id)
     return id && id <= ERNIC_LIM_FLOW_TABLE && t->table[id].used ? &t->table[id] : NULL;
 }
 
-/* Is @to a table that one of @level may refer to? */
+/* Check that @to is a table that one of @level may refer to. Returns an ernic_status. */
 static uint8_t check_next(const ErnicFlowTables *t, uint8_t level, uint32_t to)
 {
     const ErnicFlowTable *next = table_get(t, to);
@@ -60,7 +60,7 @@ uint8_t ernic_flow_table_create(Ernic *e, const ErnicFlowTable *init, uint32_t *
     return ERNIC_OK;
 }
 
-/* Does a group, an entry or another table refer to table @id? */
+/* Whether a group, an entry or another table refers to table @id. */
 static bool table_busy(Ernic *e, uint32_t id)
 {
     const ErnicFlowTables *t = e->flow_tables;

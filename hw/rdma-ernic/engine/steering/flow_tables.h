@@ -115,7 +115,7 @@ uint8_t ernic_flow_entry_delete(Ernic *e, uint32_t table, uint32_t index);
 uint8_t ernic_flow_counter_create(Ernic *e, uint32_t *id);
 uint8_t ernic_flow_counter_destroy(Ernic *e, uint32_t id);
 
-/* Does an entry have destination @id of the interface? */
+/* Whether an entry has destination @id of the interface. */
 bool ernic_flow_tables_use(Ernic *e, uint32_t id);
 
 /*
@@ -129,7 +129,7 @@ void ernic_flow_tables_find(Ernic *e, const uint8_t key[ERNIC_FLOW_KEY_BYTES],
 /* Sort entries and groups, all of which were loaded. */
 void ernic_flow_tables_derive(ErnicFlowTables *t);
 /*
- * Do tables, groups and entries fit together, and is the order right? The interface
+ * Whether tables, groups and entries fit together, and the order is right. The interface
  * checks destinations of its own.
  */
 bool ernic_flow_tables_ok(const ErnicFlowTables *t);

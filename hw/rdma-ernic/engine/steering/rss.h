@@ -25,7 +25,7 @@ uint8_t ernic_rss_create(Ernic *e, uint32_t uctx, const struct ernic_rss *init,
 uint8_t ernic_rss_destroy(Ernic *e, uint32_t uctx, uint32_t number);
 /* NULL unless @number exists and belongs to @uctx. */
 const ErnicRss *ernic_rss_get(const Ernic *e, uint32_t uctx, uint32_t number);
-/* Is queue pair @qpn in a table? The walk is charged. */
+/* Whether queue pair @qpn is in a table. The walk is charged. */
 bool ernic_rss_uses(Ernic *e, uint32_t qpn);
 /* The queue pair of @rss that receives @frame. */
 uint32_t ernic_rss_pick(const ErnicRss *rss, const uint8_t *frame,

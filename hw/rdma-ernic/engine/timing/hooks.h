@@ -20,7 +20,7 @@ static inline void ernic_timed_store(Ernic *e)
     }
 }
 
-/* Delay a doorbell until it arrives? False: it takes effect now. */
+/* Delay a doorbell until it arrives. False: it takes effect now. */
 static inline bool ernic_timed_doorbell(Ernic *e, uint32_t where, uint64_t value)
 {
     if (likely(!e->timing)) {
@@ -48,13 +48,13 @@ static inline uint32_t ernic_timed_cqes(const Ernic *e)
     return unlikely(e->timing) ? e->timing->cqes.count : 0;
 }
 
-/* Is the FIFO of waiting completions full? */
+/* Whether the FIFO of waiting completions is full. */
 static inline bool ernic_timed_cqes_full(const Ernic *e)
 {
     return unlikely(e->timing) && ernic_delay_fifo_full(&e->timing->cqes);
 }
 
-/* Delay @wc? There is room for it. False: the caller writes it now. */
+/* Delay @wc, for which there is room. False: the caller writes it now. */
 static inline bool ernic_timed_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
                                    ErnicTimedAfter after)
 {
@@ -122,7 +122,7 @@ static inline ErnicTimedResponse *ernic_timed_place(const Ernic *e, uint32_t qpn
     return unlikely(e->timing) ? ernic_timing_place(e->timing, qpn) : NULL;
 }
 
-/* Does @qpn need a read slot that it does not have? */
+/* Whether @qpn needs a read slot that it does not have. */
 static inline bool ernic_timed_needs_place(const Ernic *e, uint32_t qpn)
 {
     return unlikely(e->timing) && !ernic_timing_place(e->timing, qpn);
@@ -130,7 +130,7 @@ static inline bool ernic_timed_needs_place(const Ernic *e, uint32_t qpn)
 
 /* ---- packets ------------------------------------------------------------- */
 
-/* Does each packet leave at its own time, and not in a train? */
+/* Whether each packet leaves at its own time, and not in a train. */
 static inline bool ernic_timed_singly(const Ernic *e)
 {
     return unlikely(e->timing);
@@ -180,8 +180,8 @@ static inline void ernic_timed_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt,
 }
 
 /*
- * Does the model delay @train, which is one packet? *@fits: the FIFO had room, and has
- * taken the packet.
+ * Whether the model delays @train, which is one packet. *@fits: the FIFO had room, and
+ * has taken the packet.
  */
 static inline bool ernic_timed_depart(Ernic *e, const ErnicTrain *train, bool *fits)
 {

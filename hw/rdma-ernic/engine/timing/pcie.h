@@ -29,7 +29,7 @@ typedef struct ErnicPcie {
     uint64_t credit_return;     /* ps from a TLP to the return of its credits */
 } ErnicPcie;
 
-/* Is @mtps MT/s a modelled speed of PCI Express, 2.5 to 32 GT/s? */
+/* Whether @mtps MT/s is a modelled speed of PCI Express, 2.5 to 32 GT/s. */
 bool ernic_pcie_speed_ok(uint64_t mtps);
 /*
  * ps for which @bytes of payload, at most 64 KiB, keep the link busy; each TLP has

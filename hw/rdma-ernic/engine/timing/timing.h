@@ -178,7 +178,7 @@ void ernic_timing_waiting(const Ernic *e);
 /* The read slot of queue pair @qpn; NULL: none. */
 ErnicTimedResponse *ernic_timing_place(ErnicTiming *t, uint32_t qpn);
 
-/* Does held_due agree with tx_done? For the check of invariants. */
+/* For the check of invariants: whether held_due agrees with tx_done. */
 bool ernic_timing_held_due_ok(const ErnicTiming *t);
 
 #endif /* ERNIC_TIMING_TIMING_H */

@@ -10,7 +10,7 @@
 #include "base/fault.h"
 #include "objects/qp.h"
 
-/* Does @qp owe its peer a packet? */
+/* Whether @qp owes its peer a packet. */
 static inline bool ernic_ack_owes(const ErnicQp *qp)
 {
     const ErnicAckState *ack = &qp->ack;
@@ -33,7 +33,7 @@ void ernic_ack_owe_nak(Ernic *e, ErnicQp *qp, uint8_t syndrome, ErnicFault fault
 void ernic_ack_cancel_nak(ErnicQp *qp);
 /* Owe a CNP: a packet with a congestion mark has arrived. */
 void ernic_ack_owe_cnp(Ernic *e, ErnicQp *qp);
-/* Has a NAK left whose fault takes effect now? */
+/* Whether a NAK has left whose fault takes effect now. */
 static inline bool ernic_ack_has_fault(const ErnicQp *qp)
 {
     return qp->ack.fault && !qp->ack.nak;

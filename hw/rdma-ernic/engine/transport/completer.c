@@ -92,7 +92,7 @@ void ernic_completer_set_rnr_retry(ErnicQp *qp, uint8_t count)
     qp->sq.rnr_left = count;
 }
 
-/* Is @wqe, a request in the window, complete? */
+/* Whether @wqe, a request in the window, is complete. */
 static bool comp_is_done(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
 {
     if (!wqe->npsn) {
@@ -229,7 +229,10 @@ static void comp_cut_window(Ernic *e, ErnicQp *qp)
     e->stats.window_cuts++;
 }
 
-/* Is @budget used, and has nothing moved for long enough, so that a request fails? */
+/*
+ * Whether @budget is used and nothing has moved for long enough, so that a request
+ * fails.
+ */
 static bool comp_gives_up(const Ernic *e, const ErnicQp *qp, uint8_t budget)
 {
     return !budget && ernic_patience_over(e, qp) && !e->interface->retry_forever(e, qp);
@@ -345,7 +348,7 @@ static uint32_t comp_rsp_len(const ErnicQp *qp, const ErnicWqe *wqe, uint32_t k)
 }
 
 /*
- * Does packet @k of the response to @wqe have the expected segment and length? After a
+ * Whether packet @k of the response to @wqe has the expected segment and length. After a
  * restart, packets of the old response may still arrive.
  */
 static bool comp_read_fits(ErnicQp *qp, const ErnicWqe *wqe, uint32_t k,

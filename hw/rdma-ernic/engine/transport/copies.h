@@ -26,7 +26,7 @@ struct ErnicCopies {
 typedef void ErnicCopyFn(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                          const ErnicTrain *train);
 
-/* Does a datagram wait? */
+/* Whether a datagram waits. */
 static inline bool ernic_copies_wait(const Ernic *e)
 {
     return e->copies->head != e->copies->tail;

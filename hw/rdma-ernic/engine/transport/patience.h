@@ -26,7 +26,7 @@ uint64_t ernic_patience_rnr_ns(const Ernic *e, const ErnicQp *qp, uint64_t asked
 void ernic_patience_waited(const Ernic *e, ErnicQp *qp, uint64_t ns);
 /* Something has moved. */
 void ernic_patience_renew(ErnicQp *qp);
-/* May a request fail whose budget of retries is used? */
+/* Whether a request may fail whose budget of retries is used. */
 bool ernic_patience_over(const Ernic *e, const ErnicQp *qp);
 
 #endif /* ERNIC_TRANSPORT_PATIENCE_H */

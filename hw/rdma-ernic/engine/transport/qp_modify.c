@@ -107,9 +107,9 @@ static uint8_t check_values(const Ernic *e, const ErnicQpAttr *attr, uint32_t ma
 }
 
 /*
- * Do @size entries for inbound READs and atomics hold every response that is still to
- * be sent? The newest entries stay. An older one may be pending because of a duplicate
- * request, or hold a FLUSH whose own entry was overwritten.
+ * Whether @size entries for inbound READs and atomics hold every response that is still
+ * to be sent. The newest entries stay. An older one may be pending because of a
+ * duplicate request, or hold a FLUSH whose own entry was overwritten.
  */
 static bool resize_keeps_pending(const ErnicQp *qp, uint32_t size)
 {

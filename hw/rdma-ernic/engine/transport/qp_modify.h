@@ -9,10 +9,10 @@
 #include "objects/qp.h"
 
 /*
- * May @qp enter state @to with the attributes of @mask (ERNIC_QPA_*), whose values are
- * in @attr? Returns an ernic_status; ERNIC_ERR_BUSY: pending READs and atomics need
- * more entries than max_dest_rd_atomic gives. The interface checks CUR_STATE and PORT,
- * which the context does not hold.
+ * Check that @qp may enter state @to with the attributes of @mask (ERNIC_QPA_*), whose
+ * values are in @attr. Returns an ernic_status; ERNIC_ERR_BUSY: pending READs and
+ * atomics need more entries than max_dest_rd_atomic gives. The interface checks
+ * CUR_STATE and PORT, which the context does not hold.
  */
 uint8_t ernic_qp_modify_check(const Ernic *e, const ErnicQp *qp, uint8_t to,
                               uint32_t mask, const ErnicQpAttr *attr);

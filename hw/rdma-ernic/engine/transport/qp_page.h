@@ -18,7 +18,7 @@
  * has answered that the page will not be there.
  */
 bool ernic_qp_page_fault(Ernic *e, ErnicQp *qp);
-/* Is the question still open? */
+/* Whether the question is still open. */
 static inline bool ernic_qp_page_asked(const ErnicQp *qp)
 {
     return qp->events.page.state == ERNIC_PAGE_ASKED;

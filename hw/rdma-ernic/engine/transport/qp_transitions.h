@@ -21,8 +21,8 @@ typedef enum ErnicQpMay {
 } ErnicQpMay;
 
 /*
- * May a queue pair of @type go from @from to @to with attribute mask @mask
- * (ERNIC_QPA_*)? ERNIC_OK, ERNIC_ERR_STATE or ERNIC_ERR_ATTR_MASK.
+ * Check that a queue pair of @type may go from @from to @to with attribute mask @mask
+ * (ERNIC_QPA_*). Returns ERNIC_OK, ERNIC_ERR_STATE or ERNIC_ERR_ATTR_MASK.
  */
 uint8_t ernic_qp_edge_check(uint8_t type, uint8_t from, uint8_t to,
                             uint32_t mask);

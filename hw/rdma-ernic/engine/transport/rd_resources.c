@@ -18,9 +18,9 @@
 /* ---- one more ------------------------------------------------------------ */
 
 /*
- * Is there room for one more READ or atomic, or has the peer more outstanding than
- * agreed on (9.7.4.1.7)? A peer that asks for more has received the oldest response; if
- * that is pending again, a late duplicate has requested it.
+ * Whether there is room for one more READ or atomic. False: the peer has more
+ * outstanding than agreed on (9.7.4.1.7). A peer that asks for more has received the
+ * oldest response; if that is pending again, a late duplicate has requested it.
  */
 static bool rd_room(const ErnicQp *qp)
 {
@@ -261,8 +261,8 @@ static ErnicRdRes *rd_find(ErnicQp *qp, uint32_t psn)
 }
 
 /*
- * Does the duplicate @pkt repeat the request of @rd, or (READ) the rest of it from
- * packet @k of its response on?
+ * Whether the duplicate @pkt repeats the request of @rd, or (READ) the rest of it from
+ * packet @k of its response on.
  */
 static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
                      const ErnicPkt *pkt, uint32_t k)

@@ -151,7 +151,7 @@ bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt)
            !start && pkt->op->cls == qp->rq.open;
 }
 
-/* 9.7.4.1.5: is the operation enabled on this queue pair? */
+/* 9.7.4.1.5: check that the operation is enabled on this queue pair. */
 static ErnicFault resp_check_enabled(const ErnicQp *qp, const ErnicPkt *pkt)
 {
     static const uint32_t need[ERNIC_CL_COUNT] = {
@@ -375,7 +375,7 @@ static ErnicFault resp_in_order(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- RC, XRC ------------------------------------------------------------- */
 
-/* Does an ACK answer @pkt, rather than a response of its own? */
+/* Whether an ACK answers @pkt, rather than a response of its own. */
 static bool resp_acked(const ErnicPkt *pkt)
 {
     return pkt->op->cls == ERNIC_CL_SEND || pkt->op->cls == ERNIC_CL_WRITE;

@@ -26,11 +26,13 @@ void ernic_responder_allow_nak(ErnicQp *qp);
 void ernic_responder_forget_srq(Ernic *e, uint32_t srqn);
 /* The NAK of a fault that ends the queue pair has left: the fault takes effect. */
 void ernic_responder_nak_sent(Ernic *e, ErnicQp *qp);
-/* Do First, Middle, Last and Only packets come in order (9.7.4.1.4 and 9.8.2.2.4)? */
+/*
+ * Whether First, Middle, Last and Only packets come in order (9.7.4.1.4 and 9.8.2.2.4).
+ */
 bool ernic_responder_in_sequence(const ErnicQp *qp, const ErnicPkt *pkt);
 /*
- * Does the payload have the length that the path MTU and its segment require; and is it
- * within the length of the RETH (9.7.4.1.6)?
+ * Whether the payload has the length that the path MTU and its segment require, and
+ * whether it is within the length of the RETH (9.7.4.1.6).
  */
 bool ernic_responder_payload_fits(const ErnicQp *qp, const ErnicPkt *pkt);
 bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt);

@@ -11,11 +11,13 @@
 #include "base/device.h"
 #include "objects/wqe.h"
 
-/* Is there room for the next packet of @wqe? False: @qp is woken when there is. */
+/*
+ * Whether there is room for the next packet of @wqe. False: @qp is woken when there is.
+ */
 bool ernic_retry_buffer_room(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe);
 /* The packet has been built, and is in the buffer. */
 void ernic_retry_buffer_sent(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe);
-/* Should the packet request an acknowledgement, to free room? */
+/* Whether the packet should request an acknowledgement, to free room. */
 bool ernic_retry_buffer_asks(const Ernic *e, const ErnicWqe *wqe);
 /* @qp has had its turn: drop its acknowledged packets. */
 void ernic_retry_buffer_sync(Ernic *e, ErnicQp *qp);

@@ -27,11 +27,11 @@ void ernic_rx_frame(Ernic *e, const ErnicFrame *f, const uint8_t *frame, uint32_
  */
 #define ERNIC_RX_CANDIDATES 64
 
-/* May a packet of @train, which has a unicast path, be for a group? */
+/* Whether a packet of @train, which has a unicast path, may be for a group. */
 bool ernic_rx_may_be_to_group(const ErnicTrain *train);
 /*
- * Is the path of @train not certain? Without aliases and groups it is, at the cost of a
- * few comparisons for a train.
+ * Whether the path of @train is not certain. Without aliases and groups it is certain,
+ * at the cost of a few comparisons for a train.
  */
 static inline bool ernic_rx_path_open(const Ernic *e, const ErnicTrain *train)
 {
@@ -48,7 +48,7 @@ static inline bool ernic_rx_path_open(const Ernic *e, const ErnicTrain *train)
 void ernic_rx_path(Ernic *e, const ErnicTrain *train, uint32_t pos,
                    ErnicTrain *packet);
 
-/* Does the first packet of @train name a queue pair that exists? */
+/* Whether the first packet of @train names a queue pair that exists. */
 bool ernic_rx_expects(const Ernic *e, const ErnicTrain *train);
 
 #endif /* ERNIC_TRANSPORT_RX_H */

@@ -37,7 +37,9 @@ bool ernic_rx_may_be_to_group(const ErnicTrain *train)
     return false;
 }
 
-/* Does the ICRC of the packet at @buf cover @path? False too if @budget is used up. */
+/*
+ * Whether the ICRC of the packet at @buf covers @path. Also false if @budget is used up.
+ */
 static bool path_fits(Ernic *e, const ErnicPath *path, const uint8_t *buf, uint32_t len,
                       uint32_t *budget)
 {

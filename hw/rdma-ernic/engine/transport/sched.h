@@ -13,7 +13,7 @@
 void ernic_sched_mark(Ernic *e, ErnicQp *qp);
 /* The same for the ring of queue pairs that wait for the link. */
 void ernic_sched_wait(Ernic *e, ErnicQp *qp);
-/* Would ernic_sched_take() find a queue pair? */
+/* Whether ernic_sched_take() would find a queue pair. */
 bool ernic_sched_ready(const Ernic *e);
 /*
  * Take the next queue pair; if the link is free, those that waited for it go first.

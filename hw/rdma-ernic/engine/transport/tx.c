@@ -234,7 +234,7 @@ uint64_t ernic_tx_departed(const Ernic *e)
     return link < e->tx->taken ? link : ernic_timed_departed(e, e->tx->serial);
 }
 
-/* May a packet of @len bytes follow those that are held? */
+/* Whether a packet of @len bytes may follow those that are held. */
 static bool tx_fits(const ErnicTx *tx, const ErnicPath *path, uint32_t len,
                     bool timed)
 {

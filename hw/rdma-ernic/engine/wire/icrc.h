@@ -42,7 +42,7 @@ uint32_t ernic_icrc_packet(const ErnicIcrcCtx *ctx, const uint8_t *pkt,
 /* The same for a single packet on @path. */
 uint32_t ernic_icrc(const ErnicPath *path, const uint8_t *pkt, uint32_t len);
 
-/* Are the last four of the @len bytes at @pkt, 16 or more, its ICRC? */
+/* Whether the last four of the @len bytes at @pkt, 16 or more, are its ICRC. */
 bool ernic_icrc_ok(const ErnicIcrcCtx *ctx, const uint8_t *pkt, uint32_t len);
 
 /* The CRC-32 library that the build chose: "isal", "libdeflate" or "zlib". */

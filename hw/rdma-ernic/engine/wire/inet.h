@@ -34,9 +34,9 @@ void ernic_inet_parse(ErnicInet *inet, const uint8_t *frame, uint32_t len);
 /* The length of the TCP or UDP header at @l4; 0: it is another protocol, or cut. */
 uint32_t ernic_inet_l4_len(const ErnicInet *inet, const uint8_t *frame, uint32_t len);
 
-/* Is the IPv4 header's checksum right? IPv6 has none. */
+/* Whether the IPv4 header's checksum is right. IPv6 has none. */
 bool ernic_inet_l3_ok(const ErnicInet *inet, const uint8_t *frame);
-/* Has the packet a checksum of TCP or UDP that is right? */
+/* Whether the packet has a checksum of TCP or UDP that is right. */
 bool ernic_inet_l4_ok(const ErnicInet *inet, const uint8_t *frame);
 /*
  * Compute the checksum of the IPv4 header, or of TCP or UDP. A packet that has none, or

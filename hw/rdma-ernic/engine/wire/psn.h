@@ -45,7 +45,7 @@ static inline uint32_t ernic_psn_distance(uint32_t from, uint32_t to)
     return (to - from) & ERNIC_PSN_MASK;
 }
 
-/* Is @psn one of the numbers from @first to @last, modulo 2^24? */
+/* Whether @psn is one of the numbers from @first to @last, modulo 2^24. */
 static inline bool ernic_psn_in(uint32_t psn, uint32_t first, uint32_t last)
 {
     return ernic_psn_distance(first, psn) <= ernic_psn_distance(first, last);

@@ -488,8 +488,9 @@ static uint32_t owner_of(ErnicShm *shm, const ErnicGid *gid)
 }
 
 /*
- * Wait for a peer without room? Trains to the others wait as well. So a peer has a time
- * for each half of its ring, and no more if it reads a little again and again.
+ * Whether to wait for a peer without room. Trains to the others wait as well. So a peer
+ * has a time for each half of its ring, and no more if it reads a little again and
+ * again.
  */
 static bool wait_for(ErnicShm *shm, ErnicShmPair *p)
 {

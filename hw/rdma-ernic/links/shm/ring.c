@@ -43,7 +43,9 @@ static void store(uint32_t *word, uint32_t value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* Clear a flag after a change that the other side waits for; was it set? */
+/*
+ * Clear a flag after a change that the other side waits for. Returns true if it was set.
+ */
 static bool take_flag(uint32_t *flag)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -74,7 +76,7 @@ static void copy_in(ErnicShmRing *r, uint32_t pos, const void *buf, uint32_t len
     memcpy(r->data, (const uint8_t *)buf + first, len - first);
 }
 
-/* Is there room for @bytes? The reader does not go back. */
+/* Look for room for @bytes. A reader that goes back has broken the ring. */
 static ErnicShmResult room(ErnicShmRing *r, uint32_t bytes)
 {
     uint32_t tail = load(&r->words->tail), used = r->pos - tail;

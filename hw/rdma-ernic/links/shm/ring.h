@@ -49,12 +49,18 @@ typedef enum ErnicShmResult {
  * room; the reader will report half a ring of it.
  */
 ErnicShmResult ernic_shm_ring_put(ErnicShmRing *r, const ErnicTrain *train);
-/* Does the reader have to be woken, after trains were written? Once for each sleep. */
+/*
+ * Whether the reader has to be woken, after trains were written: true once for each
+ * sleep.
+ */
 bool ernic_shm_ring_wakes_reader(ErnicShmRing *r);
 
 /* Read a train into @buf, of ERNIC_SHM_TRAIN_BYTES; @train->data is @buf. */
 ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *train);
-/* Does the writer have to be woken, because there is room again? Once for each wait. */
+/*
+ * Whether the writer has to be woken, because there is room again: true once for each
+ * wait.
+ */
 bool ernic_shm_ring_wakes_writer(ErnicShmRing *r);
 /* Before the reader sleeps. False: there is something to read, so it may not. */
 bool ernic_shm_ring_sleep(ErnicShmRing *r);

@@ -55,7 +55,7 @@ void ernic_udp_free(ErnicUdp *udp);
 int ernic_udp_fd(const ErnicUdp *udp);
 /* The port that it is bound to: the source port of all packets (ICRC). */
 uint16_t ernic_udp_port(const ErnicUdp *udp);
-/* Does a train leave as one datagram (UDP_SEGMENT)? */
+/* Whether a train leaves as one datagram (UDP_SEGMENT). */
 bool ernic_udp_has_offload(const ErnicUdp *udp);
 const ErnicUdpStats *ernic_udp_stats(const ErnicUdp *udp);
 const char *ernic_udp_drop_name(ErnicUdpDrop reason);

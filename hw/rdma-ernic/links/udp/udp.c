@@ -16,7 +16,7 @@
 
 /* ---- drops that the user can do something about --------------------------- */
 
-/* Has the link dropped packets for this reason, without a warning so far? */
+/* Whether the link has dropped packets for this reason: true once, for a warning. */
 static bool to_be_reported(ErnicPci *d, ErnicUdpDrop reason)
 {
     if (d->udp_reported & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {

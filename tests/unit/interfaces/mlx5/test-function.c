@@ -136,7 +136,10 @@ static const struct {
     { 0x805, false, true, true },
 };
 
-/* Is there a command? Each is known by name, exists once, and is allowed somewhere. */
+/*
+ * Whether there is such a command. Each is known by name, exists once, and is allowed
+ * somewhere.
+ */
 static bool exists(uint16_t opcode)
 {
     uint32_t found = 0;

@@ -23,8 +23,8 @@ enum { OWN_DOMAIN = 1, OTHER_DOMAIN = 2 };
 enum { TO_PORT, TO_GROUP, TO_OTHERS, KINDS };
 
 /*
- * Does a TIR of @domain with @bits receive a frame of @kind that domain OWN_DOMAIN of the
- * function sends, while the port has loopback turned off for the casts of @off?
+ * Whether a TIR of @domain with @bits receives a frame of @kind that domain OWN_DOMAIN
+ * of the function sends, while the port has loopback turned off for the casts of @off.
  */
 static bool loops(uint32_t domain, uint32_t bits, uint32_t off, uint32_t kind)
 {

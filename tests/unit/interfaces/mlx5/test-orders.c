@@ -68,7 +68,7 @@ static uint32_t index_of(const char *name)
     g_assert_not_reached();
 }
 
-/* Does object @b need object @a? */
+/* Whether object @b needs object @a. */
 static bool needed_by(uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < MOST && all[a].users[i]; i++) {
@@ -79,7 +79,7 @@ static bool needed_by(uint32_t a, uint32_t b)
     return false;
 }
 
-/* Is object @i free to go: are all that need it gone? */
+/* Whether object @i is free to go: all that need it are gone. */
 static bool is_free(uint32_t i, const bool gone[NUM])
 {
     for (uint32_t k = 0; k < NUM; k++) {

@@ -390,7 +390,7 @@ TEST("/pg332-rules/packets", test_packets)
     }
 }
 
-/* Is @rule in a table of cases? Each case begins with the name of its rule. */
+/* Whether @rule is in a table of cases. Each case begins with the name of its rule. */
 static bool covers(const void *cases, uint32_t num, size_t size, const char *rule)
 {
     for (uint32_t i = 0; i < num; i++) {

@@ -96,7 +96,7 @@ static ErnicTimedAfter completes_after(const ErnicQp *qp, const ErnicWqe *wqe,
     return ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
 }
 
-/* Does the request ask for an entry when it ends with @fault? */
+/* Whether the request asks for an entry when it ends with @fault. */
 static bool writes_entry(const ErnicWqe *wqe, ErnicFault fault)
 {
     switch (ERNIC_MLX5_WR_CE(wqe->wr_id)) {

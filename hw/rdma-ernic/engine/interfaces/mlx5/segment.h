@@ -26,7 +26,7 @@ void ernic_mlx5_write(Ernic *e, uint32_t offset, uint32_t size, uint64_t value);
 
 /* Execute commands until the slice of work ends. */
 void ernic_mlx5_run(Ernic *e);
-/* Is there a command to execute? */
+/* Whether there is a command to execute. */
 bool ernic_mlx5_has_work(const Ernic *e);
 
 /*

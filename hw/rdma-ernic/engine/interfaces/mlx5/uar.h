@@ -11,7 +11,7 @@
 /* A store to byte @offset of doorbell page @page. */
 void ernic_mlx5_uar_write(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,
                           uint64_t value);
-/* Is the store the rest of a request in a BlueFlame buffer? */
+/* Whether the store is the rest of a request in a BlueFlame buffer. */
 bool ernic_mlx5_uar_ignores(uint32_t offset, uint32_t size);
 
 #endif /* ERNIC_INTERFACES_MLX5_UAR_H */

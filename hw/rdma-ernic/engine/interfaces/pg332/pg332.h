@@ -26,7 +26,7 @@ void ernic_pg332_write(Ernic *e, uint32_t offset, uint32_t value);
 bool ernic_pg332_settle(Ernic *e);
 /* The same for @qpn, of any value, before it is looked at. */
 void ernic_pg332_settle_qp(Ernic *e, uint32_t qpn);
-/* Does the register at @offset do more than hold a value or take a doorbell? */
+/* Whether the register at @offset does more than hold a value or take a doorbell. */
 bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset);
 /* A doorbell that was stored at @offset has arrived. */
 void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
@@ -34,7 +34,7 @@ void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
 /* regions.c: the keys of the interface. */
 extern const ErnicKeyOps ernic_pg332_keys;
 /*
- * regions.c: does @key open these bytes to a peer in domain @pd? *@bus is the bus
+ * regions.c: whether @key opens these bytes to a peer in domain @pd. *@bus is the bus
  * address of @addr.
  */
 bool ernic_pg332_key_opens(Ernic *e, uint32_t pd, uint32_t key, uint64_t addr,

@@ -52,7 +52,7 @@ static const uint8_t wr_opcodes[16] = {
 
 /* ---- send requests --------------------------------------------------------- */
 
-/* Do the bytes of @wqe stand in the request itself? */
+/* Whether the bytes of @wqe are in the request itself. */
 static bool is_inline(const Ernic *e, const ErnicWqe *wqe)
 {
     bool send = wqe->opcode == ERNIC_WR_SEND ||

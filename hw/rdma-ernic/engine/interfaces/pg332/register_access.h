@@ -16,7 +16,7 @@ uint32_t *ernic_pg332_reg(const Ernic *e, uint32_t offset);
 uint32_t *ernic_pg332_qp_reg(const Ernic *e, uint32_t qpn, uint32_t offset);
 uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
                              uint32_t high);
-/* Does the configuration let @qpn run? */
+/* Whether the configuration lets @qpn run. */
 bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn);
 /* Bits that the numbers of queue pairs need, where hardware packs or cuts them. */
 uint32_t ernic_pg332_qpn_bits(const Ernic *e);

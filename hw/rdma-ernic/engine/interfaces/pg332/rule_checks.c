@@ -20,7 +20,7 @@ static bool about(const ErnicRule *rule, const ErnicRegDef *def)
     return !rule->num_regs;
 }
 
-/* Does the write set the enable bit of the register at @offset of @scope? */
+/* Whether the write sets the enable bit of the first register of @scope. */
 static bool enables(const ErnicRuleCase *c, ErnicRegScope scope)
 {
     QEMU_BUILD_BUG_ON(PG332_XRNICCONF || PG332_QPCONF);

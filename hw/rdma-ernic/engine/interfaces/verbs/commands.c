@@ -250,8 +250,8 @@ static uint8_t cmd_uctx_alloc(Ernic *e, uint32_t uctx,
 }
 
 /*
- * Does an object of the context exist? Regions, windows, queue pairs and SRQs
- * each hold a PD of their own context.
+ * Whether an object of the context exists. Regions, windows, queue pairs and SRQs each
+ * hold a PD of their own context.
  */
 static bool uctx_busy(Ernic *e, uint32_t uctx)
 {

@@ -88,7 +88,7 @@ static void store_host(void *p, uint32_t size, uint32_t v)
 
 /* ---- create, destroy ------------------------------------------------------ */
 
-/* Are the depth and stride of a ring valid? */
+/* Whether the depth and stride of a ring are valid. */
 static bool ring_size_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
 {
     return ernic_depth_ok(depth, 1, ERNIC_MAX_WQ_DEPTH) &&

@@ -141,13 +141,16 @@ ErnicMlx5Refusal ernic_mlx5_refusal(uint8_t status);
 bool ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,
                                  uint8_t *out, uint32_t out_len);
 
-/* Is the link up? The engine's, or without an engine that of the configuration. */
+/*
+ * Whether the link is up: that of the engine, or without an engine that of the
+ * configuration.
+ */
 static inline bool ernic_mlx5_link(const ErnicMlx5Function *f)
 {
     return f->engine ? f->engine->port_active : f->config.link_up;
 }
 
-/* Are all values such that commands could have made them? Of a saved state. */
+/* Whether all values of a saved state are such that commands could have made them. */
 bool ernic_mlx5_function_ok(const ErnicMlx5Function *f);
 bool ernic_mlx5_vport_ok(const ErnicMlx5Function *f);
 bool ernic_mlx5_port_registers_ok(const ErnicMlx5Function *f);

@@ -64,7 +64,7 @@ extern const ErnicMlx5Rules ernic_mlx5_rules_mkey, ernic_mlx5_rules_cq,
 /* All of them, for tests; ends with NULL. */
 extern const ErnicMlx5Rules *const ernic_mlx5_rules[];
 
-/* Are all fields of @context 0 that have to be? */
+/* Whether all fields of @context are 0 that have to be. */
 bool ernic_mlx5_rules_ok(const ErnicMlx5Rules *rules, const uint8_t *context);
 
 /* A list of pages in a message, and the buffer in it. */
@@ -79,7 +79,7 @@ typedef struct ErnicMlx5List {
 ErnicMlx5Refusal ernic_mlx5_read_list(Ernic *e, const ErnicMlx5Request *r,
                                       const ErnicMlx5List *list, ErnicBuf *buf);
 
-/* Does this protection domain, or domain of XRC, exist? */
+/* Whether this protection domain, or domain of XRC or transport, exists. */
 bool ernic_mlx5_has_pd(const Ernic *e, uint32_t pd);
 bool ernic_mlx5_has_xrcd(const Ernic *e, uint32_t xrcd);
 bool ernic_mlx5_has_transport_domain(const Ernic *e, uint32_t number);

@@ -52,7 +52,7 @@ uint64_t ernic_mlx5_command_queue_bytes(const ErnicMlx5CommandQueue *q)
     return q->in ? (uint64_t)room(q->entry.in_len) + room(q->entry.out_len) : 0;
 }
 
-/* Are @done bytes of a message of @len there, and the others in @chain? */
+/* Whether @done bytes of a message of @len are there, and the others in @chain. */
 static bool progress_ok(uint32_t len, uint32_t done, const ErnicMlx5Chain *chain)
 {
     return done >= MIN(len, ERNIC_MLX5_INLINE_SIZE) && done <= len &&

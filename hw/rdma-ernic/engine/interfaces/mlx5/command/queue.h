@@ -72,7 +72,7 @@ bool ernic_mlx5_command_queue_run(ErnicMlx5CommandQueue *q, uint32_t budget);
 
 /* Bytes that the messages of the command in progress own; 0: idle. */
 uint64_t ernic_mlx5_command_queue_bytes(const ErnicMlx5CommandQueue *q);
-/* Do the lengths of the command in progress fit its stage? */
+/* Whether the lengths of the command in progress fit its stage. */
 bool ernic_mlx5_command_queue_ok(const ErnicMlx5CommandQueue *q);
 /*
  * Allocate both messages of @q->entry, whose lengths are valid; all bytes are 0. False:

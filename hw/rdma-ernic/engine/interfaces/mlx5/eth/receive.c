@@ -203,8 +203,8 @@ static bool local_loopback(const Ernic *e, bool unicast)
 }
 
 /*
- * Does @tir receive @frame, which the function itself sends in @own? Local loopback of
- * the port must be on. Then the TIRs of other transport domains receive what the flow
+ * Whether @tir receives @frame, which the function itself sends in @own. Local loopback
+ * of the port must be on. Then the TIRs of other transport domains receive what the flow
  * tables give them. Those of the sender's own domain need a bit of self_lb_block, and
  * unicast frames have to be to the port. Drivers set the bit so that a TIR receives such
  * frames (mlx5e_refresh_tirs() for the self-test, and MLX5_QP_FLAG_TIR_ALLOW_SELF_LB_UC

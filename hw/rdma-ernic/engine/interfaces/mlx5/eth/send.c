@@ -151,7 +151,7 @@ static void post(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q, uint8_t sent,
     }
 }
 
-/* Does a request with @ce want an entry when it ends with @fault? */
+/* Whether a request with @ce wants an entry when it ends with @fault. */
 static bool wants_entry(uint8_t ce, ErnicFault fault)
 {
     return ce > ERNIC_MLX5_CE_FIRST_ERROR ||

@@ -14,7 +14,7 @@
  */
 void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number);
 
-/* Is there work that does not wait for the link? */
+/* Whether there is work that does not wait for the link. */
 bool ernic_mlx5_eth_has_work(const Ernic *e);
 /*
  * One turn of one queue: one frame, up to a train of a large packet, or some requests to

@@ -124,7 +124,10 @@ void ernic_mlx5_eth_ref(Ernic *e, const ErnicMlx5EthQueue *q, int delta);
 /* Destroy a queue to which nothing refers. */
 void ernic_mlx5_eth_remove(Ernic *e, ErnicMlx5EthQueue *q);
 
-/* Are state, size and counters of a queue such that commands could have made them? */
+/*
+ * Whether state, size and counters of a queue are such that commands could have made
+ * them.
+ */
 bool ernic_mlx5_eth_queue_ok(const ErnicMlx5EthQueue *q);
 
 /* Count a frame. */
@@ -138,23 +141,23 @@ ErnicMlx5EthQueue *ernic_mlx5_rq_get(Ernic *e, uint32_t number);
 /* Of either kind. */
 ErnicMlx5EthQueue *ernic_mlx5_eth_queue(Ernic *e, uint32_t number);
 
-/* Is @number that of a receive queue, or else of a send queue? */
+/* Whether @number is that of a receive queue, not of a send queue. */
 static inline bool ernic_mlx5_is_rq(uint32_t number)
 {
     return number > ERNIC_MLX5_RQN;
 }
 
 /*
- * The state of queue @number has changed, or requests were posted, or it is gone: has it
- * work to do?
+ * The state of queue @number has changed, or requests were posted, or it is gone: find
+ * out whether it has work to do.
  */
 void ernic_mlx5_eth_mark(Ernic *e, uint32_t number);
 /* After loading: mark all queues. They are not checked yet. */
 void ernic_mlx5_eth_derive(Ernic *e);
-/* Does a TIR or an RQT name receive queue @rqn? */
+/* Whether a TIR or an RQT names receive queue @rqn. */
 bool ernic_mlx5_rq_used(Ernic *e, uint32_t rqn);
 
-/* Does receive queue @rq flush what software posts? */
+/* Whether receive queue @rq flushes what software posts. */
 bool ernic_mlx5_rq_polled(const ErnicMlx5EthQueue *rq);
 /* When ernic_mlx5_rq_poll() has work; ERNIC_NEVER. */
 uint64_t ernic_mlx5_rq_poll_due(const Ernic *e);

@@ -29,7 +29,7 @@ static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,
     return ERNIC_MLX5_ACCEPTED;
 }
 
-/* Does a TIR or a TIS belong to transport domain @n? */
+/* Whether a TIR or a TIS belongs to transport domain @n. */
 static bool transport_busy(Ernic *e, uint32_t n)
 {
     const ErnicMlx5Eth *eth = e->mlx5_eth;
