@@ -66,7 +66,7 @@ static unsigned long number(const struct card *card, const char *name)
     return strtoul(text, NULL, 0);
 }
 
-/* Of a BAR; 0: there is none. */
+/* The size of a BAR; 0: there is none. */
 static uint64_t bar_size(const struct card *card, int bar)
 {
     char path[128];

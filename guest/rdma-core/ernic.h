@@ -246,7 +246,7 @@ static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
 }
 
 /* table.c */
-/* Without a lock: an entry of the object is being polled, so that it stays. */
+/* Needs no lock: an entry of the object is being polled, so that it stays. */
 static inline void *ernic_table_find(const struct ernic_table *table,
 				     uint32_t n)
 {

@@ -24,8 +24,8 @@
 /* Longer than the queue pairs' timeout, so that the cost of timers is included. */
 #define COST_NS         (300 * MS)
 /*
- * Of the rate of raw sockets: less is a defect. The engine takes 0.32 to 0.65, by the
- * host: raw sockets gain more from a fast processor than the engine.
+ * The least part of the rate of raw sockets: less is a defect. The engine takes 0.32 to
+ * 0.65, by the host: raw sockets gain more from a fast processor than the engine.
  */
 #define FLOOR_RATIO     0.25
 /*

@@ -177,7 +177,7 @@ double bench_raw_rate(Bench *b, uint32_t mtu, uint64_t ns)
     return bytes * 1e9 / (now - start);
 }
 
-/* As the engines do: from a message to a buffer of a train, and on to another message. */
+/* Copies as engines do: from a message to a buffer of a train, and to another message. */
 double bench_copy_rate(Bench *b, uint64_t ns)
 {
     const uint8_t *src = bench_mem(&b->guest[BENCH_SHM].node, b->guest[BENCH_SHM].src);

@@ -26,7 +26,7 @@ void fake_ernic_done(FakeEnv *env, Ernic *e);
 Ernic *fake_ernic_new(FakeEnv *env);
 /* The same with a timing model, which must outlive the engine; NULL: without. */
 Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing);
-/* And with an observer of what the model does; NULL: none. */
+/* The same with an observer of what the model does; NULL: none. */
 Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
                          const ErnicTimingTrace *trace);
 
@@ -137,10 +137,10 @@ void fake_qp_attr(struct ernic_qp_attr *attr, uint32_t dest_qpn, uint8_t host);
 /* One QP_MODIFY with exactly this mask and state. Returns the status. */
 uint8_t fake_modify_qp(Ernic *e, uint32_t qpn, uint32_t mask, uint8_t state,
                        const struct ernic_qp_attr *attr);
-/* From RESET to INIT, RTR and RTS, as far as @state. */
+/* Move from RESET to INIT, RTR and RTS, as far as @state. */
 void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
                 const struct ernic_qp_attr *attr);
-/* From RESET to RTS, connected to @dest_qpn at @host with fake_qp_attr(). */
+/* Move from RESET to RTS, connected to @dest_qpn at @host with fake_qp_attr(). */
 void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host);
 
 /* A rule for frames; fields are little-endian. Returns the status. */

@@ -63,7 +63,7 @@ uint64_t card_frame(const FuzzCard *c);
 void card_listen(FuzzCard *c, uint32_t from, uint32_t num);
 uint64_t card_desc(const FuzzCard *c, uint32_t n);
 
-/* From @c's peer, on the wire between the two; bits of FuzzWay are wrong. */
+/* A packet from @c's peer, on the wire between the two; bits of FuzzWay are wrong. */
 typedef enum FuzzWay {
     WAY_V6 = 1 << 0, WAY_SRC = 1 << 1, WAY_DST = 1 << 2, WAY_SMAC = 1 << 3,
     WAY_DMAC = 1 << 4, WAY_CE = 1 << 5, WAY_VLAN = 1 << 6, WAY_FRAME = 1 << 7,

@@ -23,7 +23,7 @@
 #include "transport/qp.h"
 #include "world.h"
 
-/* Records. Of the kinds of change the first byte of a patch says how wide. */
+/* Records. The first byte of a patch says how wide the change is. */
 enum { ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_COUNT };
 
 /* States of world.c, and those of engines of other configurations with traffic. */

@@ -99,7 +99,7 @@ GuestWq *guest_rq(Guest *g, GuestQp *qp);
  */
 uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
                          bool srq, uint8_t flags);
-/* To @state, connected to @dest_qpn at 10.0.0.@host, or fd00::@host. */
+/* Move to @state, connected to @dest_qpn at 10.0.0.@host, or fd00::@host. */
 void guest_connect(Guest *g, uint32_t qp, uint8_t state,
                    const struct ernic_qp_attr *attr);
 /* Memory of the guest's that the device may do @may with. */

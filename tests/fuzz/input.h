@@ -25,7 +25,10 @@ uint64_t fuzz_ns(FuzzIn *in);
 void fuzz_bytes(FuzzIn *in, void *to, size_t len);
 /* The next record of @in; false: none is left. */
 bool fuzz_record(FuzzIn *in, uint8_t *kind, FuzzIn *record);
-/* Of the first @most records, each: the step of its kind, if there is one, and @check. */
+/*
+ * For each of the first @most records call the step of its kind, if there is one, and
+ * @check.
+ */
 typedef void FuzzStep(FuzzIn *in);
 void fuzz_records(const uint8_t *data, size_t size, uint32_t most,
                   FuzzStep *const *steps, uint32_t num_steps, void (*check)(void));
@@ -53,12 +56,12 @@ void fuzz_put_all(FuzzOut *out, uint32_t bytes, const uint64_t *value, uint32_t 
 void fuzz_put_bytes(FuzzOut *out, FuzzRng *rng, uint32_t n, uint32_t odds,
                     uint32_t limit);
 /*
- * Of each target with mutator.c: the payload of a plausible record; its kind is
+ * Each target with mutator.c has this: the payload of a plausible record; its kind is
  * returned.
  */
 uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out);
 
-/* Of libFuzzer. */
+/* Functions of libFuzzer. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,

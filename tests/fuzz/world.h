@@ -58,14 +58,14 @@ extern const WorldRow world_rows[WORLD_ROWS];
 extern const uint8_t world_group[16];
 
 /*
- * MAC addresses of which a rule wants the frames, but for their last byte: that is a
- * raw queue pair's row, or WORLD_RSS for RSS over the receive work queues. Of the one
- * with an SRQ the rule wants UDP over IPv4.
+ * MAC addresses of which a rule wants the frames, but for their last byte: that is a raw
+ * queue pair's row, or WORLD_RSS for RSS over the receive work queues. For the one with
+ * an SRQ the rule wants UDP over IPv4.
  */
 #define WORLD_MAC       { 2, 0xfa, 0, 0, 0 }
 #define WORLD_RSS       0xff
 
-/* With the rows of @mask, of which the first is always one. */
+/* Open with the rows of @mask, of which the first is always one. */
 void world_open(World *w, uint32_t mask);
 /* Attributes that connect queue pair @qpn as @row says. */
 void world_attr(const WorldRow *row, uint32_t qpn, struct ernic_qp_attr *attr);

@@ -77,7 +77,7 @@ MACHINE_TEST("/ernic-load/stream-server", test_stream_server)
 
 #define RECONIC     "shell=reconic,card-memory=1M"
 
-/* Of the C2H engine of a QDMA; bytes are in the order of the stream. */
+/* Fields of the C2H engine of a QDMA; bytes are in the order of the stream. */
 static const struct {
     const char *name;
     uint8_t busy;
@@ -120,7 +120,7 @@ MACHINE_TEST("/ernic-load/qdma", test_qdma)
 #define REGIONS     300             /* with lists of more than 1 MiB together */
 #define PAGES       512             /* of each */
 
-/* Of a part of list 1, and of the holes: bytes that come first. */
+/* The first bytes of a part of list 1, and of the holes. */
 #define PART        "\0\0\0\1\0\0\2\0\0\0\2"
 #define HOLES       "\13ernic/lists"
 

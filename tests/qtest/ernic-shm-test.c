@@ -159,7 +159,7 @@ MACHINE_TEST("/ernic-shm/migrate", test_migrate)
     close_pair(&p);
 }
 
-/* From a link without ICRC to one with it, and back; a message waits. */
+/* Migrate from a link without ICRC to one with it, and back; a message waits. */
 MACHINE_KINDS("/ernic-shm/migrate-", test_migrate_icrc, { "to-icrc" },
               { "from-icrc", "on" })
 {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The ERNIC interface apart from connections: queue pair 1 over every link, and the side
- * stream with its interrupt. Also migration while both have work, with INTx and with
- * MSI-X.
+ * stream with its interrupt. Migration while both have work is tested, too, with INTx
+ * and with MSI-X.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

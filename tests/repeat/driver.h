@@ -51,9 +51,9 @@ uint8_t *buf_of(uint8_t host);
 void qp_connect(Qp *x, Function *f, Qp *y, Function *g);
 /* The parts of this: each function has at most FUNCTIONS queue pairs. */
 void qp_create(Qp *qp, Function *f);
-/* From Reset to RTS. @psn: of the first packet each way; @timeout: an exponent. */
+/* Move from Reset to RTS. @psn: of the first packet each way; @timeout: an exponent. */
 void qp_to_rts(Qp *qp, const Qp *peer, uint32_t psn, uint8_t timeout);
-/* To Error or Reset. */
+/* Move to Error or Reset. */
 void qp_to(Qp *qp, uint8_t state);
 /* Posts a receive of @len bytes at @at in the buffer of @qp. */
 void post_recv(Qp *qp, uint32_t at, uint32_t len);

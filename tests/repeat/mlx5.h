@@ -42,8 +42,9 @@ void mlx5_open(Mlx5 *x, uint8_t devfn, uint8_t host);
 /* The device's clock. */
 uint64_t mlx5_time(const Mlx5 *x);
 /*
- * From Reset to RTS, connected with the queue pair of the same number at @host. @psn: of
- * the first packet in each direction; @timeout: the exponent of the ACK timeout.
+ * Move from Reset to RTS, connected with the queue pair of the same number at @host.
+ * @psn: of the first packet in each direction; @timeout: the exponent of the ACK
+ * timeout.
  */
 void mlx5_connect(Mlx5 *x, uint8_t host, uint32_t psn, uint8_t timeout);
 void mlx5_to_error(Mlx5 *x);

@@ -20,7 +20,7 @@ typedef enum ErnicTraceMode {
 #define ERNIC_TRACE_LINES 256
 #define ERNIC_TRACE_LINE 160
 
-/* For the generated functions only. */
+/* Only the generated functions use these. */
 extern unsigned ernic_trace_mode;
 extern const unsigned ernic_trace_events;
 extern const char *const ernic_trace_names[];

@@ -9,7 +9,7 @@
 #include "wire/ib_tables.h"
 #include "sim.h"
 
-/* Of all hosts, as sim_plan() draws them. */
+/* Values of all hosts, as sim_plan() draws them. */
 #define MAX_QPS     16
 #define UC_MAX      (16 * 1024)
 #define QKEY        0x11223344

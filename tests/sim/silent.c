@@ -279,7 +279,7 @@ void sim_silent_step(SimHost *h)
     if (x->waits) {
         flood(h);
     }
-    /* As if the traffic of others restarted the timer. */
+    /* Act as if the traffic of others restarted the timer. */
     if (x->waits && h->e->qp[x->qpn].sq.ack_due != UINT64_MAX &&
         sim_sabotage(s, SIM_SAB_POSTPONE)) {
         h->e->qp[x->qpn].sq.ack_due = s->now + x->period;

@@ -115,7 +115,7 @@ static void burst_guesses(const ErnicProfile *card)
     }
 }
 
-/* For good, with @depth posted. */
+/* Rates in the long run, with @depth requests posted. */
 static void batch_rates(const char *name, const ErnicProfile *both, uint32_t depth)
 {
     for (uint32_t i = 0; i < timing_num_ops; i++) {

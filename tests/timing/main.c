@@ -176,7 +176,7 @@ static void run_repeatable(const ErnicProfile *card, const ErnicProfile *other)
 
 #define COST_SENDS  40000
 
-/* Of the host's, for SENDs of one packet each. */
+/* The host's time for SENDs of one packet each. */
 static double host_seconds(const ErnicProfile *card, const ErnicProfile *other)
 {
     TimingFlow f = { .from = TIMING_CARD, .opcode = ERNIC_WR_SEND, .len = 1000,

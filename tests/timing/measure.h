@@ -64,7 +64,7 @@ typedef struct TimingMakeUp {
     uint64_t total;             /* ns, as software sees it */
 } TimingMakeUp;
 
-/* Of one request, caches warm, posted from CARD. */
+/* The parts of the time of one request, caches warm, posted from CARD. */
 void timing_make_up(const TimingOp *op, const ErnicProfile *card,
                     const ErnicProfile *other, uint32_t len, TimingMakeUp *m);
 

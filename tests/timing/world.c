@@ -151,7 +151,7 @@ static void post_one(TimingWorld *w, TimingFlow *f)
     f->posted++;
 }
 
-/* As many as there is room and reason for, a batch at a time. */
+/* Post as many as there is room and reason for, a batch at a time. */
 static void post(TimingWorld *w, TimingFlow *f)
 {
     TimingEnd *end = &w->end[f->from];

@@ -131,7 +131,10 @@ struct ernic_create_qp_resp {
 	__u32 reserved;
 };
 
-/* With a rate limit. Without this request the device chooses the burst. */
+/*
+ * The input of a change with a rate limit. Without this request the device chooses the
+ * burst.
+ */
 struct ernic_modify_qp_req {
 	/* size of a burst after a pause, in bytes */
 	__u32 rate_burst;

@@ -147,7 +147,7 @@ void ernic_table_init(struct xarray *table);
 int ernic_table_add(struct xarray *table, u32 n, struct ernic_ref *ref);
 /* A reference to the object with this number, or NULL. In any context. */
 struct ernic_ref *ernic_table_get(struct xarray *table, u32 n);
-/* Like ernic_table_get(), of the first number from *n on, which *n becomes. */
+/* The same as ernic_table_get(), for the first number from *n on, which *n becomes. */
 struct ernic_ref *ernic_table_next(struct xarray *table, unsigned long *n);
 /* From here on ernic_table_get() does not find the object. */
 void ernic_table_erase(struct xarray *table, u32 n);
@@ -191,7 +191,7 @@ static inline u64 ernic_com_buf(struct ernic_dev *dev)
 int ernic_cmd_query(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle,
 		    void *out, size_t len);
 int ernic_cmd_alloc(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 *handle);
-/* Also 0 if the device is dead: it has forgotten the object. */
+/* Returns 0 also if the device is dead: it has forgotten the object. */
 int ernic_cmd_free(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle);
 int ernic_cmd_set_gid(struct ernic_dev *dev, u8 index, const u8 *gid,
 		      const u8 *mac, u16 vlan);

@@ -30,7 +30,7 @@ struct ernic_pd {
 	u32 pdn;
 };
 
-/* For the device, a protection domain of context 0. */
+/* For the device it is a protection domain of context 0. */
 struct ernic_xrcd {
 	struct ib_xrcd ibxrcd;
 	u32 pdn;
@@ -443,7 +443,7 @@ void ernic_cq_clean(struct ib_cq *ibcq, struct ernic_qp *qp);
 int ernic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 		    struct ernic_create_cq_arg *arg);
 int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-/* Like ernic_ring_get(); cqe: minimum number of entries. */
+/* The same as ernic_ring_get(); cqe: minimum number of entries. */
 int ernic_cq_ring(struct ernic_dev *dev, u64 addr, u32 depth, u32 cqe,
 		  struct ernic_buf_desc *desc, struct ernic_pages *pages,
 		  struct ib_umem **umem);

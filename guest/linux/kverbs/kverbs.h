@@ -66,7 +66,7 @@ void kv_end_fini(struct kv_end *end);
 int kv_core_init(struct kv_end *end, struct kv_env *env,
 		 enum ib_poll_context ctx);
 void kv_core_fini(struct kv_end *end);
-/* To RTS; UD ignores peer. */
+/* Move to RTS; UD ignores peer. */
 int kv_connect(struct kv_end *end, const struct kv_end *peer);
 int kv_reset(struct kv_end *end);
 /* Two ends, connected; memory of zeros. */

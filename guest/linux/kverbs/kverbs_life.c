@@ -83,7 +83,7 @@ out:
 	return ret;
 }
 
-/* With a CQ of the core, as upper layers drain. */
+/* Drains with a CQ of the core, as upper layers do. */
 static int kv_test_drain(struct kv_env *env)
 {
 	struct kv_end end = {}, peer = {};

@@ -13,7 +13,7 @@
 bool ernic_pci_verbs_ids_ok(const ErnicPci *d, Error **errp);
 /* Adds the register BAR, with device memory, and the BAR of MSI-X. */
 void ernic_pci_verbs_add_bars(ErnicPci *d);
-/* As the members of ErnicPciInterfaceOps. */
+/* Members of ErnicPciInterfaceOps. */
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
 bool ernic_pci_verbs_commands(ErnicPci *d, uint64_t now, uint32_t mark);
 void ernic_pci_verbs_doorbell(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value);

@@ -13,8 +13,8 @@
 #define ERNIC_SHELL_WINDOW_WORDS    6
 
 /*
- * Like ernic_pci_dma(): accesses card memory or guest memory; the latter, with
- * shell=reconic, through the windows. Inside enter and leave.
+ * The same as ernic_pci_dma(), for card memory and guest memory; with shell=reconic,
+ * guest memory is accessed through the windows. Inside enter and leave.
  */
 bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                          bool write);

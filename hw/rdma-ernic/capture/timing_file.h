@@ -28,7 +28,7 @@ ErnicTimingFile *ernic_timing_file_open(const char *path, const char *name,
                                         uint64_t limit,
                                         void (*warn)(const char *what),
                                         char **err);
-/* For ErnicConfig.timing_trace; free the engine before closing this. */
+/* The value of ErnicConfig.timing_trace; free the engine before closing this. */
 const ErnicTimingTrace *ernic_timing_file_trace(const ErnicTimingFile *f);
 /* Write all events so far to the file. */
 void ernic_timing_file_flush(ErnicTimingFile *f);

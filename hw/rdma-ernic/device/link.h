@@ -24,7 +24,7 @@ struct ErnicPciLinkOps {
     bool (*is_up)(const ErnicPci *d);
     /* False: the link is full, and the same train will be offered again. */
     bool (*tx)(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
-    /* As ErnicEnvOps.tx_departed, of @engine. */
+    /* The same as ErnicEnvOps.tx_departed, for @engine. */
     uint64_t (*departed)(const ErnicPci *d, ErnicPciEngine engine);
     /* Received packets wait, and the engines have room for them. */
     bool (*waits)(ErnicPci *d);

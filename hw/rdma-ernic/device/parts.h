@@ -113,7 +113,7 @@ typedef struct ErnicNetdev {
     uint32_t flow_rules;        /* of the engine; atomic */
 } ErnicNetdev;
 
-/* Of one migration at a time. */
+/* The migration under way; there is one at a time. */
 typedef struct ErnicPciPrecopy {
     NotifierWithReturn setup;   /* all devices have begun */
     bool begun;                 /* whether lists are sent does not change any more */

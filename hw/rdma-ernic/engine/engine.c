@@ -461,7 +461,7 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
     if (!up) {
         /* Packets that wait for the link are lost when it goes down. */
         e->tx->busy = false;
-        /* Also those that it has taken: nobody reports their departure. */
+        /* Trains that it has taken are lost, too: nobody reports their departure. */
         e->tx->taken = 0;
         if (e->timing) {
             e->timing->link_busy = false;

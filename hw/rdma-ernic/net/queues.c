@@ -17,7 +17,7 @@
 #include "net/frames.h"
 #include "net/queues.h"
 
-/* Of guest memory and headers, for a frame. */
+/* Accesses to guest memory and headers, for a frame. */
 #define FRAME_ACCESSES  2
 
 QEMU_BUILD_BUG_ON(ERNIC_TRAIN_BYTES + ERNIC_TRAIN_PACKETS *

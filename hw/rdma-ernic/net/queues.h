@@ -40,7 +40,7 @@ void ernic_pci_netq_kick(ErnicPci *d);
  */
 bool ernic_pci_netq_unsent(const ErnicPci *d);
 
-/* Of an engine with a thread of its own, in the main loop: */
+/* In the main loop, if the engine has a thread of its own: */
 
 /* Charge work for a frame to the main loop's slice. */
 void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
@@ -56,9 +56,9 @@ void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 
 /* Inside enter and leave: */
 
-/* As ErnicPciLinkOps.tx. */
+/* The same as ErnicPciLinkOps.tx. */
 bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
-/* As ErnicPciLinkOps.departed; the engine runs when that has grown. */
+/* The same as ErnicPciLinkOps.departed; the engine runs when that has grown. */
 uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciEngine engine);
 /* Whether the queue of frames to send has no room yet. */
 bool ernic_pci_netq_blocked(ErnicPci *d);

@@ -120,7 +120,7 @@ TEST("/block/slack", test_slack)
             size[n] = bytes;
         }
         most = MAX(most, mapped() - before);
-        /* Of each chunk one block. */
+        /* One block of each chunk remains. */
         for (i = from, end = n, n = from; i < end; i++) {
             if ((i - from) % (ERNIC_PIECE / bytes) == 0) {
                 kept[n] = kept[i];

@@ -104,7 +104,7 @@ typedef struct Mlx5Fixture {
 void mlx5_boot(Mlx5Fixture *f);
 /* The same, with so many keys; 0: as fake_config() has. */
 void mlx5_boot_keys(Mlx5Fixture *f, uint32_t max_mr);
-/* Of a function that runs: the objects named above. */
+/* Create the objects named above, of a function that runs. */
 void mlx5_objects(Mlx5Fixture *f);
 /* mlx5_boot() and mlx5_objects(). */
 void mlx5_start(Mlx5Fixture *f);

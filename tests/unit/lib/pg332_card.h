@@ -64,11 +64,11 @@ typedef struct Pg332Write {
 #define W_G(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
 #define W_R(r, v)       { ERNIC_REG_REGION, 0, PG332_##r, v }
 #define W_Q(n, r, v)    { ERNIC_REG_QP, n, PG332_##r, v }
-/* Of the card, of REGION and of QPN. */
+/* Registers of the card, of REGION and of QPN. */
 #define REG(r, v)       { ERNIC_REG_GLOBAL, 0, PG332_##r, v }
 #define ENTRY(r, v)     { ERNIC_REG_REGION, REGION, PG332_##r, v }
 #define SLOT(r, v)      { ERNIC_REG_QP, QPN, PG332_##r, v }
-/* Of the side stream. */
+/* Registers of the side stream. */
 #define SIDE(r, v)      { ERNIC_REG_SCOPES, 0, PG332_SIDE_##r, v }
 #define SIDE_BITS(r, mask, v)   { ERNIC_REG_SCOPES, 0, PG332_SIDE_##r, v, mask }
 /* These bits. */

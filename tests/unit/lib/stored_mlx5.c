@@ -14,7 +14,7 @@
 
 const ErnicMlx5Config stored_mlx5_config = { .max_mtu = 9022, .link_up = true };
 
-/* From Reset to RTS; @host: of the peer. */
+/* Move from Reset to RTS; @host: of the peer. */
 static void connect(Ernic *e, uint32_t qpn, uint32_t dest, uint32_t host)
 {
     g_autofree char *init = g_strdup_printf(INIT "qpn=%u\n", qpn);

@@ -24,7 +24,7 @@
 
 static uint8_t data[ERNIC_SHM_TRAIN_BYTES];
 
-/* As the ring has it. */
+/* The record as the ring has it. */
 typedef struct Record {
     uint32_t len, seg;
     ErnicPath path;
@@ -302,7 +302,7 @@ static uint32_t overhear(uint8_t hello[HELLO_BYTES])
     return bytes;
 }
 
-/* With all its pages, but for @hole. */
+/* Memory with all its pages, but for @hole. */
 static int memory_with(uint32_t bytes, int seals, bool hole)
 {
     int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);

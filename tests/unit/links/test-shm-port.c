@@ -87,7 +87,9 @@ LAB_TEST("/shm-port/group", PORTS, test_group)
     for (uint32_t i = 1; i < PORTS; i++) {
         expect(l, i, &t);
     }
-    /* Not to a port that has no address, as one whose machine does not run yet. */
+    /*
+     * Nothing goes to a port that has no address, as one whose machine does not run yet.
+     */
     ernic_shm_announce(l->port[2], NULL, 0);
     pass(l, 0, 1, &t);
     expect_none(l, 2);
@@ -284,7 +286,7 @@ LAB_TEST("/shm-port/stalled", 3, test_stalled)
     ernic_shm_serve(l->port[0]);
     send_train(l, 0, &t);
     IS(drops(l, 0, STALLED), 15);
-    /* From now on at once, and others are served. */
+    /* From now on trains are dropped at once, and others are served. */
     send_train(l, 0, &t);
     IS(drops(l, 0, STALLED), 30);
     pass(l, 0, 2, &other);

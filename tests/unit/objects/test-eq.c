@@ -66,7 +66,7 @@ static void raise_qp(Fixture *f, uint32_t qpn, uint8_t type, uint32_t detail)
                       detail);
 }
 
-/* Of the queue pairs from @qpn on, below @end. */
+/* Raise events of the queue pairs from @qpn on, below @end. */
 static void raise_many(Fixture *f, uint32_t qpn, uint32_t end, uint8_t type)
 {
     while (qpn < end) {

@@ -214,7 +214,7 @@ FIXTURE_TEST("/mcast/random", test_random)
     }
 }
 
-/* As many attachments as Linux reports: 48 queue pairs in each group. */
+/* Make as many attachments as Linux reports: 48 queue pairs in each group. */
 FIXTURE_TEST("/mcast/full", test_full)
 {
     uint32_t each = 48, i, k;

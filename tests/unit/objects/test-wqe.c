@@ -157,7 +157,7 @@ static void check_packets(const ErnicWr *wr, ErnicTransport transport)
 
 TEST("/wqe/table", test_table)
 {
-    /* As in ibv_post_send(3), except SEND_INV, which no UC packet carries. */
+    /* The table of ibv_post_send(3), except SEND_INV, which no UC packet carries. */
     static const uint8_t transports[ERNIC_WR_COUNT] = {
         [ERNIC_WR_SEND] = CONN | BIT_OF(UD) | BIT_OF(RAW),
         [ERNIC_WR_SEND_IMM] = CONN | BIT_OF(UD), [ERNIC_WR_SEND_INV] = RC_XRC,

@@ -222,7 +222,7 @@ static const char *const kinds[] = {
     [ERNIC_SK_RETIRED] = "bool",
 };
 
-/* Without the word "struct" of some. */
+/* The name, without the word "struct" of some. */
 static const char *name_of(const ErnicStateStruct *of)
 {
     const char *blank = strchr(of->name, ' ');

@@ -139,7 +139,7 @@ TWO_TEST("/state/round-trip", test_round_trip)
     fake_check(t->e);
     assert_state(t->e, state);
     assert_derived(t->b.e, t->e);
-    /* And into a device that has state of its own. */
+    /* It loads into a device that has state of its own, too. */
     g_assert_true(load(t->b.peer, t->b.env.now, state));
     assert_state(t->b.peer, state);
 }

@@ -92,7 +92,7 @@ static uint32_t make_frame(const Vector *v, uint8_t proto, uint8_t *frame)
 #define TCP (ERNIC_HASH_SRC_TCP | ERNIC_HASH_DST_TCP)
 #define UDP (ERNIC_HASH_SRC_UDP | ERNIC_HASH_DST_UDP)
 
-/* For all frames: by the requested and the available fields. */
+/* All frames are spread by the requested and the available fields. */
 TEST("/rss/pick", test_pick)
 {
     static const struct {

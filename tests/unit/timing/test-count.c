@@ -183,7 +183,7 @@ TEST("/timing-count/levels", test_levels)
     g_assert_true(ernic_load(s.e, s.env.now, state->data, state->len));
     queue_is(&s, ERNIC_TIMED_REQUESTS, room, 2, 2, 2 * 1000 - 2);
     queue_is(&s, ERNIC_TIMED_RETRY, 6, 1, 1, 1000);
-    /* To the ns at which the first is acknowledged. */
+    /* Advance to the ns at which the first is acknowledged. */
     do {
         count(&s, &c);
         before = c.queue[ERNIC_TIMED_RETRY].area;

@@ -143,7 +143,7 @@ static void sent_stages(const Pair *p, const ErnicWr *wr, const ErnicStageState 
     IS(passed(p, before, ERNIC_STAGE_CQE), 1 + again);
 }
 
-/* And of a request that it receives. */
+/* The stages of a request that it receives. */
 static void received_stages(const Pair *p, const ErnicWr *wr, bool acked,
                             const ErnicStageState *before)
 {

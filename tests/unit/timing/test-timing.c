@@ -376,7 +376,7 @@ PAIR_TEST("/timing/doorbells", test_doorbells, RC)
     IS(p->e->qp[p->qp.qpn].sq.wq.pi, 1);
 }
 
-/* To itself: through both directions of the one device. */
+/* Packets to itself go through both directions of the one device. */
 PAIR_TEST("/timing/loopback", test_loopback, RC)
 {
     struct ernic_qp_attr attr;

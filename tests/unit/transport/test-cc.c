@@ -104,7 +104,7 @@ static uint64_t write_time(Dialog *d, uint32_t n)
     return time_of(d, n);
 }
 
-/* Without a CNP at link rate; each CNP makes it slower, down to 10 Mb/s. */
+/* Without a CNP it sends at link rate; each CNP makes it slower, down to 10 Mb/s. */
 DIALOG_TEST("/cc/rate/cuts", ERNIC_QPT_UC, test_rate)
 {
     uint64_t last = 0, t;

@@ -78,7 +78,7 @@ static uint32_t sent(Fixture *f)
     return n;
 }
 
-/* Of @count frames at @kbps, the first leaves at once. */
+/* Send @count frames at @kbps; the first leaves at once. */
 static void begin(Fixture *f, uint32_t kbps, uint32_t count)
 {
     OK(limit(f, kbps, 0));

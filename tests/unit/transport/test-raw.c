@@ -160,7 +160,7 @@ static void to_state(Fixture *f, const FakeQp *qp, uint8_t state)
     OK(fake_modify_qp(f->e, qp->qpn, ERNIC_QPA_STATE, state, NULL));
 }
 
-/* And its doorbell has arrived. */
+/* Post a receive request, and wait until its doorbell has arrived. */
 static void recv(Fixture *f, uint32_t len)
 {
     fake_recv(f->e, &f->in, f->buf + SINK, len, f->key);
@@ -376,7 +376,8 @@ RAW_TEST("rules", test_rules)
 }
 
 /*
- * Without a request, or with one too short: dropped, counted, and the next is received.
+ * Without a request, or with one too short, a frame is dropped and counted, and the next
+ * is received.
  */
 RAW_TEST("lost", test_lost)
 {

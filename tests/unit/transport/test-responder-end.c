@@ -35,7 +35,7 @@ static void served(Dialog *d, bool ackreq)
 
 /*
  * Requests that software may have seen complete are acknowledged first: a peer that
- * sends again would get no response. Not without AckReq.
+ * sends again would get no response. Without AckReq they are not.
  */
 TEST("/resp/ack/last", test_ack_last)
 {

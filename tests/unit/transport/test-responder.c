@@ -185,7 +185,7 @@ static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
 
 #define HALF (1u << 23)
 
-/* With a path MTU of 256; a key that opens 2 GiB. */
+/* Open with a path MTU of 256; returns a key that opens 2 GiB. */
 static uint32_t open_lap(Dialog *d)
 {
     dlg_open_mtu(d, ERNIC_QPT_RC, ERNIC_MTU_256, PSN);

@@ -33,8 +33,8 @@ uint32_t ernic_ids_alloc(ErnicIds *ids);
 /* Free @id, which the caller has checked to be in use. */
 void ernic_ids_free(ErnicIds *ids, uint32_t id);
 /*
- * As loaded: the numbers from @fresh on, and those that ernic_ids_load() adds, are free,
- * and no others. False: impossible.
+ * Load: the numbers from @fresh on, and those that ernic_ids_load() adds, are free, and
+ * no others. False: impossible.
  */
 bool ernic_ids_load_fresh(ErnicIds *ids, uint32_t fresh);
 bool ernic_ids_load(ErnicIds *ids, uint32_t id);

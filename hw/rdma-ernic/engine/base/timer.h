@@ -17,7 +17,7 @@ typedef struct ErnicTimers {
     uint32_t size, count;
 } ErnicTimers;
 
-/* For the numbers 1 to @size - 1. */
+/* Timers of the numbers 1 to @size - 1. */
 ErnicTimers *ernic_timers_new(uint32_t size);
 void ernic_timers_free(ErnicTimers *t);
 /* Set, move or (ERNIC_NEVER) clear the deadline of @id. */

@@ -15,7 +15,7 @@
 #define LIST_PAGE       (LIST_ENTRIES * sizeof(uint64_t))
 /* Bits of an address that the interface gives: flags of its own. */
 #define LIST_FLAGS      7ull
-/* To find a piece, and to access it. */
+/* Work to find a piece, and to access it. */
 #define WORK_PIECE      2
 
 /* Whether [addr, addr + bytes) stays below 2^64. */
@@ -381,7 +381,7 @@ bool ernic_buf_few_small(const ErnicBuf *buf)
     return small <= ERNIC_BUF_SMALLS;
 }
 
-/* As ernic_buf_addr(): find the first piece that ends after @off. */
+/* The same as ernic_buf_addr(): find the first piece that ends after @off. */
 static uint64_t piece_addr(const ErnicBuf *buf, uint64_t off, uint64_t *run)
 {
     uint32_t from = 0, to = buf->used, mid;

@@ -34,7 +34,7 @@ ErnicCq *ernic_cq_get(Ernic *e, uint32_t uctx, uint32_t cqn)
     return &e->cq[cqn];
 }
 
-/* As ernic_cq_get(), but returns an ernic_status. */
+/* The same as ernic_cq_get(), but returns an ernic_status. */
 static uint8_t cq_find(Ernic *e, uint32_t uctx, uint32_t cqn, ErnicCq **cq)
 {
     *cq = ernic_cq_get(e, uctx, cqn);
@@ -353,7 +353,7 @@ static void cq_notify(Ernic *e, uint32_t cqn, ErnicCq *cq)
         cq->mod_due = ERNIC_NEVER;
         ernic_timer_set(e->cq_timers, cqn, ERNIC_NEVER);
     }
-    /* Not while an error waits elsewhere. */
+    /* There is no event while an error waits elsewhere. */
     if (cq->eq && ernic_cq_event_queue(e, cq) == cq->eq) {
         ernic_event_raise(e, cq->eq, ERNIC_EVC_CQ, cqn, &cq->events,
                           ERNIC_EV_COMPLETION, 0);

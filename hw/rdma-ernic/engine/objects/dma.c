@@ -10,8 +10,8 @@
 #include "trace.h"
 
 /*
- * To find the memory of an SGE, or of a page on demand, and to access it. The packet is
- * charged for its bytes.
+ * Work to find the memory of an SGE, or of a page on demand, and to access it. The
+ * packet is charged for its bytes.
  */
 #define WORK_PART   2
 
@@ -26,7 +26,7 @@ static ErnicDma absent(Ernic *e, const ErnicMr *mr, uint64_t off, uint32_t len,
     return ERNIC_DMA_ABSENT;
 }
 
-/* As copy(), in an on-demand region. */
+/* The same as copy(), in an on-demand region. */
 static ErnicDma copy_pages(Ernic *e, const ErnicMr *mr, uint64_t off,
                            uint8_t *in, const uint8_t *out, uint32_t len)
 {

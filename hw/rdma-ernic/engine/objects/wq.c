@@ -114,7 +114,7 @@ bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd)
            e->srq[srqn].xrcd == xrcd;
 }
 
-/* As ernic_srq_get(), but returns an ernic_status. */
+/* The same as ernic_srq_get(), but returns an ernic_status. */
 static uint8_t srq_find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
 {
     *srq = ernic_srq_get(e, uctx, srqn);

@@ -98,8 +98,8 @@ void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left);
 /* The ring of SRQ @srqn could not be read: raise SRQ_ERR; it is not used again. */
 void ernic_srq_fail(Ernic *e, uint32_t srqn);
 /*
- * As ernic_rq_take(). Falling below the limit raises SRQ_LIMIT, once. A ring that
- * cannot be read raises SRQ_ERR and is not used again.
+ * The same as ernic_rq_take(), for an SRQ. Falling below the limit raises SRQ_LIMIT,
+ * once. A ring that cannot be read raises SRQ_ERR and is not used again.
  */
 bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv);
 

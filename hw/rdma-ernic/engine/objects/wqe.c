@@ -132,7 +132,7 @@ static ErnicFault gather_memory(Ernic *e, uint32_t pd, const ErnicSge *sge,
     }
 }
 
-/* From memory and from the request itself, entry by entry. */
+/* Gather from memory and from the request itself, entry by entry. */
 static ErnicFault gather_mixed(Ernic *e, uint32_t pd, const ErnicWqe *wqe, uint64_t off,
                                uint8_t *buf, uint32_t len)
 {

@@ -34,18 +34,21 @@ typedef struct ErnicInvariants {
     uint32_t count;
 } ErnicInvariants;
 
-/* Of the device itself (id 0). */
+/* Invariants of the device itself (id 0). */
 extern const ErnicInvariants ernic_invariants_device;
-/* Of its timing model, where there is one; check_timing.c. */
+/* Invariants of its timing model, where there is one; check_timing.c. */
 extern const ErnicInvariants ernic_invariants_timing;
-/* Of the mlx5 interface, where it is the interface; check_mlx5.c. */
+/* Invariants of the mlx5 interface, where it is the interface; check_mlx5.c. */
 extern const ErnicInvariants ernic_invariants_mlx5;
-/* Of its Ethernet objects by table, of which the first follows the table of counters. */
+/*
+ * Invariants of its Ethernet objects, by table; the first table follows that of
+ * counters.
+ */
 extern const ErnicInvariants ernic_invariants_ethernet[];
 extern const uint32_t ernic_num_invariants_ethernet;
-/* Of flow tables, where the interface has them. */
+/* Invariants of flow tables, where the interface has them. */
 extern const ErnicInvariants ernic_invariants_steering;
-/* Of the objects of ernic_state_tables[@table]; NULL: no such table. */
+/* Invariants of the objects of ernic_state_tables[@table]; NULL: no such table. */
 const ErnicInvariants *ernic_check_invariants(uint32_t table);
 /* check_qp.c */
 extern const ErnicInvariants ernic_invariants_qp;

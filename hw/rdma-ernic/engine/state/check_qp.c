@@ -126,7 +126,7 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
                 sq_ring_ok(c->e, &sq, rq)) &&
            qp->sq.wqe &&
            qp->sq.window_mask == ernic_sq_window(qp->sq.wq.depth) - 1 &&
-           /* Of PG332, a place taken comes back with RQCI only. */
+           /* With PG332, a place taken comes back with RQCI only. */
            (!c->e->regs || rq->pi - rq->ci + qp->rq.recv_valid <= rq->depth) &&
            (qp->srq || qp->transport == ERNIC_XRC ? no_ring(rq) :
                 rq_ring_ok(c->e, rq));

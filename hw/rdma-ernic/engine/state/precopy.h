@@ -31,7 +31,7 @@ typedef struct ErnicPrecopyHole {
 
 /* ---- source ---------------------------------------------------------------------- */
 
-/* Of one migration; zeroed at its beginning. */
+/* Values of one migration; zeroed at its beginning. */
 typedef struct ErnicPrecopy {
     uint32_t lists;             /* that were begun */
     uint64_t sent;              /* their length, bytes: at most ernic_save_most() */
@@ -51,7 +51,10 @@ void ernic_precopy_look(Ernic *e, ErnicPrecopy *p);
  * no list waits.
  */
 ErnicPrecopyPart ernic_precopy_next(Ernic *e, ErnicPrecopy *p, GByteArray *out);
-/* As ernic_save(), without the lists that were sent; @holes says where they belong. */
+/*
+ * The same as ernic_save(), without the lists that were sent; @holes says where they
+ * belong.
+ */
 void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out, GByteArray *holes);
 
 /* ---- destination ----------------------------------------------------------------- */

@@ -56,9 +56,9 @@ typedef struct ErnicStateStruct ErnicStateStruct;
 typedef struct ErnicStateField ErnicStateField;
 
 /*
- * How the memory that a pointer owns, or one of several variants, is stored. The
- * format of an owned row never changes; more goes into a row of its own. Of the
- * records in it that are structures, f->of is the kind.
+ * How the memory that a pointer owns, or one of several variants, is stored. The format
+ * of an owned row never changes; more goes into a row of its own. If its records are
+ * structures, f->of is their kind.
  */
 typedef struct ErnicStateOwned {
     void (*save)(const ErnicStateField *f, const Ernic *e, const void *obj,
@@ -92,7 +92,7 @@ struct ErnicStateStruct {
 /* All stored rows of @obj, which is of kind @of. */
 void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
                              const void *obj, GByteArray *out);
-/* As much of them as the writer stored; false: not valid. */
+/* Load as much of them as the writer stored; false: not valid. */
 bool ernic_state_load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
                              ErnicReader *in);
 /*
@@ -128,7 +128,7 @@ bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
 #define STRUCT(f, d)    ROW(f, STRUCT, .of = &(d))
 #define STRUCTS(f, d)   ROWS(f, STRUCT, .of = &(d))
 #define OWNED(f, o)     ROW(f, OWNED, .owned = &(o))
-/* With records of kind @d in it. */
+/* A row with records of kind @d in it. */
 #define OWNED_OF(f, o, d) ROW(f, OWNED, .owned = &(o), .of = &(d))
 #define DERIVED(f)      ROW(f, DERIVED)
 #define RETIRED(f)      { .name = #f, .num = 1, .kind = ERNIC_SK_RETIRED }

@@ -12,9 +12,9 @@
 #include "state/rows.h"
 
 /*
- * Of the framing: magic, description, sections. It changes if an older reader or
- * writer would not understand these any more. Rows, elements, structures and sections
- * that are appended need no change: the description names them.
+ * The version of the framing: magic, description, sections. It changes if an older
+ * reader or writer would not understand these any more. Rows, elements, structures and
+ * sections that are appended need no change: the description names them.
  */
 #define ERNIC_STATE_FORMAT  1
 

@@ -69,7 +69,9 @@ static const ErnicStateOwned capabilities = { save_capabilities, load_capabiliti
 
 /* ---- messages -------------------------------------------------------------- */
 
-/* Of the message, what was read; the answer while it is written. */
+/*
+ * The bytes of the message that were read, and those of the answer while it is written.
+ */
 static uint32_t bytes_in(const ErnicMlx5CommandQueue *q)
 {
     return q->stage == ERNIC_MLX5_QUEUE_READ ? q->done : 0;
@@ -256,7 +258,7 @@ static bool load_beside(const ErnicStateField *f, Ernic *e, void *obj,
     return !in->failed;
 }
 
-/* Of @objects, an array with elements like those of @field of @type. */
+/* Saves and loads @objects, an array with elements like those of @field of @type. */
 #define BESIDE(var, objects, type, field)                                           \
     static void save_##var(const ErnicStateField *f, const Ernic *e,                \
                            const void *obj, GByteArray *out)                        \

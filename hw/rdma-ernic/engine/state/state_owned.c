@@ -106,7 +106,7 @@ const ErnicStateOwned ernic_state_regs = { save_regs, load_regs };
 
 /* ---- free numbers, oldest first -------------------------------------------- */
 
-/* With a count of the freed numbers, the first number that was never given out. */
+/* In a count of freed numbers: the first number that was never given out follows. */
 #define WITH_FRESH  0x80000000u
 
 static void save_ids(const ErnicStateField *f, const Ernic *e, const void *obj,
@@ -391,7 +391,7 @@ static bool load_window(const ErnicStateField *f, Ernic *e, void *obj, ErnicRead
     for (i = sq->wq.ci; i != sq->fetched; i++) {
         ErnicWqe *wqe = &sq->wqe[i & sq->window_mask];
 
-        /* For the rows that the writer did not have. */
+        /* Rows that the writer did not have are 0. */
         memset(wqe, 0, offsetof(ErnicWqe, sge));
         if (!ernic_state_load_struct(e, f->of, wqe, in)) {
             return false;
@@ -436,7 +436,7 @@ const ErnicStateOwned ernic_state_answers = { save_answers, load_answers };
 /* ---- what a send request carries ------------------------------------------- */
 
 /* A request at fault is not executed, and needs nothing any more. */
-/* With entries: which of them are inline, and the bytes of these after each. */
+/* The entries that are inline, and the bytes of these after each. */
 static void save_inline(const Ernic *e, const ErnicWqe *wqe, GByteArray *out)
 {
     uint64_t inlined = cpu_to_le64(wqe->inlined);

@@ -98,7 +98,7 @@ const ErnicStateStruct ernic_state_level = DESCRIBE(level_fields, ErnicLevel, LE
 #define S ErnicTimedRetry
 static const ErnicStateField retry_fields[] = {
     STRUCT(kept, ernic_state_level),
-    /* Of the queue pairs; those that wait ask again. */
+    /* These come from the queue pairs; those that wait ask again. */
     DERIVED(held), DERIVED(line), DERIVED(waits), DERIVED(qps), DERIVED(head),
     DERIVED(count),
 };
@@ -254,7 +254,9 @@ static const ErnicStateOwned fetched = { save_fetched, load_fetched };
 #define S ErnicDelayFifo
 static const ErnicStateField fifo_fields[] = {
     U(peak), U(area), U(at),
-    /* Of the configuration and the profile; records are stored after this. */
+    /*
+     * These come from the configuration and the profile; records are stored after this.
+     */
     DERIVED(slot), DERIVED(due), DERIVED(size), DERIVED(slots), DERIVED(head),
     DERIVED(count),
 };

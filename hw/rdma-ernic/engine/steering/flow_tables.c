@@ -483,7 +483,7 @@ static const ErnicFlowEntry *group_find(const ErnicFlowTables *t, uint32_t group
            entry : NULL;
 }
 
-/* Of the groups' entries for @key, the one with the lowest index. */
+/* The entry with the lowest index, of those of the groups for @key. */
 static const ErnicFlowEntry *table_find(Ernic *e, uint32_t id, const uint8_t *key)
 {
     const ErnicFlowTables *t = e->flow_tables;

@@ -137,8 +137,8 @@ static inline bool ernic_timed_singly(const Ernic *e)
 }
 
 /*
- * The serial number of the newest train that has left the FIFO of packets. Without
- * the model: that of the last train, @serial.
+ * The serial number of the newest train that has left the FIFO of packets. Without the
+ * model it is that of the last train, @serial.
  */
 static inline uint64_t ernic_timed_departed(const Ernic *e, uint64_t serial)
 {

@@ -33,7 +33,7 @@ typedef struct ErnicPcie {
 bool ernic_pcie_speed_ok(uint64_t mtps);
 /*
  * ps for which @bytes of payload, at most 64 KiB, keep the link busy; each TLP has
- * @overhead bytes in addition. Without a link: 0.
+ * @overhead bytes in addition. Without a link it is 0.
  */
 uint64_t ernic_pcie_work(const ErnicPcie *p, uint32_t bytes, uint32_t overhead);
 /* The same plus the latency, for a read and for a write of @bytes. */

@@ -18,7 +18,7 @@
 struct ErnicCopies {
     uint8_t *store;             /* owned; records, see copies.c; NULL: none waits */
     uint32_t head, tail;        /* equal: none waits */
-    /* Of the oldest: the entry of the group table that is next, and members so far. */
+    /* The next entry of the group table for the oldest, and its members so far. */
     uint32_t next, members;
 };
 

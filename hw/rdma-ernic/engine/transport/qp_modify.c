@@ -205,7 +205,7 @@ void ernic_qp_change(Ernic *e, ErnicQp *qp, uint8_t to, uint32_t mask,
     }
     apply_values(qp, attr, mask);
     enter(e, qp, from, to, mask);
-    /* From Error to Error: requests that were posted since are flushed soon. */
+    /* A change from Error to Error flushes requests that were posted since. */
     if (to != from || to == ERNIC_QPS_ERR) {
         ernic_qp_set_state(e, qp, to);          /* marks work */
     } else if (mask & ERNIC_QPA_RATE_LIMIT) {

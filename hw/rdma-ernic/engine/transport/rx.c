@@ -62,7 +62,7 @@ static ErnicDrop rx_check(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt,
         return ERNIC_DROP_TRANSPORT;    /* rules select its frames, not numbers */
     }
     if (pkt->op->cls == ERNIC_CL_CNP) {
-        /* From the peer only: others must not slow the connection down. */
+        /* It counts from the peer only: others must not slow the connection down. */
         return qp->transport == ERNIC_UD ? ERNIC_DROP_TRANSPORT :
                rx_address_ok(e, qp, pkt, train) ? ERNIC_DROP_NONE :
                                                   ERNIC_DROP_ADDRESS;

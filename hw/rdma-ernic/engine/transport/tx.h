@@ -70,8 +70,9 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt);
 bool ernic_tx_frame(Ernic *e, uint32_t len, uint8_t **frame);
 void ernic_tx_commit_frame(Ernic *e, uint32_t qpn, uint32_t len);
 /*
- * As the second, for frames to one destination of @len bytes in all: each has @seg bytes,
- * and the last one at most as many. @domain: as in ErnicTrain.
+ * The same as ernic_tx_commit_frame(), for frames to one destination of @len bytes in
+ * all: each has @seg bytes, and the last one at most as many. ErnicTrain explains
+ * @domain.
  */
 void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t domain, uint32_t len,
                             uint32_t seg);

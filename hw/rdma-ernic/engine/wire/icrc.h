@@ -21,13 +21,16 @@ typedef struct ErnicIcrcCtx {
     uint32_t pseudo_len;        /* 36 on IPv4, 56 on IPv6 */
 } ErnicIcrcCtx;
 
-/* For headers that ernic_net_emit() writes for @path (IPv4: identification 0, DF). */
+/*
+ * Begin with the headers that ernic_net_emit() writes for @path (IPv4: identification 0,
+ * DF).
+ */
 void ernic_icrc_init(ErnicIcrcCtx *ctx, const ErnicPath *path);
 
 /*
- * For received headers. @ip points to an IPv4 header of 20 bytes or an IPv6 header of
- * 40 bytes, and the UDP header follows at once; ernic_net_parse() has checked this.
- * Identification and flags of IPv4 keep their values.
+ * Begin with received headers. @ip points to an IPv4 header of 20 bytes or an IPv6
+ * header of 40 bytes, and the UDP header follows at once; ernic_net_parse() has checked
+ * this. Identification and flags of IPv4 keep their values.
  */
 void ernic_icrc_init_ip(ErnicIcrcCtx *ctx, const uint8_t *ip, bool is_v6);
 

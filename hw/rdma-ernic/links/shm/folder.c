@@ -25,7 +25,7 @@ static int new_socket(void)
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-/* Of the open file @fd, or of the file "/name" in the open folder @fd. */
+/* The address of the open file @fd, or of the file "/name" in the open folder @fd. */
 static struct sockaddr_un address_of(int fd, const char *in)
 {
     struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -70,7 +70,10 @@ static bool open_to_others(const ErnicShmFolder *f, const struct stat *st)
 
     if (st->st_mode & S_IWGRP) {
         mode |= S_IRGRP | S_IWGRP;
-        /* Not permitted outside this group; connect() of the others then reports it. */
+        /*
+         * Outside this group it is not permitted; connect() of the others then reports
+         * it.
+         */
         if (fchownat(f->dir, f->socket, -1, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 &&
             errno != EPERM) {
             return false;
@@ -207,7 +210,7 @@ void ernic_shm_folder_hide(const ErnicShmFolder *f)
     }
 }
 
-/* As before a call of ernic_shm_folder_enter() that has failed. */
+/* Restore the state from before a call of ernic_shm_folder_enter() that has failed. */
 static void give_up(ErnicShmFolder *f)
 {
     ernic_shm_folder_hide(f);

@@ -119,7 +119,7 @@ static bool fix_memory(int fd)
 
 /* ---- messages -------------------------------------------------------------- */
 
-/* With room for all descriptors: those without room the kernel closes in this thread. */
+/* Sized for SCM_MAX_FD, because the kernel closes excess descriptors in this thread. */
 typedef union Control {
     char buf[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
     struct cmsghdr align;
@@ -233,7 +233,7 @@ ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p)
         return ERNIC_SHM_GONE;
     }
     refuse_descriptors(p->fd);
-    /* Also if we refuse: the caller then sees why. */
+    /* A refused caller gets an answer, too: it then sees why. */
     if (!p->caller && !send_hello(p, -1)) {
         p->up = false;
         return ERNIC_SHM_GONE;
@@ -305,7 +305,7 @@ static bool copy_addresses(const Addresses *its, Addresses *to)
            __atomic_load_n(&its->version, __ATOMIC_RELAXED) == to->version;
 }
 
-/* Of a list that does not come to rest, the last whole one stays. */
+/* If the peer keeps changing the list, the previous copy is kept. */
 bool ernic_shm_pair_learn(ErnicShmPair *p, uint64_t *work)
 {
     const Addresses *its = &p->map->addresses[p->caller];

@@ -26,7 +26,7 @@
 #define ENTER_NS        1000000000ull
 /* Accept no connection meanwhile, after that was not possible. */
 #define DEAF_NS         100000000ull
-/* Nor while so many descriptors wait to be closed. */
+/* Accept none either while so many descriptors wait to be closed. */
 #define CLOSING         64
 /* epoll_event.data says which descriptor it is: a peer's number, or one of these. */
 #define IS_FOLDER       ERNIC_SHM_PEERS

@@ -65,7 +65,7 @@ void ernic_shm_free(ErnicShm *shm);
 /* The process ends: remove the socket from the folder. May be called in any thread. */
 void ernic_shm_hide(const ErnicShm *shm);
 
-/* For the caller's poll loop: readable when ernic_shm_serve() has something to do. */
+/* A descriptor for the caller's poll loop: readable when ernic_shm_serve() has work. */
 int ernic_shm_fd(const ErnicShm *shm);
 /*
  * Peers come and go, or wake us. Then call ernic_shm_recv(), and offer a refused train

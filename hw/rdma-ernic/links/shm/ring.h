@@ -11,7 +11,10 @@
 
 #include "engine/base/types.h"
 
-/* Of the layout of shared memory and of messages: another one is another version. */
+/*
+ * The layout of shared memory and of messages has this version: another layout is
+ * another version.
+ */
 #define ERNIC_SHM_VERSION       2
 
 /* A power of two, with room for several trains in its half. */

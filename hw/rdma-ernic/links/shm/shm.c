@@ -157,7 +157,7 @@ static void shm_close(ErnicPci *d)
     }
 }
 
-/* Without roce-shm, refuses what needs it. */
+/* The part for devices without roce-shm: refuses what needs it. */
 static bool no_shm(const ErnicPci *d, Error **errp)
 {
     if (d->icrc == ON_OFF_AUTO_OFF) {

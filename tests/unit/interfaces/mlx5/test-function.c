@@ -119,7 +119,7 @@ TEST("/mlx5/function/life-cycle", test_life_cycle)
     }
 }
 
-/* Which commands that need no engine answer in which state. */
+/* The states in which each command that needs no engine is answered. */
 static const struct {
     uint16_t opcode;
     bool disabled, enabled, running;

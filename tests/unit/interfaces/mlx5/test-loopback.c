@@ -11,7 +11,7 @@
 
 #define BUFFER  2048
 
-/* To the port, if it has no other address. */
+/* A frame to the port, if it has no other address. */
 static const FramesHead udp4 = {
     .version = 4, .proto = 17, .src = { 10, 0, 0, 1 }, .dst = { 10, 0, 0, 9 },
     .sport = 1000, .dport = 2000, .payload = 333,

@@ -146,7 +146,7 @@ static void destroy_others(Mlx5Fixture *f, uint32_t a, uint32_t b, bool gone[NUM
     }
 }
 
-/* Of each pair: the one, then the other, then the one again. */
+/* Each pair is tried: the one, then the other, then the one again. */
 TEST("/mlx5-orders/pairs", test_pairs)
 {
     for (uint32_t a = 0; a < NUM; a++) {

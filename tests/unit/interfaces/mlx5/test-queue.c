@@ -469,7 +469,7 @@ MLX5_PAIR_TEST("/mlx5-queue/error-idle", ERNIC_QPT_RC, test_error_idle)
     fake_run(p->a.e);
     mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
     g_assert_cmpuint(wait_flushed(p, 0), <=, NSEC / 1000);
-    /* Not more often than each 0.8 s, after about as long. */
+    /* It wakes no more often than each 0.8 s, after about as long. */
     for (wakes = 0; p->a.env.now < 60 * NSEC; wakes++) {
         g_assert_cmpuint(p->a.env.wake, >, p->a.env.now);
         fake_advance(p->a.e, p->a.env.wake - p->a.env.now);

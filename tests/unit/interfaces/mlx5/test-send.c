@@ -345,7 +345,7 @@ ROW_TEST("/mlx5/send/refused", refused, test_refused)
     ernic_run(f.eth.e, f.eth.env.now);
     ERR_CQE_IS(&f, "opcode=13 syndrome=%u s_wqe_opcode=%u qpn=%u srqn=0x77 wqe_counter=0",
                r->syndrome, r->opcode ?: 0x0a, f.sq.number);
-    /* Not those that want no entry when they are flushed. */
+    /* Requests that want no entry when they are flushed get none. */
     for (uint32_t ce = 0; ce < 3 && !all; ce++) {
         ERR_CQE_IS(&f, "syndrome=0x05");
     }

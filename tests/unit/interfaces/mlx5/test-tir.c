@@ -197,7 +197,7 @@ TIR_TEST("/mlx5/ethernet/ring", test_ring)
     IS(eth_call(eth, 0x904, "%s", SQ), ERNIC_MLX5_NO_OBJECT);
 }
 
-/* As many objects as there can be. */
+/* Create as many objects as there can be. */
 TIR_TEST("/mlx5/ethernet/limits", test_limits)
 {
     uint32_t rqn = 0;

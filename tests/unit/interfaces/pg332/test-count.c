@@ -74,7 +74,7 @@ CARDS_TEST("/pg332-count/pipeline", PG332_V4_2, test_pipeline)
     lose_all(a);
 }
 
-/* As many requests as may be outstanding, and more posted after them. */
+/* Post as many requests as may be outstanding, and more after them. */
 CARD_TEST("/pg332-count/window", PG332_V3_1, test_window)
 {
     enum { MANY = 64 };
@@ -125,7 +125,7 @@ CARDS_TEST("/pg332-count/error-buffer", PG332_V3_1, test_error_buffer)
     IS(card_word(b, ring), 1u << 15);           /* not enabled */
     IS(get(b, PG332_ERRBUFWPTR), 1);
 
-    /* Without the bit, only fatal errors: here none. */
+    /* Without the bit it has only fatal errors: here none. */
     put(b, PG332_XRNICCONF, get(b, PG332_XRNICCONF) & ~PG332_CONF_ERRBUF);
     ernic_rx(b->e, b->env.now, &train->train);
     IS(get(b, PG332_ERRBUFWPTR), 1);

@@ -266,7 +266,7 @@ CARDS_TEST("/pg332/no-memory", PG332_V3_1, test_no_memory)
     IS(card_word(b, b->errq + 8), QPN << 16 | 0x05);
 }
 
-/* As the xib driver does: enable and recovery change in one write. */
+/* Act as the xib driver does: enable and recovery change in one write. */
 CARDS_TEST("/pg332/stop-under-recovery", PG332_V4_2, test_stop_under_recovery)
 {
     POST(a, SEND, 32);

@@ -35,7 +35,7 @@ static uint32_t get1(Qp1 *q, uint32_t reg)
     return ernic_reg_read(q->c->e, q->c->env.now, card_at(q->c, ERNIC_REG_QP, 0, reg));
 }
 
-/* As AMD's driver opens it: no interrupt of the receive queue. */
+/* Open it as AMD's driver does: no interrupt of the receive queue. */
 static void open1(Qp1 *q, Card *c)
 {
     FakeEnv *env = &c->env;
@@ -137,7 +137,7 @@ static void check_slot(Qp1 *to, uint32_t n, Qp1 *from, uint32_t frame_len, bool 
     for (uint32_t i = 0; i < 40 - ip; i++) {
         IS(slot[i], 0);
     }
-    /* From the IP header on, unchanged from the frame. */
+    /* The bytes from the IP header on are those of the frame. */
     g_assert_cmpmem(slot + 40 - ip, ip + 28, frame + 14, ip + 28);
     g_assert_cmpmem(slot + MAD_AT, MAD_LEN, frame + 14 + ip + 28, MAD_LEN);
     IS(frame_len, 14 + ip + 28 + MAD_LEN);
@@ -489,7 +489,7 @@ VERSIONS_TEST("/pg332-qp1/marked", test_marked)
     settle();
     READS(b, W_Q(1, CQHEAD, 1), REG(OUTCNPPKTCNT, 1));
     IS(get(a, PG332_INCNPPKTCNT), 1);
-    /* To an unused queue pair, and to queue pair 1: dropped. */
+    /* Packets to an unused queue pair, and to queue pair 1, are dropped. */
     post1(q, SEND, make_cnp(q, 1));
     settle();
     IS(get(a, PG332_INCNPPKTCNT), 1);

@@ -49,7 +49,7 @@ static void give(Card *c, uint32_t last)
     WRITES(c, SIDE(TAILDESC, ring + last % RING * DESC), SIDE(TAILDESC_MSB, ring >> 32));
 }
 
-/* As AMD's driver does it, with threshold 1 and all interrupts. */
+/* Listen as AMD's driver does, with threshold 1 and all interrupts. */
 static void listen(Card *c)
 {
     ring = fake_alloc(&c->env, RING * DESC, DESC);
@@ -188,7 +188,7 @@ CARDS_TEST("/pg332-side/coalescing", PG332_V3_1, test_coalescing)
     write_imm(a, 4);
     IS(get_side(b, PG332_SIDE_DMASR), 0x20032008);
     IS(b->env.irqs->len, 3);
-    /* Not enabled: it latches, and is raised when enabled. */
+    /* While not enabled it latches, and is raised when enabled. */
     WRITES(b, SIDE(DMASR, IRQS), SIDE(DMACR, 0x20030001));
     write_imm(a, 5);
     IS(get_side(b, PG332_SIDE_DMASR), 0x20032008);

@@ -19,7 +19,7 @@ ErnicFault ernic_default_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 uint32_t ernic_default_outstanding(const ErnicQp *qp);
 /* Never. */
 bool ernic_default_retry_forever(const Ernic *e, const ErnicQp *qp);
-/* To the completion queue of the queue pair, or (XRC) of the message's SRQ. */
+/* Posts to the completion queue of the queue pair, or (XRC) of the message's SRQ. */
 void ernic_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
                                       ErnicWc *wc, ErnicFault fault);
 /* After an overrun, the completion queue takes no more: the queue pair fails. */

@@ -53,8 +53,8 @@ static uint8_t opcode_of(const ErnicPkt *pkt)
 }
 
 /*
- * As hardware packs it, against the document: the opcode, then as many bits for
- * the queue pair as their number needs, then what fits of the PSN.
+ * Packs the fields as hardware does, against the document: the opcode, then as many bits
+ * for the queue pair as their number needs, then what fits of the PSN.
  */
 static uint32_t last_packet(const Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
 {
@@ -112,7 +112,7 @@ void ernic_pg332_sent(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
     *ernic_pg332_reg(e, PG332_LSTOUTPKT) = last_packet(e, qpn, pkt);
 }
 
-/* Of a response, the syndrome stays to be seen. */
+/* Software sees the syndrome of the last response here. */
 static void note_syndrome(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
 {
     uint32_t *reg = ernic_pg332_qp_reg(e, qp->qpn, PG332_STATQP);
@@ -201,7 +201,7 @@ void ernic_pg332_refused(Ernic *e, const ErnicArrival *a,
     bool datagram = a->qp && a->qp->transport == ERNIC_UD;
     bool fatal;
 
-    /* Of datagrams, PG332 knows no more than that there is no buffer. */
+    /* The only fault of a datagram that PG332 knows is that there is no buffer. */
     if (!c || (datagram && !v->syndrome)) {
         return;
     }

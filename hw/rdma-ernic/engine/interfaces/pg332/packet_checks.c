@@ -46,7 +46,7 @@ static const ErnicQp *conn(const ErnicArrival *a)
     return a->qp && a->qp->transport == ERNIC_RC ? a->qp : NULL;
 }
 
-/* And that serves packets. */
+/* The connection that the packet names, if it serves packets. */
 static const ErnicQp *serves(const ErnicArrival *a)
 {
     const ErnicQp *qp = conn(a);
@@ -54,7 +54,9 @@ static const ErnicQp *serves(const ErnicArrival *a)
     return qp && ernic_qp_may(qp, ERNIC_MAY_PROC_RECV) ? qp : NULL;
 }
 
-/* Of a request to a connection that serves; @diff: its PSN less the expected. */
+/*
+ * Whether it is a request to a connection that serves; @diff: its PSN less the expected.
+ */
 static bool request(const ErnicArrival *a, int32_t *diff)
 {
     const ErnicQp *qp = serves(a);
@@ -260,7 +262,10 @@ bool ernic_aeth_reserved(uint8_t syndrome)
     }
 }
 
-/* Of an answer to something that is under way; others are of before. */
+/*
+ * Whether an answer to something that is under way has a reserved syndrome; older
+ * answers are not looked at.
+ */
 static bool aeth(const Ernic *e, const ErnicArrival *a)
 {
     const ErnicQp *qp = serves(a);
@@ -314,7 +319,7 @@ const Pg332Check ernic_pg332_checks[] = {
     CHECK(18, 14, "pad count", NAK_FATAL, FAULT(PACKET_LENGTH), .fails = pad),
     CHECK(19, 14, "payload length", NAK_FATAL, FAULT(PACKET_LENGTH),
           .fails = payload),
-    /* Of a message, not of a packet: more than the receive buffer holds. */
+    /* A message, not a packet, has more than the receive buffer holds. */
     CHECK(19, 14, "receive buffer", NAK_FATAL, FAULT(RECV_LENGTH)),
     CHECK(22, 14, "AETH syndrome", FATAL, FAULT(BAD_RESPONSE), .fails = aeth),
     /* The completer's, who knows what each of them answers. */

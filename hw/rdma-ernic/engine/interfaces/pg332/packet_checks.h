@@ -49,7 +49,10 @@ const Pg332Check *ernic_pg332_check_of(const ErnicVerdict *v);
 typedef struct Pg332Fatal {
     uint8_t code;
     uint8_t fault;              /* ErnicFault */
-    /* Of the packet at hand, which may be NULL; NULL: any. */
+    /*
+     * Whether the row fits @pkt, the packet at hand, which may be NULL. NULL: it always
+     * does.
+     */
     bool (*when)(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt);
     const char *cause;
 } Pg332Fatal;

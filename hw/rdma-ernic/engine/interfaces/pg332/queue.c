@@ -107,7 +107,7 @@ static void fetch_slot(Ernic *e, ErnicQp *qp, uint32_t index, ErnicWqe *wqe)
         wqe->fault = ERNIC_FAULT_SEND_FETCH;
         return;
     }
-    /* For the completion entry; a request to be flushed needs nothing else. */
+    /* The completion entry needs wr_id; a request to be flushed needs nothing else. */
     wqe->wr_id = le16_to_cpu(slot.wrid) | (uint32_t)slot.opcode << 16;
     if (qp->state == ERNIC_QPS_ERR) {
         return;

@@ -230,7 +230,10 @@ static void start(Ernic *e, uint32_t qpn)
     *ernic_pg332_qp_reg(e, qpn, PG332_STATQP) &= ~PG332_STATQP_FATAL;
     load_attributes(e, qp);
     load_counters(e, qp);
-    /* For as long as it runs: packets under way are cut to it. */
+    /*
+     * The value stays for as long as the queue pair runs: packets under way are cut to
+     * it.
+     */
     qp->attr.path_mtu = MIN(ERNIC_MTU_256 + pmtu, e->cfg.mtu);
     trace_ernic_pg332_start(qpn, sq.depth, rq.depth);
     ernic_qp_set_state(e, qp, ERNIC_QPS_RTS);

@@ -69,8 +69,8 @@ typedef struct ErnicRegRef {
 } ErnicRegRef;
 
 /*
- * Of @version, with slots for @num_qp queue pairs: 1 to what the version has.
- * All registers have their reset values.
+ * The registers of @version, with slots for @num_qp queue pairs: 1 to what the version
+ * has. All registers have their reset values.
  */
 ErnicRegFile *ernic_regfile_new(unsigned version, uint32_t num_qp);
 void ernic_regfile_free(ErnicRegFile *rf);
@@ -79,10 +79,10 @@ void ernic_regfile_reset(ErnicRegFile *rf);
 /* The register at @offset of the window; false: none, or @offset is not aligned. */
 bool ernic_regfile_find(const ErnicRegFile *rf, uint32_t offset,
                         ErnicRegRef *ref);
-/* As software reads: an offset without a register reads 0. */
+/* Read as software does: an offset without a register reads 0. */
 uint32_t ernic_regfile_read(const ErnicRegFile *rf, uint32_t offset);
 /*
- * As software writes: bits that it may not write keep their value. *@ref is the
+ * Write as software does: bits that it may not write keep their value. *@ref is the
  * register; false: there is none.
  */
 bool ernic_regfile_write(ErnicRegFile *rf, uint32_t offset, uint32_t value,

@@ -53,7 +53,7 @@ static void side_rise(Ernic *e, bool was)
     }
 }
 
-/* Of IRQThreshold; software cannot make it 0. */
+/* The value of IRQThreshold; software cannot make it 0. */
 static uint8_t threshold(const ErnicSide *side)
 {
     return side->cr >> PG332_DMACR_THRESHOLD_SHIFT;

@@ -41,7 +41,7 @@ typedef struct ErnicRule {
     const char *text;           /* what is not allowed */
     const char *source;
     bool (*broken)(const ErnicRuleCase *c);
-    /* Of requests and packets: the field that breaks it, and its byte. */
+    /* The field of a request or packet that breaks it, and its byte. */
     const char *field;
     uint8_t at;
     uint8_t when, effect;       /* ErnicRuleWhen, ErnicRuleEffect */
@@ -72,7 +72,7 @@ struct ErnicStrict {
 ErnicStrict *ernic_strict_new(const ErnicConfig *cfg);
 void ernic_strict_free(ErnicStrict *s);
 
-/* As ernic_next_rule(). */
+/* The same as ernic_next_rule(). */
 bool ernic_strict_next(const Ernic *e, uint32_t *pos, ErnicReport *r);
 /* Count a violation of @rule; report the first by @qpn. */
 void ernic_strict_broken(Ernic *e, uint32_t rule, uint32_t qpn,

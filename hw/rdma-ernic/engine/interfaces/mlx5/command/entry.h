@@ -75,7 +75,7 @@ ErnicMlx5Delivery ernic_mlx5_chain_step(ErnicMlx5Chain *chain,
 /*
  * Complete the entry: the first bytes of the answer, the status and the signature. The
  * last byte returns the entry to software, so it is written to memory after the rest.
- * As in hardware, the signature is that of an entry which the device still owns.
+ * The signature is, as in hardware, that of an entry which the device still owns.
  */
 void ernic_mlx5_entry_complete(uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE],
                                const uint8_t out[ERNIC_MLX5_INLINE_SIZE],

@@ -61,7 +61,7 @@ static uint8_t l4_type(const ErnicInet *inet, const uint8_t *frame)
 
 /*
  * Software verifies checksums by the sum of the IP packet, from its header to the end by
- * its own length, not inverted. Of other frames it is the sum after the EtherType.
+ * its own length, not inverted. For other frames it is the sum after the EtherType.
  */
 static void describe(Arrival *a)
 {

@@ -58,7 +58,7 @@ void ernic_mlx5_eth_free(Ernic *e)
     ErnicMlx5Eth *eth = e->mlx5_eth;
     uint32_t i;
 
-    /* Of a saved state that was refused, other fields than the buffer may be wrong. */
+    /* If a saved state was refused, other fields than the buffer may be wrong. */
     for (i = 1; eth && e->mem.used && i <= ERNIC_LIM_ETH_QUEUE; i++) {
         ernic_buf_fini(e, &eth->sq[i].buf);
         ernic_buf_fini(e, &eth->rq[i].buf);

@@ -138,7 +138,7 @@ ErnicMlx5Tir *ernic_mlx5_tir_get(ErnicMlx5Function *f, uint32_t number);
 ErnicMlx5Tis *ernic_mlx5_tis_get(ErnicMlx5Function *f, uint32_t number);
 ErnicMlx5EthQueue *ernic_mlx5_sq_get(Ernic *e, uint32_t number);
 ErnicMlx5EthQueue *ernic_mlx5_rq_get(Ernic *e, uint32_t number);
-/* Of either kind. */
+/* The queue may be of either kind. */
 ErnicMlx5EthQueue *ernic_mlx5_eth_queue(Ernic *e, uint32_t number);
 
 /* Whether @number is that of a receive queue, not of a send queue. */

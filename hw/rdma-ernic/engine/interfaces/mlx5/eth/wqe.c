@@ -23,7 +23,7 @@
 #define SERVICE_TAG     0x0001
 #define ETHERTYPE_SVLAN 0x88a8
 
-/* Of a data segment: the data follow. */
+/* Data segment: the data follow. */
 #define INLINE_DATA     0x80000000u
 #define INLINE_LENGTH   0x3ffu
 /* The length that 0 stands for in a data segment. */

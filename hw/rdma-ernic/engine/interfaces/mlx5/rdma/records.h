@@ -30,7 +30,7 @@
 /* The key that ends a list of data segments; no region has it. */
 #define ERNIC_MLX5_END_KEY      0x100u
 
-/* Of a queue pair, by its number. */
+/* Values of a queue pair, by its number. */
 typedef struct ErnicMlx5Qp {
     uint32_t uar;               /* the page with its doorbells */
     uint32_t user_index;        /* 24 bits, of its completions */
@@ -41,7 +41,7 @@ typedef struct ErnicMlx5Qp {
     bool umr;                   /* of the type REG_UMR: regions of any domain */
 } ErnicMlx5Qp;
 
-/* Of a completion queue. */
+/* Values of a completion queue. */
 typedef struct ErnicMlx5Cq {
     uint32_t uar;
     /* Sequence number of the last request to notify, 0 to 3; 4: there was none. */
@@ -50,7 +50,7 @@ typedef struct ErnicMlx5Cq {
 
 #define ERNIC_MLX5_NOT_ARMED    4
 
-/* Of a shared receive queue. */
+/* Values of a shared receive queue. */
 typedef struct ErnicMlx5Srq {
     uint32_t user_index;        /* XRC: of its completions */
     uint64_t record;            /* address of its doorbell record, 4 bytes */

@@ -225,7 +225,10 @@ ErnicFault ernic_mlx5_umr_decode(const Ernic *e, const ErnicQp *qp, uint32_t key
     if (window && (mr->kind == ERNIC_MR_WINDOW_1 || !is_free(&umr))) {
         return decode_bind(&umr, key, wqe);
     }
-    /* Not of the kernel's queue pair for UMR, which may close any region. */
+    /*
+     * Requests of the kernel's queue pair for UMR, which may close any region, are no
+     * local invalidations.
+     */
     if (is_free(&umr) && !record->umr &&
         !(umr.mask & ~(MASK_FREE | MASK_KEY | MASK_QPN))) {
         wqe->opcode = ERNIC_WR_LOCAL_INV;

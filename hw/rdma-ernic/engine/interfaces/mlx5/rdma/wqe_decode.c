@@ -19,14 +19,14 @@
 QEMU_BUILD_BUG_ON(ERNIC_MLX5_WQE_SEGMENTS != 1 + ERNIC_WQE_SGE);
 QEMU_BUILD_BUG_ON(ERNIC_MLX5_RECV_MAX / SEGMENT != ERNIC_RECV_SGE);
 
-/* Of a data segment: the data follow. */
+/* Data segment: the data follow. */
 #define INLINE_DATA     0x80000000u
 #define INLINE_LENGTH   0x3ffu
-/* Of a data segment of a receive request: the device may pad. */
+/* Data segment of a receive request: the device may pad. */
 #define START_PADDING   0x80000000u
 /* The length that 0 stands for in a data segment. */
 #define LENGTH_OF_0     0x80000000u
-/* Of an address vector: it has 48 bytes, with GIDs. */
+/* Address vector: it has 48 bytes, with GIDs. */
 #define AV_EXTENDED     0x80000000u
 
 /* Fence modes (fm), and the others do not wait. */
