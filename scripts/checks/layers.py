@@ -99,7 +99,7 @@ def room_of(name):
 
 
 def sees(room, other):
-    """May a file of @room in the engine use @other?"""
+    """Whether a file of @room in the engine may use @other."""
     return room == other or LEVEL[other] < LEVEL[room]
 
 
@@ -149,7 +149,7 @@ def device_include(root, path, header, bracket):
 
 
 def above(room, other):
-    """May a file of @room in the device use @other? Those of the engine are below all."""
+    """Whether a file of @room in the device may use @other: the engine is below all."""
     return room == other or other not in DEVICE_LEVEL \
         or DEVICE_LEVEL[other] < DEVICE_LEVEL[room]
 

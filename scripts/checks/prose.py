@@ -9,6 +9,7 @@ import re
 
 import house
 
+C_FILES = ('.c', '.h', '.inc')
 # Texts of others, data, and texts that the check has to refuse.
 SKIP = ('COPYING', 'tests/data/', 'tests/oracle/frames/', 'docs/images/',
         'scripts/checks/prose.py', 'tests/scripts/test_checks.py')
@@ -32,6 +33,9 @@ PAGE_CODE = re.compile(
     r'^ *```(?s:.*?)^ *```|^(?: {4}|\t)(?! *[-*\d]).*$|^#+ .*$|'
     r'^\|.*(?=\n\|[ :|-]+$)', re.M)
 TICKS = re.compile(r'`[^`\n]*(?:\n[^`\n]+)?`')
+# The end of a question; a comment or docstring of other languages than C.
+QUESTION = re.compile(r'(\w+)[)\]"\']*\?(?=[)"\']*(?:\s|\*/|\Z))')
+REMARK = re.compile(r'"""(?s:.*?)"""|(?<!\S)# [^\n]*')
 LEADER = re.compile(r'^([ \t]*)(?:\*(?!/)|#(?!!)|//)', re.M)
 
 
@@ -44,10 +48,20 @@ def c_texts(text):
     return ''.join(parts)
 
 
+def questions(name, text):
+    """Comments say what is so; a reader should not have to find out the answer."""
+    kind = house.TEXT if name.endswith(C_FILES) else REMARK
+    for part in kind.finditer(TICKS.sub(house.blank, text)):
+        if part[0].startswith(('/', '#', '"""')):
+            for m in QUESTION.finditer(part[0]):
+                line = house.line_of(text, part.start() + m.start())
+                yield f'{name}:{line}: "{m[1]}?": a comment is a statement'
+
+
 def findings_of(name, text):
     if name.endswith('.md'):
         text = PAGE_CODE.sub(house.blank, text)
-    elif name.endswith(('.c', '.h', '.inc')):
+    elif name.endswith(C_FILES):
         text = c_texts(text)
     text = TICKS.sub(house.blank, text)
     text = LEADER.sub(lambda m: m[1] + ' ' * (len(m[0]) - len(m[1])), text)
@@ -69,4 +83,6 @@ def check(root):
             continue
         count += 1
         findings += findings_of(name, text)
+        if not name.endswith('.md'):
+            findings += questions(name, text)
     return count, findings

@@ -243,6 +243,7 @@ def pages(text):
 
 
 TELL, BEHIND, WHAT = '"tell', 'it is "after"', '"What": a sentence names'
+ASKS = '"full?": a comment is a statement'
 PROSE = [
     (None, sentence('/* Reports it. */\nint tell = told;\nf("reports");\n')),
     (None, {**sentence('int a;\n'), 'tests/data/x.c': '/* tells */\n'}),
@@ -275,8 +276,19 @@ PROSE = [
     (WHAT, pages('- What differs\n')),
     (WHAT, pages('| a | b |\n| --- | --- |\n| x | What differs |\n')),
     (None, pages('# What it is\n\n| What | a |\n| --- | --- |\n| x | y |\n')),
-    (None, sentence('/* What differs? Nobody knows what. */\n')),
+    (None, pages('What differs? Nobody knows what.\n')),
     (None, sentence('f("Whatnot is a word");\n')),
+    (ASKS, sentence('/* Is it full? */\n')),
+    (ASKS, sentence('/* Is it (or was it) full?*/\n')),
+    (f'x.c:3: {ASKS}', sentence('/*\n * It ends. Is it\n * full? If so, 0.\n */\n')),
+    (ASKS, sentence('f("//", \'"\'); // Is it full?\n')),
+    (ASKS, sentence('"""Is it full? If so, 0."""\n', 'scripts/x.py')),
+    (ASKS, sentence('f()     # Is it full?\n', 'scripts/x.py')),
+    (ASKS, sentence('#!/bin/bash\n# Is it full?\n', 'scripts/x')),
+    (None, sentence('/* Whether it is full: a ? b : c, or `a?`. */\n')),
+    (None, sentence('a = b ? c : d;\nf("full? /* no */");\n')),
+    (None, sentence("f('full?')\n", 'scripts/x.py')),
+    (None, pages('Is it full?\n')),
     ('0 checked', {}),
 ]
 

@@ -127,7 +127,7 @@ FINDINGS = re.compile(r'line \d+ of main\.c|messages were completed')
 
 
 def is_found(kind):
-    """The machines commit a defect: does the row report it?"""
+    """Whether the row reports a defect that the machines commit."""
     with pair.Pair('verbs', 'UDP', ALIVE) as two:
         two.progress()
         try:
@@ -142,7 +142,7 @@ BUSY = 12                       # seconds; the retries of a connection end after
 
 
 def is_bridged():
-    """A host so busy that a snapshot takes long: does the connection stay?"""
+    """Whether a connection outlives a host so busy that a snapshot takes long."""
     with pair.Pair('verbs', 'UDP', ALIVE) as two:
         two.progress()
         try:

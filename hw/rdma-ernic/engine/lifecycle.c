@@ -49,8 +49,8 @@ static uint32_t filled_bytes(const ErnicConfig *cfg)
 }
 
 /*
- * Does the host provide a new engine beside @old? It does not if it limits memory, or
- * locks it with a limit. More is needed for its parts whose size is fixed.
+ * Whether the host provides a new engine beside @old. It does not if it limits memory,
+ * or locks it with a limit. More is needed for its parts whose size is fixed.
  */
 static bool host_has_room(const Ernic *e, ErnicRemains *old)
 {

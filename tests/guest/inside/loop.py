@@ -104,7 +104,7 @@ class Events:
         self.poll.register(fds[0], select.POLLIN)
 
     def look(self):
-        """Note the events that are there; is the device gone?"""
+        """Note the events that are there. Returns whether the device is gone."""
         while self.poll.poll(0):
             event = self.ctx.get_async_event()
             self.seen.append(event.event_type)
@@ -114,7 +114,7 @@ class Events:
 
 
     def gone(self, seconds):
-        """Is it gone within so many seconds?"""
+        """Whether it is gone within so many seconds."""
         end = time.monotonic() + seconds
         while not self.look() and time.monotonic() < end:
             self.poll.poll(100)
@@ -139,7 +139,7 @@ def write(pair, mr, sge):
 
 
 def traffic(seconds):
-    """WRITEs until the device is removed, or for so many seconds; is it gone?"""
+    """WRITEs until the device is gone, or for so many seconds. Returns whether it is."""
     ctx = open_device()
     events = Events(ctx)
     pair = Pair(ctx)

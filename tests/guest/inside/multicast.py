@@ -71,7 +71,7 @@ class Commands:
         self.fd, = found
 
     def group(self, command, gid, handle):
-        """Attach the queue pair of a handle, or detach it; is it one?"""
+        """Attach or detach the queue pair of a handle. False: it is not that of one."""
         body = struct.pack('=16sIHH', gid, handle, 0, 0)
         head = struct.pack('=IHH', command, (8 + len(body)) // 4, 0)
         try:

@@ -70,7 +70,7 @@ class Victim:
         self.end = time.monotonic() + (SECONDS if self.rest else chance.random() * 0.05)
 
     def look(self):
-        """Read what it reports; is its moment there?"""
+        """Read what it reports. Returns whether its moment has come."""
         try:
             more = os.read(self.reader, 4096)
         except BlockingIOError:

@@ -25,8 +25,8 @@ static uint64_t unused(const ErnicMem *m)
 }
 
 /*
- * May the host provide @bytes more for this account, whatever its blocks leave unused? A
- * small block may need a new chunk.
+ * Whether the host may provide @bytes more for this account, whatever its blocks leave
+ * unused. A small block may need a new chunk.
  */
 static bool host_has_room(const ErnicMem *m, uint64_t bytes)
 {

@@ -54,9 +54,9 @@ typedef struct ErnicMem {
 
 /* Bytes that are charged, or in empty chunks. */
 uint64_t ernic_mem_held(const ErnicMem *m);
-/* Does anything wait for ernic_mem_reap()? */
+/* Whether anything waits for ernic_mem_reap(). */
 bool ernic_mem_waits(const ErnicMem *m);
-/* Does the account have room for @bytes more? If not, that counts as refused. */
+/* Whether the account has room for @bytes more. If not, that counts as refused. */
 bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes);
 /*
  * @n elements of @size bytes, all 0; at least one. NULL: beyond the bound, or the host

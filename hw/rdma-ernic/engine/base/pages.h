@@ -9,7 +9,10 @@
 
 #include <glib.h>
 
-/* Has large memory pages of its own? A sanitizer watches the ends of all other memory. */
+/*
+ * Whether large memory has pages of its own. A sanitizer watches the ends of all other
+ * memory.
+ */
 #if defined(__SANITIZE_ADDRESS__)
 #define ERNIC_OWN_PAGES     0
 #elif defined(__has_feature)
