@@ -88,6 +88,8 @@ struct ErnicPci {
     AioContext *fd_ctx;         /* for the socket: ctx, or the main loop's I/O */
     QemuMutex next;             /* held by the thread that gets lock next */
     QemuMutex lock;
+    QemuThread holder;          /* of lock, while it is held */
+    bool held;
     const ErnicPciInterfaceOps *interface;         /* property; NULL: it was not given */
     Ernic *engine;
     ErnicVerbs verbs;

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "qemu/main-loop.h"
 #include "device/clock.h"
 #include "device/doorbells.h"
 #include "device/interface.h"
@@ -14,6 +15,7 @@
 
 void ernic_pci_doorbells_drop(ErnicPci *d)
 {
+    assert(ernic_pci_locked(d));
     qemu_mutex_lock(&d->db_lock);
     qatomic_set(&d->db_count, 0);       /* a processor looks at it without the lock */
     qemu_mutex_unlock(&d->db_lock);
@@ -57,6 +59,7 @@ static void doorbells_next(ErnicPci *d)
 /* The rest of the last batch, then the doorbells rung since. */
 bool ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
 {
+    assert(ernic_pci_locked(d));
     if (!doorbells_read(d, now)) {
         return false;
     }
@@ -111,6 +114,7 @@ void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value)
     ErnicDbEntry db = { where, d->verbs.cmd_pi, value };
     bool queued;
 
+    assert(bql_locked());
     if (d->profile && timed_doorbell(d, where, value)) {
         return;
     }

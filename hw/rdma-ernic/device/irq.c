@@ -24,6 +24,7 @@ void ernic_pci_intx(ErnicPci *d)
     PCIDevice *pci = PCI_DEVICE(d);
     bool level;
 
+    assert(bql_locked());
     if (!d->pg332.engine || ernic_pci_gone(d) ||
         !pci_get_byte(pci->config + PCI_INTERRUPT_PIN)) {
         return;
@@ -76,6 +77,7 @@ void ernic_pci_send_irqs(void *opaque)
     ErnicPci *d = opaque;
     uint64_t todo = pending_vectors(d);
 
+    assert(bql_locked());
     if (d->irq_sending) {
         return;
     }

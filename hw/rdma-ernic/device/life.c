@@ -9,6 +9,7 @@
 #include "qemu/rcu.h"
 #include "device/device.h"
 #include "device/life.h"
+#include "device/mutex.h"
 #include "hw/rdma-ernic/trace.h"
 
 static const char *const names[ERNIC_PCI_LIVES] = {
@@ -32,6 +33,8 @@ void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life)
 {
     ErnicPciLife was = ernic_pci_life(d);
 
+    assert(bql_locked());
+    assert(ernic_pci_locked(d));
     if (!(after[was] & BIT(life))) {
         return;                 /* GONE is the end */
     }

@@ -7,6 +7,7 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "device/link.h"
+#include "device/mutex.h"
 
 /* Links register before main(), in any order. */
 static GPtrArray *links;
@@ -132,11 +133,13 @@ void ernic_pci_links_report(ErnicPci *d, uint64_t now)
 
 bool ernic_pci_links_wait(ErnicPci *d)
 {
+    assert(ernic_pci_locked(d));
     return d->link->waits(d) || (d->card != d->link && d->card->waits(d));
 }
 
 void ernic_pci_links_changed(ErnicPci *d)
 {
+    assert(ernic_pci_locked(d));
     if (d->link->changed) {
         d->link->changed(d);
     }
@@ -144,6 +147,7 @@ void ernic_pci_links_changed(ErnicPci *d)
 
 void ernic_pci_links_update(ErnicPci *d)
 {
+    assert(ernic_pci_locked(d));
     if (d->link->update) {
         d->link->update(d);
     }
@@ -151,6 +155,7 @@ void ernic_pci_links_update(ErnicPci *d)
 
 void ernic_pci_links_run(ErnicPci *d, uint64_t now)
 {
+    assert(ernic_pci_locked(d));
     if (d->link->run) {
         d->link->run(d, now);
     }
@@ -158,6 +163,7 @@ void ernic_pci_links_run(ErnicPci *d, uint64_t now)
 
 void ernic_pci_links_forget(ErnicPci *d, ErnicPciEngine engine)
 {
+    assert(ernic_pci_locked(d));
     if (d->link->forget) {
         d->link->forget(d, engine);
     }
@@ -165,6 +171,7 @@ void ernic_pci_links_forget(ErnicPci *d, ErnicPciEngine engine)
 
 void ernic_pci_links_reset(ErnicPci *d)
 {
+    assert(ernic_pci_locked(d));
     if (d->link != d->card) {
         d->link->reset(d);
     }

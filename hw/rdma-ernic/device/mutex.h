@@ -19,11 +19,20 @@ static inline void ernic_pci_lock(ErnicPci *d)
     qemu_mutex_lock(&d->next);
     qemu_mutex_lock(&d->lock);
     qemu_mutex_unlock(&d->next);
+    qemu_thread_get_self(&d->holder);
+    d->held = true;
 }
 
 static inline void ernic_pci_unlock(ErnicPci *d)
 {
+    d->held = false;
     qemu_mutex_unlock(&d->lock);
+}
+
+/* Whether this thread holds the lock: for assertions. */
+static inline bool ernic_pci_locked(const ErnicPci *d)
+{
+    return d->held && qemu_thread_is_self((QemuThread *)&d->holder);
 }
 
 #endif /* ERNIC_DEVICE_MUTEX_H */

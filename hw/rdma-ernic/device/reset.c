@@ -8,12 +8,14 @@
 #include "device/doorbells.h"
 #include "device/interface.h"
 #include "device/link.h"
+#include "device/mutex.h"
 #include "device/reset.h"
 
 void ernic_pci_reset(ErnicPci *d, uint64_t now)
 {
     ErnicVerbs *v = &d->verbs;
 
+    assert(ernic_pci_locked(d));
     ernic_pci_doorbells_drop(d);
     qatomic_set(&d->irq_pending, 0);
     qatomic_set(&v->enabled, false);

@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "device/link.h"
+#include "device/mutex.h"
 #include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -24,6 +25,7 @@ bool ernic_pci_to_engine(Ernic *e, uint64_t now, const ErnicTrain *train)
 /* The links of a device that is gone lose every train. */
 bool ernic_pci_to_link(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
+    assert(ernic_pci_locked(d));
     if (ernic_pci_gone(d)) {
         return true;
     }
@@ -58,6 +60,7 @@ void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
 
 void ernic_pci_tx_ready(ErnicPci *d, uint64_t now)
 {
+    assert(ernic_pci_locked(d));
     d->pg332.first = !d->pg332.first;
     if (d->pg332.engine && d->pg332.first) {
         ernic_tx_ready(d->pg332.engine, now);
@@ -89,6 +92,7 @@ void ernic_pci_rx(ErnicPci *d, uint64_t now, const ErnicTrain *train)
     ErnicTrain packet;
     uint32_t pos;
 
+    assert(ernic_pci_locked(d));
     if (!d->pg332.engine || !ernic_path_open(d->engine, train)) {
         rx_one(d, now, train);
         return;
@@ -116,6 +120,7 @@ static void run_pg332(ErnicPci *d, uint64_t now)
 /* The interfaces take turns in running first. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 {
+    assert(ernic_pci_locked(d));
     d->pg332.first = !d->pg332.first;
     if (d->pg332.first) {
         run_pg332(d, now);

@@ -345,6 +345,7 @@ void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len)
     ErnicEth *eth = eth_of(d);
     uint8_t padded[ETH_ZLEN] = { };
 
+    assert(bql_locked());
     if (!(eth->ctrl & ERNIC_ETH_RX) || len < ETH_HLEN || !wanted(eth, frame)) {
         return;
     }

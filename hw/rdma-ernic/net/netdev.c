@@ -331,6 +331,7 @@ static void run(void *opaque)
 
 void ernic_pci_netdev_run_main(ErnicPci *d)
 {
+    assert(bql_locked());
     ernic_pci_guarded(d, run);
 }
 

@@ -212,7 +212,9 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
     ernic_pci_precopy_open(d);
     ernic_pci_engine_thread_start(d);
+    ernic_pci_lock(d);
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
+    ernic_pci_unlock(d);
     set_working(d, runstate_is_running());
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp, d->cfg.num_vectors,
                             ernic_pci_link_option(d, d->link->name) ?: "");

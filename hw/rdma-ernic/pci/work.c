@@ -55,6 +55,7 @@ static void drained(void *opaque)
 
 void ernic_pci_drain(ErnicPci *d)
 {
+    assert(bql_locked());
     if (d->thread) {
         aio_wait_bh_oneshot(d->ctx, drained, d);
     }
