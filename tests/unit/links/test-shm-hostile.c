@@ -53,7 +53,7 @@ static ErnicShmPair *intrude(Lab *l)
 
     g_assert_nonnull(p);
     lab_serve(l);
-    IS(ernic_shm_pair_greet(p), ERNIC_SHM_UP);
+    IS(ernic_shm_pair_handshake(p), ERNIC_SHM_UP);
     return p;
 }
 
@@ -143,7 +143,7 @@ LAB_TEST("/shm-hostile/records", 1, test_records)
         p->tx.words->head = records[i].head;
         g_assert_false(ernic_shm_recv(l->port[0], &got));
         assert_broken(l, i + 1);
-        IS(ernic_shm_pair_hear(p), ERNIC_SHM_GONE);
+        IS(ernic_shm_pair_receive(p), ERNIC_SHM_GONE);
         ernic_shm_pair_free(p);
     }
     assert_works(l);
@@ -486,7 +486,7 @@ TEST("/shm-hostile/own-holes", test_own_holes)
             IS(fallocate(p->memory, PUNCH, 8192, 4096), 0);
         }
         say(fds[1], hello, sizeof(hello), NULL, 0);
-        IS(ernic_shm_pair_greet(p), i ? ERNIC_SHM_REFUSED : ERNIC_SHM_UP);
+        IS(ernic_shm_pair_handshake(p), i ? ERNIC_SHM_REFUSED : ERNIC_SHM_UP);
         ernic_shm_pair_free(p);
         close(fds[1]);
     }

@@ -214,7 +214,7 @@ static bool take_memory(ErnicShmPair *p, int memory)
     return is_sound(memory) && map_memory(p, memory) && fix_memory(memory);
 }
 
-ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p)
+ErnicShmPairState ernic_shm_pair_handshake(ErnicShmPair *p)
 {
     Hello hello, own = own_hello(p);
     uint32_t num;
@@ -243,7 +243,7 @@ ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p)
 
 /* ---- the bell -------------------------------------------------------------- */
 
-ErnicShmGreeting ernic_shm_pair_hear(ErnicShmPair *p)
+ErnicShmPairState ernic_shm_pair_receive(ErnicShmPair *p)
 {
     uint32_t num;
     uint8_t buf[8];
@@ -269,7 +269,7 @@ ErnicShmGreeting ernic_shm_pair_hear(ErnicShmPair *p)
  * A socket of our own does not block. An eventfd of the peer could: with a count just
  * below its limit. If the socket is full, the peer has messages to wake up for.
  */
-bool ernic_shm_pair_ring(ErnicShmPair *p)
+bool ernic_shm_pair_wake(ErnicShmPair *p)
 {
     uint8_t bell = 1;
     ssize_t n = send(p->fd, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -306,7 +306,7 @@ static bool copy_addresses(const Addresses *its, Addresses *to)
 }
 
 /* If the peer keeps changing the list, the previous copy is kept. */
-bool ernic_shm_pair_learn(ErnicShmPair *p, uint64_t *work)
+bool ernic_shm_pair_read_addresses(ErnicShmPair *p, uint64_t *work)
 {
     const Addresses *its = &p->map->addresses[p->caller];
     Addresses copy;

@@ -34,12 +34,12 @@ typedef struct ErnicShmPair {
     uint32_t announced;         /* the number of the version of ours */
 } ErnicShmPair;
 
-typedef enum ErnicShmGreeting {
+typedef enum ErnicShmPairState {
     ERNIC_SHM_WAIT,             /* the peer has said nothing yet */
     ERNIC_SHM_UP,
     ERNIC_SHM_REFUSED,          /* other version or ICRC, wrong memory, descriptors */
     ERNIC_SHM_GONE,
-} ErnicShmGreeting;
+} ErnicShmPairState;
 
 /*
  * Both take over @fd, and return NULL on failure. @closer has to outlive the pair. @icrc:
@@ -50,15 +50,15 @@ ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer, bool icrc);
 void ernic_shm_pair_free(ErnicShmPair *p);
 
 /* The socket is readable and the pair is not up. */
-ErnicShmGreeting ernic_shm_pair_greet(ErnicShmPair *p);
+ErnicShmPairState ernic_shm_pair_handshake(ErnicShmPair *p);
 /* The socket is readable and the pair is up. */
-ErnicShmGreeting ernic_shm_pair_hear(ErnicShmPair *p);
+ErnicShmPairState ernic_shm_pair_receive(ErnicShmPair *p);
 /* Wake the peer; false: there is no memory for it now, so it is @owed. */
-bool ernic_shm_pair_ring(ErnicShmPair *p);
+bool ernic_shm_pair_wake(ErnicShmPair *p);
 
 /* Announce our addresses to the peer. */
 void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num);
 /* Look at the list of the peer; true: it has changed. Adds the bytes copied to @work. */
-bool ernic_shm_pair_learn(ErnicShmPair *p, uint64_t *work);
+bool ernic_shm_pair_read_addresses(ErnicShmPair *p, uint64_t *work);
 
 #endif /* ERNIC_LINKS_SHM_PAIR_H */

@@ -21,11 +21,11 @@
 #define HELLO_NS        1000000000ull
 /* Call again: ports without room for connections; a peer that could not be woken. */
 #define CALL_NS         10000000ull
-#define BELL_NS         1000000ull
+#define WAKE_NS         1000000ull
 /* Report a folder that could not be entered for so long. */
 #define ENTER_NS        1000000000ull
 /* Accept no connection meanwhile, after that was not possible. */
-#define DEAF_NS         100000000ull
+#define ACCEPT_PAUSE_NS 100000000ull
 /* Accept none either while so many descriptors wait to be closed. */
 #define CLOSING         64
 /* epoll_event.data says which descriptor it is: a peer's number, or one of these. */
@@ -40,7 +40,7 @@ struct ErnicShm {
     ErnicShmPair *peer[ERNIC_SHM_PEERS];        /* NULL: free */
     ErnicShmOwners owners;      /* their addresses */
     uint64_t alarm;             /* ns: when the timer expires; 0: it does not */
-    bool deaf;                  /* the folder's socket is not watched */
+    bool accept_paused;         /* the folder's socket is not watched */
     uint64_t locked_out;        /* ns: since when it tries to enter the folder; or 0 */
     uint32_t next;              /* the peer to read first */
     bool asleep;
@@ -130,7 +130,7 @@ static void report(ErnicShm *shm, uint32_t i, ErnicShmEvent event)
 }
 
 /* End the connection; the peer sees the end of the socket. */
-static void lose(ErnicShm *shm, uint32_t i, ErnicShmEvent why)
+static void disconnect(ErnicShm *shm, uint32_t i, ErnicShmEvent why)
 {
     shm->stats.peers -= shm->peer[i]->up;
     ernic_shm_owners_set(&shm->owners, i, NULL, 0);
@@ -157,14 +157,14 @@ static uint32_t make_place(ErnicShm *shm)
         }
     }
     if (silent < ERNIC_SHM_PEERS) {
-        lose(shm, silent, ERNIC_SHM_PEER_GONE);
+        disconnect(shm, silent, ERNIC_SHM_PEER_GONE);
     }
     return silent;
 }
 
-static void greet(ErnicShm *shm, uint32_t i)
+static void handshake(ErnicShm *shm, uint32_t i)
 {
-    switch (ernic_shm_pair_greet(shm->peer[i])) {
+    switch (ernic_shm_pair_handshake(shm->peer[i])) {
     case ERNIC_SHM_WAIT:
         break;
     case ERNIC_SHM_UP:
@@ -174,10 +174,10 @@ static void greet(ErnicShm *shm, uint32_t i)
         report(shm, i, ERNIC_SHM_PEER_UP);
         break;
     case ERNIC_SHM_REFUSED:
-        lose(shm, i, ERNIC_SHM_PEER_REFUSED);
+        disconnect(shm, i, ERNIC_SHM_PEER_REFUSED);
         break;
     case ERNIC_SHM_GONE:
-        lose(shm, i, ERNIC_SHM_PEER_GONE);
+        disconnect(shm, i, ERNIC_SHM_PEER_GONE);
         break;
     }
 }
@@ -200,10 +200,10 @@ static void add_peer(ErnicShm *shm, int fd, bool caller)
     }
     shm->peer[i]->since = host_ns();
     if (!watch(shm, fd, i)) {
-        lose(shm, i, ERNIC_SHM_PEER_GONE);
+        disconnect(shm, i, ERNIC_SHM_PEER_GONE);
     } else if (!caller) {
         set_alarm(shm, shm->peer[i]->since + HELLO_NS);
-        greet(shm, i);
+        handshake(shm, i);
     }
 }
 
@@ -272,12 +272,12 @@ static void try_to_join(ErnicShm *shm, uint64_t now)
     set_alarm(shm, now + CALL_NS);
 }
 
-static void listen_again(ErnicShm *shm, bool hear)
+static void set_accepting(ErnicShm *shm, bool accept)
 {
-    struct epoll_event ev = { .events = hear ? EPOLLIN : 0, .data.u32 = IS_FOLDER };
+    struct epoll_event ev = { .events = accept ? EPOLLIN : 0, .data.u32 = IS_FOLDER };
 
-    if (shm->deaf == hear) {
-        shm->deaf = !hear;
+    if (shm->accept_paused == accept) {
+        shm->accept_paused = !accept;
         epoll_ctl(shm->epoll, EPOLL_CTL_MOD, shm->folder.fd, &ev);
     }
 }
@@ -291,8 +291,8 @@ static void serve_folder(ErnicShm *shm)
     if (fd >= 0) {
         add_peer(shm, fd, false);
     } else if (full || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)) {
-        listen_again(shm, false);
-        set_alarm(shm, host_ns() + DEAF_NS);
+        set_accepting(shm, false);
+        set_alarm(shm, host_ns() + ACCEPT_PAUSE_NS);
     }
 }
 
@@ -301,25 +301,25 @@ static void serve_peer(ErnicShm *shm, uint32_t i)
     ErnicShmPair *p = shm->peer[i];
 
     if (!p->up) {
-        greet(shm, i);
+        handshake(shm, i);
         return;
     }
-    switch (ernic_shm_pair_hear(p)) {
+    switch (ernic_shm_pair_receive(p)) {
     case ERNIC_SHM_REFUSED:
-        lose(shm, i, ERNIC_SHM_PEER_BROKEN);
+        disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
         break;
     case ERNIC_SHM_GONE:
-        lose(shm, i, ERNIC_SHM_PEER_GONE);
+        disconnect(shm, i, ERNIC_SHM_PEER_GONE);
         break;
     default:
         break;
     }
 }
 
-static void ring(ErnicShm *shm, ErnicShmPair *p)
+static void wake_peer(ErnicShm *shm, ErnicShmPair *p)
 {
-    if (!ernic_shm_pair_ring(p)) {
-        set_alarm(shm, host_ns() + BELL_NS);
+    if (!ernic_shm_pair_wake(p)) {
+        set_alarm(shm, host_ns() + WAKE_NS);
     }
 }
 
@@ -329,10 +329,10 @@ static void serve_late(ErnicShm *shm, uint32_t i, uint64_t now)
     ErnicShmPair *p = shm->peer[i];
 
     if (p->owed) {
-        ring(shm, p);
+        wake_peer(shm, p);
     } else if (!p->up && !p->caller) {
         if (now - p->since >= HELLO_NS) {
-            lose(shm, i, ERNIC_SHM_PEER_GONE);
+            disconnect(shm, i, ERNIC_SHM_PEER_GONE);
         } else {
             set_alarm(shm, p->since + HELLO_NS);
         }
@@ -352,7 +352,7 @@ static void serve_timer(ErnicShm *shm)
         try_to_join(shm, now);
         return;                 /* without a peer */
     }
-    listen_again(shm, true);
+    set_accepting(shm, true);
     call_others(shm);
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
         if (shm->peer[i]) {
@@ -412,26 +412,26 @@ static ErnicShmResult put(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
     ErnicShmResult result = ernic_shm_ring_put(&p->tx, train);
 
     if (result == ERNIC_SHM_BROKEN) {
-        lose(shm, i, ERNIC_SHM_PEER_BROKEN);
+        disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
     } else if (result == ERNIC_SHM_DONE) {
         shm->stats.tx_trains++;
         shm->stats.tx_packets += ernic_train_packets(train);
         shm->stats.tx_bytes += train->len;
         if (ernic_shm_ring_wakes_reader(&p->tx)) {
             shm->stats.bells++;
-            ring(shm, p);
+            wake_peer(shm, p);
         }
     }
     return result;
 }
 
 /* Look at the addresses of peer @i; true: they have changed. */
-static bool learn(ErnicShm *shm, uint32_t i)
+static bool read_addresses(ErnicShm *shm, uint32_t i)
 {
     ErnicShmPair *p = shm->peer[i];
     uint32_t taken;
 
-    if (!ernic_shm_pair_learn(p, &shm->work)) {
+    if (!ernic_shm_pair_read_addresses(p, &shm->work)) {
         return false;
     }
     shm->work += sizeof(shm->owners.claim[0]) * shm->owners.num;
@@ -443,13 +443,13 @@ static bool learn(ErnicShm *shm, uint32_t i)
     return true;
 }
 
-static bool learn_all(ErnicShm *shm)
+static bool read_all_addresses(ErnicShm *shm)
 {
     bool changed = false;
     uint32_t i;
 
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        changed |= shm->peer[i] && shm->peer[i]->up && learn(shm, i);
+        changed |= shm->peer[i] && shm->peer[i]->up && read_addresses(shm, i);
     }
     return changed;
 }
@@ -459,7 +459,7 @@ static void send_copies(ErnicShm *shm, const ErnicTrain *train)
 {
     uint32_t i;
 
-    learn_all(shm);
+    read_all_addresses(shm);
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
         if (shm->peer[i] && shm->peer[i]->up && shm->peer[i]->num_gids) {
             shm->work += train->len;
@@ -478,10 +478,10 @@ static uint32_t owner_of(ErnicShm *shm, const ErnicGid *gid)
 {
     uint32_t i = ernic_shm_owners_find(&shm->owners, gid);
 
-    if (i < ERNIC_SHM_PEERS && learn(shm, i)) {
+    if (i < ERNIC_SHM_PEERS && read_addresses(shm, i)) {
         i = ernic_shm_owners_find(&shm->owners, gid);
     }
-    if (i == ERNIC_SHM_PEERS && learn_all(shm)) {
+    if (i == ERNIC_SHM_PEERS && read_all_addresses(shm)) {
         i = ernic_shm_owners_find(&shm->owners, gid);
     }
     return i;
@@ -550,14 +550,14 @@ static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
     ErnicShmResult result = ernic_shm_ring_take(&p->rx, shm->buf, train);
 
     if (result == ERNIC_SHM_BROKEN) {
-        lose(shm, i, ERNIC_SHM_PEER_BROKEN);
+        disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
     } else if (result == ERNIC_SHM_DONE) {
         shm->stats.rx_trains++;
         shm->stats.rx_packets += ernic_train_packets(train);
         shm->stats.rx_bytes += train->len;
         if (ernic_shm_ring_wakes_writer(&p->rx)) {
             shm->stats.bells++;
-            ring(shm, p);
+            wake_peer(shm, p);
         }
     }
     return result == ERNIC_SHM_DONE;

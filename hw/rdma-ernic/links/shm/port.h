@@ -42,7 +42,7 @@ typedef enum ErnicShmEvent {
     ERNIC_SHM_PEER_UP,
     ERNIC_SHM_PEER_GONE,
     ERNIC_SHM_PEER_REFUSED,     /* other version or ICRC, wrong memory, or no room */
-    ERNIC_SHM_PEER_BROKEN,      /* it wrote nonsense, and was disconnected */
+    ERNIC_SHM_PEER_BROKEN,      /* it wrote a malformed record, and was disconnected */
     ERNIC_SHM_PEER_DUPLICATE,   /* it announces an address that another one has */
     ERNIC_SHM_EVENTS
 } ErnicShmEvent;

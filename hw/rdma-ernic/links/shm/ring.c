@@ -77,7 +77,7 @@ static void copy_in(ErnicShmRing *r, uint32_t pos, const void *buf, uint32_t len
 }
 
 /* Look for room for @bytes. A reader that goes back has broken the ring. */
-static ErnicShmResult room(ErnicShmRing *r, uint32_t bytes)
+static ErnicShmResult check_room(ErnicShmRing *r, uint32_t bytes)
 {
     uint32_t tail = load(&r->words->tail), used = r->pos - tail;
 
@@ -92,11 +92,11 @@ ErnicShmResult ernic_shm_ring_put(ErnicShmRing *r, const ErnicTrain *train)
 {
     Record rec = { .len = train->len, .seg = train->seg, .path = train->path };
     uint32_t bytes = record_bytes(train->len);
-    ErnicShmResult found = room(r, bytes);
+    ErnicShmResult found = check_room(r, bytes);
 
     if (found == ERNIC_SHM_NOT_NOW) {
         set_flag(&r->words->full);
-        found = room(r, bytes);
+        found = check_room(r, bytes);
     }
     if (found != ERNIC_SHM_DONE) {
         return found;
@@ -126,7 +126,7 @@ static void copy_out(const ErnicShmRing *r, uint32_t pos, void *buf, uint32_t le
 }
 
 /* A record that no engine writes; @rec is a copy. */
-static bool nonsense(const Record *rec, uint32_t there)
+static bool is_malformed(const Record *rec, uint32_t there)
 {
     return rec->len == 0 || rec->len > ERNIC_SHM_TRAIN_BYTES || rec->seg == 0 ||
            rec->seg > rec->len || record_bytes(rec->len) > there ||
@@ -147,7 +147,7 @@ ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *tr
         return ERNIC_SHM_BROKEN;
     }
     copy_out(r, r->pos, &rec, sizeof(rec));
-    if (nonsense(&rec, there)) {
+    if (is_malformed(&rec, there)) {
         return ERNIC_SHM_BROKEN;
     }
     copy_out(r, r->pos + sizeof(rec), buf, rec.len);

@@ -76,13 +76,13 @@ static bool encode(const Ernic *e, const ErnicEq *eq, uint8_t type, uint32_t ele
 }
 
 /* The driver sets the bit in all entries before it creates the queue. */
-static void own(const ErnicEq *eq, uint8_t *entry)
+static void set_owner(const ErnicEq *eq, uint8_t *entry)
 {
     PUT(entry, eqe.owner, eq->pi / eq->depth & 1);
 }
 
 const ErnicEqOps ernic_mlx5_eqs = {
-    .size = EQE, .tail = 4, .encode = encode, .own = own,
+    .size = EQE, .tail = 4, .encode = encode, .own = set_owner,
 };
 
 void ernic_mlx5_report_commands(Ernic *e)

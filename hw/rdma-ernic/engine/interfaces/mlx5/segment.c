@@ -188,7 +188,7 @@ static void set_queue_low(Ernic *e, uint32_t value)
     }
 }
 
-static void ring(Ernic *e, uint32_t value)
+static void ring_command_doorbell(Ernic *e, uint32_t value)
 {
     if (e->mlx5->nic_interface) {
         trace_ernic_mlx5_bad_write(ernic_mlx5_initial_seg.command_doorbell_vector.offset
@@ -204,7 +204,7 @@ static const struct {
 } effects[] = {
     { &ernic_mlx5_initial_seg.cmdq_phy_addr_63_32, set_queue_high },
     { &ernic_mlx5_initial_seg.cmdq_phy_addr_31_12, set_queue_low },
-    { &ernic_mlx5_initial_seg.command_doorbell_vector, ring },
+    { &ernic_mlx5_initial_seg.command_doorbell_vector, ring_command_doorbell },
 };
 
 static void write_word(Ernic *e, uint32_t offset, uint32_t value)

@@ -16,8 +16,8 @@
  * Where the copy of the packet with @psn of @qp is: each queue pair has 16 buffers,
  * by the lowest bits of PSNs. 0: there is none for @len bytes.
  */
-static uint64_t place(const Ernic *e, const ErnicQp *qp, uint32_t psn,
-                      uint32_t len)
+static uint64_t buffer_address(const Ernic *e, const ErnicQp *qp, uint32_t psn,
+                               uint32_t len)
 {
     uint64_t base = *ernic_pg332_reg(e, PG332_DATBUFBA) |
                     (uint64_t)*ernic_pg332_reg(e, PG332_DATBUFBAMSB) << 32;
@@ -37,7 +37,7 @@ ErnicFault ernic_pg332_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 {
     uint32_t len = pkt->payload_len, behind;
     uint64_t copy = pkt->op->cls == ERNIC_CL_WRITE ?
-                    place(e, qp, pkt->psn, len) : 0;
+                    buffer_address(e, qp, pkt->psn, len) : 0;
     ErnicFault fault;
 
     /* PSNs that were sent, from this one on; later ones have its buffer. */

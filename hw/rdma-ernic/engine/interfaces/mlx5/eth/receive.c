@@ -252,8 +252,8 @@ static void encode(const Ernic *e, const Arrival *a, uint32_t tag, uint32_t hash
 }
 
 /* Put the frame into receive queue @rqn; a request that is too short stays. */
-static void place(Ernic *e, uint32_t rqn, const Arrival *a, uint32_t tag, uint32_t hash,
-                  uint8_t hash_type)
+static void put_in_queue(Ernic *e, uint32_t rqn, const Arrival *a, uint32_t tag,
+                         uint32_t hash, uint8_t hash_type)
 {
     ErnicMlx5EthQueue *q = ernic_mlx5_rq_get(e, rqn);
     bool strip = a->tagged && !GET(q->context, rqc.vsd);
@@ -302,7 +302,7 @@ static void deliver(Ernic *e, const Arrival *a, const ErnicFlowHit *hit,
         return;
     }
     hash = ernic_mlx5_hash(tir, &a->headers, &type);
-    place(e, ernic_mlx5_receive_queue(e, tir, hash), a, hit->tag, hash, type);
+    put_in_queue(e, ernic_mlx5_receive_queue(e, tir, hash), a, hit->tag, hash, type);
 }
 
 /* @a is complete but for the description. */

@@ -86,7 +86,7 @@ bool ernic_mlx5_eth_has_work(const Ernic *e)
 }
 
 /* Take the counter of the record; false: the doorbell is not valid. */
-static bool ring(Ernic *e, uint32_t page, uint32_t number)
+static bool execute_doorbell(Ernic *e, uint32_t page, uint32_t number)
 {
     ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(e, number);
     uint8_t record[4];
@@ -111,7 +111,7 @@ static bool ring(Ernic *e, uint32_t page, uint32_t number)
 
 void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number)
 {
-    if (!ring(e, page, number)) {
+    if (!execute_doorbell(e, page, number)) {
         ernic_mlx5_bad_doorbell(e, "sq", page, number);
     }
 }
