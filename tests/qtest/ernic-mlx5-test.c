@@ -194,7 +194,7 @@ WORLD_KINDS("/ernic-mlx5/ids", test_ids, Mlx5, x, mlx5_begin,
 static const struct {
     const char *args, *says;
 } bad[] = {
-    { "'interface': 'efa'", "Parameter 'interface' does not accept value 'efa'" },
+    { "'interface': 'efa'", "interface is efa, not " },
     { "'pci-device-id': 4120", "pci-device-id= needs interface=mlx5" },
     { "'interface': 'mlx5', 'pci-vendor-id': 65536",
       "pci-vendor-id is 0x10000, not 0x1 to 0xffff" },

@@ -50,14 +50,14 @@ static const Bad bad[] = {
     { "retry-time", "3600001", "retry-time is 3600001, not 1 to 3600000" },
     { "engine-thread", "'perhaps'",
       "Parameter 'engine-thread' does not accept value 'perhaps'" },
-    { "ernic-version", "'3.0'", "Parameter 'ernic-version' does not accept value '3.0'" },
+    { "ernic-version", "'3.0'", "ernic-version is 3.0, not auto, 3.1, 4.0 or 4.2" },
     { "ernic-qps", "8", "ernic-qps= needs interface=ernic" },
     { "ernic-reads", "8", "ernic-reads= needs interface=ernic" },
     { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
     { "timing-profile", "'generic-100g'", "timing-profile= needs timing=on" },
     { "timing-trace", "'trace.json'", "timing-trace= needs timing=on" },
     { "timing-trace-limit", "'much'", "Parameter 'timing-trace-limit' expects uint64" },
-    { "shell", "'onic'", "Parameter 'shell' does not accept value 'onic'" },
+    { "shell", "'onic'", "shell is onic, not none or reconic" },
     { "card-memory", "1048576", "card-memory= needs interface=ernic" },
     { "ernic-strict", "'report'", "ernic-strict= needs interface=ernic" },
     { "ernic-violations", "1", "Property 'ernic.ernic-violations' is not writable" },
@@ -70,9 +70,9 @@ static const Bad bad[] = {
     { "remove-peer", "'10.0.0.1'", "remove-peer: the device has no roce-udp link" },
     { "roce-port", "'1'", "Property 'ernic.roce-port' is not writable" },
     { "statistics", "1", "Property 'ernic.statistics' is not writable" },
-    { "interface", "'efa'", "Parameter 'interface' does not accept value 'efa'" },
+    { "interface", "'efa'", "interface is efa, not " },
     { "personality", "'efa'",
-      "Parameter 'personality' does not accept value 'efa'" },
+      "personality is efa, not " },
     { "pci-vendor-id", "1", "pci-vendor-id= needs interface=mlx5" },
     { "pci-device-id", "1", "pci-device-id= needs interface=mlx5" },
     { "no-such", "1", "Property 'ernic.no-such' not found" },
@@ -105,6 +105,20 @@ MACHINE_TEST("/ernic-property/interface", test_interface)
         g_assert_cmpstr(qdict_get_str(old, "return"), ==, rows[i].interface);
         qernic_machine_end(m);
     }
+}
+
+/* A device that is refused leaves the files of the user alone. */
+MACHINE_TEST("/ernic-property/refused-early", test_refused_early)
+{
+    const char *path = qernic_temp();
+    g_autofree char *text = NULL;
+
+    g_assert_true(g_file_set_contents(path, "of an earlier run", -1, NULL));
+    qernic_refused(qernic_machine("-nodefaults")->qts,
+                   "timing= and interface=mlx5 exclude each other",
+                   "'interface': 'mlx5', 'timing': true, 'timing-trace': '%s'", path);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    g_assert_cmpstr(text, ==, "of an earlier run");
 }
 
 /* A thread cannot translate addresses by an IOMMU; the default is the main loop. */
@@ -238,9 +252,9 @@ ERNIC_TEST("properties-bad-together", test_bad_together)
         { "'roce-udp': '127.0.0.1:0', 'roce-shm'", "'/tmp'",
           "roce-shm= and roce-udp= exclude each other" },
         { "'shell': 'reconic', 'ernic-version'", "'1.0'",
-          "Parameter 'ernic-version' does not accept value '1.0'" },
+          "ernic-version is 1.0, not auto, 3.1, 4.0 or 4.2" },
         { "'ernic-version': '3.1', 'ernic-strict'", "'loud'",
-          "Parameter 'ernic-strict' does not accept value 'loud'" },
+          "ernic-strict is loud, not off, report or enforce" },
     };
     static const uint64_t card[] = { 1, 512 * KiB, 3 * MiB, 8 * GiB };
     QDict *port = qernic_get(q->qts, q->id, "roce-port");

@@ -9,25 +9,63 @@
 #include "bars/reconic.h"
 #include "bars/verbs.h"
 #include "device/interface.h"
+#include "device/properties.h"
+
+#define DEFAULT_QPS     32
+
+static const ErnicPciEnum properties[] = {
+    { "ernic-version", "ErnicVersion", "Version of PG332",
+      (const char *const[]) { "auto", "3.1", "4.0", "4.2", NULL },
+      offsetof(ErnicPci, pg332.version) },
+    { "ernic-strict", "ErnicStrict", "If software breaks a rule of PG332",
+      (const char *const[]) { "off", "report", "enforce", NULL },
+      offsetof(ErnicPci, pg332.strict) },
+    { "shell", "ErnicShell", "The card around PG332",
+      (const char *const[]) { "none", "reconic", NULL }, offsetof(ErnicPci, shell.kind) },
+};
+QEMU_BUILD_BUG_ON(ERNIC_STRICT_MODES != 3 || PG332_VERSIONS != 3 || ERNIC_SHELLS != 2);
+
+static void ernic_class_init(ObjectClass *oc)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(properties); i++) {
+        ernic_pci_add_enum(oc, &properties[i]);
+    }
+    ernic_pci_pg332_class_init(oc);
+}
 
 static bool ernic_implied(const ErnicPci *d)
 {
     return d->pg332.version || d->shell.kind;
 }
 
-/* RecoNIC is built with the oldest version. */
+/*
+ * RecoNIC is built with the oldest version, which comes with the shell; the profile of
+ * the timing model is then that of the function, as in older releases.
+ */
 static void ernic_complete(ErnicPci *d)
 {
-    if (!d->pg332.version) {
-        d->pg332.version = 1 + (d->shell.kind == ERNIC_SHELL_RECONIC ? PG332_V3_1 :
-                                                                       PG332_V4_2);
-    }
+    bool reconic = d->shell.kind == ERNIC_SHELL_RECONIC;
+
+    d->pg332.profile = d->pg332.version || !reconic;
+    d->pg332.version = d->pg332.version ?: 1 + (reconic ? PG332_V3_1 : PG332_V4_2);
+    d->pg332.num_qp = d->pg332.num_qp ?: DEFAULT_QPS;
+}
+
+static bool check_properties(const ErnicPci *d, Error **errp)
+{
+    return ernic_pci_verbs_ids_ok(d, errp) && ernic_pci_shell_check(d, errp) &&
+           ernic_pci_pg332_check(d, errp);
 }
 
 static bool ernic_open(ErnicPci *d, Error **errp)
 {
-    return ernic_pci_verbs_ids_ok(d, errp) && ernic_pci_shell_open(d, errp) &&
-           ernic_pci_pg332_open(d, errp);
+    if (!ernic_pci_shell_open(d, errp)) {
+        return false;
+    }
+    ernic_pci_pg332_open(d);
+    return true;
 }
 
 static void ernic_add_bars(ErnicPci *d)
@@ -42,13 +80,31 @@ static void ernic_add_bars(ErnicPci *d)
                      &d->pg332.bar);
 }
 
+static void ernic_reset_function(ErnicPci *d, uint64_t now)
+{
+    ernic_pci_shell_reset(d);
+    ernic_pci_pg332_reset(d, now);
+}
+
+static void ernic_finalize(ErnicPci *d)
+{
+    ernic_pci_pg332_close(d);
+    ernic_pci_shell_free(d);
+}
+
 /* The other engine has work of its own, which needs no doorbell. */
 static const ErnicPciInterfaceOps ernic = {
     .name = "ernic",
+    .class_init = ernic_class_init,
     .part = "verbs",
     .implied = ernic_implied,
     .complete = ernic_complete,
+    .check = check_properties,
     .open = ernic_open,
+    .close = ernic_pci_shell_close,
+    .start = ernic_pci_pg332_start,
+    .reset_function = ernic_reset_function,
+    .finalize = ernic_finalize,
     .add_bars = ernic_add_bars,
     .run = ernic_pci_verbs_run,
     .commands = ernic_pci_verbs_commands,

@@ -6,7 +6,6 @@
  * doorbells; the initialization segment is accessed with the lock held.
  */
 #include "qemu/osdep.h"
-#include "qemu/units.h"
 #include "qapi/error.h"
 #include "bars/pg332.h"
 #include "device/capabilities.h"
@@ -147,7 +146,7 @@ static bool check_numbers(const ErnicConfig *cfg, Error **errp)
     return true;
 }
 
-static void configure(ErnicPci *d)
+static bool mlx5_open(ErnicPci *d, Error **errp)
 {
     d->cfg.mlx5 = &d->mlx5.cfg;
     d->mem_size = 0;
@@ -155,6 +154,7 @@ static void configure(ErnicPci *d)
     d->mlx5.cfg.max_mtu = ERNIC_ETH_MTU + FRAME_HEAD;
     memcpy(d->mlx5.cfg.mac, d->net.conf.macaddr.a, sizeof(d->mlx5.cfg.mac));
     memcpy(d->mlx5.cfg.board_id, BOARD_ID, sizeof(d->mlx5.cfg.board_id));
+    return true;
 }
 
 static bool check_ids(const ErnicPciMlx5 *m, Error **errp)
@@ -168,14 +168,10 @@ static bool check_ids(const ErnicPciMlx5 *m, Error **errp)
     return true;
 }
 
-static bool mlx5_open(ErnicPci *d, Error **errp)
+static bool mlx5_check(const ErnicPci *d, Error **errp)
 {
-    if (!check_ids(&d->mlx5, errp) || !check_properties(d, errp) ||
-        !check_numbers(&d->cfg, errp)) {
-        return false;
-    }
-    configure(d);
-    return true;
+    return check_ids(&d->mlx5, errp) && check_properties(d, errp) &&
+           check_numbers(&d->cfg, errp);
 }
 
 /* ---- saved state ------------------------------------------------------------ */
@@ -199,6 +195,7 @@ static bool mlx5_registers_ok(const ErnicPci *d)
 
 static const ErnicPciInterfaceOps mlx5 = {
     .name = "mlx5",
+    .check = mlx5_check,
     .open = mlx5_open,
     .add_bars = mlx5_add_bars,
     .run = mlx5_run,

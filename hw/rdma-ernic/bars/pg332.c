@@ -7,7 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "qemu/main-loop.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
@@ -19,9 +18,7 @@
 #include "device/lock.h"
 #include "device/retry_time.h"
 #include "device/traffic.h"
-#include "hw/rdma-ernic/trace.h"
 
-#define DEFAULT_QPS 32
 /* Limit of warnings of violations; a reset by the guest does not renew it. */
 #define MAX_WARNINGS 1000
 
@@ -248,14 +245,12 @@ bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp)
     return !set;
 }
 
-bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
+bool ernic_pci_pg332_check(const ErnicPci *d, Error **errp)
 {
-    unsigned v = d->pg332.version - 1;
+    uint32_t max = versions[d->pg332.version - 1].max_qp;
 
-    d->pg332.num_qp = d->pg332.num_qp ?: DEFAULT_QPS;
-    if (d->pg332.num_qp < 2 || d->pg332.num_qp > versions[v].max_qp) {
-        error_setg(errp, "ernic-qps is %u, not 2 to %u", d->pg332.num_qp,
-                   versions[v].max_qp);
+    if (d->pg332.num_qp < 2 || d->pg332.num_qp > max) {
+        error_setg(errp, "ernic-qps is %u, not 2 to %u", d->pg332.num_qp, max);
         return false;
     }
     if (d->pg332.reads > ERNIC_MAX_RD_ATOMIC) {
@@ -263,6 +258,13 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
                    ERNIC_MAX_RD_ATOMIC);
         return false;
     }
+    return true;
+}
+
+void ernic_pci_pg332_open(ErnicPci *d)
+{
+    unsigned v = d->pg332.version - 1;
+
     configure(d, v);
     if (!d->shell.kind) {
         pci_config_set_interrupt_pin(PCI_DEVICE(d)->config, 1);
@@ -270,7 +272,6 @@ bool ernic_pci_pg332_open(ErnicPci *d, Error **errp)
     /* The side stream follows the register window. RecoNIC does not connect it. */
     memory_region_init_io(&d->pg332.bar, OBJECT(d), &bar_ops, d, "ernic-pg332",
                           versions[v].window * (d->shell.kind ? 1 : 2));
-    return true;
 }
 
 void ernic_pci_pg332_start(ErnicPci *d)

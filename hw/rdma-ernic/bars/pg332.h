@@ -10,8 +10,9 @@
 
 /* Refuses the properties of the ERNIC interface, for another one. */
 bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp);
-/* Checks the properties, and creates the memory region. */
-bool ernic_pci_pg332_open(ErnicPci *d, Error **errp);
+bool ernic_pci_pg332_check(const ErnicPci *d, Error **errp);
+/* Configures the engine, and creates the memory region of the registers. */
+void ernic_pci_pg332_open(ErnicPci *d);
 void ernic_pci_pg332_start(ErnicPci *d);
 void ernic_pci_pg332_close(ErnicPci *d);
 /* Inside enter and leave; without the interface it does nothing. */

@@ -165,18 +165,24 @@ void ernic_pci_shell_reset(ErnicPci *d)
 
 /* ---- life ----------------------------------------------------------------- */
 
+bool ernic_pci_shell_check(const ErnicPci *d, Error **errp)
+{
+    uint64_t card = d->shell.card_size;
+
+    if (card && (card < MIN_CARD || card > MAX_CARD || !is_power_of_2(card))) {
+        error_setg(errp, "card-memory is %" PRIu64 ", not a power of two from"
+                   " 1M to 4G", card);
+        return false;
+    }
+    return true;
+}
+
 bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
 {
     ErnicShell *s = &d->shell;
 
     if (s->kind == ERNIC_SHELL_RECONIC && !s->card_size) {
         s->card_size = DEFAULT_CARD;
-    }
-    if (s->card_size && (s->card_size < MIN_CARD || s->card_size > MAX_CARD ||
-                         !is_power_of_2(s->card_size))) {
-        error_setg(errp, "card-memory is %" PRIu64 ", not a power of two from"
-                   " 1M to 4G", s->card_size);
-        return false;
     }
     if (s->kind == ERNIC_SHELL_RECONIC) {
         ernic_qdma_open(d);

@@ -8,7 +8,8 @@
 
 #include "device/device.h"
 
-/* Checks the properties; call it before ernic_pci_pg332_open(). */
+bool ernic_pci_shell_check(const ErnicPci *d, Error **errp);
+/* Makes the memory of the card, and the QDMA; before ernic_pci_pg332_open(). */
 bool ernic_pci_shell_open(ErnicPci *d, Error **errp);
 /* Sets PCI identity and BARs for shell=reconic. */
 void ernic_pci_shell_add_bars(ErnicPci *d);

@@ -6,8 +6,6 @@
  * record the access and kick the bottom half, which does the work.
  */
 #include "qemu/osdep.h"
-#include "qemu/main-loop.h"
-#include "qemu/units.h"
 #include "qapi/error.h"
 #include "bars/pg332.h"
 #include "bars/verbs.h"
@@ -372,7 +370,7 @@ void ernic_pci_verbs_add_bars(ErnicPci *d)
 
 /* ---- the interface --------------------------------------------------------- */
 
-static bool verbs_open(ErnicPci *d, Error **errp)
+static bool verbs_check(const ErnicPci *d, Error **errp)
 {
     return ernic_pci_pg332_unused(d, errp) && ernic_pci_verbs_ids_ok(d, errp);
 }
@@ -404,7 +402,7 @@ bool ernic_pci_verbs_registers_ok(const ErnicPci *d)
 
 static const ErnicPciInterfaceOps verbs = {
     .name = "verbs",
-    .open = verbs_open,
+    .check = verbs_check,
     .add_bars = ernic_pci_verbs_add_bars,
     .run = ernic_pci_verbs_run,
     .commands = ernic_pci_verbs_commands,

@@ -4,8 +4,8 @@
  * A capture file in the pcapng format that Wireshark reads: several interfaces,
  * times in ns. The same frames at the same times give the same bytes.
  */
-#ifndef ERNIC_FILES_PCAPNG_H
-#define ERNIC_FILES_PCAPNG_H
+#ifndef ERNIC_CAPTURE_PCAPNG_H
+#define ERNIC_CAPTURE_PCAPNG_H
 
 #include <stdio.h>
 
@@ -21,4 +21,4 @@ uint32_t ernic_pcapng_begin(FILE *out, uint32_t num);
 uint32_t ernic_pcapng_frame(FILE *out, uint32_t interface, bool sent, uint64_t ns,
                             const uint8_t *frame, uint32_t len);
 
-#endif /* ERNIC_FILES_PCAPNG_H */
+#endif /* ERNIC_CAPTURE_PCAPNG_H */

@@ -9,8 +9,8 @@
  * Arrows lead from doorbell to completion and interrupt, and from the departure
  * of a packet to its arrival. docs/timing.md explains how to read the file.
  */
-#ifndef ERNIC_FILES_TIMING_FILE_H
-#define ERNIC_FILES_TIMING_FILE_H
+#ifndef ERNIC_CAPTURE_TIMING_FILE_H
+#define ERNIC_CAPTURE_TIMING_FILE_H
 
 #include "engine/timing/timing_trace.h"
 
@@ -34,4 +34,4 @@ const ErnicTimingTrace *ernic_timing_file_trace(const ErnicTimingFile *f);
 void ernic_timing_file_flush(ErnicTimingFile *f);
 void ernic_timing_file_close(ErnicTimingFile *f);
 
-#endif /* ERNIC_FILES_TIMING_FILE_H */
+#endif /* ERNIC_CAPTURE_TIMING_FILE_H */

@@ -4,8 +4,8 @@
  * The use of a stage by window of time. The parts of each window add up to the
  * window, whatever the passages. Meant for drawing.
  */
-#ifndef ERNIC_FILES_TIMING_USAGE_H
-#define ERNIC_FILES_TIMING_USAGE_H
+#ifndef ERNIC_CAPTURE_TIMING_USAGE_H
+#define ERNIC_CAPTURE_TIMING_USAGE_H
 
 #include "engine/timing/timing_trace.h"
 
@@ -36,4 +36,4 @@ void ernic_usage_pass(ErnicUsage *u, const ErnicPassage *p,
 void ernic_usage_end(ErnicUsage *u, ErnicStage stage, ErnicUsageEmit *emit,
                      void *opaque);
 
-#endif /* ERNIC_FILES_TIMING_USAGE_H */
+#endif /* ERNIC_CAPTURE_TIMING_USAGE_H */

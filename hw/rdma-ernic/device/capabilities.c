@@ -13,7 +13,7 @@
 #define MSIX_BAR_SIZE       0x1000
 QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
 
-/* BAR and offsets of the MSI-X table and pending bits, by shell.reconic. */
+/* BAR and offsets of the MSI-X table and pending bits, by shell: none, or one. */
 static const struct {
     uint8_t bar;
     uint32_t table, pba;

@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "device/card.h"
-#include "device/life.h"
 #include "hw/rdma-ernic/trace.h"
 
 bool ernic_pci_card_rw(ErnicPci *d, uint64_t at, void *buf, uint64_t len, bool write)

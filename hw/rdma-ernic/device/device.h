@@ -10,8 +10,8 @@
  * lock held either: the guest chooses the MSI address, which may be one of our own
  * registers. A bottom half of the main loop raises them.
  */
-#ifndef ERNIC_PCI_DEVICE_H
-#define ERNIC_PCI_DEVICE_H
+#ifndef ERNIC_DEVICE_DEVICE_H
+#define ERNIC_DEVICE_DEVICE_H
 
 #include "hw/pci/pci_device.h"
 #include "qemu/atomic.h"
@@ -19,6 +19,7 @@
 #include "qemu/notify.h"
 #include "qemu/thread.h"
 #include "qemu/timer.h"
+#include "qemu/units.h"
 #include "system/iothread.h"
 #include "device/parts.h"
 
@@ -116,18 +117,10 @@ struct ErnicPci {
     uint64_t irq_pending;       /* atomic; vectors for irq_bh to raise */
     bool irq_sending;           /* messages are being sent; BQL */
 
-    const ErnicPciLinkOps *link;   /* of RoCEv2 */
-    const ErnicPciLinkOps *card;   /* of Ethernet frames; often the same */
-    ErnicHostLink host;         /* the one of these two that exists */
-    struct ErnicUdp *udp;              /* NULL: no UDP link */
-    uint32_t udp_reported;      /* bits of ErnicUdpDrop already reported to the user */
-    struct ErnicShm *shm;              /* NULL: no shared-memory link */
-    ErnicTrain shm_train;       /* received last */
-    /* Each interface's gid_changes when its addresses were announced. */
-    uint64_t shm_gids[ERNIC_PCI_ENGINES];
-    bool shm_reachable;
-    uint32_t shm_reported;      /* bits of ErnicShmEvent that the user knows of */
-    Notifier shm_exit;          /* removes its socket when QEMU ends */
+    const ErnicPciLinkOps *link;        /* of RoCEv2 */
+    const ErnicPciLinkOps *card;        /* of Ethernet frames; often the same */
+    void *link_state;           /* of link, which owns it; NULL: none */
+    ErnicHostLink host;         /* if link is one of the host */
 
     ErnicNetdev net;
     ErnicPciMlx5 mlx5;
@@ -190,4 +183,4 @@ static inline bool ernic_pci_exists(const ErnicPci *d)
     return ernic_pci_life(d) == ERNIC_PCI_STOPPED || ernic_pci_working(d);
 }
 
-#endif /* ERNIC_PCI_DEVICE_H */
+#endif /* ERNIC_DEVICE_DEVICE_H */

@@ -79,7 +79,7 @@ static bool timed_doorbell(ErnicPci *d, uint32_t uctx, uint64_t value)
                  !d->db_count && d->db_pos == d->db_len;
 
     if (first) {
-        ernic_doorbell(d->engine, now, uctx, value);
+        d->interface->doorbell(d, now, uctx, value);
     }
     ernic_pci_leave(d);
     return first;

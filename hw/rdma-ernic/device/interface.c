@@ -4,12 +4,13 @@
  * The register interfaces that exist in this build, and the property that selects one.
  */
 #include "qemu/osdep.h"
-#include "qapi/error.h"
+#include "qapi/visitor.h"
 #include "device/interface.h"
+#include "device/properties.h"
 
 #define DEFAULT_INTERFACE   "mlx5"
 
-/* Interfaces register before main(), in any order. */
+/* In any order. */
 static GPtrArray *interfaces;
 
 void ernic_pci_interface_register(const ErnicPciInterfaceOps *ops)
@@ -56,43 +57,54 @@ void ernic_pci_interface_select(ErnicPci *d)
     }
 }
 
-static int get_interface(Object *obj, Error **errp)
+static const char **interface_names(void)
 {
-    const ErnicPci *d = ERNIC(obj);
-    const ErnicPciInterfaceOps *ops = d->interface ?: not_given(d);
-    guint i;
-
-    g_ptr_array_find(interfaces, ops, &i);
-    return i;
-}
-
-static void set_interface(Object *obj, int value, Error **errp)
-{
-    if (DEVICE(obj)->realized) {
-        error_setg(errp, "interface= cannot change once the device exists");
-        return;
-    }
-    ERNIC(obj)->interface = interface_at(value);
-}
-
-void ernic_pci_interfaces_class_init(ObjectClass *oc)
-{
-    static const char *const properties[] = { "interface", "personality" };
-    const char **names = g_new(const char *, interfaces->len);
-    QEnumLookup values = { .array = names, .size = interfaces->len };
-    QEnumLookup *lookup = g_malloc(sizeof(*lookup));    /* as long as the class */
-    size_t i;
+    const char **names = g_new0(const char *, interfaces->len + 1);
+    uint32_t i;
 
     for (i = 0; i < interfaces->len; i++) {
         names[i] = interface_at(i)->name;
     }
-    memcpy(lookup, &values, sizeof(values));
-    for (i = 0; i < ARRAY_SIZE(properties); i++) {
-        object_class_property_add_enum(oc, properties[i], "ErnicInterface", lookup,
-                                       get_interface, set_interface);
+    return names;
+}
+
+static void get_interface(Object *obj, Visitor *v, const char *name, void *opaque,
+                          Error **errp)
+{
+    const ErnicPci *d = ERNIC(obj);
+    char *text = (char *)(d->interface ?: not_given(d))->name;
+
+    visit_type_str(v, name, &text, errp);
+}
+
+static void set_interface(Object *obj, Visitor *v, const char *name, void *opaque,
+                          Error **errp)
+{
+    g_autofree const char **names = interface_names();
+    unsigned value;
+
+    if (ernic_pci_visit_enum(obj, v, name, names, &value, errp)) {
+        ERNIC(obj)->interface = interface_at(value);
     }
-    object_class_property_set_description(oc, "interface",
-        "How software drives the function: mlx5, verbs or ernic");
+}
+
+void ernic_pci_interfaces_class_init(ObjectClass *oc)
+{
+    g_autofree const char **names = interface_names();
+    g_autofree char *list = ernic_pci_enum_names(names);
+    g_autofree char *help = g_strdup_printf("How software drives the function: %s", list);
+    uint32_t i;
+
+    object_class_property_add(oc, "interface", "ErnicInterface", get_interface,
+                              set_interface, NULL, NULL);
+    object_class_property_set_description(oc, "interface", help);
+    object_class_property_add(oc, "personality", "ErnicInterface", get_interface,
+                              set_interface, NULL, NULL);
     object_class_property_set_description(oc, "personality",
-        "The same, by its name in older releases");
+        "The same as interface, by its name in older releases");
+    for (i = 0; i < interfaces->len; i++) {
+        if (interface_at(i)->class_init) {
+            interface_at(i)->class_init(oc);
+        }
+    }
 }

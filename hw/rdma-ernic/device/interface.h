@@ -15,15 +15,27 @@
  */
 struct ErnicPciInterfaceOps {
     const char *name;
+    void (*class_init)(ObjectClass *oc);                /* properties; may be NULL */
     const char *part;           /* the interface that is part of it; NULL: none */
     /* Whether properties that only this interface has ask for it. May be NULL. */
     bool (*implied)(const ErnicPci *d);
     /* Sets properties that were not given; may be NULL. */
     void (*complete)(ErnicPci *d);
-    /* Checks the properties, and sets what the interface decides. */
+    /* Checks the properties; nothing exists yet. */
+    bool (*check)(const ErnicPci *d, Error **errp);
+    /*
+     * Sets what the interface decides, and makes what it needs beside the engine; links
+     * and timing model exist. May be NULL.
+     */
     bool (*open)(ErnicPci *d, Error **errp);
+    /* The opposite of open, also if that failed or was not called; may be NULL. */
+    void (*close)(ErnicPci *d);
     /* Adds the BARs, and sets the identity of the function. */
     void (*add_bars)(ErnicPci *d);
+    /* Creates an engine of its own beside ErnicPci.engine, which exists; may be NULL. */
+    void (*start)(ErnicPci *d);
+    /* The object ends: frees what close left after unplug. May be NULL. */
+    void (*finalize)(ErnicPci *d);
     /* Executes doorbells and commands; inside enter and leave, in the AioContext. */
     void (*run)(ErnicPci *d, uint64_t now);
     /*
@@ -35,8 +47,10 @@ struct ErnicPciInterfaceOps {
     void (*doorbell)(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value);
     /* Whether a doorbell of a saved state can be at @where. */
     bool (*doorbell_ok)(const ErnicPci *d, uint32_t where);
-    /* The function was reset, and its engine; inside enter and leave. May be NULL. */
+    /* ErnicPci.engine was created or reset; may be NULL. */
     void (*reset)(ErnicPci *d, uint64_t now);
+    /* The function is reset, before the engine is; inside enter and leave. Or NULL. */
+    void (*reset_function)(ErnicPci *d, uint64_t now);
     /* Whether the registers of a saved state are as this interface leaves them. */
     bool (*registers_ok)(const ErnicPci *d);
 };

@@ -16,8 +16,8 @@
  * The object is freed by an RCU callback, which runs with the BQL held, after all
  * readers: no thread is then in a memory access or in a function that holds the BQL.
  */
-#ifndef ERNIC_PCI_LIFE_H
-#define ERNIC_PCI_LIFE_H
+#ifndef ERNIC_DEVICE_LIFE_H
+#define ERNIC_DEVICE_LIFE_H
 
 #include "device/device.h"
 
@@ -36,4 +36,4 @@ void ernic_pci_life_keep(ErnicPci *d);
 /* Frees an engine; its objects in slices, by a bottom half of the main loop. BQL held. */
 void ernic_pci_life_free(Ernic *e);
 
-#endif /* ERNIC_PCI_LIFE_H */
+#endif /* ERNIC_DEVICE_LIFE_H */

@@ -9,7 +9,7 @@
 #include "device/link.h"
 #include "device/mutex.h"
 
-/* Links register before main(), in any order. */
+/* In any order. */
 static GPtrArray *links;
 
 void ernic_pci_link_register(const ErnicPciLinkOps *ops)
@@ -20,7 +20,7 @@ void ernic_pci_link_register(const ErnicPciLinkOps *ops)
     g_ptr_array_add(links, (void *)ops);
 }
 
-static const ErnicPciLinkOps *link_at(uint32_t i)
+const ErnicPciLinkOps *ernic_pci_link_at(uint32_t i)
 {
     return i < links->len ? g_ptr_array_index(links, i) : NULL;
 }
@@ -30,7 +30,7 @@ void ernic_pci_links_class_init(ObjectClass *oc)
     const ErnicPciLinkOps *ops;
     uint32_t i;
 
-    for (i = 0; (ops = link_at(i)); i++) {
+    for (i = 0; (ops = ernic_pci_link_at(i)); i++) {
         if (ops->class_init) {
             ops->class_init(oc);
         }
@@ -96,23 +96,28 @@ bool ernic_pci_links_open(ErnicPci *d, Error **errp)
     uint32_t i;
 
     d->link = d->card = NULL;
-    for (i = 0; (ops = link_at(i)); i++) {
+    for (i = 0; (ops = ernic_pci_link_at(i)); i++) {
         if (!ops->open(d, errp)) {
             ernic_pci_links_close(d);
             return false;
         }
+    }
+    if (d->icrc == ON_OFF_AUTO_OFF && !d->link->icrc_optional) {
+        error_setg(errp, "icrc=off needs roce-shm=");
+        ernic_pci_links_close(d);
+        return false;
     }
     return true;
 }
 
 void ernic_pci_links_close(ErnicPci *d)
 {
-    const ErnicPciLinkOps *ops;
-    uint32_t i;
-
+    if (d->link && d->link != d->card) {
+        d->link->close(d);
+    }
     d->link = d->card;
-    for (i = 0; (ops = link_at(i)); i++) {
-        ops->close(d);
+    if (d->card) {
+        d->card->close(d);
     }
 }
 

@@ -10,16 +10,38 @@
 #include "device/device.h"
 #include "qom/object.h"
 
+/* A counter by its name; where it is in the structure of counters. */
+typedef struct ErnicPciCounter {
+    const char *name;
+    size_t off;                 /* of a uint64_t */
+} ErnicPciCounter;
+
+/* Counters of a link, as part of the property "statistics". */
+typedef struct ErnicPciLinkCounters {
+    const char *name;
+    const ErnicPciCounter *counters;
+    uint32_t num;
+    size_t size;                /* bytes of the structure */
+    size_t drops;               /* offset of its drop counters, by reason */
+    uint32_t num_drops;
+    const char *(*drop_name)(uint32_t reason);
+    /* The structure; NULL: the device does not use the link, all counters are 0. */
+    const void *(*get)(const ErnicPci *d);
+} ErnicPciLinkCounters;
+
 /*
  * A link registers itself with ernic_pci_link_register() and type_init(). open() looks at
  * the properties that class_init() has made, and sets ErnicPci.link if the user wants it.
- * All other calls come with the lock of the device held.
+ * is_up(), work() and close() come without the lock of the device, all other calls with
+ * it. A member that says so may be NULL.
  */
 struct ErnicPciLinkOps {
     const char *name;           /* the property that asks for it */
+    bool icrc_optional;         /* icrc=off is possible */
+    const ErnicPciLinkCounters *counters;       /* NULL: none */
     void (*class_init)(ObjectClass *oc);                /* may be NULL */
     bool (*open)(ErnicPci *d, Error **errp);
-    void (*close)(ErnicPci *d);         /* also if open() has failed or done nothing */
+    void (*close)(ErnicPci *d);         /* also if open() has failed, or twice */
     /* Whether there is a connection to the network. */
     bool (*is_up)(const ErnicPci *d);
     /* False: the link is full, and the same train will be offered again. */
@@ -28,17 +50,17 @@ struct ErnicPciLinkOps {
     uint64_t (*departed)(const ErnicPci *d, ErnicPciEngine engine);
     /* Received packets wait, and the engines have room for them. */
     bool (*waits)(ErnicPci *d);
-    /* Deliver them; NULL: the device's work does it. */
+    /* Deliver them; may be NULL: the device's work does it. */
     void (*run)(ErnicPci *d, uint64_t now);
-    /* Packets to send wait for a run of the device's work. */
+    /* Packets to send wait for a run of the device's work; of the network card alone. */
     bool (*unsent)(const ErnicPci *d);
-    /* Charge work for a frame to the slice of the main loop. */
+    /* Charge work for a frame to the slice of the main loop; of the card alone. */
     void (*work)(ErnicPci *d, uint32_t accesses, uint32_t bytes);
     /* The addresses or the state of life may have changed. */
-    void (*changed)(ErnicPci *d);
+    void (*changed)(ErnicPci *d);               /* may be NULL */
     /* Watch descriptors, or stop that, depending on the state of life. */
-    void (*update)(ErnicPci *d);
-    /* @engine was reset and offers no train again. */
+    void (*update)(ErnicPci *d);                /* may be NULL */
+    /* @engine was reset and offers no train again; may be NULL. */
     void (*forget)(ErnicPci *d, ErnicPciEngine engine);
     /* The function was reset. */
     void (*reset)(ErnicPci *d);
@@ -46,6 +68,8 @@ struct ErnicPciLinkOps {
 
 /* Adds a link to those that a user can choose. */
 void ernic_pci_link_register(const ErnicPciLinkOps *ops);
+/* Link @i of this build; NULL: there are no more. */
+const ErnicPciLinkOps *ernic_pci_link_at(uint32_t i);
 /* The properties of all links. */
 void ernic_pci_links_class_init(ObjectClass *oc);
 /*

@@ -3,8 +3,8 @@
  *
  * Device memory: RAM of the device, in the register BAR.
  */
-#ifndef ERNIC_PCI_MEMORY_H
-#define ERNIC_PCI_MEMORY_H
+#ifndef ERNIC_DEVICE_MEMORY_H
+#define ERNIC_DEVICE_MEMORY_H
 
 #include "device/device.h"
 
@@ -23,4 +23,4 @@ uint64_t *ernic_pci_mem_word(ErnicPci *d, uint64_t addr);
  */
 void ernic_pci_mem_dirty(ErnicPci *d, uint64_t addr, uint64_t len);
 
-#endif /* ERNIC_PCI_MEMORY_H */
+#endif /* ERNIC_DEVICE_MEMORY_H */

@@ -46,6 +46,7 @@ typedef struct ErnicPciMlx5 {
 typedef struct ErnicPg332 {
     uint8_t version;            /* properties; 1 + enum pg332_version; 0: the default */
     uint8_t strict;             /* ErnicStrict */
+    bool profile;               /* the default profile is that of PG332 */
     uint32_t num_qp;            /* 0: the default */
     uint32_t reads;             /* depth of the queue of READs; 0: the default */
     uint32_t warned;            /* number of violations reported to the user */
@@ -59,7 +60,7 @@ typedef struct ErnicPg332 {
     ErnicStreamBytes state;     /* like ErnicPci.state */
 } ErnicPg332;
 
-/* Number of stored words in the table of reconic_shell.c. */
+/* Number of stored words in the table of bars/reconic.c. */
 #define ERNIC_SHELL_WORDS   (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
 
 /* The shell around PG332: what else of a card the function has. */

@@ -1,36 +1,47 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Properties whose values have names. QOM lists and checks the names.
+ * Properties whose values have names. Help and errors list the names.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "device/properties.h"
 
-typedef struct EnumProperty {
-    const char *name, *type, *help;
-    const QEnumLookup values;
-    size_t field;               /* uint8_t of ErnicPci */
-} EnumProperty;
+char *ernic_pci_enum_names(const char *const *names)
+{
+    GString *text = g_string_new(names[0]);
+    unsigned i;
 
-#define NAMES(...) { \
-    .array = (const char *const[]) { __VA_ARGS__ }, \
-    .size = sizeof((const char *const[]) { __VA_ARGS__ }) / sizeof(char *), \
+    for (i = 1; names[i]; i++) {
+        g_string_append_printf(text, "%s%s", names[i + 1] ? ", " : " or ", names[i]);
+    }
+    return g_string_free(text, false);
 }
 
-static const EnumProperty properties[] = {
-    { "ernic-version", "ErnicVersion", "Version of PG332: auto, 3.1, 4.0 or 4.2",
-      NAMES("auto", "3.1", "4.0", "4.2"), offsetof(ErnicPci, pg332.version) },
-    { "ernic-strict", "ErnicStrict",
-      "If software breaks a rule of PG332: off, report or enforce",
-      NAMES("off", "report", "enforce"), offsetof(ErnicPci, pg332.strict) },
-    { "shell", "ErnicShell", "The card around PG332: none or reconic",
-      NAMES("none", "reconic"), offsetof(ErnicPci, shell.kind) },
-};
-QEMU_BUILD_BUG_ON(ERNIC_STRICT_MODES != 3 || PG332_VERSIONS != 3 || ERNIC_SHELLS != 2);
+bool ernic_pci_visit_enum(Object *obj, Visitor *v, const char *name,
+                          const char *const *names, unsigned *value, Error **errp)
+{
+    g_autofree char *text = NULL, *list = NULL;
 
-static uint8_t *field_of(Object *obj, const EnumProperty *p)
+    if (DEVICE(obj)->realized) {
+        error_setg(errp, "%s= cannot change once the device exists", name);
+        return false;
+    }
+    if (!visit_type_str(v, name, &text, errp)) {
+        return false;
+    }
+    for (*value = 0; names[*value]; ++*value) {
+        if (g_str_equal(text, names[*value])) {
+            return true;
+        }
+    }
+    list = ernic_pci_enum_names(names);
+    error_setg(errp, "%s is %s, not %s", name, text, list);
+    return false;
+}
+
+static uint8_t *field_of(Object *obj, const ErnicPciEnum *p)
 {
     return (uint8_t *)ERNIC(obj) + p->field;
 }
@@ -38,34 +49,29 @@ static uint8_t *field_of(Object *obj, const EnumProperty *p)
 static void get_enum(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
-    const EnumProperty *p = opaque;
-    int value = *field_of(obj, p);
+    const ErnicPciEnum *p = opaque;
+    char *text = (char *)p->names[*field_of(obj, p)];
 
-    visit_type_enum(v, name, &value, &p->values, errp);
+    visit_type_str(v, name, &text, errp);
 }
 
 static void set_enum(Object *obj, Visitor *v, const char *name, void *opaque,
                      Error **errp)
 {
-    const EnumProperty *p = opaque;
-    int value;
+    const ErnicPciEnum *p = opaque;
+    unsigned value;
 
-    if (DEVICE(obj)->realized) {
-        error_setg(errp, "%s= cannot change once the device exists", name);
-    } else if (visit_type_enum(v, name, &value, &p->values, errp)) {
+    if (ernic_pci_visit_enum(obj, v, name, p->names, &value, errp)) {
         *field_of(obj, p) = value;
     }
 }
 
-void ernic_pci_properties_class_init(ObjectClass *oc)
+void ernic_pci_add_enum(ObjectClass *oc, const ErnicPciEnum *p)
 {
-    size_t i;
+    g_autofree char *list = ernic_pci_enum_names(p->names);
+    g_autofree char *help = g_strdup_printf("%s: %s", p->help, list);
 
-    for (i = 0; i < ARRAY_SIZE(properties); i++) {
-        const EnumProperty *p = &properties[i];
-
-        object_class_property_add(oc, p->name, p->type, get_enum, set_enum, NULL,
-                                  (void *)p);
-        object_class_property_set_description(oc, p->name, p->help);
-    }
+    object_class_property_add(oc, p->name, p->type, get_enum, set_enum, NULL,
+                              (void *)p);
+    object_class_property_set_description(oc, p->name, help);
 }

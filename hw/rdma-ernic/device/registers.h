@@ -3,8 +3,8 @@
  *
  * Register tables: one row for each register defines its reads, writes and traces.
  */
-#ifndef ERNIC_PCI_REGISTERS_H
-#define ERNIC_PCI_REGISTERS_H
+#ifndef ERNIC_DEVICE_REGISTERS_H
+#define ERNIC_DEVICE_REGISTERS_H
 
 #include "device/device.h"
 
@@ -44,4 +44,4 @@ void ernic_guest_bad_write(ErnicPci *d, uint64_t off, unsigned size,
 /* The same for a write to @what that is disabled, or with @value out of range. */
 void ernic_guest_not_enabled(ErnicPci *d, const char *what, uint64_t value);
 
-#endif /* ERNIC_PCI_REGISTERS_H */
+#endif /* ERNIC_DEVICE_REGISTERS_H */

@@ -5,8 +5,8 @@
  * each function writes a value or reads it. Bytes that are read are not
  * trusted.
  */
-#ifndef ERNIC_NETWORK_ARCHIVE_H
-#define ERNIC_NETWORK_ARCHIVE_H
+#ifndef ERNIC_FABRIC_ARCHIVE_H
+#define ERNIC_FABRIC_ARCHIVE_H
 
 #include <glib.h>
 #include "fabric/carried.h"
@@ -47,4 +47,4 @@ void ernic_archive_time(ErnicArchive *w, uint64_t *ns);
 void ernic_archive_list(ErnicArchive *w, ErnicCarriedList *l, uint32_t ports,
                         uint32_t min, uint32_t max, bool signals);
 
-#endif /* ERNIC_NETWORK_ARCHIVE_H */
+#endif /* ERNIC_FABRIC_ARCHIVE_H */

@@ -4,8 +4,8 @@
  * One direction of a cable. Frames are put on it one after the other, each for
  * the time of its bytes at the rate; then each is in flight.
  */
-#ifndef ERNIC_NETWORK_CABLE_H
-#define ERNIC_NETWORK_CABLE_H
+#ifndef ERNIC_FABRIC_CABLE_H
+#define ERNIC_FABRIC_CABLE_H
 
 #include "fabric/carried.h"
 
@@ -53,4 +53,4 @@ void ernic_cable_send(ErnicCable *c, uint64_t now, uint64_t rate, bool paced,
 /* Clear the cable, whose frames @st drops; returns how many are lost. */
 uint32_t ernic_cable_clear(ErnicCable *c, ErnicCarriedStore *st);
 
-#endif /* ERNIC_NETWORK_CABLE_H */
+#endif /* ERNIC_FABRIC_CABLE_H */

@@ -6,8 +6,8 @@
  * dropped together are freed later, slice by slice; a new frame first frees as many bytes
  * of them.
  */
-#ifndef ERNIC_NETWORK_CARRIED_H
-#define ERNIC_NETWORK_CARRIED_H
+#ifndef ERNIC_FABRIC_CARRIED_H
+#define ERNIC_FABRIC_CARRIED_H
 
 #include "base/block.h"
 #include "base/budget.h"
@@ -66,4 +66,4 @@ static inline uint64_t ernic_carried_due(const ErnicCarriedList *l)
     return l->head ? l->head->due : ERNIC_NEVER;
 }
 
-#endif /* ERNIC_NETWORK_CARRIED_H */
+#endif /* ERNIC_FABRIC_CARRIED_H */

@@ -4,8 +4,8 @@
  * A field of a migration stream: a length of four bytes (big-endian), then as many
  * bytes. The device and the wire store their state in it.
  */
-#ifndef ERNIC_NETWORK_STREAM_BYTES_H
-#define ERNIC_NETWORK_STREAM_BYTES_H
+#ifndef ERNIC_FABRIC_STREAM_BYTES_H
+#define ERNIC_FABRIC_STREAM_BYTES_H
 
 #include "migration/vmstate.h"
 
@@ -43,4 +43,4 @@ void ernic_stream_bytes_clear(ErnicStreamBytes *b);
     .offset = vmstate_offset_value(type, field_, ErnicStreamBytes), \
 }
 
-#endif /* ERNIC_NETWORK_STREAM_BYTES_H */
+#endif /* ERNIC_FABRIC_STREAM_BYTES_H */

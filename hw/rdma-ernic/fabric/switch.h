@@ -12,8 +12,8 @@
  * further ones are refused, so that the sender keeps its frames and can be
  * paused.
  */
-#ifndef ERNIC_NETWORK_SWITCH_H
-#define ERNIC_NETWORK_SWITCH_H
+#ifndef ERNIC_FABRIC_SWITCH_H
+#define ERNIC_FABRIC_SWITCH_H
 
 #include "base/budget.h"
 
@@ -144,4 +144,4 @@ void ernic_switch_walk(ErnicSwitch *s, struct ErnicArchive *w);
 void ernic_switch_stats(const ErnicSwitch *s, uint32_t port, uint64_t now,
                         ErnicSwitchStats *stats);
 
-#endif /* ERNIC_NETWORK_SWITCH_H */
+#endif /* ERNIC_FABRIC_SWITCH_H */

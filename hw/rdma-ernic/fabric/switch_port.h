@@ -4,8 +4,8 @@
  * The state of the ports of a switch: for switch.c, and for switch_state.c,
  * which saves every field that does not come from the command line.
  */
-#ifndef ERNIC_NETWORK_SWITCH_PORT_H
-#define ERNIC_NETWORK_SWITCH_PORT_H
+#ifndef ERNIC_FABRIC_SWITCH_PORT_H
+#define ERNIC_FABRIC_SWITCH_PORT_H
 
 #include "fabric/cable.h"
 #include "fabric/switch.h"
@@ -45,4 +45,4 @@ struct ErnicSwitch {
     Port port[];
 };
 
-#endif /* ERNIC_NETWORK_SWITCH_PORT_H */
+#endif /* ERNIC_FABRIC_SWITCH_PORT_H */

@@ -5,8 +5,8 @@
  * network client of QEMU, and takes the place of a netdev for the NIC that gets
  * it. It runs in the main loop, under the BQL.
  */
-#ifndef ERNIC_NETWORK_WIRE_DEVICE_H
-#define ERNIC_NETWORK_WIRE_DEVICE_H
+#ifndef ERNIC_FABRIC_WIRE_DEVICE_H
+#define ERNIC_FABRIC_WIRE_DEVICE_H
 
 #include "net/net.h"
 #include "qom/object.h"
@@ -35,4 +35,4 @@ void ernic_wire_purge(NetClientState *nc);
 /* The device may have room for frames again. */
 void ernic_wire_resume(NetClientState *nc);
 
-#endif /* ERNIC_NETWORK_WIRE_DEVICE_H */
+#endif /* ERNIC_FABRIC_WIRE_DEVICE_H */

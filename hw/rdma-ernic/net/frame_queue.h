@@ -6,8 +6,8 @@
  * needs one wake-up, and its frames are copied once. The queue knows which trains of the
  * writer have left it, by their serial numbers.
  */
-#ifndef ERNIC_LINKS_FRAME_QUEUE_H
-#define ERNIC_LINKS_FRAME_QUEUE_H
+#ifndef ERNIC_NET_FRAME_QUEUE_H
+#define ERNIC_NET_FRAME_QUEUE_H
 
 #include <sys/uio.h>
 #include "qemu/thread.h"
@@ -71,4 +71,4 @@ bool ernic_frame_queue_has(ErnicFrameQueue *q);
  */
 void ernic_frame_queue_purge(ErnicFrameQueue *q);
 
-#endif /* ERNIC_LINKS_FRAME_QUEUE_H */
+#endif /* ERNIC_NET_FRAME_QUEUE_H */

@@ -3,11 +3,8 @@
  *
  * The device as a QEMU NIC.
  *
- * Without a link of the host it is also the netdev link: a frame to UDP port 4791 goes
- * to the engine if it is addressed to an enabled interface, in the VLAN of that
- * address. All other frames go to the raw packet queue pairs whose rules match,
- * and else to the Ethernet interface; or to the flow tables of the mlx5 interface.
- * That part is the same with a link of the host.
+ * Without a link of the host it is also the link of RoCEv2; frames.c has the way of a
+ * frame to the engines.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

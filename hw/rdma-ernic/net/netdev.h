@@ -3,8 +3,8 @@
  *
  * The device as a QEMU NIC, and the netdev link.
  */
-#ifndef ERNIC_LINKS_NETDEV_H
-#define ERNIC_LINKS_NETDEV_H
+#ifndef ERNIC_NET_NETDEV_H
+#define ERNIC_NET_NETDEV_H
 
 #include "device/device.h"
 
@@ -25,4 +25,4 @@ void ernic_pci_netdev_resume(ErnicPci *d);
 /* Report a change of the link to the guest, unless the machine is stopped. */
 void ernic_pci_netdev_report_link(ErnicPci *d);
 
-#endif /* ERNIC_LINKS_NETDEV_H */
+#endif /* ERNIC_NET_NETDEV_H */

@@ -8,7 +8,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
-#include "system/runstate.h"
 #include "engine/base/budget.h"
 #include "engine/wire/frame.h"
 #include "device/clock.h"

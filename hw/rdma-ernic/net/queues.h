@@ -6,8 +6,8 @@
  * in a queue until that is free. Those for an engine with a thread of its own wait until
  * this takes them.
  */
-#ifndef ERNIC_LINKS_NETDEV_QUEUES_H
-#define ERNIC_LINKS_NETDEV_QUEUES_H
+#ifndef ERNIC_NET_QUEUES_H
+#define ERNIC_NET_QUEUES_H
 
 #include "device/device.h"
 #include "engine/base/budget.h"
@@ -67,4 +67,4 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now);
 /* Frames wait, and the engines have room for them. */
 bool ernic_pci_netq_waits(ErnicPci *d);
 
-#endif /* ERNIC_LINKS_NETDEV_QUEUES_H */
+#endif /* ERNIC_NET_QUEUES_H */

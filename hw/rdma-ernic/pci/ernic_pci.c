@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qemu/units.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
 #include "hw/pci/msix.h"
@@ -17,7 +16,6 @@
 #include "system/system.h"
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
-#include "bars/reconic.h"
 #include "device/capabilities.h"
 #include "device/clock.h"
 #include "device/env.h"
@@ -27,7 +25,6 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/memory.h"
-#include "device/properties.h"
 #include "device/reset.h"
 #include "device/retry_time.h"
 #include "net/ethernet.h"
@@ -53,6 +50,7 @@
 
 /* Least max-memory, bytes: enough for the queues of a driver. */
 #define MEMORY_MIN          MiB
+
 /* ---- limits --------------------------------------------------------------- */
 
 /* One row for each property that sets a number of the engine's configuration. */
@@ -171,6 +169,13 @@ static void update_power(ErnicPci *d)
 
 /* ---- life ----------------------------------------------------------------- */
 
+static void close_interface(ErnicPci *d)
+{
+    if (d->interface->close) {
+        d->interface->close(d);
+    }
+}
+
 static void ernic_pci_realize(PCIDevice *pci, Error **errp)
 {
     ERRP_GUARD();
@@ -181,7 +186,8 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         return;
     }
     ernic_pci_interface_select(d);
-    if (!check_limits(d, errp) || !ernic_pci_links_open(d, errp)) {
+    if (!check_limits(d, errp) || !d->interface->check(d, errp) ||
+        !ernic_pci_links_open(d, errp)) {
         return;
     }
     if (!ernic_pci_timing_open(d, errp)) {
@@ -190,7 +196,8 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     d->cfg.retry_time = ernic_pci_retry_time(d, false);
     d->cfg.clock = ernic_pci_clock(d);
     d->cfg.flow_rules = &d->net.flow_rules;
-    if (!d->interface->open(d, errp) || !ernic_pci_engine_thread_open(d, errp)) {
+    if ((d->interface->open && !d->interface->open(d, errp)) ||
+        !ernic_pci_engine_thread_open(d, errp)) {
         goto no_interface;
     }
     if (!ernic_pci_mem_open(d, errp)) {
@@ -204,7 +211,9 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     }
     ernic_pci_work_init(d);
     d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
-    ernic_pci_pg332_start(d);
+    if (d->interface->start) {
+        d->interface->start(d);
+    }
     ernic_pci_netdev_start(d);
     if (d->interface->reset) {
         d->interface->reset(d, 0);
@@ -225,7 +234,7 @@ no_capabilities:
 no_mem:
     ernic_pci_engine_thread_close(d);
 no_interface:
-    ernic_pci_shell_close(d);
+    close_interface(d);
     ernic_pci_timing_close(d);
 no_timing:
     ernic_pci_links_close(d);
@@ -255,7 +264,7 @@ static void ernic_pci_exit(PCIDevice *pci)
         ernic_pci_links_close(d);
     }
     ernic_pci_life_bury(d);
-    ernic_pci_shell_close(d);
+    close_interface(d);
     ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
     pcie_aer_exit(pci);
@@ -283,8 +292,9 @@ static void ernic_pci_finalize(Object *obj)
     qemu_del_vm_change_state_handler(d->vm_state);
     ernic_pci_links_close(d);
     ernic_pci_life_free(d->engine);
-    ernic_pci_pg332_close(d);
-    ernic_pci_shell_free(d);
+    if (d->interface->finalize) {
+        d->interface->finalize(d);
+    }
     ernic_pci_timing_close(d);
     ernic_pci_netq_fini(d);
     ernic_pci_work_fini(d);
@@ -298,8 +308,9 @@ static void function_reset(ErnicPci *d)
     trace_ernic_pci_reset(ernic_pci_id(d));
     now = ernic_pci_enter(d);
     d->resets++;
-    ernic_pci_shell_reset(d);
-    ernic_pci_pg332_reset(d, now);
+    if (d->interface->reset_function) {
+        d->interface->reset_function(d, now);
+    }
     ernic_pci_reset(d, now);
     ernic_pci_leave(d);
 }
@@ -393,9 +404,7 @@ static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
     device_class_set_props(dc, ernic_pci_properties);
     ernic_pci_links_class_init(oc);
     ernic_pci_interfaces_class_init(oc);
-    ernic_pci_properties_class_init(oc);
     ernic_pci_stats_class_init(oc);
-    ernic_pci_pg332_class_init(oc);
 }
 
 static const TypeInfo ernic_pci_types[] = {

@@ -9,9 +9,8 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "engine/timing/timing_count.h"
+#include "device/link.h"
 #include "device/lock.h"
-#include "links/shm/port.h"
-#include "links/udp/socket.h"
 #include "pci/statistics.h"
 #include "bars/qdma/qdma.h"
 
@@ -23,28 +22,25 @@ typedef struct EngineCounts {
     bool timed;                 /* the timing model is on */
 } EngineCounts;
 
+/* Most links of a build. */
+#define LINKS   16
+
 /* All counters, copied with the lock held once. */
 typedef struct Snapshot {
     EngineCounts engine, pg332;
-    ErnicUdpStats udp;          /* all 0 without the UDP link */
-    ErnicShmStats shm;          /* all 0 without the shared-memory link */
+    void *link[LINKS];          /* owned; those of link @i */
     ErnicEth eth;
     ErnicQdmaStats qdma;        /* all 0 without the QDMA */
 } Snapshot;
 
-typedef struct Counter {
-    const char *name;
-    size_t off;                 /* of a uint64_t in its structure */
-} Counter;
-
-static const Counter engine_counters[] = {
+static const ErnicPciCounter engine_counters[] = {
 #define X(name) { #name, offsetof(ErnicStats, name) },
     ERNIC_STATS_LIST(X)
 #undef X
 };
 
 #define MEM(name) { #name, offsetof(ErnicMem, name) }
-static const Counter mem_counters[] = {
+static const ErnicPciCounter mem_counters[] = {
     MEM(bound), MEM(used), MEM(peak), MEM(refused),
 #define X(symbol, name) { #name, offsetof(ErnicMem, kind[ERNIC_MEM_##symbol]) },
     ERNIC_MEM_KINDS(X)
@@ -52,31 +48,15 @@ static const Counter mem_counters[] = {
 };
 #undef MEM
 
-#define UDP(name) { #name, offsetof(ErnicUdpStats, name) }
-static const Counter udp_counters[] = {
-    UDP(tx_trains), UDP(tx_packets), UDP(tx_bytes),
-    UDP(rx_trains), UDP(rx_packets), UDP(rx_bytes), UDP(tx_busy),
-};
-#undef UDP
-
-#define SHM(name) { #name, offsetof(ErnicShmStats, name) }
-static const Counter shm_counters[] = {
-    SHM(tx_trains), SHM(tx_packets), SHM(tx_bytes),
-    SHM(rx_trains), SHM(rx_packets), SHM(rx_bytes), SHM(tx_busy),
-    SHM(bells), SHM(peers), SHM(refused), SHM(broken),
-    SHM(unreachable), SHM(duplicates),
-};
-#undef SHM
-
 #define ETH(name) { #name, offsetof(ErnicEth, name) }
-static const Counter eth_counters[] = {
+static const ErnicPciCounter eth_counters[] = {
     ETH(tx_packets), ETH(tx_bytes), ETH(tx_errors), ETH(rx_packets),
     ETH(rx_bytes), ETH(rx_no_buffer), ETH(rx_errors),
 };
 #undef ETH
 
 #define QDMA(name, field) { name, offsetof(ErnicQdmaStats, field) }
-static const Counter qdma_counters[] = {
+static const ErnicPciCounter qdma_counters[] = {
     QDMA("h2c_descriptors", descriptors[ERNIC_QDMA_H2C]),
     QDMA("h2c_bytes", bytes[ERNIC_QDMA_H2C]),
     QDMA("c2h_descriptors", descriptors[ERNIC_QDMA_C2H]),
@@ -86,19 +66,19 @@ static const Counter qdma_counters[] = {
 #undef QDMA
 
 #define STAGE(name) { #name, offsetof(ErnicStageCount, name) }
-static const Counter stage_counters[] = {
+static const ErnicPciCounter stage_counters[] = {
     STAGE(items), STAGE(busy), STAGE(stalled), STAGE(idle), STAGE(waited),
 };
 #undef STAGE
 
 #define QUEUE(name) { #name, offsetof(ErnicQueueCount, name) }
-static const Counter queue_counters[] = {
+static const ErnicPciCounter queue_counters[] = {
     QUEUE(size), QUEUE(count), QUEUE(peak), QUEUE(area),
 };
 #undef QUEUE
 
 #define TIME(name) { #name, offsetof(ErnicTimingCount, name) }
-static const Counter time_counters[] = { TIME(since), TIME(now) };
+static const ErnicPciCounter time_counters[] = { TIME(since), TIME(now) };
 #undef TIME
 
 static const char *const stage_names[] = {
@@ -113,7 +93,7 @@ static const char *const queue_names[] = {
 #undef X
 };
 
-static bool visit_counters(Visitor *v, const Counter *c, size_t num,
+static bool visit_counters(Visitor *v, const ErnicPciCounter *c, size_t num,
                            const void *base, Error **errp)
 {
     uint64_t value;
@@ -136,16 +116,6 @@ static const char *drop_name(uint32_t i)
 static const char *fault_name(uint32_t i)
 {
     return ernic_fault_info(i)->name;
-}
-
-static const char *udp_drop_name(uint32_t i)
-{
-    return ernic_udp_drop_name(i);
-}
-
-static const char *shm_drop_name(uint32_t i)
-{
-    return ernic_shm_drop_name(i);
 }
 
 /* Visits the elements @first to @end - 1 of @value as a structure of counters. */
@@ -171,7 +141,7 @@ static bool visit_numbered(Visitor *v, const char *name, uint64_t *value,
 /* Visits @num records of @size bytes, each with the counters @c, as a structure. */
 static bool visit_records(Visitor *v, const char *name,
                           const char *const *names, size_t num,
-                          const Counter *c, size_t num_counters,
+                          const ErnicPciCounter *c, size_t num_counters,
                           const void *records, size_t size, Error **errp)
 {
     bool ok = true;
@@ -255,34 +225,32 @@ static bool visit_pg332(Visitor *v, EngineCounts *counts, Error **errp)
     return ok;
 }
 
-static bool visit_udp(Visitor *v, ErnicUdpStats *stats, Error **errp)
+static bool visit_link(Visitor *v, const ErnicPciLinkCounters *c, uint8_t *stats,
+                       Error **errp)
 {
     bool ok;
 
-    if (!visit_start_struct(v, "udp", NULL, 0, errp)) {
+    if (!visit_start_struct(v, c->name, NULL, 0, errp)) {
         return false;
     }
-    ok = visit_counters(v, udp_counters, ARRAY_SIZE(udp_counters), stats,
-                        errp) &&
-         visit_numbered(v, "drops", stats->drop, 0, ERNIC_UDP_DROP_COUNT,
-                        udp_drop_name, errp);
+    ok = visit_counters(v, c->counters, c->num, stats, errp) &&
+         visit_numbered(v, "drops", (uint64_t *)(stats + c->drops), 0, c->num_drops,
+                        c->drop_name, errp);
     visit_end_struct(v, NULL);
     return ok;
 }
 
-static bool visit_shm(Visitor *v, ErnicShmStats *stats, Error **errp)
+static bool visit_links(Visitor *v, Snapshot *s, Error **errp)
 {
-    bool ok;
+    uint32_t i;
 
-    if (!visit_start_struct(v, "shm", NULL, 0, errp)) {
-        return false;
+    for (i = 0; i < LINKS; i++) {
+        if (s->link[i] &&
+            !visit_link(v, ernic_pci_link_at(i)->counters, s->link[i], errp)) {
+            return false;
+        }
     }
-    ok = visit_counters(v, shm_counters, ARRAY_SIZE(shm_counters), stats,
-                        errp) &&
-         visit_numbered(v, "drops", stats->drop, 0, ERNIC_SHM_DROP_COUNT,
-                        shm_drop_name, errp);
-    visit_end_struct(v, NULL);
-    return ok;
+    return true;
 }
 
 static bool visit_eth(Visitor *v, const ErnicEth *eth, Error **errp)
@@ -309,6 +277,23 @@ static bool visit_qdma(Visitor *v, const ErnicQdmaStats *stats, Error **errp)
     return ok;
 }
 
+static void take_links(Snapshot *s, const ErnicPci *d)
+{
+    const ErnicPciLinkOps *ops;
+    const void *stats;
+    uint32_t i;
+
+    for (i = 0; i < LINKS && (ops = ernic_pci_link_at(i)); i++) {
+        if (ops->counters) {
+            s->link[i] = g_malloc0(ops->counters->size);
+            stats = ops->counters->get(d);
+            if (stats) {
+                memcpy(s->link[i], stats, ops->counters->size);
+            }
+        }
+    }
+}
+
 static void take(EngineCounts *counts, const Ernic *e, uint64_t now)
 {
     if (e) {
@@ -324,6 +309,7 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     ErnicPci *d = ERNIC(obj);
     Snapshot s = { };
     uint64_t now;
+    uint32_t i;
 
     if (!ernic_pci_exists(d)) {
         error_setg(errp, "%s: the device is not realized", name);
@@ -336,19 +322,17 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     if (d->shell.qdma) {
         s.qdma = d->shell.qdma->stats;
     }
-    if (d->udp) {
-        s.udp = *ernic_udp_stats(d->udp);
-    }
-    if (d->shm) {
-        s.shm = *ernic_shm_stats(d->shm);
-    }
+    take_links(&s, d);
     ernic_pci_leave(d);
     if (visit_start_struct(v, name, NULL, 0, errp)) {
         (void)(visit_engine(v, &s.engine, errp) &&
                visit_pg332(v, &s.pg332, errp) &&
-               visit_udp(v, &s.udp, errp) && visit_shm(v, &s.shm, errp) &&
+               visit_links(v, &s, errp) &&
                visit_eth(v, &s.eth, errp) && visit_qdma(v, &s.qdma, errp));
         visit_end_struct(v, NULL);
+    }
+    for (i = 0; i < LINKS; i++) {
+        g_free(s.link[i]);
     }
 }
 

@@ -111,7 +111,7 @@ static bool needs_timing(const ErnicPci *d, Error **errp)
 bool ernic_pci_timing_open(ErnicPci *d, Error **errp)
 {
     const char *name = d->timing_profile ?:
-        d->pg332.version ? DEFAULT_PG332 : DEFAULT_PROFILE;
+        d->pg332.profile ? DEFAULT_PG332 : DEFAULT_PROFILE;
     g_autofree char *file = NULL, *why = NULL;
     const char *text;
     ErnicProfile *p;

@@ -23,7 +23,6 @@
 #include "system/runstate.h"
 #include "wire/frame.h"
 #include "wire/icrc.h"
-#include "links/udp/socket.h"
 #include "target.h"
 
 #define MAX_STEP        (100 * SCALE_MS)
@@ -212,9 +211,9 @@ static void op_datagram(FuzzMachine *m, Operands *o)
     if (fd < 0) {
         fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     }
-    if (d->udp) {
+    if (d->cfg.udp_sport) {     /* a UDP link has one */
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        to.sin_port = htons(ernic_udp_port(d->udp));
+        to.sin_port = htons(d->cfg.udp_sport);
         sendto(fd, o->pos, o->left, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
     }
 }
@@ -241,8 +240,8 @@ static void op_peer(FuzzMachine *m, Operands *o)
 
     other = take_device(m, o)->d;
     g_string_append_len(text, (const char *)o->pos, o->left);
-    if (flags & 2 && other->udp) {
-        g_string_append_printf(text, "=127.0.0.1:%u", ernic_udp_port(other->udp));
+    if (flags & 2 && other->cfg.udp_sport) {
+        g_string_append_printf(text, "=127.0.0.1:%u", other->cfg.udp_sport);
     }
     g_string_append_printf(dev->peers, "+%s", text->str);
     object_property_set_str(OBJECT(dev->d), flags & 1 ? "remove-peer" : "add-peer",

@@ -156,7 +156,7 @@ static void restore_peers(FuzzDevice *dev)
     g_auto(GStrv) peers = NULL;
     char **peer;
 
-    if (!dev->d->udp || !dev->peers->len) {
+    if (!dev->d->cfg.udp_sport || !dev->peers->len) {
         return;
     }
     g_string_append_printf(dev->peers, "+%s", own);

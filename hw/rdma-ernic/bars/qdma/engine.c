@@ -196,16 +196,12 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
     return true;
 }
 
-static void qdma_bh(void *opaque)
+void qdma_engine_run(ErnicPci *d)
 {
-    ErnicPci *d = opaque;
     ErnicQdma *q = d->shell.qdma;
     bool c2h = true, h2c = true;
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
-    if (!qdma_engine_valid(q)) {
-        memset(q->job, 0, sizeof(q->job));      /* of a state that was loaded in part */
-    }
     while (ernic_budget_left(&work) && (c2h || h2c)) {
         if (!ernic_pci_working(d) || !runstate_is_running()) {
             return;
@@ -218,24 +214,11 @@ static void qdma_bh(void *opaque)
     }
 }
 
-static void qdma_timer(void *opaque)
-{
-    ernic_pci_guarded(opaque, qdma_bh);
-}
-
 void ernic_qdma_kick(ErnicPci *d)
 {
     if (d->shell.qdma) {
         ernic_pci_schedule(d, &d->shell.qdma->kick, d->shell.qdma->bh);
     }
-}
-
-void qdma_engine_open(ErnicPci *d)
-{
-    ErnicQdma *q = d->shell.qdma;
-
-    q->bh = qemu_bh_new_guarded(qdma_bh, d, &DEVICE(d)->mem_reentrancy_guard);
-    timer_init_ns(&q->kick, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
 }
 
 /* ---- doorbells --------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  *
  * The memory-mapped engines of the QDMA, and the doorbells that give them work.
  */
-#ifndef ERNIC_QDMA_ENGINE_H
-#define ERNIC_QDMA_ENGINE_H
+#ifndef ERNIC_BARS_QDMA_ENGINE_H
+#define ERNIC_BARS_QDMA_ENGINE_H
 
 #include "bars/qdma/queue.h"
 
@@ -18,6 +18,7 @@ void qdma_doorbell_write(ErnicPci *d, uint32_t off, uint32_t value);
 void qdma_queue_ends(ErnicPci *d, uint32_t number, uint8_t dir);
 /* Whether @q, of a saved state, is possible. */
 bool qdma_engine_valid(const ErnicQdma *q);
-void qdma_engine_open(ErnicPci *d);
+/* Executes descriptors until the slice ends. */
+void qdma_engine_run(ErnicPci *d);
 
-#endif /* ERNIC_QDMA_ENGINE_H */
+#endif /* ERNIC_BARS_QDMA_ENGINE_H */

@@ -3,8 +3,8 @@
  *
  * Errors of the QDMA: status registers, the error interrupt, and queues that stop.
  */
-#ifndef ERNIC_QDMA_ERRORS_H
-#define ERNIC_QDMA_ERRORS_H
+#ifndef ERNIC_BARS_QDMA_ERRORS_H
+#define ERNIC_BARS_QDMA_ERRORS_H
 
 #include "bars/qdma/queue.h"
 
@@ -26,4 +26,4 @@ void qdma_queue_fails(ErnicPci *d, QdmaError error, const QdmaRing *r);
 /* Raises the error interrupt if it is armed and there is a cause. */
 void qdma_error_interrupt(ErnicPci *d);
 
-#endif /* ERNIC_QDMA_ERRORS_H */
+#endif /* ERNIC_BARS_QDMA_ERRORS_H */

@@ -10,13 +10,7 @@
 #include "bars/qdma/engine.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
-
-void ernic_qdma_open(ErnicPci *d)
-{
-    d->shell.qdma = g_new0(ErnicQdma, 1);
-    qdma_engine_open(d);
-    ernic_qdma_reset(d);
-}
+#include "device/clock.h"
 
 void ernic_qdma_reset(ErnicPci *d)
 {
@@ -31,6 +25,30 @@ void ernic_qdma_reset(ErnicPci *d)
         q->stats = (ErnicQdmaStats) { };
         qdma_regs_reset(q);
     }
+}
+
+static void qdma_bh(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    if (!qdma_engine_valid(d->shell.qdma)) {
+        ernic_qdma_reset(d);            /* of a state that was only loaded in part */
+    }
+    qdma_engine_run(d);
+}
+
+static void qdma_timer(void *opaque)
+{
+    ernic_pci_guarded(opaque, qdma_bh);
+}
+
+void ernic_qdma_open(ErnicPci *d)
+{
+    ErnicQdma *q = d->shell.qdma = g_new0(ErnicQdma, 1);
+
+    q->bh = qemu_bh_new_guarded(qdma_bh, d, &DEVICE(d)->mem_reentrancy_guard);
+    timer_init_ns(&q->kick, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
+    ernic_qdma_reset(d);
 }
 
 void ernic_qdma_stop(ErnicPci *d)

@@ -5,8 +5,8 @@
  * All of it is used by the main loop and by vCPUs with the BQL held, also if the engine
  * runs in a thread.
  */
-#ifndef ERNIC_QDMA_QDMA_H
-#define ERNIC_QDMA_QDMA_H
+#ifndef ERNIC_BARS_QDMA_QDMA_H
+#define ERNIC_BARS_QDMA_QDMA_H
 
 #include "device/device.h"
 
@@ -67,4 +67,4 @@ void ernic_qdma_stop(ErnicPci *d);
 /* Frees the state, which no access reaches any more. */
 void ernic_qdma_free(ErnicPci *d);
 
-#endif /* ERNIC_QDMA_QDMA_H */
+#endif /* ERNIC_BARS_QDMA_QDMA_H */

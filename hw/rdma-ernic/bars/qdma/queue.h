@@ -4,8 +4,8 @@
  * A queue of the QDMA: fields of its contexts, its ring, status and interrupts. All
  * values belong to software and may be anything at any time.
  */
-#ifndef ERNIC_QDMA_QUEUE_H
-#define ERNIC_QDMA_QUEUE_H
+#ifndef ERNIC_BARS_QDMA_QUEUE_H
+#define ERNIC_BARS_QDMA_QUEUE_H
 
 #include "qemu/bitops.h"
 #include "bars/qdma/qdma.h"
@@ -69,4 +69,4 @@ void qdma_ring_armed(ErnicPci *d, const QdmaRing *r);
 /* Raises MSI-X @vector if the function has it. */
 void qdma_irq(ErnicPci *d, uint32_t vector);
 
-#endif /* ERNIC_QDMA_QUEUE_H */
+#endif /* ERNIC_BARS_QDMA_QUEUE_H */

@@ -4,8 +4,8 @@
  * Offsets of the QDMA's registers that other files use; the table of all of them is in
  * registers.c.
  */
-#ifndef ERNIC_QDMA_REGISTERS_H
-#define ERNIC_QDMA_REGISTERS_H
+#ifndef ERNIC_BARS_QDMA_REGISTERS_H
+#define ERNIC_BARS_QDMA_REGISTERS_H
 
 #include "bars/qdma/qdma.h"
 
@@ -39,4 +39,4 @@ void qdma_regs_reset(ErnicQdma *q);
 /* Drops the bits of migrated registers that software cannot have set. */
 void qdma_regs_loaded(ErnicQdma *q);
 
-#endif /* ERNIC_QDMA_REGISTERS_H */
+#endif /* ERNIC_BARS_QDMA_REGISTERS_H */

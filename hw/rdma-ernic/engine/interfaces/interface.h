@@ -43,7 +43,7 @@ typedef struct ErnicVerdict {
 
 /*
  * An interface's table. Every method is set; one that an interface shares with others
- * is an ernic_default_*() of transport/interface_defaults.h. The roles call the
+ * is an ernic_default_*() of interfaces/common/defaults.h. The roles call the
  * methods, and do not depend on any particular interface.
  *
  * A method runs inside the engine, in the turn of a queue pair or while a packet is

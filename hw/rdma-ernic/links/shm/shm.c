@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The shared-memory link in QEMU: the port of shm_port.c as a link of the host. It
+ * The shared-memory link in QEMU: the port of port.c as a link of the host. It
  * announces the addresses of the device as long as packets may reach it here.
  */
 #include "qemu/osdep.h"
@@ -17,34 +17,53 @@
 
 QEMU_BUILD_BUG_ON(ERNIC_SHM_ADDRESSES != ERNIC_PCI_ENGINES * ERNIC_LIM_GID);
 
+typedef struct ShmLink {
+    ErnicShm *shm;
+    ErnicTrain train;           /* received last */
+    /* gid_changes of each engine when its addresses were announced. */
+    uint64_t gids[ERNIC_PCI_ENGINES];
+    bool reachable;
+    uint32_t reported;          /* bits of ErnicShmEvent that the user knows of */
+    Notifier exit;              /* removes its socket when QEMU ends */
+} ShmLink;
+
+static const ErnicPciLinkOps shm_link;
+
+/* NULL: the device uses another link. */
+static ShmLink *shm_of(const ErnicPci *d)
+{
+    return d->link == &shm_link ? d->link_state : NULL;
+}
+
 static int shm_fd(const ErnicPci *d)
 {
-    return ernic_shm_fd(d->shm);
+    return ernic_shm_fd(shm_of(d)->shm);
 }
 
 static void shm_serve(ErnicPci *d)
 {
-    ernic_shm_serve(d->shm);
+    ernic_shm_serve(shm_of(d)->shm);
 }
 
 /* One train at a time, as the port has one buffer. */
 static uint32_t shm_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 {
-    bool got = ernic_shm_recv(d->shm, &d->shm_train);
+    ShmLink *l = shm_of(d);
+    bool got = ernic_shm_recv(l->shm, &l->train);
 
-    *trains = &d->shm_train;
-    *more = got || !ernic_shm_sleep(d->shm);
+    *trains = &l->train;
+    *more = got || !ernic_shm_sleep(l->shm);
     return got;
 }
 
 /* A group and new addresses of peers take more than the copy of the train. */
 static bool shm_send(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
-    uint64_t work = ernic_shm_work(d->shm);
-    bool sent = ernic_shm_send(d->shm, train);
+    uint64_t work = ernic_shm_work(shm_of(d)->shm);
+    bool sent = ernic_shm_send(shm_of(d)->shm, train);
 
     ernic_link_work(engine == ERNIC_PCI_PG332 ? d->pg332.engine : d->engine, 0,
-                    ernic_shm_work(d->shm) - work);
+                    ernic_shm_work(shm_of(d)->shm) - work);
     return sent;
 }
 
@@ -83,23 +102,55 @@ static void shm_changed(ErnicPci *d)
     const Ernic *engine[ERNIC_PCI_ENGINES] = {
         [ERNIC_PCI_VERBS] = d->engine, [ERNIC_PCI_PG332] = d->pg332.engine,
     };
-    bool reachable = is_reachable(d), changed = reachable != d->shm_reachable;
+    bool reachable = is_reachable(d), changed = reachable != shm_of(d)->reachable;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t i, n = 0;
 
     for (i = 0; i < ERNIC_PCI_ENGINES; i++) {
-        changed |= engine[i] && engine[i]->gid_changes != d->shm_gids[i];
+        changed |= engine[i] && engine[i]->gid_changes != shm_of(d)->gids[i];
     }
     if (!changed) {
         return;
     }
-    d->shm_reachable = reachable;
+    shm_of(d)->reachable = reachable;
     for (i = 0; i < ERNIC_PCI_ENGINES; i++) {
-        d->shm_gids[i] = engine[i] ? engine[i]->gid_changes : 0;
+        shm_of(d)->gids[i] = engine[i] ? engine[i]->gid_changes : 0;
         n += reachable ? add_addresses(engine[i], gid + n) : 0;
     }
-    ernic_shm_announce(d->shm, gid, n);
+    ernic_shm_announce(shm_of(d)->shm, gid, n);
 }
+
+/* ---- counters -------------------------------------------------------------- */
+
+#define SHM(name) { #name, offsetof(ErnicShmStats, name) }
+static const ErnicPciCounter shm_numbers[] = {
+    SHM(tx_trains), SHM(tx_packets), SHM(tx_bytes),
+    SHM(rx_trains), SHM(rx_packets), SHM(rx_bytes), SHM(tx_busy),
+    SHM(bells), SHM(peers), SHM(refused), SHM(broken),
+    SHM(unreachable), SHM(duplicates),
+};
+#undef SHM
+
+static const char *shm_drop(uint32_t reason)
+{
+    return ernic_shm_drop_name(reason);
+}
+
+static const void *shm_stats(const ErnicPci *d)
+{
+    return shm_of(d) ? ernic_shm_stats(shm_of(d)->shm) : NULL;
+}
+
+static const ErnicPciLinkCounters shm_counters = {
+    .name = "shm",
+    .counters = shm_numbers,
+    .num = ARRAY_SIZE(shm_numbers),
+    .size = sizeof(ErnicShmStats),
+    .drops = offsetof(ErnicShmStats, drop),
+    .num_drops = ERNIC_SHM_DROP_COUNT,
+    .drop_name = shm_drop,
+    .get = shm_stats,
+};
 
 /* ---- life ------------------------------------------------------------------ */
 
@@ -108,10 +159,10 @@ static void shm_event(void *opaque, uint32_t peer, ErnicShmEvent event)
     ErnicPci *d = opaque;
 
     trace_ernic_pci_shm_peer(ernic_pci_id(d), peer, ernic_shm_event_name(event));
-    if (d->shm_reported & BIT(event)) {
+    if (shm_of(d)->reported & BIT(event)) {
         return;
     }
-    d->shm_reported |= BIT(event);
+    shm_of(d)->reported |= BIT(event);
     if (event == ERNIC_SHM_PEER_REFUSED) {
         warn_report("ernic %s: a peer in %s was refused: it has another release, or "
                     "another icrc=, or there are more than %u", ernic_pci_id(d),
@@ -131,7 +182,7 @@ static void shm_warn(void *opaque, const char *text)
 /* QEMU ends without unplugging its devices. */
 static void shm_exit(Notifier *notifier, void *data)
 {
-    ernic_shm_hide(container_of(notifier, ErnicPci, shm_exit)->shm);
+    ernic_shm_hide(container_of(notifier, ShmLink, exit)->shm);
 }
 
 static const ErnicHostOps shm_ops = {
@@ -150,27 +201,24 @@ static void shm_class_init(ObjectClass *oc)
 
 static void shm_close(ErnicPci *d)
 {
-    if (d->shm) {
-        qemu_remove_exit_notifier(&d->shm_exit);
-        d->host = (ErnicHostLink) { };
-        g_clear_pointer(&d->shm, ernic_shm_free);
-    }
-}
+    ShmLink *l = shm_of(d);
 
-/* The part for devices without roce-shm: refuses what needs it. */
-static bool no_shm(const ErnicPci *d, Error **errp)
-{
-    if (d->icrc == ON_OFF_AUTO_OFF) {
-        error_setg(errp, "icrc=off needs roce-shm=");
-        return false;
+    if (l && l->shm) {
+        qemu_remove_exit_notifier(&l->exit);
+        d->host = (ErnicHostLink) { };
+        ernic_shm_free(l->shm);
     }
-    return true;
+    if (l) {
+        g_clear_pointer(&d->link_state, g_free);
+    }
 }
 
 static bool shm_link_open(ErnicPci *d, Error **errp);
 
 static const ErnicPciLinkOps shm_link = {
     .name = "roce-shm",
+    .icrc_optional = true,
+    .counters = &shm_counters,
     .class_init = shm_class_init,
     .open = shm_link_open,
     .close = shm_close,
@@ -184,22 +232,24 @@ static bool shm_link_open(ErnicPci *d, Error **errp)
         .event = shm_event, .warn = shm_warn, .opaque = d,
     };
     g_autofree char *err = NULL;
+    ShmLink *l;
 
     if (!cfg.folder) {
-        return no_shm(d, errp);
+        return true;
     }
     if (!ernic_pci_link_take(d, &shm_link, errp)) {
         return false;
     }
-    d->shm = ernic_shm_new(&cfg, &err);
-    if (!d->shm) {
+    d->link_state = l = g_new0(ShmLink, 1);
+    l->shm = ernic_shm_new(&cfg, &err);
+    if (!l->shm) {
         error_setg(errp, "roce-shm: %s", err);
         return false;
     }
     d->cfg.no_icrc = !cfg.icrc;
     d->host.ops = &shm_ops;
-    d->shm_exit.notify = shm_exit;
-    qemu_add_exit_notifier(&d->shm_exit);
+    l->exit.notify = shm_exit;
+    qemu_add_exit_notifier(&l->exit);
     d->host.more = true;        /* look at the rings before the first sleep */
     return true;
 }

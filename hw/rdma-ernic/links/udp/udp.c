@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The UDP link in QEMU: the socket of udp_socket.c as a link of the host, and the
+ * The UDP link in QEMU: the socket of socket.c as a link of the host, and the
  * properties for its address and its peers.
  */
 #include "qemu/osdep.h"
@@ -12,17 +12,31 @@
 #include "device/lock.h"
 #include "links/host_link.h"
 #include "links/udp/socket.h"
-#include "hw/rdma-ernic/trace.h"
+
+typedef struct UdpLink {
+    ErnicUdp *udp;
+    uint32_t reported;          /* bits of ErnicUdpDrop that the user knows of */
+} UdpLink;
+
+static const ErnicPciLinkOps udp_link;
+
+/* NULL: the device uses another link. */
+static UdpLink *udp_of(const ErnicPci *d)
+{
+    return d->link == &udp_link ? d->link_state : NULL;
+}
 
 /* ---- drops that the user can do something about --------------------------- */
 
 /* Whether the link has dropped packets for this reason: true once, for a warning. */
 static bool to_be_reported(ErnicPci *d, ErnicUdpDrop reason)
 {
-    if (d->udp_reported & BIT(reason) || !ernic_udp_stats(d->udp)->drop[reason]) {
+    UdpLink *l = udp_of(d);
+
+    if (l->reported & BIT(reason) || !ernic_udp_stats(l->udp)->drop[reason]) {
         return false;
     }
-    d->udp_reported |= BIT(reason);
+    l->reported |= BIT(reason);
     return true;
 }
 
@@ -68,12 +82,12 @@ static void warn_rx_drops(ErnicPci *d)
 
 static int udp_fd(const ErnicPci *d)
 {
-    return ernic_udp_fd(d->udp);
+    return ernic_udp_fd(udp_of(d)->udp);
 }
 
 static uint32_t udp_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 {
-    uint32_t n = ernic_udp_recv(d->udp, trains, NULL);
+    uint32_t n = ernic_udp_recv(udp_of(d)->udp, trains, NULL);
 
     warn_rx_drops(d);
     *more = false;              /* the socket stays readable */
@@ -82,7 +96,7 @@ static uint32_t udp_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 
 static bool udp_send(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
-    bool sent = ernic_udp_send(d->udp, engine, train);
+    bool sent = ernic_udp_send(udp_of(d)->udp, engine, train);
 
     if (sent) {
         warn_tx_drops(d, train);
@@ -92,7 +106,7 @@ static bool udp_send(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train
 
 static void udp_forget(ErnicPci *d, ErnicPciEngine engine)
 {
-    ernic_udp_forget(d->udp, engine);
+    ernic_udp_forget(udp_of(d)->udp, engine);
 }
 
 static const ErnicHostOps udp_ops = {
@@ -111,7 +125,7 @@ static bool add_peers(ErnicPci *d, const char *list, Error **errp)
     char **peer;
 
     for (peer = peers; *peer; peer++) {
-        if (!ernic_udp_add_peer(d->udp, *peer, &err)) {
+        if (!ernic_udp_add_peer(udp_of(d)->udp, *peer, &err)) {
             error_setg(errp, "roce-peers: %s", err);
             return false;
         }
@@ -119,19 +133,19 @@ static bool add_peers(ErnicPci *d, const char *list, Error **errp)
     return true;
 }
 
-static ErnicUdp *udp_of(ErnicPci *d, const char *property, Error **errp)
+static bool has_udp(const ErnicPci *d, const char *property, Error **errp)
 {
-    if (!d->udp) {
+    if (!udp_of(d)) {
         error_setg(errp, "%s: the device has no roce-udp link", property);
     }
-    return d->udp;
+    return udp_of(d);
 }
 
 static void set_add_peer(Object *obj, const char *value, Error **errp)
 {
     ErnicPci *d = ERNIC(obj);
 
-    if (udp_of(d, "add-peer", errp)) {
+    if (has_udp(d, "add-peer", errp)) {
         ernic_pci_enter(d);
         add_peers(d, value, errp);
         ernic_pci_leave(d);
@@ -143,9 +157,9 @@ static void set_remove_peer(Object *obj, const char *value, Error **errp)
     g_autofree char *err = NULL;
     ErnicPci *d = ERNIC(obj);
 
-    if (udp_of(d, "remove-peer", errp)) {
+    if (has_udp(d, "remove-peer", errp)) {
         ernic_pci_enter(d);
-        if (!ernic_udp_remove_peer(d->udp, value, &err)) {
+        if (!ernic_udp_remove_peer(udp_of(d)->udp, value, &err)) {
             error_setg(errp, "remove-peer: %s", err);
         }
         ernic_pci_leave(d);
@@ -156,7 +170,7 @@ static char *get_port(Object *obj, Error **errp)
 {
     ErnicPci *d = ERNIC(obj);
 
-    return g_strdup_printf("%u", d->udp ? ernic_udp_port(d->udp) : 0);
+    return g_strdup_printf("%u", udp_of(d) ? ernic_udp_port(udp_of(d)->udp) : 0);
 }
 
 static void udp_class_init(ObjectClass *oc)
@@ -176,13 +190,46 @@ static void udp_class_init(ObjectClass *oc)
         "The host's UDP port that the link is bound to");
 }
 
+/* ---- counters -------------------------------------------------------------- */
+
+#define UDP(name) { #name, offsetof(ErnicUdpStats, name) }
+static const ErnicPciCounter udp_numbers[] = {
+    UDP(tx_trains), UDP(tx_packets), UDP(tx_bytes),
+    UDP(rx_trains), UDP(rx_packets), UDP(rx_bytes), UDP(tx_busy),
+};
+#undef UDP
+
+static const char *udp_drop(uint32_t reason)
+{
+    return ernic_udp_drop_name(reason);
+}
+
+static const void *udp_stats(const ErnicPci *d)
+{
+    return udp_of(d) ? ernic_udp_stats(udp_of(d)->udp) : NULL;
+}
+
+static const ErnicPciLinkCounters udp_counters = {
+    .name = "udp",
+    .counters = udp_numbers,
+    .num = ARRAY_SIZE(udp_numbers),
+    .size = sizeof(ErnicUdpStats),
+    .drops = offsetof(ErnicUdpStats, drop),
+    .num_drops = ERNIC_UDP_DROP_COUNT,
+    .drop_name = udp_drop,
+    .get = udp_stats,
+};
+
 /* ---- life ----------------------------------------------------------------- */
 
 static void udp_close(ErnicPci *d)
 {
-    if (d->udp) {
+    UdpLink *l = udp_of(d);
+
+    if (l) {
         d->host = (ErnicHostLink) { };
-        g_clear_pointer(&d->udp, ernic_udp_free);
+        g_clear_pointer(&l->udp, ernic_udp_free);
+        g_clear_pointer(&d->link_state, g_free);
     }
 }
 
@@ -190,6 +237,7 @@ static bool udp_open(ErnicPci *d, Error **errp);
 
 static const ErnicPciLinkOps udp_link = {
     .name = "roce-udp",
+    .counters = &udp_counters,
     .class_init = udp_class_init,
     .open = udp_open,
     .close = udp_close,
@@ -201,6 +249,7 @@ static bool udp_open(ErnicPci *d, Error **errp)
     const char *address = ernic_pci_link_option(d, "roce-udp");
     const char *peers = ernic_pci_link_option(d, "roce-peers");
     ErnicUdpConfig cfg = { .bind = address };
+    UdpLink *l;
     g_autofree char *err = NULL;
 
     if (!address) {
@@ -212,15 +261,16 @@ static bool udp_open(ErnicPci *d, Error **errp)
     if (!ernic_pci_link_take(d, &udp_link, errp)) {
         return false;
     }
-    d->udp = ernic_udp_new(&cfg, &err);
-    if (!d->udp) {
+    d->link_state = l = g_new0(UdpLink, 1);
+    l->udp = ernic_udp_new(&cfg, &err);
+    if (!l->udp) {
         error_setg(errp, "roce-udp: %s", err);
         return false;
     }
     if (peers && !add_peers(d, peers, errp)) {
         return false;
     }
-    d->cfg.udp_sport = ernic_udp_port(d->udp);
+    d->cfg.udp_sport = ernic_udp_port(l->udp);
     d->host.ops = &udp_ops;
     return true;
 }

@@ -155,7 +155,7 @@ bool ernic_mlx5_function_ok(const ErnicMlx5Function *f);
 bool ernic_mlx5_vport_ok(const ErnicMlx5Function *f);
 bool ernic_mlx5_port_registers_ok(const ErnicMlx5Function *f);
 
-/* The virtual port and the port's registers; in vport.c and port_registers.c. */
+/* The virtual port and the port's registers; in port/vport.c and port/registers.c. */
 void ernic_mlx5_vport_reset(ErnicMlx5Function *f);
 /* The 6 bytes of the address of the virtual port. */
 const uint8_t *ernic_mlx5_vport_mac(const ErnicMlx5Function *f);
