@@ -40,9 +40,8 @@ ENGINE_OF = {
     'bars/qdma': {'engine/base/budget.h'},
     'capture': {'engine/base/types.h', 'engine/timing/timing_trace.h'},
     'device': COMMON | {'engine/state/precopy.h'},
-    # Frames have pages of their own.
-    'fabric': {'engine/base/types.h', 'engine/trace.h', 'engine/base/block.h',
-               'engine/base/pages.h', 'engine/base/budget.h'},
+    'fabric': {'engine/base/types.h', 'engine/trace.h', 'engine/base/pages.h',
+               'engine/base/budget.h'},
     'links': COMMON,
     'links/shm': COMMON | {'engine/wire/frame.h'},
     'links/udp': COMMON | {'engine/wire/frame.h', 'engine/base/drop.h',
@@ -59,8 +58,8 @@ PLAIN = {'links/udp/socket', 'links/udp/gid_map', 'links/shm/close', 'links/shm/
          'fabric/cable', 'fabric/switch', 'fabric/switch_port', 'fabric/switch_state',
          'fabric/archive', 'fabric/carried'}
 PLAIN_ENGINE = {'engine/base/types.h', 'engine/timing/timing_trace.h', 'engine/trace.h',
-                'engine/wire/frame.h', 'engine/base/ib_spec.h', 'engine/base/block.h',
-                'engine/base/pages.h', 'engine/base/budget.h'}
+                'engine/wire/frame.h', 'engine/base/ib_spec.h', 'engine/base/pages.h',
+                'engine/base/budget.h'}
 
 # Allowed everywhere in the engine.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}

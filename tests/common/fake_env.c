@@ -289,9 +289,6 @@ void fake_bare_fini(Ernic *e)
     };
 
     ernic_job_free(e);
-    while (ernic_mem_reap(&e->mem)) {
-        continue;
-    }
     for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
         ernic_ids_fini(ids[i]);
     }

@@ -12,6 +12,7 @@
 #include "qemu/error-report.h"
 #include "bars/pg332.h"
 #include "bars/windows.h"
+#include "device/freeing.h"
 #include "device/irq.h"
 #include "device/life.h"
 #include "device/link.h"
@@ -209,6 +210,8 @@ static const ErnicEnvOps env_ops = {
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,
     .violation = pg332_violation,
+    .free_later = ernic_pci_free_later,
+    .freeing = ernic_pci_freeing,
 };
 
 /* ---- life ----------------------------------------------------------------- */
@@ -284,7 +287,7 @@ void ernic_pci_pg332_start(ErnicPci *d)
 void ernic_pci_pg332_close(ErnicPci *d)
 {
     if (d->pg332.engine) {
-        ernic_pci_life_free(d->pg332.engine);
+        ernic_free(d->pg332.engine);
         d->pg332.engine = NULL;
     }
 }

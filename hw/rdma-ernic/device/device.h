@@ -93,6 +93,7 @@ struct ErnicPci {
     bool held;
     const ErnicPciInterfaceOps *interface;         /* property; NULL: it was not given */
     Ernic *engine;
+    ErnicFreeing *freeing;      /* owned */
     ErnicVerbs verbs;
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
     QEMUTimer timer;

@@ -7,6 +7,7 @@
 #include "qemu/atomic.h"
 #include "device/dma.h"
 #include "device/env.h"
+#include "device/freeing.h"
 #include "device/irq.h"
 #include "device/link.h"
 #include "device/traffic.h"
@@ -85,4 +86,6 @@ const ErnicEnvOps ernic_pci_env_ops = {
     .tx_departed = env_tx_departed,
     .irq = env_irq,
     .wake_at = env_wake_at,
+    .free_later = ernic_pci_free_later,
+    .freeing = ernic_pci_freeing,
 };

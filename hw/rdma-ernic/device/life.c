@@ -78,7 +78,7 @@ static const MemoryRegionOps gone_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8 },
 };
 
-void ernic_pci_life_bury(ErnicPci *d)
+void ernic_pci_life_detach(ErnicPci *d)
 {
     PCIDevice *pci = PCI_DEVICE(d);
     MemoryRegion *handled[] = {
@@ -99,39 +99,6 @@ void ernic_pci_life_bury(ErnicPci *d)
             memory_region_del_subregion(inner[i]->container, inner[i]);
         }
     }
-}
-
-/* ---- the objects of a device that is freed ------------------------------------ */
-
-typedef struct Grave {
-    ErnicRemains *remains;
-    QEMUBH *bh;
-} Grave;
-
-static void run_grave(void *opaque)
-{
-    Grave *grave = opaque;
-
-    if (!ernic_remains_run(grave->remains)) {
-        qemu_bh_schedule(grave->bh);
-        return;
-    }
-    qemu_bh_delete(grave->bh);
-    g_free(grave);
-}
-
-void ernic_pci_life_free(Ernic *e)
-{
-    ErnicRemains *remains = ernic_bury(e);
-    Grave *grave;
-
-    if (ernic_remains_run(remains)) {
-        return;
-    }
-    grave = g_new0(Grave, 1);
-    grave->remains = remains;
-    grave->bh = qemu_bh_new(run_grave, grave);
-    qemu_bh_schedule(grave->bh);
 }
 
 /* ---- the last reference --------------------------------------------------- */

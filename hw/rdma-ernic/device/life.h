@@ -8,7 +8,7 @@
  * until instance_finalize, because a frame below may still use it:
  *
  * - A vCPU may have looked up a memory region and wait for the BQL with its access.
- *   It then finds the handlers of ernic_pci_life_bury().
+ *   It then finds the handlers of ernic_pci_life_detach().
  * - An MSI-X message may write to a port that ejects the function, from inside any
  *   code of the device that raises interrupts.
  * - A frame that the device sends may reach another device, whose DMA does the same.
@@ -30,10 +30,8 @@ void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life);
  * nothing: reads return all ones, writes are ignored. Takes regions out of the BARs,
  * because a subregion holds a reference to its owner: the device would keep itself.
  */
-void ernic_pci_life_bury(ErnicPci *d);
+void ernic_pci_life_detach(ErnicPci *d);
 /* Keeps the object until no thread can be in code of the device. BQL held. */
 void ernic_pci_life_keep(ErnicPci *d);
-/* Frees an engine; its objects in slices, by a bottom half of the main loop. BQL held. */
-void ernic_pci_life_free(Ernic *e);
 
 #endif /* ERNIC_DEVICE_LIFE_H */

@@ -14,6 +14,7 @@
 #include "fabric/stream_bytes.h"
 #include "fabric/wire_device.h"
 
+typedef struct ErnicFreeing ErnicFreeing;
 typedef struct ErnicHostOps ErnicHostOps;
 typedef struct ErnicNetq ErnicNetq;
 typedef struct ErnicQdma ErnicQdma;

@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "base/timer.h"
 #include "base/work.h"
+#include "deferred.h"
 #include "engine.h"
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/eth/tables.h"
@@ -100,6 +101,12 @@ static bool engine_eth_work(const Ernic *e)
     return e->mlx5 && ernic_mlx5_eth_has_work(e);
 }
 
+/* Whether there are commands of the mlx5 interface that it can execute now. */
+static bool engine_mlx5_work(Ernic *e)
+{
+    return e->mlx5 && ernic_mlx5_has_work(e) && !ernic_deferred_waits(e);
+}
+
 /* Report the time of the next work to the environment; at the end of each call. */
 static void engine_wake(Ernic *e)
 {
@@ -107,11 +114,11 @@ static void engine_wake(Ernic *e)
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
                 e->tx->loop_len || ernic_copies_wait(e) || e->eq_more ||
                 (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
-                (e->mlx5 && ernic_mlx5_has_work(e)) || engine_eth_work(e) ||
-                e->unsettled || ernic_has_remains(e);
+                engine_mlx5_work(e) || engine_eth_work(e) || e->unsettled;
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
+    ernic_deferred_blocks(e);
     if (e->mlx5) {
         next = MIN(next, ernic_mlx5_rq_poll_due(e));
     }
@@ -202,7 +209,7 @@ bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
         ernic_cmd_begin(e, cmd);
     }
     /* Objects that are gone leave their room before others are created. */
-    done = ernic_reap(e) && ernic_cmd_exec(e, rsp);
+    done = !ernic_deferred_waits(e) && ernic_cmd_exec(e, rsp);
     engine_wake(e);
     return done;
 }
@@ -609,7 +616,7 @@ static void engine_work(Ernic *e)
     if (e->timing) {
         engine_due(e);
     }
-    if (e->mlx5 && ernic_reap(e)) {
+    if (e->mlx5 && !ernic_deferred_waits(e)) {
         ernic_mlx5_run(e);
         if (ernic_mlx5_teardown_due(e)) {
             ernic_teardown(e);
@@ -640,11 +647,6 @@ void ernic_run_within(Ernic *e, uint64_t now)
     e->now = now;
     if (!e->unsettled || ernic_pg332_settle(e)) {
         engine_work(e);
-    }
-    if (ernic_has_remains(e)) {
-        /* At least a step, also if there is other work for each slice. */
-        e->work.end = MAX(e->work.end, e->work.done + 1);
-        ernic_reap(e);
     }
     engine_wake(e);
 }

@@ -14,13 +14,11 @@
 /* @ops and @env outlive the engine. @cfg is copied. */
 Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env);
 void ernic_free(Ernic *e);
-/* The same, but its objects are left, which ernic_remains_run() frees. */
-ErnicRemains *ernic_bury(Ernic *e);
-/* Free a slice of @r; true: all is free, and @r no longer exists. */
-bool ernic_remains_run(ErnicRemains *r);
+/* Free what an engine has passed to free_later(). Any thread; it uses no engine. */
+void ernic_deferred_free(ErnicDeferred *d);
 /*
- * Return to the state after ernic_new(). The memory of the old objects is freed later, by
- * ernic_cmd() and ernic_run().
+ * Return to the state after ernic_new(). The old objects are freed later, and no command
+ * is executed before.
  */
 void ernic_reset(Ernic *e);
 /* The same, and all memory is freed in this call. */
@@ -36,8 +34,9 @@ void ernic_slice(Ernic *e);
 bool ernic_slice_left(const Ernic *e);
 /*
  * Execute one command, copied by the caller, and fill in @rsp. False: the slice has
- * ended before the command, and @rsp is not set. The command then stays active: call
- * again in the next slice (@cmd is not used), and execute no other command before that.
+ * ended before the command, or memory is being freed, and @rsp is not set. The command
+ * then stays active: call again in the next slice (@cmd is not used), and execute no
+ * other command before that.
  */
 bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp);

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How an engine begins, starts anew and ends. Its objects outlive it for a while
- * (remains.h), because to free them takes more than a slice of work.
+ * How an engine begins, starts anew and ends. Its objects are freed later (deferred.h).
  */
 #include "qemu/osdep.h"
 #include "base/pages.h"
 #include "base/timer.h"
 #include "base/work.h"
+#include "deferred.h"
 #include "engine.h"
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/eth/tables.h"
@@ -23,7 +23,6 @@
 #include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
-#include "remains.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
 #include "timing/timing.h"
@@ -52,15 +51,10 @@ static uint32_t filled_bytes(const ErnicConfig *cfg)
  * Whether the host provides a new engine beside @old. It does not if it limits memory,
  * or locks it with a limit. More is needed for its parts whose size is fixed.
  */
-static bool host_has_room(const Ernic *e, ErnicRemains *old)
+static bool host_has_room(const Ernic *e, const ErnicDeferred *old)
 {
-    size_t bytes = ernic_remains_tables(old) + filled_bytes(&e->cfg) + ERNIC_PIECE;
-    void *p = ernic_pages_new(bytes);
-
-    if (p) {
-        ernic_pages_free(p, bytes);
-    }
-    return p;
+    return ernic_pages_left(ernic_deferred_tables(old) + filled_bytes(&e->cfg) +
+                            ERNIC_PIECE);
 }
 
 static void engine_init(Ernic *e)
@@ -74,6 +68,7 @@ static void engine_init(Ernic *e)
     e->cqes = e->interface->cqes;
     e->eqs = e->interface->eqs;
     e->mem.bound = cfg->max_memory ?: ernic_memory_most(cfg);
+    e->mem.defers = ernic_deferred_on(e);
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->strict = ernic_strict_new(cfg);
@@ -128,10 +123,10 @@ static void engine_init(Ernic *e)
  * Frees everything but the objects and their tables, which it returns. Without
  * @keep_interface also the interface and the packets that wait for the link.
  */
-static ErnicRemains *engine_fini(Ernic *e, bool keep_interface)
+static ErnicDeferred *engine_fini(Ernic *e, bool keep_interface)
 {
     void *contexts = ernic_mlx5_take_key_contexts(e);
-    ErnicRemains *remains;
+    ErnicDeferred *old;
 
     ernic_job_free(e);
     ernic_copies_free(e);
@@ -139,7 +134,7 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_interface)
     if (!keep_interface) {
         ernic_mlx5_free(e->mlx5);
     }
-    remains = ernic_remains_take(e, contexts);
+    old = ernic_deferred_take(e, contexts);
     ernic_table_free(e->pd, e->cfg.max_pd, sizeof(*e->pd));
     ernic_table_free(e->mcast, ERNIC_LIM_MCAST_ATTACH, sizeof(*e->mcast));
     g_free(e->flow);
@@ -156,7 +151,7 @@ static ErnicRemains *engine_fini(Ernic *e, bool keep_interface)
     if (!keep_interface) {
         ernic_tx_free(e->tx);
     }
-    return remains;
+    return old;
 }
 
 Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
@@ -173,101 +168,37 @@ Ernic *ernic_new(const ErnicConfig *cfg, const ErnicEnvOps *ops, void *env)
     return e;
 }
 
-/*
- * The remains of an earlier reset; NULL: there are none with more memory than the objects
- * of today have. Then they have been freed, else the caller frees those of today at once.
- * One of the two is small: no command creates an object while remains are freed.
- */
-static ErnicRemains *take_larger(Ernic *e)
-{
-    ErnicRemains *older = e->remains;
-
-    if (older) {
-        ernic_mem_disinherit(&e->mem, ernic_remains_mem(older));
-        if (ernic_mem_held(&e->mem) > ernic_remains_bytes(older)) {
-            ernic_remains_free(older);
-            return NULL;
-        }
-    }
-    return older;
-}
-
-ErnicRemains *ernic_bury(Ernic *e)
-{
-    ErnicRemains *older = take_larger(e), *remains = engine_fini(e, false);
-
-    g_free(e);
-    if (older) {
-        ernic_remains_free(remains);
-        return older;
-    }
-    return remains;
-}
-
-bool ernic_remains_run(ErnicRemains *r)
-{
-    ErnicBudget work = ernic_budget_new(ernic_remains_clock(r));
-
-    return ernic_remains_reap(r, &work);
-}
-
 void ernic_free(Ernic *e)
 {
-    ernic_remains_free(ernic_bury(e));
-}
-
-bool ernic_has_remains(const Ernic *e)
-{
-    return e->remains || ernic_mem_waits(&e->mem);
-}
-
-bool ernic_reap(Ernic *e)
-{
-    while (ernic_has_remains(e)) {
-        if (!ernic_work_left(e)) {
-            return false;
-        }
-        if (ernic_mem_reap(&e->mem)) {
-            ernic_charge(e, ERNIC_WORK_PIECE);
-            continue;
-        }
-        if (ernic_remains_reap(e->remains, &e->work)) {
-            e->remains = NULL;
-        }
-    }
-    return true;
+    ernic_deferred_hand_over(e, engine_fini(e, false));
+    g_free(e);
 }
 
 /*
  * Becomes @fresh, which names what is kept, with all else as in a new engine. The old
- * objects are freed later, or those of an earlier reset if these have more memory: now
- * with what the new engine has left of the slice. They are freed at once if the host has
- * no memory for both engines.
+ * objects are freed later, or @at_once, also if the host has no memory for both engines.
  */
-static void engine_renew(Ernic *e, const Ernic *fresh)
+static void engine_renew(Ernic *e, const Ernic *fresh, bool at_once)
 {
-    ErnicRemains *older = take_larger(e);
-    ErnicRemains *remains = engine_fini(e, fresh->mlx5);
+    ErnicDeferred *old = engine_fini(e, fresh->mlx5);
+    ErnicDeferredKind deferred = e->deferred;
     uint64_t gid_changes = e->gid_changes + 1;
 
     *e = *fresh;
     e->gid_changes = gid_changes;
-    if (older) {
-        ernic_remains_free(remains);
-        remains = older;
+    e->deferred = deferred;
+    if (!at_once && !host_has_room(e, old)) {
+        trace_ernic_reset_no_room(ernic_deferred_tables(old));
+        at_once = true;
     }
-    if (!host_has_room(e, remains)) {
-        trace_ernic_reset_no_room(ernic_remains_bytes(remains));
-        ernic_remains_free(remains);
-        remains = NULL;
+    if (at_once) {
+        ernic_deferred_free(old);
     }
     engine_init(e);
-    e->remains = remains;
-    if (remains) {
-        ernic_mem_inherit(&e->mem, ernic_remains_mem(remains));
+    if (!at_once) {
+        ernic_deferred_hand_over(e, old);
     }
     ernic_charge_copy(e, filled_bytes(&e->cfg));
-    ernic_reap(e);
 }
 
 /*
@@ -283,7 +214,7 @@ static void engine_stay(Ernic *e)
     e->work = ernic_budget_new(e->cfg.clock);
 }
 
-void ernic_reset(Ernic *e)
+static void engine_reset(Ernic *e, bool at_once)
 {
     Ernic fresh = {
         .cfg = e->cfg, .ops = e->ops, .env = e->env, .now = e->now,
@@ -293,24 +224,26 @@ void ernic_reset(Ernic *e)
     trace_ernic_reset(e->cfg.max_qp);
     /* The timing model counts from the reset on. */
     if (e->touched || e->timing) {
-        engine_renew(e, &fresh);
+        engine_renew(e, &fresh, at_once);
     } else {
         engine_stay(e);
     }
-    e->ops->wake_at(e->env, e->remains ? e->now : ERNIC_NEVER);
+    e->ops->wake_at(e->env, ERNIC_NEVER);
+}
+
+void ernic_reset(Ernic *e)
+{
+    engine_reset(e, false);
 }
 
 void ernic_reset_at_once(Ernic *e)
 {
-    ernic_reset(e);
-    ernic_remains_free(e->remains);
-    e->remains = NULL;
-    e->ops->wake_at(e->env, ERNIC_NEVER);
+    engine_reset(e, true);
 }
 
 void ernic_teardown(Ernic *e)
 {
-    ErnicMem kept = { .bound = UINT64_MAX };
+    uint64_t messages = e->mem.kind[ERNIC_MEM_MESSAGES];
     Ernic fresh = {
         .cfg = e->cfg, .ops = e->ops, .env = e->env, .now = e->now,
         .mlx5 = e->mlx5, .tx = e->tx, .stats = e->stats,
@@ -319,8 +252,8 @@ void ernic_teardown(Ernic *e)
     };
 
     trace_ernic_mlx5_teardown(e->cfg.max_eq - 1 - e->eq_ids.count);
-    ernic_mem_hand_over(&e->mem, &kept, ERNIC_MEM_MESSAGES);
-    engine_renew(e, &fresh);
-    ernic_mem_hand_over(&kept, &e->mem, ERNIC_MEM_MESSAGES);
+    ernic_mem_discharge(&e->mem, ERNIC_MEM_MESSAGES);
+    engine_renew(e, &fresh, false);
+    ernic_mem_charge(&e->mem, ERNIC_MEM_MESSAGES, messages);
     ernic_mlx5_forget_objects(e);
 }

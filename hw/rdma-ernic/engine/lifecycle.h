@@ -1,18 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The life of an engine: ernic_new(), ernic_reset() and ernic_free() of engine.h, and the
- * memory that objects leave.
+ * The life of an engine: ernic_new(), ernic_reset() and ernic_free() of engine.h.
  */
 #ifndef ERNIC_LIFECYCLE_H
 #define ERNIC_LIFECYCLE_H
 
 #include "base/device.h"
 
-/* Memory that objects have given up waits to be freed. */
-bool ernic_has_remains(const Ernic *e);
-/* Free it until the slice ends. False: there is more. */
-bool ernic_reap(Ernic *e);
 /*
  * Software has given up all its objects and keeps the device: a new engine, in which
  * only the interface, the link and the packets that wait for the link remain.

@@ -50,7 +50,7 @@ ErnicCarried *ernic_carried_take(ErnicCarriedList *l)
 
 void ernic_carried_init(ErnicCarriedStore *st)
 {
-    *st = (ErnicCarriedStore) { .heap = ernic_heap_new() };
+    *st = (ErnicCarriedStore) { };
 }
 
 void ernic_carried_fini(ErnicCarriedStore *st)
@@ -59,7 +59,6 @@ void ernic_carried_fini(ErnicCarriedStore *st)
 
     ernic_carried_reap(st, &all);
     g_assert(!st->used);
-    ernic_heap_end(st->heap);
 }
 
 static size_t size_of(uint32_t len)
@@ -92,9 +91,9 @@ ErnicCarried *ernic_carried_new(ErnicCarriedStore *st, const uint8_t *data,
 
     if (!len) {
         f = g_malloc(bytes);
-    } else if (ernic_heap_slack(st->heap) <= st->used + ERNIC_CARRIED_SLACK) {
+    } else {
         make_room(st, bytes);
-        f = ernic_block_new(st->heap, bytes, false);
+        f = ernic_block_new(bytes, false);
     }
     if (!f) {
         return NULL;
@@ -135,7 +134,7 @@ uint32_t ernic_carried_drop(ErnicCarriedStore *st, ErnicCarriedList *l)
 
 bool ernic_carried_waits(const ErnicCarriedStore *st)
 {
-    return st->dropped.head || ernic_heap_empty(st->heap) > ERNIC_PIECE;
+    return st->dropped.head;
 }
 
 bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work)
@@ -146,10 +145,6 @@ bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work)
     while (ernic_carried_waits(st)) {
         if (!ernic_budget_left(work)) {
             return false;
-        }
-        if (ernic_heap_reap(st->heap)) {
-            ernic_budget_charge(work, ERNIC_WORK_PIECE, 0);
-            continue;
         }
         f = ernic_carried_take(&st->dropped);
         len = f->len;

@@ -2,14 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Frames on cables and in queues, the lists that hold them, and their memory. A frame is
- * in one list at a time. Frames have pages of their own (base/block.h). Those that are
- * dropped together are freed later, slice by slice; a new frame first frees as many bytes
- * of them.
+ * in one list at a time. Those that are dropped together are freed later, slice by slice;
+ * a new frame first frees as many bytes of them.
  */
 #ifndef ERNIC_FABRIC_CARRIED_H
 #define ERNIC_FABRIC_CARRIED_H
 
-#include "base/block.h"
 #include "base/budget.h"
 #include "base/types.h"
 
@@ -29,13 +27,9 @@ typedef struct ErnicCarriedList {
 
 /* The memory of all frames of a network. */
 typedef struct ErnicCarriedStore {
-    ErnicHeap *heap;            /* owned */
     ErnicCarriedList dropped;   /* owned; wait to be freed */
     uint64_t used;              /* bytes of frames */
 } ErnicCarriedStore;
-
-/* Bytes of pages that frames may leave unused, beyond as many as they use. */
-#define ERNIC_CARRIED_SLACK     (32ull << 20)
 
 void ernic_carried_init(ErnicCarriedStore *st);
 /* All frames have been freed or dropped. */

@@ -263,7 +263,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     if (!d->net.busy) {
         ernic_pci_links_close(d);
     }
-    ernic_pci_life_bury(d);
+    ernic_pci_life_detach(d);
     close_interface(d);
     ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
@@ -291,7 +291,7 @@ static void ernic_pci_finalize(Object *obj)
     g_free(d->db_saved);
     qemu_del_vm_change_state_handler(d->vm_state);
     ernic_pci_links_close(d);
-    ernic_pci_life_free(d->engine);
+    ernic_free(d->engine);
     if (d->interface->finalize) {
         d->interface->finalize(d);
     }

@@ -8,6 +8,7 @@
 #include "block/aio-wait.h"
 #include "system/runstate.h"
 #include "device/clock.h"
+#include "device/freeing.h"
 #include "device/interface.h"
 #include "device/irq.h"
 #include "device/link.h"
@@ -83,12 +84,14 @@ static void open_context(ErnicPci *d)
         timer_init_ns(&d->kick, QEMU_CLOCK_VIRTUAL, work, d);
     }
     d->bh = aio_bh_new(d->ctx, work, d);
+    ernic_pci_freeing_wakes(d, d->bh);
 }
 
 static void close_context(ErnicPci *d)
 {
     timer_del(&d->timer);
     timer_del(&d->kick);
+    ernic_pci_freeing_wakes(d, NULL);
     g_clear_pointer(&d->bh, qemu_bh_delete);
     ernic_pci_drain(d);
 }
@@ -99,6 +102,7 @@ void ernic_pci_work_init(ErnicPci *d)
     qemu_mutex_init(&d->lock);
     qemu_mutex_init(&d->db_lock);
     d->wake = d->pg332.wake = UINT64_MAX;
+    ernic_pci_freeing_open(d);
     open_context(d);
     ernic_pci_irq_init(d);
 }
@@ -124,6 +128,7 @@ void ernic_pci_work_fini(ErnicPci *d)
     if (d->thread) {
         object_unref(OBJECT(d->thread));
     }
+    ernic_pci_freeing_close(d);
     qemu_mutex_destroy(&d->next);
     qemu_mutex_destroy(&d->lock);
     qemu_mutex_destroy(&d->db_lock);

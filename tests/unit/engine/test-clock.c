@@ -10,19 +10,16 @@
 #include "base/work.h"
 #include "fake_verbs.h"
 #include "lifecycle.h"
-#include "remains.h"
 #include "state/check.h"
 #include "test.h"
 
 #define PAGES   (1u << 18)
 #define CHUNKS  1024
-#define REGIONS 1000
 #define DEPTH   4096
 
 typedef struct World {
     FakeEnv env;
     Ernic *e;
-    ErnicRemains *remains;      /* of an engine that is gone */
     uint32_t pd;
     struct ernic_cmd cmd;       /* in progress */
 } World;
@@ -51,11 +48,6 @@ static bool command(World *w)
     }
     OK(rsp.status);
     return true;
-}
-
-static bool bury(World *w)
-{
-    return ernic_remains_run(w->remains);
 }
 
 /* A region of @n pages, whose list is at @list. */
@@ -98,46 +90,6 @@ static void begin_chunks(World *w)
     w->cmd.mr_pages.key = cpu_to_le32(key);
 }
 
-static uint32_t add_region(World *w, uint64_t list, uint32_t n)
-{
-    struct ernic_cmd cmd = region(w, list, n);
-    struct ernic_rsp rsp;
-
-    OK(fake_cmd(w->e, &cmd, &rsp));
-    return le32_to_cpu(rsp.handle);
-}
-
-/* A list of many pieces. */
-static void begin_free(World *w)
-{
-    uint64_t list = fake_alloc(&w->env, 8 * 8 * PAGES, 4096);
-
-    OK(fake_destroy(w->e, ERNIC_CMD_MR_FREE, add_region(w, list, 8 * PAGES)));
-}
-
-/* Objects whose lists have pages of their own, each of which goes back by itself. */
-static void begin_objects(World *w)
-{
-    uint64_t list = fake_alloc(&w->env, 8 * 2048, 4096);
-
-    for (uint32_t i = 0; i < REGIONS; i++) {
-        add_region(w, list, 2048);
-    }
-}
-
-static void begin_reset(World *w)
-{
-    begin_objects(w);
-    ernic_reset(w->e);
-}
-
-static void begin_bury(World *w)
-{
-    begin_objects(w);
-    w->remains = ernic_bury(w->e);
-    w->e = NULL;
-}
-
 /* A long send queue is flushed. */
 static void begin_flush(World *w)
 {
@@ -175,24 +127,17 @@ static GByteArray *work(const Kind *k, ErnicClock *clock, uint32_t *slices)
     open_world(&w, clock);
     k->begin(&w);
     for (*slices = 1; !k->slice(&w); ++*slices) {
-        g_assert_true(!w.e || ernic_check(w.e, NULL));
+        g_assert_true(ernic_check(w.e, NULL));
     }
-    if (w.e) {
-        ernic_save(w.e, end);
-        g_byte_array_append(end, w.env.mem, FAKE_MEM_SIZE);
-        fake_ernic_done(&w.env, w.e);
-    } else {
-        fake_env_fini(&w.env);
-    }
+    ernic_save(w.e, end);
+    g_byte_array_append(end, w.env.mem, FAKE_MEM_SIZE);
+    fake_ernic_done(&w.env, w.e);
     return end;
 }
 
 static const Kind kinds[] = {
     { "command", begin_list, command },
     { "chunks", begin_chunks, command },
-    { "free", begin_free, run },
-    { "reset", begin_reset, run },
-    { "bury", begin_bury, bury },
     { "turns", begin_flush, run },
 };
 

@@ -4,8 +4,6 @@
  * The work of the in-process wire: each call ends with a slice.
  */
 #include "qemu/osdep.h"
-#include <unistd.h>
-#include "base/pages.h"
 #include "cpu_time.h"
 #include "fabric/carried.h"
 #include "fabric/switch.h"
@@ -37,25 +35,6 @@ static void ready(void *opaque, uint32_t port)
     ((Net *)opaque)->ready++;
 }
 
-/* Bytes of this process that the host has in memory. */
-static uint64_t resident(void)
-{
-    uint64_t total, pages;
-    FILE *f = fopen("/proc/self/statm", "r");
-
-    g_assert_nonnull(f);
-    IS(fscanf(f, "%" SCNu64 " %" SCNu64, &total, &pages), 2);
-    fclose(f);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
-/* A call gave the host no more than this back, since there were @before bytes. */
-static void check_returned(uint64_t before, uint64_t most)
-{
-    /* The host counts pages of a thread in steps. */
-    g_assert_true(!ERNIC_OWN_PAGES || resident() + most + ERNIC_PIECE >= before);
-}
-
 static const ErnicSwitchOps ops = { .deliver = deliver, .ready = ready };
 
 /* Every port sends broadcasts until its cable is full. Returns how many were sent. */
@@ -85,7 +64,6 @@ static void test_slices(const void *data)
     };
     uint32_t sent, calls = 0, most = 0, before;
     Net n = { .now = 1000 };
-    uint64_t held;
     int64_t start, ns = 0;
     bool done;
 
@@ -97,11 +75,9 @@ static void test_slices(const void *data)
     n.now += 1000000000;
     do {
         before = n.frames;
-        held = resident();
         start = cpu_ns();
         done = ernic_switch_run(n.s, n.now);
         ns = MAX(ns, cpu_ns() - start);
-        check_returned(held, 0);
         most = MAX(most, n.frames - before);
         calls++;
     } while (!done);
@@ -110,11 +86,9 @@ static void test_slices(const void *data)
     IS(n.ready, PORTS);
     IS(n.frames, sent * (PORTS - 1));
     g_assert_cmpuint(most, <, n.frames / 40);
-    do {
-        held = resident();
-        done = ernic_switch_reap(n.s);
-        check_returned(held, 4 * ERNIC_PIECE);
-    } while (!done);
+    while (!ernic_switch_reap(n.s)) {
+        continue;
+    }
     IS(ernic_switch_store(n.s)->used, 0);
     ernic_switch_free(n.s);
 }
@@ -140,10 +114,8 @@ TEST("/switch-slices/unplug", test_unplug)
     };
     uint8_t frame[ERNIC_SWITCH_FRAME_MIN] = { 0xff, [11] = 1 };
     Net n = { .now = 1000, .full = true };
-    uint32_t waited, slices = 0;
-    uint64_t held;
+    uint32_t waited, slices = 1;
     int64_t ns;
-    bool done;
 
     n.s = ernic_switch_new(&cfg, &ops, &n);
     ernic_switch_plug(n.s, 0, false);
@@ -159,21 +131,16 @@ TEST("/switch-slices/unplug", test_unplug)
     g_assert_cmpuint(ernic_switch_store(n.s)->used, <, QUEUE);
     g_assert_false(ernic_switch_send(n.s, 0, n.now, frame, sizeof(frame)));
     waited = stats(&n, 0).rx_frames - n.frames;
-    held = resident();
     ns = cpu_ns();
     ernic_switch_unplug(n.s, 1, n.now);
     g_test_message("%u frames, %.3f ms", waited, (cpu_ns() - ns) / 1e6);
-    check_returned(held, 0);
     IS(stats(&n, 1).unplugged, waited);
     IS(stats(&n, 1).depth, 0);
     g_assert_true(ernic_switch_run(n.s, n.now += 1000));
     g_assert_true(ernic_switch_send(n.s, 0, n.now, frame, sizeof(frame)));
-    do {
-        held = resident();
-        done = ernic_switch_reap(n.s);
-        check_returned(held, 4 * ERNIC_PIECE);
+    while (!ernic_switch_reap(n.s)) {
         slices++;
-    } while (!done);
+    }
     g_assert_cmpuint(slices, >, 1000);
     ernic_switch_free(n.s);
 }

@@ -23,7 +23,6 @@ typedef struct ErnicWqe ErnicWqe;
 typedef struct ErnicRecv ErnicRecv;
 typedef struct ErnicMr ErnicMr;
 typedef struct ErnicJob ErnicJob;
-typedef struct ErnicRemains ErnicRemains;
 typedef struct ErnicPd ErnicPd;
 typedef struct ErnicMcast ErnicMcast;
 typedef struct ErnicFlow ErnicFlow;
@@ -161,6 +160,13 @@ typedef enum ErnicEvClass {
     ERNIC_EVC_COUNT
 } ErnicEvClass;
 
+/* The memory of an engine that the thread of its environment frees. */
+typedef enum ErnicDeferredKind {
+    ERNIC_DEFERRED_NONE,
+    ERNIC_DEFERRED_BLOCKS,      /* large blocks */
+    ERNIC_DEFERRED_OBJECTS,     /* those that it had before a reset, too */
+} ErnicDeferredKind;
+
 /* Location of the events of one class: number n at base + n * stride. */
 typedef struct ErnicEventsAt {
     void *base;
@@ -201,7 +207,7 @@ struct Ernic {
     bool uctx_used[ERNIC_LIM_UCTX + 1];         /* commands.c; index = number */
     uint32_t num_pages;         /* page addresses kept, of ERNIC_MAX_PAGES */
     ErnicMem mem;               /* host memory that objects own */
-    ErnicRemains *remains;      /* objects before a reset (remains.h); owned; or NULL */
+    ErnicDeferredKind deferred; /* what was freed later, at the most (deferred.h) */
     uint32_t num_bound;         /* type 2 windows that are bound */
     uint32_t holders;           /* the first key that holds a region; 0 */
     uint32_t num_holders;

@@ -28,6 +28,9 @@ typedef struct ErnicReport {
     uint64_t count;             /* 0: never; then only rule and text are set */
 } ErnicReport;
 
+/* Memory that nobody uses any more (deferred.h). */
+typedef struct ErnicDeferred ErnicDeferred;
+
 /*
  * All addresses are guest bus addresses. A call that returns false has had no visible
  * effect, except that dma_write may have written a part. None of these calls may call
@@ -65,6 +68,16 @@ typedef struct ErnicEnvOps {
     void (*wake_at)(void *env, uint64_t ns);
     /* A queue pair has broken a rule for the first time; may be NULL. */
     void (*violation)(void *env, const ErnicReport *report);
+    /*
+     * Call ernic_deferred_free() for @d soon, in any thread. NULL, or a configuration
+     * without clock: the engine does so at once.
+     */
+    void (*free_later)(void *env, ErnicDeferred *d);
+    /*
+     * Whether that call has not returned yet for some @d of this environment. After the
+     * last one, the environment calls ernic_cmd() or ernic_run() soon.
+     */
+    bool (*freeing)(void *env);
 } ErnicEnvOps;
 
 #endif /* ERNIC_BASE_ENV_H */

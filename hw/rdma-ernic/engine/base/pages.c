@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Pages of the host for tables and for memory that is no longer used.
+ * Pages of the host, and malloc(). To give pages back takes the host about 0.1 ms for
+ * each MiB. Other threads that need pages wait for it: so it is done piece by piece.
  */
 #include "qemu/osdep.h"
 #include <sys/mman.h>
@@ -10,61 +11,83 @@
 
 /* To zero a table of this size takes as long as to map pages for it. */
 #define TABLE_PAGES     (64u << 10)
+/* More blocks than tables have pages of their own: the host bounds the mappings. */
+#define BLOCK_PAGES     (256u << 10)
+/*
+ * free() may give back all memory around a block, in one call that other threads wait
+ * for. The pages of a block of this size go before.
+ */
+#define BLOCK_RELEASE   (16u << 10)
 
-static bool has_pages(size_t bytes)
+static void *map(size_t bytes)
 {
-    return ERNIC_OWN_PAGES && bytes >= TABLE_PAGES;
-}
-
-static void *map(size_t bytes, int protection)
-{
-    void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                   -1, 0);
 
     return p == MAP_FAILED ? NULL : p;
 }
 
-void *ernic_pages_new(size_t bytes)
+static void unmap(char *p, size_t bytes)
 {
-    return map(bytes, PROT_READ | PROT_WRITE);
+    size_t n;
+
+    for (; bytes; bytes -= n) {
+        n = (bytes - 1) % ERNIC_PIECE + 1;
+        /* It fails if the process has too many mappings: then only the pages go. */
+        if (munmap(p + bytes - n, n) != 0) {
+            madvise(p + bytes - n, n, MADV_DONTNEED);
+        }
+    }
 }
 
-void *ernic_pages_new_aligned(size_t bytes)
+/* The host keeps pages that are locked. */
+static void release(void *p, size_t bytes)
 {
-    /* Without rights: where memory is locked, the host provides no pages yet. */
-    char *p = map(2 * bytes, PROT_NONE), *aligned;
+    uintptr_t page = sysconf(_SC_PAGESIZE);
+    uintptr_t from = ROUND_UP((uintptr_t)p, page);
+    uintptr_t to = ((uintptr_t)p + bytes) & ~(page - 1);
 
-    if (!p) {
-        return NULL;
-    }
-    aligned = (char *)(((uintptr_t)p + bytes - 1) & ~((uintptr_t)bytes - 1));
-    if (aligned != p) {
-        munmap(p, aligned - p);
-    }
-    munmap(aligned + bytes, p + bytes - aligned);
-    if (mprotect(aligned, bytes, PROT_READ | PROT_WRITE) != 0) {
-        munmap(aligned, bytes);
-        return NULL;
-    }
-    madvise(aligned, bytes, MADV_NOHUGEPAGE);
-    return aligned;
+    madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-void ernic_pages_free(void *p, size_t bytes)
+bool ernic_pages_left(size_t bytes)
 {
-    /* It fails if the process has too many mappings: then only the pages go. */
-    if (munmap(p, bytes) != 0) {
-        madvise(p, bytes, MADV_DONTNEED);
+    void *p = map(bytes);
+
+    if (p) {
+        munmap(p, bytes);
     }
+    return p;
+}
+
+void *ernic_block_new(size_t bytes, bool zero)
+{
+    if (ERNIC_OWN_PAGES && bytes > BLOCK_PAGES) {
+        return map(bytes);
+    }
+    return zero ? g_try_malloc0(bytes) : g_try_malloc(bytes);
+}
+
+void ernic_block_free(void *p, size_t bytes)
+{
+    if (p && ERNIC_OWN_PAGES && bytes > BLOCK_PAGES) {
+        unmap(p, bytes);
+        return;
+    }
+    if (p && bytes >= BLOCK_RELEASE) {
+        release(p, bytes);
+    }
+    g_free(p);
 }
 
 void *ernic_table_new(size_t n, size_t size)
 {
     void *table;
 
-    if (!has_pages(n * size)) {
+    if (!ERNIC_OWN_PAGES || n * size < TABLE_PAGES) {
         return g_malloc0_n(n, size);
     }
-    table = ernic_pages_new(n * size);
+    table = map(n * size);
     /* Like g_malloc0(): the device does not exist without its tables. */
     g_assert(table);
     return table;
@@ -72,23 +95,9 @@ void *ernic_table_new(size_t n, size_t size)
 
 void ernic_table_free(void *table, size_t n, size_t size)
 {
-    if (table) {
-        ernic_table_free_end(table, n * size, 0, n * size);
+    if (table && ERNIC_OWN_PAGES && n * size >= TABLE_PAGES) {
+        unmap(table, n * size);
+        return;
     }
-}
-
-void ernic_table_free_end(void *table, size_t bytes, size_t from, size_t to)
-{
-    if (has_pages(bytes)) {
-        ernic_pages_free((char *)table + from, to - from);
-    } else if (!from) {
-        g_free(table);
-    }
-}
-
-bool ernic_pages_release(void *p, size_t bytes)
-{
-    uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-
-    return (((uintptr_t)p | bytes) & mask) == 0 && madvise(p, bytes, MADV_DONTNEED) == 0;
+    g_free(table);
 }

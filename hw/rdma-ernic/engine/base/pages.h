@@ -1,8 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Large memory of the host, given back in pieces: to free many pages takes the host about
- * 0.1 ms for each MiB, and a call of free() may do so for all that was freed before.
+ * Memory of the host for tables and for blocks that objects own. Large memory has pages
+ * of its own, which the host provides when they are used: a new table costs the same
+ * whatever its size, and malloc() would set memory to zero that it uses again. All other
+ * memory is malloc()'s.
  */
 #ifndef ERNIC_BASE_PAGES_H
 #define ERNIC_BASE_PAGES_H
@@ -24,36 +26,19 @@
 #define ERNIC_OWN_PAGES     1
 #endif
 
-/* Bytes that are given back at a time, and the units of work for it (base/work.h). */
+/* Bytes that are given back at a time. */
 #define ERNIC_PIECE         (1u << 20)
-#define ERNIC_WORK_PIECE    512
 
-/* Pages for @bytes, all 0. NULL: the host has no memory. */
-void *ernic_pages_new(size_t bytes);
-/*
- * The same with the address a multiple of @bytes, which are a power of two, and without
- * huge pages, because parts are given back.
- */
-void *ernic_pages_new_aligned(size_t bytes);
-void ernic_pages_free(void *p, size_t bytes);
+/* Whether the host can provide @bytes now. */
+bool ernic_pages_left(size_t bytes);
 
-/*
- * A table of @n elements of @size bytes, all 0. Large ones have pages of their own, which
- * the host provides when they are used: a new table costs the same whatever its size.
- */
+/* @bytes, at least 1, all 0 if @zero. NULL: the host has no memory. */
+void *ernic_block_new(size_t bytes, bool zero);
+/* Free @p, which was created with @bytes; it may be NULL. */
+void ernic_block_free(void *p, size_t bytes);
+
+/* A table of @n elements of @size bytes, all 0. */
 void *ernic_table_new(size_t n, size_t size);
 void ernic_table_free(void *table, size_t n, size_t size);
-/*
- * Free the last bytes of a table that had @bytes, of which only @to are left, until @from
- * are left: a multiple of ERNIC_PIECE. The table no longer exists if @from is 0.
- */
-void ernic_table_free_end(void *table, size_t bytes, size_t from, size_t to);
-
-/*
- * Give the host the pages of [@p, @p + @bytes) back. The memory stays allocated, and its
- * content is undefined. False: the host keeps them, because they are locked, or because
- * these are no whole pages.
- */
-bool ernic_pages_release(void *p, size_t bytes);
 
 #endif /* ERNIC_BASE_PAGES_H */

@@ -593,7 +593,7 @@ uint8_t ernic_mr_free(Ernic *e, uint32_t uctx, uint32_t key, bool window)
         ernic_mw_unbind(e, mr);
     }
     ernic_mr_drop_pieces(e, mr);
-    /* Pages of the host; those of a large list are freed later. */
+    /* Pages of the host; those of a large list may be freed later. */
     ernic_charge(e, MIN(mr->buf.npages, ERNIC_PIECE / 8) / ERNIC_BUF_LIST);
     ernic_buf_fini(e, &mr->buf);
     ernic_odp_free(e, mr->odp);

@@ -414,7 +414,7 @@ static bool kept_memory(const ErnicCheck *c, uint32_t id)
         uint64_t job = kind != ERNIC_MEM_PAGE_LISTS ? 0 :
                        ernic_job_list_bytes(c->e);
 
-        if (m->kind[kind] != c->mem[kind] + job + m->dying[kind]) {
+        if (m->kind[kind] != c->mem[kind] + job) {
             return false;
         }
         sum += m->kind[kind];

@@ -124,7 +124,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(copies),            /* datagrams of a stopped device may be lost */
     DERIVED(job),               /* the destination executes the command again */
     DERIVED(touched),
-    DERIVED(remains),           /* of objects that are gone */
+    DERIVED(deferred),          /* of objects that are gone */
     DERIVED(work),      /* a slice is not divided */
     STRUCTS(gid, gid_struct), DERIVED(num_gids),
     DERIVED(gid_changes),       /* counted since the device exists */

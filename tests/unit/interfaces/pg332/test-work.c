@@ -5,7 +5,6 @@
  * stores: what it does to all queue pairs is done in slices, and nobody sees that.
  */
 #include "qemu/osdep.h"
-#include "base/pages.h"
 #include "base/work.h"
 #include "cpu_time.h"
 #include "objects/qp.h"
@@ -13,8 +12,8 @@
 #include "wire/headers.h"
 
 #define SHORT_COPY      2       /* units for a copy of a few bytes */
-/* A queue pair starts or stops, and a chunk of memory is given back. */
-#define MOST_STEP       (16 + ERNIC_WORK_PIECE)
+/* A queue pair starts or stops. */
+#define MOST_STEP       16
 #define NUM     2048            /* the most that PG332 has, and one that it has not */
 #define LAST    (NUM - 2)       /* its slot */
 

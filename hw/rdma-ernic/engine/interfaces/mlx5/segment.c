@@ -240,7 +240,9 @@ void ernic_mlx5_run(Ernic *e)
 {
     ErnicMlx5 *m = e->mlx5;
 
-    while (ernic_work_left(e) && ernic_mlx5_has_work(e) && !m->function.teardown) {
+    /* The memory of a large list is freed before there may be another. */
+    while (ernic_work_left(e) && ernic_mlx5_has_work(e) && !m->function.teardown &&
+           !e->mem.freed) {
         uint32_t done;
 
         ernic_charge(e, ERNIC_WORK_COMMAND);
