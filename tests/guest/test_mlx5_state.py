@@ -56,20 +56,21 @@ def function(one):
     return one.check(f'cd {DRIVER} && echo 0000:*').strip()
 
 
-def read_me():
-    """The commands that README.md has for a guest as it is."""
-    section = (guest.ROOT / 'README.md').read_text().split('\n## ')[1]
-    assert section.startswith('A guest as it is'), section
-    return ''.join(line[4:] + '\n' for line in section.split('Type in the\nguest:')[1]
-                   .splitlines() if line.startswith('    '))
+def read_me(interface):
+    """The commands that README.md has for two guests, with both ends in one."""
+    section = (guest.ROOT / 'README.md').read_text().partition('\n## Two guests')[2]
+    address, server, client = (line.split('#')[0].strip() for line in
+                               section.splitlines() if '# guest ' in line)
+    return (f'{address.replace("eth0", interface)}\n{server} & sleep 1\n{client}\n'
+            'wait')
 
 
 def test_readme(guests):
-    """They work as they stand: a ping-pong with both ends in this guest."""
-    output = guests[0].check(read_me() + 'wait')
+    """They work as they stand, but for the interface's name, which udev has given."""
+    interface = guests[0].check('cd /sys/bus/pci/drivers/mlx5_core/0*/net && echo *')
+    output = guests[0].check(read_me(interface.strip()))
     assert output.count('1000 iters') == 2, output
-    guests[0].check('ip addr del 10.99.0.1/24 dev $(ls /sys/bus/pci/drivers/'
-                    'mlx5_core/0*/net)')
+    guests[0].check(f'ip addr del 10.99.0.1/24 dev {interface}')
 
 
 def test_restore(guests):

@@ -21,11 +21,13 @@ struct FreeJob {
     ErnicDeferred *memory;
 };
 
+typedef QSIMPLEQ_HEAD(, FreeJob) FreeJobs;
+
 static struct {
     bool started;               /* BQL */
     QemuMutex lock;
     QemuCond more;
-    QSIMPLEQ_HEAD(FreeJobs, FreeJob) jobs;
+    FreeJobs jobs;
     QemuThread thread;
 } worker;
 
