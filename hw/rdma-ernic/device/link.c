@@ -90,6 +90,22 @@ bool ernic_pci_link_take(ErnicPci *d, const ErnicPciLinkOps *ops, Error **errp)
     return true;
 }
 
+/* Whether packets may have no ICRC, if the user wants that. */
+static bool check_icrc(const ErnicPci *d, Error **errp)
+{
+    const ErnicPciLinkOps *ops;
+    uint32_t i = 0;
+
+    if (d->icrc != ON_OFF_AUTO_OFF || d->link->icrc_optional) {
+        return true;
+    }
+    while ((ops = ernic_pci_link_at(i)) && !ops->icrc_optional) {
+        i++;
+    }
+    error_setg(errp, "icrc=off needs %s=", ops ? ops->name : "another link");
+    return false;
+}
+
 bool ernic_pci_links_open(ErnicPci *d, Error **errp)
 {
     const ErnicPciLinkOps *ops;
@@ -102,8 +118,7 @@ bool ernic_pci_links_open(ErnicPci *d, Error **errp)
             return false;
         }
     }
-    if (d->icrc == ON_OFF_AUTO_OFF && !d->link->icrc_optional) {
-        error_setg(errp, "icrc=off needs roce-shm=");
+    if (!check_icrc(d, errp)) {
         ernic_pci_links_close(d);
         return false;
     }
