@@ -26,7 +26,8 @@ from monitor import CACHE       # noqa: E402
 
 # Where the machines of a running --shell are.
 RUNNING = CACHE / 'demo'
-LINKS = ('udp', 'netdev')
+LINKS = ('lab', 'netdev', 'udp')
+SHOWN = LINKS[:2]
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
 ESCAPE = b'\x1d'                # Ctrl-]
 
@@ -71,15 +72,17 @@ def ernic_commands(_):
     return 'ernic-user serve', f'ernic-user write {links.ipv4(1)} --count 200 --batch 63'
 
 
+def classes(module):
+    """The links of a module, by name."""
+    return {kind.name: kind for kind in (module.Lab, module.Netdev, module.Udp)}
+
+
 OURS = (guest.Guests, ['6.1', '6.12'], guest.find_image)
 INTERFACES = {
-    'verbs': Interface(*OURS, {'udp': links.Udp, 'netdev': links.Netdev}, verbs_up,
-                  verbs_outcomes, verbs_commands),
-    'ernic': Interface(*OURS, {'udp': ernic.Udp, 'netdev': ernic.Netdev}, ernic.up,
-                  ernic.shown, ernic_commands),
+    'verbs': Interface(*OURS, classes(links), verbs_up, verbs_outcomes, verbs_commands),
+    'ernic': Interface(*OURS, classes(ernic), ernic.up, ernic.shown, ernic_commands),
     'mlx5': Interface(stock.StockGuests, ['6.12-cloud', *stock.KERNELS], stock.find_image,
-                 {'udp': mlx5.Udp, 'netdev': mlx5.Netdev}, stock_up, verbs_outcomes,
-                 verbs_commands)}
+                 classes(mlx5), stock_up, verbs_outcomes, verbs_commands)}
 
 
 # ---- the show -------------------------------------------------------------------
@@ -221,8 +224,9 @@ def main():
                         help="verbs: Debian's RDMA programs; ernic: a program that"
                         " drives AMD's Embedded RDMA NIC's registers (default: verbs)")
     parser.add_argument('--link', choices=LINKS,
-                        help='one link instead of both: udp, RoCEv2 through UDP sockets'
-                        ' of the host; netdev, everything through a netdev of QEMU')
+                        help='lab, everything through shared memory; netdev, through a'
+                        ' netdev of QEMU; udp, RoCEv2 through UDP sockets of the host'
+                        f' (default: {" and ".join(SHOWN)})')
     parser.add_argument('--kernel', choices=stock.KERNELS,
                         help='of the guests (default: 6.1, with --guest stock'
                         ' 6.12-cloud); guests of ours have 6.1 or 6.12')
@@ -241,8 +245,8 @@ def main():
         parser.error(f'--guest ours has no kernel {kernel}')
     image = prepare(interface, kernel)
     if options.shell:
-        return shell(interface, options.link or 'udp', image)
-    return demo(interface, [options.link] if options.link else LINKS, image)
+        return shell(interface, options.link or LINKS[0], image)
+    return demo(interface, [options.link] if options.link else SHOWN, image)
 
 
 def terminated(*_):

@@ -49,13 +49,18 @@ class Cards(links.Link):
         self.cards = cards
 
     def options(self, n, folder):
-        words = [*links.wire(n, folder)]
+        words = [*self.network(n, folder)]
         for i, card in enumerate(self.cards):
-            network = '' if i else f',netdev=wire,mac={links.mac(n)}'
+            network = '' if i else f'{self.netdev},mac={links.mac(n)}'
             before, roce = self.roce(i, n, folder)
             words += [*before, '-device', f'ernic,id=nic{i or ""},'
                       f'{CARDS[card].properties}{network}{roce}']
         return words
+
+    netdev = ',netdev=wire'
+
+    def network(self, n, folder):
+        return links.wire(n, folder)
 
     def index(self, card):
         """For ernic-user --card."""
@@ -70,6 +75,19 @@ class Netdev(Cards):
         if i == 0:
             return [], ''
         return links.wire(n, folder, f'roce{i}.'), f',netdev=roce{i}.'
+
+
+class Lab(Cards):
+    """A lab for each function and its counterpart, because all have the same address."""
+
+    name = 'lab'
+    netdev = ''
+
+    def network(self, _n, _folder):
+        return ()
+
+    def roce(self, i, _n, folder):
+        return [], f',lab={folder / f"lab{i}"}'
 
 
 class Udp(Cards):

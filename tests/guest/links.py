@@ -88,6 +88,18 @@ class Netdev(Link):
         qemu(guest, 'set_link', name='nic', up=plugged)
 
 
+class Lab(Link):
+    """Everything through memory that the machines share."""
+
+    name = 'lab'
+    plugs = True
+    plug = Netdev.plug
+
+    def options(self, n, folder):
+        return [*self.words, '-device',
+                f'{self.device},id=nic,lab={folder / "lab"},mac={mac(n)}{self.nic}']
+
+
 class SoftRoce(Link):
     """rdma_rxe over virtio-net; ADD_SOFT_ROCE gives it the device's name."""
 

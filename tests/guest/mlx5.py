@@ -40,6 +40,10 @@ class Netdev(Interface, links.Netdev):
     pass
 
 
+class Lab(Interface, links.Lab):
+    pass
+
+
 class Udp(Interface, links.Udp):
     pass
 

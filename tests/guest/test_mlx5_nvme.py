@@ -18,7 +18,7 @@ MIB, SMALL_MIB = 128, 24
 SECONDS = 400
 MEMORY = 1024                   # MiB of a guest: the target has the disk in memory
 # The link of each kernel.
-LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, '6.1-cloud': mlx5.Netdev,
+LINKS = {'6.12-cloud': mlx5.Lab, '6.1': mlx5.Udp, '6.1-cloud': mlx5.Netdev,
          'testing-cloud': mlx5.Netdev}
 # fio is linked with these.
 LIBRARIES = {'libibverbs1', 'librdmacm1', 'librdmacm1t64'}

@@ -15,7 +15,7 @@ from test_mlx5_nvme import check_small
 
 MTU = 4200                      # of Ethernet, for a path MTU of 4096
 # The link of each kernel; the short form runs the first row.
-LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Netdev}
+LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Lab}
 CHECKED = '-c -n 200'
 VLAN, MAPPED = 5, 3             # the VLAN, and the priority that its interfaces map to
 # Name of the test, program.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The network card: two guests, and one on QEMU's user network."""
+"""The network card: two guests in a lab, or on a netdev, and one on the user network."""
 import hashlib
 import re
 import urllib.request
@@ -12,9 +12,9 @@ MIB = 1 << 20
 
 
 def suites():
-    for kernel in KERNELS:
+    for kernel, link in zip(KERNELS, (links.Lab(), links.Netdev())):
         for name, machines, tests in (
-                ('net', ours(2, links.Netdev(), kernel),
+                ('net', ours(2, link, kernel),
                  [test_up, test_ping, test_big_ping, test_tcp, test_module]),
                 ('user', ours(1, User(), kernel), [test_dhcp, test_forwarded])):
             yield Suite(f'{name}-{kernel}', machines, [*tests, programs.test_log],

@@ -34,8 +34,8 @@ SHORT = {'verbs': ('ibv_srq_pingpong rping ib_read_lat ib_write_bw',
                    'the other programs, and the mlx5 interface'),
          'mlx5': ('ibv_rc_pingpong ibv_srq_pingpong ib_send_bw ib_read_lat',
                   'the other programs, and the verbs interface')}
-LINKS = {'verbs': (links.Udp(), links.Netdev(), links.Shm()),
-         'mlx5': (mlx5.Netdev(), mlx5.Udp(), mlx5.Shm())}
+LINKS = {'verbs': (links.Udp(), links.Netdev(), links.Lab()),
+         'mlx5': (mlx5.Lab(), mlx5.Udp(), mlx5.Netdev())}
 
 
 def suites():

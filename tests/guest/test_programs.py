@@ -8,14 +8,14 @@ MTU = 9000                      # of Ethernet, for a path MTU of 4096
 # Fewer than 48 MiB do not always find frames of a netdev that overtake each other.
 BULK_MIB = {links.Netdev: 48}
 
-# Tests of addresses, which shared memory has as the UDP link has them.
+# Tests of addresses, which a lab has as the UDP link has them.
 OF_ADDRESSES = 'ipv6 multicast_members'
 SMOKE = ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_read_bw', 'ib_atomic_bw')
 
 
 def suites():
     for kernel in KERNELS:
-        for link in links.Netdev(), links.Udp(), links.Shm():
+        for link in links.Netdev(), links.Udp(), links.Lab():
             yield on_link(link, kernel)
 
 
@@ -26,11 +26,11 @@ def on_link(link, kernel):
         tests.append(test_stranger)
     if link.plugs:
         tests.append(test_link_down)
-    shm = isinstance(link, links.Shm)
-    long = '*' if kernel != '6.1' else OF_ADDRESSES if shm else ''
+    lab = isinstance(link, links.Lab)
+    long = '*' if kernel != '6.1' else OF_ADDRESSES if lab else ''
     return Suite(f'{link.name}-{kernel}', ours(2, link, kernel),
                  [*tests, test_dead_peer, programs.test_log],
-                 long, long and ('udp-6.1' if shm else f'{link.name}-6.1'))
+                 long, long and ('udp-6.1' if lab else f'{link.name}-6.1'))
 
 
 def test_up(guests):

@@ -1,11 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Ethernet frames of the mlx5 interface between a small driver and the device's netdev:
- * queues, a flow table, frames both ways, and a large packet with checksums.
+ * Ethernet frames of the mlx5 interface between a small driver and the device's netdev or
+ * lab: queues, a flow table, frames both ways, and a large packet with checksums.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include <glib/gstdio.h>
+#include "ernic-eth.h"
 #include "ernic-mlx5.h"
 
 #define HEAD        54              /* Ethernet, IPv4, TCP */
@@ -331,4 +333,51 @@ WORLD_KINDS("/ernic-mlx5-frames/burst", test_burst, Cable, c, cable_open,
     qernic_wait_while(c->x.m->qts, received(c) < FRAMES);
     g_assert_cmpuint(qernic_logged(c->x.m, path, "ernic_pci_frames_wait"), >=,
                      FRAMES / 60);
+}
+
+/* Both interfaces in one lab: a large packet to the verbs interface, and frames back. */
+MACHINE_KINDS("/ernic-mlx5-frames/lab", test_lab, { "", "" },
+              { "-main-loop", ",engine-thread=off" })
+{
+    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
+    g_autofree char *args = g_strdup_printf(",lab=%s%s", folder, more);
+    uint8_t head[HEAD], data[3500], frame[BUFFER], got[300], cqe[64], flags;
+    Cable c = { };
+    Eth e;
+
+    qeth_start(&e, qernic_machine(VERBS_NIC ",id=eth0,addr=06.0%s,"
+                                  "mac=52:54:00:00:00:42", args),
+               ERNIC_ETH_TX | ERNIC_ETH_RX);
+    cable_begin(&c, args);
+    qernic_wait_while(e.q->qts, qernic_stat(e.q, "shm.peers") != 1);
+    headers(head);
+    memcpy(head, own_mac, 6);
+    for (uint32_t i = 0; i < sizeof(data); i++) {
+        data[i] = i * 13 + (i >> 8);
+    }
+    for (uint32_t round = 0; round < 10; round++) {
+        qtest_memwrite(c.x.m->qts, c.buf, data, sizeof(data));
+        for (uint32_t at = 0; at < sizeof(data); at += MSS) {
+            qeth_post_rx(&e, BUFFER);
+        }
+        send_request(&c, 0x0e, MSS, head, sizeof(data));
+        mlx5_completion(&c.x, &c.r, cqe);
+        g_assert_cmphex(cqe[63] >> 4, ==, 0);
+        for (uint32_t at = 0; at < sizeof(data); at += MSS) {
+            uint32_t len = qeth_receive(&e, frame, &flags);
+
+            check_frame(frame, len, data + at, MIN(MSS, sizeof(data) - at));
+        }
+        qeth_fill(frame, sizeof(got), own_mac);
+        frame[20] = round;
+        post_receive(&c, sizeof(got));
+        qeth_transmit(&e, frame, sizeof(got), sizeof(got), &(struct ernic_eth_txd) { });
+        mlx5_completion(&c.x, &c.r, cqe);
+        g_assert_cmphex(cqe[63] >> 4, ==, 2);
+        qtest_memread(c.x.m->qts, c.buf, got, sizeof(got));
+        g_assert_cmpmem(got, sizeof(got), frame, sizeof(got));
+    }
+    qernic_machine_end(c.x.m);
+    qernic_machine_end(e.m);
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }

@@ -31,12 +31,15 @@ static bool env_dma_atomic64(void *env, uint64_t addr, ErnicAtomicOp op, uint64_
 }
 
 /*
- * Frames that software composed go to the netdev, also if RoCE uses a link of the host.
- * Packets of that link must not wait for a full netdev: with both links, a frame
- * that the netdev does not take is lost.
+ * Frames that software composed go to the netdev, also if RoCE uses a link of the host
+ * that carries none. Packets of that link must not wait for a full netdev: with both
+ * links, a frame that the netdev does not take is lost.
  */
-static bool frame_to_netdev(ErnicPci *d, const ErnicTrain *train)
+static bool send_frame(ErnicPci *d, const ErnicTrain *train)
 {
+    if (d->link->carries_frames) {
+        return ernic_pci_to_link(d, ERNIC_PCI_VERBS, train);
+    }
     if (d->card->tx(d, ERNIC_PCI_VERBS, train)) {
         return true;
     }
@@ -53,7 +56,7 @@ static bool env_tx(void *env, const ErnicTrain *train)
     ErnicPci *d = env;
 
     if (train->frame) {
-        return frame_to_netdev(d, train);
+        return send_frame(d, train);
     }
     return ernic_pci_to_engine(d->pg332.engine, d->engine->now, train) ||
            ernic_pci_to_link(d, ERNIC_PCI_VERBS, train);

@@ -122,18 +122,21 @@ bool ernic_pci_links_open(ErnicPci *d, Error **errp)
         ernic_pci_links_close(d);
         return false;
     }
+    /* A link may have had a better one. */
+    qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
     return true;
 }
 
+/* The card first: a link may be its cable. */
 void ernic_pci_links_close(ErnicPci *d)
 {
+    if (d->card) {
+        d->card->close(d);
+    }
     if (d->link && d->link != d->card) {
         d->link->close(d);
     }
     d->link = d->card;
-    if (d->card) {
-        d->card->close(d);
-    }
 }
 
 bool ernic_pci_link(const ErnicPci *d)

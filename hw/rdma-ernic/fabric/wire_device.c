@@ -12,14 +12,13 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/cutils.h"
-#include "qemu/error-report.h"
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
 #include "migration/vmstate.h"
-#include "capture/pcapng.h"
+#include "capture/dump.h"
 #include "fabric/archive.h"
 #include "fabric/stream_bytes.h"
 #include "fabric/switch.h"
@@ -40,9 +39,6 @@
 #else
 #include "system/cpu-timers.h"
 #endif
-
-/* The least dump-limit, bytes: more than the descriptions of all ports. */
-#define DUMP_MIN        (16 * KiB)
 
 typedef struct ErnicWirePort {
     NetClientState nc;
@@ -72,8 +68,7 @@ struct ErnicWire {
     VMChangeStateEntry *vm_state;
     bool missed;                /* work for wire_run() when the machine starts */
     ErnicWirePort *port[ERNIC_SWITCH_PORTS];
-    FILE *dump_file;            /* NULL: no capture, or it has ended */
-    uint64_t dump_bytes;        /* its size */
+    ErnicDump capture;
 
     ErnicStreamBytes state;     /* while it migrates */
 };
@@ -110,63 +105,19 @@ static void update_timer(ErnicWire *w)
 
 /* ---- the capture ----------------------------------------------------------- */
 
-static void dump_close(ErnicWire *w)
-{
-    if (w->dump_file) {
-        fclose(w->dump_file);
-        w->dump_file = NULL;
-    }
-}
-
-/* The capture ends, but the frames go on. */
-static void dump_end(ErnicWire *w, const char *why)
-{
-    warn_report("ernic-wire %s: %s is not written any more: %s", wire_id(w), w->dump,
-                why);
-    dump_close(w);
-}
-
 static void dump_frame(ErnicWire *w, uint32_t port, bool sent, uint64_t at,
                        const uint8_t *frame, uint32_t len)
 {
     trace_ernic_wire_frame(wire_id(w), port, sent, at, len);
-    if (!w->dump_file) {
-        return;
-    }
-    if (ERNIC_PCAPNG_FRAME + ROUND_UP(len, 4) > w->dump_limit - w->dump_bytes) {
-        dump_end(w, "it would exceed dump-limit");
-        return;
-    }
-    w->dump_bytes += ernic_pcapng_frame(w->dump_file, port, sent, at, frame, len);
-}
-
-/* The file contains whole frames at any time. */
-static void dump_flush(ErnicWire *w)
-{
-    if (w->dump_file &&
-        (fflush(w->dump_file) != 0 || ferror(w->dump_file))) {
-        dump_end(w, strerror(errno));
-    }
+    ernic_dump_frame(&w->capture, port, sent, at, frame, len);
 }
 
 static bool dump_open(ErnicWire *w, Error **errp)
 {
-    if (w->dump_limit < DUMP_MIN) {
-        error_setg(errp, "dump-limit is %" PRIu64 ", not %u or more", w->dump_limit,
-                   (unsigned)DUMP_MIN);
-        return false;
-    }
-    if (!w->dump) {
-        return true;
-    }
-    w->dump_file = fopen(w->dump, "wb");
-    if (!w->dump_file) {
-        error_setg_file_open(errp, errno, w->dump);
-        return false;
-    }
-    w->dump_bytes = ernic_pcapng_begin(w->dump_file, w->cfg.ports);
-    dump_flush(w);
-    return true;
+    g_autofree char *owner = g_strdup_printf("ernic-wire %s", wire_id(w));
+
+    return ernic_dump_open(&w->capture, owner, w->dump, w->dump_limit, w->cfg.ports,
+                           errp);
 }
 
 /* ---- frames ---------------------------------------------------------------- */
@@ -273,7 +224,7 @@ static void wire_run(void *opaque)
         resume_all(w);
     }
     done = ernic_switch_run(w->net, wire_now());
-    dump_flush(w);
+    ernic_dump_flush(&w->capture);
     if (done) {
         update_timer(w);
     } else {
@@ -624,7 +575,7 @@ static void wire_unrealize(DeviceState *dev)
     ernic_switch_free(w->net);
     w->net = NULL;
     ernic_stream_bytes_clear(&w->state);
-    dump_close(w);
+    ernic_dump_close(&w->capture);
 }
 
 static void wire_reset_hold(Object *obj, ResetType type)

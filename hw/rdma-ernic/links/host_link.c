@@ -14,6 +14,25 @@
 /* Most trains, beside those that wait, of one run. */
 #define BATCH 16
 
+/* Whether the next of the trains that wait can be taken. */
+static bool has_room(ErnicPci *d)
+{
+    return d->host.train->frame ? d->card->frame_room(d) : ernic_pci_rx_room(d);
+}
+
+/* Takes what is left of a train, or as much as there is room for. Returns the bytes. */
+static uint32_t take(ErnicPci *d, uint64_t now, ErnicTrain *t)
+{
+    if (t->frame) {
+        t->len = MIN(t->len, t->seg);
+        d->card->frame(d, now, t->data, t->len);
+    } else {
+        t->len = MIN(t->len, (uint64_t)ernic_pci_rx_room(d) * t->seg);
+        ernic_pci_rx(d, now, t);
+    }
+    return t->len;
+}
+
 /*
  * Hand received packets to the engines, as many as they have room for, until the slice
  * ends. The link is not read in the meantime and holds the rest.
@@ -21,16 +40,13 @@
 static void hand_up(ErnicPci *d, uint64_t now)
 {
     ErnicHostLink *h = &d->host;
-    uint32_t room;
     ErnicTrain t;
 
-    while (h->trains && ernic_pci_rx_slice_left(d) && (room = ernic_pci_rx_room(d))) {
+    while (h->trains && ernic_pci_rx_slice_left(d) && has_room(d)) {
         t = *h->train;
         t.data += h->pos;
         t.len -= h->pos;
-        t.len = MIN(t.len, (uint64_t)room * t.seg);
-        ernic_pci_rx(d, now, &t);
-        h->pos += t.len;
+        h->pos += take(d, now, &t);
         if (h->pos == h->train->len) {
             h->pos = 0;
             h->train++;
@@ -64,12 +80,15 @@ void ernic_host_run(ErnicPci *d, uint64_t now)
 
 bool ernic_host_waits(ErnicPci *d)
 {
-    return (d->host.trains || d->host.more) && ernic_pci_rx_room(d);
+    return d->host.trains ? has_room(d) : d->host.more && ernic_pci_rx_room(d);
 }
 
 static void room_again(ErnicPci *d, uint64_t now)
 {
     d->host.blocked = false;
+    if (d->host.ops->room) {
+        d->host.ops->room(d);
+    }
     ernic_pci_tx_ready(d, now);
 }
 

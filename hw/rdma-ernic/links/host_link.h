@@ -24,6 +24,8 @@ struct ErnicHostOps {
     uint32_t (*recv)(ErnicPci *d, const ErnicTrain **trains, bool *more);
     /* False: the link is full, and the same train will be offered again. */
     bool (*send)(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
+    /* A full link has room again; may be NULL. */
+    void (*room)(ErnicPci *d);
     /* @engine was reset and offers no train again; may be NULL. */
     void (*forget)(ErnicPci *d, ErnicPciEngine engine);
     /* The addresses or the state of life may have changed; may be NULL. */

@@ -374,7 +374,6 @@ static bool netdev_open(ErnicPci *d, Error **errp)
 {
     d->card = &netdev_link;
     d->link = d->link ?: d->card;
-    qemu_macaddr_default_if_unset(&d->net.conf.macaddr);
     if (d->net.conf.peers.ncs[0] && d->net.wire) {
         error_setg(errp, "netdev= and wire= exclude each other");
         return false;
@@ -444,6 +443,8 @@ static const ErnicPciLinkOps netdev_link = {
     .waits = ernic_pci_netq_waits,
     .unsent = ernic_pci_netq_unsent,
     .work = ernic_pci_netq_work,
+    .frame = ernic_pci_netq_frame,
+    .frame_room = ernic_pci_netq_frame_room,
     .reset = netdev_reset,
 };
 

@@ -3,8 +3,9 @@
  *
  * Frames between an engine and a netdev: those that the engine sends, those that may be
  * for an engine, and those of them that are for the Ethernet interface after all. The
- * last ones go back, because that interface belongs to the main loop. Only an engine
- * with a thread of its own needs the latter two.
+ * last ones go back, because that interface belongs to the main loop. So do those of a
+ * link that carries frames. Without a thread of the engine, a netdev needs the first
+ * queue only.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -101,10 +102,26 @@ bool ernic_pci_netq_blocked(ErnicPci *d)
 }
 
 /* A frame goes back only if there is room for it: else it is not taken at all. */
-static bool may_take(ErnicPci *d)
+bool ernic_pci_netq_frame_room(ErnicPci *d)
 {
     return ernic_pci_rx_room(d) &&
            ernic_frame_queue_room(&d->net.queues->back, 1, NET_BUFSIZE);
+}
+
+/* Returns whether the main loop has to be woken. */
+static bool take(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len)
+{
+    ernic_link_work(d->engine, FRAME_ACCESSES, len);
+    return !ernic_pci_frame_to_engine(d, now, frame, len) &&
+           ernic_frame_queue_put(&d->net.queues->back,
+                                 &(struct iovec) { (void *)frame, len }, 1, 0, 0);
+}
+
+void ernic_pci_netq_frame(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len)
+{
+    if (take(d, now, frame, len)) {
+        ernic_pci_netq_kick(d);
+    }
 }
 
 void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
@@ -117,18 +134,13 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
         return;
     }
     ernic_pci_rx_slice(d);
-    while (ernic_pci_rx_slice_left(d) && may_take(d)) {
+    while (ernic_pci_rx_slice_left(d) && ernic_pci_netq_frame_room(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&q->in, &len, &room);
 
         if (!frame) {
             break;
         }
-        ernic_link_work(d->engine, FRAME_ACCESSES, len);
-        if (!ernic_pci_frame_to_engine(d, now, frame, len)) {
-            wake |= ernic_frame_queue_put(&q->back,
-                                          &(struct iovec) { (void *)frame, len }, 1,
-                                          0, 0);
-        }
+        wake |= take(d, now, frame, len);
     }
     if (room || wake) {
         ernic_pci_netq_kick(d);
@@ -137,7 +149,8 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
 
 bool ernic_pci_netq_waits(ErnicPci *d)
 {
-    return d->thread && ernic_frame_queue_has(&d->net.queues->in) && may_take(d);
+    return d->thread && ernic_frame_queue_has(&d->net.queues->in) &&
+           ernic_pci_netq_frame_room(d);
 }
 
 /* ---- life ------------------------------------------------------------------ */

@@ -36,6 +36,24 @@ LAB_TEST("/shm-folder/remnant", 1, test_remnant)
     g_assert_false(g_file_test(kept, G_FILE_TEST_EXISTS));
 }
 
+/* Each port has the first free number, also if a process before it was killed. */
+LAB_TEST("/shm-folder/numbers", 3, test_numbers)
+{
+    g_autofree char *second = g_build_filename(l->folder, "ernic-2", NULL);
+    g_autofree char *kept = g_build_filename(l->folder, "kept", NULL);
+
+    for (uint32_t i = 0; i < 3; i++) {
+        IS(ernic_shm_number(l->port[i]), i + 1);
+    }
+    IS(link(second, kept), 0);
+    lab_leave(l, 1);
+    IS(rename(kept, second), 0);
+    lab_join(l, 1, false);
+    IS(ernic_shm_number(l->port[1]), 2);
+    IS(stats(l, 0)->peers, 2);
+    IS(stats(l, 1)->peers, 2);
+}
+
 /* Files of others stay. */
 LAB_TEST("/shm-folder/other-files", 0, test_other_files)
 {

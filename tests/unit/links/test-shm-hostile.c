@@ -16,7 +16,7 @@
 #include "shm_fixture.h"
 #include "links/shm/pair.h"
 
-#define HELLO_BYTES     16
+#define HELLO_BYTES     20
 #define PUNCH           (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
 #define RANDOM_ROUNDS   4000
 
@@ -24,11 +24,16 @@
 
 static uint8_t data[ERNIC_SHM_TRAIN_BYTES];
 
+/* A port without properties. */
+static const ErnicShmConfig plain;
+
 /* The record as the ring has it. */
 typedef struct Record {
     uint32_t len, seg;
     ErnicPath path;
 } Record;
+
+#define FRAME   0x80000000u     /* in @seg */
 
 /* ---- a peer by hand ------------------------------------------------------------ */
 
@@ -49,7 +54,7 @@ static int dial(const Lab *l)
 /* A peer that has said hello as it should, and then does what the test wants. */
 static ErnicShmPair *intrude(Lab *l)
 {
-    ErnicShmPair *p = ernic_shm_pair_call(dial(l), test_closer(), false);
+    ErnicShmPair *p = ernic_shm_pair_call(dial(l), test_closer(), &plain);
 
     g_assert_nonnull(p);
     lab_serve(l);
@@ -98,7 +103,7 @@ static void assert_is_train(const ErnicTrain *t)
     IS(ernic_gid_is_v4(&t->path.sgid), ernic_gid_is_v4(&t->path.dgid));
     g_assert_cmphex(t->path.flow_label, <=, 0xfffff);
     g_assert_true(t->path_final);
-    g_assert_false(t->frame);
+    g_assert_false(t->frame);   /* the port carries none */
 }
 
 /* ---- records -------------------------------------------------------------------- */
@@ -130,6 +135,7 @@ static const struct {
     { { 100, 100, { .sgid = V4, .dgid = V6 } }, 192 },
     { { 100, 100, { .sgid = V6, .dgid = V4 } }, 192 },
     { { 100, 100, { .sgid = V6, .dgid = V6, .flow_label = 0x100000 } }, 192 },
+    { { 100, FRAME | 100, SAME }, 192 },                /* to a port without frames */
 };
 
 LAB_TEST("/shm-hostile/records", 1, test_records)
@@ -294,7 +300,7 @@ static uint32_t overhear(uint8_t hello[HELLO_BYTES])
     uint32_t bytes;
 
     IS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
-    p = ernic_shm_pair_call(fds[0], test_closer(), false);
+    p = ernic_shm_pair_call(fds[0], test_closer(), &plain);
     IS(recv(fds[1], hello, HELLO_BYTES, 0), HELLO_BYTES);
     memcpy(&bytes, hello + 8, sizeof(bytes));
     ernic_shm_pair_free(p);
@@ -481,7 +487,7 @@ TEST("/shm-hostile/own-holes", test_own_holes)
     overhear(hello);
     for (int i = 0; i < 2; i++) {
         IS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
-        p = ernic_shm_pair_call(fds[0], test_closer(), false);
+        p = ernic_shm_pair_call(fds[0], test_closer(), &plain);
         if (i) {
             IS(fallocate(p->memory, PUNCH, 8192, 4096), 0);
         }

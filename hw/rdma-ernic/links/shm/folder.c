@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The meeting place of the shared-memory link. With a lock on the folder, a port makes
- * its socket and notes those that are there. So a socket that nobody listens to is a
- * remnant. The folder is opened once, and its name is not used again. Each socket of
- * others is opened before it is called, so that it is one of this folder.
+ * its socket, with the first free number as its name, and notes those that are there. So
+ * a socket that nobody listens to is a remnant. The folder is opened once, and its name
+ * is not used again. Each socket of others is opened before it is called, so that it is
+ * one of this folder.
  */
 #include "qemu/osdep.h"
 #include <dirent.h>
@@ -85,17 +86,92 @@ static bool open_to_others(const ErnicShmFolder *f, const struct stat *st)
     return fchmodat(f->dir, f->socket, mode, 0) == 0;
 }
 
+/* The name is not followed: whoever owns the socket can make a symbolic link of it. */
+static int open_socket(const ErnicShmFolder *f, const char *name)
+{
+    int fd = openat(f->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))) {
+        close(fd);
+        errno = ENOTSOCK;
+        return -1;
+    }
+    return fd;
+}
+
+/* Whether nobody has the socket @name any more: a live one has another type. */
+static bool is_remnant(const ErnicShmFolder *f, const char *name)
+{
+    int file = open_socket(f, name), fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un sa = address_of(file, "");
+    bool refused = file >= 0 && fd >= 0 &&
+                   connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 &&
+                   errno == ECONNREFUSED;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return refused;
+}
+
+/* With the lock on the folder, because names are used again. */
+static bool remove_remnant(const ErnicShmFolder *f, const char *name)
+{
+    return is_remnant(f, name) && unlinkat(f->dir, name, 0) == 0;
+}
+
+static bool bind_to(const ErnicShmFolder *f, const char *name)
+{
+    g_autofree char *path = g_strconcat("/", name, NULL);
+    struct sockaddr_un sa = address_of(f->dir, path);
+
+    return bind(f->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0;
+}
+
+/* 0, or an errno; EADDRINUSE: another port has the name. */
+static int try_name(const ErnicShmFolder *f, const char *name)
+{
+    if (bind_to(f, name)) {
+        return 0;
+    }
+    if (errno != EADDRINUSE) {
+        return errno;
+    }
+    return remove_remnant(f, name) && bind_to(f, name) ? 0 : EADDRINUSE;
+}
+
+/* Give the socket the first number that is free. */
+static bool bind_in(ErnicShmFolder *f)
+{
+    uint32_t number;
+
+    for (number = 1; number <= ERNIC_SHM_ENTRIES; number++) {
+        g_autofree char *name = g_strdup_printf(PREFIX "%u", number);
+        int err = try_name(f, name);
+
+        if (!err) {
+            f->socket = g_steal_pointer(&name);
+            f->number = number;
+            return true;
+        }
+        if (err != EADDRINUSE) {
+            errno = err;
+            return false;
+        }
+    }
+    errno = EADDRINUSE;
+    return false;
+}
+
 static bool listen_in(ErnicShmFolder *f, const struct stat *st)
 {
-    g_autofree char *name = NULL;
-    struct sockaddr_un sa;
-
-    f->socket = g_strdup_printf(PREFIX "%08x%08x", g_random_int(), g_random_int());
-    name = g_strconcat("/", f->socket, NULL);
-    sa = address_of(f->dir, name);
     f->fd = new_socket();
-    return f->fd >= 0 && bind(f->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
-           open_to_others(f, st) && listen(f->fd, BACKLOG) == 0;
+    return f->fd >= 0 && bind_in(f) && open_to_others(f, st) &&
+           listen(f->fd, BACKLOG) == 0;
 }
 
 /* ---- the others ------------------------------------------------------------- */
@@ -129,20 +205,6 @@ static bool note_others(ErnicShmFolder *f)
     f->crowded = entry;
     closedir(dir);
     return true;
-}
-
-/* The name is not followed: whoever owns the socket can make a symbolic link of it. */
-static int open_socket(const ErnicShmFolder *f, const char *name)
-{
-    int fd = openat(f->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))) {
-        close(fd);
-        errno = ENOTSOCK;
-        return -1;
-    }
-    return fd;
 }
 
 static bool connect_to(int fd, int file)
@@ -179,6 +241,15 @@ static bool is_for_now(int err)
            err == ENOBUFS || err == ENOMEM;
 }
 
+/* Of a process that is gone; if the folder is locked, the next newcomer removes it. */
+static void remove_unused(const ErnicShmFolder *f, const char *name)
+{
+    if (flock(f->dir, LOCK_EX | LOCK_NB) == 0) {
+        remove_remnant(f, name);
+        flock(f->dir, LOCK_UN);
+    }
+}
+
 void ernic_shm_folder_call(ErnicShmFolder *f, void (*found)(void *opaque, int fd),
                            void (*failed)(void *opaque, const char *name, int err),
                            void *opaque)
@@ -194,7 +265,7 @@ void ernic_shm_folder_call(ErnicShmFolder *f, void (*found)(void *opaque, int fd
         } else if (is_for_now(err)) {
             g_ptr_array_add(f->others, g_steal_pointer(&name));
         } else if (err == ECONNREFUSED) {
-            unlinkat(f->dir, name, 0);          /* of a process that is gone */
+            remove_unused(f, name);
         } else if (err != ENOENT) {
             failed(opaque, name, err);
         }
@@ -215,6 +286,7 @@ static void give_up(ErnicShmFolder *f)
 {
     ernic_shm_folder_hide(f);
     g_clear_pointer(&f->socket, g_free);
+    f->number = 0;
     g_ptr_array_set_size(f->others, 0);
     if (f->fd >= 0) {
         close(f->fd);

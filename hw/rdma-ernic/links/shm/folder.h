@@ -19,6 +19,7 @@ typedef struct ErnicShmFolder {
     int fd;                     /* the listening socket; -1: not entered yet */
     ErnicShmCloser *closer;     /* of the port */
     char *path, *socket;        /* of the folder; the name of our socket in it */
+    uint32_t number;            /* of the socket, from 1; 0: not entered yet */
     GPtrArray *others;          /* the names of sockets to connect to */
     bool crowded;               /* it has more entries than those */
 } ErnicShmFolder;

@@ -45,14 +45,14 @@ struct ErnicShmMap {
 
 /* The first message in each direction; the caller's comes with the memory. */
 typedef struct Hello {
-    uint32_t magic, version, map_bytes, icrc;
+    uint32_t magic, version, map_bytes, icrc, frames;
 } Hello;
 
 static Hello own_hello(const ErnicShmPair *p)
 {
     return (Hello) {
         .magic = MAGIC, .version = ERNIC_SHM_VERSION, .map_bytes = sizeof(ErnicShmMap),
-        .icrc = p->icrc,
+        .icrc = p->icrc, .frames = p->frames,
     };
 }
 
@@ -95,7 +95,7 @@ static bool map_memory(ErnicShmPair *p, int fd)
     p->map = map;
     p->tx = (ErnicShmRing) { .words = &p->map->words[out], .data = p->map->data[out] };
     p->rx = (ErnicShmRing) { .words = &p->map->words[!out],
-                             .data = p->map->data[!out] };
+                             .data = p->map->data[!out], .frames = p->frames };
     return true;
 }
 
@@ -329,7 +329,8 @@ bool ernic_shm_pair_read_addresses(ErnicShmPair *p, uint64_t *work)
 
 /* ---- life ------------------------------------------------------------------ */
 
-static ErnicShmPair *pair_new(int fd, ErnicShmCloser *closer, bool caller, bool icrc)
+static ErnicShmPair *pair_new(int fd, ErnicShmCloser *closer, bool caller,
+                              const ErnicShmConfig *cfg)
 {
     ErnicShmPair *p = g_new0(ErnicShmPair, 1);
 
@@ -337,13 +338,15 @@ static ErnicShmPair *pair_new(int fd, ErnicShmCloser *closer, bool caller, bool 
     p->closer = closer;
     p->memory = -1;
     p->caller = caller;
-    p->icrc = icrc;
+    p->icrc = cfg->icrc;
+    p->frames = cfg->frames;
     return p;
 }
 
-ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer, bool icrc)
+ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer,
+                                  const ErnicShmConfig *cfg)
 {
-    ErnicShmPair *p = pair_new(fd, closer, true, icrc);
+    ErnicShmPair *p = pair_new(fd, closer, true, cfg);
 
     refuse_descriptors(fd);
     p->memory = make_memory();
@@ -354,9 +357,10 @@ ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer, bool icrc)
     return p;
 }
 
-ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer, bool icrc)
+ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer,
+                                    const ErnicShmConfig *cfg)
 {
-    return pair_new(fd, closer, false, icrc);
+    return pair_new(fd, closer, false, cfg);
 }
 
 /* The peer sees the end at once, even if the socket is closed later. */

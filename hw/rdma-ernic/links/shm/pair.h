@@ -20,7 +20,7 @@ typedef struct ErnicShmPair {
     int memory;                 /* ours, until the peer has mapped it; or -1 */
     bool caller;                /* we have connected, and made the memory */
     bool up;                    /* both sides have agreed */
-    bool icrc;
+    bool icrc, frames;          /* what trains are; ErnicShmConfig */
     ErnicShmMap *map;
     ErnicShmRing tx, rx;
     uint64_t since;             /* ns: of the connection */
@@ -37,16 +37,18 @@ typedef struct ErnicShmPair {
 typedef enum ErnicShmPairState {
     ERNIC_SHM_WAIT,             /* the peer has said nothing yet */
     ERNIC_SHM_UP,
-    ERNIC_SHM_REFUSED,          /* other version or ICRC, wrong memory, descriptors */
+    ERNIC_SHM_REFUSED,          /* other version or kind, wrong memory, descriptors */
     ERNIC_SHM_GONE,
 } ErnicShmPairState;
 
 /*
- * Both take over @fd, and return NULL on failure. @closer has to outlive the pair. @icrc:
- * packets carry an ICRC, which both sides have to agree on.
+ * Both take over @fd, and return NULL on failure. @closer has to outlive the pair. Both
+ * sides have to agree on the .icrc and .frames of @cfg.
  */
-ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer, bool icrc);
-ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer, bool icrc);
+ErnicShmPair *ernic_shm_pair_call(int fd, ErnicShmCloser *closer,
+                                  const ErnicShmConfig *cfg);
+ErnicShmPair *ernic_shm_pair_accept(int fd, ErnicShmCloser *closer,
+                                    const ErnicShmConfig *cfg);
 void ernic_shm_pair_free(ErnicShmPair *p);
 
 /* The socket is readable and the pair is not up. */

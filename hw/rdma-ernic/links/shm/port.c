@@ -15,6 +15,7 @@
 #include "links/shm/owners.h"
 #include "links/shm/pair.h"
 #include "links/shm/port.h"
+#include "links/shm/stations.h"
 
 #define EVENTS          16
 /* The time for a newcomer to say hello, which it does before it is accepted. */
@@ -39,6 +40,7 @@ struct ErnicShm {
     int epoll, timer;
     ErnicShmPair *peer[ERNIC_SHM_PEERS];        /* NULL: free */
     ErnicShmOwners owners;      /* their addresses */
+    ErnicShmStations stations;  /* and the stations that they lead to */
     uint64_t alarm;             /* ns: when the timer expires; 0: it does not */
     bool accept_paused;         /* the folder's socket is not watched */
     uint64_t locked_out;        /* ns: since when it tries to enter the folder; or 0 */
@@ -134,6 +136,7 @@ static void disconnect(ErnicShm *shm, uint32_t i, ErnicShmEvent why)
 {
     shm->stats.peers -= shm->peer[i]->up;
     ernic_shm_owners_set(&shm->owners, i, NULL, 0);
+    ernic_shm_stations_forget(&shm->stations, i);
     epoll_ctl(shm->epoll, EPOLL_CTL_DEL, shm->peer[i]->fd, NULL);
     g_clear_pointer(&shm->peer[i], ernic_shm_pair_free);
     report(shm, i, why);
@@ -192,8 +195,8 @@ static void add_peer(ErnicShm *shm, int fd, bool caller)
         report(shm, i, ERNIC_SHM_PEER_REFUSED);
         return;
     }
-    shm->peer[i] = caller ? ernic_shm_pair_call(fd, shm->closer, shm->cfg.icrc)
-                          : ernic_shm_pair_accept(fd, shm->closer, shm->cfg.icrc);
+    shm->peer[i] = caller ? ernic_shm_pair_call(fd, shm->closer, &shm->cfg)
+                          : ernic_shm_pair_accept(fd, shm->closer, &shm->cfg);
     if (!shm->peer[i]) {
         report(shm, i, ERNIC_SHM_PEER_GONE);
         return;
@@ -454,14 +457,17 @@ static bool read_all_addresses(ErnicShm *shm)
     return changed;
 }
 
-/* The members of a group are not known here: every port with an address gets a copy. */
+/*
+ * The members of a group are not known here: every port gets a copy; of a packet, only
+ * those with an address.
+ */
 static void send_copies(ErnicShm *shm, const ErnicTrain *train)
 {
     uint32_t i;
 
-    read_all_addresses(shm);
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        if (shm->peer[i] && shm->peer[i]->up && shm->peer[i]->num_gids) {
+        if (shm->peer[i] && shm->peer[i]->up &&
+            (train->frame || shm->peer[i]->num_gids)) {
             shm->work += train->len;
             if (put(shm, i, train) == ERNIC_SHM_NOT_NOW) {
                 drop(shm, train, ERNIC_SHM_DROP_COPY);
@@ -507,17 +513,12 @@ static bool wait_for(ErnicShm *shm, ErnicShmPair *p)
     return true;
 }
 
-bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
+/* False: offer it again. */
+static bool send_to(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
 {
-    ErnicShmResult result;
-    uint32_t i;
+    ErnicShmResult result =
+        i == ERNIC_SHM_PEERS ? ERNIC_SHM_BROKEN : put(shm, i, train);
 
-    if (ernic_gid_is_mcast(&train->path.dgid)) {
-        send_copies(shm, train);
-        return true;
-    }
-    i = owner_of(shm, &train->path.dgid);
-    result = i == ERNIC_SHM_PEERS ? ERNIC_SHM_BROKEN : put(shm, i, train);
     if (result == ERNIC_SHM_BROKEN) {
         drop(shm, train, ERNIC_SHM_DROP_UNKNOWN_DEST);
     } else if (result == ERNIC_SHM_NOT_NOW) {
@@ -528,6 +529,32 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
         drop(shm, train, ERNIC_SHM_DROP_STALLED);
     }
     return true;
+}
+
+/* The frames of a train have one destination. */
+static bool send_frames(ErnicShm *shm, const ErnicTrain *train)
+{
+    uint32_t i = ernic_shm_stations_find(&shm->stations, train->data);
+
+    if (i < ERNIC_SHM_PEERS) {
+        return send_to(shm, i, train);
+    }
+    shm->stats.tx_flooded += ernic_train_packets(train);
+    send_copies(shm, train);
+    return true;
+}
+
+bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
+{
+    if (train->frame) {
+        return send_frames(shm, train);
+    }
+    if (ernic_gid_is_mcast(&train->path.dgid)) {
+        read_all_addresses(shm);
+        send_copies(shm, train);
+        return true;
+    }
+    return send_to(shm, owner_of(shm, &train->path.dgid), train);
 }
 
 /* ---- in -------------------------------------------------------------------- */
@@ -555,6 +582,9 @@ static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
         shm->stats.rx_trains++;
         shm->stats.rx_packets += ernic_train_packets(train);
         shm->stats.rx_bytes += train->len;
+        if (train->frame) {
+            ernic_shm_stations_learn(&shm->stations, train->data + 6, i);
+        }
         if (ernic_shm_ring_wakes_writer(&p->rx)) {
             shm->stats.bells++;
             wake_peer(shm, p);
@@ -626,6 +656,11 @@ ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err)
     ernic_shm_closer_free(shm->closer);
     g_free(shm);
     return NULL;
+}
+
+uint32_t ernic_shm_number(const ErnicShm *shm)
+{
+    return shm->folder.number;
 }
 
 void ernic_shm_hide(const ErnicShm *shm)

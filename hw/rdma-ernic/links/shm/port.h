@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A port of the shared-memory link: the trains of one device to and from the other ports
- * in its folder. It knows addresses and trains, but not the contents of packets.
+ * in its folder. It knows addresses and trains, but not the contents of packets. For
+ * Ethernet frames, all ports together are a switch.
  */
 #ifndef ERNIC_LINKS_SHM_PORT_H
 #define ERNIC_LINKS_SHM_PORT_H
@@ -17,7 +18,7 @@
 #define ERNIC_SHM_DROPS(X)                                                  \
     X(UNKNOWN_DEST, "unknown-destination")  /* no peer has the address */   \
     X(STALLED,      "stalled")          /* the peer has taken nothing for too long */ \
-    X(COPY,         "multicast-copy")   /* a full ring */
+    X(COPY,         "multicast-copy")   /* to a full ring, for one of several peers */
 
 typedef enum ErnicShmDrop {
 #define ERNIC_SHM_DROP_ENUM(sym, name) ERNIC_SHM_DROP_##sym,
@@ -29,6 +30,7 @@ typedef enum ErnicShmDrop {
 typedef struct ErnicShmStats {
     uint64_t tx_trains, tx_packets, tx_bytes;
     uint64_t rx_trains, rx_packets, rx_bytes;
+    uint64_t tx_flooded;                    /* frames to all peers */
     uint64_t tx_busy;                       /* trains refused for now */
     uint64_t bells;                         /* how often a peer was woken */
     uint64_t peers;                         /* connections that are up, now */
@@ -41,7 +43,7 @@ typedef struct ErnicShmStats {
 typedef enum ErnicShmEvent {
     ERNIC_SHM_PEER_UP,
     ERNIC_SHM_PEER_GONE,
-    ERNIC_SHM_PEER_REFUSED,     /* other version or ICRC, wrong memory, or no room */
+    ERNIC_SHM_PEER_REFUSED,     /* other version or kind, wrong memory, or no room */
     ERNIC_SHM_PEER_BROKEN,      /* it wrote a malformed record, and was disconnected */
     ERNIC_SHM_PEER_DUPLICATE,   /* it announces an address that another one has */
     ERNIC_SHM_EVENTS
@@ -50,6 +52,7 @@ typedef enum ErnicShmEvent {
 typedef struct ErnicShmConfig {
     const char *folder;
     bool icrc;                  /* packets carry an ICRC; peers have to agree */
+    bool frames;                /* the port carries Ethernet frames too; the same */
     /* Optional: what happens to peers. @peer: a number below ERNIC_SHM_PEERS. */
     void (*event)(void *opaque, uint32_t peer, ErnicShmEvent event);
     /* Optional: a sentence for the user about the folder. */
@@ -62,6 +65,8 @@ typedef struct ErnicShm ErnicShm;
 /* Join the link. NULL on failure, with a sentence in *@err, owned by the caller. */
 ErnicShm *ernic_shm_new(const ErnicShmConfig *cfg, char **err);
 void ernic_shm_free(ErnicShm *shm);
+/* The number of the port in its folder, from 1; 0: it has not entered yet. */
+uint32_t ernic_shm_number(const ErnicShm *shm);
 /* The process ends: remove the socket from the folder. May be called in any thread. */
 void ernic_shm_hide(const ErnicShm *shm);
 
@@ -84,9 +89,11 @@ const char *ernic_shm_event_name(ErnicShmEvent event);
 void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num);
 
 /*
- * Send a train, which is no frame. False: the peer has no room; offer the same train
- * again after ernic_shm_serve(). A train that cannot be sent at all is dropped and
- * counted, also if the peer does not take half of its ring in ERNIC_SHM_STALL_NS.
+ * Send a train, of frames only if the port carries them. False: the peer has no room;
+ * offer the same train again after ernic_shm_serve(). A frame to a group, or to a station
+ * that has sent nothing yet, goes to all peers. A train that cannot be sent at all is
+ * dropped and counted, also if the peer does not take half of its ring in
+ * ERNIC_SHM_STALL_NS.
  */
 bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train);
 #define ERNIC_SHM_STALL_NS 20000000ull

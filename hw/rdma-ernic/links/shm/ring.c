@@ -12,8 +12,9 @@
 
 /* In host layout: it never leaves the host, and both sides have ERNIC_SHM_VERSION. */
 typedef struct Record {
-    uint32_t len, seg;
-    ErnicPath path;
+    uint32_t len;
+    uint32_t seg : 31, frame : 1;       /* frame: the packets are Ethernet frames, */
+    ErnicPath path;                     /* and this is 0 */
 } QEMU_ALIGNED(ERNIC_SHM_LINE) Record;
 
 /* A failure here needs another ERNIC_SHM_VERSION. */
@@ -90,7 +91,7 @@ static ErnicShmResult check_room(ErnicShmRing *r, uint32_t bytes)
 
 ErnicShmResult ernic_shm_ring_put(ErnicShmRing *r, const ErnicTrain *train)
 {
-    Record rec = { .len = train->len, .seg = train->seg, .path = train->path };
+    Record rec = { .len = train->len, .seg = train->seg, .frame = train->frame };
     uint32_t bytes = record_bytes(train->len);
     ErnicShmResult found = check_room(r, bytes);
 
@@ -100,6 +101,9 @@ ErnicShmResult ernic_shm_ring_put(ErnicShmRing *r, const ErnicTrain *train)
     }
     if (found != ERNIC_SHM_DONE) {
         return found;
+    }
+    if (!train->frame) {
+        rec.path = train->path;
     }
     copy_in(r, r->pos, &rec, sizeof(rec));
     copy_in(r, r->pos + sizeof(rec), train->data, train->len);
@@ -125,14 +129,28 @@ static void copy_out(const ErnicShmRing *r, uint32_t pos, void *buf, uint32_t le
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Frames without a whole header, or where none are sent. */
+static bool is_bad_frame(const ErnicShmRing *r, const Record *rec)
+{
+    uint32_t last = (rec->len - 1) % rec->seg + 1;
+
+    return !r->frames || last < ERNIC_SHM_FRAME_MIN;
+}
+
+/* A path that no engine uses. */
+static bool is_bad_path(const ErnicPath *path)
+{
+    return ernic_gid_is_v4(&path->sgid) != ernic_gid_is_v4(&path->dgid) ||
+           path->flow_label > FLOW_LABEL_MASK;
+}
+
 /* A record that no engine writes; @rec is a copy. */
-static bool is_malformed(const Record *rec, uint32_t there)
+static bool is_malformed(const ErnicShmRing *r, const Record *rec, uint32_t there)
 {
     return rec->len == 0 || rec->len > ERNIC_SHM_TRAIN_BYTES || rec->seg == 0 ||
            rec->seg > rec->len || record_bytes(rec->len) > there ||
            DIV_ROUND_UP(rec->len, rec->seg) > ERNIC_SHM_TRAIN_PACKETS ||
-           ernic_gid_is_v4(&rec->path.sgid) != ernic_gid_is_v4(&rec->path.dgid) ||
-           rec->path.flow_label > FLOW_LABEL_MASK;
+           (rec->frame ? is_bad_frame(r, rec) : is_bad_path(&rec->path));
 }
 
 ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *train)
@@ -147,7 +165,7 @@ ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *tr
         return ERNIC_SHM_BROKEN;
     }
     copy_out(r, r->pos, &rec, sizeof(rec));
-    if (is_malformed(&rec, there)) {
+    if (is_malformed(r, &rec, there)) {
         return ERNIC_SHM_BROKEN;
     }
     copy_out(r, r->pos + sizeof(rec), buf, rec.len);
@@ -155,7 +173,7 @@ ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *tr
     store(&r->words->tail, r->pos);
     *train = (ErnicTrain) {
         .path = rec.path, .path_final = true, .data = buf, .len = rec.len,
-        .seg = rec.seg,
+        .seg = rec.seg, .frame = rec.frame,
     };
     return ERNIC_SHM_DONE;
 }

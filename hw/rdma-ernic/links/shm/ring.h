@@ -15,13 +15,15 @@
  * The layout of shared memory and of messages has this version: another layout is
  * another version.
  */
-#define ERNIC_SHM_VERSION       2
+#define ERNIC_SHM_VERSION       3
 
 /* A power of two, with room for several trains in its half. */
 #define ERNIC_SHM_RING_BYTES    (512u * 1024)
 /* The greatest train. */
 #define ERNIC_SHM_TRAIN_BYTES   65536u
 #define ERNIC_SHM_TRAIN_PACKETS 64u
+/* The least frame: the header of Ethernet. */
+#define ERNIC_SHM_FRAME_MIN     14u
 
 #define ERNIC_SHM_LINE          64
 
@@ -39,6 +41,7 @@ typedef struct ErnicShmRing {
     uint8_t *data;
     uint32_t pos;               /* of the writer: head; of the reader: tail */
     uint32_t taken;             /* of the writer: the reader's tail, seen last */
+    bool frames;                /* of the reader: trains may be Ethernet frames */
 } ErnicShmRing;
 
 typedef enum ErnicShmResult {
@@ -48,8 +51,8 @@ typedef enum ErnicShmResult {
 } ErnicShmResult;
 
 /*
- * Write @train, which is no frame and not larger than the greatest. NOT_NOW: there is no
- * room; the reader will report half a ring of it.
+ * Write @train, which is not larger than the greatest. NOT_NOW: there is no room; the
+ * reader will report half a ring of it.
  */
 ErnicShmResult ernic_shm_ring_put(ErnicShmRing *r, const ErnicTrain *train);
 /*

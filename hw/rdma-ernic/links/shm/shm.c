@@ -2,17 +2,25 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The shared-memory link in QEMU: the port of port.c as a link of the host. It
- * announces the addresses of the device as long as packets may reach it here.
+ * announces the addresses of the device as long as packets may reach it here. With lab=,
+ * it carries the frames of the network card too.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/bitops.h"
+#include "qemu/cutils.h"
 #include "qemu/error-report.h"
+#include "qemu/timer.h"
+#include "qemu/units.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "capture/dump.h"
 #include "device/life.h"
+#include "engine/wire/frame.h"
 #include "links/host_link.h"
+#include "links/shm/cable.h"
 #include "links/shm/port.h"
+#include "links/shm/ring.h"
 #include "hw/rdma-ernic/trace.h"
 
 QEMU_BUILD_BUG_ON(ERNIC_SHM_ADDRESSES != ERNIC_PCI_ENGINES * ERNIC_LIM_GID);
@@ -24,15 +32,22 @@ typedef struct ShmLink {
     uint64_t gids[ERNIC_PCI_ENGINES];
     bool reachable;
     uint32_t reported;          /* bits of ErnicShmEvent that the user knows of */
+    ErnicShmCable *cable;       /* owned; NULL: the link carries no frames */
+    ErnicDump dump;
     Notifier exit;              /* removes its socket when QEMU ends */
 } ShmLink;
 
-static const ErnicPciLinkOps shm_link;
+static const ErnicPciLinkOps shm_link, lab_link;
 
 /* NULL: the device uses another link. */
 static ShmLink *shm_of(const ErnicPci *d)
 {
-    return d->link == &shm_link ? d->link_state : NULL;
+    return d->link == &shm_link || d->link == &lab_link ? d->link_state : NULL;
+}
+
+static const char *folder_of(const ErnicPci *d)
+{
+    return ernic_pci_link_option(d, d->link->name);
 }
 
 static int shm_fd(const ErnicPci *d)
@@ -45,7 +60,48 @@ static void shm_serve(ErnicPci *d)
     ernic_shm_serve(shm_of(d)->shm);
 }
 
-/* One train at a time, as the port has one buffer. */
+/* ---- the capture ----------------------------------------------------------- */
+
+static void dump_packet(ErnicDump *dump, bool sent, uint64_t ns, const ErnicTrain *train,
+                        const uint8_t *data, uint32_t len)
+{
+    uint8_t frame[ERNIC_NET_HDR_MAX + ERNIC_SHM_TRAIN_BYTES];
+    uint32_t head = train->frame ? 0 : ernic_net_emit(&train->path, len, frame);
+
+    memcpy(frame + head, data, len);
+    ernic_dump_frame(dump, 0, sent, ns, frame, head + len);
+}
+
+/* By the clock of the host, so that captures of several machines can be merged. */
+static void dump_train(ShmLink *l, const ErnicTrain *train, bool sent)
+{
+    uint64_t ns = l->dump.file ? qemu_clock_get_ns(QEMU_CLOCK_HOST) : 0;
+    uint32_t pos;
+
+    for (pos = 0; l->dump.file && pos < train->len; pos += train->seg) {
+        dump_packet(&l->dump, sent, ns, train, train->data + pos,
+                    MIN(train->seg, train->len - pos));
+    }
+    ernic_dump_flush(&l->dump);
+}
+
+static bool dump_open(ErnicPci *d, ShmLink *l, Error **errp)
+{
+    g_autofree char *owner = g_strdup_printf("ernic %s", ernic_pci_id(d));
+    const char *limit = ernic_pci_link_option(d, "dump-limit");
+    uint64_t bytes = GiB;
+
+    if (limit && qemu_strtosz(limit, NULL, &bytes) < 0) {
+        error_setg(errp, "dump-limit is %s, not a size", limit);
+        return false;
+    }
+    return ernic_dump_open(&l->dump, owner, ernic_pci_link_option(d, "dump"), bytes, 1,
+                           errp);
+}
+
+/* ---- trains ---------------------------------------------------------------- */
+
+/* One train at a time, as the port has one buffer. Without a cable it is lost. */
 static uint32_t shm_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 {
     ShmLink *l = shm_of(d);
@@ -53,6 +109,10 @@ static uint32_t shm_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 
     *trains = &l->train;
     *more = got || !ernic_shm_sleep(l->shm);
+    got = got && d->link->is_up(d);
+    if (got) {
+        dump_train(l, &l->train, false);
+    }
     return got;
 }
 
@@ -60,11 +120,25 @@ static uint32_t shm_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
 static bool shm_send(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train)
 {
     uint64_t work = ernic_shm_work(shm_of(d)->shm);
-    bool sent = ernic_shm_send(shm_of(d)->shm, train);
+    bool up = d->link->is_up(d), sent = !up || ernic_shm_send(shm_of(d)->shm, train);
 
+    if (up && sent) {
+        dump_train(shm_of(d), train, true);
+    }
     ernic_link_work(engine == ERNIC_PCI_PG332 ? d->pg332.engine : d->engine, 0,
                     ernic_shm_work(shm_of(d)->shm) - work);
     return sent;
+}
+
+/* The card has one cable for its frames and RoCEv2. */
+static bool lab_is_up(const ErnicPci *d)
+{
+    return d->card->is_up(d);
+}
+
+static void lab_room(ErnicPci *d)
+{
+    ernic_shm_cable_room(shm_of(d)->cable);
 }
 
 /* ---- addresses ------------------------------------------------------------- */
@@ -126,7 +200,7 @@ static void shm_changed(ErnicPci *d)
 static const ErnicPciCounter shm_numbers[] = {
     SHM(tx_trains), SHM(tx_packets), SHM(tx_bytes),
     SHM(rx_trains), SHM(rx_packets), SHM(rx_bytes), SHM(tx_busy),
-    SHM(bells), SHM(peers), SHM(refused), SHM(broken),
+    SHM(tx_flooded), SHM(bells), SHM(peers), SHM(refused), SHM(broken),
     SHM(unreachable), SHM(duplicates),
 };
 #undef SHM
@@ -164,19 +238,20 @@ static void shm_event(void *opaque, uint32_t peer, ErnicShmEvent event)
     }
     shm_of(d)->reported |= BIT(event);
     if (event == ERNIC_SHM_PEER_REFUSED) {
-        warn_report("ernic %s: a peer in %s was refused: it has another release, or "
-                    "another icrc=, or there are more than %u", ernic_pci_id(d),
-                    ernic_pci_link_option(d, "roce-shm"), ERNIC_SHM_PEERS);
+        warn_report("ernic %s: a peer in %s was refused: it has another release, "
+                    "another icrc= or not %s=, or there are more than %u",
+                    ernic_pci_id(d), folder_of(d), d->link->name, ERNIC_SHM_PEERS);
     } else if (event == ERNIC_SHM_PEER_DUPLICATE) {
         warn_report("ernic %s: two peers in %s have the same address; the first one "
-                    "gets its packets", ernic_pci_id(d),
-                    ernic_pci_link_option(d, "roce-shm"));
+                    "gets its packets", ernic_pci_id(d), folder_of(d));
     }
 }
 
 static void shm_warn(void *opaque, const char *text)
 {
-    warn_report("ernic %s: roce-shm: %s", ernic_pci_id(opaque), text);
+    ErnicPci *d = opaque;
+
+    warn_report("ernic %s: %s: %s", ernic_pci_id(d), d->link->name, text);
 }
 
 /* QEMU ends without unplugging its devices. */
@@ -184,6 +259,15 @@ static void shm_exit(Notifier *notifier, void *data)
 {
     ernic_shm_hide(container_of(notifier, ShmLink, exit)->shm);
 }
+
+static const ErnicHostOps lab_ops = {
+    .fd = shm_fd,
+    .serve = shm_serve,
+    .recv = shm_recv,
+    .send = shm_send,
+    .room = lab_room,
+    .changed = shm_changed,
+};
 
 static const ErnicHostOps shm_ops = {
     .fd = shm_fd,
@@ -199,6 +283,14 @@ static void shm_class_init(ObjectClass *oc)
         "Folder of the host: machines that name the same one exchange packets");
 }
 
+static void lab_class_init(ObjectClass *oc)
+{
+    ernic_pci_link_add_option(oc, "lab",
+        "Folder of the host: machines that name the same one have one network");
+    ernic_pci_link_add_option(oc, "dump", "File for a capture of lab= or roce-shm=");
+    ernic_pci_link_add_option(oc, "dump-limit", "Maximum size of that file");
+}
+
 static void shm_close(ErnicPci *d)
 {
     ShmLink *l = shm_of(d);
@@ -209,11 +301,14 @@ static void shm_close(ErnicPci *d)
         ernic_shm_free(l->shm);
     }
     if (l) {
+        g_clear_pointer(&l->cable, ernic_shm_cable_free);
+        ernic_dump_close(&l->dump);
         g_clear_pointer(&d->link_state, g_free);
     }
 }
 
 static bool shm_link_open(ErnicPci *d, Error **errp);
+static bool lab_link_open(ErnicPci *d, Error **errp);
 
 static const ErnicPciLinkOps shm_link = {
     .name = "roce-shm",
@@ -225,38 +320,92 @@ static const ErnicPciLinkOps shm_link = {
     ERNIC_HOST_LINK,
 };
 
-static bool shm_link_open(ErnicPci *d, Error **errp)
+static const ErnicPciLinkOps lab_link = {
+    .name = "lab",
+    .icrc_optional = true,
+    .carries_frames = true,
+    .class_init = lab_class_init,
+    .open = lab_link_open,
+    .close = shm_close,
+    ERNIC_HOST_LINK,
+    .is_up = lab_is_up,
+};
+
+/* The user has named a folder. */
+static bool open_link(ErnicPci *d, const ErnicPciLinkOps *ops, Error **errp)
 {
     ErnicShmConfig cfg = {
-        .folder = ernic_pci_link_option(d, "roce-shm"), .icrc = d->icrc == ON_OFF_AUTO_ON,
-        .event = shm_event, .warn = shm_warn, .opaque = d,
+        .folder = ernic_pci_link_option(d, ops->name), .icrc = d->icrc == ON_OFF_AUTO_ON,
+        .frames = ops->carries_frames, .event = shm_event, .warn = shm_warn, .opaque = d,
     };
     g_autofree char *err = NULL;
     ShmLink *l;
 
-    if (!cfg.folder) {
-        return true;
-    }
-    if (!ernic_pci_link_take(d, &shm_link, errp)) {
+    if (!ernic_pci_link_take(d, ops, errp)) {
         return false;
     }
     d->link_state = l = g_new0(ShmLink, 1);
     l->shm = ernic_shm_new(&cfg, &err);
     if (!l->shm) {
-        error_setg(errp, "roce-shm: %s", err);
+        error_setg(errp, "%s: %s", ops->name, err);
+        return false;
+    }
+    l->exit.notify = shm_exit;
+    qemu_add_exit_notifier(&l->exit);
+    if (!dump_open(d, l, errp)) {
         return false;
     }
     d->cfg.no_icrc = !cfg.icrc;
-    d->host.ops = &shm_ops;
-    l->exit.notify = shm_exit;
-    qemu_add_exit_notifier(&l->exit);
+    d->host.ops = cfg.frames ? &lab_ops : &shm_ops;
     d->host.more = true;        /* look at the rings before the first sleep */
+    return true;
+}
+
+static bool shm_link_open(ErnicPci *d, Error **errp)
+{
+    return !ernic_pci_link_option(d, shm_link.name) || open_link(d, &shm_link, errp);
+}
+
+/* Other links have no capture. */
+static bool check_dump(const ErnicPci *d, Error **errp)
+{
+    static const char *const options[] = { "dump", "dump-limit" };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(options); i++) {
+        if (ernic_pci_link_option(d, options[i]) && !shm_of(d)) {
+            error_setg(errp, "%s= needs lab= or roce-shm=", options[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool lab_link_open(ErnicPci *d, Error **errp)
+{
+    const char *folder = ernic_pci_link_option(d, lab_link.name);
+
+    if (!folder) {
+        return check_dump(d, errp);
+    }
+    if (d->net.conf.peers.ncs[0] || d->net.wire) {
+        error_setg(errp, "%s= and %s= exclude each other",
+                   d->net.wire ? "wire" : "netdev", lab_link.name);
+        return false;
+    }
+    if (!open_link(d, &lab_link, errp)) {
+        return false;
+    }
+    ernic_shm_cable_address(&d->net.conf.macaddr, folder,
+                            ernic_shm_number(shm_of(d)->shm));
+    shm_of(d)->cable = ernic_shm_cable_new(d);
     return true;
 }
 
 static void register_shm(void)
 {
     ernic_pci_link_register(&shm_link);
+    ernic_pci_link_register(&lab_link);
 }
 
 type_init(register_shm)

@@ -1,0 +1,310 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * lab=: one link for Ethernet frames and RoCEv2, between machines that name one folder.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include <glib/gstdio.h>
+#include "qobject/qdict.h"
+#include "ernic-eth.h"
+
+#define MACHINES    3
+#define LAB_NIC     VERBS_NIC ",id=eth0,addr=06.0,lab=%s%s"
+
+/* Machines with a function each, which know each other. */
+typedef struct Lab {
+    char *folder;
+    Eth e[MACHINES];
+    uint8_t mac[MACHINES][6];
+} Lab;
+
+static uint64_t counter(Eth *e, const char *name)
+{
+    g_autofree char *path = g_strconcat("shm.", name, NULL);
+
+    return qernic_stat(e->q, path);
+}
+
+static void await_peers(Lab *l, uint64_t num)
+{
+    for (int i = 0; i < MACHINES; i++) {
+        if (l->e[i].m) {
+            qernic_wait_while(l->e[i].q->qts, counter(&l->e[i], "peers") != num);
+        }
+    }
+}
+
+static void read_mac(Eth *e, uint8_t *mac)
+{
+    uint32_t low = qeth_get(e, OFF(mac_lo)), high = qeth_get(e, OFF(mac_hi));
+
+    stl_le_p(mac, low);
+    stw_le_p(mac + 4, high);
+}
+
+static void open_machine(Lab *l, int i, const char *more)
+{
+    qeth_start(&l->e[i], qernic_machine(LAB_NIC, l->folder, more),
+               ERNIC_ETH_TX | ERNIC_ETH_RX);
+    read_mac(&l->e[i], l->mac[i]);
+}
+
+static void lab_open(Lab *l, const char *more)
+{
+    *l = (Lab) { .folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL) };
+    g_assert_nonnull(l->folder);
+    for (int i = 0; i < MACHINES; i++) {
+        open_machine(l, i, more);
+    }
+    await_peers(l, MACHINES - 1);
+}
+
+static void end_machine(Lab *l, int i)
+{
+    qernic_machine_end(l->e[i].m);
+    l->e[i].m = NULL;
+}
+
+static void lab_close(Lab *l)
+{
+    for (int i = 0; i < MACHINES; i++) {
+        if (l->e[i].m) {
+            end_machine(l, i);
+        }
+    }
+    g_assert_cmpint(g_rmdir(l->folder), ==, 0);
+    g_free(l->folder);
+}
+
+/* Machine @from sends a frame to @to, and all in @receivers (bits) receive it. */
+static void pass(Lab *l, int from, const uint8_t *to, uint32_t receivers, uint8_t mark)
+{
+    uint8_t frame[FRAME], got[BUFFER], flags;
+
+    qeth_fill(frame, FRAME, to);
+    memcpy(frame + 6, l->mac[from], 6);
+    frame[20] = mark;
+    for (int i = 0; i < MACHINES; i++) {
+        if (receivers >> i & 1) {
+            qeth_post_rx(&l->e[i], BUFFER);
+        }
+    }
+    qeth_transmit(&l->e[from], frame, FRAME, 400, &(struct ernic_eth_txd) { });
+    for (int i = 0; i < MACHINES; i++) {
+        if (receivers >> i & 1) {
+            g_assert_cmpuint(qeth_receive(&l->e[i], got, &flags), ==, FRAME);
+            g_assert_cmpmem(got, FRAME, frame, FRAME);
+        }
+    }
+}
+
+static const uint8_t everyone[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+#define LAB_KINDS(path, fn, ...) \
+    static void fn(Lab *l); \
+    MACHINE_KINDS(path, lab_##fn, __VA_ARGS__) \
+    { \
+        Lab lab; \
+        lab_open(&lab, more); \
+        fn(&lab); \
+        lab_close(&lab); \
+    } \
+    static void fn(Lab *l)
+
+/* A broadcast, and frames to one machine, which the others do not see. */
+LAB_KINDS("/ernic-lab/frames", test_frames, { "", "" },
+          { "-main-loop", ",engine-thread=off" }, { "-icrc", ",icrc=on" },
+          { "-timing", ",timing=on" })
+{
+    uint8_t mark = 0;
+
+    for (int from = 0; from < MACHINES; from++) {
+        pass(l, from, everyone, 7 & ~(1 << from), mark++);
+    }
+    for (int from = 0; from < MACHINES; from++) {
+        for (int to = 0; to < MACHINES; to++) {
+            if (to != from) {
+                pass(l, from, l->mac[to], 1 << to, mark++);
+            }
+        }
+    }
+    for (int i = 0; i < MACHINES; i++) {
+        g_assert_cmpuint(counter(&l->e[i], "tx_flooded"), ==, 1);
+        g_assert_cmpuint(counter(&l->e[i], "rx_packets"), ==, 2 + 2);
+    }
+}
+
+/* RoCEv2 goes the same way, beside frames. */
+LAB_KINDS("/ernic-lab/roce", test_roce, { "", "" },
+          { "-main-loop", ",engine-thread=off" })
+{
+    qernic_setup(l->e[0].q, 1);
+    qernic_setup(l->e[1].q, 2);
+    qernic_transfers(l->e[0].q, l->e[1].q);
+    pass(l, 0, everyone, 6, 1);
+    qernic_multicast(l->e[0].q, l->e[1].q);
+    pass(l, 1, l->mac[0], 1, 2);
+    qernic_stopped(l->e[0].q, l->e[1].q);
+}
+
+/* The addresses depend on the folder and the order; one that the user sets remains. */
+LAB_KINDS("/ernic-lab/mac", test_mac, { "", "" })
+{
+    static const uint8_t set[6] = { 0x52, 0x54, 0, 0, 0, 0x77 };
+
+    for (int i = 0; i < MACHINES; i++) {
+        g_assert_cmpmem(l->mac[i], 5, l->mac[0], 5);
+        g_assert_cmpuint(l->mac[i][5], ==, i + 1);
+    }
+    end_machine(l, 1);
+    open_machine(l, 1, "");
+    g_assert_cmpuint(l->mac[1][5], ==, 2);
+    end_machine(l, 1);
+    open_machine(l, 1, ",mac=52:54:00:00:00:77");
+    g_assert_cmpmem(l->mac[1], 6, set, 6);
+    await_peers(l, MACHINES - 1);
+    pass(l, 0, set, 2, 1);
+}
+
+/* set_link takes the cable of frames and of RoCEv2 away. */
+LAB_KINDS("/ernic-lab/link", test_link, { "", "" },
+          { "-main-loop", ",engine-thread=off" })
+{
+    QErnic *q = l->e[0].q;
+    uint64_t sent;
+
+    pass(l, 0, everyone, 6, 1);
+    qeth_is(&l->e[0], OFF(link), 1);
+    g_assert_cmphex(qernic_reg(q, status) & ERNIC_STATUS_LINK, !=, 0);
+    qernic_set_link(q->qts, "eth0", false);
+    qeth_is(&l->e[0], OFF(link), 0);
+    g_assert_cmphex(qernic_reg(q, status) & ERNIC_STATUS_LINK, ==, 0);
+    sent = counter(&l->e[0], "tx_packets");
+    pass(l, 0, everyone, 0, 2);
+    g_assert_cmpuint(counter(&l->e[0], "tx_packets"), ==, sent);
+    /* Nor does it receive; the third machine does. */
+    pass(l, 1, everyone, 4, 3);
+    qernic_set_link(q->qts, "eth0", true);
+    qeth_is(&l->e[0], OFF(link), 1);
+    pass(l, 0, everyone, 6, 4);
+    pass(l, 1, everyone, 5, 5);
+}
+
+/*
+ * Frames to a machine that is stopped wait in its ring; those without room wait for 20 ms
+ * in all, and are lost. The machine receives the others when it runs again.
+ */
+LAB_KINDS("/ernic-lab/stopped", test_stopped, { "", "" },
+          { "-main-loop", ",engine-thread=off" })
+{
+    enum { MANY = 600 };
+    uint8_t got[BUFFER], flags;
+
+    pass(l, 1, everyone, 5, 1);
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        qeth_post_rx(&l->e[1], BUFFER);
+    }
+    qernic_stop(l->e[1].q->qts);
+    for (int i = 0; i < MANY; i++) {
+        pass(l, 0, l->mac[1], 0, i);
+    }
+    g_assert_cmpuint(counter(&l->e[0], "drops.stalled"), >, 0);
+    pass(l, 0, l->mac[2], 4, 2);
+    qernic_cont(l->e[1].q->qts);
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        qeth_receive(&l->e[1], got, &flags);
+        g_assert_cmphex(got[20], ==, i);
+    }
+    qernic_wait_while(l->e[1].q->qts,
+                      qeth_get(&l->e[1], OFF(rx_no_buffer)) +
+                      counter(&l->e[0], "drops.stalled") + ENTRIES < MANY);
+    pass(l, 0, l->mac[1], 2, 3);
+}
+
+/*
+ * The destination of a migration is in the folder before the source leaves it. QEMU
+ * announces the address of the card there, so that frames no longer go to the source.
+ */
+LAB_KINDS("/ernic-lab/migrate", test_migrate, { "", "" })
+{
+    g_autofree char *args = g_strdup_printf(LAB_NIC, l->folder, ",mac=52:54:00:00:00:77");
+    QErnic *q;
+    QTestState *from;
+    uint64_t before;
+
+    end_machine(l, 2);
+    end_machine(l, 1);
+    open_machine(l, 1, ",mac=52:54:00:00:00:77");
+    await_peers(l, 1);
+    q = l->e[1].q;
+    qernic_setup(l->e[0].q, 1);
+    qernic_setup(q, 2);
+    pass(l, 1, everyone, 1, 1);
+    pass(l, 0, l->mac[1], 2, 2);
+    qernic_transfers(l->e[0].q, q);
+    before = counter(&l->e[0], "rx_packets");
+    from = qernic_migrate_as(q, args);
+    qernic_wait_while(l->e[0].q->qts, counter(&l->e[0], "rx_packets") == before);
+    pass(l, 0, l->mac[1], 2, 3);
+    pass(l, 1, l->mac[0], 1, 4);
+    qernic_transfers(l->e[0].q, q);
+    qernic_migrate_end(q, from);
+}
+
+/* The number of blocks of packets in a capture, whose blocks are whole. */
+static uint32_t captured(const char *path)
+{
+    g_autofree char *bytes = NULL;
+    uint32_t packets = 0, len;
+    size_t size, at = 0;
+
+    g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
+    for (; at < size; at += len) {
+        g_assert_cmpuint(size - at, >=, 12);
+        packets += ldl_le_p(bytes + at) == 6;
+        len = ldl_le_p(bytes + at + 4);
+        g_assert_cmpuint(len, <=, size - at);
+        g_assert_cmpuint(ldl_le_p(bytes + at + len - 4), ==, len);
+    }
+    return packets;
+}
+
+/* A capture has frames and packets of both directions, up to its limit. */
+MACHINE_TEST("/ernic-lab/dump", test_dump)
+{
+    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
+    const char *path[2] = { qernic_temp(), qernic_temp() };
+    QErnicMachine *m = qernic_machine(
+        VERBS_NIC ",id=a,addr=04.0,lab=%s,dump=%s"
+        VERBS_NIC ",id=b,addr=05.0,lab=%s,dump=%s,dump-limit=16K", folder, path[0],
+        folder, path[1]);
+    QErnic *a = qernic_host(m, "a", 4, 1), *b = qernic_host(m, "b", 5, 2);
+    uint64_t packets;
+
+    qernic_wait_while(m->qts, qernic_stat(a, "shm.peers") != 1 ||
+                              qernic_stat(b, "shm.peers") != 1);
+    qernic_transfers(a, b);
+    packets = qernic_stat(a, "shm.tx_packets") + qernic_stat(a, "shm.rx_packets");
+    g_assert_cmpuint(captured(path[0]), ==, packets);
+    g_assert_cmpuint(captured(path[1]), >, 0);
+    g_assert_cmpuint(captured(path[1]), <, packets);
+    qernic_machine_end(m);
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
+/* Without frames, a device is of another kind. */
+MACHINE_TEST("/ernic-lab/kinds", test_kinds)
+{
+    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
+    QErnicMachine *m = qernic_machine(VERBS_NIC ",id=a,addr=04.0,lab=%s"
+                                      VERBS_NIC ",id=b,addr=05.0,roce-shm=%s", folder,
+                                      folder);
+    QErnic *a = qernic_at(m, "a", 4), *b = qernic_at(m, "b", 5);
+
+    qernic_wait_while(m->qts, !qernic_stat(a, "shm.refused") ||
+                              !qernic_stat(b, "shm.refused"));
+    g_assert_cmpuint(qernic_stat(a, "shm.peers") + qernic_stat(b, "shm.peers"), ==, 0);
+    qernic_machine_end(m);
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
