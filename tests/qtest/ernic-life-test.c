@@ -18,12 +18,12 @@
 
 /* The kinds of an interface follow each other: three or more. */
 #define KINDS                                                               \
-    { "netdev", ",netdev=n0" },                                             \
+    { "netdev", ",netdev=n0,engine-thread=on" },                            \
     { "both-links", ",netdev=n0,roce-udp=127.0.0.1:0" },                    \
     { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0" },                   \
     { "netdev-main-loop", ",netdev=n0,engine-thread=off" },                 \
     { "timing", ",timing=on,netdev=n0" },                                   \
-    { "mlx5", ",interface=mlx5,netdev=n0" },                              \
+    { "mlx5", ",interface=mlx5,netdev=n0,engine-thread=on" },               \
     { "mlx5-both-links", ",interface=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \
     { "mlx5-main-loop", ",interface=mlx5,netdev=n0,engine-thread=off" },  \
     { "mlx5-iothread", ",interface=mlx5,iothread=io0,roce-udp=127.0.0.1:0" }, \

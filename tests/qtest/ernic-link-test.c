@@ -14,7 +14,7 @@
     VERBS_NIC ",id=net1,addr=07.0,netdev=h1" more
 
 /* Engines in threads of their own, in the main loop, or in one iothread. */
-MACHINE_KINDS("/ernic-", test_netdev_link, { "netdev-link", HUB("") },
+MACHINE_KINDS("/ernic-", test_netdev_link, { "netdev-link", HUB(",engine-thread=on") },
               { "link/main-loop", HUB(",engine-thread=off") },
               { "link/iothread", HUB(",iothread=io0") })
 {

@@ -363,7 +363,8 @@ static const Message frames_to[] = {
       { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3, 3 },
 };
 
-MACHINE_KINDS("/ernic-message/frame", test_frame, { "", ",netdev=h0" NIC },
+MACHINE_KINDS("/ernic-message/frame", test_frame,
+              { "", ",netdev=h0,engine-thread=on" NIC },
               { "-timing", ",netdev=h0,timing=on" NIC },
               { "-pg332", ",netdev=h0,ernic-version=3.1" NIC },
               { "-main-loop", ",netdev=h0,engine-thread=off" NIC })
@@ -411,7 +412,7 @@ static uint64_t prepare_nic2(Behind *b, QPCIBar *bar, uint32_t word)
 }
 
 WORLD_KINDS("/ernic-message/nested", test_nested, Behind, b, behind_open,
-             { "", ",netdev=h0" NESTED },
+             { "", ",netdev=h0,engine-thread=on" NESTED },
              { "-main-loop", ",netdev=h0,engine-thread=off" NESTED })
 {
     QErnicQp x;

@@ -221,7 +221,8 @@ static void check_frame(const uint8_t *frame, uint32_t frame_len, const uint8_t 
 
 /* A large packet, in frames of MSS bytes of data; the ring passes its end. */
 WORLD_KINDS("/ernic-mlx5-frames/send", test_send, Cable, c, cable_open,
-             { "", "" }, { "-udp", UDP }, { "-main-loop", ",engine-thread=off" })
+             { "", ",engine-thread=on" }, { "-udp", UDP },
+             { "-main-loop", ",engine-thread=off" })
 {
     uint8_t head[HEAD], data[3500], frame[2048], cqe[64];
 
@@ -253,7 +254,8 @@ WORLD_KINDS("/ernic-mlx5-frames/send", test_send, Cable, c, cable_open,
 
 /* Frames from the cable, of which the driver posts one request after the other. */
 WORLD_KINDS("/ernic-mlx5-frames/receive", test_receive, Cable, c, cable_open,
-             { "", "" }, { "-udp", UDP }, { "-main-loop", ",engine-thread=off" },
+             { "", ",engine-thread=on" }, { "-udp", UDP },
+             { "-main-loop", ",engine-thread=off" },
              { "-iothread", ",iothread=io0" UDP })
 {
     uint8_t frame[300], got[300], cqe[64];
@@ -281,7 +283,8 @@ WORLD_KINDS("/ernic-mlx5-frames/receive", test_receive, Cable, c, cable_open,
 }
 
 /* A backend that answers while it takes a frame: QEMU's own network, by ARP. */
-MACHINE_KINDS("/ernic-mlx5-frames/answer", test_answer, { "", USER_NET },
+MACHINE_KINDS("/ernic-mlx5-frames/answer", test_answer,
+              { "", ",engine-thread=on" USER_NET },
               { "-main-loop", ",engine-thread=off" USER_NET })
 {
     static const uint8_t request[HEAD] = {

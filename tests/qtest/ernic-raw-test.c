@@ -157,7 +157,8 @@ static void frames(World *w)
     completes(w, ERNIC_WC_SEND, FRAME);
 }
 
-WORLD_KINDS("/ernic-raw/frames", test_frames, World, w, setup, { "", "" },
+WORLD_KINDS("/ernic-raw/frames", test_frames, World, w, setup,
+            { "", ",engine-thread=on" },
             { "-udp", ",roce-udp=127.0.0.1:0" }, { "-main-loop", ",engine-thread=off" },
             { "-iothread", ",roce-udp=127.0.0.1:0,iothread=io0" })
 {
@@ -177,7 +178,7 @@ static bool completes_soon(World *w)
 
 /* The peer does not read: the queue pair waits, loses nothing, and goes on. */
 WORLD_KINDS("/ernic-raw/held", test_held, World, w, setup,
-             { "", "" }, { "-main-loop", ",engine-thread=off" })
+             { "", ",engine-thread=on" }, { "-main-loop", ",engine-thread=off" })
 {
     uint8_t frame[8192];
     uint32_t sent = 0, i;

@@ -21,7 +21,7 @@
 #define DOORBELLS   2048            /* that wait at most */
 #define WAITER_US   3000000
 #define SLOW_US     20000           /* many slices */
-#define NO_THREAD   { "", ",engine-thread=off" }, { "-thread", "" }
+#define NO_THREAD   { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" }
 #define BOTH        { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }
 
 typedef struct Work {

@@ -50,6 +50,15 @@ static const char *obstacle(ErnicPci *d)
     return NULL;
 }
 
+/*
+ * A netdev belongs to the main loop: with an engine in a thread, each burst of frames
+ * would need two more wake-ups.
+ */
+static bool is_better_without(const ErnicPci *d)
+{
+    return d->link == d->card && d->net.conf.peers.ncs[0];
+}
+
 /* The property that asks for a thread; NULL: the device may choose. */
 static const char *request(const ErnicPci *d)
 {
@@ -72,7 +81,8 @@ bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
         return false;
     }
     d->thread = d->iothread;
-    if (d->thread || d->engine_thread == ON_OFF_AUTO_OFF || why) {
+    if (d->thread || d->engine_thread == ON_OFF_AUTO_OFF || why ||
+        (!asked && is_better_without(d))) {
         return true;
     }
     name = g_strdup_printf("ernic%u", count++);
