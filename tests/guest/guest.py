@@ -87,9 +87,11 @@ def find_image(kernel='6.1'):
 
 
 def processor():
-    """QEMU's options: the same emulation everywhere, unless GUEST_ACCEL says kvm."""
-    if os.environ.get('GUEST_ACCEL') == 'kvm':
-        return ['-accel', 'kvm', '-cpu', 'host']
+    """QEMU's options: the same emulation everywhere, unless GUEST_ACCEL says kvm
+    or names another accelerator."""
+    accel = os.environ.get('GUEST_ACCEL')
+    if accel and accel != 'tcg':
+        return ['-accel', accel, '-cpu', 'host']
     return ['-accel', 'tcg,thread=multi', '-cpu', 'qemu64']
 
 
