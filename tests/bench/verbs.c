@@ -239,7 +239,7 @@ void bench_guest_connect(BenchGuest *g, uint32_t side, const BenchPeer *peer)
     } else {
         ErnicGid gid = gid_of(side);
 
-        ernic_shm_announce(g->node.shm, &gid, 1);
+        ernic_shm_announce(g->node.shm, &gid, 1, true);
         bench_node_meet(&g->node);
     }
     for (uint32_t i = 0; i < g->num_qp; i++) {

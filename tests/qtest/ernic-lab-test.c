@@ -6,7 +6,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include <glib/gstdio.h>
+#include "qapi/error.h"
 #include "qobject/qdict.h"
+#include "qobject/qjson.h"
 #include "ernic-eth.h"
 
 #define MACHINES    3
@@ -167,13 +169,26 @@ LAB_KINDS("/ernic-lab/mac", test_mac, { "", "" })
     pass(l, 0, set, 2, 1);
 }
 
-/* set_link takes the cable of frames and of RoCEv2 away. */
+/* Everything that machine @i has received or lost. */
+static uint64_t seen(Lab *l, int i)
+{
+    Eth *e = &l->e[i];
+
+    return qeth_get(e, OFF(rx_packets)) + qeth_get(e, OFF(rx_no_buffer)) +
+           qeth_get(e, OFF(rx_errors)) + qernic_stat(e->q, "rx_packets");
+}
+
+/* set_link takes the cable of frames and of RoCEv2 away, in both directions. */
 LAB_KINDS("/ernic-lab/link", test_link, { "", "" },
           { "-main-loop", ",engine-thread=off" })
 {
     QErnic *q = l->e[0].q;
-    uint64_t sent;
+    uint64_t sent, before;
+    QErnicQp x, y;
 
+    qernic_setup(q, 1);
+    qernic_setup(l->e[1].q, 2);
+    qernic_pair(q, l->e[1].q, &x, &y, ERNIC_QPT_UD);
     pass(l, 0, everyone, 6, 1);
     qeth_is(&l->e[0], OFF(link), 1);
     g_assert_cmphex(qernic_reg(q, status) & ERNIC_STATUS_LINK, !=, 0);
@@ -181,14 +196,18 @@ LAB_KINDS("/ernic-lab/link", test_link, { "", "" },
     qeth_is(&l->e[0], OFF(link), 0);
     g_assert_cmphex(qernic_reg(q, status) & ERNIC_STATUS_LINK, ==, 0);
     sent = counter(&l->e[0], "tx_packets");
+    before = seen(l, 0);
     pass(l, 0, everyone, 0, 2);
     g_assert_cmpuint(counter(&l->e[0], "tx_packets"), ==, sent);
-    /* Nor does it receive; the third machine does. */
+    /* It takes frames and packets from its ring, and loses them. */
     pass(l, 1, everyone, 4, 3);
+    qernic_datagram(&y, &x);
+    qernic_wait_while(q->qts, counter(&l->e[0], "rx_packets") < 2);
+    g_assert_cmpuint(seen(l, 0), ==, before);
     qernic_set_link(q->qts, "eth0", true);
     qeth_is(&l->e[0], OFF(link), 1);
-    pass(l, 0, everyone, 6, 4);
-    pass(l, 1, everyone, 5, 5);
+    pass(l, 0, everyone, 6, 5);
+    pass(l, 1, everyone, 5, 6);
 }
 
 /*
@@ -222,6 +241,54 @@ LAB_KINDS("/ernic-lab/stopped", test_stopped, { "", "" },
     pass(l, 0, l->mac[1], 2, 3);
 }
 
+/* Machine 0 has sent a frame that waits for room, and is stopped then. */
+static void let_frame_wait(Lab *l)
+{
+    Eth *e = &l->e[0];
+    uint8_t frame[FRAME];
+    struct ernic_eth_txd desc = { .len = cpu_to_le16(FRAME), .flags = ERNIC_ETH_EOP };
+
+    qeth_fill(frame, FRAME, l->mac[1]);
+    for (int round = 0; round < 5; round++) {
+        qernic_stop(l->e[1].q->qts);
+        for (int i = 0; i < 300; i++) {
+            for (int n = 0; n < 2; n++) {       /* one waits for the other */
+                qtest_memwrite(e->q->qts, qeth_tx_buffer(e, e->tx_pi), frame, FRAME);
+                desc.addr = cpu_to_le64(qeth_tx_buffer(e, e->tx_pi));
+                qeth_post(e, &desc);
+            }
+            qeth_set(e, OFF(tx_pi), e->tx_pi);
+            qtest_clock_step(e->q->qts, 1000);
+            qernic_stop(e->q->qts);
+            if (qeth_get(e, OFF(tx_ci)) != e->tx_pi) {
+                return;
+            }
+            qernic_cont(e->q->qts);
+        }
+        /* The host was slow, and the frame has waited long enough: once more. */
+        qernic_cont(l->e[1].q->qts);
+        g_usleep(100000);
+    }
+    g_assert_not_reached();
+}
+
+/* A reset forgets a frame that waits, and later frames are sent. */
+LAB_KINDS("/ernic-lab/reset", test_reset, { "", "" },
+          { "-main-loop", ",engine-thread=off" })
+{
+    Eth *e = &l->e[0];
+
+    pass(l, 1, everyone, 5, 1);
+    let_frame_wait(l);
+    qernic_cont(l->e[1].q->qts);
+    qtest_qmp_assert_success(e->q->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(e->q->qts, "RESET");
+    qernic_cont(e->q->qts);
+    qeth_start(e, e->m, ERNIC_ETH_TX | ERNIC_ETH_RX);
+    pass(l, 0, l->mac[2], 4, 2);
+    pass(l, 0, everyone, 6, 3);
+}
+
 /*
  * The destination of a migration is in the folder before the source leaves it. QEMU
  * announces the address of the card there, so that frames no longer go to the source.
@@ -249,6 +316,7 @@ LAB_KINDS("/ernic-lab/migrate", test_migrate, { "", "" })
     pass(l, 0, l->mac[1], 2, 3);
     pass(l, 1, l->mac[0], 1, 4);
     qernic_transfers(l->e[0].q, q);
+    g_assert_cmpuint(counter(&l->e[0], "duplicates"), ==, 0);
     qernic_migrate_end(q, from);
 }
 
@@ -289,6 +357,33 @@ MACHINE_TEST("/ernic-lab/dump", test_dump)
     g_assert_cmpuint(captured(path[0]), ==, packets);
     g_assert_cmpuint(captured(path[1]), >, 0);
     g_assert_cmpuint(captured(path[1]), <, packets);
+    qernic_machine_end(m);
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
+}
+
+/* A refused device takes nothing from those that exist, whatever their names are. */
+MACHINE_TEST("/ernic-lab/names", test_names)
+{
+    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
+    QErnicMachine *m = qernic_machine("-netdev user,id=x.lab"
+                                      " -device e1000,id=e0,netdev=x.lab,addr=09.0"
+                                      VERBS_NIC ",id=a,addr=04.0,lab=%s"
+                                      VERBS_NIC ",addr=05.0,lab=%s", folder, folder);
+    const char *const ids[] = { ", 'id': 'x'", "" };
+    g_autofree char *before = qtest_hmp(m->qts, "info network"), *after = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+        g_autofree char *args = g_strdup_printf(
+            "{ 'driver': 'ernic', 'interface': 'verbs', 'lab': '%s', 'timing': true,"
+            " 'timing-profile': 'nonesuch'%s }", folder, ids[i]);
+        QDict *rsp = qtest_qmp(m->qts, "{ 'execute': 'device_add', 'arguments': %p }",
+                               qobject_from_json(args, &error_abort));
+
+        g_assert_true(qdict_haskey(rsp, "error"));
+        qobject_unref(rsp);
+    }
+    after = qtest_hmp(m->qts, "info network");
+    g_assert_cmpstr(after, ==, before);
     qernic_machine_end(m);
     g_assert_cmpint(g_rmdir(folder), ==, 0);
 }

@@ -45,7 +45,7 @@ static const Bad bad[] = {
     { "lab", "'/dev/null'", "lab: /dev/null: Not a directory" },
     { "dump", "'/dev/null'", "dump= needs lab= or roce-shm=" },
     { "dump-limit", "'1M'", "dump-limit= needs lab= or roce-shm=" },
-    { "icrc", "'off'", "icrc=off needs roce-shm=" },
+    { "icrc", "'off'", "icrc=off needs roce-shm= or lab=" },
     { "icrc", "'perhaps'", "Parameter 'icrc' does not accept value 'perhaps'" },
     { "adaptive-retransmission", "'perhaps'",
       "Parameter 'adaptive-retransmission' does not accept value 'perhaps'" },

@@ -93,16 +93,19 @@ bool ernic_pci_link_take(ErnicPci *d, const ErnicPciLinkOps *ops, Error **errp)
 /* Whether packets may have no ICRC, if the user wants that. */
 static bool check_icrc(const ErnicPci *d, Error **errp)
 {
+    g_autoptr(GString) names = g_string_new(NULL);
     const ErnicPciLinkOps *ops;
-    uint32_t i = 0;
+    uint32_t i;
 
     if (d->icrc != ON_OFF_AUTO_OFF || d->link->icrc_optional) {
         return true;
     }
-    while ((ops = ernic_pci_link_at(i)) && !ops->icrc_optional) {
-        i++;
+    for (i = 0; (ops = ernic_pci_link_at(i)); i++) {
+        if (ops->icrc_optional) {
+            g_string_append_printf(names, "%s%s=", names->len ? " or " : "", ops->name);
+        }
     }
-    error_setg(errp, "icrc=off needs %s=", ops ? ops->name : "another link");
+    error_setg(errp, "icrc=off needs %s", names->str);
     return false;
 }
 

@@ -58,11 +58,10 @@ struct ErnicPciLinkOps {
     /* Charge work for a frame to the slice of the main loop; of the card alone. */
     void (*work)(ErnicPci *d, uint32_t accesses, uint32_t bytes);
     /*
-     * A frame of a link that carries frames, for which there is room: for the engine, or
-     * else for the Ethernet interface; of the card alone.
+     * A frame of a link that carries frames: for the engine, or else for the Ethernet
+     * interface; of the card alone.
      */
     void (*frame)(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len);
-    bool (*frame_room)(ErnicPci *d);
     /* The addresses or the state of life may have changed. */
     void (*changed)(ErnicPci *d);               /* may be NULL */
     /* Watch descriptors, or stop that, depending on the state of life. */

@@ -108,6 +108,7 @@ typedef struct ErnicNetdev {
     uint32_t busy;              /* calls into or from QEMU's network layer below */
     bool rx_full;               /* frames wait for room, or for a slice */
     bool resuming;              /* those frames are being delivered */
+    bool link_down;             /* atomic; the cable is unplugged */
     bool link_moved;            /* link change not reported to the guest yet */
     ErnicEth eth;
     uint64_t train;             /* serial of the train that was taken last, */

@@ -14,12 +14,6 @@
 /* Most trains, beside those that wait, of one run. */
 #define BATCH 16
 
-/* Whether the next of the trains that wait can be taken. */
-static bool has_room(ErnicPci *d)
-{
-    return d->host.train->frame ? d->card->frame_room(d) : ernic_pci_rx_room(d);
-}
-
 /* Takes what is left of a train, or as much as there is room for. Returns the bytes. */
 static uint32_t take(ErnicPci *d, uint64_t now, ErnicTrain *t)
 {
@@ -42,7 +36,7 @@ static void hand_up(ErnicPci *d, uint64_t now)
     ErnicHostLink *h = &d->host;
     ErnicTrain t;
 
-    while (h->trains && ernic_pci_rx_slice_left(d) && has_room(d)) {
+    while (h->trains && ernic_pci_rx_slice_left(d) && ernic_pci_rx_room(d)) {
         t = *h->train;
         t.data += h->pos;
         t.len -= h->pos;
@@ -80,7 +74,7 @@ void ernic_host_run(ErnicPci *d, uint64_t now)
 
 bool ernic_host_waits(ErnicPci *d)
 {
-    return d->host.trains ? has_room(d) : d->host.more && ernic_pci_rx_room(d);
+    return (d->host.trains || d->host.more) && ernic_pci_rx_room(d);
 }
 
 static void room_again(ErnicPci *d, uint64_t now)
@@ -162,6 +156,9 @@ void ernic_host_forget(ErnicPci *d, ErnicPciEngine engine)
 
 void ernic_host_reset(ErnicPci *d)
 {
+    if (d->host.ops && d->host.ops->room) {
+        d->host.ops->room(d);   /* whoever waits looks again */
+    }
     d->host.blocked = false;
     d->host.trains = d->host.pos = 0;
     ernic_host_forget(d, ERNIC_PCI_VERBS);

@@ -28,7 +28,7 @@
 
 static bool netdev_is_up(const ErnicPci *d)
 {
-    return !d->net.nic || !qemu_get_queue(d->net.nic)->link_down;
+    return !qatomic_read(&d->net.link_down);
 }
 
 /* ---- out ------------------------------------------------------------------ */
@@ -354,6 +354,7 @@ static void netdev_link_changed(NetClientState *nc)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
 
+    qatomic_set(&d->net.link_down, nc->link_down);
     d->net.link_moved = true;
     ernic_pci_netdev_report_link(d);
 }
@@ -444,7 +445,6 @@ static const ErnicPciLinkOps netdev_link = {
     .unsent = ernic_pci_netq_unsent,
     .work = ernic_pci_netq_work,
     .frame = ernic_pci_netq_frame,
-    .frame_room = ernic_pci_netq_frame_room,
     .reset = netdev_reset,
 };
 

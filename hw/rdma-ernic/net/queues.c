@@ -102,24 +102,30 @@ bool ernic_pci_netq_blocked(ErnicPci *d)
 }
 
 /* A frame goes back only if there is room for it: else it is not taken at all. */
-bool ernic_pci_netq_frame_room(ErnicPci *d)
+static bool may_take(ErnicPci *d)
 {
     return ernic_pci_rx_room(d) &&
            ernic_frame_queue_room(&d->net.queues->back, 1, NET_BUFSIZE);
 }
 
-/* Returns whether the main loop has to be woken. */
-static bool take(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len)
+/* To the Ethernet interface; returns whether the main loop has to be woken. */
+static bool give_back(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
-    ernic_link_work(d->engine, FRAME_ACCESSES, len);
-    return !ernic_pci_frame_to_engine(d, now, frame, len) &&
-           ernic_frame_queue_put(&d->net.queues->back,
+    return ernic_frame_queue_put(&d->net.queues->back,
                                  &(struct iovec) { (void *)frame, len }, 1, 0, 0);
 }
 
+/* Packets of the same link must not wait for the main loop: a frame may be lost. */
 void ernic_pci_netq_frame(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len)
 {
-    if (take(d, now, frame, len)) {
+    ernic_link_work(d->engine, FRAME_ACCESSES, len);
+    if (ernic_pci_frame_to_engine(d, now, frame, len) ||
+        !(qatomic_read(&d->net.eth.ctrl) & ERNIC_ETH_RX)) {
+        return;
+    }
+    if (!ernic_frame_queue_room(&d->net.queues->back, 1, len)) {
+        qatomic_inc(&d->net.eth.rx_no_buffer);      /* the main loop counts there too */
+    } else if (give_back(d, frame, len)) {
         ernic_pci_netq_kick(d);
     }
 }
@@ -134,13 +140,16 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
         return;
     }
     ernic_pci_rx_slice(d);
-    while (ernic_pci_rx_slice_left(d) && ernic_pci_netq_frame_room(d)) {
+    while (ernic_pci_rx_slice_left(d) && may_take(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&q->in, &len, &room);
 
         if (!frame) {
             break;
         }
-        wake |= take(d, now, frame, len);
+        ernic_link_work(d->engine, FRAME_ACCESSES, len);
+        if (!ernic_pci_frame_to_engine(d, now, frame, len)) {
+            wake |= give_back(d, frame, len);
+        }
     }
     if (room || wake) {
         ernic_pci_netq_kick(d);
@@ -149,8 +158,7 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
 
 bool ernic_pci_netq_waits(ErnicPci *d)
 {
-    return d->thread && ernic_frame_queue_has(&d->net.queues->in) &&
-           ernic_pci_netq_frame_room(d);
+    return d->thread && ernic_frame_queue_has(&d->net.queues->in) && may_take(d);
 }
 
 /* ---- life ------------------------------------------------------------------ */

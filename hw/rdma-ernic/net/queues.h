@@ -62,9 +62,8 @@ bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *tra
 uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciEngine engine);
 /* Whether the queue of frames to send has no room yet. */
 bool ernic_pci_netq_blocked(ErnicPci *d);
-/* A frame of a link that carries frames; the same as ErnicPciLinkOps.frame. */
+/* The same as ErnicPciLinkOps.frame. */
 void ernic_pci_netq_frame(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len);
-bool ernic_pci_netq_frame_room(ErnicPci *d);
 /* Deliver frames to the engines, within the slice. */
 void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now);
 /* Frames wait, and the engines have room for them. */

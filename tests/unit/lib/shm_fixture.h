@@ -68,7 +68,7 @@ static inline void lab_join_as(Lab *l, uint32_t i, ErnicShmConfig cfg)
     l->port[i] = ernic_shm_new(&cfg, &err);
     g_assert_cmpstr(err, ==, NULL);
     l->gid[i] = gid_of(text);
-    ernic_shm_announce(l->port[i], &l->gid[i], 1);
+    ernic_shm_announce(l->port[i], &l->gid[i], 1, true);
     lab_serve(l);
 }
 

@@ -22,6 +22,22 @@ static char *socket_of(const Lab *l)
     return path;
 }
 
+typedef struct Calls {
+    uint32_t found, failed;
+} Calls;
+
+static void count_found(void *opaque, int fd)
+{
+    ((Calls *)opaque)->found++;
+    close(fd);
+}
+
+static void count_failed(void *opaque, const char *name, int err)
+{
+    ((Calls *)opaque)->failed++;
+    IS(err, ENOTSOCK);
+}
+
 /* A process that was killed leaves its socket, which the next port removes. */
 LAB_TEST("/shm-folder/remnant", 1, test_remnant)
 {
@@ -52,6 +68,57 @@ LAB_TEST("/shm-folder/numbers", 3, test_numbers)
     IS(ernic_shm_number(l->port[1]), 2);
     IS(stats(l, 0)->peers, 2);
     IS(stats(l, 1)->peers, 2);
+}
+
+/* The user has cleared the folder, and another port has the name. */
+LAB_TEST("/shm-folder/taken-name", 1, test_taken_name)
+{
+    g_autofree char *path = socket_of(l);
+
+    IS(g_unlink(path), 0);
+    lab_join(l, 1, false);
+    IS(ernic_shm_number(l->port[1]), 1);
+    ernic_shm_hide(l->port[0]);
+    g_assert_true(g_file_test(path, G_FILE_TEST_EXISTS));
+    lab_join(l, 2, false);
+    IS(stats(l, 1)->peers, 1);
+}
+
+/* A name that was noted is that of another port before the call. */
+LAB_TEST("/shm-folder/noted-name", 1, test_noted_name)
+{
+    g_autofree char *path = socket_of(l);
+    ErnicShmFolder f;
+    char *err = NULL;
+    Calls calls = { 0 };
+
+    g_assert_true(ernic_shm_folder_join(&f, l->folder, test_closer(), &err));
+    IS(f.others->len, 1);
+    IS(g_unlink(path), 0);
+    lab_join(l, 1, false);
+    ernic_shm_folder_call(&f, count_found, count_failed, &calls);
+    IS(calls.found, 0);
+    IS(calls.failed, 0);
+    IS(f.others->len, 0);
+    ernic_shm_folder_leave(&f);
+}
+
+/* All numbers are taken by files that are no sockets. */
+LAB_TEST("/shm-folder/no-number", 0, test_no_number)
+{
+    for (uint32_t i = 1; i <= ERNIC_SHM_ENTRIES; i++) {
+        g_autofree char *name = g_strdup_printf("%s/ernic-%u", l->folder, i);
+
+        g_assert_true(g_file_set_contents(name, "", 0, NULL));
+    }
+    lab_join(l, 0, false);
+    IS(ernic_shm_number(l->port[0]), 0);
+    lab_leave(l, 0);
+    for (uint32_t i = 1; i <= ERNIC_SHM_ENTRIES; i++) {
+        g_autofree char *name = g_strdup_printf("%s/ernic-%u", l->folder, i);
+
+        IS(g_unlink(name), 0);
+    }
 }
 
 /* Files of others stay. */
@@ -200,22 +267,6 @@ LAB_TEST("/shm-folder/not-permitted", 0, test_not_permitted)
         g_assert_nonnull(strstr(err, "another user"));
         g_free(err);
     }
-}
-
-typedef struct Calls {
-    uint32_t found, failed;
-} Calls;
-
-static void count_found(void *opaque, int fd)
-{
-    ((Calls *)opaque)->found++;
-    close(fd);
-}
-
-static void count_failed(void *opaque, const char *name, int err)
-{
-    ((Calls *)opaque)->failed++;
-    IS(err, ENOTSOCK);
 }
 
 /* Between the look at the folder and the call, a socket becomes a link to another one. */

@@ -116,6 +116,32 @@ FRAMES_TEST("/shm-frames/stations", test_stations)
     expect_frame(l, 3, &t);
 }
 
+/* A port that does not run wants no frames, and its stations are looked for elsewhere. */
+FRAMES_TEST("/shm-frames/unwanted", test_unwanted)
+{
+    uint8_t data[100];
+    ErnicTrain t = broadcast(data, 2);
+
+    send_train(l, 1, &t);
+    expect_frame(l, 0, &t);
+    expect_frame(l, 2, &t);
+    expect_frame(l, 3, &t);
+    ernic_shm_announce(l->port[1], &l->gid[1], 1, false);
+    t = broadcast(data, 1);
+    send_train(l, 0, &t);
+    expect_none(l, 1);
+    expect_frame(l, 2, &t);
+    expect_frame(l, 3, &t);
+    t = frame(data, 1, 2);
+    send_train(l, 0, &t);
+    expect_none(l, 1);
+    expect_frame(l, 2, &t);
+    expect_frame(l, 3, &t);
+    ernic_shm_announce(l->port[1], &l->gid[1], 1, true);
+    pass(l, 0, 1, &t);
+    expect_none(l, 2);
+}
+
 /* A train of several frames, the last one shorter, and packets beside frames. */
 FRAMES_TEST("/shm-frames/trains", test_trains)
 {
@@ -157,6 +183,14 @@ FRAMES_TEST("/shm-frames/full", test_full)
     IS(drops(l, 0, COPY), 1);
     expect_frame(l, 2, &t);
     expect_frame(l, 3, &t);
+    /* The reader makes room, and wakes the port for the frame that waited. */
+    t = frame(data, 2, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        expect_frame(l, 1, &t);
+    }
+    g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
+    pass(l, 0, 1, &t);
+    expect_none(l, 1);
 }
 
 /* A group is no station, and nobody has the address 0. */
@@ -186,6 +220,31 @@ TEST("/shm-frames/table", test_table)
         IS(ernic_shm_stations_find(s, mac) == ERNIC_SHM_PEERS, n % 7 == 3);
     }
     IS(known, 256 - 36 - 1);
+}
+
+/* More stations of one set than it has places: the oldest one goes. */
+TEST("/shm-frames/set", test_set)
+{
+    g_autofree ErnicShmStations *s = g_new0(ErnicShmStations, 1);
+    uint8_t mac[ERNIC_SHM_WAYS + 1][6];
+
+    for (uint32_t i = 0; i <= ERNIC_SHM_WAYS; i++) {
+        const uint8_t same_set[6] = { 0x52, 0x54, 0, 0, i, i };
+
+        memcpy(mac[i], same_set, sizeof(same_set));
+    }
+    for (uint32_t i = 0; i < 3 * ERNIC_SHM_WAYS; i++) {
+        ernic_shm_stations_learn(s, mac[i % ERNIC_SHM_WAYS], i % ERNIC_SHM_WAYS);
+    }
+    for (uint32_t i = 0; i < ERNIC_SHM_WAYS; i++) {
+        IS(ernic_shm_stations_find(s, mac[i]), i);
+    }
+    ernic_shm_stations_learn(s, mac[ERNIC_SHM_WAYS], 9);
+    IS(ernic_shm_stations_find(s, mac[0]), ERNIC_SHM_PEERS);
+    for (uint32_t i = 1; i < ERNIC_SHM_WAYS; i++) {
+        IS(ernic_shm_stations_find(s, mac[i]), i);
+    }
+    IS(ernic_shm_stations_find(s, mac[ERNIC_SHM_WAYS]), 9);
 }
 
 /* With frames and without: two kinds of links, which refuse each other. */

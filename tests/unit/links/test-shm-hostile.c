@@ -68,7 +68,7 @@ static ErnicShmPair *intrude_as(Lab *l, ErnicTrain *t, uint32_t len)
     ErnicShmPair *p = intrude(l);
 
     l->gid[1] = gid_of("10.0.0.2");
-    ernic_shm_pair_announce(p, &l->gid[1], 1);
+    ernic_shm_pair_announce(p, &l->gid[1], 1, false);
     *t = lab_train(l, 0, 1, data, len, len);
     return p;
 }
@@ -218,7 +218,8 @@ LAB_TEST("/shm-hostile/random", 1, test_random)
             words[g_rand_int_range(rand, 0, sizeof(ErnicShmWords) / 4)] =
                 g_rand_int_range(rand, 0, 40) * 64;
         }
-        ernic_shm_pair_announce(p, gid, g_rand_int_range(rand, 0, ARRAY_SIZE(gid)));
+        ernic_shm_pair_announce(p, gid, g_rand_int_range(rand, 0, ARRAY_SIZE(gid)),
+                                g_rand_boolean(rand));
         if (ernic_shm_recv(l->port[0], &t)) {
             assert_is_train(&t);
             accepted++;
@@ -671,7 +672,7 @@ static gpointer announce(gpointer opaque)
     }
     gid[0][0] = gid[1][ERNIC_SHM_ADDRESSES - 1] = gid_of("10.0.0.2");
     while (!g_atomic_int_get(&s->stop)) {
-        ernic_shm_pair_announce(s->p, gid[n++ % 2], ERNIC_SHM_ADDRESSES);
+        ernic_shm_pair_announce(s->p, gid[n++ % 2], ERNIC_SHM_ADDRESSES, false);
     }
     return NULL;
 }

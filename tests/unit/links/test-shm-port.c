@@ -90,7 +90,7 @@ LAB_TEST("/shm-port/group", PORTS, test_group)
     /*
      * Nothing goes to a port that has no address, as one whose machine does not run yet.
      */
-    ernic_shm_announce(l->port[2], NULL, 0);
+    ernic_shm_announce(l->port[2], NULL, 0, true);
     pass(l, 0, 1, &t);
     expect_none(l, 2);
     expect(l, 3, &t);
@@ -111,13 +111,13 @@ LAB_TEST("/shm-port/addresses", 2, test_addresses)
     IS(drops(l, 0, UNKNOWN), 5);
     expect_none(l, 1);
 
-    ernic_shm_announce(l->port[1], &other, 1);
+    ernic_shm_announce(l->port[1], &other, 1, true);
     pass(l, 0, 1, &t);
     t = lab_train(l, 0, 1, data, 5000, 1000);
     send_train(l, 0, &t);
     IS(drops(l, 0, UNKNOWN), 10);
 
-    ernic_shm_announce(l->port[1], &other, 0);
+    ernic_shm_announce(l->port[1], &other, 0, true);
     t.path.sgid = gid_of("fd00::6");
     t.path.dgid = other;
     send_train(l, 0, &t);
@@ -134,7 +134,7 @@ LAB_TEST("/shm-port/most-addresses", 1, test_most_addresses)
         gid[i] = gid_of("10.1.0.0");
         gid[i].raw[15] = i;
     }
-    ernic_shm_announce(l->port[0], gid, ERNIC_SHM_ADDRESSES);
+    ernic_shm_announce(l->port[0], gid, ERNIC_SHM_ADDRESSES, true);
     lab_join(l, 1, false);
     t = lab_train(l, 1, 0, data, 100, 100);
     for (uint32_t i = 0; i < ERNIC_SHM_ADDRESSES; i++) {
@@ -153,7 +153,7 @@ LAB_TEST("/shm-port/duplicate", 4, test_duplicate)
     both[1] = l->gid[1];
     t = lab_train(l, 0, 1, data, 100, 100);
     pass(l, 0, 1, &t);
-    ernic_shm_announce(l->port[2], both, 2);
+    ernic_shm_announce(l->port[2], both, 2, true);
     /* The list is looked at for this address. */
     t.path.dgid = gid_of("10.0.0.99");
     send_train(l, 0, &t);
@@ -164,10 +164,10 @@ LAB_TEST("/shm-port/duplicate", 4, test_duplicate)
     pass(l, 0, 1, &t);
     expect_none(l, 2);
 
-    ernic_shm_announce(l->port[1], &l->gid[1], 0);
+    ernic_shm_announce(l->port[1], &l->gid[1], 0, true);
     pass(l, 0, 2, &t);
     /* Now it is the other one that comes later. */
-    ernic_shm_announce(l->port[1], &l->gid[1], 1);
+    ernic_shm_announce(l->port[1], &l->gid[1], 1, true);
     pass(l, 0, 2, &t);
     lab_leave(l, 2);
     pass(l, 0, 1, &t);
@@ -191,7 +191,7 @@ LAB_TEST("/shm-port/work", 4, test_work)
     work += 3 * t.len;
     t = lab_train(l, 0, 1, data, 100, 100);
     for (uint32_t i = 0; i < 10; i++) {
-        ernic_shm_announce(l->port[1], &l->gid[1], i % 2);
+        ernic_shm_announce(l->port[1], &l->gid[1], i % 2, true);
         ernic_shm_send(l->port[0], &t);
         g_assert_cmpuint(ernic_shm_work(l->port[0]), >=, work + ERNIC_SHM_ADDRESSES * 16);
         work = ernic_shm_work(l->port[0]);

@@ -29,10 +29,12 @@ static ssize_t cable_receive(NetClientState *nc, const uint8_t *frame, size_t le
     if (len < ERNIC_SHM_FRAME_MIN || len > ERNIC_SHM_TRAIN_BYTES) {
         return len;
     }
+    c->d->net.busy++;           /* an interrupt may eject the function meanwhile */
     ernic_pci_enter(c->d);
     sent = ernic_pci_to_link(c->d, ERNIC_PCI_VERBS, &train);
     c->waits |= !sent;
     ernic_pci_leave(c->d);
+    c->d->net.busy--;
     return sent ? len : 0;
 }
 
@@ -57,13 +59,15 @@ static NetClientInfo cable_info = {
     .receive = cable_receive,
 };
 
-ErnicShmCable *ernic_shm_cable_new(ErnicPci *d)
+/* QEMU deletes clients by their names: no id has this character. */
+ErnicShmCable *ernic_shm_cable_new(ErnicPci *d, const char *folder)
 {
-    g_autofree char *name = d->parent_obj.qdev.id ?
-        g_strdup_printf("%s.lab", d->parent_obj.qdev.id) : NULL;
+    static unsigned count;
+    g_autofree char *name = g_strdup_printf("%s#lab%u", ernic_pci_id(d), count++);
     NetClientState *nc = qemu_new_net_client(&cable_info, NULL, "ernic-lab", name);
     ErnicShmCable *c = DO_UPCAST(ErnicShmCable, nc, nc);
 
+    qemu_set_info_str(nc, "lab=%s", folder);
     c->d = d;
     c->bh = qemu_bh_new_guarded(flush, c, &DEVICE(d)->mem_reentrancy_guard);
     d->net.conf.peers.ncs[0] = nc;
@@ -91,10 +95,11 @@ static uint32_t hash_of(const char *s)
 void ernic_shm_cable_address(MACAddr *mac, const char *folder, uint32_t number)
 {
     static const MACAddr unset;
-    uint32_t hash = number ? hash_of(folder) : g_random_int();
+    bool fits = number && number <= UINT8_MAX;
+    uint32_t hash = fits ? hash_of(folder) : g_random_int();
 
     if (memcmp(mac, &unset, sizeof(unset)) == 0) {
         *mac = (MACAddr) { { 0x52, 0x54, 0x00, hash >> 8, hash,
-                             number ?: hash >> 16 } };
+                             fits ? number : hash >> 16 } };
     }
 }

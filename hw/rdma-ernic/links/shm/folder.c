@@ -20,6 +20,9 @@
 
 #define PREFIX          "ernic-"
 #define BACKLOG         64
+/* A newcomer waits for the lock of the folder for 100 ms. */
+#define ENTER_TRIES     50
+#define ENTER_US        2000
 
 static int new_socket(void)
 {
@@ -86,15 +89,19 @@ static bool open_to_others(const ErnicShmFolder *f, const struct stat *st)
     return fchmodat(f->dir, f->socket, mode, 0) == 0;
 }
 
-/* The name is not followed: whoever owns the socket can make a symbolic link of it. */
-static int open_socket(const ErnicShmFolder *f, const char *name)
+/*
+ * The name is not followed: whoever owns the socket can make a symbolic link of it.
+ * @inode: of the socket that is meant; 0: any.
+ */
+static int open_socket(const ErnicShmFolder *f, const char *name, uint64_t inode)
 {
     int fd = openat(f->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
+    struct stat st = { };
 
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))) {
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+                    (inode && st.st_ino != inode))) {
         close(fd);
-        errno = ENOTSOCK;
+        errno = S_ISSOCK(st.st_mode) ? ENOENT : ENOTSOCK;
         return -1;
     }
     return fd;
@@ -103,7 +110,8 @@ static int open_socket(const ErnicShmFolder *f, const char *name)
 /* Whether nobody has the socket @name any more: a live one has another type. */
 static bool is_remnant(const ErnicShmFolder *f, const char *name)
 {
-    int file = open_socket(f, name), fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int file = open_socket(f, name, 0);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un sa = address_of(file, "");
     bool refused = file >= 0 && fd >= 0 &&
                    connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 &&
@@ -144,27 +152,44 @@ static int try_name(const ErnicShmFolder *f, const char *name)
     return remove_remnant(f, name) && bind_to(f, name) ? 0 : EADDRINUSE;
 }
 
-/* Give the socket the first number that is free. */
+/* Takes over @name, with which the socket is bound. */
+static bool take_name(ErnicShmFolder *f, char *name, uint32_t number)
+{
+    struct stat st;
+
+    f->socket = name;
+    f->number = number;
+    if (fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return false;
+    }
+    f->inode = st.st_ino;
+    return true;
+}
+
+/*
+ * Give the socket the first number that is free. Those who may write to the folder can
+ * use all of them; then it has none.
+ */
 static bool bind_in(ErnicShmFolder *f)
 {
+    g_autofree char *other = NULL;
+    int err = EADDRINUSE;
     uint32_t number;
 
-    for (number = 1; number <= ERNIC_SHM_ENTRIES; number++) {
+    for (number = 1; number <= ERNIC_SHM_ENTRIES && err == EADDRINUSE; number++) {
         g_autofree char *name = g_strdup_printf(PREFIX "%u", number);
-        int err = try_name(f, name);
 
+        err = try_name(f, name);
         if (!err) {
-            f->socket = g_steal_pointer(&name);
-            f->number = number;
-            return true;
-        }
-        if (err != EADDRINUSE) {
-            errno = err;
-            return false;
+            return take_name(f, g_steal_pointer(&name), number);
         }
     }
-    errno = EADDRINUSE;
-    return false;
+    if (err == EADDRINUSE) {
+        other = g_strdup_printf(PREFIX "%08x%08x", g_random_int(), g_random_int());
+        err = try_name(f, other);
+    }
+    errno = err;
+    return !err && take_name(f, g_steal_pointer(&other), 0);
 }
 
 static bool listen_in(ErnicShmFolder *f, const struct stat *st)
@@ -176,12 +201,19 @@ static bool listen_in(ErnicShmFolder *f, const struct stat *st)
 
 /* ---- the others ------------------------------------------------------------- */
 
-static bool is_port(const ErnicShmFolder *f, const char *name)
+/* Note @name if it is the socket of another port. */
+static void note(ErnicShmFolder *f, const char *name)
 {
+    ErnicShmOther *other;
     struct stat st;
 
-    return g_str_has_prefix(name, PREFIX) && strcmp(name, f->socket) != 0 &&
-           fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode);
+    if (g_str_has_prefix(name, PREFIX) && strcmp(name, f->socket) != 0 &&
+        fstatat(f->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode)) {
+        other = g_malloc(sizeof(*other) + strlen(name) + 1);
+        other->inode = st.st_ino;
+        memcpy(other->name, name, strlen(name) + 1);
+        g_ptr_array_add(f->others, other);
+    }
 }
 
 static bool note_others(ErnicShmFolder *f)
@@ -198,9 +230,7 @@ static bool note_others(ErnicShmFolder *f)
         return false;
     }
     for (n = 0; (entry = readdir(dir)) && n < ERNIC_SHM_ENTRIES; n++) {
-        if (is_port(f, entry->d_name)) {
-            g_ptr_array_add(f->others, g_strdup(entry->d_name));
-        }
+        note(f, entry->d_name);
     }
     f->crowded = entry;
     closedir(dir);
@@ -214,10 +244,11 @@ static bool connect_to(int fd, int file)
     return connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0;
 }
 
-/* A connection to the socket @name, or -1. */
-static int call_port(const ErnicShmFolder *f, const char *name)
+/* A connection to the socket, or -1. */
+static int call_port(const ErnicShmFolder *f, const ErnicShmOther *other)
 {
-    int file = open_socket(f, name), fd = file < 0 ? -1 : new_socket(), err;
+    int file = open_socket(f, other->name, other->inode);
+    int fd = file < 0 ? -1 : new_socket(), err;
 
     if (fd >= 0 && connect_to(fd, file)) {
         close(file);
@@ -257,26 +288,30 @@ void ernic_shm_folder_call(ErnicShmFolder *f, void (*found)(void *opaque, int fd
     uint32_t i, num = MIN(f->others->len, ERNIC_SHM_CALLS);
 
     for (i = 0; i < num; i++) {
-        g_autofree char *name = g_ptr_array_steal_index(f->others, 0);
-        int fd = call_port(f, name), err = errno;
+        g_autofree ErnicShmOther *other = g_ptr_array_steal_index(f->others, 0);
+        int fd = call_port(f, other), err = errno;
 
         if (fd >= 0) {
             found(opaque, fd);
         } else if (is_for_now(err)) {
-            g_ptr_array_add(f->others, g_steal_pointer(&name));
+            g_ptr_array_add(f->others, g_steal_pointer(&other));
         } else if (err == ECONNREFUSED) {
-            remove_unused(f, name);
+            remove_unused(f, other->name);
         } else if (err != ENOENT) {
-            failed(opaque, name, err);
+            failed(opaque, other->name, err);
         }
     }
 }
 
 /* ---- life ------------------------------------------------------------------- */
 
+/* If the user has removed our socket, another port may have the name. */
 void ernic_shm_folder_hide(const ErnicShmFolder *f)
 {
-    if (f->socket) {
+    struct stat st;
+
+    if (f->socket && fstatat(f->dir, f->socket, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        st.st_ino == f->inode) {
         unlinkat(f->dir, f->socket, 0);
     }
 }
@@ -327,6 +362,23 @@ void ernic_shm_folder_leave(ErnicShmFolder *f)
     g_free(f->path);
 }
 
+/* Others who enter have the lock for a moment. True: entered, or still locked. */
+static bool enter_soon(ErnicShmFolder *f)
+{
+    uint32_t i;
+
+    for (i = 0; i < ENTER_TRIES; i++) {
+        if (ernic_shm_folder_enter(f)) {
+            return true;
+        }
+        if (errno != EWOULDBLOCK) {
+            return false;
+        }
+        g_usleep(ENTER_US);
+    }
+    return true;
+}
+
 bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, ErnicShmCloser *closer,
                            char **err)
 {
@@ -337,7 +389,7 @@ bool ernic_shm_folder_join(ErnicShmFolder *f, const char *path, ErnicShmCloser *
         .others = g_ptr_array_new_with_free_func(g_free),
     };
     why = open_folder(f);
-    if (!why && !ernic_shm_folder_enter(f) && errno != EWOULDBLOCK) {
+    if (!why && !enter_soon(f)) {
         why = g_strerror(errno);
     }
     if (why) {

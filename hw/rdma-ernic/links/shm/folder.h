@@ -14,13 +14,20 @@
 #define ERNIC_SHM_ENTRIES   1024
 #define ERNIC_SHM_CALLS     32
 
+/* The name may be that of another socket later. */
+typedef struct ErnicShmOther {
+    uint64_t inode;
+    char name[];
+} ErnicShmOther;
+
 typedef struct ErnicShmFolder {
     int dir;
     int fd;                     /* the listening socket; -1: not entered yet */
     ErnicShmCloser *closer;     /* of the port */
     char *path, *socket;        /* of the folder; the name of our socket in it */
-    uint32_t number;            /* of the socket, from 1; 0: not entered yet */
-    GPtrArray *others;          /* the names of sockets to connect to */
+    uint32_t number;            /* of the socket, from 1; 0: it has none, or not yet */
+    uint64_t inode;             /* of the socket */
+    GPtrArray *others;          /* ErnicShmOther: sockets to connect to */
     bool crowded;               /* it has more entries than those */
 } ErnicShmFolder;
 

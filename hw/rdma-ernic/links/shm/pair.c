@@ -33,6 +33,7 @@
 /* In shared memory. @version is odd while the writer changes the list. */
 typedef struct Addresses {
     uint32_t version, num;
+    uint32_t frames;            /* not 0: the port wants them */
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
 } QEMU_ALIGNED(4096) Addresses;
 
@@ -280,7 +281,8 @@ bool ernic_shm_pair_wake(ErnicShmPair *p)
 
 /* ---- addresses ------------------------------------------------------------- */
 
-void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num)
+void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num,
+                             bool frames)
 {
     Addresses *own = &p->map->addresses[!p->caller];
 
@@ -290,6 +292,7 @@ void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num)
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(own->gid, gid, num * sizeof(*gid));
     __atomic_store_n(&own->num, num, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->frames, frames, __ATOMIC_RELAXED);
     __atomic_store_n(&own->version, p->announced, __ATOMIC_RELEASE);
 }
 
@@ -299,10 +302,17 @@ static bool copy_addresses(const Addresses *its, Addresses *to)
     to->version = __atomic_load_n(&its->version, __ATOMIC_ACQUIRE);
     to->num = __atomic_load_n(&its->num, __ATOMIC_RELAXED);
     to->num = MIN(to->num, ERNIC_SHM_ADDRESSES);
+    to->frames = __atomic_load_n(&its->frames, __ATOMIC_RELAXED);
     memcpy(to->gid, its->gid, to->num * sizeof(its->gid[0]));
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return !(to->version & 1) &&
            __atomic_load_n(&its->version, __ATOMIC_RELAXED) == to->version;
+}
+
+bool ernic_shm_pair_has_news(const ErnicShmPair *p)
+{
+    return __atomic_load_n(&p->map->addresses[p->caller].version, __ATOMIC_ACQUIRE) !=
+           p->version;
 }
 
 /* If the peer keeps changing the list, the previous copy is kept. */
@@ -312,7 +322,7 @@ bool ernic_shm_pair_read_addresses(ErnicShmPair *p, uint64_t *work)
     Addresses copy;
     int i;
 
-    if (__atomic_load_n(&its->version, __ATOMIC_ACQUIRE) == p->version) {
+    if (!ernic_shm_pair_has_news(p)) {
         return false;
     }
     for (i = 0; i < COPIES; i++) {
@@ -320,6 +330,7 @@ bool ernic_shm_pair_read_addresses(ErnicShmPair *p, uint64_t *work)
         if (copy_addresses(its, &copy)) {
             p->version = copy.version;
             p->num_gids = copy.num;
+            p->wants_frames = copy.frames && p->frames;
             memcpy(p->gid, copy.gid, copy.num * sizeof(copy.gid[0]));
             break;
         }

@@ -31,6 +31,7 @@ typedef struct ErnicShmPair {
     /* The addresses of the peer: a copy, and the number of its version. */
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t num_gids, version;
+    bool wants_frames;
     uint32_t announced;         /* the number of the version of ours */
 } ErnicShmPair;
 
@@ -58,8 +59,11 @@ ErnicShmPairState ernic_shm_pair_receive(ErnicShmPair *p);
 /* Wake the peer; false: there is no memory for it now, so it is @owed. */
 bool ernic_shm_pair_wake(ErnicShmPair *p);
 
-/* Announce our addresses to the peer. */
-void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num);
+/* Announce our addresses to the peer, and whether we want frames. */
+void ernic_shm_pair_announce(ErnicShmPair *p, const ErnicGid *gid, uint32_t num,
+                             bool frames);
+/* Whether the list of the peer has changed. */
+bool ernic_shm_pair_has_news(const ErnicShmPair *p);
 /* Look at the list of the peer; true: it has changed. Adds the bytes copied to @work. */
 bool ernic_shm_pair_read_addresses(ErnicShmPair *p, uint64_t *work);
 

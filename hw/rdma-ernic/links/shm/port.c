@@ -49,6 +49,7 @@ struct ErnicShm {
     uint64_t work;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t num_gids;
+    bool wants_frames;
     ErnicShmStats stats;
     uint8_t buf[ERNIC_SHM_TRAIN_BYTES];
 };
@@ -165,6 +166,11 @@ static uint32_t make_place(ErnicShm *shm)
     return silent;
 }
 
+static void announce_to(ErnicShm *shm, uint32_t i)
+{
+    ernic_shm_pair_announce(shm->peer[i], shm->gid, shm->num_gids, shm->wants_frames);
+}
+
 static void handshake(ErnicShm *shm, uint32_t i)
 {
     switch (ernic_shm_pair_handshake(shm->peer[i])) {
@@ -173,7 +179,7 @@ static void handshake(ErnicShm *shm, uint32_t i)
     case ERNIC_SHM_UP:
         shm->stats.peers++;
         shm->asleep = false;    /* its ring has not been looked at */
-        ernic_shm_pair_announce(shm->peer[i], shm->gid, shm->num_gids);
+        announce_to(shm, i);
         report(shm, i, ERNIC_SHM_PEER_UP);
         break;
     case ERNIC_SHM_REFUSED:
@@ -382,21 +388,23 @@ void ernic_shm_serve(ErnicShm *shm)
     }
 }
 
-void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num)
+void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num, bool frames)
 {
     uint32_t i;
 
     num = MIN(num, ERNIC_SHM_ADDRESSES);
-    if (num == shm->num_gids && (!num || !memcmp(shm->gid, gid, num * sizeof(*gid)))) {
+    if (frames == shm->wants_frames && num == shm->num_gids &&
+        (!num || !memcmp(shm->gid, gid, num * sizeof(*gid)))) {
         return;
     }
+    shm->wants_frames = frames;
     shm->num_gids = num;
     if (num) {
         memcpy(shm->gid, gid, num * sizeof(*gid));
     }
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
         if (shm->peer[i] && shm->peer[i]->up) {
-            ernic_shm_pair_announce(shm->peer[i], shm->gid, shm->num_gids);
+            announce_to(shm, i);
         }
     }
 }
@@ -428,46 +436,62 @@ static ErnicShmResult put(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
     return result;
 }
 
-/* Look at the addresses of peer @i; true: they have changed. */
-static bool read_addresses(ErnicShm *shm, uint32_t i)
+/* The list of peer @i has been read, and is another one. */
+static void take_addresses(ErnicShm *shm, uint32_t i)
 {
     ErnicShmPair *p = shm->peer[i];
     uint32_t taken;
 
-    if (!ernic_shm_pair_read_addresses(p, &shm->work)) {
-        return false;
-    }
     shm->work += sizeof(shm->owners.claim[0]) * shm->owners.num;
     taken = ernic_shm_owners_set(&shm->owners, i, p->gid, p->num_gids);
     if (taken) {
         shm->stats.duplicates += taken;
         report(shm, i, ERNIC_SHM_PEER_DUPLICATE);
     }
-    return true;
-}
-
-static bool read_all_addresses(ErnicShm *shm)
-{
-    bool changed = false;
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        changed |= shm->peer[i] && shm->peer[i]->up && read_addresses(shm, i);
-    }
-    return changed;
 }
 
 /*
- * The members of a group are not known here: every port gets a copy; of a packet, only
- * those with an address.
+ * Peers that have withdrawn addresses come first: in a migration, the destination has
+ * those of the source.
  */
+static bool read_all_addresses(ErnicShm *shm)
+{
+    uint32_t fewer = 0, others = 0, i;
+
+    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
+        ErnicShmPair *p = shm->peer[i];
+        uint32_t before = p ? p->num_gids : 0;
+
+        if (p && p->up && ernic_shm_pair_read_addresses(p, &shm->work)) {
+            *(p->num_gids < before ? &fewer : &others) |= 1u << i;
+        }
+    }
+    for (i = 0; i < 2 * ERNIC_SHM_PEERS; i++) {
+        uint32_t peer = i % ERNIC_SHM_PEERS;
+
+        if ((i < ERNIC_SHM_PEERS ? fewer : others) >> peer & 1) {
+            take_addresses(shm, peer);
+        }
+    }
+    return fewer | others;
+}
+
+/* Look at the addresses of peer @i; true: they have changed. */
+static bool read_addresses(ErnicShm *shm, uint32_t i)
+{
+    return ernic_shm_pair_has_news(shm->peer[i]) && read_all_addresses(shm);
+}
+
+/* Every port gets a copy that has an address, or wants frames. */
 static void send_copies(ErnicShm *shm, const ErnicTrain *train)
 {
     uint32_t i;
 
+    read_all_addresses(shm);
     for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        if (shm->peer[i] && shm->peer[i]->up &&
-            (train->frame || shm->peer[i]->num_gids)) {
+        ErnicShmPair *p = shm->peer[i];
+
+        if (p && p->up && (train->frame ? p->wants_frames : p->num_gids)) {
             shm->work += train->len;
             if (put(shm, i, train) == ERNIC_SHM_NOT_NOW) {
                 drop(shm, train, ERNIC_SHM_DROP_COPY);
@@ -531,13 +555,19 @@ static bool send_to(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
     return true;
 }
 
-/* The frames of a train have one destination. */
+/*
+ * The frames of a train have one destination. A station whose port wants no frames has
+ * perhaps moved: after a migration, the source is still there.
+ */
 static bool send_frames(ErnicShm *shm, const ErnicTrain *train)
 {
     uint32_t i = ernic_shm_stations_find(&shm->stations, train->data);
 
     if (i < ERNIC_SHM_PEERS) {
-        return send_to(shm, i, train);
+        read_addresses(shm, i);
+        if (shm->peer[i]->wants_frames) {
+            return send_to(shm, i, train);
+        }
     }
     shm->stats.tx_flooded += ernic_train_packets(train);
     send_copies(shm, train);
@@ -550,7 +580,6 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
         return send_frames(shm, train);
     }
     if (ernic_gid_is_mcast(&train->path.dgid)) {
-        read_all_addresses(shm);
         send_copies(shm, train);
         return true;
     }

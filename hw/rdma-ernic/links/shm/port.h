@@ -83,10 +83,11 @@ const char *ernic_shm_drop_name(ErnicShmDrop reason);
 const char *ernic_shm_event_name(ErnicShmEvent event);
 
 /*
- * The addresses of this port, if they have changed. Peers send nothing to a port without
- * one. If several ports announce the same address, the first one has it.
+ * The addresses of this port, if they have changed, and whether it wants frames. Peers
+ * send neither packets to a port without an address nor frames to one that wants none. If
+ * several ports announce the same address, the first one has it.
  */
-void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num);
+void ernic_shm_announce(ErnicShm *shm, const ErnicGid *gid, uint32_t num, bool frames);
 
 /*
  * Send a train, of frames only if the port carries them. False: the peer has no room;

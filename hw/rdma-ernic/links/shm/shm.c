@@ -191,7 +191,7 @@ static void shm_changed(ErnicPci *d)
         shm_of(d)->gids[i] = engine[i] ? engine[i]->gid_changes : 0;
         n += reachable ? add_addresses(engine[i], gid + n) : 0;
     }
-    ernic_shm_announce(shm_of(d)->shm, gid, n);
+    ernic_shm_announce(shm_of(d)->shm, gid, n, reachable);
 }
 
 /* ---- counters -------------------------------------------------------------- */
@@ -398,7 +398,7 @@ static bool lab_link_open(ErnicPci *d, Error **errp)
     }
     ernic_shm_cable_address(&d->net.conf.macaddr, folder,
                             ernic_shm_number(shm_of(d)->shm));
-    shm_of(d)->cable = ernic_shm_cable_new(d);
+    shm_of(d)->cable = ernic_shm_cable_new(d, folder);
     return true;
 }
 

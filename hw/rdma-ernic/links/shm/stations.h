@@ -10,8 +10,9 @@
 
 #include "links/shm/port.h"
 
-/* A power of two. Two addresses with one place take it in turn; the other is flooded. */
-#define ERNIC_SHM_STATIONS  1024
+/* Sets of places, a power of two, and places of a set. A new address takes the oldest. */
+#define ERNIC_SHM_SETS      256
+#define ERNIC_SHM_WAYS      4
 
 typedef struct ErnicShmStation {
     uint8_t mac[6];             /* 0: free */
@@ -19,7 +20,8 @@ typedef struct ErnicShmStation {
 } ErnicShmStation;
 
 typedef struct ErnicShmStations {
-    ErnicShmStation at[ERNIC_SHM_STATIONS];
+    ErnicShmStation at[ERNIC_SHM_SETS][ERNIC_SHM_WAYS];
+    uint8_t oldest[ERNIC_SHM_SETS];
 } ErnicShmStations;
 
 /* A frame of @mac came from @peer. */
