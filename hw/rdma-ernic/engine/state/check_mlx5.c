@@ -83,7 +83,7 @@ static bool qps(const ErnicCheck *c, uint32_t id)
 
     for (i = 1; i < e->cfg.max_qp; i++) {
         if (e->qp[i].used && (!qp_record(e, i) ||
-            !ernic_mlx5_rules_ok(&ernic_mlx5_rules_qp, e->mlx5->contexts.qp[i]))) {
+            !ernic_mlx5_zero_ok(ernic_mlx5_zero_qpc, e->mlx5->contexts.qp[i]))) {
             return false;
         }
     }
@@ -98,7 +98,7 @@ static bool cqs(const ErnicCheck *c, uint32_t id)
     for (i = 1; i < e->cfg.max_cq; i++) {
         if (e->cq[i].used &&
             (!in_range(&ernic_state_mlx5_cq, ernic_mlx5_cq(e, i)) ||
-             !ernic_mlx5_rules_ok(&ernic_mlx5_rules_cq, e->mlx5->contexts.cq[i]))) {
+             !ernic_mlx5_zero_ok(ernic_mlx5_zero_cqc, e->mlx5->contexts.cq[i]))) {
             return false;
         }
     }
@@ -115,8 +115,8 @@ static bool srqs(const ErnicCheck *c, uint32_t id)
 
         if (e->srq[i].used &&
             (!srq_record(e, i) ||
-             !ernic_mlx5_rules_ok(e->srq[i].xrcd ? &ernic_mlx5_rules_xrc_srq :
-                                                   &ernic_mlx5_rules_rmp, context))) {
+             !ernic_mlx5_zero_ok(e->srq[i].xrcd ? ernic_mlx5_zero_xrc_srqc :
+                                                  ernic_mlx5_zero_rmpc, context))) {
             return false;
         }
     }
@@ -130,7 +130,7 @@ static bool mkeys(const ErnicCheck *c, uint32_t id)
 
     for (i = 1; i < e->mr_ids.fresh; i++) {
         if (e->mr[i].kind != ERNIC_MR_FREE &&
-            !ernic_mlx5_rules_ok(&ernic_mlx5_rules_mkey, e->mlx5->contexts.mkey[i])) {
+            !ernic_mlx5_zero_ok(ernic_mlx5_zero_mkc, e->mlx5->contexts.mkey[i])) {
             return false;
         }
     }

@@ -14,25 +14,26 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 
-/* Each field of a context has one rule, in order. */
-TEST("/mlx5-objects/rules", test_rules)
+/* A context is refused if any of these fields is not 0. */
+TEST("/mlx5-objects/zero", test_zero)
 {
-    uint32_t t;
+    static const ErnicMlx5Field *const *const lists[] = {
+        ernic_mlx5_zero_mkc, ernic_mlx5_zero_cqc, ernic_mlx5_zero_qpc,
+        ernic_mlx5_zero_rmpc, ernic_mlx5_zero_wq, ernic_mlx5_zero_xrc_srqc,
+    };
+    uint32_t n = 0;
 
-    for (t = 0; ernic_mlx5_rules[t]; t++) {
-        const ErnicMlx5Rules *rules = ernic_mlx5_rules[t];
+    for (uint32_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        uint8_t context[ERNIC_MLX5_SRQC] = { };
 
-        g_test_message("%s", rules->layout->name);
-        IS(rules->num, rules->layout->num_fields);
-        for (uint32_t i = 0; i < rules->num; i++) {
-            g_assert_true(rules->rows[i].field == &rules->layout->fields[i]);
-            g_assert_cmpint(rules->rows[i].use, <=, ERNIC_MLX5_ANSWERED);
-            /* A feature without a capability is one number. */
-            g_assert_true(rules->rows[i].use != ERNIC_MLX5_ZERO ||
-                          !rules->rows[i].field->layout);
+        g_assert_true(ernic_mlx5_zero_ok(lists[i], context));
+        for (uint32_t k = 0; lists[i][k]; k++, n++) {
+            ernic_mlx5_put(context, lists[i][k], 1);
+            g_assert_false(ernic_mlx5_zero_ok(lists[i], context));
+            ernic_mlx5_put(context, lists[i][k], 0);
         }
     }
-    IS(t, 8);
+    IS(n, 39);
 }
 
 static const ErnicMlx5CommandTable *const tables[] = {

@@ -40,20 +40,6 @@ void ernic_mlx5_contexts_reset(ErnicMlx5Contexts *contexts, const ErnicConfig *c
     memset(contexts->transport, 0, cfg->max_pd * sizeof(bool));
 }
 
-bool ernic_mlx5_rules_ok(const ErnicMlx5Rules *rules, const uint8_t *context)
-{
-    uint32_t i;
-
-    for (i = 0; i < rules->num; i++) {
-        const ErnicMlx5FieldRule *row = &rules->rows[i];
-
-        if (row->use == ERNIC_MLX5_ZERO && ernic_mlx5_get(context, row->field)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 ErnicMlx5Refusal ernic_mlx5_read_list(Ernic *e, const ErnicMlx5Request *r,
                                       const ErnicMlx5List *list, ErnicBuf *buf)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Common parts of the commands of RDMA objects: the contexts that software wrote, and the
- * rules for their fields.
+ * Common parts of the commands of RDMA objects: the contexts that software wrote, and
+ * which of their fields have to be 0.
  */
 #ifndef ERNIC_INTERFACES_MLX5_OBJECTS_H
 #define ERNIC_INTERFACES_MLX5_OBJECTS_H
@@ -37,35 +37,12 @@ void ernic_mlx5_contexts_fini(ErnicMlx5Contexts *contexts, const ErnicConfig *cf
 /* A new life of the function begins: no transport domain is allocated. */
 void ernic_mlx5_contexts_reset(ErnicMlx5Contexts *contexts, const ErnicConfig *cfg);
 
-/* How the device treats a field of a context. */
-typedef enum ErnicMlx5Use {
-    ERNIC_MLX5_USED,            /* it has an effect, and is checked where it is used */
-    ERNIC_MLX5_ZERO,            /* a feature that the function does not have */
-    ERNIC_MLX5_IGNORED,         /* a hint, or redundant; a query returns it */
-    ERNIC_MLX5_ANSWERED,        /* of queries: the device sets it */
-} ErnicMlx5Use;
-
-typedef struct ErnicMlx5FieldRule {
-    const ErnicMlx5Field *field;
-    uint8_t use;                /* ErnicMlx5Use */
-} ErnicMlx5FieldRule;
-
-/* The rules of a context: one row for each field, in the order of the layout. */
-typedef struct ErnicMlx5Rules {
-    const ErnicMlx5Layout *layout;
-    const ErnicMlx5FieldRule *rows;
-    uint32_t num;
-} ErnicMlx5Rules;
-
-extern const ErnicMlx5Rules ernic_mlx5_rules_mkey, ernic_mlx5_rules_cq,
-                            ernic_mlx5_rules_qp, ernic_mlx5_rules_path,
-                            ernic_mlx5_rules_rmp, ernic_mlx5_rules_wq,
-                            ernic_mlx5_rules_xrc_srq, ernic_mlx5_rules_gid;
-/* All of them, for tests; ends with NULL. */
-extern const ErnicMlx5Rules *const ernic_mlx5_rules[];
-
-/* Whether all fields of @context are 0 that have to be. */
-bool ernic_mlx5_rules_ok(const ErnicMlx5Rules *rules, const uint8_t *context);
+/* Fields that have to be 0 in each context, and NULL: features without a capability. */
+extern const ErnicMlx5Field *const ernic_mlx5_zero_mkc[], *const ernic_mlx5_zero_cqc[],
+                            *const ernic_mlx5_zero_qpc[], *const ernic_mlx5_zero_rmpc[],
+                            *const ernic_mlx5_zero_wq[],
+                            *const ernic_mlx5_zero_xrc_srqc[];
+bool ernic_mlx5_zero_ok(const ErnicMlx5Field *const *fields, const uint8_t *context);
 
 /* A list of pages in a message, and the buffer in it. */
 typedef struct ErnicMlx5List {
@@ -84,7 +61,6 @@ bool ernic_mlx5_has_pd(const Ernic *e, uint32_t pd);
 bool ernic_mlx5_has_xrcd(const Ernic *e, uint32_t xrcd);
 bool ernic_mlx5_has_transport_domain(const Ernic *e, uint32_t number);
 bool ernic_mlx5_has_uar(const ErnicMlx5Function *f, uint32_t uar);
-
 
 extern const ErnicMlx5CommandTable ernic_mlx5_domain_commands,
                                    ernic_mlx5_mkey_commands,

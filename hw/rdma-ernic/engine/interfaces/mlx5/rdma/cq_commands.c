@@ -70,7 +70,7 @@ static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
     uint8_t status;
     ErnicBuf buf;
 
-    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_cq, cqc) || init.ci_addr % RECORD ||
+    if (!ernic_mlx5_zero_ok(ernic_mlx5_zero_cqc, cqc) || init.ci_addr % RECORD ||
         GET(r->in, create_cq_in.cq_umem_valid)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
@@ -162,7 +162,7 @@ static ErnicMlx5Refusal resize(Ernic *e, const ErnicMlx5Request *r, uint32_t cqn
     if (select != (SELECT_SIZE | SELECT_OFFSET | SELECT_PAGE)) {
         return ERNIC_MLX5_BAD_SELECT;
     }
-    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_cq, cqc) ||
+    if (!ernic_mlx5_zero_ok(ernic_mlx5_zero_cqc, cqc) ||
         GET(r->in, modify_cq_in.cq_umem_valid)) {
         return ERNIC_MLX5_BAD_VALUE;
     }

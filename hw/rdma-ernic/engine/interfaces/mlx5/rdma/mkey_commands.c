@@ -139,7 +139,7 @@ static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request
     ErnicMlx5Refusal refusal;
     uint8_t status;
 
-    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_mkey, mkc) || mode >= MODES ||
+    if (!ernic_mlx5_zero_ok(ernic_mlx5_zero_mkc, mkc) || mode >= MODES ||
         GET(mkc, mkc.qpn) != ANY_QP || GET(r->in, create_mkey_in.pg_access) ||
         GET(r->in, create_mkey_in.mkey_umem_valid)) {
         return ERNIC_MLX5_BAD_VALUE;

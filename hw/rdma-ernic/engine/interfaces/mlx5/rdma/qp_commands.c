@@ -126,7 +126,7 @@ static ErnicMlx5Refusal create_qp(ErnicMlx5Function *f, const ErnicMlx5Request *
     uint8_t status;
     Rings rings;
 
-    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_qp, qpc) ||
+    if (!ernic_mlx5_zero_ok(ernic_mlx5_zero_qpc, qpc) ||
         !find_type(qpc, &init.type) || record % RECORD ||
         GET(r->in, create_qp_in.qpc_ext) || GET(r->in, create_qp_in.input_qpn) ||
         GET(r->in, create_qp_in.wq_umem_valid)) {
@@ -243,7 +243,7 @@ static ErnicMlx5Refusal change(Ernic *e, ErnicQp *qp, const uint8_t *in, uint8_t
     ErnicMlx5Refusal refusal = ERNIC_MLX5_ACCEPTED;
     uint8_t status;
 
-    if (up && !ernic_mlx5_rules_ok(&ernic_mlx5_rules_qp, qpc)) {
+    if (up && !ernic_mlx5_zero_ok(ernic_mlx5_zero_qpc, qpc)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
     if (!ernic_mlx5_attr_mask(qp, to, optional, &mask, &named)) {

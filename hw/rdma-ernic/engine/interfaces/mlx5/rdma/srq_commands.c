@@ -113,8 +113,8 @@ static ErnicMlx5Refusal create_rmp(ErnicMlx5Function *f, const ErnicMlx5Request 
     ErnicMlx5Refusal refusal;
     uint32_t srqn;
 
-    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_rmp, rmpc) ||
-        !ernic_mlx5_rules_ok(&ernic_mlx5_rules_wq, wq) ||
+    if (!ernic_mlx5_zero_ok(ernic_mlx5_zero_rmpc, rmpc) ||
+        !ernic_mlx5_zero_ok(ernic_mlx5_zero_wq, wq) ||
         GET(rmpc, rmpc.state) != RMP_READY) {
         return ERNIC_MLX5_BAD_VALUE;
     }
@@ -196,7 +196,7 @@ static ErnicMlx5Refusal create_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Requ
     ErnicMlx5Refusal refusal;
     uint32_t srqn;
 
-    if (!ernic_mlx5_rules_ok(&ernic_mlx5_rules_xrc_srq, srqc) ||
+    if (!ernic_mlx5_zero_ok(ernic_mlx5_zero_xrc_srqc, srqc) ||
         GET(r->in, create_xrc_srq_in.xrc_srq_umem_valid)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
