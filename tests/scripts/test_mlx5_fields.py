@@ -66,8 +66,6 @@ WRONG = [
     ('part', '1 mlx5_ifc_part_bits', '1 mlx5_ifc_whole_bits', 'not mlx5_ifc_part_bits'),
     ('rest', 'pas 128 64 0', 'pas 128 64 1', 'pas takes the rest: False'),
     ('name', 'field first 0', 'field fist 0', 'fist is in no member'),
-    ('missing', 'field low 0 8 1 -\n', '', 'has no row for low'),
-    ('missing in C', 'field number 16 16 1 -\n', '', 'has no row for number'),
     ('outside a member', 'opcode 32 8', 'opcode 28 8', 'opcode is in no member'),
     ('opcode', 'DO_THIS 260', 'DO_THIS 261', 'DO_THIS is 0x105, not 0x104'),
 ]

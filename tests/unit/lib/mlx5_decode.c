@@ -14,25 +14,48 @@ typedef struct Decoder {
     bool complete;              /* no part has an unknown layout */
 } Decoder;
 
+const ErnicMlx5Layout *mlx5_capability_layout(uint32_t group)
+{
+    static const ErnicMlx5Layout none = { .name = "none", .bits = 0x800 };
+
+    switch (group) {
+    case 0x00: return &ernic_mlx5_cmd_hca_cap.self;
+    case 0x01: return &ernic_mlx5_per_protocol_networking_offload_caps.self;
+    case 0x02: return &none;            /* on-demand paging */
+    case 0x03: return &ernic_mlx5_atomic_caps.self;
+    case 0x04: return &ernic_mlx5_roce_cap.self;
+    case 0x07: return &ernic_mlx5_flow_table_nic_cap.self;
+    case 0x20: return &none;            /* more general ones */
+    default: return NULL;
+    }
+}
+
+static const ErnicMlx5Layout *register_of(uint32_t id)
+{
+    switch (id) {
+    case 0x5003: return &ernic_mlx5_pmtu_reg.self;
+    case 0x5004: return &ernic_mlx5_ptys_reg.self;
+    case 0x5006: return &ernic_mlx5_paos_reg.self;
+    case 0x5007: return &ernic_mlx5_pfcc_reg.self;
+    case 0x5008: return &ernic_mlx5_ppcnt_reg.self;
+    case 0x6001: return &ernic_mlx5_node_desc.self;
+    default: return NULL;
+    }
+}
+
 /* Whether the layout of @field depends on a value elsewhere; *@part: NULL if unknown. */
-static bool find_variant(const ErnicMlx5Field *field, const uint8_t *base,
-                         const uint8_t *request, const ErnicMlx5Layout **part)
+static bool find_variant(const ErnicMlx5Field *field, const uint8_t *request,
+                         const ErnicMlx5Layout **part)
 {
     *part = NULL;
     if (field == &ernic_mlx5_query_hca_cap_out.capability ||
         field == &ernic_mlx5_set_hca_cap_in.capability) {
-        *part = ernic_mlx5_variant(&ernic_mlx5_capabilities,
-            ernic_mlx5_get(request, &ernic_mlx5_query_hca_cap_in.op_mod) >> 1);
+        *part = mlx5_capability_layout(ernic_mlx5_get(request,
+                    &ernic_mlx5_query_hca_cap_in.op_mod) >> 1);
     } else if (field == &ernic_mlx5_access_register_in.register_data ||
                field == &ernic_mlx5_access_register_out.register_data) {
-        *part = ernic_mlx5_variant(&ernic_mlx5_registers,
-            ernic_mlx5_get(request, &ernic_mlx5_access_register_in.register_id));
-    } else if (field == &ernic_mlx5_ppcnt_reg.counter_set) {
-        *part = ernic_mlx5_variant(&ernic_mlx5_counter_groups,
-                                   ernic_mlx5_get(base, &ernic_mlx5_ppcnt_reg.grp));
-    } else if (field == &ernic_mlx5_eqe.event_data) {
-        *part = ernic_mlx5_variant(&ernic_mlx5_events,
-                                   ernic_mlx5_get(base, &ernic_mlx5_eqe.event_type));
+        *part = register_of(ernic_mlx5_get(request,
+                                           &ernic_mlx5_access_register_in.register_id));
     } else {
         return false;
     }
@@ -97,7 +120,7 @@ static void decode(Decoder *d, const ErnicMlx5Layout *layout, const uint8_t *byt
         const ErnicMlx5Field *field = &layout->fields[f];
         const ErnicMlx5Layout *part;
 
-        if (field->offset < bits && find_variant(field, bytes, d->request, &part)) {
+        if (field->offset < bits && find_variant(field, d->request, &part)) {
             uint32_t at = field->offset / 8;
             g_autofree char *prefix = g_strdup_printf("%s%s.", path, field->name);
 
@@ -151,7 +174,7 @@ static bool encode(const ErnicMlx5Layout *layout, const char *path, uint64_t val
         return false;
     }
     path += len;
-    variant = find_variant(field, bytes, request, &part);
+    variant = find_variant(field, request, &part);
     if (*path == '[') {
         i = strtoul(path + 1, (char **)&path, 10);
         path++;

@@ -17,6 +17,9 @@
 bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t len,
                  const uint8_t *request, GString *text, uint8_t *known);
 
+/* The fields of a capability group; NULL: it does not exist. */
+const ErnicMlx5Layout *mlx5_capability_layout(uint32_t group);
+
 /* The reverse, into @len bytes that are 0; false: a line names no field. */
 bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
                  const uint8_t *request, uint8_t *bytes, uint32_t len);

@@ -65,7 +65,7 @@ MLX5_TEST("/mlx5/state/steering", mlx5_start, test_steering)
     uint8_t key[ERNIC_FLOW_KEY_BYTES] = { };
     ErnicFlowResult before, after;
     Mlx5Answer a;
-    const uint8_t *counted = a.out + ernic_mlx5_query_flow_counter_out.self.bits / 8;
+    const uint8_t *counted = a.out + ernic_mlx5_plain_out.self.bits / 8;
 
     mlx5_ethernet(f);
     ernic_mlx5_put(key, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_47_16, 0x525400ab);

@@ -178,11 +178,11 @@ static ErnicMlx5Refusal set_hca_cap(ErnicMlx5Function *f, const ErnicMlx5Request
     if (GET(r->in, set_hca_cap_in.other_function)) {
         return ERNIC_MLX5_OTHER_FUNCTION;
     }
-    if (!ernic_mlx5_variant(&ernic_mlx5_capabilities, r->op_mod >> 1)) {
+    if (!ernic_mlx5_has_capability_group(r->op_mod >> 1)) {
         return ERNIC_MLX5_NO_GROUP;
     }
     return ernic_mlx5_capabilities_set(&f->capabilities, r->op_mod >> 1, data) ?
-           ERNIC_MLX5_BAD_CAPABILITY : ERNIC_MLX5_ACCEPTED;
+           ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_BAD_CAPABILITY;
 }
 
 static ErnicMlx5Refusal query_adapter(ErnicMlx5Function *f, const ErnicMlx5Request *r,

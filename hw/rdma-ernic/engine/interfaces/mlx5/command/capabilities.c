@@ -12,7 +12,16 @@
 #include "interfaces/mlx5/layout/sizes.h"
 #include "steering/flow_tables.h"
 
-enum { GENERAL = 0x00, ETHERNET = 0x01, ATOMIC = 0x03, ROCE = 0x04, FLOW_TABLE = 0x07 };
+enum {
+    GENERAL = 0x00, ETHERNET = 0x01, PAGING = 0x02, ATOMIC = 0x03, ROCE = 0x04,
+    FLOW_TABLE = 0x07, GENERAL_2 = 0x20,
+};
+
+/* Bytes of each group that exists. */
+static const uint16_t group_bytes[] = {
+    [GENERAL] = 256, [ETHERNET] = 256, [PAGING] = 256, [ATOMIC] = 256, [ROCE] = 256,
+    [FLOW_TABLE] = 4096, [GENERAL_2] = 256,
+};
 
 /* A value that is fixed, and one that software may set. */
 #define FIXED(group, layout, field, value) \
@@ -184,6 +193,11 @@ uint32_t ernic_mlx5_capability_most(const ErnicMlx5Capabilities *caps, uint32_t 
     return bounded(caps, i, MAX(ernic_mlx5_profile[i].value, ernic_mlx5_profile[i].max));
 }
 
+bool ernic_mlx5_has_capability_group(uint32_t group)
+{
+    return group < ARRAY_SIZE(group_bytes) && group_bytes[group];
+}
+
 /* Where the field of @cap is in the data of its group. */
 static uint8_t *part_of(const ErnicMlx5Capability *cap, uint8_t *data)
 {
@@ -195,7 +209,7 @@ bool ernic_mlx5_capabilities_get(const ErnicMlx5Capabilities *caps, uint32_t gro
 {
     uint32_t i;
 
-    if (!ernic_mlx5_variant(&ernic_mlx5_capabilities, group)) {
+    if (!ernic_mlx5_has_capability_group(group)) {
         return false;
     }
     for (i = 0; i < ernic_mlx5_num_capabilities; i++) {
@@ -210,35 +224,10 @@ bool ernic_mlx5_capabilities_get(const ErnicMlx5Capabilities *caps, uint32_t gro
     return true;
 }
 
-/* The first field of @layout that differs, or else its first field. */
-static const ErnicMlx5Field *first_difference(const ErnicMlx5Layout *layout,
-                                              const uint8_t *a, const uint8_t *b)
+bool ernic_mlx5_capabilities_set(ErnicMlx5Capabilities *caps, uint32_t group,
+                                 const uint8_t *data)
 {
-    uint32_t f, i;
-
-    for (f = 0; f < layout->num_fields; f++) {
-        const ErnicMlx5Field *field = &layout->fields[f];
-        uint32_t at = field->offset / 8;
-
-        if (field->layout &&
-            memcmp(a + at, b + at, field->count * field->layout->bits / 8)) {
-            return field;
-        }
-        for (i = 0; i < field->count && !field->layout; i++) {
-            if (ernic_mlx5_get_at(a, field, i) != ernic_mlx5_get_at(b, field, i)) {
-                return field;
-            }
-        }
-    }
-    return &layout->fields[0];
-}
-
-const ErnicMlx5Field *
-ernic_mlx5_capabilities_set(ErnicMlx5Capabilities *caps, uint32_t group,
-                            const uint8_t *data)
-{
-    const ErnicMlx5Layout *layout = ernic_mlx5_variant(&ernic_mlx5_capabilities, group);
-    uint32_t len = layout->bits / 8, i;
+    uint32_t len = group_bytes[group], i;
     g_autofree uint8_t *copy = g_memdup2(data, len);
     g_autofree uint8_t *want = g_malloc0(len);
     ErnicMlx5Capabilities next = *caps;
@@ -249,7 +238,7 @@ ernic_mlx5_capabilities_set(ErnicMlx5Capabilities *caps, uint32_t group,
         if (cap->group == group && cap->max) {
             next.value[i] = ernic_mlx5_get(part_of(cap, copy), cap->field);
             if (next.value[i] > bounded(caps, i, cap->max)) {
-                return cap->field;
+                return false;
             }
         } else if (cap->group == group && group == ATOMIC &&
                    cap->field != &ernic_mlx5_atomic_caps.atomic_req_8B_endianness_mode &&
@@ -260,8 +249,8 @@ ernic_mlx5_capabilities_set(ErnicMlx5Capabilities *caps, uint32_t group,
     }
     ernic_mlx5_capabilities_get(&next, group, false, want);
     if (memcmp(want, copy, len)) {
-        return first_difference(layout, want, copy);
+        return false;
     }
     *caps = next;
-    return NULL;
+    return true;
 }

@@ -57,12 +57,13 @@ uint32_t ernic_mlx5_capability_most(const ErnicMlx5Capabilities *caps, uint32_t 
 bool ernic_mlx5_capabilities_get(const ErnicMlx5Capabilities *caps, uint32_t group,
                                  bool max, uint8_t *data);
 
+bool ernic_mlx5_has_capability_group(uint32_t group);
+
 /*
- * Software sets all values of @group, which exists. NULL: done. Otherwise nothing has
- * changed, and the result is the first field whose value is not allowed.
+ * Software sets all values of @group, which exists. False: one of them is not allowed,
+ * and nothing has changed.
  */
-const ErnicMlx5Field *
-ernic_mlx5_capabilities_set(ErnicMlx5Capabilities *caps, uint32_t group,
-                            const uint8_t *data);
+bool ernic_mlx5_capabilities_set(ErnicMlx5Capabilities *caps, uint32_t group,
+                                 const uint8_t *data);
 
 #endif /* ERNIC_INTERFACES_MLX5_CAPABILITIES_H */

@@ -324,7 +324,7 @@ static ErnicMlx5Refusal dealloc_counter(ErnicMlx5Function *f, const ErnicMlx5Req
 static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                        uint8_t *out)
 {
-    const uint32_t head = ernic_mlx5_query_flow_counter_out.self.bits / 8;
+    const uint32_t head = ernic_mlx5_plain_out.self.bits / 8;
     const uint32_t step = ernic_mlx5_traffic_counter.self.bits / 8;
     uint32_t id = GET(r->in, query_flow_counter_in.flow_counter_id), i;
     uint32_t num = GET(r->in, query_flow_counter_in.num_of_counters);

@@ -13,14 +13,27 @@
 
 /* Groups of counters (grp). */
 enum {
-    IEEE_802_3 = 0x00, RFC_2863 = 0x01, RFC_2819 = 0x02, PRIORITY = 0x10,
+    IEEE_802_3 = 0x00, RFC_2863 = 0x01, RFC_2819 = 0x02, RFC_3635 = 0x03,
+    EXTENDED = 0x05, PRIORITY = 0x10, PHYSICAL = 0x12, STATISTICAL = 0x16,
     INFINIBAND = 0x20,
 };
+
+static bool group_exists(uint32_t group)
+{
+    switch (group) {
+    case IEEE_802_3: case RFC_2863: case RFC_2819: case RFC_3635: case EXTENDED:
+    case PRIORITY: case PHYSICAL: case STATISTICAL: case INFINIBAND:
+        return true;
+    default:
+        return false;
+    }
+}
+
 #define PRIORITIES      8
 
 /* A counter: two numbers of the engine, of RoCE packets and of other frames. */
 #define ROW(group, layout, field, packets, frames) \
-    { group, &ernic_mlx5_##layout.field##_high, \
+    { group, &ernic_mlx5_##layout.field, \
       offsetof(ErnicStats, packets), offsetof(ErnicStats, frames) }
 #define ROW_802_3(...)  ROW(IEEE_802_3, eth_802_3_cntrs_grp_data_layout, __VA_ARGS__)
 #define ROW_2863(...)   ROW(RFC_2863, eth_2863_cntrs_grp_data_layout, __VA_ARGS__)
@@ -29,7 +42,7 @@ enum {
 
 static const struct {
     uint32_t group;
-    const ErnicMlx5Field *high; /* the low half follows */
+    const ErnicMlx5Field *field;
     uint32_t packets, frames;   /* offsets in ErnicStats */
 } counters[] = {
     ROW_802_3(a_frames_transmitted_ok, tx_packets, tx_frames),
@@ -49,14 +62,14 @@ static const struct {
 
 /* Frames by destination; all RoCE packets count as unicast. */
 #define CAST(group, layout, field, sent, cast) \
-    { group, &ernic_mlx5_##layout.field##_high, sent, ERNIC_MLX5_##cast }
+    { group, &ernic_mlx5_##layout.field, sent, ERNIC_MLX5_##cast }
 #define CAST_802_3(...) CAST(IEEE_802_3, eth_802_3_cntrs_grp_data_layout, __VA_ARGS__)
 #define CAST_2863(...)  CAST(RFC_2863, eth_2863_cntrs_grp_data_layout, __VA_ARGS__)
 #define CAST_2819(...)  CAST(RFC_2819, eth_2819_cntrs_grp_data_layout, __VA_ARGS__)
 
 static const struct {
     uint32_t group;
-    const ErnicMlx5Field *high;
+    const ErnicMlx5Field *field;
     bool sent;
     ErnicMlx5Cast cast;
 } casts[] = {
@@ -86,15 +99,6 @@ static uint64_t number(const ErnicStats *stats, uint32_t offset)
     return *(const uint64_t *)((const char *)stats + offset);
 }
 
-/* Both halves of a counter: the low one follows. */
-static void put_counter(uint8_t *set, const ErnicMlx5Field *high, uint64_t value)
-{
-    ErnicMlx5Field both = *high;
-
-    both.width = 64;
-    ernic_mlx5_put(set, &both, value);
-}
-
 static void put_casts(const ErnicMlx5Function *f, uint32_t group, uint8_t *set)
 {
     uint32_t i;
@@ -105,9 +109,10 @@ static void put_casts(const ErnicMlx5Function *f, uint32_t group, uint8_t *set)
         uint64_t roce = casts[i].sent ? stats->tx_packets : stats->rx_packets;
 
         if (casts[i].group == group) {
-            put_counter(set, casts[i].high, (casts[i].sent ? &m->sent : &m->received)->
-                        packets[casts[i].cast] +
-                        (casts[i].cast == ERNIC_MLX5_UNICAST ? roce : 0));
+            ernic_mlx5_put(set, casts[i].field,
+                           (casts[i].sent ? &m->sent : &m->received)->
+                           packets[casts[i].cast] +
+                           (casts[i].cast == ERNIC_MLX5_UNICAST ? roce : 0));
         }
     }
 }
@@ -141,7 +146,7 @@ ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in
 
     /* The counters of a function cannot be cleared. */
     if (write || GET(in, ppcnt_reg.clr) || GET(in, ppcnt_reg.local_port) != 1 ||
-        !ernic_mlx5_variant(&ernic_mlx5_counter_groups, group) ||
+        !group_exists(group) ||
         (group == PRIORITY && prio >= PRIORITIES)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
@@ -150,9 +155,9 @@ ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in
     PUT(out, ppcnt_reg.prio_tc, prio);
     for (i = 0; i < ARRAY_SIZE(counters); i++) {
         if (counters[i].group == group && (group != PRIORITY || !prio)) {
-            put_counter(out + data, counters[i].high,
-                        number(stats, counters[i].packets) +
-                        number(stats, counters[i].frames));
+            ernic_mlx5_put(out + data, counters[i].field,
+                           number(stats, counters[i].packets) +
+                           number(stats, counters[i].frames));
         }
     }
     put_casts(f, group, out + data);
