@@ -8,7 +8,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/mlx5/rdma/records.h"
@@ -77,7 +77,7 @@ static void start(void)
 static void command(FuzzIn *in)
 {
     static uint8_t message[2 * ERNIC_MLX5_MESSAGE_ROOM], out[ERNIC_MLX5_MESSAGE_ROOM];
-    uint16_t opcode = ernic_mlx5_commands[fuzz_u8(in) % ernic_mlx5_num_commands].opcode;
+    uint16_t opcode = mlx5_commands[fuzz_u8(in) % mlx5_num_commands].opcode;
     uint16_t op_mod = fuzz_u8(in), at = fuzz_u16(in) % 1024;
     uint32_t len = 16 + fuzz_u16(in) % (sizeof(message) - 16), slices = 0;
 
@@ -340,7 +340,7 @@ uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
                  fuzz_rand(rng, 4));
         fuzz_put(out, 4, 0);
     } else if (kind == MD_COMMAND) {
-        fuzz_put(out, 1, fuzz_rand(rng, ernic_mlx5_num_commands),
+        fuzz_put(out, 1, fuzz_rand(rng, mlx5_num_commands),
                  fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 8));
         fuzz_put(out, 2, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 512), 512);
     } else if (kind == MD_BAR) {

@@ -10,7 +10,7 @@
 #include "harness.h"
 #include "input.h"
 #include "interfaces/mlx5/command/queue.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "interfaces/mlx5/command/function.h"
 
 #define MEM     (64u << 10)
@@ -117,7 +117,7 @@ static bool execute(void *opaque, const uint8_t *in, uint32_t in_len, uint8_t *o
 static void post(Host *h, FuzzIn *in)
 {
     uint32_t number = fuzz_u8(in) % 32, first = fuzz_u8(in) % BOXES, n, at;
-    uint16_t opcode = ernic_mlx5_commands[fuzz_u8(in) % ernic_mlx5_num_commands].opcode;
+    uint16_t opcode = mlx5_commands[fuzz_u8(in) % mlx5_num_commands].opcode;
     uint16_t op_mod = fuzz_u8(in);
     uint32_t in_len = 16 + fuzz_u16(in) % 8192, out_len = 16 + fuzz_u16(in) % 8192;
     uint8_t *entry = h->mem + PAGE + number * ERNIC_MLX5_ENTRY_SIZE;

@@ -9,7 +9,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/pg332/register_file.h"
@@ -248,8 +248,8 @@ static void commands(uint32_t number)
     uint32_t i, slices;
 
     stl_be_p(in + 8, number);
-    for (i = 0; i < ernic_mlx5_num_commands; i++) {
-        uint16_t opcode = ernic_mlx5_commands[i].opcode;
+    for (i = 0; i < mlx5_num_commands; i++) {
+        uint16_t opcode = mlx5_commands[i].opcode;
 
         stw_be_p(in, opcode);
         slices = 0;

@@ -10,7 +10,7 @@
 #include "engine.h"
 #include "fake_env.h"
 #include "mlx5_decode.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/segment.h"
@@ -37,7 +37,7 @@ static const ErnicMlx5Config eth_config = {
 static inline ErnicMlx5Refusal eth_call_sized(Eth *eth, uint16_t opcode, const char *text,
                                               uint32_t tail, uint32_t out_len)
 {
-    const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+    const Mlx5Command *command = mlx5_command_find(opcode);
     uint8_t in[2 * ERNIC_MLX5_MESSAGE_ROOM] = { };
     uint32_t in_len = command->in->bits / 8 + tail;
 

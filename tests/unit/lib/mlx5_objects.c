@@ -4,7 +4,7 @@
  * Commands of the mlx5 interface as text, to a function that runs on an engine.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "mlx5_software.h"
@@ -30,7 +30,7 @@ void mlx5_send_bytes(Ernic *e, const uint8_t *in, uint32_t len, Mlx5Answer *a)
 
 void mlx5_ask(Ernic *e, uint16_t opcode, const char *text, Mlx5Answer *a)
 {
-    const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+    const Mlx5Command *command = mlx5_command_find(opcode);
     uint8_t in[ERNIC_MLX5_MESSAGE_ROOM] = { };
     uint32_t len = command->in->bits / 8 + LIST;
 
@@ -64,7 +64,7 @@ void mlx5_refuse(Ernic *e, uint16_t opcode, const char *text, ErnicMlx5Refusal w
 
 void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines)
 {
-    const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+    const Mlx5Command *command = mlx5_command_find(opcode);
     g_autoptr(GString) all = g_string_new("\n");
     g_auto(GStrv) want = g_strsplit(lines, "\n", 0);
     uint8_t known[ERNIC_MLX5_MESSAGE_ROOM];

@@ -84,7 +84,7 @@ static void add_line(GPtrArray *vectors, const char *line)
         v = g_new0(Mlx5Vector, 1);
         v->number = vectors->len;
         v->opcode = g_ascii_strtoull(line + strlen("command "), NULL, 16);
-        v->command = ernic_mlx5_command_find(v->opcode);
+        v->command = mlx5_command_find(v->opcode);
         v->in = g_byte_array_new();
         v->out = g_byte_array_new();
         g_ptr_array_add(vectors, v);

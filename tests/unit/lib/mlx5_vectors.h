@@ -7,12 +7,12 @@
 #define TESTS_UNIT_MLX5_VECTORS_H
 
 #include "interfaces/mlx5/command/entry.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 
 typedef struct Mlx5Vector {
     uint32_t number;                    /* in the file, from 0 */
     uint16_t opcode;
-    const ErnicMlx5Command *command;
+    const Mlx5Command *command;
     uint8_t posted[ERNIC_MLX5_ENTRY_SIZE];      /* the entry before ... */
     uint8_t done[ERNIC_MLX5_ENTRY_SIZE];        /* ... and after */
     GByteArray *in, *out;               /* mailboxes as recorded, one after the other */

@@ -6,7 +6,7 @@
  * With --print the program prints the rows for scripts/check-mlx5-fields.py.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "test.h"
 
 /* All layouts, and their structures in the public headers. */
@@ -208,9 +208,9 @@ TEST("/mlx5/fields/commands", test_commands)
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
     uint32_t last = 0, found = 0;
 
-    IS(ernic_mlx5_num_commands, 93);
-    for (uint32_t i = 0; i < ernic_mlx5_num_commands; i++) {
-        const ErnicMlx5Command *command = &ernic_mlx5_commands[i];
+    IS(mlx5_num_commands, 93);
+    for (uint32_t i = 0; i < mlx5_num_commands; i++) {
+        const Mlx5Command *command = &mlx5_commands[i];
 
         g_test_message("%s", command->name);
         g_assert_cmpuint(command->opcode, >, last);
@@ -224,12 +224,12 @@ TEST("/mlx5/fields/commands", test_commands)
         check_number(find_field(command->out, "syndrome"), "syndrome", 0x20, 32);
     }
     for (uint32_t opcode = 0; opcode <= UINT16_MAX; opcode++) {
-        const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+        const Mlx5Command *command = mlx5_command_find(opcode);
 
         g_assert_true(!command || command->opcode == opcode);
         found += command != NULL;
     }
-    IS(found, ernic_mlx5_num_commands);
+    IS(found, mlx5_num_commands);
 }
 
 /* Commands with messages in the file of that name. */
@@ -242,9 +242,9 @@ static uint32_t commands_in(const char *file)
     uint32_t found = 0;
 
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-    for (uint32_t i = 0; i < ernic_mlx5_num_commands; i++) {
-        const char *in = ernic_mlx5_commands[i].in->name;
-        const char *out = ernic_mlx5_commands[i].out->name;
+    for (uint32_t i = 0; i < mlx5_num_commands; i++) {
+        const char *in = mlx5_commands[i].in->name;
+        const char *out = mlx5_commands[i].out->name;
         const char *name = strcmp(in, "plain_in") ? in : out;
         g_autofree char *row = g_strdup_printf("\n%s(%.*s, ", name == in ? "IN" : "OUT",
                                                (int)(strrchr(name, '_') - name), name);
@@ -281,7 +281,7 @@ TEST("/mlx5/fields/numbers", test_numbers)
         g_assert_true(g_regex_match_simple(file, text, 0, 0));
         all += number;
     }
-    IS(all, ernic_mlx5_num_commands);
+    IS(all, mlx5_num_commands);
 }
 
 static const char *structure_of(const ErnicMlx5Layout *layout)
@@ -311,10 +311,10 @@ static void print_tables(void)
     for (uint32_t i = 0; i < ARRAY_SIZE(layouts); i++) {
         print_layout(layouts[i].layout);
     }
-    for (uint32_t i = 0; i < ernic_mlx5_num_commands; i++) {
-        printf("command %s %u %s %s\n", ernic_mlx5_commands[i].name,
-               ernic_mlx5_commands[i].opcode, ernic_mlx5_commands[i].in->name,
-               ernic_mlx5_commands[i].out->name);
+    for (uint32_t i = 0; i < mlx5_num_commands; i++) {
+        printf("command %s %u %s %s\n", mlx5_commands[i].name,
+               mlx5_commands[i].opcode, mlx5_commands[i].in->name,
+               mlx5_commands[i].out->name);
     }
 }
 

@@ -5,9 +5,10 @@
  * capability profile. Messages are written as text, see mlx5_decode.h.
  */
 #include "qemu/osdep.h"
-#include "mlx5_decode.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/queue.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
+#include "mlx5_decode.h"
 #include "test.h"
 
 static const ErnicMlx5Config config = {
@@ -38,7 +39,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Call, call_free)
 static Call *call_sized(ErnicMlx5Function *f, uint16_t opcode, const char *text,
                         uint32_t in_len, uint32_t out_len)
 {
-    const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
+    const Mlx5Command *command = mlx5_command_find(opcode);
     uint8_t in[2 * ERNIC_MLX5_MESSAGE_ROOM] = { }, known[sizeof(in)];
     Call *call = g_new0(Call, 1);
 
@@ -148,10 +149,11 @@ static bool exists(uint16_t opcode)
         const ErnicMlx5CommandTable *table = ernic_mlx5_command_tables[t];
 
         for (uint32_t i = 0; i < table->num; i++) {
-            g_assert_nonnull(ernic_mlx5_command_find(table->rows[i].opcode));
-            g_assert_cmpuint(table->rows[i].states, !=, 0);
-            g_assert_cmpuint(table->rows[i].states, <, 1u << (ERNIC_MLX5_RUNNING + 1));
-            found += table->rows[i].opcode == opcode;
+            const ErnicMlx5CommandRow *row = &table->rows[i];
+
+            g_assert_cmpstr(mlx5_command_find(row->opcode)->name, ==, row->name);
+            g_assert_cmpuint(row->allowed & STATES, !=, 0);
+            found += row->opcode == opcode;
         }
     }
     g_assert_cmpuint(found, <=, 1);
@@ -162,8 +164,8 @@ TEST("/mlx5/function/states", test_states)
 {
     uint32_t i;
 
-    for (uint32_t c = 0; c < ernic_mlx5_num_commands; c++) {
-        uint16_t opcode = ernic_mlx5_commands[c].opcode;
+    for (uint32_t c = 0; c < mlx5_num_commands; c++) {
+        uint16_t opcode = mlx5_commands[c].opcode;
 
         for (i = 0; i < ARRAY_SIZE(states) && states[i].opcode != opcode; i++) {
         }

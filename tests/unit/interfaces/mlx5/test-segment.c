@@ -9,7 +9,7 @@
 #include "engine.h"
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/segment.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_software.h"
 #include "test.h"
@@ -71,7 +71,7 @@ static void run(Fixture *f)
 static uint32_t command_with(Fixture *f, uint16_t opcode, const char *text, uint64_t page,
                              uint32_t n, const ErnicMlx5Field *field, uint32_t *result)
 {
-    const ErnicMlx5Command *c = ernic_mlx5_command_find(opcode);
+    const Mlx5Command *c = mlx5_command_find(opcode);
     uint32_t at = c->in->bits / 8, len = at + n * 8;
     g_autofree uint8_t *in = g_malloc0(len);
     g_autofree uint8_t *out = NULL;

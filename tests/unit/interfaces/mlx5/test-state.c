@@ -5,7 +5,7 @@
  * continues with its guest memory.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
@@ -179,7 +179,7 @@ MLX5_TEST("/mlx5/state/refused-entry", mlx5_boot, test_refused_entry)
 MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
 {
     enum { PAGES = 1 << 18, LEN = 0x110 + PAGES * 8 };
-    const ErnicMlx5Command *c = ernic_mlx5_command_find(0x200);
+    const Mlx5Command *c = mlx5_command_find(0x200);
     g_autofree uint8_t *in = g_malloc0(LEN);
     g_autofree uint8_t *answer = NULL;
     bool filling = false;

@@ -6,15 +6,12 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/port/counters.h"
 #include "objects/counter.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-#define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 /* Numbers of counters have 8 bits. */
 #define COUNTER_MAX     (ERNIC_MLX5_COUNTER_SETS - 1)
@@ -39,8 +36,7 @@ static const struct {
 #undef COUNTER
 };
 
-static ErnicMlx5Refusal alloc_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                        uint8_t *out)
+static ErnicMlx5Refusal alloc_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t number;
     uint8_t status = ernic_counter_alloc(f->engine, &number);
@@ -51,13 +47,12 @@ static ErnicMlx5Refusal alloc_q_counter(ErnicMlx5Function *f, const ErnicMlx5Req
         status = ERNIC_ERR_NO_RESOURCE;
     }
     if (status == ERNIC_OK) {
-        PUT(out, alloc_q_counter_out.counter_set_id, number);
+        PUT(r->out, alloc_q_counter_out.counter_set_id, number);
     }
     return ernic_mlx5_refusal(status);
 }
 
-static ErnicMlx5Refusal dealloc_q_counter(ErnicMlx5Function *f,
-                                          const ErnicMlx5Request *r, uint8_t *out)
+static ErnicMlx5Refusal dealloc_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t number = GET(r->in, dealloc_q_counter_in.counter_set_id);
     ErnicMlx5Refusal refusal;
@@ -71,16 +66,11 @@ static ErnicMlx5Refusal dealloc_q_counter(ErnicMlx5Function *f,
     return refusal;
 }
 
-static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                        uint8_t *out)
+static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t number = GET(r->in, query_q_counter_in.counter_set_id), i;
     const ErnicCounter *counter = ernic_counter_get(f->engine, number);
 
-    if (GET(r->in, query_q_counter_in.other_vport) ||
-        GET(r->in, query_q_counter_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     if (GET(r->in, query_q_counter_in.aggregate)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
@@ -88,12 +78,12 @@ static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Req
         return ERNIC_MLX5_NO_OBJECT;
     }
     for (i = 0; i < ARRAY_SIZE(counters); i++) {
-        ernic_mlx5_put(out, counters[i].field,
+        ernic_mlx5_put(r->out, counters[i].field,
                        *(const uint64_t *)((const char *)counter + counters[i].offset));
     }
     /* Receive queues of Ethernet frames have counters of the same numbers. */
     if (number < ERNIC_MLX5_COUNTER_SETS) {
-        PUT(out, query_q_counter_out.out_of_buffer, counter->stats.tx_rnr_naks +
+        PUT(r->out, query_q_counter_out.out_of_buffer, counter->stats.tx_rnr_naks +
             f->engine->mlx5_eth->out_of_buffer[number]);
     }
     if (GET(r->in, query_q_counter_in.clear)) {
@@ -105,20 +95,16 @@ static ErnicMlx5Refusal query_q_counter(ErnicMlx5Function *f, const ErnicMlx5Req
 
 /* Packets of queue pairs count as unicast: the engine does not count them by address. */
 static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
-                                            const ErnicMlx5Request *r, uint8_t *out)
+                                            const ErnicMlx5Request *r)
 {
     const ErnicStats *stats = &f->engine->stats;
 
-    if (GET(r->in, query_vport_counter_in.other_vport) ||
-        GET(r->in, query_vport_counter_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     if (GET(r->in, query_vport_counter_in.port_num) > 1 ||
         GET(r->in, query_vport_counter_in.clear)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
 #define TRAFFIC(name, packet, octet) do { \
-        uint8_t *at = PART(out, query_vport_counter_out.name); \
+        uint8_t *at = PART(r->out, query_vport_counter_out.name); \
         PUT(at, traffic_counter.packets, packet); \
         PUT(at, traffic_counter.octets, octet); \
     } while (0)
@@ -142,10 +128,10 @@ static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x770, ERNIC_MLX5_IN_RUNNING, query_vport_counter },
-    { 0x771, ERNIC_MLX5_IN_RUNNING, alloc_q_counter },
-    { 0x772, ERNIC_MLX5_IN_RUNNING, dealloc_q_counter },
-    { 0x773, ERNIC_MLX5_IN_RUNNING, query_q_counter },
+    { 0x770, "QUERY_VPORT_COUNTER", RUNNING | OWN, query_vport_counter },
+    { 0x771, "ALLOC_Q_COUNTER", RUNNING, alloc_q_counter },
+    { 0x772, "DEALLOC_Q_COUNTER", RUNNING, dealloc_q_counter },
+    { 0x773, "QUERY_Q_COUNTER", RUNNING | OWN, query_q_counter },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_counter_commands = {

@@ -4,14 +4,12 @@
  * Event queues: their commands, their entries, and events of completed commands.
  */
 #include "qemu/osdep.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/events.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "trace.h"
 #include "hw/rdma-ernic/ernic_abi.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
 #define EQE             64
 #define EVENT_COMMAND   0x0a
@@ -50,7 +48,7 @@ static const struct {
 static bool encode(const Ernic *e, const ErnicEq *eq, uint8_t type, uint32_t element,
                    const ErnicEvents *ev, uint8_t *entry)
 {
-    uint8_t *data = entry + ernic_mlx5_eqe.event_data.offset / 8;
+    uint8_t *data = PART(entry, eqe.event_data);
 
     if (!events[type].known) {
         return false;
@@ -98,7 +96,7 @@ void ernic_mlx5_report_commands(Ernic *e)
         return;
     }
     PUT(entry, eqe.event_type, EVENT_COMMAND);
-    PUT(entry + ernic_mlx5_eqe.event_data.offset / 8, eqe_cmd.vector, m->completed);
+    PUT(PART(entry, eqe.event_data), eqe_cmd.vector, m->completed);
     if (ernic_eq_put(e, m->command_eq, entry)) {
         trace_ernic_mlx5_commands(m->command_eq, m->completed);
         m->completed = 0;
@@ -124,17 +122,16 @@ static uint32_t masked(uint64_t mask)
 /* All events but completions, which a completion queue sends to a queue by number. */
 #define ASYNC   ((1u << ERNIC_EV_COUNT) - 1 - (1u << ERNIC_EV_COMPLETION))
 
-static ErnicMlx5Refusal create_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal create_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    const uint8_t *eqc = r->in + ernic_mlx5_create_eq_in.eq_context_entry.offset / 8;
+    const uint8_t *eqc = PART(r->in, create_eq_in.eq_context_entry);
     uint64_t mask = GET(r->in, create_eq_in.event_bitmask);
     ErnicEq eq = {
         .vector = GET(eqc, eqc.intr), .depth = 1u << GET(eqc, eqc.log_eq_size),
         .masked = masked(mask), .arms = true,
     };
     ErnicMlx5List list = {
-        .at = ernic_mlx5_create_eq_in.pas.offset / 8,
+        .at = BYTE(create_eq_in.pas),
         .page_shift = GET(eqc, eqc.log_page_size) + PAGE_SHIFT,
         .offset = GET(eqc, eqc.page_offset), .bytes = (uint64_t)eq.depth * EQE,
     };
@@ -165,7 +162,7 @@ static ErnicMlx5Refusal create_eq(ErnicMlx5Function *f, const ErnicMlx5Request *
     e->mlx5->command_eq = command ? eqn : e->mlx5->command_eq;
     memcpy(e->mlx5->contexts.eq[eqn], eqc, ERNIC_MLX5_EQC);
     e->mlx5->contexts.eq_events[eqn] = mask;
-    PUT(out, create_eq_out.eq_number, eqn);
+    PUT(r->out, create_eq_out.eq_number, eqn);
     return ERNIC_MLX5_ACCEPTED;
 }
 
@@ -174,8 +171,7 @@ uint32_t ernic_mlx5_eq_uar(const Ernic *e, uint32_t eqn)
     return GET(e->mlx5->contexts.eq[eqn], eqc.uar_page);
 }
 
-static ErnicMlx5Refusal destroy_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal destroy_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t eqn = GET(r->in, destroy_eq_in.eq_number);
     uint8_t status = ernic_eq_destroy(f->engine, 0, eqn);
@@ -186,11 +182,10 @@ static ErnicMlx5Refusal destroy_eq(ErnicMlx5Function *f, const ErnicMlx5Request 
     return ernic_mlx5_refusal(status);
 }
 
-static ErnicMlx5Refusal query_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal query_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { BROKEN = 0xa, ARMED = 0x9, FIRED = 0xa };
-    uint8_t *eqc = out + ernic_mlx5_query_eq_out.eq_context_entry.offset / 8;
+    uint8_t *eqc = PART(r->out, query_eq_out.eq_context_entry);
     uint32_t eqn = GET(r->in, query_eq_in.eq_number);
     Ernic *e = f->engine;
     const ErnicEq *eq;
@@ -204,14 +199,14 @@ static ErnicMlx5Refusal query_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r
     PUT(eqc, eqc.st, eq->armed ? ARMED : FIRED);
     PUT(eqc, eqc.consumer_counter, eq->ci & 0xffffff);
     PUT(eqc, eqc.producer_counter, eq->pi & 0xffffff);
-    PUT(out, query_eq_out.event_bitmask, e->mlx5->contexts.eq_events[eqn]);
+    PUT(r->out, query_eq_out.event_bitmask, e->mlx5->contexts.eq_events[eqn]);
     return ERNIC_MLX5_ACCEPTED;
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x301, ERNIC_MLX5_IN_RUNNING, create_eq },
-    { 0x302, ERNIC_MLX5_IN_RUNNING, destroy_eq },
-    { 0x303, ERNIC_MLX5_IN_RUNNING, query_eq },
+    { 0x301, "CREATE_EQ", RUNNING, create_eq },
+    { 0x302, "DESTROY_EQ", RUNNING, destroy_eq },
+    { 0x303, "QUERY_EQ", RUNNING, query_eq },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_event_commands = {

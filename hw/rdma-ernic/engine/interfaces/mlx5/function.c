@@ -5,16 +5,12 @@
  * function. The commands of its life cycle.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/layout/commands.h"
 #include "interfaces/mlx5/eth/tables.h"
-#include "interfaces/mlx5/command/function.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/port/counters.h"
 #include "trace.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
 /* Interface 1, in which shared receive queues are memory pools (RMP). */
 #define ISSI            1
@@ -55,30 +51,19 @@ bool ernic_mlx5_function_ok(const ErnicMlx5Function *f)
     return f->issi <= ISSI && ernic_mlx5_vport_ok(f) && ernic_mlx5_port_registers_ok(f);
 }
 
-static ErnicMlx5Refusal enable_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal enable_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    if (GET(r->in, enable_hca_in.function_id) ||
-        GET(r->in, enable_hca_in.embedded_cpu_function)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     f->state = ERNIC_MLX5_ENABLED;
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal disable_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal disable_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    if (GET(r->in, disable_hca_in.function_id) ||
-        GET(r->in, disable_hca_in.embedded_cpu_function)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     ernic_mlx5_function_reset(f);
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal init_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal init_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     if (f->engine) {
         ernic_mlx5_contexts_reset(&f->engine->mlx5->contexts, &f->engine->cfg);
@@ -88,8 +73,7 @@ static ErnicMlx5Refusal init_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r
 }
 
 /* Capabilities and ISSI stay, as the driver may initialize the function again. */
-static ErnicMlx5Refusal teardown_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal teardown_hca(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     /* The other profiles have capabilities of their own. */
     if (GET(r->in, teardown_hca_in.profile)) {
@@ -106,16 +90,14 @@ static ErnicMlx5Refusal teardown_hca(ErnicMlx5Function *f, const ErnicMlx5Reques
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal query_issi(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal query_issi(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    PUT(out, query_issi_out.current_issi, f->issi);
-    PUT(out, query_issi_out.supported_issi_dw0, 1u << ISSI);
+    PUT(r->out, query_issi_out.current_issi, f->issi);
+    PUT(r->out, query_issi_out.supported_issi_dw0, 1u << ISSI);
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal set_issi(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal set_issi(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     if (GET(r->in, set_issi_in.current_issi) != ISSI) {
         return ERNIC_MLX5_BAD_ISSI;
@@ -125,8 +107,7 @@ static ErnicMlx5Refusal set_issi(ErnicMlx5Function *f, const ErnicMlx5Request *r
 }
 
 /* The state of the device is the host's, so it never needs pages of the guest. */
-static ErnicMlx5Refusal query_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal query_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { BOOT = 1, INIT, REGULAR };
 
@@ -140,8 +121,7 @@ static ErnicMlx5Refusal query_pages(ErnicMlx5Function *f, const ErnicMlx5Request
 }
 
 /* Older drivers give an empty list. */
-static ErnicMlx5Refusal manage_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal manage_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { CANNOT_GIVE, GIVE, TAKE };
 
@@ -157,8 +137,7 @@ static ErnicMlx5Refusal manage_pages(ErnicMlx5Function *f, const ErnicMlx5Reques
 
 /* ---- what the function is ---------------------------------------------------------- */
 
-static ErnicMlx5Refusal query_hca_cap(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                      uint8_t *out)
+static ErnicMlx5Refusal query_hca_cap(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     if (GET(r->in, query_hca_cap_in.other_function)) {
         return ERNIC_MLX5_OTHER_FUNCTION;
@@ -166,14 +145,13 @@ static ErnicMlx5Refusal query_hca_cap(ErnicMlx5Function *f, const ErnicMlx5Reque
     /* Bit 0: the current values. */
     return ernic_mlx5_capabilities_get(&f->capabilities, r->op_mod >> 1,
                !(r->op_mod & 1),
-               out + ernic_mlx5_query_hca_cap_out.capability.offset / 8) ?
+               PART(r->out, query_hca_cap_out.capability)) ?
            ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_NO_GROUP;
 }
 
-static ErnicMlx5Refusal set_hca_cap(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal set_hca_cap(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    const uint8_t *data = r->in + ernic_mlx5_set_hca_cap_in.capability.offset / 8;
+    const uint8_t *data = PART(r->in, set_hca_cap_in.capability);
 
     if (GET(r->in, set_hca_cap_in.other_function)) {
         return ERNIC_MLX5_OTHER_FUNCTION;
@@ -185,43 +163,40 @@ static ErnicMlx5Refusal set_hca_cap(ErnicMlx5Function *f, const ErnicMlx5Request
            ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_BAD_CAPABILITY;
 }
 
-static ErnicMlx5Refusal query_adapter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                      uint8_t *out)
+static ErnicMlx5Refusal query_adapter(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    uint8_t *adapter = out + ernic_mlx5_query_adapter_out.query_adapter_struct.offset / 8;
-    const ErnicMlx5Field *board = &ernic_mlx5_query_adapter_param_block.vsd_contd_psid;
+    uint8_t *adapter = PART(r->out, query_adapter_out.query_adapter_struct);
 
     PUT(adapter, query_adapter_param_block.ieee_vendor_id, VENDOR_ID);
-    memcpy(adapter + board->offset / 8, f->config.board_id, sizeof(f->config.board_id));
+    memcpy(PART(adapter, query_adapter_param_block.vsd_contd_psid), f->config.board_id,
+           sizeof(f->config.board_id));
     return ERNIC_MLX5_ACCEPTED;
 }
 
 /* The text is for the host's administrator; nothing depends on it. */
 static ErnicMlx5Refusal set_driver_version(ErnicMlx5Function *f,
-                                           const ErnicMlx5Request *r, uint8_t *out)
+                                           const ErnicMlx5Request *r)
 {
     return ERNIC_MLX5_ACCEPTED;
 }
 
 /* ---- doorbell pages ---------------------------------------------------------------- */
 
-static ErnicMlx5Refusal alloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal alloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t i;
 
     for (i = ERNIC_MLX5_UAR_FIRST; i < ERNIC_MLX5_UAR_END; i++) {
         if (!(f->uars[i / 8] & 1u << i % 8)) {
             f->uars[i / 8] |= 1u << i % 8;
-            PUT(out, alloc_uar_out.uar, i);
+            PUT(r->out, alloc_uar_out.uar, i);
             return ERNIC_MLX5_ACCEPTED;
         }
     }
     return ERNIC_MLX5_NO_UAR;
 }
 
-static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t i = GET(r->in, dealloc_uar_in.uar);
 
@@ -234,34 +209,29 @@ static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request
 
 /* ---- the tables -------------------------------------------------------------------- */
 
-enum {
-    DISABLED = ERNIC_MLX5_IN_DISABLED,
-    ENABLED = ERNIC_MLX5_IN_ENABLED,
-    RUNNING = ERNIC_MLX5_IN_RUNNING,
-};
-
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x100, ENABLED | RUNNING, query_hca_cap },
-    { 0x101, ENABLED | RUNNING, query_adapter },
-    { 0x102, ENABLED, init_hca },
-    { 0x103, RUNNING, teardown_hca },
-    { 0x104, DISABLED, enable_hca },
-    { 0x105, ENABLED, disable_hca },
-    { 0x107, ENABLED | RUNNING, query_pages },
-    { 0x108, ENABLED | RUNNING, manage_pages },
-    { 0x109, ENABLED, set_hca_cap },
-    { 0x10a, ENABLED | RUNNING, query_issi },
-    { 0x10b, ENABLED, set_issi },
-    { 0x10d, RUNNING, set_driver_version },
-    { 0x802, RUNNING, alloc_uar },
-    { 0x803, RUNNING, dealloc_uar },
+    { 0x100, "QUERY_HCA_CAP", ENABLED | RUNNING, query_hca_cap },
+    { 0x101, "QUERY_ADAPTER", ENABLED | RUNNING, query_adapter },
+    { 0x102, "INIT_HCA", ENABLED, init_hca },
+    { 0x103, "TEARDOWN_HCA", RUNNING, teardown_hca },
+    { 0x104, "ENABLE_HCA", DISABLED | OWN, enable_hca },
+    { 0x105, "DISABLE_HCA", ENABLED | OWN, disable_hca },
+    { 0x107, "QUERY_PAGES", ENABLED | RUNNING, query_pages },
+    { 0x108, "MANAGE_PAGES", ENABLED | RUNNING, manage_pages },
+    { 0x109, "SET_HCA_CAP", ENABLED, set_hca_cap },
+    { 0x10a, "QUERY_ISSI", ENABLED | RUNNING, query_issi },
+    { 0x10b, "SET_ISSI", ENABLED, set_issi },
+    { 0x10d, "SET_DRIVER_VERSION", RUNNING, set_driver_version },
+    { 0x802, "ALLOC_UAR", RUNNING, alloc_uar },
+    { 0x803, "DEALLOC_UAR", RUNNING, dealloc_uar },
 };
 
 static const ErnicMlx5CommandTable life_commands = { rows, ARRAY_SIZE(rows) };
 
 const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[] = {
     &life_commands,
-    &ernic_mlx5_port_commands,
+    &ernic_mlx5_vport_commands,
+    &ernic_mlx5_register_commands,
     &ernic_mlx5_domain_commands,
     &ernic_mlx5_mkey_commands,
     &ernic_mlx5_cq_commands,
@@ -295,34 +265,41 @@ static const ErnicMlx5CommandRow *find(const ErnicMlx5Function *f, uint16_t opco
 }
 
 static ErnicMlx5Refusal dispatch(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+                                 const ErnicMlx5CommandRow *row)
 {
-    const ErnicMlx5CommandRow *row = find(f, GET(r->in, query_hca_cap_in.opcode));
-
     if (!row) {
         return ERNIC_MLX5_UNKNOWN_COMMAND;
     }
-    return row->states & 1u << f->state ? row->handler(f, r, out) :
-           ERNIC_MLX5_NOT_NOW;
+    if (!(row->allowed & STATES & 1u << f->state)) {
+        return ERNIC_MLX5_NOT_NOW;
+    }
+    if (row->allowed & NO_MODIFIER && r->op_mod) {
+        return ERNIC_MLX5_BAD_MODIFIER;
+    }
+    /* All messages have the number of a function or port at the same place. */
+    if (row->allowed & OWN && (GET(r->in, enable_hca_in.embedded_cpu_function) ||
+                               GET(r->in, enable_hca_in.function_id))) {
+        return ERNIC_MLX5_OTHER_FUNCTION;
+    }
+    return row->handler(f, r);
 }
 
 bool ernic_mlx5_function_execute(void *opaque, const uint8_t *in, uint32_t in_len,
                                  uint8_t *out, uint32_t out_len)
 {
     ErnicMlx5Request r = {
-        .in = in, .in_len = in_len, .out_len = out_len,
-        .op_mod = GET(in, query_hca_cap_in.op_mod),
+        .in = in, .out = out, .in_len = in_len, .out_len = out_len,
+        .op_mod = GET(in, plain_in.op_mod),
     };
-    ErnicMlx5Refusal refusal = dispatch(opaque, &r, out);
+    uint16_t opcode = GET(in, plain_in.opcode);
+    const ErnicMlx5CommandRow *row = find(opaque, opcode);
+    ErnicMlx5Refusal refusal = dispatch(opaque, &r, row);
 
     if (refusal == ERNIC_MLX5_AGAIN) {
         return false;
     }
     if (refusal != ERNIC_MLX5_ACCEPTED) {
-        uint16_t opcode = GET(in, query_hca_cap_in.opcode);
-        const ErnicMlx5Command *command = ernic_mlx5_command_find(opcode);
-
-        trace_ernic_mlx5_refused(command ? command->name : "unknown", opcode, r.op_mod,
+        trace_ernic_mlx5_refused(row ? row->name : "unknown", opcode, r.op_mod,
                                  ernic_mlx5_statuses[refusal].reason);
     }
     PUT(out, plain_out.status, ernic_mlx5_statuses[refusal].status);

@@ -6,12 +6,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "interfaces/mlx5/command/entry.h"
-#include "interfaces/mlx5/layout/fields.h"
+#include "interfaces/mlx5/layout/access.h"
 
 /* The only type of entry: a command to this function. */
 #define TYPE_COMMAND 7
-
-#define GET(bytes, field) ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 
 bool ernic_mlx5_entry_posted(const uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE])
 {
@@ -101,7 +99,7 @@ ErnicMlx5Delivery ernic_mlx5_entry_decode(const uint8_t bytes[ERNIC_MLX5_ENTRY_S
         return ERNIC_MLX5_DELIVERY_OUT_LENGTH;
     }
     memcpy(entry->in,
-           bytes + ernic_mlx5_cmd_queue_entry.command_input_inline_data.offset / 8,
+           PART(bytes, cmd_queue_entry.command_input_inline_data),
            ERNIC_MLX5_INLINE_SIZE);
     entry->in_chain = (ErnicMlx5Chain) {
         .addr = in, .left = after_inline(entry->in_len), .token = token,
@@ -145,7 +143,7 @@ void ernic_mlx5_entry_complete(uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE],
                                const uint8_t out[ERNIC_MLX5_INLINE_SIZE],
                                ErnicMlx5Delivery status)
 {
-    memcpy(bytes + ernic_mlx5_cmd_queue_entry.command_output_inline_data.offset / 8,
+    memcpy(PART(bytes, cmd_queue_entry.command_output_inline_data),
            out, ERNIC_MLX5_INLINE_SIZE);
     ernic_mlx5_put(bytes, &ernic_mlx5_cmd_queue_entry.status, status);
     ernic_mlx5_put(bytes, &ernic_mlx5_cmd_queue_entry.ownership, 1);

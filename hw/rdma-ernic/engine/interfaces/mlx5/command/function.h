@@ -95,38 +95,10 @@ typedef struct ErnicMlx5Function {
 /* A command in guest memory's byte order; see ErnicMlx5Execute for both lengths. */
 typedef struct ErnicMlx5Request {
     const uint8_t *in;
+    uint8_t *out;
     uint32_t in_len, out_len;
     uint16_t op_mod;
 } ErnicMlx5Request;
-
-typedef ErnicMlx5Refusal ErnicMlx5Handler(ErnicMlx5Function *f,
-                                          const ErnicMlx5Request *r, uint8_t *out);
-
-/* States of the function in which a command is allowed, as bits. */
-enum {
-    ERNIC_MLX5_IN_DISABLED = 1u << ERNIC_MLX5_DISABLED,
-    ERNIC_MLX5_IN_ENABLED = 1u << ERNIC_MLX5_ENABLED,
-    ERNIC_MLX5_IN_RUNNING = 1u << ERNIC_MLX5_RUNNING,
-};
-
-/* A command that exists. Each file of commands has a table; function.c joins them. */
-typedef struct ErnicMlx5CommandRow {
-    uint16_t opcode;
-    uint8_t states;             /* ERNIC_MLX5_IN_* */
-    ErnicMlx5Handler *handler;
-} ErnicMlx5CommandRow;
-
-typedef struct ErnicMlx5CommandTable {
-    const ErnicMlx5CommandRow *rows;
-    uint32_t num;
-    bool needs_engine;          /* without one, these commands do not exist */
-} ErnicMlx5CommandTable;
-
-extern const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[];
-extern const uint32_t ernic_mlx5_num_command_tables;
-
-extern const ErnicMlx5CommandTable ernic_mlx5_port_commands;
-extern const ErnicMlx5CommandTable ernic_mlx5_event_commands;
 
 /* @engine may be NULL, for commands that need none. */
 void ernic_mlx5_function_init(ErnicMlx5Function *f, Ernic *engine,
@@ -159,17 +131,6 @@ bool ernic_mlx5_port_registers_ok(const ErnicMlx5Function *f);
 void ernic_mlx5_vport_reset(ErnicMlx5Function *f);
 /* The 6 bytes of the address of the virtual port. */
 const uint8_t *ernic_mlx5_vport_mac(const ErnicMlx5Function *f);
-ErnicMlx5Refusal ernic_mlx5_query_vport_context(ErnicMlx5Function *f,
-                                                const ErnicMlx5Request *r, uint8_t *out);
-ErnicMlx5Refusal ernic_mlx5_modify_vport_context(ErnicMlx5Function *f,
-                                                 const ErnicMlx5Request *r,
-                                                 uint8_t *out);
-ErnicMlx5Refusal ernic_mlx5_query_vport(ErnicMlx5Function *f,
-                                        const ErnicMlx5Request *r, uint8_t *out);
-ErnicMlx5Refusal ernic_mlx5_modify_vport(ErnicMlx5Function *f,
-                                         const ErnicMlx5Request *r, uint8_t *out);
 void ernic_mlx5_port_registers_reset(ErnicMlx5Function *f);
-ErnicMlx5Refusal ernic_mlx5_access_register(ErnicMlx5Function *f,
-                                            const ErnicMlx5Request *r, uint8_t *out);
 
 #endif /* ERNIC_INTERFACES_MLX5_FUNCTION_H */

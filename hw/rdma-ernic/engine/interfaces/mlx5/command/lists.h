@@ -62,12 +62,4 @@ bool ernic_mlx5_has_xrcd(const Ernic *e, uint32_t xrcd);
 bool ernic_mlx5_has_transport_domain(const Ernic *e, uint32_t number);
 bool ernic_mlx5_has_uar(const ErnicMlx5Function *f, uint32_t uar);
 
-extern const ErnicMlx5CommandTable ernic_mlx5_domain_commands,
-                                   ernic_mlx5_mkey_commands,
-                                   ernic_mlx5_cq_commands,
-                                   ernic_mlx5_qp_commands,
-                                   ernic_mlx5_srq_commands,
-                                   ernic_mlx5_gid_commands,
-                                   ernic_mlx5_counter_commands;
-
 #endif /* ERNIC_INTERFACES_MLX5_OBJECTS_H */

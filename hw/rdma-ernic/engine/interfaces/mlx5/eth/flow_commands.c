@@ -6,12 +6,10 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/eth/match.h"
 #include "steering/flow_tables.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
 /* table_type: frames that the function receives. */
 #define NIC_RX          0
@@ -26,11 +24,8 @@ enum { ACTION_DROP = 0x2, ACTION_FORWARD = 0x4, ACTION_COUNT = 0x8 };
 enum { DEST_TABLE = 1, DEST_TIR = 2 };
 
 /* The messages for tables, groups and entries begin with the same fields. */
-static ErnicMlx5Refusal check_target(const ErnicMlx5Request *r)
+static ErnicMlx5Refusal check_type(const ErnicMlx5Request *r)
 {
-    if (GET(r->in, set_fte_in.other_vport) || GET(r->in, set_fte_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     return GET(r->in, set_fte_in.table_type) == NIC_RX ? ERNIC_MLX5_ACCEPTED :
                                                          ERNIC_MLX5_BAD_VALUE;
 }
@@ -52,21 +47,16 @@ static ErnicMlx5Refusal take_miss(const uint8_t *context, uint32_t *miss)
     }
 }
 
-static ErnicMlx5Refusal create_table(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal create_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    const uint8_t *context =
-        r->in + ernic_mlx5_create_flow_table_in.flow_table_context.offset / 8;
+    const uint8_t *context = PART(r->in, create_flow_table_in.flow_table_context);
     ErnicFlowTable init = {
         .level = GET(context, flow_table_context.level),
         .log_size = GET(context, flow_table_context.log_size),
     };
-    ErnicMlx5Refusal refusal = check_target(r);
+    ErnicMlx5Refusal refusal = check_type(r);
     uint32_t id = 0;
 
-    if (!refusal && r->op_mod) {
-        refusal = ERNIC_MLX5_BAD_MODIFIER;
-    }
     if (!refusal && (GET(context, flow_table_context.reformat_en) ||
                      GET(context, flow_table_context.decap_en) ||
                      GET(context, flow_table_context.sw_owner) ||
@@ -79,25 +69,23 @@ static ErnicMlx5Refusal create_table(ErnicMlx5Function *f, const ErnicMlx5Reques
     if (!refusal) {
         refusal = ernic_mlx5_refusal(ernic_flow_table_create(f->engine, &init, &id));
     }
-    PUT(out, create_flow_table_out.table_id, id);
+    PUT(r->out, create_flow_table_out.table_id, id);
     return refusal;
 }
 
-static ErnicMlx5Refusal destroy_table(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                      uint8_t *out)
+static ErnicMlx5Refusal destroy_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_target(r);
+    ErnicMlx5Refusal refusal = check_type(r);
 
     return refusal ? refusal :
         ernic_mlx5_refusal(ernic_flow_table_destroy(f->engine,
             GET(r->in, destroy_flow_table_in.table_id)));
 }
 
-static ErnicMlx5Refusal modify_table(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal modify_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { MISS_TABLE_ID = 1 };
-    ErnicMlx5Refusal refusal = check_target(r);
+    ErnicMlx5Refusal refusal = check_type(r);
     uint32_t miss;
 
     if (refusal) {
@@ -106,18 +94,16 @@ static ErnicMlx5Refusal modify_table(ErnicMlx5Function *f, const ErnicMlx5Reques
     if (GET(r->in, modify_flow_table_in.modify_field_select) != MISS_TABLE_ID) {
         return ERNIC_MLX5_BAD_SELECT;
     }
-    refusal = take_miss(r->in +
-        ernic_mlx5_modify_flow_table_in.flow_table_context.offset / 8, &miss);
+    refusal = take_miss(PART(r->in, modify_flow_table_in.flow_table_context), &miss);
     return refusal ? refusal :
         ernic_mlx5_refusal(ernic_flow_table_set_miss(f->engine,
             GET(r->in, modify_flow_table_in.table_id), miss));
 }
 
 /* op_mod 1: no table is the root. */
-static ErnicMlx5Refusal set_root(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal set_root(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_target(r);
+    ErnicMlx5Refusal refusal = check_type(r);
     uint32_t id = r->op_mod ? 0 : GET(r->in, set_flow_table_root_in.table_id);
 
     if (refusal) {
@@ -142,10 +128,9 @@ static ErnicMlx5Refusal set_root(ErnicMlx5Function *f, const ErnicMlx5Request *r
 
 /* ---- groups ---------------------------------------------------------------- */
 
-static ErnicMlx5Refusal create_group(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal create_group(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_target(r);
+    ErnicMlx5Refusal refusal = check_type(r);
     ErnicFlowGroup init = {
         .table = GET(r->in, create_flow_group_in.table_id),
         .first = GET(r->in, create_flow_group_in.start_flow_index),
@@ -159,20 +144,18 @@ static ErnicMlx5Refusal create_group(ErnicMlx5Function *f, const ErnicMlx5Reques
     if (GET(r->in, create_flow_group_in.group_type) ||
         GET(r->in, create_flow_group_in.match_definer_id) ||
         GET(r->in, create_flow_group_in.source_eswitch_owner_vhca_id_valid) ||
-        !ernic_mlx5_match_mask(r->in +
-            ernic_mlx5_create_flow_group_in.match_criteria.offset / 8,
+        !ernic_mlx5_match_mask(PART(r->in, create_flow_group_in.match_criteria),
             GET(r->in, create_flow_group_in.match_criteria_enable), init.mask)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
     refusal = ernic_mlx5_refusal(ernic_flow_group_create(f->engine, &init, &id));
-    PUT(out, create_flow_group_out.group_id, id);
+    PUT(r->out, create_flow_group_out.group_id, id);
     return refusal;
 }
 
-static ErnicMlx5Refusal destroy_group(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                      uint8_t *out)
+static ErnicMlx5Refusal destroy_group(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_target(r);
+    ErnicMlx5Refusal refusal = check_type(r);
 
     return refusal ? refusal :
         ernic_mlx5_refusal(ernic_flow_group_destroy(f->engine,
@@ -224,7 +207,7 @@ static ErnicMlx5Refusal take_lists(ErnicMlx5Function *f, const ErnicMlx5Request 
                                    const uint8_t *context, ErnicFlowEntry *entry)
 {
     const uint32_t step = ernic_mlx5_dest_format_struct.self.bits / 8;
-    const uint8_t *list = context + ernic_mlx5_flow_context.destination.offset / 8;
+    const uint8_t *list = PART(context, flow_context.destination);
     bool count = GET(context, flow_context.flow_counter_list_size);
     ErnicMlx5Refusal refusal = ERNIC_MLX5_ACCEPTED;
     uint32_t d;
@@ -242,12 +225,11 @@ static ErnicMlx5Refusal take_lists(ErnicMlx5Function *f, const ErnicMlx5Request 
     return refusal;
 }
 
-static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { CREATE, MODIFY };
-    const uint8_t *context = r->in + ernic_mlx5_set_fte_in.flow_context.offset / 8;
-    ErnicMlx5Refusal refusal = check_target(r);
+    const uint8_t *context = PART(r->in, set_fte_in.flow_context);
+    ErnicMlx5Refusal refusal = check_type(r);
     uint32_t what = GET(r->in, set_fte_in.modify_enable_mask);
     ErnicFlowEntry entry = {
         .table = GET(r->in, set_fte_in.table_id),
@@ -280,10 +262,9 @@ static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *
                               ernic_flow_entry_modify(f->engine, &entry, what));
 }
 
-static ErnicMlx5Refusal delete_entry(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal delete_entry(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_target(r);
+    ErnicMlx5Refusal refusal = check_type(r);
 
     return refusal ? refusal :
         ernic_mlx5_refusal(ernic_flow_entry_delete(f->engine,
@@ -292,8 +273,7 @@ static ErnicMlx5Refusal delete_entry(ErnicMlx5Function *f, const ErnicMlx5Reques
 
 /* ---- counters -------------------------------------------------------------- */
 
-static ErnicMlx5Refusal alloc_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                      uint8_t *out)
+static ErnicMlx5Refusal alloc_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     ErnicMlx5Refusal refusal;
     uint32_t id = 0;
@@ -303,12 +283,11 @@ static ErnicMlx5Refusal alloc_counter(ErnicMlx5Function *f, const ErnicMlx5Reque
         return ERNIC_MLX5_BAD_VALUE;
     }
     refusal = ernic_mlx5_refusal(ernic_flow_counter_create(f->engine, &id));
-    PUT(out, alloc_flow_counter_out.flow_counter_id, id);
+    PUT(r->out, alloc_flow_counter_out.flow_counter_id, id);
     return refusal;
 }
 
-static ErnicMlx5Refusal dealloc_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                        uint8_t *out)
+static ErnicMlx5Refusal dealloc_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     return ernic_mlx5_refusal(ernic_flow_counter_destroy(f->engine,
         GET(r->in, dealloc_flow_counter_in.flow_counter_id)));
@@ -321,8 +300,7 @@ static ErnicMlx5Refusal dealloc_counter(ErnicMlx5Function *f, const ErnicMlx5Req
  * One counter, or several that begin with the one named; those not allocated, and those
  * that cannot be, are 0.
  */
-static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                       uint8_t *out)
+static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint32_t head = ernic_mlx5_plain_out.self.bits / 8;
     const uint32_t step = ernic_mlx5_traffic_counter.self.bits / 8;
@@ -330,9 +308,6 @@ static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Requ
     uint32_t num = GET(r->in, query_flow_counter_in.num_of_counters);
     ErnicFlowCounter *counter = f->engine->flow_tables->counter;
 
-    if (r->op_mod) {
-        return ERNIC_MLX5_BAD_MODIFIER;
-    }
     if (id > ERNIC_LIM_FLOW_COUNTER || (!num && !counter[id].used)) {
         return ERNIC_MLX5_NO_OBJECT;
     }
@@ -345,7 +320,7 @@ static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Requ
     }
     ernic_charge_walk(f->engine, num);
     for (i = 0; i < num && id + i <= ERNIC_LIM_FLOW_COUNTER; i++) {
-        uint8_t *statistics = out + head + i * step;
+        uint8_t *statistics = r->out + head + i * step;
 
         PUT(statistics, traffic_counter.packets, counter[id + i].packets);
         PUT(statistics, traffic_counter.octets, counter[id + i].octets);
@@ -356,20 +331,18 @@ static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Requ
     return ERNIC_MLX5_ACCEPTED;
 }
 
-enum { RUNNING = ERNIC_MLX5_IN_RUNNING };
-
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x92f, RUNNING, set_root },
-    { 0x930, RUNNING, create_table },
-    { 0x931, RUNNING, destroy_table },
-    { 0x933, RUNNING, create_group },
-    { 0x934, RUNNING, destroy_group },
-    { 0x936, RUNNING, set_entry },
-    { 0x938, RUNNING, delete_entry },
-    { 0x939, RUNNING, alloc_counter },
-    { 0x93a, RUNNING, dealloc_counter },
-    { 0x93b, RUNNING, query_counters },
-    { 0x93c, RUNNING, modify_table },
+    { 0x92f, "SET_FLOW_TABLE_ROOT", RUNNING | OWN, set_root },
+    { 0x930, "CREATE_FLOW_TABLE", RUNNING | OWN | NO_MODIFIER, create_table },
+    { 0x931, "DESTROY_FLOW_TABLE", RUNNING | OWN, destroy_table },
+    { 0x933, "CREATE_FLOW_GROUP", RUNNING | OWN, create_group },
+    { 0x934, "DESTROY_FLOW_GROUP", RUNNING | OWN, destroy_group },
+    { 0x936, "SET_FLOW_TABLE_ENTRY", RUNNING | OWN, set_entry },
+    { 0x938, "DELETE_FLOW_TABLE_ENTRY", RUNNING | OWN, delete_entry },
+    { 0x939, "ALLOC_FLOW_COUNTER", RUNNING, alloc_counter },
+    { 0x93a, "DEALLOC_FLOW_COUNTER", RUNNING, dealloc_counter },
+    { 0x93b, "QUERY_FLOW_COUNTER", RUNNING | NO_MODIFIER, query_counters },
+    { 0x93c, "MODIFY_FLOW_TABLE", RUNNING | OWN, modify_table },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_flow_commands = {

@@ -5,15 +5,12 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "trace.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-#define PART(in, field)         ((in) + ernic_mlx5_##field.offset / 8)
 
 /* wq_type: a ring. */
 #define CYCLIC          1
@@ -96,8 +93,7 @@ static ErnicMlx5Refusal add_queue(ErnicMlx5Function *f, const ErnicMlx5Request *
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, create_sq_in.ctx);
     const uint8_t *wq = PART(context, sqc.wq);
@@ -128,14 +124,13 @@ static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
         refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->sq, &i);
     }
     if (!refusal) {
-        PUT(out, create_sq_out.sqn, ERNIC_MLX5_SQN + i);
+        PUT(r->out, create_sq_out.sqn, ERNIC_MLX5_SQN + i);
         trace_ernic_mlx5_sq_create(ERNIC_MLX5_SQN + i, q.cq, 1u << q.log_size);
     }
     return refusal;
 }
 
-static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, create_rq_in.ctx);
     const uint8_t *wq = PART(context, rqc.wq);
@@ -159,7 +154,7 @@ static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *
         refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->rq, &i);
     }
     if (!refusal) {
-        PUT(out, create_rq_out.rqn, ERNIC_MLX5_RQN + i);
+        PUT(r->out, create_rq_out.rqn, ERNIC_MLX5_RQN + i);
         trace_ernic_mlx5_rq_create(ERNIC_MLX5_RQN + i, q.cq, 1u << q.log_size);
     }
     return refusal;
@@ -189,8 +184,7 @@ static ErnicMlx5Refusal change_state(ErnicMlx5EthQueue *q, uint32_t from, uint32
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { PACING = 1 };
     const uint8_t *context = PART(r->in, modify_sq_in.ctx);
@@ -214,8 +208,7 @@ static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
     return refusal;
 }
 
-static ErnicMlx5Refusal modify_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal modify_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { VSD = 2, COUNTER_SET = 8 };
     const uint8_t *context = PART(r->in, modify_rq_in.ctx);
@@ -264,12 +257,11 @@ bool ernic_mlx5_eth_queue_ok(const ErnicMlx5EthQueue *q)
 
 /* ---- query and destruction ------------------------------------------------------ */
 
-static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const ErnicMlx5EthQueue *q =
         ernic_mlx5_sq_get(f->engine, GET(r->in, query_sq_in.sqn));
-    uint8_t *context = PART(out, query_sq_out.sq_context), *wq;
+    uint8_t *context = PART(r->out, query_sq_out.sq_context), *wq;
 
     if (!q) {
         return ERNIC_MLX5_NO_OBJECT;
@@ -282,12 +274,11 @@ static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal query_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal query_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const ErnicMlx5EthQueue *q =
         ernic_mlx5_rq_get(f->engine, GET(r->in, query_rq_in.rqn));
-    uint8_t *context = PART(out, query_rq_out.rq_context), *wq;
+    uint8_t *context = PART(r->out, query_rq_out.rq_context), *wq;
 
     if (!q) {
         return ERNIC_MLX5_NO_OBJECT;
@@ -300,8 +291,7 @@ static ErnicMlx5Refusal query_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t sqn = GET(r->in, destroy_sq_in.sqn);
     ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(f->engine, sqn);
@@ -315,8 +305,7 @@ static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request 
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t rqn = GET(r->in, destroy_rq_in.rqn);
     ErnicMlx5EthQueue *q = ernic_mlx5_rq_get(f->engine, rqn);
@@ -333,17 +322,15 @@ static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request 
     return ERNIC_MLX5_ACCEPTED;
 }
 
-enum { RUNNING = ERNIC_MLX5_IN_RUNNING };
-
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x904, RUNNING, create_sq },
-    { 0x905, RUNNING, modify_sq },
-    { 0x906, RUNNING, destroy_sq },
-    { 0x907, RUNNING, query_sq },
-    { 0x908, RUNNING, create_rq },
-    { 0x909, RUNNING, modify_rq },
-    { 0x90a, RUNNING, destroy_rq },
-    { 0x90b, RUNNING, query_rq },
+    { 0x904, "CREATE_SQ", RUNNING, create_sq },
+    { 0x905, "MODIFY_SQ", RUNNING, modify_sq },
+    { 0x906, "DESTROY_SQ", RUNNING, destroy_sq },
+    { 0x907, "QUERY_SQ", RUNNING, query_sq },
+    { 0x908, "CREATE_RQ", RUNNING, create_rq },
+    { 0x909, "MODIFY_RQ", RUNNING, modify_rq },
+    { 0x90a, "DESTROY_RQ", RUNNING, destroy_rq },
+    { 0x90b, "QUERY_RQ", RUNNING, query_rq },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands = {

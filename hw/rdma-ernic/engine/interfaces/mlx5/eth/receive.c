@@ -14,12 +14,11 @@
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/eth/receive.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
+#include "interfaces/mlx5/layout/access.h"
 #include "objects/cq.h"
 #include "steering/flow_tables.h"
 #include "trace.h"
 #include "wire/inet.h"
-
-#define GET(bytes, field)   ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 
 #define ETHERTYPE_OFS   12
 

@@ -16,12 +16,11 @@
 #include "interfaces/mlx5/eth/wqe.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/eth/send.h"
+#include "interfaces/mlx5/layout/access.h"
 #include "objects/cq.h"
 #include "trace.h"
 #include "transport/tx.h"
 #include "wire/segment.h"
-
-#define GET(bytes, field)   ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 
 #define BLOCK           ERNIC_MLX5_BLOCK
 #define BLOCK_SEGMENTS  (BLOCK / ERNIC_MLX5_SEGMENT)
@@ -93,7 +92,7 @@ static bool execute_doorbell(Ernic *e, uint32_t page, uint32_t number)
     uint16_t posted;
 
     if (!q || q->state == ERNIC_MLX5_RST ||
-        GET(q->context + ernic_mlx5_sqc.wq.offset / 8, wq.uar_page) != page) {
+        GET(PART(q->context, sqc.wq), wq.uar_page) != page) {
         return false;
     }
     ernic_charge_copy(e, sizeof(record));

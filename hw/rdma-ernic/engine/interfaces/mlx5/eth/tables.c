@@ -9,11 +9,10 @@
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/command/mlx5.h"
+#include "interfaces/mlx5/layout/access.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "steering/flow_tables.h"
-
-#define GET(bytes, field)   ernic_mlx5_get(bytes, &ernic_mlx5_##field)
 
 void ernic_mlx5_eth_new(Ernic *e)
 {

@@ -167,9 +167,4 @@ void ernic_mlx5_rq_poll(Ernic *e);
 /* receive.c: receive queue @rqn is in error from now on. */
 void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q);
 
-extern const ErnicMlx5CommandTable ernic_mlx5_flow_commands;
-extern const ErnicMlx5CommandTable ernic_mlx5_tir_commands;
-extern const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands;
-extern const ErnicMlx5CommandTable ernic_mlx5_transport_domain_commands;
-
 #endif /* ERNIC_INTERFACES_MLX5_ETHERNET_H */

@@ -5,15 +5,13 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "steering/flow_tables.h"
 #include "trace.h"
 
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 /* The structure in @field of the message @in. */
-#define PART(in, field)         ((in) + ernic_mlx5_##field.offset / 8)
 
 /* ---- receive ---------------------------------------------------------------- */
 
@@ -71,8 +69,7 @@ static ErnicMlx5Refusal take_tir(ErnicMlx5Function *f, const uint8_t *context,
     return exists ? take_hash(context, tir) : ERNIC_MLX5_NO_OBJECT;
 }
 
-static ErnicMlx5Refusal create_tir(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal create_tir(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     ErnicMlx5Tir tir = { .used = true }, *table = f->engine->mlx5_eth->tir;
     ErnicMlx5Refusal refusal = take_tir(f, PART(r->in, create_tir_in.ctx), &tir);
@@ -88,13 +85,12 @@ static ErnicMlx5Refusal create_tir(ErnicMlx5Function *f, const ErnicMlx5Request 
         return ERNIC_MLX5_NO_RESOURCE;
     }
     table[i] = tir;
-    PUT(out, create_tir_out.tirn, i);
+    PUT(r->out, create_tir_out.tirn, i);
     trace_ernic_mlx5_tir_create(i, tir.indirect, tir.queue);
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal modify_tir(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal modify_tir(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, modify_tir_in.ctx);
     const uint8_t *select = PART(r->in, modify_tir_in.bitmask);
@@ -120,8 +116,7 @@ static ErnicMlx5Refusal modify_tir(ErnicMlx5Function *f, const ErnicMlx5Request 
     return refusal;
 }
 
-static ErnicMlx5Refusal destroy_tir(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal destroy_tir(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t number = GET(r->in, destroy_tir_in.tirn);
     ErnicMlx5Tir *tir = ernic_mlx5_tir_get(f, number);
@@ -166,8 +161,7 @@ static ErnicMlx5Refusal take_list(ErnicMlx5Function *f, const ErnicMlx5Request *
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal create_rqt(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal create_rqt(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, create_rqt_in.rqt_context);
     ErnicMlx5Rqt rqt = {
@@ -190,13 +184,12 @@ static ErnicMlx5Refusal create_rqt(ErnicMlx5Function *f, const ErnicMlx5Request 
         return ERNIC_MLX5_NO_RESOURCE;
     }
     table[i] = rqt;
-    PUT(out, create_rqt_out.rqtn, i);
+    PUT(r->out, create_rqt_out.rqtn, i);
     trace_ernic_mlx5_rqt(i, rqt.num);
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal modify_rqt(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal modify_rqt(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *select = PART(r->in, modify_rqt_in.bitmask);
     uint32_t number = GET(r->in, modify_rqt_in.rqtn);
@@ -218,8 +211,7 @@ static ErnicMlx5Refusal modify_rqt(ErnicMlx5Function *f, const ErnicMlx5Request 
     return refusal;
 }
 
-static ErnicMlx5Refusal destroy_rqt(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal destroy_rqt(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const ErnicMlx5Tir *tir = f->engine->mlx5_eth->tir;
     uint32_t number = GET(r->in, destroy_rqt_in.rqtn), i;
@@ -240,8 +232,7 @@ static ErnicMlx5Refusal destroy_rqt(ErnicMlx5Function *f, const ErnicMlx5Request
 
 /* ---- send -------------------------------------------------------------------- */
 
-static ErnicMlx5Refusal create_tis(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal create_tis(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, create_tis_in.ctx);
     ErnicMlx5Tis *table = f->engine->mlx5_eth->tis;
@@ -267,12 +258,11 @@ static ErnicMlx5Refusal create_tis(ErnicMlx5Function *f, const ErnicMlx5Request 
         .used = true, .prio = GET(context, tisc.prio),
         .transport_domain = GET(context, tisc.transport_domain),
     };
-    PUT(out, create_tis_out.tisn, i);
+    PUT(r->out, create_tis_out.tisn, i);
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal modify_tis(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal modify_tis(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, modify_tis_in.ctx);
     const uint8_t *select = PART(r->in, modify_tis_in.bitmask);
@@ -291,8 +281,7 @@ static ErnicMlx5Refusal modify_tis(ErnicMlx5Function *f, const ErnicMlx5Request 
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal destroy_tis(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal destroy_tis(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const ErnicMlx5EthQueue *sq = f->engine->mlx5_eth->sq;
     uint32_t number = GET(r->in, destroy_tis_in.tisn), i;
@@ -312,18 +301,16 @@ static ErnicMlx5Refusal destroy_tis(ErnicMlx5Function *f, const ErnicMlx5Request
     return ERNIC_MLX5_ACCEPTED;
 }
 
-enum { RUNNING = ERNIC_MLX5_IN_RUNNING };
-
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x900, RUNNING, create_tir },
-    { 0x901, RUNNING, modify_tir },
-    { 0x902, RUNNING, destroy_tir },
-    { 0x912, RUNNING, create_tis },
-    { 0x913, RUNNING, modify_tis },
-    { 0x914, RUNNING, destroy_tis },
-    { 0x916, RUNNING, create_rqt },
-    { 0x917, RUNNING, modify_rqt },
-    { 0x918, RUNNING, destroy_rqt },
+    { 0x900, "CREATE_TIR", RUNNING, create_tir },
+    { 0x901, "MODIFY_TIR", RUNNING, modify_tir },
+    { 0x902, "DESTROY_TIR", RUNNING, destroy_tir },
+    { 0x912, "CREATE_TIS", RUNNING, create_tis },
+    { 0x913, "MODIFY_TIS", RUNNING, modify_tis },
+    { 0x914, "DESTROY_TIS", RUNNING, destroy_tis },
+    { 0x916, "CREATE_RQT", RUNNING, create_rqt },
+    { 0x917, "MODIFY_RQT", RUNNING, modify_rqt },
+    { 0x918, "DESTROY_RQT", RUNNING, destroy_rqt },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_tir_commands = {

@@ -6,14 +6,12 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/command/lists.h"
 
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-
 static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,
-                                               const ErnicMlx5Request *r, uint8_t *out)
+                                               const ErnicMlx5Request *r)
 {
     bool *used = f->engine->mlx5->contexts.transport;
     uint32_t n;
@@ -25,7 +23,7 @@ static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,
         return ERNIC_MLX5_NO_RESOURCE;
     }
     used[n] = true;
-    PUT(out, alloc_transport_domain_out.transport_domain, n);
+    PUT(r->out, alloc_transport_domain_out.transport_domain, n);
     return ERNIC_MLX5_ACCEPTED;
 }
 
@@ -50,8 +48,7 @@ static bool transport_busy(Ernic *e, uint32_t n)
 }
 
 static ErnicMlx5Refusal dealloc_transport_domain(ErnicMlx5Function *f,
-                                                 const ErnicMlx5Request *r,
-                                                 uint8_t *out)
+                                                 const ErnicMlx5Request *r)
 {
     uint32_t n = GET(r->in, dealloc_transport_domain_in.transport_domain);
     bool *used = f->engine->mlx5->contexts.transport;
@@ -67,8 +64,8 @@ static ErnicMlx5Refusal dealloc_transport_domain(ErnicMlx5Function *f,
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x816, ERNIC_MLX5_IN_RUNNING, alloc_transport_domain },
-    { 0x817, ERNIC_MLX5_IN_RUNNING, dealloc_transport_domain },
+    { 0x816, "ALLOC_TRANSPORT_DOMAIN", RUNNING, alloc_transport_domain },
+    { 0x817, "DEALLOC_TRANSPORT_DOMAIN", RUNNING, dealloc_transport_domain },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_transport_domain_commands = {

@@ -5,11 +5,9 @@
  * virtual network interface (QUERY_VNIC_ENV). A counter without a row is 0.
  */
 #include "qemu/osdep.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/port/counters.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
 /* Groups of counters (grp). */
 enum {
@@ -140,7 +138,7 @@ static void put_infiniband(const ErnicStats *stats, uint8_t *set)
 ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in,
                                          bool write, uint8_t *out)
 {
-    const uint32_t data = ernic_mlx5_ppcnt_reg.counter_set.offset / 8;
+    const uint32_t data = BYTE(ppcnt_reg.counter_set);
     uint32_t group = GET(in, ppcnt_reg.grp), prio = GET(in, ppcnt_reg.prio_tc), i;
     const ErnicStats *stats = stats_of(f);
 
@@ -167,19 +165,11 @@ ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal query_vnic_env(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                       uint8_t *out)
+static ErnicMlx5Refusal query_vnic_env(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    uint8_t *env = out + ernic_mlx5_query_vnic_env_out.vport_env.offset / 8;
+    uint8_t *env = PART(r->out, query_vnic_env_out.vport_env);
     const ErnicStats *stats = stats_of(f);
 
-    if (r->op_mod) {
-        return ERNIC_MLX5_BAD_MODIFIER;
-    }
-    if (GET(r->in, query_vnic_env_in.other_vport) ||
-        GET(r->in, query_vnic_env_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     PUT(env, vnic_diagnostic_statistics.nic_receive_steering_discard,
         stats->drop[ERNIC_DROP_NO_RULE]);
     PUT(env, vnic_diagnostic_statistics.receive_discard_vport_down,
@@ -189,7 +179,7 @@ static ErnicMlx5Refusal query_vnic_env(ErnicMlx5Function *f, const ErnicMlx5Requ
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x76f, ERNIC_MLX5_IN_RUNNING, query_vnic_env },
+    { 0x76f, "QUERY_VNIC_ENV", RUNNING | OWN | NO_MODIFIER, query_vnic_env },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_port_counter_commands = { rows, ARRAY_SIZE(rows) };

@@ -15,6 +15,4 @@ ErnicMlx5Refusal ernic_mlx5_access_ppcnt(ErnicMlx5Function *f, const uint8_t *in
 /* Frames and packets that were received and dropped. */
 uint64_t ernic_mlx5_receive_errors(const ErnicStats *stats);
 
-extern const ErnicMlx5CommandTable ernic_mlx5_port_counter_commands;
-
 #endif /* ERNIC_INTERFACES_MLX5_PORT_COUNTERS_H */

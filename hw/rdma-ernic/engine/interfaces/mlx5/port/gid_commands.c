@@ -7,6 +7,7 @@
 #include "qemu/bswap.h"
 #include "base/bytes.h"
 #include "base/work.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/gid.h"
@@ -19,9 +20,6 @@
 #define ALL_PKEYS       0xffffu
 
 QEMU_BUILD_BUG_ON(ERNIC_LIM_PKEY > PKEYS);
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 /* MLX5_ROCE_VERSION_2; MLX5_ROCE_L3_TYPE_*. */
 enum { ROCE_V2 = 2 };
@@ -39,8 +37,7 @@ static bool address_ok(const uint8_t *address, const ErnicGidEntry *entry)
            (entry->vlan == ERNIC_NO_VLAN || entry->vlan < 0xfff);
 }
 
-static ErnicMlx5Refusal set_roce_address(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                         uint8_t *out)
+static ErnicMlx5Refusal set_roce_address(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *address = PART(r->in, set_roce_address_in.roce_address);
     const uint8_t *gid = PART(address, roce_addr_layout.source_l3_address);
@@ -67,17 +64,12 @@ static ErnicMlx5Refusal set_roce_address(ErnicMlx5Function *f, const ErnicMlx5Re
 }
 
 /* One entry, or as many as the answer has room for. Those of the engine come first. */
-static ErnicMlx5Refusal query_pkey(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal query_pkey(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    uint32_t at = ernic_mlx5_query_hca_vport_pkey_out.pkey.offset / 8;
+    uint32_t at = BYTE(query_hca_vport_pkey_out.pkey);
     uint32_t size = ernic_mlx5_pkey.self.bits / 8;
     uint32_t first = GET(r->in, query_hca_vport_pkey_in.pkey_index), num = 1, i;
 
-    if (GET(r->in, query_hca_vport_pkey_in.other_vport) ||
-        GET(r->in, query_hca_vport_pkey_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     if (GET(r->in, query_hca_vport_pkey_in.port_num) > 1) {
         return ERNIC_MLX5_BAD_VALUE;
     }
@@ -91,14 +83,13 @@ static ErnicMlx5Refusal query_pkey(ErnicMlx5Function *f, const ErnicMlx5Request 
     for (i = 0; i < num && at + (i + 1) * size <= r->out_len; i++) {
         uint16_t pkey = first + i < ERNIC_LIM_PKEY ? f->engine->pkey[first + i] : 0;
 
-        ernic_mlx5_put(out + at + i * size, &ernic_mlx5_pkey.pkey, pkey);
+        ernic_mlx5_put(r->out + at + i * size, &ernic_mlx5_pkey.pkey, pkey);
     }
     return ERNIC_MLX5_ACCEPTED;
 }
 
 /* Both messages have the same layout. */
-static ErnicMlx5Refusal multicast(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal multicast(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { ATTACH = 0x806 };
     uint32_t qpn = GET(r->in, attach_to_mcg_in.qpn);
@@ -114,10 +105,10 @@ static ErnicMlx5Refusal multicast(ErnicMlx5Function *f, const ErnicMlx5Request *
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x761, ERNIC_MLX5_IN_RUNNING, set_roce_address },
-    { 0x765, ERNIC_MLX5_IN_RUNNING, query_pkey },
-    { 0x806, ERNIC_MLX5_IN_RUNNING, multicast },
-    { 0x807, ERNIC_MLX5_IN_RUNNING, multicast },
+    { 0x761, "SET_ROCE_ADDRESS", RUNNING, set_roce_address },
+    { 0x765, "QUERY_HCA_VPORT_PKEY", RUNNING | OWN, query_pkey },
+    { 0x806, "ATTACH_TO_MCG", RUNNING, multicast },
+    { 0x807, "DETACH_FROM_MCG", RUNNING, multicast },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_gid_commands = {

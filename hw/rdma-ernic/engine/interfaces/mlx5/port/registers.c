@@ -5,12 +5,9 @@
  * counters (PPCNT) of the port, and the description of the node.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/command/function.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/port/counters.h"
 #include "trace.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
 /* PTYS: Ethernet, and its modes in the order of their speeds. */
 #define PROTO_ETHERNET  (1u << 2)
@@ -182,11 +179,10 @@ static const struct {
     { 0x6001, &ernic_mlx5_node_desc.self, access_node_desc },
 };
 
-ErnicMlx5Refusal ernic_mlx5_access_register(ErnicMlx5Function *f,
-                                            const ErnicMlx5Request *r, uint8_t *out)
+static ErnicMlx5Refusal access_register(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { WRITE, READ };
-    const uint32_t data = ernic_mlx5_access_register_in.register_data.offset / 8;
+    const uint32_t data = BYTE(access_register_in.register_data);
     uint32_t id = GET(r->in, access_register_in.register_id), i;
 
     if (r->op_mod > READ) {
@@ -196,23 +192,16 @@ ErnicMlx5Refusal ernic_mlx5_access_register(ErnicMlx5Function *f,
         if (registers[i].id == id) {
             return r->in_len < data + registers[i].layout->bits / 8 ?
                    ERNIC_MLX5_SHORT_MESSAGE :
-                   registers[i].access(f, r->in + data, r->op_mod == WRITE, out + data);
+                   registers[i].access(f, r->in + data, r->op_mod == WRITE,
+                                       r->out + data);
         }
     }
     trace_ernic_mlx5_no_register(id);
     return ERNIC_MLX5_NO_REGISTER;
 }
 
-/* ---- the commands of the port and of the virtual port ------------------------------ */
-
-enum { ENABLED = ERNIC_MLX5_IN_ENABLED, RUNNING = ERNIC_MLX5_IN_RUNNING };
-
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x750, RUNNING, ernic_mlx5_query_vport },
-    { 0x751, RUNNING, ernic_mlx5_modify_vport },
-    { 0x754, RUNNING, ernic_mlx5_query_vport_context },
-    { 0x755, RUNNING, ernic_mlx5_modify_vport_context },
-    { 0x805, ENABLED | RUNNING, ernic_mlx5_access_register },
+    { 0x805, "ACCESS_REG", ENABLED | RUNNING, access_register },
 };
 
-const ErnicMlx5CommandTable ernic_mlx5_port_commands = { rows, ARRAY_SIZE(rows) };
+const ErnicMlx5CommandTable ernic_mlx5_register_commands = { rows, ARRAY_SIZE(rows) };

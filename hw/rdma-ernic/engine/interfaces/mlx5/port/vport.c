@@ -5,15 +5,13 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
-#include "interfaces/mlx5/command/function.h"
+#include "interfaces/mlx5/command/handler.h"
 
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 #define CONTEXT(field)          &ernic_mlx5_nic_vport_context.field
 #define SELECT(field)           &ernic_mlx5_modify_nic_vport_field_select.field
 
 /* Where the list begins in a context; an entry is an address, or a VLAN of 32 bits. */
-#define LIST (ernic_mlx5_nic_vport_context.current_uc_mac_address.offset / 8)
+#define LIST BYTE(nic_vport_context.current_uc_mac_address)
 
 static const ErnicMlx5Field vlan = { "vlan", 0x14, 12, 1, NULL };
 
@@ -65,13 +63,13 @@ static uint64_t get_address(const uint8_t *entry)
 
 static uint8_t *permanent_address(uint8_t *context)
 {
-    return context + ernic_mlx5_nic_vport_context.permanent_address.offset / 8;
+    return PART(context, nic_vport_context.permanent_address);
 }
 
 const uint8_t *ernic_mlx5_vport_mac(const ErnicMlx5Function *f)
 {
-    return f->vport.context + ernic_mlx5_nic_vport_context.permanent_address.offset / 8 +
-           ernic_mlx5_mac_address_layout.mac_addr_47_32.offset / 8;
+    return PART(f->vport.context, nic_vport_context.permanent_address) +
+           BYTE(mac_address_layout.mac_addr_47_32);
 }
 
 /* EUI-64 of the address, as for a GID without the universal bit flipped. */
@@ -123,20 +121,15 @@ static void charge_list(ErnicMlx5Function *f, uint32_t num)
     }
 }
 
-ErnicMlx5Refusal ernic_mlx5_query_vport_context(ErnicMlx5Function *f,
-                                                const ErnicMlx5Request *r, uint8_t *out)
+static ErnicMlx5Refusal query_vport_context(ErnicMlx5Function *f,
+                                            const ErnicMlx5Request *r)
 {
     uint32_t type = GET(r->in, query_nic_vport_context_in.allowed_list_type), i, num;
-    uint8_t *context = out +
-        ernic_mlx5_query_nic_vport_context_out.nic_vport_context.offset / 8;
-    uint32_t room = out + r->out_len > context + LIST ?
-        (out + r->out_len - context - LIST) / entry_size(type) : 0;
+    uint8_t *context = PART(r->out, query_nic_vport_context_out.nic_vport_context);
+    uint32_t room = r->out + r->out_len > context + LIST ?
+        (r->out + r->out_len - context - LIST) / entry_size(type) : 0;
     ErnicMlx5Vport *v = &f->vport;
 
-    if (GET(r->in, query_nic_vport_context_in.other_vport) ||
-        GET(r->in, query_nic_vport_context_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     if (type >= ERNIC_MLX5_LISTS) {
         return ERNIC_MLX5_BAD_LIST;
     }
@@ -209,10 +202,6 @@ static bool select_valid(const uint8_t *select)
 static ErnicMlx5Refusal check_modify(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                      const uint8_t *select, const uint8_t *context)
 {
-    if (GET(r->in, modify_nic_vport_context_in.other_vport) ||
-        GET(r->in, modify_nic_vport_context_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     if (!select_valid(select)) {
         return ERNIC_MLX5_BAD_SELECT;
     }
@@ -226,14 +215,11 @@ static ErnicMlx5Refusal check_modify(ErnicMlx5Function *f, const ErnicMlx5Reques
     return ERNIC_MLX5_ACCEPTED;
 }
 
-ErnicMlx5Refusal ernic_mlx5_modify_vport_context(ErnicMlx5Function *f,
-                                                 const ErnicMlx5Request *r,
-                                                 uint8_t *out)
+static ErnicMlx5Refusal modify_vport_context(ErnicMlx5Function *f,
+                                             const ErnicMlx5Request *r)
 {
-    const uint8_t *select = r->in +
-        ernic_mlx5_modify_nic_vport_context_in.field_select.offset / 8;
-    const uint8_t *context = r->in +
-        ernic_mlx5_modify_nic_vport_context_in.nic_vport_context.offset / 8;
+    const uint8_t *select = PART(r->in, modify_nic_vport_context_in.field_select);
+    const uint8_t *context = PART(r->in, modify_nic_vport_context_in.nic_vport_context);
     ErnicMlx5Refusal refusal = check_modify(f, r, select, context);
     ErnicMlx5Vport *v = &f->vport;
     uint32_t i, k;
@@ -269,39 +255,32 @@ ErnicMlx5Refusal ernic_mlx5_modify_vport_context(ErnicMlx5Function *f,
 /* ---- the state of the link --------------------------------------------------------- */
 
 /* op_mod 0: this function's port. The others belong to a switch. */
-ErnicMlx5Refusal ernic_mlx5_query_vport(ErnicMlx5Function *f,
-                                        const ErnicMlx5Request *r, uint8_t *out)
+static ErnicMlx5Refusal query_vport(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     ErnicMlx5Vport *v = &f->vport;
 
-    if (r->op_mod) {
-        return ERNIC_MLX5_BAD_MODIFIER;
-    }
-    if (GET(r->in, query_vport_state_in.other_vport) ||
-        GET(r->in, query_vport_state_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
-    PUT(out, query_vport_state_out.admin_state, v->admin_state);
-    PUT(out, query_vport_state_out.state,
+    PUT(r->out, query_vport_state_out.admin_state, v->admin_state);
+    PUT(r->out, query_vport_state_out.state,
         ernic_mlx5_link(f) && v->admin_state != STATE_DOWN ? STATE_UP : STATE_DOWN);
     return ERNIC_MLX5_ACCEPTED;
 }
 
-ErnicMlx5Refusal ernic_mlx5_modify_vport(ErnicMlx5Function *f,
-                                         const ErnicMlx5Request *r, uint8_t *out)
+static ErnicMlx5Refusal modify_vport(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t state = GET(r->in, modify_vport_state_in.admin_state);
 
-    if (r->op_mod) {
-        return ERNIC_MLX5_BAD_MODIFIER;
-    }
-    if (GET(r->in, modify_vport_state_in.other_vport) ||
-        GET(r->in, modify_vport_state_in.vport_number)) {
-        return ERNIC_MLX5_OTHER_FUNCTION;
-    }
     if (state > STATE_FOLLOW) {
         return ERNIC_MLX5_BAD_VALUE;
     }
     f->vport.admin_state = state;
     return ERNIC_MLX5_ACCEPTED;
 }
+
+static const ErnicMlx5CommandRow rows[] = {
+    { 0x750, "QUERY_VPORT_STATE", RUNNING | OWN | NO_MODIFIER, query_vport },
+    { 0x751, "MODIFY_VPORT_STATE", RUNNING | OWN | NO_MODIFIER, modify_vport },
+    { 0x754, "QUERY_NIC_VPORT_CONTEXT", RUNNING | OWN, query_vport_context },
+    { 0x755, "MODIFY_NIC_VPORT_CONTEXT", RUNNING | OWN, modify_vport_context },
+};
+
+const ErnicMlx5CommandTable ernic_mlx5_vport_commands = { rows, ARRAY_SIZE(rows) };

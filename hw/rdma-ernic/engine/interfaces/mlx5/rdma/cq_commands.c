@@ -4,14 +4,11 @@
  * Commands of completion queues.
  */
 #include "qemu/osdep.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-#define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 /* log_page_size counts from pages of 4096 bytes. */
 #define PAGE_SHIFT      12
@@ -55,8 +52,7 @@ static bool find_eq(const Ernic *e, uint32_t eq)
     return eq < e->cfg.max_eq && e->eq[eq].used;
 }
 
-static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *cqc = PART(r->in, create_cq_in.cq_context);
     ErnicCqInit init = {
@@ -80,7 +76,7 @@ static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
     if (!ernic_mlx5_has_uar(f, uar)) {
         return ERNIC_MLX5_BAD_UAR;
     }
-    refusal = read_ring(e, r, cqc, ernic_mlx5_create_cq_in.pas.offset / 8, &buf);
+    refusal = read_ring(e, r, cqc, BYTE(create_cq_in.pas), &buf);
     if (refusal) {
         return refusal;
     }
@@ -92,25 +88,23 @@ static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
         memcpy(e->mlx5->contexts.cq[cqn], cqc, ERNIC_MLX5_CQC);
         ernic_cq_set_moderation(e, cqn, GET(cqc, cqc.cq_max_count),
                                 GET(cqc, cqc.cq_period));
-        PUT(out, create_cq_out.cqn, cqn);
+        PUT(r->out, create_cq_out.cqn, cqn);
     }
     return ernic_mlx5_refusal(status);
 }
 
-static ErnicMlx5Refusal destroy_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal destroy_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     return ernic_mlx5_refusal(ernic_cq_destroy(f->engine, 0,
                                                GET(r->in, destroy_cq_in.cqn)));
 }
 
-static ErnicMlx5Refusal query_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal query_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     /* MLX5_CQC_STATUS and st: armed for any completion, for solicited ones, fired. */
     enum { STATUS_OVERFLOW = 9, ARMED = 9, ARMED_SOLICITED = 6, FIRED = 10 };
     uint32_t cqn = GET(r->in, query_cq_in.cqn);
-    uint8_t *cqc = PART(out, query_cq_out.cq_context);
+    uint8_t *cqc = PART(r->out, query_cq_out.cq_context);
     const ErnicCq *cq = ernic_cq_get(f->engine, 0, cqn);
 
     if (!cq) {
@@ -166,7 +160,7 @@ static ErnicMlx5Refusal resize(Ernic *e, const ErnicMlx5Request *r, uint32_t cqn
         GET(r->in, modify_cq_in.cq_umem_valid)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
-    refusal = read_ring(e, r, cqc, ernic_mlx5_modify_cq_in.pas.offset / 8, &buf);
+    refusal = read_ring(e, r, cqc, BYTE(modify_cq_in.pas), &buf);
     if (refusal) {
         return refusal;
     }
@@ -183,8 +177,7 @@ static ErnicMlx5Refusal resize(Ernic *e, const ErnicMlx5Request *r, uint32_t cqn
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal modify_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal modify_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t cqn = GET(r->in, modify_cq_in.cqn);
     ErnicCq *cq = ernic_cq_get(f->engine, 0, cqn);
@@ -200,10 +193,10 @@ static ErnicMlx5Refusal modify_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x400, ERNIC_MLX5_IN_RUNNING, create_cq },
-    { 0x401, ERNIC_MLX5_IN_RUNNING, destroy_cq },
-    { 0x402, ERNIC_MLX5_IN_RUNNING, query_cq },
-    { 0x403, ERNIC_MLX5_IN_RUNNING, modify_cq },
+    { 0x400, "CREATE_CQ", RUNNING, create_cq },
+    { 0x401, "DESTROY_CQ", RUNNING, destroy_cq },
+    { 0x402, "QUERY_CQ", RUNNING, query_cq },
+    { 0x403, "MODIFY_CQ", RUNNING, modify_cq },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_cq_commands = {

@@ -5,12 +5,10 @@
  * engine's protection domains.
  */
 #include "qemu/osdep.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/pd.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
 
 /* A domain of either kind, with its number in *@number. */
 static ErnicMlx5Refusal alloc(Ernic *e, bool xrc, uint32_t *number)
@@ -23,18 +21,16 @@ static ErnicMlx5Refusal alloc(Ernic *e, bool xrc, uint32_t *number)
     return ernic_mlx5_refusal(status);
 }
 
-static ErnicMlx5Refusal alloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal alloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t pd = 0;
     ErnicMlx5Refusal refusal = alloc(f->engine, false, &pd);
 
-    PUT(out, alloc_pd_out.pd, pd);
+    PUT(r->out, alloc_pd_out.pd, pd);
     return refusal;
 }
 
-static ErnicMlx5Refusal dealloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal dealloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t pd = GET(r->in, dealloc_pd_in.pd);
 
@@ -42,18 +38,16 @@ static ErnicMlx5Refusal dealloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request 
            ernic_mlx5_refusal(ernic_pd_free(f->engine, 0, pd)) : ERNIC_MLX5_NO_OBJECT;
 }
 
-static ErnicMlx5Refusal alloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal alloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t xrcd = 0;
     ErnicMlx5Refusal refusal = alloc(f->engine, true, &xrcd);
 
-    PUT(out, alloc_xrcd_out.xrcd, xrcd);
+    PUT(r->out, alloc_xrcd_out.xrcd, xrcd);
     return refusal;
 }
 
-static ErnicMlx5Refusal dealloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal dealloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t xrcd = GET(r->in, dealloc_xrcd_in.xrcd);
 
@@ -63,10 +57,10 @@ static ErnicMlx5Refusal dealloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Reques
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x800, ERNIC_MLX5_IN_RUNNING, alloc_pd },
-    { 0x801, ERNIC_MLX5_IN_RUNNING, dealloc_pd },
-    { 0x80e, ERNIC_MLX5_IN_RUNNING, alloc_xrcd },
-    { 0x80f, ERNIC_MLX5_IN_RUNNING, dealloc_xrcd },
+    { 0x800, "ALLOC_PD", RUNNING, alloc_pd },
+    { 0x801, "DEALLOC_PD", RUNNING, dealloc_pd },
+    { 0x80e, "ALLOC_XRCD", RUNNING, alloc_xrcd },
+    { 0x80f, "DEALLOC_XRCD", RUNNING, dealloc_xrcd },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_domain_commands = {

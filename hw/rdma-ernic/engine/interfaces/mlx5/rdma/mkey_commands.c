@@ -10,13 +10,10 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "base/work.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/mr.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-#define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 /* MLX5_MKC_ACCESS_MODE_*. */
 enum { MODE_PA, MODE_MTT, MODE_KLM, MODES };
@@ -66,7 +63,7 @@ static ErnicMlx5Refusal translated(Ernic *e, const ErnicMlx5Request *r,
 {
     uint32_t shift = GET(mkc, mkc.log_page_size);
     ErnicMlx5List list = {
-        .at = ernic_mlx5_create_mkey_in.klm_pas_mtt.offset / 8, .page_shift = shift,
+        .at = BYTE(create_mkey_in.klm_pas_mtt), .page_shift = shift,
     };
     uint64_t room = GET(mkc, mkc.translations_octword_size) * OCTWORD_PAGES;
 
@@ -123,8 +120,7 @@ static ErnicMlx5Refusal window(Ernic *e, const uint8_t *mkc, ErnicMrInit *init,
     return ernic_mlx5_refusal(ernic_buf_alloc_pieces(e, buf, pieces));
 }
 
-static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *mkc = PART(r->in, create_mkey_in.memory_key_mkey_entry);
     uint32_t mode = GET(mkc, mkc.access_mode_4_2) << 2 | GET(mkc, mkc.access_mode_1_0);
@@ -158,7 +154,7 @@ static ErnicMlx5Refusal create_mkey(ErnicMlx5Function *f, const ErnicMlx5Request
     if (status == ERNIC_OK) {
         ernic_mr_set_variant(e, key >> 8, GET(mkc, mkc.mkey_7_0));
         memcpy(e->mlx5->contexts.mkey[key >> 8], mkc, ERNIC_MLX5_MKC);
-        PUT(out, create_mkey_out.mkey_index, key >> 8);
+        PUT(r->out, create_mkey_out.mkey_index, key >> 8);
     }
     return ernic_mlx5_refusal(status);
 }
@@ -175,11 +171,10 @@ static void put_pages(const ErnicMr *mr, uint8_t *out)
     }
 }
 
-static ErnicMlx5Refusal query_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal query_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t n = GET(r->in, query_mkey_in.mkey_index), i;
-    uint8_t *mkc = PART(out, query_mkey_out.memory_key_mkey_entry);
+    uint8_t *mkc = PART(r->out, query_mkey_out.memory_key_mkey_entry);
     Ernic *e = f->engine;
     const ErnicMr *mr;
 
@@ -204,7 +199,7 @@ static ErnicMlx5Refusal query_mkey(ErnicMlx5Function *f, const ErnicMlx5Request 
     if (mr->buf.page && !mr->buf.pieces) {
         PUT(mkc, mkc.log_page_size, mr->buf.page_shift);
     }
-    put_pages(mr, out);
+    put_pages(mr, r->out);
     return ERNIC_MLX5_ACCEPTED;
 }
 
@@ -213,8 +208,7 @@ static ErnicMlx5Refusal query_mkey(ErnicMlx5Function *f, const ErnicMlx5Request 
  * driver takes a refusal for a fault of the hardware, and a process that dies has bound
  * what it has.
  */
-static ErnicMlx5Refusal destroy_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                     uint8_t *out)
+static ErnicMlx5Refusal destroy_mkey(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t n = GET(r->in, destroy_mkey_in.mkey_index);
     Ernic *e = f->engine;
@@ -232,18 +226,18 @@ static ErnicMlx5Refusal destroy_mkey(ErnicMlx5Function *f, const ErnicMlx5Reques
  * the kernel. 0 is never a key.
  */
 static ErnicMlx5Refusal query_special_contexts(ErnicMlx5Function *f,
-                                               const ErnicMlx5Request *r, uint8_t *out)
+                                               const ErnicMlx5Request *r)
 {
-    PUT(out, query_special_contexts_out.terminate_scatter_list_mkey,
+    PUT(r->out, query_special_contexts_out.terminate_scatter_list_mkey,
         ERNIC_MLX5_END_KEY);
     return ERNIC_MLX5_ACCEPTED;
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x200, ERNIC_MLX5_IN_RUNNING, create_mkey },
-    { 0x201, ERNIC_MLX5_IN_RUNNING, query_mkey },
-    { 0x202, ERNIC_MLX5_IN_RUNNING, destroy_mkey },
-    { 0x203, ERNIC_MLX5_IN_RUNNING, query_special_contexts },
+    { 0x200, "CREATE_MKEY", RUNNING, create_mkey },
+    { 0x201, "QUERY_MKEY", RUNNING, query_mkey },
+    { 0x202, "DESTROY_MKEY", RUNNING, destroy_mkey },
+    { 0x203, "QUERY_SPECIAL_CONTEXTS", RUNNING, query_special_contexts },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_mkey_commands = {

@@ -5,6 +5,7 @@
  * qp_context.c.
  */
 #include "qemu/osdep.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/rdma/qp_context.h"
@@ -13,10 +14,6 @@
 #include "transport/qp_create.h"
 #include "transport/qp_modify.h"
 #include "transport/qp_transitions.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-#define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 #define PAGE_SHIFT      12
 #define RECORD          8
@@ -87,7 +84,7 @@ static ErnicMlx5Refusal read_rings(Ernic *e, const ErnicMlx5Request *r,
                                    const uint8_t *qpc, uint8_t type, Rings *rings)
 {
     ErnicMlx5List list = {
-        .at = ernic_mlx5_create_qp_in.pas.offset / 8,
+        .at = BYTE(create_qp_in.pas),
         .page_shift = GET(qpc, qpc.log_page_size) + PAGE_SHIFT,
         .offset = GET(qpc, qpc.page_offset),
     };
@@ -113,8 +110,7 @@ static ErnicMlx5Refusal read_rings(Ernic *e, const ErnicMlx5Request *r,
     return ernic_mlx5_read_list(e, r, &list, &rings->sq.buf);
 }
 
-static ErnicMlx5Refusal create_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal create_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *qpc = PART(r->in, create_qp_in.qpc);
     uint64_t record = GET(qpc, qpc.dbr_addr);
@@ -150,7 +146,7 @@ static ErnicMlx5Refusal create_qp(ErnicMlx5Function *f, const ErnicMlx5Request *
             .umr = GET(qpc, qpc.st) == ST_REG_UMR,
         };
         memcpy(e->mlx5->contexts.qp[qpn], qpc, ERNIC_MLX5_QPC);
-        PUT(out, create_qp_out.qpn, qpn);
+        PUT(r->out, create_qp_out.qpn, qpn);
     }
     return ernic_mlx5_refusal(status);
 }
@@ -163,8 +159,7 @@ static ErnicQp *find_qp(Ernic *e, uint32_t qpn)
     return qp && qp->transport != ERNIC_RAW ? qp : NULL;
 }
 
-static ErnicMlx5Refusal destroy_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal destroy_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     ErnicQp *qp = find_qp(f->engine, GET(r->in, destroy_qp_in.qpn));
 
@@ -172,11 +167,10 @@ static ErnicMlx5Refusal destroy_qp(ErnicMlx5Function *f, const ErnicMlx5Request 
                 ERNIC_MLX5_NO_OBJECT;
 }
 
-static ErnicMlx5Refusal query_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                 uint8_t *out)
+static ErnicMlx5Refusal query_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const ErnicQp *qp = find_qp(f->engine, GET(r->in, query_qp_in.qpn));
-    uint8_t *qpc = PART(out, query_qp_out.qpc);
+    uint8_t *qpc = PART(r->out, query_qp_out.qpc);
     uint32_t pd;
 
     if (GET(r->in, query_qp_in.qpc_ext)) {
@@ -270,8 +264,7 @@ static ErnicMlx5Refusal change(Ernic *e, ErnicQp *qp, const uint8_t *in, uint8_t
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal modify_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal modify_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint16_t opcode = GET(r->in, rst2init_qp_in.opcode);
     ErnicQp *qp = find_qp(f->engine, GET(r->in, rst2init_qp_in.qpn));
@@ -291,18 +284,18 @@ static ErnicMlx5Refusal modify_qp(ErnicMlx5Function *f, const ErnicMlx5Request *
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x500, ERNIC_MLX5_IN_RUNNING, create_qp },
-    { 0x501, ERNIC_MLX5_IN_RUNNING, destroy_qp },
-    { 0x502, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x503, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x504, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x505, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x506, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x507, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x50a, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x50b, ERNIC_MLX5_IN_RUNNING, query_qp },
-    { 0x50c, ERNIC_MLX5_IN_RUNNING, modify_qp },
-    { 0x50e, ERNIC_MLX5_IN_RUNNING, modify_qp },
+    { 0x500, "CREATE_QP", RUNNING, create_qp },
+    { 0x501, "DESTROY_QP", RUNNING, destroy_qp },
+    { 0x502, "RST2INIT_QP", RUNNING, modify_qp },
+    { 0x503, "INIT2RTR_QP", RUNNING, modify_qp },
+    { 0x504, "RTR2RTS_QP", RUNNING, modify_qp },
+    { 0x505, "RTS2RTS_QP", RUNNING, modify_qp },
+    { 0x506, "SQERR2RTS_QP", RUNNING, modify_qp },
+    { 0x507, "2ERR_QP", RUNNING, modify_qp },
+    { 0x50a, "2RST_QP", RUNNING, modify_qp },
+    { 0x50b, "QUERY_QP", RUNNING, query_qp },
+    { 0x50c, "SQD_RTS_QP", RUNNING, modify_qp },
+    { 0x50e, "INIT2INIT_QP", RUNNING, modify_qp },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_qp_commands = {

@@ -6,14 +6,12 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "interfaces/mlx5/layout/fields.h"
+#include "interfaces/mlx5/layout/access.h"
 #include "interfaces/mlx5/rdma/qp_context.h"
 #include "transport/qp_transitions.h"
 #include "wire/psn.h"
 
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-#define PATH(qpc)       ((qpc) + ernic_mlx5_qpc.primary_address_path.offset / 8)
+#define PATH(qpc)       PART(qpc, qpc.primary_address_path)
 
 /* MLX5_QP_OPTPAR_*. Each of the rights is one of three bits. */
 enum {
@@ -104,8 +102,6 @@ bool ernic_mlx5_attr_mask(const ErnicQp *qp, uint8_t to, uint32_t optional,
 void ernic_mlx5_attr_load(const uint8_t *qpc, const ErnicQp *qp, uint8_t to,
                           uint32_t optional, ErnicQpAttr *attr)
 {
-    const ErnicMlx5Field *mac = &ernic_mlx5_ads.rmac_47_32;
-    const ErnicMlx5Field *gid = &ernic_mlx5_ads.rgid_rip;
     uint32_t required = 0, allowed, i;
 
     memset(attr, 0, sizeof(*attr));
@@ -123,8 +119,8 @@ void ernic_mlx5_attr_load(const uint8_t *qpc, const ErnicQp *qp, uint8_t to,
     }
     attr->max_rd_atomic = 1u << GET(qpc, qpc.log_sra_max);
     attr->max_dest_rd_atomic = 1u << GET(qpc, qpc.log_rra_max);
-    memcpy(attr->av.dgid.raw, PATH(qpc) + gid->offset / 8, sizeof(attr->av.dgid.raw));
-    memcpy(attr->av.dmac, PATH(qpc) + mac->offset / 8, sizeof(attr->av.dmac));
+    memcpy(attr->av.dgid.raw, PART(PATH(qpc), ads.rgid_rip), sizeof(attr->av.dgid.raw));
+    memcpy(attr->av.dmac, PART(PATH(qpc), ads.rmac_47_32), sizeof(attr->av.dmac));
     ernic_qp_edge(qp->type, qp->state, to, &required, &allowed);
     for (i = 0; i < ARRAY_SIZE(rights); i++) {
         bool old = !(required & ERNIC_QPA_ACCESS) && !(optional & rights[i].parameter);
@@ -169,8 +165,6 @@ static uint32_t number_of(const ErnicQpAttr *attr, uint32_t i)
 
 void ernic_mlx5_attr_store(uint8_t *qpc, const ErnicQp *qp)
 {
-    const ErnicMlx5Field *mac = &ernic_mlx5_ads.rmac_47_32;
-    const ErnicMlx5Field *gid = &ernic_mlx5_ads.rgid_rip;
     const ErnicQpAttr *attr = &qp->attr;
     uint32_t i;
 
@@ -183,8 +177,8 @@ void ernic_mlx5_attr_store(uint8_t *qpc, const ErnicQp *qp)
     }
     PUT(qpc, qpc.log_sra_max, log_of(attr->max_rd_atomic));
     PUT(qpc, qpc.log_rra_max, log_of(attr->max_dest_rd_atomic));
-    memcpy(PATH(qpc) + gid->offset / 8, attr->av.dgid.raw, sizeof(attr->av.dgid.raw));
-    memcpy(PATH(qpc) + mac->offset / 8, attr->av.dmac, sizeof(attr->av.dmac));
+    memcpy(PART(PATH(qpc), ads.rgid_rip), attr->av.dgid.raw, sizeof(attr->av.dgid.raw));
+    memcpy(PART(PATH(qpc), ads.rmac_47_32), attr->av.dmac, sizeof(attr->av.dmac));
     /* Drivers write the service level to eth_prio, and ask for it here. */
     PUT(PATH(qpc), ads.sl, attr->av.priority);
     PUT(PATH(qpc), ads.vhca_port_num, qp->state != ERNIC_QPS_RESET);

@@ -6,16 +6,13 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
 #include "objects/cq.h"
 #include "objects/wq.h"
 #include "transport/responder.h"
-
-#define GET(bytes, field)       ernic_mlx5_get(bytes, &ernic_mlx5_##field)
-#define PUT(bytes, field, v)    ernic_mlx5_put(bytes, &ernic_mlx5_##field, v)
-#define PART(bytes, field)      ((bytes) + ernic_mlx5_##field.offset / 8)
 
 #define PAGE_SHIFT      12
 #define RECORD          4
@@ -96,8 +93,7 @@ static ErnicMlx5Refusal arm(Ernic *e, uint32_t srqn, const ErnicSrq *srq, uint32
 
 /* ---- receive memory pools --------------------------------------------------------- */
 
-static ErnicMlx5Refusal create_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal create_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *rmpc = PART(r->in, create_rmp_in.ctx), *wq = PART(rmpc, rmpc.wq);
     Fresh fresh = {
@@ -121,13 +117,12 @@ static ErnicMlx5Refusal create_rmp(ErnicMlx5Function *f, const ErnicMlx5Request 
     refusal = add(f->engine, r, &fresh, &srqn);
     if (!refusal) {
         memcpy(f->engine->mlx5->contexts.srq[srqn], rmpc, ERNIC_MLX5_SRQC);
-        PUT(out, create_rmp_out.rmpn, srqn);
+        PUT(r->out, create_rmp_out.rmpn, srqn);
     }
     return refusal;
 }
 
-static ErnicMlx5Refusal modify_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                   uint8_t *out)
+static ErnicMlx5Refusal modify_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t srqn = GET(r->in, modify_rmp_in.rmpn);
     const uint8_t *rmpc = PART(r->in, modify_rmp_in.ctx), *wq = PART(rmpc, rmpc.wq);
@@ -144,8 +139,7 @@ static ErnicMlx5Refusal modify_rmp(ErnicMlx5Function *f, const ErnicMlx5Request 
            arm(f->engine, srqn, srq, GET(wq, wq.lwm)) : ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal destroy_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal destroy_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t srqn = GET(r->in, destroy_rmp_in.rmpn);
 
@@ -154,12 +148,11 @@ static ErnicMlx5Refusal destroy_rmp(ErnicMlx5Function *f, const ErnicMlx5Request
            ERNIC_MLX5_NO_OBJECT;
 }
 
-static ErnicMlx5Refusal query_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  uint8_t *out)
+static ErnicMlx5Refusal query_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t srqn = GET(r->in, query_rmp_in.rmpn);
     const ErnicSrq *srq = find_srq(f->engine, srqn, false);
-    uint8_t *rmpc = PART(out, query_rmp_out.rmp_context), *wq = PART(rmpc, rmpc.wq);
+    uint8_t *rmpc = PART(r->out, query_rmp_out.rmp_context), *wq = PART(rmpc, rmpc.wq);
 
     if (!srq) {
         return ERNIC_MLX5_NO_OBJECT;
@@ -173,8 +166,7 @@ static ErnicMlx5Refusal query_rmp(ErnicMlx5Function *f, const ErnicMlx5Request *
 
 /* ---- XRC ------------------------------------------------------------------------ */
 
-static ErnicMlx5Refusal create_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                       uint8_t *out)
+static ErnicMlx5Refusal create_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *srqc = PART(r->in, create_xrc_srq_in.xrc_srq_context_entry);
     Fresh fresh = {
@@ -183,7 +175,7 @@ static ErnicMlx5Refusal create_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Requ
             .xrcd = GET(srqc, xrc_srqc.xrcd), .cq = GET(srqc, xrc_srqc.cqn),
         },
         .list = {
-            .at = ernic_mlx5_create_xrc_srq_in.pas.offset / 8,
+            .at = BYTE(create_xrc_srq_in.pas),
             .page_shift = GET(srqc, xrc_srqc.log_page_size) + PAGE_SHIFT,
             .offset = GET(srqc, xrc_srqc.page_offset),
         },
@@ -208,13 +200,12 @@ static ErnicMlx5Refusal create_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Requ
     if (!refusal) {
         memcpy(f->engine->mlx5->contexts.srq[srqn], srqc,
                ernic_mlx5_xrc_srqc.self.bits / 8);
-        PUT(out, create_xrc_srq_out.xrc_srqn, srqn);
+        PUT(r->out, create_xrc_srq_out.xrc_srqn, srqn);
     }
     return refusal;
 }
 
-static ErnicMlx5Refusal destroy_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                        uint8_t *out)
+static ErnicMlx5Refusal destroy_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t srqn = GET(r->in, destroy_xrc_srq_in.xrc_srqn);
     uint8_t status;
@@ -229,11 +220,10 @@ static ErnicMlx5Refusal destroy_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Req
     return ernic_mlx5_refusal(status);
 }
 
-static ErnicMlx5Refusal query_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                      uint8_t *out)
+static ErnicMlx5Refusal query_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t srqn = GET(r->in, query_xrc_srq_in.xrc_srqn);
-    uint8_t *srqc = PART(out, query_xrc_srq_out.xrc_srq_context_entry);
+    uint8_t *srqc = PART(r->out, query_xrc_srq_out.xrc_srq_context_entry);
     const ErnicSrq *srq = find_srq(f->engine, srqn, true);
 
     if (!srq) {
@@ -245,8 +235,7 @@ static ErnicMlx5Refusal query_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Reque
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal arm_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                    uint8_t *out)
+static ErnicMlx5Refusal arm_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { XRC_SRQ = 1 };
     uint32_t srqn = GET(r->in, arm_xrc_srq_in.xrc_srqn);
@@ -260,14 +249,14 @@ static ErnicMlx5Refusal arm_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x705, ERNIC_MLX5_IN_RUNNING, create_xrc_srq },
-    { 0x706, ERNIC_MLX5_IN_RUNNING, destroy_xrc_srq },
-    { 0x707, ERNIC_MLX5_IN_RUNNING, query_xrc_srq },
-    { 0x708, ERNIC_MLX5_IN_RUNNING, arm_xrc_srq },
-    { 0x90c, ERNIC_MLX5_IN_RUNNING, create_rmp },
-    { 0x90d, ERNIC_MLX5_IN_RUNNING, modify_rmp },
-    { 0x90e, ERNIC_MLX5_IN_RUNNING, destroy_rmp },
-    { 0x90f, ERNIC_MLX5_IN_RUNNING, query_rmp },
+    { 0x705, "CREATE_XRC_SRQ", RUNNING, create_xrc_srq },
+    { 0x706, "DESTROY_XRC_SRQ", RUNNING, destroy_xrc_srq },
+    { 0x707, "QUERY_XRC_SRQ", RUNNING, query_xrc_srq },
+    { 0x708, "ARM_XRC_SRQ", RUNNING, arm_xrc_srq },
+    { 0x90c, "CREATE_RMP", RUNNING, create_rmp },
+    { 0x90d, "MODIFY_RMP", RUNNING, modify_rmp },
+    { 0x90e, "DESTROY_RMP", RUNNING, destroy_rmp },
+    { 0x90f, "QUERY_RMP", RUNNING, query_rmp },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_srq_commands = {

@@ -4,14 +4,14 @@
  * The commands that Linux's mlx5 drivers send from probe to RDMA traffic.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/layout/commands.h"
+#include "mlx5_commands.h"
 
 /* Messages of the command @name; IN, OUT: the other one has no fields of its own. */
 #define PAIR(name) &ernic_mlx5_##name##_in.self, &ernic_mlx5_##name##_out.self
 #define IN(name)   &ernic_mlx5_##name##_in.self, &ernic_mlx5_plain_out.self
 #define OUT(name)  &ernic_mlx5_plain_in.self, &ernic_mlx5_##name##_out.self
 
-const ErnicMlx5Command ernic_mlx5_commands[] = {
+const Mlx5Command mlx5_commands[] = {
     { 0x100, "QUERY_HCA_CAP", PAIR(query_hca_cap) },
     { 0x101, "QUERY_ADAPTER", OUT(query_adapter) },
     { 0x102, "INIT_HCA", IN(init_hca) },
@@ -106,21 +106,14 @@ const ErnicMlx5Command ernic_mlx5_commands[] = {
     { 0x93b, "QUERY_FLOW_COUNTER", IN(query_flow_counter) },
     { 0x93c, "MODIFY_FLOW_TABLE", IN(modify_flow_table) },
 };
-const uint32_t ernic_mlx5_num_commands = ARRAY_SIZE(ernic_mlx5_commands);
+const uint32_t mlx5_num_commands = ARRAY_SIZE(mlx5_commands);
 
-const ErnicMlx5Command *ernic_mlx5_command_find(uint16_t opcode)
+const Mlx5Command *mlx5_command_find(uint16_t opcode)
 {
-    uint32_t low = 0, high = ernic_mlx5_num_commands;
-
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (ernic_mlx5_commands[mid].opcode < opcode) {
-            low = mid + 1;
-        } else {
-            high = mid;
+    for (uint32_t i = 0; i < mlx5_num_commands; i++) {
+        if (mlx5_commands[i].opcode == opcode) {
+            return &mlx5_commands[i];
         }
     }
-    return low < ernic_mlx5_num_commands &&
-           ernic_mlx5_commands[low].opcode == opcode ? &ernic_mlx5_commands[low] : NULL;
+    return NULL;
 }
