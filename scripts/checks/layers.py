@@ -52,7 +52,7 @@ ENGINE_OF = {
                      'engine/timing/timing_trace.h'},
 }
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
-PLAIN = {'links/udp/socket', 'links/udp/gid_map', 'links/shm/close', 'links/shm/folder',
+PLAIN = {'links/udp/socket', 'links/udp/peers', 'links/shm/close', 'links/shm/folder',
          'links/shm/owners', 'links/shm/pair', 'links/shm/port', 'links/shm/ring',
          'links/shm/stations',
          'capture/pcapng', 'capture/timing_file', 'capture/timing_usage',

@@ -9,7 +9,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "mlx5_commands.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "harness.h"

@@ -10,7 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "mlx5_commands.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/pg332/register_file.h"
 #include "objects/cq.h"

@@ -11,7 +11,7 @@
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
 #include "bars/pg332.h"
-#include "bars/windows.h"
+#include "bars/shell_dma.h"
 #include "device/freeing.h"
 #include "device/irq.h"
 #include "device/life.h"

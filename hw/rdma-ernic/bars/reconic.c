@@ -13,7 +13,7 @@
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
 #include "bars/reconic.h"
-#include "bars/windows.h"
+#include "bars/shell_dma.h"
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/registers.h"

@@ -11,9 +11,9 @@
 #include "deferred.h"
 #include "engine.h"
 #include "interfaces/interface.h"
-#include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/mlx5/uar.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/eth/send.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
@@ -33,7 +33,7 @@
 #include "trace.h"
 #include "transport/ack.h"
 #include "transport/completer.h"
-#include "transport/copies.h"
+#include "transport/mcast_delivery.h"
 #include "transport/qp.h"
 #include "transport/qp_life.h"
 #include "transport/retry_buffer.h"
@@ -112,7 +112,7 @@ static void engine_wake(Ernic *e)
 {
     uint64_t departed;
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
-                e->tx->loop_len || ernic_copies_wait(e) || e->eq_more ||
+                e->tx->loop_len || ernic_mcast_delivery_wait(e) || e->eq_more ||
                 (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
                 engine_mlx5_work(e) || engine_eth_work(e) || e->unsettled;
     uint64_t next = MIN(ernic_timers_next(e->timers),
@@ -437,7 +437,7 @@ void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 
 uint32_t ernic_rx_room(const Ernic *e)
 {
-    if (ernic_copies_wait(e)) {
+    if (ernic_mcast_delivery_wait(e)) {
         return 0;
     }
     return e->timing ? e->timing->rx.slots - e->timing->rx.count : UINT32_MAX;
@@ -502,7 +502,7 @@ static void engine_loopback(Ernic *e)
     ErnicTx *tx = e->tx;
     ErnicTrain train;
 
-    while (ernic_work_left(e) && !ernic_copies_wait(e) &&
+    while (ernic_work_left(e) && !ernic_mcast_delivery_wait(e) &&
            ernic_tx_loop_next(e, &tx->loop_pos, &train)) {
         if (train.frame) {
             e->interface->take_frame(e, train.data, train.len, &train);
@@ -526,7 +526,7 @@ static void engine_due_packets(Ernic *e)
     const ErnicTimedPacket *p;
     ErnicTrain train;
 
-    while (ernic_work_left(e) && !ernic_copies_wait(e) &&
+    while (ernic_work_left(e) && !ernic_mcast_delivery_wait(e) &&
            (p = ernic_delay_fifo_peek(&t->rx, e->now))) {
         ernic_timing_train(p, &train);
         ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, t->rx.count);

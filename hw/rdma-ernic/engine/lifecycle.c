@@ -10,7 +10,7 @@
 #include "deferred.h"
 #include "engine.h"
 #include "interfaces/interface.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
@@ -27,7 +27,7 @@
 #include "steering/rss.h"
 #include "timing/timing.h"
 #include "trace.h"
-#include "transport/copies.h"
+#include "transport/mcast_delivery.h"
 #include "transport/tx.h"
 
 /*
@@ -109,7 +109,7 @@ static void engine_init(Ernic *e)
     e->timers = ernic_timers_new(cfg->max_qp);
     e->cq_timers = ernic_timers_new(cfg->max_cq);
     e->tx = e->tx ?: ernic_tx_new();
-    e->copies = ernic_copies_new();
+    e->copies = ernic_mcast_delivery_new();
     if (cfg->timing) {
         e->timing = ernic_timing_new(cfg);
     }
@@ -129,7 +129,7 @@ static ErnicDeferred *engine_fini(Ernic *e, bool keep_interface)
     ErnicDeferred *old;
 
     ernic_job_free(e);
-    ernic_copies_free(e);
+    ernic_mcast_delivery_free(e);
     ernic_mlx5_eth_free(e);
     if (!keep_interface) {
         ernic_mlx5_free(e->mlx5);

@@ -11,7 +11,7 @@
 #include "objects/mr.h"
 #include "objects/odp.h"
 #include "objects/qp.h"
-#include "transport/copies.h"
+#include "transport/mcast_delivery.h"
 
 /* The entries, and the mark of each list: of objects, and of the command in progress. */
 static uint64_t page_lists(const ErnicConfig *cfg)
@@ -49,7 +49,7 @@ static uint64_t backlogs(const ErnicConfig *cfg)
 
 static uint64_t copies(const ErnicConfig *cfg)
 {
-    return ERNIC_COPIES_BYTES;
+    return ERNIC_MCAST_STORE;
 }
 
 /* The longest message and the longest answer. */

@@ -6,7 +6,7 @@
 #ifndef GID_TEXT_H
 #define GID_TEXT_H
 
-#include "links/udp/gid_map.h"
+#include "links/udp/peers.h"
 
 static inline ErnicGid gid_of(const char *text)
 {

@@ -11,7 +11,7 @@
 #include "fake_env.h"
 #include "mlx5_decode.h"
 #include "mlx5_commands.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/segment.h"
 #include "objects/cq.h"

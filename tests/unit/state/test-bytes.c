@@ -10,7 +10,7 @@
 #include "objects/cq.h"
 #include "steering/flow.h"
 #include "steering/flow_tables.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"

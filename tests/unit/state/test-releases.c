@@ -8,7 +8,7 @@
  * stores the rows and the states of this release, when it is made.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/pg332/strict.h"
 #include "objects/cq.h"

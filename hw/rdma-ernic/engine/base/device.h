@@ -31,7 +31,7 @@ typedef struct ErnicMlx5Eth ErnicMlx5Eth;
 typedef struct ErnicRss ErnicRss;
 typedef struct ErnicCounter ErnicCounter;
 typedef struct ErnicTx ErnicTx;
-typedef struct ErnicCopies ErnicCopies;
+typedef struct ErnicMcastDelivery ErnicMcastDelivery;
 typedef struct ErnicInterfaceOps ErnicInterfaceOps;
 typedef struct ErnicKeyOps ErnicKeyOps;
 typedef struct ErnicCqeOps ErnicCqeOps;
@@ -233,7 +233,7 @@ struct Ernic {
     ErnicTimers *timers;        /* one deadline per queue pair */
     ErnicTimers *cq_timers;     /* one per completion queue: moderation */
     ErnicTx *tx;
-    ErnicCopies *copies;        /* multicast datagrams in progress */
+    ErnicMcastDelivery *copies; /* multicast datagrams in progress */
     ErnicTiming *timing;        /* NULL: off */
     ErnicRing ready;            /* queue pairs that can do something */
     ErnicRing waiting;          /* and those that can when the link is free */

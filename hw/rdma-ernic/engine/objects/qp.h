@@ -110,11 +110,11 @@ typedef struct ErnicSendQueue {
     uint32_t rewind_gen;            /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;
-    /* Writer: transport/ack_timer. In this place it takes no room. */
+    /* Writer: transport/retry_timer. In this place it takes no room. */
     bool leaving;                   /* the transport timer starts at departure */
     /* Writer: transport/patience. */
     uint64_t waited;                /* ns, since something moved */
-    /* Writer: transport/ack_timer. */
+    /* Writer: transport/retry_timer. */
     uint64_t ack_due;               /* transport timer, or ERNIC_NEVER */
     uint64_t leave_by;              /* which counts as done by then */
     uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */

@@ -9,7 +9,7 @@
 #include "base/ib_spec.h"
 #include "base/timer.h"
 #include "engine.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
@@ -21,7 +21,7 @@
 #include "state/check.h"
 #include "state/state.h"
 #include "steering/flow.h"
-#include "transport/copies.h"
+#include "transport/mcast_delivery.h"
 #include "transport/qp.h"
 #include "transport/tx.h"
 
@@ -253,7 +253,7 @@ static void check_init(ErnicCheck *c, const Ernic *e)
     count_queues(c);
     count_ethernet(c);
     count_lines(c);
-    c->mem[ERNIC_MEM_COPIES] = e->copies->store ? ERNIC_COPIES_BYTES : 0;
+    c->mem[ERNIC_MEM_COPIES] = e->copies->store ? ERNIC_MCAST_STORE : 0;
     c->mem[ERNIC_MEM_KEYS] = ernic_mr_table_bytes(e->mr_ids.room);
     c->mem[ERNIC_MEM_MESSAGES] =
         e->mlx5 ? ernic_mlx5_command_queue_bytes(&e->mlx5->queue) : 0;

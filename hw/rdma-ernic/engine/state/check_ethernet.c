@@ -4,7 +4,7 @@
  * The invariants of Ethernet objects of the mlx5 interface, and of flow tables.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "objects/cq.h"
 #include "state/check.h"

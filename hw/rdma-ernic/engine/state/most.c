@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "engine.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/pg332/side_stream.h"
 #include "state/state.h"

@@ -8,7 +8,7 @@
 #include "qemu/bswap.h"
 #include "base/timer.h"
 #include "engine.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"

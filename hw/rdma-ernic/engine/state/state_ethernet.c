@@ -4,7 +4,7 @@
  * The rows of Ethernet objects of the mlx5 interface, and of flow tables.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "state/state.h"
 #include "steering/flow_tables.h"
 

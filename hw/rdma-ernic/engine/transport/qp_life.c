@@ -10,7 +10,6 @@
 #include "objects/qp.h"
 #include "timing/hooks.h"
 #include "transport/ack.h"
-#include "transport/ack_timer.h"
 #include "transport/cc.h"
 #include "transport/completer.h"
 #include "transport/qp.h"
@@ -21,6 +20,7 @@
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/retry_buffer.h"
+#include "transport/retry_timer.h"
 #include "transport/sched.h"
 #include "transport/turn.h"
 

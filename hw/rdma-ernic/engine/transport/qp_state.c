@@ -8,12 +8,12 @@
 #include "interfaces/interface.h"
 #include "trace.h"
 #include "transport/ack.h"
-#include "transport/ack_timer.h"
 #include "transport/qp.h"
 #include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
 #include "transport/rd_resources.h"
 #include "transport/requester.h"
+#include "transport/retry_timer.h"
 #include "transport/sched.h"
 
 void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)

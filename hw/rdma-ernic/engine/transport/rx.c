@@ -11,8 +11,8 @@
 #include "objects/gid.h"
 #include "trace.h"
 #include "transport/completer.h"
-#include "transport/copies.h"
 #include "objects/qp.h"
+#include "transport/mcast_delivery.h"
 #include "transport/qp_transitions.h"
 #include "transport/responder.h"
 #include "transport/rx.h"
@@ -146,7 +146,7 @@ static void rx_multicast(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
         rx_drop(e, pkt, ERNIC_DROP_NO_QP);
         return;
     }
-    why = ernic_copies_add(e, pkt, train, buf, len, rx_copy);
+    why = ernic_mcast_delivery_add(e, pkt, train, buf, len, rx_copy);
     if (why) {
         rx_drop(e, pkt, why);
     }
@@ -154,7 +154,7 @@ static void rx_multicast(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
 
 void ernic_rx_copies(Ernic *e)
 {
-    ernic_copies_run(e, rx_copy);
+    ernic_mcast_delivery_run(e, rx_copy);
 }
 
 static ErnicDrop rx_parse(ErnicPkt *pkt, const uint8_t *buf, uint32_t len)

@@ -11,7 +11,7 @@
 
 /* Serve every packet, or drop it with a reason that is counted. */
 void ernic_rx_train(Ernic *e, const ErnicTrain *train);
-/* Continue with multicast datagrams that have not reached all members (copies.h). */
+/* Continue with multicast datagrams that have not reached all members. */
 void ernic_rx_copies(Ernic *e);
 
 /*

@@ -7,7 +7,7 @@
 #ifndef ERNIC_LINKS_UDP_SOCKET_H
 #define ERNIC_LINKS_UDP_SOCKET_H
 
-#include "links/udp/gid_map.h"
+#include "links/udp/peers.h"
 
 /* The reasons for which packets were not sent or not delivered. */
 #define ERNIC_UDP_DROPS(X)                                                  \

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/bytes.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/handler.h"
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"

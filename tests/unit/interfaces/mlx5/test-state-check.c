@@ -5,7 +5,7 @@
  * and a state that is accepted can be used.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "mlx5_objects.h"
 #include "mlx5_software.h"

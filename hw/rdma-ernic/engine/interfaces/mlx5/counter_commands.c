@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "interfaces/mlx5/command/handler.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/port/counters.h"

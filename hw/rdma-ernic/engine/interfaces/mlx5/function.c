@@ -5,7 +5,7 @@
  * function. The commands of its life cycle.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"

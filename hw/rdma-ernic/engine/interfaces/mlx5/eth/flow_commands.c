@@ -7,8 +7,8 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "interfaces/mlx5/command/handler.h"
-#include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/eth/match.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "steering/flow_tables.h"
 
 /* table_type: frames that the function receives. */

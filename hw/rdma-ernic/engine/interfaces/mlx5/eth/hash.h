@@ -6,8 +6,8 @@
 #ifndef ERNIC_INTERFACES_MLX5_HASH_H
 #define ERNIC_INTERFACES_MLX5_HASH_H
 
-#include "interfaces/mlx5/eth/tables.h"
 #include "interfaces/mlx5/eth/match.h"
+#include "interfaces/mlx5/eth/objects.h"
 
 /*
  * The hash of a frame with @headers, and what it covers in *@type: rss_hash_type of a

@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "interfaces/mlx5/command/handler.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/cq.h"
 #include "objects/mr.h"

@@ -6,7 +6,7 @@
 #ifndef ERNIC_INTERFACES_MLX5_SEND_H
 #define ERNIC_INTERFACES_MLX5_SEND_H
 
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 
 /*
  * Software has written the doorbell record of send queue @number, and to page @page. A

@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "interfaces/mlx5/command/handler.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/lists.h"
 
 static ErnicMlx5Refusal alloc_transport_domain(ErnicMlx5Function *f,

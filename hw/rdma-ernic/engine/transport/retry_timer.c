@@ -4,7 +4,7 @@
  * The deadlines of a send queue.
  */
 #include "qemu/osdep.h"
-#include "transport/ack_timer.h"
+#include "transport/retry_timer.h"
 #include "transport/patience.h"
 #include "transport/qp.h"
 

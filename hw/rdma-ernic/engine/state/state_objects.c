@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/ib_spec.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/pg332/side_stream.h"
 #include "objects/counter.h"
 #include "objects/cq.h"

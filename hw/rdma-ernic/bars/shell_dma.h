@@ -3,8 +3,8 @@
  *
  * DMA of the ERNIC interface.
  */
-#ifndef ERNIC_BARS_WINDOWS_H
-#define ERNIC_BARS_WINDOWS_H
+#ifndef ERNIC_BARS_SHELL_DMA_H
+#define ERNIC_BARS_SHELL_DMA_H
 
 #include "device/device.h"
 
@@ -19,4 +19,4 @@
 bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                          bool write);
 
-#endif /* ERNIC_BARS_WINDOWS_H */
+#endif /* ERNIC_BARS_SHELL_DMA_H */

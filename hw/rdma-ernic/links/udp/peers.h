@@ -4,8 +4,8 @@
  * The map of the UDP link: which host endpoint stands for which RDMA address.
  * It is read in both directions.
  */
-#ifndef ERNIC_LINKS_UDP_GID_MAP_H
-#define ERNIC_LINKS_UDP_GID_MAP_H
+#ifndef ERNIC_LINKS_UDP_PEERS_H
+#define ERNIC_LINKS_UDP_PEERS_H
 
 #include "engine/base/types.h"
 
@@ -73,4 +73,4 @@ uint32_t ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
 void ernic_map_each_endpoint(const ErnicLinkMap *map,
                              void (*fn)(ErnicPeer *peer, void *opaque), void *opaque);
 
-#endif /* ERNIC_LINKS_UDP_GID_MAP_H */
+#endif /* ERNIC_LINKS_UDP_PEERS_H */

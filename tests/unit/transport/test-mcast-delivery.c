@@ -8,7 +8,7 @@
 #include "base/work.h"
 #include "fake_verbs.h"
 #include "test.h"
-#include "transport/copies.h"
+#include "transport/mcast_delivery.h"
 
 #define MEMBERS     60
 #define DATAGRAMS   8
@@ -96,14 +96,15 @@ static uint32_t run(Copies *c)
         ernic_run(c->e, c->env.now);
         slices++;
         g_assert_cmpuint(c->e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
-        g_assert_true(ernic_rx_room(c->e) == (ernic_copies_wait(c->e) ? 0 : UINT32_MAX));
-        if (ernic_copies_wait(c->e)) {
+        g_assert_true(ernic_rx_room(c->e) ==
+                      (ernic_mcast_delivery_wait(c->e) ? 0 : UINT32_MAX));
+        if (ernic_mcast_delivery_wait(c->e)) {
             g_assert_cmpuint(c->env.wake, <=, c->env.now);
         }
         IS(c->e->mem.kind[ERNIC_MEM_COPIES],
-           ernic_copies_wait(c->e) ? ERNIC_COPIES_BYTES : 0);
+           ernic_mcast_delivery_wait(c->e) ? ERNIC_MCAST_STORE : 0);
     } while (c->env.wake <= c->env.now);
-    g_assert_false(ernic_copies_wait(c->e));
+    g_assert_false(ernic_mcast_delivery_wait(c->e));
     return slices;
 }
 
@@ -125,7 +126,7 @@ static void received(Copies *c, uint32_t n)
 #define COPIES_TEST(path, fn) \
     WORLD_TEST(path, fn, Copies, c, set_up(c), fake_ernic_done(&c->env, c->e))
 
-COPIES_TEST("/copies/loopback", test_loopback)
+COPIES_TEST("/mcast-delivery/loopback", test_loopback)
 {
     post(c, DATAGRAMS);
     g_assert_cmpuint(run(c), >, 2);
@@ -153,7 +154,7 @@ static void from_link(Copies *c, uint32_t n)
 }
 
 /* A member that leaves gets no more of a datagram; the others get all of it. */
-COPIES_TEST("/copies/detach", test_detach)
+COPIES_TEST("/mcast-delivery/detach", test_detach)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_DETACH };
     ErnicGid gid = group();
@@ -161,7 +162,7 @@ COPIES_TEST("/copies/detach", test_detach)
     uint32_t i;
 
     from_link(c, 8);
-    g_assert_true(ernic_copies_wait(c->e));
+    g_assert_true(ernic_mcast_delivery_wait(c->e));
     memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
     for (i = 0; i < MEMBERS; i++) {
         cmd.mcast.qpn = cpu_to_le32(c->qp[i].qpn);
@@ -177,7 +178,7 @@ COPIES_TEST("/copies/detach", test_detach)
 }
 
 /* A link that does not stop: the store takes what it holds, and counts the rest. */
-COPIES_TEST("/copies/full", test_full)
+COPIES_TEST("/mcast-delivery/full", test_full)
 {
     uint64_t drops;
 

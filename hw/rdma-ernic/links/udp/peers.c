@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include <arpa/inet.h>
-#include "links/udp/gid_map.h"
+#include "links/udp/peers.h"
 
 #define GID_BITS    128
 #define IP4_OFS     12          /* of the IPv4 address in an IPv4-mapped one */

@@ -7,7 +7,7 @@
 #include "base/pages.h"
 #include "base/work.h"
 #include "interfaces/interface.h"
-#include "interfaces/mlx5/eth/tables.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/layout/access.h"
 #include "objects/cq.h"

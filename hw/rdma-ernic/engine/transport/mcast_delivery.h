@@ -6,17 +6,17 @@
  * Datagrams that are not delivered to all members wait in a store, oldest first, and
  * ernic_run() continues. Meanwhile the links are not read (ernic_rx_room()).
  */
-#ifndef ERNIC_TRANSPORT_COPIES_H
-#define ERNIC_TRANSPORT_COPIES_H
+#ifndef ERNIC_TRANSPORT_MCAST_DELIVERY_H
+#define ERNIC_TRANSPORT_MCAST_DELIVERY_H
 
 #include "base/device.h"
 #include "wire/headers.h"
 
 /* Bytes of the store: more than the longest train as datagrams. */
-#define ERNIC_COPIES_BYTES  (256u * 1024)
+#define ERNIC_MCAST_STORE  (256u * 1024)
 
-struct ErnicCopies {
-    uint8_t *store;             /* owned; records, see copies.c; NULL: none waits */
+struct ErnicMcastDelivery {
+    uint8_t *store;             /* owned; records; NULL: none waits */
     uint32_t head, tail;        /* equal: none waits */
     /* The next entry of the group table for the oldest, and its members so far. */
     uint32_t next, members;
@@ -27,21 +27,21 @@ typedef void ErnicCopyFn(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                          const ErnicTrain *train);
 
 /* Whether a datagram waits. */
-static inline bool ernic_copies_wait(const Ernic *e)
+static inline bool ernic_mcast_delivery_wait(const Ernic *e)
 {
     return e->copies->head != e->copies->tail;
 }
 
-ErnicCopies *ernic_copies_new(void);
-void ernic_copies_free(Ernic *e);
+ErnicMcastDelivery *ernic_mcast_delivery_new(void);
+void ernic_mcast_delivery_free(Ernic *e);
 /*
  * Deliver @pkt, whose bytes from the BTH on are at @buf, to all members of its group,
  * now or after the datagrams that wait. ERNIC_DROP_NO_QP: the group has no members;
  * ERNIC_DROP_COPIES: the store has no room.
  */
-uint8_t ernic_copies_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
+uint8_t ernic_mcast_delivery_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
                          const uint8_t *buf, uint32_t len, ErnicCopyFn *deliver);
 /* Continue with the datagrams that wait, until the slice ends. */
-void ernic_copies_run(Ernic *e, ErnicCopyFn *deliver);
+void ernic_mcast_delivery_run(Ernic *e, ErnicCopyFn *deliver);
 
-#endif /* ERNIC_TRANSPORT_COPIES_H */
+#endif /* ERNIC_TRANSPORT_MCAST_DELIVERY_H */

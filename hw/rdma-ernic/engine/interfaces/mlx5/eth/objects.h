@@ -8,8 +8,8 @@
  * segments than ErnicWqe has room for, and more bytes than a train: the device, and not
  * software, divides it into frames.
  */
-#ifndef ERNIC_INTERFACES_MLX5_ETHERNET_H
-#define ERNIC_INTERFACES_MLX5_ETHERNET_H
+#ifndef ERNIC_INTERFACES_MLX5_ETH_OBJECTS_H
+#define ERNIC_INTERFACES_MLX5_ETH_OBJECTS_H
 
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/layout/sizes.h"
@@ -167,4 +167,4 @@ void ernic_mlx5_rq_poll(Ernic *e);
 /* receive.c: receive queue @rqn is in error from now on. */
 void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q);
 
-#endif /* ERNIC_INTERFACES_MLX5_ETHERNET_H */
+#endif /* ERNIC_INTERFACES_MLX5_ETH_OBJECTS_H */

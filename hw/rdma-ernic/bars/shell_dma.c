@@ -5,7 +5,7 @@
  * through the windows of its QDMA (PG302).
  */
 #include "qemu/osdep.h"
-#include "bars/windows.h"
+#include "bars/shell_dma.h"
 #include "device/card.h"
 #include "device/dma.h"
 #include "hw/rdma-ernic/trace.h"

@@ -5,8 +5,8 @@
  * the wait after an RNR NAK. After hold() and the RNR timer the caller calls
  * ernic_qp_timer().
  */
-#ifndef ERNIC_TRANSPORT_ACK_TIMER_H
-#define ERNIC_TRANSPORT_ACK_TIMER_H
+#ifndef ERNIC_TRANSPORT_RETRY_TIMER_H
+#define ERNIC_TRANSPORT_RETRY_TIMER_H
 
 #include "objects/qp.h"
 
@@ -24,4 +24,4 @@ void ernic_ack_timer_hold(ErnicQp *qp);
 void ernic_rnr_timer_start(Ernic *e, ErnicQp *qp, uint64_t ns);
 void ernic_rnr_timer_stop(ErnicQp *qp);
 
-#endif /* ERNIC_TRANSPORT_ACK_TIMER_H */
+#endif /* ERNIC_TRANSPORT_RETRY_TIMER_H */

@@ -9,7 +9,7 @@
 #include "objects/mcast.h"
 #include "objects/qp.h"
 #include "trace.h"
-#include "transport/copies.h"
+#include "transport/mcast_delivery.h"
 #include "wire/frame.h"
 
 typedef struct CopyHdr {
@@ -19,20 +19,20 @@ typedef struct CopyHdr {
     uint8_t ip[ERNIC_IP6_LEN];
 } CopyHdr;
 
-ErnicCopies *ernic_copies_new(void)
+ErnicMcastDelivery *ernic_mcast_delivery_new(void)
 {
-    return g_new0(ErnicCopies, 1);
+    return g_new0(ErnicMcastDelivery, 1);
 }
 
 static void free_store(Ernic *e)
 {
-    ErnicCopies *c = e->copies;
+    ErnicMcastDelivery *c = e->copies;
 
-    ernic_mem_free(&e->mem, ERNIC_MEM_COPIES, c->store, ERNIC_COPIES_BYTES, 1);
-    *c = (ErnicCopies) { 0 };
+    ernic_mem_free(&e->mem, ERNIC_MEM_COPIES, c->store, ERNIC_MCAST_STORE, 1);
+    *c = (ErnicMcastDelivery) { 0 };
 }
 
-void ernic_copies_free(Ernic *e)
+void ernic_mcast_delivery_free(Ernic *e)
 {
     free_store(e);
     g_free(e->copies);
@@ -63,15 +63,15 @@ static bool deliver_to(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
 
 static bool keep(Ernic *e, const ErnicTrain *train, const uint8_t *buf, uint32_t len)
 {
-    ErnicCopies *c = e->copies;
+    ErnicMcastDelivery *c = e->copies;
     CopyHdr hdr = { .path = train->path, .len = len };
 
-    if (len > ERNIC_COPIES_BYTES - sizeof(hdr) ||
-        c->tail > ERNIC_COPIES_BYTES - sizeof(hdr) - len) {
+    if (len > ERNIC_MCAST_STORE - sizeof(hdr) ||
+        c->tail > ERNIC_MCAST_STORE - sizeof(hdr) - len) {
         return false;
     }
     if (!c->store) {
-        c->store = ernic_mem_new_raw(&e->mem, ERNIC_MEM_COPIES, ERNIC_COPIES_BYTES, 1);
+        c->store = ernic_mem_new_raw(&e->mem, ERNIC_MEM_COPIES, ERNIC_MCAST_STORE, 1);
     }
     if (!c->store) {
         return false;
@@ -86,7 +86,7 @@ static bool keep(Ernic *e, const ErnicTrain *train, const uint8_t *buf, uint32_t
     return true;
 }
 
-uint8_t ernic_copies_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
+uint8_t ernic_mcast_delivery_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
                          const uint8_t *buf, uint32_t len, ErnicCopyFn *deliver)
 {
     uint32_t next = 0, members = 0;
@@ -101,14 +101,14 @@ uint8_t ernic_copies_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
     if (first) {
         e->copies->next = next;
         e->copies->members = members;
-        trace_ernic_copies_wait(members);
+        trace_ernic_mcast_delivery_wait(members);
     }
     return ERNIC_DROP_NONE;
 }
 
-void ernic_copies_run(Ernic *e, ErnicCopyFn *deliver)
+void ernic_mcast_delivery_run(Ernic *e, ErnicCopyFn *deliver)
 {
-    ErnicCopies *c = e->copies;
+    ErnicMcastDelivery *c = e->copies;
     CopyHdr hdr;
     ErnicTrain train;
     ErnicPkt pkt;
