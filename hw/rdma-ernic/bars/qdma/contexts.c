@@ -5,12 +5,17 @@
  * is complete when the write of the command returns, so software never sees it busy.
  */
 #include "qemu/osdep.h"
-#include "qemu/bitops.h"
+#include "hw/registerfields.h"
 #include "bars/qdma/contexts.h"
 #include "bars/qdma/engine.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
 #include "hw/rdma-ernic/trace.h"
+
+/* IND_CTXT_CMD */
+FIELD(COMMAND, SELECTOR, 1, 4)
+FIELD(COMMAND, OP, 5, 2)
+FIELD(COMMAND, NUMBER, 7, 13)
 
 enum { OP_CLEAR, OP_WRITE, OP_READ, OP_INVALIDATE };
 
@@ -71,8 +76,9 @@ static void read_words(ErnicQdma *q, const uint32_t *words, uint32_t num)
 
 void qdma_context_command(ErnicPci *d, uint32_t command)
 {
-    uint32_t number = extract32(command, 7, 13), op = extract32(command, 5, 2);
-    uint32_t selector = extract32(command, 1, 4);
+    uint32_t number = FIELD_EX32(command, COMMAND, NUMBER);
+    uint32_t op = FIELD_EX32(command, COMMAND, OP);
+    uint32_t selector = FIELD_EX32(command, COMMAND, SELECTOR);
     const Context *c = &contexts[selector];
     ErnicQdma *q = d->shell.qdma;
     uint32_t *words = words_of(q, c, number);

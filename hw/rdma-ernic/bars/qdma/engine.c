@@ -90,7 +90,7 @@ static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
 static bool fetch(ErnicPci *d, const QdmaRing *r)
 {
     ErnicQdma *q = d->shell.qdma;
-    uint32_t ci = qdma_field(r->hw, HW_CIDX), entries = qdma_ring_entries(q, r);
+    uint32_t ci = FIELD_EX32(r->hw[0], HW0, CIDX), entries = qdma_ring_entries(q, r);
     bool h2c = r->dir == ERNIC_QDMA_H2C;
     QdmaMmDesc desc;
 
@@ -99,12 +99,12 @@ static bool fetch(ErnicPci *d, const QdmaRing *r)
         qdma_error(d, QDMA_ERR_QUEUE, r);
         return false;
     }
-    if (ci >= entries || qdma_field(r->sw, SW_PIDX) >= entries) {
+    if (ci >= entries || FIELD_EX32(r->sw[0], SW0, PIDX) >= entries) {
         fails(d, QDMA_ERR_PIDX, r);
         return false;
     }
-    if (!qdma_field(r->sw, SW_IS_MM) || qdma_field(r->sw, SW_BYPASS) ||
-        qdma_field(r->sw, SW_DESC_SIZE) != QDMA_DESC_32) {
+    if (!FIELD_EX32(r->sw[1], SW1, IS_MM) || FIELD_EX32(r->sw[1], SW1, BYPASS) ||
+        FIELD_EX32(r->sw[1], SW1, DESC_SIZE) != QDMA_DESC_32) {
         fails(d, QDMA_ERR_PARAM, r);
         return false;
     }
@@ -184,7 +184,7 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
             return false;
         }
         ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
-        if (qdma_field(r.hw, HW_CIDX) == qdma_field(r.sw, SW_PIDX)) {
+        if (FIELD_EX32(r.hw[0], HW0, CIDX) == FIELD_EX32(r.sw[0], SW0, PIDX)) {
             set_ready(q, &r, false);
             return true;
         }
@@ -237,24 +237,24 @@ static void post(ErnicPci *d, QdmaRing r, uint32_t value)
         qdma_error(d, QDMA_ERR_QUEUE, &r);
         return;
     }
-    if (!qdma_field(r.sw, SW_ENABLE)) {
+    if (!FIELD_EX32(r.sw[1], SW1, ENABLE)) {
         qdma_error(d, QDMA_ERR_CANCEL, &r);
         return;
     }
-    if (qdma_field(r.sw, SW_ERROR)) {
+    if (FIELD_EX32(r.sw[1], SW1, ERROR)) {
         ernic_guest_not_enabled(d, "QDMA doorbell", value);
         return;
     }
     if (value & DB_ARM) {
-        qdma_set_field(r.sw, SW_IRQ_ARM, 1);
+        r.sw[0] = FIELD_DP32(r.sw[0], SW0, IRQ_ARM, 1);
         qdma_ring_armed(d, &r);
     }
     if (DB_PIDX(value) >= qdma_ring_entries(q, &r)) {
         fails(d, QDMA_ERR_PIDX, &r);
         return;
     }
-    qdma_set_field(r.sw, SW_PIDX, DB_PIDX(value));
-    if (DB_PIDX(value) != qdma_field(r.hw, HW_CIDX)) {
+    r.sw[0] = FIELD_DP32(r.sw[0], SW0, PIDX, DB_PIDX(value));
+    if (DB_PIDX(value) != FIELD_EX32(r.hw[0], HW0, CIDX)) {
         set_ready(q, &r, true);
         ernic_qdma_kick(d);
     }
@@ -297,7 +297,7 @@ void qdma_queue_ends(ErnicPci *d, uint32_t number, uint8_t dir)
     bool works = job->busy && job->queue == number;
 
     if (!works && (!is_ready(q, &r) ||
-                   qdma_field(r.hw, HW_CIDX) == qdma_field(r.sw, SW_PIDX))) {
+                   FIELD_EX32(r.hw[0], HW0, CIDX) == FIELD_EX32(r.sw[0], SW0, PIDX))) {
         set_ready(q, &r, false);
         return;
     }

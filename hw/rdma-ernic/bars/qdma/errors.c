@@ -51,7 +51,8 @@ static void log_ring(ErnicQdma *q, const QdmaRing *r)
 {
     *qdma_reg(q, QDMA_DSC_ERR_LOG0, 0) =
         LOG0_VALID | (uint32_t)r->dir << LOG0_DIR_SHIFT | r->number;
-    *qdma_reg(q, QDMA_DSC_ERR_LOG1, 0) = qdma_field(r->hw, HW_CIDX) << LOG1_CIDX_SHIFT;
+    *qdma_reg(q, QDMA_DSC_ERR_LOG1, 0) =
+        FIELD_EX32(r->hw[0], HW0, CIDX) << LOG1_CIDX_SHIFT;
 }
 
 void qdma_error(ErnicPci *d, QdmaError error, const QdmaRing *r)
@@ -78,10 +79,10 @@ void qdma_error(ErnicPci *d, QdmaError error, const QdmaRing *r)
 
 void qdma_queue_fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
 {
-    qdma_set_field(r->sw, SW_ERROR, errors[error].queue);
+    r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR, errors[error].queue);
     qdma_error(d, error, r);
-    if (!qdma_field(r->sw, SW_ERROR_SENT)) {
-        qdma_set_field(r->sw, SW_ERROR_SENT, 1);
+    if (!FIELD_EX32(r->sw[1], SW1, ERROR_SENT)) {
+        r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR_SENT, 1);
         qdma_ring_report(d, r);
     }
 }

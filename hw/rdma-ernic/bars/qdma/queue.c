@@ -20,19 +20,19 @@ QdmaRing qdma_ring(ErnicQdma *q, uint32_t number, uint8_t dir)
 
 bool qdma_ring_owned(ErnicQdma *q, const QdmaRing *r)
 {
-    uint32_t function = qdma_field(r->sw, SW_FUNCTION), first;
+    uint32_t function = FIELD_EX32(r->sw[0], SW0, FUNCTION), first;
 
     if (function >= ERNIC_QDMA_FUNCTIONS) {
         return false;
     }
-    first = extract32(q->fmap[function][0], 0, 11);
+    first = FIELD_EX32(q->fmap[function][0], FMAP0, FIRST);
     return r->number >= first &&
-           r->number - first < extract32(q->fmap[function][1], 0, 12);
+           r->number - first < FIELD_EX32(q->fmap[function][1], FMAP1, COUNT);
 }
 
 uint32_t qdma_ring_entries(ErnicQdma *q, const QdmaRing *r)
 {
-    uint32_t size = *qdma_reg(q, QDMA_RNG_SZ, qdma_field(r->sw, SW_RING_SIZE));
+    uint32_t size = *qdma_reg(q, QDMA_RNG_SZ, FIELD_EX32(r->sw[1], SW1, RING_SIZE));
 
     return size ? size - 1 : 0;
 }
@@ -40,7 +40,7 @@ uint32_t qdma_ring_entries(ErnicQdma *q, const QdmaRing *r)
 uint64_t qdma_ring_at(const QdmaRing *r, uint32_t index)
 {
     return (((uint64_t)r->sw[3] << 32) | r->sw[2]) +
-           ((uint64_t)index << (3 + qdma_field(r->sw, SW_DESC_SIZE)));
+           ((uint64_t)index << (3 + FIELD_EX32(r->sw[1], SW1, DESC_SIZE)));
 }
 
 void qdma_irq(ErnicPci *d, uint32_t vector)
@@ -56,21 +56,21 @@ void qdma_irq(ErnicPci *d, uint32_t vector)
 /* One interrupt for each time that software arms it. Aggregation does not exist. */
 static void interrupt(ErnicPci *d, const QdmaRing *r)
 {
-    if (!qdma_field(r->sw, SW_IRQ_ENABLE) || qdma_field(r->sw, SW_AGGREGATE)) {
+    if (!FIELD_EX32(r->sw[1], SW1, IRQ_ENABLE) || FIELD_EX32(r->sw[4], SW4, AGGREGATE)) {
         return;
     }
-    if (!qdma_field(r->sw, SW_IRQ_ARM)) {
-        qdma_set_field(r->sw, SW_IRQ_DUE, 1);
+    if (!FIELD_EX32(r->sw[0], SW0, IRQ_ARM)) {
+        r->sw[1] = FIELD_DP32(r->sw[1], SW1, IRQ_DUE, 1);
         return;
     }
-    qdma_set_field(r->sw, SW_IRQ_ARM, 0);
-    qdma_set_field(r->sw, SW_IRQ_DUE, 0);
-    qdma_irq(d, qdma_field(r->sw, SW_VECTOR));
+    r->sw[0] = FIELD_DP32(r->sw[0], SW0, IRQ_ARM, 0);
+    r->sw[1] = FIELD_DP32(r->sw[1], SW1, IRQ_DUE, 0);
+    qdma_irq(d, FIELD_EX32(r->sw[4], SW4, VECTOR));
 }
 
 void qdma_ring_armed(ErnicPci *d, const QdmaRing *r)
 {
-    if (qdma_field(r->sw, SW_IRQ_DUE)) {
+    if (FIELD_EX32(r->sw[1], SW1, IRQ_DUE)) {
         interrupt(d, r);
     }
 }
@@ -78,13 +78,14 @@ void qdma_ring_armed(ErnicPci *d, const QdmaRing *r)
 void qdma_ring_report(ErnicPci *d, const QdmaRing *r)
 {
     uint64_t at = qdma_ring_at(r, qdma_ring_entries(d->shell.qdma, r));
-    uint64_t status = cpu_to_le64(qdma_field(r->sw, SW_ERROR) |
-                                  (uint64_t)qdma_field(r->hw, HW_CIDX) << 16 |
-                                  (uint64_t)qdma_field(r->sw, SW_PIDX) << 32);
+    uint64_t status = cpu_to_le64(FIELD_EX32(r->sw[1], SW1, ERROR) |
+                                  (uint64_t)FIELD_EX32(r->hw[0], HW0, CIDX) << 16 |
+                                  (uint64_t)FIELD_EX32(r->sw[0], SW0, PIDX) << 32);
 
     trace_ernic_qdma_status(ernic_pci_id(d), r->number, r->dir,
-                            qdma_field(r->hw, HW_CIDX), qdma_field(r->sw, SW_ERROR));
-    if (qdma_field(r->sw, SW_STATUS)) {
+                            FIELD_EX32(r->hw[0], HW0, CIDX),
+                            FIELD_EX32(r->sw[1], SW1, ERROR));
+    if (FIELD_EX32(r->sw[1], SW1, STATUS)) {
         ernic_pci_dma(d, at, &status, sizeof(status), true);
     }
     interrupt(d, r);
@@ -95,17 +96,17 @@ static bool interval_ends(ErnicQdma *q, const QdmaRing *r, uint32_t index)
 {
     uint32_t interval = 4u << extract32(*qdma_reg(q, QDMA_DSC_CFG, 0), 0, 3);
 
-    return qdma_field(r->sw, SW_INTERVAL) && index % interval == 0;
+    return FIELD_EX32(r->sw[1], SW1, INTERVAL) && index % interval == 0;
 }
 
 void qdma_ring_complete(ErnicPci *d, const QdmaRing *r)
 {
     ErnicQdma *q = d->shell.qdma;
-    uint32_t index = qdma_field(r->hw, HW_CIDX) + 1;
+    uint32_t index = FIELD_EX32(r->hw[0], HW0, CIDX) + 1;
 
     index = index < qdma_ring_entries(q, r) ? index : 0;
-    qdma_set_field(r->hw, HW_CIDX, index);
-    if (index == qdma_field(r->sw, SW_PIDX) || interval_ends(q, r, index)) {
+    r->hw[0] = FIELD_DP32(r->hw[0], HW0, CIDX, index);
+    if (index == FIELD_EX32(r->sw[0], SW0, PIDX) || interval_ends(q, r, index)) {
         qdma_ring_report(d, r);
     }
 }

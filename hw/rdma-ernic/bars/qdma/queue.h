@@ -7,41 +7,29 @@
 #ifndef ERNIC_BARS_QDMA_QUEUE_H
 #define ERNIC_BARS_QDMA_QUEUE_H
 
-#include "qemu/bitops.h"
+#include "hw/registerfields.h"
 #include "bars/qdma/qdma.h"
 
-/* A field of a context. */
-typedef struct QdmaField {
-    uint8_t word, first, bits;
-} QdmaField;
-
-#define SW_PIDX         ((QdmaField) { 0, 0, 16 })
-#define SW_IRQ_ARM      ((QdmaField) { 0, 16, 1 })
-#define SW_FUNCTION     ((QdmaField) { 0, 17, 12 })
-#define SW_ENABLE       ((QdmaField) { 1, 0, 1 })
-#define SW_INTERVAL     ((QdmaField) { 1, 3, 1 })   /* status at each interval, too */
-#define SW_RING_SIZE    ((QdmaField) { 1, 12, 4 })  /* index of GLBL_RNG_SZ */
-#define SW_DESC_SIZE    ((QdmaField) { 1, 16, 2 })
-#define SW_BYPASS       ((QdmaField) { 1, 18, 1 })
-#define SW_STATUS       ((QdmaField) { 1, 20, 1 })  /* write the status to the ring */
-#define SW_IRQ_ENABLE   ((QdmaField) { 1, 21, 1 })
-#define SW_ERROR        ((QdmaField) { 1, 26, 2 })  /* QDMA_QUEUE_* */
-#define SW_ERROR_SENT   ((QdmaField) { 1, 28, 1 })
-#define SW_IRQ_DUE      ((QdmaField) { 1, 29, 1 })  /* when it is armed again */
-#define SW_IS_MM        ((QdmaField) { 1, 31, 1 })
-#define SW_VECTOR       ((QdmaField) { 4, 0, 11 })
-#define SW_AGGREGATE    ((QdmaField) { 4, 11, 1 })
-#define HW_CIDX         ((QdmaField) { 0, 0, 16 })
-
-static inline uint32_t qdma_field(const uint32_t *words, QdmaField f)
-{
-    return extract32(words[f.word], f.first, f.bits);
-}
-
-static inline void qdma_set_field(uint32_t *words, QdmaField f, uint32_t value)
-{
-    words[f.word] = deposit32(words[f.word], f.first, f.bits, value);
-}
+/* Fields of a context, by word. */
+FIELD(SW0, PIDX, 0, 16)
+FIELD(SW0, IRQ_ARM, 16, 1)
+FIELD(SW0, FUNCTION, 17, 12)
+FIELD(SW1, ENABLE, 0, 1)
+FIELD(SW1, INTERVAL, 3, 1)      /* status at each interval, too */
+FIELD(SW1, RING_SIZE, 12, 4)    /* index of GLBL_RNG_SZ */
+FIELD(SW1, DESC_SIZE, 16, 2)
+FIELD(SW1, BYPASS, 18, 1)
+FIELD(SW1, STATUS, 20, 1)       /* write the status to the ring */
+FIELD(SW1, IRQ_ENABLE, 21, 1)
+FIELD(SW1, ERROR, 26, 2)        /* QDMA_QUEUE_* */
+FIELD(SW1, ERROR_SENT, 28, 1)
+FIELD(SW1, IRQ_DUE, 29, 1)      /* when it is armed again */
+FIELD(SW1, IS_MM, 31, 1)
+FIELD(SW4, VECTOR, 0, 11)
+FIELD(SW4, AGGREGATE, 11, 1)
+FIELD(HW0, CIDX, 0, 16)
+FIELD(FMAP0, FIRST, 0, 11)
+FIELD(FMAP1, COUNT, 0, 12)
 
 /* Values of DESC_SIZE. */
 enum { QDMA_DESC_8, QDMA_DESC_16, QDMA_DESC_32, QDMA_DESC_64 };
