@@ -33,26 +33,30 @@
 QEMU_BUILD_BUG_ON(sizeof_field(ErnicJob, data) < STRUCT_MAX);
 QEMU_BUILD_BUG_ON(ERNIC_STATUS_COUNT > ERNIC_AGAIN);
 
-/* The result of a handler. */
-typedef struct CmdOut {
-    uint32_t handle;
-    uint32_t length;
-} CmdOut;
+/* The arguments of a handler, and its result. */
+typedef struct Call {
+    Ernic *e;
+    uint32_t uctx;
+    const struct ernic_cmd *cmd;
+    uint32_t handle, length;
+} Call;
 
-typedef uint8_t CmdFn(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
-                      CmdOut *out);
+/* The object that a command with nothing but a handle names. */
+static uint32_t target(const Call *c)
+{
+    return le32_to_cpu(c->cmd->handle.handle);
+}
 
 /* Write the response to a query, truncated to the guest's buffer. */
-static uint8_t answer(Ernic *e, const struct ernic_cmd *cmd, const void *data,
-                      uint32_t len, CmdOut *out)
+static uint8_t answer(Call *c, const void *data, uint32_t len)
 {
+    const struct ernic_cmd *cmd = c->cmd;
     uint32_t n = MIN(le32_to_cpu(cmd->query.length), len);
 
-    if (n && !e->ops->dma_write(e->env, le64_to_cpu(cmd->query.addr), data,
-                                n)) {
+    if (n && !c->e->ops->dma_write(c->e->env, le64_to_cpu(cmd->query.addr), data, n)) {
         return ERNIC_ERR_DMA;
     }
-    out->length = len;
+    c->length = len;
     return ERNIC_OK;
 }
 
@@ -60,10 +64,11 @@ static uint8_t answer(Ernic *e, const struct ernic_cmd *cmd, const void *data,
  * Read a structure of at least @len bytes from guest memory, once for each command: a
  * command that continues in another slice works from the same bytes.
  */
-static uint8_t fetch(Ernic *e, const struct ernic_cmd *cmd, void *data,
-                     uint32_t len)
+static uint8_t fetch(Call *c, void *data, uint32_t len)
 {
+    const struct ernic_cmd *cmd = c->cmd;
     uint32_t given = le32_to_cpu(cmd->qp.length);
+    Ernic *e = c->e;
     uint8_t *buf = e->job->data;
 
     if (given < len || given > MAX(len, STRUCT_MAX)) {
@@ -84,8 +89,7 @@ static uint8_t fetch(Ernic *e, const struct ernic_cmd *cmd, void *data,
 
 /* ---- device and port ------------------------------------------------------ */
 
-static uint8_t cmd_nop(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
-                       CmdOut *out)
+static uint8_t cmd_nop(Call *c)
 {
     return ERNIC_OK;
 }
@@ -96,21 +100,21 @@ static uint32_t usable(uint32_t size, uint32_t taken)
     return cpu_to_le32(size > taken ? size - taken : 0);
 }
 
-static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
-                                const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_query_device(Call *c)
 {
+    const ErnicConfig *cfg = &c->e->cfg;
     struct ernic_device_attr attr = {
         .abi_version = cpu_to_le32(ERNIC_ABI_VERSION),
-        .max_uctx = usable(e->cfg.max_uctx, 1),
-        .max_pd = usable(e->cfg.max_pd, 1),
-        .max_eq = usable(e->cfg.max_eq, 1),
-        .max_cq = usable(e->cfg.max_cq, 1),
+        .max_uctx = usable(cfg->max_uctx, 1),
+        .max_pd = usable(cfg->max_pd, 1),
+        .max_eq = usable(cfg->max_eq, 1),
+        .max_cq = usable(cfg->max_cq, 1),
         .max_cqe = cpu_to_le32(ERNIC_MAX_CQ_DEPTH),
-        .max_srq = usable(e->cfg.max_srq, 1),
+        .max_srq = usable(cfg->max_srq, 1),
         .max_srq_wr = cpu_to_le32(ERNIC_MAX_WQ_DEPTH),
-        .max_qp = usable(e->cfg.max_qp, ERNIC_QPN_GSI + 1),
+        .max_qp = usable(cfg->max_qp, ERNIC_QPN_GSI + 1),
         .max_qp_wr = cpu_to_le32(ERNIC_MAX_WQ_DEPTH),
-        .max_mr = usable(e->cfg.max_mr, 1),
+        .max_mr = usable(cfg->max_mr, 1),
         .max_fast_reg_pages = cpu_to_le32(ERNIC_MAX_FRWR_PAGES),
         .max_mr_size = cpu_to_le64(ERNIC_MAX_MR_SIZE),
         .page_size_mask = cpu_to_le64((2ull << ERNIC_PAGE_SHIFT_MAX) -
@@ -124,30 +128,30 @@ static uint8_t cmd_query_device(Ernic *e, uint32_t uctx,
         .max_rd_atomic = ERNIC_MAX_RD_ATOMIC,
         .num_ports = 1,
         .odp = cpu_to_le32(ERNIC_ODP_REGION),
-        .raw = cpu_to_le32(e->cfg.raw ? ERNIC_RAW_PACKET | ERNIC_RAW_RSS |
+        .raw = cpu_to_le32(cfg->raw ? ERNIC_RAW_PACKET | ERNIC_RAW_RSS |
                                         ERNIC_RAW_RATE : 0),
-        .max_flows = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_FLOW : 0),
+        .max_flows = cpu_to_le32(cfg->raw ? ERNIC_LIM_FLOW : 0),
         .max_counter = cpu_to_le32(ERNIC_LIM_COUNTER),
-        .max_rss = cpu_to_le32(e->cfg.raw ? ERNIC_LIM_RSS : 0),
+        .max_rss = cpu_to_le32(cfg->raw ? ERNIC_LIM_RSS : 0),
     };
 
-    return answer(e, cmd, &attr, sizeof(attr), out);
+    return answer(c, &attr, sizeof(attr));
 }
 
-static uint8_t cmd_query_port(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_query_port(Call *c)
 {
+    const ErnicConfig *cfg = &c->e->cfg;
     struct ernic_port_attr attr = {
-        .active = e->port_active,
-        .max_mtu = e->cfg.mtu,
-        .active_mtu = e->cfg.mtu,
+        .active = c->e->port_active,
+        .max_mtu = cfg->mtu,
+        .active_mtu = cfg->mtu,
         .max_msg_size = cpu_to_le32(ERNIC_MSG_MAX),
-        .bad_pkey_count = cpu_to_le32(e->bad_pkey),
-        .bad_qkey_count = cpu_to_le32(e->bad_qkey),
-        .link_speed = cpu_to_le32(e->cfg.link_speed),
+        .bad_pkey_count = cpu_to_le32(c->e->bad_pkey),
+        .bad_qkey_count = cpu_to_le32(c->e->bad_qkey),
+        .link_speed = cpu_to_le32(cfg->link_speed),
     };
 
-    return answer(e, cmd, &attr, sizeof(attr), out);
+    return answer(c, &attr, sizeof(attr));
 }
 
 /* Rows of ERNIC_STATS_LIST, the first members of ErnicStats. */
@@ -167,24 +171,22 @@ static void put_counters(uint64_t *to, const void *from, uint32_t n)
 }
 
 /* 64-bit counters: ERNIC_STATS_LIST, drops by reason, faults by number. */
-static uint8_t cmd_query_stats(Ernic *e, uint32_t uctx,
-                               const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_query_stats(Call *c)
 {
     uint64_t v[ERNIC_STATS_WORDS] = { };
 
-    put_counters(v, &e->stats, STATS_ROWS);
-    put_counters(v + ERNIC_STATS_DROPS, e->stats.drop, ERNIC_DROP_COUNT);
-    put_counters(v + ERNIC_STATS_FAULTS, e->stats.fault, ERNIC_FAULT_COUNT);
-    return answer(e, cmd, v, sizeof(v), out);
+    put_counters(v, &c->e->stats, STATS_ROWS);
+    put_counters(v + ERNIC_STATS_DROPS, c->e->stats.drop, ERNIC_DROP_COUNT);
+    put_counters(v + ERNIC_STATS_FAULTS, c->e->stats.fault, ERNIC_FAULT_COUNT);
+    return answer(c, v, sizeof(v));
 }
 
-static uint8_t cmd_query_timing(Ernic *e, uint32_t uctx,
-                                const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_query_timing(Call *c)
 {
     struct ernic_timing_info info;
 
-    ernic_timing_info(e, &info);
-    return answer(e, cmd, &info, sizeof(info), out);
+    ernic_timing_info(c->e, &info);
+    return answer(c, &info, sizeof(info));
 }
 
 /* A multicast address or 0.0.0.0 is not a valid source address. */
@@ -196,56 +198,53 @@ static bool gid_entry_ok(const ErnicGidEntry *entry)
            (entry->vlan == ERNIC_NO_VLAN || entry->vlan < 0xfff);
 }
 
-static uint8_t cmd_set_gid(Ernic *e, uint32_t uctx,
-                           const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_set_gid(Call *c)
 {
-    const struct ernic_cmd_set_gid *c = &cmd->set_gid;
+    const struct ernic_cmd_set_gid *set = &c->cmd->set_gid;
     ErnicGidEntry entry = { };
 
-    if (c->index >= ERNIC_LIM_GID) {
+    if (set->index >= ERNIC_LIM_GID) {
         return ERNIC_ERR_PARAM;
     }
-    if (!ernic_all_zero(c->gid, sizeof(c->gid))) {
-        memcpy(entry.gid.raw, c->gid, sizeof(entry.gid.raw));
-        memcpy(entry.mac, c->mac, sizeof(entry.mac));
-        entry.vlan = le16_to_cpu(c->vlan);
+    if (!ernic_all_zero(set->gid, sizeof(set->gid))) {
+        memcpy(entry.gid.raw, set->gid, sizeof(entry.gid.raw));
+        memcpy(entry.mac, set->mac, sizeof(entry.mac));
+        entry.vlan = le16_to_cpu(set->vlan);
         if (!gid_entry_ok(&entry)) {
             return ERNIC_ERR_PARAM;
         }
     }
-    if (memcmp(&entry, &e->gid[c->index], sizeof(entry)) != 0) {
-        ernic_gid_set(e, c->index, &entry);
-        trace_ernic_set_gid(c->index, ldq_be_p(c->gid), ldq_be_p(c->gid + 8));
-        ernic_event_raise(e, e->async_eq, ERNIC_EVC_PORT, 1, &e->port_events,
+    if (memcmp(&entry, &c->e->gid[set->index], sizeof(entry)) != 0) {
+        ernic_gid_set(c->e, set->index, &entry);
+        trace_ernic_set_gid(set->index, ldq_be_p(set->gid), ldq_be_p(set->gid + 8));
+        ernic_event_raise(c->e, c->e->async_eq, ERNIC_EVC_PORT, 1, &c->e->port_events,
                           ERNIC_EV_GID_CHANGE, 0);
     }
     return ERNIC_OK;
 }
 
-static uint8_t cmd_set_pkey(Ernic *e, uint32_t uctx,
-                            const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_set_pkey(Call *c)
 {
-    uint16_t index = le16_to_cpu(cmd->set_pkey.index);
-    uint16_t pkey = le16_to_cpu(cmd->set_pkey.pkey);
+    uint16_t index = le16_to_cpu(c->cmd->set_pkey.index);
+    uint16_t pkey = le16_to_cpu(c->cmd->set_pkey.pkey);
 
     /* IBTA vol. 1, 10.9.2: a P_Key of base 0 is invalid whatever its top bit. */
     if (index >= ERNIC_LIM_PKEY || pkey == ERNIC_PKEY_FULL) {
         return ERNIC_ERR_PARAM;
     }
-    e->pkey[index] = pkey;
+    c->e->pkey[index] = pkey;
     return ERNIC_OK;
 }
 
 /* ---- contexts ------------------------------------------------------------- */
 
-static uint8_t cmd_uctx_alloc(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_uctx_alloc(Call *c)
 {
-    out->handle = ernic_ids_alloc(&e->uctx_ids);
-    if (!out->handle) {
+    c->handle = ernic_ids_alloc(&c->e->uctx_ids);
+    if (!c->handle) {
         return ERNIC_ERR_NO_RESOURCE;
     }
-    e->uctx_used[out->handle] = true;
+    c->e->uctx_used[c->handle] = true;
     return ERNIC_OK;
 }
 
@@ -272,94 +271,82 @@ static bool uctx_busy(Ernic *e, uint32_t uctx)
 }
 
 /* The driver has to destroy the remaining objects of a process first. */
-static uint8_t cmd_uctx_free(Ernic *e, uint32_t uctx,
-                             const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_uctx_free(Call *c)
 {
-    uint32_t id = le32_to_cpu(cmd->handle.handle);
+    uint32_t id = target(c);
 
-    if (id == 0 || id > ERNIC_LIM_UCTX || !e->uctx_used[id]) {
+    if (id == 0 || id > ERNIC_LIM_UCTX || !c->e->uctx_used[id]) {
         return ERNIC_ERR_HANDLE;
     }
-    if (uctx_busy(e, id)) {
+    if (uctx_busy(c->e, id)) {
         return ERNIC_ERR_BUSY;
     }
-    e->uctx_used[id] = false;
-    ernic_ids_free(&e->uctx_ids, id);
+    c->e->uctx_used[id] = false;
+    ernic_ids_free(&c->e->uctx_ids, id);
     return ERNIC_OK;
 }
 
 /* ---- objects -------------------------------------------------------------- */
 
-static uint8_t cmd_pd_alloc(Ernic *e, uint32_t uctx,
-                            const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_pd_alloc(Call *c)
 {
-    return ernic_pd_alloc(e, uctx, &out->handle);
+    return ernic_pd_alloc(c->e, c->uctx, &c->handle);
 }
 
-static uint8_t cmd_pd_free(Ernic *e, uint32_t uctx,
-                           const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_pd_free(Call *c)
 {
-    return ernic_pd_free(e, uctx, le32_to_cpu(cmd->handle.handle));
+    return ernic_pd_free(c->e, c->uctx, target(c));
 }
 
-static uint8_t cmd_eq_create(Ernic *e, uint32_t uctx,
-                             const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_eq_create(Call *c)
 {
-    return ernic_eq_create(e, uctx, &cmd->eq_create, &out->handle);
+    return ernic_eq_create(c->e, c->uctx, &c->cmd->eq_create, &c->handle);
 }
 
-static uint8_t cmd_eq_destroy(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_eq_destroy(Call *c)
 {
-    uint32_t asked = e->async_eq;
-    uint8_t status = ernic_eq_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+    uint32_t asked = c->e->async_eq;
+    uint8_t status = ernic_eq_destroy(c->e, c->uctx, target(c));
 
-    if (asked && !e->async_eq) {
-        ernic_qp_pages_orphaned(e);
+    if (asked && !c->e->async_eq) {
+        ernic_qp_pages_orphaned(c->e);
     }
     return status;
 }
 
-static uint8_t cmd_cq_create(Ernic *e, uint32_t uctx,
-                             const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_cq_create(Call *c)
 {
-    return ernic_cq_create(e, uctx, &cmd->cq_create, &out->handle);
+    return ernic_cq_create(c->e, c->uctx, &c->cmd->cq_create, &c->handle);
 }
 
-static uint8_t cmd_cq_resize(Ernic *e, uint32_t uctx,
-                             const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_cq_resize(Call *c)
 {
-    return ernic_cq_resize(e, uctx, &cmd->cq_create);
+    return ernic_cq_resize(c->e, c->uctx, &c->cmd->cq_create);
 }
 
-static uint8_t cmd_cq_moderate(Ernic *e, uint32_t uctx,
-                               const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_cq_moderate(Call *c)
 {
-    return ernic_cq_moderate(e, uctx, &cmd->cq_moderate);
+    return ernic_cq_moderate(c->e, c->uctx, &c->cmd->cq_moderate);
 }
 
-static uint8_t cmd_cq_destroy(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_cq_destroy(Call *c)
 {
-    return ernic_cq_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+    return ernic_cq_destroy(c->e, c->uctx, target(c));
 }
 
-static uint8_t cmd_srq_create(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_srq_create(Call *c)
 {
-    return ernic_srq_create(e, uctx, &cmd->srq, &out->handle);
+    return ernic_srq_create(c->e, c->uctx, &c->cmd->srq, &c->handle);
 }
 
-static uint8_t cmd_srq_modify(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_srq_modify(Call *c)
 {
-    return ernic_srq_modify(e, uctx, &cmd->srq);
+    return ernic_srq_modify(c->e, c->uctx, &c->cmd->srq);
 }
 
-static uint8_t cmd_srq_query(Ernic *e, uint32_t uctx,
-                             const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_srq_query(Call *c)
 {
-    ErnicSrq *srq = ernic_srq_get(e, uctx, le32_to_cpu(cmd->query.handle));
+    ErnicSrq *srq = ernic_srq_get(c->e, c->uctx, le32_to_cpu(c->cmd->query.handle));
     struct ernic_srq_attr attr;
 
     if (!srq) {
@@ -367,214 +354,176 @@ static uint8_t cmd_srq_query(Ernic *e, uint32_t uctx,
     }
     attr.limit = cpu_to_le32(srq->limit);
     attr.depth = cpu_to_le32(srq->wq.depth);
-    return answer(e, cmd, &attr, sizeof(attr), out);
+    return answer(c, &attr, sizeof(attr));
 }
 
-static uint8_t cmd_srq_destroy(Ernic *e, uint32_t uctx,
-                               const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_srq_destroy(Call *c)
 {
-    uint32_t srqn = le32_to_cpu(cmd->handle.handle);
-    const ErnicSrq *srq = ernic_srq_get(e, uctx, srqn);
+    uint32_t srqn = target(c);
+    const ErnicSrq *srq = ernic_srq_get(c->e, c->uctx, srqn);
     bool xrc = srq && srq->xrcd;
-    uint8_t status = ernic_srq_destroy(e, uctx, srqn);
+    uint8_t status = ernic_srq_destroy(c->e, c->uctx, srqn);
 
     if (!status && xrc) {
-        ernic_responder_forget_srq(e, srqn);
+        ernic_responder_forget_srq(c->e, srqn);
     }
     return status;
 }
 
-static uint8_t cmd_mr_reg(Ernic *e, uint32_t uctx,
-                          const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_mr_reg(Call *c)
 {
-    return ernic_mr_reg(e, uctx, &cmd->mr_reg, &out->handle);
+    return ernic_mr_reg(c->e, c->uctx, &c->cmd->mr_reg, &c->handle);
 }
 
-static uint8_t cmd_mr_rereg(Ernic *e, uint32_t uctx,
-                            const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_mr_rereg(Call *c)
 {
-    return ernic_mr_rereg(e, uctx, &cmd->mr_reg);
+    return ernic_mr_rereg(c->e, c->uctx, &c->cmd->mr_reg);
 }
 
-static uint8_t cmd_mr_pages(Ernic *e, uint32_t uctx,
-                            const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_mr_pages(Call *c)
 {
-    uint8_t status = ernic_mr_pages(e, uctx, &cmd->mr_pages);
+    uint8_t status = ernic_mr_pages(c->e, c->uctx, &c->cmd->mr_pages);
 
-    if (!status && cmd->mr_pages.list) {
-        ernic_qp_pages_came(e, &cmd->mr_pages);
+    if (!status && c->cmd->mr_pages.list) {
+        ernic_qp_pages_came(c->e, &c->cmd->mr_pages);
     }
     return status;
 }
 
-static uint8_t cmd_page_resume(Ernic *e, uint32_t uctx,
-                               const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_page_resume(Call *c)
 {
-    return ernic_qp_page_resume(e, &cmd->page_resume);
+    return ernic_qp_page_resume(c->e, &c->cmd->page_resume);
 }
 
-static uint8_t cmd_mr_alloc(Ernic *e, uint32_t uctx,
-                            const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_mr_alloc(Call *c)
 {
-    return ernic_mr_alloc(e, uctx, le32_to_cpu(cmd->mr_alloc.pd),
-                          le32_to_cpu(cmd->mr_alloc.max_pages), &out->handle);
+    return ernic_mr_alloc(c->e, c->uctx, le32_to_cpu(c->cmd->mr_alloc.pd),
+                          le32_to_cpu(c->cmd->mr_alloc.max_pages), &c->handle);
 }
 
-static uint8_t cmd_mr_free(Ernic *e, uint32_t uctx,
-                           const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_mr_free(Call *c)
 {
-    return ernic_mr_free(e, uctx, le32_to_cpu(cmd->handle.handle), false);
+    return ernic_mr_free(c->e, c->uctx, target(c),
+                         c->cmd->opcode == ERNIC_CMD_MW_FREE);
 }
 
-static uint8_t cmd_mw_alloc(Ernic *e, uint32_t uctx,
-                            const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_mw_alloc(Call *c)
 {
-    return ernic_mw_alloc(e, uctx, le32_to_cpu(cmd->mw_alloc.pd),
-                          cmd->mw_alloc.type, &out->handle);
+    return ernic_mw_alloc(c->e, c->uctx, le32_to_cpu(c->cmd->mw_alloc.pd),
+                          c->cmd->mw_alloc.type, &c->handle);
 }
 
-static uint8_t cmd_mw_free(Ernic *e, uint32_t uctx,
-                           const struct ernic_cmd *cmd, CmdOut *out)
-{
-    return ernic_mr_free(e, uctx, le32_to_cpu(cmd->handle.handle), true);
-}
-
-static uint8_t cmd_qp_create(Ernic *e, uint32_t uctx,
-                             const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_qp_create(Call *c)
 {
     struct ernic_qp_init init;
-    uint8_t status = fetch(e, cmd, &init, sizeof(init));
+    uint8_t status = fetch(c, &init, sizeof(init));
 
-    return status ? status : ernic_qp_create(e, uctx, &init, &out->handle);
+    return status ? status : ernic_qp_create(c->e, c->uctx, &init, &c->handle);
 }
 
-static uint8_t cmd_qp_modify(Ernic *e, uint32_t uctx,
-                             const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_qp_modify(Call *c)
 {
     struct ernic_qp_attr attr;
-    uint8_t status = fetch(e, cmd, &attr, sizeof(attr));
+    uint8_t status = fetch(c, &attr, sizeof(attr));
 
     return status ? status :
-           ernic_qp_modify(e, uctx, le32_to_cpu(cmd->qp.handle), &attr);
+           ernic_qp_modify(c->e, c->uctx, le32_to_cpu(c->cmd->qp.handle), &attr);
 }
 
-static uint8_t cmd_qp_query(Ernic *e, uint32_t uctx,
-                            const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_qp_query(Call *c)
 {
     struct ernic_qp_attr attr;
-    uint8_t status = ernic_qp_query(e, uctx, le32_to_cpu(cmd->query.handle),
+    uint8_t status = ernic_qp_query(c->e, c->uctx, le32_to_cpu(c->cmd->query.handle),
                                     &attr);
 
-    return status ? status : answer(e, cmd, &attr, sizeof(attr), out);
+    return status ? status : answer(c, &attr, sizeof(attr));
 }
 
-static uint8_t cmd_qp_destroy(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_qp_destroy(Call *c)
 {
-    return ernic_qp_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+    return ernic_qp_destroy(c->e, c->uctx, target(c));
 }
 
-static uint8_t mcast(Ernic *e, uint32_t uctx, const struct ernic_cmd *cmd,
-                     bool attach)
+static uint8_t cmd_mcast(Call *c)
 {
-    uint32_t qpn = le32_to_cpu(cmd->mcast.qpn);
+    uint32_t qpn = le32_to_cpu(c->cmd->mcast.qpn);
     ErnicGid gid;
 
-    if (!ernic_qp_get(e, uctx, qpn)) {
+    if (!ernic_qp_get(c->e, c->uctx, qpn)) {
         return ERNIC_ERR_HANDLE;
     }
-    memcpy(gid.raw, cmd->mcast.gid, sizeof(gid.raw));
-    return attach ? ernic_mcast_attach(e, &gid, qpn)
-                  : ernic_mcast_detach(e, &gid, qpn);
+    memcpy(gid.raw, c->cmd->mcast.gid, sizeof(gid.raw));
+    return c->cmd->opcode == ERNIC_CMD_MCAST_ATTACH ?
+           ernic_mcast_attach(c->e, &gid, qpn) : ernic_mcast_detach(c->e, &gid, qpn);
 }
 
-static uint8_t cmd_mcast_attach(Ernic *e, uint32_t uctx,
-                                const struct ernic_cmd *cmd, CmdOut *out)
-{
-    return mcast(e, uctx, cmd, true);
-}
-
-static uint8_t cmd_mcast_detach(Ernic *e, uint32_t uctx,
-                                const struct ernic_cmd *cmd, CmdOut *out)
-{
-    return mcast(e, uctx, cmd, false);
-}
-
-static uint8_t cmd_flow_create(Ernic *e, uint32_t uctx,
-                               const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_flow_create(Call *c)
 {
     struct ernic_flow_rule rule;
-    uint8_t status = fetch(e, cmd, &rule, sizeof(rule));
+    uint8_t status = fetch(c, &rule, sizeof(rule));
 
-    return status ? status : ernic_flow_create(e, uctx, &rule, &out->handle);
+    return status ? status : ernic_flow_create(c->e, c->uctx, &rule, &c->handle);
 }
 
-static uint8_t cmd_flow_destroy(Ernic *e, uint32_t uctx,
-                                const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_flow_destroy(Call *c)
 {
-    return ernic_flow_destroy(e, uctx, le32_to_cpu(cmd->handle.handle));
+    return ernic_flow_destroy(c->e, c->uctx, target(c));
 }
 
-static uint8_t cmd_rss_create(Ernic *e, uint32_t uctx,
-                              const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_rss_create(Call *c)
 {
     struct ernic_rss init;
-    uint8_t status = fetch(e, cmd, &init, sizeof(init));
+    uint8_t status = fetch(c, &init, sizeof(init));
 
-    return status ? status : ernic_rss_create(e, uctx, &init, &out->handle);
+    return status ? status : ernic_rss_create(c->e, c->uctx, &init, &c->handle);
 }
 
-static uint8_t cmd_rss_destroy(Ernic *e, uint32_t uctx,
-                               const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_rss_destroy(Call *c)
 {
-    uint32_t number = le32_to_cpu(cmd->handle.handle);
-    uint8_t status = ernic_rss_destroy(e, uctx, number);
+    uint32_t number = target(c);
+    uint8_t status = ernic_rss_destroy(c->e, c->uctx, number);
 
     if (!status) {
-        ernic_flow_forget(e, number);
+        ernic_flow_forget(c->e, number);
     }
     return status;
 }
 
-static uint8_t cmd_counter_alloc(Ernic *e, uint32_t uctx,
-                                 const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_counter_alloc(Call *c)
 {
-    return ernic_counter_alloc(e, &out->handle);
+    return ernic_counter_alloc(c->e, &c->handle);
 }
 
-static uint8_t cmd_counter_free(Ernic *e, uint32_t uctx,
-                                const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_counter_free(Call *c)
 {
-    return ernic_counter_free(e, le32_to_cpu(cmd->handle.handle));
+    return ernic_counter_free(c->e, target(c));
 }
 
-static uint8_t cmd_counter_bind(Ernic *e, uint32_t uctx,
-                                const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_counter_bind(Call *c)
 {
-    return ernic_counter_bind(e, le32_to_cpu(cmd->counter_bind.qpn),
-                              le32_to_cpu(cmd->counter_bind.counter));
+    return ernic_counter_bind(c->e, le32_to_cpu(c->cmd->counter_bind.qpn),
+                              le32_to_cpu(c->cmd->counter_bind.counter));
 }
 
 /* 64 bits for each row of ERNIC_QP_STATS_LIST. */
-static uint8_t cmd_counter_query(Ernic *e, uint32_t uctx,
-                                 const struct ernic_cmd *cmd, CmdOut *out)
+static uint8_t cmd_counter_query(Call *c)
 {
     const ErnicCounter *counter =
-        ernic_counter_get(e, le32_to_cpu(cmd->query.handle));
+        ernic_counter_get(c->e, le32_to_cpu(c->cmd->query.handle));
     uint64_t v[sizeof(counter->stats) / sizeof(uint64_t)];
 
     if (!counter) {
         return ERNIC_ERR_HANDLE;
     }
     put_counters(v, &counter->stats, ARRAY_SIZE(v));
-    return answer(e, cmd, v, sizeof(v), out);
+    return answer(c, v, sizeof(v));
 }
 
 /* ---- the table ------------------------------------------------------------ */
 
 typedef struct CmdRow {
     ErnicCmdInfo info;
-    CmdFn *fn;
+    uint8_t (*fn)(Call *c);
 } CmdRow;
 
 /* Payload up to and including field @last; padding after it is reserved. */
@@ -612,13 +561,13 @@ static const CmdRow rows[] = {
     ROW(MR_ALLOC, UPTO(mr_alloc, max_pages), 0, mr_alloc),
     ROW(MR_FREE, UPTO(handle, handle), 0, mr_free),
     ROW(MW_ALLOC, UPTO(mw_alloc, type), 0, mw_alloc),
-    ROW(MW_FREE, UPTO(handle, handle), 0, mw_free),
+    ROW(MW_FREE, UPTO(handle, handle), 0, mr_free),
     ROW(QP_CREATE, UPTO(qp, length), 0, qp_create),
     ROW(QP_MODIFY, UPTO(qp, handle), 0, qp_modify),
     ROW(QP_QUERY, UPTO(query, handle), 0, qp_query),
     ROW(QP_DESTROY, UPTO(handle, handle), 0, qp_destroy),
-    ROW(MCAST_ATTACH, UPTO(mcast, qpn), 0, mcast_attach),
-    ROW(MCAST_DETACH, UPTO(mcast, qpn), 0, mcast_detach),
+    ROW(MCAST_ATTACH, UPTO(mcast, qpn), 0, mcast),
+    ROW(MCAST_DETACH, UPTO(mcast, qpn), 0, mcast),
     ROW(MR_REREG, UPTO(mr_reg, flags), 0, mr_rereg),
     ROW(QUERY_TIMING, UPTO(query, length), K, query_timing),
     ROW(MR_PAGES, UPTO(mr_pages, key), 0, mr_pages),
@@ -693,25 +642,25 @@ static uint8_t admit(const Ernic *e, const struct ernic_cmd *cmd,
 }
 
 /* Execute job->cmd; ERNIC_AGAIN: the slice has ended before it. */
-static uint8_t step(Ernic *e, CmdOut *out)
+static uint8_t step(Call *c)
 {
-    const struct ernic_cmd *cmd = &e->job->cmd;
-    uint32_t uctx = le32_to_cpu(cmd->uctx);
-    uint8_t status = admit(e, cmd, uctx);
+    const struct ernic_cmd *cmd = c->cmd;
+    uint32_t uctx = c->uctx;
+    uint8_t status = admit(c->e, cmd, uctx);
     const CmdRow *row;
 
     if (status) {
         return status;
     }
     row = &rows[cmd->opcode];
-    status = row->fn(e, uctx, cmd, out);
+    status = row->fn(c);
     if (status == ERNIC_AGAIN) {
         trace_ernic_cmd_suspend(row->info.name, uctx, le16_to_cpu(cmd->tag));
     } else if (status) {
         trace_ernic_guest_cmd_failed(row->info.name, uctx, le16_to_cpu(cmd->tag),
                                      ernic_status_name(status));
     } else {
-        trace_ernic_cmd(row->info.name, uctx, le16_to_cpu(cmd->tag), out->handle);
+        trace_ernic_cmd(row->info.name, uctx, le16_to_cpu(cmd->tag), c->handle);
     }
     return status;
 }
@@ -726,11 +675,11 @@ void ernic_cmd_begin(Ernic *e, const struct ernic_cmd *cmd)
 bool ernic_cmd_exec(Ernic *e, struct ernic_rsp *rsp)
 {
     ErnicJob *job = e->job;
-    CmdOut out = { };
+    Call call = { .e = e, .uctx = le32_to_cpu(job->cmd.uctx), .cmd = &job->cmd };
     uint8_t status;
 
     e->stats.commands++;        /* before the step: QUERY_STATS counts itself */
-    status = step(e, &out);
+    status = step(&call);
     if (status == ERNIC_AGAIN) {
         e->stats.commands--;    /* if the device migrates now, another engine counts it */
         return false;
@@ -743,7 +692,7 @@ bool ernic_cmd_exec(Ernic *e, struct ernic_rsp *rsp)
         e->stats.bad_commands++;
         return true;
     }
-    rsp->handle = cpu_to_le32(out.handle);
-    rsp->length = cpu_to_le32(out.length);
+    rsp->handle = cpu_to_le32(call.handle);
+    rsp->length = cpu_to_le32(call.length);
     return true;
 }
