@@ -43,16 +43,6 @@ static ErnicMlx5Refusal take_wq(const uint8_t *wq, ErnicMlx5EthQueue *q)
     return ERNIC_MLX5_ACCEPTED;
 }
 
-/*
- * A queue without a protection domain (0) has no access to memory: Linux makes a receive
- * queue that never gets buffers, for frames while the interface is down.
- */
-static ErnicMlx5Refusal check_objects(Ernic *e, const ErnicMlx5EthQueue *q)
-{
-    return ernic_cq_get(e, 0, q->cq) && (!q->pd || ernic_mlx5_has_pd(e, q->pd)) ?
-           ERNIC_MLX5_ACCEPTED : ERNIC_MLX5_NO_OBJECT;
-}
-
 /* Copy the list of pages at the end of the message into the buffer of @q. */
 static ErnicMlx5Refusal take_pages(ErnicMlx5Function *f, const ErnicMlx5Request *r,
                                    const uint8_t *wq, ErnicMlx5EthQueue *q)
@@ -67,39 +57,47 @@ static ErnicMlx5Refusal take_pages(ErnicMlx5Function *f, const ErnicMlx5Request 
     return ernic_mlx5_read_list(f->engine, r, &list, &q->buf);
 }
 
-/* Put @init into @table, and its number without base into *@number. */
+/*
+ * Put @init, whose context is at @context, into @table; answer with its number, to which
+ * @base is added. SQ and RQ have these fields at the same places.
+ *
+ * A queue without a protection domain (0) has no access to memory: Linux makes a receive
+ * queue that never gets buffers, for frames while the interface is down.
+ */
 static ErnicMlx5Refusal add_queue(ErnicMlx5Function *f, const ErnicMlx5Request *r,
-                                  const uint8_t *wq, ErnicMlx5EthQueue *init,
-                                  ErnicMlx5EthQueue *table, uint32_t *number)
+                                  const uint8_t *context, ErnicMlx5EthQueue *init,
+                                  ErnicMlx5EthQueue *table, uint32_t base)
 {
     ErnicMlx5Refusal refusal;
     Ernic *e = f->engine;
     uint32_t i;
 
+    if (!ernic_cq_get(e, 0, init->cq) || (init->pd && !ernic_mlx5_has_pd(e, init->pd))) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
     for (i = 1; i <= ERNIC_LIM_ETH_QUEUE && table[i].used; i++) {
         continue;
     }
     if (i > ERNIC_LIM_ETH_QUEUE) {
         return ERNIC_MLX5_NO_RESOURCE;
     }
-    refusal = take_pages(f, r, wq, init);
+    refusal = take_pages(f, r, PART(context, sqc.wq), init);
     if (refusal) {
         return refusal;
     }
     init->used = true;
+    memcpy(init->context, context, sizeof(init->context));
     table[i] = *init;
     ernic_mlx5_eth_ref(e, init, 1);
-    *number = i;
+    PUT(r->out, create_sq_out.sqn, base + i);
     return ERNIC_MLX5_ACCEPTED;
 }
 
 static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, create_sq_in.ctx);
-    const uint8_t *wq = PART(context, sqc.wq);
     ErnicMlx5EthQueue q = { .cq = GET(context, sqc.cqn) };
-    ErnicMlx5Refusal refusal = take_wq(wq, &q);
-    uint32_t i = 0;
+    ErnicMlx5Refusal refusal = take_wq(PART(context, sqc.wq), &q);
 
     if (refusal) {
         return refusal;
@@ -118,14 +116,10 @@ static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
         !ernic_mlx5_tis_get(f, GET(context, sqc.tis_num_0))) {
         return ERNIC_MLX5_NO_OBJECT;
     }
-    refusal = check_objects(f->engine, &q);
+    refusal = add_queue(f, r, context, &q, f->engine->mlx5_eth->sq, ERNIC_MLX5_SQN);
     if (!refusal) {
-        memcpy(q.context, context, sizeof(q.context));
-        refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->sq, &i);
-    }
-    if (!refusal) {
-        PUT(r->out, create_sq_out.sqn, ERNIC_MLX5_SQN + i);
-        trace_ernic_mlx5_sq_create(ERNIC_MLX5_SQN + i, q.cq, 1u << q.log_size);
+        trace_ernic_mlx5_sq_create(GET(r->out, create_sq_out.sqn), q.cq,
+                                   1u << q.log_size);
     }
     return refusal;
 }
@@ -133,10 +127,8 @@ static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
 static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     const uint8_t *context = PART(r->in, create_rq_in.ctx);
-    const uint8_t *wq = PART(context, rqc.wq);
     ErnicMlx5EthQueue q = { .cq = GET(context, rqc.cqn) };
-    ErnicMlx5Refusal refusal = take_wq(wq, &q);
-    uint32_t i = 0;
+    ErnicMlx5Refusal refusal = take_wq(PART(context, rqc.wq), &q);
 
     if (refusal) {
         return refusal;
@@ -148,14 +140,10 @@ static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *
         GET(context, rqc.delay_drop_en)) {
         return ERNIC_MLX5_BAD_VALUE;
     }
-    refusal = check_objects(f->engine, &q);
+    refusal = add_queue(f, r, context, &q, f->engine->mlx5_eth->rq, ERNIC_MLX5_RQN);
     if (!refusal) {
-        memcpy(q.context, context, sizeof(q.context));
-        refusal = add_queue(f, r, wq, &q, f->engine->mlx5_eth->rq, &i);
-    }
-    if (!refusal) {
-        PUT(r->out, create_rq_out.rqn, ERNIC_MLX5_RQN + i);
-        trace_ernic_mlx5_rq_create(ERNIC_MLX5_RQN + i, q.cq, 1u << q.log_size);
+        trace_ernic_mlx5_rq_create(GET(r->out, create_rq_out.rqn), q.cq,
+                                   1u << q.log_size);
     }
     return refusal;
 }
@@ -257,52 +245,48 @@ bool ernic_mlx5_eth_queue_ok(const ErnicMlx5EthQueue *q)
 
 /* ---- query and destruction ------------------------------------------------------ */
 
-static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
+/* The context of @q, or of no queue. */
+static ErnicMlx5Refusal query(const ErnicMlx5EthQueue *q, const ErnicMlx5Request *r)
 {
-    const ErnicMlx5EthQueue *q =
-        ernic_mlx5_sq_get(f->engine, GET(r->in, query_sq_in.sqn));
-    uint8_t *context = PART(r->out, query_sq_out.sq_context), *wq;
+    uint8_t *context = PART(r->out, query_sq_out.sq_context), *wq = PART(context, sqc.wq);
 
     if (!q) {
         return ERNIC_MLX5_NO_OBJECT;
     }
     memcpy(context, q->context, sizeof(q->context));
     PUT(context, sqc.state, q->state);
-    wq = PART(context, sqc.wq);
     PUT(wq, wq.hw_counter, q->ci);
     PUT(wq, wq.sw_counter, q->pi);
     return ERNIC_MLX5_ACCEPTED;
 }
 
+static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
+{
+    return query(ernic_mlx5_sq_get(f->engine, GET(r->in, query_sq_in.sqn)), r);
+}
+
 static ErnicMlx5Refusal query_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    const ErnicMlx5EthQueue *q =
-        ernic_mlx5_rq_get(f->engine, GET(r->in, query_rq_in.rqn));
-    uint8_t *context = PART(r->out, query_rq_out.rq_context), *wq;
+    return query(ernic_mlx5_rq_get(f->engine, GET(r->in, query_rq_in.rqn)), r);
+}
 
+/* Destroy @q of that number, or no queue. */
+static ErnicMlx5Refusal destroy(Ernic *e, ErnicMlx5EthQueue *q, uint32_t number)
+{
     if (!q) {
         return ERNIC_MLX5_NO_OBJECT;
     }
-    memcpy(context, q->context, sizeof(q->context));
-    PUT(context, rqc.state, q->state);
-    wq = PART(context, rqc.wq);
-    PUT(wq, wq.hw_counter, q->ci);
-    PUT(wq, wq.sw_counter, q->pi);
+    ernic_mlx5_eth_remove(e, q);
+    ernic_mlx5_eth_mark(e, number);
+    trace_ernic_mlx5_queue_destroy(number);
     return ERNIC_MLX5_ACCEPTED;
 }
 
 static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t sqn = GET(r->in, destroy_sq_in.sqn);
-    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(f->engine, sqn);
 
-    if (!q) {
-        return ERNIC_MLX5_NO_OBJECT;
-    }
-    ernic_mlx5_eth_remove(f->engine, q);
-    ernic_mlx5_eth_mark(f->engine, sqn);
-    trace_ernic_mlx5_queue_destroy(sqn);
-    return ERNIC_MLX5_ACCEPTED;
+    return destroy(f->engine, ernic_mlx5_sq_get(f->engine, sqn), sqn);
 }
 
 static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
@@ -310,16 +294,8 @@ static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request 
     uint32_t rqn = GET(r->in, destroy_rq_in.rqn);
     ErnicMlx5EthQueue *q = ernic_mlx5_rq_get(f->engine, rqn);
 
-    if (!q) {
-        return ERNIC_MLX5_NO_OBJECT;
-    }
-    if (ernic_mlx5_rq_used(f->engine, rqn)) {
-        return ERNIC_MLX5_BUSY;
-    }
-    ernic_mlx5_eth_remove(f->engine, q);
-    ernic_mlx5_eth_mark(f->engine, rqn);
-    trace_ernic_mlx5_queue_destroy(rqn);
-    return ERNIC_MLX5_ACCEPTED;
+    return q && ernic_mlx5_rq_used(f->engine, rqn) ? ERNIC_MLX5_BUSY :
+           destroy(f->engine, q, rqn);
 }
 
 static const ErnicMlx5CommandRow rows[] = {

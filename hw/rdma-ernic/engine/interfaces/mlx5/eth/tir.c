@@ -11,8 +11,6 @@
 #include "steering/flow_tables.h"
 #include "trace.h"
 
-/* The structure in @field of the message @in. */
-
 /* ---- receive ---------------------------------------------------------------- */
 
 static ErnicMlx5Rqt *rqt_get(ErnicMlx5Function *f, uint32_t number)

@@ -10,57 +10,42 @@
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/pd.h"
 
-/* A domain of either kind, with its number in *@number. */
-static ErnicMlx5Refusal alloc(Ernic *e, bool xrc, uint32_t *number)
+/* Which kind; the messages for both have the same layout. */
+static bool is_xrc(const ErnicMlx5Request *r)
 {
-    uint8_t status = ernic_pd_alloc(e, 0, number);
+    enum { ALLOC_XRCD = 0x80e, DEALLOC_XRCD = 0x80f };
+    uint16_t opcode = GET(r->in, plain_in.opcode);
+
+    return opcode == ALLOC_XRCD || opcode == DEALLOC_XRCD;
+}
+
+static ErnicMlx5Refusal alloc(ErnicMlx5Function *f, const ErnicMlx5Request *r)
+{
+    uint32_t number;
+    uint8_t status = ernic_pd_alloc(f->engine, 0, &number);
 
     if (status == ERNIC_OK) {
-        e->mlx5->contexts.xrcd[*number] = xrc;
+        f->engine->mlx5->contexts.xrcd[number] = is_xrc(r);
+        PUT(r->out, alloc_pd_out.pd, number);
     }
     return ernic_mlx5_refusal(status);
 }
 
-static ErnicMlx5Refusal alloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
+static ErnicMlx5Refusal dealloc(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    uint32_t pd = 0;
-    ErnicMlx5Refusal refusal = alloc(f->engine, false, &pd);
+    uint32_t number = GET(r->in, dealloc_pd_in.pd);
+    bool exists = is_xrc(r) ? ernic_mlx5_has_xrcd(f->engine, number) :
+                              ernic_mlx5_has_pd(f->engine, number);
 
-    PUT(r->out, alloc_pd_out.pd, pd);
-    return refusal;
-}
-
-static ErnicMlx5Refusal dealloc_pd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    uint32_t pd = GET(r->in, dealloc_pd_in.pd);
-
-    return ernic_mlx5_has_pd(f->engine, pd) ?
-           ernic_mlx5_refusal(ernic_pd_free(f->engine, 0, pd)) : ERNIC_MLX5_NO_OBJECT;
-}
-
-static ErnicMlx5Refusal alloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    uint32_t xrcd = 0;
-    ErnicMlx5Refusal refusal = alloc(f->engine, true, &xrcd);
-
-    PUT(r->out, alloc_xrcd_out.xrcd, xrcd);
-    return refusal;
-}
-
-static ErnicMlx5Refusal dealloc_xrcd(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    uint32_t xrcd = GET(r->in, dealloc_xrcd_in.xrcd);
-
-    return ernic_mlx5_has_xrcd(f->engine, xrcd) ?
-           ernic_mlx5_refusal(ernic_pd_free(f->engine, 0, xrcd)) :
-           ERNIC_MLX5_NO_OBJECT;
+    return exists ? ernic_mlx5_refusal(ernic_pd_free(f->engine, 0, number)) :
+                    ERNIC_MLX5_NO_OBJECT;
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x800, "ALLOC_PD", RUNNING, alloc_pd },
-    { 0x801, "DEALLOC_PD", RUNNING, dealloc_pd },
-    { 0x80e, "ALLOC_XRCD", RUNNING, alloc_xrcd },
-    { 0x80f, "DEALLOC_XRCD", RUNNING, dealloc_xrcd },
+    { 0x800, "ALLOC_PD", RUNNING, alloc },
+    { 0x801, "DEALLOC_PD", RUNNING, dealloc },
+    { 0x80e, "ALLOC_XRCD", RUNNING, alloc },
+    { 0x80f, "DEALLOC_XRCD", RUNNING, dealloc },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_domain_commands = {
