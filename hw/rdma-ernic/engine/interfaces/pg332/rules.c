@@ -17,6 +17,13 @@
 #define PMTU_MAX        4
 #define RETRY_COUNTS    (PG332_STATQP_RETRY | PG332_STATQP_RNR_RETRY)
 
+/* A check of one expression: whether it is true of the case @c. */
+#define CHECK(name, ...) \
+    static bool name(const ErnicRuleCase *c) \
+    { \
+        return __VA_ARGS__; \
+    }
+
 /* ---- what checks look at -------------------------------------------------- */
 
 static uint32_t global(const ErnicRuleCase *c, uint32_t offset)
@@ -34,20 +41,9 @@ static bool address_set(const ErnicRuleCase *c, uint32_t low, uint32_t high)
     return slot(c, low) || slot(c, high);
 }
 
-static bool card_enabled(const ErnicRuleCase *c)
-{
-    return global(c, PG332_XRNICCONF) & PG332_CONF_ENABLE;
-}
-
-static bool qp_enabled(const ErnicRuleCase *c)
-{
-    return c->qpn && (slot(c, PG332_QPCONF) & PG332_QPCONF_ENABLE);
-}
-
-static bool override(const ErnicRuleCase *c)
-{
-    return global(c, PG332_XRNICADCONF) & PG332_ADCONF_OVERRIDE;
-}
+CHECK(card_enabled, global(c, PG332_XRNICCONF) & PG332_CONF_ENABLE)
+CHECK(qp_enabled, c->qpn && (slot(c, PG332_QPCONF) & PG332_QPCONF_ENABLE))
+CHECK(override, global(c, PG332_XRNICADCONF) & PG332_ADCONF_OVERRIDE)
 
 /* The engine's, while the queue pair runs; else NULL. */
 static const ErnicQp *running(const ErnicRuleCase *c)
@@ -98,10 +94,7 @@ static uint32_t shown(const ErnicRegDef *def)
     return 0;
 }
 
-static bool no_register(const ErnicRuleCase *c)
-{
-    return !c->def;
-}
+CHECK(no_register, !c->def)
 
 static bool reserved_bits(const ErnicRuleCase *c)
 {
@@ -114,35 +107,12 @@ static bool reserved_bits(const ErnicRuleCase *c)
     return known && (c->raw & ~(known | shown(c->def)));
 }
 
-static bool read_only(const ErnicRuleCase *c)
-{
-    return c->def && !(c->def->write | c->def->over | c->def->w1c);
-}
-
-static bool needs_override(const ErnicRuleCase *c)
-{
-    return c->def && c->def->over && !override(c);
-}
-
-static bool override_enabled(const ErnicRuleCase *c)
-{
-    return c->def && c->def->over && override(c) && qp_enabled(c);
-}
-
-static bool rq_unaligned(const ErnicRuleCase *c)
-{
-    return c->raw % 256;
-}
-
-static bool sq_unaligned(const ErnicRuleCase *c)
-{
-    return c->raw % 32;
-}
-
-static bool doorbell_unaligned(const ErnicRuleCase *c)
-{
-    return c->value % 4;
-}
+CHECK(read_only, c->def && !(c->def->write | c->def->over | c->def->w1c))
+CHECK(needs_override, c->def && c->def->over && !override(c))
+CHECK(override_enabled, c->def && c->def->over && override(c) && qp_enabled(c))
+CHECK(rq_unaligned, c->raw % 256)
+CHECK(sq_unaligned, c->raw % 32)
+CHECK(doorbell_unaligned, c->value % 4)
 
 static bool depth_uneven(const ErnicRuleCase *c)
 {
@@ -151,27 +121,13 @@ static bool depth_uneven(const ErnicRuleCase *c)
     return (sq && !power_of_two(sq)) || (rq && !power_of_two(rq));
 }
 
-static bool ack_policy(const ErnicRuleCase *c)
-{
-    return (c->value & PG332_CONF_ACK) == PG332_CONF_ACK;
-}
-
-static bool threshold(const ErnicRuleCase *c)
-{
-    return (c->value & 0xffff) > THRESHOLD_MAX || c->value >> 16 > THRESHOLD_MAX;
-}
-
-static bool access_value(const ErnicRuleCase *c)
-{
-    return (c->value & PG332_ACCESS) > PG332_ACCESS_READ_WRITE;
-}
+CHECK(ack_policy, (c->value & PG332_CONF_ACK) == PG332_CONF_ACK)
+CHECK(threshold, (c->value & 0xffff) > THRESHOLD_MAX || c->value >> 16 > THRESHOLD_MAX)
+CHECK(access_value, (c->value & PG332_ACCESS) > PG332_ACCESS_READ_WRITE)
 
 /* ---- registers at the wrong time ------------------------------------------ */
 
-static bool changed_enabled(const ErnicRuleCase *c)
-{
-    return c->value != c->old && (c->qpn ? qp_enabled(c) : card_enabled(c));
-}
+CHECK(changed_enabled, c->value != c->old && (c->qpn ? qp_enabled(c) : card_enabled(c)))
 
 static bool sqpsn_busy(const ErnicRuleCase *c)
 {
@@ -199,20 +155,9 @@ static bool lstrqreq_opcode(const ErnicRuleCase *c)
 
 /* ---- indices -------------------------------------------------------------- */
 
-static bool sqpi_range(const ErnicRuleCase *c)
-{
-    return qp_enabled(c) && c->value > sq_depth(c);
-}
-
-static bool rqci_range(const ErnicRuleCase *c)
-{
-    return qp_enabled(c) && c->value > rq_depth(c);
-}
-
-static bool index_zero(const ErnicRuleCase *c)
-{
-    return qp_enabled(c) && !override(c) && !c->value && c->old;
-}
+CHECK(sqpi_range, qp_enabled(c) && c->value > sq_depth(c))
+CHECK(rqci_range, qp_enabled(c) && c->value > rq_depth(c))
+CHECK(index_zero, qp_enabled(c) && !override(c) && !c->value && c->old)
 
 static bool sq_overrun(const ErnicRuleCase *c)
 {
@@ -244,26 +189,11 @@ static bool rq_overrun(const ErnicRuleCase *c)
 
 /* ---- doorbells ------------------------------------------------------------ */
 
-static bool rings(const ErnicRuleCase *c)
-{
-    return c->value && c->value != c->old;
-}
-
-static bool rings_disabled(const ErnicRuleCase *c)
-{
-    return rings(c) && !(card_enabled(c) && qp_enabled(c));
-}
-
-static bool rings_recovery(const ErnicRuleCase *c)
-{
-    return rings(c) && qp_enabled(c) &&
-           (slot(c, PG332_QPCONF) & PG332_QPCONF_RECOVERY);
-}
-
-static bool rings_override(const ErnicRuleCase *c)
-{
-    return rings(c) && qp_enabled(c) && override(c);
-}
+CHECK(rings, c->value && c->value != c->old)
+CHECK(rings_disabled, rings(c) && !(card_enabled(c) && qp_enabled(c)))
+CHECK(rings_recovery, rings(c) && qp_enabled(c) &&
+      (slot(c, PG332_QPCONF) & PG332_QPCONF_RECOVERY))
+CHECK(rings_override, rings(c) && qp_enabled(c) && override(c))
 
 static bool rings_fatal(const ErnicRuleCase *c)
 {
@@ -273,14 +203,11 @@ static bool rings_fatal(const ErnicRuleCase *c)
            !(slot(c, PG332_QPCONF) & PG332_QPCONF_RECOVERY);
 }
 
-static bool rings_unconnected(const ErnicRuleCase *c)
-{
-    return rings(c) && qp_enabled(c) && c->qpn != ERNIC_QPN_GSI &&
-           (!slot(c, PG332_DESTQPCONF) ||
-            !address_set(c, PG332_MACDESADDLSB, PG332_MACDESADDMSB) ||
-            !(address_set(c, PG332_IPDESADDR1, PG332_IPDESADDR2) ||
-              address_set(c, PG332_IPDESADDR3, PG332_IPDESADDR4)));
-}
+CHECK(rings_unconnected, rings(c) && qp_enabled(c) && c->qpn != ERNIC_QPN_GSI &&
+      (!slot(c, PG332_DESTQPCONF) ||
+       !address_set(c, PG332_MACDESADDLSB, PG332_MACDESADDMSB) ||
+       !(address_set(c, PG332_IPDESADDR1, PG332_IPDESADDR2) ||
+         address_set(c, PG332_IPDESADDR3, PG332_IPDESADDR4))))
 
 /* ---- the card is enabled -------------------------------------------------- */
 
@@ -295,84 +222,33 @@ static bool all_zero(const ErnicRuleCase *c)
 }
 
 /* Registers are the two halves of an address, and a size. */
-static bool no_buffer(const ErnicRuleCase *c)
-{
-    return !global(c, c->rule->regs[2]) ||
-           !(global(c, c->rule->regs[0]) | global(c, c->rule->regs[1]));
-}
+CHECK(no_buffer, !global(c, c->rule->regs[2]) ||
+      !(global(c, c->rule->regs[0]) | global(c, c->rule->regs[1])))
 
 /* ---- a queue pair is enabled, or no more ---------------------------------- */
 
-static bool before_card(const ErnicRuleCase *c)
-{
-    return !card_enabled(c);
-}
-
-static bool before_qp1(const ErnicRuleCase *c)
-{
-    return c->qpn != ERNIC_QPN_GSI &&
-           !(*ernic_pg332_qp_reg(c->e, ERNIC_QPN_GSI, PG332_QPCONF) &
-             PG332_QPCONF_ENABLE);
-}
-
-static bool out_of_bound(const ErnicRuleCase *c)
-{
-    return !ernic_pg332_in_bound(c->e, c->qpn);
-}
-
-static bool no_queue(const ErnicRuleCase *c)
-{
-    return !address_set(c, PG332_RQBA, PG332_RQBAMSB) ||
-           !address_set(c, PG332_SQBA, PG332_SQBAMSB) ||
-           ((c->value & PG332_QPCONF_CQE) &&
-            !address_set(c, PG332_CQBA, PG332_CQBAMSB));
-}
-
-static bool no_doorbell(const ErnicRuleCase *c)
-{
-    return (c->value & PG332_QPCONF_NO_HS) &&
-           !(address_set(c, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB) &&
-             address_set(c, PG332_CQDBADD, PG332_CQDBADDMSB));
-}
-
-static bool no_depth(const ErnicRuleCase *c)
-{
-    return !sq_depth(c) || !rq_depth(c);
-}
-
-static bool depth_small(const ErnicRuleCase *c)
-{
-    return !no_depth(c) &&
-           (sq_depth(c) < DEPTH_MIN || rq_depth(c) < DEPTH_MIN);
-}
-
-static bool buffer_size(const ErnicRuleCase *c)
-{
-    return !power_of_two(c->value >> PG332_QPCONF_RQ_BUF_SHIFT);
-}
-
-static bool path_mtu(const ErnicRuleCase *c)
-{
-    return (c->value & PG332_QPCONF_PMTU) >> PG332_QPCONF_PMTU_SHIFT > PMTU_MAX;
-}
-
-static bool under_recovery(const ErnicRuleCase *c)
-{
-    return c->value & PG332_QPCONF_RECOVERY;
-}
-
-static bool no_retry_counts(const ErnicRuleCase *c)
-{
-    return c->qpn != ERNIC_QPN_GSI && !(slot(c, PG332_STATQP) & RETRY_COUNTS);
-}
-
-static bool stale_pointers(const ErnicRuleCase *c)
-{
-    return (c->old & PG332_QPCONF_RECOVERY) &&
-           (slot(c, PG332_CQHEAD) || slot(c, PG332_SQPI) ||
-            slot(c, PG332_RQCI) || slot(c, PG332_STATRQPIDB) ||
-            slot(c, PG332_STATCURSQPTR));
-}
+CHECK(before_card, !card_enabled(c))
+CHECK(before_qp1, c->qpn != ERNIC_QPN_GSI &&
+      !(*ernic_pg332_qp_reg(c->e, ERNIC_QPN_GSI, PG332_QPCONF) &
+        PG332_QPCONF_ENABLE))
+CHECK(out_of_bound, !ernic_pg332_in_bound(c->e, c->qpn))
+CHECK(no_queue, !address_set(c, PG332_RQBA, PG332_RQBAMSB) ||
+      !address_set(c, PG332_SQBA, PG332_SQBAMSB) ||
+      ((c->value & PG332_QPCONF_CQE) &&
+       !address_set(c, PG332_CQBA, PG332_CQBAMSB)))
+CHECK(no_doorbell, (c->value & PG332_QPCONF_NO_HS) &&
+      !(address_set(c, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB) &&
+        address_set(c, PG332_CQDBADD, PG332_CQDBADDMSB)))
+CHECK(no_depth, !sq_depth(c) || !rq_depth(c))
+CHECK(depth_small, !no_depth(c) && (sq_depth(c) < DEPTH_MIN || rq_depth(c) < DEPTH_MIN))
+CHECK(buffer_size, !power_of_two(c->value >> PG332_QPCONF_RQ_BUF_SHIFT))
+CHECK(path_mtu, (c->value & PG332_QPCONF_PMTU) >> PG332_QPCONF_PMTU_SHIFT > PMTU_MAX)
+CHECK(under_recovery, c->value & PG332_QPCONF_RECOVERY)
+CHECK(no_retry_counts, c->qpn != ERNIC_QPN_GSI && !(slot(c, PG332_STATQP) & RETRY_COUNTS))
+CHECK(stale_pointers, (c->old & PG332_QPCONF_RECOVERY) &&
+      (slot(c, PG332_CQHEAD) || slot(c, PG332_SQPI) ||
+       slot(c, PG332_RQCI) || slot(c, PG332_STATRQPIDB) ||
+       slot(c, PG332_STATCURSQPTR)))
 
 static bool not_drained(const ErnicRuleCase *c)
 {
@@ -395,67 +271,26 @@ static bool is_write(uint8_t opcode)
     return opcode == PG332_OP_WRITE || opcode == PG332_OP_WRITE_IMM;
 }
 
-static bool wqe_opcode(const ErnicRuleCase *c)
-{
-    return !is_send(c->opcode) && !is_write(c->opcode) &&
-           c->opcode != PG332_OP_READ;
-}
-
-static bool wqe_qp1_opcode(const ErnicRuleCase *c)
-{
-    return c->qpn == ERNIC_QPN_GSI && !wqe_opcode(c) &&
-           c->opcode != PG332_OP_SEND;
-}
-
-static bool wqe_empty_send(const ErnicRuleCase *c)
-{
-    return is_send(c->opcode) && !c->len;
-}
-
-static bool wqe_too_long(const ErnicRuleCase *c)
-{
-    return c->len > PG332_MESSAGE_MAX;
-}
-
-static bool wqe_write_64k(const ErnicRuleCase *c)
-{
-    return is_write(c->opcode) && c->len > WRITE_4_2_MAX && c->len <= PG332_MESSAGE_MAX;
-}
-
-static bool wqe_read_length(const ErnicRuleCase *c)
-{
-    return c->opcode == PG332_OP_READ && (!c->len || c->len % LINE);
-}
+CHECK(wqe_opcode, !is_send(c->opcode) && !is_write(c->opcode) &&
+      c->opcode != PG332_OP_READ)
+CHECK(wqe_qp1_opcode, c->qpn == ERNIC_QPN_GSI && !wqe_opcode(c) &&
+      c->opcode != PG332_OP_SEND)
+CHECK(wqe_empty_send, is_send(c->opcode) && !c->len)
+CHECK(wqe_too_long, c->len > PG332_MESSAGE_MAX)
+CHECK(wqe_write_64k, is_write(c->opcode) && c->len > WRITE_4_2_MAX &&
+      c->len <= PG332_MESSAGE_MAX)
+CHECK(wqe_read_length, c->opcode == PG332_OP_READ && (!c->len || c->len % LINE))
 
 /* ---- requests of peers ---------------------------------------------------- */
 
-static bool peer_atomic(const ErnicRuleCase *c)
-{
-    return c->pkt->op->cls == ERNIC_CL_ATOMIC;
-}
-
-static bool peer_short_read(const ErnicRuleCase *c)
-{
-    return c->pkt->op->cls == ERNIC_CL_READ && c->pkt->dma_len <= READ_MIN;
-}
-
-static bool has_range(const ErnicRuleCase *c)
-{
-    return c->pkt->op->cls == ERNIC_CL_READ ||
-           (c->pkt->op->cls == ERNIC_CL_WRITE &&
-            (c->pkt->op->seg & ERNIC_SEG_START));
-}
-
-static bool peer_unaligned(const ErnicRuleCase *c)
-{
-    return has_range(c) && c->pkt->va % LINE;
-}
-
-static bool peer_write_length(const ErnicRuleCase *c)
-{
-    return has_range(c) && c->pkt->op->cls == ERNIC_CL_WRITE &&
-           c->pkt->dma_len % LINE;
-}
+CHECK(peer_atomic, c->pkt->op->cls == ERNIC_CL_ATOMIC)
+CHECK(peer_short_read, c->pkt->op->cls == ERNIC_CL_READ && c->pkt->dma_len <= READ_MIN)
+CHECK(has_range, c->pkt->op->cls == ERNIC_CL_READ ||
+      (c->pkt->op->cls == ERNIC_CL_WRITE &&
+       (c->pkt->op->seg & ERNIC_SEG_START)))
+CHECK(peer_unaligned, has_range(c) && c->pkt->va % LINE)
+CHECK(peer_write_length, has_range(c) && c->pkt->op->cls == ERNIC_CL_WRITE &&
+      c->pkt->dma_len % LINE)
 
 /* ---- the table ------------------------------------------------------------ */
 
