@@ -87,12 +87,16 @@ static uint8_t fetch(Call *c, void *data, uint32_t len)
     return ERNIC_OK;
 }
 
+/* A handler that is one call. */
+#define COMMAND(name, ...) \
+    static uint8_t cmd_##name(Call *c) \
+    { \
+        return __VA_ARGS__; \
+    }
+
 /* ---- device and port ------------------------------------------------------ */
 
-static uint8_t cmd_nop(Call *c)
-{
-    return ERNIC_OK;
-}
+COMMAND(nop, ERNIC_OK)
 
 /* The entries of a table of @size that software can use; @taken are reserved. */
 static uint32_t usable(uint32_t size, uint32_t taken)
@@ -288,20 +292,9 @@ static uint8_t cmd_uctx_free(Call *c)
 
 /* ---- objects -------------------------------------------------------------- */
 
-static uint8_t cmd_pd_alloc(Call *c)
-{
-    return ernic_pd_alloc(c->e, c->uctx, &c->handle);
-}
-
-static uint8_t cmd_pd_free(Call *c)
-{
-    return ernic_pd_free(c->e, c->uctx, target(c));
-}
-
-static uint8_t cmd_eq_create(Call *c)
-{
-    return ernic_eq_create(c->e, c->uctx, &c->cmd->eq_create, &c->handle);
-}
+COMMAND(pd_alloc, ernic_pd_alloc(c->e, c->uctx, &c->handle))
+COMMAND(pd_free, ernic_pd_free(c->e, c->uctx, target(c)))
+COMMAND(eq_create, ernic_eq_create(c->e, c->uctx, &c->cmd->eq_create, &c->handle))
 
 static uint8_t cmd_eq_destroy(Call *c)
 {
@@ -314,35 +307,12 @@ static uint8_t cmd_eq_destroy(Call *c)
     return status;
 }
 
-static uint8_t cmd_cq_create(Call *c)
-{
-    return ernic_cq_create(c->e, c->uctx, &c->cmd->cq_create, &c->handle);
-}
-
-static uint8_t cmd_cq_resize(Call *c)
-{
-    return ernic_cq_resize(c->e, c->uctx, &c->cmd->cq_create);
-}
-
-static uint8_t cmd_cq_moderate(Call *c)
-{
-    return ernic_cq_moderate(c->e, c->uctx, &c->cmd->cq_moderate);
-}
-
-static uint8_t cmd_cq_destroy(Call *c)
-{
-    return ernic_cq_destroy(c->e, c->uctx, target(c));
-}
-
-static uint8_t cmd_srq_create(Call *c)
-{
-    return ernic_srq_create(c->e, c->uctx, &c->cmd->srq, &c->handle);
-}
-
-static uint8_t cmd_srq_modify(Call *c)
-{
-    return ernic_srq_modify(c->e, c->uctx, &c->cmd->srq);
-}
+COMMAND(cq_create, ernic_cq_create(c->e, c->uctx, &c->cmd->cq_create, &c->handle))
+COMMAND(cq_resize, ernic_cq_resize(c->e, c->uctx, &c->cmd->cq_create))
+COMMAND(cq_moderate, ernic_cq_moderate(c->e, c->uctx, &c->cmd->cq_moderate))
+COMMAND(cq_destroy, ernic_cq_destroy(c->e, c->uctx, target(c)))
+COMMAND(srq_create, ernic_srq_create(c->e, c->uctx, &c->cmd->srq, &c->handle))
+COMMAND(srq_modify, ernic_srq_modify(c->e, c->uctx, &c->cmd->srq))
 
 static uint8_t cmd_srq_query(Call *c)
 {
@@ -370,15 +340,8 @@ static uint8_t cmd_srq_destroy(Call *c)
     return status;
 }
 
-static uint8_t cmd_mr_reg(Call *c)
-{
-    return ernic_mr_reg(c->e, c->uctx, &c->cmd->mr_reg, &c->handle);
-}
-
-static uint8_t cmd_mr_rereg(Call *c)
-{
-    return ernic_mr_rereg(c->e, c->uctx, &c->cmd->mr_reg);
-}
+COMMAND(mr_reg, ernic_mr_reg(c->e, c->uctx, &c->cmd->mr_reg, &c->handle))
+COMMAND(mr_rereg, ernic_mr_rereg(c->e, c->uctx, &c->cmd->mr_reg))
 
 static uint8_t cmd_mr_pages(Call *c)
 {
@@ -390,10 +353,7 @@ static uint8_t cmd_mr_pages(Call *c)
     return status;
 }
 
-static uint8_t cmd_page_resume(Call *c)
-{
-    return ernic_qp_page_resume(c->e, &c->cmd->page_resume);
-}
+COMMAND(page_resume, ernic_qp_page_resume(c->e, &c->cmd->page_resume))
 
 static uint8_t cmd_mr_alloc(Call *c)
 {
@@ -401,11 +361,8 @@ static uint8_t cmd_mr_alloc(Call *c)
                           le32_to_cpu(c->cmd->mr_alloc.max_pages), &c->handle);
 }
 
-static uint8_t cmd_mr_free(Call *c)
-{
-    return ernic_mr_free(c->e, c->uctx, target(c),
-                         c->cmd->opcode == ERNIC_CMD_MW_FREE);
-}
+COMMAND(mr_free,
+        ernic_mr_free(c->e, c->uctx, target(c), c->cmd->opcode == ERNIC_CMD_MW_FREE))
 
 static uint8_t cmd_mw_alloc(Call *c)
 {
@@ -439,10 +396,7 @@ static uint8_t cmd_qp_query(Call *c)
     return status ? status : answer(c, &attr, sizeof(attr));
 }
 
-static uint8_t cmd_qp_destroy(Call *c)
-{
-    return ernic_qp_destroy(c->e, c->uctx, target(c));
-}
+COMMAND(qp_destroy, ernic_qp_destroy(c->e, c->uctx, target(c)))
 
 static uint8_t cmd_mcast(Call *c)
 {
@@ -465,10 +419,7 @@ static uint8_t cmd_flow_create(Call *c)
     return status ? status : ernic_flow_create(c->e, c->uctx, &rule, &c->handle);
 }
 
-static uint8_t cmd_flow_destroy(Call *c)
-{
-    return ernic_flow_destroy(c->e, c->uctx, target(c));
-}
+COMMAND(flow_destroy, ernic_flow_destroy(c->e, c->uctx, target(c)))
 
 static uint8_t cmd_rss_create(Call *c)
 {
@@ -489,15 +440,8 @@ static uint8_t cmd_rss_destroy(Call *c)
     return status;
 }
 
-static uint8_t cmd_counter_alloc(Call *c)
-{
-    return ernic_counter_alloc(c->e, &c->handle);
-}
-
-static uint8_t cmd_counter_free(Call *c)
-{
-    return ernic_counter_free(c->e, target(c));
-}
+COMMAND(counter_alloc, ernic_counter_alloc(c->e, &c->handle))
+COMMAND(counter_free, ernic_counter_free(c->e, target(c)))
 
 static uint8_t cmd_counter_bind(Call *c)
 {
