@@ -281,6 +281,10 @@ static ErnicMlx5Refusal dispatch(ErnicMlx5Function *f, const ErnicMlx5Request *r
                                GET(r->in, enable_hca_in.function_id))) {
         return ERNIC_MLX5_OTHER_FUNCTION;
     }
+    /* So is the type of a flow table. */
+    if (row->allowed & RX && GET(r->in, set_fte_in.table_type)) {
+        return ERNIC_MLX5_BAD_VALUE;
+    }
     return row->handler(f, r);
 }
 

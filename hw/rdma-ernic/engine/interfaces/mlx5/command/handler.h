@@ -21,6 +21,8 @@ enum {
     NO_MODIFIER = 1u << 3,
     /* Only for this function and its port. */
     OWN = 1u << 4,
+    /* Only for flow tables of received frames (table_type 0). */
+    RX = 1u << 5,
 };
 
 /* A command that exists. */

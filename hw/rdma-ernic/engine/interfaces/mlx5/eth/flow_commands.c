@@ -11,9 +11,6 @@
 #include "interfaces/mlx5/eth/objects.h"
 #include "steering/flow_tables.h"
 
-/* table_type: frames that the function receives. */
-#define NIC_RX          0
-
 /* table_miss_action */
 enum { MISS_DEFAULT, MISS_TABLE };
 
@@ -22,13 +19,6 @@ enum { ACTION_DROP = 0x2, ACTION_FORWARD = 0x4, ACTION_COUNT = 0x8 };
 
 /* destination_type */
 enum { DEST_TABLE = 1, DEST_TIR = 2 };
-
-/* The messages for tables, groups and entries begin with the same fields. */
-static ErnicMlx5Refusal check_type(const ErnicMlx5Request *r)
-{
-    return GET(r->in, set_fte_in.table_type) == NIC_RX ? ERNIC_MLX5_ACCEPTED :
-                                                         ERNIC_MLX5_BAD_VALUE;
-}
 
 /* ---- tables ---------------------------------------------------------------- */
 
@@ -54,18 +44,16 @@ static ErnicMlx5Refusal create_table(ErnicMlx5Function *f, const ErnicMlx5Reques
         .level = GET(context, flow_table_context.level),
         .log_size = GET(context, flow_table_context.log_size),
     };
-    ErnicMlx5Refusal refusal = check_type(r);
+    ErnicMlx5Refusal refusal;
     uint32_t id = 0;
 
-    if (!refusal && (GET(context, flow_table_context.reformat_en) ||
-                     GET(context, flow_table_context.decap_en) ||
-                     GET(context, flow_table_context.sw_owner) ||
-                     GET(context, flow_table_context.termination_table))) {
-        refusal = ERNIC_MLX5_BAD_VALUE;
+    if (GET(context, flow_table_context.reformat_en) ||
+        GET(context, flow_table_context.decap_en) ||
+        GET(context, flow_table_context.sw_owner) ||
+        GET(context, flow_table_context.termination_table)) {
+        return ERNIC_MLX5_BAD_VALUE;
     }
-    if (!refusal) {
-        refusal = take_miss(context, &init.miss);
-    }
+    refusal = take_miss(context, &init.miss);
     if (!refusal) {
         refusal = ernic_mlx5_refusal(ernic_flow_table_create(f->engine, &init, &id));
     }
@@ -75,22 +63,16 @@ static ErnicMlx5Refusal create_table(ErnicMlx5Function *f, const ErnicMlx5Reques
 
 static ErnicMlx5Refusal destroy_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_type(r);
-
-    return refusal ? refusal :
-        ernic_mlx5_refusal(ernic_flow_table_destroy(f->engine,
+    return ernic_mlx5_refusal(ernic_flow_table_destroy(f->engine,
             GET(r->in, destroy_flow_table_in.table_id)));
 }
 
 static ErnicMlx5Refusal modify_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     enum { MISS_TABLE_ID = 1 };
-    ErnicMlx5Refusal refusal = check_type(r);
+    ErnicMlx5Refusal refusal;
     uint32_t miss;
 
-    if (refusal) {
-        return refusal;
-    }
     if (GET(r->in, modify_flow_table_in.modify_field_select) != MISS_TABLE_ID) {
         return ERNIC_MLX5_BAD_SELECT;
     }
@@ -103,12 +85,8 @@ static ErnicMlx5Refusal modify_table(ErnicMlx5Function *f, const ErnicMlx5Reques
 /* op_mod 1: no table is the root. */
 static ErnicMlx5Refusal set_root(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_type(r);
     uint32_t id = r->op_mod ? 0 : GET(r->in, set_flow_table_root_in.table_id);
 
-    if (refusal) {
-        return refusal;
-    }
     if (r->op_mod > 1) {
         return ERNIC_MLX5_BAD_MODIFIER;
     }
@@ -130,17 +108,14 @@ static ErnicMlx5Refusal set_root(ErnicMlx5Function *f, const ErnicMlx5Request *r
 
 static ErnicMlx5Refusal create_group(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_type(r);
     ErnicFlowGroup init = {
         .table = GET(r->in, create_flow_group_in.table_id),
         .first = GET(r->in, create_flow_group_in.start_flow_index),
         .last = GET(r->in, create_flow_group_in.end_flow_index),
     };
+    ErnicMlx5Refusal refusal;
     uint32_t id = 0;
 
-    if (refusal) {
-        return refusal;
-    }
     if (GET(r->in, create_flow_group_in.group_type) ||
         GET(r->in, create_flow_group_in.match_definer_id) ||
         GET(r->in, create_flow_group_in.source_eswitch_owner_vhca_id_valid) ||
@@ -155,10 +130,7 @@ static ErnicMlx5Refusal create_group(ErnicMlx5Function *f, const ErnicMlx5Reques
 
 static ErnicMlx5Refusal destroy_group(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_type(r);
-
-    return refusal ? refusal :
-        ernic_mlx5_refusal(ernic_flow_group_destroy(f->engine,
+    return ernic_mlx5_refusal(ernic_flow_group_destroy(f->engine,
             GET(r->in, destroy_flow_group_in.table_id),
             GET(r->in, destroy_flow_group_in.group_id)));
 }
@@ -229,7 +201,7 @@ static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *
 {
     enum { CREATE, MODIFY };
     const uint8_t *context = PART(r->in, set_fte_in.flow_context);
-    ErnicMlx5Refusal refusal = check_type(r);
+    ErnicMlx5Refusal refusal;
     uint32_t what = GET(r->in, set_fte_in.modify_enable_mask);
     ErnicFlowEntry entry = {
         .table = GET(r->in, set_fte_in.table_id),
@@ -238,9 +210,6 @@ static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *
         .tag = GET(context, flow_context.flow_tag),
     };
 
-    if (refusal) {
-        return refusal;
-    }
     if (r->op_mod > MODIFY) {
         return ERNIC_MLX5_BAD_MODIFIER;
     }
@@ -264,10 +233,7 @@ static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *
 
 static ErnicMlx5Refusal delete_entry(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicMlx5Refusal refusal = check_type(r);
-
-    return refusal ? refusal :
-        ernic_mlx5_refusal(ernic_flow_entry_delete(f->engine,
+    return ernic_mlx5_refusal(ernic_flow_entry_delete(f->engine,
             GET(r->in, delete_fte_in.table_id), GET(r->in, delete_fte_in.flow_index)));
 }
 
@@ -332,17 +298,17 @@ static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Requ
 }
 
 static const ErnicMlx5CommandRow rows[] = {
-    { 0x92f, "SET_FLOW_TABLE_ROOT", RUNNING | OWN, set_root },
-    { 0x930, "CREATE_FLOW_TABLE", RUNNING | OWN | NO_MODIFIER, create_table },
-    { 0x931, "DESTROY_FLOW_TABLE", RUNNING | OWN, destroy_table },
-    { 0x933, "CREATE_FLOW_GROUP", RUNNING | OWN, create_group },
-    { 0x934, "DESTROY_FLOW_GROUP", RUNNING | OWN, destroy_group },
-    { 0x936, "SET_FLOW_TABLE_ENTRY", RUNNING | OWN, set_entry },
-    { 0x938, "DELETE_FLOW_TABLE_ENTRY", RUNNING | OWN, delete_entry },
+    { 0x92f, "SET_FLOW_TABLE_ROOT", RUNNING | OWN | RX, set_root },
+    { 0x930, "CREATE_FLOW_TABLE", RUNNING | OWN | RX | NO_MODIFIER, create_table },
+    { 0x931, "DESTROY_FLOW_TABLE", RUNNING | OWN | RX, destroy_table },
+    { 0x933, "CREATE_FLOW_GROUP", RUNNING | OWN | RX, create_group },
+    { 0x934, "DESTROY_FLOW_GROUP", RUNNING | OWN | RX, destroy_group },
+    { 0x936, "SET_FLOW_TABLE_ENTRY", RUNNING | OWN | RX, set_entry },
+    { 0x938, "DELETE_FLOW_TABLE_ENTRY", RUNNING | OWN | RX, delete_entry },
     { 0x939, "ALLOC_FLOW_COUNTER", RUNNING, alloc_counter },
     { 0x93a, "DEALLOC_FLOW_COUNTER", RUNNING, dealloc_counter },
     { 0x93b, "QUERY_FLOW_COUNTER", RUNNING | NO_MODIFIER, query_counters },
-    { 0x93c, "MODIFY_FLOW_TABLE", RUNNING | OWN, modify_table },
+    { 0x93c, "MODIFY_FLOW_TABLE", RUNNING | OWN | RX, modify_table },
 };
 
 const ErnicMlx5CommandTable ernic_mlx5_flow_commands = {
