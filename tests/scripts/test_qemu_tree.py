@@ -2,6 +2,7 @@
 """qemu-tree with a small imitation of QEMU's source: which device each checkout builds,
 and that the source stays as it is."""
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -64,6 +65,7 @@ class World:
         self.folder = folder
         self.cache = folder / 'cache/rdma-ernic'
         self.source = self.cache / 'source-10.0'
+        self.said = ''          # by the last build
         write(self.source, SOURCE)
         (self.source / 'configure').chmod(0o755)
         (self.source / '.complete').touch()
@@ -85,15 +87,17 @@ class World:
         shutil.copy(ROOT / 'scripts/qemu-tree', folder / 'scripts')
         return folder
 
-    def build(self, checkout, source=None, options=()):
+    def build(self, checkout, source=None, options=(), env=()):
         """The executable's path and what it prints."""
-        env = {key: value for key, value in os.environ.items() if key != 'QEMU_SRC'}
+        env = {**os.environ, **dict(env)}
+        env.pop('QEMU_SRC', None)
         env['XDG_CACHE_HOME'] = str(self.folder / 'cache')
         if source:
             env['QEMU_SRC'] = str(source)
         run = subprocess.run([checkout / 'scripts/qemu-tree', *options], env=env,
                              text=True, capture_output=True, check=False)
         assert run.returncode == 0, run.stderr
+        self.said = run.stderr
         name = 'qemu-fuzz-x86_64' if '--fuzz' in options else 'qemu-system-x86_64'
         program = Path(run.stdout.splitlines()[-1]) / name
         return program, run_program(program)
@@ -172,6 +176,26 @@ def test_caller_tree(world):
     assert world.build(one, mine)[1] == ['one', '1', 'mine']
     view = program.parents[1] / 'qemu/hw/meson.build'
     assert view.read_text() == "subdir('new')\nsubdir('rdma-ernic')\n"
+
+
+def test_old_tree(world):
+    """A tree of an older series is refused in one line, and nothing is built."""
+    write(world.source, {'VERSION': '7.2.19\n'})
+    with pytest.raises(AssertionError, match='is QEMU 7.2.19; the device needs 10.0'):
+        world.build(world.checkout('one'), world.source)
+    assert not list(world.cache.glob('checkouts/*'))
+
+
+def test_progress(world):
+    """Long builds say how far they are, and their log has all of ninja's output."""
+    steps = ''.join(f'build step{n}: wait\n' for n in range(3))
+    slow = CONFIGURE.replace('>build.ninja <<END', '>build.ninja <<END\nrule wait\n'
+                             '  command = sleep 4\n' + steps)
+    write(world.source, {'configure': slow.replace(
+        'physmem.c\n', 'physmem.c | step0 step1 step2\n')})
+    program, _ = world.build(world.checkout('one'), env={'JOBS': '1'})
+    assert re.search(r'^qemu-tree: step [23] of 4, about \d+ s left$', world.said, re.M)
+    assert '[4/4]' in (program.parent / 'ninja.log').read_text()
 
 
 def test_kinds(world):
