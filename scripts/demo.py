@@ -28,6 +28,9 @@ from monitor import CACHE       # noqa: E402
 RUNNING = CACHE / 'demo'
 LINKS = ('lab', 'netdev', 'udp')
 SHOWN = LINKS[:2]
+# The package qemu-ernic has this file and those that it needs, and a program of its own.
+INSTALLED = not (ROOT / 'scripts/install-packages').exists()
+PROGRAM = 'qemu-ernic-demo' if INSTALLED else 'scripts/demo'
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
 ESCAPE = b'\x1d'                # Ctrl-]
 
@@ -93,7 +96,8 @@ def say(text='', end='\n'):
 
 def boot(interface, link, image, shell=False):
     say(f'Booting two guests, joined by the {link} link ... ', end='')
-    guests = interface.guests(2, interface.links[link](), image, shell)
+    guests = interface.guests(2, interface.links[link](), image, shell,
+                              cold='no source of QEMU, so no QMP' if INSTALLED else '')
     interface.up(guests)
     say(f'{max(guests.boot_seconds):.1f} s')
     return guests
@@ -120,7 +124,7 @@ def table(rows):
         say(f'{name:18}{link:8}{result:8}{figure}')
     failed = sum(row[2] != 'ok' for row in rows)
     say(f'\n{len(rows) - failed} of {len(rows)} worked.'
-        + ('' if failed else ' scripts/demo --shell leaves you in the guests.'))
+        + ('' if failed else f' {PROGRAM} --shell leaves you in the guests.'))
     return 1 if failed else 0
 
 
@@ -172,7 +176,7 @@ def prompt(folder, number):
 
 def attach(number):
     if not RUNNING.exists():
-        raise Failure('no scripts/demo --shell runs')
+        raise Failure(f'no {PROGRAM} --shell runs')
     if not sys.stdin.isatty():
         raise Failure('--attach needs a terminal')
     prompt(RUNNING.resolve(), number)
@@ -181,7 +185,7 @@ def attach(number):
 
 def shell(interface, link, image):
     if RUNNING.exists():
-        raise Failure('a scripts/demo --shell runs already; --attach 1 goes there')
+        raise Failure(f'a {PROGRAM} --shell runs already; --attach 1 goes there')
     with boot(interface, link, image, shell=True) as guests:
         RUNNING.unlink(missing_ok=True)
         RUNNING.symlink_to(guests.folder)
@@ -191,7 +195,7 @@ def shell(interface, link, image):
                 f'    {first}\n'
                 'and then in guest1:\n'
                 f'    {then}\n'
-                'In a second terminal, scripts/demo --attach 2 gives the other prompt.')
+                f'In a second terminal, {PROGRAM} --attach 2 gives the other prompt.')
             if sys.stdin.isatty():
                 prompt(guests.folder, 1)
             else:
@@ -208,16 +212,18 @@ def shell(interface, link, image):
 
 def prepare(interface, kernel):
     """Install and build whatever is missing; return the guests' image."""
-    subprocess.run([ROOT / 'scripts/install-packages'], check=True)
-    say('Building QEMU with the device, unless it is there ...')
-    os.environ['QEMU'] = guest.find_qemu()
+    if not INSTALLED:
+        subprocess.run([ROOT / 'scripts/install-packages'], check=True)
+        say('Building QEMU with the device, unless it is there ...')
+        os.environ['QEMU'] = guest.find_qemu()
     say('Building the guest image, unless it is there ...')
     return interface.find_image(kernel)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog='scripts/demo', description=__doc__)
-    parser.add_argument('--guest', choices=['ours', 'stock'], default='ours',
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
+    kinds = ['stock'] if INSTALLED else ['ours', 'stock']
+    parser.add_argument('--guest', choices=kinds, default=kinds[0],
                         help="stock: guests of Debian's packages alone, whose mlx5 driver"
                         ' drives the device; ours: with the driver of this project')
     parser.add_argument('--interface', choices=['verbs', 'ernic'], default='verbs',
@@ -258,7 +264,7 @@ if __name__ == '__main__':
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        print('\nscripts/demo: stopped; nothing is left running', file=sys.stderr)
+        print(f'\n{PROGRAM}: stopped; nothing is left running', file=sys.stderr)
         sys.exit(130)
     except (Failure, guest.GuestError, subprocess.CalledProcessError) as e:
-        sys.exit(f'scripts/demo: {e}')
+        sys.exit(f'{PROGRAM}: {e}')

@@ -30,13 +30,14 @@ def build(_, kernel):
     headers = Path(guest.last_line(guest.ROOT / 'guest/image/build.py',
                                    '--kernel', kernel, '--headers'))
     version = headers.name.removeprefix('linux-headers-')
-    conf = (guest.ROOT / 'guest/linux/dkms.conf').read_text()
-    name = 'ernic/' + re.search(r'^PACKAGE_VERSION="(.*)"$', conf, re.M)[1]
     with tempfile.TemporaryDirectory(prefix='ernic-dkms.') as folder:
         place = Path(folder)
         for part in ('tree', 'modules'):
             (place / part).mkdir()
         guest.last_line('make', '-C', DRIVER, 'dkms', f'DESTDIR={place}')
+        conf = next(place.glob('usr/src/ernic-*/dkms.conf'))
+        name = 'ernic/' + re.search(r'^PACKAGE_VERSION="(.*)"$', conf.read_text(),
+                                    re.M)[1]
         done = subprocess.run(
             ['dkms', 'build', name, '-k', version, '--arch', 'x86_64',
              '--kernelsourcedir', headers, '--sourcetree', place / 'usr/src',

@@ -80,6 +80,7 @@ class World:
         folder = self.folder / name
         write(folder, {'hw/rdma-ernic/device': f'echo {name}\n',
                        'include/hw/rdma-ernic/x.h': '',
+                       'meson.build': "        version: '0.1',\n",
                        'tests/qtest/meson.build': ''})
         if patch:
             write(folder, {'scripts/qemu-10.0/x.patch': PATCH.format(patch)})
@@ -206,7 +207,8 @@ def test_kinds(world):
     assert 'san' not in (plain.parent / 'arguments').read_text()
     for option, configured in (('--asan', '--enable-asan --enable-ubsan'),
                                ('--tsan', '--enable-tsan'),
-                               ('--fuzz', '--enable-fuzzing --disable-tcg')):
+                               ('--fuzz', '--enable-fuzzing --disable-tcg'),
+                               ('--package', '--with-pkgversion=rdma-ernic 0.1')):
         program, text = world.build(one, options=[option])
         assert text[0] == 'one' and program != plain
         assert configured in (program.parent / 'arguments').read_text()

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""debian/ and scripts/package, without a build: one version everywhere, a source package
+without complaints, and what is said where no package can be built."""
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / 'scripts/package'
+
+
+def output(*command, **options):
+    return subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True,
+                          check=True, **options).stdout
+
+
+def test_versions_agree(tmp_path):
+    version = re.search(r"^ *version: '(.*)',", (ROOT / 'meson.build').read_text(),
+                        re.M)[1]
+    assert output('dpkg-parsechangelog', '-l', ROOT / 'debian/changelog', '-S',
+                  'Version').strip() == version
+    output('make', '-s', '-C', ROOT / 'guest/linux/ernic', 'dkms',
+           f'DESTDIR={tmp_path}')
+    conf = tmp_path / f'usr/src/ernic-{version}/dkms.conf'
+    assert f'PACKAGE_VERSION="{version}"' in conf.read_text()
+
+
+def test_lintian(tmp_path):
+    """Of a source package with debian/ and what it speaks of."""
+    for folder in ('debian', 'guest', 'include'):
+        shutil.copytree(ROOT / folder, tmp_path / 'tree' / folder)
+    output('dpkg-source', '--build', 'tree', cwd=tmp_path)
+    said = subprocess.run(['lintian', '--fail-on', 'error,warning',
+                           *tmp_path.glob('*.dsc')], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    assert said.returncode == 0, said.stdout
+
+
+# Programs in the place of real ones, variables, and the answer to them.
+WRONG = {
+    'release': ({}, {'OS_RELEASE': 'old'}, 'packages are for Debian 12 and 13, not for'
+                ' Debian GNU/Linux 11'),
+    'architecture': ({'dpkg': 'echo arm64'}, {}, 'packages are for amd64 alone'),
+    'source': ({}, {'QEMU_SRC': '/usr/src/qemu-7.2'}, 'unset QEMU_SRC'),
+    'packages': ({'dpkg-checkbuilddeps': 'echo error: Unmet build dependencies: cmake'
+                                         ' >&2; exit 1'}, {},
+                 r'packages are missing \(cmake\); as root: apt-get build-dep'),
+    'space': ({'df': 'echo Avail; echo 10'}, {}, 'has 10 MiB of'),
+}
+
+
+@pytest.mark.parametrize('name', WRONG)
+def test_wrong(name, tmp_path):
+    """One line that says what to do, and no package."""
+    programs, variables, answer = WRONG[name]
+    (tmp_path / 'old').write_text('ID=debian\nVERSION_ID="11"\n'
+                                  'PRETTY_NAME="Debian GNU/Linux 11"\n')
+    (tmp_path / 'bin').mkdir()
+    for program in {'dpkg-checkbuilddeps': 'exit 0', **programs}.items():
+        file = tmp_path / 'bin' / program[0]
+        file.write_text('#!/bin/sh\n' + program[1] + '\n')
+        file.chmod(0o755)
+    done = subprocess.run(
+        [SCRIPT, tmp_path / 'out'], text=True, capture_output=True, check=False,
+        cwd=tmp_path, env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path / 'cache'),
+                           'PATH': f'{tmp_path}/bin:{os.environ["PATH"]}', **variables})
+    assert done.returncode == 1
+    assert done.stderr.count('\n') == 1 and re.search(answer, done.stderr), done.stderr
+    assert not list(tmp_path.glob('out/*'))
