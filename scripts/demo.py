@@ -97,7 +97,7 @@ def say(text='', end='\n'):
 def boot(interface, link, image, shell=False):
     say(f'Booting two guests, joined by the {link} link ... ', end='')
     guests = interface.guests(2, interface.links[link](), image, shell,
-                              cold='no source of QEMU, so no QMP' if INSTALLED else '')
+                              cold='the first run has to be short' if INSTALLED else '')
     interface.up(guests)
     say(f'{max(guests.boot_seconds):.1f} s')
     return guests

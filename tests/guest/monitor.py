@@ -18,8 +18,10 @@ class GuestError(Exception):
 
 @functools.cache
 def package():
-    """qemu.qmp of the source that QEMU was built from, or else of the cached one."""
+    """qemu.qmp of the source that QEMU was built from, or else of the package qemu-ernic
+    or of the cached source."""
     places = [Path(os.environ.get('QEMU', '')).absolute().parent.parent / 'qemu/python',
+              Path(__file__).resolve().parents[2] / 'qemu/python',
               *sorted(CACHE.glob('source-*/python'))]
     place = next((place for place in places if (place / 'qemu/qmp').exists()), None)
     if not place:
