@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether an accelerator of QEMU runs guests on this machine."""
+import os
+import subprocess
+
+import guest
+import stock
+
+KERNEL = '6.12-cloud'
+BOOT_SECONDS = 40
+
+
+def obstacle(accel, kernel=KERNEL):
+    """Why it cannot be used; '': it can. Some machines have a /dev/kvm under which no
+    kernel runs: one without the device boots until it panics without a first process."""
+    if accel == 'kvm':
+        try:
+            os.close(os.open('/dev/kvm', os.O_RDWR))
+        except OSError as e:
+            return f'/dev/kvm: {e.strerror}'
+    image = stock.find_image(kernel)
+    command = [guest.find_qemu(), '-machine', 'q35', '-m', '512', '-nodefaults',
+               '-nographic', '-no-reboot', '-serial', 'stdio', '-accel', accel,
+               '-kernel', image / 'kernel', '-initrd', image / 'initrd',
+               '-append', 'console=ttyS0 panic=-1 rdinit=/bin/true']
+    try:
+        done = subprocess.run(list(map(str, command)), timeout=BOOT_SECONDS, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, errors='replace', check=False)
+    except subprocess.TimeoutExpired:
+        return f'a kernel does not boot in {BOOT_SECONDS} s'
+    if 'Kernel panic' not in done.stdout:
+        return f'a kernel does not boot: {done.stdout.strip()[-200:]}'
+    return ''

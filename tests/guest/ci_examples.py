@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scripts/ci-guests as its users call it: the examples of ci/, and what goes wrong. TAP.
+
+usage: ci_examples.py [--long]
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECK = '''
+set -e
+test "$GUESTS $(hostname)" = "3 guest$GUEST"
+test "$(echo $ADDRESSES | cut -d ' ' -f $GUEST)" = "$ADDRESS"
+for name in $ADDRESSES guest1 guest2 guest3; do ping -c 1 -W 10 $name; done
+ls /sys/class/infiniband/$DEVICE /sys/class/net/$INTERFACE
+sha256sum data/random >"$RESULTS/sum"
+test "$GUEST" != 2 || exit 7
+'''
+
+
+def run(folder, *options):
+    """(exit status, what it has printed) for the results in @folder."""
+    done = subprocess.run([ROOT / 'scripts/ci-guests', '--results', folder, *options],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    return done.returncode, done.stdout
+
+
+def test_environment(folder):
+    """Three guests have the folder, variables and each other; the second one fails."""
+    work = folder / 'work'
+    (work / 'data').mkdir(parents=True)
+    (work / 'script').write_text(CHECK)
+    (work / 'data/random').write_bytes(os.urandom(1 << 20))
+    status, said = run(folder / 'results', '--guests', '3', '--folder', work, '--capture',
+                       'sh script')
+    assert status == 7, said
+    wanted = subprocess.run(['sha256sum', work / 'data/random'], text=True, check=True,
+                            stdout=subprocess.PIPE).stdout.split()[0]
+    for n in 1, 2, 3:
+        got = folder / f'results/guest{n}'
+        assert (got / 'sum').read_text().split()[0] == wanted
+        assert re.search(f'guest{n}: status {7 if n == 2 else 0}', said), said
+        assert 'mount -t proc' in (got / 'console.txt').read_text()
+        assert (got / 'capture.pcapng').stat().st_size > 1000
+    assert not list(folder.glob('results/**/disk')) + list(folder.glob('results/*.tar'))
+
+
+def test_timeout(folder):
+    """A command that does not end; what it has written is there."""
+    status, said = run(folder, '--guests', '1', '--timeout', '5',
+                       'echo begun | tee "$RESULTS/file"; sleep 1000')
+    assert status == 124, said
+    assert (folder / 'guest1/file').read_text() == 'begun\n'
+    assert 'begun' in said
+
+
+def test_refused(folder):
+    """One line says what is wrong, before anything starts."""
+    folder.mkdir(exist_ok=True)
+    (folder / 'file').touch()
+    for options, says in ((['--guests', '9', 'x'], '1 to 8'),
+                          (['--folder', '/nowhere', 'x'], '/nowhere is no folder'),
+                          (['x'], 'is not empty'), ([], 'required: command')):
+        status, said = run(folder, *options)
+        assert status == 2 and says in said.splitlines()[-1], said
+
+
+def example(name, *options):
+    def test(folder):
+        status, said = run(folder, '--folder', ROOT / 'ci', *options, f'./{name}')
+        assert status == 0, said
+    test.__name__ = f'test_{name}'
+    return test
+
+
+SHORT = [test_refused, test_environment, test_timeout]
+LONG = [example('perftest'), example('fio', '--packages', 'fio'),
+        example('nvme-link-down', '--modules', 'nvmet-rdma,nvme-rdma,loop')]
+
+
+def main():
+    tests = SHORT + (LONG if '--long' in sys.argv else [])
+    print(f'1..{len(tests)}', flush=True)
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        with tempfile.TemporaryDirectory(prefix='ernic-ci.') as folder:
+            try:
+                test(Path(folder) / 'results')
+                why = ''
+            except (AssertionError, OSError) as e:
+                why = f'{type(e).__name__}: {e}'
+        failed += bool(why)
+        print(*(f'# {line}' for line in why.splitlines()), sep='\n', end='\n' * bool(why))
+        print(f'{"not ok" if why else "ok"} {number} - {test.__name__[5:]}', flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
