@@ -40,6 +40,17 @@ def test_lintian(tmp_path):
     assert said.returncode == 0, said.stdout
 
 
+def test_demonstration(tmp_path):
+    """The package has every file that the demonstration loads."""
+    rules = (ROOT / 'debian/rules').read_text()
+    names = re.search(r'addsuffix \.py, (ernic .*)\)\)', rules)[1].split()
+    for name in ('scripts/demo.py', *(f'tests/guest/{name}.py' for name in names)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    said = output('/usr/bin/python3', '-B', tmp_path / 'scripts/demo.py', '--help')
+    assert said.startswith('usage: qemu-ernic-demo ')
+
+
 # Programs in the place of real ones, variables, and the answer to them.
 WRONG = {
     'release': ({}, {'OS_RELEASE': 'old'}, 'packages are for Debian 12 and 13, not for'
