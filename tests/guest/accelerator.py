@@ -2,17 +2,32 @@
 """Whether an accelerator of QEMU runs guests on this machine."""
 import os
 import subprocess
+from pathlib import Path
 
 import guest
 import stock
+from monitor import CACHE
 
 KERNEL = '6.12-cloud'
 BOOT_SECONDS = 40
 
 
-def obstacle(accel, kernel=KERNEL):
-    """Why it cannot be used; '': it can. Some machines have a /dev/kvm under which no
-    kernel runs: one without the device boots until it panics without a first process."""
+def obstacle(accel):
+    """Why it cannot be used; '': it can. The answer of the boot is kept until the host
+    boots again."""
+    boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
+    kept = CACHE / f'{accel}-{boot}'
+    if not kept.exists():
+        why = find_obstacle(accel)
+        for old in CACHE.glob(f'{accel}-*-*-*-*-*'):
+            old.unlink(missing_ok=True)
+        kept.write_text(why)
+    return kept.read_text()
+
+
+def find_obstacle(accel, kernel=KERNEL):
+    """Some machines have a /dev/kvm under which no kernel runs: one without the device
+    boots until it panics without a first process."""
     if accel == 'kvm':
         try:
             os.close(os.open('/dev/kvm', os.O_RDWR))

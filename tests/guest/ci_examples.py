@@ -36,8 +36,10 @@ def test_environment(folder):
     (work / 'data').mkdir(parents=True)
     (work / 'script').write_text(CHECK)
     (work / 'data/random').write_bytes(os.urandom(1 << 20))
+    (work / 'results').mkdir()
+    (work / 'results/of-mine').touch()
     status, said = run(folder / 'results', '--guests', '3', '--folder', work, '--capture',
-                       'sh script')
+                       'test -e results/of-mine && sh script')
     assert status == 7, said
     wanted = subprocess.run(['sha256sum', work / 'data/random'], text=True, check=True,
                             stdout=subprocess.PIPE).stdout.split()[0]
@@ -52,7 +54,7 @@ def test_environment(folder):
 
 def test_timeout(folder):
     """A command that does not end; what it has written is there."""
-    status, said = run(folder, '--guests', '1', '--timeout', '5',
+    status, said = run(folder, '--guests', '1', '--timeout', '20',
                        'echo begun | tee "$RESULTS/file"; sleep 1000')
     assert status == 124, said
     assert (folder / 'guest1/file').read_text() == 'begun\n'
@@ -65,9 +67,22 @@ def test_refused(folder):
     (folder / 'file').touch()
     for options, says in ((['--guests', '9', 'x'], '1 to 8'),
                           (['--folder', '/nowhere', 'x'], '/nowhere is no folder'),
-                          (['x'], 'is not empty'), ([], 'required: command')):
+                          (['x'], 'has other files'), ([], 'required: command')):
         status, said = run(folder, *options)
         assert status == 2 and says in said.splitlines()[-1], said
+    assert [file.name for file in folder.iterdir()] == ['file']
+    status, said = run(folder.parent / 'other', '--packages', 'no-such-package', 'x')
+    assert status == 1 and 'Traceback' not in said, said
+
+
+def test_failure(folder):
+    """The others of one that fails are ended, and the results of a run are replaced."""
+    for round in range(2):
+        status, said = run(folder, '--timeout', '300', 'test $GUEST = 2 && exit 3',
+                           f'; echo {round} >"$RESULTS/round"; sleep 250')
+        assert status == 3, said
+        assert 'guest2: status 3' in said
+        assert (folder / 'guest1/round').read_text() == f'{round}\n'
 
 
 def example(name, *options):
@@ -78,7 +93,7 @@ def example(name, *options):
     return test
 
 
-SHORT = [test_refused, test_environment, test_timeout]
+SHORT = [test_refused, test_environment, test_failure, test_timeout]
 LONG = [example('perftest'), example('fio', '--packages', 'fio'),
         example('nvme-link-down', '--modules', 'nvmet-rdma,nvme-rdma,loop')]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import links
+from monitor import GuestError
 
 # The folder of peer.py.
 PEER = Path(__file__).parents[1] / 'conformance/inside'
@@ -255,6 +256,23 @@ def disturbed(outcome):
             or outcome.reason and REJECTED in outcome.output)
 
 
+def counted(guests):
+    """The drops and faults that each device has counted."""
+    for one in guests:
+        try:
+            counters = links.qemu(one, 'qom-get', path=links.NIC, property='statistics')
+        except (GuestError, OSError) as e:      # it is no device of ours, or is gone
+            yield f'{one.name}: {e}'
+            continue
+        groups = {'': counters} | {name: part for name, part in counters.items()
+                                   if isinstance(part, dict)}
+        for name, part in groups.items():
+            for kind in 'drops', 'faults':
+                seen = {key: value for key, value in part.get(kind, {}).items() if value}
+                if seen:
+                    yield f'{one.name}: {name} {kind}: {seen}'
+
+
 def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
         seconds=SECONDS):
     """Run it with further options between two guests; its Outcome.
@@ -265,6 +283,9 @@ def run(guests, program, options='', address=links.ipv4, tcp=links.ipv4,
         outcome = run_once(guests, program, options, address, tcp, seconds)
         if not disturbed(outcome):
             break
+    if outcome.reason:
+        said = '\n'.join(counted(guests))
+        outcome = outcome._replace(output=f'{outcome.output}\n--- devices\n{said}\n')
     return outcome
 
 
