@@ -23,10 +23,10 @@ test "$GUEST" != 2 || exit 7
 
 
 def run(folder, *options):
-    """(exit status, what it has printed) for the results in @folder."""
+    """(exit status, what it has printed) for the results in @folder, called in ci/."""
     done = subprocess.run([ROOT / 'scripts/ci-guests', '--results', folder, *options],
                           text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False)
+                          check=False, cwd=ROOT / 'ci')
     return done.returncode, done.stdout
 
 
@@ -53,7 +53,15 @@ def test_environment(folder):
 
 
 def test_timeout(folder):
-    """A command that does not end; what it has written is there."""
+    """A folder that is too large, and a command that does not end; what it has written is
+    there."""
+    big = folder.parent / 'big'
+    big.mkdir()
+    with open(big / 'file', 'wb') as file:
+        file.truncate(600 << 20)
+    status, said = run(folder, '--guests', '1', '--memory', '512', '--folder', big,
+                       'true')
+    assert status == 1 and 'cannot unpack the folder' in said.splitlines()[-1], said
     status, said = run(folder, '--guests', '1', '--timeout', '20',
                        'echo begun | tee "$RESULTS/file"; sleep 1000')
     assert status == 124, said
@@ -87,7 +95,7 @@ def test_failure(folder):
 
 def example(name, *options):
     def test(folder):
-        status, said = run(folder, '--folder', ROOT / 'ci', *options, f'./{name}')
+        status, said = run(folder, *options, f'./{name}')
         assert status == 0, said
     test.__name__ = f'test_{name}'
     return test
