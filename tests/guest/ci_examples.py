@@ -101,8 +101,8 @@ def example(name, *options):
     return test
 
 
-SHORT = [test_refused, test_environment, test_failure, test_timeout]
-LONG = [example('perftest'), example('fio', '--packages', 'fio'),
+SHORT = [test_refused, test_environment, test_failure]
+LONG = [test_timeout, example('perftest'), example('fio', '--packages', 'fio'),
         example('nvme-link-down', '--modules', 'nvmet-rdma,nvme-rdma,loop')]
 
 
