@@ -81,22 +81,11 @@ void ernic_shm_cable_free(ErnicShmCable *c)
     qemu_del_net_client(&c->nc);
 }
 
-/* FNV-1a: the same for all builds. */
-static uint32_t hash_of(const char *s)
-{
-    uint32_t hash = 0x811c9dc5;
-
-    for (; *s; s++) {
-        hash = (hash ^ (uint8_t)*s) * 0x01000193;
-    }
-    return hash;
-}
-
 void ernic_shm_cable_address(MACAddr *mac, const char *folder, uint32_t number)
 {
     static const MACAddr unset;
     bool fits = number && number <= UINT8_MAX;
-    uint32_t hash = fits ? hash_of(folder) : g_random_int();
+    uint32_t hash = fits ? g_str_hash(folder) : g_random_int();
 
     if (memcmp(mac, &unset, sizeof(unset)) == 0) {
         *mac = (MACAddr) { { 0x52, 0x54, 0x00, hash >> 8, hash,

@@ -75,10 +75,14 @@ static void dump_packet(ErnicDump *dump, bool sent, uint64_t ns, const ErnicTrai
 /* By the clock of the host, so that captures of several machines can be merged. */
 static void dump_train(ShmLink *l, const ErnicTrain *train, bool sent)
 {
-    uint64_t ns = l->dump.file ? qemu_clock_get_ns(QEMU_CLOCK_HOST) : 0;
+    uint64_t ns;
     uint32_t pos;
 
-    for (pos = 0; l->dump.file && pos < train->len; pos += train->seg) {
+    if (!l->dump.file) {
+        return;
+    }
+    ns = qemu_clock_get_ns(QEMU_CLOCK_HOST);
+    for (pos = 0; pos < train->len; pos += train->seg) {
         dump_packet(&l->dump, sent, ns, train, train->data + pos,
                     MIN(train->seg, train->len - pos));
     }
