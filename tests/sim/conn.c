@@ -287,7 +287,8 @@ static void reset_pair(SimQp *qp, bool destroy)
     both(qp, sim_check_epoch);
     both(qp, sim_qp_forget);
     both(qp, sim_win_drop);
-    sim_at(s, s->now + sim_wire_lifetime(s), SIM_EV_RECONNECT, qp->host, qp, 0);
+    sim_at(s, s->now + sim_wire_lifetime(s), SIM_EV_RECONNECT, qp->host, qp,
+           s->jumps);
 }
 
 /*

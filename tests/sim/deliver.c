@@ -85,7 +85,7 @@ static void write_done(SimMsg *m)
         SimPiece *late = g_memdup2(&m->remote, sizeof(m->remote));
 
         m->free_at = s->now + sim_wire_lifetime(s);
-        sim_at(s, m->free_at, SIM_EV_FREE, m->remote.mr->host, late, 0);
+        sim_at(s, m->free_at, SIM_EV_FREE, m->remote.mr->host, late, s->jumps);
     } else {
         sim_check_write(m);
         if (m->remote.got_len) {

@@ -492,6 +492,8 @@ struct Sim {
     GPtrArray *qps;                 /* all, by id */
     ErnicGid group;                 /* of the multicast members */
     uint64_t progress_at, fair_at;
+    uint64_t jump_settled;      /* packets sent before the last jump have arrived */
+    uint32_t jumps;
     GSequence *due;                 /* SimItem */
     uint8_t sabotage;               /* SimSabotage */
     bool sabotaged;                 /* it was done */

@@ -59,6 +59,8 @@ static void step_link(SimHost *h)
 static void jump(Sim *s)
 {
     s->now += sim_range(&s->rng, SIM_MS, 3 * SIM_SEC);
+    s->jumps++;
+    s->jump_settled = s->now + sim_wire_lifetime(s);
     sim_log(s, "time has jumped");
     sim_progress(s);
 }

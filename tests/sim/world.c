@@ -238,13 +238,13 @@ static void set_link(SimHost *h, bool up)
     sim_checked(h);
 }
 
-/* After a jump, packets on the wire still need their time: put @item off. */
+/* Packets that were on the wire at a jump still need their time: put @item off. */
 static bool put_off(Sim *s, SimHost *h, const SimItem *item)
 {
-    if (item->gen || s->now <= item->at) {
+    if (item->gen == s->jumps) {
         return false;
     }
-    sim_at(s, s->now + sim_wire_lifetime(s), item->kind, h, item->ptr, 1);
+    sim_at(s, s->jump_settled, item->kind, h, item->ptr, s->jumps);
     return true;
 }
 
