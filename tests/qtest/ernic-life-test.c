@@ -22,6 +22,7 @@
     { "both-links", ",netdev=n0,roce-udp=127.0.0.1:0" },                    \
     { "iothread", ",iothread=io0,roce-udp=127.0.0.1:0" },                   \
     { "netdev-main-loop", ",netdev=n0,engine-thread=off" },                 \
+    { "irqfd", ",iothread=io0,roce-udp=127.0.0.1:0,ioeventfd=on" },         \
     { "timing", ",timing=on,netdev=n0" },                                   \
     { "mlx5", ",interface=mlx5,netdev=n0,engine-thread=on" },               \
     { "mlx5-both-links", ",interface=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \

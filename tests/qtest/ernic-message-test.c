@@ -177,7 +177,8 @@ static void send_all(const char *more, Way *const ways[2], const Message *row, s
 
 MACHINE_KINDS("/ernic-message/", test_message,
               { "plain", "" }, { "timing", ",timing=on" }, { "iothread", IOTHREAD },
-              { "pg332", ",ernic-version=3.1" })
+              { "pg332", ",ernic-version=3.1" }, { "irqfd", ",ioeventfd=on" },
+              { "irqfd-iothread", IOTHREAD ",ioeventfd=on" })
 {
     static Way *const ways[2] = { by_interrupt, by_table };
 

@@ -53,6 +53,8 @@ static const Bad bad[] = {
     { "retry-time", "3600001", "retry-time is 3600001, not 1 to 3600000" },
     { "engine-thread", "'perhaps'",
       "Parameter 'engine-thread' does not accept value 'perhaps'" },
+    { "ioeventfd", "'perhaps'",
+      "Parameter 'ioeventfd' does not accept value 'perhaps'" },
     { "ernic-version", "'3.0'", "ernic-version is 3.0, not auto, 3.1, 4.0 or 4.2" },
     { "ernic-qps", "8", "ernic-qps= needs interface=ernic" },
     { "ernic-reads", "8", "ernic-reads= needs interface=ernic" },
@@ -161,7 +163,8 @@ MACHINE_KINDS("/ernic-property/repeatable", test_repeatable,
               { "-record", "-icount shift=3,rr=record,rrfile=/dev/null|-icount" },
               { "-timing", "-global ernic.timing=on|timing=on" })
 {
-    static const char *const asked[] = { "engine-thread=on", "iothread=io0" };
+    static const char *const asked[] = { "engine-thread=on", "iothread=io0",
+                                        "ioeventfd=on" };
     g_auto(GStrv) part = g_strsplit(more, "|", 2);
 
     for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
@@ -172,7 +175,7 @@ MACHINE_KINDS("/ernic-property/repeatable", test_repeatable,
                                   " %s" VERBS_NIC ",%s", getenv("QTEST_QEMU_BINARY"),
                                   part[0], asked[i]);
         says = g_strdup_printf("%s and %s exclude each other",
-                               i ? "iothread=" : asked[i], part[1]);
+                               i == 1 ? "iothread=" : asked[i], part[1]);
         g_assert_true(g_spawn_command_line_sync(command, NULL, &err, &status, NULL));
         g_test_message("%s", err);
         g_assert_true(WIFEXITED(status));

@@ -15,6 +15,7 @@
 
 #include "hw/pci/pci_device.h"
 #include "qemu/atomic.h"
+#include "qemu/event_notifier.h"
 #include "qemu/log.h"
 #include "qemu/notify.h"
 #include "qemu/thread.h"
@@ -40,6 +41,15 @@ typedef enum ErnicPciEngine {
     ERNIC_PCI_PG332,
     ERNIC_PCI_ENGINES
 } ErnicPciEngine;
+
+/* A vector whose messages an event notifier sends (device/irqfd.c). */
+typedef struct ErnicIrqVector {
+    EventNotifier event;
+    struct ErnicPci *d;
+    uint16_t number;
+    bool kernel;                /* by KVM, with the route: */
+    int virq;
+} ErnicIrqVector;
 
 typedef struct ErnicPciInterfaceOps ErnicPciInterfaceOps;
 typedef struct ErnicPciLinkOps ErnicPciLinkOps;
@@ -76,6 +86,7 @@ struct ErnicPci {
     uint32_t retry_time;        /* of it, ms */
     IOThread *iothread;
     OnOffAuto engine_thread;
+    OnOffAuto ioeventfd;        /* and irqfd */
     bool timing;
     char *timing_profile, *timing_trace;
     uint64_t timing_trace_limit;        /* bytes */
@@ -117,6 +128,8 @@ struct ErnicPci {
     QEMUTimer irq_timer;        /* runs in place of irq_bh, like kick */
     uint64_t irq_pending;       /* atomic; vectors for irq_bh to raise */
     bool irq_sending;           /* messages are being sent; BQL */
+    ErnicIrqVector *irqfd;      /* owned, by number; NULL: no vector is open; BQL */
+    uint64_t irqfd_open;        /* open vectors; changes with BQL and lock held */
 
     const ErnicPciLinkOps *link;        /* of RoCEv2 */
     const ErnicPciLinkOps *card;        /* of Ethernet frames; often the same */

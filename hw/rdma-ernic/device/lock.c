@@ -7,6 +7,7 @@
 #include "qemu/main-loop.h"
 #include "device/clock.h"
 #include "device/irq.h"
+#include "device/irqfd.h"
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/mutex.h"
@@ -40,6 +41,7 @@ static void leave(ErnicPci *d, bool ran)
         ernic_pci_kick(d);
     }
     ernic_pci_links_changed(d);
+    ernic_pci_irqfd_raise(d);
     ernic_pci_unlock(d);
     if (ernic_pci_irq_at_once(d) && ernic_pci_working(d)) {
         ernic_pci_guarded(d, ernic_pci_send_irqs);

@@ -7,6 +7,7 @@
 #include "qemu/atomic.h"
 #include "device/doorbells.h"
 #include "device/interface.h"
+#include "device/irqfd.h"
 #include "device/link.h"
 #include "device/mutex.h"
 #include "device/reset.h"
@@ -18,6 +19,7 @@ void ernic_pci_reset(ErnicPci *d, uint64_t now)
     assert(ernic_pci_locked(d));
     ernic_pci_doorbells_drop(d);
     qatomic_set(&d->irq_pending, 0);
+    ernic_pci_irqfd_drop(d);
     qatomic_set(&v->enabled, false);
     qatomic_set(&v->fatal, false);
     qatomic_set(&v->cmd_pi, 0);

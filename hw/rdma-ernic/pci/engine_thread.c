@@ -29,17 +29,19 @@ static bool behind_iommu(ErnicPci *d)
     return pci_device_iommu_address_space(PCI_DEVICE(d)) != &address_space_memory;
 }
 
+/* Why runs have to be repeatable; NULL: they need not be. */
+static const char *repeatable(const ErnicPci *d)
+{
+    return icount_enabled() ? "-icount" :
+           replay_mode != REPLAY_MODE_NONE ? "record and replay" :
+           d->timing ? "timing=on" : NULL;
+}
+
 /* Why the engine cannot have a thread; NULL: it can. */
 static const char *obstacle(ErnicPci *d)
 {
-    if (icount_enabled()) {
-        return "-icount";
-    }
-    if (replay_mode != REPLAY_MODE_NONE) {
-        return "record and replay";
-    }
-    if (d->timing) {
-        return "timing=on";
+    if (repeatable(d)) {
+        return repeatable(d);
     }
     if (d->net.wire && (d->cfg.mlx5 || d->link == d->card)) {
         return "wire=";         /* RoCE's only link */
@@ -74,6 +76,10 @@ bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
 
     if (d->iothread && d->engine_thread == ON_OFF_AUTO_OFF) {
         error_setg(errp, "iothread= and engine-thread=off exclude each other");
+        return false;
+    }
+    if (d->ioeventfd == ON_OFF_AUTO_ON && repeatable(d)) {
+        error_setg(errp, "ioeventfd=on and %s exclude each other", repeatable(d));
         return false;
     }
     if (asked && why) {

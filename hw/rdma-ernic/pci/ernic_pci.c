@@ -21,6 +21,7 @@
 #include "device/env.h"
 #include "device/interface.h"
 #include "device/irq.h"
+#include "device/irqfd.h"
 #include "device/life.h"
 #include "device/link.h"
 #include "device/lock.h"
@@ -127,6 +128,7 @@ static void set_working(ErnicPci *d, bool working)
         ernic_pci_timing_flush(d);
     }
     ernic_pci_leave(d);
+    ernic_pci_irqfd_update(d);
     if (working) {
         ernic_pci_irqs_later(d);        /* those of D3hot */
         ernic_pci_netdev_report_link(d);
@@ -249,6 +251,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ErnicPci *d = ERNIC(pci);
 
     trace_ernic_pci_exit(ernic_pci_id(d));
+    ernic_pci_irqfd_close(d);
     ernic_pci_precopy_close(d);
     ernic_pci_lock(d);
     ernic_pci_life_set(d, ERNIC_PCI_GONE);
@@ -306,6 +309,7 @@ static void function_reset(ErnicPci *d)
     uint64_t now;
 
     trace_ernic_pci_reset(ernic_pci_id(d));
+    ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next */
     now = ernic_pci_enter(d);
     d->resets++;
     if (d->interface->reset_function) {
@@ -340,6 +344,7 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     }
     pcie_cap_flr_write_config(pci, addr, value, len);
     update_power(ERNIC(pci));
+    ernic_pci_irqfd_update(ERNIC(pci));
     ernic_pci_intx(ERNIC(pci));
 }
 
@@ -382,6 +387,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("pci-device-id", ErnicPci, mlx5.device, 0),
     DEFINE_PROP_ON_OFF_AUTO("engine-thread", ErnicPci, engine_thread,
                             ON_OFF_AUTO_AUTO),
+    DEFINE_PROP_ON_OFF_AUTO("ioeventfd", ErnicPci, ioeventfd, ON_OFF_AUTO_AUTO),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 

@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ioeventfd=on: event notifiers raise the vectors that the guest has enabled, and no
+ * other ones. Without KVM, the main loop sends their messages.
+ */
+#include "qemu/osdep.h"
+#include "hw/pci/pci_regs.h"
+#include "ernic.h"
+
+#define MESSAGE     0x51
+#define VECTORS     17
+
+typedef struct Irqfd {
+    QErnic *q;
+    const char *log;            /* of the vectors that are opened and closed */
+} Irqfd;
+
+static void begin(Irqfd *f, const char *more)
+{
+    f->q = qernic_device(",ioeventfd=on%s", more);
+    f->log = qernic_log(f->q->qts, "ernic_pci_irqfd");
+    qpci_msix_enable(&f->q->dev);
+    qernic_enable(f->q);
+}
+
+/* Whether @vector is open, by the last line about it. */
+static bool is_open(Irqfd *f, uint32_t vector)
+{
+    g_autofree char *text = NULL, *open = g_strdup_printf("vector %u open 1", vector);
+    g_autofree char *closed = g_strdup_printf("vector %u open 0", vector);
+
+    g_assert_true(g_file_get_contents(f->log, &text, NULL, NULL));
+    return g_strrstr(text, open) > g_strrstr(text, closed);
+}
+
+static void aim(Irqfd *f, uint32_t vector, uint32_t value)
+{
+    qtest_writel(f->q->qts, f->q->scratch + 4 * vector, 0);
+    qernic_aim(&f->q->dev, vector, f->q->scratch + 4 * vector, value);
+}
+
+static void mask(Irqfd *f, uint32_t vector, bool on)
+{
+    qpci_io_writel(&f->q->dev, f->q->dev.msix_table_bar, f->q->dev.msix_table_off +
+                   vector * PCI_MSIX_ENTRY_SIZE + PCI_MSIX_ENTRY_VECTOR_CTRL,
+                   on ? PCI_MSIX_ENTRY_CTRL_MASKBIT : 0);
+}
+
+/* A command has an interrupt of vector 0, which writes MESSAGE. */
+static void message(Irqfd *f)
+{
+    qtest_writel(f->q->qts, f->q->scratch, 0);
+    qernic_nop(f->q);
+    qernic_wait_while(f->q->qts, qtest_readl(f->q->qts, f->q->scratch) != MESSAGE);
+}
+
+static void pending(Irqfd *f)
+{
+    qtest_writel(f->q->qts, f->q->scratch, 0);
+    qernic_nop(f->q);
+    qernic_wait_while(f->q->qts, !qpci_msix_pending(&f->q->dev, 0));
+    g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, 0);
+}
+
+static void config_bits(QErnic *q, uint16_t at, uint16_t bits, bool on)
+{
+    uint16_t value = qpci_config_readw(&q->dev, at);
+
+    qpci_config_writew(&q->dev, at, on ? value | bits : value & ~bits);
+}
+
+#define KINDS { "thread", ",engine-thread=on,roce-udp=127.0.0.1:0" }, \
+              { "main-loop", ",engine-thread=off" }
+
+/* Masks of the vector and of the function: an interrupt is pending, and sent once. */
+WORLD_KINDS("/ernic-irqfd/mask-", test_mask, Irqfd, f, begin, KINDS)
+{
+    uint16_t flags = qpci_find_capability(&f->q->dev, PCI_CAP_ID_MSIX, 0) +
+                     PCI_MSIX_FLAGS;
+
+    g_assert_false(is_open(f, 0));
+    pending(f);
+    aim(f, 0, MESSAGE);
+    g_assert_true(is_open(f, 0));
+    g_assert_false(is_open(f, 1));
+    g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, MESSAGE);
+    message(f);
+    mask(f, 0, true);
+    g_assert_false(is_open(f, 0));
+    pending(f);
+    config_bits(f->q, flags, PCI_MSIX_FLAGS_MASKALL, true);
+    mask(f, 0, false);
+    g_assert_false(is_open(f, 0));
+    g_assert_true(qpci_msix_pending(&f->q->dev, 0));
+    config_bits(f->q, flags, PCI_MSIX_FLAGS_MASKALL, false);
+    g_assert_true(is_open(f, 0));
+    g_assert_false(qpci_msix_pending(&f->q->dev, 0));
+    g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, MESSAGE);
+    message(f);
+}
+
+/* Each cause that closes every vector; its opposite opens them again. */
+WORLD_KINDS("/ernic-irqfd/off-", test_off, Irqfd, f, begin, KINDS)
+{
+    uint16_t flags = qpci_find_capability(&f->q->dev, PCI_CAP_ID_MSIX, 0) +
+                     PCI_MSIX_FLAGS;
+
+    for (int i = 0; i < VECTORS; i++) {
+        aim(f, i, MESSAGE);
+        g_assert_true(is_open(f, i));
+    }
+    config_bits(f->q, flags, PCI_MSIX_FLAGS_ENABLE, false);
+    g_assert_false(is_open(f, 0));
+    config_bits(f->q, flags, PCI_MSIX_FLAGS_ENABLE, true);
+    g_assert_true(is_open(f, 0));
+    message(f);
+    config_bits(f->q, PCI_COMMAND, PCI_COMMAND_MASTER, false);
+    g_assert_false(is_open(f, VECTORS - 1));
+    config_bits(f->q, PCI_COMMAND, PCI_COMMAND_MASTER, true);
+    g_assert_true(is_open(f, VECTORS - 1));
+    message(f);
+    qernic_power(&f->q->dev, 3);
+    g_assert_false(is_open(f, 0));
+    qernic_power(&f->q->dev, 0);
+    g_assert_true(is_open(f, 0));
+    message(f);
+    qernic_stop(f->q->qts);
+    g_assert_false(is_open(f, 0));
+    qernic_cont(f->q->qts);
+    g_assert_true(is_open(f, 0));
+    message(f);
+    qernic_flr(&f->q->dev);
+    for (int i = 0; i < VECTORS; i++) {
+        g_assert_false(is_open(f, i));
+    }
+}
+
+/* The source has pending interrupts; the destination opens the vectors. */
+WORLD_KINDS("/ernic-irqfd/migrate-", test_migrate, Irqfd, f, begin, KINDS)
+{
+    QTestState *from;
+
+    aim(f, 0, MESSAGE);
+    message(f);
+    mask(f, 0, true);
+    pending(f);
+    from = qernic_migrate_to(f->q, ",ioeventfd=on");
+    f->log = qernic_log(f->q->qts, "ernic_pci_irqfd");
+    g_assert_true(qpci_msix_pending(&f->q->dev, 0));
+    mask(f, 0, false);
+    g_assert_true(is_open(f, 0));
+    g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, MESSAGE);
+    message(f);
+    qernic_migrate_end(f->q, from);
+}
