@@ -32,6 +32,8 @@ TRANSPORTS = {'rc_v': ('tag_bw', 'ucp_get', 'ucp_add'), 'ud_v': ('tag_bw',)}
 # Endpoints of libfabric: its name of the provider, kind of endpoint.
 ENDPOINTS = {'verbs msg': '-p verbs -e msg', 'verbs rdm': '-p "verbs;ofi_rxm" -e rdm'}
 
+KILLED = 128 + 9                # the status of a command after SIGKILL
+
 # mpirun uses it as ssh: the other guest runs the commands that it reads.
 AGENT = '#!/bin/sh\\nhost=$1; shift; echo "$*" | busybox nc $host 9999\\n'
 SERVE = 'while :; do busybox nc -l -p 9999 -e /bin/sh; done'
@@ -86,10 +88,12 @@ def io_demo(guests, short, environments):
 def fi_pingpong_ended(*ends):
     """After its figure, which comes after every byte was verified, an end sends a last
     message and does not wait for the other one's: the slower end may find the connection
-    closed, and its message flushed."""
+    closed, and its message flushed. With ofi_rxm it then waits for a completion that has
+    gone with the queue pair (libfabric's pull request 5228), and is killed."""
     late = [one for one in ends if one.status]
     return all('MB/sec' in one.output for one in ends) and (
-        not late or len(late) == 1 and 'Work Request Flushed Error' in late[0].output)
+        not late or len(late) == 1 and ('Work Request Flushed Error' in late[0].output
+                                        or late[0].status == KILLED))
 
 
 def libfabric(guests, short):
@@ -100,12 +104,11 @@ def libfabric(guests, short):
         # -c: every byte is verified.
         command = (f'fi_pingpong {options} -S 1048576 -I {8 if short else 64} -c '
                    f'-d {links.DEVICE}')
-        server = guests[1].start(command, SECONDS)
-        programs.wait_until(guests[1], 'netstat -ltn | grep -q ":47592 "')
-        client = guests[0].run(f'{command} {links.ipv4(1)}', SECONDS)
-        heard = server.wait()
-        yield case(f'fi_pingpong {name}', fi_pingpong_ended(client, heard),
-                   client.output + heard.output)
+        client, server = programs.meet(
+            (guests[0], f'{command} {links.ipv4(1)}'), (guests[1], command),
+            'netstat -ltn | grep -q ":47592 "', SECONDS)
+        yield case(f'fi_pingpong {name}', client and fi_pingpong_ended(client, server),
+                   f'{client and client.output}{server.output}')
 
 
 def mpi(guests, short, options):
