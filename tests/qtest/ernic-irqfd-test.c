@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "hw/pci/pci_regs.h"
+#include "qobject/qdict.h"
 #include "ernic.h"
 
 #define MESSAGE     0x51
@@ -153,4 +154,73 @@ WORLD_KINDS("/ernic-irqfd/migrate-", test_migrate, Irqfd, f, begin, KINDS)
     g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, MESSAGE);
     message(f);
     qernic_migrate_end(f->q, from);
+}
+
+/* ---- KVM, where the host has it -------------------------------------------- */
+
+#define BIOS_LEN    (64 * 1024)
+#define HLT         0xf4
+#define APIC        0xfee00000
+
+/* Without KVM, the same machine runs by qtest alone, with the same results. */
+static bool begin_kvm(Irqfd *f, const char *more)
+{
+    g_autofree char *halts = g_malloc(BIOS_LEN);
+    const char *bios = qernic_temp();
+    QDict *answer;
+    bool kvm;
+
+    memset(halts, HLT, BIOS_LEN);
+    g_assert_true(g_file_set_contents(bios, halts, BIOS_LEN, NULL));
+    f->q = qernic_at(qernic_machine("-M q35 -bios %s -accel kvm%s" VERBS_NIC
+                                    ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
+                                    ",engine-thread=on", bios, more), "ernic0", 4);
+    answer = qtest_qmp(f->q->qts, "{ 'execute': 'query-kvm' }");
+    kvm = qdict_get_bool(qdict_get_qdict(answer, "return"), "enabled");
+    qobject_unref(answer);
+    g_test_message("KVM: %d", kvm);
+    if (kvm) {
+        qernic_real_clock();
+    }
+    qpci_device_enable(&f->q->dev);
+    f->log = qernic_log(f->q->qts, "ernic_pci_irqfd");
+    qpci_msix_enable(&f->q->dev);
+    qernic_enable(f->q);
+    return kvm;
+}
+
+/* KVM gets interrupts alone: a message to memory changes memory. */
+MACHINE_TEST("/ernic-irqfd/kvm-memory", test_kvm_memory)
+{
+    Irqfd f;
+    bool kvm = begin_kvm(&f, "");
+
+    qernic_aim(&f.q->dev, 0, APIC, MESSAGE);
+    g_assert(is_open(&f, 0) == kvm);
+    qernic_nop(f.q);
+    mask(&f, 0, true);
+    g_assert_false(is_open(&f, 0));
+    aim(&f, 0, MESSAGE);
+    g_assert_false(is_open(&f, 0));
+    message(&f);
+    mask(&f, 0, true);
+    qernic_aim(&f.q->dev, 0, APIC, MESSAGE + 1);
+    g_assert(is_open(&f, 0) == kvm);
+}
+
+/* KVM refuses such addresses if the machine may have many processors. */
+MACHINE_TEST("/ernic-irqfd/kvm-refused", test_kvm_refused)
+{
+    Irqfd f;
+
+    begin_kvm(&f, " -smp 1,maxcpus=288");
+    for (int bit = 32; bit < 64; bit++) {
+        mask(&f, 0, true);
+        qernic_aim(&f.q->dev, 0, 1ull << bit | APIC, MESSAGE);
+        g_assert_false(is_open(&f, 0));
+    }
+    mask(&f, 0, true);
+    qernic_aim(&f.q->dev, 0, APIC, MESSAGE | 1 << 15);
+    g_assert_false(is_open(&f, 0));
+    qtest_qmp_assert_success(f.q->qts, "{ 'execute': 'query-status' }");
 }

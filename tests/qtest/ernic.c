@@ -93,6 +93,19 @@ uint32_t qernic_logged(QErnicMachine *m, const char *path, const char *event)
     return n;
 }
 
+static bool real_clock;
+
+static void restore_clock(void *unused)
+{
+    real_clock = false;
+}
+
+void qernic_real_clock(void)
+{
+    real_clock = true;
+    g_test_queue_destroy(restore_clock, NULL);
+}
+
 void qernic_wait(QTestState *qts, uint64_t *deadline)
 {
     uint64_t now = g_get_monotonic_time();
@@ -101,7 +114,11 @@ void qernic_wait(QTestState *qts, uint64_t *deadline)
         *deadline = now + WAIT_SECONDS * G_TIME_SPAN_SECOND;
     }
     g_assert_cmpuint(now, <, *deadline);
-    qtest_clock_step(qts, 1000);
+    if (real_clock) {
+        g_usleep(100);
+    } else {
+        qtest_clock_step(qts, 1000);
+    }
 }
 
 void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd)

@@ -174,6 +174,8 @@ void qernic_enable(QErnic *q);
     for (uint64_t deadline_ = 0; cond; qernic_wait(qts, &deadline_)) { \
     }
 void qernic_wait(QTestState *qts, uint64_t *deadline);
+/* Until the end of the test, waiting lets time pass: KVM has no clock to step. */
+void qernic_real_clock(void);
 /* Executes a command; returns its status. @rsp may be NULL. */
 uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
 /* Posts a command without waiting for its response. */

@@ -13,6 +13,7 @@
 #ifndef ERNIC_DEVICE_DEVICE_H
 #define ERNIC_DEVICE_DEVICE_H
 
+#include "hw/pci/msi.h"
 #include "hw/pci/pci_device.h"
 #include "qemu/atomic.h"
 #include "qemu/event_notifier.h"
@@ -44,11 +45,12 @@ typedef enum ErnicPciEngine {
 
 /* A vector whose messages an event notifier sends (device/irqfd.c). */
 typedef struct ErnicIrqVector {
-    EventNotifier event;
     struct ErnicPci *d;
     uint16_t number;
-    bool kernel;                /* by KVM, with the route: */
-    int virq;
+    bool made;                  /* event exists */
+    EventNotifier event;
+    int virq;                   /* of KVM's route for msg; -1: there is none */
+    MSIMessage msg;
 } ErnicIrqVector;
 
 typedef struct ErnicPciInterfaceOps ErnicPciInterfaceOps;
@@ -130,6 +132,7 @@ struct ErnicPci {
     bool irq_sending;           /* messages are being sent; BQL */
     ErnicIrqVector *irqfd;      /* owned, by number; NULL: no vector is open; BQL */
     uint64_t irqfd_open;        /* open vectors; changes with BQL and lock held */
+    bool irqfd_kernel;          /* KVM sends the messages of irqfd */
 
     const ErnicPciLinkOps *link;        /* of RoCEv2 */
     const ErnicPciLinkOps *card;        /* of Ethernet frames; often the same */

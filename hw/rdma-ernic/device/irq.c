@@ -122,7 +122,7 @@ void ernic_pci_irq(ErnicPci *d, uint16_t vector)
 {
     trace_ernic_pci_irq(ernic_pci_id(d), vector);
     qatomic_or(&d->irq_pending, 1ull << vector);
-    if (!ernic_pci_locked(d) || !(d->irqfd_open >> vector & 1)) {
+    if (!(d->irqfd_open >> vector & 1) || !ernic_pci_locked(d)) {
         schedule_irqs(d);       /* ernic_pci_leave() may send it earlier */
     }
 }

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Interrupts by event notifiers. QEMU's MSI-X reports when the guest masks and unmasks a
- * vector. ErnicPci.irq_pending remains the only record of what is to be raised: an open
- * vector leaves it when the lock is dropped, any other one by the bottom half of irq.c.
+ * vector. An interrupt is in ErnicPci.irq_pending until the lock is dropped, and then in
+ * the notifier of its vector if that is open; if not, the bottom half of irq.c sends it.
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -17,11 +17,39 @@
 #include "device/mutex.h"
 #include "hw/rdma-ernic/trace.h"
 
-bool ernic_pci_irqfd_wanted(const ErnicPci *d)
+/* Addresses of interrupts of x86, and the bit of a level (Intel SDM, 3A, 11.11). */
+#define APIC_MESSAGES   0xfee00000
+#define APIC_MASK       ~0xfffffull
+#define APIC_LEVEL      (1 << 15)
+
+static bool wanted(const ErnicPci *d)
 {
     return d->ioeventfd == ON_OFF_AUTO_ON ||
-           (d->ioeventfd == ON_OFF_AUTO_AUTO && d->thread &&
+           (d->ioeventfd == ON_OFF_AUTO_AUTO && d->thread && !d->pg332.engine &&
             kvm_msi_via_irqfd_enabled());
+}
+
+/*
+ * QEMU gives the messages of all routes to KVM again when the guest changes a table of
+ * an IOMMU. The guest may have changed them meanwhile, and QEMU ends if KVM refuses one.
+ */
+static bool kernel_sends(void)
+{
+    return kvm_msi_via_irqfd_enabled() &&
+           !object_resolve_path_type("", "x86-iommu", NULL);
+}
+
+/*
+ * KVM takes every message for an interrupt, whatever its address, and refuses some. Any
+ * other message is a write to memory, which the bottom half does.
+ */
+static bool is_interrupt(MSIMessage msg)
+{
+#ifdef __x86_64__
+    return (msg.address & APIC_MASK) == APIC_MESSAGES && !(msg.data & APIC_LEVEL);
+#else
+    return false;
+#endif
 }
 
 /* ---- one vector ------------------------------------------------------------ */
@@ -37,27 +65,29 @@ static void send_message(EventNotifier *n)
     }
 }
 
-/* Lets the kernel send the message of @v; false: KVM has no room for it. */
-static bool add_route(ErnicIrqVector *v)
+/*
+ * Makes what a vector keeps while it is masked: the notifier, and with KVM a route, which
+ * the caller commits. False: the bottom half has to send this message.
+ */
+static bool prepare(ErnicIrqVector *v, MSIMessage msg, KVMRouteChange *c)
 {
-    KVMRouteChange c = kvm_irqchip_begin_route_changes(kvm_state);
+    PCIDevice *pci = PCI_DEVICE(v->d);
 
-    v->virq = kvm_irqchip_add_msi_route(&c, v->number, PCI_DEVICE(v->d));
+    if (v->d->irqfd_kernel && !is_interrupt(msg)) {
+        return false;
+    }
+    v->made = v->made || event_notifier_init(&v->event, 0) == 0;
+    if (!v->made || !v->d->irqfd_kernel) {
+        return v->made;
+    }
     if (v->virq < 0) {
-        return false;
+        v->virq = kvm_irqchip_add_msi_route(c, v->number, pci);
+    } else if (v->msg.address != msg.address || v->msg.data != msg.data) {
+        kvm_irqchip_update_msi_route(kvm_state, v->virq, msg, pci);
+        c->changes++;
     }
-    kvm_irqchip_commit_route_changes(&c);
-    if (kvm_irqchip_add_irqfd_notifier_gsi(kvm_state, &v->event, NULL, v->virq) < 0) {
-        kvm_irqchip_release_virq(kvm_state, v->virq);
-        return false;
-    }
-    return true;
-}
-
-static void remove_route(ErnicIrqVector *v)
-{
-    kvm_irqchip_remove_irqfd_notifier_gsi(kvm_state, &v->event, v->virq);
-    kvm_irqchip_release_virq(kvm_state, v->virq);
+    v->msg = msg;
+    return v->virq >= 0;
 }
 
 static void set_open(ErnicPci *d, unsigned vector, bool open)
@@ -67,23 +97,22 @@ static void set_open(ErnicPci *d, unsigned vector, bool open)
     ernic_pci_unlock(d);
 }
 
-/* A vector that cannot be opened is sent by the bottom half. */
+/* A MSIVectorUseNotifier. */
 static int open_vector(PCIDevice *pci, unsigned vector, MSIMessage msg)
 {
     ErnicPci *d = ERNIC(pci);
     ErnicIrqVector *v = &d->irqfd[vector];
+    KVMRouteChange c = kvm_irqchip_begin_route_changes(kvm_state);
 
     assert(bql_locked());
-    if (d->irqfd_open >> vector & 1 || event_notifier_init(&v->event, 0) < 0) {
+    if (d->irqfd_open >> vector & 1 || !prepare(v, msg, &c)) {
         return 0;
     }
-    v->d = d;
-    v->number = vector;
-    v->kernel = kvm_msi_via_irqfd_enabled();
-    if (!v->kernel) {
+    kvm_irqchip_commit_route_changes(&c);
+    if (!d->irqfd_kernel) {
         event_notifier_set_handler(&v->event, send_message);
-    } else if (!add_route(v)) {
-        event_notifier_cleanup(&v->event);
+    } else if (kvm_irqchip_add_irqfd_notifier_gsi(kvm_state, &v->event, NULL,
+                                                  v->virq) < 0) {
         return 0;
     }
     trace_ernic_pci_irqfd(ernic_pci_id(d), vector, true);
@@ -91,7 +120,10 @@ static int open_vector(PCIDevice *pci, unsigned vector, MSIMessage msg)
     return 0;
 }
 
-/* An interrupt that was raised and not sent yet becomes pending again. */
+/*
+ * A MSIVectorReleaseNotifier. An interrupt that was raised and not sent yet is pending
+ * again.
+ */
 static void close_vector(PCIDevice *pci, unsigned vector)
 {
     ErnicPci *d = ERNIC(pci);
@@ -102,15 +134,14 @@ static void close_vector(PCIDevice *pci, unsigned vector)
         return;
     }
     set_open(d, vector, false);
-    if (v->kernel) {
-        remove_route(v);
+    if (d->irqfd_kernel) {
+        kvm_irqchip_remove_irqfd_notifier_gsi(kvm_state, &v->event, v->virq);
     } else {
         event_notifier_set_handler(&v->event, NULL);
     }
     if (event_notifier_test_and_clear(&v->event)) {
         ernic_pci_irq(d, vector);
     }
-    event_notifier_cleanup(&v->event);
     trace_ernic_pci_irqfd(ernic_pci_id(d), vector, false);
 }
 
@@ -119,17 +150,44 @@ static void close_vector(PCIDevice *pci, unsigned vector)
 void ernic_pci_irqfd_close(ErnicPci *d)
 {
     PCIDevice *pci = PCI_DEVICE(d);
-    unsigned i;
+    ErnicIrqVector *v;
 
     assert(bql_locked());
     if (!d->irqfd) {
         return;
     }
-    for (i = 0; i < d->cfg.num_vectors; i++) {
-        close_vector(pci, i);
+    for (v = d->irqfd; v < d->irqfd + d->cfg.num_vectors; v++) {
+        close_vector(pci, v->number);
+        if (v->virq >= 0) {
+            kvm_irqchip_release_virq(kvm_state, v->virq);
+        }
+        if (v->made) {
+            event_notifier_cleanup(&v->event);
+        }
     }
     msix_unset_vector_notifiers(pci);
     g_clear_pointer(&d->irqfd, g_free);
+}
+
+/* One change of KVM's routes for all vectors: each costs more than all else. */
+static void open_vectors(ErnicPci *d)
+{
+    KVMRouteChange c = kvm_irqchip_begin_route_changes(kvm_state);
+    PCIDevice *pci = PCI_DEVICE(d);
+    ErnicIrqVector *v;
+
+    d->irqfd_kernel = kernel_sends();
+    d->irqfd = g_new0(ErnicIrqVector, d->cfg.num_vectors);
+    for (v = d->irqfd; v < d->irqfd + d->cfg.num_vectors; v++) {
+        v->d = d;
+        v->number = v - d->irqfd;
+        v->virq = -1;
+        if (!msix_is_masked(pci, v->number)) {
+            prepare(v, msix_get_message(pci, v->number), &c);
+        }
+    }
+    kvm_irqchip_commit_route_changes(&c);
+    msix_set_vector_notifiers(pci, open_vector, close_vector, NULL);
 }
 
 void ernic_pci_irqfd_update(ErnicPci *d)
@@ -141,9 +199,8 @@ void ernic_pci_irqfd_update(ErnicPci *d)
     assert(bql_locked());
     if (!on) {
         ernic_pci_irqfd_close(d);
-    } else if (!d->irqfd && ernic_pci_irqfd_wanted(d)) {
-        d->irqfd = g_new0(ErnicIrqVector, d->cfg.num_vectors);
-        msix_set_vector_notifiers(pci, open_vector, close_vector, NULL);
+    } else if (!d->irqfd && wanted(d)) {
+        open_vectors(d);
     }
 }
 

@@ -10,8 +10,6 @@
 
 #include "device/device.h"
 
-/* Whether the properties ask for notifiers, or the host makes them worth while. */
-bool ernic_pci_irqfd_wanted(const ErnicPci *d);
 /*
  * A vector is open, and has a notifier, while the device works and the guest has
  * enabled MSI-X, bus mastering and the vector. Call this after each change of the first
