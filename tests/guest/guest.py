@@ -138,7 +138,7 @@ class Guest:
         command = [
             qemu, '-nodefaults', '-no-reboot', '-display', 'none',
             '-machine', 'q35', *processor(),
-            '-smp', '1', '-m', str(memory), '-name', name,
+            '-smp', '1', '-m', str(memory), '-name', f'{name},debug-threads=on',
             '-chardev', f'socket,id=serial,path={self.serial},server=on,wait=off,'
             f'logfile={self.console}', '-serial', 'chardev:serial',
             '-chardev', f'socket,id=agent,path={port},server=on,wait=off', *self.channel,

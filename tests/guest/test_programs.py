@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RDMA programs between two guests, over each link; more of them in tests/conformance."""
+import re
+import time
+from pathlib import Path
+
 import links
 import programs
 from suite import KERNELS, LONG, Suite, named, ours
@@ -24,6 +28,8 @@ def on_link(link, kernel):
              test_multicast_members, test_processes, test_bulk]
     if isinstance(link, links.Udp):
         tests.append(test_stranger)
+    if not isinstance(link, links.Netdev):
+        tests.append(test_idle)
     if link.plugs:
         tests.append(test_link_down)
     lab = isinstance(link, links.Lab)
@@ -134,6 +140,28 @@ def test_bulk(guests):
     end_bulk(jobs)
     if isinstance(guests.link, links.Netdev):
         assert out_of_sequence(guests) == before, (before, out_of_sequence(guests))
+
+
+def switches(one):
+    """How often the thread of the engine has begun or stopped to run."""
+    tasks = [task for task in Path(f'/proc/{one.process.pid}/task').iterdir()
+             if (task / 'comm').read_text().startswith('IO ernic')]
+    assert len(tasks) == 1, [(task / 'comm').read_text() for task in tasks]
+    return sum(map(int, re.findall(r'ctxt_switches:\s+(\d+)',
+                                   (tasks[0] / 'status').read_text())))
+
+
+def test_idle(guests):
+    """Without traffic the engine's thread sleeps. A second in which the kernel of a
+    guest sends something of its own does not count."""
+    for one in guests:
+        for _ in range(20):
+            before = switches(one)
+            time.sleep(1)
+            if switches(one) == before:
+                break
+        else:
+            raise AssertionError(f'{one.name}: {switches(one) - before} a second')
 
 
 def start_writes(guests):
