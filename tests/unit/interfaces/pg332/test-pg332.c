@@ -378,7 +378,7 @@ TEST("/pg332/any-order", test_any_order)
 
     for (unsigned version = 0; version < PG332_VERSIONS; version++) {
         setup(version);
-        for (uint32_t i = 0; i < 20000; i++) {
+        for (uint32_t i = 0; i < (g_test_slow() ? 20000 : 5000); i++) {
             Card *c = &cards[g_test_rand_int_range(0, 2)];
             ErnicRegScope scope = g_test_rand_int_range(0, ERNIC_REG_SCOPES);
             uint32_t element = scope == ERNIC_REG_GLOBAL ? 0 :
