@@ -69,8 +69,9 @@ RATE = BANDWIDTH._replace(figure=r'\n *\d+ +\d+ +[\d.]+ +[\d.]+\s+([\d.]+) *\n',
                           unit='million/s')
 LATENCY = BANDWIDTH._replace(figure=r'\n *\d+ +\d+ +[\d.]+ +[\d.]+ +([\d.]+)\s',
                              unit='us')
-# The 99th percentile.
-TAIL = LATENCY._replace(figure=r'\n *\d+ +\d+(?:[ \t]+[\d.]+){5}[ \t]+([\d.]+)\s')
+# The 99th percentile. The deviation before it may be no number, by rounding.
+TAIL = LATENCY._replace(
+    figure=r'\n *\d+ +\d+(?:[ \t]+(?:[\d.]+|-?nan)){5}[ \t]+([\d.]+)\s')
 # rping ends its server without a message, and its exit status means nothing.
 RPING = Family('rping -s -a {address} {opt}; true', 'rping -c -a {address} {opt}',
                'rdma resource show cm_id | grep -q LISTEN', '', 'pings verified')
