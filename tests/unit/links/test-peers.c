@@ -127,39 +127,39 @@ TEST("/link-map/peers", test_peers)
 
 /* ---- the map ------------------------------------------------------------- */
 
-static void map_add(ErnicLinkMap *map, const char *text)
+static void map_add(ErnicPeers *map, const char *text)
 {
     ErnicPeer peer;
     char *err = NULL;
 
     g_assert_true(ernic_peer_parse(text, &peer, &err));
-    g_assert_true(ernic_map_add(map, &peer, &err));
+    g_assert_true(ernic_peers_add(map, &peer, &err));
     g_assert_null(err);
 }
 
 /* @host NULL: no such address. */
-static void map_forth(ErnicLinkMap *map, const char *guest, const char *host)
+static void map_forth(ErnicPeers *map, const char *guest, const char *host)
 {
     ErnicGid gid = gid_of(guest);
     ErnicEndpoint ep, want;
 
     if (!host) {
-        g_assert_null(ernic_map_to_host(map, &gid, &ep));
+        g_assert_null(ernic_peers_to_host(map, &gid, &ep));
         return;
     }
-    g_assert_nonnull(ernic_map_to_host(map, &gid, &ep));
+    g_assert_nonnull(ernic_peers_to_host(map, &gid, &ep));
     g_assert_true(ernic_endpoint_parse(host, &want, NULL));
     g_assert_cmpmem(&ep.addr, 16, &want.addr, 16);
     IS(ep.port, want.port);
 }
 
-static void map_back(ErnicLinkMap *map, const char *host, const char *guest)
+static void map_back(ErnicPeers *map, const char *host, const char *guest)
 {
-    ErnicGid gid[ERNIC_MAP_ALIASES];
+    ErnicGid gid[ERNIC_PEERS_ALIASES];
     ErnicEndpoint ep;
 
     g_assert_true(ernic_endpoint_parse(host, &ep, NULL));
-    IS(ernic_map_to_guest(map, &ep, gid), guest != NULL);
+    IS(ernic_peers_to_guest(map, &ep, gid), guest != NULL);
     if (guest) {
         assert_gid(gid, guest);
     }
@@ -167,7 +167,7 @@ static void map_back(ErnicLinkMap *map, const char *host, const char *guest)
 
 TEST("/link-map/lookup", test_map_lookup)
 {
-    ErnicLinkMap *map = ernic_map_new();
+    ErnicPeers *map = ernic_peers_new();
 
     map_forth(map, "10.0.0.2", NULL);
     map_back(map, "127.0.0.1:4792", NULL);
@@ -178,7 +178,7 @@ TEST("/link-map/lookup", test_map_lookup)
     map_add(map, "10.99.0.0/24=127.99.0.0/24");
     map_add(map, "10.99.0.77=127.0.0.1:4777");
     map_add(map, "fd00::/61=fd01:0:0:8::/61");
-    IS(ernic_map_size(map), 6);
+    IS(ernic_peers_size(map), 6);
 
     map_forth(map, "10.0.0.2", "127.0.0.1:4792");
     map_forth(map, "10.0.0.3", "127.0.0.1:4793");
@@ -197,39 +197,39 @@ TEST("/link-map/lookup", test_map_lookup)
     map_back(map, "127.99.0.5:4791", "10.99.0.5");
     map_back(map, "127.99.0.5:50000", "10.99.0.5");
     map_back(map, "[fd01:0:0:9::1]:4791", "fd00::1:0:0:0:1");
-    ernic_map_free(map);
+    ernic_peers_free(map);
 }
 
 TEST("/link-map/change", test_map_change)
 {
     static const char *const bad[] = { "10.99.0.1/24", "10.0.0.2:4792",
                                        "10.99.0.0", "10.99.0.0/16", "x" };
-    ErnicLinkMap *map = ernic_map_new();
+    ErnicPeers *map = ernic_peers_new();
     ErnicPeer peer;
     char *err = NULL;
 
     map_add(map, "10.99.0.0/24=127.99.0.0/24");
     map_add(map, "10.0.0.2=127.0.0.1:4792");
     g_assert_true(ernic_peer_parse("10.0.0.2=127.0.0.1:1", &peer, NULL));
-    g_assert_false(ernic_map_add(map, &peer, &err));
+    g_assert_false(ernic_peers_add(map, &peer, &err));
     g_assert_cmpstr(err, ==, "the address is in the map already");
     g_clear_pointer(&err, g_free);
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        g_assert_false(ernic_map_remove(map, bad[i], &err));
+        g_assert_false(ernic_peers_remove(map, bad[i], &err));
         g_assert_nonnull(err);
         g_clear_pointer(&err, g_free);
     }
-    IS(ernic_map_size(map), 2);
-    g_assert_true(ernic_map_remove(map, "10.99.0.0/24", &err));
+    IS(ernic_peers_size(map), 2);
+    g_assert_true(ernic_peers_remove(map, "10.99.0.0/24", &err));
     map_forth(map, "10.99.0.1", NULL);
     map_back(map, "127.99.0.1:4791", NULL);
     map_forth(map, "10.0.0.2", "127.0.0.1:4792");
-    g_assert_true(ernic_map_remove(map, "10.0.0.2", &err));
-    IS(ernic_map_size(map), 0);
+    g_assert_true(ernic_peers_remove(map, "10.0.0.2", &err));
+    IS(ernic_peers_size(map), 0);
     map_add(map, "10.0.0.2=127.0.0.1:4793");
     map_forth(map, "10.0.0.2", "127.0.0.1:4793");
-    ernic_map_free(map);
+    ernic_peers_free(map);
 }
 
 /* An endpoint may have several addresses, of both families. */
@@ -237,8 +237,8 @@ TEST("/link-map/aliases", test_map_aliases)
 {
     static const char *const guests[] = { "10.0.0.2", "fd00::2", "fe80::2",
                                           "10.1.0.2" };
-    ErnicLinkMap *map = ernic_map_new();
-    ErnicGid gid[ERNIC_MAP_ALIASES];
+    ErnicPeers *map = ernic_peers_new();
+    ErnicGid gid[ERNIC_PEERS_ALIASES];
     ErnicEndpoint ep;
     ErnicPeer peer;
     char *err = NULL;
@@ -249,27 +249,27 @@ TEST("/link-map/aliases", test_map_aliases)
 
         map_add(map, text);
         map_forth(map, guests[i], "127.0.0.1:4792");
-        IS(ernic_map_to_guest(map, &ep, gid), i + 1);
+        IS(ernic_peers_to_guest(map, &ep, gid), i + 1);
         assert_gid(&gid[0], guests[0]);
         assert_gid(&gid[i], guests[i]);
     }
     g_assert_true(ernic_peer_parse("10.0.0.9=127.0.0.1:4792", &peer, NULL));
-    g_assert_false(ernic_map_add(map, &peer, &err));
+    g_assert_false(ernic_peers_add(map, &peer, &err));
     g_assert_cmpstr(err, ==, "the endpoint stands for 4 addresses already");
     g_clear_pointer(&err, g_free);
-    IS(ernic_map_size(map), 4);
+    IS(ernic_peers_size(map), 4);
 
     /* Remove the first, one in the middle, and the last. */
-    g_assert_true(ernic_map_remove(map, "10.0.0.2", &err));
-    g_assert_true(ernic_map_remove(map, "fe80::2", &err));
-    IS(ernic_map_to_guest(map, &ep, gid), 2);
+    g_assert_true(ernic_peers_remove(map, "10.0.0.2", &err));
+    g_assert_true(ernic_peers_remove(map, "fe80::2", &err));
+    IS(ernic_peers_to_guest(map, &ep, gid), 2);
     assert_gid(&gid[0], "fd00::2");
     assert_gid(&gid[1], "10.1.0.2");
-    g_assert_true(ernic_map_remove(map, "10.1.0.2", &err));
+    g_assert_true(ernic_peers_remove(map, "10.1.0.2", &err));
     map_back(map, "127.0.0.1:4792", "fd00::2");
-    g_assert_true(ernic_map_remove(map, "fd00::2", &err));
+    g_assert_true(ernic_peers_remove(map, "fd00::2", &err));
     map_back(map, "127.0.0.1:4792", NULL);
-    ernic_map_free(map);
+    ernic_peers_free(map);
 }
 
 static void count_endpoint(ErnicPeer *peer, void *opaque)
@@ -280,14 +280,14 @@ static void count_endpoint(ErnicPeer *peer, void *opaque)
 /* Each endpoint once; a prefix has too many to list. */
 TEST("/link-map/endpoints-of", test_map_endpoints)
 {
-    ErnicLinkMap *map = ernic_map_new();
+    ErnicPeers *map = ernic_peers_new();
     uint32_t ports = 0;
 
     map_add(map, "10.0.0.2=127.0.0.1:1");
     map_add(map, "fd00::2=127.0.0.1:1");
     map_add(map, "10.0.0.3=127.0.0.1:10");
     map_add(map, "10.99.0.0/24=127.99.0.0/24");
-    ernic_map_each_endpoint(map, count_endpoint, &ports);
+    ernic_peers_each_endpoint(map, count_endpoint, &ports);
     IS(ports, 11);
-    ernic_map_free(map);
+    ernic_peers_free(map);
 }

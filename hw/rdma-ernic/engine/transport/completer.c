@@ -150,9 +150,9 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     ernic_patience_renew(qp);
     /* During an RNR wait no packet that needs an answer is in flight. */
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
-        ernic_ack_timer_stop(qp);
+        ernic_retry_timer_stop(qp);
     } else {
-        ernic_ack_timer_start(e, qp, false);
+        ernic_retry_timer_start(e, qp, false);
     }
     /* Additive increase: one MTU for each acknowledgement. */
     sq->cwnd = MIN(sq->cwnd + ernic_qp_mtu(qp), ERNIC_CWND_MAX);
@@ -246,7 +246,7 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
         return;
     }
     qp->sq.retry_left -= qp->sq.retry_left > 0;
-    ernic_ack_timer_stop(qp);       /* starts again with the resending */
+    ernic_retry_timer_stop(qp);       /* starts again with the resending */
     comp_cut_window(e, qp);
     comp_rewind(e, qp, qp->sq.una_psn);
 }
@@ -291,7 +291,7 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
         ernic_patience_waited(e, qp, wait);
         sq->rnr_left -= sq->rnr_left > 0;
     }
-    ernic_ack_timer_stop(qp);
+    ernic_retry_timer_stop(qp);
     ernic_rnr_timer_start(e, qp, wait);
     comp_rewind(e, qp, sq->una_psn);
     ernic_qp_timer(e, qp);
@@ -399,7 +399,7 @@ static bool comp_page_wait(Ernic *e, ErnicQp *qp)
         return false;
     }
     ernic_requester_wait_page(qp);
-    ernic_ack_timer_stop(qp);       /* starts again with the resending */
+    ernic_retry_timer_stop(qp);       /* starts again with the resending */
     comp_rewind(e, qp, qp->sq.una_psn);
     return true;
 }
@@ -492,7 +492,7 @@ void ernic_completer_departed(Ernic *e, ErnicQp *qp, uint64_t departed)
     ErnicSendQueue *sq = &qp->sq;
 
     if (sq->leaving && sq->tx_serial <= departed) {
-        ernic_ack_timer_departed(e, qp);
+        ernic_retry_timer_departed(e, qp);
     }
     if (!ernic_qp_reliable(qp)) {
         ernic_completer_advance(e, qp);
@@ -512,18 +512,18 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
     bool inside = sq->tx_serial > ernic_tx_departed(e);
 
     if (sq->page_wait) {
-        ernic_ack_timer_start(e, qp, false);
+        ernic_retry_timer_start(e, qp, false);
     } else if (sq->una_psn == sq->max_psn &&
                (sq->blocked_on != ERNIC_BLOCKED_TX || sq->wq.ci == sq->started)) {
-        ernic_ack_timer_stop(qp);
+        ernic_retry_timer_stop(qp);
     } else if (e->now < sq->leave_by && (sq->leaving || inside)) {
-        ernic_ack_timer_hold(qp);
+        ernic_retry_timer_hold(qp);
         if (inside) {
             ernic_sched_wait_departure(e, qp);
         }
     } else if (sq->leaving) {
         trace_ernic_not_departed(qp->qpn, sq->tx_serial);
-        ernic_ack_timer_departed(e, qp);
+        ernic_retry_timer_departed(e, qp);
     } else {
         ERNIC_COUNT(e, qp, ack_timeouts);
         trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);

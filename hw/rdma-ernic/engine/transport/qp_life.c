@@ -39,7 +39,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ernic_turn_reset(qp);
     ernic_rate_reset(qp);
     ernic_cc_reset(&qp->cc);
-    ernic_ack_timer_stop(qp);
+    ernic_retry_timer_stop(qp);
     ernic_rnr_timer_stop(qp);
     ernic_qp_drop_recv(qp);
     memset(&qp->attr, 0, sizeof(qp->attr));

@@ -39,7 +39,7 @@ static ErnicReqStep req_block(ErnicQp *qp, ErnicBlocked why)
 static ErnicReqStep req_link_busy(Ernic *e, ErnicQp *qp)
 {
     if (ernic_qp_reliable(qp) && qp->sq.ack_due == ERNIC_NEVER) {
-        ernic_ack_timer_start(e, qp, true);
+        ernic_retry_timer_start(e, qp, true);
     }
     return req_block(qp, ERNIC_BLOCKED_TX);
 }
@@ -203,7 +203,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
             ERNIC_COUNT(e, qp, retransmits);
         }
         if (sq->ack_due == ERNIC_NEVER) {
-            ernic_ack_timer_start(e, qp, true);
+            ernic_retry_timer_start(e, qp, true);
         }
         if (sq->leaving) {
             ernic_sched_wait_departure(e, qp);

@@ -26,7 +26,7 @@ static void ack_timer_moved(Ernic *e, ErnicQp *qp)
     }
 }
 
-void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
+void ernic_retry_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
 {
     ErnicSendQueue *sq = &qp->sq;
 
@@ -38,20 +38,20 @@ void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
     }
 }
 
-void ernic_ack_timer_stop(ErnicQp *qp)
+void ernic_retry_timer_stop(ErnicQp *qp)
 {
     qp->sq.ack_due = ERNIC_NEVER;
     qp->sq.leaving = false;
 }
 
-void ernic_ack_timer_departed(Ernic *e, ErnicQp *qp)
+void ernic_retry_timer_departed(Ernic *e, ErnicQp *qp)
 {
     qp->sq.leaving = false;
     qp->sq.ack_due = deadline(e, qp);
     ack_timer_moved(e, qp);
 }
 
-void ernic_ack_timer_hold(ErnicQp *qp)
+void ernic_retry_timer_hold(ErnicQp *qp)
 {
     qp->sq.leaving = true;
     qp->sq.ack_due = qp->sq.leave_by;

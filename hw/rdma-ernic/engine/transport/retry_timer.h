@@ -14,12 +14,12 @@
  * Start the transport timer, because a packet of @qp needs an answer; with @leaving
  * it runs from the departure of the last packet of @qp.
  */
-void ernic_ack_timer_start(Ernic *e, ErnicQp *qp, bool leaving);
-void ernic_ack_timer_stop(ErnicQp *qp);
+void ernic_retry_timer_start(Ernic *e, ErnicQp *qp, bool leaving);
+void ernic_retry_timer_stop(ErnicQp *qp);
 /* The last packet of @qp has left the device, or counts as sent: run from now on. */
-void ernic_ack_timer_departed(Ernic *e, ErnicQp *qp);
+void ernic_retry_timer_departed(Ernic *e, ErnicQp *qp);
 /* Let it start at departure, but no later than leave_by. */
-void ernic_ack_timer_hold(ErnicQp *qp);
+void ernic_retry_timer_hold(ErnicQp *qp);
 /* Wait @ns, as an RNR NAK of the peer asks. */
 void ernic_rnr_timer_start(Ernic *e, ErnicQp *qp, uint64_t ns);
 void ernic_rnr_timer_stop(ErnicQp *qp);

@@ -25,7 +25,7 @@ typedef struct Entry {
     struct Entry *alias;        /* the next line of the same endpoint; or NULL */
 } Entry;
 
-struct ErnicLinkMap {
+struct ErnicPeers {
     GHashTable *by_guest, *by_host;     /* Key -> Entry, owned by by_guest; the
                                            first line of an endpoint */
     uint32_t users[GID_BITS + 1];       /* entries of each prefix length */
@@ -249,16 +249,16 @@ static gboolean key_equal(gconstpointer one, gconstpointer two)
            memcmp(&a->addr, &b->addr, sizeof(a->addr)) == 0;
 }
 
-ErnicLinkMap *ernic_map_new(void)
+ErnicPeers *ernic_peers_new(void)
 {
-    ErnicLinkMap *map = g_new0(ErnicLinkMap, 1);
+    ErnicPeers *map = g_new0(ErnicPeers, 1);
 
     map->by_guest = g_hash_table_new_full(key_hash, key_equal, NULL, g_free);
     map->by_host = g_hash_table_new(key_hash, key_equal);
     return map;
 }
 
-void ernic_map_free(ErnicLinkMap *map)
+void ernic_peers_free(ErnicPeers *map)
 {
     if (map) {
         g_hash_table_destroy(map->by_host);
@@ -267,13 +267,13 @@ void ernic_map_free(ErnicLinkMap *map)
     }
 }
 
-uint32_t ernic_map_size(const ErnicLinkMap *map)
+uint32_t ernic_peers_size(const ErnicPeers *map)
 {
     return g_hash_table_size(map->by_guest);
 }
 
 /* Count one entry of prefix length @plen more or less. */
-static void count_plen(ErnicLinkMap *map, uint32_t plen, int change)
+static void count_plen(ErnicPeers *map, uint32_t plen, int change)
 {
     int i;
 
@@ -287,7 +287,7 @@ static void count_plen(ErnicLinkMap *map, uint32_t plen, int change)
 }
 
 /* The line goes to the end of those of its endpoint. False: these are too many. */
-static bool add_alias(ErnicLinkMap *map, Entry *entry)
+static bool add_alias(ErnicPeers *map, Entry *entry)
 {
     Entry *first = g_hash_table_lookup(map->by_host, &entry->by_host);
     uint32_t n = 1;
@@ -299,14 +299,14 @@ static bool add_alias(ErnicLinkMap *map, Entry *entry)
     for (; first->alias; first = first->alias) {
         n++;
     }
-    if (n == ERNIC_MAP_ALIASES) {
+    if (n == ERNIC_PEERS_ALIASES) {
         return false;
     }
     first->alias = entry;
     return true;
 }
 
-static void remove_alias(ErnicLinkMap *map, Entry *entry)
+static void remove_alias(ErnicPeers *map, Entry *entry)
 {
     Entry *first = g_hash_table_lookup(map->by_host, &entry->by_host);
 
@@ -323,7 +323,7 @@ static void remove_alias(ErnicLinkMap *map, Entry *entry)
     first->alias = entry->alias;
 }
 
-bool ernic_map_add(ErnicLinkMap *map, const ErnicPeer *peer, char **err)
+bool ernic_peers_add(ErnicPeers *map, const ErnicPeer *peer, char **err)
 {
     Entry *entry = g_new0(Entry, 1);
 
@@ -337,14 +337,14 @@ bool ernic_map_add(ErnicLinkMap *map, const ErnicPeer *peer, char **err)
     if (!add_alias(map, entry)) {
         g_free(entry);
         return fail(err, "the endpoint stands for %d addresses already",
-                    ERNIC_MAP_ALIASES);
+                    ERNIC_PEERS_ALIASES);
     }
     g_hash_table_insert(map->by_guest, &entry->by_guest, entry);
     count_plen(map, peer->plen, 1);
     return true;
 }
 
-bool ernic_map_remove(ErnicLinkMap *map, const char *guest, char **err)
+bool ernic_peers_remove(ErnicPeers *map, const char *guest, char **err)
 {
     uint32_t plen;
     Entry *entry;
@@ -380,7 +380,7 @@ static ErnicGid translate(const ErnicGid *from, const ErnicGid *to,
     return gid;
 }
 
-ErnicPeer *ernic_map_to_host(const ErnicLinkMap *map, const ErnicGid *guest,
+ErnicPeer *ernic_peers_to_host(const ErnicPeers *map, const ErnicGid *guest,
                              ErnicEndpoint *ep)
 {
     Entry *entry = NULL;
@@ -399,8 +399,8 @@ ErnicPeer *ernic_map_to_host(const ErnicLinkMap *map, const ErnicGid *guest,
     return &entry->peer;
 }
 
-uint32_t ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
-                            ErnicGid guest[ERNIC_MAP_ALIASES])
+uint32_t ernic_peers_to_guest(const ErnicPeers *map, const ErnicEndpoint *ep,
+                            ErnicGid guest[ERNIC_PEERS_ALIASES])
 {
     Key key = key_of(&ep->addr, GID_BITS, ep->port);
     Entry *entry = g_hash_table_lookup(map->by_host, &key);
@@ -416,7 +416,7 @@ uint32_t ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
     return n;
 }
 
-void ernic_map_each_endpoint(const ErnicLinkMap *map,
+void ernic_peers_each_endpoint(const ErnicPeers *map,
                              void (*fn)(ErnicPeer *peer, void *opaque), void *opaque)
 {
     GHashTableIter iter;

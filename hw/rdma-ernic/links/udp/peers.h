@@ -26,9 +26,9 @@ typedef struct ErnicPeer {
     bool single;
 } ErnicPeer;
 
-typedef struct ErnicLinkMap ErnicLinkMap;
+typedef struct ErnicPeers ErnicPeers;
 
-#define ERNIC_MAP_ALIASES 4
+#define ERNIC_PEERS_ALIASES 4
 
 /*
  * All functions with @err return false on bad input and then have changed
@@ -45,32 +45,32 @@ bool ernic_endpoint_parse(const char *text, ErnicEndpoint *ep, char **err);
  */
 bool ernic_peer_parse(const char *text, ErnicPeer *peer, char **err);
 
-ErnicLinkMap *ernic_map_new(void);
-void ernic_map_free(ErnicLinkMap *map);
+ErnicPeers *ernic_peers_new(void);
+void ernic_peers_free(ErnicPeers *map);
 /* Add an entry; refuses an address or endpoint that is in the map already. */
-bool ernic_map_add(ErnicLinkMap *map, const ErnicPeer *peer, char **err);
+bool ernic_peers_add(ErnicPeers *map, const ErnicPeer *peer, char **err);
 /* Remove an entry; @guest as in its line: "10.0.0.2", "10.99.0.0/24". */
-bool ernic_map_remove(ErnicLinkMap *map, const char *guest, char **err);
-uint32_t ernic_map_size(const ErnicLinkMap *map);
+bool ernic_peers_remove(ErnicPeers *map, const char *guest, char **err);
+uint32_t ernic_peers_size(const ErnicPeers *map);
 
 /*
  * The entry with the longest prefix of @guest, and the endpoint that stands for
  * @guest; NULL: there is none. Valid until the map changes.
  */
-ErnicPeer *ernic_map_to_host(const ErnicLinkMap *map, const ErnicGid *guest,
+ErnicPeer *ernic_peers_to_host(const ErnicPeers *map, const ErnicGid *guest,
                              ErnicEndpoint *ep);
 /*
  * The addresses that @ep stands for, in the order in which they were added;
  * returns how many. An entry with port 4791 matches any source port, because
  * native RoCEv2 senders vary it for entropy.
  */
-uint32_t ernic_map_to_guest(const ErnicLinkMap *map, const ErnicEndpoint *ep,
-                            ErnicGid guest[ERNIC_MAP_ALIASES]);
+uint32_t ernic_peers_to_guest(const ErnicPeers *map, const ErnicEndpoint *ep,
+                            ErnicGid guest[ERNIC_PEERS_ALIASES]);
 /*
  * Call @fn for each endpoint of an entry with a single address: the receivers
  * of a packet to a group. @fn may not change the map.
  */
-void ernic_map_each_endpoint(const ErnicLinkMap *map,
+void ernic_peers_each_endpoint(const ErnicPeers *map,
                              void (*fn)(ErnicPeer *peer, void *opaque), void *opaque);
 
 #endif /* ERNIC_LINKS_UDP_PEERS_H */

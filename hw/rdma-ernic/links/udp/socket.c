@@ -49,7 +49,7 @@ typedef struct Slot {
      * The addresses of sender and receiver; the first of each is in the path of
      * the train.
      */
-    ErnicGid sgid[ERNIC_MAP_ALIASES], dgid[ERNIC_MAP_ALIASES];
+    ErnicGid sgid[ERNIC_PEERS_ALIASES], dgid[ERNIC_PEERS_ALIASES];
 } Slot;
 
 struct ErnicUdp {
@@ -58,11 +58,11 @@ struct ErnicUdp {
     bool wildcard;              /* bound to all addresses of the host */
     bool offload;
     ErnicEndpoint own;          /* as bound */
-    ErnicGid own_gid[ERNIC_MAP_ALIASES];        /* the RDMA address that it
+    ErnicGid own_gid[ERNIC_PEERS_ALIASES];        /* the RDMA address that it
                                                    stands for; not with
                                                    wildcard */
     uint32_t own_gids;
-    ErnicLinkMap *map;
+    ErnicPeers *map;
     ErnicUdpStats stats;
 
     /* The train that the socket cut short, per engine; serial 0: none. */
@@ -156,7 +156,7 @@ static void from_sockaddr(const SockAddr *sa, ErnicEndpoint *ep)
 static uint32_t own_gids(const ErnicUdp *udp, const ErnicGid *host, ErnicGid *gid)
 {
     ErnicEndpoint ep = { .addr = *host, .port = udp->own.port };
-    uint32_t n = ernic_map_to_guest(udp->map, &ep, gid);
+    uint32_t n = ernic_peers_to_guest(udp->map, &ep, gid);
 
     if (!n) {
         gid[n++] = *host;
@@ -190,7 +190,7 @@ bool ernic_udp_add_peer(ErnicUdp *udp, const char *text, char **err)
         return false;
     }
     peer.single = may_be_native(&peer);
-    if (!ernic_map_add(udp->map, &peer, err)) {
+    if (!ernic_peers_add(udp->map, &peer, err)) {
         return false;
     }
     udp->own_gids = own_gids(udp, &udp->own.addr, udp->own_gid);
@@ -199,7 +199,7 @@ bool ernic_udp_add_peer(ErnicUdp *udp, const char *text, char **err)
 
 bool ernic_udp_remove_peer(ErnicUdp *udp, const char *guest, char **err)
 {
-    if (!ernic_map_remove(udp->map, guest, err)) {
+    if (!ernic_peers_remove(udp->map, guest, err)) {
         return false;
     }
     udp->own_gids = own_gids(udp, &udp->own.addr, udp->own_gid);
@@ -310,7 +310,7 @@ ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err)
     udp->batch = cfg->batch ? MIN(cfg->batch, MAX_BATCH) : DEFAULT_BATCH;
     udp->buf_bytes = cfg->buf_bytes ? MIN(cfg->buf_bytes, DEFAULT_BUF)
                                     : DEFAULT_BUF;
-    udp->map = ernic_map_new();
+    udp->map = ernic_peers_new();
     alloc_ring(udp);
     if (!open_socket(udp, cfg)) {
         if (err) {
@@ -332,7 +332,7 @@ void ernic_udp_free(ErnicUdp *udp)
     if (udp->fd >= 0) {
         close(udp->fd);
     }
-    ernic_map_free(udp->map);
+    ernic_peers_free(udp->map);
     g_free(udp->train);
     g_free(udp->msg);
     g_free(udp->slot);
@@ -391,7 +391,7 @@ static bool prepare_to(ErnicUdp *udp, const ErnicTrain *train,
                     udp->is_v6 ? IPV6_TCLASS : IP_TOS, &tclass, sizeof(tclass));
     }
     if (udp->wildcard) {
-        if (!ernic_map_to_host(udp->map, &train->path.sgid, &src)) {
+        if (!ernic_peers_to_host(udp->map, &train->path.sgid, &src)) {
             return false;
         }
         put_source(hdr, udp->is_v6, &src.addr);
@@ -405,7 +405,7 @@ static bool prepare(ErnicUdp *udp, const ErnicTrain *train, Slot *slot,
 {
     ErnicEndpoint dst;
 
-    *peer = ernic_map_to_host(udp->map, &train->path.dgid, &dst);
+    *peer = ernic_peers_to_host(udp->map, &train->path.dgid, &dst);
     return *peer && prepare_to(udp, train, &dst, slot, hdr);
 }
 
@@ -509,10 +509,10 @@ static bool send_copies(ErnicUdp *udp, const ErnicTrain *train)
 {
     Copies copies = { .udp = udp, .train = train };
 
-    if (!ernic_map_to_host(udp->map, &train->path.sgid, &copies.own)) {
+    if (!ernic_peers_to_host(udp->map, &train->path.sgid, &copies.own)) {
         copies.own = udp->own;
     }
-    ernic_map_each_endpoint(udp->map, send_copy, &copies);
+    ernic_peers_each_endpoint(udp->map, send_copy, &copies);
     if (copies.busy) {
         udp->stats.tx_busy++;
         return false;
@@ -645,7 +645,7 @@ static bool take(ErnicUdp *udp, uint32_t i, ErnicTrain *train)
     read_control(udp, hdr, &meta);
     packets = MAX(packets_of(len, meta.seg), 1u);
     from_sockaddr(&slot->from, &from);
-    sgids = ernic_map_to_guest(udp->map, &from, slot->sgid);
+    sgids = ernic_peers_to_guest(udp->map, &from, slot->sgid);
     if (hdr->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
         reason = ERNIC_UDP_DROP_TRUNCATED;
     } else if (len == 0) {

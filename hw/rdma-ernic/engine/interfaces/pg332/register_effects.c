@@ -139,12 +139,12 @@ static void arm(Ernic *e, ErnicQp *qp)
     ErnicSendQueue *sq = &qp->sq;
 
     if (!qp->attr.timeout) {
-        ernic_ack_timer_stop(qp);
+        ernic_retry_timer_stop(qp);
     } else if (qp->transport == ERNIC_RC &&
                ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
                sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&
                sq->rnr_due == ERNIC_NEVER) {
-        ernic_ack_timer_start(e, qp, false);
+        ernic_retry_timer_start(e, qp, false);
     }
 }
 
