@@ -17,7 +17,7 @@ enum { QDMA_C2H, QDMA_H2C };
 enum { QDMA_CLEAR, QDMA_WRITE, QDMA_READ, QDMA_INVALIDATE };
 /* Selectors; those of a direction follow each other. */
 enum { QDMA_SW = 0, QDMA_HW = 2, QDMA_CREDIT = 4, QDMA_CMPT = 6, QDMA_PREFETCH = 7,
-       QDMA_FMAP = 12 };
+       QDMA_INT_RING = 8, QDMA_TIMER = 11, QDMA_FMAP = 12 };
 
 /* A machine with one function, and its BARs. */
 typedef struct Qdma {

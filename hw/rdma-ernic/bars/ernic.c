@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "bars/pg332.h"
+#include "bars/qdma/qdma.h"
 #include "bars/reconic.h"
 #include "bars/verbs.h"
 #include "device/interface.h"
@@ -110,6 +111,8 @@ static const ErnicPciInterfaceOps ernic = {
     .commands = ernic_pci_verbs_commands,
     .doorbell = ernic_pci_verbs_doorbell,
     .doorbell_ok = ernic_pci_verbs_doorbell_ok,
+    .frame = ernic_qdma_receive,
+    .can_send = ernic_qdma_kick,
     .registers_ok = ernic_pci_verbs_registers_ok,
 };
 

@@ -11,6 +11,7 @@
 #include "qemu/units.h"
 #include "migration/vmstate.h"
 #include "bars/pg332.h"
+#include "bars/qdma/port.h"
 #include "bars/qdma/qdma.h"
 #include "bars/reconic.h"
 #include "bars/shell_dma.h"
@@ -29,15 +30,53 @@
 /* Every reset is done at once: QDMA, RDMA, ports and adapters read as ready. */
 #define RESET_DONE          0x3333
 #define CMAC_RX_LINK        0x3
+#define CMAC_VERSION        0x301
+
+/* The key of the shell's hash after a reset. */
+static const uint32_t hash_key[] = {
+    0xd6e31417, 0x376cc87e, 0x011ba7a6, 0xdc1b91bb, 0x7872e224,
+    0xbfd0404b, 0x260374b8, 0xd9270f6f, 0x18dc4386, 0x7c9c37de,
+};
 
 /* ---- registers ------------------------------------------------------------ */
 
-static uint32_t read_rx_status(ErnicPci *d)
+/* Function, port or window @slot; word @word of the group. */
+
+static uint32_t read_rx_status(ErnicPci *d, uint32_t slot, uint32_t word)
 {
     return ernic_pci_link(d) ? CMAC_RX_LINK : 0;
 }
 
-static void write_system_reset(ErnicPci *d, uint64_t now, uint32_t value)
+/* The streams have one port. */
+static uint32_t read_version(ErnicPci *d, uint32_t slot, uint32_t word)
+{
+    return slot ? 0 : CMAC_VERSION;
+}
+
+static uint32_t read_tx_count(ErnicPci *d, uint32_t slot, uint32_t word)
+{
+    return slot ? 0 : qdma_port_counter(d->shell.qdma, ERNIC_QDMA_H2C, word);
+}
+
+static uint32_t read_rx_count(ErnicPci *d, uint32_t slot, uint32_t word)
+{
+    return slot ? 0 : qdma_port_counter(d->shell.qdma, ERNIC_QDMA_C2H, word);
+}
+
+static uint32_t read_adapter(ErnicPci *d, uint32_t slot, uint32_t word)
+{
+    return slot ? 0 : qdma_port_adapter(d->shell.qdma, word);
+}
+
+static void write_tick(ErnicPci *d, uint32_t slot, uint64_t now, uint32_t value)
+{
+    if (!slot && (value & 1)) {
+        qdma_port_tick(d->shell.qdma);
+    }
+}
+
+static void write_system_reset(ErnicPci *d, uint32_t slot, uint64_t now,
+                               uint32_t value)
 {
     if (value & 1) {
         ernic_pci_shell_reset(d);
@@ -45,7 +84,8 @@ static void write_system_reset(ErnicPci *d, uint64_t now, uint32_t value)
     }
 }
 
-static void write_shell_reset(ErnicPci *d, uint64_t now, uint32_t value)
+static void write_shell_reset(ErnicPci *d, uint32_t slot, uint64_t now,
+                              uint32_t value)
 {
     if (value & RESET_RDMA) {
         ernic_pci_pg332_reset(d, now);
@@ -62,9 +102,16 @@ typedef struct ShellReg {
     uint32_t slots, stride;             /* number of such groups (0: 1), bytes apart */
     bool stored;
     uint32_t constant;                  /* value if neither stored nor read() */
-    uint32_t (*read)(ErnicPci *d);
-    void (*write)(ErnicPci *d, uint64_t now, uint32_t value);
+    uint32_t (*read)(ErnicPci *d, uint32_t slot, uint32_t word);
+    void (*write)(ErnicPci *d, uint32_t slot, uint64_t now, uint32_t value);
 } ShellReg;
+
+/* A word of such a group. */
+typedef struct ShellWord {
+    const ShellReg *reg;        /* NULL: there is no such word */
+    uint32_t slot, word;
+    uint32_t index;             /* its place in ErnicShell.regs, if it is stored */
+} ShellWord;
 
 enum { REG_WINDOWS };
 
@@ -88,41 +135,50 @@ static const ShellReg shell_regs[] = {
     { "cmac-rx-status", 0x8204, 1, 2, 0x4000, .read = read_rx_status },
     { "cmac-fec", 0x9000, 1, 2, 0x4000, true },
     { "cmac-fec-mode", 0x907c, 1, 2, 0x4000, true },
+    { "cmac-loop", 0x8090, 1, 2, 0x4000, true },
+    { "cmac-version", 0x8024, 1, 2, 0x4000, .read = read_version },
+    { "cmac-tick", 0x82b0, 1, 2, 0x4000, .write = write_tick },
+    { "cmac-tx-count", 0x8500, 64, 2, 0x4000, .read = read_tx_count },
+    { "cmac-rx-count", 0x8608, 64, 2, 0x4000, .read = read_rx_count },
+    { "adapter", 0xb000, 20, 2, 0x4000, .read = read_adapter },
 };
 
-/* The row of a word of BAR 2; *@index: its place in ErnicShell.regs if stored. */
-static const ShellReg *find_reg(uint64_t off, uint32_t *index)
+static ShellWord find_word(uint64_t off)
 {
-    uint32_t before = 0, slot, word;
+    ShellWord w = { };
+    uint32_t before = 0;
     const ShellReg *r;
 
     for (r = shell_regs; r < shell_regs + ARRAY_SIZE(shell_regs); r++) {
         uint32_t slots = MAX(r->slots, 1);
 
-        slot = r->stride && off >= r->at ? (off - r->at) / r->stride : 0;
-        word = (off - r->at - slot * r->stride) / 4;
-        if (off >= r->at && slot < slots && word < r->words) {
-            *index = before + slot * r->words + word;
-            assert(!r->stored || *index < ERNIC_SHELL_WORDS);
-            return r;
+        w.slot = r->stride && off >= r->at ? (off - r->at) / r->stride : 0;
+        w.word = (off - r->at - w.slot * r->stride) / 4;
+        if (off >= r->at && w.slot < slots && w.word < r->words) {
+            w.reg = r;
+            w.index = before + w.slot * r->words + w.word;
+            assert(!r->stored || w.index < ERNIC_SHELL_WORDS);
+            break;
         }
         before += r->stored ? slots * r->words : 0;
     }
-    return NULL;
+    return w;
 }
 
 static uint64_t shell_read(void *opaque, hwaddr off, unsigned size)
 {
     ErnicPci *d = opaque;
-    uint32_t index, value;
-    const ShellReg *r = find_reg(off, &index);
+    ShellWord w = find_word(off);
+    const ShellReg *r = w.reg;
+    uint32_t value;
 
     if (!r) {
         ernic_guest_bad_read(d, off, size);
         return 0;
     }
     ernic_pci_enter(d);
-    value = r->read ? r->read(d) : r->stored ? d->shell.regs[index] : r->constant;
+    value = r->read ? r->read(d, w.slot, w.word) :
+            r->stored ? d->shell.regs[w.index] : r->constant;
     ernic_pci_leave(d);
     trace_ernic_pci_read(ernic_pci_id(d), r->name, value);
     return value;
@@ -131,20 +187,20 @@ static uint64_t shell_read(void *opaque, hwaddr off, unsigned size)
 static void shell_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
 {
     ErnicPci *d = opaque;
-    uint32_t index;
-    const ShellReg *r = find_reg(off, &index);
+    ShellWord w = find_word(off);
+    const ShellReg *r = w.reg;
     uint64_t now;
 
-    if (!r || (!r->stored && !r->write && r->constant)) {
+    if (!r || (!r->stored && !r->write && (r->constant || r->read))) {
         ernic_guest_bad_write(d, off, size, value);
         return;
     }
     trace_ernic_pci_write(ernic_pci_id(d), r->name, value);
     now = ernic_pci_enter(d);
     if (r->stored) {
-        d->shell.regs[index] = value;
+        d->shell.regs[w.index] = value;
     } else if (r->write) {
-        r->write(d, now, value);
+        r->write(d, w.slot, now, value);
     }
     ernic_pci_leave(d);
 }
@@ -159,7 +215,13 @@ static const MemoryRegionOps shell_ops = {
 
 void ernic_pci_shell_reset(ErnicPci *d)
 {
+    uint32_t i;
+
     memset(d->shell.regs, 0, sizeof(d->shell.regs));
+    for (i = 0; i < ERNIC_QDMA_FUNCTIONS; i++) {
+        memcpy(d->shell.regs + ERNIC_SHELL_HASH_KEY + i * ARRAY_SIZE(hash_key), hash_key,
+               sizeof(hash_key));
+    }
     ernic_qdma_reset(d);
 }
 
@@ -177,6 +239,21 @@ bool ernic_pci_shell_check(const ErnicPci *d, Error **errp)
     return true;
 }
 
+/* Others find some words without the table. */
+static void check_places(void)
+{
+    static const uint32_t places[][2] = {
+        { 0x1000, ERNIC_SHELL_QUEUES }, { 0x1400, ERNIC_SHELL_TABLE },
+        { 0x1600, ERNIC_SHELL_HASH_KEY }, { 0x800c, ERNIC_SHELL_MAC_TX },
+        { 0x8014, ERNIC_SHELL_MAC_RX }, { 0x8090, ERNIC_SHELL_MAC_LOOP },
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(places); i++) {
+        assert(find_word(places[i][0]).index == places[i][1]);
+    }
+}
+
 bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
 {
     ErnicShell *s = &d->shell;
@@ -185,6 +262,7 @@ bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
         s->card_size = DEFAULT_CARD;
     }
     if (s->kind == ERNIC_SHELL_RECONIC) {
+        check_places();
         ernic_qdma_open(d);
     }
     return !s->card_size ||

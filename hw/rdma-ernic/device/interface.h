@@ -51,6 +51,13 @@ struct ErnicPciInterfaceOps {
     void (*reset)(ErnicPci *d, uint64_t now);
     /* The function is reset, before the engine is; inside enter and leave. Or NULL. */
     void (*reset_function)(ErnicPci *d, uint64_t now);
+    /*
+     * A frame of the network card that no engine has taken; false: the Ethernet interface
+     * gets it. BQL held, outside enter and leave. May be NULL.
+     */
+    bool (*frame)(ErnicPci *d, const uint8_t *frame, uint32_t len);
+    /* The network card can send again; may be NULL. */
+    void (*can_send)(ErnicPci *d);
     /* Whether the registers of a saved state are as this interface leaves them. */
     bool (*registers_ok)(const ErnicPci *d);
 };

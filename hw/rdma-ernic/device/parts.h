@@ -61,8 +61,19 @@ typedef struct ErnicPg332 {
     ErnicStreamBytes state;     /* like ErnicPci.state */
 } ErnicPg332;
 
-/* Number of stored words in the table of bars/reconic.c. */
-#define ERNIC_SHELL_WORDS   (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
+/* Number of stored words in the table of bars/reconic.c; of them in the first release. */
+#define ERNIC_SHELL_WORDS_1 (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
+#define ERNIC_SHELL_WORDS   (ERNIC_SHELL_WORDS_1 + 2 * 1)
+
+/* Where the first words of some groups are; the table is checked against these. */
+enum {
+    ERNIC_SHELL_QUEUES = 8 * 6,                     /* of function 0 */
+    ERNIC_SHELL_TABLE = ERNIC_SHELL_QUEUES + 4,     /* of function 0, 128 words */
+    ERNIC_SHELL_HASH_KEY = ERNIC_SHELL_TABLE + 4 * 128,     /* the same, 10 words */
+    ERNIC_SHELL_MAC_TX = ERNIC_SHELL_HASH_KEY + 4 * 10,     /* of port 0 */
+    ERNIC_SHELL_MAC_RX = ERNIC_SHELL_MAC_TX + 2,
+    ERNIC_SHELL_MAC_LOOP = ERNIC_SHELL_WORDS_1,
+};
 
 /* The shell around PG332: what else of a card the function has. */
 typedef enum ErnicShellKind {

@@ -13,6 +13,7 @@
 #include "engine/base/budget.h"
 #include "device/clock.h"
 #include "device/dma.h"
+#include "device/interface.h"
 #include "device/irq.h"
 #include "device/link.h"
 #include "device/traffic.h"
@@ -97,7 +98,15 @@ void ernic_pci_eth_sent(ErnicPci *d)
     if (eth_of(d)->tx_wait) {
         eth_of(d)->tx_wait = false;
         ernic_pci_eth_kick(d);
+        if (d->interface->can_send) {
+            d->interface->can_send(d);
+        }
     }
+}
+
+bool ernic_pci_eth_waits(const ErnicPci *d)
+{
+    return d->net.eth.tx_wait;
 }
 
 static void eth_sent(NetClientState *nc, ssize_t len)
@@ -164,8 +173,7 @@ static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
     return 0;
 }
 
-/* False: the function was reset or ejected meanwhile. */
-static bool transmit(ErnicPci *d, const uint8_t *frame, uint32_t len)
+bool ernic_pci_eth_transmit(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
     ErnicEth *eth = eth_of(d);
     uint32_t resets = d->resets;
@@ -214,7 +222,7 @@ static void eth_tx_bh(void *opaque)
                             ERNIC_WORK_ACCESS * TX_DESC_ACCESSES * desc, len);
         eth->tx_ci = ci;
         if (ok) {
-            if (!transmit(d, frame, len)) {
+            if (!ernic_pci_eth_transmit(d, frame, len)) {
                 return;
             }
         } else {
@@ -340,23 +348,32 @@ static bool scatter(ErnicPci *d, const uint8_t *frame, uint32_t len)
     return true;
 }
 
+bool ernic_pci_eth_receives(const ErnicPci *d)
+{
+    return d->interface->frame || (qatomic_read(&d->net.eth.ctrl) & ERNIC_ETH_RX);
+}
+
 void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len)
 {
     ErnicEth *eth = eth_of(d);
     uint8_t padded[ETH_ZLEN] = { };
 
     assert(bql_locked());
-    if (!(eth->ctrl & ERNIC_ETH_RX) || len < ETH_HLEN || !wanted(eth, frame)) {
-        return;
-    }
-    if (len > ERNIC_ETH_FRAME_MAX) {
-        eth->rx_errors++;
+    if (len < ETH_HLEN) {
         return;
     }
     if (len < ETH_ZLEN) {
         memcpy(padded, frame, len);
         frame = padded;
         len = ETH_ZLEN;
+    }
+    if ((d->interface->frame && d->interface->frame(d, frame, len)) ||
+        !(eth->ctrl & ERNIC_ETH_RX) || !wanted(eth, frame)) {
+        return;
+    }
+    if (len > ERNIC_ETH_FRAME_MAX) {
+        eth->rx_errors++;
+        return;
     }
     if (scatter(d, frame, len)) {
         eth->rx_packets++;

@@ -14,6 +14,7 @@
 #include "device/clock.h"
 #include "device/link.h"
 #include "device/traffic.h"
+#include "net/ethernet.h"
 #include "net/frames.h"
 #include "net/queues.h"
 
@@ -120,7 +121,7 @@ void ernic_pci_netq_frame(ErnicPci *d, uint64_t now, const uint8_t *frame, uint3
 {
     ernic_link_work(d->engine, FRAME_ACCESSES, len);
     if (ernic_pci_frame_to_engine(d, now, frame, len) ||
-        !(qatomic_read(&d->net.eth.ctrl) & ERNIC_ETH_RX)) {
+        !ernic_pci_eth_receives(d)) {
         return;
     }
     if (!ernic_frame_queue_room(&d->net.queues->back, 1, len)) {

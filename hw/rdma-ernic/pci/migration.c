@@ -230,7 +230,20 @@ static const VMStateDescription shell_vmstate = {
     .minimum_version_id = 1,
     .needed = has_shell,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_ARRAY(shell.regs, ErnicPci, ERNIC_SHELL_WORDS),
+        VMSTATE_UINT32_SUB_ARRAY(shell.regs, ErnicPci, 0, ERNIC_SHELL_WORDS_1),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* Words that older releases do not have. */
+static const VMStateDescription shell_words_vmstate = {
+    .name = "ernic/words",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_shell,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_SUB_ARRAY(shell.regs, ErnicPci, ERNIC_SHELL_WORDS_1,
+                                 ERNIC_SHELL_WORDS - ERNIC_SHELL_WORDS_1),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -360,7 +373,9 @@ const VMStateDescription ernic_pci_vmstate = {
     },
     .subsections = (const VMStateDescription * const []) {
         &shell_vmstate,
+        &shell_words_vmstate,
         &ernic_qdma_vmstate,
+        &ernic_qdma_stream_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,
         &ernic_pci_precopy_vmstate,

@@ -62,6 +62,12 @@ static const ErnicPciCounter qdma_counters[] = {
     QDMA("c2h_descriptors", descriptors[ERNIC_QDMA_C2H]),
     QDMA("c2h_bytes", bytes[ERNIC_QDMA_C2H]),
     QDMA("errors", errors),
+    QDMA("h2c_packets", packets[ERNIC_QDMA_H2C]),
+    QDMA("h2c_packet_bytes", packet_bytes[ERNIC_QDMA_H2C]),
+    QDMA("h2c_dropped", dropped[ERNIC_QDMA_H2C]),
+    QDMA("c2h_packets", packets[ERNIC_QDMA_C2H]),
+    QDMA("c2h_packet_bytes", packet_bytes[ERNIC_QDMA_C2H]),
+    QDMA("c2h_dropped", dropped[ERNIC_QDMA_C2H]),
 };
 #undef QDMA
 

@@ -7,7 +7,8 @@
 #include "qemu/osdep.h"
 #include "hw/registerfields.h"
 #include "bars/qdma/contexts.h"
-#include "bars/qdma/engine.h"
+#include "bars/qdma/completion.h"
+#include "bars/qdma/doorbells.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
 #include "hw/rdma-ernic/trace.h"
@@ -19,15 +20,22 @@ FIELD(COMMAND, NUMBER, 7, 13)
 
 enum { OP_CLEAR, OP_WRITE, OP_READ, OP_INVALIDATE };
 
-/* The first selectors are the directions of software contexts. */
-#define SELECT_SW_H2C   ERNIC_QDMA_H2C
+/* Selectors that matter here: the first ones are the directions of software contexts. */
+enum { SELECT_SW_H2C = ERNIC_QDMA_H2C, SELECT_CMPT = 6, SELECT_TIMER = 11 };
 
-/* Each selector: its context in ErnicQdmaQueue, or in the table of functions. */
+/* The numbers of a selector count these. */
+typedef enum Kind {
+    OF_QUEUE,                   /* a part of ErnicQdmaQueue */
+    OF_INT_RING,
+    OF_FUNCTION,
+    OF_TIMER,                   /* of a queue's completions: it has no words */
+} Kind;
+
 typedef struct Context {
     const char *name;           /* NULL: there is no such context */
     uint8_t words;
     uint16_t at;
-    bool function;
+    Kind kind;
 } Context;
 
 #define CONTEXT(name, field) \
@@ -42,17 +50,23 @@ static const Context contexts[16] = {
     CONTEXT("credit H2C", credit[ERNIC_QDMA_H2C]),
     CONTEXT("completion", cmpt),
     CONTEXT("prefetch", prefetch),
-    [12] = { "FMAP", 2, .function = true },
+    { "interrupt ring", 4, .kind = OF_INT_RING },
+    [SELECT_TIMER] = { "timer", 0, .kind = OF_TIMER },
+    [12] = { "FMAP", 2, .kind = OF_FUNCTION },
 };
 
 /* The words of context @number; NULL: there is none. */
 static uint32_t *words_of(ErnicQdma *q, const Context *c, uint32_t number)
 {
-    if (c->function) {
+    switch (c->kind) {
+    case OF_INT_RING:
+        return number < ERNIC_QDMA_INT_RINGS ? q->int_ring[number] : NULL;
+    case OF_FUNCTION:
         return number < ERNIC_QDMA_FUNCTIONS ? q->fmap[number] : NULL;
+    default:
+        return c->name && number < ERNIC_QDMA_QUEUES ?
+               (uint32_t *)((uint8_t *)&q->queue[number] + c->at) : NULL;
     }
-    return c->name && number < ERNIC_QDMA_QUEUES ?
-           (uint32_t *)((uint8_t *)&q->queue[number] + c->at) : NULL;
 }
 
 static void write_words(ErnicQdma *q, uint32_t *words, uint32_t num)
@@ -92,9 +106,15 @@ void qdma_context_command(ErnicPci *d, uint32_t command)
         qdma_queue_ends(d, number, selector);
     }
     trace_ernic_qdma_context(ernic_pci_id(d), c->name, number, op);
+    if ((selector == SELECT_CMPT || selector == SELECT_TIMER) && op != OP_READ) {
+        qdma_cmpt_timer_ends(q, number);
+    }
     switch (op) {
     case OP_WRITE:
         write_words(q, words, c->words);
+        if (selector == SELECT_CMPT) {
+            qdma_cmpt_timer_ends(q, number);    /* the bit is the device's */
+        }
         break;
     case OP_READ:
         read_words(q, words, c->words);

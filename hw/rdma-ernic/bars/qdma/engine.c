@@ -3,20 +3,22 @@
  *
  * The memory-mapped engines, one for each direction: they take one descriptor of the
  * next queue that has one, and copy between guest memory and card memory. The work is
- * done in slices.
+ * done in slices, in turns with the H2C stream engine.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "engine/base/budget.h"
+#include "bars/qdma/completion.h"
 #include "bars/qdma/engine.h"
-#include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
+#include "bars/qdma/report.h"
+#include "bars/qdma/stream.h"
+#include "bars/qdma/turns.h"
 #include "device/card.h"
 #include "device/clock.h"
 #include "device/dma.h"
-#include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Accesses to memory for a descriptor and its completion, and for a piece of its data. */
@@ -36,37 +38,6 @@ typedef struct QdmaMmDesc {
 
 QEMU_BUILD_BUG_ON(sizeof(QdmaMmDesc) != 32);
 
-/* ---- queues with descriptors -------------------------------------------------- */
-
-static void set_ready(ErnicQdma *q, const QdmaRing *r, bool ready)
-{
-    uint32_t *word = &q->ready[r->dir][r->number / 32];
-
-    *word = deposit32(*word, r->number % 32, 1, ready);
-}
-
-static bool is_ready(const ErnicQdma *q, const QdmaRing *r)
-{
-    return q->ready[r->dir][r->number / 32] >> (r->number % 32) & 1;
-}
-
-/* The next queue in turn that has descriptors; false: there is none. */
-static bool next_ready(ErnicQdma *q, uint8_t dir, QdmaRing *r)
-{
-    uint32_t from = q->next[dir] % ERNIC_QDMA_QUEUES, bits, i, word;
-
-    for (i = 0; i <= ERNIC_QDMA_QUEUES / 32; i++) {
-        word = (from / 32 + i) % (ERNIC_QDMA_QUEUES / 32);
-        bits = q->ready[dir][word] & (i ? ~0u : ~0u << from % 32);
-        if (bits) {
-            *r = qdma_ring(q, word * 32 + ctz32(bits), dir);
-            q->next[dir] = r->number + 1;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- one descriptor ------------------------------------------------------------ */
 
 static bool job_valid(const ErnicQdmaJob *job)
@@ -82,7 +53,7 @@ bool qdma_engine_valid(const ErnicQdma *q)
 
 static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
 {
-    set_ready(d->shell.qdma, r, false);
+    qdma_turns_set(&d->shell.qdma->turns[r->dir], r->number, false);
     qdma_queue_fails(d, error, r);
 }
 
@@ -90,20 +61,20 @@ static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
 static bool fetch(ErnicPci *d, const QdmaRing *r)
 {
     ErnicQdma *q = d->shell.qdma;
-    uint32_t ci = FIELD_EX32(r->hw[0], HW0, CIDX), entries = qdma_ring_entries(q, r);
+    uint32_t ci = qdma_ring_cidx(r), entries = qdma_ring_entries(q, r);
     bool h2c = r->dir == ERNIC_QDMA_H2C;
     QdmaMmDesc desc;
 
     if (!qdma_ring_owned(q, r)) {
-        set_ready(q, r, false);
+        qdma_turns_set(&q->turns[r->dir], r->number, false);
         qdma_error(d, QDMA_ERR_QUEUE, r);
         return false;
     }
-    if (ci >= entries || FIELD_EX32(r->sw[0], SW0, PIDX) >= entries) {
+    if (ci >= entries || qdma_ring_pidx(r) >= entries) {
         fails(d, QDMA_ERR_PIDX, r);
         return false;
     }
-    if (!FIELD_EX32(r->sw[1], SW1, IS_MM) || FIELD_EX32(r->sw[1], SW1, BYPASS) ||
+    if (!qdma_ring_is_mm(r) || FIELD_EX32(r->sw[1], SW1, BYPASS) ||
         FIELD_EX32(r->sw[1], SW1, DESC_SIZE) != QDMA_DESC_32) {
         fails(d, QDMA_ERR_PARAM, r);
         return false;
@@ -170,22 +141,24 @@ static bool engine_runs(ErnicQdma *q, uint8_t dir)
     return *qdma_reg(q, dir == ERNIC_QDMA_H2C ? QDMA_H2C_MM_CTL : QDMA_C2H_MM_CTL, 0);
 }
 
-/* One step of an engine. False: it has nothing to do. */
+/* One step of a memory-mapped engine. False: it has nothing to do. */
 static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
+    uint32_t number;
     QdmaRing r;
 
     if (!engine_runs(q, dir)) {
         return false;
     }
     if (!q->job[dir].busy) {
-        if (!next_ready(q, dir, &r)) {
+        if (!qdma_turns_next(&q->turns[dir], &number)) {
             return false;
         }
+        r = qdma_ring(q, number, dir);
         ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
-        if (FIELD_EX32(r.hw[0], HW0, CIDX) == FIELD_EX32(r.sw[0], SW0, PIDX)) {
-            set_ready(q, &r, false);
+        if (qdma_ring_cidx(&r) == qdma_ring_pidx(&r)) {
+            qdma_turns_set(&q->turns[dir], number, false);
             return true;
         }
         if (!fetch(d, &r)) {
@@ -200,10 +173,18 @@ void qdma_engine_run(ErnicPci *d)
 {
     ErnicQdma *q = d->shell.qdma;
     bool c2h = true, h2c = true;
+    QdmaStep stream = QDMA_WORKED;
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
-    while (ernic_budget_left(&work) && (c2h || h2c)) {
+    if (ernic_pci_working(d) && runstate_is_running()) {
+        qdma_cmpt_timers(d, &work);
+    }
+    while (ernic_budget_left(&work) && (c2h || h2c || stream != QDMA_IDLE)) {
         if (!ernic_pci_working(d) || !runstate_is_running()) {
+            return;
+        }
+        stream = qdma_h2c_step(d, &work);
+        if (stream == QDMA_GONE) {
             return;
         }
         h2c = step(d, ERNIC_QDMA_H2C, &work);
@@ -219,89 +200,4 @@ void ernic_qdma_kick(ErnicPci *d)
     if (d->shell.qdma) {
         ernic_pci_schedule(d, &d->shell.qdma->kick, d->shell.qdma->bh);
     }
-}
-
-/* ---- doorbells --------------------------------------------------------------------- */
-
-enum { DB_INTERRUPT, DB_H2C, DB_C2H, DB_CMPT };
-
-#define DB_PIDX(v)      extract32(v, 0, 16)
-#define DB_ARM          BIT(16)
-
-/* Software has posted descriptors, or arms the interrupt; it may do both at once. */
-static void post(ErnicPci *d, QdmaRing r, uint32_t value)
-{
-    ErnicQdma *q = d->shell.qdma;
-
-    if (!qdma_ring_owned(q, &r)) {
-        qdma_error(d, QDMA_ERR_QUEUE, &r);
-        return;
-    }
-    if (!FIELD_EX32(r.sw[1], SW1, ENABLE)) {
-        qdma_error(d, QDMA_ERR_CANCEL, &r);
-        return;
-    }
-    if (FIELD_EX32(r.sw[1], SW1, ERROR)) {
-        ernic_guest_not_enabled(d, "QDMA doorbell", value);
-        return;
-    }
-    if (value & DB_ARM) {
-        r.sw[0] = FIELD_DP32(r.sw[0], SW0, IRQ_ARM, 1);
-        qdma_ring_armed(d, &r);
-    }
-    if (DB_PIDX(value) >= qdma_ring_entries(q, &r)) {
-        fails(d, QDMA_ERR_PIDX, &r);
-        return;
-    }
-    r.sw[0] = FIELD_DP32(r.sw[0], SW0, PIDX, DB_PIDX(value));
-    if (DB_PIDX(value) != FIELD_EX32(r.hw[0], HW0, CIDX)) {
-        set_ready(q, &r, true);
-        ernic_qdma_kick(d);
-    }
-}
-
-void qdma_doorbell_write(ErnicPci *d, uint32_t off, uint32_t value)
-{
-    uint32_t number = (off - QDMA_DOORBELLS) / QDMA_DOORBELL_SIZE;
-    ErnicQdma *q = d->shell.qdma;
-
-    trace_ernic_qdma_doorbell(ernic_pci_id(d), number, off / 4 % 4, value);
-    switch (off / 4 % 4) {
-    case DB_H2C:
-        post(d, qdma_ring(q, number, ERNIC_QDMA_H2C), value);
-        break;
-    case DB_C2H:
-        post(d, qdma_ring(q, number, ERNIC_QDMA_C2H), value);
-        break;
-    default:
-        ernic_guest_bad_write(d, off, 4, value);
-        break;
-    }
-}
-
-/* Software reads a doorbell so that earlier writes arrive. */
-uint32_t qdma_doorbell_read(ErnicPci *d, uint32_t off)
-{
-    uint32_t number = (off - QDMA_DOORBELLS) / QDMA_DOORBELL_SIZE, doorbell = off / 4 % 4;
-    uint8_t dir = doorbell == DB_H2C ? ERNIC_QDMA_H2C : ERNIC_QDMA_C2H;
-
-    return doorbell == DB_H2C || doorbell == DB_C2H ?
-           extract32(d->shell.qdma->queue[number].sw[dir][0], 0, 17) : 0;
-}
-
-void qdma_queue_ends(ErnicPci *d, uint32_t number, uint8_t dir)
-{
-    ErnicQdma *q = d->shell.qdma;
-    QdmaRing r = qdma_ring(q, number, dir);
-    ErnicQdmaJob *job = &q->job[dir];
-    bool works = job->busy && job->queue == number;
-
-    if (!works && (!is_ready(q, &r) ||
-                   FIELD_EX32(r.hw[0], HW0, CIDX) == FIELD_EX32(r.sw[0], SW0, PIDX))) {
-        set_ready(q, &r, false);
-        return;
-    }
-    job->busy &= !works;
-    set_ready(q, &r, false);
-    qdma_error(d, QDMA_ERR_CANCEL, &r);
 }

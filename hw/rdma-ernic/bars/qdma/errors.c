@@ -5,6 +5,7 @@
  * GLBL_ERR_STAT follows if the mask of that register permits.
  */
 #include "qemu/osdep.h"
+#include "qemu/host-utils.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
 #include "hw/rdma-ernic/trace.h"
@@ -16,6 +17,8 @@
 #define LOG0_VALID      BIT(31)
 #define LOG0_DIR_SHIFT  30
 #define LOG1_CIDX_SHIFT 12
+/* C2H_FIRST_ERR_QID: the number of the bit. */
+#define FIRST_BIT_SHIFT 16
 /* Values of SW_ERROR. */
 #define QUEUE_FETCH     1
 #define QUEUE_DMA       2
@@ -33,6 +36,14 @@ static const struct {
     [QDMA_ERR_CANCEL] = { "cancelled", BIT(2), QDMA_DSC_ERR_STS, BIT(22), 0 },
     [QDMA_ERR_QUEUE] = { "queue number", BIT(3), QDMA_TRQ_ERR_STS, BIT(5), 0 },
     [QDMA_ERR_CONTEXT] = { "context", BIT(9), 0, 0, 0 },
+    [QDMA_ERR_H2C_EMPTY] = { "empty packet", BIT(16), QDMA_H2C_ERR_STAT, BIT(0), 0 },
+    [QDMA_ERR_C2H_DESC] = { "packet", BIT(8), QDMA_C2H_ERR_STAT, BIT(4), 0 },
+    [QDMA_ERR_C2H_COUNT] = { "buffers", BIT(8), QDMA_C2H_ERR_STAT, BIT(9), 0 },
+    [QDMA_ERR_C2H_PORT] = { "port", BIT(8), QDMA_C2H_ERR_STAT, BIT(10), 0 },
+    [QDMA_ERR_CMPT_QUEUE] = { "no completions", BIT(8), QDMA_C2H_ERR_STAT, BIT(12), 0 },
+    [QDMA_ERR_CMPT_FULL] = { "full ring", BIT(8), QDMA_C2H_ERR_STAT, BIT(13), 0 },
+    [QDMA_ERR_CMPT_CIDX] = { "read index", BIT(8), QDMA_C2H_ERR_STAT, BIT(14), 0 },
+    [QDMA_ERR_INTERRUPT] = { "interrupt ring", BIT(8), QDMA_C2H_ERR_STAT, BIT(7), 0 },
 };
 
 void qdma_error_interrupt(ErnicPci *d)
@@ -55,6 +66,14 @@ static void log_ring(ErnicQdma *q, const QdmaRing *r)
         FIELD_EX32(r->hw[0], HW0, CIDX) << LOG1_CIDX_SHIFT;
 }
 
+/* The first error since software cleared the status. */
+static void log_first(ErnicQdma *q, uint32_t bit, uint32_t number)
+{
+    if (!*qdma_reg(q, QDMA_C2H_ERR_STAT, 0)) {
+        *qdma_reg(q, QDMA_C2H_FIRST_ERR, 0) = ctz32(bit) << FIRST_BIT_SHIFT | number;
+    }
+}
+
 void qdma_error(ErnicPci *d, QdmaError error, const QdmaRing *r)
 {
     ErnicQdma *q = d->shell.qdma;
@@ -64,6 +83,9 @@ void qdma_error(ErnicPci *d, QdmaError error, const QdmaRing *r)
     trace_ernic_guest_qdma_error(ernic_pci_id(d), errors[error].name, number,
                                  r ? r->dir : 0);
     ernic_pci_guest_error(d, "QDMA error: %s, queue %u", errors[error].name, number);
+    if (status == QDMA_C2H_ERR_STAT) {
+        log_first(q, errors[error].bit, number);
+    }
     if (status) {
         *qdma_reg(q, status, 0) |= errors[error].bit;
     }
@@ -77,12 +99,7 @@ void qdma_error(ErnicPci *d, QdmaError error, const QdmaRing *r)
     }
 }
 
-void qdma_queue_fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
+uint32_t qdma_error_of_queue(QdmaError error)
 {
-    r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR, errors[error].queue);
-    qdma_error(d, error, r);
-    if (!FIELD_EX32(r->sw[1], SW1, ERROR_SENT)) {
-        r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR_SENT, 1);
-        qdma_ring_report(d, r);
-    }
+    return errors[error].queue;
 }

@@ -18,10 +18,15 @@ void ernic_qdma_reset(ErnicPci *d)
 
     if (q) {
         memset(q->job, 0, sizeof(q->job));
-        memset(q->ready, 0, sizeof(q->ready));
-        memset(q->next, 0, sizeof(q->next));
+        memset(q->turns, 0, sizeof(q->turns));
+        memset(&q->stream, 0, sizeof(q->stream));
         memset(q->queue, 0, sizeof(q->queue));
         memset(q->fmap, 0, sizeof(q->fmap));
+        memset(q->int_ring, 0, sizeof(q->int_ring));
+        memset(q->due, 0, sizeof(q->due));
+        memset(q->mac, 0, sizeof(q->mac));
+        timer_del(&q->timer);
+        q->packet = 0;
         q->stats = (ErnicQdmaStats) { };
         qdma_regs_reset(q);
     }
@@ -48,6 +53,7 @@ void ernic_qdma_open(ErnicPci *d)
 
     q->bh = qemu_bh_new_guarded(qdma_bh, d, &DEVICE(d)->mem_reentrancy_guard);
     timer_init_ns(&q->kick, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
+    timer_init_ns(&q->timer, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
     ernic_qdma_reset(d);
 }
 
@@ -57,6 +63,7 @@ void ernic_qdma_stop(ErnicPci *d)
 
     if (q) {
         timer_del(&q->kick);
+        timer_del(&q->timer);
         g_clear_pointer(&q->bh, qemu_bh_delete);
     }
 }
@@ -130,9 +137,10 @@ static const VMStateDescription state_vmstate = {
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(job, ErnicQdma, ERNIC_QDMA_DIRS, 1, job_vmstate,
                              ErnicQdmaJob),
-        VMSTATE_UINT32_2DARRAY(ready, ErnicQdma, ERNIC_QDMA_DIRS,
-                               ERNIC_QDMA_QUEUES / 32),
-        VMSTATE_UINT32_ARRAY(next, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT32_ARRAY(turns[0].bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
+        VMSTATE_UINT32_ARRAY(turns[1].bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
+        VMSTATE_UINT32(turns[0].next, ErnicQdma),
+        VMSTATE_UINT32(turns[1].next, ErnicQdma),
         VMSTATE_UINT32_ARRAY(regs, ErnicQdma, ERNIC_QDMA_CSR_SIZE / 4),
         VMSTATE_STRUCT_ARRAY(queue, ErnicQdma, ERNIC_QDMA_QUEUES, 1, queue_vmstate,
                              ErnicQdmaQueue),
@@ -154,6 +162,53 @@ const VMStateDescription ernic_qdma_vmstate = {
     .post_load = qdma_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, state_vmstate, ErnicQdma),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription mac_vmstate = {
+    .name = "ernic/qdma-mac",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64_ARRAY(now, ErnicQdmaMac, ERNIC_QDMA_MAC_COUNTERS),
+        VMSTATE_UINT64_ARRAY(shown, ErnicQdmaMac, ERNIC_QDMA_MAC_COUNTERS),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription stream_state_vmstate = {
+    .name = "ernic/streams-state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_ARRAY(stream.bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
+        VMSTATE_UINT32(stream.next, ErnicQdma),
+        VMSTATE_UINT32_2DARRAY(int_ring, ErnicQdma, ERNIC_QDMA_INT_RINGS, 4),
+        VMSTATE_UINT64_ARRAY(due, ErnicQdma, ERNIC_QDMA_QUEUES),
+        VMSTATE_UINT16(packet, ErnicQdma),
+        VMSTATE_STRUCT_ARRAY(mac, ErnicQdma, ERNIC_QDMA_DIRS, 1, mac_vmstate,
+                             ErnicQdmaMac),
+        VMSTATE_UINT64_ARRAY(stats.packets, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT64_ARRAY(stats.packet_bytes, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT64_ARRAY(stats.dropped, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_UINT64_ARRAY(stats.dropped_bytes, ErnicQdma, ERNIC_QDMA_DIRS),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/*
+ * QEMU takes a section whose name begins with that of the one before as a part of it, so
+ * the name is another one. Each use checks what it takes from here, too.
+ */
+const VMStateDescription ernic_qdma_stream_vmstate = {
+    .name = "ernic/streams",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_qdma,
+    .pre_load = qdma_pre_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, stream_state_vmstate, ErnicQdma),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The QDMA of RecoNIC's shell: AMD's QDMA 4.0 (PG302) as one function with 512 queues.
- * All of it is used by the main loop and by vCPUs with the BQL held, also if the engine
- * runs in a thread.
+ * The QDMA of RecoNIC's shell: AMD's QDMA 4.0 (PG302) as one function with 512 queues,
+ * and the Ethernet port that its streams use. All of it is used by the main loop and by
+ * vCPUs with the BQL held, also if the engine runs in a thread.
  */
 #ifndef ERNIC_BARS_QDMA_QDMA_H
 #define ERNIC_BARS_QDMA_QDMA_H
@@ -12,6 +12,7 @@
 
 #define ERNIC_QDMA_QUEUES       512
 #define ERNIC_QDMA_FUNCTIONS    4
+#define ERNIC_QDMA_INT_RINGS    256     /* of aggregated interrupts */
 /* The registers with storage are below this offset. */
 #define ERNIC_QDMA_CSR_SIZE     0x1280
 #define ERNIC_QDMA_DATA_WORDS   8       /* of the indirect context registers */
@@ -36,32 +37,57 @@ typedef struct ErnicQdmaJob {
     uint64_t bus, card;         /* addresses of the first byte */
 } ErnicQdmaJob;
 
-/* Counted since the last reset. */
+/* Queues that have work for an engine, as bits, and the one whose turn is next. */
+typedef struct ErnicQdmaTurns {
+    uint32_t bits[ERNIC_QDMA_QUEUES / 32];
+    uint32_t next;
+} ErnicQdmaTurns;
+
+/* Counted since the last reset; packets and what was lost of them: streams. */
 typedef struct ErnicQdmaStats {
     uint64_t descriptors[ERNIC_QDMA_DIRS], bytes[ERNIC_QDMA_DIRS];
     uint64_t errors;
+    uint64_t packets[ERNIC_QDMA_DIRS], packet_bytes[ERNIC_QDMA_DIRS];
+    uint64_t dropped[ERNIC_QDMA_DIRS], dropped_bytes[ERNIC_QDMA_DIRS];
 } ErnicQdmaStats;
+
+/* Counters of a MAC for one direction, in the order of its registers. */
+#define ERNIC_QDMA_MAC_COUNTERS 32
+
+typedef struct ErnicQdmaMac {
+    uint64_t now[ERNIC_QDMA_MAC_COUNTERS];      /* since the last tick */
+    uint64_t shown[ERNIC_QDMA_MAC_COUNTERS];    /* by the registers */
+} ErnicQdmaMac;
 
 struct ErnicQdma {
     QEMUBH *bh;                 /* the engines */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     ErnicQdmaJob job[ERNIC_QDMA_DIRS];
-    uint32_t ready[ERNIC_QDMA_DIRS][ERNIC_QDMA_QUEUES / 32];    /* rang, as bits */
-    uint32_t next[ERNIC_QDMA_DIRS];             /* the queue whose turn is next */
+    ErnicQdmaTurns turns[ERNIC_QDMA_DIRS];      /* of the memory-mapped engines */
+    ErnicQdmaTurns stream;                      /* of the H2C stream engine */
     uint32_t regs[ERNIC_QDMA_CSR_SIZE / 4];     /* by offset */
     ErnicQdmaQueue queue[ERNIC_QDMA_QUEUES];
     uint32_t fmap[ERNIC_QDMA_FUNCTIONS][2];
+    uint32_t int_ring[ERNIC_QDMA_INT_RINGS][4];
+    QEMUTimer timer;            /* completion timers: the first that ends, */
+    uint64_t due[ERNIC_QDMA_QUEUES];    /* in ns of virtual time; 0: it does not run */
+    uint16_t packet;            /* number of the last one received */
+    ErnicQdmaMac mac[ERNIC_QDMA_DIRS];
     ErnicQdmaStats stats;
 };
 
 extern const MemoryRegionOps ernic_qdma_ops;            /* of BAR 0 */
 extern const VMStateDescription ernic_qdma_vmstate;     /* of ErnicPci */
+/* The state of streams, which older releases do not have. */
+extern const VMStateDescription ernic_qdma_stream_vmstate;
 
 void ernic_qdma_open(ErnicPci *d);
 /* All registers and contexts get their values at reset. */
 void ernic_qdma_reset(ErnicPci *d);
 /* Schedules the engines; without a QDMA it does nothing. */
 void ernic_qdma_kick(ErnicPci *d);
+/* A frame that is not for an engine; false: there is no QDMA. */
+bool ernic_qdma_receive(ErnicPci *d, const uint8_t *frame, uint32_t len);
 /* Ends all work; the state remains. */
 void ernic_qdma_stop(ErnicPci *d);
 /* Frees the state, which no access reaches any more. */

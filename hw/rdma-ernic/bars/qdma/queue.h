@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A queue of the QDMA: fields of its contexts, its ring, status and interrupts. All
- * values belong to software and may be anything at any time.
+ * A queue of the QDMA: fields of its contexts, and its ring. All values belong to
+ * software and may be anything at any time.
  */
 #ifndef ERNIC_BARS_QDMA_QUEUE_H
 #define ERNIC_BARS_QDMA_QUEUE_H
@@ -28,6 +28,11 @@ FIELD(SW1, IS_MM, 31, 1)
 FIELD(SW4, VECTOR, 0, 11)
 FIELD(SW4, AGGREGATE, 11, 1)
 FIELD(HW0, CIDX, 0, 16)
+FIELD(PREFETCH0, BYPASS, 0, 1)
+FIELD(PREFETCH0, BUFFER, 1, 4)  /* index of C2H_BUF_SZ */
+FIELD(PREFETCH0, PORT, 5, 3)
+FIELD(PREFETCH0, ERROR, 26, 1)
+FIELD(PREFETCH1, VALID, 13, 1)
 FIELD(FMAP0, FIRST, 0, 11)
 FIELD(FMAP1, COUNT, 0, 12)
 
@@ -42,19 +47,31 @@ typedef struct QdmaRing {
 } QdmaRing;
 
 QdmaRing qdma_ring(ErnicQdma *q, uint32_t number, uint8_t dir);
-/* Whether a function has the queue. */
+static inline uint32_t qdma_ring_pidx(const QdmaRing *r)
+{
+    return FIELD_EX32(r->sw[0], SW0, PIDX);
+}
+
+static inline uint32_t qdma_ring_cidx(const QdmaRing *r)
+{
+    return FIELD_EX32(r->hw[0], HW0, CIDX);
+}
+
+static inline bool qdma_ring_is_mm(const QdmaRing *r)
+{
+    return FIELD_EX32(r->sw[1], SW1, IS_MM);
+}
+
+/* Whether @function has queue @number. */
+bool qdma_owns(ErnicQdma *q, uint32_t function, uint32_t number);
+/* Whether the function of the context has the queue. */
 bool qdma_ring_owned(ErnicQdma *q, const QdmaRing *r);
-/* Number of descriptors: the last place of the ring is the status. */
+/* Number of places of a ring of size @index: the last one is the status. */
+uint32_t qdma_places(ErnicQdma *q, uint32_t index);
 uint32_t qdma_ring_entries(ErnicQdma *q, const QdmaRing *r);
 /* Bus address of descriptor @index. */
 uint64_t qdma_ring_at(const QdmaRing *r, uint32_t index);
-/* The descriptor at CIDX is complete: advances, reports it if that is due. */
-void qdma_ring_complete(ErnicPci *d, const QdmaRing *r);
-/* Writes the status and raises or notes the interrupt. */
-void qdma_ring_report(ErnicPci *d, const QdmaRing *r);
-/* Raises an interrupt that waits for being armed. */
-void qdma_ring_armed(ErnicPci *d, const QdmaRing *r);
-/* Raises MSI-X @vector if the function has it. */
-void qdma_irq(ErnicPci *d, uint32_t vector);
+/* Raises MSI-X @vector if the function has it; false: it does not. */
+bool qdma_irq(ErnicPci *d, uint32_t vector);
 
 #endif /* ERNIC_BARS_QDMA_QUEUE_H */

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "bars/qdma/contexts.h"
-#include "bars/qdma/engine.h"
+#include "bars/qdma/doorbells.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
@@ -71,7 +71,7 @@ static const QdmaReg regs[] = {
     CONST("CFG_BLK_IDENTIFIER", 0x000, 0x1fd30000),
     CONST("GLBL2_PF_BARLITE_INT", 0x104, 0x1),
     CONST("GLBL2_PF_BARLITE_EXT", 0x10c, 0x4),
-    CONST("GLBL2_CHANNEL_MDMA", 0x118, 0x101),
+    CONST("GLBL2_CHANNEL_MDMA", 0x118, 0x30101),
     CONST("GLBL2_CHANNEL_CAP", 0x120, ERNIC_QDMA_QUEUES),
     CONST("GLBL2_CHANNEL_FUNC_RET", 0x12c, 0),
     CONST("GLBL2_MISC_CAP", 0x134, 0x01100000),
@@ -88,18 +88,21 @@ static const QdmaReg regs[] = {
     CONST("GLBL_TRQ_ERR_LOG", 0x26c, 0),
     CONST("GLBL_DSC_DBG_DAT0", 0x270, 0), CONST("GLBL_DSC_DBG_DAT1", 0x274, 0),
     CONST("GLBL_DSC_ERR_LOG2", 0x27c, 0),
-    STATUS("C2H_ERR_STAT", 0xaf0), STORED("C2H_ERR_MASK", 0xaf4, 1),
+    STATUS("C2H_ERR_STAT", QDMA_C2H_ERR_STAT), STORED("C2H_ERR_MASK", 0xaf4, 1),
     STATUS("C2H_FATAL_ERR_STAT", 0xaf8), STORED("C2H_FATAL_ERR_MASK", 0xafc, 1),
     STORED("C2H_FATAL_ERR_ENABLE", 0xb00, 1),
     { "GLBL_ERR_INT", QDMA_ERR_INT, 1, 0, ALL, .wrote = wrote_error_interrupt },
-    STATUS("H2C_ERR_STAT", 0xe00), STORED("H2C_ERR_MASK", 0xe04, 1),
+    LIVE("C2H_FIRST_ERR_QID", QDMA_C2H_FIRST_ERR),
+    STATUS("H2C_ERR_STAT", QDMA_H2C_ERR_STAT), STORED("H2C_ERR_MASK", 0xe04, 1),
     /* Rings, buffers, thresholds, timers. */
     BITS("GLBL_RNG_SZ", QDMA_RNG_SZ, 16, 0xffff),
     STORED("GLBL_DSC_CFG", QDMA_DSC_CFG, 1), STORED("GLBL_INTERRUPT_CFG", 0x2c4, 1),
-    BITS("C2H_TIMER_CNT", 0xa00, 16, 0xffff), BITS("C2H_CNT_TH", 0xa40, 16, 0xffff),
+    BITS("C2H_TIMER_CNT", QDMA_C2H_TIMER_CNT, 16, 0xffff),
+    BITS("C2H_CNT_TH", QDMA_C2H_CNT_TH, 16, 0xffff),
     STORED("C2H_PFCH_CFG_1", 0xa80, 1), STORED("C2H_PFCH_CFG_2", 0xa84, 1),
-    STORED("C2H_BUF_SZ", 0xab0, 16), STORED("C2H_PFCH_CFG", 0xb08, 1),
-    STORED("C2H_INT_TIMER_TICK", 0xb0c, 1), STORED("C2H_WRB_COAL_CFG", 0xb50, 1),
+    STORED("C2H_BUF_SZ", QDMA_C2H_BUF_SZ, 16), STORED("C2H_PFCH_CFG", 0xb08, 1),
+    STORED("C2H_INT_TIMER_TICK", QDMA_C2H_TIMER_TICK, 1),
+    STORED("C2H_WRB_COAL_CFG", 0xb50, 1),
     CONST("C2H_PFCH_CACHE_DEPTH", 0xbe0, 0x40),
     CONST("C2H_WRB_COAL_BUF_DEPTH", 0xbe4, 0x20),
     STORED("H2C_REQ_THROT", 0xe24, 1),

@@ -18,7 +18,14 @@ enum {
     QDMA_DSC_ERR_LOG0 = 0x25c,
     QDMA_DSC_ERR_LOG1 = 0x260,
     QDMA_TRQ_ERR_STS = 0x264,           /* its mask follows */
+    QDMA_C2H_TIMER_CNT = 0xa00,         /* 16 words */
+    QDMA_C2H_CNT_TH = 0xa40,            /* 16 words */
+    QDMA_C2H_BUF_SZ = 0xab0,            /* 16 words */
+    QDMA_C2H_ERR_STAT = 0xaf0,          /* its mask follows */
     QDMA_ERR_INT = 0xb04,
+    QDMA_C2H_TIMER_TICK = 0xb0c,
+    QDMA_C2H_FIRST_ERR = 0xb30,
+    QDMA_H2C_ERR_STAT = 0xe00,          /* its mask follows */
     QDMA_IND_CTXT_DATA = 0x804,         /* 8 words */
     QDMA_IND_CTXT_MASK = 0x824,         /* 8 words */
     QDMA_IND_CTXT_CMD = 0x844,

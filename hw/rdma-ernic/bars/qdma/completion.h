@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Completion rings of C2H streams: entries, and when status and interrupt report them.
+ */
+#ifndef ERNIC_BARS_QDMA_COMPLETION_H
+#define ERNIC_BARS_QDMA_COMPLETION_H
+
+#include "engine/base/budget.h"
+#include "bars/qdma/qdma.h"
+
+/* Whether queue @number can complete a packet: a valid context that its function has. */
+bool qdma_cmpt_valid(ErnicQdma *q, uint32_t number);
+/* A packet of @len bytes is in memory, or, with @error, will never be. */
+void qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error);
+/* Software has read entries, and may arm the interrupt. */
+void qdma_cmpt_doorbell(ErnicPci *d, uint32_t number, uint32_t value);
+/* The consumer index, as the doorbell has it. */
+uint32_t qdma_cmpt_cidx(ErnicQdma *q, uint32_t number);
+/* Software writes the context, or cancels the timer. */
+void qdma_cmpt_timer_ends(ErnicQdma *q, uint32_t number);
+/* Reports of the timers that have ended; the first of the others is set. */
+void qdma_cmpt_timers(ErnicPci *d, ErnicBudget *work);
+
+#endif /* ERNIC_BARS_QDMA_COMPLETION_H */

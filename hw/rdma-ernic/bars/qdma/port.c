@@ -1,0 +1,203 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The Ethernet port. The shell chooses the queue of a frame by a hash and the table of
+ * the function; the MAC and the adapter count frames. They count those of streams alone:
+ * RoCEv2 packets do not come here.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "bars/qdma/port.h"
+#include "net/eth.h"
+#include "hw/rdma-ernic/trace.h"
+
+#define FCS             4
+/* Queues of a function: the first, their number. */
+#define QUEUES_FIRST(v) extract32(v, 16, 16)
+#define QUEUES_NUM(v)   extract32(v, 0, 16)
+#define TABLE_QUEUE(v)  extract32(v, 0, 16)
+#define TABLE_SIZE      128
+#define ENABLE          BIT(0)
+#define LOOP            BIT(0)
+
+/* ---- the queue of a frame -------------------------------------------------------- */
+
+/* The fields of a frame that its hash has. */
+typedef struct Tuple {
+    uint8_t vlan;               /* four bits */
+    uint8_t proto;
+    uint32_t from, to;          /* IPv4 */
+    uint16_t ports[2];
+} Tuple;
+
+/*
+ * As the hardware reads them: bits 11:8 of the VLAN ID; the four bytes after the header
+ * of any IPv4 packet as ports; fields in the order of the wire, the first byte lowest.
+ */
+static Tuple tuple_of(const uint8_t *frame, uint32_t len)
+{
+    Tuple t = { };
+    uint32_t at = ETH_HLEN, header;
+
+    if (len >= at + 4 && lduw_be_p(frame + at - 2) == ETH_P_VLAN) {
+        t.vlan = frame[at] & 0xf;
+        at += 4;
+    }
+    if (len < at + 20 || lduw_be_p(frame + at - 2) != ETH_P_IP) {
+        return t;
+    }
+    t.proto = frame[at + 9];
+    t.from = ldl_le_p(frame + at + 12);
+    t.to = ldl_le_p(frame + at + 16);
+    header = (frame[at] & 0xf) * 4;
+    if (header >= 20 && len >= at + header + 4) {
+        t.ports[0] = lduw_le_p(frame + at + header);
+        t.ports[1] = lduw_le_p(frame + at + header + 2);
+    }
+    return t;
+}
+
+/* The 32 bits of the key that begin at @bit; bit 0 is the lowest of the first word. */
+static uint32_t key_at(const uint32_t *key, uint32_t bit)
+{
+    uint64_t two = key[bit / 32] | (uint64_t)key[bit / 32 + 1] << 32;
+
+    return two >> bit % 32;
+}
+
+static uint32_t add(const uint32_t *key, uint32_t value, uint32_t bits, uint32_t *at)
+{
+    uint32_t hash = 0, i;
+
+    for (i = 0; i < bits; i++) {
+        hash ^= value >> i & 1 ? key_at(key, *at + i) : 0;
+    }
+    *at += bits;
+    return hash;
+}
+
+/* Toeplitz, with the bits of key and fields counted from the lowest one. */
+static uint32_t hash_of(const uint32_t *key, const Tuple *t)
+{
+    uint32_t at = 0, hash = add(key, t->vlan, 4, &at);
+
+    hash ^= add(key, t->proto, 8, &at);
+    hash ^= add(key, t->from, 32, &at);
+    hash ^= add(key, t->to, 32, &at);
+    hash ^= add(key, t->ports[0], 16, &at);
+    return hash ^ add(key, t->ports[1], 16, &at);
+}
+
+uint32_t qdma_port_queue(const ErnicPci *d, const uint8_t *frame, uint32_t len)
+{
+    const uint32_t *regs = d->shell.regs;
+    Tuple t = tuple_of(frame, len);
+    uint32_t hash = hash_of(regs + ERNIC_SHELL_HASH_KEY, &t);
+
+    return QUEUES_FIRST(regs[ERNIC_SHELL_QUEUES]) +
+           TABLE_QUEUE(regs[ERNIC_SHELL_TABLE + hash % TABLE_SIZE]);
+}
+
+bool qdma_port_sends(const ErnicPci *d, uint32_t number)
+{
+    uint32_t queues = d->shell.regs[ERNIC_SHELL_QUEUES];
+
+    return number >= QUEUES_FIRST(queues) &&
+           number - QUEUES_FIRST(queues) < QUEUES_NUM(queues);
+}
+
+bool qdma_port_enabled(const ErnicPci *d, uint8_t dir)
+{
+    return d->shell.regs[dir == ERNIC_QDMA_H2C ? ERNIC_SHELL_MAC_TX :
+                                                 ERNIC_SHELL_MAC_RX] & ENABLE;
+}
+
+bool qdma_port_loops(const ErnicPci *d)
+{
+    return d->shell.regs[ERNIC_SHELL_MAC_LOOP] & LOOP;
+}
+
+/* ---- counters ---------------------------------------------------------------------- */
+
+/* Counters of the MAC; the registers have two words for each. */
+enum {
+    PACKETS, GOOD_PACKETS, BYTES, GOOD_BYTES,
+    SIZES,                      /* twelve ranges of sizes */
+    LARGE = SIZES + 12, SMALL,
+    UNICAST = 26, MULTICAST, BROADCAST, VLAN,
+};
+
+/* The first size of each range, with FCS, and of what is large. */
+static const uint16_t sizes[] = {
+    64, 65, 128, 256, 512, 1024, 1519, 1523, 1549, 2048, 4096, 8192, 9216
+};
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(sizes) != LARGE - SIZES + 1);
+
+static uint32_t size_counter(uint32_t bytes)
+{
+    uint32_t i = 0;
+
+    while (i < ARRAY_SIZE(sizes) && bytes >= sizes[i]) {
+        i++;
+    }
+    return i ? SIZES + i - 1 : SMALL;
+}
+
+void qdma_port_count(ErnicQdma *q, uint8_t dir, const uint8_t *frame, uint32_t len)
+{
+    uint64_t *c = q->mac[dir].now;
+    uint32_t bytes = len + FCS;
+
+    c[PACKETS]++;
+    c[GOOD_PACKETS]++;
+    c[BYTES] += bytes;
+    c[GOOD_BYTES] += bytes;
+    c[size_counter(bytes)]++;
+    c[is_broadcast_ether_addr(frame) ? BROADCAST :
+      is_multicast_ether_addr(frame) ? MULTICAST : UNICAST]++;
+    c[VLAN] += lduw_be_p(frame + ETH_HLEN - 2) == ETH_P_VLAN;
+}
+
+void qdma_port_lost(ErnicPci *d, uint8_t dir, uint32_t number, uint32_t len,
+                    const char *why)
+{
+    ErnicQdmaStats *s = &d->shell.qdma->stats;
+
+    s->dropped[dir]++;
+    s->dropped_bytes[dir] += len;
+    trace_ernic_qdma_lost(ernic_pci_id(d), number, dir, len, why);
+}
+
+void qdma_port_tick(ErnicQdma *q)
+{
+    uint32_t dir;
+
+    for (dir = 0; dir < ERNIC_QDMA_DIRS; dir++) {
+        memcpy(q->mac[dir].shown, q->mac[dir].now, sizeof(q->mac[dir].shown));
+        memset(q->mac[dir].now, 0, sizeof(q->mac[dir].now));
+    }
+}
+
+static uint32_t half(uint64_t value, uint32_t word)
+{
+    return word % 2 ? value >> 32 : value;
+}
+
+uint32_t qdma_port_counter(const ErnicQdma *q, uint8_t dir, uint32_t word)
+{
+    return half(q->mac[dir].shown[word / 2 % ERNIC_QDMA_MAC_COUNTERS], word);
+}
+
+/* Sent, lost, received, lost: frames and bytes; erroneous ones do not exist. */
+uint32_t qdma_port_adapter(const ErnicQdma *q, uint32_t word)
+{
+    const ErnicQdmaStats *s = &q->stats;
+    const uint64_t counters[] = {
+        s->packets[ERNIC_QDMA_H2C], s->packet_bytes[ERNIC_QDMA_H2C],
+        s->dropped[ERNIC_QDMA_H2C], s->dropped_bytes[ERNIC_QDMA_H2C],
+        s->packets[ERNIC_QDMA_C2H], s->packet_bytes[ERNIC_QDMA_C2H],
+        s->dropped[ERNIC_QDMA_C2H], s->dropped_bytes[ERNIC_QDMA_C2H],
+    };
+
+    return word / 2 < ARRAY_SIZE(counters) ? half(counters[word / 2], word) : 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Reports of a queue: the status at the end of its ring, and its interrupt.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "bars/qdma/aggregation.h"
+#include "bars/qdma/registers.h"
+#include "bars/qdma/report.h"
+#include "device/dma.h"
+#include "hw/rdma-ernic/trace.h"
+
+static uint64_t aggregated_status(const QdmaRing *r)
+{
+    return qdma_ring_pidx(r) | (uint64_t)qdma_ring_cidx(r) << 16 |
+           (uint64_t)FIELD_EX32(r->sw[1], SW1, ERROR) << QDMA_STATUS_ERROR_SHIFT;
+}
+
+/* One interrupt for each time that software arms it. */
+static void interrupt(ErnicPci *d, const QdmaRing *r)
+{
+    uint32_t vector = FIELD_EX32(r->sw[4], SW4, VECTOR);
+
+    if (!FIELD_EX32(r->sw[1], SW1, IRQ_ENABLE)) {
+        return;
+    }
+    if (!FIELD_EX32(r->sw[0], SW0, IRQ_ARM)) {
+        r->sw[1] = FIELD_DP32(r->sw[1], SW1, IRQ_DUE, 1);
+        return;
+    }
+    r->sw[0] = FIELD_DP32(r->sw[0], SW0, IRQ_ARM, 0);
+    r->sw[1] = FIELD_DP32(r->sw[1], SW1, IRQ_DUE, 0);
+    if (FIELD_EX32(r->sw[4], SW4, AGGREGATE)) {
+        qdma_aggregate(d, vector, r->number, r->dir, aggregated_status(r));
+    } else {
+        qdma_irq(d, vector);
+    }
+}
+
+void qdma_ring_armed(ErnicPci *d, const QdmaRing *r)
+{
+    if (FIELD_EX32(r->sw[1], SW1, IRQ_DUE)) {
+        interrupt(d, r);
+    }
+}
+
+void qdma_ring_report(ErnicPci *d, const QdmaRing *r)
+{
+    uint64_t at = qdma_ring_at(r, qdma_ring_entries(d->shell.qdma, r));
+    uint64_t status = cpu_to_le64(FIELD_EX32(r->sw[1], SW1, ERROR) |
+                                  (uint64_t)qdma_ring_cidx(r) << 16 |
+                                  (uint64_t)qdma_ring_pidx(r) << 32);
+
+    if (r->dir == ERNIC_QDMA_C2H && !qdma_ring_is_mm(r)) {
+        return;                 /* the completion ring has all reports of a stream */
+    }
+    trace_ernic_qdma_status(ernic_pci_id(d), r->number, r->dir, qdma_ring_cidx(r),
+                            FIELD_EX32(r->sw[1], SW1, ERROR));
+    if (FIELD_EX32(r->sw[1], SW1, STATUS)) {
+        ernic_pci_dma(d, at, &status, sizeof(status), true);
+    }
+    interrupt(d, r);
+}
+
+/* Whether an interval of descriptors ends before @index. */
+static bool interval_ends(ErnicQdma *q, const QdmaRing *r, uint32_t index)
+{
+    uint32_t interval = 4u << extract32(*qdma_reg(q, QDMA_DSC_CFG, 0), 0, 3);
+
+    return FIELD_EX32(r->sw[1], SW1, INTERVAL) && index % interval == 0;
+}
+
+void qdma_ring_complete(ErnicPci *d, const QdmaRing *r)
+{
+    ErnicQdma *q = d->shell.qdma;
+    uint32_t index = qdma_ring_cidx(r) + 1;
+
+    index = index < qdma_ring_entries(q, r) ? index : 0;
+    r->hw[0] = FIELD_DP32(r->hw[0], HW0, CIDX, index);
+    if (index == qdma_ring_pidx(r) || interval_ends(q, r, index)) {
+        qdma_ring_report(d, r);
+    }
+}
+
+void qdma_queue_fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
+{
+    r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR, qdma_error_of_queue(error));
+    qdma_error(d, error, r);
+    if (!FIELD_EX32(r->sw[1], SW1, ERROR_SENT)) {
+        r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR_SENT, 1);
+        qdma_ring_report(d, r);
+    }
+}

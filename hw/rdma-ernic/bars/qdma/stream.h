@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The stream engines of the QDMA: packets between queues and the Ethernet port.
+ */
+#ifndef ERNIC_BARS_QDMA_STREAM_H
+#define ERNIC_BARS_QDMA_STREAM_H
+
+#include "engine/base/budget.h"
+#include "bars/qdma/qdma.h"
+
+/* The result of a step of the H2C engine. */
+typedef enum QdmaStep {
+    QDMA_IDLE,                  /* nothing to do */
+    QDMA_WORKED,
+    QDMA_GONE,                  /* the function was reset or ejected meanwhile */
+} QdmaStep;
+
+/* Sends one packet of the queue whose turn it is. */
+QdmaStep qdma_h2c_step(ErnicPci *d, ErnicBudget *work);
+/* A frame arrives, from the cable or from ourselves. */
+void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len);
+
+#endif /* ERNIC_BARS_QDMA_STREAM_H */
