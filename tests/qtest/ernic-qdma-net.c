@@ -136,7 +136,9 @@ void qnet_post(QdmaStream *s, const uint8_t *frame, uint32_t len)
     uint64_t at = s->out + s->tx_pi * (QNET_FRAME + 4);
     uint8_t desc[16] = { };
 
-    qtest_bufwrite(s->x->m->qts, at, frame, len);
+    if (len) {
+        qtest_bufwrite(s->x->m->qts, at, frame, len);
+    }
     stl_le_p(desc, len << 16 | 1 << 13);            /* metadata, of other shells */
     stw_le_p(desc + 4, len);
     stq_le_p(desc + 8, at);

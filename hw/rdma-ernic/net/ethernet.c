@@ -350,7 +350,7 @@ static bool scatter(ErnicPci *d, const uint8_t *frame, uint32_t len)
 
 bool ernic_pci_eth_receives(const ErnicPci *d)
 {
-    return d->interface->frame || (qatomic_read(&d->net.eth.ctrl) & ERNIC_ETH_RX);
+    return d->shell.kind || (qatomic_read(&d->net.eth.ctrl) & ERNIC_ETH_RX);
 }
 
 void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len)

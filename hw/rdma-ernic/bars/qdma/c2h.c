@@ -158,7 +158,7 @@ bool ernic_qdma_receive(ErnicPci *d, const uint8_t *frame, uint32_t len)
     }
     if (len > QDMA_FRAME_MAX) {
         qdma_port_lost(d, ERNIC_QDMA_C2H, ERNIC_QDMA_QUEUES, len, "length");
-    } else if (ernic_pci_working(d) && !qdma_port_loops(d)) {
+    } else if (!qdma_port_loops(d)) {
         qdma_c2h_packet(d, frame, len);
     }
     return true;

@@ -1,0 +1,346 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Hostile software at the stream queues of RecoNIC's QDMA: wrong contexts, rings and
+ * doorbells have their errors, queues end while they run, and others go on.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "qemu/bswap.h"
+#include "qemu/units.h"
+#include "ernic-qdma-net.h"
+
+#define ERROR_VECTOR    16
+#define ARM             (1 << 24)
+#define NOWHERE         (1ull << 40)
+#define QUEUE           3
+#define SIZE_0          (15 << 12)      /* a ring size that is 0 */
+#define LEN             100
+
+typedef struct Hostile {
+    QdmaNet n;
+    QdmaStream s;
+    uint8_t frame[QNET_FRAME];
+} Hostile;
+
+static void arm(Qdma *x)
+{
+    qdma_put(x, 0x24c, 0xffffffff);
+    qdma_put(x, 0x258, 0x1f9037e);
+    qdma_put(x, 0x268, 0xb3);
+    qdma_put(x, 0xaf4, 0x3f6df);
+    qdma_put(x, 0xe04, 0x3f);
+    qdma_put(x, 0xb04, ARM | ERROR_VECTOR << 12);
+}
+
+static void open_hostile(Hostile *h, const char *more)
+{
+    qnet_open(&h->n, more);
+    qpci_io_writel(&h->n.x.q->dev, h->n.x.user, 0x1000, QUEUE << 16 | 1);
+    qnet_stream(&h->n.x, &h->s, QUEUE, QNET_EVERY, 0);
+    qnet_frame(h->frame, QNET_FRAME, 1, 2);
+    arm(&h->n.x);
+}
+
+/* ---- what software does wrong ------------------------------------------------------ */
+
+typedef uint32_t Args[3];
+
+/* Changes a word of a context of the queue: selector, word, bits. */
+static void flip(Hostile *h, const Args arg)
+{
+    uint32_t words[8];
+
+    qdma_read_context(&h->n.x, arg[0], QUEUE, words);
+    words[arg[1]] ^= arg[2];
+    qdma_write_context(&h->n.x, arg[0], QUEUE, words);
+}
+
+/* The same, then a frame arrives. */
+static void arrive(Hostile *h, const Args arg)
+{
+    flip(h, arg);
+    qernic_to_wire(h->n.fd, h->frame, LEN);
+}
+
+/* The same, then a frame is posted. */
+static void transmit(Hostile *h, const Args arg)
+{
+    flip(h, arg);
+    qnet_post(&h->s, h->frame, LEN);
+    qnet_ring(&h->s);
+}
+
+/* A frame of many buffers: arg[0] is their size. */
+static void buffers(Hostile *h, const Args arg)
+{
+    qdma_put(&h->n.x, 0xab0, arg[0]);
+    qernic_to_wire(h->n.fd, h->frame, 9000);
+}
+
+/* A buffer, or (1) the descriptor to send, that is nowhere. */
+static void nowhere(Hostile *h, const Args arg)
+{
+    uint64_t addr = cpu_to_le64(NOWHERE);
+
+    if (arg[0]) {
+        qnet_post(&h->s, h->frame, LEN);
+        qtest_memwrite(h->n.x.m->qts, h->s.tx + 8, &addr, 8);
+        qnet_ring(&h->s);
+    } else {
+        qtest_memwrite(h->n.x.m->qts, h->s.rx, &addr, 8);
+        qernic_to_wire(h->n.fd, h->frame, LEN);
+    }
+}
+
+/* A descriptor of 0 bytes. */
+static void empty(Hostile *h, const Args arg)
+{
+    qnet_post(&h->s, h->frame, 0);
+    qnet_ring(&h->s);
+}
+
+static void doorbell(Hostile *h, const Args arg)
+{
+    qdma_put(&h->n.x, QDMA_DOORBELLS + arg[0] * 16 + arg[1], arg[2]);
+}
+
+/* As many frames as the completion ring has no place for. */
+static void flood(Hostile *h, const Args arg)
+{
+    QErnic *q = h->n.x.q;
+
+    for (uint32_t i = 0; i < QNET_CMPT; i++) {
+        qernic_to_wire(h->n.fd, h->frame, LEN);
+        qernic_wait_while(q->qts, qernic_stat(q, "qdma.c2h_packets") != i + 1);
+        h->s.rx_ci = (h->s.rx_ci + 1) % QNET_ENTRIES;
+        qnet_refill(&h->s);
+    }
+}
+
+/* Its interrupts go to a ring that does not exist. */
+static void no_int_ring(Hostile *h, const Args arg)
+{
+    flip(h, (Args) { QDMA_CMPT, 4, 1 << 15 });
+    qernic_to_wire(h->n.fd, h->frame, LEN);
+}
+
+#define DESCRIPTOR(bit)     .dsc = 1 << (bit), .global = 1 << 2
+#define C2H(bit)            .c2h = 1 << (bit), .global = 1 << 8
+#define BOTH(bit)           .dsc = 1 << (bit), .c2h = 1 << 4, .global = 1 << 2 | 1 << 8
+#define SW_H2C              (QDMA_SW + QDMA_H2C)
+#define HW_H2C              (QDMA_HW + QDMA_H2C)
+
+/* Wrong things: bits of 254, 264, af0 and e00, and of 248; the error of completions. */
+static const struct {
+    const char *name;
+    void (*wrong)(Hostile *h, const Args arg);
+    Args arg;
+    uint32_t dsc, trq, c2h, h2c, global, error;
+} faults[] = {
+    { "c2h memory-mapped", arrive, { QDMA_SW, 1, 1u << 31 }, BOTH(4), .error = 2 },
+    { "c2h bypass", arrive, { QDMA_SW, 1, 1 << 18 }, BOTH(4), .error = 2 },
+    { "c2h descriptor", arrive, { QDMA_SW, 1, 1 << 16 }, BOTH(4), .error = 2 },
+    { "prefetch bypass", arrive, { QDMA_PREFETCH, 0, 1 }, BOTH(4), .error = 2 },
+    { "c2h ring", arrive, { QDMA_SW, 3, 1 << 20 }, BOTH(2), .error = 2 },
+    { "c2h size", arrive, { QDMA_SW, 1, SIZE_0 }, BOTH(21), .error = 2 },
+    { "c2h consumer", arrive, { QDMA_HW, 0, 0xff00 }, BOTH(21), .error = 2 },
+    { "c2h function", arrive, { QDMA_SW, 0, 2 << 17 }, .trq = 1 << 5, .global = 1 << 3 },
+    { "buffer", nowhere, { 0 }, BOTH(20), .error = 2 },
+    { "many buffers", buffers, { 290 }, C2H(9) },
+    { "no size of buffers", buffers, { 0 }, C2H(9) },
+    { "port", arrive, { QDMA_PREFETCH, 0, 1 << 5 }, C2H(10) },
+    { "entries nowhere", arrive, { QDMA_CMPT, 2, 1 << 2 }, C2H(4), .error = 2 },
+    { "completion size", arrive, { QDMA_CMPT, 0, 0xdu << 28 }, C2H(14), .error = 1 },
+    { "completion producer", arrive, { QDMA_CMPT, 3, 0xff }, C2H(14), .error = 1 },
+    { "full", flood, { 0 }, C2H(13), .error = 3 },
+    { "interrupt ring", no_int_ring, { 0 }, C2H(7) },
+    { "no ring", doorbell, { QUEUE + 1, 12, QNET_ARM }, C2H(12) },
+    { "read too much", doorbell, { QUEUE, 12, QNET_ARM | 1 }, C2H(14), .error = 1 },
+    { "beyond the ring", doorbell, { QUEUE, 12, QNET_ARM | QNET_CMPT }, C2H(14),
+      .error = 1 },
+    { "foreign ring", doorbell, { 100, 12, QNET_ARM }, .trq = 1 << 5, .global = 1 << 3 },
+    { "buffers beyond", doorbell, { QUEUE, 8, QNET_ENTRIES }, DESCRIPTOR(21) },
+    { "empty", empty, { 0 }, .h2c = 1, .global = 1 << 16 },
+    { "data", nowhere, { 1 }, DESCRIPTOR(20) },
+    { "h2c bypass", transmit, { SW_H2C, 1, 1 << 18 }, DESCRIPTOR(4) },
+    { "h2c descriptor", transmit, { SW_H2C, 1, 1 << 17 }, DESCRIPTOR(4) },
+    { "h2c ring", transmit, { SW_H2C, 3, 1 << 20 }, DESCRIPTOR(2) },
+    { "h2c consumer", transmit, { HW_H2C, 0, 0xff00 }, DESCRIPTOR(21) },
+    { "h2c disabled", transmit, { SW_H2C, 1, 1 }, DESCRIPTOR(22) },
+};
+
+/* Clears all errors, writes the contexts, and moves a frame each way. */
+static void recover(Hostile *h)
+{
+    Qdma *x = &h->n.x;
+    uint8_t is[QNET_FRAME];
+
+    qdma_put(x, 0x254, 0xffffffff);
+    qdma_put(x, 0x264, 0xffffffff);
+    qdma_put(x, 0xaf0, 0xffffffff);
+    qdma_put(x, 0xe00, 0xffffffff);
+    qdma_put(x, 0x248, 0xffffffff);
+    qdma_put(x, 0xab0, QNET_BUFFER);
+    for (uint32_t i = 0; i < QNET_ENTRIES; i++) {
+        qtest_writeq(x->m->qts, h->s.rx + i * 8, h->s.in + i * QNET_BUFFER);
+    }
+    qnet_contexts(&h->s);
+    qnet_refill(&h->s);
+    qnet_read(&h->s, QNET_ARM);
+    qernic_to_wire(h->n.fd, h->frame, 500);
+    g_assert_cmpuint(qnet_receive(&h->s, is), ==, 500);
+    g_assert_cmpint(memcmp(is, h->frame, 500), ==, 0);
+    qnet_post(&h->s, h->frame, 700);
+    qnet_sent(&h->s);
+    g_assert_cmpuint(qernic_from_wire(h->n.fd, is, sizeof(is)), ==, 700);
+    qnet_contexts(&h->s);
+    qnet_refill(&h->s);
+    qnet_read(&h->s, QNET_ARM);
+    g_assert_cmphex(qdma_get(x, 0x248), ==, 0);
+    arm(x);
+    g_assert_false(qdma_interrupted(x, ERROR_VECTOR));
+    qdma_interrupted(x, QUEUE);
+}
+
+/* Each has its bits, its interrupt, and its error in the status of completions. */
+MACHINE_KINDS("/ernic-qdma-hostile/faults", test_faults, { "", ",engine-thread=off" },
+              { "-thread", ",engine-thread=on" })
+{
+    for (uint32_t i = 0; i < ARRAY_SIZE(faults); i++) {
+        Hostile h;
+        Qdma *x = &h.n.x;
+
+        g_test_message("%s", faults[i].name);
+        open_hostile(&h, more);
+        faults[i].wrong(&h, faults[i].arg);
+        qernic_wait_while(x->q->qts, !qdma_get(x, 0x248));
+        g_assert_cmphex(qdma_get(x, 0x248), ==, faults[i].global);
+        g_assert_cmphex(qdma_get(x, 0x254), ==, faults[i].dsc);
+        g_assert_cmphex(qdma_get(x, 0x264), ==, faults[i].trq);
+        g_assert_cmphex(qdma_get(x, 0xaf0), ==, faults[i].c2h);
+        g_assert_cmphex(qdma_get(x, 0xe00), ==, faults[i].h2c);
+        g_assert_true(qdma_interrupted(x, ERROR_VECTOR));
+        if (faults[i].c2h) {
+            g_assert_cmphex(qdma_get(x, 0xb30), ==, ctz32(faults[i].c2h) << 16 |
+                            (faults[i].wrong == doorbell ? faults[i].arg[0] : QUEUE));
+        }
+        if (faults[i].error && faults[i].arg[0] != QDMA_CMPT) {
+            g_assert_cmpuint(extract64(qnet_status(&h.s), 35, 2), ==, faults[i].error);
+        }
+        recover(&h);
+        qernic_machine_end(x->m);
+    }
+}
+
+/* Contexts end one after the other while frames come and go: no ring is touched then. */
+WORLD_KINDS("/ernic-qdma-hostile/invalidate", test_invalidate, Hostile, h, open_hostile,
+            { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
+{
+    static const uint32_t order[] = {
+        SW_H2C, QDMA_SW, QDMA_PREFETCH, QDMA_CMPT, QDMA_HW, HW_H2C
+    };
+    Qdma *x = &h->n.x;
+    uint64_t before;
+    uint32_t sent = 0;
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {
+        for (uint32_t j = 0; j < QNET_ENTRIES - 1; j++) {
+            qnet_post(&h->s, h->frame, 60);
+            if (sent < 500) {
+                qernic_to_wire(h->n.fd, h->frame, 60);
+                sent++;
+            }
+        }
+        qnet_ring(&h->s);
+        qdma_command(x, order[i], QUEUE, i & 1 ? QDMA_CLEAR : QDMA_INVALIDATE);
+        if (order[i] == QDMA_CMPT || order[i] == QDMA_SW) {
+            qtest_memset(x->m->qts, h->s.cmpt, 0x77, (QNET_CMPT + 1) * 8);
+            before = qernic_stat(x->q, "qdma.c2h_dropped");
+            qernic_to_wire(h->n.fd, h->frame, LEN);
+            qernic_wait_while(x->q->qts, qernic_stat(x->q, "qdma.c2h_dropped") == before);
+            for (uint32_t j = 0; j <= QNET_CMPT; j++) {
+                g_assert_cmphex(qtest_readq(x->m->qts, h->s.cmpt + j * 8), ==,
+                                0x7777777777777777);
+            }
+        }
+        qnet_contexts(&h->s);
+        qnet_refill(&h->s);
+        qnet_read(&h->s, QNET_ARM);
+    }
+}
+
+/* A queue with faults does not hold up another one. */
+WORLD_KINDS("/ernic-qdma-hostile/beside", test_beside, Hostile, h, open_hostile,
+            { "", "" })
+{
+    uint8_t is[QNET_FRAME];
+    QdmaStream good;
+
+    qpci_io_writel(&h->n.x.q->dev, h->n.x.user, 0x1000, QUEUE << 16 | 2);
+    qnet_stream(&h->n.x, &good, QUEUE + 1, QNET_EVERY, 0);
+    nowhere(h, (Args) { 1 });
+    for (uint32_t i = 0; i < 200; i++) {
+        qnet_post(&good, h->frame, 60 + i);
+        qnet_sent(&good);
+        g_assert_cmpuint(qernic_from_wire(h->n.fd, is, sizeof(is)), ==, 60 + i);
+    }
+    g_assert_cmphex(qdma_get(&h->n.x, 0x254), ==, 1 << 20);
+    g_assert_cmphex(qdma_get(&h->n.x, 0x25c), ==, 3u << 30 | QUEUE);
+}
+
+static uint32_t any(uint32_t i)
+{
+    return i % 3 ? g_test_rand_int() : g_test_rand_int_range(0, 200);
+}
+
+/* Any value in any context, register and ring, with frames in between. */
+WORLD_KINDS("/ernic-qdma-hostile/attack", test_attack, Hostile, h, open_hostile,
+            { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" },
+            { "-timing", ",engine-thread=off,timing=on" })
+{
+    Qdma *x = &h->n.x;
+    uint64_t mem = guest_alloc(&x->m->alloc, MiB);
+    uint32_t words[8];
+
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t selector = i % 9, number = QUEUE + i / 9 % 2;
+
+        for (uint32_t j = 0; j < 8; j++) {
+            words[j] = any(i + j);
+        }
+        if (selector <= QDMA_SW + QDMA_H2C) {
+            words[0] &= ~0x1ffe0000;
+            words[1] = (words[1] & ~(1u << 31 | 3 << 16)) | 1 | selector << 16;
+            words[2] = mem + g_test_rand_int_range(0, MiB - 8192);
+            words[3] = 0;
+        } else if (selector == QDMA_CMPT) {
+            words[0] &= ~0x1ffe0;
+            words[1] = mem >> 6;
+            words[2] &= ~0x3ffffff;
+            words[3] |= 1 << 28;
+        } else if (selector == QDMA_PREFETCH) {
+            words[0] &= ~0xe1;
+            words[1] |= 1 << 13;
+        }
+        qdma_write_context(x, selector, number, words);
+        qdma_put(x, 0x204 + i % 16 * 4, any(i));
+        qdma_put(x, 0xab0 + i % 16 * 4, any(i));
+        qdma_put(x, QDMA_DOORBELLS + number * 16 + i % 4 * 4, any(i + 1));
+        qdma_put(x, QDMA_DOORBELLS + number * 16 + 8, i % 60);
+        if (i % 4 == 0) {
+            qpci_io_writel(&x->q->dev, x->user, 0x1000 + i % 0x1000, any(i));
+            qpci_io_writel(&x->q->dev, x->user, 0x8014, 1);
+        }
+        if (i < 1000) {
+            qernic_to_wire(h->n.fd, h->frame, 60 + i);
+        }
+        if (i % 16 == 0) {
+            qtest_bufwrite(x->m->qts, mem + i * 16, words, sizeof(words));
+            qtest_clock_step(x->m->qts, 100000);
+            while (recv(h->n.fd, h->frame, 100, MSG_DONTWAIT) > 0) {
+            }
+        }
+    }
+    qernic_stat(x->q, "qdma.c2h_packets");
+}

@@ -1,0 +1,343 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The life of the streams of RecoNIC's QDMA: two functions, counters of the port, a slow
+ * network, stops, resets, migration and unplug while frames move.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "qemu/bswap.h"
+#include "ernic-qdma-net.h"
+
+#define MAIN_LOOP   { "", ",engine-thread=off" }
+#define THREAD      { "-thread", ",engine-thread=on" }
+
+static uint32_t get_user(Qdma *x, uint32_t off)
+{
+    return qpci_io_readl(&x->q->dev, x->user, off);
+}
+
+static void put_user(Qdma *x, uint32_t off, uint32_t value)
+{
+    qpci_io_writel(&x->q->dev, x->user, off, value);
+}
+
+static void same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32_t len)
+{
+    g_assert_cmpuint(is_len, ==, len);
+    g_assert_cmpint(memcmp(is, want, len), ==, 0);
+}
+
+/* Frames of one function arrive at another, over a hub or a lab. */
+static void between(const char *link0, const char *link1)
+{
+    uint8_t frame[QNET_FRAME], is[QNET_FRAME];
+    QdmaStream s[2];
+    Qdma x[2];
+
+    qdma_open(&x[0], "");
+    qernic_machine_end(x[0].m);
+    x[0] = (Qdma) { .m = qernic_machine(
+        "-device ernic,id=ernic0,addr=04.0,shell=reconic%s"
+        " -device ernic,id=ernic1,addr=05.0,shell=reconic%s", link0, link1) };
+    x[1] = (Qdma) { .m = x[0].m };
+    for (int i = 0; i < 2; i++) {
+        x[i].q = qernic_at(x[i].m, i ? "ernic1" : "ernic0", 4 + i);
+        qdma_map(&x[i]);
+        qnet_setup(&x[i]);
+        qnet_stream(&x[i], &s[i], 2, QNET_EVERY, 0);
+        put_user(&x[i], 0x1000, 2 << 16 | 1);
+    }
+    for (uint32_t i = 0; i < 500; i++) {
+        uint32_t len = i % 50 ? 60 + i : QNET_FRAME - 596, to = i % 2;
+
+        qnet_frame(frame, len, i, 1);
+        qnet_post(&s[!to], frame, len);
+        qnet_ring(&s[!to]);
+        same(is, qnet_receive(&s[to], is), frame, len);
+        qnet_refill(&s[to]);
+        qnet_read(&s[to], QNET_ARM);
+    }
+}
+
+MACHINE_KINDS("/ernic-qdma-life/hub", test_hub, MAIN_LOOP, THREAD)
+{
+    g_autofree char *link0 = g_strconcat(",netdev=h0", more, NULL);
+    g_autofree char *link1 = g_strconcat(",netdev=h1", more,
+        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0", NULL);
+
+    between(link0, link1);
+}
+
+MACHINE_KINDS("/ernic-qdma-life/lab", test_lab, MAIN_LOOP, THREAD)
+{
+    g_autofree char *folder = g_dir_make_tmp("ernic-XXXXXX", NULL);
+    g_autofree char *link = g_strdup_printf(",lab=%s%s", folder, more);
+
+    between(link, link);
+}
+
+/* ---- the port -------------------------------------------------------------------- */
+
+/* Counter @at of CMAC 0: as 64 bits. */
+static uint64_t counter(Qdma *x, uint32_t at)
+{
+    return get_user(x, at) | (uint64_t)get_user(x, at + 4) << 32;
+}
+
+/* The registers of MAC and adapter show what has passed. */
+WORLD_KINDS("/ernic-qdma-life/counters", test_counters, QdmaNet, n, qnet_open, MAIN_LOOP)
+{
+    /* Lengths without FCS, and the register that counts each, from the first size on. */
+    static const struct {
+        uint32_t len, at;
+    } sizes[] = {
+        { 60, 0 }, { 61, 8 }, { 123, 8 }, { 124, 16 }, { 252, 24 }, { 508, 32 },
+        { 1020, 40 }, { 1514, 40 }, { 1515, 48 }, { 1519, 56 }, { 1545, 64 },
+        { 2044, 72 }, { 4092, 80 }, { 8188, 88 }, { 9211, 88 }, { 9212, 96 },
+    };
+    Qdma *x = &n->x;
+    uint8_t frame[QNET_FRAME];
+    uint64_t bytes = 0, was[2][32];
+    QdmaStream s;
+
+    qnet_stream(x, &s, 0, QNET_EVERY, 0);
+    g_assert_cmphex(get_user(x, 0x8024), ==, 0x301);
+    g_assert_cmphex(get_user(x, 0x8204), ==, 3);
+    for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        memset(was, 0, sizeof(was));
+        qnet_frame(frame, sizes[i].len, i, 1);
+        memcpy(frame, i % 3 ? i % 3 == 1 ? "\1\0\0\0\0\1" : "\xff\xff\xff\xff\xff\xff" :
+                              "\2\0\0\0\0\1", 6);
+        stw_be_p(frame + 12, i % 2 ? 0x8100 : 0x800);
+        qnet_post(&s, frame, sizes[i].len);
+        qnet_sent(&s);
+        qernic_to_wire(n->fd, frame, sizes[i].len);
+        qernic_from_wire(n->fd, frame, sizeof(frame));
+        qnet_receive(&s, frame);
+        qnet_refill(&s);
+        qnet_read(&s, QNET_ARM);
+        put_user(x, 0x82b0, 1);
+        for (uint32_t dir = 0; dir < 2; dir++) {
+            uint32_t base = dir ? 0x8608 : 0x8500;
+
+            g_assert_cmpuint(counter(x, base), ==, 1);
+            g_assert_cmpuint(counter(x, base + 8), ==, 1);
+            g_assert_cmpuint(counter(x, base + 0x10), ==, sizes[i].len + 4);
+            g_assert_cmpuint(counter(x, base + 0x18), ==, sizes[i].len + 4);
+            for (uint32_t at = 0; at <= 104; at += 8) {
+                g_assert_cmpuint(counter(x, base + 0x20 + at), ==, at == sizes[i].at);
+            }
+            for (uint32_t cast = 0; cast < 3; cast++) {
+                g_assert_cmpuint(counter(x, base + 0xd0 + cast * 8), ==, cast == i % 3);
+            }
+            g_assert_cmpuint(counter(x, base + 0xe8), ==, i % 2);
+        }
+        bytes += sizes[i].len;
+    }
+    put_user(x, 0x82b0, 1);
+    g_assert_cmpuint(counter(x, 0x8500), ==, 0);
+    g_assert_cmpuint(counter(x, 0xb000), ==, ARRAY_SIZE(sizes));
+    g_assert_cmpuint(counter(x, 0xb008), ==, bytes);
+    g_assert_cmpuint(counter(x, 0xb020), ==, ARRAY_SIZE(sizes));
+    g_assert_cmpuint(counter(x, 0xb028), ==, bytes);
+    /* Frames without buffers, and those of a MAC that is off. */
+    put_user(x, 0x1000, 9 << 16 | 1);
+    qernic_to_wire(n->fd, frame, 100);
+    qernic_wait_while(x->q->qts, !counter(x, 0xb030));
+    g_assert_cmpuint(counter(x, 0xb038), ==, 100);
+    put_user(x, 0x1000, 1);
+    put_user(x, 0x800c, 0);
+    qnet_post(&s, frame, 200);
+    qnet_sent(&s);
+    g_assert_cmpuint(counter(x, 0xb010), ==, 1);
+    g_assert_cmpuint(counter(x, 0xb018), ==, 200);
+}
+
+/* Loopback of the MAC: frames come back, and none leaves or arrives. */
+WORLD_KINDS("/ernic-qdma-life/loop", test_loop, QdmaNet, n, qnet_open, MAIN_LOOP, THREAD)
+{
+    uint8_t frame[QNET_FRAME], is[QNET_FRAME];
+    QdmaStream s;
+
+    qnet_stream(&n->x, &s, 0, QNET_EVERY, 0);
+    put_user(&n->x, 0x8090, 1);
+    for (uint32_t i = 0; i < 200; i++) {
+        qnet_frame(frame, 60 + i * 40, i, 1);
+        qnet_post(&s, frame, 60 + i * 40);
+        qnet_ring(&s);
+        same(is, qnet_receive(&s, is), frame, 60 + i * 40);
+        qnet_refill(&s);
+        qnet_read(&s, QNET_ARM);
+    }
+    g_assert_cmpint(recv(n->fd, is, 1, MSG_DONTWAIT), ==, -1);
+    qernic_to_wire(n->fd, frame, 60);
+    put_user(&n->x, 0x8090, 0);
+    qnet_post(&s, frame, 60);
+    qnet_sent(&s);
+    same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, 60);
+}
+
+/* A network that takes nothing: the engine waits, and all frames leave later. */
+WORLD_KINDS("/ernic-qdma-life/slow", test_slow, QdmaNet, n, qnet_open, MAIN_LOOP, THREAD)
+{
+    uint8_t frame[9000], is[QNET_FRAME];
+    uint32_t posted = 0, left;
+    QdmaStream s;
+
+    qnet_stream(&n->x, &s, 0, QNET_EVERY, 0);
+    do {
+        left = qernic_stat(n->x.q, "qdma.h2c_packets");
+        for (uint32_t i = 0; i < QNET_ENTRIES / 2; i++) {
+            qnet_frame(frame, sizeof(frame), posted++, 1);
+            qnet_post(&s, frame, sizeof(frame));
+        }
+        qnet_ring(&s);
+        qernic_pass(n->x.m->qts, 20, 1000);
+    } while (qernic_stat(n->x.q, "qdma.h2c_packets") == posted && posted < 10000);
+    g_assert_cmpuint(posted, <, 10000);
+    for (uint32_t i = 0; i < posted; i++) {
+        qnet_frame(frame, sizeof(frame), i, 1);
+        same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
+    }
+    qnet_sent(&s);
+    g_assert_cmpuint(left, <, posted);
+}
+
+/* ---- stops, resets, migration ---------------------------------------- */
+
+/* While the machine is stopped, and in D3hot, nothing moves. */
+WORLD_KINDS("/ernic-qdma-life/power", test_power, QdmaNet, n, qnet_open, MAIN_LOOP)
+{
+    uint8_t frame[100], is[QNET_FRAME];
+    QTestState *qts = n->x.m->qts;
+    QdmaStream s;
+
+    qnet_stream(&n->x, &s, 0, QNET_TIMER, 0);
+    qnet_frame(frame, sizeof(frame), 1, 1);
+    qernic_stop(qts);
+    qnet_post(&s, frame, sizeof(frame));
+    qnet_ring(&s);
+    qernic_to_wire(n->fd, frame, sizeof(frame));
+    g_assert_false(qdma_interrupted(&n->x, 0));
+    g_assert_cmpint(recv(n->fd, is, 1, MSG_DONTWAIT), ==, -1);
+    qernic_cont(qts);
+    same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
+    qernic_wait_while(qts, qernic_stat(n->x.q, "qdma.c2h_packets") != 1);
+    /* The timer ends while the function sleeps, and reports when it wakes. */
+    qernic_power(&n->x.q->dev, 3);
+    qtest_clock_step(qts, 10 * QNET_TIMER_NS);
+    g_assert_cmphex(qnet_status(&s), ==, 0);
+    qernic_power(&n->x.q->dev, 0);
+    same(is, qnet_receive(&s, is), frame, sizeof(frame));
+}
+
+/* Resets end the streams; software sets them up again. */
+MACHINE_TEST("/ernic-qdma-life/reset", test_reset)
+{
+    uint8_t frame[100], is[QNET_FRAME];
+    QdmaStream s;
+    QdmaNet n;
+
+    qnet_open(&n, "");
+    qnet_stream(&n.x, &s, 0, QNET_TIMER, 0);
+    qnet_frame(frame, sizeof(frame), 1, 1);
+    for (int i = 0; i < 3; i++) {
+        qernic_to_wire(n.fd, frame, sizeof(frame));
+        qernic_wait_while(n.x.q->qts, !qernic_stat(n.x.q, "qdma.c2h_packets"));
+        qnet_post(&s, frame, sizeof(frame));
+        qnet_sent(&s);
+        qernic_from_wire(n.fd, is, sizeof(is));
+        qdma_reset(&n.x, i);
+        g_assert_cmpuint(qernic_stat(n.x.q, "qdma.c2h_packets"), ==, 0);
+        qtest_memset(n.x.m->qts, s.cmpt, 0, (QNET_CMPT + 1) * 8);
+        qtest_clock_step(n.x.m->qts, 10 * QNET_TIMER_NS);
+        g_assert_cmphex(qnet_status(&s), ==, 0);
+        qnet_setup(&n.x);
+        qnet_contexts(&s);
+        qnet_refill(&s);
+        qnet_read(&s, QNET_ARM);
+    }
+    qernic_to_wire(n.fd, frame, sizeof(frame));
+    same(is, qnet_receive(&s, is), frame, sizeof(frame));
+}
+
+/*
+ * A stream runs while the machine moves: frames that it has taken are there, a timer goes
+ * on, and frames that wait in the ring leave from the new machine, each once.
+ */
+MACHINE_KINDS("/ernic-qdma-life/migrate", test_migrate, MAIN_LOOP, THREAD)
+{
+    uint8_t frame[200], is[QNET_FRAME];
+    g_autofree char *args = NULL;
+    uint32_t moved = 0, words[8];
+    QdmaStream s;
+    QdmaNet n;
+    int old;
+
+    qnet_open(&n, more);
+    qnet_stream(&n.x, &s, 0, QNET_TIMER, 2);
+    for (uint32_t i = 0; i < 20; i++) {
+        qnet_frame(frame, sizeof(frame), i, 7);
+        qernic_to_wire(n.fd, frame, sizeof(frame));
+    }
+    qernic_wait_while(n.x.q->qts, qernic_stat(n.x.q, "qdma.c2h_packets") < 20);
+    put_user(&n.x, 0x8090, 0);
+    qernic_stop(n.x.m->qts);
+    for (uint32_t i = 0; i < QNET_ENTRIES - 1; i++) {
+        qnet_frame(frame, sizeof(frame), i, 8);
+        qnet_post(&s, frame, sizeof(frame));
+    }
+    qnet_ring(&s);
+    qernic_cont(n.x.m->qts);
+    old = n.fd;
+    args = qnet_cable(&n, more);
+    qdma_migrate(&n.x, args);
+    for (int fd = old; moved < QNET_ENTRIES - 1; moved++) {
+        uint32_t len = 0;
+
+        /* The first ones may have left from the old machine, which has ended. */
+        if (fd == old && recv(fd, &len, sizeof(len), MSG_PEEK | MSG_DONTWAIT) <= 0) {
+            fd = n.fd;
+        }
+        qnet_frame(frame, sizeof(frame), moved, 8);
+        same(is, qernic_from_wire(fd, is, sizeof(is)), frame, sizeof(frame));
+    }
+    qnet_sent(&s);
+    for (uint32_t i = 0; i < 20; i++) {
+        qnet_frame(frame, sizeof(frame), i, 7);
+        same(is, qnet_receive(&s, is), frame, sizeof(frame));
+    }
+    qnet_refill(&s);
+    qnet_read(&s, QNET_ARM);
+    for (uint32_t i = 0; i < 100; i++) {
+        qnet_frame(frame, sizeof(frame), i, 9);
+        qernic_to_wire(n.fd, frame, sizeof(frame));
+        same(is, qnet_receive(&s, is), frame, sizeof(frame));
+        qnet_refill(&s);
+        qnet_read(&s, QNET_ARM);
+    }
+    qdma_read_context(&n.x, QDMA_CMPT, 0, words);
+    g_assert_cmpuint(qernic_stat(n.x.q, "qdma.c2h_packets"), ==, 120);
+    g_assert_cmpuint(qernic_stat(n.x.q, "qdma.h2c_packets"), ==, QNET_ENTRIES - 1);
+    g_assert_cmpuint(qernic_stat(n.x.q, "qdma.errors"), ==, 0);
+}
+
+WORLD_KINDS("/ernic-qdma-life/unplug", test_unplug, QdmaNet, n, qnet_open, MAIN_LOOP,
+            THREAD)
+{
+    uint8_t frame[1000];
+    QdmaStream s;
+
+    qnet_stream(&n->x, &s, 0, QNET_TIMER, 0);
+    qnet_frame(frame, sizeof(frame), 1, 1);
+    for (uint32_t i = 0; i < QNET_ENTRIES - 1; i++) {
+        qnet_post(&s, frame, sizeof(frame));
+        qernic_to_wire(n->fd, frame, sizeof(frame));
+    }
+    qnet_ring(&s);
+    qtest_qmp_assert_success(n->x.m->qts, "{ 'execute': 'device_del',"
+                             " 'arguments': { 'id': 'ernic0' } }");
+    qtest_qmp_assert_success(n->x.m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(n->x.m->qts, "DEVICE_DELETED");
+}
