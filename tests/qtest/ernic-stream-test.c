@@ -40,7 +40,7 @@ static const struct {
     bool card, stopped, mlx5;
     bool shell;                 /* RecoNIC's, with a card */
     bool objects;               /* of the kinds that few programs use */
-    bool qdma;                  /* change the QDMA's section alone */
+    const char *section;        /* change a section of the QDMA alone */
 } machines[] = {
     { "verbs", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
     { "wire", UCTX " -device ernic-wire,id=w0,rate=1G,flight=20us"
@@ -59,7 +59,11 @@ static const struct {
     { "reconic", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
       "shell=reconic,card-memory=1M", .card = true, .shell = true },
     { "qdma", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
-      "shell=reconic,card-memory=1M", .card = true, .shell = true, .qdma = true },
+      "shell=reconic,card-memory=1M", .card = true, .shell = true,
+      .section = "ernic/qdma" },
+    { "streams", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,"
+      "shell=reconic,card-memory=1M", .card = true, .shell = true,
+      .section = "ernic/streams" },
     { "objects", UCTX " -netdev hubport,id=h0,hubid=0"
       VERBS_NIC ",id=net0,addr=06.0,netdev=h0", .objects = true },
 };
@@ -258,10 +262,9 @@ static void traffic(QErnicMachine *m, size_t row)
     }
 }
 
-static void save(QErnicMachine *m, const char *path, bool qdma, Stream *s)
+static void save(QErnicMachine *m, const char *path, const char *section, Stream *s)
 {
-    static const char magic[] = "RNICiCsT", doorbells[] = "ernic/doorbells",
-                      section[] = "ernic/qdma";
+    static const char magic[] = "RNICiCsT", doorbells[] = "ernic/doorbells";
     const char *at, *next;
 
     s->now = qtest_clock_step(m->qts, 1);
@@ -285,7 +288,7 @@ static void save(QErnicMachine *m, const char *path, bool qdma, Stream *s)
         s->from = at - s->bytes;
         s->to = s->from + strlen(doorbells) + 8 + DOORBELLS * DOORBELL;
     }
-    if (qdma) {
+    if (section) {
         at = memmem(s->bytes, s->len, section, strlen(section));
         g_assert_nonnull(at);
         s->from = at - s->bytes + strlen(section);
@@ -369,7 +372,7 @@ static void test_streams(gconstpointer data)
     Stream s;
 
     traffic(m, row);
-    save(m, path, machines[row].qdma, &s);
+    save(m, path, machines[row].section, &s);
     g_assert_cmpint(machines[row].stopped, ==, s.doorbells);
     qernic_machine_end(m);
     g_assert_true(load(row, s.now, path));
