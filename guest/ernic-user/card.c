@@ -173,6 +173,9 @@ void card_open(struct card *card, unsigned nth)
     enable(card);
     card->user = map_bar(card, bar, 0, size);
     card->regs = card->user + maps[i].at;
+    if (card->shell) {
+        card->qdma = map_bar(card, ERNIC_RECONIC_BAR_QDMA, 0, ERNIC_RECONIC_QDMA_SIZE);
+    }
     card->version = maps[i].version;
     if (card->version == PG332_V4_2 &&
         *(volatile uint32_t *)(card->regs + 0x100000 + PG332_XRNIC_VERSION) ==

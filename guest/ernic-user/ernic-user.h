@@ -28,7 +28,8 @@ struct card {
     bool shell;                     /* RecoNIC's function */
     enum pg332_version version;
     volatile uint8_t *regs;         /* of the ERNIC */
-    volatile uint8_t *user;         /* BAR 2 of the shell */
+    volatile uint8_t *user;         /* BAR 2 of the shell, */
+    volatile uint8_t *qdma;         /* and BAR 0 */
     uint8_t *mem;                   /* of the card; NULL: none */
     uint64_t mem_size, mem_used;
 };
@@ -87,5 +88,17 @@ void interface_run(struct interface *interface, unsigned n);
 const uint8_t *interface_receive(struct interface *interface);
 void interface_give_back(struct interface *interface);
 void interface_close(struct interface *interface);
+
+/* ---- stream.c: frames through the QDMA of RecoNIC's shell ------------------------- */
+
+/*
+ * Sends @count frames of @size bytes from two queues; the MAC returns them, and each
+ * arrives in one of two queues, unchanged. Returns the seconds that it took.
+ */
+double stream_run(struct card *card, unsigned count, unsigned size);
+
+/* ---- main.c ------------------------------------------------------------------------- */
+
+double seconds(void);
 
 #endif /* ERNIC_USER_H */

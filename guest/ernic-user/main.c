@@ -17,6 +17,7 @@
 static const char usage[] =
     "usage: ernic-user serve [OPTION...]\n"
     "       ernic-user send|write|read ADDRESS [OPTION...]\n"
+    "       ernic-user stream [--count N] [--size BYTES] [--card N]\n"
     "\n"
     "--count N          requests (16)\n"
     "--batch N          of them rung for at once (1), 63 at most\n"
@@ -173,7 +174,7 @@ static void serve(struct interface *f, FILE *peer)
  * ----------------------------------------------------------------
  */
 
-static double seconds(void)
+double seconds(void)
 {
     struct timespec now;
 
@@ -272,6 +273,12 @@ static bool is_card(const char *text)
     return is_second(text, "host", "card");
 }
 
+/* Whether the job needs no peer to call. */
+static bool alone(const struct job *job)
+{
+    return !strcmp(job->what, "serve") || !strcmp(job->what, "stream");
+}
+
 static void parse(struct job *job, int argc, char **argv)
 {
     static const struct option known[] = {
@@ -300,7 +307,7 @@ static void parse(struct job *job, int argc, char **argv)
     }
     job->what = optind < argc ? argv[optind++] : "";
     job->host = optind < argc ? argv[optind++] : NULL;
-    if (optind < argc || !strcmp(job->what, "serve") == !!job->host) {
+    if (optind < argc || alone(job) == !!job->host) {
         fputs(usage, stderr);
         exit(2);
     }
@@ -323,6 +330,16 @@ static int operation(const struct job *job)
     return -1;
 }
 
+/* Frames through the shell's QDMA and back. */
+static void stream(struct card *card, const struct job *job)
+{
+    double time = stream_run(card, job->count, job->size);
+
+    printf("stream: %u x %u bytes: %.3f ms, %.2f us each, %.1f MB/s, verified\n",
+           job->count, job->size, time * 1e3, time * 1e6 / job->count,
+           (double)job->count * job->size / time / 1e6);
+}
+
 int main(int argc, char **argv)
 {
     struct job job = { .count = 16, .batch = 1, .size = 4096, .mtu = 4096,
@@ -333,6 +350,11 @@ int main(int argc, char **argv)
     int op;
 
     parse(&job, argc, argv);
+    if (!strcmp(job.what, "stream")) {
+        card_open(&card, job.card);
+        stream(&card, &job);
+        return 0;
+    }
     op = operation(&job);
     if (op >= 0 && operations[op].opcode == PG332_OP_SEND && job.size > SLOT) {
         die("a SEND has at most %u bytes", SLOT);

@@ -148,6 +148,12 @@ def run(guests, what, options='', server=''):
                    (guests[1], f'ernic-user serve {server}'))
 
 
+def stream(one, options):
+    """Frames through the QDMA of one function and back; the figures."""
+    output = one.check(f'ernic-user stream {options}', 2 * SECONDS)
+    return FIGURE.search(output)[0]
+
+
 def verbs(one, what='serve', options=''):
     """The command for a queue pair of libibverbs in that guest."""
     return (f'python3 /tmp/ernic_peer.py {links.DEVICE} {programs.own_gid(one)} {what} '

@@ -31,7 +31,7 @@ def suites():
             ('3.1', list(MEMORIES)[1:]), ('reconic', ['card']), ('4.2', ['card']))
           for memory in memories for what in OPERATIONS),
         *(row(udp, '3.1', what, 'batch', 'host', 'memory') for what in OPERATIONS)]
-    short = pairs(udp)
+    short = [*pairs(udp), *streams(udp)]
     names = set(map(name_of, short))
     product = [test for test in product if name_of(test) not in names]
     return [
@@ -39,7 +39,7 @@ def suites():
                 ' '.join(map(name_of, product)), 'the pairs of the same suite'),
         between(netdev, [
             *matrix(netdev, '3.1', SHAPES), *matrix(netdev, '4.2', ['batch']),
-            *matrix(netdev, 'reconic', ['batch']), *verbs()],
+            *matrix(netdev, 'reconic', ['batch']), *verbs(), *streams(netdev)],
             '*', 'ernic-udp-6.1 has the registers, netdev-6.1 the link'),
         between(ernic.SoftRoce(['3.1']), [test_rxe, *verbs()])]
 
@@ -71,6 +71,17 @@ def row(link, card, what, shape, memory='host', poll='registers'):
 
 def matrix(link, card, shapes):
     return [row(link, card, what, shape) for shape in shapes for what in OPERATIONS]
+
+
+def run_stream(guests, options):
+    ernic.stream(guests[0], options)
+
+
+def streams(link):
+    """Frames through the QDMA of RecoNIC's shell, over two queues, and back."""
+    card = f'--card {link.index("reconic")}'
+    return [named(f'stream_{size}', run_stream, f'--count {count} --size {size} {card}')
+            for size, count in ((60, 1000), (300, 100000), (4096, 5000))]
 
 
 def pairs(link):
