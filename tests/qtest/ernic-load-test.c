@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Machines that are loaded from a file: into functions of another kind, before anyone
- * has joined their netdev, with a descriptor in progress that no QDMA can have, and with
- * page lists that came first.
+ * has joined their netdev, with a descriptor in progress that no QDMA can have, without
+ * the sections that an older release does not have, and with page lists that came first.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -115,6 +115,35 @@ MACHINE_TEST("/ernic-load/qdma", test_qdma)
         g_assert_true(g_file_set_contents(path, bytes, len, NULL));
         g_assert_cmpint(load(RECONIC, path), ==, jobs[i].loads);
     }
+}
+
+/* Drops a section: a byte and its length before the name, a version, the fields. */
+static void drop(char *bytes, gsize *len, const char *name, gsize fields)
+{
+    char *at = memmem(bytes, *len, name, strlen(name)), *next;
+
+    g_assert_nonnull(at);
+    next = at + strlen(name) + 4 + fields;
+    at -= 2;
+    *len -= next - at;
+    memmove(at, next, bytes + *len - at);
+}
+
+/* A state of the release before the streams: they are as after a reset. */
+MACHINE_TEST("/ernic-load/before-streams", test_before_streams)
+{
+    const char *path = qernic_temp();
+    g_autofree char *bytes = NULL;
+    gsize len;
+
+    save(RECONIC, path);
+    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    drop(bytes, &len, "ernic/words", 2 * 4);
+    /* Turns, interrupt rings, timers, number of frames, counters, statistics. */
+    drop(bytes, &len, "ernic/streams",
+         17 * 4 + 256 * 16 + 512 * 8 + 2 + 2 * 2 * 32 * 8 + 8 * 8);
+    g_assert_true(g_file_set_contents(path, bytes, len, NULL));
+    g_assert_true(load(RECONIC, path));
 }
 
 #define REGIONS     300             /* with lists of more than 1 MiB together */

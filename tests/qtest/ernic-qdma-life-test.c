@@ -86,7 +86,8 @@ static uint64_t counter(Qdma *x, uint32_t at)
 }
 
 /* The registers of MAC and adapter show what has passed. */
-WORLD_KINDS("/ernic-qdma-life/counters", test_counters, QdmaNet, n, qnet_open, MAIN_LOOP)
+WORLD_KINDS("/ernic-qdma-life/counters", test_counters, QdmaNet, n, qnet_open, MAIN_LOOP,
+            { "-udp", ",roce-udp=127.0.0.1:0" })
 {
     /* Lengths without FCS, and the register that counts each, from the first size on. */
     static const struct {
@@ -103,6 +104,9 @@ WORLD_KINDS("/ernic-qdma-life/counters", test_counters, QdmaNet, n, qnet_open, M
 
     qnet_stream(x, &s, 0, QNET_EVERY, 0);
     g_assert_cmphex(get_user(x, 0x8024), ==, 0x301);
+    qernic_set_link(x->m->qts, "ernic0", false);
+    g_assert_cmphex(get_user(x, 0x8204), ==, 0);
+    qernic_set_link(x->m->qts, "ernic0", true);
     g_assert_cmphex(get_user(x, 0x8204), ==, 3);
     for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         memset(was, 0, sizeof(was));

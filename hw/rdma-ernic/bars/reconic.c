@@ -42,9 +42,10 @@ static const uint32_t hash_key[] = {
 
 /* Function, port or window @slot; word @word of the group. */
 
+/* RoCEv2 may have a link beside the cable of the frames. */
 static uint32_t read_rx_status(ErnicPci *d, uint32_t slot, uint32_t word)
 {
-    return ernic_pci_link(d) ? CMAC_RX_LINK : 0;
+    return ernic_pci_link(d) && d->card->is_up(d) ? CMAC_RX_LINK : 0;
 }
 
 /* The streams have one port. */

@@ -295,9 +295,10 @@ static QIOChannelBuffer *save(Object *obj)
     QIOChannelBuffer *out = qio_channel_buffer_new(4096);
     QEMUFile *f = qemu_file_new_output(QIO_CHANNEL(out));
     QIOChannelBuffer *in = NULL;
+    bool ok = !vmstate_save_state(f, qdev_get_vmsd(DEVICE(obj)), obj, NULL);
 
-    if (!vmstate_save_state(f, qdev_get_vmsd(DEVICE(obj)), obj, NULL) &&
-        !qemu_fflush(f) && out->usage <= MAX_STATE) {
+    qemu_put_byte(f, 0);        /* a stream goes on: its end here would be an error */
+    if (ok && !qemu_fflush(f) && out->usage <= MAX_STATE) {
         in = copy(out);
     }
     qemu_fclose(f);
