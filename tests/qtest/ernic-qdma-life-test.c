@@ -28,18 +28,16 @@ static void same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32
     g_assert_cmpint(memcmp(is, want, len), ==, 0);
 }
 
-/* Frames of one function arrive at another, over a hub or a lab. */
-static void between(const char *link0, const char *link1)
+/* Frames of one function arrive at another; @first: the machine's other options. */
+static void between(const char *first, const char *link0, const char *link1)
 {
     uint8_t frame[QNET_FRAME], is[QNET_FRAME];
     QdmaStream s[2];
     Qdma x[2];
 
-    qdma_open(&x[0], "");
-    qernic_machine_end(x[0].m);
     x[0] = (Qdma) { .m = qernic_machine(
-        "-device ernic,id=ernic0,addr=04.0,shell=reconic%s"
-        " -device ernic,id=ernic1,addr=05.0,shell=reconic%s", link0, link1) };
+        "%s -device ernic,id=ernic0,addr=04.0,shell=reconic%s"
+        " -device ernic,id=ernic1,addr=05.0,shell=reconic%s", first, link0, link1) };
     x[1] = (Qdma) { .m = x[0].m };
     for (int i = 0; i < 2; i++) {
         x[i].q = qernic_at(x[i].m, i ? "ernic1" : "ernic0", 4 + i);
@@ -63,10 +61,9 @@ static void between(const char *link0, const char *link1)
 MACHINE_KINDS("/ernic-qdma-life/hub", test_hub, MAIN_LOOP, THREAD)
 {
     g_autofree char *link0 = g_strconcat(",netdev=h0", more, NULL);
-    g_autofree char *link1 = g_strconcat(",netdev=h1", more,
-        " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0", NULL);
+    g_autofree char *link1 = g_strconcat(",netdev=h1", more, NULL);
 
-    between(link0, link1);
+    between("-netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0", link0, link1);
 }
 
 MACHINE_KINDS("/ernic-qdma-life/lab", test_lab, MAIN_LOOP, THREAD)
@@ -74,7 +71,16 @@ MACHINE_KINDS("/ernic-qdma-life/lab", test_lab, MAIN_LOOP, THREAD)
     g_autofree char *folder = g_dir_make_tmp("ernic-XXXXXX", NULL);
     g_autofree char *link = g_strdup_printf(",lab=%s%s", folder, more);
 
-    between(link, link);
+    between("", link, link);
+}
+
+/* A cable in virtual time, which has frames in flight. */
+MACHINE_KINDS("/ernic-qdma-life/wire", test_wire, MAIN_LOOP,
+              { "-timing", ",engine-thread=off,timing=on" })
+{
+    g_autofree char *link = g_strconcat(",wire=w0", more, NULL);
+
+    between("-device ernic-wire,id=w0,rate=10G,flight=1us", link, link);
 }
 
 /* ---- the port -------------------------------------------------------------------- */
