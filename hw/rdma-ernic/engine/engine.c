@@ -11,6 +11,7 @@
 #include "deferred.h"
 #include "engine.h"
 #include "interfaces/interface.h"
+#include "interfaces/mlx5/scan.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/mlx5/uar.h"
 #include "interfaces/mlx5/eth/objects.h"
@@ -114,7 +115,8 @@ static void engine_wake(Ernic *e)
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
                 e->tx->loop_len || ernic_mcast_delivery_wait(e) || e->eq_more ||
                 (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
-                engine_mlx5_work(e) || engine_eth_work(e) || e->unsettled;
+                engine_mlx5_work(e) || engine_eth_work(e) || e->unsettled ||
+                (e->mlx5 && ernic_mlx5_scan_has_work(e));
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -307,6 +309,22 @@ void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
     engine_enter(e, now);
     ernic_mlx5_write(e, offset, size, value);
     engine_wake(e);
+}
+
+void ernic_page_rung(Ernic *e, uint64_t now, uint32_t page)
+{
+    engine_enter(e, now);
+    ernic_mlx5_page_rung(e, page);
+    engine_wake(e);
+}
+
+void ernic_pages_rung(Ernic *e, uint64_t now)
+{
+    e->now = now;
+    if (e->mlx5) {
+        ernic_mlx5_scan_all(e);
+        engine_wake(e);
+    }
 }
 
 bool ernic_irq_level(const Ernic *e)
@@ -615,6 +633,9 @@ static void engine_work(Ernic *e)
     ernic_rx_copies(e);
     if (e->timing) {
         engine_due(e);
+    }
+    if (e->mlx5) {
+        ernic_mlx5_scan_run(e);         /* doorbells come before commands */
     }
     if (e->mlx5 && !ernic_deferred_waits(e)) {
         ernic_mlx5_run(e);

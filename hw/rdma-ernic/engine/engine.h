@@ -80,6 +80,16 @@ bool ernic_reg_enabled(const Ernic *e);
 uint64_t ernic_bar_read(Ernic *e, uint64_t now, uint32_t offset, uint32_t size);
 void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
                      uint64_t value);
+/*
+ * A doorbell of a send queue in @page has been rung, or more: the records of its queues
+ * say what was posted. A part of the slice.
+ */
+void ernic_page_rung(Ernic *e, uint64_t now, uint32_t page);
+/*
+ * The environment may have lost such calls: the same for all pages, in the next runs.
+ * Another interface has no such pages.
+ */
+void ernic_pages_rung(Ernic *e, uint64_t now);
 /* Whether the store has no effect, like the rest of a request in a BlueFlame buffer. */
 bool ernic_bar_ignores(uint32_t offset, uint32_t size);
 /* Whether an interrupt line is high. Rising edges go to irq(): 0, side stream 1. */

@@ -108,6 +108,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicLru: prev count ids entries",
         "ErnicDelayFifo: slot due size slots head count",
         "ErnicTiming: p trace what places under_way link_busy loop_full",
+        "ErnicMlx5: uar_queues",
         "ErnicMlx5Function: config engine",
         "ErnicMlx5Capabilities: limits",
         "ErnicMlx5CommandQueue: ops env mem execute opaque out",

@@ -69,6 +69,12 @@ typedef struct ErnicEnvOps {
     /* A queue pair has broken a rule for the first time; may be NULL. */
     void (*violation)(void *env, const ErnicReport *report);
     /*
+     * mlx5 interface: from now on, or from now on not any more, the environment may call
+     * ernic_page_rung() in place of ernic_bar_write() for doorbells of send queues in
+     * page @page of the BAR. A call that comes too late does no harm. NULL: it does not.
+     */
+    void (*page_event)(void *env, uint32_t page, bool on);
+    /*
      * Call ernic_deferred_free() for @d soon, in any thread. NULL, or a configuration
      * without clock: the engine does so at once.
      */

@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "engine.h"
 #include "interfaces/mlx5/eth/objects.h"
+#include "interfaces/mlx5/scan.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"
@@ -320,6 +321,7 @@ static void derive(Ernic *e)
     if (e->flow_tables) {
         ernic_flow_tables_derive(e->flow_tables);
         ernic_mlx5_eth_derive(e);
+        ernic_mlx5_scan_derive(e);
     }
     ernic_gid_derive(e);
     ernic_mcast_derive(e);

@@ -9,6 +9,7 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
+#include "interfaces/mlx5/command/uar_queues.h"
 #include "interfaces/mlx5/port/counters.h"
 #include "trace.h"
 
@@ -19,13 +20,21 @@
 
 /* ---- life cycle ----------------------------------------------------------------- */
 
+static void deallocate_uars(ErnicMlx5Function *f)
+{
+    memset(f->uars, 0, sizeof(f->uars));
+    if (f->engine && f->engine->mlx5) {
+        ernic_mlx5_uars_gone(f->engine);
+    }
+}
+
 void ernic_mlx5_function_reset(ErnicMlx5Function *f)
 {
     f->state = ERNIC_MLX5_DISABLED;
     f->teardown = false;
     f->issi = 0;
     ernic_mlx5_capabilities_reset(&f->capabilities);
-    memset(f->uars, 0, sizeof(f->uars));
+    deallocate_uars(f);
     ernic_mlx5_vport_reset(f);
     ernic_mlx5_port_registers_reset(f);
 }
@@ -82,7 +91,7 @@ static ErnicMlx5Refusal teardown_hca(ErnicMlx5Function *f, const ErnicMlx5Reques
     if (f->engine) {
         ernic_mlx5_eth_reset(f->engine);
     }
-    memset(f->uars, 0, sizeof(f->uars));
+    deallocate_uars(f);
     ernic_mlx5_vport_reset(f);
     ernic_mlx5_port_registers_reset(f);
     f->teardown = true;
@@ -182,13 +191,22 @@ static ErnicMlx5Refusal set_driver_version(ErnicMlx5Function *f,
 
 /* ---- doorbell pages ---------------------------------------------------------------- */
 
+/* A function without an engine has no queues. */
+static void uar_changed(ErnicMlx5Function *f, uint32_t page)
+{
+    f->uars[page / 8] ^= 1u << page % 8;
+    if (f->engine) {
+        ernic_mlx5_uar_changed(f->engine, page);
+    }
+}
+
 static ErnicMlx5Refusal alloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t i;
 
     for (i = ERNIC_MLX5_UAR_FIRST; i < ERNIC_MLX5_UAR_END; i++) {
         if (!(f->uars[i / 8] & 1u << i % 8)) {
-            f->uars[i / 8] |= 1u << i % 8;
+            uar_changed(f, i);
             PUT(r->out, alloc_uar_out.uar, i);
             return ERNIC_MLX5_ACCEPTED;
         }
@@ -203,7 +221,7 @@ static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request
     if (i >= ERNIC_MLX5_UAR_END || !(f->uars[i / 8] & 1u << i % 8)) {
         return ERNIC_MLX5_BAD_UAR;
     }
-    f->uars[i / 8] &= ~(1u << i % 8);
+    uar_changed(f, i);
     return ERNIC_MLX5_ACCEPTED;
 }
 

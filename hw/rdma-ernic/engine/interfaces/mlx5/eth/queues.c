@@ -8,6 +8,8 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/lists.h"
+#include "interfaces/mlx5/command/uar_queues.h"
+#include "interfaces/mlx5/eth/send.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "trace.h"
@@ -118,8 +120,10 @@ static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
     }
     refusal = add_queue(f, r, context, &q, f->engine->mlx5_eth->sq, ERNIC_MLX5_SQN);
     if (!refusal) {
-        trace_ernic_mlx5_sq_create(GET(r->out, create_sq_out.sqn), q.cq,
-                                   1u << q.log_size);
+        uint32_t sqn = GET(r->out, create_sq_out.sqn);
+
+        trace_ernic_mlx5_sq_create(sqn, q.cq, 1u << q.log_size);
+        ernic_mlx5_uar_add(f->engine, ernic_mlx5_sq_page(f->engine, sqn), sqn);
     }
     return refusal;
 }
@@ -177,6 +181,7 @@ static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
     enum { PACING = 1 };
     const uint8_t *context = PART(r->in, modify_sq_in.ctx);
     uint32_t sqn = GET(r->in, modify_sq_in.sqn);
+    uint32_t from = GET(r->in, modify_sq_in.sq_state);
     ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(f->engine, sqn);
     ErnicMlx5Refusal refusal;
 
@@ -187,10 +192,12 @@ static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
         GET(context, sqc.packet_pacing_rate_limit_index)) {
         return ERNIC_MLX5_BAD_SELECT;
     }
-    refusal = change_state(q, GET(r->in, modify_sq_in.sq_state),
-                           GET(context, sqc.state));
+    refusal = change_state(q, from, GET(context, sqc.state));
     if (!refusal) {
         trace_ernic_mlx5_queue_state(sqn, q->state);
+        if (from == ERNIC_MLX5_RST) {
+            ernic_mlx5_eth_ready(f->engine, q);
+        }
         ernic_mlx5_eth_mark(f->engine, sqn);
     }
     return refusal;
@@ -285,8 +292,13 @@ static ErnicMlx5Refusal destroy(Ernic *e, ErnicMlx5EthQueue *q, uint32_t number)
 static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
     uint32_t sqn = GET(r->in, destroy_sq_in.sqn);
+    uint32_t page = ernic_mlx5_sq_page(f->engine, sqn);
+    ErnicMlx5Refusal refusal = destroy(f->engine, ernic_mlx5_sq_get(f->engine, sqn), sqn);
 
-    return destroy(f->engine, ernic_mlx5_sq_get(f->engine, sqn), sqn);
+    if (!refusal) {
+        ernic_mlx5_uar_remove(f->engine, page, sqn);
+    }
+    return refusal;
 }
 
 static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)

@@ -84,34 +84,72 @@ bool ernic_mlx5_eth_has_work(const Ernic *e)
            (!e->tx->busy && !e->tx->loop_full && any_bit(eth->send));
 }
 
-/* Take the counter of the record; false: the doorbell is not valid. */
-static bool execute_doorbell(Ernic *e, uint32_t page, uint32_t number)
+static bool read_record(Ernic *e, const ErnicMlx5EthQueue *q, uint16_t *counter)
 {
-    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(e, number);
     uint8_t record[4];
-    uint16_t posted;
 
-    if (!q || q->state == ERNIC_MLX5_RST ||
-        GET(PART(q->context, sqc.wq), wq.uar_page) != page) {
-        return false;
-    }
     ernic_charge_copy(e, sizeof(record));
     if (!e->ops->dma_read(e->env, q->record + RECORD_SEND, record, sizeof(record))) {
         return false;
     }
-    posted = ldl_be_p(record) - q->ci;
+    *counter = ldl_be_p(record);
+    return true;
+}
+
+/* Take what is posted up to @counter; false: it is not valid. */
+static bool take(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q, uint16_t counter)
+{
+    uint16_t posted = counter - q->ci;
+
     if (posted > 1u << q->log_size || posted < (uint16_t)(q->pi - q->ci)) {
         return false;
     }
-    q->pi = q->ci + posted;
+    q->stale = 0;
+    q->pi = counter;
     ernic_mlx5_eth_mark(e, number);
     return true;
 }
 
+uint32_t ernic_mlx5_sq_page(Ernic *e, uint32_t number)
+{
+    const ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(e, number);
+
+    return q ? GET(PART(q->context, sqc.wq), wq.uar_page) : 0;
+}
+
 void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number)
 {
-    if (!execute_doorbell(e, page, number)) {
+    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(e, number);
+    uint16_t counter;
+
+    if (!q || q->state == ERNIC_MLX5_RST || ernic_mlx5_sq_page(e, number) != page ||
+        !read_record(e, q, &counter) || !take(e, number, q, counter)) {
         ernic_mlx5_bad_doorbell(e, "sq", page, number);
+    }
+}
+
+#define STALE   0x10000u
+
+void ernic_mlx5_eth_ready(Ernic *e, ErnicMlx5EthQueue *q)
+{
+    uint16_t counter;
+
+    q->stale = read_record(e, q, &counter) && counter ? STALE | counter : 0;
+}
+
+void ernic_mlx5_eth_take(Ernic *e, uint32_t number)
+{
+    ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(e, number);
+    uint16_t counter;
+
+    if (!q || q->state == ERNIC_MLX5_RST) {
+        return;
+    }
+    if (!read_record(e, q, &counter)) {
+        ernic_mlx5_bad_doorbell(e, "sq", ernic_mlx5_sq_page(e, number), number);
+    } else if (q->stale != (STALE | counter) && counter != q->pi &&
+               !take(e, number, q, counter)) {
+        ernic_mlx5_bad_doorbell(e, "sq", ernic_mlx5_sq_page(e, number), number);
     }
 }
 

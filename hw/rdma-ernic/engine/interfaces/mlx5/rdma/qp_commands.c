@@ -8,6 +8,7 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
+#include "interfaces/mlx5/command/uar_queues.h"
 #include "interfaces/mlx5/rdma/qp_context.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
@@ -147,6 +148,7 @@ static ErnicMlx5Refusal create_qp(ErnicMlx5Function *f, const ErnicMlx5Request *
         };
         memcpy(e->mlx5->contexts.qp[qpn], qpc, ERNIC_MLX5_QPC);
         PUT(r->out, create_qp_out.qpn, qpn);
+        ernic_mlx5_uar_add(e, ernic_mlx5_qp_page(e, qpn), qpn);
     }
     return ernic_mlx5_refusal(status);
 }
@@ -161,10 +163,19 @@ static ErnicQp *find_qp(Ernic *e, uint32_t qpn)
 
 static ErnicMlx5Refusal destroy_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
-    ErnicQp *qp = find_qp(f->engine, GET(r->in, destroy_qp_in.qpn));
+    uint32_t qpn = GET(r->in, destroy_qp_in.qpn), page;
+    ErnicQp *qp = find_qp(f->engine, qpn);
+    uint8_t status;
 
-    return qp ? ernic_mlx5_refusal(ernic_qp_remove(f->engine, qp)) :
-                ERNIC_MLX5_NO_OBJECT;
+    if (!qp) {
+        return ERNIC_MLX5_NO_OBJECT;
+    }
+    page = ernic_mlx5_qp_page(f->engine, qpn);
+    status = ernic_qp_remove(f->engine, qp);
+    if (status == ERNIC_OK) {
+        ernic_mlx5_uar_remove(f->engine, page, qpn);
+    }
+    return ernic_mlx5_refusal(status);
 }
 
 static ErnicMlx5Refusal query_qp(ErnicMlx5Function *f, const ErnicMlx5Request *r)

@@ -72,23 +72,47 @@ static bool read_send_counter(Ernic *e, const ErnicQp *qp, uint32_t *pi)
     return true;
 }
 
+/* Take the counter of the record; false: it is not valid. */
+static bool take_sends(Ernic *e, ErnicQp *qp)
+{
+    uint32_t before = qp->sq.wq.pi, pi;
+
+    if (!read_send_counter(e, qp, &pi) ||
+        ernic_wq_produce(&qp->sq.wq, ernic_sq_done(&qp->sq), pi) != ERNIC_OK) {
+        return false;
+    }
+    if (pi != before) {
+        ernic_timing_posted(e, qp->qpn, before, pi);
+        ernic_sched_mark(e, qp);
+    }
+    return true;
+}
+
 void ernic_mlx5_ring_sq(Ernic *e, uint32_t page, uint64_t value)
 {
-    uint32_t qpn = value >> 8 & 0xffffff, before, pi;
+    uint32_t qpn = value >> 8 & 0xffffff;
     ErnicQp *qp = qpn < e->qp_ids.size ? &e->qp[qpn] : NULL;
 
     if (!qp || !qp->used || ernic_mlx5_qp(e, qpn)->uar != page ||
-        !ernic_qp_may(qp, ERNIC_MAY_POST_SEND) || !read_send_counter(e, qp, &pi)) {
+        !ernic_qp_may(qp, ERNIC_MAY_POST_SEND) || !take_sends(e, qp)) {
         ernic_mlx5_bad_doorbell(e, "sq", page, qpn);
-        return;
     }
-    before = qp->sq.wq.pi;
-    if (ernic_wq_produce(&qp->sq.wq, ernic_sq_done(&qp->sq), pi) != ERNIC_OK) {
-        ernic_mlx5_bad_doorbell(e, "sq", page, qpn);
-        return;
+}
+
+uint32_t ernic_mlx5_qp_page(const Ernic *e, uint32_t qpn)
+{
+    const ErnicQp *qp = &e->qp[qpn];
+
+    return qp->used && qp->sq.wq.depth ? ernic_mlx5_qp(e, qpn)->uar : 0;
+}
+
+void ernic_mlx5_take_sends(Ernic *e, uint32_t qpn)
+{
+    ErnicQp *qp = &e->qp[qpn];
+
+    if (ernic_qp_may(qp, ERNIC_MAY_POST_SEND) && !take_sends(e, qp)) {
+        ernic_mlx5_bad_doorbell(e, "sq", ernic_mlx5_qp(e, qpn)->uar, qpn);
     }
-    ernic_timing_posted(e, qpn, before, pi);
-    ernic_sched_mark(e, qp);
 }
 
 void ernic_mlx5_ring_cq(Ernic *e, uint32_t page, uint64_t value)

@@ -76,6 +76,15 @@ void ernic_mlx5_bad_doorbell(Ernic *e, const char *kind, uint32_t page,
 void ernic_mlx5_ring_sq(Ernic *e, uint32_t page, uint64_t value);
 void ernic_mlx5_ring_cq(Ernic *e, uint32_t page, uint64_t value);
 
+/* The page with the doorbell of the send queue of queue pair @qpn; 0: there is none. */
+uint32_t ernic_mlx5_qp_page(const Ernic *e, uint32_t qpn);
+/*
+ * Queue pair @qpn, which has one, may have been rung: take what its record announces. In
+ * a state without send requests it is not read, because software may still have to clear
+ * it.
+ */
+void ernic_mlx5_take_sends(Ernic *e, uint32_t qpn);
+
 /* Completion entries (cqe.c). */
 extern const ErnicCqeOps ernic_cqe_mlx5;
 /*

@@ -1,0 +1,340 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doorbells without a value: which pages may have them, and what is found in the records
+ * of their send queues.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "engine.h"
+#include "interfaces/mlx5/command/uar_queues.h"
+#include "interfaces/mlx5/scan.h"
+#include "mlx5_objects.h"
+#include "mlx5_send.h"
+
+#define LOG     4
+
+/* Pages with an event, as the engine said. */
+static GHashTable *pages;
+
+static void page_event(void *env, uint32_t page, bool on)
+{
+    /* It says only what changes. */
+    g_assert_true(on ? g_hash_table_add(pages, GUINT_TO_POINTER(page)) :
+                       g_hash_table_remove(pages, GUINT_TO_POINTER(page)));
+}
+
+static bool has_event(uint32_t page)
+{
+    return g_hash_table_contains(pages, GUINT_TO_POINTER(page));
+}
+
+/* From now on, the environment of @e has events; it must not have had queues. */
+static void listen(Ernic *e)
+{
+    static ErnicEnvOps ops;
+
+    g_clear_pointer(&pages, g_hash_table_unref);
+    pages = g_hash_table_new(NULL, NULL);
+    ops = fake_env_ops;
+    ops.page_event = page_event;
+    e->ops = &ops;
+    ernic_mlx5_scan_derive(e);
+}
+
+static void put_counter(Frames *f, const FramesQueue *sq, uint16_t counter)
+{
+    ernic_mlx5_put(fake_ptr(&f->eth.env, sq->record, 8),
+                   &ernic_mlx5_qp_doorbell_record.send_counter, counter);
+}
+
+/* Announced by the record, and not rung. */
+static void announce(Frames *f, FramesQueue *sq)
+{
+    Mlx5Wr wr;
+
+    mlx5_wr(&wr, 0x0a, ERNIC_MLX5_CE_ALWAYS, 0);
+    send_eth(&wr, 0, 0, fake_ptr(&f->eth.env, f->mem, 18), 18);
+    mlx5_data(&wr, f->mem, 60, f->key);
+    send_write(f, sq, &wr);
+    put_counter(f, sq, sq->pi);
+}
+
+/* A run of the engine; the number of frames that it sends. */
+static uint32_t sent(Frames *f)
+{
+    uint32_t before = f->eth.env.trains->len;
+
+    ernic_run(f->eth.e, f->eth.env.now);
+    return f->eth.env.trains->len - before;
+}
+
+static uint32_t rung(Frames *f, uint32_t page)
+{
+    ernic_slice(f->eth.e);
+    ernic_page_rung(f->eth.e, f->eth.env.now, page);
+    return sent(f);
+}
+
+/* Sixteen queues of a page are all found; with one more the page has no event. */
+SEND_TEST("/mlx5/scan/threshold", LOG, test_threshold)
+{
+    FramesQueue sq[ERNIC_MLX5_UAR_QUEUES + 1];
+    uint32_t n = ERNIC_MLX5_UAR_QUEUES;
+
+    listen(f->eth.e);
+    sq[0] = f->sq;
+    for (uint32_t i = 1; i < n; i++) {
+        g_assert_true(has_event(SEND_UAR));
+        send_queue(f, &sq[i], LOG, "");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        announce(f, &sq[i]);
+        IS(rung(f, SEND_UAR + 1), 0);           /* which is not allocated */
+        IS(rung(f, SEND_UAR), 1);
+        IS(rung(f, SEND_UAR), 0);
+    }
+    g_assert_true(has_event(SEND_UAR));
+    send_queue(f, &sq[n], LOG, "");
+    g_assert_false(has_event(SEND_UAR));
+    /* An event that is still there may ring: all queues are looked at. */
+    for (uint32_t i = 0; i <= n; i++) {
+        announce(f, &sq[i]);
+    }
+    IS(rung(f, SEND_UAR), n + 1);
+    /* The list of the others is not known: it has to become empty first. */
+    for (uint32_t i = 0; i <= n; i++) {
+        g_assert_false(has_event(SEND_UAR));
+        ETH_OK(&f->eth, 0x906, "sqn=%u", sq[i].number);
+    }
+    g_assert_false(has_event(SEND_UAR));
+    send_queue(f, &f->sq, LOG, "");
+    g_assert_true(has_event(SEND_UAR));
+    IS(f->eth.e->stats.bad_doorbells, 0);
+}
+
+/* A page has an event while it is allocated and has a send queue. */
+SEND_TEST("/mlx5/scan/pages", LOG, test_pages)
+{
+    FramesQueue second;
+
+    listen(f->eth.e);
+    g_assert_true(has_event(SEND_UAR));
+    ETH_OK(&f->eth, 0x803, "uar=%u", SEND_UAR);
+    g_assert_false(has_event(SEND_UAR));
+    announce(f, &f->sq);
+    IS(rung(f, SEND_UAR), 0);
+    ETH_OK(&f->eth, 0x802, "%s", "");
+    g_assert_true(has_event(SEND_UAR));
+    IS(rung(f, SEND_UAR), 1);
+    send_queue(f, &second, LOG, "");
+    ETH_OK(&f->eth, 0x906, "sqn=%u", f->sq.number);
+    g_assert_true(has_event(SEND_UAR));
+    announce(f, &second);
+    IS(rung(f, SEND_UAR), 1);
+    ETH_OK(&f->eth, 0x906, "sqn=%u", second.number);
+    g_assert_false(has_event(SEND_UAR));
+    ETH_OK(&f->eth, 0x802, "%s", "");
+    IS(g_hash_table_size(pages), 0);            /* no queue */
+}
+
+/* The end of all objects takes the events away. */
+TEST("/mlx5/scan/ends", test_ends)
+{
+    for (int how = 0; how < 4; how++) {
+        Frames f;
+
+        send_setup(&f, LOG);
+        listen(f.eth.e);
+        g_assert_true(has_event(SEND_UAR));
+        if (how == 0) {
+            ETH_OK(&f.eth, 0x103, "%s", "");
+            g_assert_false(has_event(SEND_UAR));
+            ernic_run(f.eth.e, f.eth.env.now);
+        } else if (how == 1) {                  /* another kernel takes over */
+            ernic_bar_write(f.eth.e, f.eth.env.now, 0x14, 4, 0x1000);
+            g_assert_false(has_event(SEND_UAR));
+            ernic_run(f.eth.e, f.eth.env.now);
+        } else if (how == 2) {
+            ernic_bar_read(f.eth.e, f.eth.env.now, 0, 4);       /* it was used */
+            ernic_reset(f.eth.e);
+            g_assert_false(has_event(SEND_UAR));
+        }
+        frames_done(&f);
+        g_assert_false(has_event(SEND_UAR));
+    }
+}
+
+/* After a load, or a stop, all queues are looked at. */
+SEND_TEST("/mlx5/scan/all", LOG, test_all)
+{
+    FramesQueue sq[20];
+
+    ernic_pages_rung(f->eth.e, f->eth.env.now);
+    IS(sent(f), 0);
+    for (uint32_t i = 0; i < ARRAY_SIZE(sq); i++) {
+        send_queue(f, &sq[i], LOG, "");
+        announce(f, &sq[i]);
+    }
+    frames_move(f);
+    IS(sent(f), 0);
+    ernic_pages_rung(f->eth.e, f->eth.env.now);
+    IS(f->eth.env.wake, f->eth.env.now);
+    IS(sent(f), ARRAY_SIZE(sq));
+    g_assert_false(ernic_mlx5_scan_has_work(f->eth.e));
+}
+
+/* The walk stops when the slice ends, and begins again if it was asked for meanwhile. */
+SEND_TEST("/mlx5/scan/budget", LOG, test_budget)
+{
+    Ernic *e = f->eth.e;
+    FramesQueue last;
+    uint32_t slices;
+
+    for (uint32_t i = 0; i < 200; i++) {
+        send_queue(f, &last, LOG, "");
+    }
+    ernic_slice(e);
+    ernic_charge(e, ERNIC_WORK_SLICE);
+    ernic_pages_rung(e, f->eth.env.now);
+    ernic_mlx5_scan_run(e);
+    g_assert_true(ernic_mlx5_scan_has_work(e));
+    announce(f, &last);
+    announce(f, &f->sq);
+    for (slices = 0; ernic_mlx5_scan_has_work(e); slices++) {
+        g_assert_cmpuint(slices, <, 100);
+        ernic_slice(e);
+        ernic_charge(e, ERNIC_WORK_SLICE - 100);
+        ernic_mlx5_scan_run(e);
+        /* Little more than the slice. */
+        g_assert_cmpuint(e->work.done, <, e->work.end + 16);
+    }
+    g_assert_cmpuint(slices, >, 2);
+    IS(sent(f), 2);
+    /* Asked for again in the middle: the first queue is found even so. */
+    ernic_pages_rung(e, f->eth.env.now);
+    ernic_slice(e);
+    ernic_charge(e, ERNIC_WORK_SLICE - 100);
+    ernic_mlx5_scan_run(e);
+    announce(f, &f->sq);
+    ernic_pages_rung(e, f->eth.env.now);
+    IS(sent(f), 1);
+    g_assert_false(ernic_mlx5_scan_has_work(e));
+}
+
+/* Records that are not valid count as doorbells that are not; the others are taken. */
+SEND_TEST("/mlx5/scan/hostile", LOG, test_hostile)
+{
+    ErnicStats *stats = &f->eth.e->stats;
+    FramesQueue second;
+
+    listen(f->eth.e);
+    send_queue(f, &second, LOG, "");
+    announce(f, &second);
+    put_counter(f, &f->sq, (1 << LOG) + 1);
+    IS(rung(f, SEND_UAR), 1);
+    IS(stats->bad_doorbells, 1);
+    put_counter(f, &f->sq, -1);
+    IS(rung(f, SEND_UAR), 0);
+    IS(stats->bad_doorbells, 2);
+    put_counter(f, &f->sq, 0);
+    announce(f, &second);
+    fake_fail_dma(&f->eth.env, 1, false);
+    IS(rung(f, SEND_UAR), 1);
+    IS(stats->bad_doorbells, 3);
+    announce(f, &f->sq);
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f->sq.number);
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f->sq.number);
+    IS(rung(f, SEND_UAR), 0);                   /* it is reset */
+    IS(stats->bad_doorbells, 3);
+}
+
+/*
+ * Linux leaves the counter of before a reset in the record, until it posts again. Another
+ * queue of the page must not make the device execute the old requests.
+ */
+SEND_TEST("/mlx5/scan/stale", LOG, test_stale)
+{
+    FramesQueue second;
+
+    send_queue(f, &second, LOG, "");
+    for (int how = 0; how < 3; how++) {
+        announce(f, &f->sq);
+        announce(f, &f->sq);
+        IS(rung(f, SEND_UAR), 2);
+        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f->sq.number);
+        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f->sq.number);
+        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f->sq.number);
+        f->sq.pi = 0;
+        announce(f, &second);
+        IS(rung(f, SEND_UAR), 1);
+        if (how == 1) {
+            frames_move(f);
+            ernic_pages_rung(f->eth.e, f->eth.env.now);
+            IS(sent(f), 0);
+        }
+        announce(f, &f->sq);
+        if (how == 2) {                         /* the same value, and a doorbell */
+            announce(f, &f->sq);
+            IS(rung(f, SEND_UAR), 0);
+            send_doorbell(f, SEND_UAR, f->sq.number);
+            IS(sent(f), 2);
+        } else {
+            IS(rung(f, SEND_UAR), 1);
+            announce(f, &f->sq);
+            IS(rung(f, SEND_UAR), 1);
+        }
+        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f->sq.number);
+        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f->sq.number);
+        put_counter(f, &f->sq, 0);
+        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f->sq.number);
+        f->sq.pi = 0;
+    }
+    IS(f->eth.e->stats.bad_doorbells, 0);
+}
+
+/* Queue pairs: one with a record that moved is found, and one in Reset is not read. */
+MLX5_PAIR_TEST("/mlx5/scan/queue-pairs", ERNIC_QPT_RC, test_queue_pairs)
+{
+    Mlx5Cqe cqe;
+    Mlx5Wr wr;
+
+    ernic_mlx5_scan_derive(p->a.e);
+    mlx5_post_recv(&p->b, &p->bq, p->b.mem, 64);
+    mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ERNIC_MLX5_CE_ALWAYS, 0);
+    mlx5_inline(&wr, "abcd", 4);
+    mlx5_write(&p->a, &p->aq, &wr);
+    stl_be_p(fake_ptr(&p->a.env, p->aq.record + 4, 4), p->aq.sq_pi);
+    mlx5_exchange(&p->a, &p->b);
+    g_assert_false(mlx5_poll(&p->a, &cqe));
+    ernic_page_rung(p->a.e, p->a.env.now, MLX5_UAR);
+    ernic_run(p->a.e, p->a.env.now);
+    mlx5_exchange(&p->a, &p->b);
+    g_assert_true(mlx5_poll(&p->a, &cqe));
+    IS(cqe.qpn, p->aq.qpn);
+    g_assert_true(mlx5_poll(&p->b, &cqe));
+    stl_be_p(fake_ptr(&p->a.env, p->aq.record + 4, 4), MLX5_DEPTH + p->aq.sq_pi + 1);
+    ernic_page_rung(p->a.e, p->a.env.now, MLX5_UAR);
+    IS(p->a.e->stats.bad_doorbells, 1);
+    p->a.e->qp[p->aq.qpn].state = ERNIC_QPS_RESET;
+    ernic_page_rung(p->a.e, p->a.env.now, MLX5_UAR);
+    IS(p->a.e->stats.bad_doorbells, 1);
+    p->a.e->qp[p->aq.qpn].state = ERNIC_QPS_RTS;
+    stl_be_p(fake_ptr(&p->a.env, p->aq.record + 4, 4), p->aq.sq_pi);
+}
+
+/* Queue pairs that commands create and destroy; one without a send queue has no page. */
+MLX5_TEST("/mlx5/scan/commands", mlx5_boot, test_commands)
+{
+    listen(f->e);
+    mlx5_objects(f);
+    g_assert_true(has_event(16));
+    mlx5_accept(f->e, 0x501, "qpn=2\n");
+    g_assert_true(has_event(16));
+    mlx5_accept(f->e, 0x501, "qpn=3\n");
+    g_assert_false(has_event(16));
+    IS(mlx5_accept(f->e, 0x500, QP "qpc.no_sq=1\n"), 4);
+    g_assert_false(has_event(16));
+    mlx5_refuse(f->e, 0x501, "qpn=3\n", ERNIC_MLX5_NO_OBJECT);
+    mlx5_accept(f->e, 0x501, "qpn=4\n");
+}
