@@ -10,7 +10,8 @@
 
 /* The doorbells that the device queues: in two halves. */
 #define DOORBELLS   2048
-#define BOTH { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }
+#define BOTH { "", "" }, { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" }, \
+             { "-ioeventfd", ",iothread=io0,roce-udp=127.0.0.1:0,ioeventfd=on" }
 
 /* Probe, commands by event with interrupts, and removal, twice. */
 WORLD_KINDS("/ernic-mlx5/probe", test_probe, Mlx5, x, mlx5_begin, BOTH)

@@ -141,6 +141,7 @@ struct ErnicPci {
 
     ErnicNetdev net;
     ErnicPciMlx5 mlx5;
+    ErnicPageEvents events;
     ErnicPg332 pg332;
     ErnicShell shell;
 

@@ -10,6 +10,7 @@
 #include "device/freeing.h"
 #include "device/irq.h"
 #include "device/link.h"
+#include "device/page_events.h"
 #include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -89,6 +90,7 @@ const ErnicEnvOps ernic_pci_env_ops = {
     .tx_departed = env_tx_departed,
     .irq = env_irq,
     .wake_at = env_wake_at,
+    .page_event = ernic_pci_page_event,
     .free_later = ernic_pci_free_later,
     .freeing = ernic_pci_freeing,
 };

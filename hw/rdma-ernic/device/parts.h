@@ -8,6 +8,7 @@
 
 #include "migration/vmstate.h"
 #include "net/net.h"
+#include "qemu/bitops.h"
 #include "hw/rdma-ernic/ernic_regs.h"
 #include "engine/engine.h"
 #include "engine/state/precopy.h"
@@ -42,6 +43,21 @@ typedef struct ErnicPciMlx5 {
     uint32_t vendor, device;    /* properties, PCI ids; 0: those of the interface */
     ErnicMlx5Config cfg;
 } ErnicPciMlx5;
+
+/* Pages of BAR 0 of the mlx5 interface, and the most of them that have an eventfd. */
+#define ERNIC_PCI_PAGES         (ERNIC_MLX5_BAR / 4096)
+#define ERNIC_PCI_PAGE_EVENTS   64
+
+/* Doorbell pages that ring by an eventfd (page_events.c); a bit for each page. */
+typedef struct ErnicPageEvents {
+    QEMUBH *bh;                 /* in the main loop; NULL: off */
+    unsigned long wanted[BITS_TO_LONGS(ERNIC_PCI_PAGES)];       /* atomic */
+    unsigned long have[BITS_TO_LONGS(ERNIC_PCI_PAGES)];         /* BQL */
+    unsigned long rung[BITS_TO_LONGS(ERNIC_PCI_PAGES)];         /* atomic */
+    unsigned long batch[BITS_TO_LONGS(ERNIC_PCI_PAGES)];        /* lock; were rung */
+    /* The first ones exist, and stay for other pages. Owned; BQL */
+    struct ErnicPageEvent *event[ERNIC_PCI_PAGE_EVENTS];
+} ErnicPageEvents;
 
 /* The ERNIC interface has its own engine, which the device's lock protects too. */
 typedef struct ErnicPg332 {

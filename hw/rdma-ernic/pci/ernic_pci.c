@@ -121,6 +121,7 @@ static void set_working(ErnicPci *d, bool working)
     ernic_pci_life_set(d, working ? ERNIC_PCI_WORKING : ERNIC_PCI_STOPPED);
     ernic_pci_links_update(d);
     if (working) {
+        ernic_pages_rung(d->engine, now);       /* meanwhile, or before a migration */
         d->wake = now;
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
     }

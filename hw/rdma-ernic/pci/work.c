@@ -13,6 +13,7 @@
 #include "device/irq.h"
 #include "device/link.h"
 #include "device/lock.h"
+#include "device/page_events.h"
 #include "device/traffic.h"
 #include "net/netdev.h"
 #include "net/queues.h"
@@ -105,6 +106,7 @@ void ernic_pci_work_init(ErnicPci *d)
     ernic_pci_freeing_open(d);
     open_context(d);
     ernic_pci_irq_init(d);
+    ernic_pci_page_events_init(d);
 }
 
 void ernic_pci_work_to_main(ErnicPci *d)
@@ -119,7 +121,9 @@ void ernic_pci_work_to_main(ErnicPci *d)
 
 void ernic_pci_work_stop(ErnicPci *d)
 {
+    ernic_pci_page_events_stop(d);
     close_context(d);
+    ernic_pci_page_events_fini(d);
     ernic_pci_irq_stop(d);
 }
 

@@ -1,0 +1,257 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doorbell pages that ring by an eventfd. The engine says which pages could; a bottom
+ * half of the main loop gives some of them an event, with the BQL and without the
+ * device's lock. Until then, and always for the other pages, the device executes the
+ * store (doorbells.c). Both ways are right at any time.
+ *
+ * Nothing is lost: a page that loses its event is rung once more, and when the device
+ * starts to work, all pages are (ernic_pages_rung()). So events are not part of a saved
+ * state.
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/bitmap.h"
+#include "qemu/event_notifier.h"
+#include "qemu/main-loop.h"
+#include "block/aio.h"
+#include "system/kvm.h"
+#include "device/clock.h"
+#include "device/mutex.h"
+#include "device/page_events.h"
+#include "hw/rdma-ernic/trace.h"
+
+#define PAGE            4096u
+/* BlueFlame buffers of a page; the first bytes of each are the doorbell. */
+#define BLUE_FLAME      0x800
+#define BLUE_FLAME_SIZE 0x100
+/* Pages that get an event in one run: KVM takes some time for each address. */
+#define BATCH           8
+
+QEMU_BUILD_BUG_ON(ERNIC_PCI_PAGES * PAGE != ERNIC_MLX5_BAR);
+
+typedef struct ErnicPageEvent {
+    EventNotifier notifier;
+    ErnicPci *d;
+    uint32_t page;              /* atomic; 0: it waits for a page */
+} ErnicPageEvent;
+
+/* ---- rung pages ------------------------------------------------------------- */
+
+static void ring(ErnicPci *d, uint32_t page)
+{
+    trace_ernic_pci_page_rung(ernic_pci_id(d), page);
+    set_bit_atomic(page, d->events.rung);
+    ernic_pci_kick(d);
+}
+
+/*
+ * The page is read last: if it is no longer the one that was rung, that one is rung by
+ * take_event().
+ */
+static void signalled(EventNotifier *notifier)
+{
+    ErnicPageEvent *event = container_of(notifier, ErnicPageEvent, notifier);
+    uint32_t page;
+
+    if (event_notifier_test_and_clear(notifier)) {
+        page = qatomic_read(&event->page);
+        if (page) {
+            ring(event->d, page);
+        }
+    }
+}
+
+static bool run_batch(ErnicPci *d, uint64_t now)
+{
+    ErnicPageEvents *events = &d->events;
+    uint32_t page;
+
+    while ((page = find_first_bit(events->batch, ERNIC_PCI_PAGES)) < ERNIC_PCI_PAGES) {
+        if (!ernic_slice_left(d->engine)) {
+            return false;
+        }
+        clear_bit(page, events->batch);
+        ernic_page_rung(d->engine, now, page);
+    }
+    return true;
+}
+
+/* The rest of the last batch, then the pages rung since. */
+bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now)
+{
+    ErnicPageEvents *events = &d->events;
+    uint32_t i;
+
+    assert(ernic_pci_locked(d));
+    if (!events->bh) {
+        return true;
+    }
+    if (!run_batch(d, now)) {
+        return false;
+    }
+    for (i = 0; i < ARRAY_SIZE(events->rung); i++) {
+        if (qatomic_read(&events->rung[i])) {
+            events->batch[i] = qatomic_xchg(&events->rung[i], 0);
+        }
+    }
+    return run_batch(d, now);
+}
+
+/* ---- events of pages -------------------------------------------------------- */
+
+void ernic_pci_page_event(void *env, uint32_t page, bool on)
+{
+    ErnicPci *d = env;
+
+    if (!d->events.bh) {
+        return;
+    }
+    if (on) {
+        set_bit_atomic(page, d->events.wanted);
+    } else {
+        clear_bit_atomic(page, d->events.wanted);
+    }
+    if (!ernic_pci_gone(d)) {
+        qemu_bh_schedule(d->events.bh);
+    }
+}
+
+static void register_event(ErnicPci *d, ErnicPageEvent *event, uint32_t page, bool on)
+{
+    uint32_t off;
+
+    trace_ernic_pci_page_event(ernic_pci_id(d), page, on);
+    for (off = BLUE_FLAME; off < PAGE; off += BLUE_FLAME_SIZE) {
+        /* Length 0: a store of any size, and the cheapest exit of KVM. */
+        if (on) {
+            memory_region_add_eventfd(&d->bar, page * PAGE + off, 0, false, 0,
+                                      &event->notifier);
+        } else {
+            memory_region_del_eventfd(&d->bar, page * PAGE + off, 0, false, 0,
+                                      &event->notifier);
+        }
+    }
+}
+
+static bool is_wanted(ErnicPci *d, uint32_t page)
+{
+    return qatomic_read(&d->events.wanted[BIT_WORD(page)]) & BIT_MASK(page);
+}
+
+/* Frees the events of pages that are not wanted, or of all. */
+static void take_events(ErnicPci *d, bool all)
+{
+    uint32_t pages[ERNIC_PCI_PAGE_EVENTS], n = 0, i;
+
+    memory_region_transaction_begin();
+    for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && d->events.event[i]; i++) {
+        ErnicPageEvent *event = d->events.event[i];
+
+        if (event->page && (all || !is_wanted(d, event->page))) {
+            register_event(d, event, event->page, false);
+            pages[n++] = event->page;
+            clear_bit(event->page, d->events.have);
+            qatomic_set(&event->page, 0);
+        }
+    }
+    memory_region_transaction_commit();
+    for (i = 0; i < n; i++) {
+        ring(d, pages[i]);
+    }
+}
+
+/* An event that no page uses; NULL: there are as many as there may be, or no eventfd. */
+static ErnicPageEvent *free_event(ErnicPci *d)
+{
+    ErnicPageEvent *event;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && d->events.event[i]; i++) {
+        if (!d->events.event[i]->page) {
+            return d->events.event[i];
+        }
+    }
+    if (i == ERNIC_PCI_PAGE_EVENTS) {
+        return NULL;
+    }
+    event = g_new0(ErnicPageEvent, 1);
+    event->d = d;
+    if (event_notifier_init(&event->notifier, 0)) {
+        g_free(event);
+        return NULL;
+    }
+    aio_set_event_notifier(d->fd_ctx, &event->notifier, signalled, NULL, NULL);
+    d->events.event[i] = event;
+    return event;
+}
+
+/* True: there are more pages than one run gives an event to. */
+static bool give_events(ErnicPci *d)
+{
+    ErnicPageEvent *event = NULL;
+    uint32_t page, given = 0;
+
+    memory_region_transaction_begin();
+    for (page = 0; page < ERNIC_PCI_PAGES && given < BATCH; page++) {
+        if (!is_wanted(d, page) || test_bit(page, d->events.have)) {
+            continue;
+        }
+        event = free_event(d);
+        if (!event) {
+            break;
+        }
+        qatomic_set(&event->page, page);
+        set_bit(page, d->events.have);
+        register_event(d, event, page, true);
+        given++;
+    }
+    memory_region_transaction_commit();
+    return given == BATCH;
+}
+
+static void update(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    take_events(d, false);
+    if (give_events(d)) {
+        qemu_bh_schedule(d->events.bh);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------- */
+
+/* A thread needs no BQL to take an event; the main loop gains nothing by it. */
+void ernic_pci_page_events_init(ErnicPci *d)
+{
+    if (d->cfg.mlx5 && (d->ioeventfd == ON_OFF_AUTO_ON ||
+                        (d->ioeventfd == ON_OFF_AUTO_AUTO && d->thread &&
+                         kvm_enabled()))) {
+        d->events.bh = qemu_bh_new(update, d);
+    }
+}
+
+void ernic_pci_page_events_stop(ErnicPci *d)
+{
+    ErnicPageEvent *const *event = d->events.event;
+    uint32_t i;
+
+    assert(bql_locked());
+    g_clear_pointer(&d->events.bh, qemu_bh_delete);
+    take_events(d, true);
+    for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && event[i]; i++) {
+        aio_set_event_notifier(d->fd_ctx, &event[i]->notifier, NULL, NULL, NULL);
+    }
+}
+
+void ernic_pci_page_events_fini(ErnicPci *d)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && d->events.event[i]; i++) {
+        event_notifier_cleanup(&d->events.event[i]->notifier);
+        g_clear_pointer(&d->events.event[i], g_free);
+    }
+}

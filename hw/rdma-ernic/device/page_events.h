@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doorbell pages that ring by an eventfd (ioeventfd) in place of a store that the device
+ * executes. KVM, or QEMU's memory core, signals it; the value of the store is lost.
+ */
+#ifndef ERNIC_DEVICE_PAGE_EVENTS_H
+#define ERNIC_DEVICE_PAGE_EVENTS_H
+
+#include "device/device.h"
+
+/* Decides by ioeventfd= whether there are any. */
+void ernic_pci_page_events_init(ErnicPci *d);
+/* ErnicEnvOps.page_event. Any thread; returns before the page has its event. */
+void ernic_pci_page_event(void *env, uint32_t page, bool on);
+/*
+ * Passes the pages that have been rung to the engine, until the slice ends; inside enter
+ * and leave. False: some are left.
+ */
+bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now);
+/* No page has an event any more. After it, drain the AioContext and call fini. BQL. */
+void ernic_pci_page_events_stop(ErnicPci *d);
+void ernic_pci_page_events_fini(ErnicPci *d);
+
+#endif /* ERNIC_DEVICE_PAGE_EVENTS_H */
