@@ -112,6 +112,10 @@ static void store(FuzzIn *in)
         fuzz_bar_write(&host, offset & ~3u, 4, value);
     }
     fuzz_bar_read(&host, offset & ~3u, 4);
+    if (how & 8) {
+        fuzz_page_rung(&host, how & 16 ? 0 : offset / ERNIC_MLX5_PAGE %
+                                             ERNIC_MLX5_UAR_END);
+    }
 }
 
 static uint8_t *guest(uint32_t off, uint32_t len)
@@ -344,7 +348,7 @@ uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
                  fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 8));
         fuzz_put(out, 2, fuzz_rand(rng, 4) ? 0 : fuzz_rand(rng, 512), 512);
     } else if (kind == MD_BAR) {
-        fuzz_put(out, 1, fuzz_rand(rng, 8));
+        fuzz_put(out, 1, fuzz_rand(rng, 32));
     }
     fuzz_put_bytes(out, rng, 4u << fuzz_rand(rng, 5), 2, 1);
     return kind;

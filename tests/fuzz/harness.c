@@ -531,6 +531,17 @@ void fuzz_bar_write(FuzzHost *h, uint32_t offset, uint32_t size, uint64_t value)
     leave(h);
 }
 
+void fuzz_page_rung(FuzzHost *h, uint32_t page)
+{
+    enter(h, FUZZ_RING, FUZZ_QUEUE);
+    if (page) {
+        ernic_page_rung(h->e, h->env.now, page);
+    } else {
+        ernic_pages_rung(h->e, h->env.now);
+    }
+    leave(h);
+}
+
 uint64_t fuzz_bar_read(FuzzHost *h, uint32_t offset, uint32_t size)
 {
     uint64_t value;

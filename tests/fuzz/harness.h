@@ -107,6 +107,8 @@ void fuzz_reg_write(FuzzHost *h, uint32_t offset, uint32_t value);
 uint32_t fuzz_reg_read(FuzzHost *h, uint32_t offset);
 /* BAR 0 of the mlx5 interface. */
 void fuzz_bar_write(FuzzHost *h, uint32_t offset, uint32_t size, uint64_t value);
+/* A doorbell page rings without a value; 0: any may have. */
+void fuzz_page_rung(FuzzHost *h, uint32_t page);
 uint64_t fuzz_bar_read(FuzzHost *h, uint32_t offset, uint32_t size);
 void fuzz_tx_ready(FuzzHost *h);
 void fuzz_set_link(FuzzHost *h, bool up);

@@ -44,6 +44,14 @@ class Lab(Interface, links.Lab):
     pass
 
 
+class Events(Lab):
+    """Doorbells of send queues are events; without KVM QEMU itself signals them."""
+
+    name = 'lab-events'
+    words = [*TRACE, '-trace', 'ernic_pci_page_event', '-trace', 'ernic_pci_page_rung']
+    nic = ',ioeventfd=on'
+
+
 class Udp(Interface, links.Udp):
     pass
 
