@@ -15,7 +15,7 @@
 #include "qemu/bitmap.h"
 #include "qemu/event_notifier.h"
 #include "qemu/main-loop.h"
-#include "block/aio.h"
+#include "block/aio-wait.h"
 #include "system/kvm.h"
 #include "device/clock.h"
 #include "device/mutex.h"
@@ -233,9 +233,14 @@ void ernic_pci_page_events_init(ErnicPci *d)
     }
 }
 
+static void drained(void *opaque)
+{
+}
+
+/* The handlers of a thread may still run after they were removed. */
 void ernic_pci_page_events_stop(ErnicPci *d)
 {
-    ErnicPageEvent *const *event = d->events.event;
+    ErnicPageEvent **event = d->events.event;
     uint32_t i;
 
     assert(bql_locked());
@@ -244,14 +249,11 @@ void ernic_pci_page_events_stop(ErnicPci *d)
     for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && event[i]; i++) {
         aio_set_event_notifier(d->fd_ctx, &event[i]->notifier, NULL, NULL, NULL);
     }
-}
-
-void ernic_pci_page_events_fini(ErnicPci *d)
-{
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && d->events.event[i]; i++) {
-        event_notifier_cleanup(&d->events.event[i]->notifier);
-        g_clear_pointer(&d->events.event[i], g_free);
+    if (d->thread && event[0]) {
+        aio_wait_bh_oneshot(d->ctx, drained, d);
+    }
+    for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && event[i]; i++) {
+        event_notifier_cleanup(&event[i]->notifier);
+        g_clear_pointer(&event[i], g_free);
     }
 }

@@ -18,8 +18,7 @@ void ernic_pci_page_event(void *env, uint32_t page, bool on);
  * and leave. False: some are left.
  */
 bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now);
-/* No page has an event any more. After it, drain the AioContext and call fini. BQL. */
+/* The function is gone, but its AioContext still exists: no page has an event. BQL. */
 void ernic_pci_page_events_stop(ErnicPci *d);
-void ernic_pci_page_events_fini(ErnicPci *d);
 
 #endif /* ERNIC_DEVICE_PAGE_EVENTS_H */

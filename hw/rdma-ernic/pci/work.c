@@ -123,7 +123,6 @@ void ernic_pci_work_stop(ErnicPci *d)
 {
     ernic_pci_page_events_stop(d);
     close_context(d);
-    ernic_pci_page_events_fini(d);
     ernic_pci_irq_stop(d);
 }
 
