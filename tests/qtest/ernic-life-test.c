@@ -27,7 +27,8 @@
     { "mlx5", ",interface=mlx5,netdev=n0,engine-thread=on" },               \
     { "mlx5-both-links", ",interface=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \
     { "mlx5-main-loop", ",interface=mlx5,netdev=n0,engine-thread=off" },  \
-    { "mlx5-iothread", ",interface=mlx5,iothread=io0,roce-udp=127.0.0.1:0" }, \
+    { "mlx5-iothread", ",interface=mlx5,iothread=io0,roce-udp=127.0.0.1:0,"  \
+                       "ioeventfd=on" },                                    \
     { "pg332", ",wire=w0,ernic-version=3.1" },                              \
     { "pg332-timing", ",wire=w0,ernic-version=4.2,timing=on" },             \
     { "shell", ",netdev=n0,shell=reconic" }

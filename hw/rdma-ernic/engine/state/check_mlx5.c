@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "interfaces/mlx5/rdma/records.h"
+#include "interfaces/mlx5/scan.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/mr.h"
@@ -137,6 +138,11 @@ static bool mkeys(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
+static bool pages(const ErnicCheck *c, uint32_t id)
+{
+    return ernic_mlx5_scan_ok(c->e);
+}
+
 static const ErnicInvariant mlx5_list[] = {
     { "mlx5-function", function },
     { "mlx5-command", command },
@@ -146,5 +152,6 @@ static const ErnicInvariant mlx5_list[] = {
     { "mlx5-cqs", cqs },
     { "mlx5-srqs", srqs },
     { "mlx5-mkeys", mkeys },
+    { "mlx5-pages", pages },
 };
 const ErnicInvariants ernic_invariants_mlx5 = { mlx5_list, G_N_ELEMENTS(mlx5_list) };

@@ -299,7 +299,6 @@ MLX5_PAIR_TEST("/mlx5/scan/queue-pairs", ERNIC_QPT_RC, test_queue_pairs)
     Mlx5Cqe cqe;
     Mlx5Wr wr;
 
-    ernic_mlx5_scan_derive(p->a.e);
     mlx5_post_recv(&p->b, &p->bq, p->b.mem, 64);
     mlx5_wr(&wr, ERNIC_MLX5_OP_SEND, ERNIC_MLX5_CE_ALWAYS, 0);
     mlx5_inline(&wr, "abcd", 4);
@@ -337,4 +336,33 @@ MLX5_TEST("/mlx5/scan/commands", mlx5_boot, test_commands)
     g_assert_false(has_event(16));
     mlx5_refuse(f->e, 0x501, "qpn=3\n", ERNIC_MLX5_NO_OBJECT);
     mlx5_accept(f->e, 0x501, "qpn=4\n");
+}
+
+static bool pages_ok(Mlx5Fixture *f)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    ernic_check(f->e, why);
+    return !strstr(why->str, "mlx5-pages");
+}
+
+/* The invariant sees a queue that is not listed, one too many, and a wrong number. */
+MLX5_TEST("/mlx5/scan/invariant", mlx5_start, test_invariant)
+{
+    ErnicMlx5Uar *uar = &f->e->mlx5->uar_queues->uar[16];
+
+    IS(uar->count, 2);
+    g_assert_true(pages_ok(f));
+    uar->count = 1;
+    g_assert_false(pages_ok(f));
+    uar->count = 3;
+    g_assert_false(pages_ok(f));
+    uar->count = 2;
+    uar->number[0] = QP_UD;
+    g_assert_false(pages_ok(f));
+    uar->number[0] = QP_RC;
+    uar[1].crowded = true;
+    g_assert_false(pages_ok(f));
+    uar[1].crowded = false;
+    g_assert_true(pages_ok(f));
 }

@@ -18,7 +18,7 @@
 
 #define LAST    (ERNIC_MLX5_SQN + ERNIC_LIM_ETH_QUEUE)
 
-static uint32_t page_of(Ernic *e, uint32_t number)
+static uint32_t page_of(const Ernic *e, uint32_t number)
 {
     return number > ERNIC_MLX5_SQN ? ernic_mlx5_sq_page(e, number) :
                                      ernic_mlx5_qp_page(e, number);
@@ -102,4 +102,39 @@ void ernic_mlx5_scan_derive(Ernic *e)
     for (number = next_number(e, 0); number; number = next_number(e, number)) {
         ernic_mlx5_uar_add(e, page_of(e, number), number);
     }
+}
+
+/* Whether @uar lists @number, of a page that is not crowded, once. */
+static bool lists(const ErnicMlx5Uar *uar, uint32_t number)
+{
+    uint32_t n = 0, i;
+
+    for (i = 0; i < MIN(uar->count, ERNIC_MLX5_UAR_QUEUES); i++) {
+        n += uar->number[i] == number;
+    }
+    return n == 1;
+}
+
+bool ernic_mlx5_scan_ok(const Ernic *e)
+{
+    const ErnicMlx5Uar *uar = e->mlx5->uar_queues->uar;
+    uint16_t count[ERNIC_MLX5_UAR_END] = { };
+    uint32_t number, page;
+
+    for (number = next_number(e, 0); number; number = next_number(e, number)) {
+        page = page_of(e, number);
+        if (page < ERNIC_MLX5_UAR_FIRST || page >= ERNIC_MLX5_UAR_END) {
+            continue;
+        }
+        count[page]++;
+        if (!uar[page].crowded && !lists(&uar[page], number)) {
+            return false;
+        }
+    }
+    for (page = 0; page < ERNIC_MLX5_UAR_END; page++) {
+        if (uar[page].count != count[page] || uar[page].crowded > uar[page].count) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -21,5 +21,7 @@ bool ernic_mlx5_scan_has_work(const Ernic *e);
 
 /* After loading: which queues each page has. */
 void ernic_mlx5_scan_derive(Ernic *e);
+/* Whether that is what is known of them. */
+bool ernic_mlx5_scan_ok(const Ernic *e);
 
 #endif /* ERNIC_INTERFACES_MLX5_SCAN_H */

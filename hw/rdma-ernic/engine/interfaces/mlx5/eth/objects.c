@@ -75,7 +75,7 @@ static ErnicMlx5EthQueue *queue_get(ErnicMlx5EthQueue *table, uint32_t base,
            table[number - base].used ? &table[number - base] : NULL;
 }
 
-ErnicMlx5EthQueue *ernic_mlx5_sq_get(Ernic *e, uint32_t number)
+ErnicMlx5EthQueue *ernic_mlx5_sq_get(const Ernic *e, uint32_t number)
 {
     return queue_get(e->mlx5_eth->sq, ERNIC_MLX5_SQN, number);
 }

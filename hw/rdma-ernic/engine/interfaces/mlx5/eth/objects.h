@@ -137,7 +137,7 @@ void ernic_mlx5_count_frame(ErnicMlx5Traffic *t, const uint8_t *frame, uint32_t 
 /* NULL: no such object. */
 ErnicMlx5Tir *ernic_mlx5_tir_get(ErnicMlx5Function *f, uint32_t number);
 ErnicMlx5Tis *ernic_mlx5_tis_get(ErnicMlx5Function *f, uint32_t number);
-ErnicMlx5EthQueue *ernic_mlx5_sq_get(Ernic *e, uint32_t number);
+ErnicMlx5EthQueue *ernic_mlx5_sq_get(const Ernic *e, uint32_t number);
 ErnicMlx5EthQueue *ernic_mlx5_rq_get(Ernic *e, uint32_t number);
 /* The queue may be of either kind. */
 ErnicMlx5EthQueue *ernic_mlx5_eth_queue(Ernic *e, uint32_t number);

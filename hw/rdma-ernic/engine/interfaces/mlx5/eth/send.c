@@ -110,7 +110,7 @@ static bool take(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q, uint16_t count
     return true;
 }
 
-uint32_t ernic_mlx5_sq_page(Ernic *e, uint32_t number)
+uint32_t ernic_mlx5_sq_page(const Ernic *e, uint32_t number)
 {
     const ErnicMlx5EthQueue *q = ernic_mlx5_sq_get(e, number);
 

@@ -14,7 +14,7 @@
  */
 void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number);
 /* The page with the doorbell of send queue @number; 0: there is no such queue. */
-uint32_t ernic_mlx5_sq_page(Ernic *e, uint32_t number);
+uint32_t ernic_mlx5_sq_page(const Ernic *e, uint32_t number);
 /*
  * Send queue @number may have been rung: take what its record announces. Without a
  * doorbell of this queue, the record that Linux leaves as it is when it resets a queue
