@@ -28,7 +28,7 @@ ROOMS = [['contract'], ['base'], ['wire'], ['timing'], ['objects'], ['interfaces
 LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
 
 # Rooms of the device, lowest first. The engine is below all of them.
-DEVICE_ROOMS = [['profiles', 'capture'], ['fabric'], ['device'], ['links'],
+DEVICE_ROOMS = [['profiles', 'capture', 'compat'], ['fabric'], ['device'], ['links'],
                 ['links/udp', 'links/shm'], ['net'], ['bars/qdma'], ['bars'], ['pci']]
 DEVICE_LEVEL = {room: level for level, row in enumerate(DEVICE_ROOMS) for room in row}
 

@@ -5,13 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
+#include "compat/qemu.h"
 #include "device/clock.h"
-/* The header's place depends on the version of QEMU. */
-#if __has_include("exec/icount.h")
-#include "exec/icount.h"
-#else
-#include "system/cpu-timers.h"
-#endif
 
 /* -icount: runs at one virtual time, and the time from then on until the next run. */
 #define RUNS_AT_ONE_TIME    8

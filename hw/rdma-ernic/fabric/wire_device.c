@@ -12,33 +12,22 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/cutils.h"
+#include "qemu/error-report.h"
 #include "qemu/iov.h"
 #include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
 #include "migration/vmstate.h"
+#include "system/reset.h"
+#include "system/runstate.h"
 #include "capture/dump.h"
+#include "compat/qemu.h"
 #include "fabric/archive.h"
 #include "fabric/stream_bytes.h"
 #include "fabric/switch.h"
 #include "fabric/wire_device.h"
 #include "hw/rdma-ernic/trace.h"
-/* Elsewhere in other versions of QEMU. */
-#if __has_include("hw/core/qdev-properties.h")
-#include "hw/core/qdev-properties.h"
-#include "hw/core/resettable.h"
-#else
-#include "hw/qdev-properties.h"
-#include "hw/resettable.h"
-#endif
-#include "system/reset.h"
-#include "system/runstate.h"
-#if __has_include("exec/icount.h")
-#include "exec/icount.h"
-#else
-#include "system/cpu-timers.h"
-#endif
 
 typedef struct ErnicWirePort {
     NetClientState nc;
@@ -707,7 +696,7 @@ static void wire_instance_init(Object *obj)
     w->cfg.flight = 15;         /* 3 m, as in the profiles */
 }
 
-static void wire_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
+static void wire_class_init(ObjectClass *oc, ErnicClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(oc);
     ResettableClass *rc = RESETTABLE_CLASS(oc);

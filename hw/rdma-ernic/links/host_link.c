@@ -4,7 +4,7 @@
  * The common part of the links of the host. They run in the AioContext of the device.
  */
 #include "qemu/osdep.h"
-#include "block/aio.h"
+#include "compat/qemu.h"
 #include "device/life.h"
 #include "device/lock.h"
 #include "device/traffic.h"

@@ -8,21 +8,11 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/error-report.h"
-#include "pci/engine_thread.h"
-#include "pci/work.h"
 #include "system/replay.h"
 #include "system/system.h"
-/* The places of these headers depend on the version of QEMU. */
-#if __has_include("exec/address-spaces.h")
-#include "exec/address-spaces.h"
-#else
-#include "system/address-spaces.h"
-#endif
-#if __has_include("exec/icount.h")
-#include "exec/icount.h"
-#else
-#include "system/cpu-timers.h"
-#endif
+#include "compat/qemu.h"
+#include "pci/engine_thread.h"
+#include "pci/work.h"
 
 static bool behind_iommu(ErnicPci *d)
 {

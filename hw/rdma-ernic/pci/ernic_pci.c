@@ -16,6 +16,7 @@
 #include "system/system.h"
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
+#include "compat/qemu.h"
 #include "device/capabilities.h"
 #include "device/clock.h"
 #include "device/env.h"
@@ -38,16 +39,6 @@
 #include "pci/timing.h"
 #include "pci/work.h"
 #include "hw/rdma-ernic/trace.h"
-/* QEMU 11 moved these headers. */
-#if __has_include("hw/core/qdev-properties.h")
-#include "hw/core/qdev-properties.h"
-#include "hw/core/qdev-properties-system.h"
-#include "hw/core/resettable.h"
-#else
-#include "hw/qdev-properties.h"
-#include "hw/qdev-properties-system.h"
-#include "hw/resettable.h"
-#endif
 
 /* Least max-memory, bytes: enough for the queues of a driver. */
 #define MEMORY_MIN          MiB
@@ -392,7 +383,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };
 
-static void ernic_pci_class_init(ObjectClass *oc, ERNIC_CLASS_DATA *data)
+static void ernic_pci_class_init(ObjectClass *oc, ErnicClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(oc);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(oc);

@@ -11,6 +11,7 @@
 #include "migration/misc.h"
 #include "migration/qemu-file-types.h"
 #include "migration/register.h"
+#include "compat/qemu.h"
 #include "device/lock.h"
 #include "pci/precopy.h"
 #include "hw/rdma-ernic/trace.h"
@@ -279,7 +280,7 @@ static const SaveVMHandlers handlers = {
     .is_active = is_active,
     .save_setup = save_setup,
     .save_live_iterate = save_live_iterate,
-    .save_live_complete_precopy = save_complete,
+    .ERNIC_SAVE_COMPLETE = save_complete,
     .state_pending_estimate = pending_estimate,
     .state_pending_exact = pending_exact,
     .save_cleanup = save_cleanup,

@@ -5,8 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
-#include "block/aio-wait.h"
 #include "system/runstate.h"
+#include "compat/qemu.h"
 #include "device/clock.h"
 #include "device/freeing.h"
 #include "device/interface.h"

@@ -8,9 +8,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/range.h"
-#include "exec/address-spaces.h"
-#include "exec/memory.h"
-#include "hw/boards.h"
+#include "compat/qemu.h"
 #include "target.h"
 
 /* Operations of the generic fuzzer. */

@@ -5,7 +5,6 @@
  * is complete when the write of the command returns, so software never sees it busy.
  */
 #include "qemu/osdep.h"
-#include "hw/registerfields.h"
 #include "bars/qdma/contexts.h"
 #include "bars/qdma/completion.h"
 #include "bars/qdma/doorbells.h"

@@ -7,8 +7,8 @@
 #ifndef ERNIC_BARS_QDMA_QUEUE_H
 #define ERNIC_BARS_QDMA_QUEUE_H
 
-#include "hw/registerfields.h"
 #include "bars/qdma/qdma.h"
+#include "compat/qemu.h"
 
 /* Fields of a context, by word. */
 FIELD(SW0, PIDX, 0, 16)

@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The differences between the versions of QEMU that the device is built for, 10.0 and
+ * later: places of headers, a type and a name. No other file asks for a version.
+ */
+#ifndef ERNIC_COMPAT_QEMU_H
+#define ERNIC_COMPAT_QEMU_H
+
+/* Moved in 10.1. */
+#if __has_include("system/memory.h")
+#include "system/address-spaces.h"
+#include "system/memory.h"
+#else
+#include "exec/address-spaces.h"
+#include "exec/memory.h"
+#endif
+
+/* Part of system/cpu-timers.h before 10.1. */
+#if __has_include("exec/icount.h")
+#include "exec/icount.h"
+#else
+#include "system/cpu-timers.h"
+#endif
+
+/* Moved in 11.0. */
+#if __has_include("hw/core/qdev.h")
+#include "hw/core/boards.h"
+#include "hw/core/qdev.h"
+#include "hw/core/qdev-properties.h"
+#include "hw/core/qdev-properties-system.h"
+#include "hw/core/registerfields.h"
+#include "hw/core/resettable.h"
+#else
+#include "hw/boards.h"
+#include "hw/qdev-core.h"
+#include "hw/qdev-properties.h"
+#include "hw/qdev-properties-system.h"
+#include "hw/registerfields.h"
+#include "hw/resettable.h"
+#endif
+#if __has_include("qemu/aio.h")
+#include "qemu/aio.h"
+#include "qemu/aio-wait.h"
+#else
+#include "block/aio.h"
+#include "block/aio-wait.h"
+#endif
+
+/*
+ * In 10.1 the argument of class_init became const, and a member of SaveVMHandlers got
+ * another name.
+ */
+#if QEMU_VERSION_MAJOR > 10 || QEMU_VERSION_MINOR >= 1
+typedef const void ErnicClassData;
+#define ERNIC_SAVE_COMPLETE     save_complete
+#else
+typedef void ErnicClassData;
+#define ERNIC_SAVE_COMPLETE     save_live_complete_precopy
+#endif
+
+#endif
