@@ -90,7 +90,7 @@ class World:
 
     def build(self, checkout, source=None, options=(), env=()):
         """The executable's path and what it prints."""
-        env = {**os.environ, **dict(env)}
+        env = {**os.environ, 'QEMU_SERIES': '', **dict(env)}
         env.pop('QEMU_SRC', None)
         env['XDG_CACHE_HOME'] = str(self.folder / 'cache')
         if source:
@@ -185,6 +185,33 @@ def test_old_tree(world):
     with pytest.raises(AssertionError, match='is QEMU 7.2.19; the device needs 10.0'):
         world.build(world.checkout('one'), world.source)
     assert not list(world.cache.glob('checkouts/*'))
+
+
+def test_series(world):
+    """Another series is built beside 10.0, with patches and devices of its own."""
+    newer = world.cache / 'source-10.9'
+    shutil.copytree(world.source, newer)
+    write(newer, {'VERSION': '10.9.1\n'})
+    write(world.cache, {'version-10.9': '10.9'})
+    one = world.checkout('one', 'old')
+    write(one, {'scripts/qemu-10.9/x.patch': PATCH.format('new'),
+                'scripts/qemu-10.9/devices.mak': 'CONFIG_X=n\n'})
+    series = {'QEMU_SERIES': '10.9'}
+    first, text = world.build(one)
+    assert text == ['one', '1', 'old', '3'], text
+    assert 'rdma-ernic' not in (first.parent / 'arguments').read_text()
+    second, text = world.build(one, env=series)
+    assert text == ['one', '1', 'new', '3'], text
+    assert second.parent != first.parent
+    assert '--with-devices-x86_64=rdma-ernic' in (second.parent / 'arguments').read_text()
+    assert (second.parents[1] / 'qemu/configs/devices/x86_64-softmmu/rdma-ernic.mak'
+            ).read_text() == 'CONFIG_X=n\n'
+    assert world.build(one)[0] == first
+    # A series without a folder has no patch.
+    assert world.build(world.checkout('two', 'old'), env=series)[1][2] == '2'
+    for wrong in ('9.2', '10', 'newest'):
+        with pytest.raises(AssertionError, match=f'QEMU_SERIES: {wrong} is not'):
+            world.build(one, env={'QEMU_SERIES': wrong})
 
 
 def test_progress(world):

@@ -1,0 +1,1 @@
+../qemu-10.0/devices.mak
