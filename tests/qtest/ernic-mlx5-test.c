@@ -31,6 +31,29 @@ WORLD_KINDS("/ernic-mlx5/probe", test_probe, Mlx5, x, mlx5_begin, BOTH)
     }
 }
 
+/* The driver reads the syndrome as a byte. A store of less than a word has no effect. */
+WORLD_KINDS("/ernic-mlx5/parts-of-words", test_parts_of_words, Mlx5, x, mlx5_begin,
+            { "", "" })
+{
+    uint32_t word, off;
+
+    mlx5_probe(x);
+    for (off = 0; off < 0x20; off++) {
+        word = mlx5_get(x, off & ~3);
+        g_assert_cmphex(qpci_io_readb(&x->dev, x->bar, off), ==,
+                        (word >> (24 - off % 4 * 8)) & 0xff);
+        if (off % 2 == 0) {
+            g_assert_cmphex(bswap16(qpci_io_readw(&x->dev, x->bar, off)), ==,
+                            (word >> (16 - off % 4 * 8)) & 0xffff);
+        }
+    }
+    word = mlx5_get(x, MLX5_QUEUE_HIGH);
+    qpci_io_writeb(&x->dev, x->bar, MLX5_QUEUE_HIGH, ~word >> 24);
+    qpci_io_writew(&x->dev, x->bar, MLX5_QUEUE_HIGH + 2, ~word);
+    g_assert_cmphex(mlx5_get(x, MLX5_QUEUE_HIGH), ==, word);
+    mlx5_remove_driver(x);
+}
+
 /*
  * While the machine is stopped, the queue of doorbells keeps what it gets and reports
  * what it has no room for. A BlueFlame buffer of eight stores is one entry.

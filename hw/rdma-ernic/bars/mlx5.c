@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/bitops.h"
 #include "bars/pg332.h"
 #include "device/capabilities.h"
 #include "device/clock.h"
@@ -29,13 +30,17 @@
 
 /* ---- BAR 0 ---------------------------------------------------------------- */
 
+/* The driver reads fields of the segment that are parts of a word, too. */
 static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
 {
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
-    uint64_t value = ernic_bar_read(d->engine, now, off, size);
+    uint64_t value = ernic_bar_read(d->engine, now, off & ~3, MAX(size, 4));
 
     ernic_pci_leave(d);
+    if (size < 4) {
+        value = extract32(value, 8 * (4 - size - off % 4), 8 * size);
+    }
     trace_ernic_pci_mlx5_read(ernic_pci_id(d), off, size, value);
     return value;
 }
@@ -45,7 +50,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     ErnicPci *d = opaque;
 
     trace_ernic_pci_mlx5_write(ernic_pci_id(d), off, size, value);
-    if (ernic_bar_ignores(off, size)) {
+    if (size < 4 || ernic_bar_ignores(off, size)) {
         return;                 /* seven of eight stores of a processor that copies */
     }
     if (off >= ERNIC_MLX5_BAR_SEGMENT) {
@@ -65,8 +70,8 @@ static const MemoryRegionOps bar_ops = {
     .read = bar_read,
     .write = bar_write,
     .endianness = DEVICE_BIG_ENDIAN,
-    .valid = { .min_access_size = 4, .max_access_size = 8 },
-    .impl = { .min_access_size = 4, .max_access_size = 8 },
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 8 },
 };
 
 static void mlx5_add_bars(ErnicPci *d)
