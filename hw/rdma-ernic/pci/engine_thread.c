@@ -14,9 +14,28 @@
 #include "pci/engine_thread.h"
 #include "pci/work.h"
 
+/* A region that translates may be switched off until the guest asks for it. */
+static bool translates(MemoryRegion *mr)
+{
+    MemoryRegion *sub;
+
+    if (memory_region_is_iommu(mr)) {
+        return true;
+    }
+    QTAILQ_FOREACH(sub, &mr->subregions, subregions_link) {
+        if (translates(sub)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A vfio-user server gives each device an address space, too, but of RAM alone. */
 static bool behind_iommu(ErnicPci *d)
 {
-    return pci_device_iommu_address_space(PCI_DEVICE(d)) != &address_space_memory;
+    AddressSpace *as = pci_device_iommu_address_space(PCI_DEVICE(d));
+
+    return as != &address_space_memory && translates(as->root);
 }
 
 /* Why runs have to be repeatable; NULL: they need not be. */
