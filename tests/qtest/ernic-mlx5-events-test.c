@@ -246,3 +246,53 @@ WORLD_KINDS("/ernic-mlx5-events/unplug", test_unplug, Events, v, begin, BOTH)
     qpci_unplug_acpi_device_test(v->x.m->qts, "ernic0", 4);
     qtest_qmp_assert_success(v->x.m->qts, "{ 'execute': 'query-status' }");
 }
+
+/* ---- KVM, where the host has it -------------------------------------------- */
+
+#define KVM EVENTS ",engine-thread=on,roce-udp=127.0.0.1:0 -accel kvm -bios %s"
+
+static void place(Mlx5 *x, uint64_t addr)
+{
+    qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_0, addr);
+    qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_1, addr >> 32);
+    qpci_config_readl(&x->dev, 0);
+}
+
+/* QEMU ends if KVM refuses an event, such as a second one at the same address. */
+MACHINE_TEST("/ernic-mlx5-events/kvm-overlap", test_kvm_overlap)
+{
+    g_autofree char *more = g_strdup_printf(KVM " -device ernic,id=e1,addr=06.0" EVENTS,
+                                            qernic_halting_bios());
+    Mlx5 x[2], *over, *under;
+    Mlx5Rdma r[2];
+    uint64_t own;
+
+    mlx5_begin(&x[0], more);
+    x[1] = (Mlx5) { .m = x[0].m, .log_qp = 10, .host = 1, .peer = 1 };
+    mlx5_take(&x[1], QPCI_DEVFN(6, 0));
+    for (int i = 0; i < 2; i++) {
+        mlx5_probe(&x[i]);
+        mlx5_rdma_open(&x[i], &r[i]);
+    }
+    qernic_pass(x[0].m->qts, 10, 1000);
+    for (int i = 0; i < 8; i++) {
+        over = &x[i % 2];
+        under = &x[1 - i % 2];
+        own = over->bar.addr;
+        place(over, under->bar.addr);
+        qernic_pass(x[0].m->qts, 10, 1000);
+        if (i / 2 == 1) {
+            qpci_config_writew(&over->dev, PCI_COMMAND, 0);
+            qpci_config_writew(&over->dev, PCI_COMMAND, 6);
+        } else if (i / 2 == 2) {
+            qernic_power(&over->dev, 3);
+            qernic_power(&over->dev, 0);
+        } else if (i / 2 == 3) {
+            qernic_flr(&over->dev);
+        }
+        place(over, own);
+        qernic_pass(x[0].m->qts, 10, 1000);
+    }
+    qtest_qmp_assert_success(x[0].m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_assert_success(x[0].m->qts, "{ 'execute': 'query-status' }");
+}

@@ -14,7 +14,6 @@
 #include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
-#define WAIT_SECONDS    60
 #define MIGRATION_SECONDS   60
 #define SGE_OFFSET      sizeof(struct ernic_wqe)
 #define SQ_STRIDE       2       /* units of 64 bytes: head and 4 SGEs */
@@ -91,34 +90,6 @@ uint32_t qernic_logged(QErnicMachine *m, const char *path, const char *event)
         n++;
     }
     return n;
-}
-
-static bool real_clock;
-
-static void restore_clock(void *unused)
-{
-    real_clock = false;
-}
-
-void qernic_real_clock(void)
-{
-    real_clock = true;
-    g_test_queue_destroy(restore_clock, NULL);
-}
-
-void qernic_wait(QTestState *qts, uint64_t *deadline)
-{
-    uint64_t now = g_get_monotonic_time();
-
-    if (!*deadline) {
-        *deadline = now + WAIT_SECONDS * G_TIME_SPAN_SECOND;
-    }
-    g_assert_cmpuint(now, <, *deadline);
-    if (real_clock) {
-        g_usleep(100);
-    } else {
-        qtest_clock_step(qts, 1000);
-    }
 }
 
 void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd)
@@ -491,6 +462,9 @@ QErnicMachine *qernic_machine(const char *fmt, ...)
     args = g_strdup_vprintf(fmt, ap);
     va_end(ap);
     m->qts = qtest_initf("%s%s", g_str_has_prefix(args, "-M ") ? "" : "-M pc ", args);
+    if (strstr(args, "-accel kvm")) {
+        qernic_has_kvm(m->qts);
+    }
     pc_alloc_init(&m->alloc, m->qts, 0);
     m->bus = qpci_new_pc(m->qts, &m->alloc);
     g_test_queue_destroy(free_machine, m);
@@ -636,13 +610,6 @@ uint32_t qernic_from_wire(int fd, uint8_t *frame, uint32_t room)
     g_assert_cmpuint(len, <=, room);
     g_assert_cmpint(recv(fd, frame, len, MSG_WAITALL), ==, len);
     return len;
-}
-
-void qernic_pass(QTestState *qts, uint32_t n, int64_t ns)
-{
-    while (n--) {
-        qtest_clock_step(qts, ns);
-    }
 }
 
 void qernic_flr(QPCIDevice *dev)

@@ -48,7 +48,7 @@ static void ring(ErnicPci *d, uint32_t page)
 
 /*
  * The page is read last: if it is no longer the one that was rung, that one is rung by
- * take_event().
+ * take_events().
  */
 static void signalled(EventNotifier *notifier)
 {
@@ -140,7 +140,10 @@ static bool is_wanted(ErnicPci *d, uint32_t page)
     return qatomic_read(&d->events.wanted[BIT_WORD(page)]) & BIT_MASK(page);
 }
 
-/* Frees the events of pages that are not wanted, or of all. */
+/*
+ * Frees the events of pages that are not wanted, or of all. A transaction of its own:
+ * QEMU adds events before it removes others, and KVM refuses two at one address.
+ */
 static void take_events(ErnicPci *d, bool all)
 {
     uint32_t pages[ERNIC_PCI_PAGE_EVENTS], n = 0, i;
@@ -209,6 +212,19 @@ static bool give_events(ErnicPci *d)
     }
     memory_region_transaction_commit();
     return given == BATCH;
+}
+
+/*
+ * The BAR may come to where another function's is, or leave it, with events at the same
+ * addresses: in the same way as above.
+ */
+void ernic_pci_page_events_move(ErnicPci *d)
+{
+    assert(bql_locked());
+    if (d->events.bh) {
+        take_events(d, true);
+        qemu_bh_schedule(d->events.bh);
+    }
 }
 
 static void update(void *opaque)

@@ -18,6 +18,11 @@ void ernic_pci_page_event(void *env, uint32_t page, bool on);
  * and leave. False: some are left.
  */
 bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now);
+/*
+ * Call it before the BAR is mapped, unmapped or moved: no page has an event until a
+ * bottom half runs. BQL.
+ */
+void ernic_pci_page_events_move(ErnicPci *d);
 /* The function is gone, but its AioContext still exists: no page has an event. BQL. */
 void ernic_pci_page_events_stop(ErnicPci *d);
 

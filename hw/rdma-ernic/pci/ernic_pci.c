@@ -27,6 +27,7 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/memory.h"
+#include "device/page_events.h"
 #include "device/reset.h"
 #include "device/retry_time.h"
 #include "net/ethernet.h"
@@ -301,7 +302,8 @@ static void function_reset(ErnicPci *d)
     uint64_t now;
 
     trace_ernic_pci_reset(ernic_pci_id(d));
-    ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next */
+    ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next, */
+    ernic_pci_page_events_move(d);      /* and unmaps the BARs */
     now = ernic_pci_enter(d);
     d->resets++;
     if (d->interface->reset_function) {
@@ -326,10 +328,22 @@ static void ernic_pci_reset_enter(Object *obj, ResetType type)
     function_reset(d);
 }
 
+/* Whether a write of the configuration space may map, unmap or move BARs. */
+static bool moves_bars(const PCIDevice *pci, uint32_t addr, int len)
+{
+    return ranges_overlap(addr, len, PCI_COMMAND, 2) ||
+           ranges_overlap(addr, len, PCI_BASE_ADDRESS_0, 6 * 4) ||
+           ranges_overlap(addr, len, pci->pm_cap + PCI_PM_CTRL, 2) ||
+           ranges_overlap(addr, len, pci->exp.exp_cap + PCI_EXP_DEVCTL, 2);
+}
+
 /* A write that unmasks MSI-X sends messages, which may eject the function. */
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
+    if (ernic_pci_exists(ERNIC(pci)) && moves_bars(pci, addr, len)) {
+        ernic_pci_page_events_move(ERNIC(pci));
+    }
     pci_default_write_config(pci, addr, value, len);
     if (ernic_pci_gone(ERNIC(pci))) {
         return;

@@ -14,7 +14,6 @@
 static const ErnicStateField queue_fields[] = {
     BOOL(used), UMAX(state, ERNIC_MLX5_ERR), U(log_size), U(log_stride), U(cq), U(pd),
     U(record), U(pi), U(ci), BYTES(context), STRUCT(buf, ernic_state_buf), U(sent),
-    UMAX(stale, 0x1ffff),
 };
 #undef S
 const ErnicStateStruct ernic_state_mlx5_queue =

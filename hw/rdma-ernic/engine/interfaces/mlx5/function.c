@@ -11,6 +11,7 @@
 #include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/command/uar_queues.h"
 #include "interfaces/mlx5/port/counters.h"
+#include "interfaces/mlx5/scan.h"
 #include "trace.h"
 
 /* Interface 1, in which shared receive queues are memory pools (RMP). */
@@ -220,6 +221,9 @@ static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request
 
     if (i >= ERNIC_MLX5_UAR_END || !(f->uars[i / 8] & 1u << i % 8)) {
         return ERNIC_MLX5_BAD_UAR;
+    }
+    if (f->engine) {
+        ernic_mlx5_page_rung(f->engine, i);     /* its event may be on its way */
     }
     uar_changed(f, i);
     return ERNIC_MLX5_ACCEPTED;

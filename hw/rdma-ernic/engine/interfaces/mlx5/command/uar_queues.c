@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which pages ring by an event: those that are allocated and have at least one send
- * queue. One that has had too many gets no event again before it has none, so that the
+ * Which pages ring by an event: those that are allocated and have had a send queue
+ * since then, because to make and remove an event takes KVM longer than many doorbells.
+ * One that has had too many queues gets no event again before it has none, so that the
  * list of the others need not be searched for.
  */
 #include "qemu/osdep.h"
@@ -15,7 +16,7 @@ static void update(Ernic *e, uint32_t page)
     ErnicMlx5UarQueues *q = e->mlx5->uar_queues;
     const ErnicMlx5Uar *uar = &q->uar[page];
     bool had = q->events[page / 8] & 1u << page % 8;
-    bool has = uar->count && !uar->crowded &&
+    bool has = (uar->count || had) && !uar->crowded &&
                ernic_mlx5_has_uar(&e->mlx5->function, page);
 
     if (has == had || !e->ops->page_event) {

@@ -47,7 +47,6 @@ typedef struct ErnicMlx5EthQueue {
     uint64_t record;            /* address of the doorbell record */
     uint16_t pi, ci;            /* slots: posted, and taken from the ring */
     uint32_t sent;              /* bytes of the large packet at ci that have left */
-    uint32_t stale;             /* SQ: the record of before its reset (send.h); or 0 */
     uint8_t context[0xf0];      /* sqc or rqc, as software wrote it */
     ErnicBuf buf;
 } ErnicMlx5EthQueue;

@@ -195,7 +195,7 @@ static ErnicMlx5Refusal modify_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
     refusal = change_state(q, from, GET(context, sqc.state));
     if (!refusal) {
         trace_ernic_mlx5_queue_state(sqn, q->state);
-        if (from == ERNIC_MLX5_RST) {
+        if (from == ERNIC_MLX5_RST && q->state == ERNIC_MLX5_RDY) {
             ernic_mlx5_eth_ready(f->engine, q);
         }
         ernic_mlx5_eth_mark(f->engine, sqn);

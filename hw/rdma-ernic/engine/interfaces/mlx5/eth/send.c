@@ -104,7 +104,6 @@ static bool take(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q, uint16_t count
     if (posted > 1u << q->log_size || posted < (uint16_t)(q->pi - q->ci)) {
         return false;
     }
-    q->stale = 0;
     q->pi = counter;
     ernic_mlx5_eth_mark(e, number);
     return true;
@@ -128,13 +127,13 @@ void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number)
     }
 }
 
-#define STALE   0x10000u
-
-void ernic_mlx5_eth_ready(Ernic *e, ErnicMlx5EthQueue *q)
+/* A record that cannot be written keeps its value, which then counts as posted. */
+void ernic_mlx5_eth_ready(Ernic *e, const ErnicMlx5EthQueue *q)
 {
-    uint16_t counter;
+    static const uint8_t nothing[4];
 
-    q->stale = read_record(e, q, &counter) && counter ? STALE | counter : 0;
+    ernic_charge_copy(e, sizeof(nothing));
+    e->ops->dma_write(e->env, q->record + RECORD_SEND, nothing, sizeof(nothing));
 }
 
 void ernic_mlx5_eth_take(Ernic *e, uint32_t number)
@@ -147,8 +146,7 @@ void ernic_mlx5_eth_take(Ernic *e, uint32_t number)
     }
     if (!read_record(e, q, &counter)) {
         ernic_mlx5_bad_doorbell(e, "sq", ernic_mlx5_sq_page(e, number), number);
-    } else if (q->stale != (STALE | counter) && counter != q->pi &&
-               !take(e, number, q, counter)) {
+    } else if (counter != q->pi && !take(e, number, q, counter)) {
         ernic_mlx5_bad_doorbell(e, "sq", ernic_mlx5_sq_page(e, number), number);
     }
 }

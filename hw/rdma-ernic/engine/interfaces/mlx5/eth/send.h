@@ -15,14 +15,14 @@
 void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number);
 /* The page with the doorbell of send queue @number; 0: there is no such queue. */
 uint32_t ernic_mlx5_sq_page(const Ernic *e, uint32_t number);
-/*
- * Send queue @number may have been rung: take what its record announces. Without a
- * doorbell of this queue, the record that Linux leaves as it is when it resets a queue
- * would announce old requests. So send queue @q leaves its reset with a look at it, and
- * its value counts only after it has changed, or with a doorbell.
- */
+/* Send queue @number may have been rung: take what its record announces. */
 void ernic_mlx5_eth_take(Ernic *e, uint32_t number);
-void ernic_mlx5_eth_ready(Ernic *e, ErnicMlx5EthQueue *q);
+/*
+ * Send queue @q leaves its reset, in which Linux leaves the counter of before in the
+ * record. Without a doorbell of this queue it would announce old requests, so the device
+ * clears it: nothing is posted.
+ */
+void ernic_mlx5_eth_ready(Ernic *e, const ErnicMlx5EthQueue *q);
 
 /* Whether there is work that does not wait for the link. */
 bool ernic_mlx5_eth_has_work(const Ernic *e);
