@@ -7,6 +7,7 @@ usage: build.py [--kernel 6.1|6.12|6.1-debug] [--release bookworm|trixie|forky]
                 [--packages NAME,NAME] [--add FILE:PATH] [--headers]
        build.py --stock 6.1|6.1-cloud|6.12|6.12-cloud|testing|testing-cloud
                 [--packages NAME,NAME]
+       build.py --disk trixie|bookworm [--packages NAME,NAME]
 
 No root: packages of Debian are fetched by an apt configuration of our own
 (derived from the machine's, as scripts/qemu-tree does), unpacked with dpkg-deb,
@@ -29,6 +30,8 @@ which may be removed.
 --stock      an image of Debian's packages alone, with the newest kernel of Debian 12
              (6.1), 13 (6.12) or testing, in the flavour amd64 or cloud-amd64, and the
              programs of that release; stock.py describes it
+--disk       a disk with an installed Debian, the file `disk` of the folder; disk.py
+             describes it
 """
 import argparse
 import fcntl
@@ -42,6 +45,7 @@ import subprocess
 from pathlib import Path
 
 import debug_kernel
+import disk
 import stock
 from initramfs import cpio, in_image, needed_modules, put_kernel
 from packages import apt, download, download_all, once, read_lists, run, say, unpack
@@ -294,14 +298,18 @@ def main():
     parser.add_argument('--add', action='append', default=[])
     parser.add_argument('--headers', action='store_true')
     parser.add_argument('--stock', choices=stock.KERNELS)
+    parser.add_argument('--disk', choices=disk.RELEASES)
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    if not (options.headers or options.stock):
+    if not (options.headers or options.stock or options.disk):
         our_parts(options)
     with open(CACHE / 'lock', 'w', encoding='ascii') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if options.stock:
             print(stock.image(options.stock, options.packages))
+            return
+        if options.disk:
+            print(disk.image(options.disk, options.packages))
             return
         if options.kernel == DEBUG_KERNEL:
             image = debug_kernel.name()
