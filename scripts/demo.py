@@ -16,6 +16,7 @@ from typing import Callable, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / 'tests/guest'))
 
+import disk                     # noqa: E402
 import ernic                    # noqa: E402
 import guest                    # noqa: E402
 import links                    # noqa: E402
@@ -84,8 +85,11 @@ OURS = (guest.Guests, ['6.1', '6.12'], guest.find_image)
 INTERFACES = {
     'verbs': Interface(*OURS, classes(links), verbs_up, verbs_outcomes, verbs_commands),
     'ernic': Interface(*OURS, classes(ernic), ernic.up, ernic.shown, ernic_commands),
-    'mlx5': Interface(stock.StockGuests, ['6.12-cloud', *stock.KERNELS], stock.find_image,
-                 classes(mlx5), stock_up, verbs_outcomes, verbs_commands)}
+    'stock': Interface(stock.StockGuests, ['6.12-cloud', *stock.KERNELS],
+                       stock.find_image, classes(mlx5), stock_up, verbs_outcomes,
+                       verbs_commands),
+    'disk': Interface(disk.DiskGuests, list(disk.RELEASES), disk.find_image,
+                      classes(mlx5), disk.up, verbs_outcomes, verbs_commands)}
 
 
 # ---- the show -------------------------------------------------------------------
@@ -222,10 +226,11 @@ def prepare(interface, kernel):
 
 def main():
     parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
-    kinds = ['stock'] if INSTALLED else ['ours', 'stock']
+    kinds = ['stock'] if INSTALLED else ['ours', 'stock', 'disk']
     parser.add_argument('--guest', choices=kinds, default=kinds[0],
                         help="stock: guests of Debian's packages alone, whose mlx5 driver"
-                        ' drives the device; ours: with the driver of this project')
+                        ' drives the device; disk: the same, installed on a disk from'
+                        ' which they boot; ours: with the driver of this project')
     parser.add_argument('--interface', choices=['verbs', 'ernic'], default='verbs',
                         help="verbs: Debian's RDMA programs; ernic: a program that"
                         " drives AMD's Embedded RDMA NIC's registers (default: verbs)")
@@ -235,7 +240,8 @@ def main():
                         f' (default: {" and ".join(SHOWN)})')
     parser.add_argument('--kernel', choices=stock.KERNELS,
                         help='of the guests (default: 6.1, with --guest stock'
-                        ' 6.12-cloud); guests of ours have 6.1 or 6.12')
+                        ' 6.12-cloud, with --guest disk 6.12); guests of ours and those'
+                        ' with a disk have 6.1 or 6.12')
     parser.add_argument('--shell', action='store_true',
                         help='no programs: a prompt in each guest')
     parser.add_argument('--attach', type=int, choices=[1, 2],
@@ -243,12 +249,13 @@ def main():
     options = parser.parse_args()
     if options.attach:
         return attach(options.attach)
-    if options.guest == 'stock' and options.interface != 'verbs':
-        parser.error('--guest stock has no other interface')
-    interface = INTERFACES['mlx5' if options.guest == 'stock' else options.interface]
+    if options.guest != 'ours' and options.interface != 'verbs':
+        parser.error(f'--guest {options.guest} has no other interface')
+    name = options.interface if options.guest == 'ours' else options.guest
+    interface = INTERFACES[name]
     kernel = options.kernel or interface.kernels[0]
     if kernel not in interface.kernels:
-        parser.error(f'--guest ours has no kernel {kernel}')
+        parser.error(f'--guest {options.guest} has no kernel {kernel}')
     image = prepare(interface, kernel)
     if options.shell:
         return shell(interface, options.link or LINKS[0], image)

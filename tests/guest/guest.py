@@ -126,15 +126,13 @@ class Guest:
         self.serial = folder / f'{name}.serial'
         self.state = state
         self.options = saved.Options(options)
-        words = (f'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check '
-                 f'{self.words}hostname={name}' + ' shell' * shell
+        words = (f'{self.words}hostname={name}' + ' shell' * shell
                  + ' bare=1' * bool(slots))
         if state:
             start = [*self.options.smp, *saved.SLOTS, *self.options.host,
                      '-incoming', 'defer']
         else:
-            start = ['-kernel', image / 'kernel', '-initrd', image / 'initrd',
-                     '-append', words, *slots, *options]
+            start = [*self.boot(image, words), *slots, *options]
         command = [
             qemu, '-nodefaults', '-no-reboot', '-display', 'none',
             '-machine', 'q35', *processor(),
@@ -158,6 +156,11 @@ class Guest:
         except BaseException:
             self.stop()
             raise
+
+    def boot(self, image, words):
+        """The options by which it boots. words: for the kernel's command line."""
+        return ['-kernel', image / 'kernel', '-initrd', image / 'initrd', '-append',
+                'console=ttyS0 quiet panic=-1 mitigations=off no_timer_check ' + words]
 
     def connect(self, port):
         while True:

@@ -91,6 +91,20 @@ def start(kernel, link, mtu=1500, packages=(stock.PACKAGES,) * 2, modules=MODULE
     return guests
 
 
+def write(guests):
+    """Let the first guest write to the second until something ends it; the job of the
+    second one."""
+    gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
+    words = f'ib_write_bw -d {links.DEVICE} -F -D 60'
+    peer = guests[1].start(f'{words} -x {gids[1]}', 90)
+    programs.wait_until(guests[1], programs.LISTENS)
+    received = f'/sys/class/infiniband/{links.DEVICE}/ports/1/counters/port_rcv_packets'
+    before = int(guests[1].check(f'cat {received}'))
+    guests[0].start(f'{words} -x {gids[0]} {links.ipv4(1)}', 90)
+    programs.wait_until(guests[1], f'test $(cat {received}) -gt {before + 1000}')
+    return peer
+
+
 def complaints(one):
     """Lines of the kernel's log that are not known, and refused commands."""
     return [*(line for line in stock.warnings(one)

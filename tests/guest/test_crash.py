@@ -57,13 +57,7 @@ def check_restart(guests, load, start):
     guests[0].check('cat /dev/vda >/tmp/kernel && cat /dev/vdb >/tmp/initrd && '
                     f'kexec {load} /tmp/kernel --initrd=/tmp/initrd '
                     f'--command-line={WORDS}', 120)
-    gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
-    words = f'ib_write_bw -d {links.DEVICE} -F -D 60'
-    peer = guests[1].start(f'{words} -x {gids[1]}', 90)
-    programs.wait_until(guests[1], programs.LISTENS)
-    guests[0].start(f'{words} -x {gids[0]} {links.ipv4(1)}', 90)
-    programs.wait_until(guests[1], 'test $(cat /sys/class/infiniband/*/ports/1/'
-                        'counters/port_rcv_packets) -gt 1000')
+    peer = mlx5.write(guests)
     guests[0].restart(start)
     peer.kill()
     mlx5.prepare(guests[:1])

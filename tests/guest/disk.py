@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests with a disk, on which Debian is installed (guest/image/disk.py).
+
+A machine boots from its disk: the firmware, GRUB, an initramfs, systemd, udev. Its
+changes of the disk stay when it boots again, and are gone when it ends. Nothing here
+loads a driver or sets up an interface: the system does, from the files that configure()
+writes once.
+"""
+import time
+from pathlib import Path
+
+import guest
+import links
+import mlx5
+
+RELEASES = {'6.12': 'trixie', '6.1': 'bookworm'}
+BOOT_SECONDS = 400              # the host may be busy
+MTU = 4200                      # of Ethernet, for a path MTU of 4096
+BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
+
+
+def find_image(kernel):
+    return Path(guest.last_line(guest.ROOT / 'guest/image/build.py', '--disk',
+                                RELEASES[kernel]))
+
+
+class DiskGuest(guest.Guest):
+    """One machine with a disk of find_image()."""
+
+    def boot(self, image, words):
+        return ['-drive', f'file={image / "disk"},format=raw,if=virtio,snapshot=on',
+                '-action', 'reboot=reset']
+
+    def wait_agent(self):
+        self.answer(0, BOOT_SECONDS)
+
+    def restart(self, event):
+        """Wait for the agent after a function that starts the kernel anew; the seconds
+        until then."""
+        before = self.check(BOOT_ID)
+        with self.changed:
+            del self.answers[0]
+        self.started = time.monotonic()
+        event()
+        self.wait_agent()
+        assert self.check(BOOT_ID) != before, 'the kernel is the same'
+        return self.age()
+
+
+class DiskGuests(guest.Guests):
+    """A number of them."""
+
+    kind = DiskGuest
+    cold = 'they boot from their disk'
+
+
+def configure(guests, mtu=MTU):
+    """As an administrator does once: names and addresses."""
+    hosts = ''.join(f'{links.ipv4(n)} {one.name}\n' for n, one in enumerate(guests))
+    for n, one in enumerate(guests):
+        one.check(f'''
+            cat >/etc/hosts <<END
+127.0.0.1 localhost
+{hosts}
+END
+            cat >/etc/systemd/network/rdma.network <<END
+[Match]
+Driver=mlx5_core
+[Link]
+MTUBytes={mtu}
+[Network]
+Address={links.ipv4(n)}/24
+Address={links.ipv6(n)}/64
+END
+            echo {one.name} >/etc/hostname && hostname {one.name} && networkctl reload''')
+
+
+def wait_up(guests):
+    """Wait until each has its addresses, then rename the device for programs.py."""
+    for one in guests:
+        one.wait_until(f'ip addr show dev {links.INTERFACE} | grep -q "inet .*10.0.0" && '
+                       f'! ip addr show dev {links.INTERFACE} | grep -q tentative')
+        one.check(f'udevadm settle --timeout {BOOT_SECONDS}', BOOT_SECONDS)
+    mlx5.prepare(guests, '')
+
+
+def up(guests):
+    configure(guests)
+    wait_up(guests)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian as people install it, on a disk: the mlx5 interface with the packages that the
+distribution has for RDMA, through restarts."""
+import functools
+import re
+
+import disk
+import mlx5
+import programs
+from programs import Program
+from suite import Suite, named
+
+PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200'),
+            Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200'),
+            programs.BY_NAME['rping']]
+# Modules that rules of rdma-core load, beside the driver that the kernel asks for.
+MODULES = {'mlx5_core', 'mlx5_ib', 'ib_uverbs', 'ib_umad', 'rdma_ucm'}
+# Parts of warnings beside those of mlx5.py, and their reasons.
+KNOWN_WARNINGS = {
+    'regulatory.db': 'firmware of wireless interfaces, which no package here has',
+    'missing firmware': 'likewise',
+}
+# What starts the kernel anew while the other guest writes.
+RESTARTS = {
+    'reboot': lambda one: one.start('systemctl reboot'),
+}
+
+
+def suites():
+    for kernel in disk.RELEASES:
+        yield Suite(f'disk-{kernel}', functools.partial(machines, kernel),
+                    [named('boot', check_boot, kernel), test_udev, test_up, test_units,
+                     *(named(program.name, check_program, program)
+                       for program in PROGRAMS),
+                     *(named(name, check_restart, event)
+                       for name, event in RESTARTS.items()),
+                     test_no_complaints],
+                    '*', "the guests of Debian's packages in an initramfs")
+
+
+def machines(kernel):
+    return disk.DiskGuests(2, mlx5.Lab(), disk.find_image(kernel))
+
+
+def check_all(guests):
+    disk.wait_up(guests)
+    for program in PROGRAMS:
+        programs.check(guests, program)
+
+
+def check_boot(guests, kernel):
+    """The disk's own kernel and systemd."""
+    for one in guests:
+        assert one.check('uname -r').startswith(kernel + '.')
+        assert one.check('findmnt -n -o SOURCE /').strip() == '/dev/vda1'
+        assert one.check('cat /proc/1/comm').strip() == 'systemd'
+    print('# booted in ' + ', '.join(f'{seconds:.0f} s'
+                                     for seconds in guests.boot_seconds), flush=True)
+
+
+def test_udev(guests):
+    """By its rules alone: the drivers, the modules of RDMA, a name that stays."""
+    for one in guests:
+        loaded = {line.split()[0] for line in one.check('lsmod').splitlines()}
+        assert MODULES <= loaded, MODULES - loaded
+        assert re.search(r'^link rocep\w+/1 .*netdev eth0', one.check('rdma link'))
+
+
+def test_up(guests):
+    disk.up(guests)
+    for one in guests:
+        assert programs.devinfo(one).figure == 'PORT_ACTIVE, MTU 4096'
+
+
+def test_units(guests):
+    """Every unit has started."""
+    for one in guests:
+        state = one.run('systemctl is-system-running --wait').output.strip()
+        assert state == 'running', state + one.run('systemctl --failed').output
+
+
+def check_program(guests, program):
+    programs.check(guests, program)
+
+
+def check_restart(guests, event):
+    """The next boot sets up all by itself, and the peer reaches it again."""
+    peer = mlx5.write(guests)
+    seconds = guests[0].restart(functools.partial(event, guests[0]))
+    print(f'# {seconds:.0f} s', flush=True)
+    peer.kill()
+    check_all(guests)
+
+
+def test_no_complaints(guests):
+    for one in guests:
+        lines = [line for line in mlx5.complaints(one)
+                 if not any(text in line for text in KNOWN_WARNINGS)]
+        assert not lines, '\n'.join(lines)
