@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian as people install it, on a disk: the mlx5 interface with the packages that the
-distribution has for RDMA, through restarts."""
+distribution has for RDMA, through a restart, and with
+a file system at boot."""
 import functools
 import re
 
@@ -15,6 +16,8 @@ PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200'),
             programs.BY_NAME['rping']]
 # Modules that rules of rdma-core load, beside the driver that the kernel asks for.
 MODULES = {'mlx5_core', 'mlx5_ib', 'ib_uverbs', 'ib_umad', 'rdma_ucm'}
+EXPORT, MOUNT = '/export', '/mnt'
+MIB = 16                        # of the file
 # Parts of warnings beside those of mlx5.py, and their reasons.
 KNOWN_WARNINGS = {
     'regulatory.db': 'firmware of wireless interfaces, which no package here has',
@@ -34,7 +37,7 @@ def suites():
                        for program in PROGRAMS),
                      *(named(name, check_restart, event)
                        for name, event in RESTARTS.items()),
-                     test_no_complaints],
+                     test_nfs, test_no_complaints],
                     '*', "the guests of Debian's packages in an initramfs")
 
 
@@ -90,6 +93,26 @@ def check_restart(guests, event):
     print(f'# {seconds:.0f} s', flush=True)
     peer.kill()
     check_all(guests)
+
+
+def test_nfs(guests):
+    """A file system over RDMA, of which /etc/fstab says that it is mounted at boot."""
+    server, client = guests
+    server.check(f'''
+        mkdir {EXPORT} && echo '{EXPORT} *(rw,no_root_squash,no_subtree_check)' \
+            >/etc/exports && mkdir -p /etc/nfs.conf.d &&
+        printf '[nfsd]\\nrdma=y\\nrdma-port=20049\\n' >/etc/nfs.conf.d/rdma.conf &&
+        systemctl restart nfs-server && grep 'rdma 20049' /proc/fs/nfsd/portlist''')
+    client.check(f"echo '{server.name}:{EXPORT} {MOUNT} nfs4 proto=rdma,port=20049' "
+                 '>>/etc/fstab')
+    client.restart(lambda: client.start('systemctl reboot'))
+    client.wait_until(f'mountpoint -q {MOUNT}', 120)
+    assert 'proto=rdma' in client.check(f'findmnt -n -o OPTIONS {MOUNT}')
+    sums = client.check(f'''
+        dd if=/dev/urandom of=/tmp/file bs=1M count={MIB} 2>&1 &&
+        cp /tmp/file {MOUNT} && sync && md5sum </tmp/file''')
+    assert server.check(f'md5sum <{EXPORT}/file') in sums
+    disk.wait_up(guests)
 
 
 def test_no_complaints(guests):
