@@ -193,8 +193,8 @@ def test_events(guests):
 
 
 def suites():
-    yield Suite('mlx5-events', functools.partial(mlx5.start, '6.12-cloud', mlx5.Events(),
-                                                 MTU),
+    yield Suite('mlx5-ioeventfd',
+                functools.partial(mlx5.start, '6.12-cloud', mlx5.Events(), MTU),
                 [test_devices, *(named(name, programs.check, program)
                                  for name, program in PROGRAMS if name in IN_EVENTS),
                  test_events, test_objects, mlx5.test_no_complaints])
