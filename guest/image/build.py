@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compose kernel and initramfs of the test guest from Debian's packages.
 
-usage: build.py [--kernel 6.1|6.12|6.1-debug] [--release bookworm|trixie|forky]
+usage: build.py [--kernel 6.1|6.12|testing|6.1-debug] [--release bookworm|trixie|forky]
                 [--driver FILE] [--provider FOLDER]
                 [--packages NAME,NAME] [--add FILE:PATH] [--headers]
        build.py --stock 6.1|6.1-cloud|6.12|6.12-cloud|testing|testing-cloud
@@ -16,10 +16,12 @@ and written to a cpio archive from here. The last line of output is a folder wit
 which may be removed.
 
 --release    of Debian, whose programs and libraries the guest has (default: Debian
-             12, bookworm); the kernel is Debian 12's or of its backports anyway
+             12, bookworm), whichever kernel it has
 
---kernel     6.1-debug: built here from Debian's source, to find mistakes of drivers
-             (debug_kernel.py); 9 minutes of a processor's time, once
+--kernel     6.1 and 6.12 are the newest kernels of Debian 12 and its backports, testing
+             is that of Debian testing. 6.1-debug is built here from Debian's source, to
+             find mistakes of drivers (debug_kernel.py); 9 minutes of a processor's time,
+             once
 --driver     the kernel module ernic.ko (default: guest/linux/build makes it);
              none: without
 --provider   a folder with libernic-rdmav*.so and ernic.driver, for libibverbs
@@ -47,16 +49,19 @@ from pathlib import Path
 import debug_kernel
 import disk
 import stock
-from initramfs import cpio, in_image, needed_modules, put_kernel
+from initramfs import cpio, in_image, kernel_file, needed_modules, put_kernel
 from packages import apt, download, download_all, once, read_lists, run, say, unpack
 from packages import CACHE, LIB, RELEASES, STABLE
 
 HERE = Path(__file__).resolve().parent
 GUEST = HERE.parent
 SCRIPTS = [HERE / name for name in ('build.py', 'initramfs.py', 'packages.py')]
-# Kernel version: where Debian 12 has its newest.
-KERNELS = {'6.1': STABLE, '6.12': STABLE + '-backports'}
+# Name of a kernel: the suite that has it.
+KERNELS = {'6.1': STABLE, '6.12': STABLE + '-backports', 'testing': 'forky'}
 DEBUG_KERNEL = '6.1-debug'
+
+# The libraries of the programs that headers come with (linux-kbuild).
+TOOL_LIBRARIES = ['libc6', 'libelf1t64', 'libzstd1', 'zlib1g']
 
 # With all that they depend on.
 PROGRAMS = ['bash', 'busybox-static', 'dash', 'ethtool', 'ibverbs-providers',
@@ -91,21 +96,26 @@ UNUSED = [*DOCUMENTS,
 
 # ---- kept from run to run -------------------------------------------------------
 
+def release_of(suite):
+    return suite.removesuffix('-backports')
+
+
 def kernel_packages(suite):
     """The names of the newest kernel of a suite: image, headers, kbuild."""
-    read_lists(STABLE)
-    text = apt(STABLE, 'apt-cache', 'show', 'linux-image-amd64', 'linux-headers-amd64')
+    release = release_of(suite)
+    read_lists(release)
+    text = apt(release, 'apt-cache', 'show', 'linux-image-amd64', 'linux-headers-amd64')
     found = {}
     for part in text.split('\n\n'):
         field = dict(re.findall(r'^(Package|Version|Depends): (.*)$', part, re.M))
-        name = field.get('Depends', '').split()
+        name = re.findall(r'linux-(?:image|headers)-\d[^\s,]*', field.get('Depends', ''))
         backport = '~bpo' in field.get('Version', '')
         if name and backport == suite.endswith('-backports'):
             found[field['Package']] = name[0]
-    image, headers = found['linux-image-amd64'], found['linux-headers-amd64']
-    text = apt(STABLE, 'apt-cache', 'depends', headers)
+    headers = found['linux-headers-amd64']
+    text = apt(release, 'apt-cache', 'depends', headers)
     more = re.findall(r'Depends: (linux-(?:headers|kbuild)-\S+)', text)
-    return image, [headers, *more]
+    return [*stock.with_modules(release, found['linux-image-amd64']), headers, *more]
 
 
 def make_programs(root, release):
@@ -147,9 +157,9 @@ def make_more(root, release, names):
         shutil.rmtree(path)
 
 
-def make_kernel(folder, image, programs):
-    say(f'fetching {image}')
-    unpack(download(STABLE, [image]), folder)
+def make_kernel(folder, release, packages, programs):
+    say('fetching ' + ' '.join(packages))
+    unpack(download(release, packages), folder)
     version = next((folder / 'usr/lib/modules').iterdir()).name
     in_image(programs, programs / 'usr/bin/kmod', '-b', folder, version,
              name='depmod')
@@ -161,9 +171,27 @@ def make_debug_kernel(folder):
     debug_kernel.make(folder, debs, run)
 
 
-def make_headers(folder, packages):
+def wrap_tools(folder):
+    """Let the programs of the headers run on an older release, with the loader and the
+    libraries of their own."""
+    loader = folder / 'usr/lib64/ld-linux-x86-64.so.2'
+    for file in (folder / 'usr/lib').glob('linux-kbuild-*/**/*'):
+        if (file.is_symlink() or not file.is_file() or not os.access(file, os.X_OK)
+                or file.read_bytes()[:4] != b'\x7fELF'):
+            continue
+        program = file.rename(f'{file}.elf')
+        # Some of them start others, whose names are their own with an ending.
+        file.write_text(f'#!/bin/sh\nexec {loader} --library-path {folder / LIB} '
+                        f'--argv0 "$0" {program} "$@"\n')
+        file.chmod(0o755)
+
+
+def make_headers(folder, release, packages):
     say('fetching ' + ' '.join(packages))
-    unpack(download(STABLE, packages), folder)
+    libraries = [] if release == STABLE else TOOL_LIBRARIES
+    unpack(download(release, [*packages, *libraries]), folder)
+    if libraries:
+        wrap_tools(folder)
     tree = next((folder / 'usr/src').glob('linux-headers-*-amd64'))
     # Makefiles name /usr/src and /usr/lib, where a package would be.
     for path in [*tree.rglob('Makefile'), tree / '.kernelvariables']:
@@ -243,20 +271,21 @@ def make_image(folder, options, kernel, programs, more):
         target = root / path.lstrip('/')
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
-    put_kernel(next((kernel / 'boot').glob('vmlinuz-*')), folder / 'kernel')
+    put_kernel(kernel_file(kernel), folder / 'kernel')
     with open(folder / 'initrd', 'wb') as out:
         out.writelines(cpio([root, programs, *more]))
     shutil.rmtree(root)
 
 
 def kernel_names(version):
-    """The packages of a kernel; chosen once, so that later runs need no network."""
+    """The packages of a kernel, of image and headers; chosen once, so that later runs
+    need no network."""
     file = CACHE / f'kernel-{version}'
     if not file.exists():
-        image, headers = kernel_packages(KERNELS[version])
-        file.write_text(' '.join([image, *headers]))
-    image, *headers = file.read_text().split()
-    return image, headers
+        file.write_text(' '.join(kernel_packages(KERNELS[version])))
+    names = file.read_text().split()
+    headers = [name for name in names if re.match('linux-(headers|kbuild)-', name)]
+    return [name for name in names if name not in headers], headers
 
 
 def last_line(script, *arguments, **environment):
@@ -268,8 +297,9 @@ def last_line(script, *arguments, **environment):
     return done.stdout.strip().splitlines()[-1]
 
 
-def debian_headers(packages):
-    folder = once(CACHE / packages[0], lambda folder: make_headers(folder, packages))
+def debian_headers(release, packages):
+    folder = once(CACHE / packages[0],
+                  lambda folder: make_headers(folder, release, packages))
     return next((folder / 'usr/src').glob('linux-headers-*-amd64'))
 
 
@@ -315,17 +345,18 @@ def main():
             image = debug_kernel.name()
             kernel = once(CACHE / image, make_debug_kernel)
         else:
-            image, packages = kernel_names(options.kernel)
-            kernel = None
+            images, headers = kernel_names(options.kernel)
+            release = release_of(KERNELS[options.kernel])
+            image, kernel = images[0], None
         if options.headers:
-            print(kernel / 'build' if kernel else debian_headers(packages))
+            print(kernel / 'build' if kernel else debian_headers(release, headers))
             return
         recipe = hashlib.sha256(b''.join(file.read_bytes() for file in SCRIPTS))
         recipe = recipe.hexdigest()
         programs = once(CACHE / f'programs-{options.release}-{recipe[:12]}',
                         lambda folder: make_programs(folder, options.release))
         kernel = kernel or once(CACHE / image, lambda folder:
-                                make_kernel(folder, image, programs))
+                                make_kernel(folder, release, images, programs))
         more = []
         if options.packages:
             recipe = hashlib.sha256(f'{recipe} {options.packages}'.encode()).hexdigest()

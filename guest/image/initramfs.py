@@ -72,6 +72,12 @@ def cpio(roots, without=()):
     yield cpio_entry('TRAILER!!!', 0)
 
 
+def kernel_file(root):
+    """Where the packages of a kernel have it: newer ones beside the modules."""
+    return next(path for pattern in ('boot/vmlinuz-*', 'usr/lib/modules/*/vmlinuz')
+                for path in root.glob(pattern))
+
+
 def put_kernel(file, target):
     """The kernel as an ELF file, which starts at once: inside the emulated machine
     its decompression takes half of the boot. Anything but xz stays as it is."""

@@ -20,7 +20,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from initramfs import cpio, in_image, needed_modules, put_kernel
+from initramfs import cpio, in_image, kernel_file, needed_modules, put_kernel
 from packages import apt, download, download_all, once, read_lists, say, unpack
 from packages import CACHE, LIB, VERSIONS
 
@@ -55,10 +55,15 @@ KEPT = ['usr/share/base-passwd', 'usr/share/doc', 'usr/share/doc/rdma-core',
 
 def newest(release, name):
     """The packages of the kernel that package name depends on, e.g.
-    linux-image-6.1.0-50-amd64. Newer ones have the kernel and the modules apart."""
+    linux-image-6.1.0-50-amd64."""
     read_lists(release)
     text = apt(release, 'apt-cache', 'depends', name)
-    image = re.search(r'Depends: (linux-image-\d\S+)', text)[1]
+    return with_modules(release, re.search(r'Depends: (linux-image-\d\S+)', text)[1])
+
+
+def with_modules(release, image):
+    """That package, and those that it needs: newer ones have the kernel and the modules
+    apart."""
     text = apt(release, 'apt-cache', 'depends', image)
     return [image, *re.findall(r'Depends: (linux-(?:base|binary|modules)-\S+)', text)]
 
@@ -138,9 +143,7 @@ def make_image(folder, kernel, programs):
     root = folder / 'root'
     unpack([], root)
     put_modules(kernel / 'root', programs / 'root', root)
-    file = next(path for pattern in ('boot/vmlinuz-*', 'usr/lib/modules/*/vmlinuz')
-                for path in (kernel / 'root').glob(pattern))
-    put_kernel(file, folder / 'kernel')
+    put_kernel(kernel_file(kernel / 'root'), folder / 'kernel')
     with open(folder / 'initrd', 'wb') as out:
         out.writelines(cpio([root, programs / 'root'], without=[VERSIONS]))
     with open(folder / 'files', 'wb') as out:

@@ -9,7 +9,8 @@ from typing import Callable, NamedTuple
 
 import guest
 
-KERNELS = ['6.1', '6.12']       # that our driver is built for
+KERNELS = ['6.1', '6.12']       # of our guests
+NEWEST = 'testing'              # a further one that our driver is built for
 
 # Whether the long form runs; a test that repeats something then does so more often.
 LONG = bool(os.environ.get('ERNIC_LONG'))

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The test guest: image, agent, boot, and our files in it."""
+import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import guest
 import links
-from suite import KERNELS, Suite, named, ours
+import programs
+from suite import KERNELS, NEWEST, Suite, named, ours
 
 BOOT_LIMIT = 10                 # seconds, two guests at once
 
@@ -23,18 +26,50 @@ def suites():
                      test_devices, test_no_complaints, test_boot, test_status,
                      test_timeout, test_together, test_python],
                     *([] if kernel == '6.1' else [SAME, 'image-6.1']))
+    yield Suite(f'image-{NEWEST}', ours(2, links.Lab(), NEWEST,
+                                        cold='no other suite uses a saved state of it'),
+                [named('kernel', check_kernel, ''),
+                 named('driver_warnings', check_driver_warnings, NEWEST),
+                 test_devices, test_verbs, test_no_complaints],
+                '*', 'image-6.1 and lab-6.1 test the same on another kernel')
 
 
 def check_kernel(guests, kernel):
+    """kernel: its version, or '' for one that is newer than all of KERNELS."""
     for one in guests:
-        assert one.check('uname -r').startswith(kernel + '.')
+        release = one.check('uname -r')
+        if kernel:
+            assert release.startswith(kernel + '.'), release
+        else:
+            numbers = [tuple(map(int, text.split('.')[:2]))
+                       for text in (release, *KERNELS)]
+            assert numbers[0] > max(numbers[1:]), release
 
 
 def check_driver_warnings(_, kernel):
+    """Neither gcc nor sparse warns of a file of the driver, and both have seen each."""
     done = subprocess.run([guest.ROOT / 'guest/linux/build', '--kernel', kernel],
-                          stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-                          check=True)
+                          capture_output=True, text=True, check=True)
     assert not done.stderr, done.stderr
+    module = Path(done.stdout.splitlines()[-1])
+    sources = {file.name for file in module.parent.glob('ernic_*.c')}
+    log = [line.split() for line in (module.parents[4] / 'log').read_text().splitlines()]
+    compiled = {Path(words[2]).with_suffix('.c').name for words in log
+                if words[:2] == ['CC', '[M]']}
+    assert sources <= compiled, compiled
+    if kernel != NEWEST:                # see guest/linux/build
+        assert shutil.which('sparse'), 'sparse is not installed (scripts/packages)'
+        checked = {Path(words[1]).name for words in log if words[:1] == ['CHECK']}
+        assert sources <= checked, checked
+
+
+def test_verbs(guests):
+    """The provider finds the device, and queue pairs in both guests exchange data."""
+    links.up(guests)
+    for one in guests:
+        one.put_programs()
+        assert 'PORT_ACTIVE' in programs.good(programs.devinfo(one)).figure
+    programs.check(guests, 'ibv_rc_pingpong')
 
 
 def test_boot(guests):

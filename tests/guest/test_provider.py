@@ -5,11 +5,11 @@ Debian's own tests are `rdma-core` and `rdma-core-trixie` of tests/conformance.
 """
 import links
 import programs
-from suite import KERNELS, Suite, ours
+from suite import KERNELS, NEWEST, Suite, ours
 
 
 def suites():
-    for kernel in KERNELS:
+    for kernel in [*KERNELS, NEWEST]:
         yield Suite(f'provider-{kernel}', ours(1, Alone(), kernel),
                     [test_devinfo, test_bookkeeping, test_errors, test_xrc_domain,
                      programs.test_log],

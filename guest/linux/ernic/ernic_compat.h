@@ -62,4 +62,24 @@ static inline struct ib_udata *ernic_cq_udata(struct ib_udata *udata)
 #define kernel_ethtool_ts_info	ethtool_ts_info
 #endif
 
+/*
+ * 7.2 has these names, and parameters that the driver does not need: it has one port,
+ * and no DMA handles, so that none is ever passed. Some are older. No kernel between
+ * 6.12 and 7.2 is supported.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define ERNIC_DMAH_PARAM	struct ib_dmah *dmah,
+/* The core needs a size and counter_init() of drivers, which this one lacks. */
+#define ERNIC_QP_COUNTERS	false
+#define ERNIC_PORT_PARAM	, u32 port
+#define ernic_resize_arg	unsigned int
+#else
+#define ERNIC_DMAH_PARAM
+#define ERNIC_QP_COUNTERS	true
+#define ERNIC_PORT_PARAM
+#define ernic_resize_arg	int
+#define ib_umem_get_va		ib_umem_get
+#define resize_user_cq		resize_cq
+#endif
+
 #endif /* ERNIC_COMPAT_H */

@@ -14,7 +14,8 @@ static int ernic_cq_ci(struct ernic_dev *dev, struct ernic_cq *cq, u64 addr,
 		return 0;
 	if (addr % 4)
 		return -EINVAL;
-	cq->ci_umem = ib_umem_get(&dev->ibdev, addr, 4, IB_ACCESS_LOCAL_WRITE);
+	cq->ci_umem = ib_umem_get_va(&dev->ibdev, addr, 4,
+				     IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(cq->ci_umem)) {
 		int ret = PTR_ERR(cq->ci_umem);
 

@@ -30,7 +30,8 @@ static int ernic_cq_resize_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
 	return ret;
 }
 
-int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+int ernic_resize_cq(struct ib_cq *ibcq, ernic_resize_arg cqe,
+		    struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibcq->device);
 	struct ernic_cq *cq = to_cq(ibcq);

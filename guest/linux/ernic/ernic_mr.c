@@ -49,7 +49,8 @@ static int ernic_mr_cmd(struct ernic_dev *dev, struct ernic_pd *pd,
 }
 
 struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-				u64 iova, int access, struct ib_udata *udata)
+				u64 iova, int access,
+				ERNIC_DMAH_PARAM struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibpd->device);
 	struct ernic_mr *mr;
@@ -65,7 +66,7 @@ struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	mr->uctx = to_pd(ibpd)->uctx;
 	mr->iova = iova;
 	mr->access = access;
-	mr->umem = ib_umem_get(ibpd->device, start, length, access);
+	mr->umem = ib_umem_get_va(ibpd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		ret = PTR_ERR(mr->umem);
 		goto err_mr;
@@ -143,7 +144,7 @@ struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 			flags |= IB_MR_REREG_TRANS;
 	}
 	if (flags & IB_MR_REREG_TRANS) {
-		umem = ib_umem_get(ibmr->device, start, length, access);
+		umem = ib_umem_get_va(ibmr->device, start, length, access);
 		if (IS_ERR(umem))
 			return ERR_CAST(umem);
 	}

@@ -117,8 +117,8 @@ int ernic_ring_get(struct ernic_dev *dev, const struct ernic_user_ring *ring,
 	    ring->depth < ring->least || ring->depth > ring->max_depth ||
 	    stride < ring->entry || ring->stride > ring->max_stride)
 		return -EINVAL;
-	u = ib_umem_get(&dev->ibdev, ring->addr, ring->depth * stride,
-			IB_ACCESS_LOCAL_WRITE);
+	u = ib_umem_get_va(&dev->ibdev, ring->addr, ring->depth * stride,
+			   IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(u))
 		return PTR_ERR(u);
 	ret = ernic_pages_init(dev, u, PAGE_SIZE, desc, pages);

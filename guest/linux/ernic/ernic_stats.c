@@ -5,8 +5,8 @@
  * counters to them.
  */
 #include <hw/rdma-ernic/ernic_counters.h>
-#include <rdma/rdma_counter.h>
 #include "ernic_verbs.h"
+#include <rdma/rdma_counter.h>	/* of 7.2, needs ib_verbs.h before it */
 
 /* The first list, then the second without NONE; no faults. */
 static const struct rdma_stat_desc ernic_stats[] = {
@@ -138,7 +138,8 @@ static int ernic_counter_dealloc(struct rdma_counter *counter)
 }
 
 /* The first queue pair of a counter creates it in the device. */
-static int ernic_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
+static int ernic_counter_bind(struct rdma_counter *counter,
+			      struct ib_qp *ibqp ERNIC_PORT_PARAM)
 {
 	struct ernic_dev *dev = to_dev(counter->device);
 	bool fresh = !counter->id;
@@ -158,7 +159,7 @@ static int ernic_counter_bind(struct rdma_counter *counter, struct ib_qp *ibqp)
 }
 
 /* Also called before the queue pair is destroyed. The counter keeps its values. */
-static int ernic_counter_unbind(struct ib_qp *ibqp)
+static int ernic_counter_unbind(struct ib_qp *ibqp ERNIC_PORT_PARAM)
 {
 	int ret = ernic_counter_set(ibqp, 0);
 
@@ -178,6 +179,6 @@ static const struct ib_device_ops ernic_counter_ops = {
 
 void ernic_counter_init(struct ernic_dev *dev)
 {
-	if (ernic_has_counters(dev))
+	if (ERNIC_QP_COUNTERS && ernic_has_counters(dev))
 		ib_set_device_ops(&dev->ibdev, &ernic_counter_ops);
 }

@@ -210,7 +210,7 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.reg_user_mr = ernic_reg_user_mr,
 	.rereg_user_mr = ernic_rereg_user_mr,
 	.req_notify_cq = ernic_req_notify_cq,
-	.resize_cq = ernic_resize_cq,
+	.resize_user_cq = ernic_resize_cq,
 	INIT_RDMA_OBJ_SIZE(ib_ah, ernic_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, ernic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, ernic_mw, ibmw),

@@ -349,7 +349,8 @@ static inline void ernic_odp_work(struct work_struct *work) { }
 /* ---- ernic_mr.c: pinned regions of processes ----------------------------- */
 
 struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-				u64 iova, int access, struct ib_udata *udata);
+				u64 iova, int access,
+				ERNIC_DMAH_PARAM struct ib_udata *udata);
 struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  u64 length, u64 iova, int access,
 				  struct ib_pd *ibpd, struct ib_udata *udata);
@@ -447,7 +448,8 @@ int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int ernic_cq_ring(struct ernic_dev *dev, u64 addr, u32 depth, u32 cqe,
 		  struct ernic_buf_desc *desc, struct ernic_pages *pages,
 		  struct ib_umem **umem);
-int ernic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int ernic_resize_cq(struct ib_cq *ibcq, ernic_resize_arg cqe,
+		    struct ib_udata *udata);
 int ernic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 
 /* ---- ernic_srq.c: shared receive queues ---------------------------------- */
