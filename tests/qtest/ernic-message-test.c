@@ -9,7 +9,7 @@
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
-#include "ernic.h"
+#include "ernic-qdma-net.h"
 
 #define Q35_PCIEXBAR    0x60
 #define ECAM        0xb0000000ull
@@ -25,6 +25,7 @@ typedef struct Behind {
     QErnicMachine *m;
     QPCIDevice *port;
     uint64_t mmio;
+    uint64_t copy;              /* by_stream(): where the QDMA copies to */
     QErnic q;
 } Behind;
 
@@ -57,8 +58,7 @@ static void behind_open(Behind *b, const char *more)
     b->port = open_port(b, PORT, 1, PORT_MMIO);
 }
 
-/* Resets the function and sets it up from the beginning. */
-static void behind_renew(Behind *b)
+static void behind_reset(Behind *b)
 {
     b->m->bus->mmio_alloc_ptr = b->mmio;
     qpci_config_writel(b->port, PCI_INTERRUPT_LINE, 0);         /* ends a bus reset */
@@ -66,6 +66,12 @@ static void behind_renew(Behind *b)
     qernic_flr(&b->q.dev);
     b->m->bus->mmio_alloc_ptr = b->mmio;
     qernic_init(&b->q, "ernic0", b->m->bus, FUNCTION, &b->m->alloc);
+}
+
+/* Resets the function and sets it up from the beginning. */
+static void behind_renew(Behind *b)
+{
+    behind_reset(b);
     qernic_setup(&b->q, 1);
 }
 
@@ -373,6 +379,54 @@ MACHINE_KINDS("/ernic-message/frame", test_frame,
     static Way *const ways[2] = { by_engine, by_ethernet };
 
     send_all(more, ways, frames_to, ARRAY_SIZE(frames_to));
+}
+
+#define STREAM      ",shell=reconic,ernic-version=3.1,card-memory=1M,netdev=h0"
+#define UNTOUCHED   0x7777777777777777
+
+/* The frame is one of a stream, whose QDMA has to copy memory after that. */
+static void by_stream(Behind *b, uint64_t addr, uint32_t value)
+{
+    Qdma x = { .m = b->m, .q = &b->q };
+    uint8_t frame[IN_FRAME + 4];
+    QdmaStream s;
+    QdmaQueue k;
+
+    b->m->bus->mmio_alloc_ptr = b->mmio;
+    qdma_map(&x);
+    qnet_setup(&x);
+    qnet_stream(&x, &s, 0, QNET_EVERY, 0);
+    qdma_queue_open(&x, &k, 9, QDMA_C2H, 8);
+    b->copy = guest_alloc(&b->m->alloc, 4096);
+    qtest_memset(b->m->qts, b->copy, 0x77, 4096);
+    receive_at(b, addr);
+    qnet_frame(frame, sizeof(frame), 1, 2);
+    stl_le_p(frame + IN_FRAME, value);
+    qernic_stop(b->m->qts);                     /* one slice has both */
+    qnet_post(&s, frame, sizeof(frame));
+    qnet_ring(&s);
+    qdma_post(&k, b->copy, 0, 4096);
+    qdma_ring(&k, false);
+    qernic_cont(b->m->qts);
+}
+
+/* A function that its own frame resets, powers down or ejects does nothing after that. */
+MACHINE_KINDS("/ernic-message/stream", test_stream,
+              { "", STREAM ",engine-thread=on" NIC },
+              { "-main-loop", STREAM ",engine-thread=off" NIC })
+{
+    const Message *const rows[] = { &frames_to[0], &frames_to[1], &ejects };
+    Behind b;
+
+    behind_open(&b, more);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_test_message("%s", rows[i]->name);
+        behind_reset(&b);
+        send_messages(&b, rows[i], by_stream);
+        qtest_clock_step(b.m->qts, 1000000);
+        g_assert_cmphex(qtest_readq(b.m->qts, b.copy), ==, UNTOUCHED);
+    }
+    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
 }
 
 /*

@@ -169,6 +169,11 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
     return true;
 }
 
+static bool may_run(ErnicPci *d)
+{
+    return ernic_pci_working(d) && runstate_is_running();
+}
+
 void qdma_engine_run(ErnicPci *d)
 {
     ErnicQdma *q = d->shell.qdma;
@@ -176,15 +181,14 @@ void qdma_engine_run(ErnicPci *d)
     QdmaStep stream = QDMA_WORKED;
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
-    if (ernic_pci_working(d) && runstate_is_running()) {
-        qdma_cmpt_timers(d, &work);
+    if (!may_run(d)) {
+        return;
     }
+    qdma_cmpt_timers(d, &work);
     while (ernic_budget_left(&work) && (c2h || h2c || stream != QDMA_IDLE)) {
-        if (!ernic_pci_working(d) || !runstate_is_running()) {
-            return;
-        }
         stream = qdma_h2c_step(d, &work);
-        if (stream == QDMA_GONE) {
+        /* The card that receives the frame may stop this function, or the machine. */
+        if (stream == QDMA_GONE || !may_run(d)) {
             return;
         }
         h2c = step(d, ERNIC_QDMA_H2C, &work);
