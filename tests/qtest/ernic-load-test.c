@@ -117,19 +117,7 @@ MACHINE_TEST("/ernic-load/qdma", test_qdma)
     }
 }
 
-/* Drops a section: a byte and its length before the name, a version, the fields. */
-static void drop(char *bytes, gsize *len, const char *name, gsize fields)
-{
-    char *at = memmem(bytes, *len, name, strlen(name)), *next;
-
-    g_assert_nonnull(at);
-    next = at + strlen(name) + 4 + fields;
-    at -= 2;
-    *len -= next - at;
-    memmove(at, next, bytes + *len - at);
-}
-
-/* A state of the release before the streams: they are as after a reset. */
+/* A state without streams is one of the release before them. */
 MACHINE_TEST("/ernic-load/before-streams", test_before_streams)
 {
     const char *path = qernic_temp();
@@ -138,11 +126,9 @@ MACHINE_TEST("/ernic-load/before-streams", test_before_streams)
 
     save(RECONIC, path);
     g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
-    drop(bytes, &len, "ernic/words", 2 * 4);
-    /* Turns, interrupt rings, timers, number of frames, counters, statistics. */
-    drop(bytes, &len, "ernic/streams",
-         17 * 4 + 256 * 16 + 512 * 8 + 2 + 2 * 2 * 32 * 8 + 8 * 8);
-    g_assert_true(g_file_set_contents(path, bytes, len, NULL));
+    g_assert_nonnull(memmem(bytes, len, "ernic/qdma", 10));
+    g_assert_null(memmem(bytes, len, "ernic/words", 11));
+    g_assert_null(memmem(bytes, len, "ernic/streams", 13));
     g_assert_true(load(RECONIC, path));
 }
 

@@ -6,6 +6,7 @@
  * packets in the source's sockets are lost, as on any network.
  */
 #include "qemu/osdep.h"
+#include "qemu/cutils.h"
 #include "qemu/bitops.h"
 #include "qemu/main-loop.h"
 #include "hw/pci/msix.h"
@@ -235,12 +236,20 @@ static const VMStateDescription shell_vmstate = {
     }
 };
 
+static bool has_words(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return !buffer_is_zero(&d->shell.regs[ERNIC_SHELL_WORDS_1],
+                           4 * (ERNIC_SHELL_WORDS - ERNIC_SHELL_WORDS_1));
+}
+
 /* Words that older releases do not have. */
 static const VMStateDescription shell_words_vmstate = {
     .name = "ernic/words",
     .version_id = 1,
     .minimum_version_id = 1,
-    .needed = has_shell,
+    .needed = has_words,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_SUB_ARRAY(shell.regs, ErnicPci, ERNIC_SHELL_WORDS_1,
                                  ERNIC_SHELL_WORDS - ERNIC_SHELL_WORDS_1),

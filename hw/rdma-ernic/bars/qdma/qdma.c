@@ -4,6 +4,7 @@
  * The life and the migrated state of the QDMA.
  */
 #include "qemu/osdep.h"
+#include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "migration/vmstate.h"
@@ -197,6 +198,19 @@ static const VMStateDescription stream_state_vmstate = {
     }
 };
 
+/* Whether a stream has been used since the last reset. */
+static bool has_streams(void *opaque)
+{
+    const ErnicQdma *q = ((ErnicPci *)opaque)->shell.qdma;
+
+    return q && !(buffer_is_zero(&q->stream, sizeof(q->stream)) &&
+                  buffer_is_zero(q->int_ring, sizeof(q->int_ring)) &&
+                  buffer_is_zero(q->due, sizeof(q->due)) && !q->packet &&
+                  buffer_is_zero(q->mac, sizeof(q->mac)) &&
+                  buffer_is_zero(q->stats.packets, sizeof(q->stats.packets)) &&
+                  buffer_is_zero(q->stats.dropped, sizeof(q->stats.dropped)));
+}
+
 /*
  * QEMU takes a section whose name begins with that of the one before as a part of it, so
  * the name is another one. Each use checks what it takes from here, too.
@@ -205,7 +219,7 @@ const VMStateDescription ernic_qdma_stream_vmstate = {
     .name = "ernic/streams",
     .version_id = 1,
     .minimum_version_id = 1,
-    .needed = has_qdma,
+    .needed = has_streams,
     .pre_load = qdma_pre_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, stream_state_vmstate, ErnicQdma),
