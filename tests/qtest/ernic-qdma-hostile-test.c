@@ -93,13 +93,6 @@ static void nowhere(Hostile *h, const Args arg)
     }
 }
 
-/* A descriptor of 0 bytes. */
-static void empty(Hostile *h, const Args arg)
-{
-    qnet_post(&h->s, h->frame, 0);
-    qnet_ring(&h->s);
-}
-
 static void doorbell(Hostile *h, const Args arg)
 {
     qdma_put(&h->n.x, QDMA_DOORBELLS + arg[0] * 16 + arg[1], arg[2]);
@@ -112,10 +105,12 @@ static void flood(Hostile *h, const Args arg)
 
     for (uint32_t i = 0; i < QNET_CMPT; i++) {
         qernic_to_wire(h->n.fd, h->frame, LEN);
-        qernic_wait_while(q->qts, qernic_stat(q, "qdma.c2h_packets") != i + 1);
+        qernic_wait_while(q->qts, qernic_stat(q, "qdma.c2h_packets") +
+                          qernic_stat(q, "qdma.c2h_dropped") != i + 1);
         h->s.rx_ci = (h->s.rx_ci + 1) % QNET_ENTRIES;
         qnet_refill(&h->s);
     }
+    g_assert_cmpuint(qernic_stat(q, "qdma.c2h_dropped"), ==, 1);
 }
 
 /* Its interrupts go to a ring that does not exist. */
@@ -131,12 +126,12 @@ static void no_int_ring(Hostile *h, const Args arg)
 #define SW_H2C              (QDMA_SW + QDMA_H2C)
 #define HW_H2C              (QDMA_HW + QDMA_H2C)
 
-/* Wrong things: bits of 254, 264, af0 and e00, and of 248; the error of completions. */
+/* Wrong things: bits of 254, 264 and af0, and of 248; the error of completions. */
 static const struct {
     const char *name;
     void (*wrong)(Hostile *h, const Args arg);
     Args arg;
-    uint32_t dsc, trq, c2h, h2c, global, error;
+    uint32_t dsc, trq, c2h, global, error;
 } faults[] = {
     { "c2h memory-mapped", arrive, { QDMA_SW, 1, 1u << 31 }, BOTH(4), .error = 2 },
     { "c2h bypass", arrive, { QDMA_SW, 1, 1 << 18 }, BOTH(4), .error = 2 },
@@ -161,7 +156,6 @@ static const struct {
       .error = 1 },
     { "foreign ring", doorbell, { 100, 12, QNET_ARM }, .trq = 1 << 5, .global = 1 << 3 },
     { "buffers beyond", doorbell, { QUEUE, 8, QNET_ENTRIES }, DESCRIPTOR(21) },
-    { "empty", empty, { 0 }, .h2c = 1, .global = 1 << 16 },
     { "data", nowhere, { 1 }, DESCRIPTOR(20) },
     { "h2c bypass", transmit, { SW_H2C, 1, 1 << 18 }, DESCRIPTOR(4) },
     { "h2c descriptor", transmit, { SW_H2C, 1, 1 << 17 }, DESCRIPTOR(4) },
@@ -219,7 +213,7 @@ MACHINE_KINDS("/ernic-qdma-hostile/faults", test_faults, { "", ",engine-thread=o
         g_assert_cmphex(qdma_get(x, 0x254), ==, faults[i].dsc);
         g_assert_cmphex(qdma_get(x, 0x264), ==, faults[i].trq);
         g_assert_cmphex(qdma_get(x, 0xaf0), ==, faults[i].c2h);
-        g_assert_cmphex(qdma_get(x, 0xe00), ==, faults[i].h2c);
+        g_assert_cmphex(qdma_get(x, 0xe00), ==, 0);
         g_assert_true(qdma_interrupted(x, ERROR_VECTOR));
         if (faults[i].c2h) {
             g_assert_cmphex(qdma_get(x, 0xb30), ==, ctz32(faults[i].c2h) << 16 |
@@ -228,9 +222,73 @@ MACHINE_KINDS("/ernic-qdma-hostile/faults", test_faults, { "", ",engine-thread=o
         if (faults[i].error && faults[i].arg[0] != QDMA_CMPT) {
             g_assert_cmpuint(extract64(qnet_status(&h.s), 35, 2), ==, faults[i].error);
         }
+        if (faults[i].wrong == nowhere && faults[i].arg[0]) {
+            g_assert_cmphex(extract64(qnet_tx_status(&h.s), 0, 2), ==, 1);
+        }
         recover(&h);
         qernic_machine_end(x->m);
     }
+}
+
+/* A packet's error is not reported before the doorbell rings. */
+WORLD_KINDS("/ernic-qdma-hostile/waits", test_waits, Hostile, h, open_hostile, { "", "" })
+{
+    Qdma *x = &h->n.x;
+
+    qnet_contexts(&h->s);
+    qnet_refill(&h->s);
+    nowhere(h, (Args) { 0 });
+    qernic_wait_while(x->q->qts, !(qdma_get(x, 0xaf0) & 1 << 4));
+    g_assert_cmphex(qnet_status(&h->s), ==, 0);
+}
+
+/* A frame for a memory-mapped queue stops it; its engine does not go on. */
+WORLD_KINDS("/ernic-qdma-hostile/mm", test_mm, Hostile, h, open_hostile, { "", "" })
+{
+    Qdma *x = &h->n.x;
+    uint64_t to = guest_alloc(&x->m->alloc, 4096);
+    QdmaQueue k;
+
+    qtest_memset(x->m->qts, to, 0x77, 4096);
+    qdma_put(x, 0x1004, 0);
+    qdma_queue_open(x, &k, QUEUE, QDMA_C2H, 8);
+    qdma_post(&k, to, 0, 4096);
+    qdma_ring(&k, false);
+    qernic_to_wire(h->n.fd, h->frame, LEN);
+    qernic_wait_while(x->q->qts, !(qdma_get(x, 0x254) & 1 << 4));
+    qdma_put(x, 0x1004, 1);
+    qernic_pass(x->m->qts, 20, 1000);
+    g_assert_cmphex(qtest_readq(x->m->qts, to), ==, 0x7777777777777777);
+    g_assert_cmpuint(qernic_stat(x->q, "qdma.c2h_descriptors"), ==, 0);
+}
+
+/* Frames of queue @number with new rings; older ones may precede them. */
+static void still_works(Hostile *h, uint32_t number)
+{
+    uint8_t is[QNET_FRAME];
+    Qdma *x = &h->n.x;
+    QdmaStream good;
+    uint32_t len;
+
+    qpci_io_writel(&x->q->dev, x->user, 0x1000, number << 16 | 1);
+    for (uint32_t i = 0; i < 128; i++) {
+        qpci_io_writel(&x->q->dev, x->user, 0x1400 + i * 4, 0);
+    }
+    qnet_stream(x, &good, number, QNET_EVERY, 0);
+    qnet_frame(h->frame, 700, 1, 2);
+    do {
+        qernic_to_wire(h->n.fd, h->frame, 700);
+        len = qnet_receive(&good, is);
+        qnet_refill(&good);
+        qnet_read(&good, QNET_ARM);
+    } while (len != 700);
+    g_assert_cmpint(memcmp(is, h->frame, 700), ==, 0);
+    qnet_post(&good, h->frame, 700);
+    qnet_ring(&good);
+    while (qernic_from_wire(h->n.fd, is, sizeof(is)) != 700) {
+    }
+    qnet_sent(&good);
+    g_assert_cmpint(memcmp(is, h->frame, 700), ==, 0);
 }
 
 /* Contexts end one after the other while frames come and go: no ring is touched then. */
@@ -254,7 +312,11 @@ WORLD_KINDS("/ernic-qdma-hostile/invalidate", test_invalidate, Hostile, h, open_
         }
         qnet_ring(&h->s);
         qdma_command(x, order[i], QUEUE, i & 1 ? QDMA_CLEAR : QDMA_INVALIDATE);
-        if (order[i] == QDMA_CMPT || order[i] == QDMA_SW) {
+        if (order[i] == SW_H2C) {
+            before = qernic_stat(x->q, "qdma.h2c_packets");
+            qernic_pass(x->m->qts, 20, 1000);
+            g_assert_cmpuint(qernic_stat(x->q, "qdma.h2c_packets"), ==, before);
+        } else if (order[i] < QDMA_HW || order[i] >= QDMA_CMPT) {
             qtest_memset(x->m->qts, h->s.cmpt, 0x77, (QNET_CMPT + 1) * 8);
             before = qernic_stat(x->q, "qdma.c2h_dropped");
             qernic_to_wire(h->n.fd, h->frame, LEN);
@@ -268,6 +330,7 @@ WORLD_KINDS("/ernic-qdma-hostile/invalidate", test_invalidate, Hostile, h, open_
         qnet_refill(&h->s);
         qnet_read(&h->s, QNET_ARM);
     }
+    still_works(h, QUEUE);
 }
 
 /* A queue with faults does not hold up another one. */
@@ -289,58 +352,91 @@ WORLD_KINDS("/ernic-qdma-hostile/beside", test_beside, Hostile, h, open_hostile,
     g_assert_cmphex(qdma_get(&h->n.x, 0x25c), ==, 3u << 30 | QUEUE);
 }
 
-static uint32_t any(uint32_t i)
+#define ROUNDS  1500
+
+/* Two queues with all that they need, which a frame finds by the table. */
+static void renew(Hostile *h, QdmaStream s[2])
 {
-    return i % 3 ? g_test_rand_int() : g_test_rand_int_range(0, 200);
+    Qdma *x = &h->n.x;
+
+    qdma_put(x, 0x204 + QNET_TX_RING * 4, QNET_ENTRIES + 1);
+    qdma_put(x, 0x204 + QNET_RX_RING * 4, QNET_ENTRIES + 1);
+    qdma_put(x, 0x204 + QNET_CMPT_RING * 4, QNET_CMPT + 1);
+    qdma_put(x, 0xab0, QNET_BUFFER);
+    qdma_put(x, 0xb0c, 25);
+    for (uint32_t i = 0; i < 2; i++) {
+        qnet_contexts(&s[i]);
+        qnet_refill(&s[i]);
+        qnet_read(&s[i], QNET_ARM);
+    }
 }
 
-/* Any value in any context, register and ring, with frames in between. */
+/* Changes one bit of a context of a queue, or a register that streams use. */
+static void change(Hostile *h, uint32_t number)
+{
+    static const uint32_t words[] = { 8, 8, 2, 2, 1, 1, 6, 2 };
+    static const uint32_t registers[] = {
+        0x204, 0x208, 0x20c, 0xa00, 0xa40, 0xab0, 0xb0c, 0x250
+    };
+    uint32_t selector = g_test_rand_int_range(0, 16), is[8];
+    Qdma *x = &h->n.x;
+
+    if (selector >= ARRAY_SIZE(words)) {
+        qdma_put(x, registers[selector % ARRAY_SIZE(registers)], g_test_rand_int());
+        return;
+    }
+    qdma_read_context(x, selector, number, is);
+    is[g_test_rand_int_range(0, words[selector])] ^= 1u << g_test_rand_int_range(0, 32);
+    qdma_write_context(x, selector, number, is);
+}
+
+static bool wire_has_frame(int fd)
+{
+    uint8_t byte;
+
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Streams whose contexts, registers and doorbells change while frames come and go. */
 WORLD_KINDS("/ernic-qdma-hostile/attack", test_attack, Hostile, h, open_hostile,
             { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" },
             { "-timing", ",engine-thread=off,timing=on" })
 {
     Qdma *x = &h->n.x;
-    uint64_t mem = guest_alloc(&x->m->alloc, MiB);
-    uint32_t words[8];
+    uint8_t is[QNET_FRAME];
+    QdmaStream s[2];
 
-    for (uint32_t i = 0; i < 3000; i++) {
-        uint32_t selector = i % 9, number = QUEUE + i / 9 % 2;
+    qpci_io_writel(&x->q->dev, x->user, 0x1000, QUEUE << 16 | 2);
+    for (uint32_t i = 0; i < 128; i++) {
+        qpci_io_writel(&x->q->dev, x->user, 0x1400 + i * 4, i % 2);
+    }
+    qnet_stream(x, &s[0], QUEUE, QNET_BOTH, 0);
+    qnet_stream(x, &s[1], QUEUE + 1, QNET_EVERY, 3);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        QdmaStream *one = &s[i % 2];
 
-        for (uint32_t j = 0; j < 8; j++) {
-            words[j] = any(i + j);
-        }
-        if (selector <= QDMA_SW + QDMA_H2C) {
-            words[0] &= ~0x1ffe0000;
-            words[1] = (words[1] & ~(1u << 31 | 3 << 16)) | 1 | selector << 16;
-            words[2] = mem + g_test_rand_int_range(0, MiB - 8192);
-            words[3] = 0;
-        } else if (selector == QDMA_CMPT) {
-            words[0] &= ~0x1ffe0;
-            words[1] = mem >> 6;
-            words[2] &= ~0x3ffffff;
-            words[3] |= 1 << 28;
-        } else if (selector == QDMA_PREFETCH) {
-            words[0] &= ~0xe1;
-            words[1] |= 1 << 13;
-        }
-        qdma_write_context(x, selector, number, words);
-        qdma_put(x, 0x204 + i % 16 * 4, any(i));
-        qdma_put(x, 0xab0 + i % 16 * 4, any(i));
-        qdma_put(x, QDMA_DOORBELLS + number * 16 + i % 4 * 4, any(i + 1));
-        qdma_put(x, QDMA_DOORBELLS + number * 16 + 8, i % 60);
-        if (i % 4 == 0) {
-            qpci_io_writel(&x->q->dev, x->user, 0x1000 + i % 0x1000, any(i));
-            qpci_io_writel(&x->q->dev, x->user, 0x8014, 1);
-        }
-        if (i < 1000) {
-            qernic_to_wire(h->n.fd, h->frame, 60 + i);
-        }
         if (i % 16 == 0) {
-            qtest_bufwrite(x->m->qts, mem + i * 16, words, sizeof(words));
-            qtest_clock_step(x->m->qts, 100000);
-            while (recv(h->n.fd, h->frame, 100, MSG_DONTWAIT) > 0) {
-            }
+            renew(h, s);
+        }
+        change(h, one->number);
+        if (i % 8 == 7) {
+            qdma_put(x, QDMA_DOORBELLS + one->number * 16 + i / 8 % 4 * 4,
+                     g_test_rand_int());
+        }
+        qnet_frame(h->frame, 60 + i % 500, i, 3);
+        qernic_to_wire(h->n.fd, h->frame, 60 + i % 500);
+        qnet_post(one, h->frame, 60 + i % 500);
+        qnet_ring(one);
+        qtest_clock_step(x->m->qts, 50000);
+        while (wire_has_frame(h->n.fd)) {
+            qernic_from_wire(h->n.fd, is, sizeof(is));
         }
     }
-    qernic_stat(x->q, "qdma.c2h_packets");
+    g_test_message("%" PRIu64 " received, %" PRIu64 " sent",
+                   qernic_stat(x->q, "qdma.c2h_packets"),
+                   qernic_stat(x->q, "qdma.h2c_packets"));
+    g_assert_cmpuint(qernic_stat(x->q, "qdma.c2h_packets"), >, ROUNDS / 8);
+    g_assert_cmpuint(qernic_stat(x->q, "qdma.h2c_packets"), >, ROUNDS / 8);
+    renew(h, s);
+    still_works(h, QUEUE + 2);
 }

@@ -59,6 +59,9 @@ WORLD_KINDS("/ernic-qdma-stream/sizes", test_sizes, QdmaNet, n, qnet_open, MAIN_
     same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, 60);
     qernic_to_wire(n->fd, frame, 20);
     same(is, qnet_receive(&s, is), frame, 60);
+    qnet_post(&s, frame, 0);
+    qnet_sent(&s);
+    g_assert_cmpuint(qernic_stat(n->x.q, "qdma.h2c_dropped"), ==, 1);
     g_assert_cmpuint(qernic_stat(n->x.q, "qdma.h2c_packets"), ==, ARRAY_SIZE(lens) + 1);
     g_assert_cmpuint(qernic_stat(n->x.q, "qdma.c2h_packets"), ==, ARRAY_SIZE(lens) + 1);
     g_assert_cmpuint(qernic_stat(n->x.q, "qdma.errors"), ==, 0);
@@ -141,7 +144,8 @@ WORLD_KINDS("/ernic-qdma-stream/choice", test_choice, QdmaNet, n, qnet_open, { "
     QdmaStream s[2];
 
     put_user(&n->x, 0x1000, 5 << 16 | 16);
-    put_user(&n->x, 0x1400, 2);                 /* what has no fields has hash 0 */
+    /* A frame without the fields has hash 0, and numbers of queues have 11 bits. */
+    put_user(&n->x, 0x1400, 2048 + 2);
     qnet_stream(&n->x, &s[0], 7, QNET_EVERY, 0);
     qnet_stream(&n->x, &s[1], 5, QNET_EVERY, 0);
     qnet_frame(frame, sizeof(frame), 1, 2);

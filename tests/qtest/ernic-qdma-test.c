@@ -169,6 +169,27 @@ static void check_clear(Qdma *x, uint32_t selector, uint32_t number)
     g_assert_cmpmem(is, sizeof(is), zero, sizeof(zero));
 }
 
+/* An invalidation clears the bit that makes a context valid, if it has one. */
+static void check_invalid(Qdma *x, uint32_t row, uint32_t number)
+{
+    static const uint32_t valid[16][2] = {              /* word, bits */
+        [QDMA_SW] = { 1, 1 }, [QDMA_SW + QDMA_H2C] = { 1, 1 },
+        [QDMA_CMPT] = { 3, 1 << 28 }, [QDMA_PREFETCH] = { 1, 1 << 13 },
+        [QDMA_INT_RING] = { 0, 1 },
+    };
+    uint32_t selector = contexts[row].selector, words = contexts[row].words;
+    uint32_t is[8], want[8] = { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff,
+                                0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff };
+
+    qdma_write_context(x, selector, number, want);
+    qdma_command(x, selector, number, QDMA_INVALIDATE);
+    memset(want + words, 0, 4 * (8 - words));
+    want[valid[selector][0]] &= ~valid[selector][1];
+    want[4] &= selector == QDMA_CMPT ? ~1u : ~0u;       /* the device's */
+    qdma_read_context(x, selector, number, is);
+    g_assert_cmpmem(is, sizeof(is), want, sizeof(want));
+}
+
 /* Commands for contexts that do not exist leave the data as it is. */
 static void no_context(Qdma *x, uint32_t selector, uint32_t number)
 {
@@ -203,10 +224,10 @@ WORLD_KINDS("/ernic-qdma/contexts", test_contexts, Qdma, x, qdma_open, { "", "" 
     qdma_command(x, QDMA_HW, 1, QDMA_READ);
     g_assert_cmphex(qdma_get(x, DATA), ==, w[0] | 0x00ff0000);
     g_assert_cmphex(qdma_get(x, DATA + 4), ==, w[1]);
-    /* Clear and invalidate end one context. */
+    /* Clear and invalidate change one context. */
     for (uint32_t row = 0; row < ARRAY_SIZE(contexts); row++) {
-        qdma_command(x, contexts[row].selector, 2, row & 1 ? QDMA_CLEAR :
-                     QDMA_INVALIDATE);
+        check_invalid(x, row, 2);
+        qdma_command(x, contexts[row].selector, 2, QDMA_CLEAR);
         check_clear(x, contexts[row].selector, 2);
         context_words(row, 3, w);
         qdma_command(x, contexts[row].selector, 3, QDMA_READ);

@@ -200,6 +200,7 @@ static void shell_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     now = ernic_pci_enter(d);
     if (r->stored) {
         d->shell.regs[w.index] = value;
+        ernic_qdma_kick(d);             /* loopback does not wait for the network */
     } else if (r->write) {
         r->write(d, w.slot, now, value);
     }

@@ -12,7 +12,6 @@
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
-FIELD(INT0, VALID, 0, 1)
 FIELD(INT0, VECTOR, 1, 11)
 FIELD(INT0, OUTSTANDING, 13, 1)
 FIELD(INT0, COLOR, 14, 1)

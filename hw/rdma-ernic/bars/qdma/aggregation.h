@@ -8,6 +8,10 @@
 #define ERNIC_BARS_QDMA_AGGREGATION_H
 
 #include "bars/qdma/qdma.h"
+#include "compat/qemu.h"
+
+/* A part of the context of a ring. */
+FIELD(INT0, VALID, 0, 1)
 
 /* Parts of the status in an entry, and in the status of a completion ring. */
 #define QDMA_STATUS_COLOR_SHIFT 32

@@ -13,6 +13,7 @@
 #include "bars/qdma/registers.h"
 #include "bars/qdma/report.h"
 #include "bars/qdma/stream.h"
+#include "bars/qdma/turns.h"
 #include "device/dma.h"
 #include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
@@ -28,9 +29,13 @@
 /* The queue takes no more packets until its contexts are written. */
 static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r, uint32_t len)
 {
-    uint32_t *prefetch = d->shell.qdma->queue[r->number].prefetch;
+    ErnicQdma *q = d->shell.qdma;
+    ErnicQdmaJob *job = &q->job[ERNIC_QDMA_C2H];
 
-    prefetch[0] |= R_PREFETCH0_ERROR_MASK;
+    q->queue[r->number].prefetch[0] |= R_PREFETCH0_ERROR_MASK;
+    /* A queue that the contexts call memory-mapped may be that engine's. */
+    qdma_turns_set(&q->turns[ERNIC_QDMA_C2H], r->number, false);
+    job->busy &= job->queue != r->number;
     qdma_port_lost(d, ERNIC_QDMA_C2H, r->number, len, "error");
     qdma_queue_fails(d, error, r);
     qdma_cmpt_post(d, r->number, len, true);
@@ -80,8 +85,18 @@ static bool usable(ErnicQdma *q, const QdmaRing *r)
            !FIELD_EX32(q->queue[r->number].prefetch[0], PREFETCH0, BYPASS);
 }
 
+static void charge(ErnicPci *d, ErnicBudget *work, uint32_t accesses, uint32_t bytes)
+{
+    if (work) {
+        ernic_budget_charge(work, ERNIC_WORK_ACCESS * accesses, bytes);
+    } else {
+        ernic_pci_rx_work(d, accesses, bytes);
+    }
+}
+
 /* Stores a frame of the queue, whose contexts are in order. */
-static void store(ErnicPci *d, const QdmaRing *r, const uint8_t *frame, uint32_t len)
+static void store(ErnicPci *d, const QdmaRing *r, const uint8_t *frame, uint32_t len,
+                  ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
     uint32_t prefetch = q->queue[r->number].prefetch[0];
@@ -100,7 +115,7 @@ static void store(ErnicPci *d, const QdmaRing *r, const uint8_t *frame, uint32_t
         qdma_port_lost(d, ERNIC_QDMA_C2H, r->number, len, "no buffers");
         return;
     }
-    ernic_pci_rx_work(d, num * BUFFER_ACCESSES + PACKET_ACCESSES, 0);
+    charge(d, work, num * BUFFER_ACCESSES + PACKET_ACCESSES, 0);
     if (!fetch(d, r, addr, num)) {
         fails(d, QDMA_ERR_FETCH, r, len);
         return;
@@ -110,13 +125,16 @@ static void store(ErnicPci *d, const QdmaRing *r, const uint8_t *frame, uint32_t
         return;
     }
     r->hw[0] = FIELD_DP32(r->hw[0], HW0, CIDX, (ci + num) % entries);
+    if (!qdma_cmpt_post(d, r->number, len, false)) {
+        qdma_port_lost(d, ERNIC_QDMA_C2H, r->number, len, "completion");
+        return;
+    }
     q->stats.packets[ERNIC_QDMA_C2H]++;
     q->stats.packet_bytes[ERNIC_QDMA_C2H] += len;
     trace_ernic_qdma_c2h(ernic_pci_id(d), r->number, len, num);
-    qdma_cmpt_post(d, r->number, len, false);
 }
 
-void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len)
+void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len, ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
     uint32_t number = qdma_port_queue(d, frame, len), entries;
@@ -126,8 +144,12 @@ void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len)
     if (!qdma_port_enabled(d, ERNIC_QDMA_C2H)) {
         return;                         /* the MAC does not see it */
     }
+    if (len > QDMA_FRAME_MAX) {
+        qdma_port_lost(d, ERNIC_QDMA_C2H, number, len, "length");
+        return;
+    }
     qdma_port_count(q, ERNIC_QDMA_C2H, frame, len);
-    ernic_pci_rx_work(d, 0, len);
+    charge(d, work, 0, len);
     if (number >= ERNIC_QDMA_QUEUES) {
         qdma_port_lost(d, ERNIC_QDMA_C2H, number, len, "no such queue");
         return;
@@ -147,7 +169,7 @@ void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len)
     } else if (qdma_ring_cidx(&r) >= entries || qdma_ring_pidx(&r) >= entries) {
         fails(d, QDMA_ERR_PIDX, &r, len);
     } else {
-        store(d, &r, frame, len);
+        store(d, &r, frame, len, work);
     }
 }
 
@@ -156,10 +178,8 @@ bool ernic_qdma_receive(ErnicPci *d, const uint8_t *frame, uint32_t len)
     if (!d->shell.qdma) {
         return false;
     }
-    if (len > QDMA_FRAME_MAX) {
-        qdma_port_lost(d, ERNIC_QDMA_C2H, ERNIC_QDMA_QUEUES, len, "length");
-    } else if (!qdma_port_loops(d)) {
-        qdma_c2h_packet(d, frame, len);
+    if (!qdma_port_loops(d)) {
+        qdma_c2h_packet(d, frame, len, NULL);
     }
     return true;
 }

@@ -30,7 +30,6 @@ FIELD(CMPT2, SIZE, 26, 2)
 FIELD(CMPT2, PIDX, 28, 4)       /* bits 3:0 */
 FIELD(CMPT3, PIDX, 0, 12)       /* bits 15:4 */
 FIELD(CMPT3, CIDX, 12, 16)
-FIELD(CMPT3, VALID, 28, 1)
 FIELD(CMPT3, ERROR, 29, 2)
 FIELD(CMPT4, RUNNING, 0, 1)     /* the timer */
 FIELD(CMPT4, FULL_UPDATE, 1, 1) /* doorbells change more than the index */
@@ -172,7 +171,10 @@ static void fails(ErnicPci *d, uint32_t number, uint32_t code, QdmaError error)
     w[3] &= ~R_CMPT3_VALID_MASK;
     w[3] = FIELD_DP32(w[3], CMPT3, ERROR, code);
     qdma_error(d, error, &r);
-    report(d, number);
+    /* The status of a packet's error waits as that of a packet does. */
+    if (code != BAD_DESC || FIELD_EX32(w[0], CMPT0, STATE) != WAITS) {
+        report(d, number);
+    }
 }
 
 /* ---- triggers ------------------------------------------------------------------ */
@@ -285,34 +287,35 @@ static bool write_entry(ErnicPci *d, uint32_t *w, uint64_t entry)
     return true;
 }
 
-void qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error)
+bool qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error)
 {
     ErnicQdma *q = d->shell.qdma;
     uint32_t *w = cmpt_of(q, number), entries = entries_of(q, w);
 
     if (!qdma_cmpt_valid(q, number)) {
-        return;
+        return false;
     }
     if (!indices_ok(q, w)) {
         fails(d, number, BAD_CIDX, QDMA_ERR_CMPT_CIDX);
-        return;
+        return false;
     }
     /* One place is always free, beside that of the status. */
     if (!FIELD_EX32(w[4], CMPT4, NO_CHECK) &&
         unread(w, entries, pidx_of(w)) == entries - 1) {
         fails(d, number, NO_PLACE, QDMA_ERR_CMPT_FULL);
-        return;
+        return false;
     }
     q->packet += !error;
     if (!write_entry(d, w, entry_of(w, len, q->packet, error))) {
         fails(d, number, BAD_DESC, QDMA_ERR_C2H_DESC);
-        return;
+        return false;
     }
     if (error) {
         fails(d, number, BAD_DESC, QDMA_ERR_C2H_DESC);
     } else {
         evaluate(d, number, false);
     }
+    return true;
 }
 
 /* Takes what else the doorbell may change. */

@@ -8,11 +8,18 @@
 
 #include "engine/base/budget.h"
 #include "bars/qdma/qdma.h"
+#include "compat/qemu.h"
+
+/* A part of the context, whose other fields the completions alone use. */
+FIELD(CMPT3, VALID, 28, 1)
 
 /* Whether queue @number can complete a packet: a valid context that its function has. */
 bool qdma_cmpt_valid(ErnicQdma *q, uint32_t number);
-/* A packet of @len bytes is in memory, or, with @error, will never be. */
-void qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error);
+/*
+ * A packet of @len bytes is in memory, or, with @error, will never be. False: there
+ * is no completion for it.
+ */
+bool qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error);
 /* Software has read entries, and may arm the interrupt. */
 void qdma_cmpt_doorbell(ErnicPci *d, uint32_t number, uint32_t value);
 /* The consumer index, as the doorbell has it. */

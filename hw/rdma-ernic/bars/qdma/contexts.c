@@ -5,6 +5,7 @@
  * is complete when the write of the command returns, so software never sees it busy.
  */
 #include "qemu/osdep.h"
+#include "bars/qdma/aggregation.h"
 #include "bars/qdma/contexts.h"
 #include "bars/qdma/completion.h"
 #include "bars/qdma/doorbells.h"
@@ -33,23 +34,27 @@ typedef enum Kind {
 typedef struct Context {
     const char *name;           /* NULL: there is no such context */
     uint8_t words;
+    uint8_t valid_word;         /* the bits that an invalidation clears */
+    uint32_t valid;             /* 0: there are none */
     uint16_t at;
     Kind kind;
 } Context;
 
-#define CONTEXT(name, field) \
-    { name, sizeof_field(ErnicQdmaQueue, field) / 4, offsetof(ErnicQdmaQueue, field) }
+#define VALID_CONTEXT(name, field, word, valid) \
+    { name, sizeof_field(ErnicQdmaQueue, field) / 4, word, valid, \
+      offsetof(ErnicQdmaQueue, field) }
+#define CONTEXT(name, field)    VALID_CONTEXT(name, field, 0, 0)
 
 static const Context contexts[16] = {
-    CONTEXT("software C2H", sw[ERNIC_QDMA_C2H]),
-    CONTEXT("software H2C", sw[ERNIC_QDMA_H2C]),
+    VALID_CONTEXT("software C2H", sw[ERNIC_QDMA_C2H], 1, R_SW1_ENABLE_MASK),
+    VALID_CONTEXT("software H2C", sw[ERNIC_QDMA_H2C], 1, R_SW1_ENABLE_MASK),
     CONTEXT("hardware C2H", hw[ERNIC_QDMA_C2H]),
     CONTEXT("hardware H2C", hw[ERNIC_QDMA_H2C]),
     CONTEXT("credit C2H", credit[ERNIC_QDMA_C2H]),
     CONTEXT("credit H2C", credit[ERNIC_QDMA_H2C]),
-    CONTEXT("completion", cmpt),
-    CONTEXT("prefetch", prefetch),
-    { "interrupt ring", 4, .kind = OF_INT_RING },
+    VALID_CONTEXT("completion", cmpt, 3, R_CMPT3_VALID_MASK),
+    VALID_CONTEXT("prefetch", prefetch, 1, R_PREFETCH1_VALID_MASK),
+    { "interrupt ring", 4, 0, R_INT0_VALID_MASK, .kind = OF_INT_RING },
     [SELECT_TIMER] = { "timer", 0, .kind = OF_TIMER },
     [12] = { "FMAP", 2, .kind = OF_FUNCTION },
 };
@@ -118,7 +123,10 @@ void qdma_context_command(ErnicPci *d, uint32_t command)
     case OP_READ:
         read_words(q, words, c->words);
         break;
-    default:                            /* OP_CLEAR, OP_INVALIDATE */
+    case OP_INVALIDATE:                 /* other values are intact */
+        words[c->valid_word] &= ~c->valid;
+        break;
+    default:                            /* OP_CLEAR */
         memset(words, 0, c->words * 4);
         break;
     }

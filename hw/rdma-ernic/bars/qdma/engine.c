@@ -65,6 +65,10 @@ static bool fetch(ErnicPci *d, const QdmaRing *r)
     bool h2c = r->dir == ERNIC_QDMA_H2C;
     QdmaMmDesc desc;
 
+    if (!qdma_ring_runs(r)) {
+        qdma_turns_set(&q->turns[r->dir], r->number, false);
+        return false;
+    }
     if (!qdma_ring_owned(q, r)) {
         qdma_turns_set(&q->turns[r->dir], r->number, false);
         qdma_error(d, QDMA_ERR_QUEUE, r);

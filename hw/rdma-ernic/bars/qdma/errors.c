@@ -36,7 +36,6 @@ static const struct {
     [QDMA_ERR_CANCEL] = { "cancelled", BIT(2), QDMA_DSC_ERR_STS, BIT(22), 0 },
     [QDMA_ERR_QUEUE] = { "queue number", BIT(3), QDMA_TRQ_ERR_STS, BIT(5), 0 },
     [QDMA_ERR_CONTEXT] = { "context", BIT(9), 0, 0, 0 },
-    [QDMA_ERR_H2C_EMPTY] = { "empty packet", BIT(16), QDMA_H2C_ERR_STAT, BIT(0), 0 },
     [QDMA_ERR_C2H_DESC] = { "packet", BIT(8), QDMA_C2H_ERR_STAT, BIT(4), 0 },
     [QDMA_ERR_C2H_COUNT] = { "buffers", BIT(8), QDMA_C2H_ERR_STAT, BIT(9), 0 },
     [QDMA_ERR_C2H_PORT] = { "port", BIT(8), QDMA_C2H_ERR_STAT, BIT(10), 0 },

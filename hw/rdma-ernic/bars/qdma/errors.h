@@ -16,7 +16,6 @@ typedef enum QdmaError {
     QDMA_ERR_CANCEL,            /* a queue that is disabled or ends with work left */
     QDMA_ERR_QUEUE,             /* a queue that no function has */
     QDMA_ERR_CONTEXT,           /* a command for a context that does not exist */
-    QDMA_ERR_H2C_EMPTY,         /* a stream descriptor of 0 bytes */
     QDMA_ERR_C2H_DESC,          /* a packet whose descriptors cannot be used */
     QDMA_ERR_C2H_COUNT,         /* a packet that needs too many buffers */
     QDMA_ERR_C2H_PORT,          /* a packet of another port than the queue's */

@@ -40,6 +40,10 @@ static bool fetch(ErnicPci *d, const QdmaRing *r, QdmaH2cDesc *desc)
     ErnicQdma *q = d->shell.qdma;
     uint32_t entries = qdma_ring_entries(q, r);
 
+    if (!qdma_ring_runs(r)) {
+        qdma_turns_set(&q->stream, r->number, false);
+        return false;
+    }
     if (!qdma_ring_owned(q, r)) {
         qdma_turns_set(&q->stream, r->number, false);
         qdma_error(d, QDMA_ERR_QUEUE, r);
@@ -71,7 +75,7 @@ static const char *obstacle(const ErnicPci *d, const QdmaRing *r, uint32_t len)
 }
 
 /* False: the function was reset or ejected meanwhile. */
-static bool leave(ErnicPci *d, const uint8_t *frame, uint32_t len)
+static bool leave(ErnicPci *d, const uint8_t *frame, uint32_t len, ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
 
@@ -79,7 +83,7 @@ static bool leave(ErnicPci *d, const uint8_t *frame, uint32_t len)
     q->stats.packet_bytes[ERNIC_QDMA_H2C] += len;
     qdma_port_count(q, ERNIC_QDMA_H2C, frame, len);
     if (qdma_port_loops(d)) {
-        qdma_c2h_packet(d, frame, len);
+        qdma_c2h_packet(d, frame, len, work);
         return true;
     }
     return ernic_pci_eth_transmit(d, frame, len);
@@ -97,11 +101,6 @@ static QdmaStep packet(ErnicPci *d, const QdmaRing *r, ErnicBudget *work)
     }
     len = le16_to_cpu(desc.len);
     trace_ernic_qdma_h2c(ernic_pci_id(d), r->number, le64_to_cpu(desc.addr), len);
-    if (!len) {
-        qdma_error(d, QDMA_ERR_H2C_EMPTY, r);
-        qdma_ring_complete(d, r);
-        return QDMA_WORKED;
-    }
     why = obstacle(d, r, len);
     if (why) {
         qdma_port_lost(d, ERNIC_QDMA_H2C, r->number, len, why);
@@ -118,7 +117,7 @@ static QdmaStep packet(ErnicPci *d, const QdmaRing *r, ErnicBudget *work)
         len = ETH_ZLEN;
     }
     qdma_ring_complete(d, r);
-    return leave(d, frame, len) ? QDMA_WORKED : QDMA_GONE;
+    return leave(d, frame, len, work) ? QDMA_WORKED : QDMA_GONE;
 }
 
 QdmaStep qdma_h2c_step(ErnicPci *d, ErnicBudget *work)
@@ -127,7 +126,8 @@ QdmaStep qdma_h2c_step(ErnicPci *d, ErnicBudget *work)
     uint32_t number;
     QdmaRing r;
 
-    if (ernic_pci_eth_waits(d) || !qdma_turns_next(&q->stream, &number)) {
+    if ((ernic_pci_eth_waits(d) && !qdma_port_loops(d)) ||
+        !qdma_turns_next(&q->stream, &number)) {
         return QDMA_IDLE;
     }
     ernic_budget_charge(work, ERNIC_WORK_FRAME + ERNIC_WORK_ACCESS * PACKET_ACCESSES, 0);

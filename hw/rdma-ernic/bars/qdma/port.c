@@ -17,6 +17,8 @@
 #define QUEUES_NUM(v)   extract32(v, 0, 16)
 #define TABLE_QUEUE(v)  extract32(v, 0, 16)
 #define TABLE_SIZE      128
+/* The QDMA takes 11 bits of the sum. */
+#define FRAME_QUEUE(v)  extract32(v, 0, 11)
 #define ENABLE          BIT(0)
 #define LOOP            BIT(0)
 
@@ -94,8 +96,8 @@ uint32_t qdma_port_queue(const ErnicPci *d, const uint8_t *frame, uint32_t len)
     Tuple t = tuple_of(frame, len);
     uint32_t hash = hash_of(regs + ERNIC_SHELL_HASH_KEY, &t);
 
-    return QUEUES_FIRST(regs[ERNIC_SHELL_QUEUES]) +
-           TABLE_QUEUE(regs[ERNIC_SHELL_TABLE + hash % TABLE_SIZE]);
+    return FRAME_QUEUE(QUEUES_FIRST(regs[ERNIC_SHELL_QUEUES]) +
+                       TABLE_QUEUE(regs[ERNIC_SHELL_TABLE + hash % TABLE_SIZE]));
 }
 
 bool qdma_port_sends(const ErnicPci *d, uint32_t number)

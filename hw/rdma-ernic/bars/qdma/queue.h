@@ -62,6 +62,12 @@ static inline bool qdma_ring_is_mm(const QdmaRing *r)
     return FIELD_EX32(r->sw[1], SW1, IS_MM);
 }
 
+/* Whether software has enabled the queue, and no error has stopped it. */
+static inline bool qdma_ring_runs(const QdmaRing *r)
+{
+    return FIELD_EX32(r->sw[1], SW1, ENABLE) && !FIELD_EX32(r->sw[1], SW1, ERROR);
+}
+
 /* Whether @function has queue @number. */
 bool qdma_owns(ErnicQdma *q, uint32_t function, uint32_t number);
 /* Whether the function of the context has the queue. */

@@ -47,16 +47,19 @@ void qdma_ring_armed(ErnicPci *d, const QdmaRing *r)
 
 void qdma_ring_report(ErnicPci *d, const QdmaRing *r)
 {
-    uint64_t at = qdma_ring_at(r, qdma_ring_entries(d->shell.qdma, r));
-    uint64_t status = cpu_to_le64(FIELD_EX32(r->sw[1], SW1, ERROR) |
-                                  (uint64_t)qdma_ring_cidx(r) << 16 |
-                                  (uint64_t)qdma_ring_pidx(r) << 32);
+    uint64_t at = qdma_ring_at(r, qdma_ring_entries(d->shell.qdma, r)), status;
+    uint32_t error = FIELD_EX32(r->sw[1], SW1, ERROR);
 
     if (r->dir == ERNIC_QDMA_C2H && !qdma_ring_is_mm(r)) {
         return;                 /* the completion ring has all reports of a stream */
     }
+    if (!qdma_ring_is_mm(r)) {
+        error = !!error;        /* streams have one for descriptors and data */
+    }
+    status = cpu_to_le64(error | (uint64_t)qdma_ring_cidx(r) << 16 |
+                         (uint64_t)qdma_ring_pidx(r) << 32);
     trace_ernic_qdma_status(ernic_pci_id(d), r->number, r->dir, qdma_ring_cidx(r),
-                            FIELD_EX32(r->sw[1], SW1, ERROR));
+                            error);
     if (FIELD_EX32(r->sw[1], SW1, STATUS)) {
         ernic_pci_dma(d, at, &status, sizeof(status), true);
     }

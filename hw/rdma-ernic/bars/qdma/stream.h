@@ -18,7 +18,7 @@ typedef enum QdmaStep {
 
 /* Sends one packet of the queue whose turn it is. */
 QdmaStep qdma_h2c_step(ErnicPci *d, ErnicBudget *work);
-/* A frame arrives, from the cable or from ourselves. */
-void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len);
+/* A frame arrives: from ourselves, in the slice of @work, or (NULL) from the cable. */
+void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len, ErnicBudget *work);
 
 #endif /* ERNIC_BARS_QDMA_STREAM_H */
