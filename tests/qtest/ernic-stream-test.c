@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "ernic-mlx5.h"
+#include "ernic-qdma.h"
 
 #define STREAMS     24
 #define MESSAGE     (64 * 1024)
@@ -231,6 +232,14 @@ static void open_card(Card *c, QErnic *q, bool shell)
     card_open_in(c, 1, 0, 0);
 }
 
+/* Streams that are as after a reset have no section. */
+static void open_interrupt_ring(QErnic *q)
+{
+    Qdma x = { .q = q, .bar = qpci_iomap(&q->dev, 0, NULL) };
+
+    qdma_write_context(&x, QDMA_INT_RING, 0, (uint32_t [8]) { 1 });
+}
+
 /* Objects, and messages of which some are on their way. */
 static void traffic(QErnicMachine *m, size_t row)
 {
@@ -247,6 +256,9 @@ static void traffic(QErnicMachine *m, size_t row)
         open_card(&c, q, machines[row].shell);
         card_open_qp(&c, 1, CARD_QPN);
         card_post(&c, CARD_SEND, 0, 64, 0, 0);
+        if (machines[row].section) {
+            open_interrupt_ring(q);
+        }
     } else {
         qernic_setup(q, 1);
         connect_and_send(q, peer);
