@@ -256,6 +256,15 @@ SEND_TEST("/mlx5/scan/hostile", LOG, test_hostile)
     IS(stats->bad_doorbells, 3);
 }
 
+/* Through error and reset, as Linux does after a failure; it leaves the record. */
+static void renew(Frames *f)
+{
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f->sq.number);
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f->sq.number);
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f->sq.number);
+    f->sq.pi = 0;
+}
+
 /*
  * Linux leaves the counter of before a reset in the record, until it posts again. Another
  * queue of the page must not make the device execute the old requests.
@@ -269,10 +278,7 @@ SEND_TEST("/mlx5/scan/stale", LOG, test_stale)
         announce(f, &f->sq);
         announce(f, &f->sq);
         IS(rung(f, SEND_UAR), 2);
-        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f->sq.number);
-        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f->sq.number);
-        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f->sq.number);
-        f->sq.pi = 0;
+        renew(f);
         announce(f, &second);
         IS(rung(f, SEND_UAR), 1);
         if (how == 1) {
@@ -289,10 +295,7 @@ SEND_TEST("/mlx5/scan/stale", LOG, test_stale)
             announce(f, &f->sq);
             IS(rung(f, SEND_UAR), 1);
         }
-        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", f->sq.number);
-        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f->sq.number);
-        ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f->sq.number);
-        f->sq.pi = 0;
+        renew(f);
     }
     IS(f->eth.e->stats.bad_doorbells, 0);
 }
