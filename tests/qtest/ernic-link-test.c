@@ -5,6 +5,7 @@
  * their VLANs, a cable that is pulled, and other cards on the same wire.
  */
 #include "qemu/osdep.h"
+#include <glib/gstdio.h>
 #include "ernic-card.h"
 
 #define HUB(more) \
@@ -31,6 +32,29 @@ MACHINE_KINDS("/ernic-", test_netdev_link, { "netdev-link", HUB(",engine-thread=
     g_assert_cmphex(qernic_reg(a, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     qernic_transfers(b, a);
     qernic_crowd(a, b);
+}
+
+#define END(i, own, its) \
+    " -netdev dgram,id=n,local.type=unix,local.path=%s" own ",remote.type=unix," \
+    "remote.path=%s" its VERBS_NIC ",id=net" i ",addr=06.0,netdev=n,engine-thread=%s"
+
+/* Frames to a machine that is stopped wait for it in its socket. */
+MACHINE_KINDS("/ernic-link/stopped-", test_stopped, { "main-loop", "off" },
+              { "thread", "on" })
+{
+    const char *path = qernic_temp();
+    QErnicMachine *m[] = {
+        qernic_machine(END("0", ".0", ".1"), path, path, more),
+        qernic_machine(END("1", ".1", ".0"), path, path, more),
+    };
+
+    qernic_stopped(qernic_host(m[0], "net0", 6, 1), qernic_host(m[1], "net1", 6, 2));
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *socket = g_strdup_printf("%s.%d", path, i);
+
+        qernic_machine_end(m[i]);
+        g_unlink(socket);
+    }
 }
 
 /*

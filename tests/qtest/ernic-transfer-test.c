@@ -297,14 +297,21 @@ void qernic_crowd(QErnic *a, QErnic *b)
     expect_datagram(&from, &to);
 }
 
+/*
+ * A receive request precedes the datagram by time, and more doorbells than one slice
+ * takes precede the request.
+ */
 void qernic_stopped(QErnic *a, QErnic *b)
 {
     QErnicQp from, to;
 
     qernic_pair(a, b, &from, &to, ERNIC_QPT_UD);
     qtest_memset(b->qts, b->buf + IN, 0, 1024);
-    qernic_post_recv(&to, IN, 1024);
     qernic_stop(b->qts);
+    for (int i = 0; i < 2047; i++) {
+        qernic_doorbell(b, 0, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+    }
+    qernic_post_recv(&to, IN, 1024);
     qernic_datagram(&from, &to);
     qernic_cont(b->qts);
     expect_datagram(&from, &to);

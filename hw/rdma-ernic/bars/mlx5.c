@@ -92,7 +92,6 @@ static void mlx5_add_bars(ErnicPci *d)
 
 static void mlx5_run(ErnicPci *d, uint64_t now)
 {
-    ernic_slice(d->engine);
     if (!ernic_pci_doorbells_run(d, now) || !ernic_pci_page_events_run(d, now)) {
         ernic_pci_continue(d, &d->kick, d->bh);
     }

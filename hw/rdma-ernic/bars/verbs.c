@@ -133,7 +133,6 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
         ernic_pci_doorbells_drop(d);
         return;
     }
-    ernic_slice(d->engine);
     /* Read cmd_pi first: doorbells rung before its update are then all seen. */
     pi = qatomic_load_acquire(&v->cmd_pi);
     done = ernic_pci_doorbells_run(d, now) &&

@@ -67,6 +67,11 @@ bool ernic_pci_doorbells_run(ErnicPci *d, uint64_t now)
     return doorbells_read(d, now);
 }
 
+bool ernic_pci_doorbells_wait(const ErnicPci *d)
+{
+    return d->db_pos < d->db_len || qatomic_load_acquire(&d->db_count);
+}
+
 /*
  * The timing model needs the time of the doorbell: the engine takes it at once and
  * delays it by the time of the PCIe transfer. False: earlier commands or doorbells

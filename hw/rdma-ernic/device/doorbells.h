@@ -18,6 +18,8 @@ void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value);
  * inside enter and leave. False: some are left.
  */
 bool ernic_pci_doorbells_run(ErnicPci *d, uint64_t now);
+/* Whether some are left, or were rung since; inside enter and leave. */
+bool ernic_pci_doorbells_wait(const ErnicPci *d);
 /* Loses all of them; inside enter and leave. */
 void ernic_pci_doorbells_drop(ErnicPci *d);
 

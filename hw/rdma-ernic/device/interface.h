@@ -36,7 +36,10 @@ struct ErnicPciInterfaceOps {
     void (*start)(ErnicPci *d);
     /* The object ends: frees what close left after unplug. May be NULL. */
     void (*finalize)(ErnicPci *d);
-    /* Executes doorbells and commands; inside enter and leave, in the AioContext. */
+    /*
+     * Executes doorbells and commands until the slice of ErnicPci.engine ends; inside
+     * enter and leave, in the AioContext.
+     */
     void (*run)(ErnicPci *d, uint64_t now);
     /*
      * Executes the commands that software posted before a doorbell, up to @mark. False:

@@ -5,6 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "device/doorbells.h"
+#include "device/interface.h"
 #include "device/link.h"
 #include "device/mutex.h"
 #include "device/traffic.h"
@@ -47,6 +49,15 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d)
 {
     return ernic_slice_left(d->engine) &&
            (!d->pg332.engine || ernic_slice_left(d->pg332.engine));
+}
+
+bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now)
+{
+    assert(ernic_pci_locked(d));
+    if (ernic_pci_doorbells_wait(d)) {
+        d->interface->run(d, now);
+    }
+    return ernic_pci_rx_slice_left(d);
 }
 
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)

@@ -23,6 +23,11 @@ void ernic_pci_tx_ready(ErnicPci *d, uint64_t now);
 void ernic_pci_rx_slice(ErnicPci *d);
 /* Whether something is left of it. */
 bool ernic_pci_rx_slice_left(const ErnicPci *d);
+/*
+ * Executes the doorbells rung before a packet arrived: it may need a receive request that
+ * they post. False: that takes more than the slice, and the packet waits.
+ */
+bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now);
 /* Charge to it, or to the slice of the main loop, what the main loop did for a frame. */
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
 /* Runs both engines. */

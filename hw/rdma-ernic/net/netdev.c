@@ -125,23 +125,29 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 
 /* ---- in ------------------------------------------------------------------- */
 
-static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
+/* False: the frame waits until the device's work has run. */
+static bool receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     bool its = ernic_pci_frame_may_be_engines(d, buf, size);
     uint64_t now;
 
     if (its && d->thread) {
         ernic_pci_netq_receive(d, buf, size);
-        return;
+        return true;
     }
     if (its) {
         now = ernic_pci_enter(d);
+        if (!ernic_pci_rx_doorbells(d, now)) {
+            ernic_pci_leave(d);
+            return false;
+        }
         its = ernic_pci_frame_to_engine(d, now, buf, size);
         ernic_pci_leave(d);
     }
     if (!its) {
         ernic_pci_eth_receive(d, buf, size);
     }
+    return true;
 }
 
 /*
@@ -200,6 +206,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
                               size_t size)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
+    bool taken = true;
 
     if (!netdev_can_receive(nc)) {
         return 0;
@@ -209,10 +216,11 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
 
         ernic_pci_rx_work(d, FRAME_ACCESSES, size);
         d->net.busy++;
-        receive(d, frame, size);
+        taken = receive(d, frame, size);
         d->net.busy--;
+        d->net.rx_full |= !taken;
     }
-    return size;
+    return taken ? size : 0;
 }
 
 void ernic_pci_netdev_resume(ErnicPci *d)

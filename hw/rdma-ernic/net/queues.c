@@ -141,12 +141,10 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
         return;
     }
     ernic_pci_rx_slice(d);
-    while (ernic_pci_rx_slice_left(d) && may_take(d)) {
+    while (ernic_frame_queue_has(&q->in) && ernic_pci_rx_doorbells(d, now) &&
+           may_take(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&q->in, &len, &room);
 
-        if (!frame) {
-            break;
-        }
         ernic_link_work(d->engine, FRAME_ACCESSES, len);
         if (!ernic_pci_frame_to_engine(d, now, frame, len)) {
             wake |= give_back(d, frame, len);

@@ -37,6 +37,7 @@ static void work(void *opaque)
     }
     if (ernic_pci_working(d)) {
         ernic_pci_netdev_run(d, now);
+        ernic_slice(d->engine);
         d->interface->run(d, now);
         ernic_pci_engines_run(d, now);
         ernic_pci_links_run(d, now);
