@@ -54,10 +54,11 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d)
 bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now)
 {
     assert(ernic_pci_locked(d));
-    if (ernic_pci_doorbells_wait(d)) {
-        d->interface->run(d, now);
+    if (!ernic_pci_doorbells_wait(d)) {
+        return true;
     }
-    return ernic_pci_rx_slice_left(d);
+    d->interface->run(d, now);
+    return !ernic_pci_doorbells_wait(d) || ernic_slice_left(d->engine);
 }
 
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)

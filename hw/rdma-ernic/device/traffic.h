@@ -25,7 +25,8 @@ void ernic_pci_rx_slice(ErnicPci *d);
 bool ernic_pci_rx_slice_left(const ErnicPci *d);
 /*
  * Executes the doorbells rung before a packet arrived: it may need a receive request that
- * they post. False: that takes more than the slice, and the packet waits.
+ * they post. False: the slice has ended before; the device's work goes on, and the packet
+ * waits for it.
  */
 bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now);
 /* Charge to it, or to the slice of the main loop, what the main loop did for a frame. */

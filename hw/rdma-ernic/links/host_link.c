@@ -36,7 +36,8 @@ static void hand_up(ErnicPci *d, uint64_t now)
     ErnicHostLink *h = &d->host;
     ErnicTrain t;
 
-    while (h->trains && ernic_pci_rx_doorbells(d, now) && ernic_pci_rx_room(d)) {
+    while (h->trains && ernic_pci_rx_slice_left(d) && ernic_pci_rx_room(d) &&
+           ernic_pci_rx_doorbells(d, now)) {
         t = *h->train;
         t.data += h->pos;
         t.len -= h->pos;
