@@ -341,6 +341,20 @@ WORLD_KINDS("/ernic-work/full-queue", test_full_queue, Work, w, begin, BOTH)
     g_assert_cmpuint(qernic_logged(w->m, path, "ernic_pci_doorbells_wait"), >=, 1);
 }
 
+/* The processor that rings begins the work, unless the engine has a thread. */
+MACHINE_KINDS("/ernic-work/here", test_here, NO_THREAD)
+{
+    const char *path;
+    Work w;
+
+    begin(&w, more);
+    path = qernic_log(w.m->qts, "ernic_pci_work_here");
+    qernic_setup(w.q, 1);
+    qernic_transfers(w.q, w.q);
+    g_assert_cmpint(qernic_logged(w.m, path, "ernic_pci_work_here") > 0, ==,
+                    g_str_has_suffix(more, "off"));
+}
+
 /* A completion queue moves to rings of 2^20 entries again and again. */
 WORLD_KINDS("/ernic-work/resize", test_resize, Work, w, begin, BOTH)
 {

@@ -109,6 +109,9 @@ struct ErnicPci {
     ErnicFreeing *freeing;      /* owned */
     ErnicVerbs verbs;
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
+    /* Does some of the work in the thread that rings; false: bh has to do all. BQL. */
+    bool (*work_here)(ErnicPci *d);
+    uint64_t here_until;        /* host's ns that such work stands for; BQL */
     QEMUTimer timer;
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     int64_t ran_at;             /* virtual time of the last run that left work, */

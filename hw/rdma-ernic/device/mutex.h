@@ -23,6 +23,23 @@ static inline void ernic_pci_lock(ErnicPci *d)
     d->held = true;
 }
 
+/* The same if no thread has the lock, or waits for it. */
+static inline bool ernic_pci_trylock(ErnicPci *d)
+{
+    bool locked;
+
+    if (qemu_mutex_trylock(&d->next)) {
+        return false;
+    }
+    locked = !qemu_mutex_trylock(&d->lock);
+    qemu_mutex_unlock(&d->next);
+    if (locked) {
+        qemu_thread_get_self(&d->holder);
+        d->held = true;
+    }
+    return locked;
+}
+
 static inline void ernic_pci_unlock(ErnicPci *d)
 {
     d->held = false;

@@ -182,6 +182,11 @@ void ernic_slice(Ernic *e)
     ernic_work_start(e);
 }
 
+void ernic_slice_of(Ernic *e, uint32_t units)
+{
+    ernic_budget_start_of(&e->work, units);
+}
+
 bool ernic_slice_left(const Ernic *e)
 {
     return ernic_work_left(e);

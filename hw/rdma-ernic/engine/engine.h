@@ -30,6 +30,8 @@ void ernic_reset_at_once(Ernic *e);
  * its own.
  */
 void ernic_slice(Ernic *e);
+/* The same of a fraction: ERNIC_WORK_SLICE of base/budget.h has the units of a slice. */
+void ernic_slice_of(Ernic *e, uint32_t units);
 /* Whether there is work left in the slice. If not, the caller goes on in the next one. */
 bool ernic_slice_left(const Ernic *e);
 /*

@@ -46,12 +46,17 @@ typedef struct ErnicBudget {
     ErnicClock *clock;          /* NULL: units alone end a slice */
 } ErnicBudget;
 
-/* Begin a slice. */
-static inline void ernic_budget_start(ErnicBudget *b)
+/* Begin a slice of @units. */
+static inline void ernic_budget_start_of(ErnicBudget *b, uint32_t units)
 {
-    b->end = b->done + ERNIC_WORK_SLICE;
+    b->end = b->done + units;
     b->look = b->clock ? b->done : UINT64_MAX;
     b->until = 0;
+}
+
+static inline void ernic_budget_start(ErnicBudget *b)
+{
+    ernic_budget_start_of(b, ERNIC_WORK_SLICE);
 }
 
 /* A slice that @clock ends as well. */
