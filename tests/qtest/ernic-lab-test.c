@@ -277,10 +277,14 @@ LAB_KINDS("/ernic-lab/reset", test_reset, { "", "" },
           { "-main-loop", ",engine-thread=off" })
 {
     Eth *e = &l->e[0];
+    uint64_t sent;
 
     pass(l, 1, everyone, 5, 1);
     let_frame_wait(l);
+    sent = counter(e, "tx_packets");
     qernic_cont(l->e[1].q->qts);
+    /* Before it has a buffer, for another frame. */
+    qernic_wait_while(l->e[1].q->qts, qeth_get(&l->e[1], OFF(rx_no_buffer)) < sent);
     qtest_qmp_assert_success(e->q->qts, "{ 'execute': 'system_reset' }");
     qtest_qmp_eventwait(e->q->qts, "RESET");
     qernic_cont(e->q->qts);
