@@ -24,8 +24,6 @@
 #define SEALS           (F_SEAL_SHRINK | F_SEAL_GROW)
 /* The most descriptors of a message, SCM_MAX_FD of Linux. */
 #define DESCRIPTORS     253
-/* Messages that one call reads; a peer may send any number of them. */
-#define MESSAGES        8
 
 /* How often a list that changes meanwhile is copied again. */
 #define COPIES          8
@@ -244,24 +242,21 @@ ErnicShmPairState ernic_shm_pair_handshake(ErnicShmPair *p)
 
 /* ---- the bell -------------------------------------------------------------- */
 
+/*
+ * One message: there is seldom a second one, and the socket stays readable for it. What
+ * the message has does not matter.
+ */
 ErnicShmPairState ernic_shm_pair_receive(ErnicShmPair *p)
 {
     uint32_t num;
     uint8_t buf[8];
-    ssize_t n;
-    int i;
+    ssize_t n = receive(p, buf, sizeof(buf), NULL, &num);
 
-    for (i = 0; i < MESSAGES; i++) {
-        n = receive(p, buf, sizeof(buf), NULL, &num);
-        if (num) {
-            return ERNIC_SHM_REFUSED;
-        }
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-            return ERNIC_SHM_GONE;
-        }
-        if (n < 0) {
-            break;
-        }
+    if (num) {
+        return ERNIC_SHM_REFUSED;
+    }
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        return ERNIC_SHM_GONE;
     }
     return ERNIC_SHM_UP;
 }
