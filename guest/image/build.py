@@ -66,7 +66,7 @@ TOOL_LIBRARIES = ['libc6', 'libelf1t64', 'libzstd1', 'zlib1g']
 # With all that they depend on.
 PROGRAMS = ['bash', 'busybox-static', 'dash', 'ethtool', 'ibverbs-providers',
             'ibverbs-utils', 'iproute2', 'iputils-ping', 'kmod', 'pciutils',
-            'perftest', 'python3-minimal', 'python3-pyverbs', 'rdmacm-utils']
+            'perftest', 'python3-minimal', 'python3-pyverbs', 'qperf', 'rdmacm-utils']
 # Files of this folder, and where they are in the guest.
 OURS = {'init': 'init', 'agent': 'agent', 'drivers': 'drivers',
         'udhcpc': 'etc/udhcpc/default.script'}

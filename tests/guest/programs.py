@@ -77,6 +77,10 @@ RPING = Family('rping -s -a {address} {opt}; true', 'rping -c -a {address} {opt}
                'rdma resource show cm_id | grep -q LISTEN', '', 'pings verified')
 CM = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', RPING.listens,
             r'return status (0)', 'status')
+# Of the network cards, without RDMA. Its server serves until it is killed.
+QPERF = Family('qperf -lp 19765', 'qperf -lp 19765 -uu {opt} {tcp} tcp_bw',
+               'netstat -ltn | grep -q ":19765 "', r'bw += +(\d+) bytes/sec', 'bytes/s',
+               ends=False)
 
 PROGRAMS = [
     Program('ibv_rc_pingpong', PINGPONG, '-c -n 1000'),
