@@ -243,8 +243,8 @@ ErnicShmPairState ernic_shm_pair_handshake(ErnicShmPair *p)
 /* ---- the bell -------------------------------------------------------------- */
 
 /*
- * One message: there is seldom a second one, and the socket stays readable for it. What
- * the message has does not matter.
+ * One message: there is seldom a second one, and the socket stays readable for it. Its
+ * content does not matter.
  */
 ErnicShmPairState ernic_shm_pair_receive(ErnicShmPair *p)
 {
