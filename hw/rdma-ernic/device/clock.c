@@ -82,6 +82,15 @@ void ernic_pci_kick(ErnicPci *d)
     ernic_pci_schedule(d, &d->kick, d->bh);
 }
 
+void ernic_pci_in_context(ErnicPci *d, QEMUBHFunc *work)
+{
+    if (d->thread) {
+        work(d);
+    } else {
+        ernic_pci_guarded(d, work);
+    }
+}
+
 void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work)
 {
     MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;

@@ -24,5 +24,12 @@ void ernic_pci_continue(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);
 void ernic_pci_kick(ErnicPci *d);
 /* Calls @work with the re-entrancy guard set: its accesses to the device fail. */
 void ernic_pci_guarded(ErnicPci *d, QEMUBHFunc *work);
+/*
+ * Calls @work of the device's AioContext. In the main loop the guard is set: an IOMMU
+ * that reports a fault of our DMA may store to our registers, which need the lock that
+ * the work holds. In a thread, which no device behind an IOMMU has, it is not: it would
+ * refuse the accesses of processors.
+ */
+void ernic_pci_in_context(ErnicPci *d, QEMUBHFunc *work);
 
 #endif /* ERNIC_DEVICE_CLOCK_H */

@@ -133,7 +133,8 @@ typedef struct ErnicNetdev {
     uint32_t pending;           /* RoCE frames the backend has not taken yet */
     bool blocked;               /* the engine waits for the wire, or for the queue */
     uint32_t busy;              /* calls into or from QEMU's network layer below */
-    bool rx_full;               /* frames wait for room, or for a slice */
+    bool rx_full;               /* frames wait: for room, a slice, older doorbells */
+    bool started;               /* the device knows that the machine runs */
     bool resuming;              /* those frames are being delivered */
     bool link_down;             /* atomic; the cable is unplugged */
     bool link_moved;            /* link change not reported to the guest yet */

@@ -58,7 +58,7 @@ bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now)
         return true;
     }
     d->interface->run(d, now);
-    return !ernic_pci_doorbells_wait(d) || ernic_slice_left(d->engine);
+    return !ernic_pci_doorbells_wait(d) || (d->profile && ernic_slice_left(d->engine));
 }
 
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)

@@ -24,9 +24,11 @@ void ernic_pci_rx_slice(ErnicPci *d);
 /* Whether something is left of it. */
 bool ernic_pci_rx_slice_left(const ErnicPci *d);
 /*
- * Executes the doorbells rung before a packet arrived: it may need a receive request that
- * they post. False: the slice has ended before; the device's work goes on, and the packet
- * waits for it.
+ * Executes the doorbells rung before a packet arrived: it may need a receive request
+ * that they post. False: they take more than the slice, or wait for commands; the
+ * device's work goes on with them, and the packet waits. In the timing model it does not
+ * wait for commands. Doorbells with an event of their own (device/page_events.h) post no
+ * receives.
  */
 bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now);
 /* Charge to it, or to the slice of the main loop, what the main loop did for a frame. */

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "compat/qemu.h"
+#include "device/clock.h"
 #include "device/life.h"
 #include "device/lock.h"
 #include "device/traffic.h"
@@ -36,8 +37,8 @@ static void hand_up(ErnicPci *d, uint64_t now)
     ErnicHostLink *h = &d->host;
     ErnicTrain t;
 
-    while (h->trains && ernic_pci_rx_slice_left(d) && ernic_pci_rx_room(d) &&
-           ernic_pci_rx_doorbells(d, now)) {
+    while (h->trains && ernic_pci_rx_slice_left(d) && ernic_pci_rx_doorbells(d, now) &&
+           ernic_pci_rx_room(d)) {
         t = *h->train;
         t.data += h->pos;
         t.len -= h->pos;
@@ -87,7 +88,7 @@ static void room_again(ErnicPci *d, uint64_t now)
     ernic_pci_tx_ready(d, now);
 }
 
-static void readable(void *opaque)
+static void read_link(void *opaque)
 {
     ErnicPci *d = opaque;
     ErnicHostLink *h = &d->host;
@@ -108,7 +109,7 @@ static void readable(void *opaque)
     ernic_pci_leave(d);
 }
 
-static void writable(void *opaque)
+static void write_link(void *opaque)
 {
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
@@ -119,6 +120,16 @@ static void writable(void *opaque)
         ernic_host_update(d);
     }
     ernic_pci_leave(d);
+}
+
+static void readable(void *opaque)
+{
+    ernic_pci_in_context(opaque, read_link);
+}
+
+static void writable(void *opaque)
+{
+    ernic_pci_in_context(opaque, write_link);
 }
 
 /*

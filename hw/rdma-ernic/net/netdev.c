@@ -13,6 +13,7 @@
 #include "system/runstate.h"
 #include "engine/wire/frame.h"
 #include "device/clock.h"
+#include "device/doorbells.h"
 #include "device/life.h"
 #include "device/link.h"
 #include "device/lock.h"
@@ -125,29 +126,23 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 
 /* ---- in ------------------------------------------------------------------- */
 
-/* False: the frame waits until the device's work has run. */
-static bool receive(ErnicPci *d, const uint8_t *buf, size_t size)
+static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     bool its = ernic_pci_frame_may_be_engines(d, buf, size);
     uint64_t now;
 
     if (its && d->thread) {
         ernic_pci_netq_receive(d, buf, size);
-        return true;
+        return;
     }
     if (its) {
         now = ernic_pci_enter(d);
-        if (!ernic_pci_rx_doorbells(d, now)) {
-            ernic_pci_leave(d);
-            return false;
-        }
         its = ernic_pci_frame_to_engine(d, now, buf, size);
         ernic_pci_leave(d);
     }
     if (!its) {
         ernic_pci_eth_receive(d, buf, size);
     }
-    return true;
 }
 
 /*
@@ -180,6 +175,30 @@ static bool has_room(ErnicPci *d)
     return d->link != d->card || ernic_pci_rx_room(d);
 }
 
+static bool run_doorbells(ErnicPci *d)
+{
+    bool done;
+
+    d->net.busy++;
+    done = ernic_pci_rx_doorbells(d, ernic_pci_enter(d));
+    ernic_pci_leave(d);
+    d->net.busy--;
+    return done;
+}
+
+/*
+ * Whether the doorbells have been executed that were rung before. When the machine
+ * starts, QEMU delivers frames before the device knows of it.
+ */
+static bool after_doorbells(ErnicPci *d)
+{
+    if (d->thread) {
+        return true;            /* ernic_pci_netq_deliver() executes them */
+    }
+    return d->net.started && (!ernic_pci_working(d) || !ernic_pci_doorbells_wait(d) ||
+                              run_doorbells(d));
+}
+
 /*
  * A frame waits while the engine has no room for it, as with a PAUSE frame. Then all
  * others wait as well. QEMU does not look whether its queue is empty: a frame that fits
@@ -193,7 +212,7 @@ static bool netdev_can_receive(NetClientState *nc)
         return false;
     }
     d->net.rx_full = ernic_pci_powered(d) &&
-                     (!has_room(d) || !slice_left(d));
+                     (!has_room(d) || !slice_left(d) || !after_doorbells(d));
     return !d->net.rx_full;
 }
 
@@ -206,7 +225,6 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
                               size_t size)
 {
     ErnicPci *d = qemu_get_nic_opaque(nc);
-    bool taken = true;
 
     if (!netdev_can_receive(nc)) {
         return 0;
@@ -216,11 +234,10 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
 
         ernic_pci_rx_work(d, FRAME_ACCESSES, size);
         d->net.busy++;
-        taken = receive(d, frame, size);
+        receive(d, frame, size);
         d->net.busy--;
-        d->net.rx_full |= !taken;
     }
-    return taken ? size : 0;
+    return size;
 }
 
 void ernic_pci_netdev_resume(ErnicPci *d)

@@ -141,8 +141,8 @@ void ernic_pci_netq_deliver(ErnicPci *d, uint64_t now)
         return;
     }
     ernic_pci_rx_slice(d);
-    while (ernic_pci_rx_slice_left(d) && may_take(d) &&
-           ernic_frame_queue_has(&q->in) && ernic_pci_rx_doorbells(d, now)) {
+    while (ernic_pci_rx_slice_left(d) && ernic_frame_queue_has(&q->in) &&
+           ernic_pci_rx_doorbells(d, now) && may_take(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&q->in, &len, &room);
 
         ernic_link_work(d->engine, FRAME_ACCESSES, len);

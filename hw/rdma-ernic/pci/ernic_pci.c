@@ -141,6 +141,7 @@ static void vm_state_changed(void *opaque, bool running, RunState state)
 {
     ErnicPci *d = opaque;
 
+    d->net.started = running;
     if (ernic_pci_exists(d)) {
         set_working(d, running && ernic_pci_powered(d));
     }
@@ -219,7 +220,8 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     ernic_pci_lock(d);
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
     ernic_pci_unlock(d);
-    set_working(d, runstate_is_running());
+    d->net.started = runstate_is_running();
+    set_working(d, d->net.started);
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp, d->cfg.num_vectors,
                             ernic_pci_link_option(d, d->link->name) ?: "");
     return;

@@ -25,7 +25,7 @@
  * run, and QEMU would queue the frames that are sent and drop them. The work is done
  * when the machine runs again, at the same virtual time.
  */
-static void work(void *opaque)
+static void run(void *opaque)
 {
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
@@ -50,38 +50,40 @@ static void work(void *opaque)
     }
 }
 
+static void work(void *opaque)
+{
+    ernic_pci_in_context(opaque, run);
+}
+
 /*
  * Without a thread of the engine, the work of a doorbell waits until the main loop wakes
  * up and gets the BQL, which the vCPU that rings has already. So this one begins with it:
- * HERE_UNITS of a doorbell, one doorbell each HERE_NS, and HERE_BURST more. A vCPU that
- * posts faster than that has its packets sent in trains, by the main loop.
+ * HERE_UNITS of a doorbell, one doorbell each HERE_NS of other time, and HERE_BURST more.
+ * A vCPU that posts faster than that has its packets sent in trains, by the main loop.
  */
 #define HERE_UNITS  64
 #define HERE_NS     6000
 #define HERE_BURST  8
 
-static bool may_work_here(ErnicPci *d)
+/* Frames that wait for the netdev's next run would be delivered here, too. */
+static bool may_work_here(ErnicPci *d, uint64_t now)
 {
-    uint64_t now;
-
-    if (d->thread || ernic_pci_virtual_time(d)) {
+    if (d->thread || ernic_pci_virtual_time(d) || d->net.rx_full) {
         return false;
     }
-    now = get_clock();
     d->here_until = MAX(d->here_until, now);
     return d->here_until - now <= HERE_BURST * HERE_NS && ernic_pci_trylock(d);
 }
 
 static bool work_here(ErnicPci *d)
 {
-    uint64_t now;
+    uint64_t start = get_clock(), now;
 
-    if (!may_work_here(d)) {
+    if (!may_work_here(d, start)) {
         return false;
     }
     now = ernic_pci_now();
     trace_ernic_pci_work_here(ernic_pci_id(d));
-    d->here_until += HERE_NS;
     if (ernic_pci_working(d) && runstate_is_running()) {
         ernic_slice_of(d->engine, HERE_UNITS);
         d->interface->run(d, now);
@@ -90,6 +92,7 @@ static bool work_here(ErnicPci *d)
     ernic_pci_rx_slice(d);
     ernic_pci_leave_run(d);
     ernic_pci_netdev_run_main(d);
+    d->here_until += HERE_NS + get_clock() - start;
     return true;
 }
 
@@ -108,11 +111,6 @@ void ernic_pci_drain(ErnicPci *d)
     ernic_pci_guarded(d, ernic_pci_send_irqs);
 }
 
-/*
- * The device's work accesses only RAM, never its own registers. Its bottom half
- * therefore needs no re-entrancy guard; with an iothread, a guard would refuse
- * concurrent register accesses. Interrupts do need one.
- */
 static void open_context(ErnicPci *d)
 {
     if (d->thread) {
