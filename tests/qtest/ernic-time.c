@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How time passes in a test: by steps of the clock, or with KVM by itself.
+ * How time passes in a test: by steps of the clock, or with KVM and TCG by itself.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
@@ -38,6 +38,12 @@ const char *qernic_halting_bios(void)
     return path;
 }
 
+void qernic_real_time(void)
+{
+    real_clock = true;
+    g_test_queue_destroy(restore_clock, NULL);
+}
+
 bool qernic_has_kvm(QTestState *qts)
 {
     QDict *answer = qtest_qmp(qts, "{ 'execute': 'query-kvm' }");
@@ -46,8 +52,7 @@ bool qernic_has_kvm(QTestState *qts)
     qobject_unref(answer);
     g_test_message("KVM: %d", kvm);
     if (kvm) {
-        real_clock = true;
-        g_test_queue_destroy(restore_clock, NULL);
+        qernic_real_time();
     }
     return kvm;
 }

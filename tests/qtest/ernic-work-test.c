@@ -355,6 +355,69 @@ MACHINE_KINDS("/ernic-work/here", test_here, NO_THREAD)
                     g_str_has_suffix(more, "off"));
 }
 
+#define BIOS_LEN    0x10000
+#define VALUE       0x1000              /* what the firmware rings with, */
+#define WHERE       0x1008
+#define BEGIN       0x1010              /* once this byte is not 0 */
+
+/* Firmware that rings a doorbell for ever. */
+static const char *ringing_bios(void)
+{
+    static const uint8_t code[] = {
+        0xfa,                           /* cli */
+        0x66, 0x2e, 0x0f, 0x01, 0x16, 0x30, 0x00,       /* lgdt %cs:0x30 */
+        0x0f, 0x20, 0xc0,               /* mov %cr0,%eax */
+        0x0c, 0x01,                     /* or $1,%al */
+        0x0f, 0x22, 0xc0,               /* mov %eax,%cr0 */
+        0xb8, 0x08, 0x00,               /* mov $8,%ax */
+        0x8e, 0xd8,                     /* mov %ax,%ds */
+        0x80, 0x3e, 0x10, 0x10, 0x00,   /* cmpb $0,BEGIN */
+        0x74, 0xf9,                     /* je, to the line above */
+        0x66, 0x8b, 0x3e, 0x08, 0x10,   /* mov WHERE,%edi */
+        0x0f, 0x6f, 0x06, 0x00, 0x10,   /* movq VALUE,%mm0 */
+        0x67, 0x0f, 0x7f, 0x07,         /* movq %mm0,(%edi) */
+        0xeb, 0xfa,                     /* jmp, to the line above */
+        0, 0, 0, 0,
+        0x0f, 0x00, 0x38, 0x00, 0xff, 0xff,             /* 0x30: limit, address */
+        0x00, 0x00,
+        0, 0, 0, 0, 0, 0, 0, 0,         /* 0x38: no segment, all memory as data */
+        0xff, 0xff, 0x00, 0x00, 0x00, 0x92, 0xcf, 0x00,
+    };
+    static const uint8_t reset[] = { 0xe9, 0x0d, 0x00 };        /* jmp 0 */
+    g_autofree uint8_t *bios = g_malloc0(BIOS_LEN);
+    const char *path = qernic_temp();
+
+    memcpy(bios, code, sizeof(code));
+    memcpy(bios + 0xfff0, reset, sizeof(reset));
+    g_assert_true(g_file_set_contents(path, (char *)bios, BIOS_LEN, NULL));
+    return path;
+}
+
+/* A processor that does nothing else: the main loop does most of the work. */
+MACHINE_TEST("/ernic-work/rings", test_rings)
+{
+    Work w;
+    const char *path;
+    uint64_t bad, here;
+
+    w.m = qernic_machine(" -accel tcg -bios %s" VERBS_NIC ",id=ernic0,addr=04.0,"
+                         "engine-thread=off", ringing_bios());
+    w.q = qernic_at(w.m, "ernic0", 4);
+    qernic_setup(w.q, 1);
+    path = qernic_log(w.m->qts, "ernic_pci_work_here");
+    bad = qernic_stat(w.q, "bad_doorbells");
+    qtest_writeq(w.m->qts, VALUE, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
+    qtest_writel(w.m->qts, WHERE, w.q->bar.addr + qernic_reg(w.q, db_offset));
+    qtest_writeb(w.m->qts, BEGIN, 1);
+    qernic_wait_while(w.m->qts, qernic_stat(w.q, "bad_doorbells") - bad < 20000);
+    ask(&w, "stop");
+    bad = qernic_stat(w.q, "bad_doorbells") - bad;
+    here = qernic_logged(w.m, path, "ernic_pci_work_here");
+    g_test_message("%" PRIu64 " rings, %" PRIu64 " of them worked", bad, here);
+    g_assert_cmpuint(here, >, 0);
+    g_assert_cmpuint(here, <, bad / 2);
+}
+
 /* A completion queue moves to rings of 2^20 entries again and again. */
 WORLD_KINDS("/ernic-work/resize", test_resize, Work, w, begin, BOTH)
 {

@@ -464,6 +464,8 @@ QErnicMachine *qernic_machine(const char *fmt, ...)
     m->qts = qtest_initf("%s%s", g_str_has_prefix(args, "-M ") ? "" : "-M pc ", args);
     if (strstr(args, "-accel kvm")) {
         qernic_has_kvm(m->qts);
+    } else if (strstr(args, "-accel tcg")) {
+        qernic_real_time();
     }
     pc_alloc_init(&m->alloc, m->qts, 0);
     m->bus = qpci_new_pc(m->qts, &m->alloc);

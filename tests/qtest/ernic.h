@@ -176,10 +176,9 @@ void qernic_enable(QErnic *q);
 void qernic_wait(QTestState *qts, uint64_t *deadline);
 /* The path of a firmware whose processor halts, for a machine with -accel kvm. */
 const char *qernic_halting_bios(void);
-/*
- * Whether it has KVM, which has no clock to step: until the end of the test, waiting
- * lets time pass then. On a host without KVM, such a machine runs by qtest alone.
- */
+/* Until the end of the test time passes by itself: KVM and TCG have no clock to step. */
+void qernic_real_time(void);
+/* Whether it has KVM. On a host without, such a machine runs by qtest alone. */
 bool qernic_has_kvm(QTestState *qts);
 /* Executes a command; returns its status. @rsp may be NULL. */
 uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
