@@ -36,7 +36,6 @@ which may be removed.
              describes it
 """
 import argparse
-import fcntl
 import gzip
 import hashlib
 import lzma
@@ -50,7 +49,7 @@ import debug_kernel
 import disk
 import stock
 from initramfs import cpio, in_image, kernel_file, needed_modules, put_kernel
-from packages import apt, download, download_all, once, read_lists, run, say, unpack
+from packages import apt, chosen, fetched, once, read_lists, run, say, unpack
 from packages import CACHE, LIB, RELEASES, STABLE
 
 HERE = Path(__file__).resolve().parent
@@ -119,9 +118,10 @@ def kernel_packages(suite):
 
 
 def make_programs(root, release):
-    say(f'fetching the programs of the guest, of {release}')
-    unpack(download_all(release, PROGRAMS), root)
-    unpack(download(release, SINGLE), root)
+    with fetched(release, PROGRAMS) as debs:
+        unpack(debs, root)
+    with fetched(release, SINGLE, alone=True) as debs:
+        unpack(debs, root)
     tests = root / 'usr/share/rdma-core-tests/tests'
     tests.mkdir(parents=True)
     for file in (root / 'usr/share/doc/rdma-core/tests').iterdir():
@@ -151,24 +151,24 @@ def make_programs(root, release):
 
 def make_more(root, release, names):
     """Further packages; what is in the image anyway is not doubled by the archive."""
-    say('fetching ' + ' '.join(names))
-    unpack(download_all(release, names), root)
+    with fetched(release, names) as debs:
+        unpack(debs, root)
     for path in [path for pattern in DOCUMENTS for path in root.glob(pattern)]:
         shutil.rmtree(path)
 
 
 def make_kernel(folder, release, packages, programs):
-    say('fetching ' + ' '.join(packages))
-    unpack(download(release, packages), folder)
+    with fetched(release, packages, alone=True) as debs:
+        unpack(debs, folder)
     version = next((folder / 'usr/lib/modules').iterdir()).name
     in_image(programs, programs / 'usr/bin/kmod', '-b', folder, version,
              name='depmod')
 
 
 def make_debug_kernel(folder):
-    say(f'fetching and building {debug_kernel.SOURCE}, which takes its time')
-    debs = download(STABLE, [debug_kernel.SOURCE, *debug_kernel.TOOLS])
-    debug_kernel.make(folder, debs, run)
+    say(f'building {debug_kernel.SOURCE} takes its time')
+    with fetched(STABLE, [debug_kernel.SOURCE, *debug_kernel.TOOLS], alone=True) as debs:
+        debug_kernel.make(folder, debs, run)
 
 
 def wrap_tools(folder):
@@ -187,9 +187,9 @@ def wrap_tools(folder):
 
 
 def make_headers(folder, release, packages):
-    say('fetching ' + ' '.join(packages))
     libraries = [] if release == STABLE else TOOL_LIBRARIES
-    unpack(download(release, [*packages, *libraries]), folder)
+    with fetched(release, [*packages, *libraries], alone=True) as debs:
+        unpack(debs, folder)
     if libraries:
         wrap_tools(folder)
     tree = next((folder / 'usr/src').glob('linux-headers-*-amd64'))
@@ -278,12 +278,8 @@ def make_image(folder, options, kernel, programs, more):
 
 
 def kernel_names(version):
-    """The packages of a kernel, of image and headers; chosen once, so that later runs
-    need no network."""
-    file = CACHE / f'kernel-{version}'
-    if not file.exists():
-        file.write_text(' '.join(kernel_packages(KERNELS[version])))
-    names = file.read_text().split()
+    """The packages of a kernel, of image and headers."""
+    names = chosen(f'kernel-{version}', lambda: kernel_packages(KERNELS[version]))
     headers = [name for name in names if re.match('linux-(headers|kbuild)-', name)]
     return [name for name in names if name not in headers], headers
 
@@ -330,41 +326,38 @@ def main():
     parser.add_argument('--stock', choices=stock.KERNELS)
     parser.add_argument('--disk', choices=disk.RELEASES)
     options = parser.parse_args()
-    CACHE.mkdir(parents=True, exist_ok=True)
     if not (options.headers or options.stock or options.disk):
         our_parts(options)
-    with open(CACHE / 'lock', 'w', encoding='ascii') as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if options.stock:
-            print(stock.image(options.stock, options.packages))
-            return
-        if options.disk:
-            print(disk.image(options.disk, options.packages))
-            return
-        if options.kernel == DEBUG_KERNEL:
-            image = debug_kernel.name()
-            kernel = once(CACHE / image, make_debug_kernel)
-        else:
-            images, headers = kernel_names(options.kernel)
-            release = release_of(KERNELS[options.kernel])
-            image, kernel = images[0], None
-        if options.headers:
-            print(kernel / 'build' if kernel else debian_headers(release, headers))
-            return
-        recipe = hashlib.sha256(b''.join(file.read_bytes() for file in SCRIPTS))
-        recipe = recipe.hexdigest()
-        programs = once(CACHE / f'programs-{options.release}-{recipe[:12]}',
-                        lambda folder: make_programs(folder, options.release))
-        kernel = kernel or once(CACHE / image, lambda folder:
-                                make_kernel(folder, release, images, programs))
-        more = []
-        if options.packages:
-            recipe = hashlib.sha256(f'{recipe} {options.packages}'.encode()).hexdigest()
-            more = [once(CACHE / f'more-{options.release}-{recipe[:12]}',
-                         lambda folder: make_more(folder, options.release,
-                                                  options.packages.split(',')))]
-        print(once(CACHE / f'image-{fingerprint(options, image)}', lambda folder:
-                   make_image(folder, options, kernel, programs, more)))
+    if options.stock:
+        print(stock.image(options.stock, options.packages))
+        return
+    if options.disk:
+        print(disk.image(options.disk, options.packages))
+        return
+    if options.kernel == DEBUG_KERNEL:
+        image = debug_kernel.name()
+        kernel = once(CACHE / image, make_debug_kernel)
+    else:
+        images, headers = kernel_names(options.kernel)
+        release = release_of(KERNELS[options.kernel])
+        image, kernel = images[0], None
+    if options.headers:
+        print(kernel / 'build' if kernel else debian_headers(release, headers))
+        return
+    recipe = hashlib.sha256(b''.join(file.read_bytes() for file in SCRIPTS))
+    recipe = recipe.hexdigest()
+    programs = once(CACHE / f'programs-{options.release}-{recipe[:12]}',
+                    lambda folder: make_programs(folder, options.release))
+    kernel = kernel or once(CACHE / image, lambda folder:
+                            make_kernel(folder, release, images, programs))
+    more = []
+    if options.packages:
+        recipe = hashlib.sha256(f'{recipe} {options.packages}'.encode()).hexdigest()
+        more = [once(CACHE / f'more-{options.release}-{recipe[:12]}',
+                     lambda folder: make_more(folder, options.release,
+                                              options.packages.split(',')))]
+    print(once(CACHE / f'image-{fingerprint(options, image)}', lambda folder:
+               make_image(folder, options, kernel, programs, more)))
 
 
 if __name__ == '__main__':

@@ -4,10 +4,13 @@
 An apt configuration of our own is used, derived from the machine's. Everything is kept
 in CACHE.
 """
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -57,9 +60,32 @@ def apt(release, *command, **options):
                          'a network?') from None
 
 
+@contextlib.contextmanager
+def locked(path):
+    """One process at a time is in there. The file of the lock is beside the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(f'{path}.lock', 'w', encoding='ascii') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def chosen(name, choose):
+    """The words of a file of the cache. Later runs need no network."""
+    file = CACHE / name
+    with locked(file):
+        if not file.exists():
+            file.write_text(' '.join(choose()))
+        return file.read_text().split()
+
+
 def read_lists(release):
     """Unless they were read not long ago."""
     place = CACHE / f'apt-{release}'
+    with locked(place):
+        update(release, place)
+
+
+def update(release, place):
     sources = place / 'debian.sources'
     if sources.exists() and time.time() - sources.stat().st_mtime < LISTS_SECONDS:
         return
@@ -106,34 +132,31 @@ def unpack(debs, root):
         (root / VERSIONS / name).write_text(version.replace('%3a', ':') + '\n')
 
 
-def download(release, names, folder=CACHE / 'deb'):
-    """The packages alone."""
+@contextlib.contextmanager
+def fetched(release, names, alone=False):
+    """The files of these packages, and of all that they depend on unless alone."""
+    say('fetching ' + ' '.join(names))
     read_lists(release)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    apt(release, 'apt-get', 'download', *names, cwd=folder)
-    return sorted(folder.glob('*.deb'))
-
-
-def download_all(release, names):
-    """The packages, and all that they depend on."""
-    read_lists(release)
-    archives = CACHE / f'apt-{release}/cache/archives'
-    for old in archives.glob('*.deb'):
-        old.unlink()
-    apt(release, 'apt-get', 'install', '-y', '--download-only', *names)
-    return sorted(archives.glob('*.deb'))
+    with tempfile.TemporaryDirectory(prefix='deb.', dir=CACHE) as folder:
+        (Path(folder) / 'partial').mkdir()
+        words = ['download'] if alone else ['install', '-y', '--download-only']
+        apt(release, 'apt-get', '-o', f'Dir::Cache::archives={folder}', *words, *names,
+            cwd=folder)
+        yield sorted(Path(folder).glob('*.deb'))
 
 
 def once(folder, make):
-    """The folder, made by make(folder) unless an earlier run completed it."""
+    """The folder, made by make(folder) unless an earlier run completed it. Processes that
+    want others do not wait for it."""
     done = folder / '.complete'
-    if not done.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        make(folder)
-    done.touch()
-    remove_old(folder)
+    with locked(folder):
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            make(folder)
+        done.touch()
+    with locked(folder.parent / 'old'):
+        remove_old(folder)
     return folder
 
 
@@ -144,3 +167,4 @@ def remove_old(folder):
     marks = folder.parent.glob(f'{kind}-*/.complete')
     for mark in sorted(marks, key=lambda mark: mark.stat().st_mtime)[:-KEPT]:
         shutil.rmtree(mark.parent, ignore_errors=True)
+        Path(f'{mark.parent}.lock').unlink(missing_ok=True)

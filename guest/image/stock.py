@@ -21,7 +21,7 @@ import tarfile
 from pathlib import Path
 
 from initramfs import cpio, in_image, kernel_file, needed_modules, put_kernel
-from packages import apt, download, download_all, once, read_lists, say, unpack
+from packages import apt, chosen, fetched, once, read_lists, say, unpack
 from packages import CACHE, LIB, VERSIONS
 
 HERE = Path(__file__).resolve().parent
@@ -90,23 +90,31 @@ def contents(deb):
                     yield 'd', path, '-'
 
 
-def list_files(debs, out):
-    for deb in debs:
-        package, sums = deb.name.split('_')[0], {}
-        for kind, path, value in contents(deb):
-            if kind == 'h':                     # a second name of an earlier file
-                kind, value = 'f', sums[value]
-            sums[path] = value
-            out.write(f'{package} {kind} {path} {value}\n')
+def put_packages(debs, root):
+    """Unpack them; the file `files` is beside the root."""
+    unpack(debs, root)
+    with open(root.parent / 'files', 'w', encoding='utf-8') as out:
+        for deb in debs:
+            list_files(deb, out)
+
+
+def depmod(programs, root, version):
+    in_image(programs, programs / 'usr/bin/kmod', '-b', root, version, name='depmod')
+
+
+def list_files(deb, out):
+    package, sums = deb.name.split('_')[0], {}
+    for kind, path, value in contents(deb):
+        if kind == 'h':                     # a second name of an earlier file
+            kind, value = 'f', sums[value]
+        sums[path] = value
+        out.write(f'{package} {kind} {path} {value}\n')
 
 
 def make_programs(folder, release, names):
-    say('fetching ' + ' '.join(names))
-    debs = download_all(release, names)
-    with open(folder / 'files', 'w', encoding='utf-8') as out:
-        list_files(debs, out)
     root = folder / 'root'
-    unpack(debs, root)
+    with fetched(release, names) as debs:
+        put_packages(debs, root)
     kept = {path for pattern in KEPT for path in root.glob(pattern)}
     for path in {path for pattern in UNUSED for path in root.glob(pattern)} - kept:
         if path.is_dir() and not path.is_symlink():
@@ -115,27 +123,24 @@ def make_programs(folder, release, names):
             path.unlink()
 
 
-def make_kernel(folder, release, names):
-    say('fetching ' + ' '.join(names))
-    debs = download(release, names)
-    with open(folder / 'files', 'w', encoding='utf-8') as out:
-        list_files(debs, out)
-    unpack(debs, folder / 'root')
+def make_kernel(folder, release, names, programs):
+    root = folder / 'root'
+    with fetched(release, names, alone=True) as debs:
+        put_packages(debs, root)
+    version = next((root / 'usr/lib/modules').iterdir()).name
+    depmod(programs / 'root', root, version)
 
 
 def put_modules(kernel, programs, root):
     """The modules; depmod of that release writes indexes of them."""
     version = next((kernel / 'usr/lib/modules').iterdir()).name
     tree = f'usr/lib/modules/{version}'
-    depmod = (programs / 'usr/bin/kmod', '-b')
-    if not (kernel / tree / 'modules.dep').exists():
-        in_image(programs, *depmod, kernel, version, name='depmod')
     for name in [*needed_modules(kernel / tree, MODULES), 'modules.builtin',
                  'modules.builtin.modinfo', 'modules.order']:
         file = root / tree / name
         file.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(kernel / tree / name, file)
-    in_image(programs, *depmod, root, version, name='depmod')
+    depmod(programs, root, version)
 
 
 def make_image(folder, kernel, programs):
@@ -159,11 +164,7 @@ def image(name, packages):
     name: one of KERNELS. packages: further ones, separated by commas.
     """
     release, meta = KERNELS[name]
-    chosen = CACHE / f'kernel-stock-{name}'
-    # Chosen once, so that later runs need no network.
-    if not chosen.exists():
-        chosen.write_text(' '.join(newest(release, meta)))
-    kernel_names = chosen.read_text().split()
+    kernel_names = chosen(f'kernel-stock-{name}', lambda: newest(release, meta))
     names = [*PROGRAMS, *(name for name in packages.split(',') if name)]
     recipe = b''.join(file.read_bytes() for file in SCRIPTS)
 
@@ -174,6 +175,6 @@ def image(name, packages):
     programs = once(CACHE / f'stock-programs-{release}-{key(*names)}',
                     lambda folder: make_programs(folder, release, names))
     kernel = once(CACHE / f'stock-{kernel_names[0]}',
-                  lambda folder: make_kernel(folder, release, kernel_names))
+                  lambda folder: make_kernel(folder, release, kernel_names, programs))
     return once(CACHE / f'stock-image-{name}-{key(*kernel_names, *names)}',
                 lambda folder: make_image(folder, kernel, programs))
