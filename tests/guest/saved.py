@@ -7,9 +7,11 @@ removed when another one is saved.
 """
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -83,11 +85,19 @@ class Options:
             assert not said, f'{device}: {said}'
 
 
+@functools.cache
+def version(qemu):
+    """A machine without the device is the same in all builds of a version of QEMU."""
+    return subprocess.run([qemu, '--version'], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
 def key(kind, qemu, image, memory, smp):
     """Names a state by all that goes into it: the modules of the class say how it boots,
     and the agent of a stock guest is in no image."""
-    words = [kind.__name__, memory, smp, SLOTS, os.environ.get('GUEST_ACCEL')]
-    for file in (Path(qemu), image / 'kernel', image / 'initrd'):
+    words = [kind.__name__, version(qemu), memory, smp, SLOTS,
+             os.environ.get('GUEST_ACCEL')]
+    for file in (image / 'kernel', image / 'initrd'):
         found = file.stat()
         words.append((str(file), found.st_size, found.st_mtime_ns))
     for file in (Path(__file__), AGENT, *(Path(sys.modules[one.__module__].__file__)
