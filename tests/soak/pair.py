@@ -145,12 +145,14 @@ class Absence:
 
 
 class Pair:
-    """The machines 1 and 2, connected; timeout: the exponent of their ACK timeout."""
+    """The machines 1 and 2, connected; timeout: the exponent of their ACK timeout.
+    properties: further ones of both devices, each after a comma."""
 
-    def __init__(self, interface, link, timeout):
+    def __init__(self, interface, link, timeout, properties=''):
         self.folder = Path(tempfile.mkdtemp(prefix='ernic-soak.'))
         self.interface = interface
         self.timeout = timeout
+        self.properties = properties
         self.epoch = 0
         self.lost = 0                   # verified by machines that are gone
         self.machines = []
@@ -167,7 +169,7 @@ class Pair:
     def device(self, host):
         """The device and its properties."""
         return ('ernic,interface=verbs,id=nic,addr=4' + self.link.properties(host)
-                + INTERFACES[self.interface][1])
+                + INTERFACES[self.interface][1] + self.properties)
 
     def start(self, host, incoming=False):
         return Machine(self.interface, host, self.folder,

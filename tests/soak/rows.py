@@ -95,7 +95,9 @@ STEPS = (
 
 
 def run_pair(step, interface, link, result, more):
-    with pair.Pair(interface, link, step.timeout) as two:
+    # Nothing is waited for but the end of the retries.
+    properties = ',retry-time=1000' if step.timeout == GIVES_UP else ''
+    with pair.Pair(interface, link, step.timeout, properties) as two:
         two.progress()
         two.settle()
         before = two.account()
