@@ -18,16 +18,11 @@ MTU = 4200                      # of Ethernet, for a path MTU of 4096
 LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Lab}
 CHECKED = '-c -n 200'
 VLAN, MAPPED = 5, 3             # the VLAN, and the priority that its interfaces map to
-# Name of the test, program.
+# Name of the test, program. More are in ibverbs-utils and rdmacm-utils of conformance.
 PROGRAMS = [
-    *((f'{kind}_pingpong', Program(f'ibv_{kind}_pingpong', programs.PINGPONG, CHECKED))
-      for kind in ('rc', 'uc', 'ud', 'srq')),
-    *((f'{kind}_events', Program(f'ibv_{kind}_pingpong', programs.PINGPONG,
-                                 f'{CHECKED} -e')) for kind in ('rc', 'uc', 'ud', 'srq')),
-    ('xrc_pingpong', Program('ibv_xsrq_pingpong', programs.XSRQ, '-n 200', 'success')),
+    ('rc_pingpong', Program('ibv_rc_pingpong', programs.PINGPONG, CHECKED)),
+    ('ud_events', Program('ibv_ud_pingpong', programs.PINGPONG, f'{CHECKED} -e')),
     ('rping', programs.BY_NAME['rping']),
-    ('ucmatose', programs.BY_NAME['ucmatose']),
-    ('udaddy', programs.BY_NAME['udaddy']),
     ('write', Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200')),
     ('read', Program('ib_read_bw', programs.BANDWIDTH, '-s 65536 -n 200 -e')),
     ('send', Program('ib_send_bw', programs.BANDWIDTH, '-s 65536 -n 200 -e')),
