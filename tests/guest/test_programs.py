@@ -12,7 +12,7 @@ MTU = 9000                      # of Ethernet, for a path MTU of 4096
 # Fewer than 48 MiB do not always find frames of a netdev that overtake each other.
 BULK_MIB = {links.Netdev: 48}
 
-# Tests of addresses, which a lab has as the UDP link has them.
+# Tests of addresses: the UDP link has a table of them.
 OF_ADDRESSES = 'ipv6 multicast_members'
 SMOKE = ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_read_bw', 'ib_atomic_bw')
 
@@ -35,11 +35,10 @@ def on_link(link, kernel):
         tests.append(test_idle)
     if link.plugs:
         tests.append(test_link_down)
-    lab = isinstance(link, links.Lab)
-    long = '*' if kernel != '6.1' else OF_ADDRESSES if lab else ''
+    udp = isinstance(link, links.Udp)
+    long = '*' if kernel != '6.1' else '' if udp else OF_ADDRESSES
     return Suite(f'{link.name}-{kernel}', ours(2, link, kernel),
-                 [*tests, test_dead_peer, programs.test_log],
-                 long, long and ('udp-6.1' if lab else f'{link.name}-6.1'))
+                 [*tests, test_dead_peer, programs.test_log], long, long and 'udp-6.1')
 
 
 def test_up(guests):
