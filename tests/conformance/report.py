@@ -99,8 +99,9 @@ class Report:
         before, self.since = self.since, time.monotonic()
         return f'{self.since - before:.1f} s'
 
-    def machines(self):
-        self.comment(f'{self.seconds()}: machines')
+    def phase(self, what):
+        """Says what the time since the last case was for."""
+        self.comment(f'{self.seconds()}: {what}')
 
     def add(self, case):
         name = f'{self.label}/{case.name}'

@@ -19,7 +19,8 @@ KERNELS = {'bookworm': '6.1', 'trixie': '6.12-cloud', 'forky': 'testing-cloud'}
 
 
 class Suite(NamedTuple):
-    """cases(guests, short) yields the Cases. packages: Debian packages beside those of
+    """cases(guests, short) yields the Cases, and text that says what all was for that ran
+    since the last one. packages: Debian packages beside those of
     the test guest. memory: of a guest, in MiB. devices: those that can run the suite.
     about: the packages under test. start(stack, kernel) returns the guests of a suite
     whose guests differ. kernel: the suite's own; else that of the command line.

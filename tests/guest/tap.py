@@ -60,6 +60,9 @@ class Tap:
                 for title, text in report.sections:
                     if not title.startswith('Captured stdout'):
                         comment(f'--- {title}\n{text}')
+        # Machines start before the first test of a suite, and stop after the last one.
+        if phases['setup'].duration > 0.5:
+            comment(f'{phases["setup"].duration:.1f} s: machines')
         self.number += 1
         good = all(report.passed for report in phases.values())
         print('ok' if good else 'not ok', self.number, '-',
@@ -67,7 +70,3 @@ class Tap:
         seconds = phases['call'].duration if 'call' in phases else 0
         reason = self.slow[nodeid]
         comment(f'{seconds:.1f} s' + (f': {reason}' if reason and seconds > SLOW else ''))
-        # Machines start before the first test of a suite, and stop after the last one.
-        for when in ('setup', 'teardown'):
-            if phases[when].duration > 0.5:
-                comment(f'{when} of the machines: {phases[when].duration:.1f} s')
