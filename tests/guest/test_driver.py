@@ -8,7 +8,7 @@ import time
 import links
 import programs
 import test_kernel
-from suite import KERNELS, Suite, named, ours
+from suite import KERNELS, LONG, Suite, named, ours
 
 DRIVER = '/sys/bus/pci/drivers/ernic'
 RDMA = f'/sys/class/infiniband/{links.DEVICE}'
@@ -18,7 +18,7 @@ UP = (f'ip link set {links.INTERFACE} mtu 9000 up; '
 DEBUGFS = ('[ -e /sys/kernel/debug/x86 ] || '
            'mount -t debugfs debugfs /sys/kernel/debug')
 # How often the device is removed and added under traffic, in each of four ways.
-ROUNDS = int(os.environ.get('ERNIC_ROUNDS', '5'))
+ROUNDS = int(os.environ.get('ERNIC_ROUNDS', '5' if LONG else '3'))
 
 
 class Plugged(links.Plugged):
@@ -31,7 +31,7 @@ class Plugged(links.Plugged):
 # Tests that do not depend on the kernel: the first one has them.
 SAME = ('port ethtool rings_in_traffic zero_based rereg lost_interrupt bad_device stolen '
         'remove reload sleep memory_map vectors large device_memory abi '
-        'filter ptp raw counters qp_counters')
+        'kverbs filter ptp raw counters qp_counters')
 
 
 def suites():

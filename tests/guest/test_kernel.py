@@ -19,7 +19,7 @@ from suite import KERNELS, Suite, ours
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
 DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
 MODULES = ('kverbs', 'nomem', 'filter')
-MIB = 48                        # of the disk
+MIB = 16                        # of the disk
 # Messages about a device that dies, and their sources.
 NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 
