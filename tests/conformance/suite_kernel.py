@@ -13,7 +13,7 @@ SYSFS = f'/sys/class/infiniband/{links.DEVICE}'
 COUNTERS = f'{SYSFS}/ports/1/counters'
 HW_COUNTERS = f'{SYSFS}/ports/1/hw_counters'
 # One process that has an object of each kind, and traffic.
-TRAFFIC = 'ib_send_bw -R -b --use-srq -D 25 -s 4096 -F'
+TRAFFIC = 'ib_send_bw -R -b --use-srq -D 60 -s 4096 -F'
 KINDS = ('pd', 'cq', 'qp', 'cm_id', 'mr', 'ctx', 'srq')
 
 
@@ -73,9 +73,9 @@ def objects(one, kind, filters=''):
 def traffic(guests):
     """Client and server, once the client uses its SRQ."""
     for _ in range(programs.TRIES):
-        server = guests[1].start(f'timeout 40 {TRAFFIC}', 60)
+        server = guests[1].start(f'timeout 90 {TRAFFIC}', 100)
         programs.wait_until(guests[1], programs.RPING.listens)
-        client = guests[0].start(f'timeout 40 {TRAFFIC} {links.ipv4(1)}', 60)
+        client = guests[0].start(f'timeout 90 {TRAFFIC} {links.ipv4(1)}', 100)
         # The first connection exchanges parameters; the second one has the SRQ.
         while not client.done():
             found = objects(guests[0], 'qp')
@@ -276,12 +276,18 @@ def run(name, function, *arguments):
     return Case(name, 'ok')
 
 
+def looks_in_traffic(guests):
+    looks = []
+    done = run('in_traffic', in_traffic, guests, lambda pid: looks.extend(
+        run(look.__name__, look, guests, pid)
+        for look in (by_process, details, statistic_qp)))
+    return looks if done.result == 'ok' else [*looks, done]
+
+
 def rdma_cases(guests, short):
     for function in (link, device, rename, port_counters, perfquery, statistic):
         yield run(function.__name__, function, guests)
-    for function in (by_process, details, statistic_qp):
-        yield run(function.__name__, in_traffic, guests,
-                  lambda pid, look=function: look(guests, pid))
+    yield from looks_in_traffic(guests)
     for function in (link_downed, netns):
         yield run(function.__name__, function, guests)
 
