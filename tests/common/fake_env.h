@@ -29,6 +29,7 @@ typedef struct FakeEnv {
     uint64_t next;              /* offset at which fake_alloc() continues */
     uint64_t now;               /* tests set it and pass it to the engine */
     uint32_t uctx;              /* context of commands and doorbells */
+    bool records;               /* fake_use_records() */
 
     /* Guest memory accesses: of each kind, and how many were refused. */
     uint64_t reads, writes, atomics, refused;

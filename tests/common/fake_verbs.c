@@ -88,6 +88,7 @@ Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
     cfg.timing = timing;
     cfg.timing_trace = trace;
     e = ernic_new(&cfg, &fake_env_ops, env);
+    fake_use_records(e, g_getenv("ERNIC_FAKE_RECORDS"));
     ernic_set_link(e, env->now, true);
     fake_set_gid(e, 0, 1);
     return e;
@@ -208,6 +209,18 @@ void fake_create_cq(Ernic *e, FakeCq *cq, uint32_t depth, uint32_t eqn)
     cq->cqn = must(e, &cmd);
 }
 
+void fake_use_records(Ernic *e, bool on)
+{
+    fake_env_of(e)->records = on && !e->timing;
+}
+
+/* A record, if queues have them; or 0. */
+static uint64_t new_record(Ernic *e)
+{
+    return fake_env_of(e)->records ?
+           fake_alloc(fake_env_of(e), sizeof(struct ernic_record), 8) : 0;
+}
+
 static void create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
                        uint32_t limit, uint32_t xrcd, uint32_t cqn)
 {
@@ -221,6 +234,8 @@ static void create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
     cmd.srq.stride = cpu_to_le16(ERNIC_RQ_STRIDE_MAX);
     cmd.srq.xrcd = cpu_to_le32(xrcd);
     cmd.srq.cq = cpu_to_le32(cqn);
+    srq->record = new_record(e);
+    cmd.srq.record = cpu_to_le64(srq->record);
     srq->srqn = must(e, &cmd);
 }
 
@@ -359,9 +374,13 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd, uint32_t 
     init.sq_depth = cpu_to_le32(qp->sq_depth);
     init.rq_depth = cpu_to_le32(qp->rq_depth);
     if (qp->sq_depth) {
+        qp->sq_record = new_record(e);
+        init.sq_record = cpu_to_le64(qp->sq_record);
         init.sq_buf = extent(e, qp->sq_depth * qp->sq_stride, &qp->sq_buf);
     }
     if (qp->rq_depth) {
+        qp->rq_record = new_record(e);
+        init.rq_record = cpu_to_le64(qp->rq_record);
         init.rq_buf = extent(e, qp->rq_depth * qp->rq_stride, &qp->rq_buf);
     }
     status = qp_cmd(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);

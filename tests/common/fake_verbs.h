@@ -77,6 +77,7 @@ void fake_arm_cq(Ernic *e, const FakeCq *cq, bool solicited);
 typedef struct FakeSrq {
     uint32_t srqn, depth, stride, pi;
     uint64_t buf;
+    uint64_t record;            /* struct ernic_record; 0: none */
 } FakeSrq;
 
 void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth, uint32_t limit);
@@ -111,8 +112,15 @@ typedef struct FakeQp {
     uint32_t sq_depth, rq_depth;
     uint32_t sq_stride, rq_stride;      /* bytes */
     uint64_t sq_buf, rq_buf;
+    uint64_t sq_record, rq_record;      /* struct ernic_record; 0: none */
     uint32_t sq_pi, rq_pi;      /* posted, whether or not rung */
 } FakeQp;
+
+/*
+ * Whether queues that are created from now on have records: from the start if the
+ * environment has ERNIC_FAKE_RECORDS. Never with a timing model.
+ */
+void fake_use_records(Ernic *e, bool on);
 
 /*
  * sq_depth 64, rq_depth 64 (0 with an SRQ), widest strides. XRC initiators: without
@@ -162,7 +170,10 @@ void fake_post_recv(Ernic *e, FakeQp *qp, uint64_t wr_id,
                     const struct ernic_sge *sge, uint16_t num_sge);
 void fake_post_srq(Ernic *e, FakeSrq *srq, uint64_t wr_id,
                    const struct ernic_sge *sge, uint16_t num_sge);
-/* Doorbells with the counters as posted; they return the status. */
+/*
+ * Doorbells with the counters as posted; they return the status. With a record, they
+ * write it, and ring as docs/verbs-interface.md says: receive queues never.
+ */
 uint8_t fake_ring_sq(Ernic *e, const FakeQp *qp);
 uint8_t fake_ring_rq(Ernic *e, const FakeQp *qp);
 uint8_t fake_ring_srq(Ernic *e, const FakeSrq *srq);

@@ -143,18 +143,37 @@ void fake_post_srq(Ernic *e, FakeSrq *srq, uint64_t wr_id,
     srq->pi++;
 }
 
+/* Write @pi to the record at @at; whether the request to ring is one that it passes. */
+static bool post(Ernic *e, uint64_t at, uint32_t pi)
+{
+    struct ernic_record *record = fake_ptr(fake_env_of(e), at, sizeof(*record));
+    uint32_t before = le32_to_cpu(record->pi);
+
+    record->pi = cpu_to_le32(pi);
+    return le32_to_cpu(record->wake) - before < pi - before;
+}
+
 uint8_t fake_ring_sq(Ernic *e, const FakeQp *qp)
 {
-    return doorbell(e, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
+    return qp->sq_record && !post(e, qp->sq_record, qp->sq_pi) ? ERNIC_OK :
+           doorbell(e, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
 }
 
 uint8_t fake_ring_rq(Ernic *e, const FakeQp *qp)
 {
+    if (qp->rq_record) {
+        post(e, qp->rq_record, qp->rq_pi);
+        return ERNIC_OK;
+    }
     return doorbell(e, ERNIC_DB_RQ, qp->qpn, qp->rq_pi);
 }
 
 uint8_t fake_ring_srq(Ernic *e, const FakeSrq *srq)
 {
+    if (srq->record) {
+        post(e, srq->record, srq->pi);
+        return ERNIC_OK;
+    }
     return doorbell(e, ERNIC_DB_SRQ, srq->srqn, srq->pi);
 }
 

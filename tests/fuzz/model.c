@@ -88,7 +88,7 @@ const ModelCmd model_cmds[ERNIC_CMD_COUNT] = {
     },
     [ERNIC_CMD_MW_FREE] = TAKES(MW),
     [ERNIC_CMD_QP_CREATE] = {
-        .makes = MODEL_QP, .inner_len = sizeof(struct ernic_qp_init),
+        .makes = MODEL_QP, .inner_len = INIT(sq_record),
         .inners = 6,
         .inner = { { MODEL_NONE, INIT(sq_buf.addr) },
                    { MODEL_NONE, INIT(rq_buf.addr) },

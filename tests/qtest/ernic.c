@@ -211,7 +211,8 @@ void qernic_setup(QErnic *q, uint8_t host)
     q->key = qernic_make(q, &mr);
 }
 
-void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
+static void create_qp(QErnic *q, QErnicQp *qp, uint8_t type, uint64_t sq_record,
+                      uint64_t rq_record)
 {
     struct ernic_cmd cq = {
         .opcode = ERNIC_CMD_CQ_CREATE,
@@ -221,9 +222,12 @@ void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
         .pd = cpu_to_le32(q->pd), .srq = cpu_to_le32(0xffffffff),
         .sq_depth = cpu_to_le32(QERNIC_DEPTH), .rq_depth = cpu_to_le32(QERNIC_DEPTH),
         .type = type, .sq_stride = SQ_STRIDE, .rq_stride = 1,
+        .sq_record = cpu_to_le64(sq_record), .rq_record = cpu_to_le64(rq_record),
     };
 
-    *qp = (QErnicQp) { .q = q, .type = type };
+    *qp = (QErnicQp) {
+        .q = q, .type = type, .sq_record = sq_record, .rq_record = rq_record,
+    };
     qp->cq.ring = qernic_zeroed(q, QERNIC_DEPTH * 2 * sizeof(struct ernic_cqe));
     cq.cq_create.buf.addr = cpu_to_le64(qp->cq.ring);
     qp->cq.cqn = qernic_make(q, &cq);
@@ -233,6 +237,18 @@ void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
     init.rq_buf.addr = cpu_to_le64(qp->rq);
     init.send_cq = init.recv_cq = cpu_to_le32(qp->cq.cqn);
     qp->qpn = qernic_make_with(q, ERNIC_CMD_QP_CREATE, &init, sizeof(init));
+}
+
+void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type)
+{
+    create_qp(q, qp, type, 0, 0);
+}
+
+void qernic_qp_record(QErnic *q, QErnicQp *qp, uint8_t type)
+{
+    uint64_t records = qernic_zeroed(q, 2 * sizeof(struct ernic_record));
+
+    create_qp(q, qp, type, records, records + sizeof(struct ernic_record));
 }
 
 uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr)
@@ -322,6 +338,16 @@ static void ring(QErnicQp *qp, unsigned kind, uint32_t queue, uint32_t index)
     qernic_doorbell(qp->q, 0, ERNIC_DB(kind, queue, index));
 }
 
+void qernic_record(QErnic *q, uint64_t record, uint32_t pi)
+{
+    qtest_writel(q->qts, record + offsetof(struct ernic_record, pi), pi);
+}
+
+uint32_t qernic_wake(QErnic *q, uint64_t record)
+{
+    return qtest_readl(q->qts, record + offsetof(struct ernic_record, wake));
+}
+
 void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len)
 {
     struct {
@@ -334,7 +360,11 @@ void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len)
     };
 
     qtest_memwrite(qp->q->qts, qp->rq + qp->rq_pi % QERNIC_DEPTH * 64, &wqe, sizeof(wqe));
-    ring(qp, ERNIC_DB_RQ, qp->qpn, ++qp->rq_pi);
+    if (qp->rq_record) {
+        qernic_record(qp->q, qp->rq_record, ++qp->rq_pi);
+    } else {
+        ring(qp, ERNIC_DB_RQ, qp->qpn, ++qp->rq_pi);
+    }
 }
 
 void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t len)
@@ -350,7 +380,14 @@ void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t
     wqe->flags |= ERNIC_WR_SIGNALED;
     qtest_memwrite(qp->q->qts, slot, wqe, sizeof(*wqe));
     qtest_memwrite(qp->q->qts, slot + SGE_OFFSET, &sge, sizeof(sge));
-    ring(qp, ERNIC_DB_SQ, qp->qpn, ++qp->sq_pi);
+    if (!qp->sq_record) {
+        ring(qp, ERNIC_DB_SQ, qp->qpn, ++qp->sq_pi);
+        return;
+    }
+    qernic_record(qp->q, qp->sq_record, ++qp->sq_pi);
+    if (qernic_wake(qp->q, qp->sq_record) == qp->sq_pi - 1) {
+        ring(qp, ERNIC_DB_SQ, qp->qpn, 0);
+    }
 }
 
 void qernic_send(QErnicQp *qp, uint64_t at, uint32_t len)

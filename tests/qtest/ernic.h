@@ -45,6 +45,7 @@ typedef struct QErnicQp {
     QErnic *q;
     uint32_t qpn, sq_pi, rq_pi;
     uint64_t sq, rq;
+    uint64_t sq_record, rq_record;      /* struct ernic_record; 0: none */
     uint8_t type;
     QErnicCq cq;
 } QErnicQp;
@@ -208,6 +209,12 @@ void qernic_setup(QErnic *q, uint8_t host);
 void qernic_set_gid(QErnic *q, uint8_t index, uint16_t vlan);
 /* Creates a queue pair in RESET, with its own CQ. */
 void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type);
+/* The same with records, by which it posts. */
+void qernic_qp_record(QErnic *q, QErnicQp *qp, uint8_t type);
+/* Writes the index of what is posted to a record. */
+void qernic_record(QErnic *q, uint64_t record, uint32_t pi);
+/* The request that shall ring, of a record. */
+uint32_t qernic_wake(QErnic *q, uint64_t record);
 /* Moves @qp to INIT, RTR and RTS, connected to @peer on any device. */
 void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer);
 uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr);

@@ -233,6 +233,7 @@ static uint64_t read_features(ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
            ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
+           (d->profile ? 0 : ERNIC_FEATURE_RECORDS) |
            (d->net.nic && d->link == d->card ? ERNIC_FEATURE_ROCE_ETH : 0);
 }
 

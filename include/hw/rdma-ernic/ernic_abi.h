@@ -62,6 +62,7 @@ typedef uint64_t ernic_le64;
 #define ERNIC_FEATURE_ATOMIC_WRITE 0x8  /* ATOMIC_WRITE requests */
 #define ERNIC_FEATURE_SRQ_RESIZE 0x10   /* SRQ_MODIFY accepts a depth */
 #define ERNIC_FEATURE_FLUSH     0x20    /* FLUSH requests and rights */
+#define ERNIC_FEATURE_RECORDS   0x40    /* queues may have a struct ernic_record */
 
 /* control; software writes 0 to the other bits */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 begins to use the ring

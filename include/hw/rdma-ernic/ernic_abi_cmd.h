@@ -132,6 +132,8 @@ struct ernic_cmd_srq {          /* SRQ_CREATE, SRQ_MODIFY */
     uint8_t reserved[2];
     ernic_le32 xrcd;            /* XRC domain; 0: an SRQ for RC, UC, UD */
     ernic_le32 cq;              /* with xrcd: completion queue of its requests */
+    uint8_t reserved1[4];
+    ernic_le64 record;          /* SRQ_CREATE: struct ernic_record; 0: none */
 };
 
 /* Fields that MR_REREG changes; the others are 0. */
@@ -285,8 +287,12 @@ struct ernic_qp_init {
     uint8_t sq_stride;                  /* units of 64 bytes, 1 to 9 */
     uint8_t rq_stride;                  /* units of 64 bytes, 1 to 5 */
     uint8_t reserved[4];
+    /* The structure may end here: drivers older than ERNIC_FEATURE_RECORDS. */
+    ernic_le64 sq_record;               /* struct ernic_record; 0: none */
+    ernic_le64 rq_record;               /* likewise */
 };
-ERNIC_ABI_SIZE(struct ernic_qp_init, 64);
+ERNIC_ABI_SIZE(struct ernic_qp_init, 80);
+ERNIC_ABI_OFFSET(struct ernic_qp_init, sq_record, 64);
 
 /* Attribute mask of QP_MODIFY (IBTA vol. 1, 11.2.5.2). */
 #define ERNIC_QPA_STATE             0x00001

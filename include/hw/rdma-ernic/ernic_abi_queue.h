@@ -6,6 +6,17 @@
 #ifndef ERNIC_ABI_QUEUE_H
 #define ERNIC_ABI_QUEUE_H
 
+/*
+ * The record of a send queue, receive queue or SRQ, in guest memory at a multiple of 8
+ * (ERNIC_FEATURE_RECORDS). Software writes pi and rings no doorbell, except that of a
+ * send queue if wake is one of the indices that pi has just passed.
+ */
+struct ernic_record {
+    ernic_le32 pi;              /* requests posted, modulo 2^32 */
+    ernic_le32 wake;            /* send queue: written by the device; else unused */
+};
+ERNIC_ABI_SIZE(struct ernic_record, 8);
+
 /* ------------------------------------------------------------------------
  * Work requests. A send queue is a ring of slots of (64 * stride) bytes; QP_CREATE
  * sets the stride. A request occupies one slot, and producer counters count slots.

@@ -129,8 +129,7 @@ TEST("/fault/responder", test_responder)
     static const uint32_t holds_receive =
         BIT(ERNIC_FAULT_RECV_LENGTH) | BIT(ERNIC_FAULT_SRQ_LENGTH) |
         BIT(ERNIC_FAULT_INV_RKEY) |
-        BIT(ERNIC_FAULT_RECV_WQE) | BIT(ERNIC_FAULT_RECV_PROT) |
-        BIT(ERNIC_FAULT_RECV_DMA);
+        BIT(ERNIC_FAULT_RECV_WQE) | BIT(ERNIC_FAULT_RECV_PROT);
 
     for (int fault = FIRST_RECV; fault <= LAST_RECV; fault++) {
         const ErnicFaultInfo *info = ernic_fault_info(fault);

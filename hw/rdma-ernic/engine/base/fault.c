@@ -154,6 +154,7 @@ static const ErnicFaultInfo faults[] = {
         .syndrome = ERNIC_NAK_REM_OP,
         .wc = ERNIC_WC_LOC_QP_OP_ERR, .peer_wc = ERNIC_WC_REM_OP_ERR,
         .act = ACTS(QP_ERROR, QP_ERROR, QP_ERROR),
+        .event = ERNIC_EV_QP_FATAL,
     },
 
     /*

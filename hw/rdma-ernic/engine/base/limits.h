@@ -103,7 +103,12 @@
  */
 #define ERNIC_UC_DUP_WINDOW     65536
 
-/* A queue pair in Error polls for requests after 1 to this many times flush_poll. */
+/*
+ * A queue pair in Error polls for receive requests that are posted without a doorbell:
+ * after so many ns if it has found some or has just begun; each time that there are none,
+ * the time doubles, up to ERNIC_FLUSH_POLL_MAX times it.
+ */
+#define ERNIC_FLUSH_POLL_NS     (100 * 1000)
 #define ERNIC_FLUSH_POLL_MAX    8192
 
 /* Timers fired per ernic_run(); other work is charged (base/work.h). */

@@ -63,12 +63,6 @@ struct ErnicInterfaceOps {
      * and WRITE with immediate consumes one.
      */
     bool recv_requests;
-    /*
-     * ns after which a queue pair that flushes receive requests polls for more of them,
-     * if it has found some or has just begun; each time that there are none, the time
-     * doubles, up to ERNIC_FLUSH_POLL_MAX times it. 0: each is posted with a doorbell.
-     */
-    uint32_t flush_poll;
     /* A send queue of UC or UD may stop alone, in the state SQ Error. */
     bool send_queue_error;
 
@@ -79,7 +73,8 @@ struct ErnicInterfaceOps {
      * @wqe->units to its number of units: at least 1, at most up to sq.wq.pi. False:
      * software has posted none; a doorbell announces the next one. A request that must
      * not be executed has @wqe->fault set; then wr_id is valid and the opcode is one
-     * that exists. The caller sets index and unit, advances the counters
+     * that exists. Moves @qp to Error if software's record of what it has posted cannot
+     * be read. The caller sets index and unit, advances the counters
      * and keeps @wqe until the request ends; a request that was decoded and not
      * completed when another one failed is decoded again.
      */
@@ -111,10 +106,17 @@ struct ErnicInterfaceOps {
     /* ---- receive requests: the responder and flushing call these. */
 
     /*
+     * Whether receive requests are posted to @qp, which has no SRQ, without doorbells:
+     * a queue pair that flushes them polls for more.
+     */
+    bool (*polls_recv)(const ErnicQp *qp);
+    /*
      * Take the receive request for the next message into @recv. False: there is none,
-     * and the peer gets an RNR NAK. Called once for each message and while flushing;
-     * the result is not cached. If software posts without doorbells, the method reads
-     * the producer counter from memory. With an SRQ (ernic_qp_srq()) it also calls
+     * and the peer gets an RNR NAK; or the producer counter cannot be read, and
+     * recv->fault, which is 0 before the call, has the reason. Called once for each
+     * message and while flushing; the result is not cached. If software posts without
+     * doorbells, the method reads the producer counter from memory. With an SRQ
+     * (ernic_qp_srq()) it also calls
      * ernic_srq_check_limit() and, if a DMA fails, ernic_srq_fail().
      */
     bool (*take_recv)(Ernic *e, ErnicQp *qp, ErnicRecv *recv);

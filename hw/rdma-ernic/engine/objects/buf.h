@@ -22,12 +22,12 @@ typedef struct ErnicBuf {
     uint64_t base;              /* of an extent */
     uint32_t npages;
     uint8_t page_shift;
-    uint32_t offset;            /* of the buffer's first byte in its first page */
     /*
      * page[] is a list of pieces instead: of each the number of bytes up to its end, and
      * its address. The first @used of them are valid, and none of these is empty.
      */
     bool pieces;
+    uint32_t offset;            /* of the buffer's first byte in its first page */
     uint32_t used;
 } ErnicBuf;
 

@@ -92,6 +92,12 @@ typedef struct ErnicSendQueue {
     uint32_t ssn;                   /* messages started */
     uint32_t rd_issued;             /* reads and atomics asked for */
     uint8_t blocked_on;             /* ErnicBlocked */
+    /*
+     * Writer: interfaces/verbs/records; reset: transport/qp_life. Its record asks for
+     * a doorbell.
+     */
+    bool asleep;
+    /* Writer: transport/requester. */
     uint32_t seen_gen;              /* rewinds obeyed */
     uint32_t unasked;               /* packets since AckReq was last set */
     uint32_t read_restart;          /* PSN at which a READ was asked again */
@@ -235,7 +241,7 @@ struct ErnicQp {
     bool stopping;
     /*
      * Writer: transport/turn; reset: transport/qp_state. In Error, ns between two looks
-     * for receive requests (ErnicInterfaceOps.flush_poll); 0: none yet.
+     * for receive requests (ErnicInterfaceOps.polls_recv); 0: none yet.
      */
     uint32_t flush_wait;
     /* Writer: transport/qp_life. */

@@ -5,7 +5,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/bytes.h"
 #include "base/fault.h"
+#include "base/work.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "objects/wq.h"
@@ -33,6 +35,51 @@ uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi)
     wq->pi = pi;
     return ERNIC_OK;
 }
+
+/* ---- records -------------------------------------------------------------- */
+
+uint8_t ernic_wq_check_record(const Ernic *e, uint64_t record)
+{
+    /* The timing model needs the moment of each doorbell. */
+    if (record && e->timing) {
+        return ERNIC_ERR_RESERVED;
+    }
+    return record % sizeof(struct ernic_record) ? ERNIC_ERR_PARAM : ERNIC_OK;
+}
+
+ErnicLook ernic_wq_look(Ernic *e, ErnicWq *wq)
+{
+    uint64_t at = wq->record + offsetof(struct ernic_record, pi);
+    uint32_t before = wq->pi;
+    uint8_t word[4];
+
+    ernic_charge_copy(e, sizeof(word));
+    if (!e->ops->dma_read(e->env, at, word, sizeof(word))) {
+        trace_ernic_guest_record_dma(at);
+        return ERNIC_LOOK_DMA;
+    }
+    if (ernic_wq_produce(wq, wq->ci, ldl_le_p(word)) != ERNIC_OK) {
+        trace_ernic_guest_record(at, ldl_le_p(word), wq->ci, wq->depth);
+        return ERNIC_LOOK_BAD;
+    }
+    return wq->pi == before ? ERNIC_LOOK_NOTHING : ERNIC_LOOK_MORE;
+}
+
+bool ernic_wq_ask_ring(Ernic *e, const ErnicWq *wq)
+{
+    uint64_t at = wq->record + offsetof(struct ernic_record, wake);
+    uint8_t word[4];
+
+    stl_le_p(word, wq->pi);
+    ernic_charge_copy(e, sizeof(word));
+    if (!e->ops->dma_write(e->env, at, word, sizeof(word))) {
+        trace_ernic_guest_record_dma(at);
+        return false;
+    }
+    return true;
+}
+
+/* ---- requests ------------------------------------------------------------- */
 
 /* The reason that @slot holds no valid request, or NULL: @recv is filled in. */
 static const char *parse_recv(const Slot *slot, uint32_t stride, ErnicRecv *recv)
@@ -141,7 +188,8 @@ static uint8_t check_xrc(Ernic *e, uint32_t uctx,
 {
     uint32_t xrcd = le32_to_cpu(cmd->xrcd), cq = le32_to_cpu(cmd->cq);
 
-    if (cmd->reserved[0] || cmd->reserved[1] || (!xrcd && cq)) {
+    if (cmd->reserved[0] || cmd->reserved[1] || (!xrcd && cq) ||
+        !ernic_all_zero(cmd->reserved1, sizeof(cmd->reserved1))) {
         return ERNIC_ERR_RESERVED;
     }
     return !xrcd || (ernic_pd_get(e, 0, xrcd) && ernic_cq_get(e, uctx, cq)) ?
@@ -175,7 +223,10 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
         .uctx = uctx, .pd = pdn, .limit = limit,
         .xrcd = le32_to_cpu(cmd->xrcd), .cq = le32_to_cpu(cmd->cq),
     };
-    ErnicWq wq = { .depth = depth, .stride = stride * SLOT_UNIT };
+    ErnicWq wq = {
+        .depth = depth, .stride = stride * SLOT_UNIT,
+        .record = le64_to_cpu(cmd->record),
+    };
     uint8_t status;
 
     if (cmd->handle) {
@@ -188,7 +239,7 @@ uint8_t ernic_srq_create(Ernic *e, uint32_t uctx,
     if (!ernic_pd_get(e, uctx, pdn)) {
         return ERNIC_ERR_HANDLE;
     }
-    status = check_xrc(e, uctx, cmd);
+    status = check_xrc(e, uctx, cmd) ?: ernic_wq_check_record(e, wq.record);
     if (status != ERNIC_OK) {
         return status;
     }
@@ -221,6 +272,28 @@ void ernic_srq_set_limit(Ernic *e, uint32_t srqn, uint32_t limit, uint32_t left)
     e->srq[srqn].limit = limit;
     trace_ernic_srq_modify(srqn, limit);
     ernic_srq_check_limit(e, srqn, left);
+}
+
+/* Take the producer counter of the record of SRQ @srqn, if it has one. */
+static void srq_look(Ernic *e, uint32_t srqn)
+{
+    ErnicSrq *srq = &e->srq[srqn];
+
+    if (!srq->wq.record || srq->error) {
+        return;
+    }
+    switch (ernic_wq_look(e, &srq->wq)) {
+    case ERNIC_LOOK_DMA:
+        ernic_srq_fail(e, srqn);
+        break;
+    case ERNIC_LOOK_BAD:
+        e->stats.bad_doorbells++;
+        ernic_event_raise(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events,
+                          ERNIC_EV_BAD_DOORBELL, ERNIC_DB_SRQ);
+        break;
+    default:
+        break;
+    }
 }
 
 /* Use another ring; the guest has copied the posted requests to it. */
@@ -268,6 +341,7 @@ uint8_t ernic_srq_modify(Ernic *e, uint32_t uctx,
     if (cmd->pd || cmd->stride) {
         return ERNIC_ERR_RESERVED;
     }
+    srq_look(e, srqn);
     if (cmd->depth) {
         return srq_resize(e, srqn, srq, cmd);
     }
@@ -315,7 +389,18 @@ bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv)
     ErnicSrq *srq = &e->srq[srqn];
 
     g_assert(srq->used);
-    if (srq->error || !ernic_rq_take(e, &srq->wq, recv)) {
+    if (srq->error) {
+        return false;
+    }
+    /* The limit needs the exact number. */
+    if (srq->wq.pi == srq->wq.ci || srq->limit) {
+        srq_look(e, srqn);
+    }
+    if (srq->error) {
+        recv->fault = ERNIC_FAULT_RECV_DMA;
+        return false;
+    }
+    if (!ernic_rq_take(e, &srq->wq, recv)) {
         return false;
     }
     if (recv->fault == ERNIC_FAULT_RECV_DMA) {

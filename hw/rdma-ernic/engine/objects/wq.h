@@ -20,7 +20,8 @@ typedef struct ErnicWq {
     ErnicBuf buf;
     uint32_t depth;             /* units, a power of two; 0: none */
     uint32_t stride;            /* bytes of a unit */
-    uint32_t pi;                /* written by the doorbell */
+    uint64_t record;            /* address of its struct ernic_record (verbs); 0: none */
+    uint32_t pi;                /* written by the doorbell, or from the record */
     uint32_t ci;                /* receive: the next unit to take; send: the
                                    oldest incomplete request, in requests */
 } ErnicWq;
@@ -30,6 +31,24 @@ typedef struct ErnicWq {
  * the depth; otherwise ERNIC_ERR_FULL, and the old one stays.
  */
 uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi);
+
+/* The result of a look at a record. */
+typedef enum ErnicLook {
+    ERNIC_LOOK_NOTHING,
+    ERNIC_LOOK_MORE,            /* pi has grown */
+    ERNIC_LOOK_BAD,             /* the index is not valid, and pi stays */
+    ERNIC_LOOK_DMA,             /* the record cannot be read */
+} ErnicLook;
+
+/* Take the producer counter of the record of @wq, which has one. */
+ErnicLook ernic_wq_look(Ernic *e, ErnicWq *wq);
+/*
+ * Ask software, in that record, to ring for the request after those that are known.
+ * Requests that it posts meanwhile may need another look. False: the DMA has failed.
+ */
+bool ernic_wq_ask_ring(Ernic *e, const ErnicWq *wq);
+/* Whether a command may name @record as the address of a record, or 0; a status. */
+uint8_t ernic_wq_check_record(const Ernic *e, uint64_t record);
 
 /*
  * SGEs of a request, at most: those of the mlx5 interface. ERNIC_MAX_SGE: verbs
@@ -99,7 +118,8 @@ void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left);
 void ernic_srq_fail(Ernic *e, uint32_t srqn);
 /*
  * The same as ernic_rq_take(), for an SRQ. Falling below the limit raises SRQ_LIMIT,
- * once. A ring that cannot be read raises SRQ_ERR and is not used again.
+ * once. A ring that cannot be read raises SRQ_ERR and is not used again. So does a
+ * record: then the result is false, and recv->fault is set.
  */
 bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv);
 

@@ -60,6 +60,8 @@ bool ernic_check_buf(const ErnicBuf *buf, uint64_t bytes);
 /* The same of a buffer of pieces. */
 bool ernic_check_pieces(const ErnicBuf *buf, uint64_t bytes);
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride);
+/* It has no record, or one that a command could have named. */
+bool ernic_check_record(const Ernic *e, const ErnicWq *wq);
 /* The receive ring of a queue pair or an SRQ, in the layout of the interface. */
 bool ernic_check_recv_ring(const Ernic *e, const ErnicWq *wq);
 /* A heap: no deadline is before that of its parent, and all find themselves. */

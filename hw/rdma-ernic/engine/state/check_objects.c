@@ -131,6 +131,7 @@ static bool srq_ring(const ErnicCheck *c, uint32_t id)
     const ErnicSrq *srq = &c->e->srq[id];
 
     return ernic_check_recv_ring(c->e, &srq->wq) &&
+           ernic_check_record(c->e, &srq->wq) &&
            srq->limit <= srq->wq.depth;
 }
 

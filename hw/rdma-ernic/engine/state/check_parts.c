@@ -61,6 +61,12 @@ bool ernic_check_pieces(const ErnicBuf *buf, uint64_t bytes)
     return bytes <= end && (!bytes || ernic_buf_few_small(buf));
 }
 
+bool ernic_check_record(const Ernic *e, const ErnicWq *wq)
+{
+    return !wq->record || (!e->mlx5 && !e->regs && wq->depth &&
+                           ernic_wq_check_record(e, wq->record) == ERNIC_OK);
+}
+
 bool ernic_check_wq(const ErnicWq *wq, uint32_t max_stride)
 {
     return ernic_depth_ok(wq->depth, 1, ERNIC_MAX_WQ_DEPTH) &&

@@ -121,7 +121,9 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
     ErnicWq sq = qp->sq.wq;
 
     sq.ci = ernic_sq_done(&qp->sq);     /* as pi counts */
-    return (qp->type == ERNIC_QPT_XRC_TGT || qp->type == ERNIC_QPT_RWQ ?
+    return ernic_check_record(c->e, &sq) && ernic_check_record(c->e, rq) &&
+           (!qp->sq.asleep || sq.record) &&
+           (qp->type == ERNIC_QPT_XRC_TGT || qp->type == ERNIC_QPT_RWQ ?
                 no_ring(&qp->sq.wq) && !qp->sq.lead :
                 sq_ring_ok(c->e, &sq, rq)) &&
            qp->sq.wqe &&
@@ -517,12 +519,11 @@ static bool qp_deadline(const ErnicCheck *c, uint32_t id)
 static bool qp_flush_wait(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
-    uint32_t first = c->e->interface->flush_poll;
 
     return !qp->flush_wait ||
            (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) && !ernic_qp_uses_srq(qp) &&
-            qp->flush_wait >= first &&
-            qp->flush_wait <= (uint64_t)first * ERNIC_FLUSH_POLL_MAX);
+            c->e->interface->polls_recv(qp) && qp->flush_wait >= ERNIC_FLUSH_POLL_NS &&
+            qp->flush_wait <= ERNIC_FLUSH_POLL_NS * ERNIC_FLUSH_POLL_MAX);
 }
 
 static bool qp_events(const ErnicCheck *c, uint32_t id)

@@ -187,7 +187,7 @@ static const ErnicStateStruct cq_struct = DESCRIBE(cq_fields, ErnicCq, CQ);
 #define S ErnicWq
 static const ErnicStateField wq_fields[] = {
     STRUCT(buf, ernic_state_buf), UMAX(depth, ERNIC_MAX_WQ_DEPTH),
-    UMAX(stride, 64 * ERNIC_SQ_STRIDE_MAX), U(pi), U(ci),
+    UMAX(stride, 64 * ERNIC_SQ_STRIDE_MAX), U(pi), U(ci), U(record),
 };
 #undef S
 static const ErnicStateStruct wq_struct = DESCRIBE(wq_fields, ErnicWq, WQ);
@@ -344,7 +344,7 @@ static const ErnicStateField sq_fields[] = {
     BOOL(flushing), U(flush_to),
     OWNED_OF(wqe, ernic_state_window, ernic_state_wqe), /* needs the rows above */
     U(lead), DERIVED(taken),
-    U(tx_serial), BOOL(leaving), U(leave_by), U(waited),
+    U(tx_serial), BOOL(leaving), U(leave_by), U(waited), BOOL(asleep),
 };
 #undef S
 static const ErnicStateStruct sq_struct =

@@ -144,6 +144,7 @@ void ernic_qp_complete_recv(Ernic *e, ErnicQp *qp, ErnicWc *wc,
 bool ernic_qp_take_recv(Ernic *e, ErnicQp *qp)
 {
     if (!qp->rq.recv_valid) {
+        qp->rq.recv.fault = ERNIC_FAULT_NONE;
         qp->rq.recv_valid = e->interface->take_recv(e, qp, &qp->rq.recv);
     }
     return qp->rq.recv_valid;

@@ -48,6 +48,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ernic_retry_buffer_sync(e, qp);     /* nothing of it is in flight */
     ernic_read_slots_sync(e, qp);
     qp->sq.narrow = 0;
+    qp->sq.asleep = false;
     qp->sq_drained = false;
     ernic_qp_timer_expired(qp);
     ernic_timer_set(e->timers, qp->qpn, ERNIC_NEVER);

@@ -23,11 +23,10 @@ static ErnicFault raw_place(Ernic *e, ErnicQp *qp, const uint8_t *frame,
     const ErnicRecv *recv = &qp->rq.recv;
     uint32_t pd = qp->srq ? e->srq[qp->srq].pd : qp->pd;
 
-    if (!ernic_qp_take_recv(e, qp)) {
-        return ERNIC_FAULT_RNR;
-    }
-    if (recv->fault) {
-        return recv->fault;
+    bool taken = ernic_qp_take_recv(e, qp);
+
+    if (recv->fault || !taken) {
+        return recv->fault ?: ERNIC_FAULT_RNR;
     }
     if (len > recv->len) {
         return qp->srq ? ERNIC_FAULT_SRQ_LENGTH : ERNIC_FAULT_RECV_LENGTH;

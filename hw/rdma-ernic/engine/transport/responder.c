@@ -197,10 +197,9 @@ bool ernic_responder_length_fits(const ErnicQp *qp, const ErnicPkt *pkt)
 /* Take a receive request for a message that needs one. */
 static ErnicFault resp_take(Ernic *e, ErnicQp *qp)
 {
-    if (!ernic_qp_take_recv(e, qp)) {
-        return ERNIC_FAULT_RNR;
-    }
-    return qp->rq.recv.fault;
+    bool taken = ernic_qp_take_recv(e, qp);
+
+    return qp->rq.recv.fault || taken ? qp->rq.recv.fault : ERNIC_FAULT_RNR;
 }
 
 /* The receive request is too short for its message. */

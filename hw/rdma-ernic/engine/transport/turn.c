@@ -20,10 +20,14 @@
 
 /* ---- flush --------------------------------------------------------------- */
 
-/* Flush requests that begin below unit @to, up to @budget; returns the rest of it. */
-static uint32_t turn_flush_send(Ernic *e, ErnicQp *qp, uint32_t to, uint32_t budget)
+/*
+ * Flush requests up to @budget: @all, or those that begin below flush_to. Returns the
+ * rest of the budget.
+ */
+static uint32_t turn_flush_send(Ernic *e, ErnicQp *qp, bool all, uint32_t budget)
 {
-    while (budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0 &&
+    while (budget &&
+           (all || (int32_t)(ernic_sq_done(&qp->sq) - qp->sq.flush_to) < 0) &&
            ernic_completer_flush(e, qp)) {
         budget--;
     }
@@ -48,11 +52,10 @@ static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
 /* Poll for receive requests again; @found: there were some. */
 static void turn_look_again(const Ernic *e, ErnicQp *qp, bool found)
 {
-    uint32_t first = e->interface->flush_poll;
-
-    if (first && !ernic_qp_uses_srq(qp)) {
-        qp->flush_wait = found || !qp->flush_wait ? first :
-                         MIN(qp->flush_wait * 2, first * ERNIC_FLUSH_POLL_MAX);
+    if (!ernic_qp_uses_srq(qp) && e->interface->polls_recv(qp)) {
+        qp->flush_wait = found || !qp->flush_wait ? ERNIC_FLUSH_POLL_NS :
+                         MIN(qp->flush_wait * 2,
+                             ERNIC_FLUSH_POLL_NS * ERNIC_FLUSH_POLL_MAX);
     }
 }
 
@@ -75,10 +78,9 @@ bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget)
     bool more = false;
 
     if (all || qp->sq.flushing) {
-        uint32_t to = all ? qp->sq.wq.pi : qp->sq.flush_to;
-
-        budget = turn_flush_send(e, qp, to, budget);
-        more = !budget && (int32_t)(ernic_sq_done(&qp->sq) - to) < 0;
+        budget = turn_flush_send(e, qp, all, budget);
+        more = !budget &&
+               (all || (int32_t)(ernic_sq_done(&qp->sq) - qp->sq.flush_to) < 0);
         qp->sq.flushing &= more && !all;
     }
     if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {

@@ -20,8 +20,6 @@
 
 #define BLOCK           ERNIC_MLX5_BLOCK
 #define BLOCK_SEGMENTS  (BLOCK / ERNIC_MLX5_SEGMENT)
-/* How often flushing looks for receive requests, ns. */
-#define FLUSH_POLL_NS   (100 * 1000)
 
 /* ---- send requests --------------------------------------------------------------- */
 
@@ -220,6 +218,11 @@ static bool take_shared(Ernic *e, uint32_t srqn, ErnicRecv *recv)
     return true;
 }
 
+static bool mlx5_polls_recv(const ErnicQp *qp)
+{
+    return true;
+}
+
 static bool mlx5_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
 {
     uint32_t srq = ernic_qp_srq(qp);
@@ -232,7 +235,6 @@ const ErnicInterfaceOps ernic_interface_mlx5 = {
     .cqes = &ernic_cqe_mlx5,
     .eqs = &ernic_mlx5_eqs,
     .recv_requests = true,
-    .flush_poll = FLUSH_POLL_NS,
     .send_queue_error = true,
     .fetch = mlx5_fetch,
     .complete_send = mlx5_complete_send,
@@ -240,6 +242,7 @@ const ErnicInterfaceOps ernic_interface_mlx5 = {
     .gather = ernic_default_gather,
     .outstanding = ernic_default_outstanding,
     .retry_forever = ernic_default_retry_forever,
+    .polls_recv = mlx5_polls_recv,
     .take_recv = mlx5_take_recv,
     .complete_recv = ernic_default_complete_recv,
     .recv_head = ernic_default_recv_head,

@@ -203,6 +203,11 @@ static void post_send(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
 
 /* ---- receive buffers --------------------------------------------------------- */
 
+static bool pg332_polls_recv(const ErnicQp *qp)
+{
+    return false;
+}
+
 static bool pg332_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
 {
     uint64_t ring = ernic_pg332_qp_addr(e, qp->qpn, PG332_RQBA, PG332_RQBAMSB);
@@ -398,6 +403,7 @@ const ErnicInterfaceOps ernic_interface_pg332 = {
     .gather = ernic_pg332_gather,
     .outstanding = pg332_outstanding,
     .retry_forever = pg332_retry_forever,
+    .polls_recv = pg332_polls_recv,
     .take_recv = pg332_take_recv,
     .complete_recv = pg332_complete_recv,
     .recv_head = ernic_pg332_recv_head,

@@ -61,17 +61,18 @@ static uint8_t answer(Call *c, const void *data, uint32_t len)
 }
 
 /*
- * Read a structure of at least @len bytes from guest memory, once for each command: a
- * command that continues in another slice works from the same bytes.
+ * Read a structure of @len bytes from guest memory, or its first @least bytes: the others
+ * are 0. Once for each command: a command that continues in another slice works from the
+ * same bytes.
  */
-static uint8_t fetch(Call *c, void *data, uint32_t len)
+static uint8_t fetch_from(Call *c, void *data, uint32_t least, uint32_t len)
 {
     const struct ernic_cmd *cmd = c->cmd;
     uint32_t given = le32_to_cpu(cmd->qp.length);
     Ernic *e = c->e;
     uint8_t *buf = e->job->data;
 
-    if (given < len || given > MAX(len, STRUCT_MAX)) {
+    if (given < least || given > MAX(len, STRUCT_MAX)) {
         return ERNIC_ERR_PARAM;
     }
     if (!e->job->fetched) {
@@ -80,11 +81,17 @@ static uint8_t fetch(Call *c, void *data, uint32_t len)
         }
         e->job->fetched = given;
     }
-    if (!ernic_all_zero(buf + len, given - len)) {
+    if (given > len && !ernic_all_zero(buf + len, given - len)) {
         return ERNIC_ERR_RESERVED;
     }
-    memcpy(data, buf, len);
+    memset(data, 0, len);
+    memcpy(data, buf, MIN(given, len));
     return ERNIC_OK;
+}
+
+static uint8_t fetch(Call *c, void *data, uint32_t len)
+{
+    return fetch_from(c, data, len, len);
 }
 
 /* A handler that is one call. */
@@ -373,7 +380,8 @@ static uint8_t cmd_mw_alloc(Call *c)
 static uint8_t cmd_qp_create(Call *c)
 {
     struct ernic_qp_init init;
-    uint8_t status = fetch(c, &init, sizeof(init));
+    uint8_t status = fetch_from(c, &init, offsetof(struct ernic_qp_init, sq_record),
+                                sizeof(init));
 
     return status ? status : ernic_qp_create(c->e, c->uctx, &init, &c->handle);
 }
@@ -497,7 +505,7 @@ static const CmdRow rows[] = {
     ROW(CQ_RESIZE, UPTO(cq_create, handle), 0, cq_resize),
     ROW(CQ_MODERATE, UPTO(cq_moderate, period_us), 0, cq_moderate),
     ROW(CQ_DESTROY, UPTO(handle, handle), 0, cq_destroy),
-    ROW(SRQ_CREATE, UPTO(srq, cq), 0, srq_create),
+    ROW(SRQ_CREATE, UPTO(srq, record), 0, srq_create),
     ROW(SRQ_MODIFY, UPTO(srq, limit), 0, srq_modify),
     ROW(SRQ_QUERY, UPTO(query, handle), 0, srq_query),
     ROW(SRQ_DESTROY, UPTO(handle, handle), 0, srq_destroy),

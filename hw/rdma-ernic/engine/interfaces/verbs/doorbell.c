@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Doorbells of the verbs interface: one function per kind finds the queue, checks owner,
- * state and range, and stores the counter. The work itself is done later.
+ * state and range, and stores the counter. The work itself is done later. Of a queue with
+ * a record, the counter is in the record, and that of the doorbell may be older.
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "interfaces/verbs/doorbell.h"
+#include "interfaces/verbs/records.h"
 #include "objects/cq.h"
 #include "objects/wq.h"
 #include "timing/timing.h"
@@ -45,6 +47,11 @@ static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
     if (!qp) {
         return ERNIC_ERR_HANDLE;
     }
+    if (qp->sq.wq.record && ernic_qp_may(qp, ERNIC_MAY_POST_SEND)) {
+        db_prefetch(qp, qp->sq.taken);
+        ernic_verbs_rung(e, qp);
+        return ERNIC_OK;
+    }
     before = qp->sq.wq.pi;
     status = ernic_qp_may(qp, ERNIC_MAY_POST_SEND) ?
         ernic_wq_produce(&qp->sq.wq, qp->sq.wq.ci, index) : ERNIC_ERR_STATE;
@@ -67,8 +74,9 @@ static uint8_t db_rq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
     if (!qp) {
         return ERNIC_ERR_HANDLE;
     }
-    status = ernic_qp_may(qp, ERNIC_MAY_POST_RECV) && !qp->srq ?
-        ernic_wq_produce(&qp->rq.wq, qp->rq.wq.ci, index) : ERNIC_ERR_STATE;
+    status = !ernic_qp_may(qp, ERNIC_MAY_POST_RECV) || qp->srq ? ERNIC_ERR_STATE :
+        qp->rq.wq.record ? ERNIC_OK :
+        ernic_wq_produce(&qp->rq.wq, qp->rq.wq.ci, index);
     if (status) {
         ernic_event_raise(e, e->async_eq, ERNIC_EVC_QP, qpn, &qp->events,
                           ERNIC_EV_BAD_DOORBELL, ERNIC_DB_RQ);
@@ -88,7 +96,8 @@ static uint8_t db_srq(Ernic *e, uint32_t uctx, uint32_t srqn, uint32_t index)
     if (!srq) {
         return ERNIC_ERR_HANDLE;
     }
-    status = ernic_wq_produce(&srq->wq, srq->wq.ci, index);
+    status = srq->wq.record ? ERNIC_OK :
+                              ernic_wq_produce(&srq->wq, srq->wq.ci, index);
     if (status) {
         ernic_event_raise(e, e->async_eq, ERNIC_EVC_SRQ, srqn, &srq->events,
                           ERNIC_EV_BAD_DOORBELL, ERNIC_DB_SRQ);

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/work.h"
 #include "interfaces/verbs/qp_commands.h"
+#include "interfaces/verbs/records.h"
 #include "objects/cq.h"
 #include "objects/job.h"
 #include "objects/mr.h"
@@ -98,7 +99,7 @@ static bool ring_size_ok(uint32_t depth, uint8_t stride, uint8_t max_stride)
 /* With an SRQ the queue pair has no receive queue, and none may be described. */
 static uint8_t check_no_rq(const struct ernic_qp_init *init)
 {
-    if (!ernic_all_zero(&init->rq_buf, sizeof(init->rq_buf))) {
+    if (!ernic_all_zero(&init->rq_buf, sizeof(init->rq_buf)) || init->rq_record) {
         return ERNIC_ERR_RESERVED;
     }
     return init->rq_depth || init->rq_stride ? ERNIC_ERR_PARAM : ERNIC_OK;
@@ -133,7 +134,7 @@ static uint8_t check_rwq(Ernic *e, uint32_t uctx,
         return ERNIC_ERR_PARAM;
     }
     if (init->send_cq || le32_to_cpu(init->srq) != NO_SRQ || init->flags ||
-        init->sq_depth || init->sq_stride ||
+        init->sq_depth || init->sq_stride || init->sq_record ||
         !ernic_all_zero(&init->sq_buf, sizeof(init->sq_buf)) ||
         !ernic_all_zero(init->reserved, sizeof(init->reserved))) {
         return ERNIC_ERR_RESERVED;
@@ -163,9 +164,14 @@ static uint8_t create_check(Ernic *e, uint32_t uctx,
                             const struct ernic_qp_init *init)
 {
     uint32_t srq = le32_to_cpu(init->srq);
+    uint8_t status = ernic_wq_check_record(e, le64_to_cpu(init->sq_record)) ?:
+                     ernic_wq_check_record(e, le64_to_cpu(init->rq_record));
 
     if (!ernic_all_zero(init->reserved, sizeof(init->reserved))) {
         return ERNIC_ERR_RESERVED;
+    }
+    if (status) {
+        return status;
     }
     if (init->type == ERNIC_QPT_XRC_TGT) {
         return check_xrc_tgt(e, uctx, init);
@@ -228,11 +234,12 @@ static void keep_ready(Ernic *e, ErnicBuf *buf)
 }
 
 static uint8_t wq_init(Ernic *e, ErnicWq *wq, const struct ernic_buf_desc *desc,
-                       uint32_t depth, uint32_t stride, bool first)
+                       uint32_t depth, uint32_t stride, ernic_le64 record, bool first)
 {
     memset(wq, 0, sizeof(*wq));
     wq->depth = depth;
     wq->stride = stride * 64;
+    wq->record = le64_to_cpu(record);
     if (first && take_ready(e, &wq->buf)) {
         return ERNIC_OK;
     }
@@ -251,14 +258,14 @@ static uint8_t create_rings(Ernic *e, const struct ernic_qp_init *init,
     }
     if (init->type != ERNIC_QPT_RWQ) {
         status = wq_init(e, send, &init->sq_buf, le32_to_cpu(init->sq_depth),
-                         init->sq_stride, true);
+                         init->sq_stride, init->sq_record, true);
     }
     if (status || le32_to_cpu(init->srq) != NO_SRQ ||
         init->type == ERNIC_QPT_XRC_INI) {
         return status;
     }
     status = wq_init(e, recv, &init->rq_buf, le32_to_cpu(init->rq_depth),
-                     init->rq_stride, false);
+                     init->rq_stride, init->rq_record, false);
     if (status == ERNIC_AGAIN) {
         keep_ready(e, &send->buf);
     } else if (status) {
@@ -363,6 +370,9 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
 
     if (!qp) {
         return ERNIC_ERR_HANDLE;
+    }
+    if (qp->state == ERNIC_QPS_SQE) {
+        ernic_verbs_look_sends(e, qp);      /* those posted so far are still flushed */
     }
     to = mask & ERNIC_QPA_STATE ? attr->state : qp->state;
     attr_load(&values, attr);

@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "interfaces/interface.h"
+#include "interfaces/verbs/records.h"
 #include "interfaces/verbs/wqe_decode.h"
 #include "objects/cq.h"
 #include "objects/wq.h"
@@ -45,19 +46,27 @@ static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                   fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
 }
 
+static bool verbs_polls_recv(const ErnicQp *qp)
+{
+    return qp->rq.wq.record;
+}
+
 static bool verbs_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
 {
     uint32_t srq = ernic_qp_srq(qp);
 
-    return srq ? ernic_srq_take(e, srq, recv) :
-                 ernic_rq_take(e, &qp->rq.wq, recv);
+    if (srq) {
+        return ernic_srq_take(e, srq, recv);
+    }
+    recv->fault = ernic_verbs_look_recvs(e, qp);
+    return !recv->fault && ernic_rq_take(e, &qp->rq.wq, recv);
 }
 
 static bool verbs_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
 {
     const ErnicWq *wq = &qp->sq.wq;
 
-    if (qp->sq.taken == wq->pi) {
+    if (qp->sq.taken == wq->pi && !ernic_verbs_more_sends(e, qp)) {
         return false;
     }
     ernic_wqe_fetch(e, &wq->buf, wq->depth, wq->stride, qp->sq.taken, qp->transport,
@@ -78,6 +87,7 @@ const ErnicInterfaceOps ernic_interface_verbs = {
     .gather = ernic_default_gather,
     .outstanding = ernic_default_outstanding,
     .retry_forever = ernic_default_retry_forever,
+    .polls_recv = verbs_polls_recv,
     .take_recv = verbs_take_recv,
     .complete_recv = ernic_default_complete_recv,
     .recv_head = ernic_default_recv_head,

@@ -172,7 +172,7 @@ void ernic_mlx5_eth_mark(Ernic *e, uint32_t number)
 
     set_bit(eth->flush[rq], i, flush && q->pi != q->ci);
     if (rq && flush && !eth->poll_due) {
-        eth->poll_wait = e->interface->flush_poll;
+        eth->poll_wait = ERNIC_FLUSH_POLL_NS;
         eth->poll_due = e->now + eth->poll_wait;
     }
     if (!rq) {

@@ -122,7 +122,7 @@ void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q)
 void ernic_mlx5_rq_poll(Ernic *e)
 {
     ErnicMlx5Eth *eth = e->mlx5_eth;
-    const uint32_t first = e->interface->flush_poll;
+    const uint32_t first = ERNIC_FLUSH_POLL_NS;
     bool any = false, found = false;
 
     if (e->now < ernic_mlx5_rq_poll_due(e)) {
