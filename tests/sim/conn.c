@@ -350,6 +350,8 @@ void sim_qp_reconnect(SimQp *qp)
 
         q->epoch++;
         q->planned -= q->next;
+        sim_record_clear(q->host, q->sq_record);
+        sim_record_clear(q->host, q->rq_record);
         q->next = q->sq_pi = q->sq_rung = q->sq_done = q->quiet = 0;
         q->rq_pi = q->rq_rung = q->rq_done = q->rx_count = q->sent_recvs = 0;
         q->out_bytes = q->recv_bytes = q->verified = q->uc_next = 0;

@@ -245,6 +245,29 @@ void sim_srq_arm(SimSrq *srq)
     sim_cmd_ok(h, &cmd);
 }
 
+/* A record, if queues have them, or 0. */
+static uint64_t new_record(SimHost *h)
+{
+    return h->sim->plan.records ?
+           sim_mem_take(h, sizeof(struct ernic_record), 8,
+                        SIM_SH_READ | SIM_SH_WRITE | SIM_SH_RING) : 0;
+}
+
+void sim_record_clear(SimHost *h, uint64_t record)
+{
+    if (record) {
+        memset(sim_mem(h, record), 0, sizeof(struct ernic_record));
+    }
+}
+
+bool sim_record(SimHost *h, uint64_t record, uint32_t before, uint32_t pi)
+{
+    struct ernic_record *r = (void *)sim_mem(h, record);
+
+    r->pi = cpu_to_le32(pi);
+    return le32_to_cpu(r->wake) - before < pi - before;
+}
+
 SimSrq *sim_srq_new(SimHost *h, SimRng *r, uint32_t depth, uint32_t cap)
 {
     struct ernic_cmd cmd = sim_cmd_new(h, ERNIC_CMD_SRQ_CREATE);
@@ -257,7 +280,10 @@ SimSrq *sim_srq_new(SimHost *h, SimRng *r, uint32_t depth, uint32_t cap)
     srq->out = g_ptr_array_new_with_free_func(g_free);
     srq->ring = sim_mem_take(h, depth * srq->stride * 64, 64,
                              SIM_SH_READ | SIM_SH_RING);
+    srq->record = new_record(h);
+    sim_record_clear(h, srq->record);
     cmd.srq.buf = extent(srq->ring);
+    cmd.srq.record = cpu_to_le64(srq->record);
     cmd.srq.pd = cpu_to_le32(h->pd);
     cmd.srq.depth = cpu_to_le32(depth);
     cmd.srq.stride = cpu_to_le16(srq->stride);
@@ -289,6 +315,8 @@ SimQp *sim_qp_new(SimHost *h, uint8_t type)
                                SIM_SH_READ | SIM_SH_RING);
     qp->rq_ring = sim_mem_take(h, qp->rq_depth * qp->rq_stride * 64, 64,
                                SIM_SH_READ | SIM_SH_RING);
+    qp->sq_record = new_record(h);
+    qp->rq_record = new_record(h);
     qp->sq_slot = g_new0(SimMsg *, qp->sq_depth);
     qp->rq_slot = g_new0(SimRecv, qp->rq_depth);
     qp->msgs = g_ptr_array_new_with_free_func(g_free);
@@ -314,9 +342,13 @@ void sim_qp_create(SimQp *qp)
         .type = qp->type,
         .flags = qp->sig_all ? ERNIC_QPF_SQ_SIG_ALL : 0,
         .sq_stride = qp->sq_stride,
+        .sq_record = cpu_to_le64(qp->sq_record),
     };
 
+    sim_record_clear(h, qp->sq_record);
+    sim_record_clear(h, qp->rq_record);
     if (!qp->srq) {
+        init.rq_record = cpu_to_le64(qp->rq_record);
         init.rq_buf = extent(qp->rq_ring);
         init.rq_depth = cpu_to_le32(qp->rq_depth);
         init.rq_stride = qp->rq_stride;

@@ -367,10 +367,12 @@ bool sim_sq_room(const SimQp *qp)
 
 void sim_ring_sq(SimQp *qp)
 {
-    if (qp->sq_rung != qp->sq_pi) {
+    if (qp->sq_rung != qp->sq_pi &&
+        (!qp->sq_record ||
+         sim_record(qp->host, qp->sq_record, qp->sq_rung, qp->sq_pi))) {
         sim_ring(qp->host, qp->host->uctx, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
-        qp->sq_rung = qp->sq_pi;
     }
+    qp->sq_rung = qp->sq_pi;
 }
 
 /* A request needs no completion if a later one has one. */

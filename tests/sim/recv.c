@@ -101,10 +101,12 @@ static bool post_one(SimQp *qp, uint8_t wrong)
 
 static void ring(SimQp *qp)
 {
-    if (qp->rq_rung != qp->rq_pi) {
+    if (qp->rq_record) {
+        sim_record(qp->host, qp->rq_record, qp->rq_rung, qp->rq_pi);
+    } else if (qp->rq_rung != qp->rq_pi) {
         sim_ring(qp->host, qp->host->uctx, ERNIC_DB_RQ, qp->qpn, qp->rq_pi);
-        qp->rq_rung = qp->rq_pi;
     }
+    qp->rq_rung = qp->rq_pi;
 }
 
 bool sim_post_recvs(SimQp *qp)
@@ -176,7 +178,11 @@ bool sim_post_srq(SimSrq *srq)
     if (!n) {
         return false;
     }
-    sim_ring(h, h->uctx, ERNIC_DB_SRQ, srq->srqn, srq->pi);
+    if (srq->record) {
+        sim_record(h, srq->record, srq->pi, srq->pi);
+    } else {
+        sim_ring(h, h->uctx, ERNIC_DB_SRQ, srq->srqn, srq->pi);
+    }
     if (!srq->limit_armed && sim_percent(&h->rng, 50)) {
         sim_srq_arm(srq);
     }

@@ -168,6 +168,15 @@ static void plan_timing(Sim *s)
     }
 }
 
+/* Posting by records, which the timing model does not have: a stream, too. */
+static void plan_records(Sim *s)
+{
+    SimRng r;
+
+    sim_rng_init(&r, s->seed, 7);
+    s->plan.records = sim_percent(&r, 50) && !s->plan.timed;
+}
+
 /* How links report departure, silent.c, and adaptive retransmission: a stream, too. */
 static void plan_departure(Sim *s)
 {
@@ -228,6 +237,7 @@ void sim_plan(Sim *s)
     p->bad_rings = p->ring_fail;
     p->overrun = sim_percent(r, 4);
     plan_timing(s);
+    plan_records(s);
     plan_departure(s);
     plan_netdev(s);
 }

@@ -101,6 +101,7 @@ typedef struct SimPlan {
     uint64_t socket_ns;             /* time to send what their sockets hold */
     bool silent;                    /* with the host of silent.c */
     uint64_t retry_time;            /* of adaptive retransmission; 0: it is off */
+    bool records;                   /* queues have records */
     bool timed;                     /* engines have the timing model */
     ErnicProfile profile;           /* with the numbers of this profile */
 } SimPlan;
@@ -218,7 +219,7 @@ typedef struct SimRecv {
 typedef struct SimSrq {
     SimHost *host;
     uint32_t srqn, depth, pi, cap;
-    uint64_t ring;
+    uint64_t ring, record;          /* record 0: none */
     uint32_t stride;
     /*
      * The device takes requests in order, but a queue pair may hold one for
@@ -318,6 +319,7 @@ struct SimQp {
     SimRng rng;
     /* send queue */
     uint64_t sq_ring, rq_ring;
+    uint64_t sq_record, rq_record;  /* 0: none */
     uint32_t sq_depth, sq_stride, sq_pi, sq_rung, sq_done;
     SimMsg **sq_slot;
     bool sig_all;
@@ -604,6 +606,13 @@ void sim_guest_init(SimHost *h);
 void sim_gids_set(SimHost *h);
 void sim_mr_register(SimMr *mr, uint32_t pd, uint32_t uctx, bool zero_based);
 SimCq *sim_cq_new(SimHost *h, uint32_t need, bool tiny);
+/*
+ * Write @pi to @record, which has @before; whether the request to ring is one of those
+ * in between.
+ */
+bool sim_record(SimHost *h, uint64_t record, uint32_t before, uint32_t pi);
+/* Software's part of a reset; 0: there is none. */
+void sim_record_clear(SimHost *h, uint64_t record);
 SimSrq *sim_srq_new(SimHost *h, SimRng *r, uint32_t depth, uint32_t cap);
 SimQp *sim_qp_new(SimHost *h, uint8_t type);
 void sim_qp_create(SimQp *qp);

@@ -103,14 +103,16 @@ static void step_bad_doorbell(SimQp *qp)
     SimHost *h = qp->host;
     Sim *s = h->sim;
     SimCq *cq = g_ptr_array_index(h->cqs, 0);
-    uint32_t far = 0x10000 + sim_below(&s->rng, 0x70000000);
+    uint32_t far = 0x10000 + sim_below(&s->rng, 0x70000000), how;
     uint8_t status;
 
     if (qp->life != SIM_QP_LIVE || h->reset) {
         return;
     }
     h->bad_doorbell = true;
-    switch (sim_below(&s->rng, 6)) {
+    how = sim_below(&s->rng, 6);
+    /* The index of a queue with a record has no meaning. */
+    switch (s->plan.records && (how == 2 || how == 3) ? 4 : how) {
     case 0:
         status = sim_doorbell(h, h->other_uctx, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
         break;

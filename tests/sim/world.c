@@ -9,6 +9,8 @@
 
 /* How long to go on if completions and events may have been lost. */
 #define BAD_RINGS_NS    (20 * SIM_MS)
+/* Longer than a queue pair in Error waits between two looks at its record. */
+#define POLLS_NS    (2ull * ERNIC_FLUSH_POLL_NS * ERNIC_FLUSH_POLL_MAX)
 
 void sim_log(Sim *s, const char *fmt, ...)
 {
@@ -360,10 +362,15 @@ static void stalled(Sim *s, const char *how)
     g_string_free(text, TRUE);
 }
 
-/* Run until no event is left or, with @until, until all is sent and done. */
+/*
+ * Run until no event is left or, with @until, until all is sent and done. With records,
+ * queue pairs in Error look for receive requests for ever: until all have looked.
+ */
 static void pump(Sim *s, bool until)
 {
-    while (!s->failed) {
+    uint64_t end = !until && s->plan.records ? s->now + POLLS_NS : UINT64_MAX;
+
+    while (!s->failed && s->now < end) {
         GSequenceIter *first = g_sequence_get_begin_iter(s->due);
         SimItem item;
 
