@@ -9,6 +9,13 @@
 
 #include "ernic.h"
 
+/* Bytes between two records */
+#define RECORD_STEP 64
+
+static_assert(sizeof(((struct ernic_wq *)0)->record[0]) ==
+		      offsetof(struct ernic_record, wake),
+	      "wake follows pi");
+
 /* The allocator of a parent domain; 0: buf has its memory. */
 static int take_from(struct ernic_buf *buf, struct ernic_pd *pd, size_t page)
 {
@@ -93,6 +100,27 @@ int ernic_wq_init(struct ernic_wq *wq, struct ernic_pd *pd,
 			       (size_t)wq->depth * wq->stride);
 }
 
+/*
+ * Memory for the records of one or (second not NULL) two queues, in cache lines of their
+ * own, if the context has records. Returns 0 or an error number.
+ */
+int ernic_records_alloc(struct ernic_buf *buf, struct ernic_context *ctx,
+			struct ernic_pd *pd, enum ernic_resource type,
+			struct ernic_wq *first, struct ernic_wq *second)
+{
+	int ret;
+
+	if (!ctx->records)
+		return 0;
+	ret = ernic_buf_alloc(buf, pd, type, 2 * RECORD_STEP);
+	if (ret)
+		return ret;
+	first->record = buf->addr;
+	if (second)
+		second->record = (void *)((uint8_t *)buf->addr + RECORD_STEP);
+	return 0;
+}
+
 void ernic_wq_fini(struct ernic_wq *wq)
 {
 	ernic_buf_free(&wq->buf);
@@ -104,4 +132,8 @@ void ernic_wq_reset(struct ernic_wq *wq)
 {
 	wq->pi = 0;
 	atomic_store_explicit(&wq->ci, 0, memory_order_release);
+	if (wq->record) {
+		atomic_store(&wq->record[0], 0);
+		atomic_store(&wq->record[1], 0);
+	}
 }

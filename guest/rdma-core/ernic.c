@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <infiniband/cmd_ioctl.h>
@@ -202,8 +203,17 @@ static void map_clock(struct ernic_context *ctx, int cmd_fd)
 		ctx->clock = page;
 }
 
+/* ERNIC_RECORDS=0 in the environment: each request is posted with a doorbell. */
+static bool want_records(void)
+{
+	const char *value = getenv("ERNIC_RECORDS");
+
+	return !value || strcmp(value, "0") != 0;
+}
+
 static int map_pages(struct ernic_context *ctx, int cmd_fd)
 {
+	ctx->records = (ctx->caps.flags & ERNIC_UCTX_RECORDS) && want_records();
 	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, cmd_fd, ctx->caps.db_mmap_offset);
 	if (ctx->db == MAP_FAILED)

@@ -80,6 +80,7 @@ struct ernic_context {
 	/* NULL: no PTP clock */
 	const volatile struct ernic_clock_page *clock;
 	struct ernic_alloc_ucontext_resp caps;
+	bool records; /* queues have records */
 	pthread_mutex_t table_lock; /* guards changes of both */
 	struct ernic_table qps;
 	struct ernic_table srqs; /* of XRC */
@@ -129,6 +130,8 @@ struct ernic_wq {
 	uint32_t pi;	 /* requests posted */
 	atomic_uint ci;	 /* requests known to be done, by completions */
 	uint64_t db;	 /* doorbell, less the index */
+	/* struct ernic_record: pi, and then wake; NULL: none */
+	_Atomic(__le32) *record;
 };
 
 struct ernic_srq {
@@ -136,6 +139,7 @@ struct ernic_srq {
 	struct ernic_pd *pd;
 	struct ernic_cq *cq; /* XRC, else NULL */
 	struct ernic_wq wq;
+	struct ernic_buf record_buf;
 };
 
 struct ernic_cq {
@@ -164,6 +168,7 @@ struct ernic_qp {
 	uint32_t max_inline;
 	struct ernic_wq sq;
 	struct ernic_wq rq; /* unused with an SRQ, and of XRC */
+	struct ernic_buf record_buf; /* of both */
 
 	/* between wr_start and wr_complete; under the lock of sq */
 	uint32_t wr_pi;
@@ -245,6 +250,39 @@ static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
 	mmio_write64_le(to_ernic_context(ibctx)->db, htole64(value));
 }
 
+/* Hands receive requests up to pi to the device: by the record, or by a doorbell. */
+static inline void ernic_posted_recv(struct ibv_context *ibctx,
+				     struct ernic_wq *wq)
+{
+	if (!wq->record) {
+		ernic_ring(ibctx, wq->db | wq->pi);
+		return;
+	}
+	udma_to_device_barrier();
+	atomic_store_explicit(&wq->record[0], htole32(wq->pi),
+			      memory_order_relaxed);
+}
+
+/*
+ * The same for send requests from first on. The device writes wake before it reads pi
+ * for the last time; so either it sees these requests, or wake is one of them.
+ */
+static inline void ernic_posted_send(struct ibv_context *ibctx,
+				     struct ernic_wq *wq, uint32_t first)
+{
+	uint32_t wake;
+
+	if (wq->record) {
+		ernic_posted_recv(ibctx, wq);
+		atomic_thread_fence(memory_order_seq_cst);
+		wake = le32toh(atomic_load_explicit(&wq->record[1],
+						    memory_order_relaxed));
+		if (wake - first >= wq->pi - first)
+			return;
+	}
+	ernic_ring(ibctx, wq->db | wq->pi);
+}
+
 /* table.c */
 /* Needs no lock: an entry of the object is being polled, so that it stays. */
 static inline void *ernic_table_find(const struct ernic_table *table,
@@ -273,6 +311,14 @@ uint32_t ernic_depth(uint32_t entries, size_t bytes);
 int ernic_wq_init(struct ernic_wq *wq, struct ernic_pd *pd,
 		  enum ernic_resource type, uint32_t wrs, size_t slot);
 void ernic_wq_fini(struct ernic_wq *wq);
+int ernic_records_alloc(struct ernic_buf *buf, struct ernic_context *ctx,
+			struct ernic_pd *pd, enum ernic_resource type,
+			struct ernic_wq *first, struct ernic_wq *second);
+/* The address of the record, for the kernel; 0: none. */
+static inline uintptr_t ernic_wq_record(const struct ernic_wq *wq)
+{
+	return (uintptr_t)wq->record;
+}
 void ernic_wq_reset(struct ernic_wq *wq);
 
 /* mem.c */

@@ -264,7 +264,7 @@ int ernic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		sq->pi++;
 	}
 	if (sq->pi != first)
-		ernic_ring(ibqp->context, sq->db | sq->pi);
+		ernic_posted_send(ibqp->context, sq, first);
 	ernic_unlock(&sq->lock);
 	return ernic_error(ret);
 }
@@ -334,7 +334,7 @@ static int post_receives(struct ibv_context *ibctx, struct ernic_wq *wq,
 		wq->pi++;
 	}
 	if (wq->pi != first)
-		ernic_ring(ibctx, wq->db | wq->pi);
+		ernic_posted_recv(ibctx, wq);
 	ernic_unlock(&wq->lock);
 	return ernic_error(ret);
 }

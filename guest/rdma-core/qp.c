@@ -49,8 +49,8 @@ static int qp_attr_check(const struct ernic_alloc_ucontext_resp *caps,
  * Allocates both queues and sets cap to the capacity of their slots: some programs send
  * inline data without having asked for it.
  */
-static int qp_queues(struct ernic_qp *qp, bool rq, struct ibv_qp_cap *cap,
-		     const struct ernic_alloc_ucontext_resp *caps)
+static int qp_rings(struct ernic_qp *qp, bool rq, struct ibv_qp_cap *cap,
+		    const struct ernic_alloc_ucontext_resp *caps)
 {
 	size_t sges, data;
 	int ret;
@@ -82,9 +82,24 @@ static int qp_queues(struct ernic_qp *qp, bool rq, struct ibv_qp_cap *cap,
 
 static void qp_queues_fini(struct ernic_qp *qp)
 {
+	ernic_buf_free(&qp->record_buf);
 	if (qp->rq.depth)
 		ernic_wq_fini(&qp->rq);
 	ernic_wq_fini(&qp->sq);
+}
+
+static int qp_queues(struct ernic_qp *qp, bool rq, struct ibv_qp_cap *cap,
+		     struct ernic_context *ctx)
+{
+	int ret = qp_rings(qp, rq, cap, &ctx->caps);
+
+	if (ret)
+		return ret;
+	ret = ernic_records_alloc(&qp->record_buf, ctx, qp->pd, ERNIC_RES_SQ,
+				  &qp->sq, rq ? &qp->rq : NULL);
+	if (ret)
+		qp_queues_fini(qp);
+	return ret;
 }
 
 static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
@@ -105,10 +120,12 @@ static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
 	cmd.drv_payload.sq_addr = (uintptr_t)qp->sq.buf.addr;
 	cmd.drv_payload.sq_depth = qp->sq.depth;
 	cmd.drv_payload.sq_stride = qp->sq.stride / 64;
+	cmd.drv_payload.sq_record_addr = ernic_wq_record(&qp->sq);
 	if (qp->rq.depth) {
 		cmd.drv_payload.rq_addr = (uintptr_t)qp->rq.buf.addr;
 		cmd.drv_payload.rq_depth = qp->rq.depth;
 		cmd.drv_payload.rq_stride = qp->rq.stride / 64;
+		cmd.drv_payload.rq_record_addr = ernic_wq_record(&qp->rq);
 	}
 	ret = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, &plain, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -174,7 +191,7 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 		if (ret)
 			goto err;
 	}
-	ret = qp_queues(qp, has_rq(attr), &cap, &ctx->caps);
+	ret = qp_queues(qp, has_rq(attr), &cap, ctx);
 	if (ret)
 		goto err;
 	ret = qp_register(ctx, qp, attr, &cap);

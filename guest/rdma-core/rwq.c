@@ -27,6 +27,7 @@ static int wq_command(struct ernic_context *ctx, struct ernic_rwq *rwq,
 	cmd.drv_payload.buf_addr = (uintptr_t)ring->buf.addr;
 	cmd.drv_payload.depth = ring->depth;
 	cmd.drv_payload.stride = ring->stride / 64;
+	cmd.drv_payload.record_addr = ernic_wq_record(ring);
 	ret = ibv_cmd_create_wq(&ctx->ibv_ctx.context, attr, &rwq->ibv_wq,
 				&cmd.ibv_cmd, sizeof(cmd), &resp, sizeof(resp));
 	if (ret)
@@ -78,19 +79,24 @@ struct ibv_wq *ernic_create_wq(struct ibv_context *ibctx,
 				    ring->max_sge * sizeof(struct ernic_sge));
 	if (ret)
 		goto err;
+	ret = ernic_records_alloc(&rwq->qp.record_buf, ctx, rwq->qp.pd,
+				  ERNIC_RES_RQ, ring, NULL);
+	if (ret)
+		goto err_ring;
 	/* In the table before a completion can name it. */
 	pthread_mutex_lock(&ctx->table_lock);
 	ret = wq_command(ctx, rwq, attr);
 	pthread_mutex_unlock(&ctx->table_lock);
-	if (ret) {
-		ernic_wq_fini(ring);
-		goto err;
-	}
+	if (ret)
+		goto err_ring;
 	rwq->ibv_wq.state = IBV_WQS_RESET;
 	rwq->ibv_wq.post_recv = ernic_post_wq_recv;
 	ernic_pd_ref(rwq->qp.pd);
 	return &rwq->ibv_wq;
 
+err_ring:
+	ernic_buf_free(&rwq->qp.record_buf);
+	ernic_wq_fini(ring);
 err:
 	free(rwq);
 	errno = ret;
@@ -127,6 +133,7 @@ int ernic_destroy_wq(struct ibv_wq *ibwq)
 	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		return ret;
+	ernic_buf_free(&rwq->qp.record_buf);
 	ernic_wq_fini(&rwq->qp.rq);
 	ernic_pd_unref(rwq->qp.pd);
 	free(rwq);

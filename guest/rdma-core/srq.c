@@ -21,6 +21,7 @@ static void srq_request(const struct ernic_srq *srq,
 	req->buf_addr = (uintptr_t)srq->wq.buf.addr;
 	req->depth = srq->wq.depth;
 	req->stride = srq->wq.stride / 64;
+	req->record_addr = ernic_wq_record(&srq->wq);
 }
 
 static int srq_command(struct ernic_srq *srq,
@@ -91,6 +92,10 @@ static struct ibv_srq *srq_create(struct ibv_context *ibctx,
 				    srq->wq.max_sge * sizeof(struct ernic_sge));
 	if (ret)
 		goto err;
+	ret = ernic_records_alloc(&srq->record_buf, ctx, srq->pd, ERNIC_RES_SRQ,
+				  &srq->wq, NULL);
+	if (ret)
+		goto err_wq;
 	ret = is_xrc(attr) ? srq_command_xrc(ctx, srq, attr) :
 			     srq_command(srq, attr);
 	if (ret)
@@ -100,6 +105,7 @@ static struct ibv_srq *srq_create(struct ibv_context *ibctx,
 	return &srq->vsrq.srq;
 
 err_wq:
+	ernic_buf_free(&srq->record_buf);
 	ernic_wq_fini(&srq->wq);
 err:
 	free(srq);
@@ -222,6 +228,7 @@ int ernic_destroy_srq(struct ibv_srq *ibsrq)
 	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		return ret;
+	ernic_buf_free(&srq->record_buf);
 	ernic_wq_fini(&srq->wq);
 	ernic_pd_unref(srq->pd);
 	free(srq);

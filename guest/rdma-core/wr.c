@@ -25,11 +25,12 @@ static void wr_start(struct ibv_qp_ex *ex)
 static int wr_complete(struct ibv_qp_ex *ex)
 {
 	struct ernic_qp *qp = ex_to_qp(ex);
+	uint32_t first = qp->sq.pi;
 	int ret = qp->wr_err;
 
-	if (!ret && qp->wr_pi != qp->sq.pi) {
+	if (!ret && qp->wr_pi != first) {
 		qp->sq.pi = qp->wr_pi;
-		ernic_ring(ex->qp_base.context, qp->sq.db | qp->sq.pi);
+		ernic_posted_send(ex->qp_base.context, &qp->sq, first);
 	}
 	ernic_unlock(&qp->sq.lock);
 	return ernic_error(ret);

@@ -133,10 +133,10 @@ def own_gid(guest):
     return gid_index(guest, links.ipv4(int(guest.name[-1]) - 1))
 
 
-def inside(guest, group, *words, seconds=60):
+def inside(guest, group, *words, seconds=60, environment=''):
     """The cases of a group of tests/guest/inside/run.py pass, or those with the words."""
-    result = guest.run(f'python3 /tmp/inside/run.py {links.DEVICE} {own_gid(guest)} '
-                       f'{group} {" ".join(words)}', seconds)
+    result = guest.run(f'{environment}python3 /tmp/inside/run.py {links.DEVICE} '
+                       f'{own_gid(guest)} {group} {" ".join(words)}', seconds)
     assert result.status == 0 and re.search('^ok ', result.output, re.M), result.output
     assert not re.search('^(fail|skip) ', result.output, re.M), result.output
 

@@ -30,7 +30,7 @@ class Plugged(links.Plugged):
 
 # Tests that do not depend on the kernel: the first one has them.
 SAME = ('port ethtool rings_in_traffic zero_based rereg lost_interrupt bad_device stolen '
-        'remove reload sleep memory_map vectors large device_memory abi '
+        'remove reload records sleep memory_map vectors large device_memory abi '
         'kverbs filter ptp raw counters qp_counters')
 
 
@@ -41,7 +41,7 @@ def suites():
                     [test_up, test_attributes, test_port, test_ethtool,
                      test_rings_in_traffic, of_regions('zero_based'),
                      of_regions('rereg'), test_lost_interrupt, test_bad_device,
-                     test_stolen, test_remove, test_reload, test_sleep,
+                     test_stolen, test_remove, test_reload, test_records, test_sleep,
                      of_regions('vectors'), of_regions('large', 120),
                      of_regions('device_memory'), test_abi, test_kverbs, test_filter,
                      test_counters, test_qp_counters, test_resources, test_ptp, test_raw,
@@ -411,6 +411,19 @@ def test_reset(guests):
 
 def test_reload(guests):
     in_traffic(guests[0], lambda: guests[0].check('rmmod ernic && modprobe ernic'))
+
+
+def test_records(guests):
+    """The driver without records, and a process without them; then both with."""
+    one = guests[0]
+    one.check('rmmod ernic && modprobe ernic records=0 && ' + UP)
+    assert one.check('cat /sys/module/ernic/parameters/records') == 'N\n'
+    programs.inside(one, 'provider', seconds=180)
+    test_kernel.put_kverbs(one)
+    one.check(UP)
+    test_kernel.kverbs(one, 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
+    one.check('rmmod ernic && modprobe ernic && ' + UP)
+    programs.inside(one, 'provider', seconds=180, environment='ERNIC_RECORDS=0 ')
 
 
 def test_sleep(guests):

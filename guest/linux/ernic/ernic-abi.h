@@ -48,8 +48,12 @@ struct ernic_alloc_ucontext_resp {
 	 * are none.
 	 */
 	__u32 rate_limit_max;
-	__u32 reserved;
+	/* ERNIC_UCTX_* */
+	__u32 flags;
 };
+
+/* in flags: queues may have records */
+#define ERNIC_UCTX_RECORDS	(1U << 0)
 
 /*
  * The PTP clock, relative to the device's clock: when the device's clock shows d, the
@@ -100,6 +104,11 @@ struct ernic_create_srq_req {
 	__u32 depth;
 	__u16 stride;
 	__u16 reserved;
+	/*
+	 * Address of a struct ernic_record, cleared, a multiple of 8: requests are
+	 * posted by it, and doorbells are not rung. 0: there is none.
+	 */
+	__aligned_u64 record_addr;
 };
 
 struct ernic_resize_srq_req {
@@ -124,6 +133,9 @@ struct ernic_create_qp_req {
 	__u8 sq_stride;
 	__u8 rq_stride;
 	__u8 reserved[6];
+	/* like record_addr above */
+	__aligned_u64 sq_record_addr;
+	__aligned_u64 rq_record_addr;
 };
 
 struct ernic_create_qp_resp {
@@ -147,6 +159,8 @@ struct ernic_create_wq_req {
 	__u32 depth;
 	__u16 stride;
 	__u16 reserved;
+	/* as in ernic_create_srq_req */
+	__aligned_u64 record_addr;
 };
 
 /* A queue pair over an indirection table, instead of ernic_create_qp_req. */

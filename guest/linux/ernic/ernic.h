@@ -84,6 +84,7 @@ struct ernic_dev {
 	struct work_struct fatal_work;
 	struct work_struct flush_work;	/* completes requests of a dead device */
 	struct ernic_device_attr attr;
+	bool records;		/* queues may have a struct ernic_record */
 	struct dentry *debugfs;	/* NULL: no timing model */
 	struct ernic_ptp *ptp;	/* NULL: no PTP clock */
 	/* device memory: pages in the BAR, and a bit for each page in use */

@@ -21,6 +21,8 @@ void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
 		.db_time_offset = ERNIC_DB_TIME,
 	};
 	resp->rate_limit_max = ernic_rate_limit_max(dev);
+	if (dev->records)
+		resp->flags = ERNIC_UCTX_RECORDS;
 	if (dev->ptp)
 		resp->clock_mmap_offset = ERNIC_MMAP_CLOCK * PAGE_SIZE;
 }

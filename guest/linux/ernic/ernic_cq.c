@@ -5,28 +5,6 @@
 #include <linux/log2.h>
 #include "ernic_verbs.h"
 
-/* The DMA address of the consumer counter, whose page the queue keeps pinned. */
-static int ernic_cq_ci(struct ernic_dev *dev, struct ernic_cq *cq, u64 addr,
-		       u64 *dma)
-{
-	*dma = 0;
-	if (!addr)
-		return 0;
-	if (addr % 4)
-		return -EINVAL;
-	cq->ci_umem = ib_umem_get_va(&dev->ibdev, addr, 4,
-				     IB_ACCESS_LOCAL_WRITE);
-	if (IS_ERR(cq->ci_umem)) {
-		int ret = PTR_ERR(cq->ci_umem);
-
-		cq->ci_umem = NULL;
-		return ret;
-	}
-	*dma = sg_dma_address(cq->ci_umem->sgt_append.sgt.sgl) +
-	       ib_umem_offset(cq->ci_umem);
-	return 0;
-}
-
 int ernic_cq_ring(struct ernic_dev *dev, u64 addr, u32 depth, u32 cqe,
 		  struct ernic_buf_desc *desc, struct ernic_pages *pages,
 		  struct ib_umem **umem)
@@ -51,7 +29,6 @@ static int ernic_cq_user(struct ernic_dev *dev, struct ernic_cq *cq,
 			 struct ernic_pages *pages)
 {
 	struct ernic_create_cq_req req;
-	u64 ci;
 	int ret;
 
 	ret = ernic_request(udata, &req, depth, depth);
@@ -62,10 +39,9 @@ static int ernic_cq_user(struct ernic_dev *dev, struct ernic_cq *cq,
 			    &cmd->cq_create.buf, pages, &cq->umem);
 	if (ret)
 		return ret;
-	ret = ernic_cq_ci(dev, cq, req.ci_addr, &ci);
-	cmd->cq_create.ci_addr = cpu_to_le64(ci);
 	cmd->cq_create.depth = cpu_to_le32(req.depth);
-	return ret;
+	return ernic_word_get(dev, req.ci_addr, sizeof(__le32), &cq->ci_umem,
+			      &cmd->cq_create.ci_addr);
 }
 
 /* A queue of the kernel. dma_alloc_coherent() clears the ring for the device. */

@@ -5,6 +5,10 @@
 #include <linux/module.h>
 #include "ernic.h"
 
+static bool records = true;
+module_param(records, bool, 0444);
+MODULE_PARM_DESC(records, "post requests by records in memory, if the device has them");
+
 /* The control page; the BAR holds doorbells and device memory as well. */
 static_assert(ERNIC_ETH_OFFSET + sizeof(struct ernic_eth_regs) <= PAGE_SIZE);
 
@@ -19,6 +23,8 @@ static int ernic_check_regs(struct ernic_dev *dev)
 		dev_err(&pdev->dev, "unknown device or ABI version\n");
 		return -ENODEV;
 	}
+	dev->records = records && (readl(ernic_reg(dev, features)) &
+				   ERNIC_FEATURE_RECORDS);
 	offset = readl(ernic_reg(dev, db_offset));
 	dev->db_shift = readl(ernic_reg(dev, db_shift));
 	if (dev->db_shift < PAGE_SHIFT || dev->db_shift > 31) {

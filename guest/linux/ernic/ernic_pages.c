@@ -128,3 +128,32 @@ int ernic_ring_get(struct ernic_dev *dev, const struct ernic_user_ring *ring,
 		*umem = u;
 	return ret;
 }
+
+int ernic_word_get(struct ernic_dev *dev, u64 addr, u32 size,
+		   struct ib_umem **umem, __le64 *dma)
+{
+	struct ib_umem *u;
+
+	*umem = NULL;
+	*dma = 0;
+	if (!addr)
+		return 0;
+	if (addr & (size - 1))
+		return -EINVAL;
+	u = ib_umem_get_va(&dev->ibdev, addr, size, IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(u))
+		return PTR_ERR(u);
+	*umem = u;
+	*dma = cpu_to_le64(sg_dma_address(u->sgt_append.sgt.sgl) +
+			   ib_umem_offset(u));
+	return 0;
+}
+
+int ernic_record_get(struct ernic_dev *dev, u64 addr, struct ib_umem **umem,
+		     __le64 *dma)
+{
+	if (addr && !dev->records)
+		return -EOPNOTSUPP;
+	return ernic_word_get(dev, addr, sizeof(struct ernic_record), umem,
+			      dma);
+}

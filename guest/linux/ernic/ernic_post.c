@@ -52,12 +52,38 @@ static void ernic_slot_done(struct ernic_wq *wq, u64 wr_id)
 	WRITE_ONCE(wq->pi, wq->pi + 1);
 }
 
+/* The device finds receive requests in the record. False: it needs a doorbell. */
+static bool ernic_recorded(struct ernic_wq *wq)
+{
+	struct ernic_record *record = wq->record.buf;
+
+	if (!record)
+		return false;
+	/* after this the device may read the requests */
+	virt_store_release(&record->pi, cpu_to_le32(wq->pi));
+	return true;
+}
+
+/*
+ * The same for send requests from the counter before on. Without a doorbell, the device
+ * looks at the record again before it stops: it writes wake and then reads pi.
+ */
+static bool ernic_recorded_send(struct ernic_wq *wq, u32 before)
+{
+	struct ernic_record *record = wq->record.buf;
+
+	if (!ernic_recorded(wq))
+		return false;
+	virt_mb();
+	return le32_to_cpu(READ_ONCE(record->wake)) - before >= wq->pi - before;
+}
+
 /* Hands posted requests to the device; if it is dead, the driver flushes them. */
-static void ernic_posted(struct ernic_dev *dev, u64 doorbell)
+static void ernic_posted(struct ernic_dev *dev, bool recorded, u64 doorbell)
 {
 	if (ernic_dead(dev))
 		schedule_work(&dev->flush_work);
-	else
+	else if (!recorded)
 		ernic_doorbell(dev, doorbell);
 }
 
@@ -223,8 +249,8 @@ int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (ret)
 		*bad_wr = wr;
 	if (qp->sq.pi != pi)
-		ernic_posted(dev, ERNIC_DB(ERNIC_DB_SQ, ibqp->qp_num,
-					   qp->sq.pi));
+		ernic_posted(dev, ernic_recorded_send(&qp->sq, pi),
+			     ERNIC_DB(ERNIC_DB_SQ, ibqp->qp_num, qp->sq.pi));
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return ret;
 }
@@ -273,8 +299,8 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (ret)
 		*bad_wr = wr;
 	if (qp->rq.pi != pi)
-		ernic_posted(dev, ERNIC_DB(ERNIC_DB_RQ, ibqp->qp_num,
-					   qp->rq.pi));
+		ernic_posted(dev, ernic_recorded(&qp->rq),
+			     ERNIC_DB(ERNIC_DB_RQ, ibqp->qp_num, qp->rq.pi));
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	return ret;
 }
@@ -320,7 +346,7 @@ int ernic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	}
 	if (ret)
 		*bad_wr = wr;
-	if (wq->pi != pi)
+	if (wq->pi != pi && !ernic_recorded(wq))
 		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_SRQ, srq->srqn, wq->pi));
 	spin_unlock_irqrestore(&wq->lock, flags);
 	return ret;

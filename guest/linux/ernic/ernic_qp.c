@@ -64,11 +64,17 @@ static int ernic_qp_user_sq(struct ernic_dev *dev, struct ernic_qp *qp,
 			    struct ernic_qp_init *init,
 			    struct ernic_pages *pages)
 {
+	int ret;
+
 	ring->max_depth = le32_to_cpu(dev->attr.max_qp_wr);
 	ring->max_stride = ERNIC_SQ_STRIDE_MAX;
 	init->sq_depth = cpu_to_le32(ring->depth);
 	init->sq_stride = ring->stride;
-	return ernic_ring_get(dev, ring, &init->sq_buf, pages, &qp->sq_umem);
+	ret = ernic_ring_get(dev, ring, &init->sq_buf, pages, &qp->sq_umem);
+	if (ret)
+		return ret;
+	return ernic_record_get(dev, ring->record, &qp->sq_record,
+				&init->sq_record);
 }
 
 /* Bytes of a send request: its SGEs, or inline data in their place. */
@@ -89,9 +95,11 @@ static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
 	struct ernic_create_qp_req req;
 	int ret;
 
-	ret = ernic_request(udata, &req, rq_stride, rq_stride);
+	ret = ernic_request(udata, &req, rq_stride, rq_record_addr);
 	if (ret)
 		return ret;
+	if (memchr_inv(req.reserved, 0, sizeof(req.reserved)))
+		return -EOPNOTSUPP;
 	if (cap->max_send_sge > dev->attr.max_sge ||
 	    cap->max_inline_data > le16_to_cpu(dev->attr.max_inline))
 		return -EINVAL;
@@ -101,11 +109,13 @@ static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
 		.stride = req.sq_stride,
 		.least = cap->max_send_wr,
 		.entry = ernic_wqe_bytes(cap),
+		.record = req.sq_record_addr,
 	}, init, sq);
 	if (ret)
 		return ret;
 	if (!ernic_qp_has_rq(attr))
-		return req.rq_depth || req.rq_addr ? -EINVAL : 0;
+		return req.rq_depth || req.rq_addr || req.rq_record_addr ?
+			-EINVAL : 0;
 	if (cap->max_recv_sge > dev->attr.max_sge)
 		return -EINVAL;
 	return ernic_qp_user_rq(dev, qp, &(struct ernic_user_ring) {
@@ -114,6 +124,7 @@ static int ernic_qp_user(struct ernic_dev *dev, struct ernic_qp *qp,
 		.stride = req.rq_stride,
 		.least = cap->max_recv_wr,
 		.entry = ernic_rwqe_bytes(cap->max_recv_sge),
+		.record = req.rq_record_addr,
 	}, init, rq);
 }
 
@@ -134,18 +145,20 @@ static int ernic_qp_kernel(struct ernic_dev *dev, struct ernic_qp *qp,
 	depth = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	init->sq_depth = cpu_to_le32(depth);
 	ret = ernic_wq_init(dev, &qp->sq, depth, init->sq_stride * 64,
-			    &init->sq_buf);
+			    &init->sq_buf, &init->sq_record);
 	if (ret || attr->srq)
 		return ret;
 	init->rq_stride = DIV_ROUND_UP(ernic_rwqe_bytes(cap->max_recv_sge), 64);
 	depth = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	init->rq_depth = cpu_to_le32(depth);
 	return ernic_wq_init(dev, &qp->rq, depth, init->rq_stride * 64,
-			     &init->rq_buf);
+			     &init->rq_buf, &init->rq_record);
 }
 
 static void ernic_qp_release(struct ernic_dev *dev, struct ernic_qp *qp)
 {
+	ib_umem_release(qp->rq_record);
+	ib_umem_release(qp->sq_record);
 	ib_umem_release(qp->rq_umem);
 	ib_umem_release(qp->sq_umem);
 	ernic_wq_fini(dev, &qp->rq);

@@ -9,11 +9,17 @@ int ernic_qp_user_rq(struct ernic_dev *dev, struct ernic_qp *qp,
 		     struct ernic_user_ring *ring, struct ernic_qp_init *init,
 		     struct ernic_pages *pages)
 {
+	int ret;
+
 	ring->max_depth = le32_to_cpu(dev->attr.max_qp_wr);
 	ring->max_stride = ERNIC_RQ_STRIDE_MAX;
 	init->rq_depth = cpu_to_le32(ring->depth);
 	init->rq_stride = ring->stride;
-	return ernic_ring_get(dev, ring, &init->rq_buf, pages, &qp->rq_umem);
+	ret = ernic_ring_get(dev, ring, &init->rq_buf, pages, &qp->rq_umem);
+	if (ret)
+		return ret;
+	return ernic_record_get(dev, ring->record, &qp->rq_record,
+				&init->rq_record);
 }
 
 int ernic_qp_make(struct ernic_dev *dev, struct ernic_qp *qp,

@@ -20,9 +20,11 @@ static int ernic_rwq_ring(struct ernic_dev *dev, struct ernic_qp *qp,
 	struct ernic_create_wq_req req;
 	int ret;
 
-	ret = ernic_request(udata, &req, stride, stride);
+	ret = ernic_request(udata, &req, stride, record_addr);
 	if (ret)
 		return ret;
+	if (req.reserved)
+		return -EOPNOTSUPP;
 	if (attr->max_sge > dev->attr.max_sge)
 		return -EINVAL;
 	return ernic_qp_user_rq(dev, qp, &(struct ernic_user_ring) {
@@ -31,6 +33,7 @@ static int ernic_rwq_ring(struct ernic_dev *dev, struct ernic_qp *qp,
 		.stride = req.stride,
 		.least = attr->max_wr,
 		.entry = ernic_rwqe_bytes(attr->max_sge),
+		.record = req.record_addr,
 	}, init, pages);
 }
 
@@ -81,6 +84,7 @@ struct ib_wq *ernic_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
 	return &rwq->ibwq;
 
 err:
+	ib_umem_release(qp->rq_record);
 	ib_umem_release(qp->rq_umem);
 	kfree(rwq);
 	return ERR_PTR(ret);
@@ -159,6 +163,7 @@ int ernic_destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
 
 	if (ret)
 		return ret;
+	ib_umem_release(rwq->qp.rq_record);
 	ib_umem_release(rwq->qp.rq_umem);
 	kfree(rwq);
 	return 0;

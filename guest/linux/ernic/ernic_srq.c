@@ -48,11 +48,16 @@ static int ernic_srq_user(struct ernic_dev *dev, struct ernic_srq *srq,
 	struct ernic_create_srq_req req;
 	int ret;
 
-	ret = ernic_request(udata, &req, stride, stride);
+	ret = ernic_request(udata, &req, stride, record_addr);
 	if (ret)
 		return ret;
+	if (req.reserved)
+		return -EOPNOTSUPP;
 	ret = ernic_srq_ring(dev, req.buf_addr, req.depth, req.stride, attr,
 			     &cmd->buf, pages, &srq->umem);
+	if (!ret)
+		ret = ernic_record_get(dev, req.record_addr, &srq->record,
+				       &cmd->record);
 	if (ret)
 		return ret;
 	srq->stride = req.stride;
@@ -73,7 +78,8 @@ static int ernic_srq_kernel(struct ernic_dev *dev, struct ernic_srq *srq,
 	    attr->max_sge > dev->attr.max_sge)
 		return -EINVAL;
 	depth = roundup_pow_of_two(max(attr->max_wr, 1U));
-	ret = ernic_wq_init(dev, &srq->wq, depth, stride * 64, &cmd->buf);
+	ret = ernic_wq_init(dev, &srq->wq, depth, stride * 64, &cmd->buf,
+			    &cmd->record);
 	if (ret)
 		return ret;
 	for (i = 0; i < depth; i++)
@@ -85,6 +91,7 @@ static int ernic_srq_kernel(struct ernic_dev *dev, struct ernic_srq *srq,
 
 static void ernic_srq_release(struct ernic_dev *dev, struct ernic_srq *srq)
 {
+	ib_umem_release(srq->record);
 	ib_umem_release(srq->umem);
 	ernic_wq_fini(dev, &srq->wq);
 }

@@ -89,6 +89,7 @@ struct ernic_wq {
 	u32 stride;		/* bytes of a slot */
 	u32 pi;			/* requests written */
 	u32 ci;			/* requests completed */
+	struct ernic_ring record;	/* struct ernic_record; may be absent */
 	/* not of shared receive queues */
 	struct ib_qp *qp;
 	struct list_head of_cq;	/* under the lock of the completion queue */
@@ -120,6 +121,7 @@ struct ernic_srq {
 	struct ib_srq ibsrq;
 	struct ernic_ref ref;	/* held by event handlers */
 	struct ib_umem *umem;	/* of a process */
+	struct ib_umem *record;	/* likewise */
 	struct mutex resize_lock;	/* of umem, while the ring changes */
 	u32 stride;		/* of a process's ring, in units of 64 bytes */
 	u32 uctx;
@@ -134,6 +136,8 @@ struct ernic_qp {
 	struct ernic_ref ref;	/* held by event handlers */
 	struct ib_umem *sq_umem;	/* of a process */
 	struct ib_umem *rq_umem;
+	struct ib_umem *sq_record;
+	struct ib_umem *rq_record;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
 	u32 uctx;
@@ -301,6 +305,7 @@ struct ernic_user_ring {
 	u32 max_depth;
 	size_t entry;		/* minimum of stride, in bytes */
 	u32 max_stride;
+	u64 record;		/* struct ernic_record; 0: none */
 };
 
 /* Bytes of a receive request with so many SGEs. */
@@ -317,6 +322,16 @@ static inline size_t ernic_rwqe_bytes(u32 sges)
 int ernic_ring_get(struct ernic_dev *dev, const struct ernic_user_ring *ring,
 		   struct ernic_buf_desc *desc, struct ernic_pages *pages,
 		   struct ib_umem **umem);
+
+/*
+ * Pins a word of size bytes that the device writes or reads, and sets *dma, or sets it
+ * to 0 for address 0. *umem is to be released, and is NULL after an error.
+ */
+int ernic_word_get(struct ernic_dev *dev, u64 addr, u32 size,
+		   struct ib_umem **umem, __le64 *dma);
+/* The same for a struct ernic_record; -EOPNOTSUPP: there are none. */
+int ernic_record_get(struct ernic_dev *dev, u64 addr, struct ib_umem **umem,
+		     __le64 *dma);
 
 /* ---- ernic_region.c: regions of every kind ------------------------------- */
 
@@ -407,8 +422,9 @@ int ernic_dealloc_mw(struct ib_mw *ibmw);
 int ernic_ring_init(struct ernic_dev *dev, struct ernic_ring *ring,
 		    size_t bytes);
 void ernic_ring_fini(struct ernic_dev *dev, struct ernic_ring *ring);
+/* Describes the ring in *desc, and the record, if there is one, in *record. */
 int ernic_wq_init(struct ernic_dev *dev, struct ernic_wq *wq, u32 depth,
-		  u32 stride, struct ernic_buf_desc *desc);
+		  u32 stride, struct ernic_buf_desc *desc, __le64 *record);
 void ernic_wq_fini(struct ernic_dev *dev, struct ernic_wq *wq);
 void ernic_wq_reset(struct ernic_wq *wq);
 bool ernic_wq_complete(struct ernic_wq *wq, u32 index, u64 *wr_id);
@@ -465,7 +481,7 @@ int ernic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 
 /* ---- ernic_qp_cmd.c: creating and destroying queue pairs of any kind ----- */
 
-/* Pins the receive ring of a process and describes it in init. */
+/* Pins the receive ring of a process, with its record, and describes it in init. */
 int ernic_qp_user_rq(struct ernic_dev *dev, struct ernic_qp *qp,
 		     struct ernic_user_ring *ring, struct ernic_qp_init *init,
 		     struct ernic_pages *pages);

@@ -25,7 +25,7 @@ void ernic_ring_fini(struct ernic_dev *dev, struct ernic_ring *ring)
 }
 
 int ernic_wq_init(struct ernic_dev *dev, struct ernic_wq *wq, u32 depth,
-		  u32 stride, struct ernic_buf_desc *desc)
+		  u32 stride, struct ernic_buf_desc *desc, __le64 *record)
 {
 	int ret;
 
@@ -36,16 +36,22 @@ int ernic_wq_init(struct ernic_dev *dev, struct ernic_wq *wq, u32 depth,
 	if (!wq->wr_ids)
 		return -ENOMEM;
 	ret = ernic_ring_init(dev, &wq->ring, (size_t)depth * stride);
+	/* dma_alloc_coherent() clears it */
+	if (!ret && dev->records)
+		ret = ernic_ring_init(dev, &wq->record,
+				      sizeof(struct ernic_record));
 	if (ret) {
 		ernic_wq_fini(dev, wq);
 		return ret;
 	}
 	desc->addr = cpu_to_le64(wq->ring.dma);
+	*record = cpu_to_le64(wq->record.dma);
 	return 0;
 }
 
 void ernic_wq_fini(struct ernic_dev *dev, struct ernic_wq *wq)
 {
+	ernic_ring_fini(dev, &wq->record);
 	ernic_ring_fini(dev, &wq->ring);
 	kvfree(wq->wr_ids);
 	wq->wr_ids = NULL;
@@ -56,6 +62,8 @@ void ernic_wq_reset(struct ernic_wq *wq)
 {
 	wq->pi = 0;
 	wq->ci = 0;
+	if (wq->record.buf)
+		memset(wq->record.buf, 0, sizeof(struct ernic_record));
 }
 
 /*

@@ -3,8 +3,8 @@
 
 For each request with a part of the driver's: version 1 of its structure is accepted,
 with and without the padding that the provider of version 1 sends; a shorter one is
-refused; a longer one is accepted if the tail is zero. The commands go to the kernel
-without libibverbs.
+refused; a longer one is accepted if the tail is zero. Some may end with addresses of
+records. The commands go to the kernel without libibverbs.
 """
 import ctypes
 import errno
@@ -60,27 +60,27 @@ class Uverbs:
 
 
 def rows(uverbs):
-    """Command, its head and tail and their values; the driver's part; bytes of the
-    members of version 1; how to write it."""
+    """Command, its head and tail and their values; the driver's part of version 1; bytes
+    of its members; records that may follow; how to write it."""
     cq = uverbs.make(CREATE_CQ, 'Q', 'QIIiI', struct.pack('=QQII', ring(), 0, 4, 0),
                      0, 3, 0, -1, 0)
     srq = uverbs.make(CREATE_SRQ, 'Q', 'QIIII', struct.pack('=QIHH', ring(), 4, 1, 0),
                       0, uverbs.pd, 4, 1, 0)
     write = uverbs.write
     yield ((CREATE_CQ, 'Q', 'QIIiI'), (0, 3, 0, -1, 0),
-           lambda: struct.pack('=QQII', ring(), 0, 4, 0), 20, write)
+           lambda: struct.pack('=QQII', ring(), 0, 4, 0), 20, 0, write)
     yield ((RESIZE_CQ, 'Q', 'II'), (cq, 7),
-           lambda: struct.pack('=QII', ring(), 8, 0), 12, write)
+           lambda: struct.pack('=QII', ring(), 8, 0), 12, 0, write)
     yield ((CREATE_SRQ, 'Q', 'QIIII'), (0, uverbs.pd, 4, 1, 0),
-           lambda: struct.pack('=QIHH', ring(), 4, 1, 0), 14, write)
+           lambda: struct.pack('=QIHH', ring(), 4, 1, 0), 14, 1, write)
     yield ((MODIFY_SRQ, '', 'IIII'), (srq, SRQ_MAX_WR, 8, 0),
-           lambda: struct.pack('=QII', ring(), 8, 0), 12, write)
+           lambda: struct.pack('=QII', ring(), 8, 0), 12, 0, write)
     yield ((CREATE_QP, 'Q', 'Q9I4B'),
            (0, uverbs.pd, cq, cq, 0, 4, 4, 1, 1, 0, 0, RC, 0, 0),
-           lambda: struct.pack('=QQIIBB6x', ring(), ring(), 4, 4, 2, 1), 26, write)
+           lambda: struct.pack('=QQIIBB6x', ring(), ring(), 4, 4, 2, 1), 26, 2, write)
     yield ((CREATE_WQ, '', 'IIQIIIIII'),
            (0, 0, 0, uverbs.pd, cq, 4, 1, 0, 0),
-           lambda: struct.pack('=QIHH', ring(), 4, 1, 0), 14, uverbs.write_extended)
+           lambda: struct.pack('=QIHH', ring(), 4, 1, 0), 14, 1, uverbs.write_extended)
 
 
 def outcome(write, command, driver, values):
@@ -91,17 +91,25 @@ def outcome(write, command, driver, values):
     return 0
 
 
-def answers(command, values, make, members, write):
+def answers(command, values, make, members, records, write):
     unit = 8 if write.__name__ == 'write_extended' else 4
     first = -(-members // unit) * unit
     sent = len(make())
+    later = 8 * records
     cases = {
         'version 1 without padding': (make()[:first], 0),
         'version 1': (make(), 0),
         'too short': (make()[:first - unit], errno.EINVAL),
-        'longer, zero': (make() + bytes(2 * unit), 0),
-        'longer, not zero': (make() + bytes(2 * unit - 1) + b'\1', errno.EOPNOTSUPP),
+        'longer, zero': (make() + bytes(later + 2 * unit), 0),
+        'longer, not zero': (make() + bytes(later + 2 * unit - 1) + b'\1',
+                             errno.EOPNOTSUPP),
     }
+    if records:
+        place = struct.pack('=Q', ring() + 64)
+        cases['records'] = (make() + records * place, 0)
+        cases['the last record'] = (make() + bytes(later - 8) + place, 0)
+        cases['record not aligned'] = (make() + bytes(later - 8) +
+                                       struct.pack('=Q', ring() + 4), errno.EINVAL)
     if members < sent:
         cases['padding not zero'] = (make()[:-1] + b'\1', errno.EOPNOTSUPP)
     for name, (driver, want) in cases.items():
