@@ -417,12 +417,14 @@ def test_records(guests):
     """The driver without records, and a process without them; then both with."""
     one = guests[0]
     one.check('rmmod ernic && modprobe ernic records=0 && ' + UP)
-    assert one.check('cat /sys/module/ernic/parameters/records') == 'N\n'
-    programs.inside(one, 'provider', seconds=180)
-    test_kernel.put_kverbs(one)
-    one.check(UP)
-    test_kernel.kverbs(one, 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
-    one.check('rmmod ernic && modprobe ernic && ' + UP)
+    try:
+        assert one.check('cat /sys/module/ernic/parameters/records') == 'N\n'
+        programs.inside(one, 'provider', seconds=180)
+        test_kernel.put_kverbs(one)
+        one.check(UP)
+        test_kernel.kverbs(one, 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
+    finally:
+        one.check('rmmod ernic && modprobe ernic && ' + UP)
     programs.inside(one, 'provider', seconds=180, environment='ERNIC_RECORDS=0 ')
 
 
