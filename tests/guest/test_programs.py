@@ -28,7 +28,7 @@ def suites():
 
 def on_link(link, kernel):
     tests = [test_up, *(named(name, programs.check, name) for name in SMOKE), test_ipv6,
-             test_multicast_members, test_processes, test_bulk]
+             test_multicast_members, test_processes, test_bulk, test_small]
     if isinstance(link, links.Udp):
         tests.append(test_stranger)
     if not isinstance(link, links.Netdev):
@@ -57,6 +57,13 @@ def test_ipv6(guests):
     for name in ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_write_bw'):
         programs.check(guests, name, address=links.ipv6)
     programs.check(guests, 'ib_write_bw')
+
+
+def test_small(guests):
+    """Many small requests: each may be posted while the queue goes to sleep."""
+    for _ in range(4):
+        programs.check(guests, programs.Program('ib_write_bw', programs.RATE,
+                                                '-s 64 -n 80000'))
 
 
 def test_multicast_members(guests):

@@ -74,7 +74,8 @@ static bool ernic_recorded_send(struct ernic_wq *wq, u32 before)
 
 	if (!ernic_recorded(wq))
 		return false;
-	virt_mb();
+	/* mfence on x86: TCG orders nothing by a locked instruction of a single processor */
+	mb();
 	return le32_to_cpu(READ_ONCE(record->wake)) - before >= wq->pi - before;
 }
 
