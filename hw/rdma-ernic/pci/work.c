@@ -65,20 +65,21 @@ static void work(void *opaque)
 #define HERE_NS     6000
 #define HERE_BURST  8
 
-/* Frames that wait for the netdev's next run would be delivered here, too. */
 static bool may_work_here(ErnicPci *d, uint64_t now)
 {
-    if (d->thread || ernic_pci_virtual_time(d) || d->net.rx_full) {
-        return false;
-    }
     d->here_until = MAX(d->here_until, now);
     return d->here_until - now <= HERE_BURST * HERE_NS && ernic_pci_trylock(d);
 }
 
 static bool work_here(ErnicPci *d)
 {
-    uint64_t start = get_clock(), now;
+    uint64_t start, now;
 
+    /* Frames that wait for the netdev's next run would be delivered here, too. */
+    if (d->thread || ernic_pci_virtual_time(d) || d->net.rx_full) {
+        return false;
+    }
+    start = get_clock();
     if (!may_work_here(d, start)) {
         return false;
     }
