@@ -313,24 +313,24 @@ uint8_t ernic_odp_update(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n,
     return status ? status : fill_range(e, odp, first, n, entry);
 }
 
-bool ernic_odp_append(Ernic *e, ErnicOdp *odp, uint64_t number,
-                      const uint64_t *entry)
+uint8_t ernic_odp_append(Ernic *e, ErnicOdp *odp, uint64_t number,
+                         const uint64_t *entry)
 {
     ErnicOdpChunk *chunk;
     uint32_t i;
 
     if (odp->num && number <= odp->chunk[odp->num - 1].number) {
-        return false;
+        return ERNIC_ERR_PARAM;
     }
     for (i = 0; i < ERNIC_ODP_CHUNK; i++) {
         if (!entry_ok(entry[i], odp->page_shift)) {
-            return false;
+            return ERNIC_ERR_PARAM;
         }
     }
     if (!insert(e, odp, odp->num, number)) {
-        return false;
+        return ERNIC_ERR_NO_RESOURCE;
     }
     chunk = &odp->chunk[odp->num - 1];
     set_entries(chunk, 0, ERNIC_ODP_CHUNK, entry);
-    return chunk->present > 0;
+    return chunk->present ? ERNIC_OK : ERNIC_ERR_PARAM;
 }

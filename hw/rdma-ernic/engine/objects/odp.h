@@ -53,9 +53,9 @@ uint8_t ernic_odp_update(Ernic *e, ErnicOdp *odp, uint64_t first, uint64_t n,
                          uint64_t list);
 /*
  * Append a chunk with a greater number than all others, on loading. @entry is in
- * host order and is checked. False: not valid, or no room.
+ * host order and is checked: PARAM, or NO_RESOURCE.
  */
-bool ernic_odp_append(Ernic *e, ErnicOdp *odp, uint64_t number,
-                      const uint64_t *entry);
+uint8_t ernic_odp_append(Ernic *e, ErnicOdp *odp, uint64_t number,
+                         const uint64_t *entry);
 
 #endif /* ERNIC_OBJECTS_ODP_H */

@@ -104,7 +104,7 @@ extern const ErnicStateOwned ernic_state_held;      /* ErnicTx.buf */
 extern const ErnicStateOwned ernic_state_loop;      /* ErnicTx.loop */
 /*
  * Refuse a state that is valid, but needs more memory than the account of this engine
- * has room for. Returns false.
+ * or the host has. Returns false.
  */
 bool ernic_state_no_memory(const Ernic *e, ErnicReader *in);
 

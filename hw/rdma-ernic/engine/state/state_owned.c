@@ -18,8 +18,10 @@
 
 bool ernic_state_no_memory(const Ernic *e, ErnicReader *in)
 {
-    return ernic_state_refuse(in, "it needs more than %" PRIu64 " bytes of memory"
-                              " (max-memory)", e->mem.bound);
+    return e->mem.refused ?
+           ernic_state_refuse(in, "it needs more than %" PRIu64 " bytes of memory"
+                              " (max-memory)", e->mem.bound) :
+           ernic_state_refuse(in, "this host has no memory for its objects");
 }
 
 /* ---- registers of PG332 ---------------------------------------------------- */
@@ -245,7 +247,7 @@ static bool load_pages(const ErnicStateField *f, Ernic *e, void *obj, ErnicReade
         return true;
     }
     buf->npages = 0;
-    if (!ernic_state_has(in, n, 8)) {
+    if (!ernic_state_has(in, n, 8) || n > ERNIC_MAX_PAGES - e->num_pages) {
         return false;
     }
     if (ernic_buf_alloc(e, buf, n)) {
@@ -296,7 +298,7 @@ static bool load_odp(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
 {
     uint64_t entry[ERNIC_ODP_CHUNK], number;
     ErnicMr *mr = obj;
-    uint8_t page_shift;
+    uint8_t page_shift, status;
     uint32_t n, i;
 
     if (!(mr->access & ERNIC_ACCESS_ON_DEMAND)) {
@@ -305,7 +307,8 @@ static bool load_odp(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
     page_shift = ernic_state_read(in, 1);
     n = ernic_state_read(in, 4);
     if (page_shift < ERNIC_PAGE_SHIFT_MIN || page_shift > ERNIC_PAGE_SHIFT_MAX ||
-        !ernic_state_has(in, n, 8 * (1 + ERNIC_ODP_CHUNK))) {
+        !ernic_state_has(in, n, 8 * (1 + ERNIC_ODP_CHUNK)) ||
+        n > (ERNIC_MAX_PAGES - e->num_pages) / ERNIC_ODP_CHUNK) {
         return false;
     }
     mr->odp = ernic_odp_new(e, page_shift);
@@ -315,8 +318,9 @@ static bool load_odp(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
     for (i = 0; i < n; i++) {
         number = ernic_state_read(in, 8);
         ernic_state_read_all(in, entry, ERNIC_ODP_CHUNK, 8);
-        if (!ernic_odp_append(e, mr->odp, number, entry)) {
-            return e->mem.refused ? ernic_state_no_memory(e, in) : false;
+        status = ernic_odp_append(e, mr->odp, number, entry);
+        if (status) {
+            return status == ERNIC_ERR_NO_RESOURCE && ernic_state_no_memory(e, in);
         }
     }
     return true;
