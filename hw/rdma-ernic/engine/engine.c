@@ -47,9 +47,6 @@
 QEMU_BUILD_BUG_ON(ERNIC_MLX5_BAR != ERNIC_MLX5_BAR_SIZE ||
                   ERNIC_MLX5_BAR_SEGMENT != ERNIC_MLX5_UAR_FIRST * ERNIC_MLX5_PAGE);
 
-/* Requests flushed per turn of a queue pair. */
-#define ENGINE_FLUSH_BUDGET 64
-
 /*
  * The number of queue pairs to look at, of those that wait for their train to leave:
  * all, if a train has left since the last look, up to *@departed. A link may report a
@@ -501,19 +498,21 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
     engine_wake(e);
 }
 
+/* At least one of each kind that is due, whatever is left of the slice. */
 static void engine_timers(Ernic *e)
 {
-    uint32_t budget, qpn;
+    uint64_t end = ernic_work_share(e);
+    uint32_t qpn;
 
-    for (budget = ERNIC_RUN_BUDGET; budget; budget--) {
-        qpn = ernic_timers_pop(e->timers, e->now);
-        if (!qpn) {
-            break;
-        }
+    while ((qpn = ernic_timers_pop(e->timers, e->now))) {
+        ernic_charge(e, ERNIC_WORK_TURN);
         ernic_ack_due(e, &e->qp[qpn]);
         ernic_completer_timeout(e, &e->qp[qpn]);
+        if (!ernic_work_left_of(e, end)) {
+            break;
+        }
     }
-    ernic_cq_moderation_run(e, e->now);
+    ernic_cq_moderation_run(e);
 }
 
 /*
@@ -581,7 +580,7 @@ static void engine_due(Ernic *e)
  */
 static void engine_turn(Ernic *e, ErnicQp *qp)
 {
-    bool flush = ernic_turn_flush(e, qp, ENGINE_FLUSH_BUDGET);
+    bool flush = ernic_turn_flush(e, qp);
     bool send = ernic_turn_respond(e, qp);
 
     ernic_charge(e, ERNIC_WORK_TURN);

@@ -7,10 +7,6 @@
 #include "base/pages.h"
 #include "fabric/carried.h"
 
-/* Units of work (switch.c): to free a frame, and bytes of it whose pages go back. */
-#define WORK_FREE       2
-#define WORK_FREE_BYTES 2048
-
 /* ---- lists ----------------------------------------------------------------- */
 
 void ernic_carried_append(ErnicCarriedList *l, ErnicCarried *f)
@@ -149,7 +145,7 @@ bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work)
         f = ernic_carried_take(&st->dropped);
         len = f->len;
         ernic_carried_free(st, f);
-        ernic_budget_charge(work, WORK_FREE + len / WORK_FREE_BYTES, 0);
+        ernic_budget_charge(work, ERNIC_WORK_ACCESS, len / 4);      /* its pages go */
     }
     return true;
 }

@@ -18,11 +18,9 @@
 #define RATE_MIN                1000000ull
 #define RATE_MAX                1600000000000ull
 
-/* Work in units of 0.25 us of a slow host, as in base/budget.h. */
-#define WORK_STEP               2       /* and a look at each port */
-#define WORK_PORTS              8       /* looks in a unit */
-#define WORK_DELIVERY           8
-#define WORK_BYTES              256     /* copied in a unit, to new memory */
+/* Units of work (base/budget.h): a step, without a look at each port; looks in a unit. */
+#define WORK_STEP               2
+#define WORK_PORTS              8
 
 /* The events of a port. */
 typedef enum Step {
@@ -154,18 +152,13 @@ static void set_depth(Port *p, uint64_t now, uint64_t depth)
     p->stats.max_depth = MAX(p->stats.max_depth, depth);
 }
 
-static void charge_copy(ErnicSwitch *s, uint32_t units, uint32_t bytes)
-{
-    ernic_budget_charge(&s->work, units + bytes / WORK_BYTES, 0);
-}
-
 /* A copy of @f, if @to has room for it. */
 static ErnicCarried *copy_for(ErnicSwitch *s, const ErnicCarried *f, const Port *to)
 {
     if (to->stats.depth + ernic_switch_depth(f) > s->cfg.queue) {
         return NULL;
     }
-    charge_copy(s, 1, f->len);
+    ernic_budget_charge(&s->work, 1, 2 * f->len);       /* to new memory */
     return ernic_carried_new(&s->store, f->data, f->len, f->from);
 }
 
@@ -290,7 +283,7 @@ static void arrived(ErnicSwitch *s, Port *p, ErnicCable *cable)
     } else if (!p->plugged) {
         p->stats.unplugged++;
     } else {
-        charge_copy(s, WORK_DELIVERY, f->len);
+        ernic_budget_charge(&s->work, ERNIC_WORK_FRAME, 2 * f->len);
         p->stats.tx_frames++;
         p->stats.tx_bytes += f->len;
         p->full = !s->ops->deliver(s->opaque, port_number(s, p), f->due,

@@ -52,7 +52,7 @@ DIALOG_TEST_BY("/engine/run/budget", dlg_init(d, ERNIC_QPT_UC, false), test_budg
     }
     do {
         run(d);
-        g_assert_cmpuint(d->env.trains->len - sent, <=, 2 * ERNIC_RUN_BUDGET);
+        g_assert_cmpuint(d->env.trains->len - sent, <=, 128);
         sent = d->env.trains->len;
         runs++;
         g_assert_cmpuint(runs, <, 1000);

@@ -103,3 +103,11 @@ uint8_t *mlx5_answer(FakeEnv *env, const Mlx5Posted *p)
     }
     return out;
 }
+
+bool mlx5_queue_steps(ErnicMlx5CommandQueue *q, uint32_t steps)
+{
+    for (; steps && ernic_mlx5_command_queue_has_work(q); steps--) {
+        ernic_mlx5_command_queue_step(q);
+    }
+    return ernic_mlx5_command_queue_has_work(q);
+}

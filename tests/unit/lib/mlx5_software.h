@@ -25,6 +25,9 @@ uint64_t mlx5_queue_page(FakeEnv *env);
 Mlx5Posted mlx5_post(FakeEnv *env, uint64_t page, uint32_t number, const uint8_t *in,
                      uint32_t in_len, uint32_t out_len);
 
+/* Do @steps of the queue's work, or all that there is; true: there is more. */
+bool mlx5_queue_steps(ErnicMlx5CommandQueue *q, uint32_t steps);
+
 /* Mailbox @n of the chain at @first. */
 uint8_t *mlx5_box(FakeEnv *env, uint64_t first, uint32_t n);
 

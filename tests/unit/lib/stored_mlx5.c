@@ -96,7 +96,7 @@ static void commands(Mlx5Fixture *f)
     mlx5_post(&f->env, page, 7, in, sizeof(in), 4112);
     ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << 7);
     ernic_slice(f->e);
-    ernic_mlx5_command_queue_run(&f->e->mlx5->queue, 3);
+    mlx5_queue_steps(&f->e->mlx5->queue, 3);
 }
 
 uint64_t stored_mlx5(GByteArray *out)

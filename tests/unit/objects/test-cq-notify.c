@@ -5,6 +5,7 @@
  * and moderation.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
 #include "cq_fixture.h"
 
 /* Each raises @n events. */
@@ -196,12 +197,16 @@ FIXTURE_TEST("/cq-notify/moderate-period", test_moderate_period)
     post(f);
     f->e.now += 20 * US;
     post(f);                    /* the first one's deadline stands */
-    IS(ernic_cq_moderation_run(&f->e, f->e.now), start + 50 * US);
+    ernic_cq_moderation_run(&f->e);
+    IS(ernic_timers_next(f->e.cq_timers), start + 50 * US);
     IS(events(f), 0);
-    IS(ernic_cq_moderation_run(&f->e, start + 50 * US - 1), start + 50 * US);
+    f->e.now = start + 50 * US - 1;
+    ernic_cq_moderation_run(&f->e);
+    IS(ernic_timers_next(f->e.cq_timers), start + 50 * US);
     IS(events(f), 0);
     f->e.now = start + 50 * US;
-    IS(ernic_cq_moderation_run(&f->e, f->e.now), ERNIC_NEVER);
+    ernic_cq_moderation_run(&f->e);
+    IS(ernic_timers_next(f->e.cq_timers), ERNIC_NEVER);
     IS(events(f), 1);
     IS(cq(f)->arm, ERNIC_CQ_DISARMED);
 }
@@ -270,13 +275,14 @@ static void many_cqs(Ernic *e, uint32_t size)
     e->cfg.max_cq = size;
 }
 
-/* All queues that are due raise their event, a bounded number at a time. */
+/* All queues that are due raise their event: a share of a slice, and one at least. */
 FIXTURE_TEST("/cq-notify/moderate-many", test_moderate_many)
 {
     struct ernic_cmd_cq_moderate mod = {
         .count = cpu_to_le16(9), .period_us = cpu_to_le16(5),
     };
-    uint32_t cqn, raised = 0, n = 3 * ERNIC_RUN_BUDGET;
+    enum { MOST = ERNIC_WORK_SHARE / ERNIC_WORK_TURN };
+    uint32_t cqn, raised = 0, n = 3 * MOST, runs = 0;
     struct ernic_cmd_cq_create cmd = command(f, 2);
     ErnicWc wc = { .wr_id = 1 };
 
@@ -285,7 +291,7 @@ FIXTURE_TEST("/cq-notify/moderate-many", test_moderate_many)
     many_cqs(&f->e, n + 1);
     /* The backlog of the event queue holds one entry per object: create a new one. */
     OK(ernic_eq_destroy(&f->e, 0, f->eqn));
-    create_eq(f, 4 * ERNIC_RUN_BUDGET);
+    create_eq(f, 4 * MOST);
     cmd.eq = cpu_to_le32(f->eqn);
     while (ernic_cq_create(&f->e, 0, &cmd, &cqn) == ERNIC_OK) {
         mod.handle = cpu_to_le32(cqn);
@@ -294,12 +300,21 @@ FIXTURE_TEST("/cq-notify/moderate-many", test_moderate_many)
         g_assert_true(ernic_cq_post(&f->e, cqn, &wc));
     }
     f->e.now += 5 * US;
-    while (raised < n) {
-        IS(f->e.stats.events, raised);
-        raised += ERNIC_RUN_BUDGET;
-        IS(ernic_cq_moderation_run(&f->e, f->e.now), raised < n ? f->e.now : ERNIC_NEVER);
+    for (; raised < n; runs++) {
+        uint64_t before = f->e.work.done;
+
+        IS(ernic_timers_next(f->e.cq_timers), f->e.now);
+        /* One slice has no room. */
+        f->e.work.end = runs == 1 ? 0 : UINT64_MAX;
+        ernic_cq_moderation_run(&f->e);
+        g_assert_cmpuint(f->e.stats.events - raised, <=, runs == 1 ? 1 : MOST);
+        g_assert_cmpuint(f->e.stats.events, >, raised);
+        g_assert_cmpuint(f->e.work.done - before, <, 2 * ERNIC_WORK_SHARE);
+        raised = f->e.stats.events;
     }
-    IS(f->e.stats.events, n);
+    g_assert_cmpuint(runs, >, 3);
+    IS(raised, n);
+    IS(ernic_timers_next(f->e.cq_timers), ERNIC_NEVER);
     for (cqn = 1; cqn <= n; cqn++) {
         IS(f->e.cq[cqn].arm, ERNIC_CQ_DISARMED);
         OK(ernic_cq_destroy(&f->e, 0, cqn));

@@ -20,6 +20,8 @@
 /* Units of one slice, and the most ns that it may take. */
 #define ERNIC_WORK_SLICE    2048
 #define ERNIC_WORK_NS       1000000
+/* Units of a slice that one queue, or all timers, take before others follow. */
+#define ERNIC_WORK_SHARE    512
 /* Units between two looks at the clock. */
 #define ERNIC_WORK_LOOK     64
 /* A command or doorbell, without what it walks or copies. */
@@ -32,7 +34,7 @@
 #define ERNIC_WORK_TURN     4
 #define ERNIC_WORK_LOCAL    8
 #define ERNIC_WORK_COMPLETE 4
-/* A frame to or from a netdev, without its bytes. */
+/* A frame to or from a netdev or a cable, without its bytes. */
 #define ERNIC_WORK_FRAME    8
 
 /* The host's time in ns, which never goes back. */

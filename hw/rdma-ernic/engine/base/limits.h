@@ -111,8 +111,6 @@
 #define ERNIC_FLUSH_POLL_NS     (100 * 1000)
 #define ERNIC_FLUSH_POLL_MAX    8192
 
-/* Timers fired per ernic_run(); other work is charged (base/work.h). */
-#define ERNIC_RUN_BUDGET        64
 /* Capacity of the loopback store, bytes. */
 #define ERNIC_LOOPBACK_BYTES    (256u * 1024)
 

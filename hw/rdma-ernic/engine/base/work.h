@@ -26,6 +26,18 @@ static inline bool ernic_work_left(const Ernic *e)
     return ernic_budget_left(&e->work);
 }
 
+/* The end of a share of the slice that begins now. */
+static inline uint64_t ernic_work_share(const Ernic *e)
+{
+    return e->work.done + ERNIC_WORK_SHARE;
+}
+
+/* Whether something is left of the share with this @end, and of the slice. */
+static inline bool ernic_work_left_of(const Ernic *e, uint64_t end)
+{
+    return e->work.done < end && ernic_work_left(e);
+}
+
 static inline void ernic_charge(Ernic *e, uint32_t units)
 {
     ernic_budget_charge(&e->work, units, 0);

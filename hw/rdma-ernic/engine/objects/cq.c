@@ -400,15 +400,18 @@ uint8_t ernic_cq_moderate(Ernic *e, uint32_t uctx,
     return status;
 }
 
-uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now)
+void ernic_cq_moderation_run(Ernic *e)
 {
-    uint32_t budget = ERNIC_RUN_BUDGET;
+    uint64_t end = ernic_work_share(e);
     uint32_t cqn;
 
-    while (budget-- && (cqn = ernic_timers_pop(e->cq_timers, now))) {
+    while ((cqn = ernic_timers_pop(e->cq_timers, e->now))) {
+        ernic_charge(e, ERNIC_WORK_TURN);
         cq_notify(e, cqn, &e->cq[cqn]);
+        if (!ernic_work_left_of(e, end)) {
+            break;
+        }
     }
-    return ernic_timers_next(e->cq_timers);
 }
 
 /* ---- the device's side --------------------------------------------------- */

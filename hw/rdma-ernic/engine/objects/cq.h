@@ -137,7 +137,7 @@ bool ernic_cq_append(Ernic *e, uint32_t cqn, uint8_t *entry);
  */
 uint8_t ernic_cq_consume(Ernic *e, uint32_t cqn, uint32_t ci);
 uint8_t ernic_cq_arm(Ernic *e, uint32_t cqn, uint32_t seen, bool solicited);
-/* Raise the moderated events that are due at @now; returns the time of the next. */
-uint64_t ernic_cq_moderation_run(Ernic *e, uint64_t now);
+/* Raise moderated events that are due, one at least and a share of the slice at most. */
+void ernic_cq_moderation_run(Ernic *e);
 
 #endif /* ERNIC_OBJECTS_CQ_H */

@@ -21,17 +21,21 @@
 /* ---- flush --------------------------------------------------------------- */
 
 /*
- * Flush requests up to @budget: @all, or those that begin below flush_to. Returns the
- * rest of the budget.
+ * Flush requests until the share of work with @end is used: @all, or those that begin
+ * below flush_to. True: some may be left.
  */
-static uint32_t turn_flush_send(Ernic *e, ErnicQp *qp, bool all, uint32_t budget)
+static bool turn_flush_send(Ernic *e, ErnicQp *qp, bool all, uint64_t end)
 {
-    while (budget &&
-           (all || (int32_t)(ernic_sq_done(&qp->sq) - qp->sq.flush_to) < 0) &&
-           ernic_completer_flush(e, qp)) {
-        budget--;
+    while (all || (int32_t)(ernic_sq_done(&qp->sq) - qp->sq.flush_to) < 0) {
+        if (!ernic_work_left_of(e, end)) {
+            return true;
+        }
+        if (!ernic_completer_flush(e, qp)) {
+            break;
+        }
+        ernic_charge(e, ERNIC_WORK_COMPLETE);
     }
-    return budget;
+    return false;
 }
 
 static bool turn_flush_recv(Ernic *e, ErnicQp *qp)
@@ -72,25 +76,24 @@ void ernic_turn_reset(ErnicQp *qp)
     qp->last_wqe = false;
 }
 
-bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget)
+bool ernic_turn_flush(Ernic *e, ErnicQp *qp)
 {
     bool all = ernic_qp_may(qp, ERNIC_MAY_FLUSH_SEND);
+    uint64_t end = ernic_work_share(e);
     bool more = false;
 
     if (all || qp->sq.flushing) {
-        budget = turn_flush_send(e, qp, all, budget);
-        more = !budget &&
-               (all || (int32_t)(ernic_sq_done(&qp->sq) - qp->sq.flush_to) < 0);
+        more = turn_flush_send(e, qp, all, end);
         qp->sq.flushing &= more && !all;
     }
     if (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV)) {
         bool found = false;
 
-        while (budget && turn_flush_recv(e, qp)) {
-            budget--;
+        while (ernic_work_left_of(e, end) && turn_flush_recv(e, qp)) {
+            ernic_charge(e, ERNIC_WORK_COMPLETE);
             found = true;
         }
-        if (!budget) {
+        if (!ernic_work_left_of(e, end)) {
             return true;
         }
         turn_look_again(e, qp, found);

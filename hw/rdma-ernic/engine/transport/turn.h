@@ -12,8 +12,8 @@
 void ernic_turn_flush_posted(ErnicQp *qp);
 /* Flush nothing. */
 void ernic_turn_reset(ErnicQp *qp);
-/* Flush up to @budget requests of both queues; true: more are left. */
-bool ernic_turn_flush(Ernic *e, ErnicQp *qp, uint32_t budget);
+/* Flush requests of both queues, a share of the slice at most; true: more are left. */
+bool ernic_turn_flush(Ernic *e, ErnicQp *qp);
 /* Send responses, ACKs and NAKs; true: there is more to do at once. */
 bool ernic_turn_respond(Ernic *e, ErnicQp *qp);
 /*

@@ -175,7 +175,7 @@ static void replay(FakeEnv *env, ErnicMlx5CommandQueue *q, const Mlx5Vector *v)
 
     p = mlx5_post(env, q->base, v->number % 32, in->data, in_len, theirs->len);
     ernic_mlx5_command_queue_ring(q, 1u << v->number % 32);
-    g_assert_false(ernic_mlx5_command_queue_run(q, 10000));
+    g_assert_false(mlx5_queue_steps(q, 10000));
     g_assert_true(mlx5_is_done(env, &p));
     IS(mlx5_status(env, &p), ERNIC_MLX5_DELIVERY_OK);
     ours = mlx5_answer(env, &p);

@@ -153,7 +153,7 @@ static void busy(Mlx5Fixture *f)
     mlx5_post(&f->env, page, 3, in, sizeof(in), 4112);
     ernic_bar_write(f->e, f->env.now, MLX5_DOORBELL, 4, 1u << 3);
     ernic_slice(f->e);
-    ernic_mlx5_command_queue_run(&f->e->mlx5->queue, 3);
+    mlx5_queue_steps(&f->e->mlx5->queue, 3);
 }
 
 /* A refused state leaves an engine that can be used. */

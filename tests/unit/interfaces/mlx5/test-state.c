@@ -113,7 +113,7 @@ static bool run_command(uint32_t steps, bool move, GByteArray *result)
     ernic_bar_write(f.e, f.env.now, MLX5_DOORBELL, 4, 1u << 3);
     ernic_slice(f.e);
     for (uint32_t i = 0; i < steps && busy; i++) {
-        busy = ernic_mlx5_command_queue_run(&f.e->mlx5->queue, 1);
+        busy = mlx5_queue_steps(&f.e->mlx5->queue, 1);
     }
     mlx5_assert_valid(&f);
     if (move) {

@@ -253,7 +253,7 @@ void ernic_mlx5_run(Ernic *e)
         if (m->queue.stage == ERNIC_MLX5_QUEUE_IDLE) {
             m->by_event = m->command_eq;
         }
-        ernic_mlx5_command_queue_run(&m->queue, 1);
+        ernic_mlx5_command_queue_step(&m->queue);
         done = ernic_mlx5_command_queue_completed(&m->queue);
         if (m->by_event) {
             m->completed |= done;
@@ -264,9 +264,8 @@ void ernic_mlx5_run(Ernic *e)
 
 bool ernic_mlx5_has_work(const Ernic *e)
 {
-    const ErnicMlx5CommandQueue *q = &e->mlx5->queue;
-
-    return q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung || e->mlx5->function.teardown;
+    return ernic_mlx5_command_queue_has_work(&e->mlx5->queue) ||
+           e->mlx5->function.teardown;
 }
 
 /* ---- the end of all objects -------------------------------------------------------- */

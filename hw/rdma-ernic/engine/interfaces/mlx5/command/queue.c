@@ -166,15 +166,15 @@ static bool take_box(ErnicMlx5CommandQueue *q, ErnicMlx5Chain *chain,
     return status == ERNIC_MLX5_DELIVERY_OK;
 }
 
-/* False: the command is to be executed again. */
-static bool read_message(ErnicMlx5CommandQueue *q)
+/* Read a mailbox, or execute the command, if it is there; it may take several steps. */
+static void read_message(ErnicMlx5CommandQueue *q)
 {
     uint8_t box[ERNIC_MLX5_BOX_SIZE];
     uint32_t len;
 
     if (!q->entry.in_chain.left) {
         if (!q->execute(q->opaque, q->in, q->entry.in_len, q->out, q->entry.out_len)) {
-            return false;
+            return;
         }
         q->done = MIN(q->entry.out_len, ERNIC_MLX5_INLINE_SIZE);
         /* The entry has room for more than a short answer. */
@@ -184,7 +184,6 @@ static bool read_message(ErnicMlx5CommandQueue *q)
         memcpy(q->in + q->done, box, len);
         q->done += len;
     }
-    return true;
 }
 
 static void write_answer(ErnicMlx5CommandQueue *q)
@@ -204,22 +203,19 @@ static void write_answer(ErnicMlx5CommandQueue *q)
     }
 }
 
-bool ernic_mlx5_command_queue_run(ErnicMlx5CommandQueue *q, uint32_t budget)
+void ernic_mlx5_command_queue_step(ErnicMlx5CommandQueue *q)
 {
-    bool again = false;
-
-    for (; budget && !again && (q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung); budget--) {
-        switch (q->stage) {
-        case ERNIC_MLX5_QUEUE_IDLE:
+    switch (q->stage) {
+    case ERNIC_MLX5_QUEUE_IDLE:
+        if (q->rung) {
             take_entry(q);
-            break;
-        case ERNIC_MLX5_QUEUE_READ:
-            again = !read_message(q);
-            break;
-        case ERNIC_MLX5_QUEUE_WRITE:
-            write_answer(q);
-            break;
         }
+        break;
+    case ERNIC_MLX5_QUEUE_READ:
+        read_message(q);
+        break;
+    case ERNIC_MLX5_QUEUE_WRITE:
+        write_answer(q);
+        break;
     }
-    return q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung;
 }

@@ -64,11 +64,14 @@ void ernic_mlx5_command_queue_ring(ErnicMlx5CommandQueue *q, uint32_t vector);
 /* The entries returned to software since the last call, as bits. */
 uint32_t ernic_mlx5_command_queue_completed(ErnicMlx5CommandQueue *q);
 
-/*
- * Work: one step of @budget for each entry and each mailbox, until a command asks to be
- * repeated. True: there is more to do.
- */
-bool ernic_mlx5_command_queue_run(ErnicMlx5CommandQueue *q, uint32_t budget);
+/* Whether there is an entry to take, or a command in progress. */
+static inline bool ernic_mlx5_command_queue_has_work(const ErnicMlx5CommandQueue *q)
+{
+    return q->stage != ERNIC_MLX5_QUEUE_IDLE || q->rung;
+}
+
+/* Work, if there is any: an entry, a mailbox or the command. */
+void ernic_mlx5_command_queue_step(ErnicMlx5CommandQueue *q);
 
 /* Bytes that the messages of the command in progress own; 0: idle. */
 uint64_t ernic_mlx5_command_queue_bytes(const ErnicMlx5CommandQueue *q);

@@ -28,8 +28,6 @@
 #define RECORD_SEND     4
 /* Where a tag is inserted. */
 #define ETHERTYPE_OFS   12
-/* Requests flushed in one turn. */
-#define FLUSH_BUDGET    32
 
 QEMU_BUILD_BUG_ON(ERNIC_ETH_FRAME_MAX > ERNIC_TRAIN_BYTES);
 
@@ -398,10 +396,11 @@ static void flush_turn(Ernic *e, uint32_t number)
 {
     ErnicMlx5EthQueue *q = ernic_mlx5_eth_queue(e, number);
     bool rq = ernic_mlx5_is_rq(number);
-    uint32_t budget;
+    uint64_t end = ernic_work_share(e);
     Request r;
 
-    for (budget = FLUSH_BUDGET; budget && q->pi != q->ci; budget--) {
+    while (q->pi != q->ci && ernic_work_left_of(e, end)) {
+        ernic_charge(e, ERNIC_WORK_COMPLETE);
         e->stats.flushed++;
         if (rq) {
             post(e, number, q, 0, false, ERNIC_FAULT_FLUSH);
