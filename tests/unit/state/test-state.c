@@ -257,6 +257,20 @@ TWO_TEST("/state/foreign", test_foreign)
     g_assert_true(load(t->e, 7, state));
 }
 
+/* Packets of a held train without a size have no end. */
+TWO_TEST("/state/no-size", test_no_size)
+{
+    g_autoptr(GByteArray) state = NULL;
+    ErnicTx *tx = t->b.e->tx;
+    uint32_t seg = tx->seg;
+
+    g_assert_cmpuint(tx->len, >, 0);
+    tx->seg = 0;
+    state = save(t->b.e);
+    tx->seg = seg;
+    g_assert_false(load(t->e, t->b.env.now, state));
+}
+
 /* A section whose declared length exceeds its content. */
 TWO_TEST("/state/sections", test_sections)
 {

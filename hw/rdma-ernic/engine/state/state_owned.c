@@ -561,7 +561,8 @@ static bool load_held(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader
 {
     ErnicTx *tx = obj;
 
-    if (tx->len > sizeof(tx->buf)) {
+    /* Walks from packet to packet come before the checks. */
+    if (tx->len > sizeof(tx->buf) || (tx->len && !tx->seg)) {
         return false;
     }
     ernic_state_read_bytes(in, tx->buf, tx->len);
