@@ -24,6 +24,7 @@ void ernic_counter_served(Ernic *e, const ErnicQp *qp, uint8_t cls)
 {
     ErnicCounter *counter = &e->counter[qp->counter];
 
+    g_assert(qp->counter <= ERNIC_LIM_COUNTER && counter->used);
     switch (cls) {
     case ERNIC_CL_WRITE:
         counter->served_writes++;

@@ -142,6 +142,7 @@ uint8_t ernic_cq_destroy(Ernic *e, uint32_t uctx, uint32_t cqn)
     ernic_event_forget(e, ernic_cq_event_queue(e, cq), ERNIC_EVC_CQ, cqn, &cq->events);
     ernic_timer_set(e->cq_timers, cqn, ERNIC_NEVER);
     if (cq->eq) {
+        g_assert(e->eq[cq->eq].refs);
         e->eq[cq->eq].refs--;
     }
     ernic_buf_fini(e, &cq->buf);
@@ -459,7 +460,7 @@ bool ernic_cq_post_entry(Ernic *e, uint32_t cqn, uint8_t *entry, bool solicited)
 {
     ErnicCq *cq = &e->cq[cqn];
 
-    g_assert(cq->used);
+    g_assert(cq->used && cq->pi - cq->ci <= cq->depth);
     ernic_charge(e, ERNIC_WORK_COMPLETE);
     if (cq->overrun) {
         return false;

@@ -157,6 +157,7 @@ ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,
                                ERNIC_ACCESS_REMOTE_READ, &mr, &off)) {
         return ERNIC_DMA_PROT;
     }
+    g_assert(mr || !len);
     return mr ? copy(e, mr, off, buf, NULL, len) : ERNIC_DMA_OK;
 }
 
@@ -187,6 +188,7 @@ ErnicDma ernic_dma_remote_write(Ernic *e, uint32_t pd, uint32_t qpn,
                                ERNIC_ACCESS_REMOTE_WRITE, &mr, &off)) {
         return ERNIC_DMA_PROT;
     }
+    g_assert(mr || !len);
     return mr ? copy(e, mr, off, NULL, buf, len) : ERNIC_DMA_OK;
 }
 

@@ -32,6 +32,7 @@ void ernic_gid_derive(Ernic *e)
 
 void ernic_gid_set(Ernic *e, uint32_t index, const ErnicGidEntry *entry)
 {
+    g_assert(index < ERNIC_LIM_GID);
     e->gid[index] = *entry;
     ernic_gid_derive(e);
 }

@@ -188,6 +188,7 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
     uint16_t *at;
     bool known;
 
+    g_assert(qpn < e->cfg.max_qp && e->qp[qpn].used);
     if (!ernic_gid_is_mcast(gid) || e->qp[qpn].type != ERNIC_QPT_UD) {
         return ERNIC_ERR_PARAM;
     }
@@ -200,6 +201,7 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
         (!known && e->num_groups == ERNIC_LIM_MCAST_GROUP)) {
         return ERNIC_ERR_NO_RESOURCE;
     }
+    g_assert(!e->mcast[entry].used);
     e->mcast[entry] = (ErnicMcast) { .used = true, .gid = *gid, .qpn = qpn };
     link_member(e, &e->mcast[entry]);
     while (++e->mcast_free < ERNIC_LIM_MCAST_ATTACH && e->mcast[e->mcast_free].used) {

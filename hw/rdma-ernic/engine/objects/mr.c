@@ -478,6 +478,7 @@ uint8_t ernic_mr_rereg(Ernic *e, uint32_t uctx,
             return status;
         }
     }
+    g_assert(e->pd[mr->pd].refs);
     e->pd[mr->pd].refs--;
     pd->refs++;
     mr->pd = pd - e->pd;

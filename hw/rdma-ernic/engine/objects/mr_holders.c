@@ -35,6 +35,8 @@ bool ernic_mr_may_hold(const Ernic *e, const ErnicMr *mr)
 
 void ernic_mr_hold(Ernic *e, ErnicMr *mr, uint32_t number)
 {
+    g_assert(!mr->region && ernic_mr_may_hold(e, mr));
+    g_assert(number && e->mr[number].valid);
     mr->region = number;
     e->mr[number].refs++;
     join(e, mr);
@@ -42,7 +44,7 @@ void ernic_mr_hold(Ernic *e, ErnicMr *mr, uint32_t number)
 
 static void release(Ernic *e, ErnicMr *mr)
 {
-    g_assert(e->mr[mr->region].refs > 0);
+    g_assert(e->mr[mr->region].refs > 0 && e->num_holders > 0);
     e->mr[mr->region].refs--;
     mr->region = 0;
     if (mr->holder.prev) {

@@ -184,6 +184,7 @@ static bool insert(Ernic *e, ErnicOdp *odp, uint32_t at, uint64_t number)
         shrink(e, odp);
         return false;
     }
+    g_assert(at <= odp->num && odp->num < odp->room);
     ernic_charge_copy(e, (odp->num - at) * sizeof(*odp->chunk));
     memmove(&odp->chunk[at + 1], &odp->chunk[at],
             (odp->num - at) * sizeof(*odp->chunk));
@@ -224,6 +225,7 @@ static void set_entries(ErnicOdpChunk *chunk, uint32_t from, uint32_t to,
 {
     uint32_t i;
 
+    g_assert(chunk->entry && from < to && to <= ERNIC_ODP_CHUNK);
     chunk->sent = 0;
     for (i = from; i < to; i++) {
         uint64_t new = entry ? entry[i - from] : 0;
@@ -232,6 +234,7 @@ static void set_entries(ErnicOdpChunk *chunk, uint32_t from, uint32_t to,
         chunk->present -= !!chunk->entry[i];
         chunk->entry[i] = new;
     }
+    g_assert(chunk->present <= ERNIC_ODP_CHUNK);
 }
 
 /* The part of [@first, @first + @n) that is in chunk @number. */

@@ -29,6 +29,7 @@ uint8_t ernic_wq_produce(ErnicWq *wq, uint32_t done, uint32_t pi)
     /* Slots that are free after wq->pi; counters wrap at 2^32. */
     uint32_t room = done + wq->depth - wq->pi;
 
+    g_assert(room <= wq->depth);
     if (pi - wq->pi > room) {
         return ERNIC_ERR_FULL;
     }
@@ -175,6 +176,8 @@ static uint8_t srq_find(Ernic *e, uint32_t uctx, uint32_t srqn, ErnicSrq **srq)
 /* Add @delta, +1 or -1, to the reference counts of the objects that @srq uses. */
 static void srq_refer(Ernic *e, const ErnicSrq *srq, int delta)
 {
+    g_assert(delta > 0 || e->pd[srq->pd].refs);
+    g_assert(delta > 0 || !srq->xrcd || (e->pd[srq->xrcd].refs && e->cq[srq->cq].refs));
     e->pd[srq->pd].refs += delta;
     if (srq->xrcd) {
         e->pd[srq->xrcd].refs += delta;

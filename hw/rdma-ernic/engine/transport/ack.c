@@ -98,6 +98,7 @@ static bool ack_rd_packet(Ernic *e, ErnicQp *qp, ErnicRdRes *rd,
     ErnicPkt pkt;
     uint32_t pd;
 
+    g_assert(rd->pending && rd->next < rd->end && (rd->atomic || off <= rd->stop));
     ack_fill(e, qp, &pkt, ack_rd_op(rd), ernic_psn_add(rd->psn, rd->next));
     pkt.msn = rd->msn;
     pkt.atomic_orig = rd->orig;
@@ -151,6 +152,7 @@ static bool ack_responses(Ernic *e, ErnicQp *qp, const ErnicPath *path)
     for (sent = 0; qp->ack.rd_pending && sent < ERNIC_TRAIN_PACKETS; sent++) {
         ErnicRdRes *rd = ack_oldest(qp);
 
+        g_assert(rd);
         if (ernic_cc_send_at(&qp->cc) > e->now) {
             ernic_qp_timer(e, qp);
             return false;
@@ -327,6 +329,7 @@ static void ack_leave(Ernic *e, ErnicQp *qp)
     if (!ernic_qp_path(e, qp, &qp->attr.av, &path)) {
         return;
     }
+    g_assert(tx->num_left <= ERNIC_LAST_ACKS);
     if (tx->num_left == ERNIC_LAST_ACKS) {
         trace_ernic_last_ack_lost(qp->qpn, last->psn);
         return;

@@ -26,6 +26,7 @@
 /* The oldest request, @wqe, has ended: its units are free. */
 static void comp_retire(ErnicSendQueue *sq, const ErnicWqe *wqe)
 {
+    g_assert(sq->wq.ci != sq->fetched && wqe->units);
     sq->wq.ci++;
     sq->lead += wqe->units - 1;
 }
@@ -179,6 +180,7 @@ static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
     uint32_t moved = ernic_psn_distance(sq->una_psn, una);
     uint32_t ahead = ernic_psn_distance(sq->una_psn, sq->next_psn);
 
+    g_assert(moved <= ernic_psn_distance(sq->una_psn, sq->max_psn));
     sq->una_psn = una;
     if (moved > ahead) {
         /* At once: the requester must not send a completed request. */

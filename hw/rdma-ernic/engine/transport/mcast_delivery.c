@@ -114,6 +114,7 @@ void ernic_mcast_delivery_run(Ernic *e, ErnicCopyFn *deliver)
     ErnicPkt pkt;
 
     while (c->head != c->tail && ernic_work_left(e)) {
+        g_assert(c->store && c->head < c->tail && c->tail <= ERNIC_MCAST_STORE);
         memcpy(&hdr, c->store + c->head, sizeof(hdr));
         train = (ErnicTrain) {
             .path = hdr.path, .ip = hdr.ip_len ? hdr.ip : NULL,

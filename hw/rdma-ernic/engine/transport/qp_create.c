@@ -19,6 +19,10 @@
 /* Add @delta, +1 or -1, to the reference counts of the objects that @qp uses. */
 static void refer(Ernic *e, const ErnicQp *qp, int delta)
 {
+    g_assert(delta > 0 || ((!qp->pd || e->pd[qp->pd].refs) &&
+                           (!qp->srq || e->srq[qp->srq].refs)));
+    g_assert(delta > 0 || ((!qp->send_cq || e->cq[qp->send_cq].refs) &&
+                           (!qp->recv_cq || e->cq[qp->recv_cq].refs)));
     if (qp->pd) {
         e->pd[qp->pd].refs += delta;
     }

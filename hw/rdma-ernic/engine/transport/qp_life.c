@@ -98,6 +98,7 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
     };
     ErnicQp *qp = &e->qp[qpn];
 
+    g_assert(qpn && qpn < e->cfg.max_qp && !qp->used && type < ERNIC_QPT_COUNT);
     memset(qp, 0, sizeof(*qp));
     if (!ernic_sq_alloc_window(e, &qp->sq, sq->depth) ||
         !ernic_qp_alloc_answers(e, qp)) {
@@ -118,6 +119,7 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
 
 void ernic_qp_close(Ernic *e, ErnicQp *qp)
 {
+    g_assert(qp->used);
     ernic_qp_reset_context(e, qp);
     ernic_sched_forget(e, qp);
     ernic_event_forget(e, e->async_eq, ERNIC_EVC_QP, qp->qpn, &qp->events);

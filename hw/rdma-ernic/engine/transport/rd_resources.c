@@ -35,6 +35,8 @@ static ErnicRdRes *rd_slot(ErnicQp *qp)
     ErnicRdRes *rd = &qp->rd[qp->rq.rd_head];
     uint32_t size = qp->attr.max_dest_rd_atomic;
 
+    g_assert(size <= ERNIC_MAX_RD_ATOMIC && qp->rq.rd_head < size);
+    g_assert(qp->ack.rd_pending >= rd->pending);
     qp->ack.rd_pending -= rd->pending;
     *rd = (ErnicRdRes) { .used = true, .npsn = 1, .end = 1 };
     qp->rq.rd_head = (qp->rq.rd_head + 1) % size;
@@ -319,6 +321,7 @@ void ernic_rd_request_again(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     rd->start = rd->next = k;
     rd->end = k + MAX(DIV_ROUND_UP(len, mtu), 1u);
     rd->stop = k * mtu + len;
+    g_assert(rd->end <= rd->npsn && rd->stop <= rd->len);
     rd_start(e, qp, rd);
 }
 
@@ -333,6 +336,7 @@ void ernic_rd_reset(ErnicQp *qp)
 
 bool ernic_rd_sent(ErnicQp *qp, ErnicRdRes *rd)
 {
+    g_assert(rd->pending && rd->next < rd->end);
     rd->next++;
     if (rd->next != rd->end) {
         return false;
@@ -343,6 +347,7 @@ bool ernic_rd_sent(ErnicQp *qp, ErnicRdRes *rd)
 
 void ernic_rd_drop(ErnicQp *qp, ErnicRdRes *rd)
 {
+    g_assert(rd->pending && qp->ack.rd_pending);
     rd->pending = false;
     qp->ack.rd_pending--;
 }
@@ -362,6 +367,7 @@ void ernic_rd_resize(ErnicQp *qp, uint32_t size)
     uint32_t old = qp->attr.max_dest_rd_atomic, n = MIN(old, size), i;
     ErnicRdRes rd[ERNIC_MAX_RD_ATOMIC] = { };
 
+    g_assert(old <= ERNIC_MAX_RD_ATOMIC && size <= ERNIC_MAX_RD_ATOMIC);
     qp->ack.rd_pending = 0;
     for (i = 0; i < n; i++) {
         rd[i] = qp->rd[(qp->rq.rd_head + old - n + i) % old];

@@ -13,6 +13,7 @@
 
 static void take_slot(ErnicTiming *t, const ErnicQp *qp)
 {
+    g_assert(t->places < t->rsp.size);
     t->place[t->places++] = (ErnicTimedResponse) { .qpn = qp->qpn };
 }
 
@@ -21,6 +22,7 @@ static void free_slot(Ernic *e, ErnicTimedResponse *r)
     ErnicTiming *t = e->timing;
     ErnicQp *next;
 
+    g_assert(t->places && r - t->place < t->places);
     if (r->begun) {
         ernic_limit_end(&t->rsp, r->begin, r->end);
     }

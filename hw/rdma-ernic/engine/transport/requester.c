@@ -74,6 +74,9 @@ void ernic_requester_rewind(ErnicQp *qp)
     uint32_t back = ernic_psn_distance(sq->una_psn, sq->next_psn);
     uint32_t to = ernic_psn_distance(sq->una_psn, sq->rewind_psn);
 
+    g_assert(sq->next - sq->wq.ci <= sq->started - sq->wq.ci);
+    g_assert(sq->started - sq->wq.ci <= sq->fetched - sq->wq.ci &&
+             sq->fetched - sq->wq.ci <= sq->window_mask + 1);
     sq->seen_gen = sq->rewind_gen;
     if (to > back) {
         to = 0;
@@ -249,6 +252,7 @@ static ErnicReqStep req_data(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     ErnicFault fault;
     ErnicPkt pkt;
 
+    g_assert(k < wqe->npsn && off <= wqe->len);
     if (ernic_qp_reliable(qp) && !req_room(qp, mtu)) {
         return req_block(qp, ERNIC_BLOCKED_WINDOW);
     }
@@ -331,6 +335,7 @@ static ErnicReqStep req_read(Ernic *e, ErnicQp *qp, ErnicWqe *wqe,
     ErnicFault fault;
     ErnicPkt pkt;
 
+    g_assert(k < wqe->npsn && ernic_qp_reliable(qp));
     if (sq->rd_issued - sq->rd_done >= qp->attr.max_rd_atomic) {
         return req_block(qp, ERNIC_BLOCKED_RD_ATOMIC);
     }

@@ -261,6 +261,7 @@ static ErnicFault resp_send(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         }
         rq->off = 0;
     }
+    g_assert(rq->recv_valid && rq->off <= rq->recv.len);
     if (pkt->payload_len > rq->recv.len - rq->off) {
         return resp_too_short(qp);
     }
@@ -305,6 +306,7 @@ static ErnicFault resp_write(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         rq->dmalen = pkt->dma_len;
         rq->off = 0;
     }
+    g_assert(rq->off <= rq->dmalen && pkt->payload_len <= rq->dmalen - rq->off);
     dma = ernic_dma_remote_write(e, resp_pd(e, qp), qp->qpn, rq->rkey,
                                  rq->va + rq->off, pkt->payload,
                                  pkt->payload_len);

@@ -26,6 +26,7 @@ static bool is_new(const ErnicQp *qp)
 static void wait_for_room(ErnicTimedRetry *r, const ErnicQp *qp)
 {
     if (!r->waits[qp->qpn]) {
+        g_assert(r->count < r->qps);
         r->waits[qp->qpn] = true;
         r->line[(r->head + r->count++) % r->qps] = qp->qpn;
     }

@@ -307,6 +307,7 @@ void ernic_rx_train(Ernic *e, const ErnicTrain *train)
     ErnicIcrcCtx icrc;
     uint32_t pos, ahead = 0;
 
+    g_assert(!train->len || train->seg);        /* else the train has no end */
     e->stats.rx_trains++;
     if (train->ip) {
         ernic_icrc_init_ip(&icrc, train->ip,

@@ -22,6 +22,7 @@ static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
     if (qp->in_ring[kind]) {
         return;
     }
+    g_assert(qp->used);
     qp->in_ring[kind] = true;
     qp->ring_next[kind] = 0;
     qp->ring_prev[kind] = ring->tail;

@@ -50,6 +50,7 @@ bool ernic_tx_loop_add(Ernic *e, const ErnicTrain *train)
         .domain = train->domain, .frame = train->frame,
     };
 
+    g_assert(train->len && train->seg);
     if (!tx_loop_fits(tx, 1, train->len)) {
         return false;
     }
@@ -68,6 +69,7 @@ bool ernic_tx_loop_next(const Ernic *e, uint32_t *pos, ErnicTrain *train)
         return false;
     }
     memcpy(&hdr, tx->loop + *pos, sizeof(hdr));
+    g_assert(hdr.len <= tx->loop_len - *pos - sizeof(hdr));
     *train = (ErnicTrain) {
         .path = hdr.path, .len = hdr.len, .seg = hdr.seg, .frame = hdr.frame,
         .domain = hdr.domain,
@@ -182,6 +184,7 @@ bool ernic_tx_flush(Ernic *e)
     if (tx->busy || tx->loop_full) {
         return false;           /* called again when there is room */
     }
+    g_assert(tx->seg && tx->len);
     train = (ErnicTrain) {
         .path = tx->path, .data = tx->buf, .len = tx->len, .seg = tx->seg,
         .frame = tx->frame, .domain = tx->domain, .serial = ernic_tx_serial(e),
@@ -267,6 +270,7 @@ bool ernic_tx_packet(Ernic *e, const ErnicPath *path, const ErnicPkt *pkt,
         }
         tx->seg = len;
     }
+    g_assert(len <= sizeof(tx->buf) - tx->len);
     ernic_pkt_emit_hdr(pkt, tx->buf + tx->len);
     *payload = tx->buf + tx->len + hdr_len;
     return true;
@@ -293,6 +297,7 @@ void ernic_tx_commit(Ernic *e, uint32_t qpn, const ErnicPkt *pkt)
     uint32_t len = ernic_pkt_finish(e->cfg.no_icrc ? NULL : &tx->icrc,
                                     tx->buf + tx->len, hdr_len + pkt->payload_len);
 
+    g_assert(len <= tx->seg && len <= sizeof(tx->buf) - tx->len);
     trace_ernic_tx_packet(pkt->op->name, pkt->dest_qp, pkt->psn, len);
     ernic_charge_copy(e, len);
     tx->len += len;
@@ -322,6 +327,7 @@ void ernic_tx_commit_frames(Ernic *e, uint32_t qpn, uint32_t domain, uint32_t le
 {
     ErnicTx *tx = e->tx;
 
+    g_assert(!tx->packets && len && seg && len <= sizeof(tx->buf));
     trace_ernic_tx_frame(qpn, len);
     ernic_charge_copy(e, len);
     tx->frame = tx->closed = true;

@@ -192,6 +192,7 @@ uint32_t ernic_net_emit_ip(const ErnicPath *path, uint32_t ib_len, uint8_t *buf)
     uint32_t udp_len = ERNIC_UDP_LEN + ib_len;
     uint32_t ip_len = ERNIC_IP4_LEN;
 
+    g_assert(udp_len <= UINT16_MAX);
     if (ernic_path_is_v4(path)) {
         emit_ip4(path, udp_len, buf);
     } else {

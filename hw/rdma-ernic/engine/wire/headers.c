@@ -144,7 +144,7 @@ uint32_t ernic_pkt_emit_hdr(const ErnicPkt *p, uint8_t *buf)
     uint32_t hdrs = ernic_opcode_hdrs(p->op, p->transport);
     uint8_t *b = buf + ERNIC_BTH_LEN;
 
-    assert(p->payload_len == 0 || (hdrs & ERNIC_HDR_DATA));
+    g_assert(p->payload_len == 0 || (hdrs & ERNIC_HDR_DATA));
     emit_bth(p, buf);
     if (hdrs & ERNIC_HDR_XRCETH) {
         stl_be_p(b, p->xrcsrq & ERNIC_QPN_MASK);
@@ -200,6 +200,7 @@ uint32_t ernic_pkt_finish(const ErnicIcrcCtx *ctx, uint8_t *buf, uint32_t len)
 {
     uint32_t pad = buf[1] >> ERNIC_BTH_PAD_SHIFT & ERNIC_BTH_PAD_MASK;
 
+    g_assert(len >= ERNIC_BTH_LEN && (len + pad) % 4 == 0);
     memset(buf + len, 0, pad);
     len += pad;
     stl_le_p(buf + len, ctx ? ernic_icrc_packet(ctx, buf, len) : 0);

@@ -108,11 +108,13 @@ uint32_t ernic_icrc_packet(const ErnicIcrcCtx *ctx, const uint8_t *pkt,
     uint32_t udp_len = ERNIC_UDP_LEN + len + ERNIC_ICRC_LEN;
     uint32_t crc;
 
+    g_assert(len >= ERNIC_BTH_LEN);
     /* Two copies of fixed size, which the compiler turns into moves. */
     if (ctx->pseudo_len == IP4_PSEUDO_LEN) {
         memcpy(head, ctx->pseudo, IP4_PSEUDO_LEN);
         stw_be_p(head + IP_OFS + 2, ERNIC_IP4_LEN + udp_len);
     } else {
+        g_assert(ctx->pseudo_len == IP6_PSEUDO_LEN);
         memcpy(head, ctx->pseudo, IP6_PSEUDO_LEN);
         stw_be_p(head + IP_OFS + 4, udp_len);
     }
@@ -138,6 +140,7 @@ uint32_t ernic_icrc(const ErnicPath *path, const uint8_t *pkt, uint32_t len)
 
 bool ernic_icrc_ok(const ErnicIcrcCtx *ctx, const uint8_t *pkt, uint32_t len)
 {
+    g_assert(len >= ERNIC_BTH_LEN + ERNIC_ICRC_LEN);
     len -= ERNIC_ICRC_LEN;
     return ernic_icrc_packet(ctx, pkt, len) == (uint32_t)ldl_le_p(pkt + len);
 }

@@ -30,6 +30,7 @@ void ernic_segment_adapt(const ErnicSegmentation *s, uint8_t *frame, uint32_t le
     uint32_t total = s->head + len - s->inet.l3;
     ErnicInet inet = s->inet;
 
+    g_assert(s->inet.l3 < s->inet.l4 && s->inet.l4 < s->head && len && len <= s->mss);
     if (inet.v6) {
         stw_be_p(ip + 4, total - ERNIC_IP6_LEN);
     } else {
