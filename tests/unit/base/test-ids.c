@@ -7,28 +7,6 @@
 #include "base/ids.h"
 #include "test.h"
 
-TEST("/res/order", test_order)
-{
-    ErnicIds ids;
-
-    ernic_ids_init(&ids, 1, 5);
-    for (uint32_t i = 1; i < 5; i++) {
-        IS(ernic_ids_alloc(&ids), i);
-    }
-    IS(ernic_ids_alloc(&ids), 0);
-
-    /* Freed numbers are reused in the order in which they were freed. */
-    ernic_ids_free(&ids, 3);
-    ernic_ids_free(&ids, 1);
-    IS(ernic_ids_alloc(&ids), 3);
-    ernic_ids_free(&ids, 4);
-    IS(ernic_ids_alloc(&ids), 1);
-    IS(ernic_ids_alloc(&ids), 4);
-    IS(ernic_ids_alloc(&ids), 0);
-    ernic_ids_fini(&ids);
-    g_assert_null(ids.fifo);
-}
-
 TEST("/res/first", test_first)
 {
     ErnicIds ids;
@@ -159,23 +137,6 @@ TEST("/res/load-given", test_load_given)
         IS(ernic_ids_alloc(&ids), id);
         ernic_ids_free(&ids, id);
     }
-    ernic_ids_fini(&ids);
-}
-
-/* A freed number is reused only after all that were free before it. */
-TEST("/res/late-reuse", test_late_reuse)
-{
-    enum { SIZE = 100 };
-    ErnicIds ids;
-    uint32_t id;
-
-    ernic_ids_init(&ids, 1, SIZE);
-    id = ernic_ids_alloc(&ids);
-    ernic_ids_free(&ids, id);
-    for (uint32_t i = 0; i < SIZE - 2; i++) {
-        g_assert_cmpuint(ernic_ids_alloc(&ids), !=, id);
-    }
-    IS(ernic_ids_alloc(&ids), id);
     ernic_ids_fini(&ids);
 }
 

@@ -20,48 +20,6 @@ TEST("/timer/empty", test_empty)
     ernic_timers_free(NULL);
 }
 
-TEST("/timer/order", test_order)
-{
-    static const struct {
-        uint32_t id;
-        uint64_t due;
-    } set[] = {
-        { 4, 70 }, { 2, 30 }, { 5, 30 }, { 1, 90 }, { 3, 30 },
-    };
-    static const uint32_t popped[] = { 2, 3, 5, 4, 1 };
-    ErnicTimers *t = ernic_timers_new(6);
-
-    for (size_t i = 0; i < ARRAY_SIZE(set); i++) {
-        ernic_timer_set(t, set[i].id, set[i].due);
-    }
-    IS(ernic_timers_next(t), 30);
-    IS(ernic_timers_pop(t, 29), 0);
-    for (size_t i = 0; i < ARRAY_SIZE(popped); i++) {
-        IS(ernic_timers_pop(t, 90), popped[i]);
-    }
-    IS(ernic_timers_pop(t, 90), 0);
-    ernic_timers_free(t);
-}
-
-TEST("/timer/move-and-clear", test_move_and_clear)
-{
-    ErnicTimers *t = ernic_timers_new(4);
-
-    ernic_timer_set(t, 1, 10);
-    ernic_timer_set(t, 2, 20);
-    ernic_timer_set(t, 3, 30);
-    ernic_timer_set(t, 3, 5);
-    IS(ernic_timers_next(t), 5);
-    ernic_timer_set(t, 3, 40);
-    IS(ernic_timers_next(t), 10);
-    ernic_timer_set(t, 1, ERNIC_NEVER);
-    IS(ernic_timers_next(t), 20);
-    IS(ernic_timers_pop(t, 100), 2);
-    IS(ernic_timers_pop(t, 100), 3);
-    IS(t->count, 0);
-    ernic_timers_free(t);
-}
-
 /* The last time before "never" is a valid time. */
 TEST("/timer/extremes", test_extremes)
 {
