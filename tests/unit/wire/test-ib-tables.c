@@ -47,21 +47,3 @@ TEST("/ib-tables/mtu", test_mtu)
         IS(ernic_mtu_bytes(i), i < G_N_ELEMENTS(bytes) ? bytes[i] : 0);
     }
 }
-
-/* Each of the 256 syndromes is of one kind and comes back from its parts. */
-TEST("/ib-tables/syndrome", test_syndrome)
-{
-    uint32_t kinds[256] = { 0 };
-
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t kind = i & ERNIC_AETH_KIND_MASK;
-
-        IS(kind | (i & ERNIC_AETH_VALUE_MASK), i);
-        kinds[kind]++;
-    }
-    IS(kinds[ERNIC_AETH_ACK], 32);
-    IS(kinds[ERNIC_AETH_RNR_NAK], 32);
-    IS(kinds[ERNIC_AETH_NAK], 32);
-    IS(ERNIC_NAK_PSN_SEQ & ERNIC_AETH_KIND_MASK, ERNIC_AETH_NAK);
-    IS(ERNIC_NAK_INV_RD & ERNIC_AETH_KIND_MASK, ERNIC_AETH_NAK);
-}
