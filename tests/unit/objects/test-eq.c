@@ -134,21 +134,6 @@ FIXTURE_TEST("/eq/create-refused", test_create_refused)
     IS(f->e.async_eq, f->eqn);
 }
 
-FIXTURE_TEST("/eq/create-all", test_create_all)
-{
-    struct ernic_cmd_eq_create cmd = command(f);
-    uint32_t eqn[16], last, i;
-
-    cmd.async = 0;
-    for (i = 0; i < f->e.eq_ids.size - 1; i++) {
-        OK(ernic_eq_create(&f->e, 0, &cmd, &eqn[i]));
-    }
-    IS(ernic_eq_create(&f->e, 0, &cmd, &last), ERNIC_ERR_NO_RESOURCE);
-    while (i--) {
-        OK(ernic_eq_destroy(&f->e, 0, eqn[i]));
-    }
-}
-
 FIXTURE_TEST("/eq/destroy-refused", test_destroy_refused)
 {
     create(f);

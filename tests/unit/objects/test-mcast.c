@@ -100,33 +100,6 @@ TEST("/mcast/addresses", test_addresses)
     }
 }
 
-FIXTURE_TEST("/mcast/members", test_members)
-{
-    ErnicGid a = group(1), b = group(2);
-
-    assert_members(f, a, 0);
-    OK(attach(f, a, f->ud[0].qpn));
-    OK(attach(f, b, f->ud[0].qpn));
-    OK(attach(f, a, f->ud[1].qpn));
-    assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
-    assert_members(f, b, 1, f->ud[0].qpn);
-    IS(f->e->num_groups, 2);
-    g_assert_true(ernic_mcast_groups_ok(f->e));
-    /* A second attachment has no effect. */
-    OK(attach(f, a, f->ud[0].qpn));
-    assert_members(f, a, 2, f->ud[0].qpn, f->ud[1].qpn);
-    OK(detach(f, a, f->ud[0].qpn));
-    IS(detach(f, a, f->ud[0].qpn), ERNIC_ERR_HANDLE);
-    assert_members(f, a, 1, f->ud[1].qpn);
-    assert_members(f, b, 1, f->ud[0].qpn);
-    /* A destroyed queue pair leaves all groups. */
-    OK(fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, f->ud[0].qpn));
-    assert_members(f, b, 0);
-    assert_members(f, a, 1, f->ud[1].qpn);
-    IS(f->e->num_groups, 1);
-    g_assert_true(ernic_mcast_groups_ok(f->e));
-}
-
 FIXTURE_TEST("/mcast/refused", test_refused)
 {
     ErnicGid unicast = { { 0xfe, 0x80 } };

@@ -147,28 +147,6 @@ FIXTURE_TEST("/mr/access-defects", test_access_defects)
     }
 }
 
-/* Granted against wanted rights: every pair. */
-FIXTURE_TEST("/mr/rights", test_rights)
-{
-    uint32_t key;
-    const ErnicMr *mr;
-    uint64_t off;
-    bool ok;
-
-    for (uint32_t held = 0; held <= ALL; held++) {
-        if ((held & (RW | RA)) && !(held & LW)) {
-            continue;
-        }
-        key = reg(f, held);
-        for (uint32_t wanted = 0; wanted <= ALL; wanted++) {
-            ok = ernic_mr_check_local(&f->e, f->pd, key, IOVA, LEN, wanted, &mr, &off);
-            IS(ok, (held | wanted) == held);
-            IS(may(f, key, IOVA, LEN, wanted), (held | wanted) == held);
-        }
-        OK(ernic_mr_free(&f->e, 0, key, false));
-    }
-}
-
 static const struct {
     uint64_t addr, len;
     bool ok;
@@ -437,16 +415,6 @@ FIXTURE_TEST("/mr/page-list", test_page_list)
     IS(place(f, f->pd, key, 0x124, 1, RW), 0x3000);
     OK(ernic_mr_free(&f->e, 0, key, false));
     IS(f->e.num_pages, 0);
-}
-
-FIXTURE_TEST("/mr/zero-based", test_zero_based)
-{
-    uint32_t key = reg(f, ALL | ZB);
-
-    IS(place(f, f->pd, key, 0x10, 1, RR), FAKE_MEM_BASE + 0x10010);
-    g_assert_true(may(f, key, 0, LEN, RW));
-    g_assert_false(may(f, key, 0, LEN + 1, RW));
-    g_assert_false(may(f, key, IOVA, 1, RW));
 }
 
 /* The kernel's region covers all of memory; a user's stops short of it. */
