@@ -57,24 +57,6 @@ TEST("/atomic-write/credit", test_credit)
     }
 }
 
-/*
- * An ACK of a later PSN does not complete it: its response was lost, and the request is
- * sent again.
- */
-DIALOG_TEST("/atomic-write/implied", ERNIC_QPT_RC, test_implied)
-{
-    dlg_post(d, ERNIC_WR_ATOMIC_WRITE, 0, WORD);
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    SENT_WORD(d, SQ, d->at);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
-    PEER_ACK(d, SQ + 1, 2);
-    dlg_no_wc(d);
-    SENT_WORD(d, SQ, d->at);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 16);
-    PEER_DONE(d, SQ, 1);
-    ACKED(d, SQ + 1, 0, 2);
-}
-
 DIALOG_TEST("/atomic-write/lkey", ERNIC_QPT_RC, test_lkey)
 {
     uint32_t key = d->key;

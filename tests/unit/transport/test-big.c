@@ -134,19 +134,6 @@ BIG_TEST("/big/write", ERNIC_QPT_RC, test_write)
     SEND_WC(&b->d, 0, SUCCESS);
 }
 
-/* The DMA length of the RETH, read from the first packet only. */
-BIG_TEST("/big/reth", ERNIC_QPT_RC, test_reth)
-{
-    ErnicPkt pkt;
-
-    post_big(b, ERNIC_WR_WRITE);
-    pkt = dlg_take(&b->d);
-    IS(pkt.dma_len, BIG);
-    dlg_drain(&b->d);
-    dlg_state(&b->d, ERNIC_QPS_ERR);
-    IS(SEND_WC(&b->d, 0, WR_FLUSH_ERR).index, 0);
-}
-
 /* A READ with a response of 2 GiB; the next request has the PSN after it. */
 BIG_TEST("/big/read/responder", ERNIC_QPT_RC, test_read_responder)
 {
@@ -252,17 +239,4 @@ BIG_TEST("/big/send-too-long", ERNIC_QPT_RC, test_send_too_long)
     SENT_NAK(&b->d, ERNIC_NAK_INV_REQ, psn, 0);
     RECV_WC(&b->d, 9, REM_INV_REQ_ERR);
     STATE_IS(&b->d, ERR);
-}
-
-/* UC: the same is dropped, and the receive request is still there. */
-BIG_TEST("/big/uc", ERNIC_QPT_UC, test_uc)
-{
-    uint32_t psn;
-
-    post_recv_big(b);
-    psn = peer_send_big(b);
-    PEER(&b->d, SEND_LAST, .psn = psn, .payload_len = 1);
-    dlg_no_wc(&b->d);
-    PEER(&b->d, SEND_ONLY, .psn = psn + 1, .payload_len = 1);
-    IS(RECV_WC(&b->d, 9, SUCCESS).byte_len, 1);
 }

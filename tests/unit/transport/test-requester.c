@@ -60,31 +60,6 @@ TEST("/req/segments", test_segments)
     }
 }
 
-DIALOG_TEST("/req/inline", ERNIC_QPT_RC, test_inline)
-{
-    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 8,
-                   ERNIC_MAX_INLINE);
-    dlg_post_flags(d, ERNIC_WR_WRITE_IMM, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 900, 1);
-    dlg_post_flags(d, ERNIC_WR_WRITE, ERNIC_WR_INLINE | ERNIC_WR_SIGNALED, 0, 0);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 8, ERNIC_MAX_INLINE);
-    dlg_sent_message(d, ERNIC_WR_WRITE_IMM, 0, PSN + 1, 900, 1);
-    dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN + 2, 0, 0);
-    ACKED(d, PSN + 2, 0, 3);
-}
-
-/* 9.2: SE is valid for SEND and WRITE with immediate, not for WRITE or READ. */
-DIALOG_TEST("/req/solicited-elsewhere", ERNIC_QPT_RC, test_solicited_elsewhere)
-{
-    const uint8_t flags = ERNIC_WR_SOLICITED | ERNIC_WR_SIGNALED;
-
-    dlg_post_flags(d, ERNIC_WR_WRITE, flags, 0, 10);
-    dlg_sent_message(d, ERNIC_WR_WRITE, 0, PSN, 0, 10);
-    dlg_post_flags(d, ERNIC_WR_READ, flags, DLG_SINK, 10);
-    SENT_READ(d, PSN + 1, 0, 10);
-    dlg_peer_read(d, PSN + 1, 2, 0, 10);
-    SEND_WCS(d, 0, 1, SUCCESS);
-}
-
 TEST("/req/read", test_read)
 {
     EACH_DIALOG(d, code, ERNIC_MTU_256, ERNIC_MTU_4096 + 1,

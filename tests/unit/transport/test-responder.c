@@ -108,19 +108,6 @@ DIALOG_TEST("/resp/duplicate/data", ERNIC_QPT_RC, test_duplicate_data)
     RECV_WC(d, 1, LOC_LEN_ERR);
 }
 
-DIALOG_TEST("/resp/duplicate/inside", ERNIC_QPT_RC, test_duplicate_inside)
-{
-    dlg_recv(d, DLG_SINK, 3000);
-    PEER_DATA(d, SEND_FIRST, PSN, 0, 1024);
-    PEER_DATA(d, SEND_MIDDLE, PSN + 1, 1024, 1024);
-    PEER(d, SEND_FIRST, .psn = PSN, .payload_len = 1024);
-    SENT_ACK(d, PSN + 1, 0);
-    PEER_DATA(d, SEND_LAST, PSN + 2, 2048, 100, .ackreq = true);
-    SENT_ACK(d, PSN + 2, 1);
-    IS(RECV_WC(d, 0, SUCCESS).byte_len, 2148);
-    dlg_mem_is(d, DLG_SINK, d->peer, 2148);
-}
-
 /* 9.7.5.1.4: a READ is answered again, from the memory's current contents. */
 DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
 {

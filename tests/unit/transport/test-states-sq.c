@@ -225,28 +225,6 @@ TEST("/states/sqe/recovery-again", test_sqe_recovery_again)
     }
 }
 
-DIALOG_TEST("/states/sqe/not-rc", ERNIC_QPT_RC, test_sqe_not_rc)
-{
-    dlg_post(d, ERNIC_WR_COUNT, 0, 8);
-    SEND_WC(d, 0, LOC_QP_OP_ERR);
-    STATE_IS(d, ERR);
-}
-
-/* By a failed receive; that by a failed send is /comp/nak/fatal. */
-DIALOG_TEST("/states/err/automatic", ERNIC_QPT_RC, test_err_automatic)
-{
-    dlg_recv(d, DLG_SINK, 8);
-    dlg_recv(d, DLG_SINK, 64);
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_take(d);
-    PEER_SEND(d, RQ, 16);
-    SENT_NAK(d, ERNIC_NAK_INV_REQ, RQ, 0);
-    RECV_WC(d, 0, LOC_LEN_ERR);
-    RECV_WC(d, 1, WR_FLUSH_ERR);
-    SEND_WC(d, 0, WR_FLUSH_ERR);
-    STATE_IS(d, ERR);
-}
-
 /* All of them, in order, more than one turn flushes. */
 DIALOG_TEST("/states/err/reclaim", ERNIC_QPT_RC, test_err_reclaim)
 {

@@ -54,14 +54,15 @@
  * SQE
  *   entered by the device, after a failed send       sqe/automatic
  *   never by software                                verbs-qp-commands edges
- *   not on RC                                        sqe/not-rc
+ *   not on RC                                        test-requester-local bad
  *   does not send; receiving goes on                 sqe/automatic
  *   RTS recovers it                                  sqe/automatic
  * Error
  *   entered by software from any state but Reset      verbs-qp-commands edges
- *   entered by the device after a failure            err/automatic
+ *   entered by the device after a failure            test-responder-fault,
+ *                                                    test-completer nak/fatal
  *   the first completion carries the reason, all the rest of this and of the
- *   other queue is flushed                           err/automatic
+ *   other queue is flushed                           test-completer nak/fatal
  *   every request comes back with its wr_id          err/reclaim
  *   nothing is sent, nothing received                err/silent
  *   what is posted in it is flushed                  err/post
@@ -70,12 +71,10 @@
  * UC
  *   a connection, segmented by the path MTU          test-requester segments
  *   messages of 0 bytes to 2 GiB                     test-requester segments,
- *                                                    test-big uc
+ *                                                    test-big write
  *   no ACK, no NAK                                   test-uc, every test
- *   complete upon transmission of the last packet    test-uc
- *                                                    req/complete-when-left
- *   READ and atomics are not supported               test-uc
- *                                                    req/not-supported
+ *   complete upon transmission of the last packet    test-departure uc
+ *   READ and atomics are not supported               test-uc wrong/opcode
  *   each packet is served once, in order             test-uc resp/duplicates
  *   on a gap the rest of the message is ignored until First or Only
  *                                                    test-uc resp/gap, resync

@@ -9,18 +9,7 @@
 #include "dialog_cases.h"
 #include "wire/ib_tables.h"
 
-#define SQ DLG_SQ_PSN
 #define PSN DLG_RQ_PSN
-
-/* There are no requests that a fence could wait for. */
-DIALOG_TEST("/uc/req/fence", ERNIC_QPT_UC, test_fence)
-{
-    dlg_post(d, ERNIC_WR_SEND, 0, 16);
-    dlg_post_flags(d, ERNIC_WR_SEND, ERNIC_WR_SIGNALED | ERNIC_WR_FENCE, 0, 17);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ, 0, 16);
-    dlg_sent_message(d, ERNIC_WR_SEND, 0, SQ + 1, 0, 17);
-    SEND_WCS(d, 0, 1, SUCCESS);
-}
 
 static void peer_only(Dialog *d, uint32_t psn, uint32_t len)
 {
