@@ -83,36 +83,6 @@ RECORD_TEST("/records/idle", ERNIC_QPT_RC, false, test_idle)
     IS(wake(d), 1);
 }
 
-/* One doorbell is sufficient for all that is written before the queue is idle. */
-RECORD_TEST("/records/batch", ERNIC_QPT_RC, false, test_batch)
-{
-    write_send(d);
-    ring(d);
-    write_send(d);
-    write_send(d);
-    for (uint32_t i = 0; i < 3; i++) {
-        sent(d, SQ + i);
-    }
-    IS(wake(d), 3);
-    ACKED(d, SQ + 2, 0, 3);
-}
-
-/* A doorbell that arrives late, for requests that are done, does nothing. */
-RECORD_TEST("/records/late-doorbell", ERNIC_QPT_RC, false, test_late)
-{
-    write_send(d);
-    ring(d);
-    sent(d, SQ);
-    ring(d);
-    QUIET(d);
-    ACKED(d, SQ, 0, 1);
-    write_send(d);
-    ring(d);
-    sent(d, SQ + 1);
-    PEER_ACK(d, SQ + 1, 2);
-    SEND_WC(d, 1, SUCCESS);
-}
-
 /* Software posts between the first look and the publication: the second look sees it. */
 typedef struct Race {
     Dialog *d;
@@ -375,24 +345,7 @@ RECORD_TEST("/records/recv-dma", ERNIC_QPT_RC, false, test_recv_dma)
     IS(d->e->stats.fault[ERNIC_FAULT_RECV_DMA], 1);
 }
 
-RECORD_TEST("/records/recv-dma-ud", ERNIC_QPT_UD, false, test_recv_dma_ud)
-{
-    fake_fail_dma(&d->env, 1, false);
-    PEER_SEND(d, 0, 16);
-    STATE_IS(d, ERR);
-    dlg_event(d, ERNIC_EV_QP_FATAL);
-}
-
 /* ---- shared receive queues ------------------------------------------------- */
-
-RECORD_TEST("/records/srq", ERNIC_QPT_RC, true, test_srq)
-{
-    PEER_SEND(d, RQ, 16);
-    SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, RQ, 0);
-    dlg_recv_many(d, 2, DLG_SINK, 16);
-    dlg_serve_send(d, RQ, 1, 0);
-    dlg_serve_send(d, RQ + 1, 2, 1);
-}
 
 static uint8_t modify(Dialog *d, uint32_t limit, uint32_t depth, uint64_t ring)
 {
