@@ -4,7 +4,6 @@
  * The dialogues that end in each fatal code of PG332.
  */
 #include "qemu/osdep.h"
-#include "pg332_ends.h"
 #include "pg332_peer.h"
 
 Pg332End pg332_ends[40];

@@ -31,4 +31,16 @@ bool peer_hears(Card *c, ErnicPkt *pkt);
 void peer_hears_ack(Card *c, uint8_t syndrome);
 void peer_hears_nothing(Card *c);
 
+/*
+ * How a queue pair can end: for each row of the table of fatal codes, in its order, a
+ * dialogue of card 0 with its peer.
+ */
+typedef struct Pg332End {
+    uint8_t code;
+    void (*provoke)(Card *c);
+} Pg332End;
+
+extern Pg332End pg332_ends[];
+extern uint32_t pg332_num_ends;
+
 #endif /* PG332_PEER_H */

@@ -6,7 +6,7 @@
  * for those that the software allocated.
  */
 #include "qemu/osdep.h"
-#include "pg332_software.h"
+#include "strict_card.h"
 
 /* An address of a queue or buffer, in two registers. */
 #define G_ADDR(low, high, v)    W_G(low, v), W_G(high, 0x12)

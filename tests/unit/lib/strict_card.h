@@ -7,7 +7,7 @@
 #ifndef STRICT_CARD_H
 #define STRICT_CARD_H
 
-#include "pg332_software.h"
+#include "pg332_card.h"
 
 #define CONF    0x0002043d      /* QPCONF */
 #define CONF_3  0x12b70821      /* XRNICCONF */
@@ -40,5 +40,18 @@ void expect_silence(const char *when);
 /* Rule @name alone was broken, once, now, and this was reported. */
 void expect_broken(const char *name, const char *reg, uint32_t qpn,
                    uint32_t offset, uint64_t value);
+
+/* Register writes of public software for PG332, in its order. */
+typedef struct Pg332Software {
+    const char *name;
+    unsigned version;
+    const Pg332Write *write;
+    uint32_t num;
+    /* The rules that it breaks, by name and in the order of the table, up to a NULL. */
+    const char *breaks[16];
+} Pg332Software;
+
+extern const Pg332Software pg332_software[];
+extern const uint32_t pg332_num_software;
 
 #endif /* STRICT_CARD_H */

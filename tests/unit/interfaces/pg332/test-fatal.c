@@ -7,7 +7,6 @@
 #include "qemu/osdep.h"
 #include "interfaces/pg332/packet_checks.h"
 #include "objects/qp.h"
-#include "pg332_ends.h"
 #include "pg332_peer.h"
 #include "trace-mark.h"
 

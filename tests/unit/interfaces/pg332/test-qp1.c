@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Queue pair 1 of PG332: frames that software posts, datagrams in its buffers, refused
- * frames, and a peer whose management queue pair is one of verbs. Then other uses of
- * Ethernet headers and frames: MAC addresses, marks, CNPs.
+ * frames. Then other uses of Ethernet headers and frames: MAC addresses, marks, CNPs.
  */
 #include "qemu/osdep.h"
 #include "wire/frame.h"
@@ -310,66 +309,6 @@ QP1_TEST("/pg332-qp1/dropped", PG332_V3_1, test_dropped)
     post1(a, SEND, len);
     settle();
     IS(get1(b, PG332_STATRQPIDB), 2);
-}
-
-/* It replaces card 0 at 10.0.0.1. */
-TEST("/pg332-qp1/verbs-gsi", test_verbs_gsi)
-{
-    Qp1 *b = &qp1s[1];
-    Card *c = &cards[1];
-    struct ernic_qp_attr attr;
-    struct ernic_cqe cqe;
-    uint32_t pd, key, len;
-    const uint8_t *slot;
-    uint64_t mem;
-    FakeEnv env;
-    FakeCq cq;
-    FakeQp qp;
-    Ernic *e;
-
-    fake_env_init(&env);
-    e = fake_ernic_new(&env);
-    pd = fake_create_pd(e);
-    fake_create_cq(e, &cq, 64, FAKE_NONE);
-    mem = fake_alloc(&env, 4096, 4096);
-    key = fake_reg_mr(e, pd, mem, 4096, ERNIC_ACCESS_LOCAL_WRITE);
-    fake_create_qp(e, &qp, ERNIC_QPT_GSI, pd, cq.cqn, cq.cqn, FAKE_NONE);
-    fake_qp_attr(&attr, 0, 2);
-    fake_qp_to(e, &qp, ERNIC_QPS_RTS, &attr);
-    card_open(c, 1, PG332_V3_1);
-    open1(b, c);
-
-    fake_recv(e, &qp, mem, 40 + MAD_LEN, key);
-    len = make(b, false, MAD_LEN, 5);
-    post1(b, SEND, len);
-    fake_run(c->e);
-    IS(fake_deliver(c->e, e), 1);
-    g_assert(fake_poll_cq(e, &cq, &cqe));
-    IS(cqe.status, ERNIC_WC_SUCCESS);
-    IS(cqe.opcode, ERNIC_WC_RECV);
-    IS(cqe.byte_len, 40 + MAD_LEN);
-    IS(cqe.src_qp, 1);
-    g_assert_cmpmem(fake_ptr(&env, mem + 40, MAD_LEN), MAD_LEN,
-                    frame_of(b) + 14 + 48, MAD_LEN);
-
-    memset(fake_ptr(&env, mem, MAD_LEN), 0xa7, MAD_LEN);
-    fake_send_ud(e, &qp, 0, mem, MAD_LEN, key, 1, QKEY_GSI, 2);
-    fake_run(e);
-    IS(fake_deliver(e, c->e), 1);
-    IS(get1(b, PG332_STATRQPIDB), 1);
-    g_assert_cmphex(get(c, PG332_INTSTS) & PG332_INT_MAD, !=, 0);
-    slot = slot_of(b, 0);
-    IS(slot[20], 0x45);
-    IS(ldl_be_p(slot + 32), 0x0a000001);
-    IS(ldl_be_p(slot + 36), 0x0a000002);
-    IS(lduw_be_p(slot + 42), 4791);
-    IS(slot[48], 0x64);
-    IS((uint32_t)ldl_be_p(slot + 60), QKEY_GSI);
-    IS(ldl_be_p(slot + 64), 1);
-    g_assert_cmpmem(slot + MAD_AT, MAD_LEN, fake_ptr(&env, mem, MAD_LEN), MAD_LEN);
-    card_close(c);
-    ernic_free(e);
-    fake_env_fini(&env);
 }
 
 /* One packet of @from's, as a link with Ethernet headers delivers it to @to. */

@@ -188,34 +188,3 @@ TEST("/pg332-timing/many", test_many)
     check_received(&cards[1], 1);
     close_cards();
 }
-
-/* Saved at any time, it continues on another card at the same times. */
-TEST("/pg332-timing/state", test_state)
-{
-    for (uint64_t cut = 0; cut < COMPLETED + 300; cut += 53) {
-        open_cards(PG332_V4_2);
-        POST(&cards[0], SEND, 64);
-        until(cut);
-        for (int i = 0; i < 2; i++) {
-            g_autoptr(GByteArray) one = g_byte_array_new(), two = g_byte_array_new();
-            Card *c = &cards[i];
-
-            ernic_save(c->e, one);
-            ernic_reset(c->e);
-            g_assert_true(ernic_load(c->e, c->env.now, one->data, one->len));
-            ernic_save(c->e, two);
-            g_assert_cmpmem(one->data, one->len, two->data, two->len);
-        }
-        if (cut < COMPLETED) {
-            until(COMPLETED - 1);
-            check_done(&cards[0], 0);
-            until(COMPLETED);
-        }
-        check_done(&cards[0], 1);
-        check_received(&cards[1], 1);
-        until(COMPLETED + INTERRUPT + 300);
-        IS(cards[0].env.irqs->len, 1);
-        IS(cards[1].env.irqs->len, 1);
-        close_cards();
-    }
-}
