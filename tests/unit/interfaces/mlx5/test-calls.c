@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/work.h"
+#include "cpu_time.h"
 #include "interfaces/mlx5/eth/wqe.h"
 #include "mlx5_objects.h"
 #include "mlx5_send.h"
@@ -23,23 +24,15 @@ typedef struct Calls {
     int64_t ns;                 /* the longest call took of a processor */
 } Calls;
 
-static int64_t processor_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 /* One call. False: the engine wants no other one at this time. */
 static bool call(Ernic *e, FakeEnv *env, Calls *c)
 {
     uint64_t before = e->work.done, work;
-    int64_t start = processor_ns();
+    int64_t start = cpu_ns();
 
     env->wake = UINT64_MAX;
     ernic_run(e, env->now);
-    c->ns = MAX(c->ns, processor_ns() - start);
+    c->ns = MAX(c->ns, cpu_ns() - start);
     work = e->work.done - before;
     g_assert_cmpuint(work, <=, ERNIC_WORK_SLICE + STEP);
     c->most = MAX(c->most, work);
@@ -115,9 +108,9 @@ MLX5_TEST("/mlx5/calls/free-key", mlx5_start, test_free_key)
     text = g_strdup_printf(FREE M "translations_octword_size=%u",
                            (ERNIC_MAX_PAGES - f->e->num_pages) / 2);
     before = f->e->work.done;
-    start = processor_ns();
+    start = cpu_ns();
     n = mlx5_accept(f->e, 0x200, text);
-    g_test_message("%.2f ms", (processor_ns() - start) / 1e6);
+    g_test_message("%.2f ms", (cpu_ns() - start) / 1e6);
     buf = &f->e->mr[n].buf;
     g_assert_cmpuint(buf->npages, >=, ERNIC_MAX_PAGES - 64);
     g_assert_cmpuint(resident(buf), <=, 2 * HUGE_PAGE);

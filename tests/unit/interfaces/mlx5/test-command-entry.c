@@ -99,27 +99,6 @@ TEST("/mlx5/entry/no-address", test_no_address)
     }
 }
 
-/* Random bytes: a valid result stays within the limits. */
-TEST("/mlx5/entry/random", test_random_entries)
-{
-    for (uint32_t i = 0; i < 20000; i++) {
-        uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE];
-        ErnicMlx5Entry entry;
-
-        make_entry(bytes, g_test_rand_int_range(0, 4096), 16);
-        for (uint32_t k = 0; k < 3; k++) {
-            bytes[g_test_rand_int_range(0, sizeof(bytes))] = g_test_rand_int();
-        }
-        if (ernic_mlx5_entry_decode(bytes, &entry) == STATUS(OK)) {
-            g_assert_cmpuint(entry.in_len, <=, ERNIC_MLX5_MESSAGE_MAX);
-            g_assert_cmpuint(entry.out_len, <=, ERNIC_MLX5_MESSAGE_MAX);
-            g_assert_cmpuint(entry.in_chain.left, <=, entry.in_len);
-            g_assert_cmpuint(entry.out_chain.left, <=, entry.out_len);
-            IS(entry.in_chain.addr % ERNIC_MLX5_BOX_ALIGN, 0);
-        }
-    }
-}
-
 TEST("/mlx5/entry/complete", test_complete)
 {
     uint8_t bytes[ERNIC_MLX5_ENTRY_SIZE], before[ERNIC_MLX5_ENTRY_SIZE];

@@ -78,25 +78,6 @@ LAYOUT_TEST("/mlx5/fields/layouts", check_layout)
     }
 }
 
-static void check_names(const ErnicMlx5Layout *layout)
-{
-    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-
-    for (uint32_t i = 0; i < layout->num_fields; i++) {
-        g_assert_true(g_hash_table_add(names, (char *)layout->fields[i].name));
-    }
-}
-
-TEST("/mlx5/fields/names", test_names)
-{
-    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
-
-    for_each_layout(check_names);
-    for (uint32_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-        g_assert_true(g_hash_table_add(names, (char *)layouts[i].layout->name));
-    }
-}
-
 /* Whether @layout ends with a field that takes the rest of the message. */
 static bool is_open(const ErnicMlx5Layout *layout)
 {

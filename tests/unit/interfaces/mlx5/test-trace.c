@@ -169,22 +169,6 @@ TEST("/mlx5/trace/decode", test_decode)
     }
 }
 
-static void check_encode(Message *m)
-{
-    g_autofree uint8_t *bytes = g_malloc0(m->bytes->len);
-
-    g_assert_true(mlx5_encode(m->layout, m->text->str, m->request->data, bytes,
-                              m->bytes->len));
-    for (uint32_t i = 0; i < m->bytes->len; i++) {
-        IS(bytes[i], m->bytes->data[i] & m->known[i]);
-    }
-}
-
-TEST("/mlx5/trace/encode", test_encode)
-{
-    for_each_message(check_encode);
-}
-
 static Message find_message(GPtrArray *vectors, uint16_t opcode, uint32_t op_mod,
                             bool out)
 {
@@ -247,29 +231,6 @@ TEST("/mlx5/trace/content", test_content)
     check_content(vectors, 0x301, 0, false,
                   "eq_context_entry.log_eq_size=0x8 eq_context_entry.uar_page=0x10 "
                   "eq_context_entry.log_page_size=0x2");
-}
-
-/* A list at the end of a part takes the rest of the message. */
-TEST("/mlx5/trace/rest", test_rest)
-{
-    enum { LEN = 0x40 + 0x300 + 2 * 8 };
-    static const char text[] = "opcode=0x936\n"
-                               "flow_context.destination_list_size=0x2\n"
-                               "flow_context.destination[1].destination_id=0xabcdef\n";
-    const ErnicMlx5Layout *layout = &ernic_mlx5_set_fte_in.self;
-    g_autoptr(GString) decoded = g_string_new(NULL);
-    uint8_t bytes[LEN] = { }, known[LEN];
-
-    g_assert_true(mlx5_encode(layout, text, bytes, bytes, LEN));
-    IS(bytes[LEN - 8], 0);
-    IS(bytes[LEN - 7], 0xab);
-    IS(bytes[LEN - 6], 0xcd);
-    IS(bytes[LEN - 5], 0xef);
-    g_assert_true(mlx5_decode(layout, bytes, LEN, bytes, decoded, known));
-    g_assert_cmpstr(decoded->str, ==, text);
-    g_assert_false(mlx5_encode(layout, "flow_context.destination[2].destination_id=1",
-                               bytes, bytes, LEN));
-    g_assert_false(mlx5_encode(layout, "flow_context.nothing=1", bytes, bytes, LEN));
 }
 
 /* Follow a recorded chain; the mailboxes are the entry's and those linked from there. */
