@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The engine's entry points: when it asks for a wake-up, link down and up, reset,
- * garbage, and frames without an ICRC.
+ * The engine's entry points: when it asks for a wake-up, link down and up, and frames
+ * without an ICRC.
  */
 #include "qemu/osdep.h"
 #include "dialog.h"
@@ -192,57 +192,6 @@ DIALOG_TEST_BY("/engine/loopback/many", dlg_init(d, ERNIC_QPT_RC, false), test_l
         dlg_mem_is(d, DLG_SINK + i * 50000, d->at + i, 50000);
     }
     assert_no_loss(d);
-}
-
-/* From any state, a reset restores the initial state. */
-TEST("/engine/reset", test_reset)
-{
-    EACH_DIALOG(d, round, 0, 2, dlg_open(d, ERNIC_QPT_RC)) {
-        dlg_recv(d, DLG_SINK, 4096);
-        dlg_post(d, ERNIC_WR_WRITE, 0, 500000);
-        d->env.tx_busy = round;
-        fake_run(d->e);
-        PEER(d, SEND_FIRST, .psn = RQ, .payload_len = 1024);
-        PEER_READ(d, RQ, 0, 500000);
-        dlg_drain(d);
-        ernic_reset(d->e);
-        d->env.tx_busy = false;
-        IS(d->env.wake, NEVER);
-        IS(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, d->qp.qpn), ERNIC_ERR_HANDLE);
-        IS(fake_ring_sq(d->e, &d->qp), ERNIC_ERR_HANDLE);
-        dlg_wait(d, 1000000000000ull);
-        QUIET(d);
-        /* The environment has to report the link's state again. */
-        ernic_set_link(d->e, d->env.now, true);
-        fake_set_gid(d->e, 0, DLG_HOST);
-        fake_create_eq(d->e, &d->eq, 64, 0, true);
-        fake_create_cq(d->e, &d->scq, 256, FAKE_NONE);
-        fake_create_cq(d->e, &d->rcq, 256, FAKE_NONE);
-        d->pd = fake_create_pd(d->e);
-        d->key = fake_reg_mr(d->e, d->pd, d->mem, DLG_MEM, 0);
-        dlg_create_qp(d, &d->qp, ERNIC_QPT_RC);
-        dlg_to(d, ERNIC_QPS_RTS);
-        dlg_send(d, ERNIC_WR_SEND, SQ, 0, 16);
-        ACKED(d, SQ, 0, 1);
-    }
-}
-
-/* Random bytes never reach a queue pair; with a valid ICRC they may be a packet. */
-DIALOG_TEST("/engine/garbage", ERNIC_QPT_RC, test_garbage)
-{
-    g_autoptr(GRand) rand = g_rand_new_with_seed(7);
-    uint8_t bytes[256];
-    uint32_t len;
-
-    for (uint32_t i = 0; i < 5000; i++) {
-        len = g_rand_int_range(rand, 1, sizeof(bytes));
-        for (uint32_t k = 0; k < len; k++) {
-            bytes[k] = g_rand_int(rand);
-        }
-        dlg_inject_raw(d, bytes, len, false);
-    }
-    QUIET(d);
-    STATE_IS(d, RTS);
 }
 
 static void expect_icrc(const ErnicTrain *t, bool has)

@@ -51,15 +51,3 @@ TEST("/interface/complete", test_complete)
         IS(missing(interface->cqes, 0, sizeof(*interface->cqes)), 0);
     }
 }
-
-/* The walk finds each missing method. */
-TEST("/interface/walk", test_walk)
-{
-    for (size_t at = FIRST_METHOD; at < sizeof(ErnicInterfaceOps);
-         at += sizeof(Method *)) {
-        ErnicInterfaceOps interface = ernic_interface_verbs;
-
-        memset((uint8_t *)&interface + at, 0, sizeof(Method *));
-        IS(missing(&interface, FIRST_METHOD, sizeof(interface)), 1);
-    }
-}

@@ -6,10 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include <malloc.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "base/pages.h"
+#include "counted_pages.h"
 #include "fake_verbs.h"
 #include "memory.h"
 #include "objects/mr.h"
@@ -33,23 +30,6 @@ typedef struct Rig {
 /* Only a build with AddressSanitizer has it. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
-/* Tables with pages of their own; the allocator does not call these functions. */
-static uint64_t mapped;
-
-#if ERNIC_OWN_PAGES
-void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
-{
-    mapped += len;
-    return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
-}
-
-int munmap(void *addr, size_t len)
-{
-    mapped -= len;
-    return syscall(SYS_munmap, addr, len);
-}
-#endif
-
 static uint64_t allocated(void)
 {
     struct mallinfo2 info;
@@ -58,7 +38,7 @@ static uint64_t allocated(void)
         return __sanitizer_get_current_allocated_bytes();
     }
     info = mallinfo2();
-    return info.uordblks + info.hblkhd + mapped;
+    return info.uordblks + info.hblkhd + given - returned;
 }
 
 static void config(ErnicConfig *cfg)
