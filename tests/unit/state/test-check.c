@@ -461,21 +461,3 @@ TEST("/check/all-named", test_all_named)
     }
     g_assert_null(ernic_check_invariants(i));
 }
-
-/* An untouched device, and one whose objects were created and destroyed. */
-BUSY_TEST("/check/clean", test_clean)
-{
-    g_autoptr(GString) why = g_string_new(NULL);
-    FakeEnv env;
-    Ernic *e;
-
-    fake_env_init(&env);
-    e = fake_ernic_new(&env);
-    g_assert_true(ernic_check(e, why));
-    ernic_reset(e);
-    g_assert_true(ernic_check(e, why));
-    fake_ernic_done(&env, e);
-    ernic_reset(b->e);
-    g_assert_true(ernic_check(b->e, why));
-    g_assert_cmpstr(why->str, ==, "");
-}

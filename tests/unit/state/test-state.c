@@ -67,29 +67,6 @@ static void assert_state(const Ernic *e, const GByteArray *want)
     g_assert_cmpmem(is->data, is->len, want->data, want->len);
 }
 
-/* The busy device has every kind of state that can be saved. */
-BUSY_TEST("/state/busy", test_busy)
-{
-    const Ernic *e = b->e;
-
-    fake_check(e);
-    g_assert_cmpuint(e->eq[b->async.eqn].line_count, >=, 2);
-    g_assert_cmpuint(e->port_events.pending, !=, 0);
-    IS(e->num_pages, 12 + 2 * 512);
-    IS(e->num_bound, 1);
-    g_assert_true(e->tx->busy);
-    g_assert_cmpuint(e->tx->packets, >, 0);
-    g_assert_cmpuint(e->tx->loop_len, >, 0);
-    g_assert_cmpuint(e->ready.head, !=, 0);
-    IS(e->cq_timers->count, 1);
-    g_assert_cmpuint(e->timers->count, >, 0);
-    IS(e->qp[b->in.qpn].rq.open, ERNIC_CL_SEND);
-    g_assert_true(e->qp[b->in.qpn].rq.recv_valid);
-    IS(e->qp[b->rd.qpn].ack.rd_pending, 1);
-    g_assert_cmpuint(e->qp[b->out.qpn].sq.fetched - e->qp[b->out.qpn].sq.wq.ci, >=, 4);
-    g_assert_cmpuint(e->qp[b->out.qpn].sq.una_psn, !=, e->qp[b->out.qpn].sq.max_psn);
-}
-
 /* Values that are not stored are the same after loading, too. */
 static void assert_fields(const ErnicStateStruct *of, const uint8_t *a, const uint8_t *b)
 {
