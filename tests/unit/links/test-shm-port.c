@@ -54,27 +54,6 @@ LAB_TEST("/shm-port/round-trip", 2, test_round_trip)
     }
 }
 
-/* Both directions, and each port to each other one. */
-LAB_TEST("/shm-port/everyone", PORTS, test_everyone)
-{
-    ErnicTrain t;
-
-    for (uint32_t from = 0; from < PORTS; from++) {
-        IS(stats(l, from)->peers, PORTS - 1);
-        IS(l->events[from][ERNIC_SHM_PEER_UP], PORTS - 1);
-        for (uint32_t to = 0; to < PORTS; to++) {
-            if (to != from) {
-                fill(data, 3000, from * PORTS + to);
-                t = lab_train(l, from, to, data, 3000, 1500);
-                pass(l, from, to, &t);
-            }
-        }
-    }
-    for (uint32_t to = 0; to < PORTS; to++) {
-        expect_none(l, to);
-    }
-}
-
 LAB_TEST("/shm-port/group", PORTS, test_group)
 {
     ErnicTrain t;
@@ -97,32 +76,6 @@ LAB_TEST("/shm-port/group", PORTS, test_group)
 }
 
 /* ---- addresses --------------------------------------------------------------- */
-
-LAB_TEST("/shm-port/addresses", 2, test_addresses)
-{
-    ErnicGid other = gid_of("fd00::7");
-    ErnicTrain t;
-
-    fill(data, 5000, 1);
-    t = lab_train(l, 0, 1, data, 5000, 1000);
-    t.path.sgid = gid_of("fd00::6");
-    t.path.dgid = other;
-    send_train(l, 0, &t);
-    IS(drops(l, 0, UNKNOWN), 5);
-    expect_none(l, 1);
-
-    ernic_shm_announce(l->port[1], &other, 1, true);
-    pass(l, 0, 1, &t);
-    t = lab_train(l, 0, 1, data, 5000, 1000);
-    send_train(l, 0, &t);
-    IS(drops(l, 0, UNKNOWN), 10);
-
-    ernic_shm_announce(l->port[1], &other, 0, true);
-    t.path.sgid = gid_of("fd00::6");
-    t.path.dgid = other;
-    send_train(l, 0, &t);
-    IS(drops(l, 0, UNKNOWN), 15);
-}
 
 /* An address that was announced before the peer came is known to it as well. */
 LAB_TEST("/shm-port/most-addresses", 1, test_most_addresses)

@@ -157,23 +157,6 @@ UDP_TEST("/link-udp/kernel-drops", test_kernel_drops, .socket_bytes = 16384, .ba
     IS(dropped(p->b, ERNIC_UDP_DROP_KERNEL), sent - got);
 }
 
-/* The socket fills up in the middle of a train that is sent packet by packet. */
-BACK_TEST("/link-udp/busy", test_busy)
-{
-    ErnicTrain train = train_of(p, data, 8000, 1000);
-
-    hook_fail(EAGAIN, 3);
-    g_assert_false(ernic_udp_send(p->a, 0, &train));
-    g_assert_false(ernic_udp_send(p->a, 0, &train));
-    IS(ernic_udp_stats(p->a)->tx_busy, 2);
-    IS(ernic_udp_stats(p->a)->tx_trains, 0);
-    hook_reset();
-    g_assert_true(ernic_udp_send(p->a, 0, &train));
-    IS(hook.calls, 5);         /* none is sent twice */
-    expect(p, data, 8000, 1000, 0);
-    IS(ernic_udp_stats(p->a)->tx_packets, 8);
-}
-
 /*
  * Two engines share a socket: the train that one of them could not send to its
  * end is not confused with a train of the other, nor with a later one, of the
@@ -185,6 +168,7 @@ BACK_TEST("/link-udp/busy-two", test_busy_two)
 
     hook_fail(EAGAIN, 3);
     g_assert_false(ernic_udp_send(p->a, 0, &train));
+    IS(ernic_udp_stats(p->a)->tx_busy, 1);
     expect(p, data, 3000, 1000, 0);
     hook_reset();
     train.data = data + 8000;
@@ -275,15 +259,4 @@ UDP_TEST("/link-udp/socket-options", test_socket_options)
 
     IS(getsockopt(ernic_udp_fd(p->a), IPPROTO_IP, IP_MTU_DISCOVER, &value, &len), 0);
     IS(value, IP_PMTUDISC_DO);
-}
-
-TEST("/link-udp/drop-names", test_drop_names)
-{
-    int i;
-
-    for (i = 0; i < ERNIC_UDP_DROP_COUNT; i++) {
-        g_assert_cmpuint(strlen(ernic_udp_drop_name(i)), >, 0);
-    }
-    g_assert_cmpstr(ernic_udp_drop_name(ERNIC_UDP_DROP_KERNEL), ==, "kernel");
-    g_assert_cmpstr(ernic_udp_drop_name(i), ==, "invalid");
 }
