@@ -144,25 +144,15 @@ ATTACK("self", test_self)
     }
 }
 
-static void put_side(Card *c, uint32_t reg, uint32_t value)
-{
-    card_put_at(c, ernic_reg_window(c->version) + reg, value);
-}
-
-static uint32_t get_side(Card *c, uint32_t reg)
-{
-    return card_get_at(c, ernic_reg_window(c->version) + reg);
-}
-
 /* Starts the channel with the descriptor at @desc. */
 static void listen_at(Card *c, uint64_t desc)
 {
-    put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RESET);
-    put_side(c, PG332_SIDE_CURDESC, desc);
-    put_side(c, PG332_SIDE_CURDESC_MSB, desc >> 32);
-    put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | 1 << 16);
-    put_side(c, PG332_SIDE_TAILDESC, desc + 64);
-    put_side(c, PG332_SIDE_TAILDESC_MSB, desc >> 32);
+    card_put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RESET);
+    card_put_side(c, PG332_SIDE_CURDESC, desc);
+    card_put_side(c, PG332_SIDE_CURDESC_MSB, desc >> 32);
+    card_put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | 1 << 16);
+    card_put_side(c, PG332_SIDE_TAILDESC, desc + 64);
+    card_put_side(c, PG332_SIDE_TAILDESC_MSB, desc >> 32);
 }
 
 ATTACK("side", test_side)
@@ -175,7 +165,7 @@ ATTACK("side", test_side)
     listen_at(c, c->bar.addr + ernic_reg_window(c->version));
     card_post(c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
     ends(c, false);
-    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
+    g_assert_cmphex(card_get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
                     PG332_DMASR_SG_DECODE);
     /* The descriptor is in memory, its entry is the channel's run register. */
     ring = qernic_zeroed(c->q, 4096);
@@ -185,18 +175,18 @@ ATTACK("side", test_side)
     listen_at(c, ring);
     card_post(c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
     ends(c, false);
-    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
+    g_assert_cmphex(card_get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==,
                     PG332_DMASR_DECODE);
     /* A ring of one descriptor that is its own successor. */
     stq_le_p(desc + 8, ring + 1024);
     qtest_memwrite(c->q->qts, ring, desc, sizeof(desc));
     listen_at(c, ring);
-    put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | PG332_DMACR_CYCLIC | 1 << 16);
+    card_put_side(c, PG332_SIDE_DMACR, PG332_DMACR_RUN | PG332_DMACR_CYCLIC | 1 << 16);
     while (c->posted < 40) {
         card_post(c, CARD_WRITE_IMM, 0, 64, CARD_VA + 0x8000, CARD_KEY);
     }
     ends(c, false);
-    g_assert_cmphex(get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==, 0);
+    g_assert_cmphex(card_get_side(c, PG332_SIDE_DMASR) & PG332_DMASR_ERRORS, ==, 0);
 }
 
 /* MSI-X messages that ring doorbells, disable the interface, or clear and set causes. */

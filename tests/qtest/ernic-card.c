@@ -48,6 +48,16 @@ void card_put_region(Card *c, uint32_t reg, uint32_t value)
     card_put_at(c, card_at(c, ERNIC_REG_REGION, CARD_REGION, reg), value);
 }
 
+void card_put_side(Card *c, uint32_t reg, uint32_t value)
+{
+    card_put_at(c, ernic_reg_window(c->version) + reg, value);
+}
+
+uint32_t card_get_side(Card *c, uint32_t reg)
+{
+    return card_get_at(c, ernic_reg_window(c->version) + reg);
+}
+
 static void open_card(Card *c)
 {
     bool v3 = c->version == PG332_V3_1;

@@ -44,6 +44,9 @@ uint32_t card_get(Card *c, uint32_t reg);
 void card_put_qp(Card *c, uint32_t reg, uint32_t value);
 uint32_t card_get_qp(Card *c, uint32_t reg);
 void card_put_region(Card *c, uint32_t reg, uint32_t value);
+/* Registers of the side stream, after those of the interface. */
+void card_put_side(Card *c, uint32_t reg, uint32_t value);
+uint32_t card_get_side(Card *c, uint32_t reg);
 
 /*
  * card_open() sets up memory, global registers and the region of @q's interface;

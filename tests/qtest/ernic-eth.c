@@ -24,7 +24,7 @@ uint64_t qeth_tx_buffer(Eth *e, uint32_t i)
     return e->buf + i % ENTRIES * BUFFER;
 }
 
-uint64_t qeth_rx_buffer(Eth *e, uint32_t i)
+static uint64_t rx_buffer(Eth *e, uint32_t i)
 {
     return e->buf + (ENTRIES + i % ENTRIES) * BUFFER;
 }
@@ -117,7 +117,7 @@ void qeth_post_rx_at(Eth *e, uint64_t addr, uint16_t size)
 
 void qeth_post_rx(Eth *e, uint16_t size)
 {
-    qeth_post_rx_at(e, qeth_rx_buffer(e, e->rx_pi), size);
+    qeth_post_rx_at(e, rx_buffer(e, e->rx_pi), size);
 }
 
 uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags)
@@ -136,4 +136,31 @@ uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags)
     } while (!(desc.flags & ERNIC_ETH_EOP));
     *flags = desc.flags;
     return len;
+}
+
+#define NIC_RCTL    0x100
+#define NIC_RDBAL   0x2800      /* RDBAH, RDLEN, reserved, RDH, reserved, RDT */
+#define NIC_ALL     0x0400801a  /* receive, every address, broadcasts, no CRC */
+#define NIC_READY   1100000000  /* ns until it receives */
+#define NIC_DESCS   16
+
+void qeth_e1000(QPCIDevice *nic, QGuestAllocator *alloc, uint64_t first, uint64_t then)
+{
+    const uint32_t words[] = { 0, 0, NIC_DESCS * 16, 0, 0, 0, NIC_DESCS - 1 };
+    uint64_t ring = guest_alloc(alloc, 4096);
+    QTestState *qts = nic->bus->qts;
+    QPCIBar bar;
+
+    qpci_device_enable(nic);
+    bar = qpci_iomap(nic, 0, NULL);
+    qtest_memset(qts, ring, 0, 4096);
+    for (int i = 0; i < NIC_DESCS; i++) {
+        qtest_writeq(qts, ring + 16 * i, i ? then : first);
+    }
+    qpci_io_writel(nic, bar, NIC_RCTL, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        qpci_io_writel(nic, bar, NIC_RDBAL + 4 * i, i ? words[i] : ring);
+    }
+    qpci_io_writel(nic, bar, NIC_RCTL, NIC_ALL);
+    qtest_clock_step(qts, NIC_READY);
 }

@@ -50,7 +50,6 @@ void qeth_start(Eth *e, QErnicMachine *m, uint32_t ctrl);
 void qeth_fill(uint8_t *frame, uint32_t len, const uint8_t *to);
 
 uint64_t qeth_tx_buffer(Eth *e, uint32_t i);
-uint64_t qeth_rx_buffer(Eth *e, uint32_t i);
 /* Write a descriptor to send; ring for all of them, and wait until they are done. */
 void qeth_post(Eth *e, const struct ernic_eth_txd *desc);
 void qeth_wait_tx(Eth *e);
@@ -62,5 +61,8 @@ void qeth_post_rx_at(Eth *e, uint64_t addr, uint16_t size);
 void qeth_post_rx(Eth *e, uint16_t size);
 /* Waits for a frame; returns its length and the flags of its last descriptor. */
 uint32_t qeth_receive(Eth *e, uint8_t *frame, uint8_t *flags);
+
+/* An e1000 receives all frames, without their CRC: one at @first, the rest at @then. */
+void qeth_e1000(QPCIDevice *nic, QGuestAllocator *alloc, uint64_t first, uint64_t then);
 
 #endif /* QTEST_ERNIC_ETH_H */

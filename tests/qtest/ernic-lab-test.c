@@ -391,19 +391,3 @@ MACHINE_TEST("/ernic-lab/names", test_names)
     qernic_machine_end(m);
     g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
-
-/* Without frames, a device is of another kind. */
-MACHINE_TEST("/ernic-lab/kinds", test_kinds)
-{
-    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
-    QErnicMachine *m = qernic_machine(VERBS_NIC ",id=a,addr=04.0,lab=%s"
-                                      VERBS_NIC ",id=b,addr=05.0,roce-shm=%s", folder,
-                                      folder);
-    QErnic *a = qernic_at(m, "a", 4), *b = qernic_at(m, "b", 5);
-
-    qernic_wait_while(m->qts, !qernic_stat(a, "shm.refused") ||
-                              !qernic_stat(b, "shm.refused"));
-    g_assert_cmpuint(qernic_stat(a, "shm.peers") + qernic_stat(b, "shm.peers"), ==, 0);
-    qernic_machine_end(m);
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
-}

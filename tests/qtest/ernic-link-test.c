@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The netdev link: RoCEv2 packets as frames between devices of one machine,
- * their VLANs, a cable that is pulled, and other cards on the same wire.
+ * The netdev link: RoCEv2 packets as frames between devices of one machine, their VLANs,
+ * a cable that is pulled, and other cards on the same wire. And the UDP link.
  */
 #include "qemu/osdep.h"
 #include <glib/gstdio.h>
-#include "ernic-card.h"
+#include "ernic-eth.h"
 
 #define HUB(more) \
     " -object iothread,id=io0" \
@@ -31,6 +31,22 @@ MACHINE_KINDS("/ernic-", test_netdev_link, { "netdev-link", HUB(",engine-thread=
     qernic_set_link(m->qts, "h0", true);
     g_assert_cmphex(qernic_reg(a, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
     qernic_transfers(b, a);
+    qernic_crowd(a, b);
+}
+
+#define PEERS "10.0.0.1=127.77.0.1+10.0.0.2=127.77.0.2"
+
+MACHINE_KINDS("/ernic-udp/link", test_udp, { "", "" }, { "-iothread", ",iothread=io0" })
+{
+    QErnicMachine *m = qernic_machine(
+        " -object iothread,id=io0"
+        VERBS_NIC ",id=udp0,addr=04.0,roce-udp=127.77.0.1,roce-peers=" PEERS
+        VERBS_NIC ",id=udp1,addr=05.0,roce-udp=127.77.0.2,roce-peers=" PEERS
+        "%s", more);
+    QErnic *a = qernic_host(m, "udp0", 4, 1), *b = qernic_host(m, "udp1", 5, 2);
+
+    qernic_transfers(a, b);
+    qernic_multicast(a, b);
     qernic_crowd(a, b);
 }
 
@@ -134,30 +150,11 @@ MACHINE_TEST("/ernic-netdev-link-stopped", test_link_while_stopped)
     g_assert_cmpuint(first_event(q), ==, ERNIC_EV_PORT_ERR);
 }
 
-/* Sets an e1000 up to receive all frames, each into the memory at @to. */
-static void aim(QPCIDevice *dev, QErnic *q, uint64_t to)
-{
-    uint64_t ring = guest_alloc(q->alloc, 4096);
-    QPCIBar bar;
-
-    qpci_device_enable(dev);
-    bar = qpci_iomap(dev, 0, NULL);
-    qtest_memset(q->qts, ring, 0, 4096);
-    for (int i = 0; i < 64; i++) {
-        qtest_writeq(q->qts, ring + i * 16, to);
-    }
-    qpci_io_writel(dev, bar, 0x2800, ring);             /* RDBAL */
-    qpci_io_writel(dev, bar, 0x2808, 64 * 16);          /* RDLEN */
-    qpci_io_writel(dev, bar, 0x2818, 63);               /* RDT */
-    qpci_io_writel(dev, bar, 0x100, 0x1a);              /* RCTL: EN UPE MPE */
-    /* The e1000 starts to receive after a second. */
-    qtest_clock_step(q->qts, 2000000000);
-}
-
 /* The e1000 writes the device's frames to the device's registers by DMA. */
 MACHINE_TEST("/ernic-netdev-other-card", test_other_card)
 {
     const uint32_t payload = 64, frame = 14 + 20 + 8 + 12 + payload + 4;
+    uint64_t at;
     QErnicMachine *m = qernic_machine(
         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
         VERBS_NIC ",id=net0,addr=06.0,netdev=h0"
@@ -170,7 +167,8 @@ MACHINE_TEST("/ernic-netdev-other-card", test_other_card)
     qernic_qp_create(q, &qp, ERNIC_QPT_RC);
     qernic_qp_connect(&qp, &qernic_nobody);
     /* The last four bytes, the ICRC, go to the control register; most reset it. */
-    aim(card, q, q->bar.addr + offsetof(struct ernic_regs, control) + 4 - frame);
+    at = q->bar.addr + offsetof(struct ernic_regs, control) + 4 - frame;
+    qeth_e1000(card, q->alloc, at, at);
     for (int i = 0; i < 10; i++) {
         qernic_send(&qp, 0, payload);
         qtest_clock_step(m->qts, 1000);

@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
+#include "ernic-eth.h"
 #include "ernic-qdma-net.h"
 
 #define Q35_PCIEXBAR    0x60
@@ -178,7 +179,7 @@ static void send_all(const char *more, Way *const ways[2], const Message *row, s
         behind_renew(&b);
         send_messages(&b, &ejects, ways[w]);
         qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
-        }
+    }
 }
 
 MACHINE_KINDS("/ernic-message/", test_message,
@@ -285,12 +286,6 @@ MACHINE_KINDS("/ernic-message/migrating", test_migrating, { "", "" },
 #define NIC         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0" \
                     " -device e1000,addr=04.0,netdev=h1"
 #define NIC_BAR     0xe8000000          /* outside of the port's window */
-#define NIC_RCTL    0x100
-#define NIC_RDBAL   0x2800              /* RDBAH, RDLEN, reserved, RDH, reserved, RDT */
-#define NIC_ENABLE  0x04008002          /* receive, broadcasts, no CRC */
-#define NIC_ALL     0x18                /* every address */
-#define NIC_READY   1100000000          /* ns until it receives */
-#define NIC_DESCS   8
 #define RC_PAYLOAD  54                  /* of a SEND, after IPv4, UDP and BTH */
 #define IN_FRAME    56                  /* where a frame has the word to write */
 
@@ -300,25 +295,10 @@ MACHINE_KINDS("/ernic-message/migrating", test_migrating, { "", "" },
  */
 static void receive_at_both(Behind *b, uint64_t first, uint64_t then)
 {
-    uint64_t ring = guest_alloc(&b->m->alloc, 4096);
     QPCIDevice *nic = qpci_device_find(b->m->bus, NIC_DEVFN);
-    QPCIBar bar;
 
-    qpci_device_enable(nic);
     b->m->bus->mmio_alloc_ptr = NIC_BAR;
-    bar = qpci_iomap(nic, 0, NULL);
-    qtest_memset(b->m->qts, ring, 0, 4096);
-    for (int i = 0; i < NIC_DESCS; i++) {
-        qtest_writeq(b->m->qts, ring + 16 * i, (i ? then : first) - IN_FRAME);
-    }
-    qpci_io_writel(nic, bar, NIC_RCTL, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL, ring);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 4, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 8, NIC_DESCS * 16);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 0x10, 0);
-    qpci_io_writel(nic, bar, NIC_RDBAL + 0x18, NIC_DESCS - 1);
-    qpci_io_writel(nic, bar, NIC_RCTL, NIC_ENABLE | NIC_ALL);
-    qtest_clock_step(b->m->qts, NIC_READY);
+    qeth_e1000(nic, &b->m->alloc, first - IN_FRAME, then - IN_FRAME);
     g_free(nic);
 }
 

@@ -268,7 +268,7 @@ MACHINE_TEST("/ernic-mlx5-events/kvm-overlap", test_kvm_overlap)
     uint64_t own;
 
     mlx5_begin(&x[0], more);
-    x[1] = (Mlx5) { .m = x[0].m, .log_qp = 10, .host = 1, .peer = 1 };
+    x[1] = (Mlx5) { .m = x[0].m, .log_qp = 10 };
     mlx5_take(&x[1], QPCI_DEVFN(6, 0));
     for (int i = 0; i < 2; i++) {
         mlx5_probe(&x[i]);

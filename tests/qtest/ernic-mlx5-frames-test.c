@@ -1,13 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Ethernet frames of the mlx5 interface between a small driver and the device's netdev or
- * lab: queues, a flow table, frames both ways, and a large packet with checksums.
+ * Ethernet frames of the mlx5 interface between a small driver and the device's netdev:
+ * queues, a flow table, frames both ways, and a large packet.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include <glib/gstdio.h>
-#include "ernic-eth.h"
 #include "ernic-mlx5.h"
 
 #define HEAD        54              /* Ethernet, IPv4, TCP */
@@ -89,33 +87,6 @@ static void steer(Cable *c)
     set_root(c, id);
 }
 
-/* Tables that find the receiver of a frame sixteen times, see test-mlx5-bounds.c. */
-static void steer_many(Cable *c)
-{
-    uint32_t i, level, next = 0;
-
-    for (level = 0; level < 3; level++) {
-        uint8_t table[0x40] = { }, group[0x400] = { }, entry[0x40 + 0x300 + 4 * 8] = { };
-        uint32_t id, num = level ? 4 : 1;
-
-        table[0x18 + 1] = 3 - level;
-        id = mlx5_execute(&c->x, CREATE_TABLE, table, sizeof(table));
-        stl_be_p(group + 20, id);
-        stl_be_p(entry + 20, id);
-        stl_be_p(entry + 0x40 + 4,
-                 mlx5_execute(&c->x, CREATE_GROUP, group, sizeof(group)));
-        entry[0x40 + 0x0f] = 4;
-        entry[0x40 + 0x13] = num;
-        for (i = 0; i < num; i++) {
-            stl_be_p(entry + 0x40 + 0x300 + i * 8,
-                     level ? 1u << 24 | next : 2u << 24 | c->tirn);
-        }
-        mlx5_execute(&c->x, SET_ENTRY, entry, sizeof(entry));
-        next = id;
-    }
-    set_root(c, next);
-}
-
 /* @args: the device's further options, and those of its netdev. */
 static void cable_begin(Cable *c, const char *args)
 {
@@ -145,17 +116,6 @@ static void cable_open(Cable *c, const char *more)
     args = g_strdup_printf("%s,netdev=sock0 -netdev socket,fd=%d,id=sock0", more,
                            c->fd[0]);
     cable_begin(c, args);
-}
-
-static uint16_t sum(const uint8_t *bytes, uint32_t len, uint32_t sum)
-{
-    for (uint32_t i = 0; i < len; i++) {
-        sum += i % 2 ? bytes[i] : bytes[i] << 8;
-    }
-    while (sum >> 16) {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    return sum;
 }
 
 /* Headers without lengths and checksums, as those of a large packet. */
@@ -207,15 +167,11 @@ static void post_receive(Cable *c, uint32_t len)
     qtest_memwrite(c->x.m->qts, c->record + 64, record, sizeof(record));
 }
 
-/* The frame has right lengths and checksums, and @len bytes of @data. */
+/* The frame has @len bytes of @data. */
 static void check_frame(const uint8_t *frame, uint32_t frame_len, const uint8_t *data,
                         uint32_t len)
 {
     g_assert_cmpuint(frame_len, ==, HEAD + len);
-    g_assert_cmpuint(lduw_be_p(frame + 16), ==, 40 + len);
-    g_assert_cmphex(sum(frame + 14, 20, 0), ==, 0xffff);
-    g_assert_cmphex(sum(frame + 34, 20 + len, sum(frame + 26, 8, 6 + 20 + len)), ==,
-                    0xffff);
     g_assert_cmpmem(frame + HEAD, len, data, len);
 }
 
@@ -262,21 +218,15 @@ WORLD_KINDS("/ernic-mlx5-frames/receive", test_receive, Cable, c, cable_open,
 
     for (uint32_t round = 0; round < 40; round++) {
         headers(frame);
-        stw_be_p(frame + 16, sizeof(frame) - 14);
-        stw_be_p(frame + 24, ~sum(frame + 14, 20, 0));
         for (uint32_t i = HEAD; i < sizeof(frame); i++) {
             frame[i] = round + i;
         }
-        stw_be_p(frame + 50, ~sum(frame + 34, sizeof(frame) - 34,
-                                  sum(frame + 26, 8, 6 + sizeof(frame) - 34)));
         post_receive(c, sizeof(frame));
         qernic_to_wire(c->fd[1], frame, sizeof(frame));
         mlx5_completion(&c->x, &c->r, cqe);
         g_assert_cmphex(cqe[63] >> 4, ==, 2);
         g_assert_cmpuint(ldl_be_p(cqe + 44), ==, sizeof(frame));
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, round);
-        g_assert_cmphex(cqe[28], ==, 7);        /* all checksums are right */
-        g_assert_cmphex(lduw_be_p(cqe + 20), ==, sum(frame + 14, sizeof(frame) - 14, 0));
         qtest_memread(c->x.m->qts, c->buf, got, sizeof(got));
         g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
     }
@@ -306,81 +256,4 @@ MACHINE_KINDS("/ernic-mlx5-frames/answer", test_answer,
         g_assert_cmphex(lduw_be_p(frame + 20), ==, 2);          /* a reply */
         g_assert_cmpmem(frame + 28, 4, request + 38, 4);
     }
-}
-
-static uint64_t received(Cable *c)
-{
-    QErnic q = { .qts = c->x.m->qts, .id = "ernic0" };
-
-    return qernic_stat(&q, "rx_frames");
-}
-
-/*
- * A burst of frames, which the backend delivers in one call: after each slice the rest
- * waits for the next one, and all arrive.
- */
-WORLD_KINDS("/ernic-mlx5-frames/burst", test_burst, Cable, c, cable_open,
-             { "", ",engine-thread=off" }, { "-udp", ",engine-thread=off" UDP })
-{
-    enum { FRAMES = 240, LEN = 1000 };
-    static uint8_t burst[FRAMES][4 + LEN];
-    const char *path;
-
-    path = qernic_log(c->x.m->qts, "ernic_pci_frames_wait");
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        stl_be_p(burst[i], LEN);
-        headers(burst[i] + 4);
-    }
-    steer_many(c);
-    g_assert_cmpint(write(c->fd[1], burst, sizeof(burst)), ==, sizeof(burst));
-    qernic_wait_while(c->x.m->qts, received(c) < FRAMES);
-    g_assert_cmpuint(qernic_logged(c->x.m, path, "ernic_pci_frames_wait"), >=,
-                     FRAMES / 60);
-}
-
-/* Both interfaces in one lab: a large packet to the verbs interface, and frames back. */
-MACHINE_KINDS("/ernic-mlx5-frames/lab", test_lab, { "", "" },
-              { "-main-loop", ",engine-thread=off" })
-{
-    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
-    g_autofree char *args = g_strdup_printf(",lab=%s%s", folder, more);
-    uint8_t head[HEAD], data[3500], frame[BUFFER], got[300], cqe[64], flags;
-    Cable c = { };
-    Eth e;
-
-    qeth_start(&e, qernic_machine(VERBS_NIC ",id=eth0,addr=06.0%s,"
-                                  "mac=52:54:00:00:00:42", args),
-               ERNIC_ETH_TX | ERNIC_ETH_RX);
-    cable_begin(&c, args);
-    qernic_wait_while(e.q->qts, qernic_stat(e.q, "shm.peers") != 1);
-    headers(head);
-    memcpy(head, own_mac, 6);
-    for (uint32_t i = 0; i < sizeof(data); i++) {
-        data[i] = i * 13 + (i >> 8);
-    }
-    for (uint32_t round = 0; round < 10; round++) {
-        qtest_memwrite(c.x.m->qts, c.buf, data, sizeof(data));
-        for (uint32_t at = 0; at < sizeof(data); at += MSS) {
-            qeth_post_rx(&e, BUFFER);
-        }
-        send_request(&c, 0x0e, MSS, head, sizeof(data));
-        mlx5_completion(&c.x, &c.r, cqe);
-        g_assert_cmphex(cqe[63] >> 4, ==, 0);
-        for (uint32_t at = 0; at < sizeof(data); at += MSS) {
-            uint32_t len = qeth_receive(&e, frame, &flags);
-
-            check_frame(frame, len, data + at, MIN(MSS, sizeof(data) - at));
-        }
-        qeth_fill(frame, sizeof(got), own_mac);
-        frame[20] = round;
-        post_receive(&c, sizeof(got));
-        qeth_transmit(&e, frame, sizeof(got), sizeof(got), &(struct ernic_eth_txd) { });
-        mlx5_completion(&c.x, &c.r, cqe);
-        g_assert_cmphex(cqe[63] >> 4, ==, 2);
-        qtest_memread(c.x.m->qts, c.buf, got, sizeof(got));
-        g_assert_cmpmem(got, sizeof(got), frame, sizeof(got));
-    }
-    qernic_machine_end(c.x.m);
-    qernic_machine_end(e.m);
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }

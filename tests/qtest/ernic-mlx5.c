@@ -72,7 +72,6 @@ void mlx5_begin(Mlx5 *x, const char *more)
     *x = (Mlx5) { };
     x->m = qernic_machine(MACHINE, more);
     x->log_qp = 10;
-    x->host = x->peer = 1;
     mlx5_take(x, DEVFN);
 }
 
@@ -190,28 +189,29 @@ static void query_capabilities(Mlx5 *x)
     g_assert_cmpuint(out[16 + 0x13] & 0x1f, ==, x->log_qp);
 }
 
-uint8_t mlx5_add_eq(Mlx5 *x, uint64_t events, uint32_t *eqn)
+uint32_t mlx5_execute(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len)
 {
-    uint8_t in[272 + 8] = { }, out[16], status;
+    uint8_t out[16];
 
-    stw_be_p(in, CREATE_EQ);
-    stl_be_p(in + 16 + 12, EQ_LOG << 24 | x->uar);
-    stl_be_p(in + 16 + 20, MLX5_VECTOR);
-    stq_be_p(in + 88, events);
-    stq_be_p(in + 272, x->eq);
-    mlx5_post(x, 1, in, sizeof(in), sizeof(out));
-    status = mlx5_answer(x, 1, out, sizeof(out));
-    *eqn = out[11];
-    return status;
+    stw_be_p(in, opcode);
+    mlx5_post(x, 1, in, len, sizeof(out));
+    g_assert_cmphex(mlx5_answer(x, 1, out, sizeof(out)), ==, 0);
+    return ldl_be_p(out + 8) & 0xffffff;
 }
 
 /* All events that mlx5_core asks for, of commands and asynchronous ones. */
 static void create_eq(Mlx5 *x)
 {
+    uint8_t in[272 + 8] = { };
+
     for (int i = 0; i < 1 << EQ_LOG; i++) {
         qtest_writeb(x->m->qts, x->eq + i * 64 + 63, 1);
     }
-    g_assert_cmphex(mlx5_add_eq(x, 1 << 0x0a | 1 << 0x09 | 1 << 0x04, &x->eqn), ==, 0);
+    stl_be_p(in + 16 + 12, EQ_LOG << 24 | x->uar);
+    stl_be_p(in + 16 + 20, MLX5_VECTOR);
+    stq_be_p(in + 88, 1 << 0x0a | 1 << 0x09 | 1 << 0x04);
+    stq_be_p(in + 272, x->eq);
+    x->eqn = mlx5_execute(x, CREATE_EQ, in, sizeof(in)) & 0xff;
     x->ci = 0;
 }
 
@@ -285,21 +285,11 @@ static void field(uint8_t *p, uint32_t bit, uint32_t width, uint64_t value)
     }
 }
 
-uint32_t mlx5_execute(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len)
-{
-    uint8_t out[16];
-
-    stw_be_p(in, opcode);
-    mlx5_post(x, 1, in, len, sizeof(out));
-    g_assert_cmphex(mlx5_answer(x, 1, out, sizeof(out)), ==, 0);
-    return ldl_be_p(out + 8) & 0xffffff;
-}
-
-/* ::ffff:10.0.0.@host */
-static void put_gid(uint8_t *p, uint8_t host)
+/* ::ffff:10.0.0.1 */
+static void put_gid(uint8_t *p)
 {
     memset(p + 10, 0xff, 2);
-    stl_be_p(p + 12, 0x0a000000 | host);
+    stl_be_p(p + 12, 0x0a000001);
 }
 
 /* A key for all memory, and the completion queue. */
@@ -322,7 +312,7 @@ static void create_memory(Mlx5 *x, Mlx5Rdma *r)
     stq_be_p(cq + CONTEXT + 56, r->record + 8);
     stq_be_p(cq + LIST, r->cq);
     r->cqn = mlx5_execute(x, CREATE_CQ, cq, sizeof(cq));
-    put_gid(gid + CONTEXT, x->host);
+    put_gid(gid + CONTEXT);
     field(gid + CONTEXT, 160, 32, 1);
     field(gid + CONTEXT, 216, 8, 2);            /* RoCE version 2 */
     mlx5_execute(x, SET_ROCE_ADDRESS, gid, sizeof(gid));
@@ -350,10 +340,7 @@ uint8_t mlx5_add_qp(Mlx5 *x, Mlx5Rdma *r, uint32_t log_sq)
     return status;
 }
 
-/*
- * Connect it to itself, or to its peer. A receiver without a request lets the sender try
- * for ever.
- */
+/* Connect it to itself. A receiver without a request lets the sender try for ever. */
 static void connect_qp(Mlx5 *x, Mlx5Rdma *r)
 {
     uint8_t init[LIST] = { }, rtr[LIST] = { }, rts[LIST] = { };
@@ -368,7 +355,7 @@ static void connect_qp(Mlx5 *x, Mlx5Rdma *r)
     field(rtr + QPC, 1187, 5, 1);
     field(rtr + PATH, 88, 8, 64);
     field(rtr + PATH, 320, 32, 1);
-    put_gid(rtr + PATH + 16, x->peer);
+    put_gid(rtr + PATH + 16);
     mlx5_execute(x, INIT2RTR_QP, rtr, sizeof(rtr));
     field(rts, 72, 24, r->qpn);
     field(rts + QPC, 909, 3, 7);

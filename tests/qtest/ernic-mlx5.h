@@ -3,8 +3,7 @@
  *
  * A small driver for the mlx5 interface. It does what Linux's mlx5_core does at probe:
  * initialization segment, commands by polling, an event queue; then RDMA objects and a
- * queue pair of RC that is connected to itself, or to that of the same number of another
- * machine. Stores are big-endian.
+ * queue pair of RC that is connected to itself. Stores are big-endian.
  */
 #ifndef QTEST_ERNIC_MLX5_H
 #define QTEST_ERNIC_MLX5_H
@@ -36,7 +35,6 @@ typedef struct Mlx5 {
     uint64_t page, in, out, eq; /* command queue, mailboxes, event queue */
     uint32_t uar, eqn, ci;
     uint32_t log_qp;            /* that the capabilities are to have */
-    uint8_t host, peer;         /* 10.0.0.host; both are 1 at first */
 } Mlx5;
 
 /* Objects, and what was posted. */
@@ -71,9 +69,6 @@ void mlx5_accepts(Mlx5 *x, uint16_t opcode, uint16_t op_mod, uint32_t b);
 
 /* Execute @in, a command of @opcode; returns the number in its answer. */
 uint32_t mlx5_execute(Mlx5 *x, uint16_t opcode, uint8_t *in, uint32_t len);
-
-/* A further event queue in the memory of the first one; the status, and its number. */
-uint8_t mlx5_add_eq(Mlx5 *x, uint64_t events, uint32_t *eqn);
 
 void mlx5_probe(Mlx5 *x);
 void mlx5_remove_driver(Mlx5 *x);

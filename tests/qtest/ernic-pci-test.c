@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The PCI function while it works: power states, masked interrupts, reset and
- * unplug in the middle of a transfer, and a guest that writes random values.
+ * The PCI function while it works: power states, masked interrupts, reset and unplug in
+ * the middle of a transfer.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -258,95 +258,6 @@ ERNIC_TEST("vectors", test_vectors)
         qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
     }
     qpci_msix_disable(&q->dev);
-}
-
-static uint64_t random_bits(void)
-{
-    return (uint64_t)g_test_rand_int() << 32 | (uint32_t)g_test_rand_int();
-}
-
-/* A random value; small values and addresses of RAM reach most of the code. */
-static uint64_t random_value(uint64_t ram)
-{
-    switch (g_test_rand_int_range(0, 5)) {
-    case 0:
-        return g_test_rand_int_range(0, 4);
-    case 1:
-        return ram + g_test_rand_int_range(0, 4096) / 64 * 64;
-    case 2:
-        return ERNIC_DB(g_test_rand_int_range(0, 8), g_test_rand_int_range(0, 4),
-                        g_test_rand_int_range(0, 20));
-    case 3:
-        return 1ull << g_test_rand_int_range(0, 64);
-    default:
-        return random_bits();
-    }
-}
-
-static uint64_t random_offset(void)
-{
-    switch (g_test_rand_int_range(0, 4)) {
-    case 0:
-        return g_test_rand_int_range(0, sizeof(struct ernic_regs) / 4) * 4;
-    case 1:
-        return ERNIC_ETH_OFFSET +
-               g_test_rand_int_range(0, sizeof(struct ernic_eth_regs) / 4) * 4;
-    case 2:
-        return 0x1000 + g_test_rand_int_range(0, 3) * 0x1000;
-    default:
-        return g_test_rand_int_range(0, 0x20000);
-    }
-}
-
-/*
- * Random writes to registers, doorbells and the vector table: the device works again
- * after a reset. The test framework prints the seed; --seed repeats it.
- */
-ERNIC_TEST("random", test_random)
-{
-    uint64_t ram = guest_alloc(q->alloc, 65536), off, value;
-
-    qpci_msix_enable(&q->dev);
-    qernic_setup(q, 1);
-    for (int i = 0; i < 20000; i++) {
-        off = random_offset();
-        value = random_value(ram);
-        switch (g_test_rand_int_range(0, 6)) {
-        case 0:
-            qpci_io_writeb(&q->dev, q->bar, off, value);
-            break;
-        case 1:
-            qpci_io_writew(&q->dev, q->bar, off, value);
-            break;
-        case 2:
-            qpci_io_writeq(&q->dev, q->bar, off & ~7ull, value);
-            break;
-        case 3:
-            /* MSI-X messages go to registers of the device or to RAM. */
-            value = g_test_rand_int_range(0, 2) ? ram : q->bar.addr;
-            vector_write(q, off / 4 % VECTORS, PCI_MSIX_ENTRY_LOWER_ADDR,
-                         value + off % 256 / 4 * 4);
-            vector_write(q, off / 4 % VECTORS, PCI_MSIX_ENTRY_VECTOR_CTRL, off & 1);
-            break;
-        default:
-            qpci_io_writel(&q->dev, q->bar, off, value);
-            break;
-        }
-        if (i % 64 == 0) {
-            qtest_clock_step(q->qts, 100000);
-        }
-        if (i % 1000 == 0) {
-            qernic_set_reg(q, control, ERNIC_CONTROL_RESET);
-            qernic_enable(q);
-        }
-    }
-    qpci_msix_disable(&q->dev);
-    qernic_flr(&q->dev);
-    q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
-    qpci_device_enable(&q->dev);
-    qernic_setup(q, 1);
-    qernic_transfers(q, q);
-    qos_invalidate_command_line();
 }
 
 /* Processor time that QEMU has used, in clock ticks of the host. */

@@ -1,9 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ERNIC interface in BAR 0: the registers of every version, and a driver that sets
- * up two devices in the order of RecoNIC's library, moves data, and takes the queue
- * pairs down.
+ * The ERNIC interface in BAR 0: registers, and a driver that sets up two devices in the
+ * order of RecoNIC's library, moves data, and takes the queue pairs down.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -30,64 +29,30 @@ static void start_card(Card *c, const char *version)
 #define ANY         V3_1, V4_0, V4_2
 #define ERNIC1      VERBS_NIC ",id=ernic1,addr=05.0,roce-udp=127.0.0.1:0"
 
-/* Selects the words to test, because each access over the test's socket is slow. */
-static bool sampled(const Card *c, const ErnicRegFile *rf, uint32_t off)
-{
-    uint32_t global = ernic_reg_blocks[c->version][ERNIC_REG_GLOBAL].base;
-    ErnicRegRef ref;
-
-    return off < 3 * PG332_SLOT ||
-           (off >= global && off < global + 0x800) || off % 0xffc == 0 ||
-           (ernic_regfile_find(rf, off, &ref) && (ref.element < 2 || ref.element == 31));
-}
-
-/* Writes @value to device and model, which then have to agree; true: a register. */
-static bool written(Card *c, ErnicRegFile *rf, uint32_t off, uint32_t value)
-{
-    ErnicRegRef ref;
-    bool found = ernic_regfile_write(rf, off, value, &ref);
-
-    card_put_at(c, off, value);
-    g_assert_cmphex(card_get_at(c, off), ==, ernic_regfile_read(rf, off));
-    return found;
-}
-
-/* The device has the registers of the table, with the same values. */
+/*
+ * Each register of a region, as the table says it is after a reset. A 64-bit write covers
+ * two registers; a shorter write than 32 bits is ignored.
+ */
 MACHINE_KINDS("/ernic-pg332-registers", test_registers, ANY)
 {
     unsigned version = card_version(more);
     ErnicRegFile *rf = ernic_regfile_new(version, 32);
     Card c = { .q = start(more, ""), .version = version };
-    uint32_t off, found = 0, round;
-    uint32_t adconf = card_at(&c, ERNIC_REG_GLOBAL, 0, PG332_XRNICADCONF);
+    uint32_t global = card_at(&c, ERNIC_REG_GLOBAL, 0, 0), off;
 
     c.bar = qpci_iomap(&c.q->dev, ERNIC_BAR_PG332, NULL);
     g_assert_cmphex(qpci_config_readl(&c.q->dev, PCI_BASE_ADDRESS_0) &
                     PCI_BASE_ADDRESS_MEM_TYPE_MASK, ==, PCI_BASE_ADDRESS_MEM_TYPE_64);
-    for (off = 0; off < ernic_reg_window(version); off += 4) {
-        if (sampled(&c, rf, off)) {
-            g_assert_cmphex(card_get_at(&c, off), ==, ernic_regfile_read(rf, off));
-        }
+    for (off = global; off < global + 0x200; off += 4) {
+        g_assert_cmphex(card_get_at(&c, off), ==, ernic_regfile_read(rf, off));
     }
-    /* Set and clear every bit; the second round includes bits that need the override. */
-    for (round = 0; round < 2; round++) {
-        for (off = 0; off < ernic_reg_window(version); off += 4) {
-            if (sampled(&c, rf, off)) {
-                written(&c, rf, adconf, round);
-                found += written(&c, rf, off, 0xffffffff);
-                written(&c, rf, off, 0);
-            }
-        }
-    }
-    written(&c, rf, adconf, 0);
-    g_assert_cmpuint(found, >, 400);
-    /* A 64-bit write covers two registers; a shorter write than 32 bits is ignored. */
+    off = PG332_SLOT + PG332_VIRTADDRLSB;
     qpci_io_writeq(&c.q->dev, c.bar, card_at(&c, ERNIC_REG_REGION, 1,
-                                        PG332_VIRTADDRLSB), 0x1122334455667788);
-    g_assert_cmphex(card_get_at(&c, PG332_SLOT + PG332_VIRTADDRLSB), ==, 0x55667788);
+                                             PG332_VIRTADDRLSB), 0x1122334455667788);
+    g_assert_cmphex(card_get_at(&c, off), ==, 0x55667788);
     g_assert_cmphex(card_get_at(&c, PG332_SLOT + PG332_VIRTADDRMSB), ==, 0x11223344);
-    qpci_io_writew(&c.q->dev, c.bar, PG332_SLOT + PG332_VIRTADDRLSB, 0);
-    g_assert_cmphex(card_get_at(&c, PG332_SLOT + PG332_VIRTADDRLSB), ==, 0x55667788);
+    qpci_io_writew(&c.q->dev, c.bar, off, 0);
+    g_assert_cmphex(card_get_at(&c, off), ==, 0x55667788);
     ernic_regfile_free(rf);
 }
 

@@ -269,6 +269,8 @@ ERNIC_TEST("properties-bad-together", test_bad_together)
         { "'netdev': 'hub2', 'lab'", "'/tmp'", "netdev= and lab= exclude each other" },
         { "'shell': 'reconic', 'ernic-version'", "'1.0'",
           "ernic-version is 1.0, not auto, 3.1, 4.0 or 4.2" },
+        { "'timing': true, 'timing-trace'", "'/dev/null'",
+          "timing-trace: /dev/null: not a regular file" },
         { "'ernic-version': '3.1', 'ernic-strict'", "'loud'",
           "ernic-strict is loud, not off, report or enforce" },
     };
@@ -321,7 +323,8 @@ MACHINE_TEST("/ernic-properties-in-effect", test_in_effect)
     QErnicMachine *m = qernic_machine(
         VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
         " -netdev hubport,id=h0,hubid=0" VERBS_NIC ",id=net0,addr=06.0,netdev=h0,"
-        "link-speed=25000,roce-mtu=1024,max-qp=10,vectors=3,device-memory=0");
+        "link-speed=25000,roce-mtu=1024,max-qp=10,vectors=3,device-memory=0,"
+        "max-memory=24M");
     QErnic *plain = qernic_at(m, "ernic0", 4), *q = qernic_at(m, "net0", 6);
     struct ernic_device_attr attr;
     struct ernic_port_attr port;
@@ -340,6 +343,7 @@ MACHINE_TEST("/ernic-properties-in-effect", test_in_effect)
     g_assert_cmpuint(port.active_mtu, ==, 3);
     query(q, ERNIC_CMD_QUERY_DEVICE, &attr, sizeof(attr));
     g_assert_cmpuint(le32_to_cpu(attr.max_qp), ==, 8);
+    g_assert_cmpuint(qernic_stat(q, "memory.bound"), ==, 24 * MiB);
 }
 
 /* The property has the values of QUERY_STATS and the counters of the interfaces. */

@@ -40,16 +40,6 @@ typedef struct Driver {
     uint32_t tx_pi[QUEUES];
 } Driver;
 
-static uint32_t user(Driver *w, uint32_t off)
-{
-    return qpci_io_readl(&w->n.x.q->dev, w->n.x.user, off);
-}
-
-static void put_user(Driver *w, uint32_t off, uint32_t value)
-{
-    qpci_io_writel(&w->n.x.q->dev, w->n.x.user, off, value);
-}
-
 static uint32_t vector_of(uint32_t queue)
 {
     return queue % (VECTORS - 2);
@@ -140,17 +130,17 @@ static void start_mac(Driver *w)
         { 0x40, ~0 }, { 0x44, 0xffff }, { 0x30, 0x1ff },
     };
 
-    put_user(w, 0xc, 1 << 4);
-    qernic_wait_while(w->n.x.m->qts, !(user(w, 0x10) & 1 << 4));
-    put_user(w, 0x907c, 3);
-    put_user(w, 0x9000, 7);
-    put_user(w, 0x8014, 1);
-    put_user(w, 0x800c, 0x10);
-    user(w, 0x8204);
-    g_assert_cmphex(user(w, 0x8204), ==, 3);
-    put_user(w, 0x800c, 1);
+    qdma_put_user(&w->n.x, 0xc, 1 << 4);
+    qernic_wait_while(w->n.x.m->qts, !(qdma_user(&w->n.x, 0x10) & 1 << 4));
+    qdma_put_user(&w->n.x, 0x907c, 3);
+    qdma_put_user(&w->n.x, 0x9000, 7);
+    qdma_put_user(&w->n.x, 0x8014, 1);
+    qdma_put_user(&w->n.x, 0x800c, 0x10);
+    qdma_user(&w->n.x, 0x8204);
+    g_assert_cmphex(qdma_user(&w->n.x, 0x8204), ==, 3);
+    qdma_put_user(&w->n.x, 0x800c, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(pause); i++) {
-        put_user(w, 0x8000 + pause[i][0], pause[i][1]);
+        qdma_put_user(&w->n.x, 0x8000 + pause[i][0], pause[i][1]);
     }
 }
 
@@ -163,9 +153,9 @@ static void probe(Driver *w)
     set_tables(w);
     enable_errors(x);
     start_mac(w);
-    put_user(w, 0x1000, QUEUES);
+    qdma_put_user(&w->n.x, 0x1000, QUEUES);
     for (uint32_t i = 0; i < 128; i++) {
-        put_user(w, 0x1400 + i * 4, i % QUEUES);
+        qdma_put_user(&w->n.x, 0x1400 + i * 4, i % QUEUES);
     }
     qdma_write_context(x, QDMA_FMAP, 0, (uint32_t[8]) { 0, ALL_QUEUES });
 }
@@ -333,8 +323,8 @@ MACHINE_TEST("/ernic-qdma-driver/reconic", test_reconic)
             seen |= 1u << q % 32;
             down(&w);
         }
-        put_user(&w, 0x800c, 0);
-        put_user(&w, 0x8014, 0);
+        qdma_put_user(&w.n.x, 0x800c, 0);
+        qdma_put_user(&w.n.x, 0x8014, 0);
     }
     g_assert_cmpint(ctpop32(seen), >, 1);
     g_assert_cmphex(qdma_get(&w.n.x, 0x248), ==, 0);

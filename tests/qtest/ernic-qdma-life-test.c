@@ -7,27 +7,12 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
+#include "qemu/units.h"
 #include "hw/pci/pci_regs.h"
 #include "ernic-qdma-net.h"
 
 #define MAIN_LOOP   { "", ",engine-thread=off" }
 #define THREAD      { "-thread", ",engine-thread=on" }
-
-static uint32_t get_user(Qdma *x, uint32_t off)
-{
-    return qpci_io_readl(&x->q->dev, x->user, off);
-}
-
-static void put_user(Qdma *x, uint32_t off, uint32_t value)
-{
-    qpci_io_writel(&x->q->dev, x->user, off, value);
-}
-
-static void same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32_t len)
-{
-    g_assert_cmpuint(is_len, ==, len);
-    g_assert_cmpint(memcmp(is, want, len), ==, 0);
-}
 
 /* Frames of one function arrive at another; @first: the machine's other options. */
 static void between(const char *first, const char *link0, const char *link1)
@@ -45,7 +30,7 @@ static void between(const char *first, const char *link0, const char *link1)
         qdma_map(&x[i]);
         qnet_setup(&x[i]);
         qnet_stream(&x[i], &s[i], 2, QNET_EVERY, 0);
-        put_user(&x[i], 0x1000, 2 << 16 | 1);
+        qdma_put_user(&x[i], 0x1000, 2 << 16 | 1);
     }
     for (uint32_t i = 0; i < 500; i++) {
         uint32_t len = i % 50 ? 60 + i : QNET_FRAME - 596, to = i % 2;
@@ -53,9 +38,8 @@ static void between(const char *first, const char *link0, const char *link1)
         qnet_frame(frame, len, i, 1);
         qnet_post(&s[!to], frame, len);
         qnet_ring(&s[!to]);
-        same(is, qnet_receive(&s[to], is), frame, len);
-        qnet_refill(&s[to]);
-        qnet_read(&s[to], QNET_ARM);
+        qnet_same(is, qnet_receive(&s[to], is), frame, len);
+        qnet_again(&s[to]);
     }
 }
 
@@ -89,7 +73,7 @@ MACHINE_KINDS("/ernic-qdma-life/wire", test_wire, MAIN_LOOP,
 /* Counter @at of CMAC 0: as 64 bits. */
 static uint64_t counter(Qdma *x, uint32_t at)
 {
-    return get_user(x, at) | (uint64_t)get_user(x, at + 4) << 32;
+    return qdma_user(x, at) | (uint64_t)qdma_user(x, at + 4) << 32;
 }
 
 /* The registers of MAC and adapter show what has passed. */
@@ -110,11 +94,11 @@ WORLD_KINDS("/ernic-qdma-life/counters", test_counters, QdmaNet, n, qnet_open, M
     QdmaStream s;
 
     qnet_stream(x, &s, 0, QNET_EVERY, 0);
-    g_assert_cmphex(get_user(x, 0x8024), ==, 0x301);
+    g_assert_cmphex(qdma_user(x, 0x8024), ==, 0x301);
     qernic_set_link(x->m->qts, "ernic0", false);
-    g_assert_cmphex(get_user(x, 0x8204), ==, 0);
+    g_assert_cmphex(qdma_user(x, 0x8204), ==, 0);
     qernic_set_link(x->m->qts, "ernic0", true);
-    g_assert_cmphex(get_user(x, 0x8204), ==, 3);
+    g_assert_cmphex(qdma_user(x, 0x8204), ==, 3);
     for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         memset(was, 0, sizeof(was));
         qnet_frame(frame, sizes[i].len, i, 1);
@@ -126,9 +110,8 @@ WORLD_KINDS("/ernic-qdma-life/counters", test_counters, QdmaNet, n, qnet_open, M
         qernic_to_wire(n->fd, frame, sizes[i].len);
         qernic_from_wire(n->fd, frame, sizeof(frame));
         qnet_receive(&s, frame);
-        qnet_refill(&s);
-        qnet_read(&s, QNET_ARM);
-        put_user(x, 0x82b0, 1);
+        qnet_again(&s);
+        qdma_put_user(x, 0x82b0, 1);
         for (uint32_t dir = 0; dir < 2; dir++) {
             uint32_t base = dir ? 0x8608 : 0x8500;
 
@@ -146,29 +129,29 @@ WORLD_KINDS("/ernic-qdma-life/counters", test_counters, QdmaNet, n, qnet_open, M
         }
         bytes += sizes[i].len;
     }
-    put_user(x, 0x82b0, 1);
+    qdma_put_user(x, 0x82b0, 1);
     g_assert_cmpuint(counter(x, 0x8500), ==, 0);
     g_assert_cmpuint(counter(x, 0xb000), ==, ARRAY_SIZE(sizes));
     g_assert_cmpuint(counter(x, 0xb008), ==, bytes);
     g_assert_cmpuint(counter(x, 0xb020), ==, ARRAY_SIZE(sizes));
     g_assert_cmpuint(counter(x, 0xb028), ==, bytes);
     /* Frames without buffers, and those of a MAC that is off. */
-    put_user(x, 0x1000, 9 << 16 | 1);
+    qdma_put_user(x, 0x1000, 9 << 16 | 1);
     qernic_to_wire(n->fd, frame, 100);
     qernic_wait_while(x->q->qts, !counter(x, 0xb030));
     g_assert_cmpuint(counter(x, 0xb038), ==, 100);
-    put_user(x, 0x1000, 1);
-    put_user(x, 0x800c, 0);
+    qdma_put_user(x, 0x1000, 1);
+    qdma_put_user(x, 0x800c, 0);
     qnet_post(&s, frame, 200);
     qnet_sent(&s);
     g_assert_cmpuint(counter(x, 0xb010), ==, 1);
     g_assert_cmpuint(counter(x, 0xb018), ==, 200);
-    put_user(x, 0x8014, 0);
+    qdma_put_user(x, 0x8014, 0);
     qernic_to_wire(n->fd, frame, QNET_FRAME);
     qernic_to_wire(n->fd, long_frame, sizeof(long_frame));
     qernic_pass(x->m->qts, 20, 1000);
     g_assert_cmpuint(counter(x, 0xb030), ==, 1);
-    put_user(x, 0x8014, 1);
+    qdma_put_user(x, 0x8014, 1);
     qernic_to_wire(n->fd, long_frame, sizeof(long_frame));
     qernic_wait_while(x->q->qts, counter(x, 0xb030) == 1);
     g_assert_cmpuint(counter(x, 0xb038), ==, 100 + sizeof(long_frame));
@@ -181,21 +164,20 @@ WORLD_KINDS("/ernic-qdma-life/loop", test_loop, QdmaNet, n, qnet_open, MAIN_LOOP
     QdmaStream s;
 
     qnet_stream(&n->x, &s, 0, QNET_EVERY, 0);
-    put_user(&n->x, 0x8090, 1);
+    qdma_put_user(&n->x, 0x8090, 1);
     for (uint32_t i = 0; i < 200; i++) {
         qnet_frame(frame, 60 + i * 40, i, 1);
         qnet_post(&s, frame, 60 + i * 40);
         qnet_ring(&s);
-        same(is, qnet_receive(&s, is), frame, 60 + i * 40);
-        qnet_refill(&s);
-        qnet_read(&s, QNET_ARM);
+        qnet_same(is, qnet_receive(&s, is), frame, 60 + i * 40);
+        qnet_again(&s);
     }
     g_assert_cmpint(recv(n->fd, is, 1, MSG_DONTWAIT), ==, -1);
     qernic_to_wire(n->fd, frame, 60);
-    put_user(&n->x, 0x8090, 0);
+    qdma_put_user(&n->x, 0x8090, 0);
     qnet_post(&s, frame, 60);
     qnet_sent(&s);
-    same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, 60);
+    qnet_same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, 60);
 }
 
 #define SLOW    9000
@@ -229,7 +211,7 @@ WORLD_KINDS("/ernic-qdma-life/slow", test_slow, QdmaNet, n, qnet_open, MAIN_LOOP
     posted = post_until_full(n, &s);
     for (uint32_t i = 0; i < posted; i++) {
         qnet_frame(frame, sizeof(frame), i, 1);
-        same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
+        qnet_same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
     }
     qnet_sent(&s);
 }
@@ -243,7 +225,7 @@ WORLD_KINDS("/ernic-qdma-life/slow-loop", test_slow_loop, QdmaNet, n, qnet_open,
 
     qnet_stream(&n->x, &s, 0, QNET_EVERY, 0);
     posted = post_until_full(n, &s);
-    put_user(&n->x, 0x8090, 1);
+    qdma_put_user(&n->x, 0x8090, 1);
     qernic_wait_while(n->x.q->qts, qernic_stat(n->x.q, "qdma.h2c_packets") != posted);
 }
 
@@ -255,6 +237,7 @@ WORLD_KINDS("/ernic-qdma-life/power", test_power, QdmaNet, n, qnet_open, MAIN_LO
     uint8_t frame[100], is[QNET_FRAME];
     QTestState *qts = n->x.m->qts;
     QdmaStream s;
+    QdmaQueue k;
 
     qnet_stream(&n->x, &s, 0, QNET_TIMER, 0);
     qnet_frame(frame, sizeof(frame), 1, 1);
@@ -265,14 +248,27 @@ WORLD_KINDS("/ernic-qdma-life/power", test_power, QdmaNet, n, qnet_open, MAIN_LO
     g_assert_false(qdma_interrupted(&n->x, 0));
     g_assert_cmpint(recv(n->fd, is, 1, MSG_DONTWAIT), ==, -1);
     qernic_cont(qts);
-    same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
+    qnet_same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
     qernic_wait_while(qts, qernic_stat(n->x.q, "qdma.c2h_packets") != 1);
     /* The timer ends while the function sleeps, and reports when it wakes. */
     qernic_power(&n->x.q->dev, 3);
     qtest_clock_step(qts, 10 * QNET_TIMER_NS);
     g_assert_cmphex(qnet_status(&s), ==, 0);
     qernic_power(&n->x.q->dev, 0);
-    same(is, qnet_receive(&s, is), frame, sizeof(frame));
+    qnet_same(is, qnet_receive(&s, is), frame, sizeof(frame));
+    /* So does a copy. */
+    qdma_queue_open(&n->x, &k, 2, QDMA_H2C, 64);
+    qernic_stop(qts);
+    qdma_post(&k, s.in, 0, 64 * 1024);
+    qdma_ring(&k, true);
+    g_assert_false(qdma_interrupted(&n->x, 2));
+    qernic_power(&n->x.q->dev, 3);
+    qernic_cont(qts);
+    g_assert_false(qdma_interrupted(&n->x, 2));
+    g_assert_cmphex(qdma_status(&k), ==, 0);
+    qernic_power(&n->x.q->dev, 0);
+    qdma_wait(&k);
+    g_assert_true(qdma_interrupted(&n->x, 2));
 }
 
 /* Resets end the streams; software sets them up again. */
@@ -298,11 +294,10 @@ MACHINE_TEST("/ernic-qdma-life/reset", test_reset)
         g_assert_cmphex(qnet_status(&s), ==, 0);
         qnet_setup(&n.x);
         qnet_contexts(&s);
-        qnet_refill(&s);
-        qnet_read(&s, QNET_ARM);
+        qnet_again(&s);
     }
     qernic_to_wire(n.fd, frame, sizeof(frame));
-    same(is, qnet_receive(&s, is), frame, sizeof(frame));
+    qnet_same(is, qnet_receive(&s, is), frame, sizeof(frame));
 }
 
 /*
@@ -325,7 +320,7 @@ MACHINE_KINDS("/ernic-qdma-life/migrate", test_migrate, MAIN_LOOP, THREAD)
         qernic_to_wire(n.fd, frame, sizeof(frame));
     }
     qernic_wait_while(n.x.q->qts, qernic_stat(n.x.q, "qdma.c2h_packets") < 20);
-    put_user(&n.x, 0x8090, 0);
+    qdma_put_user(&n.x, 0x8090, 0);
     qernic_stop(n.x.m->qts);
     for (uint32_t i = 0; i < QNET_ENTRIES - 1; i++) {
         qnet_frame(frame, sizeof(frame), i, 8);
@@ -344,21 +339,19 @@ MACHINE_KINDS("/ernic-qdma-life/migrate", test_migrate, MAIN_LOOP, THREAD)
         do {
             len = qernic_from_wire(n.fd, is, sizeof(is));
         } while (len == 60);                    /* QEMU announces the address */
-        same(is, len, frame, sizeof(frame));
+        qnet_same(is, len, frame, sizeof(frame));
     }
     qnet_sent(&s);
     for (uint32_t i = 0; i < 20; i++) {
         qnet_frame(frame, sizeof(frame), i, 7);
-        same(is, qnet_receive(&s, is), frame, sizeof(frame));
+        qnet_same(is, qnet_receive(&s, is), frame, sizeof(frame));
     }
-    qnet_refill(&s);
-    qnet_read(&s, QNET_ARM);
+    qnet_again(&s);
     for (uint32_t i = 0; i < 100; i++) {
         qnet_frame(frame, sizeof(frame), i, 9);
         qernic_to_wire(n.fd, frame, sizeof(frame));
-        same(is, qnet_receive(&s, is), frame, sizeof(frame));
-        qnet_refill(&s);
-        qnet_read(&s, QNET_ARM);
+        qnet_same(is, qnet_receive(&s, is), frame, sizeof(frame));
+        qnet_again(&s);
     }
     g_assert_cmpuint(qernic_stat(n.x.q, "qdma.c2h_packets"), ==, 120);
     g_assert_cmpuint(qernic_stat(n.x.q, "qdma.h2c_packets"), ==, QNET_ENTRIES - 1);
@@ -370,6 +363,7 @@ WORLD_KINDS("/ernic-qdma-life/unplug", test_unplug, QdmaNet, n, qnet_open, MAIN_
 {
     uint8_t frame[1000];
     QdmaStream s;
+    QdmaQueue k;
 
     qnet_stream(&n->x, &s, 0, QNET_TIMER, 0);
     qnet_frame(frame, sizeof(frame), 1, 1);
@@ -378,6 +372,9 @@ WORLD_KINDS("/ernic-qdma-life/unplug", test_unplug, QdmaNet, n, qnet_open, MAIN_
         qernic_to_wire(n->fd, frame, sizeof(frame));
     }
     qnet_ring(&s);
+    qdma_queue_open(&n->x, &k, 5, QDMA_H2C, 8);
+    qdma_post(&k, 32 * MiB, 0, 64 * MiB);
+    qdma_ring(&k, true);
     qtest_qmp_assert_success(n->x.m->qts, "{ 'execute': 'device_del',"
                              " 'arguments': { 'id': 'ernic0' } }");
     qtest_qmp_assert_success(n->x.m->qts, "{ 'execute': 'system_reset' }");

@@ -243,28 +243,6 @@ WORLD_KINDS("/ernic-qdma-mm/overlap", test_overlap, Qdma, x, qdma_begin, { "", "
     g_assert_cmpuint(qernic_stat(x->q, "qdma.errors"), ==, 0);
 }
 
-/* Work waits while the machine is stopped and in D3hot, and then goes on. */
-WORLD_KINDS("/ernic-qdma-mm/power", test_power, Qdma, x, qdma_begin, { "", "" })
-{
-    QdmaQueue k;
-    uint64_t mem;
-
-    mem = guest_alloc(&x->m->alloc, MiB);
-    qdma_queue_open(x, &k, 2, QDMA_H2C, 64);
-    qernic_stop(x->m->qts);
-    qdma_post(&k, mem, 0, MiB);
-    qdma_ring(&k, true);
-    g_assert_false(qdma_interrupted(x, 2));
-    g_assert_cmphex(qdma_status(&k), ==, 0);
-    qernic_power(&x->q->dev, 3);
-    qernic_cont(x->m->qts);
-    g_assert_false(qdma_interrupted(x, 2));
-    g_assert_cmphex(qdma_status(&k), ==, 0);
-    qernic_power(&x->q->dev, 0);
-    qdma_wait(&k);
-    g_assert_true(qdma_interrupted(x, 2));
-}
-
 /* A reset ends all work; the queues work again afterwards. */
 MACHINE_TEST("/ernic-qdma-mm/reset", test_reset)
 {
@@ -319,18 +297,4 @@ MACHINE_TEST("/ernic-qdma-mm/migrate", test_migrate)
         same(&x, BULK_FROM + at, BULK_TO + at, MiB);
     }
     g_assert_cmpuint(qernic_stat(x.q, "qdma.h2c_bytes"), ==, BULK);
-}
-
-WORLD_KINDS("/ernic-qdma-mm/unplug", test_unplug, Qdma, x, qdma_begin, MAIN_LOOP, THREAD)
-{
-    QdmaQueue k;
-
-    qdma_queue_open(x, &k, 5, QDMA_H2C, 8);
-    qdma_post(&k, 32 * MiB, 0, 64 * MiB);
-    qdma_ring(&k, true);
-    qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'device_del',"
-                             " 'arguments': { 'id': 'ernic0' } }");
-    /* The machine's reset ejects what is asked to leave. */
-    qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'system_reset' }");
-    qtest_qmp_eventwait(x->m->qts, "DEVICE_DELETED");
 }

@@ -35,9 +35,9 @@ void qnet_setup(Qdma *x)
     qdma_put(x, TIMERS, QNET_TIMER_NS / (TICK_CLOCKS * 4));
     qdma_put(x, COUNTS, QNET_CNT_TH);
     qdma_put(x, BUFFERS, QNET_BUFFER);
-    qpci_io_writel(&x->q->dev, x->user, 0x1000, 64);
-    qpci_io_writel(&x->q->dev, x->user, 0x800c, 1);
-    qpci_io_writel(&x->q->dev, x->user, 0x8014, 1);
+    qdma_put_user(x, 0x1000, 64);
+    qdma_put_user(x, 0x800c, 1);
+    qdma_put_user(x, 0x8014, 1);
 }
 
 void qnet_open(QdmaNet *n, const char *more)
@@ -96,6 +96,12 @@ void qnet_read(QdmaStream *s, uint32_t arm)
     qdma_put(s->x, DOORBELL(s, 12), s->cmpt_ci | s->mode << 24 | 1 << 27 | arm);
 }
 
+void qnet_again(QdmaStream *s)
+{
+    qnet_refill(s);
+    qnet_read(s, QNET_ARM);
+}
+
 void qnet_stream(Qdma *x, QdmaStream *s, uint32_t number, uint32_t mode, uint32_t size)
 {
     uint64_t addr;
@@ -111,8 +117,7 @@ void qnet_stream(Qdma *x, QdmaStream *s, uint32_t number, uint32_t mode, uint32_
         qtest_memwrite(x->m->qts, s->rx + i * 8, &addr, 8);
     }
     qnet_contexts(s);
-    qnet_refill(s);
-    qnet_read(s, QNET_ARM);
+    qnet_again(s);
 }
 
 /* ---- frames ----------------------------------------------------------------------- */
@@ -129,6 +134,12 @@ void qnet_frame(uint8_t *frame, uint32_t len, uint16_t from, uint16_t to)
     stw_be_p(frame + 36, to);
     stw_be_p(frame + 38, len - 34);
     stw_be_p(frame + 40, 0);
+}
+
+void qnet_same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32_t len)
+{
+    g_assert_cmpuint(is_len, ==, len);
+    g_assert_cmpint(memcmp(is, want, len), ==, 0);
 }
 
 void qnet_post(QdmaStream *s, const uint8_t *frame, uint32_t len)
@@ -168,7 +179,8 @@ uint64_t qnet_status(QdmaStream *s)
     return qtest_readq(s->x->m->qts, s->cmpt + QNET_CMPT * (8 << s->size));
 }
 
-uint32_t qnet_poll(QdmaStream *s, uint8_t *frame)
+/* The next frame, if the status says that there is one; its length or 0. */
+static uint32_t poll_frame(QdmaStream *s, uint8_t *frame)
 {
     QTestState *qts = s->x->m->qts;
     uint64_t entry;
@@ -196,6 +208,6 @@ uint32_t qnet_receive(QdmaStream *s, uint8_t *frame)
 {
     uint32_t len;
 
-    qernic_wait_while(s->x->q->qts, !(len = qnet_poll(s, frame)));
+    qernic_wait_while(s->x->q->qts, !(len = poll_frame(s, frame)));
     return len;
 }

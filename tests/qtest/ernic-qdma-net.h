@@ -54,17 +54,19 @@ void qnet_cmpt_context(QdmaStream *s, uint32_t words[8]);
 void qnet_read(QdmaStream *s, uint32_t arm);
 /* Gives all free buffers back. */
 void qnet_refill(QdmaStream *s);
+/* Both, with the interrupt armed. */
+void qnet_again(QdmaStream *s);
 
 /* A UDP packet of @len bytes, whose bytes depend on the ports. */
 void qnet_frame(uint8_t *frame, uint32_t len, uint16_t from, uint16_t to);
+/* The frame that came is the one that was sent. */
+void qnet_same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32_t len);
 void qnet_post(QdmaStream *s, const uint8_t *frame, uint32_t len);
 void qnet_ring(QdmaStream *s);
 uint64_t qnet_tx_status(QdmaStream *s);
 /* Waits until all posted frames have left. */
 void qnet_sent(QdmaStream *s);
 uint64_t qnet_status(QdmaStream *s);
-/* The next frame, if the status says that there is one; its length or 0. */
-uint32_t qnet_poll(QdmaStream *s, uint8_t *frame);
 /* Waits for the next frame. */
 uint32_t qnet_receive(QdmaStream *s, uint8_t *frame);
 

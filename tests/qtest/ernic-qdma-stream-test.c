@@ -13,22 +13,6 @@
 #define THREAD      { "-thread", ",engine-thread=on" }
 #define PACKETS     3000
 
-static void put_user(Qdma *x, uint32_t off, uint32_t value)
-{
-    qpci_io_writel(&x->q->dev, x->user, off, value);
-}
-
-static uint32_t get_user(Qdma *x, uint32_t off)
-{
-    return qpci_io_readl(&x->q->dev, x->user, off);
-}
-
-static void same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32_t len)
-{
-    g_assert_cmpuint(is_len, ==, len);
-    g_assert_cmpint(memcmp(is, want, len), ==, 0);
-}
-
 /* Frames of all sizes, both ways; a short one is padded. */
 WORLD_KINDS("/ernic-qdma-stream/sizes", test_sizes, QdmaNet, n, qnet_open, MAIN_LOOP,
             THREAD, { "-timing", ",engine-thread=off,timing=on" })
@@ -44,21 +28,20 @@ WORLD_KINDS("/ernic-qdma-stream/sizes", test_sizes, QdmaNet, n, qnet_open, MAIN_
         qnet_frame(frame, lens[i], 7, i);
         qnet_post(&s, frame, lens[i]);
         qnet_sent(&s);
-        same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, lens[i]);
+        qnet_same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, lens[i]);
         g_assert_true(qdma_interrupted(&n->x, 0));
         qernic_to_wire(n->fd, frame, lens[i]);
-        same(is, qnet_receive(&s, is), frame, lens[i]);
+        qnet_same(is, qnet_receive(&s, is), frame, lens[i]);
         g_assert_true(qdma_interrupted(&n->x, 0));
-        qnet_refill(&s);
-        qnet_read(&s, QNET_ARM);
+        qnet_again(&s);
         g_assert_false(qdma_interrupted(&n->x, 0));
     }
     qnet_post(&s, frame, 20);
     qnet_sent(&s);
     memset(frame + 20, 0, 40);
-    same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, 60);
+    qnet_same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, 60);
     qernic_to_wire(n->fd, frame, 20);
-    same(is, qnet_receive(&s, is), frame, 60);
+    qnet_same(is, qnet_receive(&s, is), frame, 60);
     qnet_post(&s, frame, 0);
     qnet_sent(&s);
     g_assert_cmpuint(qernic_stat(n->x.q, "qdma.h2c_dropped"), ==, 1);
@@ -107,10 +90,10 @@ WORLD_KINDS("/ernic-qdma-stream/queues", test_queues, QdmaNet, n, qnet_open, MAI
     QdmaStream s[2];
 
     for (uint32_t i = 0; i < 10; i++) {
-        key[i] = get_user(&n->x, 0x1600 + i * 4);
+        key[i] = qdma_user(&n->x, 0x1600 + i * 4);
     }
     for (uint32_t i = 0; i < 128; i++) {
-        put_user(&n->x, 0x1400 + i * 4, i % 2);
+        qdma_put_user(&n->x, 0x1400 + i * 4, i % 2);
     }
     qnet_stream(&n->x, &s[0], 0, QNET_EVERY, 0);
     qnet_stream(&n->x, &s[1], 1, QNET_EVERY, 0);
@@ -119,7 +102,7 @@ WORLD_KINDS("/ernic-qdma-stream/queues", test_queues, QdmaNet, n, qnet_open, MAI
         qnet_frame(frame, len, i, 9);
         q = hash(key, frame) & 1;
         qernic_to_wire(n->fd, frame, len);
-        same(is, qnet_receive(&s[q], is), frame, len);
+        qnet_same(is, qnet_receive(&s[q], is), frame, len);
         got[q]++;
         if (got[q] % 16 == 0) {
             qnet_refill(&s[q]);
@@ -127,7 +110,7 @@ WORLD_KINDS("/ernic-qdma-stream/queues", test_queues, QdmaNet, n, qnet_open, MAI
         qnet_read(&s[q], QNET_ARM);
         qnet_post(&s[i % 2], frame, len);
         qnet_ring(&s[i % 2]);
-        same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, len);
+        qnet_same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, len);
     }
     g_assert_cmpuint(got[0], >, PACKETS / 4);
     g_assert_cmpuint(got[1], >, PACKETS / 4);
@@ -143,32 +126,32 @@ WORLD_KINDS("/ernic-qdma-stream/choice", test_choice, QdmaNet, n, qnet_open, { "
     uint8_t frame[100], is[QNET_FRAME];
     QdmaStream s[2];
 
-    put_user(&n->x, 0x1000, 5 << 16 | 16);
+    qdma_put_user(&n->x, 0x1000, 5 << 16 | 16);
     /* A frame without the fields has hash 0, and numbers of queues have 11 bits. */
-    put_user(&n->x, 0x1400, 2048 + 2);
+    qdma_put_user(&n->x, 0x1400, 2048 + 2);
     qnet_stream(&n->x, &s[0], 7, QNET_EVERY, 0);
     qnet_stream(&n->x, &s[1], 5, QNET_EVERY, 0);
     qnet_frame(frame, sizeof(frame), 1, 2);
     stw_be_p(frame + 12, 0x88b5);
     qernic_to_wire(n->fd, frame, sizeof(frame));
-    same(is, qnet_receive(&s[0], is), frame, sizeof(frame));
+    qnet_same(is, qnet_receive(&s[0], is), frame, sizeof(frame));
     /* VLAN 256 of the same has hash bits of the key's first word. */
     stw_be_p(frame + 12, 0x8100);
     stl_be_p(frame + 14, 256 << 16 | 0x88b5);
     for (uint32_t i = 1; i < 128; i++) {
-        put_user(&n->x, 0x1400 + i * 4, i == 0x17 ? 0 : 60);
+        qdma_put_user(&n->x, 0x1400 + i * 4, i == 0x17 ? 0 : 60);
     }
     qernic_to_wire(n->fd, frame, sizeof(frame));
-    same(is, qnet_receive(&s[1], is), frame, sizeof(frame));
+    qnet_same(is, qnet_receive(&s[1], is), frame, sizeof(frame));
     /* A queue outside of the function's: it sends nothing. */
-    put_user(&n->x, 0x1000, 5 << 16 | 2);
+    qdma_put_user(&n->x, 0x1000, 5 << 16 | 2);
     qnet_post(&s[0], frame, sizeof(frame));
     qnet_sent(&s[0]);
     g_assert_cmpuint(qernic_stat(n->x.q, "qdma.h2c_dropped"), ==, 1);
-    put_user(&n->x, 0x1000, 5 << 16 | 3);
+    qdma_put_user(&n->x, 0x1000, 5 << 16 | 3);
     qnet_post(&s[0], frame, sizeof(frame));
     qnet_sent(&s[0]);
-    same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
+    qnet_same(is, qernic_from_wire(n->fd, is, sizeof(is)), frame, sizeof(frame));
 }
 
 /* ---- completions ------------------------------------------------------------- */
@@ -181,13 +164,12 @@ WORLD_KINDS("/ernic-qdma-stream/entries", test_entries, QdmaNet, n, qnet_open, {
 
     for (uint32_t size = 0; size < 4; size++) {
         qnet_stream(&n->x, &s, size, QNET_EVERY, size);
-        put_user(&n->x, 0x1000, size << 16 | 1);
+        qdma_put_user(&n->x, 0x1000, size << 16 | 1);
         for (uint32_t i = 0; i < 3 * QNET_CMPT + 5; i++) {
             qnet_frame(frame, sizeof(frame), i, size);
             qernic_to_wire(n->fd, frame, sizeof(frame));
-            same(is, qnet_receive(&s, is), frame, sizeof(frame));
-            qnet_refill(&s);
-            qnet_read(&s, QNET_ARM);
+            qnet_same(is, qnet_receive(&s, is), frame, sizeof(frame));
+            qnet_again(&s);
         }
         g_assert_cmphex(qdma_get(&n->x, QDMA_DOORBELLS + size * 16 + 12), ==, 5);
     }
@@ -382,8 +364,7 @@ WORLD_KINDS("/ernic-qdma-stream/aggregation", test_aggregation, QdmaNet, n, qnet
         g_assert_true(qdma_interrupted(&n->x, 3));      /* an entry is left */
         qdma_put(&n->x, QDMA_DOORBELLS, 200 << 16 | pi);
         g_assert_false(qdma_interrupted(&n->x, 3));
-        qnet_refill(&s);
-        qnet_read(&s, QNET_ARM);
+        qnet_again(&s);
     }
     g_assert_cmpuint(qernic_stat(n->x.q, "qdma.errors"), ==, 0);
 }

@@ -251,7 +251,7 @@ WORLD_KINDS("/ernic-qdma/reset", test_reset, Qdma, x, qdma_open, { "", "" })
     for (uint32_t i = 0; i < 3; i++) {
         fill_contexts(x);
         fill(x);
-        qpci_io_writel(&x->q->dev, x->user, 0xc, 2);       /* the ERNIC alone */
+        qdma_put_user(x, 0xc, 2);       /* the ERNIC alone */
         check_filled(x);
         qdma_reset(x, i);
         check_all_reset(x);

@@ -60,6 +60,16 @@ void qdma_put(Qdma *x, uint32_t off, uint32_t value)
     qpci_io_writel(&x->q->dev, x->bar, off, value);
 }
 
+uint32_t qdma_user(Qdma *x, uint32_t off)
+{
+    return qpci_io_readl(&x->q->dev, x->user, off);
+}
+
+void qdma_put_user(Qdma *x, uint32_t off, uint32_t value)
+{
+    qpci_io_writel(&x->q->dev, x->user, off, value);
+}
+
 void qdma_command(Qdma *x, uint32_t selector, uint32_t number, uint32_t op)
 {
     qdma_put(x, COMMAND, number << 7 | op << 5 | selector << 1);
@@ -125,6 +135,18 @@ bool qdma_interrupted(Qdma *x, uint32_t vector)
     yes = qtest_readl(x->m->qts, at);
     qtest_writel(x->m->qts, at, 0);
     return yes;
+}
+
+void qdma_arm_errors(Qdma *x)
+{
+    static const uint32_t masks[][2] = {
+        { 0x24c, 0xffffffff }, { 0x258, 0x1f9037e }, { 0x268, 0xb3 }, { 0xaf4, 0x3f6df },
+        { 0xe04, 0x3f }, { 0xb04, 1 << 24 | QDMA_ERROR_VECTOR << 12 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+        qdma_put(x, masks[i][0], masks[i][1]);
+    }
 }
 
 void qdma_queue_context(QdmaQueue *k, uint32_t set, uint32_t clear)

@@ -39,12 +39,19 @@ void qdma_reset(Qdma *x, int kind);
 
 uint32_t qdma_get(Qdma *x, uint32_t off);
 void qdma_put(Qdma *x, uint32_t off, uint32_t value);
+/* Registers of the shell. */
+uint32_t qdma_user(Qdma *x, uint32_t off);
+void qdma_put_user(Qdma *x, uint32_t off, uint32_t value);
 /* One command for a context; checks that it is not busy. */
 void qdma_command(Qdma *x, uint32_t selector, uint32_t number, uint32_t op);
 /* All eight words of data. */
 void qdma_write_context(Qdma *x, uint32_t selector, uint32_t number,
                         const uint32_t words[8]);
 void qdma_read_context(Qdma *x, uint32_t selector, uint32_t number, uint32_t words[8]);
+
+#define QDMA_ERROR_VECTOR   16
+/* Every error counts, and the next one interrupts. */
+void qdma_arm_errors(Qdma *x);
 
 /* A memory-mapped queue, one direction; its vector is its number modulo 16. */
 typedef struct QdmaQueue {

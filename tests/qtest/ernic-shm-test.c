@@ -5,18 +5,13 @@
  */
 #include "qemu/osdep.h"
 #include <glib/gstdio.h>
-#include "ernic-mlx5.h"
-
-static uint64_t counter_of(QTestState *qts, const char *id, const char *name)
-{
-    g_autofree char *path = g_strconcat("shm.", name, NULL);
-
-    return qernic_stat(&(QErnic) { .qts = qts, .id = id }, path);
-}
+#include "ernic.h"
 
 static uint64_t counter(QErnic *q, const char *name)
 {
-    return counter_of(q->qts, q->id, name);
+    g_autofree char *path = g_strconcat("shm.", name, NULL);
+
+    return qernic_stat(q, path);
 }
 
 /* Packets to addresses that nobody has. */
@@ -25,14 +20,9 @@ static uint64_t unknown(QErnic *q)
     return counter(q, "drops.unknown_destination");
 }
 
-static void await_peers_of(QTestState *qts, const char *id, uint64_t num)
-{
-    qernic_wait_while(qts, counter_of(qts, id, "peers") != num);
-}
-
 static void await_peers(QErnic *q, uint64_t num)
 {
-    await_peers_of(q->qts, q->id, num);
+    qernic_wait_while(q->qts, counter(q, "peers") != num);
 }
 
 static char *new_folder(void)
@@ -92,39 +82,6 @@ MACHINE_KINDS("/ernic-shm/link", test_link, { "", "" }, { "-iothread", ",iothrea
     g_assert_cmpuint(counter(a, "broken") + counter(b, "broken"), ==, 0);
     qernic_machine_end(m);
     /* Both have removed their sockets. */
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
-}
-
-/* Other icrc=, other packets: the devices refuse each other, and say so. */
-MACHINE_TEST("/ernic-shm/icrc", test_icrc)
-{
-    g_autofree char *folder = new_folder();
-    QErnicMachine *m =
-        qernic_machine(ONE_DEVICE VERBS_NIC ",id=shm1,addr=05.0,roce-shm=%s,icrc=on",
-                       folder, folder);
-    QErnic *a = qernic_at(m, "shm0", 4), *b = qernic_at(m, "shm1", 5);
-
-    qernic_wait_while(m->qts, !counter(a, "refused") || !counter(b, "refused"));
-    g_assert_cmpuint(counter(a, "peers") + counter(b, "peers"), ==, 0);
-    qernic_machine_end(m);
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
-}
-
-/* Another machine comes and goes three times; this one keeps its socket. */
-MACHINE_TEST("/ernic-shm/machines", test_machines)
-{
-    g_autofree char *folder = new_folder();
-    QErnicMachine *m = qernic_machine(ONE_DEVICE, folder), *other;
-    QErnic *a = qernic_at(m, "shm0", 4);
-
-    for (int i = 0; i < 3; i++) {
-        other = qernic_machine(ONE_DEVICE, folder);
-        await_peers(a, 1);
-        await_peers(qernic_at(other, "shm0", 4), 1);
-        qernic_machine_end(other);
-        await_peers(a, 0);
-    }
-    qernic_machine_end(m);
     g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
@@ -205,47 +162,4 @@ MACHINE_TEST("/ernic-shm/power", test_power)
     qernic_transfers(p.a, p.b);
     g_assert_cmpuint(unknown(p.a), ==, 4);
     close_pair(&p);
-}
-
-/* The mlx5 interface in both machines. */
-MACHINE_KINDS("/ernic-shm/mlx5", test_mlx5, { "", "" }, { "-iothread", ",iothread=io0" })
-{
-    enum { LEN = 8192 };
-    g_autofree char *folder = new_folder();
-    g_autofree char *args = g_strdup_printf(",roce-shm=%s%s", folder, more);
-    uint8_t out[LEN], in[LEN], cqe[64];
-    uint64_t at[2];
-    Mlx5Rdma r[2];
-    Mlx5 x[2];
-
-    for (int i = 0; i < 2; i++) {
-        mlx5_begin(&x[i], args);
-        x[i].host = i + 1;
-        x[i].peer = 2 - i;
-        mlx5_probe(&x[i]);
-        mlx5_rdma_open(&x[i], &r[i]);
-        at[i] = mlx5_zeroed(&x[i], LEN);
-    }
-    g_assert_cmphex(r[0].qpn, ==, r[1].qpn);
-    for (int i = 0; i < 2; i++) {
-        await_peers_of(x[i].m->qts, "ernic0", 1);
-    }
-    for (int i = 0; i < LEN; i++) {
-        out[i] = i * 7;
-    }
-    for (int i = 0; i < 2; i++) {
-        qtest_memwrite(x[i].m->qts, at[i], out, LEN);
-        qtest_memset(x[!i].m->qts, at[!i], 0, LEN);
-        mlx5_post_recv(&x[!i], &r[!i], at[!i], LEN);
-        mlx5_post_send(&x[i], &r[i], at[i], LEN);
-        mlx5_ring_sq(&x[i], &r[i]);
-        mlx5_completion(&x[!i], &r[!i], cqe);
-        mlx5_completion(&x[i], &r[i], cqe);
-        qtest_memread(x[!i].m->qts, at[!i], in, LEN);
-        g_assert_cmpmem(in, LEN, out, LEN);
-        g_assert_cmpuint(counter_of(x[i].m->qts, "ernic0", "tx_packets"), >, 0);
-    }
-    qernic_machine_end(x[0].m);
-    qernic_machine_end(x[1].m);
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }

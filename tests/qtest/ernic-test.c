@@ -186,33 +186,6 @@ ERNIC_TEST("fatal", test_fatal)
     qernic_setup(q, 1);
 }
 
-ERNIC_TEST("commands", test_commands)
-{
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_NOP };
-    struct ernic_device_attr attr;
-    struct ernic_rsp rsp;
-
-    qernic_enable(q);
-    /* Three rounds of the ring: the phase changes with each. */
-    for (int i = 0; i < 3 << QERNIC_RING_SHIFT; i++) {
-        qernic_make(q, &cmd);
-    }
-    g_assert_cmpuint(qernic_reg(q, cmd_ci), ==, 3 << QERNIC_RING_SHIFT);
-    for (int i = ERNIC_CMD_COUNT; i < 256; i++) {
-        cmd.opcode = i;
-        g_assert_cmpuint(qernic_cmd(q, &cmd, NULL), ==, ERNIC_ERR_OPCODE);
-    }
-    cmd = (struct ernic_cmd) {
-        .opcode = ERNIC_CMD_QUERY_DEVICE,
-        .query = { .addr = cpu_to_le64(q->scratch), .length = cpu_to_le32(sizeof(attr)) },
-    };
-    g_assert_cmpuint(qernic_cmd(q, &cmd, &rsp), ==, ERNIC_OK);
-    g_assert_cmpuint(le32_to_cpu(rsp.length), ==, sizeof(attr));
-    qtest_memread(q->qts, q->scratch, &attr, sizeof(attr));
-    g_assert_cmpuint(le32_to_cpu(attr.abi_version), ==, ERNIC_ABI_VERSION);
-    g_assert_cmpuint(le32_to_cpu(attr.max_uctx) + 1, ==, qernic_reg(q, num_uctx));
-}
-
 /* The number of bad doorbells; a NOP waits for the doorbells rung before. */
 static uint64_t bad_doorbells(QErnic *q)
 {

@@ -84,9 +84,3 @@ MACHINE_TEST("/ernic-trace-limit", test_limit)
     g_assert_cmpuint(len, <=, LIMIT);
     g_assert_cmpuint(len, >, LIMIT / 2);
 }
-
-ERNIC_TEST("trace-refused", test_refused)
-{
-    qernic_refused(q->qts, "timing-trace: /dev/null: not a regular file",
-                   "'timing': true, 'timing-trace': '/dev/null'");
-}

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Transfers through guest memory: within a device, between two devices of one
- * virtual machine, and with a reset or a migration in the middle.
+ * virtual machine, and with a migration in the middle.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -324,29 +324,6 @@ ERNIC_TEST("loopback", test_loopback)
     qernic_multicast(q, q);
 }
 
-/* A completion in the ring, then the event, then the interrupt. */
-ERNIC_TEST("events", test_events)
-{
-    struct ernic_eqe eqe;
-    QErnicQp x, y;
-
-    qpci_msix_enable(&q->dev);
-    qernic_setup(q, 1);
-    qernic_pair(q, q, &x, &y, ERNIC_QPT_RC);
-    qernic_arm(&y);
-    message(&x, &y);
-    qernic_wait_while(q->qts, !qpci_msix_pending(&q->dev, 1));
-    qtest_memread(q->qts, q->eq_ring, &eqe, sizeof(eqe));
-    /* The first event is "connection established" or the expected one. */
-    if (eqe.type == ERNIC_EV_COMM_EST) {
-        qtest_memread(q->qts, q->eq_ring + sizeof(eqe), &eqe, sizeof(eqe));
-    }
-    g_assert_cmpuint(eqe.phase, ==, 1);
-    g_assert_cmpuint(eqe.type, ==, ERNIC_EV_COMPLETION);
-    g_assert_cmpuint(le32_to_cpu(eqe.element), ==, y.cq.cqn);
-    qpci_msix_disable(&q->dev);
-}
-
 /* A machine with ernic0 and ernic1, which has these properties. */
 static QErnicMachine *two_devices(const char *more)
 {
@@ -424,28 +401,6 @@ void qernic_end(QErnicQp *x, QErnicQp *y)
     expect(x, ERNIC_WC_SEND, 0);
     expect(y, ERNIC_WC_RECV, LENGTH);
     same(x->q, OUT, y->q, IN, LENGTH);
-}
-
-ERNIC_TEST("flr", test_flr)
-{
-    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
-    uint16_t ctl = qpci_config_readw(&q->dev, pcie + PCI_EXP_DEVCTL);
-    QErnicQp x, y;
-
-    qernic_setup(q, 1);
-    qernic_begin(q, &x, &y);
-    qpci_config_writew(&q->dev, pcie + PCI_EXP_DEVCTL, ctl | PCI_EXP_DEVCTL_BCR_FLR);
-    /* The function has its power-on state, including the BARs. */
-    g_assert_cmphex(qpci_config_readl(&q->dev, PCI_BASE_ADDRESS_2) &
-                    PCI_BASE_ADDRESS_MEM_MASK, ==, 0);
-    q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
-    qpci_device_enable(&q->dev);
-    g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
-    g_assert_cmphex(qernic_reg(q, cmd_addr), ==, 0);
-    g_assert_false(qernic_has_cqe(&x));
-    /* The device works afterwards. */
-    qernic_setup(q, 1);
-    rc_all(q, q);
 }
 
 /* The registers at an offset in both register blocks, except the time. */

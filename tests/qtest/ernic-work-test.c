@@ -14,7 +14,6 @@
 #define PAGES       (1u << 24)
 #define LEAF        512
 #define ANSWERS     40
-#define MEMBERS     1020
 #define CQ_DEPTH    (1u << 20)
 #define CQE         sizeof(struct ernic_cqe)
 #define WORST_US    1000000
@@ -114,8 +113,8 @@ static uint64_t list(Work *w)
     return dir;
 }
 
-/* A ring whose first command makes a protection domain. */
-static void open_ring(Work *w)
+/* Posts a ring of registrations of 2^24 pages, after a protection domain for them. */
+static void post_regs(Work *w)
 {
     size_t bytes = sizeof(struct ernic_cmd) << RING_SHIFT;
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
@@ -128,14 +127,6 @@ static void open_ring(Work *w)
     qernic_set_reg(w->q, ring_shift, RING_SHIFT);
     qernic_set_reg(w->q, control, ERNIC_CONTROL_ENABLE);
     put(w, 0, &cmd);
-}
-
-/* Posts a ring of registrations of 2^24 pages. */
-static void post_regs(Work *w)
-{
-    struct ernic_cmd cmd;
-
-    open_ring(w);
     cmd = (struct ernic_cmd) {
         .opcode = ERNIC_CMD_MR_REG,
         .mr_reg = { .buf = { .addr = cpu_to_le64(list(w)), .npages = cpu_to_le32(PAGES),
@@ -184,98 +175,6 @@ WORLD_KINDS("/ernic-work/commands", test_commands, Work, w, begin, BOTH)
     /* A reset drops the command in progress. */
     qernic_set_reg(w->q, control, ERNIC_CONTROL_RESET);
     answers(w, "reset");
-    qernic_setup(w->q, 1);
-}
-
-/* The same as answers(), while the device executes the whole ring again and again. */
-static void answers_beside_ring(Work *w, const char *name)
-{
-    uint32_t pi = qernic_reg(w->q, cmd_pi);
-
-    for (size_t i = 0; i < ANSWERS; i++) {
-        if (qernic_reg(w->q, cmd_ci) == pi) {
-            pi += COMMANDS;
-            qernic_set_reg(w->q, cmd_pi, pi);
-        }
-        w->took[i] = ask(w, "query-status");
-    }
-    qernic_wait_while(w->q->qts, qernic_reg(w->q, cmd_ci) != pi);
-    report(w, name);
-}
-
-/*
- * Chunks of an on-demand region come, one for each command, and go in one command. The
- * host gets a page back for each of them.
- */
-WORLD_KINDS("/ernic-work/chunks", test_chunks, Work, w, begin, NO_THREAD)
-{
-    struct ernic_cmd cmd = {
-        .opcode = ERNIC_CMD_MR_REG,
-        .mr_reg = { .buf.page_shift = 12, .length = cpu_to_le64(1ull << 47),
-                    .pd = cpu_to_le32(1),
-                    .access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND) },
-    };
-    uint64_t page = guest_alloc(w->q->alloc, 4096);
-    const char *path;
-    uint32_t i;
-
-    open_ring(w);
-    put(w, 1, &cmd);
-    qernic_set_reg(w->q, cmd_pi, 2);
-    g_assert_cmpuint(status(w, 1), ==, ERNIC_OK);
-    qtest_writeq(w->m->qts, page, page | ERNIC_PAGE_READ);
-    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_MR_PAGES };
-    qtest_memread(w->m->qts, w->q->rsp_ring + sizeof(struct ernic_rsp) +
-                  offsetof(struct ernic_rsp, handle), &cmd.mr_pages.key, 4);
-    cmd.mr_pages.list = cpu_to_le64(page);
-    cmd.mr_pages.npages = cpu_to_le64(1);
-    for (i = 0; i < COMMANDS - 1; i++) {
-        cmd.mr_pages.first = cpu_to_le64((uint64_t)i * LEAF);
-        put(w, i, &cmd);
-    }
-    cmd.mr_pages.list = cmd.mr_pages.first = 0;
-    cmd.mr_pages.npages = cpu_to_le64((uint64_t)COMMANDS * LEAF);
-    put(w, COMMANDS - 1, &cmd);
-    path = qernic_log(w->m->qts, "ernic_slice_late");
-    answers_beside_ring(w, "chunks");
-    for (i = 0; i < COMMANDS; i++) {
-        g_assert_cmpuint(qtest_readb(w->m->qts, w->q->rsp_ring +
-                                     i * sizeof(struct ernic_rsp) +
-                                     offsetof(struct ernic_rsp, status)), ==, ERNIC_OK);
-    }
-    g_test_message("%u slices ended by the clock",
-                   qernic_logged(w->m, path, "ernic_slice_late"));
-}
-
-/* The function is reset with many objects, each of which has memory of its own. */
-WORLD_KINDS("/ernic-work/objects", test_objects, Work, w, begin, NO_THREAD)
-{
-    enum { OBJECTS = 3 * COMMANDS };
-    uint64_t dir = guest_alloc(w->q->alloc, 4096);
-    uint64_t leaf = guest_alloc(w->q->alloc, 4096);
-    struct ernic_cmd cmd;
-
-    open_ring(w);
-    qtest_memset(w->m->qts, leaf, 0, 4096);
-    for (uint32_t i = 0; i < 8; i++) {
-        qtest_writeq(w->m->qts, dir + i * 8, leaf);
-    }
-    cmd = (struct ernic_cmd) {
-        .opcode = ERNIC_CMD_MR_REG,
-        .mr_reg = { .buf = { .addr = cpu_to_le64(dir), .npages = cpu_to_le32(8 * LEAF),
-                             .page_shift = 12, .levels = 2 },
-                    .length = cpu_to_le64(8 * LEAF << 12), .pd = cpu_to_le32(1) },
-    };
-    for (uint32_t i = 1; i < COMMANDS; i++) {
-        put(w, i, &cmd);
-    }
-    for (uint32_t pi = COMMANDS; pi <= OBJECTS; pi += COMMANDS) {
-        qernic_set_reg(w->q, cmd_pi, pi);
-        qernic_wait_while(w->q->qts, qernic_reg(w->q, cmd_ci) != pi);
-    }
-    g_assert_cmpuint(status(w, COMMANDS - 1), ==, ERNIC_OK);
-    qernic_set_reg(w->q, control, ERNIC_CONTROL_RESET);
-    answers(w, "objects");
     qernic_setup(w->q, 1);
 }
 
@@ -442,74 +341,4 @@ WORLD_KINDS("/ernic-work/resize", test_resize, Work, w, begin, BOTH)
     cmd.cq_create.buf.addr = cpu_to_le64(x.cq.ring);
     qernic_make(w->q, &cmd);
     qernic_transfers(w->q, w->q);
-}
-
-/* Joins UD queue pairs to a group until it has MEMBERS members; @from is one of them. */
-static void join(Work *w, QErnicQp *from, const uint8_t gid[16])
-{
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
-    QErnicQp member;
-
-    memcpy(cmd.mcast.gid, gid, sizeof(cmd.mcast.gid));
-    for (int i = 0; i < MEMBERS; i++) {
-        qernic_qp_create(w->q, i ? &member : from, ERNIC_QPT_UD);
-        cmd.mcast.qpn = cpu_to_le32(i ? member.qpn : from->qpn);
-        qernic_make(w->q, &cmd);
-    }
-    qernic_qp_connect(from, from);
-}
-
-/* Datagrams to @gid until the send queue of @from is full. */
-static void flood(QErnicQp *from, const uint8_t gid[16])
-{
-    struct ernic_wqe wqe = {
-        .opcode = ERNIC_WR_SEND,
-        .ud = { .qkey = cpu_to_le32(QERNIC_QKEY), .dest_qpn = cpu_to_le32(0xffffff),
-                .av = { .hop_limit = 64, .dmac = { 1, 0, 0x5e, 0, 0, 5 } } },
-    };
-
-    memcpy(wqe.ud.av.dgid, gid, 16);
-    for (int i = 0; i < QERNIC_DEPTH; i++) {
-        qernic_post_send(from, &wqe, 0, 256);
-    }
-}
-
-static const uint8_t group[16] = { [10] = 0xff, 0xff, 224, 0, 0, 5 };
-
-/* The datagrams of flood() have all left. */
-static void flooded(QErnicQp *from)
-{
-    for (int i = 0; i < QERNIC_DEPTH; i++) {
-        qernic_done(from);
-    }
-}
-
-/* Every datagram has 1,020 receivers. */
-WORLD_KINDS("/ernic-work/group", test_group, Work, w, begin, BOTH)
-{
-    QErnicQp from;
-
-    qernic_setup(w->q, 1);
-    join(w, &from, group);
-    flood(&from, group);
-    answers(w, "group");
-    flooded(&from);
-}
-
-/* The same machine migrates with all datagrams in progress, and continues. */
-WORLD_KINDS("/ernic-work/migration", test_migration, Work, w, begin,
-             { "", ",roce-udp=127.0.0.1:0" })
-{
-    QTestState *from;
-    QErnicQp x;
-
-    qernic_setup(w->q, 1);
-    join(w, &x, group);
-    qernic_stop(w->m->qts);
-    flood(&x, group);
-    qernic_cont(w->m->qts);
-    from = qernic_migrate(w->q);
-    answers(w, "source");
-    flooded(&x);
-    qernic_migrate_end(w->q, from);
 }

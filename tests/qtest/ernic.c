@@ -251,7 +251,7 @@ void qernic_qp_record(QErnic *q, QErnicQp *qp, uint8_t type)
     create_qp(q, qp, type, records, records + sizeof(struct ernic_record));
 }
 
-uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr)
+static uint8_t modify_qp(QErnicQp *qp, struct ernic_qp_attr *attr)
 {
     QErnic *q = qp->q;
     struct ernic_cmd cmd = {
@@ -312,7 +312,7 @@ void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer)
     for (size_t i = 0; i < ARRAY_SIZE(path); i++) {
         attr.mask = cpu_to_le32(ERNIC_QPA_STATE | required(qp->type, path[i]));
         attr.state = path[i];
-        g_assert_cmpuint(qernic_qp_modify(qp, &attr), ==, ERNIC_OK);
+        g_assert_cmpuint(modify_qp(qp, &attr), ==, ERNIC_OK);
     }
 }
 
@@ -338,7 +338,8 @@ static void ring(QErnicQp *qp, unsigned kind, uint32_t queue, uint32_t index)
     qernic_doorbell(qp->q, 0, ERNIC_DB(kind, queue, index));
 }
 
-void qernic_record(QErnic *q, uint64_t record, uint32_t pi)
+/* Writes the index of what is posted to a record. */
+static void set_record(QErnic *q, uint64_t record, uint32_t pi)
 {
     qtest_writel(q->qts, record + offsetof(struct ernic_record, pi), pi);
 }
@@ -361,7 +362,7 @@ void qernic_post_recv(QErnicQp *qp, uint64_t at, uint32_t len)
 
     qtest_memwrite(qp->q->qts, qp->rq + qp->rq_pi % QERNIC_DEPTH * 64, &wqe, sizeof(wqe));
     if (qp->rq_record) {
-        qernic_record(qp->q, qp->rq_record, ++qp->rq_pi);
+        set_record(qp->q, qp->rq_record, ++qp->rq_pi);
     } else {
         ring(qp, ERNIC_DB_RQ, qp->qpn, ++qp->rq_pi);
     }
@@ -384,7 +385,7 @@ void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t
         ring(qp, ERNIC_DB_SQ, qp->qpn, ++qp->sq_pi);
         return;
     }
-    qernic_record(qp->q, qp->sq_record, ++qp->sq_pi);
+    set_record(qp->q, qp->sq_record, ++qp->sq_pi);
     if (qernic_wake(qp->q, qp->sq_record) == qp->sq_pi - 1) {
         ring(qp, ERNIC_DB_SQ, qp->qpn, 0);
     }
@@ -436,11 +437,6 @@ void qernic_done(QErnicQp *qp)
 
     qernic_poll(qp, &cqe);
     g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
-}
-
-void qernic_arm(QErnicQp *qp)
-{
-    ring(qp, ERNIC_DB_CQ_ARM, qp->cq.cqn, qp->cq.ci);
 }
 
 static void alloc_rings(QErnic *q)

@@ -211,13 +211,10 @@ void qernic_set_gid(QErnic *q, uint8_t index, uint16_t vlan);
 void qernic_qp_create(QErnic *q, QErnicQp *qp, uint8_t type);
 /* The same with records, by which it posts. */
 void qernic_qp_record(QErnic *q, QErnicQp *qp, uint8_t type);
-/* Writes the index of what is posted to a record. */
-void qernic_record(QErnic *q, uint64_t record, uint32_t pi);
 /* The request that shall ring, of a record. */
 uint32_t qernic_wake(QErnic *q, uint64_t record);
 /* Moves @qp to INIT, RTR and RTS, connected to @peer on any device. */
 void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer);
-uint8_t qernic_qp_modify(QErnicQp *qp, struct ernic_qp_attr *attr);
 /* A queue pair of 10.0.0.9, which does not exist. */
 extern const QErnicQp qernic_nobody;
 /* Creates two queue pairs and connects them. */
@@ -242,7 +239,6 @@ void qernic_done(QErnicQp *qp);
 void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe);
 /* Whether a completion is available now. */
 bool qernic_has_cqe(QErnicQp *qp);
-void qernic_arm(QErnicQp *qp);
 
 /* Connects an RC pair and sends a message, which waits because no receive is posted. */
 void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y);
