@@ -182,6 +182,32 @@ static GByteArray *state_file_read(const char *path, uint64_t *now)
 
 /* ---- stored states ---------------------------------------------------------- */
 
+/* A file has the time in ns, 64 bits in little endian, and then the state. */
+static GByteArray *read_state(const char *path, uint64_t *now)
+{
+    GByteArray *state;
+    GError *err = NULL;
+    char *data;
+    gsize len;
+
+    g_file_get_contents(path, &data, &len, &err);
+    g_assert_no_error(err);
+    state = g_byte_array_new_take((guint8 *)data, len);
+    g_assert_cmpuint(len, >, sizeof(*now));
+    *now = ldq_le_p(state->data);
+    return g_byte_array_remove_range(state, 0, sizeof(*now));
+}
+
+static void write_state(const char *path, uint64_t now, const GByteArray *state)
+{
+    g_autoptr(GByteArray) file = g_byte_array_new();
+
+    now = cpu_to_le64(now);
+    g_byte_array_append(file, (const guint8 *)&now, sizeof(now));
+    g_byte_array_append(file, state->data, state->len);
+    g_assert_true(g_file_set_contents(path, (char *)file->data, file->len, NULL));
+}
+
 static uint32_t in_use(const Ernic *e, const char *name)
 {
     uint32_t n = 0;
@@ -341,11 +367,11 @@ TEST("/state-releases/stored", test_stored)
 {
     for (uint32_t r = 0; r < ARRAY_SIZE(releases); r++) {
         for (uint32_t i = 0; i < releases[r].states; i++) {
-            g_autofree char *path = g_strdup_printf("%s/state/%s/%s.txt", ERNIC_DATA,
+            g_autofree char *path = g_strdup_printf("%s/state/%s/%s", ERNIC_DATA,
                                                     releases[r].name,
                                                     stored_states[i].name);
             uint64_t now;
-            GByteArray *state = state_file_read(path, &now);
+            GByteArray *state = read_state(path, &now);
 
             g_test_message("%s", path);
             load_stored(i, now, state);
@@ -369,6 +395,8 @@ TEST("/state-releases/made", test_made)
 
 /* ---- rows of releases ------------------------------------------------------- */
 
+#define LINE    90
+
 static const char *const kinds[] = {
     [ERNIC_SK_UINT] = "uint", [ERNIC_SK_BOOL] = "bool", [ERNIC_SK_BYTES] = "bytes",
     [ERNIC_SK_STRUCT] = "struct", [ERNIC_SK_OWNED] = "owned",
@@ -383,12 +411,24 @@ static const char *name_of(const ErnicStateStruct *of)
     return blank ? blank + 1 : of->name;
 }
 
+/* Append @word to @text, on a new line if the last one has no room. */
+static void add_word(GString *text, const char *word)
+{
+    const char *line = strrchr(text->str, '\n');
+    size_t len = line ? strlen(line + 1) : text->len;
+
+    if (len) {
+        g_string_append_c(text, len + 1 + strlen(word) > LINE ? '\n' : ' ');
+    }
+    g_string_append(text, word);
+}
+
 /* The name of @of, and a word for each stored row; elements at the end. */
 static void print_rows(const ErnicStateStruct *of, GString *text)
 {
     g_autofree char *head = g_strconcat(name_of(of), ":", NULL);
 
-    state_file_add(text, head);
+    add_word(text, head);
     for (uint32_t i = 0; i < of->num_fields; i++) {
         const ErnicStateField *f = &of->field[i];
         g_autoptr(GString) word = g_string_new(f->name);
@@ -406,7 +446,7 @@ static void print_rows(const ErnicStateStruct *of, GString *text)
         if (f->num != 1) {
             g_string_append_printf(word, "*%u", f->num);
         }
-        state_file_add(text, word->str);
+        add_word(text, word->str);
     }
     g_string_append_c(text, '\n');
 }
@@ -446,8 +486,12 @@ TEST("/state-releases/rows", test_rows)
     for (uint32_t r = 0; r < ARRAY_SIZE(releases); r++) {
         g_autofree char *path = g_strdup_printf("%s/state/%s/rows.txt", ERNIC_DATA,
                                                 releases[r].name);
-        g_auto(GStrv) words = state_file_words(path);
+        g_auto(GStrv) words = NULL;
+        char *text;
 
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        words = g_strsplit_set(g_strchomp(text), "\n ", -1);
+        g_free(text);
         assert_appended(words);
     }
 }
@@ -462,13 +506,12 @@ static int write_release(const char *folder)
     }
     g_assert_true(g_file_set_contents(rows, text->str, text->len, NULL));
     for (uint32_t i = 0; i < STORED_STATES; i++) {
-        g_autofree char *path = g_strdup_printf("%s/%s.txt", folder,
-                                                stored_states[i].name);
+        g_autofree char *path = g_build_filename(folder, stored_states[i].name, NULL);
         GByteArray *state = g_byte_array_new();
         uint64_t now = stored_states[i].make(state);
 
         load_stored(i, now, state);
-        state_file_write(path, now, state);
+        write_state(path, now, state);
         g_byte_array_unref(state);
     }
     return 0;
