@@ -354,7 +354,7 @@ static void op_migrate(FuzzMachine *m, Operands *o)
 
 /* ---- the table -------------------------------------------------------------- */
 
-/* tests/fuzz/qemu/script.py has the same order. */
+/* The inputs of the corpus have their numbers: a new one goes to the end. */
 static void (*const ops[])(FuzzMachine *m, Operands *o) = {
     op_read,
     op_write,
