@@ -3,8 +3,6 @@
 
 Also: meson has every suite; a test whose process dies is one failure.
 """
-import contextlib
-import io
 import os
 import re
 import signal
@@ -12,6 +10,8 @@ import subprocess
 import unittest
 from collections import Counter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 import pyverbs_suite
@@ -26,6 +26,27 @@ ALONE = table.row('alone', 'mlx5', Counter(fail=1), 'short', '2026-01-03', '6.12
 LATER = BOTH._replace(passed='6', date='2026-02-01')
 PAGE = ('Text.\n\n<!-- score: begin -->\n<!-- score: end -->\n'
         '<!-- table: begin -->\n<!-- table: end -->\n\nMore.\n')
+WHOLE = """Text.
+
+<!-- score: begin -->
+| Suite | verbs interface | mlx5 interface | soft-RoCE |
+| --- | ---: | ---: | ---: |
+| both | 6 of 8 |  | 3 of 7 |
+| alone |  | 0 of 1 |  |
+<!-- score: end -->
+<!-- table: begin -->
+| Suite | Device | Passed | Failed | Skipped | Form | Date | Linux | Packages |
+| --- | --- | ---: | ---: | ---: | --- | --- | --- | --- |
+| both | verbs interface | 6 | 0 | 2 | whole | 2026-02-01 | 6.1.1-1 | PERFTEST |
+| both | soft-RoCE | 3 | 4 | 0 | whole | 2026-01-02 | 6.1.1-1 | PERFTEST |
+| alone | mlx5 interface | 0 | 1 | 0 | short | 2026-01-03 | 6.12 |  |
+| all | verbs interface | 6 | 0 | 2 |  |  |  |  |
+| all | mlx5 interface | 0 | 1 | 0 |  |  |  |  |
+| all | soft-RoCE | 3 | 4 | 0 |  |  |  |  |
+<!-- table: end -->
+
+More.
+""".replace('PERFTEST', ABOUT[-1])
 README = 'A | b\n<!-- score: begin -->\nold\n<!-- score: end -->\nc\n'
 
 
@@ -33,22 +54,15 @@ def page(rows):
     return '\n'.join(['<!-- table: begin -->', *table.lines(rows), '<!-- table: end -->'])
 
 
-def test_row():
-    assert BOTH[:5] == ('both', 'verbs interface', '5', '0', '2'), BOTH
-    assert PEER[:5] == ('both', 'soft-RoCE', '3', '4', '0'), PEER
-    assert ALONE[:5] == ('alone', 'mlx5 interface', '0', '1', '0'), ALONE
-
-
-def test_round_trip():
+def test_parse():
+    """Rows are read back, without the sums; another page is refused: without its marks,
+    with two, or with other columns."""
     assert table.parse(page([BOTH, PEER, ALONE])) == [BOTH, PEER, ALONE]
-    assert not table.parse(page([]))
     assert not table.parse(PAGE)
-
-
-def test_total():
-    *_, first, last = table.lines([BOTH, PEER, BOTH])
-    assert first == '| all | verbs interface | 10 | 0 | 4 |  |  |  |  |', first
-    assert last == '| all | soft-RoCE | 3 | 4 | 0 |  |  |  |  |', last
+    for text in ('', PAGE + PAGE, page([BOTH]).replace('Form', 'Shape'),
+                 page([BOTH]).replace(' whole |', '')):
+        with pytest.raises(ValueError):
+            table.parse(text)
 
 
 def test_merge():
@@ -68,135 +82,80 @@ def test_suites_exist():
     assert rows and {one.suite for one in rows} <= names
 
 
-def test_score():
-    assert list(table.score([BOTH, PEER, ALONE])) == [
-        '| Suite | verbs interface | mlx5 interface | soft-RoCE |',
-        '| --- | ---: | ---: | ---: |',
-        '| both | 5 of 7 |  | 3 of 7 |', '| alone |  | 0 of 1 |  |']
-
-
-def test_summary():
-    assert list(table.summary([BOTH, ALONE, BOTH])) == [
-        '- verbs interface: 10 passed, 0 failed, 4 skipped in 2 suites',
-        '- mlx5 interface: 0 passed, 1 failed, 0 skipped in 1 suites',
-        '- soft-RoCE: 0 passed, 0 failed, 0 skipped in 0 suites']
-
-
 def test_files(tmp_path):
-    """Rows of two runs are there in the end, and what is around the places."""
+    """Rows of three runs are there in the end, with what follows from them."""
     (tmp_path / 'docs').mkdir()
     (tmp_path / table.PAGE).write_text(PAGE)
     (tmp_path / table.README).write_text(README)
     assert table.stale(tmp_path) == [table.PAGE, table.README]
     for new in ([BOTH, PEER], [ALONE], [LATER]):
         table.update(tmp_path, new, ['both', 'alone'])
-    text = (tmp_path / table.PAGE).read_text()
-    assert table.parse(text) == [LATER, PEER, ALONE], text
-    assert text.startswith('Text.\n\n<!-- score: begin -->\n| Suite '), text
-    assert ('| both | 6 of 8 |  | 3 of 7 |\n| alone |  | 0 of 1 |  |\n'
-            '<!-- score: end -->') in text, text
-    assert '<!-- table: begin -->\n| Suite | Device | Passed ' in text, text
-    assert text.endswith('|\n<!-- table: end -->\n\nMore.\n'), text
-    readme = (tmp_path / table.README).read_text()
-    said = '\n'.join(table.summary([LATER, PEER, ALONE]))
-    assert readme == ('A | b\n<!-- score: begin -->\n'
-                      f'{said}\n<!-- score: end -->\nc\n'), readme
+    assert (tmp_path / table.PAGE).read_text() == WHOLE
+    assert table.parse(WHOLE) == [LATER, PEER, ALONE]
+    assert (tmp_path / table.README).read_text() == README.replace('old', """
+- verbs interface: 6 passed, 0 failed, 2 skipped in 1 suites
+- mlx5 interface: 0 passed, 1 failed, 0 skipped in 1 suites
+- soft-RoCE: 3 passed, 4 failed, 0 skipped in 1 suites""".strip())
     assert not table.stale(tmp_path)
 
 
-def test_refused():
-    """A page without its marks, with two, or with other columns."""
-    for text in ('', PAGE + PAGE, page([BOTH]).replace('Form', 'Shape'),
-                 page([BOTH]).replace(' whole |', '')):
-        try:
-            table.parse(text)
-        except ValueError:
-            continue
-        raise AssertionError(f'taken: {text}')
+OURS, THEIRS = ' # SKIP ours', ' # TODO theirs'
+SKIPS = ('a/one', 'mlx5/a/two', 'mlx5/a/three', 'mlx5/b/one')
+STARS = ('mlx5/a/*/x-*', 'mlx5/a/[y]*')
+TWO = {'one': 'skip', 'two': 'skip'}
+FOUR = dict.fromkeys(('one/x-1', 'two/x-', 'two/y-1', '[y]'), 'fail')
+SHORT = {'short': True}
+# What is tested, the results by case; the pins of skips, and of failures; more for the
+# Report; its lines, but for the suite: a name and its directive, None: it has failed.
+REPORTS = [
+    ('soft-RoCE needs no pins', {'one': 'ok', 'two': 'skip', 'three': 'fail'}, (), (),
+     {'stack': 'rxe'}, {'one': '', 'two': ' # SKIP on soft-RoCE',
+                        'three': ' # SKIP on soft-RoCE'}),
+    ('a result without a pin', {'one': 'ok', 'two': 'skip', 'three': 'fail'}, (), (),
+     {'stack': 'ernic'}, {'one': '', 'two': None, 'three': None}),
+    ('pins of the verbs interface', TWO, SKIPS, (), {'stack': 'ernic'},
+     {'one': OURS, 'two': None}),
+    ('pins of the mlx5 interface', TWO, SKIPS, (), SHORT, {'one': None, 'two': OURS}),
+    ('a pin without a case', TWO, SKIPS, (), {},
+     {'one': None, 'two': OURS, 'three (listed in skips.txt)': None}),
+    ('a pin of a case that passes', {'three': 'ok'}, SKIPS, (), SHORT,
+     {'three': '', 'three (listed in skips.txt)': None}),
+    ('a listed failure', {'one': 'fail'}, (), ['mlx5/a/one'], {}, {'one': THEIRS}),
+    ('a listed failure that is skipped', {'one': 'skip'}, (), ['mlx5/a/one'], {},
+     {'one': None, 'one (listed in failures.txt)': None}),
+    ('a listed failure that passes', {'one': 'ok'}, (), ['mlx5/a/one'], {},
+     {'one': '', 'one (listed in failures.txt)': None}),
+    ('names with a star', FOUR, (), STARS, {},
+     {'one/x-1': THEIRS, 'two/x-': THEIRS, 'two/y-1': None, '[y]': THEIRS}),
+    ('not all cases of a star fail', {**FOUR, 'three/x-1': 'ok'}, (), STARS, SHORT,
+     {'one/x-1': THEIRS, 'two/x-': THEIRS, 'two/y-1': None, '[y]': THEIRS,
+      'three/x-1': '', '*/x-* (listed in failures.txt)': None}),
+    ('a star without a case', {'one/x-1': 'fail'}, (), STARS, {},
+     {'one/x-1': THEIRS, '[y]* (listed in failures.txt)': None}),
+    ('a suite with a star', {'one': 'skip'},
+     ('mlx5/a*/one', 'a*/one', 'mlx5/b*/one'), (), {}, {'one': OURS}),
+]
 
 
-def a_report(results, skips=(), failures=(), short=False, stack='mlx5'):
-    """A Report of suite a after these results, and its lines: (good, name, directive)."""
+@pytest.mark.parametrize('results, skips, failures, more, wanted',
+                         [pytest.param(*row, id=what) for what, *row in REPORTS])
+def test_report(results, skips, failures, more, wanted):
     pins = {'skip': dict.fromkeys(skips, 'ours'),
             'fail': dict.fromkeys(failures, 'theirs')}
-    run = report.Report(stack, stacks.Suite('a', 1, None), pins, short)
-    run.comment = lambda _: None
-    lines = []
-    run.line = lambda good, name, directive='': lines.append((good, name, directive))
-    for name, result in results:
+    run = report.Report(more.get('stack', 'mlx5'), stacks.Suite('a', 1, None), pins,
+                        more.get('short', False))
+    lines = {}
+    say = run.line
+    run.line = lambda good, name, directive='': (
+        lines.update({name.partition(run.label + '/')[2]: directive if good or directive
+                      else None}), say(good, name, directive))
+    for name, result in results.items():
         run.add(report.Case(name, result, 'why'))
-    with contextlib.redirect_stdout(io.StringIO()):
-        run.finish()
-    return run, lines
-
-
-def report_lines(*arguments, **more):
-    return a_report(*arguments, **more)[1]
-
-
-def test_report():
-    """Results are counted; skips and failures of soft-RoCE need no pin."""
-    results = [('one', 'ok'), ('two', 'skip'), ('three', 'fail')]
-    run, lines = a_report(results, stack='rxe')
-    run.about = ('6.1', 'a 1')
-    assert run.row()[:6] == ('a', 'soft-RoCE', '1', '1', '1', 'whole'), run.row()
-    assert run.row()[7:] == ('6.1', 'a 1'), run.row()
-    assert lines == [(True, 'rxe/a/one', ''), (True, 'rxe/a/two', ' # SKIP on soft-RoCE'),
-                     (True, 'rxe/a/three', ' # SKIP on soft-RoCE')], lines
-    run, lines = a_report(results, stack='ernic', short=True)
-    assert run.row()[:6] == ('a', 'verbs interface', '1', '1', '1', 'short'), run.row()
-    assert [good for good, *_ in lines] == [True, False, False], lines
-
-
-def test_pins():
-    """The two interfaces have pins of their own; a stale one is a failure."""
-    skips = ('a/one', 'mlx5/a/two', 'mlx5/a/three', 'mlx5/b/one')
-    assert report_lines([('one', 'skip'), ('two', 'skip')], skips, stack='ernic') == [
-        (True, 'a/one', ' # SKIP ours'), (False, 'a/two', '')]
-    found = [('one', 'skip'), ('two', 'skip')]
-    wanted = [(False, 'mlx5/a/one', ''), (True, 'mlx5/a/two', ' # SKIP ours')]
-    assert report_lines(found, skips, short=True) == wanted
-    stale = (False, 'mlx5/a/three (listed in skips.txt)', '')
-    assert report_lines(found, skips) == [*wanted, stale]
-    assert report_lines([('three', 'ok')], skips, short=True) == [
-        (True, 'mlx5/a/three', ''), stale]
-
-
-def test_failures():
-    """A listed failure is not one; with another result it is."""
-    failures = ['mlx5/a/one']
-    stale = (False, 'mlx5/a/one (listed in failures.txt)', '')
-    for result, wanted in (('fail', [(False, 'mlx5/a/one', ' # TODO theirs')]),
-                           ('skip', [(False, 'mlx5/a/one', ''), stale]),
-                           ('ok', [(True, 'mlx5/a/one', ''), stale])):
-        assert report_lines([('one', result)], (), failures) == wanted
-    run, _ = a_report([('one', 'fail'), ('two', 'fail')], (), failures)
-    assert run.row()[:5] == ('a', 'mlx5 interface', '0', '1', '1')
-    run = report.Report('mlx5', stacks.Suite('a', 1, None),
-                        {'skip': {}, 'fail': {'mlx5/a/one': 'theirs'}}, False)
-    with contextlib.redirect_stdout(io.StringIO()):
-        for name in ('one', 'two'):
-            run.add(report.Case(name, 'fail'))
-    assert run.failed == 1
-
-
-def test_patterns():
-    """A "*" stands for any text; each case that it stands for has to have the result."""
-    assert report_lines([('one', 'skip')], ('mlx5/a*/one', 'a*/one', 'mlx5/b*/one')) == [
-        (True, 'mlx5/a/one', ' # SKIP ours')]
-    failures = ('mlx5/a/*/x-*', 'mlx5/a/[y]*')
-    found = [(name, 'fail') for name in ('one/x-1', 'two/x-', 'two/y-1', '[y]')]
-    wanted = [(False, 'mlx5/a/one/x-1', ' # TODO theirs'),
-              (False, 'mlx5/a/two/x-', ' # TODO theirs'), (False, 'mlx5/a/two/y-1', ''),
-              (False, 'mlx5/a/[y]', ' # TODO theirs')]
-    assert report_lines(found, (), failures) == wanted
-    assert report_lines(found[:3], (), failures, short=True) == wanted[:3]
-    assert report_lines(found[:3], (), failures) == [
-        *wanted[:3], (False, 'mlx5/a/[y]* (listed in failures.txt)', '')]
-    passed = [*found, ('three/x-1', 'ok')]
-    assert report_lines(passed, (), failures, short=True) == [
-        *wanted, (True, 'mlx5/a/three/x-1', ''),
-        (False, 'mlx5/a/*/x-* (listed in failures.txt)', '')]
+    run.finish()
+    assert lines == wanted
+    assert run.failed == list(wanted.values()).count(None)
+    assert run.counts == Counter('skip' if wanted[name] in (OURS, THEIRS) else result
+                                 for name, result in results.items())
 
 
 def test_meson_has_all():
@@ -204,9 +163,9 @@ def test_meson_has_all():
     said = subprocess.run([ROOT / 'tests/conformance/run', '--list'], check=True,
                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
     text = (ROOT / 'tests/conformance/meson.build').read_text(encoding='utf-8')
-    found = []
-    for part, form in zip(text.split('conformance_long = {'), ('', ' long')):
-        found += [name + form for name in re.findall(r"^  '(\S+)': \d+,$", part, re.M)]
+    short, long = text.split('foreach')[0].split('conformance_long = [')
+    found = re.findall(r"'(\S+)': \d+,", short)
+    found += [f'{name} long' for name in re.findall(r"'(\S+)',", long)]
     assert sorted(found) == sorted(said), set(found) ^ set(said)
 
 

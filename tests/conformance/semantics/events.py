@@ -80,8 +80,8 @@ def overrun(rig):
     """More completions than the queue has entries, and no poll."""
     cq = CQ(rig.ctx, 4)
     a, b = join(End(rig, cq=cq, max_send_wr=cq.cqe + 8), End(rig))
-    for _ in range(cq.cqe + 8):
-        a.post('WRITE')
+    for n in range(cq.cqe + 8):
+        a.post('WRITE', wr_id=n)
     return a, b
 
 

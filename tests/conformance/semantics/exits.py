@@ -18,11 +18,10 @@ import subprocess
 import time
 
 import pyverbs.enums as e
-from pyverbs.base import inc_rkey
 from pyverbs.cq import CQ, CompChannel
 from pyverbs.device import DM, AllocDmAttr, Context
 from pyverbs.flow import Flow, FlowAttr
-from pyverbs.mr import DMMR, MR, MWBind, MWBindInfo
+from pyverbs.mr import DMMR, MR
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
@@ -33,6 +32,7 @@ from pyverbs.wr import RecvWR, SendWR
 import multicast
 import raw
 import xrc
+from limits import bound
 from rig import MEMORY, RECEIVED, REMOTE, End, Lacking, Rig, join, open_window, pair
 
 ORDERS = 6                      # of a scenario at least, if it has so many
@@ -57,20 +57,6 @@ class World(Rig):
 
 
 # ---- objects---------------------------------------------------------------------------
-
-def bound(w, window):
-    """Bind the window over the receive area; its key."""
-    info = MWBindInfo(w.mr, w.mr.buf + RECEIVED, RECEIVED, REMOTE)
-    if window.type == e.IBV_MW_TYPE_1:
-        w.qp.qp.bind_mw(window, MWBind(info, e.IBV_SEND_SIGNALED))
-    else:
-        wr = SendWR(opcode=e.IBV_WR_BIND_MW)
-        wr.set_bind_wr(window, info)
-        w.qp.qp.post_send(wr)
-    status = w.qp.status()
-    assert status == 'SUCCESS', f'bind: {status}'
-    return window.rkey if window.type == e.IBV_MW_TYPE_1 else inc_rkey(window.rkey)
-
 
 def member(w):
     """The queue pair of UD, the only one, becomes a member of the group."""
@@ -114,8 +100,8 @@ KINDS = {
     'qp': ('pd cq', lambda w: End(w, 'RC', w.cq, w.pd).connect()),
     'window_1': ('pd', lambda w: open_window(w.pd, e.IBV_MW_TYPE_1)),
     'window_2': ('pd', lambda w: open_window(w.pd, e.IBV_MW_TYPE_2)),
-    'bound_1': ('qp mr window_1', lambda w: bound(w, w.window_1)),
-    'bound_2': ('qp mr window_2', lambda w: bound(w, w.window_2)),
+    'bound_1': ('qp mr window_1', lambda w: bound(w.qp, w.window_1, w.mr)),
+    'bound_2': ('qp mr window_2', lambda w: bound(w.qp, w.window_2, w.mr)),
     'channel': ('', lambda w: CompChannel(w.ctx)),
     'event_cq': ('channel', lambda w: CQ(w.ctx, 64, None, w.channel, 0)),
     'event_qp': ('pd event_cq', lambda w: End(w, 'RC', w.event_cq, w.pd).connect()),

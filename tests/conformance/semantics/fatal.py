@@ -3,20 +3,11 @@
 import os
 import subprocess
 
-import pyverbs.enums as e
 from pyverbs.cq import CQ
 from pyverbs.pyverbs_error import PyverbsRDMAError
-from pyverbs.wq import WQ, WQAttr, WQInitAttr
 
+import raw
 from rig import Lacking, pair
-
-
-def receive_queue(rig):
-    """A queue pair of raw packets, ready."""
-    wq = WQ(rig.ctx, WQInitAttr(wq_pd=rig.pd, wq_cq=CQ(rig.ctx, 4), max_wr=4, max_sge=1,
-                                wq_type=e.IBV_WQT_RQ, comp_mask=0, create_flags=0))
-    wq.modify(WQAttr(attr_mask=e.IBV_WQ_ATTR_STATE, wq_state=e.IBV_WQS_RDY))
-    return wq
 
 
 def device_fatal(rig):
@@ -25,7 +16,8 @@ def device_fatal(rig):
     if not os.path.exists(place):
         raise Lacking('no function on a bus')
     a, b = pair(rig)
-    wq = receive_queue(rig)
+    wq = raw.make_wq(rig.ctx, rig.pd)
+    raw.to(wq, raw.RDY)
     address = os.path.basename(os.readlink(place))
     subprocess.run(['setpci', '-s', address, 'COMMAND=0:4'], check=True)
     try:

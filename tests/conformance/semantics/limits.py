@@ -4,7 +4,6 @@ sequence numbers that wrap.
 """
 import pyverbs.enums as e
 from pyverbs.base import inc_rkey
-from pyverbs.cq import CQ
 from pyverbs.mr import MR, MWBind, MWBindInfo
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
@@ -12,8 +11,8 @@ from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 from completions import BAD_KEY
-from rig import (MEMORY, RECEIVED, REMOTE, End, ids, join, open_window, pair, statuses,
-                 take)
+from events import overrun
+from rig import MEMORY, RECEIVED, REMOTE, End, ids, join, open_window, pair, statuses
 
 GRH = 40
 ACCESS = e.IBV_ACCESS_LOCAL_WRITE | REMOTE | e.IBV_ACCESS_MW_BIND
@@ -283,13 +282,10 @@ def zero_among_others(rig):
 
 def overrun_state(rig):
     """An overrun completion queue ends the queue pairs that use it."""
-    cq = CQ(rig.ctx, 4)
-    a, b = join(End(rig, cq=cq, max_send_wr=cq.cqe + 8), End(rig))
-    for n in range(cq.cqe + 8):
-        a.post('WRITE', wr_id=n)
+    a, _ = overrun(rig)
     rig.events(['CQ_ERR'])
     expect('state', a.state(), 'ERR')
-    kept = [wc.wr_id for wc in take(cq, cq.cqe, 1)]
+    kept = [wc.wr_id for wc in a.take(a.cq.cqe, 1)]
     expect('completions that fitted', kept, list(range(len(kept))))
 
 
