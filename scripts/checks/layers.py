@@ -210,36 +210,36 @@ def symbols(root, files):
                 yield stems[stem], name, kind, section
 
 
-def circle_of(calls):
+def check_calls(tree, used, defined, allowed):
+    """How many files have symbols, and what is wrong with their calls. used: the names
+    that each uses; defined: the file of each name; allowed(file, to): whether it may."""
+    calls = {file: defaultdict(set) for file in sorted(used)}
+    for file, names in used.items():
+        for name in sorted(names & defined.keys()):
+            calls[file][defined[name]].add(name)
+    findings = [] if any(calls.values()) else [f'{tree}: no call found']
+    findings += [f'{tree}/{file}.c:1: calls {sorted(names)} of {to}'
+                 for file in calls for to, names in sorted(calls[file].items())
+                 if not allowed(file, to)]
     try:
         graphlib.TopologicalSorter(calls).prepare()
     except graphlib.CycleError as error:
-        return ' '.join(sorted(set(error.args[1])))
-    return None
+        findings.append(f'{tree}: a circle of calls: '
+                        + ' '.join(sorted(set(error.args[1]))))
+    return len(calls), findings
 
 
 def check_device(root, build):
     """Calls of the device's files, from the objects of QEMU's @build."""
-    findings, defined, used = [], {}, defaultdict(set)
+    defined, used = {}, defaultdict(set)
     objects = sorted(build.glob('hw/rdma-ernic/libernic.a.p/*.o'))
     for file, name, kind, _ in symbols(root, objects):
         if kind == 'U':
             used[file].add(name)
         elif kind in 'TDRBC':
             defined[name] = file
-    calls = {file: defaultdict(set) for file in sorted(used)}
-    for file, names in used.items():
-        for name in sorted(names & defined.keys()):
-            calls[file][defined[name]].add(name)
-    if not any(calls.values()):
-        findings.append(f'{build}: no call found')
-    findings += [f'{DEVICE}/{file}.c:1: calls {sorted(names)} of {to}'
-                 for file in calls if not file.startswith('engine/')
-                 for to, names in sorted(calls[file].items())
-                 if not above(room_of(file), room_of(to))]
-    circle = circle_of(calls)
-    return len(calls), findings + ([f'{DEVICE}: a circle of calls: {circle}'] if circle
-                                   else [])
+    return check_calls(DEVICE, used, defined, lambda file, to: file.startswith('engine/')
+                       or above(room_of(file), room_of(to)))
 
 
 def check_symbols(root, library):
@@ -256,24 +256,14 @@ def check_symbols(root, library):
         # What the linker relocates is const afterwards.
         if kind in 'dDbBC' and not section.startswith('.data.rel.ro'):
             findings.append(f'{ENGINE}/{file}.c:1: {name} is data that changes')
-    calls = {file: defaultdict(set) for file in sorted(used)}
-    for file, names in used.items():
-        for name in sorted(names):
+    for file, names in sorted(used.items()):
+        for name in sorted(names - defined.keys()):
             plain = re.sub(r'^__(\w+)_chk$', r'\1', name)
-            if name in defined:
-                calls[file][defined[name]].add(name)
-            elif not OUTSIDE.fullmatch(plain) \
+            if not OUTSIDE.fullmatch(plain) \
                     and not (file == 'base/pages' and PAGES.fullmatch(plain)):
                 findings.append(f'{ENGINE}/{file}.c:1: calls {name} of the host')
-    if not any(calls.values()):
-        findings.append(f'{library}: no call found')
-    findings += [f'{ENGINE}/{file}.c:1: calls {sorted(names)} of {to}'
-                 for file in calls for to, names in sorted(calls[file].items())
-                 if not sees(room_of(file), room_of(to))]
-    circle = circle_of(calls)
-    if circle:
-        findings.append(f'{ENGINE}: a circle of calls: {circle}')
-    return findings
+    return findings + check_calls(ENGINE, used, defined, lambda file, to: sees(
+        room_of(file), room_of(to)))[1]
 
 
 def check(root, built=None):

@@ -64,19 +64,15 @@ def test_code():
     assert report.anonymous(smaps) == (200, 800)
 
 
-def test_leftovers():
-    one = result([(1, 1)])
-    one.left = 1
-    assert '1 objects and 0 bytes are left' in errors(one)
-    one = result([(1, 1)])
-    one.bytes = 64
-    assert '0 objects and 64 bytes are left' in errors(one)
-
-
-def test_nothing():
-    """A row without a round, or without a message that was verified, has failed."""
-    assert errors(result([], rounds=0)) == ['no round ended']
-    assert errors(result([(1, 1)], verified=0)) == ['nothing was verified']
+def test_end():
+    """Objects or bytes are left; no round, or no message that was verified."""
+    for name, value, error in (('left', 1, '1 objects and 0 bytes are left'),
+                               ('bytes', 64, '0 objects and 64 bytes are left'),
+                               ('rounds', 0, 'no round ended'),
+                               ('verified', 0, 'nothing was verified')):
+        one = result([(1, 1)])
+        setattr(one, name, value)
+        assert errors(one) == [error]
 
 
 def test_table():
@@ -91,10 +87,9 @@ def test_table():
 
 
 def test_sample():
-    """Of this process, and of two."""
-    one = report.sample(['self'])
+    """Of two processes."""
+    one, two = report.sample(['self']), report.sample(['self', 'self'])
     assert one.memory > 1000 and one.files > 2
-    two = report.sample(['self', 'self'])
     assert two.memory > 1.5 * one.memory and two.files >= 2 * one.files - 2
 
 

@@ -1,1 +1,0 @@
-../qemu-10.0/devices.mak
