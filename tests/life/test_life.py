@@ -21,6 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / name) for name in ('common', 'guest', 'repeat')]
 import bare                                         # noqa: E402
+import checks                                       # noqa: E402
 from find_qemu import find_qemu                     # noqa: E402
 from monitor import GuestError, Monitor             # noqa: E402
 
@@ -167,12 +168,12 @@ def main():
         race, bounds = (
             bare.build(folder / name, HERE / 'ap.S', HERE / 'second.c',
                        HERE / f'{name}.c', 'seen.c') for name in ('race', 'bounds'))
-        checks = [(what, lambda n=n: run_round(args, race, folder / str(n)))
-                  for n in range(args.rounds)]
+        todo = [(what, lambda n=n: run_round(args, race, folder / str(n)))
+                for n in range(args.rounds)]
         if not args.kind:
-            checks.append(('the monitor answers beside the other processor',
-                           lambda: check_answers(args, bounds, folder / 'answers')))
-        return bare.run(checks)
+            todo.append(('the monitor answers beside the other processor',
+                         lambda: check_answers(args, bounds, folder / 'answers')))
+        return checks.run(todo)
 
 
 if __name__ == '__main__':

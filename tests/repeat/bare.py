@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs without an operating system, and the report of checks in TAP."""
+"""Programs without an operating system."""
 import subprocess
 from pathlib import Path
 
@@ -19,19 +19,3 @@ def build(program, *sources):
                     *(HERE / source for source in ('start.S', 'io.c', *sources))],
                    check=True)
     return program
-
-
-def run(checks):
-    """Calls each check, a name and a function; returns the exit status."""
-    failed = 0
-    print(f'1..{len(checks)}', flush=True)
-    for number, (name, check) in enumerate(checks, 1):
-        result = 'ok'
-        try:
-            check()
-        except Exception as e:          # pylint: disable=broad-exception-caught
-            failed, result = 1, 'not ok'
-            for line in f'{type(e).__name__}: {e}'.splitlines():
-                print('#', line)
-        print(result, number, '-', name, flush=True)
-    return failed

@@ -23,6 +23,7 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / 'common'), str(HERE.parent / 'guest')]
 import bare                                         # noqa: E402
+import checks                                       # noqa: E402
 from find_qemu import find_qemu                     # noqa: E402
 from monitor import Monitor                         # noqa: E402
 
@@ -341,16 +342,16 @@ def main():
         folder = Path(name)
         programs = {program: bare.build(folder / program, 'seen.c', *sources)
                     for program, sources in SOURCES.items()}
-        checks = []
+        todo = []
         for what, check, wanted in CHECKS:
             for case in filter(wanted, CASES + (FLOOD,)):
                 if what.startswith(part):
-                    own = folder / str(len(checks))
+                    own = folder / str(len(todo))
                     own.mkdir()
-                    checks.append((f'{what}: {case.name}',
-                                   partial(check, binary, programs, own, case)))
-        assert checks, f'no check begins with {part}'
-        return bare.run(checks)
+                    todo.append((f'{what}: {case.name}',
+                                 partial(check, binary, programs, own, case)))
+        assert todo, f'no check begins with {part}'
+        return checks.run(todo)
 
 
 if __name__ == '__main__':

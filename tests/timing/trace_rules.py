@@ -13,12 +13,7 @@ FIELDS = {
     'M': {'name': str, 'args': dict},
     'X': {'name': str, 'tid': int, 'ts': NUMBER, 'dur': NUMBER, 'args': dict},
     'C': {'name': str, 'ts': NUMBER, 'args': dict},
-    'b': {'name': str, 'cat': str, 'id': str, 'tid': int, 'ts': NUMBER},
-    'e': {'name': str, 'cat': str, 'id': str, 'tid': int, 'ts': NUMBER},
-    's': {'name': str, 'cat': str, 'id': str, 'tid': int, 'ts': NUMBER},
-    't': {'name': str, 'cat': str, 'id': str, 'tid': int, 'ts': NUMBER},
-    'f': {'name': str, 'cat': str, 'id': str, 'tid': int, 'ts': NUMBER},
-}
+} | dict.fromkeys('bestf', {'name': str, 'cat': str, 'id': str, 'tid': int, 'ts': NUMBER})
 METADATA = {'process_name': 'name', 'thread_name': 'name',
             'thread_sort_index': 'sort_index'}
 
