@@ -15,7 +15,11 @@ def bytes_name(value):
     return f'{value} B'
 
 
-def table(head, align, rows):
+def table(head, rows, left=1):
+    """left: columns of text; others have numbers, but for a last one without a head."""
+    align = ['---'] * left + ['---:'] * (len(head) - left)
+    if not head[-1]:
+        align[-1] = '---'
     lines = [head, align, *rows]
     return ''.join('| ' + ' | '.join(line) + ' |\n' for line in lines)
 
@@ -35,8 +39,7 @@ def rows(data):
     lines.append(['both ways at once', '64 KiB, 64 Gb/s offered each way', both[0],
                   '64.00', '', 'keeps up; RF'])
     every = errors['fitted'] + errors['predicted']
-    return table(['Test', 'Conditions', 'Model', 'Hardware', 'Error', ''],
-                 ['---', '---', '---:', '---:', '---:', '---'], lines) + (
+    return table(['Test', 'Conditions', 'Model', 'Hardware', 'Error', ''], lines, 2) + (
         f'\nThe mean error is {sum(every) / len(every):.2f} %, of the'
         f' {len(errors["predicted"])} predicted rows'
         f' {sum(errors["predicted"]) / len(errors["predicted"]):.2f} %.\n')
@@ -45,8 +48,7 @@ def rows(data):
 def latency(data):
     lines = [[op] + [data.of('latency', op, str(n))[0][0] for n in LENGTHS]
              for op in OPS]
-    return table([''] + [bytes_name(n) for n in LENGTHS],
-                 ['---'] + ['---:'] * len(LENGTHS), lines)
+    return table([''] + [bytes_name(n) for n in LENGTHS], lines)
 
 
 def make_up(data):
@@ -76,18 +78,17 @@ def make_up(data):
     assert not any(keyed), keyed
     totals = [f'{sum(float(ns) for *_, ns in of_case):.1f}' for of_case in hops]
     lines.append(['total', ''] + totals)
-    return table(['', ''] + [f'{op} {bytes_name(n)}' for op, n in cases],
-                 ['---', '---'] + ['---:'] * len(cases), lines)
+    return table(['', ''] + [f'{op} {bytes_name(n)}' for op, n in cases], lines, 2)
 
 
 def batching(data):
     lines = [[op] + [ns for _, ns in data.of('eight', CARD, op)] for op in OPS]
-    return table(['', '1', '2', '4', '8'], ['---'] + ['---:'] * 4, lines)
+    return table(['', '1', '2', '4', '8'], lines)
 
 
 def guesses(data):
     changes = list(dict.fromkeys(change for change, *_ in data.of('eight-if')))
-    return table(['WRITE', '1', '2', '4', '8'], ['---'] + ['---:'] * 4,
+    return table(['WRITE', '1', '2', '4', '8'],
                  [[f'`{change}`' if '=' in change else change]
                   + [ns for _, ns in data.of('eight-if', change)] for change in changes])
 
@@ -109,8 +110,7 @@ def batch_rate(data):
     lines = [[f'`{name}`', op, depth]
              + [data.of('batch-rate', name, op, depth, n)[0][0] for n in batches]
              for name in (CARD, NIC) for depth in ('16', '64') for op in OPS]
-    return table(['', '', 'posted'] + batches, ['---', '---', '---:'] + ['---:'] * 5,
-                 lines)
+    return table(['', '', 'posted'] + batches, lines, 2)
 
 
 def profiles(data):
@@ -119,19 +119,18 @@ def profiles(data):
         longest = [data.of('rate', name, 'card', op)[-1][1] for op in OPS]
         short = [data.of('messages', name, op)[0][0] for op in OPS]
         lines.append([f'`{name}`'] + longest + short)
-    return table(['', 'WRITE 1 MiB', 'SEND', 'READ', 'WRITE 64 B', 'SEND', 'READ'],
-                 ['---'] + ['---:'] * 6, lines)
+    return table(['', 'WRITE 1 MiB', 'SEND', 'READ', 'WRITE 64 B', 'SEND', 'READ'], lines)
 
 
 def what_ifs(data):
-    return table(['Changed', 'Limit', 'Formula', 'Model'], ['---', '---', '---:', '---:'],
-                 [[f'`{change}`' if '=' in change else change, limit, formula, model]
-                  for change, limit, formula, model in data.of('what-if')])
+    return table(['Changed', 'Limit', 'Formula', 'Model'],
+                 [[f'`{change}`' if '=' in change else change, *words]
+                  for change, *words in data.of('what-if')], 2)
 
 
 def effects(data):
     return table(['Effect', 'Changed', 'Seen in', 'Expected', 'Model'],
-                 ['---', '---', '---', '---:', '---:'], data.of('effect'))
+                 data.of('effect'), 3)
 
 
 ALL = {'rows': rows, 'what-if': what_ifs, 'latency': latency, 'make-up': make_up,
