@@ -180,8 +180,7 @@ def sent_again(one, name):
     """The packets that the guest with a device of that name sent again."""
     if name == 'rxe':
         return int(one.check(f'cat {RXE_COUNTER}'))
-    statistics = links.qemu(one, 'qom-get', path=links.NIC, property='statistics')
-    return statistics['retransmits']
+    return links.statistics(one)['retransmits']
 
 
 def counters(guests):

@@ -58,17 +58,23 @@ def ucx_pair(guests, command, port, more=''):
     return client, server.wait()
 
 
+def ucx_perftest(guests, name, test, short, words, more='', shown=''):
+    """The case of a test in an environment; shown: what the client has to print, too."""
+    size, count = UCX_TESTS[test]
+    client, server = ucx_pair(
+        guests, f'{words} timeout {SECONDS} ucx_perftest -t {test} -s {size} -w 10 '
+        f'-p {PORT} -n {count // 8 if short else count}', PORT, more)
+    good = (client.status == server.status == 0 and 'Final' in client.output
+            and shown in client.output)
+    return case(name, good, client.output + server.output)
+
+
 def ucx(guests, short):
     for tls, few in TRANSPORTS.items():
         tests = [(test, test, links.ipv4) for test in (few if short else UCX_TESTS)]
         for name, test, address in [*tests, ('tag_bw ipv6', 'tag_bw', links.ipv6)]:
-            size, count = UCX_TESTS[test]
-            client, server = ucx_pair(
-                guests, f'{environment(guests, tls, address)} timeout {SECONDS} '
-                f'ucx_perftest -t {test} -s {size} -w 10 -p {PORT} '
-                f'-n {count // 8 if short else count}', PORT)
-            good = client.status == server.status == 0 and 'Final' in client.output
-            yield case(f'ucx {tls} {name}', good, client.output + server.output)
+            yield ucx_perftest(guests, f'ucx {tls} {name}', test, short,
+                               environment(guests, tls, address))
 
 
 def io_demo(guests, short, environments):
@@ -160,17 +166,11 @@ def by_default(guests, short):
     UCX chooses the transport: the one for mlx5, not for verbs. A terminal as
     the input keeps ucx_perftest, which is built with MPI, from using it.
     """
-    setting = f'UCX_LOG_LEVEL=info timeout {SECONDS} ucx_perftest -w 10 -p {PORT}'
     runs = [(f'ucx {test}', test, 'rc_mlx5', '') for test in UCX_TESTS]
     runs.append(('ucx ud_mlx5', 'tag_bw', 'ud_mlx5', 'UCX_TLS=ud_mlx5,self'))
     for name, test, transport, chosen in runs:
-        size, count = UCX_TESTS[test]
-        client, server = ucx_pair(
-            guests, f'{chosen} {setting} -t {test} -s {size} '
-            f'-n {count // 8 if short else count}', PORT, '</dev/ptmx')
-        good = (client.status == server.status == 0 and 'Final' in client.output
-                and f'{transport}/' in client.output)
-        yield case(name, good, client.output + server.output)
+        yield ucx_perftest(guests, name, test, short, f'{chosen} UCX_LOG_LEVEL=info',
+                           '</dev/ptmx', f'{transport}/')
     # Half of what io_demo moves is WRITE, up to chance.
     yield from by_rdma(guests, 'io_demo', 8,
                        io_demo(guests, short, {'io_demo': ''}))

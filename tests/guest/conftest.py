@@ -1,14 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests in guests: the image, the driver, programs between two of them.
-
-    pytest tests/guest --collect-only -q        # the names of the tests
-    pytest tests/guest --suite net-6.1          # one suite
-    pytest tests/guest -k 'net-6.1 and ping'    # some of its tests
-    pytest tests/guest --long -k mlx5-pair      # what only the long form runs
-    scripts/test guest                          # all suites of the short form, at a time
-    meson test -C build driver-6.1
-
-A suite is a set of machines and its tests, in order. meson.build has the list of them.
+"""Tests in guests, as docs/testing.md describes. A suite is a set of machines and its
+tests, in order; meson.build has the list of them.
 """
 import os
 

@@ -123,7 +123,7 @@ def up(guests):
     links.up(guests, 9000)
     for one in guests:
         one.check(f'echo {PAGES} >/proc/sys/vm/nr_hugepages')
-        one.put(guest.INSIDE / 'ernic_peer.py', '/tmp/ernic_peer.py')
+        one.put_programs()
 
 
 def soft_roce(one):
@@ -156,8 +156,8 @@ def stream(one, options):
 
 def verbs(one, what='serve', options=''):
     """The command for a queue pair of libibverbs in that guest."""
-    return (f'python3 /tmp/ernic_peer.py {links.DEVICE} {programs.own_gid(one)} {what} '
-            f'{options}')
+    return (f'python3 /tmp/inside/ernic_peer.py {links.DEVICE} '
+            f'{programs.own_gid(one)} {what} {options}')
 
 
 def run_to_verbs(guests, what, options='', card=''):

@@ -36,11 +36,13 @@ def wire(n, folder, name='wire'):
 
 
 def qemu(guest, command, **arguments):
-    monitor = guest.monitor()
-    try:
+    with guest.monitor() as monitor:
         return monitor.execute(command, **arguments)
-    finally:
-        monitor.close()
+
+
+def statistics(guest):
+    """The counters of the device."""
+    return qemu(guest, 'qom-get', path=NIC, property='statistics')
 
 
 def set_property(guest, name, value):

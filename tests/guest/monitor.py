@@ -69,3 +69,9 @@ class Monitor:
 
     def close(self):
         self.protocol.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

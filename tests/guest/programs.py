@@ -265,7 +265,7 @@ def counted(guests):
     """The drops and faults that each device has counted."""
     for one in guests:
         try:
-            counters = links.qemu(one, 'qom-get', path=links.NIC, property='statistics')
+            counters = links.statistics(one)
         except (GuestError, OSError) as e:      # it is no device of ours, or is gone
             yield f'{one.name}: {e}'
             continue

@@ -303,20 +303,6 @@ def test_dhcp(guests):
     one.check('kill $(cat /tmp/dhcpd)')
 
 
-class Data(http.server.BaseHTTPRequestHandler):
-    """The same random bytes for every request."""
-
-    data = os.urandom(8 << 20)
-
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(self.data)
-
-    def log_message(self, *_):
-        pass
-
-
 def test_world(guests):
     """QEMU's own network: an address by DHCP, and 8 MiB by TCP from the host."""
     one = guests[0]
@@ -324,11 +310,15 @@ def test_world(guests):
     one.check(f'ip link set {WORLD} up')
     address = lease(one, WORLD)
     one.check(f'ip addr add {address}/24 dev {WORLD}')
-    with http.server.HTTPServer(('127.0.0.1', 0), Data) as server:
+    data = os.urandom(8 << 20)
+    (guests.folder / 'data').write_bytes(data)
+    serve = functools.partial(http.server.SimpleHTTPRequestHandler,
+                              directory=guests.folder)
+    with http.server.HTTPServer(('127.0.0.1', 0), serve) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            fetch(one, f'http://10.0.2.2:{server.server_port}/',
-                  hashlib.md5(Data.data).hexdigest())
+            fetch(one, f'http://10.0.2.2:{server.server_port}/data',
+                  hashlib.md5(data).hexdigest())
         finally:
             server.shutdown()
 

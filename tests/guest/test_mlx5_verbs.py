@@ -9,14 +9,15 @@ import links
 import mlx5
 import programs
 import stock
+import storage
 from programs import Program
 from suite import Suite, named
-from test_mlx5_nvme import check_small
 
 MTU = 4200                      # of Ethernet, for a path MTU of 4096
 # The link of each kernel; the short form runs the first row.
 LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Lab}
 CHECKED = '-c -n 200'
+MIB = 24                        # of the disk
 VLAN, MAPPED = 5, 3             # the VLAN, and the priority that its interfaces map to
 # Name of the test, program. More are in ibverbs-utils and rdmacm-utils of conformance.
 PROGRAMS = [
@@ -43,7 +44,7 @@ IN_VLAN = [
 ]
 
 
-PACKAGES = [*stock.PACKAGES, 'prometheus-node-exporter', 'python3-pyverbs']
+PACKAGES = [*stock.PACKAGES, 'python3-pyverbs']
 
 
 def machines(kernel):
@@ -108,25 +109,6 @@ def test_counters(guests):
         assert sum(counts[name] for counts in served) >= 200, (name, served)
 
 
-def test_node_exporter(guests):
-    """Prometheus' exporter reads every counter; they are those of sysfs."""
-    one = guests[0]
-    exporter = one.start('prometheus-node-exporter', 60)
-    programs.wait_until(one, 'busybox wget -q -O /tmp/metrics '
-                        'http://127.0.0.1:9100/metrics', 40)
-    exporter.kill()
-    log = exporter.wait().output
-    text = one.check('grep -E "^node_(infiniband|scrape)_" /tmp/metrics')
-    assert 'collector_success{collector="infiniband"} 1' in text, text + log
-    found = {name: float(value) for name, value in re.findall(
-        rf'node_infiniband_(\w+){{device="{links.DEVICE}",port="1"}} (\S+)', text)}
-    words = int(one.check(f'cat /sys/class/infiniband/{links.DEVICE}/ports/1/'
-                          'counters/port_xmit_data'))
-    assert len(found) >= 21, text
-    assert found['port_data_transmitted_bytes_total'] == 4 * words > 0, found
-    assert found['state_id'] == 4 and found['rate_bytes_per_second'] > 0, found
-
-
 def test_statistics(guests):
     """Every form of `rdma statistic`, with queue pairs that end in each state."""
     one, where = guests[0], f'link {links.DEVICE}/1'
@@ -149,6 +131,28 @@ def test_statistics(guests):
     one.check(f'rdma statistic qp unbind {where} cntn {cntn} lqpn {number}')
     waiting.kill()
     waiting.wait()
+
+
+def test_nvme(guests):
+    """A disk of one kernel in the other; the target closes the initiator's keys by SEND
+    with Invalidate."""
+    target, initiator = guests
+    target.check('modprobe -a configfs nvmet-rdma && '
+                 f'mount -t configfs none {storage.CONFIG} && '
+                 f'truncate -s {MIB}M /dev/shm/nvme')
+    target.check(storage.NVME.target)
+    links.qemu(initiator, 'trace-event-set-state', name='ernic_invalidate', enable=True)
+    initiator.check(storage.NVME.initiator)
+    initiator.check(f'dd if=/dev/urandom of={storage.NVME.path} bs=64k oflag=direct '
+                    f'count={MIB * 16}', 60)
+    sums = [one.check(f'md5sum <{path}', 200) for one, path in
+            ((target, '/dev/shm/nvme'), (initiator, storage.NVME.path))]
+    assert sums[0] == sums[1]
+    initiator.check(storage.NVME.end)
+    assert initiator.run(f'ls {storage.NVME.path}').status != 0
+    closed = re.findall(r'^ernic_invalidate key \S+ remote 1', initiator.log.read_text(),
+                        re.M)
+    assert len(closed) > MIB, len(closed)
 
 
 def test_exits(guests):
@@ -199,6 +203,6 @@ def suites():
         yield Suite(f'mlx5-verbs-{kernel}', functools.partial(machines, kernel),
                     [test_devices, *(named(name, programs.check, program)
                                      for name, program in PROGRAMS),
-                     *vlan, named('nvme', check_small), test_counters, test_node_exporter,
-                     test_statistics, test_exits, test_objects, mlx5.test_no_complaints],
+                     *vlan, test_nvme, test_counters, test_statistics,
+                     test_exits, test_objects, mlx5.test_no_complaints],
                     *([] if kernel == '6.12-cloud' else ['*', 'mlx5-verbs-6.12-cloud']))

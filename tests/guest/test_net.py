@@ -15,7 +15,7 @@ def suites():
     for kernel, link in zip(KERNELS, (links.Lab(), links.Netdev())):
         for name, machines, tests in (
                 ('net', ours(2, link, kernel),
-                 [test_up, test_ping, test_big_ping, test_tcp, test_module]),
+                 [test_up, test_ping, test_big_ping, test_tcp]),
                 ('user', ours(1, User(), kernel), [test_dhcp, test_forwarded])):
             yield Suite(f'{name}-{kernel}', machines, [*tests, programs.test_log],
                         *([] if kernel == '6.1' else ['*', f'{name}-6.1']))
@@ -60,18 +60,6 @@ def test_tcp(guests):
         assert [job.wait().output for job in jobs] == sums[::-1]
 
 
-def test_module(guests):
-    """Unload and load the driver: everything works as before."""
-    for _ in range(3):
-        guests[0].check('rmmod ernic')
-        assert not guests[0].check('ls /sys/class/infiniband').strip()
-        assert guests[0].run(f'ip link show {links.INTERFACE}').status != 0
-        guests[0].check('modprobe ernic')
-    links.up(guests)
-    guests[0].check(f'ping -c 2 -W 5 {links.ipv4(1)}')
-    assert links.DEVICE in guests[0].check('rdma link')
-
-
 def test_dhcp(guests):
     guests[0].check(f'ip link set {links.INTERFACE} up')
     guests[0].check(f'udhcpc -i {links.INTERFACE} -n -q -t 10')
@@ -81,10 +69,9 @@ def test_dhcp(guests):
 
 def test_forwarded(guests):
     """A connection from the host to a server in the guest."""
-    monitor = guests[0].monitor()
-    ports = re.findall(r'HOST_FORWARD.*127\.0\.0\.1\s+(\d+)',
-                       monitor.human('info usernet'))
-    monitor.close()
+    with guests[0].monitor() as monitor:
+        ports = re.findall(r'HOST_FORWARD.*127\.0\.0\.1\s+(\d+)',
+                           monitor.human('info usernet'))
     guests[0].check(f'mkdir /tmp/www && head -c {8 * MIB} /dev/urandom >/tmp/www/file')
     guests[0].start('cd /tmp/www && python3 -m http.server 8000', 60)
     programs.wait_until(guests[0], 'netstat -ltn | grep -q :8000')

@@ -6,14 +6,14 @@ import programs
 from suite import KERNELS, Suite, named, ours
 from test_driver import UP, Plugged
 
-CHECKS = ('pages', 'rights', 'local', 'fork', 'dontneed', 'punch', 'traffic', 'unmap',
+CHECKS = ('pages', 'rights', 'fork', 'dontneed', 'punch', 'traffic', 'unmap',
           'protect', 'implicit', 'advice', 'queue', 'many')
 # A process with regions is killed while the device requests their pages.
 FAULTS = '/sys/class/infiniband/ernic0/ports/1/hw_counters/page_faults'
 KILLED = (f'cd /tmp/inside; for n in 1 4 7; do before=$(cat {FAULTS}); '
-          f'python3 run.py ernic0 0 odp traffic & until [ $(cat {FAULTS}) -gt $before ]; '
-          'do sleep 0.1; done; sleep 0.$n; kill -9 $! || exit 1; wait $!; '
-          '[ $? = 137 ] || exit 1; done')
+          'python3 run.py ernic0 GID odp traffic & '
+          f'until [ $(cat {FAULTS}) -gt $before ]; do sleep 0.1; done; '
+          'sleep 0.$n; kill -9 $! || exit 1; wait $!; [ $? = 137 ] || exit 1; done')
 
 
 def suites():
@@ -34,7 +34,8 @@ def test_up(guests):
 
 
 def test_killed(guests):
-    guests[0].check(f"timeout 150 sh -c '{KILLED}'", 160)
+    command = KILLED.replace('GID', str(programs.own_gid(guests[0])))
+    guests[0].check(f"timeout 150 sh -c '{command}'", 160)
 
 
 def test_left(guests):

@@ -36,7 +36,7 @@ def test_up(guests):
 
 
 def timing(one):
-    return links.qemu(one, 'qom-get', path=links.NIC, property='statistics')['timing']
+    return links.statistics(one)['timing']
 
 
 def test_latency(guests):

@@ -5,24 +5,16 @@ import re
 import links
 import mlx5
 import programs
-import stock
+import test_mlx5_verbs
 import vfio_user
 from programs import Program
 from suite import Suite, named
 
 # A machine of QEMU 11 says so to this kernel, with any device.
-OVERRIDE = re.compile(r'ACPI: IRQ \d+ override to ')
+OVERRIDE = ' override to '
 DRIVER = '/sys/bus/pci/drivers/mlx5_core'
 EVENTS = Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200 -e')
-PROGRAMS = [
-    ('events', EVENTS),
-    ('ud_pingpong', Program('ibv_ud_pingpong', programs.PINGPONG, '-c -n 200')),
-    ('rping', programs.BY_NAME['rping']),
-    ('write', Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200')),
-    ('read', Program('ib_read_bw', programs.BANDWIDTH, '-s 65536 -n 200 -e')),
-    ('send', Program('ib_send_bw', programs.BANDWIDTH, '-s 65536 -n 200 -e')),
-    ('atomic', Program('ib_atomic_bw', programs.RATE, '-n 200')),
-]
+PROGRAMS = ('ud_events', 'rping', 'write', 'read', 'send', 'atomic')
 
 
 def machines():
@@ -42,12 +34,8 @@ def address(one):
 def test_client(guests):
     """The guest's QEMU is 10.1 or newer, and does not know our device."""
     for one in guests:
-        monitor = one.monitor()
-        try:
-            version = monitor.execute('query-version')['qemu']
-            types = {kind['name'] for kind in monitor.execute('qom-list-types')}
-        finally:
-            monitor.close()
+        version = links.qemu(one, 'query-version')['qemu']
+        types = {kind['name'] for kind in links.qemu(one, 'qom-list-types')}
         assert (version['major'], version['minor']) >= (10, 1), version
         assert 'vfio-user-pci' in types and 'ernic' not in types
 
@@ -67,10 +55,6 @@ def test_devices(guests):
 
 def test_ping(guests):
     guests[0].check(f'ping -c 3 -i 0.2 -W 5 -s 1400 {links.ipv4(1)}')
-
-
-def check_program(guests, program):
-    programs.check(guests, program)
 
 
 def test_interrupts(guests):
@@ -96,11 +80,7 @@ def test_reset(guests):
 
 def test_log(guests):
     programs.test_log(guests)
-    for one in guests:
-        lines = [line for line in stock.warnings(one)
-                 if not any(known in line for known in mlx5.KNOWN_WARNINGS)
-                 and not OVERRIDE.search(line)]
-        assert not lines, '\n'.join(lines)
+    mlx5.test_no_complaints(guests, OVERRIDE)
     for server in guests.link.servers:
         assert not re.search('vfu|error|warning', server.said()), server.said()
 
@@ -109,11 +89,7 @@ def test_server_killed(guests):
     """The guest's QEMU outlives the server, and answers; the guest loses its device."""
     guests.link.servers[1].process.kill()
     guests.link.servers[1].process.wait()
-    monitor = guests[1].monitor()
-    try:
-        assert monitor.execute('query-status')['running']
-    finally:
-        monitor.close()
+    assert links.qemu(guests[1], 'query-status')['running']
     assert guests[1].check('echo alive').strip() == 'alive'
     guests[0].check(f'ibv_devinfo -d {links.DEVICE}')
 
@@ -121,6 +97,7 @@ def test_server_killed(guests):
 def suites():
     yield Suite('vfio-user-6.12-cloud', machines, [
         test_client, test_engine, test_devices, test_ping,
-        *(named(name, check_program, program) for name, program in PROGRAMS),
+        *(named(name, programs.check, program) for name, program
+          in test_mlx5_verbs.PROGRAMS if name in PROGRAMS),
         test_interrupts, test_reset, test_log, test_server_killed],
         '*', 'mlx5-verbs-6.12-cloud finds faults of the device; the others are of QEMU')

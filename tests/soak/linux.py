@@ -2,6 +2,7 @@
 """Rows with Linux in the machines: the driver cleans up after processes and devices."""
 import re
 import threading
+from functools import partial
 from pathlib import Path
 
 import report
@@ -12,7 +13,7 @@ import programs                                                 # noqa: E402
 import test_driver                                              # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-INSIDE = (TESTS / 'guest/inside/loop.py', HERE / 'inside/killed.py')
+INSIDE = (TESTS / 'guest/inside/rig.py', HERE / 'inside/killed.py')
 BATCH = 20                      # kills of a round, in each guest
 MEMORY = ['-object', f'memory-backend-memfd,id=ram,size={guest.MEMORY_MIB}M,share=on',
           '-machine', 'memory-backend=ram']
@@ -36,8 +37,7 @@ def objects(one):
 
 def account(guests):
     """Memory that the devices have for objects of the guests, in bytes."""
-    return sum(links.qemu(one, 'qom-get', path=links.NIC,
-                          property='statistics')['memory']['used'] for one in guests)
+    return sum(links.statistics(one)['memory']['used'] for one in guests)
 
 
 def start_pings(guests):
@@ -128,9 +128,8 @@ def left(guests, before):
     return found
 
 
-def replugs(link, result, more):
+def replugs(result, more):
     """The driver's device is unplugged and plugged in while a program uses it."""
-    del link
     with guest.Guests(1, apart(test_driver.Plugged()), guest.find_image()) as guests:
         one, = guests
         one.put_programs()
@@ -160,15 +159,9 @@ def replugs(link, result, more):
         test_driver.quiet(one)
 
 
-def row(what, link, run, short, long, full, share):
-    def rounds(result, more):
-        run(link, result, more)
-    return (what, {'udp': 'UDP'}.get(link.name, link.name) if link else '-', rounds,
-            {'short': short, 'long': long, 'full': full}, share)
-
-
+# The fields of rows.Row without the interface.
 ROWS = (
-    row('process kills', links.Udp, kills, 100, 5000, 5000, 12),
-    row('process kills', links.Netdev, kills, 0, 5000, 5000, 12),
-    row('unplug under Linux', None, replugs, 2, 60, 1000, 6),
+    ('process kills', 'UDP', partial(kills, links.Udp), (100, 5000, 5000), 12),
+    ('process kills', 'netdev', partial(kills, links.Netdev), (0, 5000, 5000), 12),
+    ('unplug under Linux', '-', replugs, (2, 60, 1000), 6),
 )

@@ -2,6 +2,7 @@
 """The rows of the table: what happens to two machines, how often, and who verifies it."""
 import re
 import time
+from functools import partial
 from typing import Callable, NamedTuple
 
 import flood
@@ -12,22 +13,24 @@ import report
 from machine import Wrong
 
 
+FORMS = ('short', 'long', 'full')
+
+
 class Row(NamedTuple):
     """rounds(result, more) runs as long as more() says so, and fills in the result.
 
-    counts: rounds of each form. share: of the form's time.
+    counts: rounds of each of FORMS. share: of the form's time.
     """
 
     what: str
     interface: str
     link: str
     rounds: Callable
-    counts: dict
+    counts: tuple
     share: float
 
-
-def counts(short, long, full):
-    return {'short': short, 'long': long, 'full': full}
+    def count(self, form):
+        return self.counts[FORMS.index(form)]
 
 
 # ---- two machines of our own: a round each ------------------------------------------
@@ -79,18 +82,18 @@ class Step(NamedTuple):
     what: str
     step: Callable
     timeout: int                # exponent of the ACK timeout
-    counts: dict
+    counts: tuple
     share: float
 
 
 STEPS = (
-    Step('migration', migrate, ALIVE, counts(2, 100, 100), 2),
-    Step('snapshot', snapshot, ALIVE, counts(2, 100, 100), 2),
-    Step('unplug and plug', replug, ALIVE, counts(4, 250, 250), 2),
-    Step('peer dies and returns', die, GIVES_UP, counts(1, 20, 100), 2),
-    Step('peer never acknowledges', fall_silent, GIVES_UP, counts(1, 20, 100), 2),
-    Step('link flaps', flap, ALIVE, counts(3, 100, 1000), 1),
-    Step('flood', None, FLOODED, counts(2, 50, 100), 1),
+    Step('migration', migrate, ALIVE, (2, 100, 100), 2),
+    Step('snapshot', snapshot, ALIVE, (2, 100, 100), 2),
+    Step('unplug and plug', replug, ALIVE, (4, 250, 250), 2),
+    Step('peer dies and returns', die, GIVES_UP, (1, 20, 100), 2),
+    Step('peer never acknowledges', fall_silent, GIVES_UP, (1, 20, 100), 2),
+    Step('link flaps', flap, ALIVE, (3, 100, 1000), 1),
+    Step('flood', None, FLOODED, (2, 50, 100), 1),
 )
 
 
@@ -157,13 +160,9 @@ def is_bridged():
 
 def rows():
     """The long ones first."""
-    found = [Row(what, 'driver', link, rounds, number, share)
-             for what, link, rounds, number, share in linux.ROWS]
-    for step in STEPS:
-        for interface in machine.INTERFACES:
-            for link in pair.LINKS:
-                def rounds(result, more, words=(step, interface, link)):
-                    run_pair(*words, result, more)
-                found.append(Row(step.what, interface, link, rounds, step.counts,
-                                 step.share))
-    return found
+    return [*(Row(what, 'driver', link, run, counts, share)
+              for what, link, run, counts, share in linux.ROWS),
+            *(Row(step.what, interface, link, partial(run_pair, step, interface, link),
+                  step.counts, step.share)
+              for step in STEPS for interface in machine.INTERFACES
+              for link in pair.LINKS)]

@@ -17,11 +17,10 @@ import time
 import pyverbs.enums as e
 from pyverbs.addr import AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
-from pyverbs.device import Context
 from pyverbs.mr import MR
-from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
-from pyverbs.wr import SGE, RecvWR, SendWR
+from pyverbs.wr import SGE, RecvWR
+
+import rig
 
 PORT = 5003
 SECONDS = 30
@@ -30,11 +29,6 @@ SLOT = 32768
 BYTES = 2 << 20
 MTUS = {256: e.IBV_MTU_256, 512: e.IBV_MTU_512, 1024: e.IBV_MTU_1024,
         2048: e.IBV_MTU_2048, 4096: e.IBV_MTU_4096}
-REMOTE = e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
-OPCODES = {'send': e.IBV_WR_SEND, 'write': e.IBV_WR_RDMA_WRITE,
-           'read': e.IBV_WR_RDMA_READ}
-
-
 INVERSE = bytes(255 - b for b in range(256))
 
 
@@ -55,22 +49,18 @@ class Job:
         return n % self.places * self.size
 
 
-class End:
+class Peer:
     """The queue pair, memory for each direction, and a stream."""
 
     def __init__(self, device, gid_index, connection):
         # A stream for both directions would lose its read-ahead when it writes.
         self.heard, self.said = connection.makefile('r'), connection.makefile('w')
-        self.gid_index = gid_index
-        self.context = Context(name=device)
-        self.pd = PD(self.context)
-        self.cq = CQ(self.context, 2 * DEPTH)
-        access = e.IBV_ACCESS_LOCAL_WRITE | REMOTE
-        self.data = MR(self.pd, BYTES, access)      # SENDs arrive here, requests start
-        self.region = MR(self.pd, BYTES, access)
-        cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH)
-        self.qp = QP(self.pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq,
-                                         cap=cap))
+        self.rig = rig.Rig(device, gid_index)
+        self.end = rig.End(self.rig, cq=CQ(self.rig.ctx, 2 * DEPTH), max_send_wr=DEPTH,
+                           max_recv_wr=DEPTH)
+        access = e.IBV_ACCESS_LOCAL_WRITE | rig.REMOTE
+        self.data = MR(self.rig.pd, BYTES, access)  # SENDs arrive here, requests start
+        self.region = MR(self.rig.pd, BYTES, access)
         self.psn = 0x123456
         self.ip = int(ipaddress.ip_address(connection.getsockname()[0]))
         self.introduce()
@@ -82,7 +72,7 @@ class End:
     def introduce(self):
         mac = open(f'/sys/class/net/{os.environ.get("NETDEV", "eth0")}/address',
                    encoding='ascii').read().strip()
-        self.say(self.qp.qp_num, self.psn, self.ip, mac, self.region.buf,
+        self.say(self.end.number, self.psn, self.ip, mac, self.region.buf,
                  self.region.rkey, BYTES, SLOT, 4096)
         words = self.hear().split()
         self.peer_qpn, self.peer_psn, self.peer_ip = map(int, words[:3])
@@ -90,19 +80,13 @@ class End:
 
     def connect(self):
         mapped = ipaddress.ip_address(0xffff << 32 | self.peer_ip).exploded
-        port = self.context.query_port(1)
-        mtu = min(self.peer_mtu, 128 << port.active_mtu)
-        attr = QPAttr(port_num=1)
-        attr.dest_qp_num = self.peer_qpn
-        attr.path_mtu = MTUS[mtu]
-        attr.sq_psn, attr.rq_psn = self.psn, self.peer_psn
-        attr.ah_attr = AHAttr(port_num=1, is_global=1, gr=GlobalRoute(
-            dgid=GID(mapped), sgid_index=self.gid_index, hop_limit=64))
-        attr.max_rd_atomic = attr.max_dest_rd_atomic = 16
-        attr.min_rnr_timer, attr.timeout = 12, 14
-        attr.retry_cnt, attr.rnr_retry = 7, 7
-        attr.qp_access_flags = REMOTE | e.IBV_ACCESS_LOCAL_WRITE
-        self.qp.to_rts(attr)
+        port = self.rig.ctx.query_port(1)
+        self.end.qp.to_rts(self.end.attr(
+            dest_qp_num=self.peer_qpn, sq_psn=self.psn, rq_psn=self.peer_psn,
+            path_mtu=MTUS[min(self.peer_mtu, 128 << port.active_mtu)],
+            max_rd_atomic=16, max_dest_rd_atomic=16, min_rnr_timer=12,
+            ah_attr=AHAttr(port_num=1, is_global=1, gr=GlobalRoute(
+                dgid=GID(mapped), sgid_index=self.rig.gid_index, hop_limit=64))))
 
     def say(self, *words):
         self.said.write(' '.join(map(str, words)) + '\n')
@@ -117,17 +101,13 @@ class End:
     # ---- requests ----
 
     def completion(self):
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            count, found = self.cq.poll(1)
-            if count:
-                if found[0].status:
-                    raise SystemExit(f'completion with status {found[0].status}')
-                return found[0]
-        raise SystemExit('no completion')
+        found = self.end.take(1, SECONDS)
+        if rig.statuses(found) != ['SUCCESS']:
+            raise SystemExit(f'completion: {rig.statuses(found)}')
+        return found[0]
 
     def post_recv(self, n):
-        self.qp.post_recv(RecvWR(wr_id=n, num_sge=1, sg=[
+        self.end.qp.post_recv(RecvWR(wr_id=n, num_sge=1, sg=[
             SGE(self.data.buf + n % DEPTH * SLOT, SLOT, self.data.lkey)]))
 
     def receive(self, job):
@@ -173,12 +153,9 @@ class End:
             if under_way == DEPTH:
                 self.completion()
                 under_way -= 1
-            request = SendWR(
-                opcode=OPCODES[job.what], num_sge=1, send_flags=e.IBV_SEND_SIGNALED,
-                sg=[SGE(self.data.buf + job.place(n), job.size, self.data.lkey)])
-            if job.what != 'send':
-                request.set_wr_rdma(self.peer_key, self.peer_va + job.place(n))
-            self.qp.post_send(request)
+            self.end.post(job.what.upper(), rkey=self.peer_key,
+                          raddr=self.peer_va + job.place(n), sges=[SGE(
+                              self.data.buf + job.place(n), job.size, self.data.lkey)])
             under_way += 1
         for _ in range(under_way):
             self.completion()
@@ -208,12 +185,12 @@ def main():
                 time.sleep(0.1)
         else:
             raise SystemExit('the peer does not answer')
-    end = End(device, int(gid_index), connection)
+    peer = Peer(device, int(gid_index), connection)
     if what == 'serve':
-        end.serve()
+        peer.serve()
     else:
         count, size = [*map(int, more[1:]), 16, 4096][:2]
-        end.ask(Job(what, count, size, int(time.time()) & 0xffff))
+        peer.ask(Job(what, count, size, int(time.time()) & 0xffff))
 
 
 main()

@@ -8,11 +8,10 @@ import os
 import struct
 import time
 
-import loop
 import pyverbs.enums as e
 from pyverbs.cq import CQEX, CqInitAttrEx, PollCqAttr
-from pyverbs.mr import MR
-from pyverbs.wr import SGE
+
+from rig import pair
 
 SECOND = 10**9
 PTP = '/sys/class/infiniband/ernic0/device/ptp'
@@ -110,10 +109,9 @@ def cross(clock):
         raise AssertionError('a pulse per second')
 
 
-def completion(pair, mr):
+def completion(end, cq):
     """A WRITE's time, by the device's clock and by the wall clock."""
-    cq = pair.cqs[0]
-    pair.post(e.IBV_WR_RDMA_WRITE, SGE(mr.buf, 64, mr.lkey), mr.rkey, mr.buf)
+    end.post('WRITE', 64)
     end = time.monotonic() + 10
     while cq.start_poll(PollCqAttr()):
         assert time.monotonic() < end
@@ -121,23 +119,23 @@ def completion(pair, mr):
     return cq.read_timestamp(), cq.read_completion_wallclock_ns()
 
 
-def completions(clock, ctx):
+def completions(clock, rig):
     """The wall clock of completions is this clock, to the ns, after every change."""
-    pair = loop.Pair(ctx, make_cq=lambda: CQEX(ctx, CqInitAttrEx(
-        cqe=2 * loop.DEPTH, wc_flags=WC_FLAGS)))
-    mr = MR(pair.pd, 64, loop.ACCESS)
+    ctx = rig.ctx
+    cq = CQEX(ctx, CqInitAttrEx(cqe=32, wc_flags=WC_FLAGS))
+    a, _b = pair(rig, cq=cq)
     for step, ppm in ((0, 0), (3600 * SECOND, 70000), (-60 * SECOND, -70000)):
         clock.step(step)
         assert not clock.steer(ppm)
         before, device_before = clock.now(), device_ns(ctx)
-        stamp, wall = completion(pair, mr)
+        stamp, wall = completion(a, cq)
         assert before <= wall <= clock.now(), (before, wall)
         assert device_before <= stamp <= device_ns(ctx)
         # Earlier completions are converted to the new time, too.
         clock.step(7 * SECOND)
-        assert pair.cqs[0].read_completion_wallclock_ns() == wall + 7 * SECOND
-        assert pair.cqs[0].read_timestamp() == stamp
-        pair.cqs[0].end_poll()
+        assert cq.read_completion_wallclock_ns() == wall + 7 * SECOND
+        assert cq.read_timestamp() == stamp
+        cq.end_poll()
 
 
 def page(ctx):
@@ -161,12 +159,12 @@ def page(ctx):
     mapped.close()
 
 
-def check_clock(_):
-    context, ptp = loop.open_device(), Clock()
+def check_clock(rig):
+    context, ptp = rig.ctx, Clock()
     attr = context.query_device_ex()
     assert attr.completion_timestamp_mask == 2**64 - 1 and attr.hca_core_clock == 10**6
     steps(ptp)
     rate(ptp, context)
     cross(ptp)
-    completions(ptp, context)
+    completions(ptp, rig)
     page(context)

@@ -85,19 +85,28 @@ def refused(error, function, *arguments):
     raise AssertionError(f'{function.__name__}{arguments} was not refused')
 
 
-class Rig:
-    """A context of the device, a protection domain, memory for any use."""
+def ipv4_gid(ctx):
+    """The index of the GID of the first IPv4 address."""
+    return next(index for index in range(ctx.query_port(1).gid_tbl_len)
+                if str(ctx.query_gid(1, index)).startswith(5 * '0000:' + 'ffff:'))
 
-    def __init__(self, device, gid_index):
+
+class Rig:
+    """A context of the device, a protection domain, memory for any use.
+
+    gid_index: None for that of the first IPv4 address.
+    """
+
+    def __init__(self, device, gid_index=None):
         before = event_files()
         self.ctx = Context(name=device)
         for fd in event_files() - before:
             os.set_blocking(fd, False)
-        self.gid_index = gid_index
+        self.gid_index = ipv4_gid(self.ctx) if gid_index is None else gid_index
         self.pd = PD(self.ctx)
         self.mr = MR(self.pd, MEMORY, e.IBV_ACCESS_LOCAL_WRITE | REMOTE
                      | e.IBV_ACCESS_MW_BIND)
-        self.gid = self.ctx.query_gid(1, gid_index)
+        self.gid = self.ctx.query_gid(1, self.gid_index)
         self.xrcd = None
 
     def close(self):

@@ -13,11 +13,10 @@ import time
 import pyverbs.enums as e
 from pyverbs.mr import MR, MW
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
-from pyverbs.wr import SGE
 
-import loop
 import odp
-from rig import End, Rig
+from loop import gone
+from rig import End, Rig, pair, statuses
 from xrc import shared_queue
 
 
@@ -25,37 +24,33 @@ class Users:
     """The objects; close() destroys them."""
 
     def __init__(self):
-        self.rig = Rig('ernic0', 0)
-        self.ctx = self.rig.ctx
-        self.events = loop.Events(self.ctx)
-        self.pair = loop.Pair(self.ctx)
-        self.window = MW(self.pair.pd, e.IBV_MW_TYPE_1)
-        self.mr = MR(self.pair.pd, odp.MIB, loop.ACCESS)
+        self.rig = Rig('ernic0')
+        self.a, self.b = pair(self.rig)
+        self.window = MW(self.rig.pd, e.IBV_MW_TYPE_1)
         self.base = odp.map_memory(2 * odp.MIB)
-        self.demand = MR(self.pair.pd, odp.MIB, odp.DEMAND, address=self.base)
-        self.implicit = MR(self.pair.pd, odp.MIB, odp.DEMAND, implicit=True)
+        self.demand = MR(self.rig.pd, odp.MIB, odp.DEMAND, address=self.base)
+        self.implicit = MR(self.rig.pd, odp.MIB, odp.DEMAND, implicit=True)
         self.ends = [End(self.rig, kind) for kind in ('XRC_SEND', 'XRC_RECV')]
         self.srq = shared_queue(self.rig, self.ends[0].cq)
 
     def turn(self, n):
         """A WRITE to each region; the reason why one failed, or None."""
         page = n % 256 * odp.PAGE
-        sge = SGE(self.mr.buf, odp.PAGE, self.mr.lkey)
-        for rkey, address in ((self.mr.rkey, self.mr.buf + odp.PAGE),
-                              (self.demand.rkey, self.base + page),
+        for rkey, address in ((None, None), (self.demand.rkey, self.base + page),
                               (self.implicit.rkey, self.base + odp.MIB + page)):
             try:
-                status = self.pair.move(e.IBV_WR_RDMA_WRITE, sge, rkey, address)
+                self.a.post('WRITE', odp.PAGE, rkey, address)
             except PyverbsRDMAError as error:
                 return f'post {error.error_code}'
-            if status != e.IBV_WC_SUCCESS:
-                return f'status {status}'
+            found = statuses(self.a.take(1, 10))
+            if found != ['SUCCESS']:
+                return f'status {found}'
         if not n % 8:
             odp.libc.madvise(self.base, 2 * odp.MIB, odp.MADV_DONTNEED)
         return None
 
     def close(self):
-        self.ctx.close()
+        self.rig.close()
         odp.libc.munmap(self.base, 2 * odp.MIB)
 
 
@@ -68,7 +63,7 @@ def once():
         n += 1
         if n == 1 and not why:
             print('ready', flush=True)
-        if users.events.look() or (why and users.events.gone(5)):
+        if gone(users.rig) or (why and gone(users.rig, 5)):
             why = 'gone'
         time.sleep(0.002)               # there are others
     if why != 'gone':
@@ -80,5 +75,5 @@ if __name__ == '__main__':
     while True:
         try:
             once()
-        except (PyverbsError, SystemExit, OSError):     # not there yet, or removed again
+        except (PyverbsError, StopIteration, OSError):  # not there yet, or removed again
             time.sleep(0.05)

@@ -15,31 +15,29 @@ import signal
 import sys
 import time
 
-import loop
-import pyverbs.enums as e
 from pyverbs.device import get_device_list
-from pyverbs.mr import MR
-from pyverbs.wr import SGE
+
+from rig import RECEIVED, Rig, pair
 
 TOGETHER = 4
 SECONDS = 30                            # for a process to move data
 READY = 'ready\n'
 
+
 def use_device(pipe):
     """RDMA WRITEs to itself, each with a look at the data, until the end."""
-    context = loop.open_device()
-    pair = loop.Pair(context)
-    mr = MR(pair.pd, 8192, loop.ACCESS)
-    sge = SGE(mr.buf, 4096, mr.lkey)
+    rig = Rig('ernic0')
+    a, _b = pair(rig)
     number = 0
     while True:
         number += 1
-        data = number.to_bytes(8, 'little')
-        mr.write(data * 8, 64, 0)
-        status = pair.move(e.IBV_WR_RDMA_WRITE, sge, mr.rkey, mr.buf + 4096)
-        if status != e.IBV_WC_SUCCESS:
+        data = number.to_bytes(8, 'little') * 8
+        rig.mr.write(data, len(data), 0)
+        a.post('WRITE', 4096)
+        status = a.status()
+        if status != 'SUCCESS':
             os.write(pipe, f'status {status}\n'.encode())
-        elif mr.read(64, 4096) != data * 8:
+        elif rig.mr.read(len(data), RECEIVED) != data:
             os.write(pipe, b'wrong data\n')
         elif number == 1:
             os.write(pipe, READY.encode())

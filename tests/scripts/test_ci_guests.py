@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scripts/ci-guests as its users call it: the examples of ci/, and what goes wrong. TAP.
-
-usage: ci_examples.py [--long]
-"""
+"""scripts/ci-guests as its users call it: what goes wrong, and the examples of ci/."""
 import os
 import re
 import subprocess
-import sys
-import tempfile
-import traceback
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECK = '''
@@ -38,25 +34,31 @@ def run(folder, *options):
     return done.returncode, done.stdout
 
 
-def test_environment(folder):
+@pytest.fixture
+def folder(tmp_path):
+    """For results; it is not there yet."""
+    return tmp_path / 'results'
+
+
+def test_environment(tmp_path):
     """Three guests have the folder, variables and each other. The second one fails, and
     the third is ended; the results of an earlier run go."""
-    work = folder / 'work'
+    work, results = tmp_path / 'work', tmp_path / 'results'
     (work / 'data').mkdir(parents=True)
     (work / 'script').write_text(CHECK)
     (work / 'data/random').write_bytes(os.urandom(1 << 20))
     (work / 'results').mkdir()
     (work / 'results/of-mine').touch()
-    (folder / 'results/guest1').mkdir(parents=True)
+    (results / 'guest1').mkdir(parents=True)
     for file in 'guest1/old', '.ci-guests':
-        (folder / 'results' / file).touch()
-    status, said = run(folder / 'results', '--guests', '3', '--folder', work, '--capture',
+        (results / file).touch()
+    status, said = run(results, '--guests', '3', '--folder', work, '--capture',
                        'test -e results/of-mine', '&& sh script')
     assert status == 7, said
     wanted = subprocess.run(['sha256sum', work / 'data/random'], text=True, check=True,
                             stdout=subprocess.PIPE).stdout.split()[0]
     for n in 1, 2, 3:
-        got = folder / f'results/guest{n}'
+        got = results / f'guest{n}'
         assert (got / 'sum').read_text().split()[0] == wanted
         status = re.search(rf'guest{n}: status (\d+)$', said, re.M)[1]
         assert status == ('0', '7', '137')[n - 1], said
@@ -65,7 +67,7 @@ def test_environment(folder):
         assert 'Starting systemd-udevd' in console, console
         assert (got / 'capture.pcapng').stat().st_size > 1000
     left = [path for pattern in ('**/disk', '*.tar', '**/old')
-            for path in (folder / 'results').glob(pattern)]
+            for path in results.glob(pattern)]
     assert not left, left
 
 
@@ -88,7 +90,7 @@ def test_timeout(folder):
 
 def test_refused(folder):
     """One line says what is wrong, before anything starts."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     (folder / 'file').touch()
     for options, says in ((['--guests', '9', 'x'], '1 to 8'),
                           (['--folder', '/nowhere', 'x'], '/nowhere is no folder'),
@@ -100,36 +102,9 @@ def test_refused(folder):
     assert status == 1 and 'Traceback' not in said, said
 
 
-def example(name, *options):
-    def test(folder):
-        status, said = run(folder, *options, f'./{name}')
-        assert status == 0, said
-    test.__name__ = f'test_{name}'
-    return test
-
-
-SHORT = [test_refused, test_environment]
-LONG = [test_timeout, example('perftest'), example('fio', '--packages', 'fio'),
-        example('nvme-link-down', '--modules', 'nvmet-rdma,nvme-rdma,loop')]
-
-
-def main():
-    tests = SHORT + (LONG if '--long' in sys.argv else [])
-    print(f'1..{len(tests)}', flush=True)
-    failed = 0
-    for number, test in enumerate(tests, 1):
-        with tempfile.TemporaryDirectory(prefix='ernic-ci.') as folder:
-            try:
-                test(Path(folder) / 'results')
-                why = ''
-            except (AssertionError, OSError) as e:
-                where = traceback.extract_tb(e.__traceback__)[-1]
-                why = f'{type(e).__name__} in line {where.lineno}: {where.line}\n{e}'
-        failed += bool(why)
-        print(*(f'# {line}' for line in why.splitlines()), sep='\n', end='\n' * bool(why))
-        print(f'{"not ok" if why else "ok"} {number} - {test.__name__[5:]}', flush=True)
-    return 1 if failed else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+@pytest.mark.parametrize('name, options', [
+    ('perftest', ()), ('fio', ('--packages', 'fio')),
+    ('nvme-link-down', ('--modules', 'nvmet-rdma,nvme-rdma,loop'))])
+def test_example(folder, name, options):
+    status, said = run(folder, *options, f'./{name}')
+    assert status == 0, said
