@@ -80,7 +80,6 @@ static void op_read(FuzzMachine *m, Operands *o)
     if (take_address(m, o, &size_log2, &addr)) {
         address_space_rw(&address_space_memory, addr, MEMTXATTRS_UNSPECIFIED, &value,
                          1 << size_log2, false);
-        fuzz_record_mmio(false, size_log2, addr, 0);
     }
 }
 
@@ -93,7 +92,6 @@ static void op_write(FuzzMachine *m, Operands *o)
         value = cpu_to_le64(take(o, 8));
         address_space_rw(&address_space_memory, addr, MEMTXATTRS_UNSPECIFIED, &value,
                          1 << size_log2, true);
-        fuzz_record_mmio(true, size_log2, addr, value);
     }
 }
 
@@ -115,10 +113,6 @@ static void op_fill(FuzzMachine *m, Operands *o)
 
 static void config_access(FuzzMachine *m, Operands *o, bool write)
 {
-    struct QEMU_PACKED {
-        uint8_t op, size, base, offset;
-        uint32_t value;
-    } generic = { .op = write ? 5 : 4 };
     unsigned size_log2 = take(o, 1) % 3, device, offset;
     uint32_t value;
 
@@ -137,11 +131,6 @@ static void config_access(FuzzMachine *m, Operands *o, bool write)
         cpu_outl(CONFIG_DATA, value);
     }
     m->config_written |= write;
-    generic.size = size_log2;
-    generic.base = device;
-    generic.offset = offset;
-    generic.value = cpu_to_le32(value);
-    fuzz_record_op(&generic, write ? sizeof(generic) : 4);
 }
 
 static void op_config_read(FuzzMachine *m, Operands *o)
@@ -157,14 +146,12 @@ static void op_config_write(FuzzMachine *m, Operands *o)
 /* Nanoseconds; 0: to the next timer. */
 static void op_step(FuzzMachine *m, Operands *o)
 {
-    static const uint8_t generic = 9;
     int64_t ns = take(o, 4), now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
 
     if (!ns) {
         ns = MAX(qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL), 1);
     }
     qemu_clock_advance_virtual_time(now + MIN(ns, MAX_STEP));
-    fuzz_record_op(&generic, 1);
 }
 
 /* ---- peers ------------------------------------------------------------------ */

@@ -24,29 +24,6 @@
 #define MAX_MUTATED     4096
 #define MAX_CHANGES     8
 
-/* ---- recording is for the generic fuzzer ---------------------------------------- */
-
-void fuzz_record_start(FuzzMachine *m)
-{
-}
-
-bool fuzz_recording(void)
-{
-    return false;
-}
-
-void fuzz_record_op(const void *op, size_t len)
-{
-}
-
-void fuzz_record_mmio(bool write, unsigned size_log2, uint64_t addr, uint64_t value)
-{
-}
-
-void fuzz_record_finish(void)
-{
-}
-
 /* ---- mutations ------------------------------------------------------------------- */
 
 static GByteArray *copy(const GByteArray *from, size_t most)

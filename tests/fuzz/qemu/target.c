@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The target "ernic" of QEMU's fuzzer. QEMU's generic fuzzer knows registers only and
- * fills guest memory as the device reads it. This target also writes to guest memory,
- * sends packets, and stops, resets and migrates the device. QEMU_FUZZ_ARGS has the
- * devices, as for the generic fuzzer.
+ * fills guest memory as the device reads it. This target does so too, writes to guest
+ * memory, sends packets, and stops, resets and migrates the device. QEMU_FUZZ_ARGS has
+ * the devices, as for the generic fuzzer.
  */
 #include "qemu/osdep.h"
 #include "qemu/madvise.h"
@@ -84,9 +84,6 @@ static void start(QTestState *qts)
     map_bars(m);
     for (i = 0; i < m->num; i++) {
         m->dev[i].peers = g_string_new(NULL);
-    }
-    if (getenv("ERNIC_FUZZ_RECORD")) {
-        fuzz_record_start(m);
     }
 }
 
@@ -220,9 +217,6 @@ static void run(QTestState *qts, const unsigned char *data, size_t size)
         if (m->dev[i].d->pg332.engine) {
             check(m, m->dev[i].d, m->dev[i].d->pg332.engine);
         }
-    }
-    if (fuzz_recording()) {
-        fuzz_record_finish();
     }
     reset(m);
 }

@@ -12,7 +12,7 @@
 
 #define FUZZ_MAX_DEVICES    4
 #define FUZZ_BARS           6
-/* Separates the operations of an input, as in QEMU's generic fuzzer. */
+/* Separates the operations of an input. */
 #define FUZZ_SEPARATOR      "FUZZ"
 /* Bytes of guest RAM; the machine gets as much. */
 #define FUZZ_RAM            (128 * 1024 * 1024)
@@ -39,18 +39,5 @@ void fuzz_settle(FuzzMachine *m);
  * so that the device has nothing to do.
  */
 bool fuzz_op(FuzzMachine *m, const uint8_t *data, size_t len);
-
-/*
- * Recording, in which each input is also written as an input of QEMU's generic fuzzer:
- * with ERNIC_FUZZ_RECORD=FOLDER. Guest RAM becomes patterns, one for each read of the
- * device.
- */
-void fuzz_record_start(FuzzMachine *m);
-bool fuzz_recording(void);
-/* An operation of the generic fuzzer; operations without one leave no trace. */
-void fuzz_record_op(const void *op, size_t len);
-/* The access at @addr, whose operation follows the reads that it causes. */
-void fuzz_record_mmio(bool write, unsigned size_log2, uint64_t addr, uint64_t value);
-void fuzz_record_finish(void);
 
 #endif /* ERNIC_FUZZ_TARGET_H */
