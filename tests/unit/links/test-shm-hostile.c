@@ -131,6 +131,7 @@ static const struct {
     { { UINT32_MAX, 100, SAME }, 192 },
     { { UINT32_MAX - 62, UINT32_MAX - 62, SAME }, 192 },        /* rounds up to 0 */
     { { ERNIC_SHM_TRAIN_BYTES + 1, 60000, SAME }, ERNIC_SHM_RING_BYTES },
+    { { ERNIC_SHM_PACKET_BYTES + 1, ERNIC_SHM_PACKET_BYTES + 1, SAME }, 65152 },
     { { 65, 1, SAME }, 192 },                           /* too many packets */
     { { 100, 100, { .sgid = V4, .dgid = V6 } }, 192 },
     { { 100, 100, { .sgid = V6, .dgid = V4 } }, 192 },

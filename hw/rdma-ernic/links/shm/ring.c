@@ -137,10 +137,13 @@ static bool is_bad_frame(const ErnicShmRing *r, const Record *rec)
     return !r->frames || last < ERNIC_SHM_FRAME_MIN;
 }
 
-/* A path that no engine uses. */
-static bool is_bad_path(const ErnicPath *path)
+/* Packets longer than those of an engine, for which UDP has no length; or a bad path. */
+static bool is_bad_packet(const Record *rec)
 {
-    return ernic_gid_is_v4(&path->sgid) != ernic_gid_is_v4(&path->dgid) ||
+    const ErnicPath *path = &rec->path;
+
+    return rec->seg > ERNIC_SHM_PACKET_BYTES ||
+           ernic_gid_is_v4(&path->sgid) != ernic_gid_is_v4(&path->dgid) ||
            path->flow_label > FLOW_LABEL_MASK;
 }
 
@@ -150,7 +153,7 @@ static bool is_malformed(const ErnicShmRing *r, const Record *rec, uint32_t ther
     return rec->len == 0 || rec->len > ERNIC_SHM_TRAIN_BYTES || rec->seg == 0 ||
            rec->seg > rec->len || record_bytes(rec->len) > there ||
            DIV_ROUND_UP(rec->len, rec->seg) > ERNIC_SHM_TRAIN_PACKETS ||
-           (rec->frame ? is_bad_frame(r, rec) : is_bad_path(&rec->path));
+           (rec->frame ? is_bad_frame(r, rec) : is_bad_packet(rec));
 }
 
 ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *train)

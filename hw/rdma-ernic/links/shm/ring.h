@@ -22,6 +22,8 @@
 /* The greatest train. */
 #define ERNIC_SHM_TRAIN_BYTES   65536u
 #define ERNIC_SHM_TRAIN_PACKETS 64u
+/* The greatest packet that is no frame: what an engine sends, and UDP has room for. */
+#define ERNIC_SHM_PACKET_BYTES  65000u
 /* The least frame: the header of Ethernet. */
 #define ERNIC_SHM_FRAME_MIN     14u
 
