@@ -305,7 +305,8 @@ MACHINE_TEST("/ernic-qdma-life/reset", test_reset)
  * completions is the same, its timer goes on, and frames that wait in the ring leave from
  * the new machine, each once.
  */
-MACHINE_KINDS("/ernic-qdma-life/migrate", test_migrate, MAIN_LOOP, THREAD)
+MACHINE_KINDS("/ernic-qdma-life/migrate", test_migrate, MAIN_LOOP, THREAD,
+              { "-opennic", ",shell=opennic" })
 {
     uint8_t frame[200], is[QNET_FRAME];
     g_autofree char *args = NULL;

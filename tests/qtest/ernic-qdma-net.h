@@ -67,6 +67,8 @@ uint64_t qnet_tx_status(QdmaStream *s);
 /* Waits until all posted frames have left. */
 void qnet_sent(QdmaStream *s);
 uint64_t qnet_status(QdmaStream *s);
+/* The next frame, if the status says that there is one; its length or 0. */
+uint32_t qnet_poll(QdmaStream *s, uint8_t *frame);
 /* Waits for the next frame. */
 uint32_t qnet_receive(QdmaStream *s, uint8_t *frame);
 

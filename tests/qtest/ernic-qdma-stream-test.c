@@ -11,11 +11,12 @@
 
 #define MAIN_LOOP   { "", ",engine-thread=off" }
 #define THREAD      { "-thread", ",engine-thread=on" }
+#define OPENNIC     { "-opennic", ",shell=opennic" }
 #define PACKETS     3000
 
 /* Frames of all sizes, both ways; a short one is padded. */
 WORLD_KINDS("/ernic-qdma-stream/sizes", test_sizes, QdmaNet, n, qnet_open, MAIN_LOOP,
-            THREAD, { "-timing", ",engine-thread=off,timing=on" })
+            THREAD, OPENNIC, { "-timing", ",engine-thread=off,timing=on" })
 {
     static const uint32_t lens[] = {
         60, 61, 64, 1023, 1514, 2047, 2048, 2049, 4096, 4097, 9014, QNET_FRAME
@@ -83,7 +84,7 @@ static uint32_t hash(const uint32_t *key, const uint8_t *frame)
 
 /* Thousands of packets of two queues, both ways at once; each arrives in its queue. */
 WORLD_KINDS("/ernic-qdma-stream/queues", test_queues, QdmaNet, n, qnet_open, MAIN_LOOP,
-            THREAD)
+            THREAD, OPENNIC, { "-opennic-ernic", ",shell=opennic,ernic-version=4.2" })
 {
     uint8_t frame[1514], is[QNET_FRAME];
     uint32_t key[10], got[2] = { }, len, q;

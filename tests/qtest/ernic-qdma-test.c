@@ -91,7 +91,9 @@ static void check_filled(Qdma *x)
     }
 }
 
-WORLD_KINDS("/ernic-qdma/registers", test_registers, Qdma, x, qdma_open, { "", "" })
+#define KINDS   { "", "" }, { "-opennic", ",shell=opennic,card-memory=1M" }
+
+WORLD_KINDS("/ernic-qdma/registers", test_registers, Qdma, x, qdma_open, KINDS)
 {
     check_reset(x);
     fill(x);

@@ -17,14 +17,17 @@ void qdma_map(Qdma *x)
 {
     x->bar = qpci_iomap(&x->q->dev, 0, NULL);
     x->user = qpci_iomap(&x->q->dev, 2, NULL);
-    x->card = qpci_iomap(&x->q->dev, 4, NULL);
+    if (qpci_config_readl(&x->q->dev, PCI_BASE_ADDRESS_4)) {
+        x->card = qpci_iomap(&x->q->dev, 4, NULL);
+    }
     x->q->bar = x->user;                         /* qernic_init() mapped it elsewhere */
     qpci_device_enable(&x->q->dev);
 }
 
 void qdma_open(Qdma *x, const char *more)
 {
-    *x = (Qdma) { .m = qernic_machine("%s%s", QDMA_OPTIONS, more) };
+    *x = (Qdma) { .m = qernic_machine("%s%s", QDMA_OPTIONS, more),
+                  .opennic = strstr(more, "shell=opennic") };
     x->mmio = x->m->bus->mmio_alloc_ptr;
     x->q = qernic_at(x->m, "ernic0", 4);
     qdma_map(x);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A small driver for the QDMA of RecoNIC's shell: registers, contexts, and memory-mapped
+ * A small driver for the QDMA of a shell: registers, contexts, and memory-mapped
  * queues with the contexts that RecoNIC's driver gives them.
  */
 #ifndef QTEST_ERNIC_QDMA_H
@@ -24,11 +24,15 @@ typedef struct Qdma {
     QErnicMachine *m;
     QErnic *q;
     QPCIBar bar, user, card;
+    bool opennic;               /* the shell: OpenNIC's or RecoNIC's */
     uint64_t mmio;              /* where the BARs begin */
     uint64_t messages;          /* of MSI-X: a word for each vector */
 } Qdma;
 
-/* Starts a machine; @more: more properties of the device, and options of QEMU. */
+/*
+ * Starts a machine; @more: more properties of the device, and options of QEMU. With
+ * shell=opennic among them, that is the shell.
+ */
 void qdma_open(Qdma *x, const char *more);
 /* Maps the BARs again, after a reset. */
 void qdma_map(Qdma *x);

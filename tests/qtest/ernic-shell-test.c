@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * RecoNIC's shell around the ERNIC interface, and card memory: identity, map of BAR 2,
+ * Shells around the ERNIC interface, and card memory: identity, map of BAR 2,
  * windows to guest memory, and queues and buffers in card or guest memory.
  */
 #include "qemu/osdep.h"
@@ -21,24 +21,28 @@
 typedef struct Kind {
     const char *options;
     unsigned version;
-    bool shell;
+    bool shell, opennic;
     int bar;                        /* has the registers, at offset base */
     uint32_t base, size;
 } Kind;
 
 static const Kind kinds[] = {
-    { "shell=reconic,card-memory=1M", PG332_V3_1, true, 2, 0x40000, 4 << 20 },
-    { "shell=reconic,card-memory=1M,ernic-version=4.0", PG332_V4_0, true, 2, 0x200000,
-      8 << 20 },
-    { "shell=reconic,card-memory=1M,ernic-version=4.2", PG332_V4_2, true, 2, 0x800000,
-      16 << 20 },
-    { "shell=none,card-memory=1M,ernic-version=3.1", PG332_V3_1, false, 0, 0,
+    { "shell=reconic,card-memory=1M", PG332_V3_1, true, false, 2, 0x40000,
+      4 << 20 },
+    { "shell=reconic,card-memory=1M,ernic-version=4.0", PG332_V4_0, true, false, 2,
+      0x200000, 8 << 20 },
+    { "shell=reconic,card-memory=1M,ernic-version=4.2", PG332_V4_2, true, false, 2,
+      0x800000, 16 << 20 },
+    { "shell=opennic,card-memory=1M,ernic-version=4.2", PG332_V4_2, true, true, 2,
+      0x800000, 16 << 20 },
+    { "shell=none,card-memory=1M,ernic-version=3.1", PG332_V3_1, false, false, 0, 0,
       2 * PG332_V3_SIZE },
 };
 
-/* The tests of each kind, with the number of its row, and those of RecoNIC's alone. */
-#define RECONIC     { "reconic-3.1", "0" }, { "reconic-4.0", "1" }, { "reconic-4.2", "2" }
-#define ALL         RECONIC, { "plain-3.1", "3" }
+/* The tests of each kind, with the number of its row, and those of shells alone. */
+#define SHELLS      { "reconic-3.1", "0" }, { "reconic-4.0", "1" }, \
+                    { "reconic-4.2", "2" }, { "opennic-4.2", "3" }
+#define ALL         SHELLS, { "plain-3.1", "4" }
 
 /* A device connected to itself. */
 typedef struct Shell {
@@ -139,7 +143,7 @@ WORLD_KINDS("/ernic-shell-identity-", test_identity, Shell, s, start, ALL)
     g_assert_cmphex(qpci_config_readl(&q->dev, PCI_VENDOR_ID), ==,
                     k->shell ? 0x903f10ee : 0x10f41af4);
     g_assert_cmphex(qpci_config_readw(&q->dev, PCI_CLASS_DEVICE), ==,
-                    k->shell ? 0x0580 : PCI_CLASS_NETWORK_ETHERNET);
+                    k->opennic ? 0x0280 : k->shell ? 0x0580 : PCI_CLASS_NETWORK_ETHERNET);
     if (k->shell) {
         g_assert_cmphex(qpci_config_readl(&q->dev, PCI_SUBSYSTEM_VENDOR_ID), ==,
                         0x903f10ee);
@@ -158,10 +162,12 @@ WORLD_KINDS("/ernic-shell-identity-", test_identity, Shell, s, start, ALL)
 /* Words of the shell: the value at reset, and whether a written value is stored. */
 static const struct {
     uint32_t at, words, value;
-    bool stored;
+    bool stored, differs;               /* OpenNIC has opennic instead of value */
+    uint32_t opennic;
 } words[] = {
     { 0x0, 1, ERNIC_SHELL_BUILD }, { 0x4, 1, 0 }, { 0x8, 1, 1 }, { 0xc, 1, 0 },
-    { 0x10, 1, 0x3333 }, { 0x14, 1, 0 }, { 0x18, 1, 0xffffffff }, { 0x1c, 8, 0 },
+    { 0x10, 1, 0x3333, false, true, 0xffffffff }, { 0x14, 1, 0 },
+    { 0x18, 1, 0xffffffff }, { 0x1c, 8, 0 },
     { 0x1000, 1, 0, true }, { 0x1004, 255, 0 }, { 0x1400, 128, 0, true },
     { 0x1600, 1, 0xd6e31417, true }, { 0x1604, 1, 0x376cc87e, true },
     { 0x1624, 1, 0x7c9c37de, true }, { 0x1628, 4, 0 }, { 0x2000, 1, 0, true },
@@ -169,9 +175,11 @@ static const struct {
     { 0x800c, 1, 0, true }, { 0x8010, 1, 0 }, { 0x8014, 1, 0, true },
     { 0x8030, 11, 0, true }, { 0x805c, 10, 0 }, { 0x8084, 2, 0, true }, { 0x8204, 1, 3 },
     { 0x8024, 1, 0x301 }, { 0xc024, 1, 0 }, { 0x8090, 1, 0, true }, { 0x82b0, 1, 0 },
-    { 0x8500, 64, 0 }, { 0x8608, 64, 0 }, { 0xc500, 2, 0 }, { 0xb000, 20, 0 },
+    { 0x8500, 64, 0 }, { 0x8608, 64, 0 }, { 0x8708, 4, 0 }, { 0xc500, 2, 0 },
+    { 0xb000, 20, 0 },
     { 0x9000, 1, 0, true }, { 0x907c, 1, 0, true }, { 0xc00c, 1, 0, true },
-    { 0xc204, 1, 3 }, { 0xd07c, 1, 0, true }, { 0xa000, 64, 0 }, { 0x10000, 64, 0 },
+    { 0xc204, 1, 3, false, true, 0 }, { 0xd07c, 1, 0, true }, { 0xa000, 64, 0 },
+    { 0x10000, 64, 0 },
     { 0x14000, 64, 0 }, { 0x1641c, 1, 0 }, { 0x16420, 6, 0, true }, { 0x16438, 2, 0 },
     { 0x16440, 6, 0, true }, { 0x16500, 6, 0, true }, { 0x16518, 16, 0 },
     { 0x102000, 64, 0 }, { 0x3ffffc, 1, 0 },
@@ -187,26 +195,31 @@ static void each_word(Shell *s, void (*fn)(Shell *s, uint32_t off, uint32_t i))
     }
 }
 
+static uint32_t value_of(Shell *s, uint32_t i)
+{
+    return s->kind->opennic && words[i].differs ? words[i].opennic : words[i].value;
+}
+
 static void fill(Shell *s, uint32_t off, uint32_t i)
 {
-    g_assert_cmphex(get(s, off), ==, words[i].value);
+    g_assert_cmphex(get(s, off), ==, value_of(s, i));
     put(s, off, 0x80000000 + off * 4);
 }
 
 static void check_filled(Shell *s, uint32_t off, uint32_t i)
 {
     g_assert_cmphex(get(s, off), ==, words[i].stored ? 0x80000000 + off * 4 :
-                    words[i].value);
+                    value_of(s, i));
 }
 
 /* Stored words have the value written, the others are unchanged, until a reset. */
-WORLD_KINDS("/ernic-shell-map-", test_map, Shell, s, start, RECONIC)
+WORLD_KINDS("/ernic-shell-map-", test_map, Shell, s, start, SHELLS)
 {
     each_word(s, fill);
     each_word(s, check_filled);
     put(s, 0x4, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(words); i++) {
-        g_assert_cmphex(get(s, words[i].at), ==, words[i].value);
+        g_assert_cmphex(get(s, words[i].at), ==, value_of(s, i));
     }
     /* The ERNIC is at its place in the BAR, and ends with its last word. */
     g_assert_cmphex(card_get_qp(&s->c, PG332_STATQP), ==, 0x600);
@@ -258,7 +271,7 @@ WORLD_KINDS("/ernic-shell-card-end-", test_card_end, Shell, s, start, ALL)
 }
 
 /* The interface reaches guest memory only through the windows. */
-WORLD_KINDS("/ernic-shell-windows-", test_windows, Shell, s, start, RECONIC)
+WORLD_KINDS("/ernic-shell-windows-", test_windows, Shell, s, start, SHELLS)
 {
     static const uint32_t closed[] = { 0, READ_ONLY, 0x40000000 | 0x2000000, 0xc0000000 };
     Card *c = &s->c;
@@ -286,7 +299,7 @@ WORLD_KINDS("/ernic-shell-windows-", test_windows, Shell, s, start, RECONIC)
 }
 
 /* The effect of the shell's resets and of a function level reset. */
-WORLD_KINDS("/ernic-shell-reset-", test_reset, Shell, s, start, RECONIC)
+WORLD_KINDS("/ernic-shell-reset-", test_reset, Shell, s, start, SHELLS)
 {
     const uint64_t kept = card_addr(CARD - 4);
     uint32_t word = 0x12345678;
@@ -296,7 +309,7 @@ WORLD_KINDS("/ernic-shell-reset-", test_reset, Shell, s, start, RECONIC)
     card_transfers(c, c);
     put(s, 0xc, 0x10);                         /* resets the CMAC, not the ERNIC */
     g_assert_cmphex(card_get_qp(c, PG332_CQHEAD), ==, c->posted);
-    put(s, 0xc, 0x2);
+    put(s, 0xc, s->kind->opennic ? 1 << 12 : 0x2);
     g_assert_cmphex(card_get_qp(c, PG332_CQHEAD), ==, 0);
     g_assert_cmphex(card_get_qp(c, PG332_STATQP), ==, 0x600);
     g_assert_cmphex(get(s, WINDOW(1) + 4), ==, 0x20);
@@ -327,7 +340,7 @@ WORLD_KINDS("/ernic-shell-migrate-", test_migrate, Shell, s, start, ALL)
 }
 
 /* Windows to the device's own registers. */
-WORLD_KINDS("/ernic-attack/shell-", test_attack, Shell, s, start, RECONIC)
+WORLD_KINDS("/ernic-attack/shell-", test_attack, Shell, s, start, SHELLS)
 {
     const uint64_t own = 1ull << 37;            /* the second window */
     Card *c = &s->c;

@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
-#include "bars/reconic.h"
+#include "bars/shell.h"
 #include "bars/verbs.h"
 #include "device/interface.h"
 #include "device/properties.h"
@@ -22,9 +22,10 @@ static const ErnicPciEnum properties[] = {
       (const char *const[]) { "off", "report", "enforce", NULL },
       offsetof(ErnicPci, pg332.strict) },
     { "shell", "ErnicShell", "The card around PG332",
-      (const char *const[]) { "none", "reconic", NULL }, offsetof(ErnicPci, shell.kind) },
+      (const char *const[]) { "none", "reconic", "opennic", NULL },
+      offsetof(ErnicPci, shell.kind) },
 };
-QEMU_BUILD_BUG_ON(ERNIC_STRICT_MODES != 3 || PG332_VERSIONS != 3 || ERNIC_SHELLS != 2);
+QEMU_BUILD_BUG_ON(ERNIC_STRICT_MODES != 3 || PG332_VERSIONS != 3 || ERNIC_SHELLS != 3);
 
 static void ernic_class_init(ObjectClass *oc)
 {
@@ -38,20 +39,19 @@ static void ernic_class_init(ObjectClass *oc)
 
 static bool ernic_implied(const ErnicPci *d)
 {
-    return d->pg332.version || d->shell.kind;
+    return d->pg332.version || d->shell.kind || d->shell.port_of;
 }
 
-/*
- * RecoNIC is built with the oldest version, which comes with the shell; the profile of
- * the timing model is then that of the function, as in older releases.
- */
 static void ernic_complete(ErnicPci *d)
 {
-    bool reconic = d->shell.kind == ERNIC_SHELL_RECONIC;
-
-    d->pg332.profile = d->pg332.version || !reconic;
-    d->pg332.version = d->pg332.version ?: 1 + (reconic ? PG332_V3_1 : PG332_V4_2);
-    d->pg332.num_qp = d->pg332.num_qp ?: DEFAULT_QPS;
+    if (!d->shell.kind && !d->shell.port_of && !d->pg332.version) {
+        d->pg332.version = 1 + PG332_V4_2;
+    }
+    d->pg332.profile = d->pg332.version;
+    ernic_pci_shell_complete(d);
+    if (d->pg332.version) {
+        d->pg332.num_qp = d->pg332.num_qp ?: DEFAULT_QPS;
+    }
 }
 
 static bool check_properties(const ErnicPci *d, Error **errp)
@@ -65,13 +65,14 @@ static bool ernic_open(ErnicPci *d, Error **errp)
     if (!ernic_pci_shell_open(d, errp)) {
         return false;
     }
+    d->pg332.vector = ernic_pci_shell_vector(d);
     ernic_pci_pg332_open(d);
     return true;
 }
 
 static void ernic_add_bars(ErnicPci *d)
 {
-    if (d->shell.kind == ERNIC_SHELL_RECONIC) {
+    if (d->shell.kind) {
         ernic_pci_shell_add_bars(d);
         return;
     }
@@ -81,9 +82,15 @@ static void ernic_add_bars(ErnicPci *d)
                      &d->pg332.bar);
 }
 
+static void ernic_start(ErnicPci *d)
+{
+    ernic_pci_pg332_start(d);
+    ernic_pci_shell_start(d);
+}
+
 static void ernic_reset_function(ErnicPci *d, uint64_t now)
 {
-    ernic_pci_shell_reset(d);
+    ernic_pci_shell_reset_function(d);
     ernic_pci_pg332_reset(d, now);
 }
 
@@ -103,7 +110,7 @@ static const ErnicPciInterfaceOps ernic = {
     .check = check_properties,
     .open = ernic_open,
     .close = ernic_pci_shell_close,
-    .start = ernic_pci_pg332_start,
+    .start = ernic_start,
     .reset_function = ernic_reset_function,
     .finalize = ernic_finalize,
     .add_bars = ernic_add_bars,
@@ -112,6 +119,7 @@ static const ErnicPciInterfaceOps ernic = {
     .doorbell = ernic_pci_verbs_doorbell,
     .doorbell_ok = ernic_pci_verbs_doorbell_ok,
     .frame = ernic_qdma_receive,
+    .link = ernic_pci_shell_link,
     .can_send = ernic_qdma_kick,
     .registers_ok = ernic_pci_verbs_registers_ok,
 };

@@ -240,6 +240,7 @@ bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp)
                       d->pg332.reads ? "ernic-reads" :
                       d->pg332.strict ? "ernic-strict" :
                       d->shell.kind ? "shell" :
+                      d->shell.port_of ? "port-of" :
                       d->shell.card_size ? "card-memory" : NULL;
 
     if (set) {
@@ -248,10 +249,27 @@ bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp)
     return !set;
 }
 
+/* A shell may have no ERNIC. */
+static bool check_absent(const ErnicPci *d, Error **errp)
+{
+    const char *set = d->pg332.num_qp ? "ernic-qps" :
+                      d->pg332.reads ? "ernic-reads" :
+                      d->pg332.strict ? "ernic-strict" : NULL;
+
+    if (set) {
+        error_setg(errp, "%s= needs ernic-version=", set);
+    }
+    return !set;
+}
+
 bool ernic_pci_pg332_check(const ErnicPci *d, Error **errp)
 {
-    uint32_t max = versions[d->pg332.version - 1].max_qp;
+    uint32_t max;
 
+    if (!d->pg332.version) {
+        return check_absent(d, errp);
+    }
+    max = versions[d->pg332.version - 1].max_qp;
     if (d->pg332.num_qp < 2 || d->pg332.num_qp > max) {
         error_setg(errp, "ernic-qps is %u, not 2 to %u", d->pg332.num_qp, max);
         return false;
@@ -268,6 +286,9 @@ void ernic_pci_pg332_open(ErnicPci *d)
 {
     unsigned v = d->pg332.version - 1;
 
+    if (!d->pg332.version) {
+        return;
+    }
     configure(d, v);
     if (!d->shell.kind) {
         pci_config_set_interrupt_pin(PCI_DEVICE(d)->config, 1);

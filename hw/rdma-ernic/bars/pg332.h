@@ -11,7 +11,7 @@
 /* Refuses the properties of the ERNIC interface, for another one. */
 bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp);
 bool ernic_pci_pg332_check(const ErnicPci *d, Error **errp);
-/* Configures the engine, and creates the memory region of the registers. */
+/* Configures the engine, and makes the region of the registers, if there is an ERNIC. */
 void ernic_pci_pg332_open(ErnicPci *d);
 void ernic_pci_pg332_start(ErnicPci *d);
 void ernic_pci_pg332_close(ErnicPci *d);

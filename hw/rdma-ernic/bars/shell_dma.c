@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * DMA of the ERNIC interface: card memory, and guest memory, with RecoNIC's shell
+ * DMA of the ERNIC interface: card memory, and guest memory, with a shell
  * through the windows of its QDMA (PG302).
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
 #include "bars/shell_dma.h"
 #include "device/card.h"
 #include "device/dma.h"
@@ -25,26 +26,32 @@ static bool window(ErnicPci *d, uint64_t addr, uint64_t *bus, uint64_t *len,
     uint32_t *w = &d->shell.regs[(addr >> WINDOW_SHIFT) % ERNIC_SHELL_WINDOWS *
                                ERNIC_SHELL_WINDOW_WORDS];
     uint64_t at = addr & MAKE_64BIT_MASK(0, WINDOW_SHIFT);
-    uint64_t size = (uint64_t)(w[WIN_CONTROL] & WIN_PAGES) << 12;
+    uint32_t control = qatomic_read(&w[WIN_CONTROL]);
+    uint64_t size = (uint64_t)(control & WIN_PAGES) << 12;
 
     size = MIN(size, 1ull << WINDOW_SHIFT);
-    if (!(w[WIN_CONTROL] & (write ? WIN_WRITE : WIN_READ)) || at >= size) {
-        w[WIN_CONTROL] |= WIN_ERROR;
+    if (!(control & (write ? WIN_WRITE : WIN_READ)) || at >= size) {
+        qatomic_or(&w[WIN_CONTROL], WIN_ERROR);
         trace_ernic_guest_no_window(ernic_pci_id(d), addr, write);
         ernic_pci_guest_error(d, "no window to %s 0x%" PRIx64,
                               write ? "write" : "read", addr);
         return false;
     }
-    *bus = (((uint64_t)w[WIN_HIGH] << 32) | w[WIN_LOW]) + at;
+    *bus = (((uint64_t)qatomic_read(&w[WIN_HIGH]) << 32) |
+            qatomic_read(&w[WIN_LOW])) + at;
     *len = MIN(*len, size - at);
     return true;
 }
 
-bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
+bool ernic_pci_shell_dma(ErnicPci *self, uint64_t addr, void *buf, uint64_t len,
                          bool write)
 {
+    ErnicPci *d = ernic_pci_first(self);
     uint64_t bus, n, done;
 
+    if (self->shell.parted) {
+        return false;
+    }
     if (d->shell.card_size && addr >> ERNIC_CARD_TAG_SHIFT == ERNIC_CARD_TAG) {
         return ernic_pci_card_rw(d, addr & MAKE_64BIT_MASK(0, ERNIC_CARD_TAG_SHIFT), buf,
                                  len, write);

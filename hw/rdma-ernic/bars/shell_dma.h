@@ -13,7 +13,7 @@
 #define ERNIC_SHELL_WINDOW_WORDS    6
 
 /*
- * The same as ernic_pci_dma(), for card memory and guest memory; with shell=reconic,
+ * The same as ernic_pci_dma(), for card memory and guest memory; with a shell,
  * guest memory is accessed through the windows. Inside enter and leave.
  */
 bool ernic_pci_shell_dma(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,

@@ -13,7 +13,7 @@
 #define MSIX_BAR_SIZE       0x1000
 QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
 
-/* BAR and offsets of the MSI-X table and pending bits, by shell: none, or one. */
+/* BAR and offsets of the MSI-X table and pending bits: without a shell, with one. */
 static const struct {
     uint8_t bar;
     uint32_t table, pba;
@@ -37,7 +37,7 @@ static bool add_pm(PCIDevice *pci, Error **errp)
 
 bool ernic_pci_add_capabilities(ErnicPci *d, Error **errp)
 {
-    const typeof(msix_at[0]) *at = &msix_at[d->shell.kind];
+    const typeof(msix_at[0]) *at = &msix_at[d->shell.kind != ERNIC_SHELL_NONE];
     PCIDevice *pci = PCI_DEVICE(d);
     int ret, i;
 

@@ -167,6 +167,21 @@ static inline const char *ernic_pci_id(const ErnicPci *d)
     qemu_log_mask(LOG_GUEST_ERROR, "ernic %s: " fmt "\n", ernic_pci_id(d), \
                   ## __VA_ARGS__)
 
+/* The device that has the shell, the QDMA and the memory of @d's card: the first port. */
+static inline ErnicPci *ernic_pci_first(const ErnicPci *d)
+{
+    return d->shell.port_of ?: (ErnicPci *)d;
+}
+
+/*
+ * Whether @d is no function for the guest: the second port of a card with ERNICs has the
+ * vectors of the first one, and its access to memory.
+ */
+static inline bool ernic_pci_hidden(const ErnicPci *d)
+{
+    return d->shell.port_of && d->pg332.version;
+}
+
 /*
  * Whether the verbs interface is enabled, and whether it has had an error that only a
  * reset clears. vCPU threads call these without the lock.

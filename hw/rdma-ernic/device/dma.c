@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "qemu/main-loop.h"
 #include "qemu/rcu.h"
 #include "device/dma.h"
 #include "device/memory.h"
@@ -68,7 +69,7 @@ static bool copy(ErnicPci *d, uint64_t addr, uint8_t *buf, uint64_t len,
 static bool access_ram(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
                        bool write)
 {
-    if (d->thread) {
+    if (d->thread || !bql_locked()) {   /* the ERNIC of a second port may have a thread */
         return copy(d, addr, buf, len, write);
     }
     return pci_dma_rw(PCI_DEVICE(d), addr, buf, len,

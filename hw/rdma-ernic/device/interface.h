@@ -59,6 +59,8 @@ struct ErnicPciInterfaceOps {
      * gets it. BQL held, outside enter and leave. May be NULL.
      */
     bool (*frame)(ErnicPci *d, const uint8_t *frame, uint32_t len);
+    /* The link of the network card may have changed; BQL held. May be NULL. */
+    void (*link)(ErnicPci *d);
     /* The network card can send again; may be NULL. */
     void (*can_send)(ErnicPci *d);
     /* Whether the registers of a saved state are as this interface leaves them. */

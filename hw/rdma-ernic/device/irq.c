@@ -18,7 +18,7 @@ bool ernic_pci_irq_at_once(const ErnicPci *d)
     return ernic_pci_virtual_time(d) && !d->thread;
 }
 
-/* RecoNIC's function has no INTx. A function in D3hot asserts no interrupt. */
+/* The function of a shell has no INTx. A function in D3hot asserts no interrupt. */
 void ernic_pci_intx(ErnicPci *d)
 {
     PCIDevice *pci = PCI_DEVICE(d);
@@ -35,14 +35,14 @@ void ernic_pci_intx(ErnicPci *d)
     pci_set_irq(pci, level && !msix_enabled(pci) && ernic_pci_powered(d));
 }
 
-/* The ERNIC interface uses the last vector, its side stream the last but one. */
+/* The ERNIC interface has a vector, and its side stream the one before it. */
 static uint64_t pg332_vectors(const ErnicPci *d, uint32_t risen)
 {
-    uint32_t last = d->cfg.num_vectors - 1;
+    uint32_t first = d->pg332.vector;
     uint64_t vectors = 0;
 
     for (; risen; risen &= risen - 1) {
-        vectors |= 1ull << (last - MIN(ctz32(risen), last));
+        vectors |= 1ull << (first - MIN(ctz32(risen), first));
     }
     return vectors;
 }
@@ -56,14 +56,20 @@ static uint64_t pending_vectors(const ErnicPci *d)
 /* Takes the interrupts of @vector; false: there is none, or not any more. */
 static bool take_irqs(ErnicPci *d, uint32_t vector)
 {
-    uint32_t last = d->cfg.num_vectors - 1, risen = 0, i;
+    uint32_t first = d->pg332.vector, risen = 0, i;
 
     for (i = 0; i < 32; i++) {
-        risen |= last - MIN(i, last) == vector ? 1u << i : 0;
+        risen |= first - MIN(i, first) == vector ? 1u << i : 0;
     }
     risen &= qatomic_fetch_and(&d->pg332.risen, ~risen);
     return (qatomic_fetch_and(&d->irq_pending, ~(1ull << vector)) >> vector & 1) ||
            risen;
+}
+
+/* The function whose vectors @d has. */
+static ErnicPci *sender(ErnicPci *d)
+{
+    return ernic_pci_hidden(d) ? ernic_pci_first(d) : d;
 }
 
 /*
@@ -82,13 +88,13 @@ void ernic_pci_send_irqs(void *opaque)
         return;
     }
     d->irq_sending = true;
-    for (; todo && ernic_pci_powered(d); todo &= todo - 1) {
+    for (; todo && ernic_pci_powered(sender(d)); todo &= todo - 1) {
         if (take_irqs(d, ctz64(todo))) {
-            msix_notify(PCI_DEVICE(d), ctz64(todo));
+            msix_notify(PCI_DEVICE(sender(d)), ctz64(todo));
         }
     }
     d->irq_sending = false;
-    if (pending_vectors(d) && ernic_pci_powered(d)) {
+    if (pending_vectors(d) && ernic_pci_powered(sender(d))) {
         ernic_pci_irqs_later(d);        /* from a call inside, or a thread, meanwhile */
     }
     ernic_pci_intx(d);

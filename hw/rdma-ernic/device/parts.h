@@ -18,6 +18,7 @@
 typedef struct ErnicFreeing ErnicFreeing;
 typedef struct ErnicHostOps ErnicHostOps;
 typedef struct ErnicNetq ErnicNetq;
+typedef struct ErnicPci ErnicPci;
 typedef struct ErnicQdma ErnicQdma;
 
 /* Maximum number of doorbells that wait for the engine. */
@@ -61,7 +62,7 @@ typedef struct ErnicPageEvents {
 
 /* The ERNIC interface has its own engine, which the device's lock protects too. */
 typedef struct ErnicPg332 {
-    uint8_t version;            /* properties; 1 + enum pg332_version; 0: the default */
+    uint8_t version;            /* properties; 1 + enum pg332_version; 0: none given */
     uint8_t strict;             /* ErnicStrict */
     bool profile;               /* the default profile is that of PG332 */
     uint32_t num_qp;            /* 0: the default */
@@ -72,12 +73,13 @@ typedef struct ErnicPg332 {
     MemoryRegion bar;
     Ernic *engine;              /* NULL: no ERNIC interface */
     uint64_t wake;              /* like ErnicPci.wake */
+    uint16_t vector;            /* of interrupt 0; that of interrupt 1 precedes it */
     uint32_t risen;             /* atomic; interrupts (bits) for irq_bh to raise */
     bool first;                 /* this engine was the first to run last time */
     ErnicStreamBytes state;     /* like ErnicPci.state */
 } ErnicPg332;
 
-/* Number of stored words in the table of bars/reconic.c; of them in the first release. */
+/* Stored words in the table of bars/shell_registers.c; those of the first release. */
 #define ERNIC_SHELL_WORDS_1 (8 * 6 + 4 * (1 + 128 + 10) + 2 * (1 + 1 + 11 + 2 + 1 + 1))
 #define ERNIC_SHELL_WORDS   (ERNIC_SHELL_WORDS_1 + 2 * 1)
 
@@ -86,7 +88,8 @@ enum {
     ERNIC_SHELL_QUEUES = 8 * 6,                     /* of function 0 */
     ERNIC_SHELL_TABLE = ERNIC_SHELL_QUEUES + 4,     /* of function 0, 128 words */
     ERNIC_SHELL_HASH_KEY = ERNIC_SHELL_TABLE + 4 * 128,     /* the same, 10 words */
-    ERNIC_SHELL_MAC_TX = ERNIC_SHELL_HASH_KEY + 4 * 10,     /* of port 0 */
+    ERNIC_SHELL_KEY_WORDS = 10,
+    ERNIC_SHELL_MAC_TX = ERNIC_SHELL_HASH_KEY + 4 * ERNIC_SHELL_KEY_WORDS, /* of port 0 */
     ERNIC_SHELL_MAC_RX = ERNIC_SHELL_MAC_TX + 2,
     ERNIC_SHELL_MAC_LOOP = ERNIC_SHELL_WORDS_1,
 };
@@ -95,16 +98,21 @@ enum {
 typedef enum ErnicShellKind {
     ERNIC_SHELL_NONE,
     ERNIC_SHELL_RECONIC,
+    ERNIC_SHELL_OPENNIC,
     ERNIC_SHELLS
 } ErnicShellKind;
 
-/* The card's memory and RecoNIC's shell; protected by the device's lock. */
+/* The card's memory and its shell; protected by the device's lock. */
 typedef struct ErnicShell {
     uint8_t kind;               /* properties; ErnicShellKind */
     uint64_t card_size;         /* bytes; 0: the card has no memory */
-    ErnicQdma *qdma;            /* owned; with shell=reconic; BQL */
+    ErnicPci *port_of;          /* property; this is the second port of that one's card */
+    ErnicPci *second;           /* the device that is the second port of this; BQL */
+    bool parted;                /* port_of is gone */
+    uint32_t links;             /* bits: ports whose link has changed */
+    ErnicQdma *qdma;            /* owned; of the first port; BQL */
     MemoryRegion card;
-    uint32_t regs[ERNIC_SHELL_WORDS];
+    uint32_t regs[ERNIC_SHELL_WORDS];   /* windows: atomic, for a second ERNIC */
 } ErnicShell;
 
 /* The registers of struct ernic_eth_regs, in host byte order. */

@@ -14,6 +14,7 @@
 #include "engine/wire/frame.h"
 #include "device/clock.h"
 #include "device/doorbells.h"
+#include "device/interface.h"
 #include "device/life.h"
 #include "device/link.h"
 #include "device/lock.h"
@@ -373,6 +374,9 @@ void ernic_pci_netdev_report_link(ErnicPci *d)
     ernic_pci_links_report(d, now);
     ernic_pci_leave(d);
     ernic_pci_eth_link_changed(d);
+    if (d->interface->link) {
+        d->interface->link(d);
+    }
 }
 
 static void netdev_link_changed(NetClientState *nc)

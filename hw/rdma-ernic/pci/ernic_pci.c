@@ -124,6 +124,9 @@ static void set_working(ErnicPci *d, bool working)
     ernic_pci_irqfd_update(d);
     if (working) {
         ernic_pci_irqs_later(d);        /* those of D3hot */
+        if (d->shell.second) {
+            ernic_pci_irqs_later(d->shell.second);
+        }
         ernic_pci_netdev_report_link(d);
         ernic_pci_netq_kick(d);
         ernic_pci_eth_kick(d);
@@ -390,6 +393,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_SIZE("timing-trace-limit", ErnicPci, timing_trace_limit,
                      256 * MiB),
     DEFINE_PROP_SIZE("card-memory", ErnicPci, shell.card_size, 0),
+    DEFINE_PROP_LINK("port-of", ErnicPci, shell.port_of, TYPE_ERNIC, ErnicPci *),
     DEFINE_PROP_LINK("wire", ErnicPci, net.wire, TYPE_ERNIC_WIRE, ErnicWire *),
     DEFINE_PROP_UINT32("pci-vendor-id", ErnicPci, mlx5.vendor, 0),
     DEFINE_PROP_UINT32("pci-device-id", ErnicPci, mlx5.device, 0),

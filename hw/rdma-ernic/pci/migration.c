@@ -257,6 +257,24 @@ static const VMStateDescription shell_words_vmstate = {
     }
 };
 
+static bool has_links(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return d->shell.links;
+}
+
+static const VMStateDescription links_vmstate = {
+    .name = "ernic/links",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_links,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(shell.links, ErnicPci),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 /* ---- doorbells that the device has not executed ------------------------------ */
 
 static bool has_doorbells(void *opaque)
@@ -353,6 +371,7 @@ static int state_pre_load(void *opaque)
 
     qatomic_set(&d->irq_pending, 0);
     qatomic_set(&d->pg332.risen, 0);
+    d->shell.links = 0;
     ernic_qdma_reset(d);
     doorbells_post_save(opaque);
     state_post_save(opaque);
@@ -383,8 +402,10 @@ const VMStateDescription ernic_pci_vmstate = {
     .subsections = (const VMStateDescription * const []) {
         &shell_vmstate,
         &shell_words_vmstate,
+        &links_vmstate,
         &ernic_qdma_vmstate,
         &ernic_qdma_stream_vmstate,
+        &ernic_qdma_second_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,
         &ernic_pci_precopy_vmstate,

@@ -31,6 +31,7 @@ typedef struct Snapshot {
     void *link[LINKS];          /* owned; those of link @i */
     ErnicEth eth;
     ErnicQdmaStats qdma;        /* all 0 without the QDMA */
+    ErnicQdmaPortStats port;    /* of it, that the device is */
 } Snapshot;
 
 static const ErnicPciCounter engine_counters[] = {
@@ -62,14 +63,19 @@ static const ErnicPciCounter qdma_counters[] = {
     QDMA("c2h_descriptors", descriptors[ERNIC_QDMA_C2H]),
     QDMA("c2h_bytes", bytes[ERNIC_QDMA_C2H]),
     QDMA("errors", errors),
-    QDMA("h2c_packets", packets[ERNIC_QDMA_H2C]),
-    QDMA("h2c_packet_bytes", packet_bytes[ERNIC_QDMA_H2C]),
-    QDMA("h2c_dropped", dropped[ERNIC_QDMA_H2C]),
-    QDMA("c2h_packets", packets[ERNIC_QDMA_C2H]),
-    QDMA("c2h_packet_bytes", packet_bytes[ERNIC_QDMA_C2H]),
-    QDMA("c2h_dropped", dropped[ERNIC_QDMA_C2H]),
 };
 #undef QDMA
+
+#define PORT(name, field) { name, offsetof(ErnicQdmaPortStats, field) }
+static const ErnicPciCounter port_counters[] = {
+    PORT("h2c_packets", packets[ERNIC_QDMA_H2C]),
+    PORT("h2c_packet_bytes", packet_bytes[ERNIC_QDMA_H2C]),
+    PORT("h2c_dropped", dropped[ERNIC_QDMA_H2C]),
+    PORT("c2h_packets", packets[ERNIC_QDMA_C2H]),
+    PORT("c2h_packet_bytes", packet_bytes[ERNIC_QDMA_C2H]),
+    PORT("c2h_dropped", dropped[ERNIC_QDMA_C2H]),
+};
+#undef PORT
 
 #define STAGE(name) { #name, offsetof(ErnicStageCount, name) }
 static const ErnicPciCounter stage_counters[] = {
@@ -271,14 +277,15 @@ static bool visit_eth(Visitor *v, const ErnicEth *eth, Error **errp)
     return ok;
 }
 
-static bool visit_qdma(Visitor *v, const ErnicQdmaStats *stats, Error **errp)
+static bool visit_qdma(Visitor *v, const Snapshot *s, Error **errp)
 {
     bool ok;
 
     if (!visit_start_struct(v, "qdma", NULL, 0, errp)) {
         return false;
     }
-    ok = visit_counters(v, qdma_counters, ARRAY_SIZE(qdma_counters), stats, errp);
+    ok = visit_counters(v, qdma_counters, ARRAY_SIZE(qdma_counters), &s->qdma, errp) &&
+         visit_counters(v, port_counters, ARRAY_SIZE(port_counters), &s->port, errp);
     visit_end_struct(v, NULL);
     return ok;
 }
@@ -328,13 +335,16 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     if (d->shell.qdma) {
         s.qdma = d->shell.qdma->stats;
     }
+    if (ernic_pci_first(d)->shell.qdma) {
+        s.port = ernic_pci_first(d)->shell.qdma->port[d->shell.port_of != NULL].stats;
+    }
     take_links(&s, d);
     ernic_pci_leave(d);
     if (visit_start_struct(v, name, NULL, 0, errp)) {
         (void)(visit_engine(v, &s.engine, errp) &&
                visit_pg332(v, &s.pg332, errp) &&
                visit_links(v, &s, errp) &&
-               visit_eth(v, &s.eth, errp) && visit_qdma(v, &s.qdma, errp));
+               visit_eth(v, &s.eth, errp) && visit_qdma(v, &s, errp));
         visit_end_struct(v, NULL);
     }
     for (i = 0; i < LINKS; i++) {

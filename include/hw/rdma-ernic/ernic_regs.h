@@ -13,13 +13,13 @@
 
 /*
  * Addresses with this tag in 63:52 are in the card's own memory, for all accesses of the
- * ERNIC. In BAR 4 that memory is the upper half, with shell=reconic all of it.
+ * ERNIC. In BAR 4 that memory is the upper half, with a shell all of it.
  */
 #define ERNIC_CARD_TAG          0xa35
 #define ERNIC_CARD_TAG_SHIFT    52
 #define ERNIC_BAR_CARD          4
 
-/* shell=reconic: the function of a card with RecoNIC. */
+/* A shell: the function of a card with RecoNIC or OpenNIC. */
 #define ERNIC_RECONIC_VENDOR    0x10ee
 #define ERNIC_RECONIC_DEVICE    0x903f
 #define ERNIC_RECONIC_BAR_QDMA  0

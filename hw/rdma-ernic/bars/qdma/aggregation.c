@@ -8,7 +8,6 @@
 #include "qemu/bswap.h"
 #include "bars/qdma/aggregation.h"
 #include "bars/qdma/errors.h"
-#include "device/dma.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -19,6 +18,7 @@ FIELD(INT0, BASE, 15, 17)       /* bits 28:12 of the address */
 FIELD(INT2, BASE, 0, 3)         /* bits 63:61 */
 FIELD(INT2, PAGES, 3, 3)        /* less one */
 FIELD(INT2, PIDX, 6, 12)
+FIELD(INT3, FUNCTION, 18, 12)
 /* The doorbell. */
 FIELD(READ, CIDX, 0, 16)
 FIELD(READ, RING, 16, 8)
@@ -39,6 +39,11 @@ static uint64_t base_of(const uint32_t *w)
            (uint64_t)FIELD_EX32(w[2], INT2, BASE) << 61;
 }
 
+static bool notify(ErnicPci *d, const uint32_t *w)
+{
+    return qdma_irq(d, FIELD_EX32(w[3], INT3, FUNCTION), FIELD_EX32(w[0], INT0, VECTOR));
+}
+
 /* Writes at the producer index, which software may have set to anything. */
 static bool write_entry(ErnicPci *d, uint32_t *w, uint64_t entry)
 {
@@ -46,8 +51,8 @@ static bool write_entry(ErnicPci *d, uint32_t *w, uint64_t entry)
 
     entry |= (uint64_t)FIELD_EX32(w[0], INT0, COLOR) << ENTRY_COLOR_SHIFT;
     entry = cpu_to_le64(entry);
-    if (!ernic_pci_dma(d, base_of(w) + index * sizeof(entry), &entry, sizeof(entry),
-                       true)) {
+    if (!qdma_dma(d, FIELD_EX32(w[3], INT3, FUNCTION),
+                  base_of(w) + index * sizeof(entry), &entry, sizeof(entry), true)) {
         return false;
     }
     index++;
@@ -74,8 +79,7 @@ void qdma_aggregate(ErnicPci *d, uint32_t ring, uint32_t number, uint8_t dir,
         qdma_error(d, QDMA_ERR_INTERRUPT, &r);
         return;
     }
-    if (!FIELD_EX32(w[0], INT0, OUTSTANDING) &&
-        qdma_irq(d, FIELD_EX32(w[0], INT0, VECTOR))) {
+    if (!FIELD_EX32(w[0], INT0, OUTSTANDING) && notify(d, w)) {
         w[0] |= R_INT0_OUTSTANDING_MASK;
     }
 }
@@ -90,8 +94,7 @@ void qdma_aggregation_doorbell(ErnicPci *d, uint32_t value)
         return;
     }
     w[0] &= ~R_INT0_OUTSTANDING_MASK;
-    if (ci != FIELD_EX32(w[2], INT2, PIDX) &&
-        qdma_irq(d, FIELD_EX32(w[0], INT0, VECTOR))) {
+    if (ci != FIELD_EX32(w[2], INT2, PIDX) && notify(d, w)) {
         w[0] |= R_INT0_OUTSTANDING_MASK;
     }
 }

@@ -14,7 +14,6 @@
 #include "bars/qdma/report.h"
 #include "bars/qdma/stream.h"
 #include "bars/qdma/turns.h"
-#include "device/dma.h"
 #include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -23,11 +22,20 @@
 /* Accesses to memory: descriptor and buffer; completion and status. */
 #define BUFFER_ACCESSES 2
 #define PACKET_ACCESSES 2
-/* The port of the frames, as contexts number it. */
-#define PORT            0
+/* A frame on its way to a queue. */
+typedef struct Frame {
+    uint32_t port, len;
+    const uint8_t *bytes;
+    ErnicBudget *work;          /* NULL: the slice of its link */
+} Frame;
+
+static void lost(ErnicPci *d, const Frame *f, uint32_t queue, const char *why)
+{
+    qdma_port_lost(d, f->port, ERNIC_QDMA_C2H, queue, f->len, why);
+}
 
 /* The queue takes no more packets until its contexts are written. */
-static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r, uint32_t len)
+static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r, const Frame *f)
 {
     ErnicQdma *q = d->shell.qdma;
     ErnicQdmaJob *job = &q->job[ERNIC_QDMA_C2H];
@@ -36,9 +44,9 @@ static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r, uint32_t len)
     /* A queue that the contexts call memory-mapped may be that engine's. */
     qdma_turns_set(&q->turns[ERNIC_QDMA_C2H], r->number, false);
     job->busy &= job->queue != r->number;
-    qdma_port_lost(d, ERNIC_QDMA_C2H, r->number, len, "error");
+    lost(d, f, r->number, "error");
     qdma_queue_fails(d, error, r);
-    qdma_cmpt_post(d, r->number, len, true);
+    qdma_cmpt_post(d, r->number, f->len, true);
 }
 
 /* Reads @num descriptors from CIDX on: addresses of buffers. */
@@ -47,19 +55,19 @@ static bool fetch(ErnicPci *d, const QdmaRing *r, uint64_t *addr, uint32_t num)
     uint32_t ci = qdma_ring_cidx(r);
     uint32_t first = MIN(num, qdma_ring_entries(d->shell.qdma, r) - ci);
 
-    return ernic_pci_dma(d, qdma_ring_at(r, ci), addr, first * sizeof(*addr), false) &&
-           (first == num || ernic_pci_dma(d, qdma_ring_at(r, 0), addr + first,
+    return qdma_ring_dma(d, r, qdma_ring_at(r, ci), addr, first * sizeof(*addr), false) &&
+           (first == num || qdma_ring_dma(d, r, qdma_ring_at(r, 0), addr + first,
                                           (num - first) * sizeof(*addr), false));
 }
 
-static bool scatter(ErnicPci *d, const uint64_t *addr, uint32_t size,
-                    const uint8_t *frame, uint32_t len)
+static bool scatter(ErnicPci *d, const QdmaRing *r, const uint64_t *addr, uint32_t size,
+                    const Frame *f)
 {
     uint32_t pos, n;
 
-    for (pos = 0; pos < len; pos += n, addr++) {
-        n = MIN(len - pos, size);
-        if (!ernic_pci_dma(d, le64_to_cpu(*addr), (void *)(frame + pos), n, true)) {
+    for (pos = 0; pos < f->len; pos += n, addr++) {
+        n = MIN(f->len - pos, size);
+        if (!qdma_ring_dma(d, r, le64_to_cpu(*addr), (void *)(f->bytes + pos), n, true)) {
             return false;
         }
     }
@@ -85,101 +93,116 @@ static bool usable(ErnicQdma *q, const QdmaRing *r)
            !FIELD_EX32(q->queue[r->number].prefetch[0], PREFETCH0, BYPASS);
 }
 
-static void charge(ErnicPci *d, ErnicBudget *work, uint32_t accesses, uint32_t bytes)
+static void charge(ErnicPci *d, const Frame *f, uint32_t accesses, uint32_t bytes)
 {
-    if (work) {
-        ernic_budget_charge(work, ERNIC_WORK_ACCESS * accesses, bytes);
+    if (f->work) {
+        ernic_budget_charge(f->work, ERNIC_WORK_ACCESS * accesses, bytes);
     } else {
-        ernic_pci_rx_work(d, accesses, bytes);
+        ernic_pci_rx_work(qdma_port_device(d, f->port), accesses, bytes);
     }
 }
 
 /* Stores a frame of the queue, whose contexts are in order. */
-static void store(ErnicPci *d, const QdmaRing *r, const uint8_t *frame, uint32_t len,
-                  ErnicBudget *work)
+static void store(ErnicPci *d, const QdmaRing *r, const Frame *f)
 {
     ErnicQdma *q = d->shell.qdma;
+    ErnicQdmaPortStats *stats = &q->port[f->port].stats;
     uint32_t prefetch = q->queue[r->number].prefetch[0];
     uint32_t size = *qdma_reg(q, QDMA_C2H_BUF_SZ,
                               FIELD_EX32(prefetch, PREFETCH0, BUFFER));
     uint32_t entries = qdma_ring_entries(q, r), ci = qdma_ring_cidx(r);
-    uint32_t num = size ? DIV_ROUND_UP((uint64_t)len, size) : UINT32_MAX;
+    uint32_t num = size ? DIV_ROUND_UP((uint64_t)f->len, size) : UINT32_MAX;
+    bool other = !qdma_port_is(d, f->port, FIELD_EX32(prefetch, PREFETCH0, PORT));
     uint64_t addr[BUFFERS_MAX];
 
-    if (FIELD_EX32(prefetch, PREFETCH0, PORT) != PORT || num > BUFFERS_MAX) {
+    if (other || num > BUFFERS_MAX) {
         qdma_error(d, num > BUFFERS_MAX ? QDMA_ERR_C2H_COUNT : QDMA_ERR_C2H_PORT, r);
-        qdma_port_lost(d, ERNIC_QDMA_C2H, r->number, len, "prefetch context");
+        lost(d, f, r->number, "prefetch context");
         return;
     }
     if ((qdma_ring_pidx(r) + entries - ci) % entries < num) {
-        qdma_port_lost(d, ERNIC_QDMA_C2H, r->number, len, "no buffers");
+        lost(d, f, r->number, "no buffers");
         return;
     }
-    charge(d, work, num * BUFFER_ACCESSES + PACKET_ACCESSES, 0);
+    charge(d, f, num * BUFFER_ACCESSES + PACKET_ACCESSES, 0);
     if (!fetch(d, r, addr, num)) {
-        fails(d, QDMA_ERR_FETCH, r, len);
+        fails(d, QDMA_ERR_FETCH, r, f);
         return;
     }
-    if (!scatter(d, addr, size, frame, len)) {
-        fails(d, QDMA_ERR_DMA, r, len);
+    if (!scatter(d, r, addr, size, f)) {
+        fails(d, QDMA_ERR_DMA, r, f);
         return;
     }
     r->hw[0] = FIELD_DP32(r->hw[0], HW0, CIDX, (ci + num) % entries);
-    if (!qdma_cmpt_post(d, r->number, len, false)) {
-        qdma_port_lost(d, ERNIC_QDMA_C2H, r->number, len, "completion");
+    if (!qdma_cmpt_post(d, r->number, f->len, false)) {
+        lost(d, f, r->number, "completion");
         return;
     }
-    q->stats.packets[ERNIC_QDMA_C2H]++;
-    q->stats.packet_bytes[ERNIC_QDMA_C2H] += len;
-    trace_ernic_qdma_c2h(ernic_pci_id(d), r->number, len, num);
+    stats->packets[ERNIC_QDMA_C2H]++;
+    stats->packet_bytes[ERNIC_QDMA_C2H] += f->len;
+    trace_ernic_qdma_c2h(ernic_pci_id(d), r->number, f->len, num);
 }
 
-void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len, ErnicBudget *work)
+/* A frame for queue @number, if there is one. */
+static void to_queue(ErnicPci *d, uint32_t number, const Frame *f)
 {
     ErnicQdma *q = d->shell.qdma;
-    uint32_t number = qdma_port_queue(d, frame, len), entries;
+    uint32_t entries;
     const char *why;
     QdmaRing r;
 
-    if (!qdma_port_enabled(d, ERNIC_QDMA_C2H)) {
-        return;                         /* the MAC does not see it */
-    }
-    if (len > QDMA_FRAME_MAX) {
-        qdma_port_lost(d, ERNIC_QDMA_C2H, number, len, "length");
-        return;
-    }
-    qdma_port_count(q, ERNIC_QDMA_C2H, frame, len);
-    charge(d, work, 0, len);
     if (number >= ERNIC_QDMA_QUEUES) {
-        qdma_port_lost(d, ERNIC_QDMA_C2H, number, len, "no such queue");
+        lost(d, f, number, "no such queue");
         return;
     }
     r = qdma_ring(q, number, ERNIC_QDMA_C2H);
     why = closed(q, &r);
     if (why) {
-        qdma_port_lost(d, ERNIC_QDMA_C2H, number, len, why);
+        lost(d, f, number, why);
         return;
     }
     entries = qdma_ring_entries(q, &r);
     if (!qdma_ring_owned(q, &r)) {
         qdma_error(d, QDMA_ERR_QUEUE, &r);
-        qdma_port_lost(d, ERNIC_QDMA_C2H, number, len, "function");
+        lost(d, f, number, "function");
     } else if (!usable(q, &r)) {
-        fails(d, QDMA_ERR_PARAM, &r, len);
+        fails(d, QDMA_ERR_PARAM, &r, f);
     } else if (qdma_ring_cidx(&r) >= entries || qdma_ring_pidx(&r) >= entries) {
-        fails(d, QDMA_ERR_PIDX, &r, len);
+        fails(d, QDMA_ERR_PIDX, &r, f);
     } else {
-        store(d, &r, frame, len, work);
+        store(d, &r, f);
     }
 }
 
+void qdma_c2h_packet(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t len,
+                     ErnicBudget *work)
+{
+    const Frame f = { port, len, frame, work };
+    uint32_t number = qdma_port_queue(d, port, frame, len);
+
+    if (!qdma_port_enabled(d, port, ERNIC_QDMA_C2H)) {
+        return;                         /* the MAC does not see it */
+    }
+    if (len > QDMA_FRAME_MAX) {
+        lost(d, &f, number, "length");
+        return;
+    }
+    qdma_port_count(&d->shell.qdma->port[port], ERNIC_QDMA_C2H, frame, len);
+    charge(d, &f, 0, len);
+    to_queue(d, number, &f);
+}
+
+/* A second port is of no use while the first one has no power. */
 bool ernic_qdma_receive(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
-    if (!d->shell.qdma) {
+    ErnicPci *first = ernic_pci_first(d);
+    uint32_t port = d != first;
+
+    if (!first->shell.qdma) {
         return false;
     }
-    if (!qdma_port_loops(d)) {
-        qdma_c2h_packet(d, frame, len, NULL);
+    if ((!port || ernic_pci_working(first)) && !qdma_port_loops(first, port)) {
+        qdma_c2h_packet(first, port, frame, len, NULL);
     }
     return true;
 }

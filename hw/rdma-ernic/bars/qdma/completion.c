@@ -13,7 +13,6 @@
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
 #include "device/clock.h"
-#include "device/dma.h"
 #include "hw/rdma-ernic/trace.h"
 
 FIELD(CMPT0, STATUS, 0, 1)      /* write the status to the ring */
@@ -49,6 +48,7 @@ FIELD(ENTRY, COLOR, 1, 1)
 FIELD(ENTRY, ERROR, 2, 1)
 FIELD(ENTRY, USED, 3, 1)        /* descriptors */
 FIELD(ENTRY, LENGTH, 4, 16)
+FIELD(ENTRY, QUEUE, 16, 11)     /* of OpenNIC, in place of the two before */
 
 enum { WAITS, SENSITIVE, ARMED };                   /* STATE */
 enum { NEVER, EVERY, USER_COUNT, USER, USER_TIMER, USER_TIMER_COUNT };     /* MODE */
@@ -117,6 +117,11 @@ bool qdma_cmpt_valid(ErnicQdma *q, uint32_t number)
            qdma_owns(q, FIELD_EX32(w[0], CMPT0, FUNCTION), number);
 }
 
+uint32_t qdma_cmpt_function(ErnicQdma *q, uint32_t number)
+{
+    return FIELD_EX32(cmpt_of(q, number)[0], CMPT0, FUNCTION);
+}
+
 uint32_t qdma_cmpt_cidx(ErnicQdma *q, uint32_t number)
 {
     return cidx_of(cmpt_of(q, number));
@@ -140,6 +145,7 @@ static void report(ErnicPci *d, uint32_t number)
 {
     ErnicQdma *q = d->shell.qdma;
     uint32_t *w = cmpt_of(q, number), vector = FIELD_EX32(w[4], CMPT4, VECTOR);
+    uint32_t function = qdma_cmpt_function(q, number);
     bool irq = FIELD_EX32(w[0], CMPT0, IRQ_ENABLE) &&
                FIELD_EX32(w[0], CMPT0, STATE) == ARMED;
     uint64_t status, le;
@@ -152,12 +158,12 @@ static void report(ErnicPci *d, uint32_t number)
     trace_ernic_qdma_report(ernic_pci_id(d), number, status, irq);
     if (FIELD_EX32(w[0], CMPT0, STATUS)) {
         le = cpu_to_le64(status);
-        ernic_pci_dma(d, place(w, entries_of(q, w)), &le, sizeof(le), true);
+        qdma_dma(d, function, place(w, entries_of(q, w)), &le, sizeof(le), true);
     }
     if (irq && FIELD_EX32(w[4], CMPT4, AGGREGATE)) {
         qdma_aggregate(d, vector, number, ERNIC_QDMA_C2H, status);
     } else if (irq) {
-        qdma_irq(d, vector);
+        qdma_irq(d, function, vector);
     }
 }
 
@@ -259,13 +265,19 @@ void qdma_cmpt_timers(ErnicPci *d, ErnicBudget *work)
 
 /* ---- entries -------------------------------------------------------------------- */
 
-/* The entry has the fields of RecoNIC's shell, and those of OpenNIC's. */
-static uint64_t entry_of(const uint32_t *w, uint32_t len, uint16_t packet, bool error)
+/* That of RecoNIC's shell also has what OpenNIC's drivers read. */
+static uint64_t entry_of(ErnicPci *d, uint32_t number, uint32_t len, bool error)
 {
-    uint64_t entry = (uint64_t)packet << 48 | (uint64_t)len << 32;
+    ErnicQdma *q = d->shell.qdma;
+    uint64_t entry = (uint64_t)q->packet << 48 | (uint64_t)len << 32 |
+                     error << R_ENTRY_ERROR_SHIFT |
+                     FIELD_EX32(cmpt_of(q, number)[0], CMPT0, COLOR) <<
+                     R_ENTRY_COLOR_SHIFT;
 
-    return entry | FIELD_EX32(w[0], CMPT0, COLOR) << R_ENTRY_COLOR_SHIFT |
-           error << R_ENTRY_ERROR_SHIFT | R_ENTRY_USED_MASK |
+    if (d->shell.kind == ERNIC_SHELL_OPENNIC) {
+        return entry | number << R_ENTRY_QUEUE_SHIFT;
+    }
+    return entry | R_ENTRY_USED_MASK |
            (len << R_ENTRY_LENGTH_SHIFT & R_ENTRY_LENGTH_MASK);
 }
 
@@ -274,8 +286,8 @@ static bool write_entry(ErnicPci *d, uint32_t *w, uint64_t entry)
     uint64_t words[ENTRY_MAX / 8] = { cpu_to_le64(entry) };
     uint32_t index = pidx_of(w);
 
-    if (!ernic_pci_dma(d, place(w, index), words, 8u << FIELD_EX32(w[2], CMPT2, SIZE),
-                       true)) {
+    if (!qdma_dma(d, FIELD_EX32(w[0], CMPT0, FUNCTION), place(w, index), words,
+                  8u << FIELD_EX32(w[2], CMPT2, SIZE), true)) {
         return false;
     }
     index++;
@@ -306,7 +318,7 @@ bool qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error)
         return false;
     }
     q->packet += !error;
-    if (!write_entry(d, w, entry_of(w, len, q->packet, error))) {
+    if (!write_entry(d, w, entry_of(d, number, len, error))) {
         fails(d, number, BAD_DESC, QDMA_ERR_C2H_DESC);
         return false;
     }

@@ -24,6 +24,8 @@ bool qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error);
 void qdma_cmpt_doorbell(ErnicPci *d, uint32_t number, uint32_t value);
 /* The consumer index, as the doorbell has it. */
 uint32_t qdma_cmpt_cidx(ErnicQdma *q, uint32_t number);
+/* The function of the context. */
+uint32_t qdma_cmpt_function(ErnicQdma *q, uint32_t number);
 /* Software writes the context, or cancels the timer. */
 void qdma_cmpt_timer_ends(ErnicQdma *q, uint32_t number);
 /* Reports of the timers that have ended; the first of the others is set. */

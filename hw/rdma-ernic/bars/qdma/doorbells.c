@@ -8,6 +8,7 @@
 #include "bars/qdma/aggregation.h"
 #include "bars/qdma/completion.h"
 #include "bars/qdma/doorbells.h"
+#include "bars/qdma/port.h"
 #include "bars/qdma/report.h"
 #include "bars/qdma/turns.h"
 #include "device/registers.h"
@@ -24,10 +25,19 @@ static bool has_work(const QdmaRing *r)
 }
 
 /* Where the queue waits for its engine; NULL: buffers wait for packets. */
-static ErnicQdmaTurns *turns_of(ErnicQdma *q, const QdmaRing *r)
+static ErnicQdmaTurns *turns_of(ErnicPci *d, const QdmaRing *r)
 {
+    ErnicQdma *q = d->shell.qdma;
+
     return qdma_ring_is_mm(r) ? &q->turns[r->dir] :
-           r->dir == ERNIC_QDMA_H2C ? &q->stream : NULL;
+           r->dir == ERNIC_QDMA_H2C ? &q->port[qdma_port_of(d, r)].stream : NULL;
+}
+
+/* The doorbells of a function begin with its first queue. */
+static uint32_t queue_at(ErnicQdma *q, uint32_t function, uint32_t off)
+{
+    return FIELD_EX32(q->fmap[function][0], FMAP0, FIRST) +
+           (off - QDMA_DOORBELLS) / QDMA_DOORBELL_SIZE;
 }
 
 /* Software has posted descriptors, or arms the interrupt; it may do both at once. */
@@ -52,26 +62,39 @@ static void post(ErnicPci *d, QdmaRing r, uint32_t value)
         qdma_ring_armed(d, &r);
     }
     if (DB_PIDX(value) >= qdma_ring_entries(q, &r)) {
-        if (turns_of(q, &r)) {
-            qdma_turns_set(turns_of(q, &r), r.number, false);
+        if (turns_of(d, &r)) {
+            qdma_turns_set(turns_of(d, &r), r.number, false);
         }
         qdma_queue_fails(d, QDMA_ERR_PIDX, &r);
         return;
     }
     r.sw[0] = FIELD_DP32(r.sw[0], SW0, PIDX, DB_PIDX(value));
-    if (has_work(&r) && turns_of(q, &r)) {
-        qdma_turns_set(turns_of(q, &r), r.number, true);
+    if (has_work(&r) && turns_of(d, &r)) {
+        qdma_turns_set(turns_of(d, &r), r.number, true);
         ernic_qdma_kick(d);
     }
 }
 
-void qdma_doorbell_write(ErnicPci *d, uint32_t off, uint32_t value)
+/* A function has no doorbells of queues of the other one. */
+static bool reaches(ErnicPci *d, uint32_t function, uint32_t number)
 {
-    uint32_t number = (off - QDMA_DOORBELLS) / QDMA_DOORBELL_SIZE;
-    ErnicQdma *q = d->shell.qdma;
+    ErnicPci *second = d->shell.second;
 
-    trace_ernic_qdma_doorbell(ernic_pci_id(d), number, off / 4 % 4, value);
-    switch (off / 4 % 4) {
+    return number < ERNIC_QDMA_QUEUES && (!second || ernic_pci_hidden(second) ||
+                                          qdma_owns(d->shell.qdma, function, number));
+}
+
+void qdma_doorbell_write(ErnicPci *d, uint32_t function, uint32_t off, uint32_t value)
+{
+    ErnicQdma *q = d->shell.qdma;
+    uint32_t number = queue_at(q, function, off), kind = off / 4 % 4;
+
+    trace_ernic_qdma_doorbell(ernic_pci_id(d), number, kind, value);
+    if (kind != DB_INTERRUPT && !reaches(d, function, number)) {
+        qdma_error(d, QDMA_ERR_QUEUE, NULL);
+        return;
+    }
+    switch (kind) {
     case DB_H2C:
         post(d, qdma_ring(q, number, ERNIC_QDMA_H2C), value);
         break;
@@ -88,11 +111,14 @@ void qdma_doorbell_write(ErnicPci *d, uint32_t off, uint32_t value)
 }
 
 /* Software reads a doorbell so that earlier writes arrive. */
-uint32_t qdma_doorbell_read(ErnicPci *d, uint32_t off)
+uint32_t qdma_doorbell_read(ErnicPci *d, uint32_t function, uint32_t off)
 {
-    uint32_t number = (off - QDMA_DOORBELLS) / QDMA_DOORBELL_SIZE;
     ErnicQdma *q = d->shell.qdma;
+    uint32_t number = queue_at(q, function, off);
 
+    if (number >= ERNIC_QDMA_QUEUES) {
+        return 0;
+    }
     switch (off / 4 % 4) {
     case DB_H2C:
         return extract32(q->queue[number].sw[ERNIC_QDMA_H2C][0], 0, 17);
@@ -112,13 +138,14 @@ void qdma_queue_ends(ErnicPci *d, uint32_t number, uint8_t dir)
     QdmaRing r = qdma_ring(q, number, dir);
     ErnicQdmaJob *job = &q->job[dir];
     bool works = job->busy && job->queue == number;
+    ErnicQdmaTurns *stream = &q->port[qdma_port_of(d, &r)].stream;
     bool waits = qdma_turns_has(&q->turns[dir], number) ||
-                 (dir == ERNIC_QDMA_H2C && qdma_turns_has(&q->stream, number));
+                 (dir == ERNIC_QDMA_H2C && qdma_turns_has(stream, number));
 
     job->busy &= !works;
     qdma_turns_set(&q->turns[dir], number, false);
     if (dir == ERNIC_QDMA_H2C) {
-        qdma_turns_set(&q->stream, number, false);
+        qdma_turns_set(stream, number, false);
     }
     if (works || (waits && has_work(&r))) {
         qdma_error(d, QDMA_ERR_CANCEL, &r);

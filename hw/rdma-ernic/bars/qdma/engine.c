@@ -18,7 +18,6 @@
 #include "bars/qdma/turns.h"
 #include "device/card.h"
 #include "device/clock.h"
-#include "device/dma.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Accesses to memory for a descriptor and its completion, and for a piece of its data. */
@@ -83,7 +82,7 @@ static bool fetch(ErnicPci *d, const QdmaRing *r)
         fails(d, QDMA_ERR_PARAM, r);
         return false;
     }
-    if (!ernic_pci_dma(d, qdma_ring_at(r, ci), &desc, sizeof(desc), false)) {
+    if (!qdma_ring_dma(d, r, qdma_ring_at(r, ci), &desc, sizeof(desc), false)) {
         fails(d, QDMA_ERR_FETCH, r);
         return false;
     }
@@ -100,15 +99,15 @@ static bool fetch(ErnicPci *d, const QdmaRing *r)
 }
 
 /* Through a buffer: the guest may map the card's memory where it wants data to be. */
-static bool copy(ErnicPci *d, const ErnicQdmaJob *job, bool h2c, uint32_t len)
+static bool copy(ErnicPci *d, const QdmaRing *r, const ErnicQdmaJob *job, uint32_t len)
 {
     uint64_t bus = job->bus + job->done, card = job->card + job->done;
     uint8_t buf[PIECE];
 
-    return h2c ? ernic_pci_dma(d, bus, buf, len, false) &&
-                 ernic_pci_card_rw(d, card, buf, len, true)
-               : ernic_pci_card_rw(d, card, buf, len, false) &&
-                 ernic_pci_dma(d, bus, buf, len, true);
+    return r->dir == ERNIC_QDMA_H2C ? qdma_ring_dma(d, r, bus, buf, len, false) &&
+                                      ernic_pci_card_rw(d, card, buf, len, true)
+                                    : ernic_pci_card_rw(d, card, buf, len, false) &&
+                                      qdma_ring_dma(d, r, bus, buf, len, true);
 }
 
 /* Copies as much as the slice permits. */
@@ -122,7 +121,7 @@ static void run_job(ErnicPci *d, uint8_t dir, ErnicBudget *work)
     for (; job->done < job->len && ernic_budget_left(work); job->done += n) {
         n = MIN(job->len - job->done, PIECE);
         ernic_budget_charge(work, ERNIC_WORK_ACCESS * PIECE_ACCESSES, n);
-        if (!copy(d, job, dir == ERNIC_QDMA_H2C, n)) {
+        if (!copy(d, &r, job, n)) {
             job->busy = false;
             fails(d, QDMA_ERR_DMA, &r);
             return;
@@ -178,25 +177,42 @@ static bool may_run(ErnicPci *d)
     return ernic_pci_working(d) && runstate_is_running();
 }
 
+/*
+ * A packet of each port. False: the card that has received a frame may have stopped this
+ * function, or the machine.
+ */
+static bool streams(ErnicPci *d, ErnicBudget *work, bool *more)
+{
+    uint32_t port;
+    QdmaStep did;
+
+    for (port = 0; port < ERNIC_QDMA_PORTS; port++) {
+        did = qdma_h2c_step(d, port, work);
+        if (did == QDMA_GONE || !may_run(d)) {
+            return false;
+        }
+        *more |= did == QDMA_WORKED;
+    }
+    return true;
+}
+
 void qdma_engine_run(ErnicPci *d)
 {
     ErnicQdma *q = d->shell.qdma;
-    bool c2h = true, h2c = true;
-    QdmaStep stream = QDMA_WORKED;
+    bool more = true;
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
     if (!may_run(d)) {
         return;
     }
     qdma_cmpt_timers(d, &work);
-    while (ernic_budget_left(&work) && (c2h || h2c || stream != QDMA_IDLE)) {
-        stream = qdma_h2c_step(d, &work);
-        /* The card that receives the frame may stop this function, or the machine. */
-        if (stream == QDMA_GONE || !may_run(d)) {
+    while (ernic_budget_left(&work) && more) {
+        more = false;
+        if (!streams(d, &work, &more)) {
             return;
         }
-        h2c = step(d, ERNIC_QDMA_H2C, &work);
-        c2h = step(d, ERNIC_QDMA_C2H, &work);
+        more |= step(d, ERNIC_QDMA_H2C, &work);
+        more |= step(d, ERNIC_QDMA_C2H, &work);
     }
     if (!ernic_budget_left(&work)) {
         ernic_pci_continue(d, &q->kick, q->bh);
@@ -205,7 +221,8 @@ void qdma_engine_run(ErnicPci *d)
 
 void ernic_qdma_kick(ErnicPci *d)
 {
-    if (d->shell.qdma) {
+    d = ernic_pci_first(d);
+    if (d->shell.qdma && !ernic_pci_gone(d)) {
         ernic_pci_schedule(d, &d->shell.qdma->kick, d->shell.qdma->bh);
     }
 }

@@ -13,6 +13,7 @@
 /* GLBL_ERR_INT */
 #define INT_ARM         BIT(24)
 #define INT_VECTOR(v)   extract32(v, 12, 11)
+#define INT_FUNCTION(v) extract32(v, 0, 8)
 /* GLBL_DSC_ERR_LOG0: valid, direction as contexts number it, queue. */
 #define LOG0_VALID      BIT(31)
 #define LOG0_DIR_SHIFT  30
@@ -53,7 +54,7 @@ void qdma_error_interrupt(ErnicPci *d)
     if ((*arm & INT_ARM) &&
         (*qdma_reg(q, QDMA_ERR_STAT, 0) & *qdma_reg(q, QDMA_ERR_MASK, 0))) {
         *arm &= ~INT_ARM;
-        qdma_irq(d, INT_VECTOR(*arm));
+        qdma_irq(d, INT_FUNCTION(*arm), INT_VECTOR(*arm));
     }
 }
 

@@ -11,7 +11,6 @@
 #include "bars/qdma/report.h"
 #include "bars/qdma/stream.h"
 #include "bars/qdma/turns.h"
-#include "device/dma.h"
 #include "net/ethernet.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -28,9 +27,15 @@ typedef struct QdmaH2cDesc {
 
 QEMU_BUILD_BUG_ON(sizeof(QdmaH2cDesc) != 16);
 
+/* The queue does not wait for its turn any more. */
+static void ends(ErnicPci *d, const QdmaRing *r)
+{
+    qdma_turns_set(&d->shell.qdma->port[qdma_port_of(d, r)].stream, r->number, false);
+}
+
 static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
 {
-    qdma_turns_set(&d->shell.qdma->stream, r->number, false);
+    ends(d, r);
     qdma_queue_fails(d, error, r);
 }
 
@@ -41,11 +46,11 @@ static bool fetch(ErnicPci *d, const QdmaRing *r, QdmaH2cDesc *desc)
     uint32_t entries = qdma_ring_entries(q, r);
 
     if (!qdma_ring_runs(r)) {
-        qdma_turns_set(&q->stream, r->number, false);
+        ends(d, r);
         return false;
     }
     if (!qdma_ring_owned(q, r)) {
-        qdma_turns_set(&q->stream, r->number, false);
+        ends(d, r);
         qdma_error(d, QDMA_ERR_QUEUE, r);
         return false;
     }
@@ -58,7 +63,7 @@ static bool fetch(ErnicPci *d, const QdmaRing *r, QdmaH2cDesc *desc)
         fails(d, QDMA_ERR_PARAM, r);
         return false;
     }
-    if (!ernic_pci_dma(d, qdma_ring_at(r, qdma_ring_cidx(r)), desc, sizeof(*desc),
+    if (!qdma_ring_dma(d, r, qdma_ring_at(r, qdma_ring_cidx(r)), desc, sizeof(*desc),
                        false)) {
         fails(d, QDMA_ERR_FETCH, r);
         return false;
@@ -67,29 +72,33 @@ static bool fetch(ErnicPci *d, const QdmaRing *r, QdmaH2cDesc *desc)
 }
 
 /* The reason why a frame cannot leave; NULL: it can. */
-static const char *obstacle(const ErnicPci *d, const QdmaRing *r, uint32_t len)
+static const char *obstacle(ErnicPci *d, uint32_t port, const QdmaRing *r, uint32_t len)
 {
     return len < ETH_HLEN || len > QDMA_FRAME_MAX ? "length" :
-           !qdma_port_sends(d, r->number) ? "function" :
-           !qdma_port_enabled(d, ERNIC_QDMA_H2C) ? "disabled" : NULL;
+           !qdma_port_device(d, port) ? "no port" :
+           !qdma_port_sends(d, port, r->number) ? "function" :
+           !qdma_port_enabled(d, port, ERNIC_QDMA_H2C) ? "disabled" : NULL;
 }
 
-/* False: the function was reset or ejected meanwhile. */
-static bool leave(ErnicPci *d, const uint8_t *frame, uint32_t len, ErnicBudget *work)
+/* False: the card was reset or ejected meanwhile. A port that was is not used here. */
+static bool leave(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t len,
+                  ErnicBudget *work)
 {
-    ErnicQdma *q = d->shell.qdma;
+    ErnicQdmaPort *p = &d->shell.qdma->port[port];
+    uint32_t resets = d->resets;
 
-    q->stats.packets[ERNIC_QDMA_H2C]++;
-    q->stats.packet_bytes[ERNIC_QDMA_H2C] += len;
-    qdma_port_count(q, ERNIC_QDMA_H2C, frame, len);
-    if (qdma_port_loops(d)) {
-        qdma_c2h_packet(d, frame, len, work);
+    p->stats.packets[ERNIC_QDMA_H2C]++;
+    p->stats.packet_bytes[ERNIC_QDMA_H2C] += len;
+    qdma_port_count(p, ERNIC_QDMA_H2C, frame, len);
+    if (qdma_port_loops(d, port)) {
+        qdma_c2h_packet(d, port, frame, len, work);
         return true;
     }
-    return ernic_pci_eth_transmit(d, frame, len);
+    ernic_pci_eth_transmit(qdma_port_device(d, port), frame, len);
+    return d->resets == resets;
 }
 
-static QdmaStep packet(ErnicPci *d, const QdmaRing *r, ErnicBudget *work)
+static QdmaStep packet(ErnicPci *d, uint32_t port, const QdmaRing *r, ErnicBudget *work)
 {
     uint8_t frame[QDMA_FRAME_MAX];
     QdmaH2cDesc desc;
@@ -101,14 +110,14 @@ static QdmaStep packet(ErnicPci *d, const QdmaRing *r, ErnicBudget *work)
     }
     len = le16_to_cpu(desc.len);
     trace_ernic_qdma_h2c(ernic_pci_id(d), r->number, le64_to_cpu(desc.addr), len);
-    why = obstacle(d, r, len);
+    why = obstacle(d, port, r, len);
     if (why) {
-        qdma_port_lost(d, ERNIC_QDMA_H2C, r->number, len, why);
+        qdma_port_lost(d, port, ERNIC_QDMA_H2C, r->number, len, why);
         qdma_ring_complete(d, r);
         return QDMA_WORKED;
     }
     ernic_budget_charge(work, 0, len);
-    if (!ernic_pci_dma(d, le64_to_cpu(desc.addr), frame, len, false)) {
+    if (!qdma_ring_dma(d, r, le64_to_cpu(desc.addr), frame, len, false)) {
         fails(d, QDMA_ERR_DMA, r);
         return QDMA_WORKED;
     }
@@ -117,24 +126,25 @@ static QdmaStep packet(ErnicPci *d, const QdmaRing *r, ErnicBudget *work)
         len = ETH_ZLEN;
     }
     qdma_ring_complete(d, r);
-    return leave(d, frame, len, work) ? QDMA_WORKED : QDMA_GONE;
+    return leave(d, port, frame, len, work) ? QDMA_WORKED : QDMA_GONE;
 }
 
-QdmaStep qdma_h2c_step(ErnicPci *d, ErnicBudget *work)
+QdmaStep qdma_h2c_step(ErnicPci *d, uint32_t port, ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
+    ErnicQdmaTurns *turns = &q->port[port].stream;
     uint32_t number;
     QdmaRing r;
 
-    if ((ernic_pci_eth_waits(d) && !qdma_port_loops(d)) ||
-        !qdma_turns_next(&q->stream, &number)) {
+    if (qdma_port_waits(d, port) || !qdma_turns_next(turns, &number)) {
         return QDMA_IDLE;
     }
     ernic_budget_charge(work, ERNIC_WORK_FRAME + ERNIC_WORK_ACCESS * PACKET_ACCESSES, 0);
     r = qdma_ring(q, number, ERNIC_QDMA_H2C);
-    if (qdma_ring_cidx(&r) == qdma_ring_pidx(&r)) {
-        qdma_turns_set(&q->stream, number, false);
+    /* In a saved state any queue may wait for any port. */
+    if (qdma_ring_cidx(&r) == qdma_ring_pidx(&r) || qdma_port_of(d, &r) != port) {
+        qdma_turns_set(turns, number, false);
         return QDMA_WORKED;
     }
-    return packet(d, &r, work);
+    return packet(d, port, &r, work);
 }

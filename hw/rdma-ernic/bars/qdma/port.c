@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet port. The shell chooses the queue of a frame by a hash and the table of
+ * The Ethernet ports. The shell chooses the queue of a frame by a hash and the table of
  * the function; the MAC and the adapter count frames. They count those of streams alone:
  * RoCEv2 packets do not come here.
  */
@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "bars/qdma/port.h"
 #include "net/eth.h"
+#include "net/ethernet.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define FCS             4
@@ -17,6 +18,8 @@
 #define QUEUES_NUM(v)   extract32(v, 0, 16)
 #define TABLE_QUEUE(v)  extract32(v, 0, 16)
 #define TABLE_SIZE      128
+/* OpenNIC with an ERNIC: the queues of a port begin at a multiple of this. */
+#define PORT_QUEUES     64
 /* The QDMA takes 11 bits of the sum. */
 #define FRAME_QUEUE(v)  extract32(v, 0, 11)
 #define ENABLE          BIT(0)
@@ -90,33 +93,74 @@ static uint32_t hash_of(const uint32_t *key, const Tuple *t)
     return hash ^ add(key, t->ports[1], 16, &at);
 }
 
-uint32_t qdma_port_queue(const ErnicPci *d, const uint8_t *frame, uint32_t len)
+/* Ports of one function divide its queues; otherwise each port has a function. */
+static bool divided(const ErnicPci *d)
 {
-    const uint32_t *regs = d->shell.regs;
-    Tuple t = tuple_of(frame, len);
-    uint32_t hash = hash_of(regs + ERNIC_SHELL_HASH_KEY, &t);
-
-    return FRAME_QUEUE(QUEUES_FIRST(regs[ERNIC_SHELL_QUEUES]) +
-                       TABLE_QUEUE(regs[ERNIC_SHELL_TABLE + hash % TABLE_SIZE]));
+    return d->shell.kind == ERNIC_SHELL_OPENNIC && d->pg332.version;
 }
 
-bool qdma_port_sends(const ErnicPci *d, uint32_t number)
+/* The function of @port, whose words of the shell the port uses. */
+static uint32_t function_of(const ErnicPci *d, uint32_t port)
 {
-    uint32_t queues = d->shell.regs[ERNIC_SHELL_QUEUES];
+    return divided(d) ? 0 : port;
+}
+
+ErnicPci *qdma_port_device(ErnicPci *d, uint32_t port)
+{
+    return port ? d->shell.second : d;
+}
+
+uint32_t qdma_port_of(const ErnicPci *d, const QdmaRing *r)
+{
+    return divided(d) ? r->number >= PORT_QUEUES :
+           d->shell.second && qdma_ring_function(r) == 1;
+}
+
+/* OpenNIC's own driver calls each port 0. */
+bool qdma_port_is(const ErnicPci *d, uint32_t port, uint32_t id)
+{
+    return !id || (divided(d) && id == port);
+}
+
+uint32_t qdma_port_queue(const ErnicPci *d, uint32_t port, const uint8_t *frame,
+                         uint32_t len)
+{
+    uint32_t f = function_of(d, port), hash, queue;
+    const uint32_t *regs = d->shell.regs;
+    Tuple t = tuple_of(frame, len);
+
+    hash = hash_of(regs + ERNIC_SHELL_HASH_KEY + f * ERNIC_SHELL_KEY_WORDS, &t);
+    queue = TABLE_QUEUE(regs[ERNIC_SHELL_TABLE + f * TABLE_SIZE + hash % TABLE_SIZE]);
+    if (divided(d)) {
+        return port * PORT_QUEUES + queue % PORT_QUEUES;
+    }
+    return FRAME_QUEUE(QUEUES_FIRST(regs[ERNIC_SHELL_QUEUES + f]) + queue);
+}
+
+bool qdma_port_sends(const ErnicPci *d, uint32_t port, uint32_t number)
+{
+    uint32_t queues = d->shell.regs[ERNIC_SHELL_QUEUES + function_of(d, port)];
 
     return number >= QUEUES_FIRST(queues) &&
            number - QUEUES_FIRST(queues) < QUEUES_NUM(queues);
 }
 
-bool qdma_port_enabled(const ErnicPci *d, uint8_t dir)
+bool qdma_port_enabled(const ErnicPci *d, uint32_t port, uint8_t dir)
 {
-    return d->shell.regs[dir == ERNIC_QDMA_H2C ? ERNIC_SHELL_MAC_TX :
-                                                 ERNIC_SHELL_MAC_RX] & ENABLE;
+    return d->shell.regs[(dir == ERNIC_QDMA_H2C ? ERNIC_SHELL_MAC_TX :
+                                                  ERNIC_SHELL_MAC_RX) + port] & ENABLE;
 }
 
-bool qdma_port_loops(const ErnicPci *d)
+bool qdma_port_loops(const ErnicPci *d, uint32_t port)
 {
-    return d->shell.regs[ERNIC_SHELL_MAC_LOOP] & LOOP;
+    return d->shell.regs[ERNIC_SHELL_MAC_LOOP + port] & LOOP;
+}
+
+bool qdma_port_waits(ErnicPci *d, uint32_t port)
+{
+    ErnicPci *device = qdma_port_device(d, port);
+
+    return device && ernic_pci_eth_waits(device) && !qdma_port_loops(d, port);
 }
 
 /* ---- counters ---------------------------------------------------------------------- */
@@ -145,9 +189,9 @@ static uint32_t size_counter(uint32_t bytes)
     return i ? SIZES + i - 1 : SMALL;
 }
 
-void qdma_port_count(ErnicQdma *q, uint8_t dir, const uint8_t *frame, uint32_t len)
+void qdma_port_count(ErnicQdmaPort *p, uint8_t dir, const uint8_t *frame, uint32_t len)
 {
-    uint64_t *c = q->mac[dir].now;
+    uint64_t *c = p->mac[dir].now;
     uint32_t bytes = len + FCS;
 
     c[PACKETS]++;
@@ -160,23 +204,23 @@ void qdma_port_count(ErnicQdma *q, uint8_t dir, const uint8_t *frame, uint32_t l
     c[VLAN] += lduw_be_p(frame + ETH_HLEN - 2) == ETH_P_VLAN;
 }
 
-void qdma_port_lost(ErnicPci *d, uint8_t dir, uint32_t number, uint32_t len,
-                    const char *why)
+void qdma_port_lost(ErnicPci *d, uint32_t port, uint8_t dir, uint32_t number,
+                    uint32_t len, const char *why)
 {
-    ErnicQdmaStats *s = &d->shell.qdma->stats;
+    ErnicQdmaPortStats *s = &d->shell.qdma->port[port].stats;
 
     s->dropped[dir]++;
     s->dropped_bytes[dir] += len;
     trace_ernic_qdma_lost(ernic_pci_id(d), number, dir, len, why);
 }
 
-void qdma_port_tick(ErnicQdma *q)
+void qdma_port_tick(ErnicQdmaPort *p)
 {
     uint32_t dir;
 
     for (dir = 0; dir < ERNIC_QDMA_DIRS; dir++) {
-        memcpy(q->mac[dir].shown, q->mac[dir].now, sizeof(q->mac[dir].shown));
-        memset(q->mac[dir].now, 0, sizeof(q->mac[dir].now));
+        memcpy(p->mac[dir].shown, p->mac[dir].now, sizeof(p->mac[dir].shown));
+        memset(p->mac[dir].now, 0, sizeof(p->mac[dir].now));
     }
 }
 
@@ -185,15 +229,15 @@ static uint32_t half(uint64_t value, uint32_t word)
     return word % 2 ? value >> 32 : value;
 }
 
-uint32_t qdma_port_counter(const ErnicQdma *q, uint8_t dir, uint32_t word)
+uint32_t qdma_port_counter(const ErnicQdmaPort *p, uint8_t dir, uint32_t word)
 {
-    return half(q->mac[dir].shown[word / 2 % ERNIC_QDMA_MAC_COUNTERS], word);
+    return half(p->mac[dir].shown[word / 2 % ERNIC_QDMA_MAC_COUNTERS], word);
 }
 
 /* Sent, lost, received, lost: frames and bytes; erroneous ones do not exist. */
-uint32_t qdma_port_adapter(const ErnicQdma *q, uint32_t word)
+uint32_t qdma_port_adapter(const ErnicQdmaPort *p, uint32_t word)
 {
-    const ErnicQdmaStats *s = &q->stats;
+    const ErnicQdmaPortStats *s = &p->stats;
     const uint64_t counters[] = {
         s->packets[ERNIC_QDMA_H2C], s->packet_bytes[ERNIC_QDMA_H2C],
         s->dropped[ERNIC_QDMA_H2C], s->dropped_bytes[ERNIC_QDMA_H2C],

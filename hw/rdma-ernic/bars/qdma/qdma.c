@@ -8,9 +8,11 @@
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "migration/vmstate.h"
+#include "bars/qdma/completion.h"
 #include "bars/qdma/engine.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
+#include "bars/qdma/turns.h"
 #include "device/clock.h"
 
 void ernic_qdma_reset(ErnicPci *d)
@@ -20,17 +22,51 @@ void ernic_qdma_reset(ErnicPci *d)
     if (q) {
         memset(q->job, 0, sizeof(q->job));
         memset(q->turns, 0, sizeof(q->turns));
-        memset(&q->stream, 0, sizeof(q->stream));
+        memset(q->port, 0, sizeof(q->port));
         memset(q->queue, 0, sizeof(q->queue));
         memset(q->fmap, 0, sizeof(q->fmap));
         memset(q->int_ring, 0, sizeof(q->int_ring));
         memset(q->due, 0, sizeof(q->due));
-        memset(q->mac, 0, sizeof(q->mac));
         timer_del(&q->timer);
         q->packet = 0;
         q->stats = (ErnicQdmaStats) { };
-        qdma_regs_reset(q);
+        qdma_regs_reset(d);
     }
+}
+
+/* Whether the context of a direction, or of completions, is that of the function. */
+static void queue_reset(ErnicQdma *q, uint32_t number, uint32_t function)
+{
+    ErnicQdmaQueue *queue = &q->queue[number];
+    uint8_t dir;
+    QdmaRing r;
+
+    for (dir = 0; dir < ERNIC_QDMA_DIRS; dir++) {
+        r = qdma_ring(q, number, dir);
+        if (FIELD_EX32(r.sw[0], SW0, FUNCTION) == function) {
+            q->job[dir].busy &= q->job[dir].queue != number;
+            qdma_turns_set(&q->turns[dir], number, false);
+            memset(r.sw, 0, sizeof(queue->sw[dir]));
+            memset(r.hw, 0, sizeof(queue->hw[dir]));
+        }
+    }
+    if (qdma_cmpt_function(q, number) == function) {
+        qdma_cmpt_timer_ends(q, number);
+        memset(queue->cmpt, 0, sizeof(queue->cmpt));
+        memset(queue->prefetch, 0, sizeof(queue->prefetch));
+    }
+}
+
+void ernic_qdma_function_reset(ErnicPci *d, uint32_t function)
+{
+    ErnicQdma *q = d->shell.qdma;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_QDMA_QUEUES; i++) {
+        queue_reset(q, i, function);
+    }
+    memset(&q->port[function].stream, 0, sizeof(q->port[function].stream));
+    memset(q->fmap[function], 0, sizeof(q->fmap[function]));
 }
 
 static void qdma_bh(void *opaque)
@@ -93,7 +129,7 @@ static int qdma_post_load(void *opaque, int version)
 {
     ErnicPci *d = opaque;
 
-    qdma_regs_loaded(d->shell.qdma);
+    qdma_regs_loaded(d);
     if (!qdma_engine_valid(d->shell.qdma)) {
         ernic_qdma_reset(d);
         error_report("ernic: the incoming state of the QDMA is not valid");
@@ -178,22 +214,39 @@ static const VMStateDescription mac_vmstate = {
     }
 };
 
+/* The fields of a port; the numbers of queues come first in its section. */
+#define PORT_MAC_STATE(n) \
+    VMSTATE_STRUCT_ARRAY(port[n].mac, ErnicQdma, ERNIC_QDMA_DIRS, 1, mac_vmstate, \
+                         ErnicQdmaMac), \
+    VMSTATE_UINT64_ARRAY(port[n].stats.packets, ErnicQdma, ERNIC_QDMA_DIRS), \
+    VMSTATE_UINT64_ARRAY(port[n].stats.packet_bytes, ErnicQdma, ERNIC_QDMA_DIRS), \
+    VMSTATE_UINT64_ARRAY(port[n].stats.dropped, ErnicQdma, ERNIC_QDMA_DIRS), \
+    VMSTATE_UINT64_ARRAY(port[n].stats.dropped_bytes, ErnicQdma, ERNIC_QDMA_DIRS)
+#define PORT_TURNS_STATE(n) \
+    VMSTATE_UINT32_ARRAY(port[n].stream.bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32), \
+    VMSTATE_UINT32(port[n].stream.next, ErnicQdma)
+
 static const VMStateDescription stream_state_vmstate = {
     .name = "ernic/streams-state",
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_ARRAY(stream.bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
-        VMSTATE_UINT32(stream.next, ErnicQdma),
+        PORT_TURNS_STATE(0),
         VMSTATE_UINT32_2DARRAY(int_ring, ErnicQdma, ERNIC_QDMA_INT_RINGS, 4),
         VMSTATE_UINT64_ARRAY(due, ErnicQdma, ERNIC_QDMA_QUEUES),
         VMSTATE_UINT16(packet, ErnicQdma),
-        VMSTATE_STRUCT_ARRAY(mac, ErnicQdma, ERNIC_QDMA_DIRS, 1, mac_vmstate,
-                             ErnicQdmaMac),
-        VMSTATE_UINT64_ARRAY(stats.packets, ErnicQdma, ERNIC_QDMA_DIRS),
-        VMSTATE_UINT64_ARRAY(stats.packet_bytes, ErnicQdma, ERNIC_QDMA_DIRS),
-        VMSTATE_UINT64_ARRAY(stats.dropped, ErnicQdma, ERNIC_QDMA_DIRS),
-        VMSTATE_UINT64_ARRAY(stats.dropped_bytes, ErnicQdma, ERNIC_QDMA_DIRS),
+        PORT_MAC_STATE(0),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription second_state_vmstate = {
+    .name = "ernic/port1-state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        PORT_TURNS_STATE(1),
+        PORT_MAC_STATE(1),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -203,12 +256,16 @@ static bool has_streams(void *opaque)
 {
     const ErnicQdma *q = ((ErnicPci *)opaque)->shell.qdma;
 
-    return q && !(buffer_is_zero(&q->stream, sizeof(q->stream)) &&
+    return q && !(buffer_is_zero(&q->port[0], sizeof(q->port[0])) &&
                   buffer_is_zero(q->int_ring, sizeof(q->int_ring)) &&
-                  buffer_is_zero(q->due, sizeof(q->due)) && !q->packet &&
-                  buffer_is_zero(q->mac, sizeof(q->mac)) &&
-                  buffer_is_zero(q->stats.packets, sizeof(q->stats.packets)) &&
-                  buffer_is_zero(q->stats.dropped, sizeof(q->stats.dropped)));
+                  buffer_is_zero(q->due, sizeof(q->due)) && !q->packet);
+}
+
+static bool has_second(void *opaque)
+{
+    const ErnicQdma *q = ((ErnicPci *)opaque)->shell.qdma;
+
+    return q && !buffer_is_zero(&q->port[1], sizeof(q->port[1]));
 }
 
 /*
@@ -223,6 +280,19 @@ const VMStateDescription ernic_qdma_stream_vmstate = {
     .pre_load = qdma_pre_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, stream_state_vmstate, ErnicQdma),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* The same for the second port. */
+const VMStateDescription ernic_qdma_second_vmstate = {
+    .name = "ernic/port1",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_second,
+    .pre_load = qdma_pre_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, second_state_vmstate, ErnicQdma),
         VMSTATE_END_OF_LIST()
     }
 };

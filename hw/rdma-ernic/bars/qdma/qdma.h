@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The QDMA of RecoNIC's shell: AMD's QDMA 4.0 (PG302) as one function with 512 queues,
- * and the Ethernet port that its streams use. All of it is used by the main loop and by
+ * The QDMA of a shell: AMD's QDMA 4.0 (PG302) with 512 queues for one function or two,
+ * and the Ethernet ports that its streams use. All of it is used by the main loop and by
  * vCPUs with the BQL held, also if the engine runs in a thread.
  */
 #ifndef ERNIC_BARS_QDMA_QDMA_H
@@ -43,13 +43,17 @@ typedef struct ErnicQdmaTurns {
     uint32_t next;
 } ErnicQdmaTurns;
 
-/* Counted since the last reset; packets and what was lost of them: streams. */
+/* Counted since the last reset. */
 typedef struct ErnicQdmaStats {
     uint64_t descriptors[ERNIC_QDMA_DIRS], bytes[ERNIC_QDMA_DIRS];
     uint64_t errors;
+} ErnicQdmaStats;
+
+/* Packets of streams, and what was lost of them. */
+typedef struct ErnicQdmaPortStats {
     uint64_t packets[ERNIC_QDMA_DIRS], packet_bytes[ERNIC_QDMA_DIRS];
     uint64_t dropped[ERNIC_QDMA_DIRS], dropped_bytes[ERNIC_QDMA_DIRS];
-} ErnicQdmaStats;
+} ErnicQdmaPortStats;
 
 /* Counters of a MAC for one direction, in the order of its registers. */
 #define ERNIC_QDMA_MAC_COUNTERS 32
@@ -59,12 +63,20 @@ typedef struct ErnicQdmaMac {
     uint64_t shown[ERNIC_QDMA_MAC_COUNTERS];    /* by the registers */
 } ErnicQdmaMac;
 
+#define ERNIC_QDMA_PORTS    2
+
+typedef struct ErnicQdmaPort {
+    ErnicQdmaTurns stream;      /* of its H2C stream engine */
+    ErnicQdmaMac mac[ERNIC_QDMA_DIRS];
+    ErnicQdmaPortStats stats;
+} ErnicQdmaPort;
+
 struct ErnicQdma {
     QEMUBH *bh;                 /* the engines */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     ErnicQdmaJob job[ERNIC_QDMA_DIRS];
     ErnicQdmaTurns turns[ERNIC_QDMA_DIRS];      /* of the memory-mapped engines */
-    ErnicQdmaTurns stream;                      /* of the H2C stream engine */
+    ErnicQdmaPort port[ERNIC_QDMA_PORTS];
     uint32_t regs[ERNIC_QDMA_CSR_SIZE / 4];     /* by offset */
     ErnicQdmaQueue queue[ERNIC_QDMA_QUEUES];
     uint32_t fmap[ERNIC_QDMA_FUNCTIONS][2];
@@ -72,7 +84,6 @@ struct ErnicQdma {
     QEMUTimer timer;            /* completion timers: the first that ends, */
     uint64_t due[ERNIC_QDMA_QUEUES];    /* in ns of virtual time; 0: it does not run */
     uint16_t packet;            /* number of the last one received */
-    ErnicQdmaMac mac[ERNIC_QDMA_DIRS];
     ErnicQdmaStats stats;
 };
 
@@ -80,13 +91,17 @@ extern const MemoryRegionOps ernic_qdma_ops;            /* of BAR 0 */
 extern const VMStateDescription ernic_qdma_vmstate;     /* of ErnicPci */
 /* The state of streams, which older releases do not have. */
 extern const VMStateDescription ernic_qdma_stream_vmstate;
+/* The state of the second port. */
+extern const VMStateDescription ernic_qdma_second_vmstate;
 
 void ernic_qdma_open(ErnicPci *d);
 /* All registers and contexts get their values at reset. */
 void ernic_qdma_reset(ErnicPci *d);
-/* Schedules the engines; without a QDMA it does nothing. */
+/* The queues of @function end, and it has none any more. */
+void ernic_qdma_function_reset(ErnicPci *d, uint32_t function);
+/* Schedules the engines, for any port of a card; without a QDMA it does nothing. */
 void ernic_qdma_kick(ErnicPci *d);
-/* A frame that is not for an engine; false: there is no QDMA. */
+/* A frame of the port @d that is not for an engine; false: there is no QDMA. */
 bool ernic_qdma_receive(ErnicPci *d, const uint8_t *frame, uint32_t len);
 /* Ends all work; the state remains. */
 void ernic_qdma_stop(ErnicPci *d);

@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "bars/qdma/queue.h"
 #include "bars/qdma/registers.h"
+#include "device/dma.h"
 #include "device/irq.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -30,7 +31,7 @@ bool qdma_owns(ErnicQdma *q, uint32_t function, uint32_t number)
 
 bool qdma_ring_owned(ErnicQdma *q, const QdmaRing *r)
 {
-    return qdma_owns(q, FIELD_EX32(r->sw[0], SW0, FUNCTION), r->number);
+    return qdma_owns(q, qdma_ring_function(r), r->number);
 }
 
 uint32_t qdma_places(ErnicQdma *q, uint32_t index)
@@ -51,10 +52,35 @@ uint64_t qdma_ring_at(const QdmaRing *r, uint32_t index)
            ((uint64_t)index << (3 + FIELD_EX32(r->sw[1], SW1, DESC_SIZE)));
 }
 
-bool qdma_irq(ErnicPci *d, uint32_t vector)
+/* The device that is function @number of the card. */
+static ErnicPci *function(ErnicPci *d, uint32_t number)
 {
-    if (vector < d->cfg.num_vectors) {
-        ernic_pci_irq(d, vector);
+    ErnicPci *second = d->shell.second;
+
+    return number == 1 && second && !ernic_pci_hidden(second) ? second : d;
+}
+
+/* A function in D3hot has no access to memory. The first one does no work then. */
+bool qdma_dma(ErnicPci *d, uint32_t number, uint64_t addr, void *buf, uint64_t len,
+              bool write)
+{
+    ErnicPci *f = function(d, number);
+
+    return (f == d || ernic_pci_working(f)) && ernic_pci_dma(f, addr, buf, len, write);
+}
+
+bool qdma_ring_dma(ErnicPci *d, const QdmaRing *r, uint64_t addr, void *buf, uint64_t len,
+                   bool write)
+{
+    return qdma_dma(d, qdma_ring_function(r), addr, buf, len, write);
+}
+
+bool qdma_irq(ErnicPci *d, uint32_t number, uint32_t vector)
+{
+    ErnicPci *f = function(d, number);
+
+    if (vector < f->cfg.num_vectors) {
+        ernic_pci_irq(f, vector);
         return true;
     }
     trace_ernic_guest_qdma_vector(ernic_pci_id(d), vector);

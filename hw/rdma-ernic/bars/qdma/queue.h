@@ -77,7 +77,17 @@ uint32_t qdma_places(ErnicQdma *q, uint32_t index);
 uint32_t qdma_ring_entries(ErnicQdma *q, const QdmaRing *r);
 /* Bus address of descriptor @index. */
 uint64_t qdma_ring_at(const QdmaRing *r, uint32_t index);
-/* Raises MSI-X @vector if the function has it; false: it does not. */
-bool qdma_irq(ErnicPci *d, uint32_t vector);
+/* Accesses memory as @function, and as that of the ring's context. */
+bool qdma_dma(ErnicPci *d, uint32_t function, uint64_t addr, void *buf, uint64_t len,
+              bool write);
+bool qdma_ring_dma(ErnicPci *d, const QdmaRing *r, uint64_t addr, void *buf, uint64_t len,
+                   bool write);
+/* Raises MSI-X @vector of @function if there is one; false: there is none. */
+bool qdma_irq(ErnicPci *d, uint32_t function, uint32_t vector);
+
+static inline uint32_t qdma_ring_function(const QdmaRing *r)
+{
+    return FIELD_EX32(r->sw[0], SW0, FUNCTION);
+}
 
 #endif /* ERNIC_BARS_QDMA_QUEUE_H */

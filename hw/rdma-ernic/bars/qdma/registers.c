@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * BAR 0 of RecoNIC's shell: the QDMA's registers as one table (PG302 and the EQDMA
+ * BAR 0 of a shell: the QDMA's registers as one table (PG302 and the EQDMA
  * drivers' offsets).
  */
 #include "qemu/osdep.h"
@@ -14,6 +14,9 @@
 #include "hw/rdma-ernic/trace.h"
 
 #define ALL     0xffffffffu
+/* Engines of both directions: streams, and those of memory if the card has some. */
+#define STREAMS 0x30000
+#define MEMORY  0x101
 #define RUN     1u              /* of the memory-mapped engines' control */
 
 /* Registers at consecutive offsets. */
@@ -26,7 +29,31 @@ typedef struct QdmaReg {
     bool clears;                /* writing 1 to a bit clears it */
     bool live;                  /* read-only, but the device changes it */
     void (*wrote)(ErnicPci *d, uint32_t value);
+    uint32_t (*read)(const ErnicPci *d);        /* @d: the function that reads */
 } QdmaReg;
+
+static uint32_t function_of(const ErnicPci *d)
+{
+    return d != ernic_pci_first(d);
+}
+
+/* Six bits for each function: the BAR of these registers, and that of the shell. */
+static uint32_t for_functions(const ErnicPci *d, uint32_t bar)
+{
+    const ErnicPci *second = ernic_pci_first(d)->shell.second;
+
+    return second && !ernic_pci_hidden(second) ? bar << 6 | bar : bar;
+}
+
+static uint32_t read_bar(const ErnicPci *d)
+{
+    return for_functions(d, 1 << ERNIC_RECONIC_BAR_QDMA);
+}
+
+static uint32_t read_user_bar(const ErnicPci *d)
+{
+    return for_functions(d, 1 << ERNIC_RECONIC_BAR_USER);
+}
 
 static void wrote_error_interrupt(ErnicPci *d, uint32_t value)
 {
@@ -69,11 +96,11 @@ static void clear_h2c_run(ErnicPci *d, uint32_t value)
 static const QdmaReg regs[] = {
     /* Identity: software IP, EQDMA 4.0 of Vivado 2020.2, without mailbox and FLR. */
     CONST("CFG_BLK_IDENTIFIER", 0x000, 0x1fd30000),
-    CONST("GLBL2_PF_BARLITE_INT", 0x104, 0x1),
-    CONST("GLBL2_PF_BARLITE_EXT", 0x10c, 0x4),
-    CONST("GLBL2_CHANNEL_MDMA", 0x118, 0x30101),
+    { "GLBL2_PF_BARLITE_INT", 0x104, .read = read_bar },
+    { "GLBL2_PF_BARLITE_EXT", 0x10c, .read = read_user_bar },
+    CONST("GLBL2_CHANNEL_MDMA", QDMA_CHANNEL_MDMA, STREAMS),
     CONST("GLBL2_CHANNEL_CAP", 0x120, ERNIC_QDMA_QUEUES),
-    CONST("GLBL2_CHANNEL_FUNC_RET", 0x12c, 0),
+    { "GLBL2_CHANNEL_FUNC_RET", 0x12c, .read = function_of },
     CONST("GLBL2_MISC_CAP", 0x134, 0x01100000),
     /* Errors. */
     STORED("RAM_SBE_MSK_1", 0x0e0, 1), STATUS("RAM_SBE_STS_1", 0x0e4),
@@ -143,30 +170,36 @@ static bool is_doorbell(hwaddr off)
 
 static uint64_t qdma_read(void *opaque, hwaddr off, unsigned size)
 {
-    ErnicPci *d = opaque;
+    ErnicPci *function = opaque, *d = ernic_pci_first(function);
     const QdmaReg *r = find(off);
     uint32_t value;
 
+    if (ernic_pci_gone(d)) {
+        return 0;               /* this is a second port */
+    }
     if (is_doorbell(off)) {
-        return qdma_doorbell_read(d, off);
+        return qdma_doorbell_read(d, function_of(function), off);
     }
     if (!r) {
         ernic_guest_bad_read(d, off, size);
         return 0;
     }
-    value = *qdma_reg(d->shell.qdma, off, 0);
+    value = r->read ? r->read(function) : *qdma_reg(d->shell.qdma, off, 0);
     trace_ernic_pci_read(ernic_pci_id(d), r->name, value);
     return value;
 }
 
 static void qdma_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
 {
-    ErnicPci *d = opaque;
+    ErnicPci *function = opaque, *d = ernic_pci_first(function);
     const QdmaReg *r = find(off);
     uint32_t *reg;
 
+    if (ernic_pci_gone(d)) {
+        return;                 /* this is a second port */
+    }
     if (is_doorbell(off)) {
-        qdma_doorbell_write(d, off, value);
+        qdma_doorbell_write(d, function_of(function), off, value);
         return;
     }
     if (!r || (!r->writable && !r->wrote)) {
@@ -193,23 +226,26 @@ const MemoryRegionOps ernic_qdma_ops = {
     .impl = { .min_access_size = 4, .max_access_size = 4 },
 };
 
-void qdma_regs_reset(ErnicQdma *q)
+void qdma_regs_reset(ErnicPci *d)
 {
+    ErnicQdma *q = d->shell.qdma;
     const QdmaReg *r;
 
     memset(q->regs, 0, sizeof(q->regs));
     for (r = regs; r < regs + ARRAY_SIZE(regs); r++) {
         *qdma_reg(q, r->at, 0) = r->value;
     }
+    *qdma_reg(q, QDMA_CHANNEL_MDMA, 0) |= d->shell.card_size ? MEMORY : 0;
 }
 
-void qdma_regs_loaded(ErnicQdma *q)
+void qdma_regs_loaded(ErnicPci *d)
 {
+    ErnicQdma *q = d->shell.qdma;
     g_autofree uint32_t *was = g_memdup2(q->regs, sizeof(q->regs));
     const QdmaReg *r;
     uint32_t i;
 
-    qdma_regs_reset(q);
+    qdma_regs_reset(d);
     for (r = regs; r < regs + ARRAY_SIZE(regs); r++) {
         for (i = 0; i < r->words; i++) {
             *qdma_reg(q, r->at, i) |= was[r->at / 4 + i] &

@@ -10,6 +10,7 @@
 #include "bars/qdma/qdma.h"
 
 enum {
+    QDMA_CHANNEL_MDMA = 0x118,
     QDMA_RNG_SZ = 0x204,                /* 16 words */
     QDMA_ERR_STAT = 0x248,
     QDMA_ERR_MASK = 0x24c,
@@ -42,8 +43,8 @@ static inline uint32_t *qdma_reg(ErnicQdma *q, uint32_t at, uint32_t i)
 }
 
 /* Registers after a reset. */
-void qdma_regs_reset(ErnicQdma *q);
+void qdma_regs_reset(ErnicPci *d);
 /* Drops the bits of migrated registers that software cannot have set. */
-void qdma_regs_loaded(ErnicQdma *q);
+void qdma_regs_loaded(ErnicPci *d);
 
 #endif /* ERNIC_BARS_QDMA_REGISTERS_H */

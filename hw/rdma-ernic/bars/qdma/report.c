@@ -8,7 +8,6 @@
 #include "bars/qdma/aggregation.h"
 #include "bars/qdma/registers.h"
 #include "bars/qdma/report.h"
-#include "device/dma.h"
 #include "hw/rdma-ernic/trace.h"
 
 static uint64_t aggregated_status(const QdmaRing *r)
@@ -34,7 +33,7 @@ static void interrupt(ErnicPci *d, const QdmaRing *r)
     if (FIELD_EX32(r->sw[4], SW4, AGGREGATE)) {
         qdma_aggregate(d, vector, r->number, r->dir, aggregated_status(r));
     } else {
-        qdma_irq(d, vector);
+        qdma_irq(d, qdma_ring_function(r), vector);
     }
 }
 
@@ -61,7 +60,7 @@ void qdma_ring_report(ErnicPci *d, const QdmaRing *r)
     trace_ernic_qdma_status(ernic_pci_id(d), r->number, r->dir, qdma_ring_cidx(r),
                             error);
     if (FIELD_EX32(r->sw[1], SW1, STATUS)) {
-        ernic_pci_dma(d, at, &status, sizeof(status), true);
+        qdma_ring_dma(d, r, at, &status, sizeof(status), true);
     }
     interrupt(d, r);
 }

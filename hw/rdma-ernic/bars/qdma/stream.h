@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The stream engines of the QDMA: packets between queues and the Ethernet port.
+ * The stream engines of the QDMA: packets between queues and the Ethernet ports.
  */
 #ifndef ERNIC_BARS_QDMA_STREAM_H
 #define ERNIC_BARS_QDMA_STREAM_H
@@ -16,9 +16,13 @@ typedef enum QdmaStep {
     QDMA_GONE,                  /* the function was reset or ejected meanwhile */
 } QdmaStep;
 
-/* Sends one packet of the queue whose turn it is. */
-QdmaStep qdma_h2c_step(ErnicPci *d, ErnicBudget *work);
-/* A frame arrives: from ourselves, in the slice of @work, or (NULL) from the cable. */
-void qdma_c2h_packet(ErnicPci *d, const uint8_t *frame, uint32_t len, ErnicBudget *work);
+/* Sends one packet on @port, of the queue whose turn it is. */
+QdmaStep qdma_h2c_step(ErnicPci *d, uint32_t port, ErnicBudget *work);
+/*
+ * A frame arrives at @port: from ourselves, in the slice of @work, or (NULL) from its
+ * cable.
+ */
+void qdma_c2h_packet(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t len,
+                     ErnicBudget *work);
 
 #endif /* ERNIC_BARS_QDMA_STREAM_H */

@@ -1,0 +1,587 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * OpenNIC's shell: its driver, vectors, two functions, and two ERNICs.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "qemu/bswap.h"
+#include "qemu/units.h"
+#include "hw/pci/pci_regs.h"
+#include "ernic-opennic.h"
+
+static void open_with(Onic *w, const char *more)
+{
+    g_autofree char *args = NULL;
+    QdmaNet n;
+
+    *w = (Onic) { };
+    args = qnet_cable(&n, more);
+    qdma_open(&w->x, args);
+    w->fd = n.fd;
+    onic_alloc(w);
+}
+
+static void open_driver(Onic *w, const char *more)
+{
+    g_autofree char *args = g_strconcat(ONIC_OPTIONS, more, NULL);
+
+    open_with(w, args);
+    onic_probe(w, 1);
+    onic_up(w);
+}
+
+#define KINDS   { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" }
+
+/* Frames of many flows from and to all queues: a flow stays in its queue. */
+WORLD_KINDS("/ernic-opennic/driver", test_driver, Onic, w, open_driver, KINDS)
+{
+    uint32_t queue[64], seen = 0, sent = 0;
+    uint8_t frame[QNET_FRAME];
+
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 2 * ONIC_QUEUES; i++, sent++) {
+            qnet_frame(frame, 60 + 90 * i, i, round);
+            onic_transmit(w, i % ONIC_QUEUES, frame, 60 + 90 * i);
+        }
+        for (uint32_t flow = 0; flow < ARRAY_SIZE(queue); flow++) {
+            queue[flow] = onic_receive(w, flow, 60 + flow * 20);
+            seen |= 1 << queue[flow];
+        }
+        for (uint32_t flow = 0; flow < ARRAY_SIZE(queue); flow++) {
+            g_assert_cmpuint(onic_receive(w, flow, 1400), ==, queue[flow]);
+        }
+        onic_down(w);
+        onic_up(w);
+    }
+    g_assert_cmpuint(ctpop32(seen), >=, ONIC_QUEUES / 2);
+    /* The table of two queues alone. */
+    for (uint32_t i = 0; i < 128; i++) {
+        onic_put(w, 0x1400 + i * 4, i % 2);
+    }
+    for (uint32_t flow = 0; flow < ARRAY_SIZE(queue); flow++) {
+        g_assert_cmpuint(onic_receive(w, flow, 100), <, 2);
+    }
+    /* Counters for ethtool, after a tick. */
+    g_assert_cmpuint(onic_counter(w, 0x500), ==, 0);
+    onic_put(w, onic_mac(w, 0x2b0), 1);
+    g_assert_cmpuint(onic_counter(w, 0x500), ==, sent);
+    g_assert_cmpuint(onic_counter(w, 0x608), ==, 5 * ARRAY_SIZE(queue));
+    g_assert_cmpuint(onic_counter(w, 0x5d0), ==, sent);
+    g_assert_cmpuint(onic_get(w, 0xb000), ==, sent);
+    g_assert_cmpuint(onic_get(w, 0xb020), ==, 5 * ARRAY_SIZE(queue));
+    g_assert_cmpuint(onic_get(w, 0xb030), ==, 0);
+    /* Removal. */
+    onic_down(w);
+    qdma_put(&w->x, 0xb04, 0);
+    onic_put(w, 0x1000, 0);
+    qdma_command(&w->x, QDMA_FMAP, 0, QDMA_CLEAR);
+    g_assert_cmphex(qdma_get(&w->x, 0x248), ==, 0);
+    g_assert_cmpuint(qernic_stat(w->x.q, "qdma.errors"), ==, 0);
+}
+
+/* Vectors of queues, then that of the user, which no one raises, then of errors. */
+WORLD_KINDS("/ernic-opennic/vectors", test_vectors, Onic, w, open_driver, KINDS)
+{
+    for (uint32_t flow = 0; flow < 8; flow++) {
+        onic_receive(w, flow, 80);           /* checks the vector of its queue */
+    }
+    g_assert_false(qdma_interrupted(&w->x, ONIC_ERROR));
+    onic_ring(w, ONIC_QUEUES, 4, 1);    /* a queue that the function does not have */
+    g_assert_cmphex(qdma_get(&w->x, 0x264), ==, 1 << 5);
+    qdma_put(&w->x, 0x264, ~0);
+    qdma_put(&w->x, 0x268, ~0);
+    onic_ring(w, ONIC_QUEUES, 4, 1);
+    g_assert_true(qdma_interrupted(&w->x, ONIC_ERROR));
+    g_assert_false(qdma_interrupted(&w->x, ONIC_USER));
+    for (uint32_t i = 0; i < ONIC_QUEUES; i++) {
+        g_assert_false(qdma_interrupted(&w->x, i));
+    }
+}
+
+/* Without card memory there is no BAR 4, and a memory-mapped queue stops at once. */
+WORLD_KINDS("/ernic-opennic/no-card", test_no_card, Onic, w, open_driver, { "", "" })
+{
+    QdmaQueue k;
+
+    g_assert_cmphex(qpci_config_readl(&w->x.q->dev, PCI_BASE_ADDRESS_4), ==, 0);
+    g_assert_cmphex(qdma_get(&w->x, 0x118), ==, 0x30000);
+    g_assert_cmphex(onic_get(w, 0x16420), ==, 0);
+    onic_put(w, 0x16420, 1);
+    g_assert_cmphex(onic_get(w, 0x16420), ==, 0);
+    qdma_put(&w->x, 0x1204, 1);
+    qdma_write_context(&w->x, QDMA_FMAP, 0, (uint32_t[8]) { 0, 64 });
+    qdma_queue_open(&w->x, &k, 40, QDMA_H2C, 16);
+    qdma_post(&k, w->out, 0, 8);
+    qdma_ring(&k, false);
+    qernic_wait_while(w->x.m->qts, !qdma_status(&k));
+    g_assert_cmphex(extract64(qdma_status(&k), 0, 2), ==, 2);
+}
+
+/* The interrupt of the ERNIC follows those of the queues of a port, user and error. */
+MACHINE_KINDS("/ernic-opennic/ernic-vector", test_ernic_vector, { "-6", "6" },
+              { "-32", "32" }, { "-33", "33" }, { "-64", "64" })
+{
+    g_autofree char *args = g_strconcat(",shell=opennic,ernic-version=4.2,card-memory=1M"
+                                        ",roce-udp=127.0.0.1:0,vectors=", more, NULL);
+    uint32_t vectors = atoi(more), its = (vectors - 4) / 2 + 2;
+    Qdma x;
+    Card c;
+
+    qdma_open(&x, args);
+    onic_aim(&x, vectors);
+    c = (Card) { .q = x.q, .version = PG332_V4_2, .bar = x.user, .card = x.card };
+    c.bar.addr += 0x800000;
+    card_open_in(&c, 1, card_addr(0), card_addr(0x40000));
+    card_open_qp(&c, 1, CARD_QPN);
+    card_put(&c, PG332_INTEN, PG332_INT_COMPLETION);
+    card_transfers(&c, &c);
+    for (uint32_t i = 0; i < vectors; i++) {
+        g_assert_cmpint(qdma_interrupted(&x, i), ==, i == its);
+    }
+}
+
+/* ---- two functions -------------------------------------------------------------- */
+
+#define SECOND  " -device ernic,id=ernic1,addr=04.1,port-of=ernic0"
+
+/* The options of a card with two ports, each with a new cable. */
+static char *two_cables(Onic w[2], const char *more)
+{
+    int fds[2][2];
+
+    for (int i = 0; i < 2; i++) {
+        qernic_cable(fds[i]);
+        w[i].fd = fds[i][0];
+    }
+    return g_strdup_printf(",shell=opennic,multifunction=on,vectors=10,netdev=sock0%s"
+                           SECOND ",vectors=10,netdev=sock1%s"
+                           " -netdev socket,fd=%d,id=sock0 -netdev socket,fd=%d,id=sock1",
+                           more, more, fds[0][1], fds[1][1]);
+}
+
+static void open_second(Onic w[2])
+{
+    QErnic *q = g_new0(QErnic, 1);
+
+    w[1].function = 1;
+    w[1].x = (Qdma) { .m = w[0].x.m, .q = q, .opennic = true,
+                      .mmio = w[0].x.m->bus->mmio_alloc_ptr };
+    qernic_init(q, "ernic1", w[0].x.m->bus, QPCI_DEVFN(4, 1), &w[0].x.m->alloc);
+    g_test_queue_free(q);
+    qdma_map(&w[1].x);
+}
+
+typedef struct Two {
+    Onic w[2];
+} Two;
+
+static void open_two(Two *t, const char *more)
+{
+    g_autofree char *args = two_cables(t->w, more);
+
+    qdma_open(&t->w[0].x, args);
+    open_second(t->w);
+    for (int i = 0; i < 2; i++) {
+        onic_alloc(&t->w[i]);
+        onic_probe(&t->w[i], 2);
+        onic_up(&t->w[i]);
+    }
+}
+
+static void both_ways(Onic *w, uint32_t seed)
+{
+    uint8_t frame[QNET_FRAME];
+
+    for (uint32_t i = 0; i < 2 * ONIC_QUEUES; i++) {
+        qnet_frame(frame, 100 + i, i, seed);
+        onic_transmit(w, i % ONIC_QUEUES, frame, 100 + i);
+        onic_receive(w, i + seed, 200 + i);
+    }
+}
+
+/* Each function has its queues, its cable, its vectors and the counters of its MAC. */
+WORLD_KINDS("/ernic-opennic/two-functions", test_two, Two, t, open_two, KINDS)
+{
+    Onic *w = t->w;
+
+    g_assert_cmphex(qpci_config_readl(&w[1].x.q->dev, PCI_VENDOR_ID), ==, 0x913f10ee);
+    for (uint32_t i = 0; i < 2; i++) {
+        g_assert_cmphex(qdma_get(&w[i].x, 0x12c), ==, i);
+        g_assert_cmphex(qdma_get(&w[i].x, 0x104), ==, 0x41);
+        g_assert_cmphex(qdma_get(&w[i].x, 0x10c), ==, 0x104);
+        both_ways(&w[i], i);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        onic_put(&w[!i], onic_mac(&w[i], 0x2b0), 1);     /* either function may do it */
+        g_assert_cmpuint(onic_counter(&w[i], 0x500), ==, 2 * ONIC_QUEUES);
+        g_assert_cmpuint(onic_counter(&w[i], 0x608), ==, 2 * ONIC_QUEUES);
+        g_assert_cmpuint(onic_counter(&w[i], 0x3000), ==, 2 * ONIC_QUEUES);
+        g_assert_cmpuint(qernic_stat(w[i].x.q, "qdma.c2h_packets"), ==, 2 * ONIC_QUEUES);
+    }
+    /* A frame of port 1 does not leave while its MAC is off; the next one does. */
+    onic_put(&w[0], 0xc00c, 0);
+    both_ways(&w[0], 2);
+    onic_put(&w[0], 0xc00c, 1);
+    both_ways(&w[1], 3);
+    /* One that has no queue in function 1 is not for those of function 0. */
+    onic_put(&w[1], 0x2000, 0x40 << 16);
+    both_ways(&w[0], 4);
+    g_assert_cmpuint(qernic_stat(w[0].x.q, "qdma.errors"), ==, 0);
+}
+
+/* Devices that cannot be the second port. */
+MACHINE_TEST("/ernic-opennic/refused", test_refused)
+{
+    static const char *const rows[][3] = {
+        { ",shell=reconic", "", "that device has no second port" },
+        { ",interface=verbs", "", "that device has no second port" },
+        { ",shell=opennic", ", 'shell': 'reconic'",
+          "shell= and ernic-version= are those of the first port" },
+        { ",shell=opennic", ", 'ernic-version': '4.2'",
+          "shell= and ernic-version= are those of the first port" },
+        { ",shell=opennic", ", 'card-memory': 1048576",
+          "card-memory= is that of the first port" },
+        { ",shell=opennic", "", "the ports are functions 0 and 1 of one slot" },
+        { ",shell=opennic,multifunction=on" SECOND, "",
+          "that device has a second port already" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        QErnicMachine *m = qernic_machine("-device ernic,id=ernic0,addr=04.0%s",
+                                          rows[i][0]);
+        g_autofree char *says = g_strdup_printf("port-of=ernic0: %s", rows[i][2]);
+
+        qernic_refused(m->qts, says, "'port-of': 'ernic0'%s", rows[i][1]);
+        qernic_refused(m->qts, "port-of= needs interface=ernic",
+                       "'port-of': 'ernic0', 'interface': 'mlx5'");
+        qernic_machine_end(m);
+    }
+}
+
+/* A reset of function 1 ends its queues alone; its driver starts again. */
+WORLD_KINDS("/ernic-opennic/two-reset", test_two_reset, Two, t, open_two, KINDS)
+{
+    Onic *w = t->w;
+    uint32_t words[8];
+
+    qernic_flr(&w[1].x.q->dev);
+    qdma_read_context(&w[0].x, QDMA_SW, ONIC_PER_PF, words);
+    g_assert_cmphex(words[1], ==, 0);
+    qdma_read_context(&w[0].x, QDMA_CMPT, ONIC_PER_PF, words);
+    g_assert_cmphex(words[3], ==, 0);
+    qdma_read_context(&w[0].x, QDMA_FMAP, 1, words);
+    g_assert_cmphex(words[1], ==, 0);
+    both_ways(&w[0], 1);
+    w[1].x.m->bus->mmio_alloc_ptr = w[1].x.mmio;
+    qdma_map(&w[1].x);
+    onic_probe(&w[1], 2);
+    onic_up(&w[1]);
+    both_ways(&w[1], 2);
+    both_ways(&w[0], 3);
+    /* The reset of function 0 is that of the card. */
+    qernic_flr(&w[0].x.q->dev);
+    g_assert_cmphex(qdma_get(&w[1].x, 0x250), ==, 0);
+    qdma_read_context(&w[1].x, QDMA_SW, ONIC_PER_PF, words);
+    g_assert_cmphex(words[1], ==, 0);
+}
+
+/* Both ports move with their queues, counters, and frames that have not left. */
+WORLD_KINDS("/ernic-opennic/two-migrate", test_two_migrate, Two, t, open_two, KINDS)
+{
+    g_autofree char *args = NULL;
+    Onic *w = t->w;
+
+    both_ways(&w[0], 1);
+    both_ways(&w[1], 2);
+    args = two_cables(w, "");
+    qdma_migrate(&w[0].x, args);
+    w[1].x.q->qts = w[0].x.q->qts;
+    for (uint32_t i = 0; i < 2; i++) {
+        both_ways(&w[i], 3 + i);
+        onic_put(&w[i], onic_mac(&w[i], 0x2b0), 1);
+        g_assert_cmpuint(onic_counter(&w[i], 0x500), ==, 4 * ONIC_QUEUES);
+        g_assert_cmpuint(onic_get(&w[i], onic_mac(&w[i], 0x3020)), ==, 4 * ONIC_QUEUES);
+    }
+}
+
+/* Function 1 in D3hot accesses no memory; function 0 works on. */
+WORLD_KINDS("/ernic-opennic/two-power", test_two_power, Two, t, open_two, { "", "" })
+{
+    Onic *w = t->w;
+    QPCIDevice *dev = &w[1].x.q->dev;
+    uint8_t pm = qpci_find_capability(dev, PCI_CAP_ID_PM, 0), frame[100];
+
+    qpci_config_writew(dev, pm + PCI_PM_CTRL, 3);
+    qnet_frame(frame, sizeof(frame), 1, 2);
+    qernic_to_wire(w[1].fd, frame, sizeof(frame));
+    g_assert_cmphex(qdma_get(&w[0].x, 0x264), ==, 0);
+    onic_ring(&w[0], ONIC_PER_PF, 4, 1);          /* that of a queue of function 1 */
+    g_assert_cmphex(qdma_get(&w[0].x, 0x264), ==, 1 << 5);
+    onic_ring(&w[0], ONIC_PER_PF, 12, 0);
+    both_ways(&w[0], 1);
+    g_assert_cmpuint(onic_pending(&w[1]), ==, ONIC_QUEUES);
+    qpci_config_writew(dev, pm + PCI_PM_CTRL, 0);
+    both_ways(&w[1], 2);
+}
+
+/* The slot is ejected while frames come and go, whichever function was named. */
+WORLD_KINDS("/ernic-opennic/two-unplug", test_two_unplug, Two, t, open_two, KINDS)
+{
+    uint8_t frame[100];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        both_ways(&t->w[i], i);
+        qnet_frame(frame, sizeof(frame), 1, 1);
+        for (uint32_t n = 0; n < 50; n++) {
+            qernic_to_wire(t->w[i].fd, frame, sizeof(frame));
+        }
+        onic_ring(&t->w[i], 0, 4, 200);          /* descriptors of 0 bytes */
+    }
+    qtest_qmp_assert_success(t->w[0].x.m->qts, "{ 'execute': 'device_del',"
+                             " 'arguments': { 'id': 'ernic0' } }");
+    qtest_qmp_assert_success(t->w[0].x.m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(t->w[0].x.m->qts, "DEVICE_DELETED");
+    qtest_qmp_eventwait(t->w[0].x.m->qts, "DEVICE_DELETED");
+    for (uint32_t n = 0; n < 50; n++) {
+        qtest_clock_step(t->w[0].x.m->qts, 100000);
+    }
+}
+
+/* Any value in contexts, doorbells and words of the shell, of either function. */
+WORLD_KINDS("/ernic-opennic/two-attack", test_two_attack, Two, t, open_two, KINDS)
+{
+    static const uint32_t words[] = {
+        0xc, 0x1000, 0x1400, 0x2000, 0x2400, 0x800c, 0x8090, 0xc00c, 0xc014, 0xc090
+    };
+    uint8_t frame[300];
+
+    for (uint32_t i = 0; i < 4000; i++) {
+        Onic *w = &t->w[g_test_rand_int_range(0, 2)];
+        uint32_t n = g_test_rand_int_range(0, ONIC_QUEUES + 1);
+
+        if (i % 64 == 0) {
+            onic_open_tx(&t->w[i / 64 % 2], n % ONIC_QUEUES);
+            onic_open_rx(&t->w[i / 64 % 2], n % ONIC_QUEUES);
+        }
+        if (i % 8 == 0) {               /* one bit of a context */
+            qdma_put(&w->x, 0x804 + i / 8 % 6 * 4, 1u << g_test_rand_int_range(0, 32));
+            qdma_put(&w->x, 0x844, onic_number(w, n) << 7 | QDMA_WRITE << 5 |
+                     g_test_rand_int_range(0, 13) << 1);
+        }
+        qnet_frame(frame, sizeof(frame), i, 7);
+        qernic_to_wire(w->fd, frame, sizeof(frame));
+        onic_ring(w, n, 4 * g_test_rand_int_range(0, 4), g_test_rand_int());
+        onic_put(w, words[i % ARRAY_SIZE(words)], g_test_rand_int() & ~1u);
+        if (i % 32 == 0) {
+            qtest_clock_step(w->x.m->qts, 100000);
+            while (recv(w->fd, frame, sizeof(frame), MSG_DONTWAIT) > 0) {
+            }
+        }
+    }
+    qpci_io_writel(&t->w[0].x.q->dev, t->w[0].x.user, 4, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        while (recv(t->w[i].fd, frame, sizeof(frame), MSG_DONTWAIT) > 0) {
+        }
+        onic_probe(&t->w[i], 2);
+        onic_up(&t->w[i]);
+        both_ways(&t->w[i], i);
+    }
+}
+
+/* ---- two ERNICs ------------------------------------------------------------------ */
+
+#define ERNICS  ",ernic-version=4.2"
+#define HUB     " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+
+/* Each of the two has the other one as its peer, by the cables of the ports. */
+typedef struct Pair {
+    Qdma x;
+    Card c[2];
+} Pair;
+
+static void map_pair(Pair *p)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        p->c[i] = (Card) { .q = p->x.q, .version = PG332_V4_2, .bar = p->x.user,
+                           .card = p->x.card };
+        p->c[i].bar.addr += 0x800000 + i * 0x200000;
+    }
+}
+
+static void connect_pair(Pair *p)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        card_open_in(&p->c[i], 1 + i, card_addr(i * MiB), card_addr(i * MiB + 0x80000));
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        card_open_qp(&p->c[i], 2 - i, CARD_QPN);
+    }
+}
+
+static char *pair_options(const char *more)
+{
+    return g_strconcat(",shell=opennic,card-memory=2M,multifunction=on,vectors=32,"
+                       "netdev=h0" ERNICS, more, SECOND ",netdev=h1", more, HUB, NULL);
+}
+
+static void open_pair(Pair *p, const char *more)
+{
+    g_autofree char *args = pair_options(more);
+
+    qdma_open(&p->x, args);
+    onic_aim(&p->x, 32);
+    map_pair(p);
+    connect_pair(p);
+}
+
+static void transfers(Pair *p)
+{
+    card_transfers(&p->c[0], &p->c[1]);
+    card_transfers(&p->c[1], &p->c[0]);
+}
+
+/* Both move data, by memory of the card, with a vector and a bit of the reset each. */
+WORLD_KINDS("/ernic-opennic/pair", test_pair, Pair, p, open_pair, KINDS)
+{
+    uint16_t vendor;
+
+    vendor = p->x.m->bus->config_readw(p->x.m->bus, QPCI_DEVFN(4, 1), PCI_VENDOR_ID);
+    g_assert_cmphex(vendor, ==, 0xffff);
+    g_assert_cmphex(qdma_get(&p->x, 0x104), ==, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        card_put(&p->c[!i], PG332_INTEN, 0);
+        card_put(&p->c[i], PG332_INTSTS, ~0);
+        qtest_memset(p->x.m->qts, p->x.messages, 0, 4096);
+        card_put(&p->c[i], PG332_INTEN, PG332_INT_COMPLETION);
+        transfers(p);
+        for (uint32_t v = 0; v < 32; v++) {
+            g_assert_cmpint(qdma_interrupted(&p->x, v), ==, v == 14 + 2 + i);
+        }
+    }
+    qpci_io_writel(&p->x.q->dev, p->x.user, 0xc, 1 << 13);
+    g_assert_cmphex(card_get(&p->c[1], PG332_IPv4XADD), ==, 0);
+    g_assert_cmphex(card_get(&p->c[0], PG332_IPv4XADD), !=, 0);
+    qpci_io_writel(&p->x.q->dev, p->x.user, 0xc, 3 << 12);
+    g_assert_cmphex(qpci_io_readl(&p->x.q->dev, p->x.user, 0x10) & 3 << 12, ==, 3 << 12);
+    g_assert_cmphex(card_get(&p->c[0], PG332_IPv4XADD), ==, 0);
+    connect_pair(p);
+    transfers(p);
+    qpci_io_writel(&p->x.q->dev, p->x.user, 4, 1);
+    g_assert_cmphex(card_get(&p->c[1], PG332_IPv4XADD), ==, 0);
+}
+
+/* Guest memory through the windows, which both use. */
+WORLD_KINDS("/ernic-opennic/pair-windows", test_pair_windows, Pair, p, open_pair, KINDS)
+{
+    for (uint32_t i = 0; i < 8; i++) {
+        qpci_io_writel(&p->x.q->dev, p->x.user, 0x16424 + i * 0x20, 0x20 * i);
+        qpci_io_writel(&p->x.q->dev, p->x.user, 0x16430 + i * 0x20, 0xc2000000);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        card_clear_qp(&p->c[i]);
+        card_open_in(&p->c[i], 1 + i, 0, 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        card_open_qp(&p->c[i], 2 - i, CARD_QPN);
+    }
+    transfers(p);
+}
+
+WORLD_KINDS("/ernic-opennic/pair-migrate", test_pair_migrate, Pair, p, open_pair, KINDS)
+{
+    g_autofree char *args = pair_options("");
+
+    transfers(p);
+    qdma_migrate(&p->x, args);
+    transfers(p);
+}
+
+/* The queues of port 1 are 64 to 127; the table and the key are those of function 0. */
+static void open_ports(Two *t, const char *more)
+{
+    g_autofree char *version = g_strconcat(ERNICS, more, NULL);
+    g_autofree char *args = two_cables(t->w, version);
+
+    qdma_open(&t->w[0].x, args);
+    qnet_setup(&t->w[0].x);
+    qdma_write_context(&t->w[0].x, QDMA_FMAP, 0, (uint32_t[8]) { 0, 128 });
+    onic_put(&t->w[0], 0x1000, 128);
+    onic_put(&t->w[0], 0xc00c, 1);
+    onic_put(&t->w[0], 0xc014, 1);
+    for (uint32_t i = 0; i < 128; i++) {
+        onic_put(&t->w[0], 0x1400 + i * 4, i % 4);
+    }
+}
+
+WORLD_KINDS("/ernic-opennic/ports", test_ports, Two, t, open_ports,
+            { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
+{
+    uint8_t frame[500], is[QNET_FRAME];
+    QdmaStream s[2][4], *one;
+    uint32_t seen[2] = { }, n, len;
+
+    for (uint32_t i = 0; i < 8; i++) {
+        qnet_stream(&t->w[0].x, &s[i / 4][i % 4], i / 4 * 64 + i % 4, QNET_EVERY, 0);
+    }
+    for (uint32_t i = 0; i < 200; i++) {
+        uint32_t port = i % 2;
+
+        qnet_frame(frame, sizeof(frame), i, 3);
+        one = &s[port][i / 2 % 4];
+        qnet_post(one, frame, sizeof(frame));
+        qnet_sent(one);
+        g_assert_cmpuint(qernic_from_wire(t->w[port].fd, is, sizeof(is)), ==,
+                         sizeof(frame));
+        g_assert_cmpint(memcmp(is, frame, sizeof(frame)), ==, 0);
+        qernic_to_wire(t->w[port].fd, frame, sizeof(frame));
+        len = n = 0;
+        while (!len) {
+            n = (n + 1) % 4;
+            one = &s[port][n];
+            len = qnet_poll(one, is);
+            qtest_clock_step(t->w[0].x.m->qts, 1000);
+        }
+        g_assert_cmpuint(len, ==, sizeof(frame));
+        g_assert_cmpint(memcmp(is, frame, sizeof(frame)), ==, 0);
+        qnet_refill(one);
+        qnet_read(one, QNET_ARM);
+        seen[port] |= 1 << n;
+    }
+    g_assert_cmpint(ctpop32(seen[0]), >, 2);
+    g_assert_cmpint(ctpop32(seen[1]), >, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        onic_put(&t->w[0], 0x82b0 + i * 0x4000, 1);
+        g_assert_cmpuint(onic_get(&t->w[0], 0x8500 + i * 0x4000), ==, 100);
+        g_assert_cmpuint(onic_get(&t->w[0], 0x8608 + i * 0x4000), ==, 100);
+    }
+    g_assert_cmpuint(qernic_stat(t->w[0].x.q, "qdma.errors"), ==, 0);
+}
+
+/* A changed link sets the bit of its port, and raises the vector of the user once. */
+WORLD_KINDS("/ernic-opennic/links", test_links, Two, t, open_ports, { "", "" })
+{
+    Onic *w = &t->w[0];
+
+    onic_aim(&w->x, ONIC_VECTORS);
+    onic_put(w, 0x1c, ~0);
+    qtest_memset(w->x.m->qts, w->x.messages, 0, 4096);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t port = i % 2, user = (ONIC_VECTORS - 4) / 2;
+
+        qernic_set_link(w->x.m->qts, port ? "sock1" : "sock0", i > 1);
+        g_assert_cmphex(onic_get(w, 0x8204 + port * 0x4000), ==, i > 1 ? 3 : 0);
+        g_assert_cmphex(onic_get(w, 0x1c), ==, 1 << port);
+        g_assert_true(qdma_interrupted(&w->x, user));
+        qernic_set_link(w->x.m->qts, port ? "sock1" : "sock0", i < 2);
+        qernic_set_link(w->x.m->qts, port ? "sock1" : "sock0", i > 1);
+        g_assert_false(qdma_interrupted(&w->x, user));
+        onic_put(w, 0x1c, ~(1u << port));
+        g_assert_cmphex(onic_get(w, 0x1c), ==, 1 << port);
+        onic_put(w, 0x1c, 1 << port);
+        g_assert_cmphex(onic_get(w, 0x1c), ==, 0);
+    }
+    qernic_set_link(w->x.m->qts, "sock1", false);
+    onic_put(w, 4, 1);
+    g_assert_cmphex(onic_get(w, 0x1c), ==, 0);
+}
