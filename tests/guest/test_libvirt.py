@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Domains of libvirt with the XML of docs/user-guide.md: those of two sessions in a lab,
+and those of the system, whose device is an interface of libvirt."""
+import functools
+import time
+import xml.etree.ElementTree as ET
+
+import domains
+import links
+import mlx5
+import programs
+from programs import Program
+from suite import Suite, named
+
+PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200 -e'),
+            Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200'),
+            programs.BY_NAME['rping']]
+MTU = 4200                      # of Ethernet, for a path MTU of 4096
+SECONDS = 900                   # of the traffic while a machine migrates, at most
+PORT = f'/sys/class/infiniband/{links.DEVICE}/ports/1'
+STATE, RECEIVED = f'cat {PORT}/state', f'{PORT}/counters/port_rcv_packets'
+BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
+DRIVEN = 'ls /sys/bus/pci/drivers/mlx5_core/0000:*'
+LIST = '{"execute": "qom-list", "arguments": {"path": "/machine/peripheral"}}'
+E1000E = '0x10d3'               # the PCI device of an e1000e
+# A machine that was saved had no time meanwhile.
+KNOWN_WARNINGS = ['clocksource', 'rcu:']
+
+
+def suites():
+    same = 'saved states, migration and hot-plug have tests without libvirt'
+    ends = [named(program.name, check_program, program)
+            for program in PROGRAMS]
+    yield Suite('libvirt-session', functools.partial(domains.Domains, False),
+                [test_up, *ends, test_managed_save, test_migrate, test_plug,
+                 test_no_complaints], '*', same)
+    yield Suite('libvirt-system', functools.partial(domains.Domains, True),
+                [test_up, *ends, test_interfaces, test_managed_save, test_link,
+                 test_detach, test_no_complaints], '*', same)
+
+
+def test_up(guests):
+    print('# booted in ' + ', '.join(f'{seconds:.0f} s'
+                                     for seconds in guests.boot_seconds), flush=True)
+    mlx5.prepare(guests)
+    links.up(guests, MTU)
+
+
+def check_program(guests, program):
+    programs.check(guests, program)
+
+
+def check_all(guests):
+    for program in PROGRAMS:
+        programs.check(guests, program)
+
+
+def check_again(guests):
+    """After the device of the first one has come back."""
+    guests[0].wait_until(DRIVEN)
+    guests[0].check('udevadm settle')
+    mlx5.prepare(guests[:1])
+    links.up(guests, MTU)
+    check_all(guests)
+
+
+def test_interfaces(guests):
+    """libvirt has the device among its interfaces."""
+    for n, one in enumerate(guests):
+        row = one.daemon.virsh('domiflist', one.name).split()[-5:]
+        assert row[1:] == ['bridge', domains.BRIDGE, 'e1000e', links.mac(n)], row
+
+
+def test_managed_save(guests):
+    one = guests[0]
+    before = one.check(BOOT_ID)
+    one.daemon.virsh('managedsave', one.name)
+    assert one.daemon.virsh('domstate', one.name).strip() == 'shut off'
+    one.daemon.virsh('start', one.name)
+    one.reconnect()
+    assert one.check(BOOT_ID) == before
+    check_all(guests)
+
+
+def test_migrate(guests):
+    """To the other libvirtd, while the guests exchange data and compare them."""
+    one, peer = guests
+    source, target = guests.daemons
+    ends = [peer.start(f'rping -s -a {links.ipv4(1)} -S 16384', SECONDS)]
+    programs.wait_until(peer, 'rdma resource show cm_id | grep -q LISTEN')
+    ends.append(one.start(f'rping -c -a {links.ipv4(1)} -S 16384 -V', SECONDS))
+    wait_traffic(peer)
+    one.migrate(target)
+    wait_traffic(peer)
+    assert not any(end.done() for end in ends)
+    assert one.name not in source.virsh('list', '--all', '--name')
+    for end in ends:
+        end.kill()
+    check_all(guests)
+
+
+def wait_traffic(one):
+    before = int(one.check(f'cat {RECEIVED}'))
+    programs.wait_until(one, f'test $(cat {RECEIVED}) -gt {before + 1000}')
+
+
+def wait_gone(one):
+    one.wait_until('! ' + DRIVEN)
+
+
+def monitor(one, *words):
+    return one.daemon.virsh('qemu-monitor-command', one.name, *words).strip()
+
+
+def test_plug(guests):
+    """Out of the domain and into it again, by the monitor."""
+    one = guests[0]
+    xml = ET.fromstring(one.daemon.virsh('dumpxml', one.name))
+    device = xml.findall(f'.//{{{domains.QEMU}}}arg')[-1].get('value')
+    assert monitor(one, '--hmp', 'device_del rdma') == ''
+    wait_gone(one)
+    while '"rdma"' in monitor(one, LIST):
+        time.sleep(0.2)
+    assert monitor(one, '--hmp', f'device_add {device}') == ''
+    check_again(guests)
+
+
+def test_link(guests):
+    """The cable of libvirt's interface is that of the RDMA port."""
+    one = guests[0]
+    for state, shown in (('down', 'DOWN'), ('up', 'ACTIVE')):
+        one.daemon.virsh('domif-setlink', one.name, links.mac(0), state)
+        one.wait_until(f'{STATE} | grep -q {shown}')
+    check_all(guests)
+
+
+def test_detach(guests):
+    """libvirt unplugs the device, and plugs in an e1000e, as the document says."""
+    one = guests[0]
+    file = guests.folder / 'interface.xml'
+    xml = domains.as_an_interface().find('devices/interface')
+    file.write_text(ET.tostring(xml, 'unicode'))
+    one.daemon.virsh('detach-device-alias', one.name, 'ua-rdma')
+    wait_gone(one)
+    while links.mac(0) in one.daemon.virsh('domiflist', one.name):
+        time.sleep(0.2)
+    one.daemon.virsh('attach-device', one.name, file)
+    one.wait_until(f'grep -q {E1000E} /sys/bus/pci/devices/*/device')
+
+
+def test_no_complaints(guests):
+    for one in guests:
+        lines = [line for line in mlx5.complaints(one)
+                 if not any(text in line for text in KNOWN_WARNINGS)]
+        assert not lines, '\n'.join(lines)
