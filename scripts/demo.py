@@ -240,8 +240,8 @@ def main():
                         f' (default: {" and ".join(SHOWN)})')
     parser.add_argument('--kernel', choices=stock.KERNELS,
                         help='of the guests (default: 6.1, with --guest stock'
-                        ' 6.12-cloud, with --guest disk 6.12); guests of ours and those'
-                        ' with a disk have 6.1 or 6.12')
+                        ' 6.12-cloud, with --guest disk 6.12); guests of ours have 6.1'
+                        ' or 6.12, those with a disk also testing')
     parser.add_argument('--shell', action='store_true',
                         help='no programs: a prompt in each guest')
     parser.add_argument('--attach', type=int, choices=[1, 2],

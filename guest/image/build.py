@@ -7,7 +7,7 @@ usage: build.py [--kernel 6.1|6.12|testing|6.1-debug] [--release bookworm|trixie
                 [--packages NAME,NAME] [--add FILE:PATH] [--headers]
        build.py --stock 6.1|6.1-cloud|6.12|6.12-cloud|testing|testing-cloud
                 [--packages NAME,NAME]
-       build.py --disk trixie|bookworm [--packages NAME,NAME]
+       build.py --disk trixie|bookworm|forky [--packages NAME,NAME]
 
 No root: packages of Debian are fetched by an apt configuration of our own
 (derived from the machine's, as scripts/qemu-tree does), unpacked with dpkg-deb,

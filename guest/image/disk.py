@@ -21,7 +21,7 @@ from packages import CACHE, once, read_lists, run, say
 
 HERE = Path(__file__).resolve().parent
 FILES = HERE / 'disk-files'
-RELEASES = ['trixie', 'bookworm']
+RELEASES = ['trixie', 'bookworm', 'forky']
 BASE = ['busybox', 'dbus', 'grub-common', 'grub-pc-bin', 'initramfs-tools', 'iproute2',
         'iputils-ping', 'kexec-tools', 'linux-image-amd64', 'login', 'net-tools',
         'systemd-sysv', 'udev', 'zstd']

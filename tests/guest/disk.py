@@ -13,8 +13,8 @@ import guest
 import links
 import mlx5
 
-RELEASES = {'6.12': 'trixie', '6.1': 'bookworm'}
-BOOT_SECONDS = 400              # the host may be busy
+RELEASES = {'6.12': 'trixie', '6.1': 'bookworm', 'testing': 'forky'}
+BOOT_SECONDS = 900              # the host may be busy
 MTU = 4200                      # of Ethernet, for a path MTU of 4096
 BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
 
@@ -72,7 +72,9 @@ MTUBytes={mtu}
 Address={links.ipv4(n)}/24
 Address={links.ipv6(n)}/64
 END
-            echo {one.name} >/etc/hostname && hostname {one.name} && networkctl reload''')
+            echo {one.name} >/etc/hostname && hostname {one.name} && networkctl reload
+            # On a busy host it has given up.
+            systemctl restart --no-block systemd-networkd-wait-online''')
 
 
 def wait_up(guests):

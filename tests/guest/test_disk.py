@@ -8,7 +8,7 @@ import disk
 import mlx5
 import programs
 from programs import Program
-from suite import Suite, named
+from suite import NEWEST, Suite, named
 
 PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200'),
             Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200'),
@@ -53,7 +53,7 @@ def check_all(guests):
 def check_boot(guests, kernel):
     """The disk's own kernel and systemd."""
     for one in guests:
-        assert one.check('uname -r').startswith(kernel + '.')
+        assert kernel == NEWEST or one.check('uname -r').startswith(kernel + '.')
         assert one.check('findmnt -n -o SOURCE /').strip() == '/dev/vda1'
         assert one.check('cat /proc/1/comm').strip() == 'systemd'
     print('# booted in ' + ', '.join(f'{seconds:.0f} s'
