@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian as people install it, on a disk: the mlx5 interface with the packages that the
-distribution has for RDMA, through a restart, and with a file system at boot."""
+distribution has for RDMA, through restarts, and with a file system at boot."""
 import functools
 import re
 
@@ -25,6 +25,8 @@ KNOWN_WARNINGS = {
 # What starts the kernel anew while the other guest writes.
 RESTARTS = {
     'reboot': lambda one: one.start('systemctl reboot'),
+    'kexec': lambda one: one.start('kexec --load /vmlinuz --initrd=/initrd.img '
+                                   '--reuse-cmdline && systemctl kexec'),
 }
 
 
