@@ -21,6 +21,7 @@ MIB = 16                        # of the file
 KNOWN_WARNINGS = {
     'regulatory.db': 'firmware of wireless interfaces, which no package here has',
     'missing firmware': 'likewise',
+    'CONFIG_IMA_DISABLE_HTABLE': 'the device mapper of 6.1 says so when it is loaded',
 }
 # What starts the kernel anew while the other guest writes.
 RESTARTS = {
