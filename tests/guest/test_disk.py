@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian as people install it, on a disk: the mlx5 interface with the packages that the
-distribution has for RDMA, through restarts, and with a file system at boot."""
+distribution has for RDMA, through restarts and sleep, and with a file system at boot."""
 import functools
 import re
 
@@ -9,6 +9,7 @@ import mlx5
 import programs
 from programs import Program
 from suite import NEWEST, Suite, named
+from test_suspend import suspend
 
 PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200'),
             Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200'),
@@ -39,7 +40,7 @@ def suites():
                        for program in PROGRAMS),
                      *(named(name, check_restart, event)
                        for name, event in RESTARTS.items()),
-                     test_nfs, test_no_complaints],
+                     test_suspend, test_nfs, test_no_complaints],
                     '*', "the guests of Debian's packages in an initramfs")
 
 
@@ -93,6 +94,16 @@ def check_restart(guests, event):
     peer = mlx5.write(guests)
     seconds = guests[0].restart(functools.partial(event, guests[0]))
     print(f'# {seconds:.0f} s', flush=True)
+    peer.kill()
+    check_all(guests)
+
+
+def test_suspend(guests):
+    """To RAM (S3), without traffic and with it."""
+    suspend(guests[0], 'systemctl suspend')
+    check_all(guests)
+    peer = mlx5.write(guests)
+    suspend(guests[0], 'systemctl suspend')
     peer.kill()
     check_all(guests)
 
