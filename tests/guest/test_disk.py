@@ -5,6 +5,7 @@ import functools
 import re
 
 import disk
+import links
 import mlx5
 import programs
 from programs import Program
@@ -27,6 +28,7 @@ KNOWN_WARNINGS = {
 # What starts the kernel anew while the other guest writes.
 RESTARTS = {
     'reboot': lambda one: one.start('systemctl reboot'),
+    'reset': lambda one: links.qemu(one, 'system_reset'),
     'kexec': lambda one: one.start('kexec --load /vmlinuz --initrd=/initrd.img '
                                    '--reuse-cmdline && systemctl kexec'),
 }
