@@ -37,11 +37,13 @@ PROGRAMS = ['base-passwd', 'busybox', 'dash', 'ethtool', 'iproute2', 'kmod', 'pc
             'udev']
 # With all that they need; a flavour that has not all of them goes without. The guest
 # loads them by modalias, or by name.
-MODULES = ['8021q', 'act_gact', 'act_vlan', 'bridge', 'cls_flower', 'crc32c_generic',
-           'e1000e', 'ib_iser', 'ib_isert', 'ib_umad', 'ib_uverbs', 'loop', 'mlx5_core',
-           'mlx5_ib', 'nfsd', 'nfsv4', 'nvme_rdma', 'nvmet_rdma', 'rdma_rxe', 'rdma_ucm',
-           'rpcrdma', 'sch_ingress', 'sd_mod', 'target_core_file', 'virtio_blk',
-           'virtio_net', 'virtio_pci', 'virtio_rng', 'vrf', 'xfrm_interface']
+MODULES = ['8021q', 'act_gact', 'act_vlan', 'bonding', 'bridge', 'cls_flower',
+           'crc32c_generic', 'e1000e', 'ib_iser', 'ib_isert', 'ib_srp', 'ib_srpt',
+           'ib_umad', 'ib_uverbs', 'loop', 'macvlan', 'mlx5_core', 'mlx5_ib', 'nfsd',
+           'nfsv4', 'nvme_rdma', 'nvmet_rdma', 'rdma_rxe', 'rdma_ucm', 'rds_rdma',
+           'rpcrdma', 'sch_ingress', 'sd_mod', 'smc', 'smc_diag', 'target_core_file',
+           'virtio_blk', 'virtio_net', 'virtio_pci', 'virtio_rng', 'vrf',
+           'xfrm_interface']
 # Depmod makes these of the modules that the image has.
 INDEXES = 'usr/lib/modules/*/modules.*'
 # Weight without use in the guest.
