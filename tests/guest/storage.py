@@ -71,6 +71,36 @@ ISER_INITIATOR = f'''
     iscsiadm -m session | grep "^iser:"'''
 ISER = Way(ISER_TARGET, ISER_INITIATOR, '/dev/sda', f'{ADMIN} --logout')
 
+
+def guid(n, universal=2):
+    """EUI-64 of guest n's device: of its port, which has the bit, or of its node."""
+    mac = bytes.fromhex(links.mac(n).replace(':', ''))
+    return (bytes([mac[0] ^ universal]) + mac[1:3] + b'\xff\xfe' + mac[3:]).hex()
+
+
+# /dev/shm/srp by LIO and rdma_cm. Target and initiator have the names of their ports.
+SRP_PORT = 5555
+SRP_NAME = f'0xfe80{0:012}{guid(0)}'
+SRP_TPG = f'{CONFIG}/target/srpt/{SRP_NAME}/{SRP_NAME}'
+SRP_TARGET = f'''
+    modprobe target_core_mod && modprobe target_core_file && modprobe ib_srpt &&
+    disk={CONFIG}/target/core/fileio_0/disk && mkdir -p $disk &&
+    echo "fd_dev_name=/dev/shm/srp,fd_dev_size=$(stat -c %s /dev/shm/srp)" \\
+        >$disk/control && echo 1 >$disk/enable &&
+    mkdir -p {SRP_TPG}/lun/lun_0 && ln -s $disk {SRP_TPG}/lun/lun_0/disk &&
+    acl={SRP_TPG}/acls/0x{0:016}{guid(1)} && mkdir -p $acl/lun_0 &&
+    ln -s {SRP_TPG}/lun/lun_0 $acl/lun_0/lun && echo 1 >{SRP_TPG}/enable &&
+    echo {SRP_PORT} >{CONFIG}/target/srpt/discovery_auth/rdma_cm_port'''
+SRP_LOGIN = (f'id_ext={guid(0, 0)},ioc_guid={guid(0, 0)},'
+             f'dest={links.ipv4(0)}:{SRP_PORT}')
+SRP_INITIATOR = f'''
+    modprobe sd_mod && modprobe ib_srp &&
+    echo "{SRP_LOGIN}" >/sys/class/infiniband_srp/srp-{links.DEVICE}-1/add_target &&
+    timeout 60 sh -c "until [ -b /dev/sda ]; do sleep 0.1; done"'''
+SRP = Way(SRP_TARGET, SRP_INITIATOR, '/dev/sda',
+          'for one in /sys/class/srp_remote_ports/*; do echo 1 >$one/delete; done && '
+          'timeout 60 sh -c "while [ -b /dev/sda ]; do sleep 0.1; done"')
+
 # The file system /export, set up without mountd.
 NFS_TARGET = f'''
     modprobe nfsd && modprobe rpcrdma && mkdir -p /export &&
