@@ -10,6 +10,7 @@
 #include "transport/qp.h"
 #include "timed_pair.h"
 #include "timing/timing.h"
+#include "transport/tx.h"
 
 static uint32_t trains_out(Pair *p)
 {
@@ -226,4 +227,40 @@ PAIR_TEST("/timing-limits/icrc-added", test_icrc_added, RC)
     IS(fake_deliver(p->e, p->peer), 1);
     IS(p->peer->stats.drop[ERNIC_DROP_BAD_ICRC], 0);
     g_byte_array_unref(state);
+}
+
+/* A packet that waits for room fits into the model's FIFO; more than one never waits. */
+PAIR_TEST("/timing-limits/held-packet", test_held_packet, RC)
+{
+    static const struct {
+        uint32_t packets, seg;
+        bool fits;
+    } rows[] = {
+        { 1, ERNIC_TIMING_PACKET + 1, false }, { 1, 65000, false }, { 2, 100, false },
+        { 1, ERNIC_TIMING_PACKET, true },
+    };
+    g_autoptr(GByteArray) good = g_byte_array_new();
+
+    post(p, 64);
+    until(p, 20000);
+    ernic_save(p->e, good);
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autoptr(GByteArray) state = g_byte_array_new();
+        g_autoptr(GString) why = g_string_new(NULL);
+        ErnicTx *tx = p->e->tx;
+
+        IS(tx->packets, 0);
+        tx->packets = rows[i].packets;
+        tx->seg = rows[i].seg;
+        tx->len = rows[i].packets * rows[i].seg;
+        IS(ernic_check(p->e, why), rows[i].fits);
+        g_assert_cmpstr(why->str, ==, rows[i].fits ? "" : "device 0: held-train\n");
+        ernic_save(p->e, state);
+        IS(ernic_load(p->e, p->env.now, state->data, state->len), rows[i].fits);
+        if (!rows[i].fits) {
+            g_assert_true(ernic_load(p->e, p->env.now, good->data, good->len));
+        }
+    }
+    fake_run(p->e);
+    IS(p->e->tx->packets, 0);
 }

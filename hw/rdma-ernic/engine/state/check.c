@@ -21,6 +21,7 @@
 #include "state/check.h"
 #include "state/state.h"
 #include "steering/flow.h"
+#include "timing/timing.h"
 #include "transport/mcast_delivery.h"
 #include "transport/qp.h"
 #include "transport/tx.h"
@@ -504,6 +505,12 @@ static bool left_acks(const ErnicCheck *c, uint32_t id)
     return tx->num_left <= ERNIC_LAST_ACKS && (!tx->num_left || !c->e->regs);
 }
 
+/* The timing model takes a packet at a time, and has room for those of valid length. */
+static bool timed_train(const ErnicTx *tx)
+{
+    return tx->packets == 1 && tx->len <= ERNIC_TIMING_PACKET;
+}
+
 /*
  * All packets of the held train but the last are seg bytes long. Nothing is
  * busy without one.
@@ -525,6 +532,7 @@ static bool held_train(const ErnicCheck *c, uint32_t id)
     }
     return tx->seg && tx->len > (tx->packets - 1) * tx->seg &&
            tx->len <= tx->packets * tx->seg &&
+           (!c->e->timing || timed_train(tx)) &&
            ernic_check_path(&tx->path) &&
            tx->closed == (tx->len < tx->packets * tx->seg);
 }

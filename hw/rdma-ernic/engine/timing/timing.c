@@ -442,6 +442,7 @@ static void put_packet(ErnicDelayFifo *line, uint64_t now, uint64_t due,
 {
     ErnicTimedPacket *p = ernic_delay_fifo_add(line, now, due);
 
+    g_assert(train->len <= sizeof(p->data));
     p->path = train->path;
     p->serial = train->serial;
     p->len = train->len;
