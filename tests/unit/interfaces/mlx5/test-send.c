@@ -5,6 +5,8 @@
  * entries, and hostile requests.
  */
 #include "qemu/osdep.h"
+#include "base/work.h"
+#include "interfaces/mlx5/eth/send.h"
 #include "mlx5_send.h"
 
 static const FramesHead udp4 = {
@@ -438,6 +440,26 @@ TEST("/mlx5/send/flush", test_flush)
         IS(frames_poll(&f), enabled);
         frames_done(&f);
     }
+}
+
+/* A turn makes progress even if its own cost uses up the slice. */
+SEND_TEST("/mlx5/send/flush-end-of-slice", 6, test_flush_end_of_slice)
+{
+    Ernic *e = f->eth.e;
+    FramesQueue rq;
+
+    frames_queue(f, &rq, true, 6, 4, "ctx.flush_in_error_en=1\n");
+    for (uint32_t i = 0; i < 3; i++) {
+        frames_post(f, &rq, &(FramesPiece) { f->mem, 2048, f->key }, 1);
+    }
+    ETH_OK(&f->eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", rq.number);
+    for (uint32_t i = 0; i < 3; i++) {
+        e->work.end = e->work.done + 1;
+        g_assert_true(ernic_mlx5_eth_turn(e));
+        IS(e->stats.flushed, i + 1);
+    }
+    e->work.end = e->work.done + 1;
+    g_assert_false(ernic_mlx5_eth_turn(e));
 }
 
 /* The engine runs when it wants to, for a second at most: until an entry is there. */

@@ -392,6 +392,7 @@ static void send_turn(Ernic *e, uint32_t number, uint8_t *frames)
     ernic_mlx5_eth_mark(e, number);
 }
 
+/* At least one request of a queue that has some, whatever is left of the slice. */
 static void flush_turn(Ernic *e, uint32_t number)
 {
     ErnicMlx5EthQueue *q = ernic_mlx5_eth_queue(e, number);
@@ -399,7 +400,7 @@ static void flush_turn(Ernic *e, uint32_t number)
     uint64_t end = ernic_work_share(e);
     Request r;
 
-    while (q->pi != q->ci && ernic_work_left_of(e, end)) {
+    while (q->pi != q->ci) {
         ernic_charge(e, ERNIC_WORK_COMPLETE);
         e->stats.flushed++;
         if (rq) {
@@ -408,6 +409,9 @@ static void flush_turn(Ernic *e, uint32_t number)
         } else {
             fetch(e, q, &r, true);
             complete(e, number, q, &r, ERNIC_FAULT_FLUSH);
+        }
+        if (!ernic_work_left_of(e, end)) {
+            break;
         }
     }
     ernic_mlx5_eth_mark(e, number);
