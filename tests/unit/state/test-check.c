@@ -237,6 +237,18 @@ BREAK("qp-rings", SET(QP(in).rq.wq.depth, 8))
 BREAK("qp-attributes", SET(QP(uc).attr.path_mtu, 0))
 BREAK("qp-state", SET(QP(gsi).state, ERNIC_QPS_RESET))
 BREAK("qp-state", SET(QP(out).state, ERNIC_QPS_SQE))
+/* Nothing is sent before RTS, and nothing received before RTR. */
+BREAK("qp-state", SET(QP(ini).state, ERNIC_QPS_RTR))
+BREAK("qp-state", SET(QP(ini).state, ERNIC_QPS_INIT))
+BREAK("qp-state", SET(QP(rd).state, ERNIC_QPS_RTR); SET(QP(rd).sq.wq.pi, 1))
+BREAK("qp-state", SET(QP(rd).state, ERNIC_QPS_RTR); SET(QP(rd).sq.next, -1);
+      SET(QP(rd).sq.started, -1); SET(QP(rd).sq.fetched, -1))
+BREAK("qp-state", SET(QP(tgt).state, ERNIC_QPS_INIT))
+BREAK("qp-state", SET(QP(tgt).state, ERNIC_QPS_INIT); SET(QP(tgt).rq.recv_valid, false))
+BREAK("qp-state", SET(QP(tgt).state, ERNIC_QPS_INIT);
+      SET(QP(tgt).rq.open, ERNIC_CL_NONE))
+BREAK("qp-state", SET(QP(rd).state, ERNIC_QPS_INIT); SET(QP(rd).rd[0].pending, false);
+      SET(QP(rd).ack.rd_pending, 0))
 BREAK("qp-deadline", SET(QP(out).timer_due, ERNIC_NEVER))
 BREAK("qp-events", SET(QP(uc).events.pending, 0))
 BREAK("sq-counters", SET(QP(out).sq.next, QP(out).sq.started + 1))

@@ -532,17 +532,43 @@ static bool qp_events(const ErnicCheck *c, uint32_t id)
                               c->e->async_eq);
 }
 
+/* No send request was posted since the reset. */
+static bool sq_untouched(const ErnicSendQueue *sq)
+{
+    return sq->wq.pi == 0 && sq->wq.ci == 0 && sq->lead == 0 &&
+           sq->next == 0 && sq->started == 0 && sq->fetched == 0;
+}
+
+/* No packet was received since the reset. */
+static bool rq_untouched(const ErnicQp *qp)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
+        if (qp->rd[i].used) {
+            return false;
+        }
+    }
+    return !qp->rq.recv_valid && qp->rq.open == ERNIC_CL_NONE;
+}
+
 static bool qp_state(const ErnicCheck *c, uint32_t id)
 {
     const ErnicQp *qp = get(c, id);
 
-    if (qp->state == ERNIC_QPS_SQE && ernic_qp_reliable(qp)) {
-        return false;
+    switch (qp->state) {
+    case ERNIC_QPS_RESET:
+        return sq_untouched(&qp->sq) && rq_untouched(qp) &&
+               qp->rq.wq.pi == 0 && qp->rq.wq.ci == 0;
+    case ERNIC_QPS_INIT:
+        return sq_untouched(&qp->sq) && rq_untouched(qp);
+    case ERNIC_QPS_RTR:
+        return sq_untouched(&qp->sq);
+    case ERNIC_QPS_SQE:
+        return !ernic_qp_reliable(qp);
+    default:
+        return true;
     }
-    return qp->state != ERNIC_QPS_RESET ||
-           (qp->sq.wq.pi == 0 && qp->sq.wq.ci == 0 && qp->sq.lead == 0 &&
-            qp->rq.wq.pi == 0 && qp->rq.wq.ci == 0 && !qp->rq.recv_valid &&
-            qp->rq.open == ERNIC_CL_NONE);
 }
 
 static const ErnicInvariant qp_list[] = {

@@ -271,7 +271,7 @@ static bool rd_match(const ErnicQp *qp, const ErnicRdRes *rd,
 {
     uint64_t off = (uint64_t)k * ernic_qp_mtu(qp);
 
-    if (pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
+    if (off > rd->len || pkt->rkey != rd->rkey || pkt->va != rd->va + off ||
         pkt->xrcsrq != rd->xrc_srq) {
         return false;
     }
