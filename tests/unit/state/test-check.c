@@ -261,6 +261,11 @@ BREAK("sq-requests", SET(QP(out).sq.lead, -1u))
 BREAK("sq-requests", SET(WQE(out).unit, 77))
 BREAK("sq-requests", SET(WQE(out).units, 0))
 BREAK("sq-requests", SET(WQE(out).units, WQE(out).units + 1))
+/* A slot of the verbs interface holds one request. */
+BREAK("sq-requests", SET(WQE(ini).units, 2); SET(QP(ini).sq.taken, 2);
+      SET(QP(ini).sq.wq.pi, 2))
+BREAK("qp-rings", SET(QP(rd).sq.lead, 1); SET(QP(rd).sq.taken, 1);
+      SET(QP(rd).sq.wq.pi, 1))
 BREAK("sq-requests", SET(WQE(out).index, 77))
 BREAK("sq-requests", SET(WQE(out).opcode, ERNIC_WR_COUNT))
 BREAK("sq-requests", SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->len, 3069))
@@ -271,6 +276,26 @@ BREAK("sq-requests", SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->inlined,
 BREAK("sq-requests", SET(WQE(uc).opcode, ERNIC_WR_READ))
 BREAK("sq-started", SET(WQE(out).npsn, 9))
 BREAK("sq-started", SET(ernic_sq_slot(&QP(out), QP(out).sq.wq.ci + 1)->first_psn, 0x1234))
+BREAK("sq-started", SET(QP(ini).sq.max_psn, ernic_psn_add(QP(ini).sq.max_psn, 1)))
+/* A local request that next has passed is done. */
+BREAK("sq-started", SET(WQE(ini).opcode, ERNIC_WR_LOCAL_INV); SET(WQE(ini).num_sge, 0);
+      SET(WQE(ini).npsn, 0); SET(QP(ini).sq.next_psn, QP(ini).sq.una_psn);
+      SET(QP(ini).sq.max_psn, QP(ini).sq.una_psn))
+/* It is done before another one starts, even if next has gone back to it. */
+static void break_local(ErnicQp *qp)
+{
+    uint32_t ci = qp->sq.wq.ci, psn = ernic_sq_slot(qp, ci + 1)->first_psn;
+    ErnicWqe *wqe = ernic_sq_slot(qp, ci);
+
+    SET(wqe->opcode, ERNIC_WR_LOCAL_INV);
+    SET(wqe->flags, 0);
+    SET(wqe->npsn, 0);
+    SET(wqe->first_psn, psn);
+    SET(qp->sq.una_psn, psn);
+    SET(qp->sq.next_psn, psn);
+    SET(qp->sq.next, ci);
+}
+BREAK("sq-started", break_local(&QP(out)))
 BREAK("sq-psn", SET(QP(out).sq.max_psn, ernic_psn_add(QP(out).sq.next_psn, -1)))
 BREAK("sq-psn", SET(QP(uc).sq.max_psn, 0x4321))
 BREAK("sq-una", SET(QP(rd).sq.una_psn, 0xffffff))

@@ -122,6 +122,7 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
 
     sq.ci = ernic_sq_done(&qp->sq);     /* as pi counts */
     return ernic_check_record(c->e, &sq) && ernic_check_record(c->e, rq) &&
+           (c->e->mlx5 || !qp->sq.lead) &&
            (!qp->sq.asleep || sq.record) &&
            (qp->type == ERNIC_QPT_XRC_TGT || qp->type == ERNIC_QPT_RWQ ?
                 no_ring(&qp->sq.wq) && !qp->sq.lead :
@@ -245,7 +246,7 @@ static bool sq_requests(const ErnicCheck *c, uint32_t id)
         const ErnicWqe *wqe = &sq->wqe[i & sq->window_mask];
 
         if (!wqe_ok(c->e, qp, wqe, i) || wqe->unit != unit || !wqe->units ||
-            wqe->units > sq->taken - unit) {
+            wqe->units > sq->taken - unit || (wqe->units > 1 && !c->e->mlx5)) {
             return false;
         }
         unit += wqe->units;
@@ -263,9 +264,20 @@ static uint32_t packets_of(const ErnicQp *qp, const ErnicWqe *wqe)
            MAX(DIV_ROUND_UP((uint64_t)wqe->len, mtu_of(qp)), 1u);
 }
 
+/* The packets that were sent are of requests that were started, up to @end. */
+static bool sent_ok(const ErnicQp *qp, uint32_t end)
+{
+    const ErnicSendQueue *sq = &qp->sq;
+
+    return !ernic_qp_reliable(qp) || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) ||
+           ernic_psn_distance(sq->una_psn, sq->max_psn) <=
+           ernic_psn_distance(sq->una_psn, end);
+}
+
 /*
  * Requests that were started follow on one another, and next_psn is in, or
- * just after, the request that next names.
+ * just after, the request that next names. A local request is done before next passes it
+ * for the first time, so before another one starts.
  */
 static bool sq_started(const ErnicCheck *c, uint32_t id)
 {
@@ -279,16 +291,18 @@ static bool sq_started(const ErnicCheck *c, uint32_t id)
     for (i = sq->wq.ci; i != sq->started; i++) {
         const ErnicWqe *wqe = &sq->wqe[i & sq->window_mask];
         uint32_t k = ernic_psn_distance(wqe->first_psn, sq->next_psn);
+        bool passed = i + 1 != sq->started || sq->next == sq->started;
 
         if (wqe->npsn != packets_of(qp, wqe) ||
+            (!wqe->npsn && !wqe->done && passed) ||
             (i != sq->wq.ci && wqe->first_psn != psn) ||
             (i == sq->next && k && k >= wqe->npsn)) {
             return false;
         }
         psn = ernic_psn_add(wqe->first_psn, wqe->npsn);
     }
-    return sq->next != sq->started || sq->started == sq->wq.ci ||
-           psn == sq->next_psn;
+    return sq->started == sq->wq.ci ||
+           ((sq->next != sq->started || psn == sq->next_psn) && sent_ok(qp, psn));
 }
 
 /* una <= next <= max, and no more in flight than half the circle. */
