@@ -305,14 +305,20 @@ WORLD_KINDS("/ernic-opennic/two-migrate", test_two_migrate, Two, t, open_two, KI
     }
 }
 
+static void set_power(QErnic *q, uint16_t state)
+{
+    uint8_t pm = qpci_find_capability(&q->dev, PCI_CAP_ID_PM, 0);
+
+    qpci_config_writew(&q->dev, pm + PCI_PM_CTRL, state);
+}
+
 /* Function 1 in D3hot accesses no memory; function 0 works on. */
 WORLD_KINDS("/ernic-opennic/two-power", test_two_power, Two, t, open_two, { "", "" })
 {
     Onic *w = t->w;
-    QPCIDevice *dev = &w[1].x.q->dev;
-    uint8_t pm = qpci_find_capability(dev, PCI_CAP_ID_PM, 0), frame[100];
+    uint8_t frame[100];
 
-    qpci_config_writew(dev, pm + PCI_PM_CTRL, 3);
+    set_power(w[1].x.q, 3);
     qnet_frame(frame, sizeof(frame), 1, 2);
     qernic_to_wire(w[1].fd, frame, sizeof(frame));
     g_assert_cmphex(qdma_get(&w[0].x, 0x264), ==, 0);
@@ -321,8 +327,30 @@ WORLD_KINDS("/ernic-opennic/two-power", test_two_power, Two, t, open_two, { "", 
     onic_ring(&w[0], ONIC_PER_PF, 12, 0);
     both_ways(&w[0], 1);
     g_assert_cmpuint(onic_pending(&w[1]), ==, ONIC_QUEUES);
-    qpci_config_writew(dev, pm + PCI_PM_CTRL, 0);
+    set_power(w[1].x.q, 0);
     both_ways(&w[1], 2);
+}
+
+/* Function 0 in D3hot: function 1 has some of its queues, and rings a bad index. */
+WORLD_KINDS("/ernic-opennic/two-power-first", test_two_power_first, Two, t, open_two,
+            { "", "" })
+{
+    Onic *w = t->w;
+    uint64_t status = w[0].queue[0].entries + 1023 * 8;
+
+    qdma_write_context(&w[0].x, QDMA_FMAP, 1, (uint32_t[8]) { 0, 2 * ONIC_PER_PF });
+    set_power(w[0].x.q, 3);
+    qtest_writeq(w[0].x.m->qts, status, 0x1234);
+    onic_ring(&w[1], 0, 12, 0xffff);
+    g_assert_cmphex(qtest_readq(w[0].x.m->qts, status), ==, 0x1234);
+    set_power(w[0].x.q, 0);
+    onic_ring(&w[1], 1, 12, 0xffff);
+    g_assert_cmphex(qtest_readq(w[0].x.m->qts, w[0].queue[1].entries + 1023 * 8), !=, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        onic_probe(&w[i], 2);
+        onic_up(&w[i]);
+        both_ways(&w[i], i);
+    }
 }
 
 /* The slot is ejected while frames come and go, whichever function was named. */
@@ -494,6 +522,73 @@ WORLD_KINDS("/ernic-opennic/pair-migrate", test_pair_migrate, Pair, p, open_pair
 
     transfers(p);
     qdma_migrate(&p->x, args);
+    transfers(p);
+}
+
+/* A third ERNIC, in a function of its own, writes to memory of the guest by port 1. */
+typedef struct Third {
+    Pair p;
+    Card c;
+} Third;
+
+static void open_third(Third *t, const char *more)
+{
+    g_autofree char *args = pair_options(more);
+    g_autofree char *all = g_strconcat(args, " -netdev hubport,id=h2,hubid=0"
+        " -device ernic,id=third,addr=05.0,netdev=h2" ERNICS, more, NULL);
+    Qdma *x = &t->p.x;
+
+    qdma_open(x, all);
+    onic_aim(x, 32);
+    map_pair(&t->p);
+    qpci_io_writel(&x->q->dev, x->user, 0x16430, 0xc2000000);
+    card_open(&t->c, qernic_at(x->m, "third", 5), PG332_V4_2, 3);
+    card_open_in(&t->p.c[0], 1, card_addr(0), card_addr(0x80000));
+    card_open_in(&t->p.c[1], 2, 0, 0);
+    card_open_qp(&t->p.c[1], 3, CARD_QPN);
+    card_open_qp(&t->c, 2, CARD_QPN);
+    card_put_qp(&t->c, PG332_TIMEOUTCONF, 0x00103f0d);
+    card_transfers(&t->c, &t->p.c[1]);
+}
+
+/* A WRITE of the third one does not arrive. */
+static void write_nowhere(Third *t)
+{
+    card_fill(&t->c, t->c.mem, 4, 0x55);
+    qtest_writel(t->c.q->qts, t->p.c[1].mem, 0x1234);
+    card_post(&t->c, CARD_WRITE, 0, 4, CARD_VA, CARD_KEY);
+    for (uint32_t i = 0; i < 20; i++) {
+        qtest_clock_step(t->c.q->qts, 100000);
+    }
+    g_assert_cmphex(qtest_readl(t->c.q->qts, t->p.c[1].mem), ==, 0x1234);
+    g_assert_cmpuint(card_get_qp(&t->c, PG332_CQHEAD), ==, t->c.posted - 1);
+}
+
+/* The ERNIC of port 1 has the power of the function that it is a part of. */
+WORLD_KINDS("/ernic-opennic/pair-power", test_pair_power, Third, t, open_third, KINDS)
+{
+    set_power(t->p.x.q, 3);
+    write_nowhere(t);
+    set_power(t->p.x.q, 0);
+    card_done(&t->c, CARD_WRITE);
+    card_equal(&t->c, t->c.mem, t->p.c[1].mem, 4);
+    card_transfers(&t->c, &t->p.c[1]);
+}
+
+/* A reset of the function is one of both ERNICs. */
+WORLD_KINDS("/ernic-opennic/pair-reset", test_pair_reset, Third, t, open_third, KINDS)
+{
+    Pair *p = &t->p;
+
+    qdma_reset(&p->x, 2);
+    map_pair(p);
+    for (uint32_t i = 0; i < 2; i++) {
+        g_assert_cmphex(card_get(&p->c[i], PG332_IPv4XADD), ==, 0);
+    }
+    write_nowhere(t);
+    onic_aim(&p->x, 32);
+    map_pair(p);
+    connect_pair(p);
     transfers(p);
 }
 

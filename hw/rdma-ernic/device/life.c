@@ -46,9 +46,10 @@ void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life)
 
 bool ernic_pci_powered(const ErnicPci *d)
 {
-    const PCIDevice *pci = &d->parent_obj;
+    const ErnicPci *function = ernic_pci_hidden(d) ? ernic_pci_first(d) : d;
+    const PCIDevice *pci = &function->parent_obj;
 
-    return !ernic_pci_gone(d) &&
+    return !ernic_pci_gone(d) && !ernic_pci_gone(function) &&
            !(pci_get_word(pci->config + pci->pm_cap + PCI_PM_CTRL) &
              PCI_PM_CTRL_STATE_MASK);
 }

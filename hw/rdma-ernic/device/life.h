@@ -21,7 +21,10 @@
 
 #include "device/device.h"
 
-/* True in D0, false in D3hot, the only other power state, and after unplug. */
+/*
+ * True in D0, false in D3hot, the only other power state, and after unplug. A hidden
+ * device has the power of the function that it is a part of.
+ */
 bool ernic_pci_powered(const ErnicPci *d);
 /* Changes the state; call it with the BQL and the device's lock held. */
 void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life);

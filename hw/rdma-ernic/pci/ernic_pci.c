@@ -106,6 +106,14 @@ static bool check_limits(ErnicPci *d, Error **errp)
 
 /* ---- stop and start of the machine, power states -------------------------- */
 
+/* The second port that is a part of this function; or NULL. */
+static ErnicPci *hidden_part(ErnicPci *d)
+{
+    ErnicPci *second = d->shell.second;
+
+    return second && ernic_pci_hidden(second) ? second : NULL;
+}
+
 static void set_working(ErnicPci *d, bool working)
 {
     uint64_t now = ernic_pci_enter(d);
@@ -124,9 +132,6 @@ static void set_working(ErnicPci *d, bool working)
     ernic_pci_irqfd_update(d);
     if (working) {
         ernic_pci_irqs_later(d);        /* those of D3hot */
-        if (d->shell.second) {
-            ernic_pci_irqs_later(d->shell.second);
-        }
         ernic_pci_netdev_report_link(d);
         ernic_pci_netq_kick(d);
         ernic_pci_eth_kick(d);
@@ -164,6 +169,17 @@ static void update_power(ErnicPci *d)
     }
     trace_ernic_pci_power(ernic_pci_id(d), powered);
     set_working(d, powered);
+}
+
+static void update_powers(ErnicPci *d)
+{
+    ErnicPci *part;
+
+    update_power(d);
+    part = hidden_part(d);
+    if (part) {
+        update_power(part);
+    }
 }
 
 /* ---- life ----------------------------------------------------------------- */
@@ -302,20 +318,30 @@ static void ernic_pci_finalize(Object *obj)
     ernic_pci_engine_thread_close(d);
 }
 
-static void function_reset(ErnicPci *d)
+static void device_reset(ErnicPci *d)
 {
-    uint64_t now;
+    uint64_t now = ernic_pci_enter(d);
 
-    trace_ernic_pci_reset(ernic_pci_id(d));
-    ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next, */
-    ernic_pci_page_events_move(d);      /* and unmaps the BARs */
-    now = ernic_pci_enter(d);
     d->resets++;
     if (d->interface->reset_function) {
         d->interface->reset_function(d, now);
     }
     ernic_pci_reset(d, now);
     ernic_pci_leave(d);
+}
+
+static void function_reset(ErnicPci *d)
+{
+    ErnicPci *part;
+
+    trace_ernic_pci_reset(ernic_pci_id(d));
+    ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next, */
+    ernic_pci_page_events_move(d);      /* and unmaps the BARs */
+    device_reset(d);
+    part = hidden_part(d);
+    if (part) {
+        device_reset(part);
+    }
 }
 
 /*
@@ -354,7 +380,7 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
         return;
     }
     pcie_cap_flr_write_config(pci, addr, value, len);
-    update_power(ERNIC(pci));
+    update_powers(ERNIC(pci));
     ernic_pci_irqfd_update(ERNIC(pci));
     ernic_pci_intx(ERNIC(pci));
 }

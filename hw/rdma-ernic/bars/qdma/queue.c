@@ -60,13 +60,16 @@ static ErnicPci *function(ErnicPci *d, uint32_t number)
     return number == 1 && second && !ernic_pci_hidden(second) ? second : d;
 }
 
-/* A function in D3hot has no access to memory. The first one does no work then. */
+/*
+ * A function in D3hot has no access to memory, whatever doorbell of the other one asks
+ * for it: that does not wait for the engine.
+ */
 bool qdma_dma(ErnicPci *d, uint32_t number, uint64_t addr, void *buf, uint64_t len,
               bool write)
 {
     ErnicPci *f = function(d, number);
 
-    return (f == d || ernic_pci_working(f)) && ernic_pci_dma(f, addr, buf, len, write);
+    return ernic_pci_working(f) && ernic_pci_dma(f, addr, buf, len, write);
 }
 
 bool qdma_ring_dma(ErnicPci *d, const QdmaRing *r, uint64_t addr, void *buf, uint64_t len,
