@@ -592,6 +592,66 @@ WORLD_KINDS("/ernic-opennic/pair-reset", test_pair_reset, Third, t, open_third, 
     transfers(p);
 }
 
+#define SMALL_PAIR  "-device ernic,id=ernic0,addr=04.0,shell=opennic,multifunction=on" \
+                    ",vectors=6" ERNICS SECOND ",vectors=64"
+
+/* The state of engine @n in a stream, which has its length in front. */
+static gsize engine_at(const char *bytes, gsize len, uint32_t n)
+{
+    static const char magic[] = "RNICiCsT";
+    const char *at = bytes;
+
+    for (uint32_t i = 0; i <= n; i++) {
+        at = memmem(at + 1, bytes + len - at - 1, magic, strlen(magic));
+        g_assert_nonnull(at);
+    }
+    return at - bytes;
+}
+
+static bool loads(const char *path, const char *bytes, gsize len)
+{
+    QErnicMachine *m = qernic_machine(SMALL_PAIR " -incoming defer");
+    bool done;
+
+    g_assert_true(g_file_set_contents(path, bytes, len, NULL));
+    done = qernic_load(m->qts, path);
+    if (done) {
+        qtest_clock_step(m->qts, 1000000);
+    }
+    qernic_machine_end(m);
+    return done;
+}
+
+/* The second device of a state has a vector of its own, or registers that it has not. */
+MACHINE_TEST("/ernic-opennic/pair-state", test_pair_state)
+{
+    static const char irqs[] = "\5\12ernic/irqs\0\0\0\1\0\0\1\0\0\0\0\0\0\0\0";
+    QErnicMachine *m = qernic_machine(SMALL_PAIR);
+    g_autofree char *bytes = NULL, *longer = NULL;
+    const char *path = qernic_temp();
+    gsize len, at;
+
+    qernic_save(m->qts, path);
+    qernic_machine_end(m);
+    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    g_assert_true(loads(path, bytes, len));
+    at = engine_at(bytes, len, 3);
+    at += ldl_be_p(bytes + at - 4);
+    longer = g_malloc(len + sizeof(irqs));
+    memcpy(longer, bytes, at);
+    memcpy(longer + at, irqs, sizeof(irqs));
+    memcpy(longer + at + sizeof(irqs), bytes + at, len - at);
+    g_assert_false(loads(path, longer, len + sizeof(irqs)));
+    at = engine_at(bytes, len, 2) - 4 - 138;
+    bytes[at - 2] = 1;                  /* verbs: enabled */
+    g_assert_false(loads(path, bytes, len));
+    bytes[at - 2] = 0;
+    bytes[at + 3] = 4;                  /* Ethernet: promiscuous */
+    g_assert_false(loads(path, bytes, len));
+    bytes[at + 3] = 0;
+    g_assert_true(loads(path, bytes, len));
+}
+
 /* The queues of port 1 are 64 to 127; the table and the key are those of function 0. */
 static void open_ports(Two *t, const char *more)
 {

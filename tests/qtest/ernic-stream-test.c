@@ -301,7 +301,7 @@ static void save(QErnicMachine *m, const char *path, const char *section, Stream
     at = memmem(s->bytes, s->len, magic, strlen(magic));
     g_assert_nonnull(at);
     /*
-     * The registers of its interfaces are in front of it: verbs 34 bytes, Ethernet 158.
+     * The registers of its interfaces are in front of it: verbs 34 bytes, Ethernet 138.
      */
     s->from = at - s->bytes - 200;
     for (next = at; next; next = memmem(at + 1, s->bytes + s->len - at - 1, magic,

@@ -89,7 +89,7 @@ void ernic_pci_send_irqs(void *opaque)
     }
     d->irq_sending = true;
     for (; todo && ernic_pci_powered(sender(d)); todo &= todo - 1) {
-        if (take_irqs(d, ctz64(todo))) {
+        if (take_irqs(d, ctz64(todo)) && ctz64(todo) < sender(d)->cfg.num_vectors) {
             msix_notify(PCI_DEVICE(sender(d)), ctz64(todo));
         }
     }

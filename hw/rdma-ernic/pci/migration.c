@@ -99,13 +99,20 @@ static bool load_doorbells(ErnicPci *d)
     return true;
 }
 
+/* A hidden device has neither vectors nor registers of its own for these. */
+static bool hidden_ok(const ErnicPci *d)
+{
+    return !ernic_pci_hidden(d) ||
+           !(d->irq_pending || d->net.eth.ctrl || ernic_pci_verbs_enabled(d));
+}
+
 /*
  * The source is not trusted: all indices and the engines' states are checked. @why gets
  * the reason to refuse them.
  */
 static bool load_all(ErnicPci *d, uint64_t now, GString *why)
 {
-    if (!d->interface->registers_ok(d) || !ernic_pci_eth_valid(d)) {
+    if (!d->interface->registers_ok(d) || !ernic_pci_eth_valid(d) || !hidden_ok(d)) {
         g_string_assign(why, "a register is out of range");
         return false;
     }
