@@ -592,6 +592,20 @@ WORLD_KINDS("/ernic-opennic/pair-reset", test_pair_reset, Third, t, open_third, 
     transfers(p);
 }
 
+/* For the guest there is no function 1. */
+WORLD_KINDS("/ernic-opennic/pair-hidden", test_pair_hidden, Pair, p, open_pair,
+            { "", "" })
+{
+    QPCIBus *bus = p->x.m->bus;
+
+    for (uint32_t at = 0; at < 256; at += 4) {
+        bus->config_writel(bus, QPCI_DEVFN(4, 1), at, 0xffffffff);
+        g_assert_cmphex(bus->config_readl(bus, QPCI_DEVFN(4, 1), at), ==, 0xffffffff);
+        g_assert_cmphex(bus->config_readb(bus, QPCI_DEVFN(4, 1), at), ==, 0xff);
+    }
+    transfers(p);
+}
+
 #define SMALL_PAIR  "-device ernic,id=ernic0,addr=04.0,shell=opennic,multifunction=on" \
                     ",vectors=6" ERNICS SECOND ",vectors=64"
 

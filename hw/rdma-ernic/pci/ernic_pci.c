@@ -368,10 +368,20 @@ static bool moves_bars(const PCIDevice *pci, uint32_t addr, int len)
            ranges_overlap(addr, len, pci->exp.exp_cap + PCI_EXP_DEVCTL, 2);
 }
 
+/* A hidden device reads as a function that does not exist. */
+static uint32_t ernic_pci_config_read(PCIDevice *pci, uint32_t addr, int len)
+{
+    return ernic_pci_hidden(ERNIC(pci)) ? UINT32_MAX >> (32 - 8 * len) :
+                                          pci_default_read_config(pci, addr, len);
+}
+
 /* A write that unmasks MSI-X sends messages, which may eject the function. */
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
+    if (ernic_pci_hidden(ERNIC(pci))) {
+        return;
+    }
     if (ernic_pci_exists(ERNIC(pci)) && moves_bars(pci, addr, len)) {
         ernic_pci_page_events_move(ERNIC(pci));
     }
@@ -437,6 +447,7 @@ static void ernic_pci_class_init(ObjectClass *oc, ErnicClassData *data)
 
     pc->realize = ernic_pci_realize;
     pc->exit = ernic_pci_exit;
+    pc->config_read = ernic_pci_config_read;
     pc->config_write = ernic_pci_config_write;
     pc->vendor_id = ERNIC_PCI_VENDOR;
     pc->device_id = ERNIC_PCI_DEVICE;
