@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
+#include "hw/pci/pci_regs.h"
 #include "ernic-opennic.h"
 
 #define TX_RING     4095        /* descriptors before the status; the places: */
@@ -313,4 +314,27 @@ uint32_t onic_receive(Onic *w, uint32_t flow, uint32_t len)
 uint32_t onic_counter(Onic *w, uint32_t at)
 {
     return onic_get(w, onic_mac(w, at));
+}
+
+/* ---- two ports -------------------------------------------------------------------- */
+
+char *onic_cables(Onic w[2], const char *more)
+{
+    int fds[2][2];
+
+    for (int i = 0; i < 2; i++) {
+        qernic_cable(fds[i]);
+        w[i].fd = fds[i][0];
+    }
+    return g_strdup_printf(",shell=opennic,multifunction=on,vectors=10,netdev=sock0%s"
+                           ONIC_SECOND ",vectors=10,netdev=sock1%s"
+                           " -netdev socket,fd=%d,id=sock0 -netdev socket,fd=%d,id=sock1",
+                           more, more, fds[0][1], fds[1][1]);
+}
+
+void onic_power(QErnic *q, uint16_t state)
+{
+    uint8_t pm = qpci_find_capability(&q->dev, PCI_CAP_ID_PM, 0);
+
+    qpci_config_writew(&q->dev, pm + PCI_PM_CTRL, state);
 }

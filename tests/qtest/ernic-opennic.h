@@ -32,6 +32,18 @@ typedef struct Onic {
     uint64_t out;               /* a frame */
 } Onic;
 
+/* The option for a second port, and the drivers of both ports. */
+#define ONIC_SECOND  " -device ernic,id=ernic1,addr=04.1,port-of=ernic0"
+
+typedef struct OnicTwo {
+    Onic w[2];
+} OnicTwo;
+
+/* The options of a card with two ports, each with a new cable. */
+char *onic_cables(Onic w[2], const char *more);
+/* Writes the power state. */
+void onic_power(QErnic *q, uint16_t state);
+
 /* Registers of the shell; the place of one of the MAC of the function. */
 uint32_t onic_get(Onic *w, uint32_t off);
 void onic_put(Onic *w, uint32_t off, uint32_t value);

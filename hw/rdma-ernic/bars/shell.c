@@ -172,10 +172,16 @@ void ernic_pci_shell_free(ErnicPci *d)
 
 void ernic_pci_shell_reset_function(ErnicPci *d)
 {
-    if (!d->shell.port_of) {
+    ErnicPci *first = d->shell.port_of;
+
+    if (!first) {
         ernic_pci_shell_reset(d);
-    } else if (!ernic_pci_hidden(d) && !ernic_pci_gone(d->shell.port_of)) {
-        ernic_qdma_function_reset(d->shell.port_of, 1);
+    } else if (ernic_pci_gone(first)) {
+        return;
+    } else if (ernic_pci_hidden(d)) {
+        ernic_pci_shell_reset_links(first);
+    } else {
+        ernic_qdma_function_reset(first, 1);
     }
 }
 

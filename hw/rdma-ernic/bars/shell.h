@@ -41,8 +41,15 @@ void ernic_pci_shell_start(ErnicPci *d);
 uint16_t ernic_pci_shell_vector(const ErnicPci *d);
 /* That of its user interrupt; -1: the shell never raises it. */
 int ernic_pci_shell_user_vector(const ErnicPci *d);
-/* The link of the device's port may have changed. */
+/*
+ * The register of links, of a first port: whether the shell has it; sends its interrupt,
+ * a level, again if a bit is set. The link of the port of @d may have changed.
+ */
+bool ernic_pci_shell_has_links(const ErnicPci *d);
+void ernic_pci_shell_raise_links(ErnicPci *d);
 void ernic_pci_shell_link(ErnicPci *d);
+/* All links are as they are now. */
+void ernic_pci_shell_reset_links(ErnicPci *d);
 /* Sets PCI identity and BARs of a shell. */
 void ernic_pci_shell_add_bars(ErnicPci *d);
 /* Call it after ernic_pci_shell_open(), also if that failed. */

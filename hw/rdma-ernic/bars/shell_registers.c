@@ -32,15 +32,18 @@ static const uint32_t hash_key[] = {
 
 /* Function, port or window @slot; word @word of the group. */
 
-/*
- * RoCEv2 may have a link beside the cable of the frames. The second MAC of RecoNIC's
- * shell shows the link of the first one.
- */
+/* RoCEv2 may have a link beside the cable of the frames. */
+static bool is_up(const ErnicPci *port)
+{
+    return port && ernic_pci_link(port) && port->card->is_up(port);
+}
+
+/* The second MAC of RecoNIC's shell shows the link of the first one. */
 static uint32_t read_rx_status(ErnicPci *d, uint32_t slot, uint32_t word)
 {
     ErnicPci *p = d->shell.kind == ERNIC_SHELL_RECONIC ? d : qdma_port_device(d, slot);
 
-    return p && ernic_pci_link(p) && p->card->is_up(p) ? CMAC_RX_LINK : 0;
+    return is_up(p) ? CMAC_RX_LINK : 0;
 }
 
 static uint32_t read_version(ErnicPci *d, uint32_t slot, uint32_t word)
@@ -106,21 +109,42 @@ static uint32_t read_links(ErnicPci *d, uint32_t slot, uint32_t word)
     return d->shell.links;
 }
 
+static uint32_t links_up(const ErnicPci *d)
+{
+    return is_up(d) | is_up(d->shell.second) << 1;
+}
+
+void ernic_pci_shell_raise_links(ErnicPci *d)
+{
+    if (d->shell.links) {
+        ernic_pci_irq(d, ernic_pci_shell_user_vector(d));
+    }
+}
+
 static void write_links(ErnicPci *d, uint32_t slot, uint64_t now, uint32_t value)
 {
     d->shell.links &= ~value;
+    ernic_pci_shell_raise_links(d);
 }
 
 void ernic_pci_shell_link(ErnicPci *d)
 {
-    int vector = ernic_pci_shell_user_vector(d);
-    uint32_t bit = d->shell.port_of ? 2 : 1;
-    ErnicPci *first = ernic_pci_first(d);
+    ErnicShell *s = &ernic_pci_first(d)->shell;
+    bool raised = s->links;
 
-    if (vector >= 0 && !(first->shell.links & bit)) {
-        first->shell.links |= bit;
-        ernic_pci_irq(first, vector);
+    if (ernic_pci_shell_has_links(ernic_pci_first(d))) {
+        s->links |= links_up(ernic_pci_first(d)) ^ s->links_up;
+        s->links_up = links_up(ernic_pci_first(d));
+        if (!raised) {
+            ernic_pci_shell_raise_links(ernic_pci_first(d));
+        }
     }
+}
+
+void ernic_pci_shell_reset_links(ErnicPci *d)
+{
+    d->shell.links = 0;
+    d->shell.links_up = links_up(d);
 }
 
 static void write_system_reset(ErnicPci *d, uint32_t slot, uint64_t now,
@@ -286,7 +310,7 @@ void ernic_pci_shell_reset(ErnicPci *d)
         memcpy(d->shell.regs + ERNIC_SHELL_HASH_KEY + i * ARRAY_SIZE(hash_key), hash_key,
                sizeof(hash_key));
     }
-    d->shell.links = 0;
+    ernic_pci_shell_reset_links(d);
     ernic_qdma_reset(d);
 }
 

@@ -60,6 +60,11 @@ uint16_t ernic_pci_shell_vector(const ErnicPci *d)
     return row->vector ? row->vector(num, d->shell.port_of != NULL) : num - 1;
 }
 
+bool ernic_pci_shell_has_links(const ErnicPci *d)
+{
+    return !d->shell.port_of && ernic_pci_shell_user_vector(d) >= 0;
+}
+
 /* OpenNIC alone leaves it to the user. */
 int ernic_pci_shell_user_vector(const ErnicPci *d)
 {

@@ -109,7 +109,8 @@ typedef struct ErnicShell {
     ErnicPci *port_of;          /* property; this is the second port of that one's card */
     ErnicPci *second;           /* the device that is the second port of this; BQL */
     bool parted;                /* port_of is gone */
-    uint32_t links;             /* bits: ports whose link has changed */
+    uint32_t links;             /* bits: ports whose link has changed; BQL */
+    uint32_t links_up;          /* the links when that was last looked at */
     ErnicQdma *qdma;            /* owned; of the first port; BQL */
     MemoryRegion card;
     uint32_t regs[ERNIC_SHELL_WORDS];   /* windows: atomic, for a second ERNIC */

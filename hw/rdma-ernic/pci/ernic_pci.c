@@ -16,6 +16,7 @@
 #include "system/system.h"
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
+#include "bars/shell.h"
 #include "compat/qemu.h"
 #include "device/capabilities.h"
 #include "device/clock.h"
@@ -379,15 +380,21 @@ static uint32_t ernic_pci_config_read(PCIDevice *pci, uint32_t addr, int len)
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
+    bool messages;
+
     if (ernic_pci_hidden(ERNIC(pci))) {
         return;
     }
+    messages = msix_enabled(pci);
     if (ernic_pci_exists(ERNIC(pci)) && moves_bars(pci, addr, len)) {
         ernic_pci_page_events_move(ERNIC(pci));
     }
     pci_default_write_config(pci, addr, value, len);
     if (ernic_pci_gone(ERNIC(pci))) {
         return;
+    }
+    if (!messages && msix_enabled(pci)) {
+        ernic_pci_shell_raise_links(ERNIC(pci));
     }
     pcie_cap_flr_write_config(pci, addr, value, len);
     update_powers(ERNIC(pci));

@@ -14,6 +14,7 @@
 #include "qemu/error-report.h"
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
+#include "bars/shell.h"
 #include "device/interface.h"
 #include "device/lock.h"
 #include "device/reset.h"
@@ -268,7 +269,20 @@ static bool has_links(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    return d->shell.links;
+    return ernic_pci_shell_has_links(d);
+}
+
+static int links_pre_load(void *opaque)
+{
+    return has_links(opaque) ? 0 : -EINVAL;
+}
+
+static int links_post_load(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    return d->shell.links >> ERNIC_QDMA_PORTS || d->shell.links_up >> ERNIC_QDMA_PORTS ?
+           -EINVAL : 0;
 }
 
 static const VMStateDescription links_vmstate = {
@@ -276,8 +290,11 @@ static const VMStateDescription links_vmstate = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = has_links,
+    .pre_load = links_pre_load,
+    .post_load = links_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(shell.links, ErnicPci),
+        VMSTATE_UINT32(shell.links_up, ErnicPci),
         VMSTATE_END_OF_LIST()
     }
 };
