@@ -203,6 +203,10 @@ WORLD_KINDS("/ernic-opennic/two-functions", test_two, OnicTwo, t, open_two, KIND
     both_ways(&w[0], 2);
     onic_put(&w[0], 0xc00c, 1);
     both_ways(&w[1], 3);
+    /* A doorbell of a queue that function 1 does not have. */
+    qdma_write_context(&w[0].x, QDMA_SW, onic_number(&w[1], ONIC_QUEUES),
+                       (uint32_t[8]) { 0x55 });
+    g_assert_cmphex(qdma_get(&w[1].x, QDMA_DOORBELLS + ONIC_QUEUES * 16 + 8), ==, 0);
     /* One that has no queue in function 1 is not for those of function 0. */
     onic_put(&w[1], 0x2000, 0x40 << 16);
     both_ways(&w[0], 4);
@@ -244,7 +248,18 @@ WORLD_KINDS("/ernic-opennic/two-reset", test_two_reset, OnicTwo, t, open_two, KI
     Onic *w = t->w;
     uint32_t words[8];
 
+    for (uint32_t i = 0; i < 2; i++) {
+        qdma_write_context(&w[0].x, QDMA_CREDIT, onic_number(&w[i], 0),
+                           (uint32_t[8]) { 5 });
+        qdma_write_context(&w[0].x, QDMA_INT_RING, i, (uint32_t[8]) { 1, 0, 0, i << 18 });
+    }
     qernic_flr(&w[1].x.q->dev);
+    for (uint32_t i = 0; i < 2; i++) {
+        qdma_read_context(&w[0].x, QDMA_CREDIT, onic_number(&w[i], 0), words);
+        g_assert_cmphex(words[0], ==, i ? 0 : 5);
+        qdma_read_context(&w[0].x, QDMA_INT_RING, i, words);
+        g_assert_cmphex(words[0], ==, !i);
+    }
     qdma_read_context(&w[0].x, QDMA_SW, ONIC_PER_PF, words);
     g_assert_cmphex(words[1], ==, 0);
     qdma_read_context(&w[0].x, QDMA_CMPT, ONIC_PER_PF, words);

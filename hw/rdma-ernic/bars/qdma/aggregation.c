@@ -98,3 +98,14 @@ void qdma_aggregation_doorbell(ErnicPci *d, uint32_t value)
         w[0] |= R_INT0_OUTSTANDING_MASK;
     }
 }
+
+void qdma_aggregation_reset(ErnicQdma *q, uint32_t function)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_QDMA_INT_RINGS; i++) {
+        if (FIELD_EX32(q->int_ring[i][3], INT3, FUNCTION) == function) {
+            memset(q->int_ring[i], 0, sizeof(q->int_ring[i]));
+        }
+    }
+}

@@ -24,4 +24,7 @@ void qdma_aggregate(ErnicPci *d, uint32_t ring, uint32_t number, uint8_t dir,
 /* Software has read a ring: the doorbell has its number and the index. */
 void qdma_aggregation_doorbell(ErnicPci *d, uint32_t value);
 
+/* The rings of a function are no more. */
+void qdma_aggregation_reset(ErnicQdma *q, uint32_t function);
+
 #endif /* ERNIC_BARS_QDMA_AGGREGATION_H */

@@ -116,7 +116,7 @@ uint32_t qdma_doorbell_read(ErnicPci *d, uint32_t function, uint32_t off)
     ErnicQdma *q = d->shell.qdma;
     uint32_t number = queue_at(q, function, off);
 
-    if (number >= ERNIC_QDMA_QUEUES) {
+    if (!reaches(d, function, number)) {
         return 0;
     }
     switch (off / 4 % 4) {

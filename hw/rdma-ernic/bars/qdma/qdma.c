@@ -8,6 +8,7 @@
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "migration/vmstate.h"
+#include "bars/qdma/aggregation.h"
 #include "bars/qdma/completion.h"
 #include "bars/qdma/engine.h"
 #include "bars/qdma/qdma.h"
@@ -48,6 +49,7 @@ static void queue_reset(ErnicQdma *q, uint32_t number, uint32_t function)
             qdma_turns_set(&q->turns[dir], number, false);
             memset(r.sw, 0, sizeof(queue->sw[dir]));
             memset(r.hw, 0, sizeof(queue->hw[dir]));
+            queue->credit[dir] = 0;
         }
     }
     if (qdma_cmpt_function(q, number) == function) {
@@ -65,6 +67,7 @@ void ernic_qdma_function_reset(ErnicPci *d, uint32_t function)
     for (i = 0; i < ERNIC_QDMA_QUEUES; i++) {
         queue_reset(q, i, function);
     }
+    qdma_aggregation_reset(q, function);
     memset(&q->port[function].stream, 0, sizeof(q->port[function].stream));
     memset(q->fmap[function], 0, sizeof(q->fmap[function]));
 }
