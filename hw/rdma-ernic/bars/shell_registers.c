@@ -305,7 +305,9 @@ void ernic_pci_shell_reset(ErnicPci *d)
 {
     uint32_t i;
 
-    memset(d->shell.regs, 0, sizeof(d->shell.regs));
+    for (i = 0; i < ERNIC_SHELL_WORDS; i++) {
+        qatomic_set(&d->shell.regs[i], 0);      /* the engine of a second port reads */
+    }
     for (i = 0; i < ERNIC_QDMA_FUNCTIONS; i++) {
         memcpy(d->shell.regs + ERNIC_SHELL_HASH_KEY + i * ARRAY_SIZE(hash_key), hash_key,
                sizeof(hash_key));
