@@ -186,6 +186,28 @@ WORLD_KINDS("/ernic-opennic/pair-reset", test_pair_reset, Third, t, open_third, 
     transfers(p);
 }
 
+/* The slot is ejected with requests on their way, whichever device is named. */
+static void unplug(Pair *p, const char *id)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        for (uint32_t n = 0; n < 8; n++) {
+            card_post(&p->c[i], CARD_WRITE, 0, CARD_LENGTH, CARD_VA + 0x10000, CARD_KEY);
+        }
+    }
+    onic_unplug(&p->x, id);
+}
+
+WORLD_KINDS("/ernic-opennic/pair-unplug", test_pair_unplug, Pair, p, open_pair, KINDS)
+{
+    unplug(p, "ernic0");
+}
+
+WORLD_KINDS("/ernic-opennic/pair-unplug-second", test_pair_unplug_second, Pair, p,
+            open_pair, KINDS)
+{
+    unplug(p, "ernic1");
+}
+
 /* For the guest there is no function 1. */
 WORLD_KINDS("/ernic-opennic/pair-hidden", test_pair_hidden, Pair, p, open_pair,
             { "", "" })
@@ -216,13 +238,19 @@ static gsize engine_at(const char *bytes, gsize len, uint32_t n)
     return at - bytes;
 }
 
-static bool loads(const char *path, const char *bytes, gsize len)
+typedef struct Saved {
+    const char *args, *path;
+    char *bytes;
+    gsize len;
+} Saved;
+
+static bool loads_bytes(const Saved *s, const char *bytes, gsize len)
 {
-    QErnicMachine *m = qernic_machine(SMALL_PAIR " -incoming defer");
+    QErnicMachine *m = qernic_machine("%s -incoming defer", s->args);
     bool done;
 
-    g_assert_true(g_file_set_contents(path, bytes, len, NULL));
-    done = qernic_load(m->qts, path);
+    g_assert_true(g_file_set_contents(s->path, bytes, len, NULL));
+    done = qernic_load(m->qts, s->path);
     if (done) {
         qtest_clock_step(m->qts, 1000000);
     }
@@ -230,34 +258,82 @@ static bool loads(const char *path, const char *bytes, gsize len)
     return done;
 }
 
+static bool loads(const Saved *s)
+{
+    return loads_bytes(s, s->bytes, s->len);
+}
+
+/* The same with a subsection after engine @n. */
+static bool loads_with(const Saved *s, uint32_t n, const char *section, gsize size)
+{
+    gsize at = engine_at(s->bytes, s->len, n);
+    GByteArray *all = g_byte_array_new();
+    bool done;
+
+    at += ldl_be_p(s->bytes + at - 4);
+    g_byte_array_append(all, (uint8_t *)s->bytes, at);
+    g_byte_array_append(all, (const uint8_t *)section, size);
+    g_byte_array_append(all, (uint8_t *)s->bytes + at, s->len - at);
+    done = loads_bytes(s, (char *)all->data, all->len);
+    g_byte_array_unref(all);
+    return done;
+}
+
+static void save(Saved *s, const char *args)
+{
+    QErnicMachine *m = qernic_machine("%s", args);
+
+    *s = (Saved) { .args = args, .path = qernic_temp() };
+    qernic_save(m->qts, s->path);
+    qernic_machine_end(m);
+    g_assert_true(g_file_get_contents(s->path, &s->bytes, &s->len, NULL));
+    g_assert_true(loads(s));
+}
+
 /* The second device of a state has a vector of its own, or registers that it has not. */
 MACHINE_TEST("/ernic-opennic/pair-state", test_pair_state)
 {
     static const char irqs[] = "\5\12ernic/irqs\0\0\0\1\0\0\1\0\0\0\0\0\0\0\0";
-    QErnicMachine *m = qernic_machine(SMALL_PAIR);
-    g_autofree char *bytes = NULL, *longer = NULL;
-    const char *path = qernic_temp();
-    gsize len, at;
+    Saved s;
+    gsize at;
 
-    qernic_save(m->qts, path);
-    qernic_machine_end(m);
-    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
-    g_assert_true(loads(path, bytes, len));
-    at = engine_at(bytes, len, 3);
-    at += ldl_be_p(bytes + at - 4);
-    longer = g_malloc(len + sizeof(irqs));
-    memcpy(longer, bytes, at);
-    memcpy(longer + at, irqs, sizeof(irqs));
-    memcpy(longer + at + sizeof(irqs), bytes + at, len - at);
-    g_assert_false(loads(path, longer, len + sizeof(irqs)));
-    at = engine_at(bytes, len, 2) - 4 - 138;
-    bytes[at - 2] = 1;                  /* verbs: enabled */
-    g_assert_false(loads(path, bytes, len));
-    bytes[at - 2] = 0;
-    bytes[at + 3] = 4;                  /* Ethernet: promiscuous */
-    g_assert_false(loads(path, bytes, len));
-    bytes[at + 3] = 0;
-    g_assert_true(loads(path, bytes, len));
+    save(&s, SMALL_PAIR);
+    g_assert_false(loads_with(&s, 3, irqs, sizeof(irqs)));
+    at = engine_at(s.bytes, s.len, 2) - 4 - 138;
+    s.bytes[at - 2] = 1;                /* verbs: enabled */
+    g_assert_false(loads(&s));
+    s.bytes[at - 2] = 0;
+    s.bytes[at + 3] = 4;                /* Ethernet: promiscuous */
+    g_assert_false(loads(&s));
+    s.bytes[at + 3] = 0;
+    g_assert_true(loads(&s));
+    g_free(s.bytes);
+}
+
+/* A section of ports that the device does not have, or of bits of other ports. */
+MACHINE_TEST("/ernic-opennic/ports-state", test_ports_state)
+{
+    static const char links[] = "\5\13ernic/links\0\0\0\1\0\0\0\1\0\0\0";
+    static const char more[] = "\5\13ernic/links\0\0\0\1\0\0\0\4\0\0\0";
+    /* Turns, two directions of a MAC, and four counters of each; all 0. */
+    static const char port[17 + 17 * 4 + 2 * 2 * 32 * 8 + 4 * 2 * 8] =
+        "\5\13ernic/port1\0\0\0\1";
+    static const char *const without[] = {
+        "-device ernic,shell=reconic", "-device ernic,shell=opennic",
+    };
+    Saved s;
+
+    for (size_t i = 0; i < ARRAY_SIZE(without); i++) {
+        save(&s, without[i]);
+        g_assert_false(loads_with(&s, !i, links, sizeof(links)));
+        g_assert_false(loads_with(&s, !i, port, sizeof(port)));
+        g_free(s.bytes);
+    }
+    save(&s, SMALL_PAIR);
+    g_assert_true(loads_with(&s, 1, links, sizeof(links)));
+    g_assert_true(loads_with(&s, 1, port, sizeof(port)));
+    g_assert_false(loads_with(&s, 1, more, sizeof(more)));
+    g_free(s.bytes);
 }
 
 /* The queues of port 1 are 64 to 127; the table and the key are those of function 0. */

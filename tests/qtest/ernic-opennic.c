@@ -338,3 +338,17 @@ void onic_power(QErnic *q, uint16_t state)
 
     qpci_config_writew(&q->dev, pm + PCI_PM_CTRL, state);
 }
+
+void onic_unplug(Qdma *x, const char *id)
+{
+    QTestState *qts = x->m->qts;
+
+    qtest_qmp_assert_success(qts, "{ 'execute': 'device_del',"
+                             " 'arguments': { 'id': %s } }", id);
+    qtest_qmp_assert_success(qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+    qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+    for (uint32_t n = 0; n < 50; n++) {
+        qtest_clock_step(qts, 100000);
+    }
+}

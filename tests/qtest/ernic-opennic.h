@@ -43,6 +43,8 @@ typedef struct OnicTwo {
 char *onic_cables(Onic w[2], const char *more);
 /* Writes the power state. */
 void onic_power(QErnic *q, uint16_t state);
+/* Ejects both functions, of which one is named, and waits until they are gone. */
+void onic_unplug(Qdma *x, const char *id);
 
 /* Registers of the shell; the place of one of the MAC of the function. */
 uint32_t onic_get(Onic *w, uint32_t off);

@@ -93,8 +93,7 @@ static uint32_t hash_of(const uint32_t *key, const Tuple *t)
     return hash ^ add(key, t->ports[1], 16, &at);
 }
 
-/* Ports of one function divide its queues; otherwise each port has a function. */
-static bool divided(const ErnicPci *d)
+bool qdma_port_divided(const ErnicPci *d)
 {
     return d->shell.kind == ERNIC_SHELL_OPENNIC && d->pg332.version;
 }
@@ -102,7 +101,7 @@ static bool divided(const ErnicPci *d)
 /* The function of @port, whose words of the shell the port uses. */
 static uint32_t function_of(const ErnicPci *d, uint32_t port)
 {
-    return divided(d) ? 0 : port;
+    return qdma_port_divided(d) ? 0 : port;
 }
 
 ErnicPci *qdma_port_device(ErnicPci *d, uint32_t port)
@@ -112,14 +111,14 @@ ErnicPci *qdma_port_device(ErnicPci *d, uint32_t port)
 
 uint32_t qdma_port_of(const ErnicPci *d, const QdmaRing *r)
 {
-    return divided(d) ? r->number >= PORT_QUEUES :
+    return qdma_port_divided(d) ? r->number >= PORT_QUEUES :
            d->shell.second && qdma_ring_function(r) == 1;
 }
 
 /* OpenNIC's own driver calls each port 0. */
 bool qdma_port_is(const ErnicPci *d, uint32_t port, uint32_t id)
 {
-    return !id || (divided(d) && id == port);
+    return !id || (qdma_port_divided(d) && id == port);
 }
 
 uint32_t qdma_port_queue(const ErnicPci *d, uint32_t port, const uint8_t *frame,
@@ -131,7 +130,7 @@ uint32_t qdma_port_queue(const ErnicPci *d, uint32_t port, const uint8_t *frame,
 
     hash = hash_of(regs + ERNIC_SHELL_HASH_KEY + f * ERNIC_SHELL_KEY_WORDS, &t);
     queue = TABLE_QUEUE(regs[ERNIC_SHELL_TABLE + f * TABLE_SIZE + hash % TABLE_SIZE]);
-    if (divided(d)) {
+    if (qdma_port_divided(d)) {
         return port * PORT_QUEUES + queue % PORT_QUEUES;
     }
     return FRAME_QUEUE(QUEUES_FIRST(regs[ERNIC_SHELL_QUEUES + f]) + queue);

@@ -12,6 +12,8 @@
 /* The longest frame without its FCS; the MAC's limit is 9600 bytes. */
 #define QDMA_FRAME_MAX  9596
 
+/* Ports of one function divide its queues; otherwise each port has a function. */
+bool qdma_port_divided(const ErnicPci *d);
 /* The device whose cable @port has; NULL: there is no such port. */
 ErnicPci *qdma_port_device(ErnicPci *d, uint32_t port);
 /* The port on which an H2C queue sends; it changes with the software context alone. */

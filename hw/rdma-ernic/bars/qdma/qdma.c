@@ -11,6 +11,7 @@
 #include "bars/qdma/aggregation.h"
 #include "bars/qdma/completion.h"
 #include "bars/qdma/engine.h"
+#include "bars/qdma/port.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
 #include "bars/qdma/turns.h"
@@ -264,11 +265,23 @@ static bool has_streams(void *opaque)
                   buffer_is_zero(q->due, sizeof(q->due)) && !q->packet);
 }
 
+/* Queues of port 1 may be used without a second port: their frames are lost. */
+static bool may_have_second(const ErnicPci *d)
+{
+    return d->shell.qdma && (d->shell.second || qdma_port_divided(d));
+}
+
 static bool has_second(void *opaque)
 {
-    const ErnicQdma *q = ((ErnicPci *)opaque)->shell.qdma;
+    const ErnicPci *d = opaque;
 
-    return q && !buffer_is_zero(&q->port[1], sizeof(q->port[1]));
+    return may_have_second(d) &&
+           !buffer_is_zero(&d->shell.qdma->port[1], sizeof(d->shell.qdma->port[1]));
+}
+
+static int second_pre_load(void *opaque)
+{
+    return may_have_second(opaque) ? 0 : -EINVAL;
 }
 
 /*
@@ -293,7 +306,7 @@ const VMStateDescription ernic_qdma_second_vmstate = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = has_second,
-    .pre_load = qdma_pre_load,
+    .pre_load = second_pre_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, second_state_vmstate, ErnicQdma),
         VMSTATE_END_OF_LIST()
