@@ -35,7 +35,8 @@ static const uint32_t hash_key[] = {
 /* RoCEv2 may have a link beside the cable of the frames. */
 static bool is_up(const ErnicPci *port)
 {
-    return port && ernic_pci_link(port) && port->card->is_up(port);
+    return port && !ernic_pci_gone(port) && ernic_pci_link(port) &&
+           port->card->is_up(port);
 }
 
 /* The second MAC of RecoNIC's shell shows the link of the first one. */
