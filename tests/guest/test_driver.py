@@ -198,14 +198,15 @@ def counter(one, name):
 
 
 def test_counters(guests):
-    """Each WRITE to ourselves is one message sent and one received."""
-    names = ('tx_messages', 'rx_messages', 'tx_packets', 'completions')
+    """Each WRITE to ourselves is one message sent and one received. One that is sent again,
+    because the host was too busy for its ACK, is counted again."""
+    names = ('tx_messages', 'rx_messages', 'tx_packets', 'completions', 'retransmits')
     before = [counter(guests[0], name) for name in names]
     output = guests[0].check('python3 /tmp/inside/loop.py 1 1')
     writes = int(re.search(r'writes (\d+) end time', output)[1])
     grown = [counter(guests[0], name) - old for name, old in zip(names, before)]
-    assert grown[:2] == [writes, writes], (grown, writes)
-    assert grown[2] >= 4 * writes and grown[3] == writes, (grown, writes)
+    assert writes <= grown[0] <= writes + grown[4], (grown, writes)
+    assert grown[1] == grown[3] == writes and grown[2] >= 4 * writes, (grown, writes)
     shown = guests[0].check('rdma statistic show')
     assert f'tx_messages {counter(guests[0], "tx_messages")} ' in shown
     # All counters of the device except faults, by the same names.
