@@ -198,8 +198,8 @@ def counter(one, name):
 
 
 def test_counters(guests):
-    """Each WRITE to ourselves is one message sent and one received. One that is sent again,
-    because the host was too busy for its ACK, is counted again."""
+    """Each WRITE to ourselves is one message sent and one received. A busy host may be
+    late with an ACK: then a message is sent, and counted, again."""
     names = ('tx_messages', 'rx_messages', 'tx_packets', 'completions', 'retransmits')
     before = [counter(guests[0], name) for name in names]
     output = guests[0].check('python3 /tmp/inside/loop.py 1 1')
