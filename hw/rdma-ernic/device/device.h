@@ -182,6 +182,12 @@ static inline bool ernic_pci_hidden(const ErnicPci *d)
     return d->shell.port_of && d->pg332.version;
 }
 
+/* The function of the guest that @d is, or is a part of: its power state and vectors. */
+static inline ErnicPci *ernic_pci_function(const ErnicPci *d)
+{
+    return ernic_pci_hidden(d) ? ernic_pci_first(d) : (ErnicPci *)d;
+}
+
 /*
  * Whether the verbs interface is enabled, and whether it has had an error that only a
  * reset clears. vCPU threads call these without the lock.

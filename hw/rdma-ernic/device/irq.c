@@ -66,12 +66,6 @@ static bool take_irqs(ErnicPci *d, uint32_t vector)
            risen;
 }
 
-/* The function whose vectors @d has. */
-static ErnicPci *sender(ErnicPci *d)
-{
-    return ernic_pci_hidden(d) ? ernic_pci_first(d) : d;
-}
-
 /*
  * A message is a write to any address. It may reset or eject this function, or change
  * its power state, before msix_notify() returns: nothing is remembered across it, and
@@ -80,7 +74,7 @@ static ErnicPci *sender(ErnicPci *d)
  */
 void ernic_pci_send_irqs(void *opaque)
 {
-    ErnicPci *d = opaque;
+    ErnicPci *d = opaque, *function = ernic_pci_function(d);
     uint64_t todo = pending_vectors(d);
 
     assert(bql_locked());
@@ -88,13 +82,13 @@ void ernic_pci_send_irqs(void *opaque)
         return;
     }
     d->irq_sending = true;
-    for (; todo && ernic_pci_powered(sender(d)); todo &= todo - 1) {
-        if (take_irqs(d, ctz64(todo)) && ctz64(todo) < sender(d)->cfg.num_vectors) {
-            msix_notify(PCI_DEVICE(sender(d)), ctz64(todo));
+    for (; todo && ernic_pci_powered(d); todo &= todo - 1) {
+        if (take_irqs(d, ctz64(todo)) && ctz64(todo) < function->cfg.num_vectors) {
+            msix_notify(PCI_DEVICE(function), ctz64(todo));
         }
     }
     d->irq_sending = false;
-    if (pending_vectors(d) && ernic_pci_powered(sender(d))) {
+    if (pending_vectors(d) && ernic_pci_powered(d)) {
         ernic_pci_irqs_later(d);        /* from a call inside, or a thread, meanwhile */
     }
     ernic_pci_intx(d);

@@ -46,7 +46,7 @@ void ernic_pci_life_set(ErnicPci *d, ErnicPciLife life)
 
 bool ernic_pci_powered(const ErnicPci *d)
 {
-    const ErnicPci *function = ernic_pci_hidden(d) ? ernic_pci_first(d) : d;
+    const ErnicPci *function = ernic_pci_function(d);
     const PCIDevice *pci = &function->parent_obj;
 
     return !ernic_pci_gone(d) && !ernic_pci_gone(function) &&
