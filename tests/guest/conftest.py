@@ -22,6 +22,14 @@ def pytest_pycollect_makemodule(module_path, parent):
     return Topic.from_parent(parent, path=module_path)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    only = config.getoption('suite')
+    if only and not items:
+        raise pytest.UsageError(f'{only} has no test in this form: scripts/test --long '
+                                '--list shows the names; --long runs the long form')
+
+
 class Topic(pytest.Module):
     """A file test_*.py."""
 
