@@ -88,7 +88,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicIds: first size fresh room head tail count",
         "ErnicRing: count",
         "Ernic: ops env cfg interface keys cqes eqs strict pd eq cq srq qp mcast "
-        "mcast_bucket mcast_free flow "
+        "mcast_bucket mcast_free mcast_end flow "
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound holders "
         "num_holders page_failed copies job touched deferred work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "

@@ -351,9 +351,12 @@ static void break_groups(Busy *b)
         SET(E->mcast[i].qpn, b->ud.qpn);
         SET(E->mcast[i].gid, gid);
     }
+    SET(E->mcast_end, ERNIC_LIM_MCAST_GROUP + 1);
 }
 BREAK("mcast-groups", break_groups(b))
 BREAK("mcast-groups", SET(E->mcast_free, 0))
+BREAK("mcast-groups", SET(E->mcast_end, 0))
+BREAK("mcast-groups", SET(E->mcast_end, ERNIC_LIM_MCAST_ATTACH + 1))
 BREAK("mcast-groups", SET(E->mcast[0].next, 1))
 BREAK("mcast-groups", SET(E->mcast[0].chain, UINT16_MAX))
 

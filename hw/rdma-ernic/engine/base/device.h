@@ -197,6 +197,7 @@ struct Ernic {
     ErnicMcast *mcast;
     uint16_t mcast_bucket[ERNIC_MCAST_BUCKETS]; /* a group: its first entry + 1; 0 */
     uint32_t mcast_free;        /* the first entry that is free */
+    uint32_t mcast_end;         /* from here on, no entry was ever in use */
     ErnicFlow *flow;            /* ERNIC_LIM_FLOW + 1; index = handle */
     uint32_t num_flows;         /* that are used */
     ErnicMlx5Eth *mlx5_eth;     /* owned; NULL: another interface */

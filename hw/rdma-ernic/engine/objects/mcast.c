@@ -81,6 +81,7 @@ void ernic_mcast_derive(Ernic *e)
     memset(e->mcast_bucket, 0, sizeof(e->mcast_bucket));
     e->num_groups = 0;
     e->mcast_free = ERNIC_LIM_MCAST_ATTACH;
+    e->mcast_end = 0;
     /* Backwards, each is the first one of its group. */
     for (i = ERNIC_LIM_MCAST_ATTACH; i--; ) {
         ErnicMcast *m = &e->mcast[i];
@@ -88,6 +89,7 @@ void ernic_mcast_derive(Ernic *e)
         if (m->used) {
             m->next = m->chain = 0;
             link_member(e, m);
+            e->mcast_end = MAX(e->mcast_end, i + 1);
         } else {
             e->mcast_free = i;
         }
@@ -128,7 +130,10 @@ static bool entries_ok(const Ernic *e, uint32_t used)
 {
     uint32_t i;
 
-    for (i = 0; i < ERNIC_LIM_MCAST_ATTACH; i++) {
+    if (e->mcast_free > e->mcast_end || e->mcast_end > ERNIC_LIM_MCAST_ATTACH) {
+        return false;
+    }
+    for (i = 0; i < e->mcast_end; i++) {
         if (i <= e->mcast_free && e->mcast[i].used != (i < e->mcast_free)) {
             return false;
         }
@@ -204,6 +209,7 @@ uint8_t ernic_mcast_attach(Ernic *e, const ErnicGid *gid, uint32_t qpn)
     g_assert(!e->mcast[entry].used);
     e->mcast[entry] = (ErnicMcast) { .used = true, .gid = *gid, .qpn = qpn };
     link_member(e, &e->mcast[entry]);
+    e->mcast_end = MAX(e->mcast_end, entry + 1);
     while (++e->mcast_free < ERNIC_LIM_MCAST_ATTACH && e->mcast[e->mcast_free].used) {
         continue;
     }

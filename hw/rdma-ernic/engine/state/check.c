@@ -44,13 +44,10 @@ static bool check_ranges(const Ernic *e, GString *why)
 
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
+        const void *obj;
 
-        for (id = t->first; id < ernic_state_table_given(e, t); id++) {
-            const void *obj = ernic_state_entry(e, t, id);
-
-            if (ernic_state_in_use(t, obj)) {
-                ok &= ernic_state_check_struct(t->of, obj, t->name, why);
-            }
+        for (id = t->first; (obj = ernic_state_next(e, t, &id)); id++) {
+            ok &= ernic_state_check_struct(t->of, obj, t->name, why);
         }
     }
     return ok;
@@ -630,10 +627,8 @@ bool ernic_check(const Ernic *e, GString *why)
     for (i = 0; i < ernic_state_num_tables; i++) {
         const ErnicStateTable *t = &ernic_state_tables[i];
 
-        for (id = t->first; id < ernic_state_table_given(e, t); id++) {
-            if (ernic_state_in_use(t, ernic_state_entry(e, t, id))) {
-                ok &= check_object(&c, ernic_check_invariants(i), t->name, id, why);
-            }
+        for (id = t->first; ernic_state_next(e, t, &id); id++) {
+            ok &= check_object(&c, ernic_check_invariants(i), t->name, id, why);
         }
     }
     check_fini(&c);

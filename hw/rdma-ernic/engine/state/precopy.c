@@ -71,16 +71,17 @@ static bool visit_struct(const Ernic *e, ErnicPrecopy *p, const ErnicStateStruct
 /* The lists of all objects from @p->next on; false: a visit has ended the walk. */
 static bool walk(const Ernic *e, ErnicPrecopy *p, Visit *visit, void *opaque)
 {
-    for (; p->table < ernic_state_num_tables; p->table++, p->next = 0) {
+    for (; p->table < ernic_state_num_tables; p->table++, p->next = p->chunk = 0) {
         const ErnicStateTable *t = &ernic_state_tables[p->table];
-        uint32_t size = ernic_state_table_given(e, t);
+        uint32_t id = MAX(p->next, t->first);
+        void *obj;
 
-        p->next = MAX(p->next, t->first);
-        for (; p->next < size; p->next++, p->chunk = 0) {
-            void *obj = ernic_state_entry(e, t, p->next);
-
-            if (ernic_state_in_use(t, obj) &&
-                !visit_struct(e, p, t->of, obj, visit, opaque)) {
+        for (; (obj = ernic_state_next(e, t, &id)); id++) {
+            if (id != p->next) {
+                p->next = id;
+                p->chunk = 0;
+            }
+            if (!visit_struct(e, p, t->of, obj, visit, opaque)) {
                 return false;
             }
         }

@@ -159,19 +159,38 @@ static void end(GByteArray *out, guint start, uint64_t skipped)
     stq_le_p(out->data + start - 8, out->len - start + skipped);
 }
 
+void *ernic_state_next(const Ernic *e, const ErnicStateTable *t, uint32_t *id)
+{
+    uint32_t end = ernic_state_table_given(e, t), size = t->of->size, i;
+    char *entry;
+
+    if (t->end) {
+        end = MIN(end, *(const uint32_t *)((const char *)e + t->end));
+    }
+    if (*id >= end) {
+        return NULL;
+    }
+    /* Most entries of a large table are not in use. */
+    entry = ernic_state_entry(e, t, *id);
+    for (i = *id; i < end; i++, entry += size) {
+        if (ernic_state_in_use(t, entry)) {
+            *id = i;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 /* Objects in use: number and contents, by ascending number. */
 static void save_table(const Ernic *e, const ErnicStateTable *t,
                        GByteArray *out)
 {
-    uint32_t size = ernic_state_table_given(e, t), id;
+    uint32_t id = t->first;
+    const void *obj;
 
-    for (id = t->first; id < size && out->len <= ERNIC_SAVE_END; id++) {
-        const void *obj = ernic_state_entry(e, t, id);
-
-        if (ernic_state_in_use(t, obj)) {
-            ernic_state_put(out, id, 4);
-            ernic_state_save_struct(e, t->of, obj, out);
-        }
+    for (; out->len <= ERNIC_SAVE_END && (obj = ernic_state_next(e, t, &id)); id++) {
+        ernic_state_put(out, id, 4);
+        ernic_state_save_struct(e, t->of, obj, out);
     }
 }
 

@@ -28,6 +28,8 @@ typedef struct ErnicStateTable {
     uint32_t size;              /* offset in Ernic of its number of entries, a
                                    uint32_t; 0: fixed */
     uint32_t given;             /* of the numbers that were ever given out; 0: all */
+    uint32_t end;               /* of the first number from which on no entry was ever in
+                                   use, but for one just loaded; 0: as @given */
     uint32_t fixed, first;
     uint32_t used;              /* offset of a byte that is not 0 if in use */
 } ErnicStateTable;
@@ -79,6 +81,12 @@ static inline bool ernic_state_in_use(const ErnicStateTable *t,
 {
     return *((const uint8_t *)entry + t->used) != 0;
 }
+
+/*
+ * Sets *id to the first number from *id on whose entry is in use, and returns the entry;
+ * NULL: there is none.
+ */
+void *ernic_state_next(const Ernic *e, const ErnicStateTable *t, uint32_t *id);
 
 /* state_parts.c: structures without memory of their own, which others store. */
 extern const ErnicStateStruct ernic_state_path;

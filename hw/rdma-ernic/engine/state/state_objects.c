@@ -111,7 +111,7 @@ static const ErnicStateField device_fields[] = {
     STRUCT(uctx_ids, ids_struct),
     /* Tables have sections of their own. */
     DERIVED(pd), DERIVED(eq), DERIVED(cq), DERIVED(srq), DERIVED(qp),
-    DERIVED(mcast), DERIVED(mcast_bucket), DERIVED(mcast_free),
+    DERIVED(mcast), DERIVED(mcast_bucket), DERIVED(mcast_free), DERIVED(mcast_end),
     DERIVED(flow), DERIVED(num_flows),
     DERIVED(num_groups), DERIVED(rss),
     DERIVED(counter),
@@ -483,7 +483,8 @@ const ErnicStateTable ernic_state_tables[] = {
     TABLE(mr, mr_struct, max_mr, offsetof(ErnicMr, kind)),
     TABLE(qp, qp_struct, max_qp, offsetof(ErnicQp, used)),
     { .name = "mcast", .of = &mcast_struct, .table = offsetof(Ernic, mcast),
-      .fixed = ERNIC_LIM_MCAST_ATTACH, .used = offsetof(ErnicMcast, used) },
+      .fixed = ERNIC_LIM_MCAST_ATTACH, .end = offsetof(Ernic, mcast_end),
+      .used = offsetof(ErnicMcast, used) },
     { .name = "flow", .of = &flow_struct, .table = offsetof(Ernic, flow),
       .fixed = ERNIC_LIM_FLOW + 1, .first = 1,
       .used = offsetof(ErnicFlow, used) },
