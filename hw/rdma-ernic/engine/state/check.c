@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
+#include "interfaces/pg332/side_stream.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/gid.h"
@@ -35,6 +36,9 @@ static bool check_ranges(const Ernic *e, GString *why)
                                        why) &&
               ernic_state_check_struct(&ernic_state_device, e, "device", why) &&
               ernic_state_check_struct(&ernic_state_tx, e->tx, "tx", why) &&
+              (!e->side ||
+               ernic_state_check_struct(&ernic_state_side, e->side, "side stream",
+                                        why)) &&
               (!e->mlx5 ||
                (ernic_state_check_struct(&ernic_state_mlx5, e->mlx5, "mlx5", why) &&
                 ernic_state_check_struct(&ernic_state_mlx5_eth, e->mlx5_eth,

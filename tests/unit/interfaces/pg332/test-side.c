@@ -295,6 +295,24 @@ CARDS_TEST("/pg332-side/registers", PG332_V3_1, test_registers)
 }
 
 /* Entries wait; another engine continues where this one stopped. */
+/* A state that no channel has is refused. */
+CARD_TEST("/pg332-side/wild", PG332_V4_2, test_wild)
+{
+    static const struct {
+        uint32_t head, count;
+    } rows[] = { { ERNIC_SIDE_FIFO, 1 }, { UINT32_MAX, 0 }, { 0, ERNIC_SIDE_FIFO + 1 } };
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autoptr(GByteArray) state = g_byte_array_new();
+
+        c->e->side->head = rows[i].head;
+        c->e->side->count = rows[i].count;
+        ernic_save(c->e, state);
+        g_assert_false(ernic_load(c->e, 0, state->data, state->len));
+        card_check(c);
+    }
+}
+
 CARDS_TEST("/pg332-side/save", PG332_V3_1, test_save)
 {
     listen(b);
