@@ -123,6 +123,13 @@ static void fake_irq(void *opaque, uint16_t vector)
     g_array_append_val(env->irqs, vector);
 }
 
+static void fake_user_logic(void *opaque)
+{
+    FakeEnv *env = opaque;
+
+    env->user_calls++;
+}
+
 static void fake_wake_at(void *opaque, uint64_t ns)
 {
     FakeEnv *env = opaque;
@@ -138,6 +145,7 @@ const ErnicEnvOps fake_env_ops = {
     .tx = fake_tx,
     .tx_departed = fake_tx_departed,
     .irq = fake_irq,
+    .user_logic = fake_user_logic,
     .wake_at = fake_wake_at,
 };
 

@@ -43,6 +43,7 @@ typedef struct FakeEnv {
     bool frames_pass;           /* except Ethernet frames, as from another link */
     GPtrArray *trains;          /* of FakeTrain, oldest first; owned */
     GArray *irqs;               /* of uint16_t: vectors, oldest first */
+    uint32_t user_calls;        /* of user_logic() */
     GArray *wakes;              /* of uint64_t: arguments of wake_at() */
     uint64_t wake;              /* the last of them; UINT64_MAX: none */
 } FakeEnv;

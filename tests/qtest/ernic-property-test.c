@@ -58,6 +58,7 @@ static const Bad bad[] = {
     { "ernic-version", "'3.0'", "ernic-version is 3.0, not auto, 3.1, 4.0 or 4.2" },
     { "ernic-qps", "8", "ernic-qps= needs interface=ernic" },
     { "ernic-reads", "8", "ernic-reads= needs interface=ernic" },
+    { "user-logic", "'none'", "Property 'ernic.user-logic' can't find value 'none'" },
     { "timing", "'perhaps'", "Invalid parameter type for 'timing'" },
     { "timing-profile", "'generic-100g'", "timing-profile= needs timing=on" },
     { "timing-trace", "'trace.json'", "timing-trace= needs timing=on" },

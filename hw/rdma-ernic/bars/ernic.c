@@ -8,6 +8,7 @@
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
+#include "bars/user_logic.h"
 #include "bars/verbs.h"
 #include "device/interface.h"
 #include "device/properties.h"
@@ -82,6 +83,12 @@ static void ernic_add_bars(ErnicPci *d)
                      &d->pg332.bar);
 }
 
+static void ernic_close(ErnicPci *d)
+{
+    ernic_pci_user_logic_close(d);
+    ernic_pci_shell_close(d);
+}
+
 static void ernic_start(ErnicPci *d)
 {
     ernic_pci_pg332_start(d);
@@ -109,7 +116,7 @@ static const ErnicPciInterfaceOps ernic = {
     .complete = ernic_complete,
     .check = check_properties,
     .open = ernic_open,
-    .close = ernic_pci_shell_close,
+    .close = ernic_close,
     .start = ernic_start,
     .reset_function = ernic_reset_function,
     .finalize = ernic_finalize,

@@ -12,6 +12,7 @@
 #include "qemu/error-report.h"
 #include "bars/pg332.h"
 #include "bars/shell_dma.h"
+#include "bars/user_logic.h"
 #include "device/freeing.h"
 #include "device/irq.h"
 #include "device/life.h"
@@ -68,6 +69,7 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 {
     if (d->pg332.engine) {
         qatomic_set(&d->pg332.risen, 0);
+        ernic_pci_user_logic_reset(d);
         ernic_pci_links_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
         ernic_set_link(d->pg332.engine, now, ernic_pci_link(d));
@@ -201,6 +203,11 @@ static void pg332_violation(void *env, const ErnicReport *report)
     warn(env, report);
 }
 
+static void pg332_user_logic(void *env)
+{
+    ernic_pci_user_logic_kick(env);
+}
+
 static const ErnicEnvOps env_ops = {
     .dma_read = pg332_dma_read,
     .dma_write = pg332_dma_write,
@@ -210,6 +217,7 @@ static const ErnicEnvOps env_ops = {
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,
     .violation = pg332_violation,
+    .user_logic = pg332_user_logic,
     .free_later = ernic_pci_free_later,
     .freeing = ernic_pci_freeing,
 };
@@ -228,6 +236,7 @@ static void configure(ErnicPci *d, unsigned version)
         .retry_time = ernic_pci_retry_time(d, true),
         .pg332 = 1 + version, .strict = d->pg332.strict,
         .pg332_reads = d->pg332.reads == ERNIC_MAX_RD_ATOMIC ? 0 : d->pg332.reads,
+        .user_logic = ernic_pci_user_logic_is(d),
         .timing = d->profile,
         .timing_trace = d->pg332.timing_trace,
     };
@@ -239,6 +248,7 @@ bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp)
                       d->pg332.num_qp ? "ernic-qps" :
                       d->pg332.reads ? "ernic-reads" :
                       d->pg332.strict ? "ernic-strict" :
+                      ernic_pci_user_logic_is(d) ? "user-logic" :
                       d->shell.kind ? "shell" :
                       d->shell.port_of ? "port-of" :
                       d->shell.card_size ? "card-memory" : NULL;
@@ -254,7 +264,8 @@ static bool check_absent(const ErnicPci *d, Error **errp)
 {
     const char *set = d->pg332.num_qp ? "ernic-qps" :
                       d->pg332.reads ? "ernic-reads" :
-                      d->pg332.strict ? "ernic-strict" : NULL;
+                      d->pg332.strict ? "ernic-strict" :
+                      ernic_pci_user_logic_is(d) ? "user-logic" : NULL;
 
     if (set) {
         error_setg(errp, "%s= needs ernic-version=", set);
@@ -279,7 +290,7 @@ bool ernic_pci_pg332_check(const ErnicPci *d, Error **errp)
                    ERNIC_MAX_RD_ATOMIC);
         return false;
     }
-    return true;
+    return ernic_pci_user_logic_check(d, errp);
 }
 
 void ernic_pci_pg332_open(ErnicPci *d)
@@ -302,6 +313,7 @@ void ernic_pci_pg332_start(ErnicPci *d)
 {
     if (d->pg332.cfg.pg332) {
         d->pg332.engine = ernic_new(&d->pg332.cfg, &env_ops, d);
+        ernic_pci_user_logic_open(d);
     }
 }
 

@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The differences between the versions of QEMU that the device is built for, 10.0 and
- * later: places of headers, a type and a name. No other file asks for a version.
+ * later: places of headers, two types and a name. No other file asks for a version.
  */
 #ifndef ERNIC_COMPAT_QEMU_H
 #define ERNIC_COMPAT_QEMU_H
+
+#include "chardev/char-fe.h"
 
 /* Moved in 10.1. */
 #if __has_include("system/memory.h")
@@ -45,6 +47,13 @@
 #else
 #include "block/aio.h"
 #include "block/aio-wait.h"
+#endif
+
+/* CharFrontend since 10.2. */
+#if QEMU_VERSION_MAJOR > 10 || QEMU_VERSION_MINOR >= 2
+typedef CharFrontend ErnicCharFrontend;
+#else
+typedef CharBackend ErnicCharFrontend;
 #endif
 
 /*

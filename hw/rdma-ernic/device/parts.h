@@ -10,6 +10,7 @@
 #include "net/net.h"
 #include "qemu/bitops.h"
 #include "hw/rdma-ernic/ernic_regs.h"
+#include "compat/qemu.h"
 #include "engine/engine.h"
 #include "engine/state/precopy.h"
 #include "fabric/stream_bytes.h"
@@ -60,6 +61,27 @@ typedef struct ErnicPageEvents {
     struct ErnicPageEvent *event[ERNIC_PCI_PAGE_EVENTS];
 } ErnicPageEvents;
 
+/* The records of user logic that have come, and have not been executed. */
+#define ERNIC_USER_RECORDS  64
+
+typedef struct ErnicUserStats {
+    uint64_t received, refused, sent;   /* records */
+} ErnicUserStats;
+
+/* The port of user logic (bars/user_logic.c). BQL */
+typedef struct ErnicUserLogic {
+    ErnicCharFrontend chr;      /* property; not connected: there is no port */
+    QEMUBH *bh;                 /* in the main loop; NULL: the port is closed */
+    guint watch;                /* waits until the chardev has room; 0: none */
+    bool open;                  /* somebody is at the other end */
+    bool forgotten;             /* the engine does not know @sending any more */
+    ErnicUserRecord sending;
+    uint32_t sent;              /* bytes of it that have left; 0: it is none */
+    uint32_t come;              /* bytes in @in */
+    uint8_t in[ERNIC_USER_RECORDS * PG332_USER_RECORD];
+    ErnicUserStats stats;
+} ErnicUserLogic;
+
 /* The ERNIC interface has its own engine, which the device's lock protects too. */
 typedef struct ErnicPg332 {
     uint8_t version;            /* properties; 1 + enum pg332_version; 0: none given */
@@ -77,6 +99,7 @@ typedef struct ErnicPg332 {
     uint32_t risen;             /* atomic; interrupts (bits) for irq_bh to raise */
     bool first;                 /* this engine was the first to run last time */
     ErnicStreamBytes state;     /* like ErnicPci.state */
+    ErnicUserLogic user;
 } ErnicPg332;
 
 /* Stored words in the table of bars/shell_registers.c; those of the first release. */

@@ -16,6 +16,7 @@
 #include "interfaces/mlx5/uar.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/eth/send.h"
+#include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"
@@ -286,6 +287,26 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
         ernic_side_write(e, offset - window, value);
     }
     engine_wake(e);
+}
+
+bool ernic_user_next(const Ernic *e, ErnicUserRecord *r)
+{
+    return ernic_handshake_next(e, r);
+}
+
+void ernic_user_taken(Ernic *e, const ErnicUserRecord *r)
+{
+    ernic_handshake_taken(e, r);
+}
+
+bool ernic_user_ring(Ernic *e, uint64_t now, const ErnicUserRecord *r)
+{
+    bool ok;
+
+    engine_enter(e, now);
+    ok = ernic_handshake_ring(e, r);
+    engine_wake(e);
+    return ok;
 }
 
 bool ernic_reg_enabled(const Ernic *e)

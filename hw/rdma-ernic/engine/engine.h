@@ -71,6 +71,15 @@ uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset);
 void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 /* Whether software has enabled the interface of these registers (XRNICCONF[0]). */
 bool ernic_reg_enabled(const Ernic *e);
+/*
+ * PG332 with user logic, the configuration's user_logic. The record that the hardware
+ * has for it now; false: none. It stays until ernic_user_taken(), which removes it, or
+ * the part of it that @r has: there may be more by then.
+ */
+bool ernic_user_next(const Ernic *e, ErnicUserRecord *r);
+void ernic_user_taken(Ernic *e, const ErnicUserRecord *r);
+/* User logic sends @r, of any content. False: it has no effect. */
+bool ernic_user_ring(Ernic *e, uint64_t now, const ErnicUserRecord *r);
 /* Bytes of BAR 0 of the mlx5 interface, and of its first part, without doorbells. */
 #define ERNIC_MLX5_BAR         (4u << 20)
 #define ERNIC_MLX5_BAR_SEGMENT (64u << 10)

@@ -12,6 +12,7 @@
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/segment.h"
+#include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"
@@ -71,6 +72,7 @@ static void engine_init(Ernic *e)
     e->mem.defers = ernic_deferred_on(e);
     e->regs = ernic_pg332_regs(cfg);
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
+    e->handshake = ernic_handshake_new(cfg);
     e->strict = ernic_strict_new(cfg);
     e->mlx5 = e->mlx5 ?: ernic_mlx5_new(e);
     e->udp_sport = cfg->udp_sport;
@@ -146,6 +148,7 @@ static ErnicDeferred *engine_fini(Ernic *e, bool keep_interface)
     ernic_timers_free(e->cq_timers);
     ernic_regfile_free(e->regs);
     ernic_side_free(e->side);
+    ernic_handshake_free(e->handshake);
     ernic_strict_free(e->strict);
     ernic_timing_free(e->timing);
     if (!keep_interface) {

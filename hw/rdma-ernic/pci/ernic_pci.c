@@ -17,6 +17,7 @@
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
+#include "bars/user_logic.h"
 #include "compat/qemu.h"
 #include "device/capabilities.h"
 #include "device/clock.h"
@@ -137,6 +138,7 @@ static void set_working(ErnicPci *d, bool working)
         ernic_pci_netq_kick(d);
         ernic_pci_eth_kick(d);
         ernic_qdma_kick(d);
+        ernic_pci_user_logic_kick(d);
     } else {
         ernic_pci_drain(d);
         if (!ernic_pci_powered(d)) {
@@ -430,6 +432,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("retry-time", ErnicPci, retry_time, 10000),
     DEFINE_PROP_UINT32("ernic-qps", ErnicPci, pg332.num_qp, 0),
     DEFINE_PROP_UINT32("ernic-reads", ErnicPci, pg332.reads, 0),
+    DEFINE_PROP_CHR("user-logic", ErnicPci, pg332.user.chr),
     DEFINE_PROP_BOOL("timing", ErnicPci, timing, false),
     DEFINE_PROP_STRING("timing-profile", ErnicPci, timing_profile),
     DEFINE_PROP_STRING("timing-trace", ErnicPci, timing_trace),

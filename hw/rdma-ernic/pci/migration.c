@@ -15,6 +15,7 @@
 #include "bars/pg332.h"
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
+#include "bars/user_logic.h"
 #include "device/interface.h"
 #include "device/lock.h"
 #include "device/reset.h"
@@ -143,6 +144,7 @@ static int state_post_load(void *opaque, int version)
     uint64_t now = ernic_pci_enter(d);
     bool ok = load_all(d, now, why);
 
+    ernic_pci_user_logic_reset(d);
     trace_ernic_pci_load(ernic_pci_id(d), d->state.len, ok);
     state_post_save(d);
     doorbells_post_save(d);

@@ -32,6 +32,7 @@ typedef struct Snapshot {
     ErnicEth eth;
     ErnicQdmaStats qdma;        /* all 0 without the QDMA */
     ErnicQdmaPortStats port;    /* of it, that the device is */
+    ErnicUserStats user;        /* all 0 without user logic */
 } Snapshot;
 
 static const ErnicPciCounter engine_counters[] = {
@@ -76,6 +77,12 @@ static const ErnicPciCounter port_counters[] = {
     PORT("c2h_dropped", dropped[ERNIC_QDMA_C2H]),
 };
 #undef PORT
+
+#define USER(name) { #name, offsetof(ErnicUserStats, name) }
+static const ErnicPciCounter user_counters[] = {
+    USER(received), USER(refused), USER(sent),
+};
+#undef USER
 
 #define STAGE(name) { #name, offsetof(ErnicStageCount, name) }
 static const ErnicPciCounter stage_counters[] = {
@@ -290,6 +297,18 @@ static bool visit_qdma(Visitor *v, const Snapshot *s, Error **errp)
     return ok;
 }
 
+static bool visit_user(Visitor *v, const ErnicUserStats *user, Error **errp)
+{
+    bool ok;
+
+    if (!visit_start_struct(v, "user_logic", NULL, 0, errp)) {
+        return false;
+    }
+    ok = visit_counters(v, user_counters, ARRAY_SIZE(user_counters), user, errp);
+    visit_end_struct(v, NULL);
+    return ok;
+}
+
 static void take_links(Snapshot *s, const ErnicPci *d)
 {
     const ErnicPciLinkOps *ops;
@@ -338,13 +357,15 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
     if (ernic_pci_first(d)->shell.qdma) {
         s.port = ernic_pci_first(d)->shell.qdma->port[d->shell.port_of != NULL].stats;
     }
+    s.user = d->pg332.user.stats;
     take_links(&s, d);
     ernic_pci_leave(d);
     if (visit_start_struct(v, name, NULL, 0, errp)) {
         (void)(visit_engine(v, &s.engine, errp) &&
                visit_pg332(v, &s.pg332, errp) &&
                visit_links(v, &s, errp) &&
-               visit_eth(v, &s.eth, errp) && visit_qdma(v, &s, errp));
+               visit_eth(v, &s.eth, errp) && visit_qdma(v, &s, errp) &&
+               visit_user(v, &s.user, errp));
         visit_end_struct(v, NULL);
     }
     for (i = 0; i < LINKS; i++) {

@@ -360,6 +360,22 @@ enum pg332_side_reg {
 #define PG332_SIDE_RQ_PI_SHIFT  48          /* [55:48] STATRQPIDB after the message */
 #define PG332_SIDE_QPN_HI_SHIFT 56          /* [63:56] QPN[15:8] */
 
+/* ---- the port of user logic --------------------------------------------------- */
+
+/*
+ * The ports of the hardware handshake as a stream of bytes, each way: records of 8 bytes,
+ * little-endian, of queue pairs with QPCONF[4] clear. Byte 0 is the kind and byte 1 is 0;
+ * the queue pair is in bytes 2 and 3, the value in bytes 4 to 7.
+ */
+#define PG332_USER_RECORD       8           /* bytes */
+
+enum pg332_user_kind {
+    PG332_USER_RECEIVED         = 1,        /* to user logic: the new STATRQPIDB */
+    PG332_USER_COMPLETED        = 2,        /* completions since the last record */
+    PG332_USER_SQPI             = 3,        /* from user logic: the new SQPI */
+    PG332_USER_RQCI             = 4         /* the new RQCI */
+};
+
 /* ---- requests in memory -------------------------------------------------------- */
 
 /* Byte 16 of a WQE, and bits 23:16 of a completion entry. */

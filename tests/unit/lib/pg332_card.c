@@ -8,6 +8,7 @@
 
 Card cards[2];
 const ErnicProfile *card_timing;
+bool card_user_logic;
 const ErnicTimingTrace *card_trace[2];
 const char *const version_names[PG332_VERSIONS] = { "3.1", "4.0", "4.2" };
 
@@ -131,6 +132,7 @@ void card_config(ErnicConfig *cfg, unsigned version)
         .max_qp = 33, .max_cq = 1, .max_srq = 1, .max_eq = 1, .max_mr = 1,
         .max_pd = 1, .max_uctx = 1, .num_vectors = 1, .mtu = 5,
         .link_speed = 100000, .pg332 = 1 + version, .timing = card_timing,
+        .user_logic = card_user_logic,
     };
 }
 

@@ -139,6 +139,8 @@ void check_received(Card *c, uint32_t n);
 
 /* The timing model of cards that are opened; NULL: none. */
 extern const ErnicProfile *card_timing;
+/* Whether cards that are opened have user logic. */
+extern bool card_user_logic;
 /* The timing model's observer of each card; NULL: none. */
 extern const ErnicTimingTrace *card_trace[2];
 

@@ -12,6 +12,7 @@
 #include "steering/flow_tables.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/rdma/records.h"
+#include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"
 #include "objects/mcast.h"
@@ -92,7 +93,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound holders "
         "num_holders page_failed copies job touched deferred work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "
-        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables",
+        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables handshake",
         "ErnicEq: line_size line_head line_count",
         "ErnicMr: holder",
         "ErnicMcast: next chain",
@@ -115,6 +116,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicMlx5Eth: sq rq tir tis rqt send flush poll_wait poll_due",
         "ErnicFlowTable: num_groups group",
         "ErnicFlowTables: num_entries table group entry counter order",
+        "ErnicHandshake: turn",
     };
     uint32_t n = 0;
 
@@ -182,7 +184,7 @@ static void every_byte(const char *name, const uint8_t *obj, size_t size, uint32
     X(ErnicMrUpdate) X(ErnicWqe) X(ErnicRecv) X(ErnicAv) X(ErnicQpAttr) \
     X(ErnicSendQueue) X(ErnicRdRes) X(ErnicAckState) X(ErnicCc) X(ErnicSide) \
     X(ErnicPath) X(ErnicTx) X(ErnicTrain) X(ErnicLastAck) X(ErnicLeftAck) \
-    X(ErnicViolation) X(ErnicStrict)
+    X(ErnicViolation) X(ErnicStrict) X(ErnicHandshakeQp) X(ErnicHandshake)
 
 #define CHECK(type, bytes)                                                  \
     do {                                                                    \

@@ -16,7 +16,7 @@
 #include "transport/tx.h"
 
 #define HEAD        12          /* magic and format */
-#define SECTIONS    29          /* the highest that this release knows */
+#define SECTIONS    30          /* the highest that this release knows */
 
 /* @state has to load, or to be refused with a reason that contains @why. */
 static void load(Ernic *e, const GByteArray *state, const char *why)

@@ -38,6 +38,7 @@ typedef struct ErnicCqeOps ErnicCqeOps;
 typedef struct ErnicEqOps ErnicEqOps;
 typedef struct ErnicRegFile ErnicRegFile;
 typedef struct ErnicSide ErnicSide;
+typedef struct ErnicHandshake ErnicHandshake;
 typedef struct ErnicTimers ErnicTimers;
 typedef struct ErnicTiming ErnicTiming;
 typedef struct ErnicProfile ErnicProfile;
@@ -86,6 +87,7 @@ typedef struct ErnicConfig {
      */
     uint8_t pg332;
     uint8_t pg332_reads;        /* of a peer that wait for a response; 0: the most */
+    bool user_logic;            /* at PG332's ports of the hardware handshake */
     /*
      * The guest uses the mlx5 interface, with this configuration, which outlives the
      * engine; @pg332 is 0. NULL: it does not.
@@ -183,6 +185,7 @@ struct Ernic {
     const ErnicEqOps *eqs;      /* interface->eqs */
     ErnicRegFile *regs;         /* owned; NULL: verbs */
     ErnicSide *side;            /* owned; NULL: verbs */
+    ErnicHandshake *handshake;  /* owned; NULL: no user logic */
     ErnicStrict *strict;        /* owned; NULL: off */
     ErnicMlx5 *mlx5;            /* owned; NULL: another interface */
 

@@ -28,6 +28,13 @@ typedef struct ErnicReport {
     uint64_t count;             /* 0: never; then only rule and text are set */
 } ErnicReport;
 
+/* An index that PG332's hardware and user logic exchange: an element of their ports. */
+typedef struct ErnicUserRecord {
+    uint8_t kind;               /* enum pg332_user_kind */
+    uint32_t qpn;
+    uint32_t value;
+} ErnicUserRecord;
+
 /* Memory that nobody uses any more (deferred.h). */
 typedef struct ErnicDeferred ErnicDeferred;
 
@@ -68,6 +75,11 @@ typedef struct ErnicEnvOps {
     void (*wake_at)(void *env, uint64_t ns);
     /* A queue pair has broken a rule for the first time; may be NULL. */
     void (*violation)(void *env, const ErnicReport *report);
+    /*
+     * PG332 with user logic: ernic_user_next() has a record. The environment asks for it
+     * soon, when no call into the engine is in progress.
+     */
+    void (*user_logic)(void *env);
     /*
      * mlx5 interface: from now on, or from now on not any more, the environment may call
      * ernic_page_rung() in place of ernic_bar_write() for doorbells of send queues in

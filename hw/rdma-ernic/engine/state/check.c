@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
+#include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/side_stream.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
@@ -29,6 +30,21 @@
 
 /* ---- ranges ---------------------------------------------------------------- */
 
+/* Of the ERNIC interface. */
+static bool check_pg332(const Ernic *e, GString *why)
+{
+    const ErnicHandshake *h = e->handshake;
+    bool ok = !e->side ||
+              ernic_state_check_struct(&ernic_state_side, e->side, "side stream", why);
+    uint32_t i;
+
+    for (i = 0; h && i < e->cfg.max_qp; i++) {
+        ok &= ernic_state_check_struct(&ernic_state_handshake_qp, &h->qp[i],
+                                       "handshake", why);
+    }
+    return ok;
+}
+
 static bool check_ranges(const Ernic *e, GString *why)
 {
     uint32_t i, id;
@@ -36,9 +52,7 @@ static bool check_ranges(const Ernic *e, GString *why)
                                        why) &&
               ernic_state_check_struct(&ernic_state_device, e, "device", why) &&
               ernic_state_check_struct(&ernic_state_tx, e->tx, "tx", why) &&
-              (!e->side ||
-               ernic_state_check_struct(&ernic_state_side, e->side, "side stream",
-                                        why)) &&
+              check_pg332(e, why) &&
               (!e->mlx5 ||
                (ernic_state_check_struct(&ernic_state_mlx5, e->mlx5, "mlx5", why) &&
                 ernic_state_check_struct(&ernic_state_mlx5_eth, e->mlx5_eth,

@@ -17,8 +17,8 @@
 
 /*
  * Bytes of an object beside its own structure: its number there and among the free
- * numbers, its context and record of the mlx5 interface, its registers of PG332. Tables
- * whose size is fixed have the number alone.
+ * numbers, its context and record of the mlx5 interface, its registers and handshake of
+ * PG332. Tables whose size is fixed have the number alone.
  */
 #define BESIDE      512
 #define NUMBER      sizeof(uint32_t)

@@ -84,6 +84,11 @@ static void *strict(const Ernic *e)
     return e->strict;
 }
 
+static void *handshake(const Ernic *e)
+{
+    return e->handshake;
+}
+
 static void *mlx5(const Ernic *e)
 {
     return e->mlx5;
@@ -124,6 +129,7 @@ static const Section sections[] = {
     STRUCTURE(STRUCT, "stee", ernic_state_flow_tables, flow_tables, .always = true),
     TABLE("ftab", 15, .always = true), TABLE("fgro", 16, .always = true),
     TABLE("fent", 17, .always = true), TABLE("fcou", 18, .always = true),
+    STRUCTURE(STRUCT, "hand", ernic_state_handshake, handshake),
 };
 
 /* Whether an engine like this one has the section. */

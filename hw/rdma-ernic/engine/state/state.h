@@ -177,6 +177,9 @@ extern const ErnicStateStruct ernic_state_flow_tables, ernic_state_flow_table;
 extern const ErnicStateStruct ernic_state_flow_group, ernic_state_flow_entry;
 extern const ErnicStateStruct ernic_state_flow_dest, ernic_state_flow_counter;
 
+/* state_handshake.c */
+extern const ErnicStateStruct ernic_state_handshake, ernic_state_handshake_qp;
+
 /* state_strict.c */
 extern const ErnicStateStruct ernic_state_violation;
 extern const ErnicStateStruct ernic_state_strict;

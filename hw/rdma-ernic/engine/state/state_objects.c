@@ -43,7 +43,7 @@ static const ErnicStateField config_fields[] = {
     DERIVED(raw),               /* of the device that loads; check_qp.c */
     DERIVED(no_icrc),           /* of the link of the device that loads */
     DERIVED(retry_time),        /* of the device that loads */
-    UMAX(pg332_reads, ERNIC_MAX_RD_ATOMIC),
+    UMAX(pg332_reads, ERNIC_MAX_RD_ATOMIC), BOOL(user_logic),
 };
 #undef S
 const ErnicStateStruct ernic_state_config =
@@ -148,6 +148,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(mlx5),              /* a section of its own, if there is one */
     DERIVED(mlx5_eth), DERIVED(flow_tables),    /* as well */
     U(unsettled),
+    DERIVED(handshake),         /* a section of its own, if there is one */
 };
 #undef S
 const ErnicStateStruct ernic_state_device = DESCRIBE(device_fields, Ernic, DEVICE);
@@ -567,6 +568,8 @@ const ErnicStateStruct *const ernic_state_structs[] = {
     [ERNIC_SS_TIMING] = &ernic_state_timing,
     [ERNIC_SS_VIOLATION] = &ernic_state_violation,
     [ERNIC_SS_STRICT] = &ernic_state_strict,
+    [ERNIC_SS_HANDSHAKE] = &ernic_state_handshake,
+    [ERNIC_SS_HANDSHAKE_QP] = &ernic_state_handshake_qp,
     [ERNIC_SS_LAST_ACK] = &last_struct,
     [ERNIC_SS_LEFT_ACK] = &left_struct,
     [ERNIC_SS_MR_UPDATE] = &ernic_state_mr_update,

@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/work.h"
 #include "interfaces/interface.h"
+#include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/packet_checks.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/rules.h"
@@ -146,6 +147,12 @@ static uint32_t qpconf(const Ernic *e, const ErnicQp *qp)
     return *ernic_pg332_qp_reg(e, qp->qpn, PG332_QPCONF);
 }
 
+/* Whether user logic gets the indices of @qp. */
+static bool handshake(const Ernic *e, const ErnicQp *qp)
+{
+    return !(qpconf(e, qp) & PG332_QPCONF_NO_HS);
+}
+
 /*
  * Software's copy of an index in memory; address 0 is none. Memory that does
  * not answer has missed it: software finds the register.
@@ -156,8 +163,7 @@ static void write_doorbell(Ernic *e, const ErnicQp *qp, uint32_t low,
     uint64_t addr = ernic_pg332_qp_addr(e, qp->qpn, low, high);
     uint32_t word = cpu_to_le32(index);
 
-    if ((qpconf(e, qp) & PG332_QPCONF_NO_HS) && addr &&
-        !e->ops->dma_write(e->env, addr, &word, sizeof(word))) {
+    if (addr && !e->ops->dma_write(e->env, addr, &word, sizeof(word))) {
         trace_ernic_guest_pg332_dma(qp->qpn, addr);
     }
 }
@@ -192,8 +198,12 @@ static void post_send(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
         !e->ops->dma_write(e->env, at, &cqe, sizeof(cqe))) {
         trace_ernic_guest_pg332_dma(qp->qpn, at);
     }
-    write_doorbell(e, qp, PG332_CQDBADD, PG332_CQDBADDMSB,
-                   ernic_pg332_index(wc->src_qp, depth));
+    if (handshake(e, qp)) {
+        ernic_handshake_completed(e, qp->qpn);
+    } else {
+        write_doorbell(e, qp, PG332_CQDBADD, PG332_CQDBADDMSB,
+                       ernic_pg332_index(wc->src_qp, depth));
+    }
     if (conf & PG332_QPCONF_CQ_INT) {
         ernic_pg332_bank(e, ernic_pg332_version(e) == PG332_V3_1 ?
                          PG332_V3_CQINTSTS : PG332_V4_CQINTSTS, qp->qpn);
@@ -278,6 +288,8 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
 
 static void post_recv(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
 {
+    uint32_t index = ernic_pg332_index(wc->src_qp, qp->rq.wq.depth);
+
     /* Before software looks for it. */
     if (qp->transport == ERNIC_RC) {
         report_to_side(e, qp, wc);
@@ -287,8 +299,11 @@ static void post_recv(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
     }
     e->stats.completions++;
     ernic_charge(e, ERNIC_WORK_COMPLETE);
-    write_doorbell(e, qp, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB,
-                   ernic_pg332_index(wc->src_qp, qp->rq.wq.depth));
+    if (handshake(e, qp)) {
+        ernic_handshake_received(e, qp->qpn, index);
+    } else {
+        write_doorbell(e, qp, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB, index);
+    }
     if (qp->type == ERNIC_QPT_GSI) {
         ernic_pg332_raise(e, PG332_INT_MAD);
     }

@@ -580,6 +580,22 @@ void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value)
     }
 }
 
+/* No PCI bus is in between, so that the timing model delays nothing. */
+void ernic_pg332_ring(Ernic *e, uint32_t qpn, uint32_t reg, uint32_t value)
+{
+    const ErnicRegBlockDef *slots =
+        &ernic_reg_blocks[ernic_pg332_version(e)][ERNIC_REG_QP];
+    uint32_t offset = slots->base + (qpn - 1) * PG332_SLOT + reg;
+    ErnicRegRef ref;
+
+    ernic_pg332_settle_qp(e, qpn);
+    if (ernic_rules_write(e, offset, &value) &&
+        ernic_regfile_write(e->regs, offset, value, &ref)) {
+        trace_ernic_pg332_write(offset, ref.def->name, value);
+        ernic_pg332_doorbell(e, offset, value);
+    }
+}
+
 /* Sequence numbers are set while nothing is under way. */
 static void wrote_sqpsn(Ernic *e, uint32_t qpn)
 {

@@ -1,0 +1,240 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The port of user logic: records of 8 bytes each way over a character device. The main
+ * loop moves them, so that a character device that is slow or closed holds up nobody;
+ * the engine keeps what has not left. While the machine is stopped and in D3hot records
+ * wait, in both directions.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/bswap.h"
+#include "qemu/main-loop.h"
+#include "system/replay.h"
+#include "bars/user_logic.h"
+#include "device/lock.h"
+#include "hw/rdma-ernic/trace.h"
+
+/* Records that are sent before the main loop does other work. */
+#define SEND_BATCH  64
+
+bool ernic_pci_user_logic_is(const ErnicPci *d)
+{
+    return d->pg332.user.chr.chr != NULL;
+}
+
+bool ernic_pci_user_logic_check(const ErnicPci *d, Error **errp)
+{
+    if (ernic_pci_user_logic_is(d) && replay_mode != REPLAY_MODE_NONE) {
+        error_setg(errp, "user-logic= and record and replay exclude each other");
+        return false;
+    }
+    return true;
+}
+
+/* ---- to user logic ------------------------------------------------------------- */
+
+static gboolean has_room(void *unused, GIOCondition condition, void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    d->pg332.user.watch = 0;
+    qemu_bh_schedule(d->pg332.user.bh);
+    return G_SOURCE_REMOVE;
+}
+
+/* Takes the next record from the engine; it is the engine's until it has left. */
+static bool begin_record(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+    bool is;
+
+    ernic_pci_lock(d);
+    is = ernic_user_next(d->pg332.engine, &u->sending);
+    ernic_pci_unlock(d);
+    u->forgotten = false;
+    return is;
+}
+
+static void end_record(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+
+    u->sent = 0;
+    if (!u->forgotten) {
+        ernic_pci_lock(d);
+        ernic_user_taken(d->pg332.engine, &u->sending);
+        ernic_pci_unlock(d);
+    }
+    u->stats.sent++;
+    trace_ernic_pci_user_sent(ernic_pci_id(d), u->sending.kind, u->sending.qpn,
+                              u->sending.value);
+}
+
+/* False: there is no record, or no room for all of it. */
+static bool send_record(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+    uint8_t bytes[PG332_USER_RECORD] = { };
+    int n;
+
+    if (!u->sent && !begin_record(d)) {
+        return false;
+    }
+    bytes[0] = u->sending.kind;
+    stw_le_p(bytes + 2, u->sending.qpn);
+    stl_le_p(bytes + 4, u->sending.value);
+    n = qemu_chr_fe_write(&u->chr, bytes + u->sent, sizeof(bytes) - u->sent);
+    if (!u->open) {
+        return false;                   /* the write has found that */
+    }
+    u->sent += MAX(n, 0);
+    if (u->sent == sizeof(bytes)) {
+        end_record(d);
+        return true;
+    }
+    trace_ernic_pci_user_waits(ernic_pci_id(d), sizeof(bytes) - u->sent);
+    u->watch = qemu_chr_fe_add_watch(&u->chr, G_IO_OUT | G_IO_HUP, has_room, d);
+    return false;
+}
+
+static void send_records(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+    uint32_t i;
+
+    for (i = 0; u->open && !u->watch && ernic_pci_working(d); i++) {
+        if (i == SEND_BATCH) {
+            qemu_bh_schedule(u->bh);
+            return;
+        }
+        if (!send_record(d)) {
+            return;
+        }
+    }
+}
+
+/* ---- from user logic ----------------------------------------------------------- */
+
+/* Not trusted: @bytes are read once, and the engine checks all but the reserved one. */
+static bool execute(ErnicPci *d, uint64_t now, const uint8_t *bytes)
+{
+    ErnicUserRecord r = {
+        .kind = bytes[0], .qpn = lduw_le_p(bytes + 2), .value = ldl_le_p(bytes + 4),
+    };
+
+    if (bytes[1]) {
+        trace_ernic_guest_user_byte(ernic_pci_id(d), r.kind, bytes[1]);
+        return false;
+    }
+    return ernic_user_ring(d->pg332.engine, now, &r);
+}
+
+static void execute_records(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+    uint32_t at = 0;
+    uint64_t now;
+
+    if (u->come < PG332_USER_RECORD || !ernic_pci_working(d)) {
+        return;
+    }
+    now = ernic_pci_enter(d);
+    for (; u->come - at >= PG332_USER_RECORD; at += PG332_USER_RECORD) {
+        u->stats.received++;
+        u->stats.refused += !execute(d, now, u->in + at);
+    }
+    u->come -= at;
+    memmove(u->in, u->in + at, u->come);
+    ernic_pci_leave(d);                 /* an interrupt may close the port */
+    qemu_chr_fe_accept_input(&u->chr);
+}
+
+static int can_receive(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return sizeof(d->pg332.user.in) - d->pg332.user.come;
+}
+
+static void receive(void *opaque, const uint8_t *buf, int size)
+{
+    ErnicPci *d = opaque;
+    ErnicUserLogic *u = &d->pg332.user;
+    uint32_t len = MIN(size, can_receive(d));
+
+    memcpy(u->in + u->come, buf, len);
+    u->come += len;
+    /* Not here: a character device that has more calls this again from inside. */
+    qemu_bh_schedule(u->bh);
+}
+
+/* ---- life ---------------------------------------------------------------------- */
+
+/* The next one to connect begins with a record; it gets the one that was half sent. */
+static void disconnect(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+
+    if (u->watch) {
+        g_source_remove(u->watch);
+        u->watch = 0;
+    }
+    u->open = false;
+    u->sent = u->come = 0;
+}
+
+static void event(void *opaque, QEMUChrEvent what)
+{
+    ErnicPci *d = opaque;
+    ErnicUserLogic *u = &d->pg332.user;
+
+    if (what != CHR_EVENT_OPENED && what != CHR_EVENT_CLOSED) {
+        return;
+    }
+    trace_ernic_pci_user_open(ernic_pci_id(d), what == CHR_EVENT_OPENED,
+                              u->come + u->sent);
+    disconnect(d);
+    u->open = what == CHR_EVENT_OPENED;
+    qemu_bh_schedule(u->bh);
+}
+
+static void work(void *opaque)
+{
+    execute_records(opaque);
+    send_records(opaque);
+}
+
+void ernic_pci_user_logic_open(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+
+    if (ernic_pci_user_logic_is(d)) {
+        u->bh = qemu_bh_new_guarded(work, d, &DEVICE(d)->mem_reentrancy_guard);
+        qemu_chr_fe_set_handlers(&u->chr, can_receive, receive, event, NULL, d, NULL,
+                                 true);
+    }
+}
+
+void ernic_pci_user_logic_close(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+
+    if (u->bh) {
+        qemu_chr_fe_set_handlers(&u->chr, NULL, NULL, NULL, NULL, NULL, NULL, true);
+        disconnect(d);
+        g_clear_pointer(&u->bh, qemu_bh_delete);
+    }
+}
+
+void ernic_pci_user_logic_reset(ErnicPci *d)
+{
+    d->pg332.user.forgotten = true;
+}
+
+void ernic_pci_user_logic_kick(ErnicPci *d)
+{
+    if (!ernic_pci_gone(d) && d->pg332.user.bh) {
+        qemu_bh_schedule(d->pg332.user.bh);
+    }
+}

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rows of the hardware handshake: by queue pair what user logic has not taken yet.
+ */
+#include "qemu/osdep.h"
+#include "interfaces/pg332/handshake.h"
+#include "state/state.h"
+
+#define S ErnicHandshakeQp
+static const ErnicStateField qp_fields[] = {
+    U(completed), UMAX(received, ERNIC_MAX_WQ_DEPTH),
+};
+#undef S
+const ErnicStateStruct ernic_state_handshake_qp =
+    DESCRIBE(qp_fields, ErnicHandshakeQp, HANDSHAKE_QP);
+
+static void save_qps(const ErnicStateField *f, const Ernic *e, const void *obj,
+                     GByteArray *out)
+{
+    const ErnicHandshake *h = obj;
+    uint32_t i;
+
+    for (i = 0; i < e->cfg.max_qp; i++) {
+        ernic_state_save_struct(e, f->of, &h->qp[i], out);
+    }
+}
+
+/* Number 0 is no queue pair. */
+static bool load_qps(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
+{
+    ErnicHandshake *h = obj;
+    uint32_t i;
+
+    for (i = 0; i < e->cfg.max_qp; i++) {
+        if (!ernic_state_load_struct(e, f->of, &h->qp[i], in)) {
+            return false;
+        }
+    }
+    return !h->qp[0].completed && !h->qp[0].received;
+}
+
+static const ErnicStateOwned qps = { save_qps, load_qps };
+
+#define S ErnicHandshake
+static const ErnicStateField handshake_fields[] = {
+    DERIVED(turn),              /* any queue pair may be the first */
+    OWNED_OF(qp, qps, ernic_state_handshake_qp),
+};
+#undef S
+const ErnicStateStruct ernic_state_handshake =
+    DESCRIBE(handshake_fields, ErnicHandshake, HANDSHAKE);
