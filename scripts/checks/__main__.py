@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check a rule of the house that no tool knows: calls, events, layers, names, prose,
-style or writers, each in the file of this name.
+sentences, style or writers, each in the file of this name.
 
 usage: scripts/checks NAME [ROOT [BUILT]]
 

@@ -15,6 +15,7 @@ import house
 import layers
 import names
 import prose
+import sentences
 import style
 import writers
 
@@ -454,6 +455,30 @@ def qemu(root):
     return root / 'build'
 
 
+def statements(change=lambda rows: rows, meson="'pg332': ['good'],", test='"/x/good"'):
+    """A table that is complete, but for a change; and the only test that it names."""
+    rows = [f'| {letter}{i} | it is so | `/x/good` |'
+            for letter, num in sentences.STATEMENTS.items() for i in range(1, num + 1)]
+    return {'docs/sentences.md': '\n'.join(change(rows)) + '\n',
+            'tests/unit/meson.build': meson,
+            'tests/unit/pg332/test-good.c': f'TEST({test}, fn)\n'}
+
+
+SENTENCES = [
+    (None, statements()),
+    (None, statements(lambda rows: ['| T1 | it is so | none: advice |', *rows[1:]])),
+    ('19 statements T, not 20', statements(lambda rows: rows[:19] + rows[20:])),
+    ('T3 follows T1', statements(lambda rows: rows[:1] + rows[2:])),
+    ('27 statements S, not 28', statements(lambda rows: rows[:-1])),
+    ('statements X, not 0', statements(lambda rows: [*rows, rows[0].replace('T', 'X')])),
+    ('there is no test /x/good', statements(test='"/x/goods"')),
+    ('there is no test /x/good', statements(meson="'pg332': ['better'],")),
+    ('T1 has no test', statements(lambda rows: ['| T1 | it is so | - |', *rows[1:]])),
+    ('T1 has no test', statements(lambda rows: ['| T1 | it is so | none: |', *rows[1:]])),
+    ('not a statement', statements(lambda rows: ['| T1 | it is so |', *rows])),
+]
+
+
 def of(check):
     return lambda root: house.run(check, root)
 
@@ -464,7 +489,9 @@ TABLES = {'style': (of(style.check), STYLE), 'layers': (of(layers.check), LAYERS
           'layers of the device': (
               lambda root: house.run(layers.check, root, qemu(root)), DEVICE),
           'events': (of(events.check), TRACE), 'names': (of(names.check), NAMES),
-          'prose': (of(prose.check), PROSE), 'calls': (of(calls.check), CALLS),
+          'prose': (of(prose.check), PROSE),
+          'sentences': (of(sentences.check), SENTENCES),
+          'calls': (of(calls.check), CALLS),
           'writers': (of(writers.check), WRITERS)}
 
 

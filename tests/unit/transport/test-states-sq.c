@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queue pair states, second part: SQD, SQE, Error, and destruction. The table of
- * sentences is in test-states.c.
+ * Queue pair states, second part: SQD, SQE, Error, and destruction; and UC.
  */
 #include "qemu/osdep.h"
 #include "dialog_cases.h"
@@ -295,4 +294,14 @@ DIALOG_TEST("/states/bad-icrc", ERNIC_QPT_UC, test_bad_icrc)
     }
     dlg_inject_raw(d, bytes, 12, true);
     RECV_WC(d, 0, SUCCESS);
+}
+
+DIALOG_TEST("/states/uc-operations", ERNIC_QPT_UC, test_uc_operations)
+{
+    struct ernic_wqe wqe = dlg_bind_mw(d, &d->key);
+
+    dlg_post_wqe(d, &wqe, 0, 0);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_peer_message(d, ERNIC_WR_WRITE, RQ, DLG_SINK, 64);
+    dlg_mem_is(d, DLG_SINK, d->peer, 64);
 }

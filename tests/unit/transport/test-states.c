@@ -1,89 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The rules of each queue pair state, sentence by sentence as textbooks on the
- * architecture state them, and the test of each. Names without a program are tests of
- * this file or, from SQD on, of test-states-sq.c.
- *
- * Reset
- *   a queue pair begins in it                        reset/only-init
- *   software may go to it from any state             verbs-qp-commands edges
- *   its queues are empty, nothing completes          reset/empties
- *   (Entries that were written to the completion queue before are software's:
- *   the queue may be shared, so only their owner can take them out.)
- *   posting to either queue is an immediate error    reset/post
- *   no request is processed, nothing is sent         reset/empties
- *   packets for it are dropped in silence            reset/packets
- *   the only way on is Init                          reset/only-init
- *   Init needs partition, port, rights or Q_Key       test-qp-transitions parameters
- *   it may be used again instead of a new one        reset/reuse
- * Init
- *   receives may be posted, and wait for RTR         init/recv
- *   sends may not be posted                          init/send
- *   packets are dropped                              init/packets
- * RTR
- *   entered by software, from Init alone             verbs-qp-commands edges
- *   receives may be posted, inbound is served        rtr/inbound
- *   the first SEND or WRITE with immediate takes the next receive request
- *   and is answered with ACK or NAK                  rtr/inbound
- *   without a receive request the peer gets RNR      rtr/inbound
- *   sends are refused at once                        rtr/send
- *   left to RTS, Error, Reset, or by destruction      verbs-qp-commands edges, destroy
- *   a receiver may stay in it                        rtr/inbound
- * RTR to RTS sets
- *   ACK timeout                                      test-completer timeout/table
- *   the PSN of the first request                     test-requester, every test
- *   retry count: for timeouts and NAKs of gaps       test-completer timeout/budget,
- *                                                    timeout/nak-budget
- *   RNR retry count                                  test-completer rnr/budget
- *   outstanding READs and atomics at the peer        test-requester credits
- *   optionally rights, Q_Key, minimum RNR timer      rts/optional
- * RTS
- *   sends and receives                               reset/reuse
- *   P_Key: index for sending and receiving           rts/pkey
- *   Q_Key: of the request, or with its high bit set the queue pair's
- *                                                    test-ud req/qkey-high-bit
- *   Q_Key: that of a received packet is compared     test-ud resp/qkey
- * SQD
- *   begun requests are finished, the rest waits      sqd/drains
- *   raises an event when drained, if asked to        sqd/drains, sqd/silent
- *   send attributes change, once it has drained      sqd/attributes
- *   back in RTS sending goes on                      sqd/drains
- *   receiving goes on                                sqd/inbound
- *   requests that have not begun do not fail in it   sqd/faulty-waits
- * SQE
- *   entered by the device, after a failed send       sqe/automatic
- *   never by software                                verbs-qp-commands edges
- *   not on RC                                        test-requester-local bad
- *   does not send; receiving goes on                 sqe/automatic
- *   RTS recovers it                                  sqe/automatic
- * Error
- *   entered by software from any state but Reset      verbs-qp-commands edges
- *   entered by the device after a failure            test-responder-fault,
- *                                                    test-completer nak/fatal
- *   the first completion carries the reason, all the rest of this and of the
- *   other queue is flushed                           test-completer nak/fatal
- *   every request comes back with its wr_id          err/reclaim
- *   nothing is sent, nothing received                err/silent
- *   what is posted in it is flushed                  err/post
- * Destroyed
- *   neither sends nor receives                       destroy
- * UC
- *   a connection, segmented by the path MTU          test-requester segments
- *   messages of 0 bytes to 2 GiB                     test-requester segments,
- *                                                    test-big write
- *   no ACK, no NAK                                   test-uc, every test
- *   complete upon transmission of the last packet    test-departure uc
- *   READ and atomics are not supported               test-uc wrong/opcode
- *   each packet is served once, in order             test-uc resp/duplicates
- *   on a gap the rest of the message is ignored until First or Only
- *                                                    test-uc resp/gap, resync
- *   two CRCs: ours is the ICRC                       bad-icrc
- *   SEND, WRITE and window binding are there         uc-operations
- * READ queue of the responder
- *   more than agreed on: NAK invalid, Error          test-responder-fault overflow
- *   its depth is a parameter (PG332)                 test-pg332-fatal read-depth
- *   data is in place before the completion           test-requester read
+ * Queue pair states as textbooks on the architecture describe them: Reset, Init, RTR and
+ * RTS; SQD, SQE and Error are in test-states-sq.c. docs/sentences.md has each statement
+ * with its test.
  */
 #include "qemu/osdep.h"
 #include "dialog_cases.h"

@@ -43,6 +43,40 @@ TEST("/pg332-fatal/codes", test_codes)
     }
 }
 
+/* READs of the peer on a busy link, until one is too many: their number. */
+static uint32_t reads_until_fatal(Card *c, uint8_t depth)
+{
+    uint32_t n = 0;
+
+    card_open(c, 0, PG332_V3_1);
+    c->e->cfg.pg332_reads = depth;
+    put_qp(c, PG332_QPCONF, get_qp(c, PG332_QPCONF));
+    c->env.tx_busy = true;
+    while (!c->e->qp[QPN].ack.fault) {
+        g_assert_cmpuint(n, <, 200);
+        PEER(c, READ_REQUEST, .psn = PEER_PSN + n++, .va = VA, .rkey = KEY,
+             .dma_len = 64);
+    }
+    c->env.tx_busy = false;
+    ernic_tx_ready(c->e, c->env.now);
+    fake_run(c->e);
+    check_report(c, 0x10);
+    lose_all(c);
+    card_close(c);
+    return n;
+}
+
+/* The depth of the queue of READs is a parameter. */
+TEST("/pg332-fatal/read-depth", test_read_depth)
+{
+    static const uint8_t depths[] = { 1, 2, 7, 15 };
+    uint32_t most = reads_until_fatal(&cards[0], 0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
+        IS(reads_until_fatal(&cards[0], depths[i]), most - 16 + depths[i]);
+    }
+}
+
 /* The document contains the same codes. */
 TEST("/pg332-fatal/document", test_document)
 {
