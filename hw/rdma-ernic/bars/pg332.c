@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "qemu/bswap.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/error-report.h"
@@ -20,9 +21,13 @@
 #include "device/lock.h"
 #include "device/retry_time.h"
 #include "device/traffic.h"
+#include "hw/rdma-ernic/trace.h"
 
 /* Limit of warnings of violations; a reset by the guest does not renew it. */
 #define MAX_WARNINGS 1000
+/* Frames of MAC control: their EtherType, and bytes up to the opcode. */
+#define CONTROL_TYPE 0x8808
+#define CONTROL_LEN  16
 
 static const struct {
     uint32_t window, max_qp;
@@ -69,12 +74,36 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 {
     if (d->pg332.engine) {
         qatomic_set(&d->pg332.risen, 0);
+        d->pg332.resume = UINT64_MAX;
         ernic_pci_user_logic_reset(d);
         ernic_pci_links_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
         ernic_set_link(d->pg332.engine, now, ernic_pci_link(d));
         ernic_pci_irqs_later(d);        /* lowers INTx */
     }
+}
+
+/*
+ * The MAC does not pass pause frames on. Those of a link that does not carry RoCE have no
+ * effect; in a shell the registers of the MAC decide, which are stored alone.
+ */
+bool ernic_pci_pg332_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)
+{
+    uint64_t now, ns;
+    bool its;
+
+    if (!d->pg332.engine || d->link != d->card || d->shell.kind || d->shell.port_of ||
+        len < CONTROL_LEN || lduw_be_p(frame + 12) != CONTROL_TYPE) {
+        return false;
+    }
+    now = ernic_pci_enter(d);
+    its = ernic_pause(d->pg332.engine, frame, len, &ns);
+    if (its && (ns || d->pg332.resume != UINT64_MAX)) {
+        d->pg332.resume = now + ns;
+        trace_ernic_pci_pause(ernic_pci_id(d), ns);
+    }
+    ernic_pci_leave(d);
+    return its;
 }
 
 /* ---- strict mode ---------------------------------------------------------- */
@@ -176,7 +205,8 @@ static bool pg332_tx(void *env, const ErnicTrain *train)
 
     return (ernic_pci_verbs_enabled(d) &&
             ernic_pci_to_engine(d->engine, d->pg332.engine->now, train)) ||
-           ernic_pci_to_link(d, ERNIC_PCI_PG332, train);
+           (d->pg332.resume == UINT64_MAX &&
+            ernic_pci_to_link(d, ERNIC_PCI_PG332, train));
 }
 
 static uint64_t pg332_tx_departed(void *env)

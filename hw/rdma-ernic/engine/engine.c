@@ -289,6 +289,11 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
     engine_wake(e);
 }
 
+bool ernic_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *ns)
+{
+    return ernic_pg332_pause(e, frame, len, ns);
+}
+
 bool ernic_user_next(const Ernic *e, ErnicUserRecord *r)
 {
     return ernic_handshake_next(e, r);

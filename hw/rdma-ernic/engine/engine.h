@@ -72,6 +72,12 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 /* Whether software has enabled the interface of these registers (XRNICCONF[0]). */
 bool ernic_reg_enabled(const Ernic *e);
 /*
+ * PG332: whether @frame of the link, from its Ethernet header on, is a pause frame that
+ * stops the packets of this engine for *@ns from now on, or (0) lets them go on. The
+ * environment does so: tx() returns false.
+ */
+bool ernic_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *ns);
+/*
  * PG332 with user logic, the configuration's user_logic. The record that the hardware
  * has for it now; false: none. It stays until ernic_user_taken(), which removes it, or
  * the part of it that @r has: there may be more by then.

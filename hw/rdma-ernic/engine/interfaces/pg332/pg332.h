@@ -54,6 +54,12 @@ uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
  */
 #define ERNIC_PG332_FRAME_MAX   (14 + 4 + 40 + 8 + 12 + 8 + 4 + 4096 + 3)
 
+/*
+ * pause.c: whether @frame is a pause frame that concerns RoCE traffic, which it stops for
+ * *@ns from now on, or lets go on (0).
+ */
+bool ernic_pg332_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *ns);
+
 /* status.c: what a status register of the pipeline shows now. */
 uint32_t ernic_pg332_pipeline(const Ernic *e, uint32_t offset, uint32_t stored);
 /* A method of the interface (interface.h). */
