@@ -321,6 +321,7 @@ enum pg332_side_reg {
 #define PG332_DMACR_THRESHOLD   0x00ff0000  /* entries per IOC */
 #define PG332_DMACR_THRESHOLD_SHIFT 16
 #define PG332_DMACR_DELAY       0xff000000
+#define PG332_DMACR_DELAY_SHIFT 24
 #define PG332_DMACR_WRITE       0xff007011  /* and the threshold, except to 0 */
 #define PG332_DMACR_RESET_VALUE 0x00010002
 

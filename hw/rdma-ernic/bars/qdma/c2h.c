@@ -183,7 +183,7 @@ void qdma_c2h_packet(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t 
     if (!qdma_port_enabled(d, port, ERNIC_QDMA_C2H)) {
         return;                         /* the MAC does not see it */
     }
-    if (len > QDMA_FRAME_MAX) {
+    if (len > ERNIC_MAC_FRAME_MAX) {
         lost(d, &f, number, "length");
         return;
     }

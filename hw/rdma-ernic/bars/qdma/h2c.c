@@ -74,7 +74,7 @@ static bool fetch(ErnicPci *d, const QdmaRing *r, QdmaH2cDesc *desc)
 /* The reason why a frame cannot leave; NULL: it can. */
 static const char *obstacle(ErnicPci *d, uint32_t port, const QdmaRing *r, uint32_t len)
 {
-    return len < ETH_HLEN || len > QDMA_FRAME_MAX ? "length" :
+    return len < ETH_HLEN || len > ERNIC_MAC_FRAME_MAX ? "length" :
            !qdma_port_device(d, port) ? "no port" :
            !qdma_port_sends(d, port, r->number) ? "function" :
            !qdma_port_enabled(d, port, ERNIC_QDMA_H2C) ? "disabled" : NULL;
@@ -100,7 +100,7 @@ static bool leave(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t len
 
 static QdmaStep packet(ErnicPci *d, uint32_t port, const QdmaRing *r, ErnicBudget *work)
 {
-    uint8_t frame[QDMA_FRAME_MAX];
+    uint8_t frame[ERNIC_MAC_FRAME_MAX];
     QdmaH2cDesc desc;
     const char *why;
     uint32_t len;

@@ -12,7 +12,6 @@
 #include "net/ethernet.h"
 #include "hw/rdma-ernic/trace.h"
 
-#define FCS             4
 /* Queues of a function: the first, their number. */
 #define QUEUES_FIRST(v) extract32(v, 16, 16)
 #define QUEUES_NUM(v)   extract32(v, 0, 16)
@@ -164,43 +163,9 @@ bool qdma_port_waits(ErnicPci *d, uint32_t port)
 
 /* ---- counters ---------------------------------------------------------------------- */
 
-/* Counters of the MAC; the registers have two words for each. */
-enum {
-    PACKETS, GOOD_PACKETS, BYTES, GOOD_BYTES,
-    SIZES,                      /* twelve ranges of sizes */
-    LARGE = SIZES + 12, SMALL,
-    UNICAST = 26, MULTICAST, BROADCAST, VLAN,
-};
-
-/* The first size of each range, with FCS, and of what is large. */
-static const uint16_t sizes[] = {
-    64, 65, 128, 256, 512, 1024, 1519, 1523, 1549, 2048, 4096, 8192, 9216
-};
-QEMU_BUILD_BUG_ON(ARRAY_SIZE(sizes) != LARGE - SIZES + 1);
-
-static uint32_t size_counter(uint32_t bytes)
-{
-    uint32_t i = 0;
-
-    while (i < ARRAY_SIZE(sizes) && bytes >= sizes[i]) {
-        i++;
-    }
-    return i ? SIZES + i - 1 : SMALL;
-}
-
 void qdma_port_count(ErnicQdmaPort *p, uint8_t dir, const uint8_t *frame, uint32_t len)
 {
-    uint64_t *c = p->mac[dir].now;
-    uint32_t bytes = len + FCS;
-
-    c[PACKETS]++;
-    c[GOOD_PACKETS]++;
-    c[BYTES] += bytes;
-    c[GOOD_BYTES] += bytes;
-    c[size_counter(bytes)]++;
-    c[is_broadcast_ether_addr(frame) ? BROADCAST :
-      is_multicast_ether_addr(frame) ? MULTICAST : UNICAST]++;
-    c[VLAN] += lduw_be_p(frame + ETH_HLEN - 2) == ETH_P_VLAN;
+    ernic_mac_count(&p->mac[dir], frame, len);
 }
 
 void qdma_port_lost(ErnicPci *d, uint32_t port, uint8_t dir, uint32_t number,
@@ -218,8 +183,7 @@ void qdma_port_tick(ErnicQdmaPort *p)
     uint32_t dir;
 
     for (dir = 0; dir < ERNIC_QDMA_DIRS; dir++) {
-        memcpy(p->mac[dir].shown, p->mac[dir].now, sizeof(p->mac[dir].shown));
-        memset(p->mac[dir].now, 0, sizeof(p->mac[dir].now));
+        ernic_mac_tick(&p->mac[dir]);
     }
 }
 
@@ -230,7 +194,7 @@ static uint32_t half(uint64_t value, uint32_t word)
 
 uint32_t qdma_port_counter(const ErnicQdmaPort *p, uint8_t dir, uint32_t word)
 {
-    return half(p->mac[dir].shown[word / 2 % ERNIC_QDMA_MAC_COUNTERS], word);
+    return ernic_mac_counter(&p->mac[dir], word);
 }
 
 /* Sent, lost, received, lost: frames and bytes; erroneous ones do not exist. */

@@ -9,9 +9,6 @@
 
 #include "bars/qdma/queue.h"
 
-/* The longest frame without its FCS; the MAC's limit is 9600 bytes. */
-#define QDMA_FRAME_MAX  9596
-
 /* Ports of one function divide its queues; otherwise each port has a function. */
 bool qdma_port_divided(const ErnicPci *d);
 /* The device whose cable @port has; NULL: there is no such port. */

@@ -212,8 +212,8 @@ static const VMStateDescription mac_vmstate = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT64_ARRAY(now, ErnicQdmaMac, ERNIC_QDMA_MAC_COUNTERS),
-        VMSTATE_UINT64_ARRAY(shown, ErnicQdmaMac, ERNIC_QDMA_MAC_COUNTERS),
+        VMSTATE_UINT64_ARRAY(now, ErnicMac, ERNIC_MAC_COUNTERS),
+        VMSTATE_UINT64_ARRAY(shown, ErnicMac, ERNIC_MAC_COUNTERS),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -221,7 +221,7 @@ static const VMStateDescription mac_vmstate = {
 /* The fields of a port; the numbers of queues come first in its section. */
 #define PORT_MAC_STATE(n) \
     VMSTATE_STRUCT_ARRAY(port[n].mac, ErnicQdma, ERNIC_QDMA_DIRS, 1, mac_vmstate, \
-                         ErnicQdmaMac), \
+                         ErnicMac), \
     VMSTATE_UINT64_ARRAY(port[n].stats.packets, ErnicQdma, ERNIC_QDMA_DIRS), \
     VMSTATE_UINT64_ARRAY(port[n].stats.packet_bytes, ErnicQdma, ERNIC_QDMA_DIRS), \
     VMSTATE_UINT64_ARRAY(port[n].stats.dropped, ErnicQdma, ERNIC_QDMA_DIRS), \

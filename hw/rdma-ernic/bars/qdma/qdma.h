@@ -9,6 +9,7 @@
 #define ERNIC_BARS_QDMA_QDMA_H
 
 #include "device/device.h"
+#include "net/mac.h"
 
 #define ERNIC_QDMA_QUEUES       512
 #define ERNIC_QDMA_FUNCTIONS    4
@@ -55,19 +56,11 @@ typedef struct ErnicQdmaPortStats {
     uint64_t dropped[ERNIC_QDMA_DIRS], dropped_bytes[ERNIC_QDMA_DIRS];
 } ErnicQdmaPortStats;
 
-/* Counters of a MAC for one direction, in the order of its registers. */
-#define ERNIC_QDMA_MAC_COUNTERS 32
-
-typedef struct ErnicQdmaMac {
-    uint64_t now[ERNIC_QDMA_MAC_COUNTERS];      /* since the last tick */
-    uint64_t shown[ERNIC_QDMA_MAC_COUNTERS];    /* by the registers */
-} ErnicQdmaMac;
-
 #define ERNIC_QDMA_PORTS    2
 
 typedef struct ErnicQdmaPort {
     ErnicQdmaTurns stream;      /* of its H2C stream engine */
-    ErnicQdmaMac mac[ERNIC_QDMA_DIRS];
+    ErnicMac mac[ERNIC_QDMA_DIRS];
     ErnicQdmaPortStats stats;
 } ErnicQdmaPort;
 

@@ -455,11 +455,19 @@ static const ErnicStateField tx_fields[] = {
 const ErnicStateStruct ernic_state_tx = DESCRIBE(tx_fields, ErnicTx, TX);
 
 #define S ErnicSide
+/* A whole field of the channel, with the name that it had in older releases. */
+#define DMA(f, kind_, max_) \
+    { .name = #f, .offset = offsetof(S, dma.f), .size = sizeof_field(S, dma.f), \
+      .num = 1, .kind = ERNIC_SK_##kind_, .max = max_ }
+#define DMA_U(f)    DMA(f, UINT, UINT64_MAX)
 static const ErnicStateField side_fields[] = {
-    U(cr), U(sr), U(cur), U(tail), U(next), BOOL(idle), U(left),
+    DMA_U(cr), DMA_U(sr), DMA_U(cur), DMA_U(tail), DMA_U(next), DMA(idle, BOOL, 0),
+    DMA_U(left),
     UMAX(head, ERNIC_SIDE_FIFO - 1), UMAX(count, ERNIC_SIDE_FIFO), U(lost),
     ARRAY(fifo, UINT64_MAX),
 };
+#undef DMA_U
+#undef DMA
 #undef S
 const ErnicStateStruct ernic_state_side = DESCRIBE(side_fields, ErnicSide, SIDE);
 

@@ -9,17 +9,14 @@
 #ifndef ERNIC_INTERFACES_PG332_SIDE_STREAM_H
 #define ERNIC_INTERFACES_PG332_SIDE_STREAM_H
 
+#include "base/axi_dma.h"
 #include "base/device.h"
 
 /* Entries that wait for a descriptor; power of two. */
 #define ERNIC_SIDE_FIFO     64
 
 struct ErnicSide {
-    uint32_t cr, sr;            /* DMACR; bits of DMASR that are latched */
-    uint64_t cur, tail;         /* CURDESC, TAILDESC */
-    uint64_t next;              /* the descriptor that is read next */
-    bool idle;                  /* that of tail is done */
-    uint8_t left;               /* entries before IOC */
+    ErnicAxiDma dma;            /* an entry is a packet */
     uint32_t head, count;       /* of fifo: the oldest, and how many */
     uint32_t lost;              /* entries that came while nobody listened */
     uint64_t fifo[ERNIC_SIDE_FIFO];
