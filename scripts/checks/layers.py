@@ -29,7 +29,8 @@ LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
 
 # Rooms of the device, lowest first. The engine is below all of them.
 DEVICE_ROOMS = [['profiles', 'capture', 'compat'], ['fabric'], ['device'], ['links'],
-                ['links/udp', 'links/shm'], ['net'], ['bars/qdma'], ['bars'], ['pci']]
+                ['links/udp', 'links/shm'], ['net'], ['bars/qdma', 'bars/xib'], ['bars'],
+                ['pci']]
 DEVICE_LEVEL = {room: level for level, row in enumerate(DEVICE_ROOMS) for room in row}
 
 # Headers of the engine that a room of the device may include, besides the contract.
@@ -38,6 +39,7 @@ COMMON = {'engine/engine.h', 'engine/base/budget.h', 'engine/base/env.h',
 ENGINE_OF = {
     'bars': COMMON,
     'bars/qdma': {'engine/base/budget.h'},
+    'bars/xib': {'engine/base/axi_dma.h', 'engine/base/budget.h'},
     'capture': {'engine/base/types.h', 'engine/timing/timing_trace.h'},
     'device': COMMON | {'engine/state/precopy.h'},
     'fabric': {'engine/base/types.h', 'engine/trace.h', 'engine/base/pages.h',

@@ -63,7 +63,7 @@ static const Bad bad[] = {
     { "timing-profile", "'generic-100g'", "timing-profile= needs timing=on" },
     { "timing-trace", "'trace.json'", "timing-trace= needs timing=on" },
     { "timing-trace-limit", "'much'", "Parameter 'timing-trace-limit' expects uint64" },
-    { "shell", "'onic'", "shell is onic, not none, reconic or opennic" },
+    { "shell", "'onic'", "shell is onic, not none, reconic, opennic or xib" },
     { "card-memory", "1048576", "card-memory= needs interface=ernic" },
     { "port-of", "'none'", "Device 'none' not found" },
     { "ernic-strict", "'report'", "ernic-strict= needs interface=ernic" },
@@ -99,6 +99,7 @@ MACHINE_TEST("/ernic-property/interface", test_interface)
         { ",ernic-version=3.1", "ernic" },
         { ",shell=reconic", "ernic" },
         { ",shell=opennic", "ernic" },
+        { ",shell=xib", "ernic" },
         { ",personality=verbs,ernic-version=4.0", "ernic" },
     };
 
@@ -280,6 +281,9 @@ ERNIC_TEST("properties-bad-together", test_bad_together)
           "vectors is 2, not 3 to 64, with shell=opennic" },
         { "'shell': 'opennic', 'ernic-version': '4.2', 'vectors'", "5",
           "vectors is 5, not 6 to 64, with shell=opennic" },
+        { "'shell': 'xib', 'ernic-version'", "'4.2'",
+          "shell=xib has no ERNIC but that of ernic-version=3.1" },
+        { "'shell': 'xib', 'card-memory'", "1048576", "shell=xib has no card-memory" },
         { "'shell': 'opennic', 'ernic-qps'", "8", "ernic-qps= needs ernic-version=" },
         { "'shell': 'opennic', 'ernic-strict'", "'report'",
           "ernic-strict= needs ernic-version=" },

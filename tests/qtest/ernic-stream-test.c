@@ -16,7 +16,7 @@
 #define MESSAGE     (64 * 1024)
 #define DOORBELLS   40
 #define DOORBELL    16              /* bytes in a stream */
-#define QDMA        512             /* bytes of its section to change */
+#define SECTION     512             /* bytes of a section of the shell to change */
 #define PAGES       8               /* of an on-demand region, in as many chunks */
 /* Shells: the registers of PG332 and the first window in BAR 2. */
 #define SHELL_PG332 0x40000
@@ -43,7 +43,7 @@ static const struct {
     bool card, stopped, mlx5;
     bool shell;                 /* with a card */
     bool objects;               /* of the kinds that few programs use */
-    const char *section;        /* change a section of the QDMA alone */
+    const char *section;        /* change a section of the shell alone */
 } machines[] = {
     { "verbs", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0" },
     { "wire", UCTX " -device ernic-wire,id=w0,rate=1G,flight=20us"
@@ -70,6 +70,8 @@ static const struct {
     { "ports", UCTX VERBS_NIC ",id=net0,addr=06.0,multifunction=on,roce-udp=127.0.0.1:0,"
       "shell=opennic,card-memory=1M" OPENNIC VERBS_NIC ",id=port1,addr=06.1,port-of=net0"
       OPENNIC, .card = true, .shell = true, .section = "ernic/port1" },
+    { "xib", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,shell=xib",
+      .section = "ernic/xib" },
     { "objects", UCTX " -netdev hubport,id=h0,hubid=0"
       VERBS_NIC ",id=net0,addr=06.0,netdev=h0", .objects = true },
 };
@@ -255,6 +257,28 @@ static void use_streams(QErnic *q)
     qtest_clock_step(q->qts, 100000);
 }
 
+/* Both channels work: each has a frame that has only begun, or the delay of one. */
+static void use_channels(QErnic *q)
+{
+    QPCIBar bar = qpci_iomap(&q->dev, 0, NULL);
+    uint64_t ring = qernic_zeroed(q, 4096);
+
+    for (int ch = 0; ch < 2; ch++) {
+        uint64_t at = 0x200000 + ch * 0x30;
+
+        for (uint64_t desc = ring; desc < ring + 1024; desc += 128) {
+            qtest_writeq(q->qts, desc, desc + 128);
+            qtest_writeq(q->qts, desc + 8, ring);
+            qtest_writel(q->qts, desc + PG332_DESC_CONTROL, 700 | PG332_DESC_SOF |
+                         (desc == ring ? PG332_DESC_EOF : 0));
+        }
+        qpci_io_writeq(&q->dev, bar, at + 8, ring);
+        qpci_io_writel(&q->dev, bar, at, 0xff097001);
+        qpci_io_writeq(&q->dev, bar, at + 0x10, ring + 128);
+    }
+    qtest_clock_step(q->qts, 10000);
+}
+
 /* Objects, and messages of which some are on their way. */
 static void traffic(QErnicMachine *m, size_t row)
 {
@@ -267,7 +291,9 @@ static void traffic(QErnicMachine *m, size_t row)
     }
     q = qernic_at(m, "net0", 6);
     peer = strstr(machines[row].args, "net1") ? qernic_host(m, "net1", 7, 2) : q;
-    if (machines[row].card) {
+    if (strstr(machines[row].args, "shell=xib")) {
+        use_channels(q);
+    } else if (machines[row].card) {
         open_card(&c, q, row);
         card_open_qp(&c, 1, CARD_QPN);
         card_post(&c, CARD_SEND, 0, 64, 0, 0);
@@ -319,7 +345,7 @@ static void save(QErnicMachine *m, const char *path, const char *section, Stream
         at = memmem(s->bytes, s->len, section, strlen(section));
         g_assert_nonnull(at);
         s->from = at - s->bytes + strlen(section);
-        s->to = s->from + QDMA;
+        s->to = s->from + SECTION;
     }
     g_assert_cmpuint(s->to, <=, s->len);
     if ((at = memmem(s->bytes, s->len, "ernic-wire", strlen("ernic-wire")))) {

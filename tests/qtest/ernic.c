@@ -455,7 +455,10 @@ void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
     *q = (QErnic) { .dev = *dev, .qts = bus->qts, .alloc = alloc, .id = id };
     g_free(dev);
     qpci_device_enable(&q->dev);
-    q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
+    /* The xib shell has no such BAR. */
+    if (qpci_config_readl(&q->dev, PCI_BASE_ADDRESS_0 + 4 * ERNIC_BAR_REGS)) {
+        q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
+    }
     alloc_rings(q);
 }
 

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "bars/pg332.h"
-#include "bars/qdma/qdma.h"
 #include "bars/shell.h"
 #include "bars/user_logic.h"
 #include "bars/verbs.h"
@@ -23,10 +22,10 @@ static const ErnicPciEnum properties[] = {
       (const char *const[]) { "off", "report", "enforce", NULL },
       offsetof(ErnicPci, pg332.strict) },
     { "shell", "ErnicShell", "The card around PG332",
-      (const char *const[]) { "none", "reconic", "opennic", NULL },
+      (const char *const[]) { "none", "reconic", "opennic", "xib", NULL },
       offsetof(ErnicPci, shell.kind) },
 };
-QEMU_BUILD_BUG_ON(ERNIC_STRICT_MODES != 3 || PG332_VERSIONS != 3 || ERNIC_SHELLS != 3);
+QEMU_BUILD_BUG_ON(ERNIC_STRICT_MODES != 3 || PG332_VERSIONS != 3 || ERNIC_SHELLS != 4);
 
 static void ernic_class_init(ObjectClass *oc)
 {
@@ -85,7 +84,7 @@ static void ernic_add_bars(ErnicPci *d)
 
 static bool ernic_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
-    return ernic_pci_pg332_frame(d, frame, len) || ernic_qdma_receive(d, frame, len);
+    return ernic_pci_pg332_frame(d, frame, len) || ernic_pci_shell_frame(d, frame, len);
 }
 
 static void ernic_close(ErnicPci *d)
@@ -132,7 +131,7 @@ static const ErnicPciInterfaceOps ernic = {
     .doorbell_ok = ernic_pci_verbs_doorbell_ok,
     .frame = ernic_frame,
     .link = ernic_pci_shell_link,
-    .can_send = ernic_qdma_kick,
+    .can_send = ernic_pci_shell_kick,
     .registers_ok = ernic_pci_verbs_registers_ok,
 };
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The card that PG332 is on: its memory and, with shell=, identity and BARs of a shell.
- * The shells are rows of a table (shell_rows.c); their registers are in shell_registers.c
- * and qdma/.
+ * The shells are rows of a table (shell_rows.c); their registers are in
+ * shell_registers.c, qdma/ and xib/.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -12,6 +12,8 @@
 #include "migration/vmstate.h"
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
+#include "bars/xib/xib.h"
+#include "device/irq.h"
 #include "device/lock.h"
 
 #define DEFAULT_CARD        (64 * MiB)
@@ -40,8 +42,11 @@ void ernic_pci_shell_complete(ErnicPci *d)
     if (row->ernic && !d->pg332.version) {
         d->pg332.version = 1 + row->version;
     }
-    if (d->shell.kind && d->pg332.version && !d->shell.card_size && !first) {
+    if (row->qdma && d->pg332.version && !d->shell.card_size && !first) {
         d->shell.card_size = DEFAULT_CARD;
+    }
+    if (row->messages) {
+        d->cfg.num_vectors = row->messages;
     }
 }
 
@@ -51,8 +56,12 @@ static bool check_row(const ErnicPci *d, Error **errp)
     uint16_t least = d->pg332.version ? row->ernic_vectors : row->vectors;
 
     if (d->pg332.version && !row->map[d->pg332.version - 1].size) {
-        error_setg(errp, "shell=%s has no ERNIC but that of ernic-version=4.2",
-                   row->name);
+        error_setg(errp, "shell=%s has no ERNIC but that of ernic-version=%s",
+                   row->name, row->versions);
+        return false;
+    }
+    if (d->shell.card_size && !row->qdma) {
+        error_setg(errp, "shell=%s has no card-memory", row->name);
         return false;
     }
     if (d->cfg.num_vectors < least) {
@@ -114,7 +123,9 @@ bool ernic_pci_shell_open(ErnicPci *d, Error **errp)
     if (s->port_of) {
         return true;
     }
-    if (s->kind) {
+    if (s->kind == ERNIC_SHELL_XIB) {
+        ernic_xib_open(d);
+    } else if (s->kind) {
         ernic_pci_shell_check_places(d);
         ernic_qdma_open(d);
     }
@@ -160,6 +171,7 @@ void ernic_pci_shell_close(ErnicPci *d)
         vmstate_unregister_ram(&d->shell.card, DEVICE(d));
     }
     ernic_qdma_stop(d);
+    ernic_xib_stop(d);
     if (!ernic_pci_gone(d)) {
         ernic_pci_shell_free(d);        /* it was never realized */
     }
@@ -168,6 +180,35 @@ void ernic_pci_shell_close(ErnicPci *d)
 void ernic_pci_shell_free(ErnicPci *d)
 {
     ernic_qdma_free(d);
+    ernic_xib_free(d);
+}
+
+bool ernic_pci_shell_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)
+{
+    return ernic_xib_receive(d, frame, len) || ernic_qdma_receive(d, frame, len);
+}
+
+void ernic_pci_shell_kick(ErnicPci *d)
+{
+    ernic_xib_kick(d);
+    ernic_qdma_kick(d);
+}
+
+/* With MSI-X the ERNIC's interrupt stays pending, with MSI it does not. */
+void ernic_pci_shell_raise(ErnicPci *d)
+{
+    bool level = false;
+
+    ernic_pci_shell_raise_links(d);
+    ernic_xib_raise(d);
+    if (ernic_pci_shell_row(d)->messages) {
+        ernic_pci_enter(d);
+        level = ernic_irq_level(d->pg332.engine);
+        ernic_pci_leave(d);
+    }
+    if (level) {
+        ernic_pci_pg332_irq(d, 0);
+    }
 }
 
 void ernic_pci_shell_reset_function(ErnicPci *d)
@@ -187,16 +228,24 @@ void ernic_pci_shell_reset_function(ErnicPci *d)
 
 static void set_identity(ErnicPci *d)
 {
+    const ErnicShellRow *row = ernic_pci_shell_row(d);
     uint16_t vendor = ernic_pci_hidden(d) ? NO_VENDOR : ERNIC_RECONIC_VENDOR;
     uint16_t device = ernic_pci_hidden(d) ? NO_VENDOR :
-                      ERNIC_RECONIC_DEVICE + (d->shell.port_of ? FUNCTION_1 : 0);
+                      row->device + (d->shell.port_of ? FUNCTION_1 : 0);
     uint8_t *config = PCI_DEVICE(d)->config;
 
     pci_config_set_vendor_id(config, vendor);
     pci_config_set_device_id(config, device);
-    pci_config_set_class(config, ernic_pci_shell_row(d)->class);
+    pci_config_set_class(config, row->class);
     pci_set_word(config + PCI_SUBSYSTEM_VENDOR_ID, vendor);
     pci_set_word(config + PCI_SUBSYSTEM_ID, device);
+}
+
+static void add_qdma(ErnicPci *d, uint8_t type)
+{
+    memory_region_init_io(&d->msix_bar, OBJECT(d), &ernic_qdma_ops, d, "ernic-qdma",
+                          ERNIC_RECONIC_QDMA_SIZE);
+    pci_register_bar(PCI_DEVICE(d), ERNIC_RECONIC_BAR_QDMA, type, &d->msix_bar);
 }
 
 void ernic_pci_shell_add_bars(ErnicPci *d)
@@ -206,17 +255,19 @@ void ernic_pci_shell_add_bars(ErnicPci *d)
     const ErnicShellRow *row = ernic_pci_shell_row(d);
     uint8_t v = d->pg332.version;
     PCIDevice *pci = PCI_DEVICE(d);
+    uint8_t user = row->qdma ? ERNIC_RECONIC_BAR_USER : ERNIC_XIB_BAR;
 
     set_identity(d);
-    memory_region_init_io(&d->msix_bar, OBJECT(d), &ernic_qdma_ops, d, "ernic-qdma",
-                          ERNIC_RECONIC_QDMA_SIZE);
-    pci_register_bar(pci, ERNIC_RECONIC_BAR_QDMA, type, &d->msix_bar);
-    memory_region_init_io(&d->bar, OBJECT(d), &ernic_pci_shell_ops, d, "ernic-shell",
-                          v ? row->map[v - 1].size : row->size);
+    if (row->qdma) {
+        add_qdma(d, type);
+    }
+    memory_region_init_io(&d->bar, OBJECT(d),
+                          row->qdma ? &ernic_pci_shell_ops : &ernic_xib_ops, d,
+                          "ernic-shell", v ? row->map[v - 1].size : row->size);
     if (v && !d->shell.port_of) {
         memory_region_add_subregion(&d->bar, row->map[v - 1].at, &d->pg332.bar);
     }
-    pci_register_bar(pci, ERNIC_RECONIC_BAR_USER, type, &d->bar);
+    pci_register_bar(pci, user, type, &d->bar);
     if (d->shell.card_size) {
         pci_register_bar(pci, ERNIC_BAR_CARD, type | PCI_BASE_ADDRESS_MEM_PREFETCH,
                          &d->shell.card);

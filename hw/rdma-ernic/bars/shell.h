@@ -11,12 +11,14 @@
 /* A shell: its identity, BARs and vectors. */
 typedef struct ErnicShellRow {
     const char *name;
-    uint16_t class;
+    uint16_t device, class;
+    bool qdma;                  /* it has two BARs, a QDMA, MSI-X, maybe memory */
     bool ernic;                 /* without ernic-version, it has an ERNIC nevertheless, */
     uint8_t version;            /* of this enum pg332_version */
+    const char *versions;       /* those of its ERNIC */
     uint32_t size;              /* of BAR 2 without an ERNIC; 0: it always has one */
     struct {
-        uint32_t at, size;      /* the ERNIC's offset in BAR 2, and size of that */
+        uint32_t at, size;      /* the ERNIC's offset in the BAR, and size of that */
     } map[PG332_VERSIONS];      /* size 0: the shell does not exist with that version */
     uint32_t ready;             /* the status of resets, which are done at once */
     /* Bits of the shell's reset for the ERNIC, and for that of the second port. */
@@ -24,6 +26,7 @@ typedef struct ErnicShellRow {
     uint32_t second_at;         /* the latter's offset in BAR 2; 0: no such port */
     uint16_t vectors;           /* the fewest; with an ERNIC, as many as */
     uint16_t ernic_vectors;     /* this */
+    uint16_t messages;          /* MSI: there are these vectors, and no others */
     /* The vector of the ERNIC of a port, of @num; NULL: the last one. */
     uint16_t (*vector)(uint16_t num, uint32_t port);
 } ErnicShellRow;
@@ -42,14 +45,20 @@ uint16_t ernic_pci_shell_vector(const ErnicPci *d);
 /* That of its user interrupt; -1: the shell never raises it. */
 int ernic_pci_shell_user_vector(const ErnicPci *d);
 /*
- * The register of links, of a first port: whether the shell has it; sends its interrupt,
- * a level, again if a bit is set. The link of the port of @d may have changed.
+ * The register of links, of a first port: whether the shell has it. The link of the port
+ * of @d may have changed.
  */
 bool ernic_pci_shell_has_links(const ErnicPci *d);
-void ernic_pci_shell_raise_links(ErnicPci *d);
 void ernic_pci_shell_link(ErnicPci *d);
 /* All links are as they are now. */
 void ernic_pci_shell_reset_links(ErnicPci *d);
+/* Messages have been enabled: interrupts that are levels send theirs. */
+void ernic_pci_shell_raise(ErnicPci *d);
+void ernic_pci_shell_raise_links(ErnicPci *d);
+/* A frame that is not for an engine; false: there is no shell. */
+bool ernic_pci_shell_frame(ErnicPci *d, const uint8_t *frame, uint32_t len);
+/* Schedules what the shell has to do. */
+void ernic_pci_shell_kick(ErnicPci *d);
 /* Sets PCI identity and BARs of a shell. */
 void ernic_pci_shell_add_bars(ErnicPci *d);
 /* Call it after ernic_pci_shell_open(), also if that failed. */

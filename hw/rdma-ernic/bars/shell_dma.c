@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
+#include "bars/shell.h"
 #include "bars/shell_dma.h"
 #include "device/card.h"
 #include "device/dma.h"
@@ -56,7 +57,7 @@ bool ernic_pci_shell_dma(ErnicPci *self, uint64_t addr, void *buf, uint64_t len,
         return ernic_pci_card_rw(d, addr & MAKE_64BIT_MASK(0, ERNIC_CARD_TAG_SHIFT), buf,
                                  len, write);
     }
-    if (!d->shell.kind) {
+    if (!ernic_pci_shell_row(d)->qdma) {
         return ernic_pci_dma(d, addr, buf, len, write);
     }
     for (done = 0; done < len; done += n) {

@@ -12,6 +12,7 @@
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
 #include "bars/shell_dma.h"
+#include "bars/xib/xib.h"
 #include "device/irq.h"
 #include "device/link.h"
 #include "device/lock.h"
@@ -315,6 +316,7 @@ void ernic_pci_shell_reset(ErnicPci *d)
     }
     ernic_pci_shell_reset_links(d);
     ernic_qdma_reset(d);
+    ernic_xib_reset(d);
 }
 
 /* Others find some words without the table. */

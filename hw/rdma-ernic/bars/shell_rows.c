@@ -20,9 +20,15 @@ static uint16_t opennic_vector(uint16_t num, uint32_t port)
     return (num - OPENNIC_OTHERS) / 2 + OPENNIC_ERNIC + port;
 }
 
+static uint16_t xib_vector(uint16_t num, uint32_t port)
+{
+    return 0;                           /* that of MM2S */
+}
+
 static const ErnicShellRow rows[ERNIC_SHELLS] = {
     [ERNIC_SHELL_RECONIC] = {
         .name = "reconic", .class = PCI_CLASS_MEMORY_OTHER,
+        .device = ERNIC_RECONIC_DEVICE, .qdma = true,
         .ernic = true, .version = PG332_V3_1,
         .map = {
             [PG332_V3_1] = { 0x40000, 4 * MiB },
@@ -37,13 +43,20 @@ static const ErnicShellRow rows[ERNIC_SHELLS] = {
     },
     [ERNIC_SHELL_OPENNIC] = {
         .name = "opennic", .class = PCI_CLASS_NETWORK_OTHER,
-        .size = 4 * MiB,
+        .device = ERNIC_RECONIC_DEVICE, .qdma = true,
+        .versions = "4.2", .size = 4 * MiB,
         .map = { [PG332_V4_2] = { 0x800000, 16 * MiB } },
         .ready = UINT32_MAX,
         .reset = BIT(12), .reset_second = BIT(13),
         .second_at = 0xa00000,
         .vectors = 3, .ernic_vectors = OPENNIC_OTHERS + 2,
         .vector = opennic_vector,
+    },
+    [ERNIC_SHELL_XIB] = {
+        .name = "xib", .class = PCI_CLASS_NETWORK_OTHER, .device = ERNIC_XIB_DEVICE,
+        .ernic = true, .version = PG332_V3_1, .versions = "3.1",
+        .map = { [PG332_V3_1] = { 0x300000, 4 * MiB } },
+        .messages = ERNIC_XIB_VECTORS, .vector = xib_vector,
     },
 };
 

@@ -5,12 +5,16 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "hw/pci/pcie_aer.h"
 #include "device/capabilities.h"
 
 #define MSIX_BAR_SIZE       0x1000
+/* Messages of MSI, a power of two. */
+#define MSI_MESSAGES        4
+QEMU_BUILD_BUG_ON(ERNIC_XIB_VECTORS > MSI_MESSAGES);
 QEMU_BUILD_BUG_ON(ERNIC_MAX_VECTORS * PCI_MSIX_ENTRY_SIZE > 0x800);
 
 /* BAR and offsets of the MSI-X table and pending bits: without a shell, with one. */
@@ -35,11 +39,40 @@ static bool add_pm(PCIDevice *pci, Error **errp)
     return true;
 }
 
-bool ernic_pci_add_capabilities(ErnicPci *d, Error **errp)
+static bool add_msix(ErnicPci *d, Error **errp)
 {
     const typeof(msix_at[0]) *at = &msix_at[d->shell.kind != ERNIC_SHELL_NONE];
     PCIDevice *pci = PCI_DEVICE(d);
     int ret, i;
+
+    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, at->bar, at->table,
+                    &d->msix_bar, at->bar, at->pba, 0, errp);
+    if (ret < 0) {
+        if (ret == -ENOTSUP && errp && !*errp) {
+            error_setg(errp, "this machine has no MSI-X");
+        }
+        return false;
+    }
+    for (i = 0; i < d->cfg.num_vectors; i++) {
+        msix_vector_use(pci, i);
+    }
+    return true;
+}
+
+static bool add_msi(ErnicPci *d, Error **errp)
+{
+    int ret = msi_init(PCI_DEVICE(d), 0, MSI_MESSAGES, true, true, errp);
+
+    if (ret == -ENOTSUP && errp && !*errp) {
+        error_setg(errp, "this machine has no MSI");
+    }
+    return ret >= 0;
+}
+
+bool ernic_pci_add_capabilities(ErnicPci *d, Error **errp)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    int ret;
 
     if (!add_pm(pci, errp)) {
         return false;
@@ -54,18 +87,7 @@ bool ernic_pci_add_capabilities(ErnicPci *d, Error **errp)
                       errp) < 0) {
         return false;
     }
-    ret = msix_init(pci, d->cfg.num_vectors, &d->msix_bar, at->bar, at->table,
-                    &d->msix_bar, at->bar, at->pba, 0, errp);
-    if (ret < 0) {
-        if (ret == -ENOTSUP && errp && !*errp) {
-            error_setg(errp, "this machine has no MSI-X");
-        }
-        return false;
-    }
-    for (i = 0; i < d->cfg.num_vectors; i++) {
-        msix_vector_use(pci, i);
-    }
-    return true;
+    return d->shell.kind == ERNIC_SHELL_XIB ? add_msi(d, errp) : add_msix(d, errp);
 }
 
 /* MSI-X. With card memory, the BAR is twice that size; the upper half maps it. */

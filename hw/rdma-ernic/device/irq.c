@@ -1,11 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Interrupts: MSI-X messages from a bottom half, and INTx of the ERNIC interface.
+ * Interrupts: messages (MSI-X, MSI in a shell) from a bottom half, and INTx of the ERNIC
+ * interface.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "qemu/main-loop.h"
+#include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "device/clock.h"
 #include "device/irq.h"
@@ -66,9 +68,21 @@ static bool take_irqs(ErnicPci *d, uint32_t vector)
            risen;
 }
 
+/* A function with fewer messages of MSI than vectors has the last one for all others. */
+static void notify(ErnicPci *function, uint32_t vector)
+{
+    PCIDevice *pci = PCI_DEVICE(function);
+
+    if (!msi_present(pci)) {
+        msix_notify(pci, vector);
+    } else if (msi_enabled(pci)) {
+        msi_notify(pci, MIN(vector, msi_nr_vectors_allocated(pci) - 1));
+    }
+}
+
 /*
  * A message is a write to any address. It may reset or eject this function, or change
- * its power state, before msix_notify() returns: nothing is remembered across it, and
+ * its power state, before notify() returns: nothing is remembered across it, and
  * calls from inside return at once. A vector is sent at most once in a run. In D3hot
  * the function sends none: they stay pending until it is in D0 again.
  */
@@ -84,7 +98,7 @@ void ernic_pci_send_irqs(void *opaque)
     d->irq_sending = true;
     for (; todo && ernic_pci_powered(d); todo &= todo - 1) {
         if (take_irqs(d, ctz64(todo)) && ctz64(todo) < function->cfg.num_vectors) {
-            msix_notify(PCI_DEVICE(function), ctz64(todo));
+            notify(function, ctz64(todo));
         }
     }
     d->irq_sending = false;

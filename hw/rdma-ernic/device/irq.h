@@ -10,7 +10,7 @@
 
 void ernic_pci_irq_init(ErnicPci *d);
 void ernic_pci_irq_stop(ErnicPci *d);
-/* Raises MSI-X @vector soon. Call it inside enter and leave, or with the BQL held. */
+/* Raises @vector soon. Call it inside enter and leave, or with the BQL held. */
 void ernic_pci_irq(ErnicPci *d, uint16_t vector);
 /* The same for an interrupt of the ERNIC interface, which has a vector of its own. */
 void ernic_pci_pg332_irq(ErnicPci *d, uint16_t interrupt);

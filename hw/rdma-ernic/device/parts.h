@@ -21,6 +21,7 @@ typedef struct ErnicHostOps ErnicHostOps;
 typedef struct ErnicNetq ErnicNetq;
 typedef struct ErnicPci ErnicPci;
 typedef struct ErnicQdma ErnicQdma;
+typedef struct ErnicXib ErnicXib;
 
 /* Maximum number of doorbells that wait for the engine. */
 #define ERNIC_DB_QUEUE      1024
@@ -123,6 +124,7 @@ typedef enum ErnicShellKind {
     ERNIC_SHELL_NONE,
     ERNIC_SHELL_RECONIC,
     ERNIC_SHELL_OPENNIC,
+    ERNIC_SHELL_XIB,
     ERNIC_SHELLS
 } ErnicShellKind;
 
@@ -136,6 +138,7 @@ typedef struct ErnicShell {
     uint32_t links;             /* bits: ports whose link has changed; BQL */
     uint32_t links_up;          /* the links when that was last looked at */
     ErnicQdma *qdma;            /* owned; of the first port; BQL */
+    ErnicXib *xib;              /* owned; of that shell; BQL */
     MemoryRegion card;
     uint32_t regs[ERNIC_SHELL_WORDS];   /* windows: atomic, for a second ERNIC */
 } ErnicShell;

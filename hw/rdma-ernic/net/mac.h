@@ -21,8 +21,11 @@ typedef struct ErnicMac {
     uint64_t shown[ERNIC_MAC_COUNTERS];         /* by the registers */
 } ErnicMac;
 
-/* A frame of @len bytes without FCS has passed the MAC. */
+/* The FCS of a frame. */
+uint32_t ernic_mac_fcs(const uint8_t *frame, uint32_t len);
+/* A frame of @len bytes without FCS has passed the MAC; or it has refused that. */
 void ernic_mac_count(ErnicMac *m, const uint8_t *frame, uint32_t len);
+void ernic_mac_count_bad(ErnicMac *m, uint32_t len, bool too_long);
 /* The registers show what the MAC has counted since the last tick. */
 void ernic_mac_tick(ErnicMac *m);
 /* Word @word of them. */

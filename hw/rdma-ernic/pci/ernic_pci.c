@@ -8,6 +8,7 @@
 #include "qapi/error.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
+#include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "hw/pci/pcie_aer.h"
@@ -15,7 +16,6 @@
 #include "system/runstate.h"
 #include "system/system.h"
 #include "bars/pg332.h"
-#include "bars/qdma/qdma.h"
 #include "bars/shell.h"
 #include "bars/user_logic.h"
 #include "compat/qemu.h"
@@ -137,7 +137,7 @@ static void set_working(ErnicPci *d, bool working)
         ernic_pci_netdev_report_link(d);
         ernic_pci_netq_kick(d);
         ernic_pci_eth_kick(d);
-        ernic_qdma_kick(d);
+        ernic_pci_shell_kick(d);
         ernic_pci_user_logic_kick(d);
     } else {
         ernic_pci_drain(d);
@@ -287,6 +287,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     close_interface(d);
     ernic_pci_mem_close(d);
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
+    msi_uninit(pci);
     pcie_aer_exit(pci);
     pcie_cap_exit(pci);
     ernic_pci_life_keep(d);
@@ -378,7 +379,12 @@ static uint32_t ernic_pci_config_read(PCIDevice *pci, uint32_t addr, int len)
                                           pci_default_read_config(pci, addr, len);
 }
 
-/* A write that unmasks MSI-X sends messages, which may eject the function. */
+static bool sends_messages(const PCIDevice *pci)
+{
+    return msix_enabled((PCIDevice *)pci) || msi_enabled(pci);
+}
+
+/* A write that unmasks vectors sends messages, which may eject the function. */
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
@@ -387,7 +393,7 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     if (ernic_pci_hidden(ERNIC(pci))) {
         return;
     }
-    messages = msix_enabled(pci);
+    messages = sends_messages(pci);
     if (ernic_pci_exists(ERNIC(pci)) && moves_bars(pci, addr, len)) {
         ernic_pci_page_events_move(ERNIC(pci));
     }
@@ -395,8 +401,8 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     if (ernic_pci_gone(ERNIC(pci))) {
         return;
     }
-    if (!messages && msix_enabled(pci)) {
-        ernic_pci_shell_raise_links(ERNIC(pci));
+    if (!messages && sends_messages(pci)) {
+        ernic_pci_shell_raise(ERNIC(pci));
     }
     pcie_cap_flr_write_config(pci, addr, value, len);
     update_powers(ERNIC(pci));

@@ -16,6 +16,7 @@
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
 #include "bars/user_logic.h"
+#include "bars/xib/xib.h"
 #include "device/interface.h"
 #include "device/lock.h"
 #include "device/reset.h"
@@ -232,7 +233,7 @@ static bool has_shell(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    return d->shell.kind;
+    return ernic_pci_shell_row(d)->qdma;
 }
 
 /* Card memory is not in here: it migrates like any RAM. */
@@ -400,6 +401,7 @@ static int state_pre_load(void *opaque)
     qatomic_set(&d->pg332.risen, 0);
     d->shell.links = 0;
     ernic_qdma_reset(d);
+    ernic_xib_reset(d);
     doorbells_post_save(opaque);
     state_post_save(opaque);
     ernic_stream_bytes_limit(&d->state, ernic_save_most(d->engine));
@@ -433,6 +435,7 @@ const VMStateDescription ernic_pci_vmstate = {
         &ernic_qdma_vmstate,
         &ernic_qdma_stream_vmstate,
         &ernic_qdma_second_vmstate,
+        &ernic_xib_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,
         &ernic_pci_precopy_vmstate,

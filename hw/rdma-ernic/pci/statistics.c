@@ -13,6 +13,7 @@
 #include "device/lock.h"
 #include "pci/statistics.h"
 #include "bars/qdma/qdma.h"
+#include "bars/xib/xib.h"
 
 /* Counters of one engine; all 0 if the engine does not exist. */
 typedef struct EngineCounts {
@@ -33,6 +34,7 @@ typedef struct Snapshot {
     ErnicQdmaStats qdma;        /* all 0 without the QDMA */
     ErnicQdmaPortStats port;    /* of it, that the device is */
     ErnicUserStats user;        /* all 0 without user logic */
+    ErnicXibStats xib;          /* all 0 without the AXI DMA */
 } Snapshot;
 
 static const ErnicPciCounter engine_counters[] = {
@@ -83,6 +85,15 @@ static const ErnicPciCounter user_counters[] = {
     USER(received), USER(refused), USER(sent),
 };
 #undef USER
+#define XIB(name, field) { name, offsetof(ErnicXibStats, field) }
+static const ErnicPciCounter xib_counters[] = {
+    XIB("mm2s_packets", packets[XIB_MM2S]), XIB("mm2s_bytes", bytes[XIB_MM2S]),
+    XIB("mm2s_dropped", dropped[XIB_MM2S]),
+    XIB("s2mm_packets", packets[XIB_S2MM]), XIB("s2mm_bytes", bytes[XIB_S2MM]),
+    XIB("s2mm_dropped", dropped[XIB_S2MM]),
+    XIB("errors", errors),
+};
+#undef XIB
 
 #define STAGE(name) { #name, offsetof(ErnicStageCount, name) }
 static const ErnicPciCounter stage_counters[] = {
@@ -205,14 +216,16 @@ static bool visit_timing(Visitor *v, const EngineCounts *counts, Error **errp)
     return ok;
 }
 
-static bool visit_memory(Visitor *v, const ErnicMem *mem, Error **errp)
+/* A structure of counters. */
+static bool visit_part(Visitor *v, const char *name, const ErnicPciCounter *counters,
+                       size_t num, const void *stats, Error **errp)
 {
     bool ok;
 
-    if (!visit_start_struct(v, "memory", NULL, 0, errp)) {
+    if (!visit_start_struct(v, name, NULL, 0, errp)) {
         return false;
     }
-    ok = visit_counters(v, mem_counters, ARRAY_SIZE(mem_counters), mem, errp);
+    ok = visit_counters(v, counters, num, stats, errp);
     visit_end_struct(v, NULL);
     return ok;
 }
@@ -228,7 +241,8 @@ static bool visit_engine(Visitor *v, EngineCounts *counts, Error **errp)
                           drop_name, errp) &&
            visit_numbered(v, "faults", stats->fault, 1, ERNIC_FAULT_COUNT,
                           fault_name, errp) &&
-           visit_memory(v, &counts->mem, errp) &&
+           visit_part(v, "memory", mem_counters, ARRAY_SIZE(mem_counters),
+                   &counts->mem, errp) &&
            visit_timing(v, counts, errp);
 }
 
@@ -272,18 +286,6 @@ static bool visit_links(Visitor *v, Snapshot *s, Error **errp)
     return true;
 }
 
-static bool visit_eth(Visitor *v, const ErnicEth *eth, Error **errp)
-{
-    bool ok;
-
-    if (!visit_start_struct(v, "eth", NULL, 0, errp)) {
-        return false;
-    }
-    ok = visit_counters(v, eth_counters, ARRAY_SIZE(eth_counters), eth, errp);
-    visit_end_struct(v, NULL);
-    return ok;
-}
-
 static bool visit_qdma(Visitor *v, const Snapshot *s, Error **errp)
 {
     bool ok;
@@ -293,18 +295,6 @@ static bool visit_qdma(Visitor *v, const Snapshot *s, Error **errp)
     }
     ok = visit_counters(v, qdma_counters, ARRAY_SIZE(qdma_counters), &s->qdma, errp) &&
          visit_counters(v, port_counters, ARRAY_SIZE(port_counters), &s->port, errp);
-    visit_end_struct(v, NULL);
-    return ok;
-}
-
-static bool visit_user(Visitor *v, const ErnicUserStats *user, Error **errp)
-{
-    bool ok;
-
-    if (!visit_start_struct(v, "user_logic", NULL, 0, errp)) {
-        return false;
-    }
-    ok = visit_counters(v, user_counters, ARRAY_SIZE(user_counters), user, errp);
     visit_end_struct(v, NULL);
     return ok;
 }
@@ -358,14 +348,22 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
         s.port = ernic_pci_first(d)->shell.qdma->port[d->shell.port_of != NULL].stats;
     }
     s.user = d->pg332.user.stats;
+    if (d->shell.xib) {
+        s.xib = d->shell.xib->stats;
+    }
     take_links(&s, d);
     ernic_pci_leave(d);
     if (visit_start_struct(v, name, NULL, 0, errp)) {
         (void)(visit_engine(v, &s.engine, errp) &&
                visit_pg332(v, &s.pg332, errp) &&
                visit_links(v, &s, errp) &&
-               visit_eth(v, &s.eth, errp) && visit_qdma(v, &s, errp) &&
-               visit_user(v, &s.user, errp));
+               visit_part(v, "eth", eth_counters, ARRAY_SIZE(eth_counters),
+                          &s.eth, errp) &&
+               visit_qdma(v, &s, errp) &&
+               visit_part(v, "user_logic", user_counters, ARRAY_SIZE(user_counters),
+                          &s.user, errp) &&
+               visit_part(v, "axi_dma", xib_counters, ARRAY_SIZE(xib_counters),
+                          &s.xib, errp));
         visit_end_struct(v, NULL);
     }
     for (i = 0; i < LINKS; i++) {

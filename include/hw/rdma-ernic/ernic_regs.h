@@ -27,6 +27,9 @@
 #define ERNIC_RECONIC_MSIX      0x30000
 #define ERNIC_RECONIC_PBA       0x34000
 #define ERNIC_RECONIC_BAR_USER  2       /* shell registers and ERNIC */
+#define ERNIC_XIB_DEVICE        0x9038  /* of the same vendor */
+#define ERNIC_XIB_BAR           0
+#define ERNIC_XIB_VECTORS       3       /* MM2S and ERNIC, S2MM, none */
 #define ERNIC_SHELL_BUILD       0x20260000
 
 enum pg332_version {

@@ -1,0 +1,427 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The channels of the AXI DMA. MM2S collects a frame from its descriptors and waits while
+ * the network cannot take one. S2MM fills as many descriptors as a frame needs; one that
+ * comes when there is none is lost.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "system/runstate.h"
+#include "engine/base/budget.h"
+#include "net/eth.h"
+#include "bars/xib/channels.h"
+#include "device/clock.h"
+#include "device/dma.h"
+#include "device/irq.h"
+#include "device/traffic.h"
+#include "net/ethernet.h"
+#include "hw/rdma-ernic/trace.h"
+
+/* Accesses to memory for a descriptor: itself, data, status. */
+#define DESC_ACCESSES   3
+/* Descriptors that a frame takes when it arrives; the channels' own work has the rest. */
+#define DESC_AT_ONCE    16
+/* A unit of IRQDelay: 125 cycles of a clock of 250 MHz. */
+#define DELAY_NS        500
+/* Errors of a descriptor's own data, and where they are in its status. */
+#define DATA_ERRORS     (PG332_DMASR_INTERNAL | PG332_DMASR_DECODE)
+#define DATA_SHIFT      24
+
+typedef enum XibStep {
+    XIB_IDLE,                   /* nothing to do */
+    XIB_WORKED,
+    XIB_GONE,                   /* the function was reset or ejected meanwhile */
+} XibStep;
+
+void ernic_xib_kick(ErnicPci *d)
+{
+    if (d->shell.xib) {
+        ernic_pci_schedule(d, &d->shell.xib->kick, d->shell.xib->bh);
+    }
+}
+
+/* ---- interrupts ------------------------------------------------------------------ */
+
+/* The interrupt was @was before a change. */
+static void rise(ErnicPci *d, uint32_t ch, bool was)
+{
+    if (!was && ernic_axi_dma_irq(&d->shell.xib->dma[ch])) {
+        ernic_pci_irq(d, ch);
+    }
+}
+
+void ernic_xib_raise(ErnicPci *d)
+{
+    uint32_t ch;
+
+    for (ch = 0; d->shell.xib && ch < XIB_CHANNELS; ch++) {
+        rise(d, ch, false);
+    }
+}
+
+static void set_timer(ErnicXib *x)
+{
+    uint64_t first = UINT64_MAX;
+    uint32_t ch;
+
+    for (ch = 0; ch < XIB_CHANNELS; ch++) {
+        first = x->due[ch] ? MIN(first, x->due[ch]) : first;
+    }
+    if (first == UINT64_MAX) {
+        timer_del(&x->timer);
+    } else {
+        timer_mod_ns(&x->timer, MIN(first, (uint64_t)INT64_MAX));
+    }
+}
+
+void xib_delays(ErnicPci *d)
+{
+    ErnicXib *x = d->shell.xib;
+    uint32_t ch;
+    bool was;
+
+    for (ch = 0; ch < XIB_CHANNELS; ch++) {
+        if (x->due[ch] && x->due[ch] <= ernic_pci_now()) {
+            x->due[ch] = 0;
+            was = ernic_axi_dma_irq(&x->dma[ch]);
+            ernic_axi_dma_expire(&x->dma[ch]);
+            rise(d, ch, was);
+        }
+    }
+    set_timer(x);
+}
+
+/* The delay begins at the end of a packet, and again at that of the next one. */
+static void packet_done(ErnicPci *d, uint32_t ch)
+{
+    ErnicXib *x = d->shell.xib;
+    ErnicAxiDma *c = &x->dma[ch];
+    bool was = ernic_axi_dma_irq(c);
+
+    x->due[ch] = 0;
+    if (!ernic_axi_dma_packet(c) && ernic_axi_dma_delay(c)) {
+        x->due[ch] = ernic_pci_now() + ernic_axi_dma_delay(c) * DELAY_NS;
+    }
+    set_timer(x);
+    rise(d, ch, was);
+}
+
+/* ---- descriptors ----------------------------------------------------------------- */
+
+static void lost(ErnicPci *d, uint32_t ch, uint32_t len, const char *why)
+{
+    d->shell.xib->stats.dropped[ch]++;
+    trace_ernic_axi_dma_lost(ernic_pci_id(d), ch, len, why);
+}
+
+/* The frame under way will not be finished. */
+static void drop_frame(ErnicPci *d, uint32_t ch, const char *why)
+{
+    XibFrame *f = &d->shell.xib->frame[ch];
+
+    if (f->len) {
+        lost(d, ch, f->len, why);
+        f->len = f->pos = 0;
+    }
+}
+
+static void fails(ErnicPci *d, uint32_t ch, uint64_t at, uint32_t error)
+{
+    ErnicXib *x = d->shell.xib;
+    uint32_t status = cpu_to_le32((error & DATA_ERRORS) << DATA_SHIFT);
+    bool was = ernic_axi_dma_irq(&x->dma[ch]);
+
+    trace_ernic_guest_axi_dma(ernic_pci_id(d), ch, at, error);
+    ernic_pci_guest_error(d, "channel %u of the AXI DMA halts at descriptor 0x%" PRIx64
+                          ", status 0x%x", ch, at, error);
+    if (status) {
+        ernic_pci_dma(d, at + PG332_DESC_STATUS, &status, sizeof(status), true);
+    }
+    x->stats.errors++;
+    ernic_axi_dma_fail(&x->dma[ch], error);
+    drop_frame(d, ch, "error");
+    rise(d, ch, was);
+}
+
+/* False: there is none that can be used. */
+static bool fetch(ErnicPci *d, uint32_t ch, ErnicAxiDesc *desc)
+{
+    ErnicAxiDma *c = &d->shell.xib->dma[ch];
+    uint32_t words[ERNIC_AXI_DESC_WORDS], error;
+    uint64_t at = c->next;
+
+    if (!ernic_pci_dma(d, at, words, sizeof(words), false)) {
+        fails(d, ch, at, PG332_DMASR_SG_DECODE);
+        return false;
+    }
+    error = ernic_axi_dma_take(c, words, 1, desc);
+    if (error) {
+        fails(d, ch, at, error);
+        return false;
+    }
+    trace_ernic_axi_dma_desc(ernic_pci_id(d), ch, at, desc->buf, desc->control);
+    return true;
+}
+
+/* Its data have been moved. False: the status could not be written. */
+static bool finish(ErnicPci *d, uint32_t ch, const ErnicAxiDesc *desc, uint32_t status)
+{
+    uint32_t word = cpu_to_le32(status | PG332_DESC_COMPLETE);
+
+    if (!ernic_pci_dma(d, desc->at + PG332_DESC_STATUS, &word, sizeof(word), true)) {
+        fails(d, ch, desc->at, PG332_DMASR_SG_DECODE);
+        return false;
+    }
+    ernic_axi_dma_done(&d->shell.xib->dma[ch], desc);
+    return true;
+}
+
+/* ---- MM2S ------------------------------------------------------------------------ */
+
+/* Sends the frame. False: the function was reset or ejected meanwhile. */
+static bool leave(ErnicPci *d)
+{
+    ErnicXib *x = d->shell.xib;
+    XibFrame *f = &x->frame[XIB_MM2S];
+    bool with_fcs = !(x->regs[XIB_TX] & XIB_TX_ADD_FCS);
+    uint32_t len = f->len - MIN(f->len, with_fcs ? ERNIC_MAC_FCS : 0);
+    uint32_t resets = d->resets;
+    const char *why = len < ETH_HLEN || len > ERNIC_MAC_FRAME_MAX ? "length" :
+                      !(x->regs[XIB_TX] & XIB_TX_ENABLE) ? "disabled" : NULL;
+
+    if (why) {
+        drop_frame(d, XIB_MM2S, why);
+        return true;
+    }
+    f->len = 0;
+    if (len < ETH_ZLEN) {
+        memset(f->bytes + len, 0, ETH_ZLEN - len);
+        len = ETH_ZLEN;
+    }
+    x->stats.packets[XIB_MM2S]++;
+    x->stats.bytes[XIB_MM2S] += len;
+    ernic_mac_count(&x->mac[XIB_MM2S], f->bytes, len);
+    return ernic_pci_eth_transmit(d, f->bytes, len) && d->resets == resets;
+}
+
+/* A descriptor that begins a frame ends one without an end. */
+static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
+{
+    ErnicXib *x = d->shell.xib;
+    XibFrame *f = &x->frame[XIB_MM2S];
+    ErnicAxiDesc desc;
+    uint32_t at, n;
+
+    if (!ernic_axi_dma_ready(&x->dma[XIB_MM2S]) || ernic_pci_eth_waits(d)) {
+        return XIB_IDLE;
+    }
+    ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
+    if (!fetch(d, XIB_MM2S, &desc)) {
+        return XIB_WORKED;
+    }
+    if (desc.control & PG332_DESC_SOF) {
+        drop_frame(d, XIB_MM2S, "no end");
+    }
+    at = MIN(f->len, sizeof(f->bytes));
+    n = MIN(desc.len, sizeof(f->bytes) - at);
+    ernic_budget_charge(work, 0, n);
+    if (n && !ernic_pci_dma(d, desc.buf, f->bytes + at, n, false)) {
+        fails(d, XIB_MM2S, desc.at, PG332_DMASR_DECODE);
+        return XIB_WORKED;
+    }
+    f->len = MIN(f->len + desc.len, sizeof(f->bytes) + 1);
+    if (!finish(d, XIB_MM2S, &desc, desc.len) || !(desc.control & PG332_DESC_EOF)) {
+        return XIB_WORKED;
+    }
+    ernic_budget_charge(work, ERNIC_WORK_FRAME, 0);
+    packet_done(d, XIB_MM2S);
+    return leave(d) ? XIB_WORKED : XIB_GONE;
+}
+
+/* ---- S2MM ------------------------------------------------------------------------ */
+
+/* As much of the frame as the next descriptor holds. False: nothing to do. */
+static bool s2mm_step(ErnicPci *d, ErnicBudget *work)
+{
+    ErnicXib *x = d->shell.xib;
+    XibFrame *f = &x->frame[XIB_S2MM];
+    ErnicAxiDesc desc;
+    uint32_t n, flags;
+
+    if (!f->len || !ernic_axi_dma_ready(&x->dma[XIB_S2MM])) {
+        return false;
+    }
+    if (work) {
+        ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
+    } else {
+        ernic_pci_rx_work(d, DESC_ACCESSES, 0);
+    }
+    if (!fetch(d, XIB_S2MM, &desc)) {
+        return true;
+    }
+    n = MIN(f->len - f->pos, desc.len);
+    flags = (f->pos ? 0 : PG332_DESC_SOF) | (f->pos + n == f->len ? PG332_DESC_EOF : 0);
+    if (!ernic_pci_dma(d, desc.buf, f->bytes + f->pos, n, true)) {
+        fails(d, XIB_S2MM, desc.at, PG332_DMASR_DECODE);
+        return true;
+    }
+    if (!finish(d, XIB_S2MM, &desc, n | flags)) {
+        return true;
+    }
+    f->pos += n;
+    if (flags & PG332_DESC_EOF) {
+        x->stats.packets[XIB_S2MM]++;
+        x->stats.bytes[XIB_S2MM] += f->len;
+        f->len = f->pos = 0;
+        packet_done(d, XIB_S2MM);
+    }
+    return true;
+}
+
+/* Why the MAC does not pass the frame, which it counts; NULL: it does. */
+static const char *refused(ErnicXib *x, const uint8_t *frame, uint32_t len)
+{
+    uint32_t mtu = x->regs[XIB_RX_MTU], bytes = len + ERNIC_MAC_FCS;
+    bool too_long = len > ERNIC_MAC_FRAME_MAX || bytes > extract32(mtu, 16, 15);
+
+    if (too_long || bytes < extract32(mtu, 0, 8)) {
+        ernic_mac_count_bad(&x->mac[XIB_S2MM], len, too_long);
+        return "length";
+    }
+    ernic_mac_count(&x->mac[XIB_S2MM], frame, len);
+    return ernic_axi_dma_halted(&x->dma[XIB_S2MM]) ? "halted" :
+           x->dma[XIB_S2MM].idle ? "no descriptor" :
+           x->frame[XIB_S2MM].len ? "no room" : NULL;
+}
+
+bool ernic_xib_receive(ErnicPci *d, const uint8_t *frame, uint32_t len)
+{
+    ErnicXib *x = d->shell.xib;
+    const char *why;
+    XibFrame *f;
+    uint32_t i;
+
+    if (!x) {
+        return false;
+    }
+    if (!(x->regs[XIB_RX] & XIB_RX_ENABLE) || !xib_channels_valid(x)) {
+        return true;                    /* the MAC does not see it */
+    }
+    ernic_pci_rx_work(d, 0, len);
+    why = refused(x, frame, len);
+    if (why) {
+        lost(d, XIB_S2MM, len, why);
+        return true;
+    }
+    f = &x->frame[XIB_S2MM];
+    memcpy(f->bytes, frame, len);
+    f->pos = 0;
+    f->len = len;
+    if (!(x->regs[XIB_RX] & XIB_RX_CUT_FCS)) {
+        stl_le_p(f->bytes + len, ernic_mac_fcs(frame, len));
+        f->len += ERNIC_MAC_FCS;
+    }
+    for (i = 0; i < DESC_AT_ONCE && s2mm_step(d, NULL); i++) {
+    }
+    if (f->len) {
+        ernic_xib_kick(d);
+    }
+    return true;
+}
+
+/* ---- both ------------------------------------------------------------------------ */
+
+static bool may_run(ErnicPci *d)
+{
+    return ernic_pci_working(d) && runstate_is_running();
+}
+
+void xib_channels_run(ErnicPci *d)
+{
+    ErnicXib *x = d->shell.xib;
+    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
+    bool more = may_run(d);
+    XibStep did;
+
+    while (more && ernic_budget_left(&work)) {
+        did = mm2s_step(d, &work);
+        if (did == XIB_GONE || !may_run(d)) {
+            return;
+        }
+        more = s2mm_step(d, &work) || did == XIB_WORKED;
+    }
+    if (more) {
+        ernic_pci_continue(d, &x->kick, x->bh);
+    }
+}
+
+void xib_channels_reset(ErnicXib *x)
+{
+    uint32_t ch;
+
+    for (ch = 0; ch < XIB_CHANNELS; ch++) {
+        ernic_axi_dma_reset(&x->dma[ch]);
+        x->frame[ch].len = x->frame[ch].pos = 0;
+        x->due[ch] = 0;
+    }
+    timer_del(&x->timer);
+}
+
+static void wrote(ErnicPci *d, uint32_t ch, ErnicAxiWrite what)
+{
+    switch (what) {
+    case ERNIC_AXI_RESET:
+        drop_frame(d, XIB_MM2S, "reset");
+        drop_frame(d, XIB_S2MM, "reset");
+        xib_channels_reset(d->shell.xib);
+        break;
+    case ERNIC_AXI_HALT:
+        drop_frame(d, ch, "halted");
+        break;
+    case ERNIC_AXI_GO:
+        ernic_xib_kick(d);
+        break;
+    case ERNIC_AXI_NONE:
+        break;
+    }
+}
+
+/* Causes that remain after a write of DMASR interrupt again. */
+void xib_channel_write(ErnicPci *d, uint32_t ch, uint32_t offset, uint32_t value)
+{
+    ErnicAxiDma *c = &d->shell.xib->dma[ch];
+    bool was = offset != ERNIC_AXI_SR && ernic_axi_dma_irq(c);
+
+    wrote(d, ch, ernic_axi_dma_write(c, offset, value));
+    rise(d, ch, was);
+}
+
+void xib_channel_tail(ErnicPci *d, uint32_t ch, uint64_t value)
+{
+    wrote(d, ch, ernic_axi_dma_write_tail(&d->shell.xib->dma[ch], value));
+}
+
+/* ---- a saved state --------------------------------------------------------------- */
+
+static bool valid(const ErnicAxiDma *c)
+{
+    const uint32_t bits = PG332_DMACR_WRITE | PG332_DMACR_ONES | PG332_DMACR_THRESHOLD;
+    const uint64_t low = ERNIC_AXI_DESC_ALIGN - 1;
+
+    return !(c->cr & ~bits) && (c->cr & PG332_DMACR_ONES) &&
+           (c->cr & PG332_DMACR_THRESHOLD) && c->left &&
+           !(c->sr & ~(PG332_DMASR_ERRORS | PG332_DMA_IRQS)) &&
+           (ernic_axi_dma_halted(c) || !(c->sr & PG332_DMASR_ERRORS)) &&
+           !((c->cur | c->tail | c->next) & low);
+}
+
+bool xib_channels_valid(const ErnicXib *x)
+{
+    const XibFrame *out = &x->frame[XIB_MM2S], *in = &x->frame[XIB_S2MM];
+
+    return valid(&x->dma[XIB_MM2S]) && valid(&x->dma[XIB_S2MM]) &&
+           out->len <= sizeof(out->bytes) + 1 && !out->pos &&
+           in->len <= sizeof(in->bytes) && in->pos <= in->len &&
+           (in->pos < in->len || !in->len);
+}

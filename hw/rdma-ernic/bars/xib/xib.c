@@ -1,0 +1,169 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The life and the migrated state of the xib shell.
+ */
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "migration/vmstate.h"
+#include "bars/xib/channels.h"
+#include "bars/xib/registers.h"
+#include "device/clock.h"
+
+void ernic_xib_reset(ErnicPci *d)
+{
+    ErnicXib *x = d->shell.xib;
+
+    if (x) {
+        xib_channels_reset(x);
+        memset(x->mac, 0, sizeof(x->mac));
+        x->stats = (ErnicXibStats) { };
+        xib_mac_reset(x);
+    }
+}
+
+/* A state that was only loaded in part may be any. */
+static void check(ErnicPci *d)
+{
+    if (!xib_channels_valid(d->shell.xib)) {
+        ernic_xib_reset(d);
+    }
+}
+
+static void run(void *opaque)
+{
+    check(opaque);
+    xib_channels_run(opaque);
+}
+
+static void run_by_timer(void *opaque)
+{
+    ernic_pci_guarded(opaque, run);
+}
+
+static void delay_ends(void *opaque)
+{
+    check(opaque);
+    xib_delays(opaque);
+}
+
+void ernic_xib_open(ErnicPci *d)
+{
+    ErnicXib *x = d->shell.xib = g_new0(ErnicXib, 1);
+
+    x->bh = qemu_bh_new_guarded(run, d, &DEVICE(d)->mem_reentrancy_guard);
+    timer_init_ns(&x->kick, QEMU_CLOCK_VIRTUAL, run_by_timer, d);
+    timer_init_ns(&x->timer, QEMU_CLOCK_VIRTUAL, delay_ends, d);
+    ernic_xib_reset(d);
+}
+
+void ernic_xib_stop(ErnicPci *d)
+{
+    ErnicXib *x = d->shell.xib;
+
+    if (x) {
+        timer_del(&x->kick);
+        timer_del(&x->timer);
+        g_clear_pointer(&x->bh, qemu_bh_delete);
+    }
+}
+
+void ernic_xib_free(ErnicPci *d)
+{
+    g_clear_pointer(&d->shell.xib, g_free);
+}
+
+/* ---- migration ------------------------------------------------------------------- */
+
+static bool has_xib(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return d->shell.xib;
+}
+
+/* A stream may have this for another device. */
+static int xib_pre_load(void *opaque)
+{
+    return has_xib(opaque) ? 0 : -EINVAL;
+}
+
+static int xib_post_load(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    if (!xib_channels_valid(d->shell.xib)) {
+        ernic_xib_reset(d);
+        error_report("ernic: the incoming state of the AXI DMA is not valid");
+        return -EINVAL;
+    }
+    xib_delays(d);
+    return 0;
+}
+
+static const VMStateDescription channel_vmstate = {
+    .name = "ernic/xib-channel",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(cr, ErnicAxiDma),
+        VMSTATE_UINT32(sr, ErnicAxiDma),
+        VMSTATE_UINT64(cur, ErnicAxiDma),
+        VMSTATE_UINT64(tail, ErnicAxiDma),
+        VMSTATE_UINT64(next, ErnicAxiDma),
+        VMSTATE_BOOL(idle, ErnicAxiDma),
+        VMSTATE_UINT8(left, ErnicAxiDma),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription mac_vmstate = {
+    .name = "ernic/xib-mac",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64_ARRAY(now, ErnicMac, ERNIC_MAC_COUNTERS),
+        VMSTATE_UINT64_ARRAY(shown, ErnicMac, ERNIC_MAC_COUNTERS),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+#define FRAME_STATE(ch) \
+    VMSTATE_UINT32(frame[ch].len, ErnicXib), \
+    VMSTATE_UINT32(frame[ch].pos, ErnicXib)
+
+static const VMStateDescription state_vmstate = {
+    .name = "ernic/xib-state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(dma, ErnicXib, XIB_CHANNELS, 1, channel_vmstate,
+                             ErnicAxiDma),
+        FRAME_STATE(XIB_MM2S),
+        FRAME_STATE(XIB_S2MM),
+        VMSTATE_UINT64_ARRAY(due, ErnicXib, XIB_CHANNELS),
+        VMSTATE_UINT32_ARRAY(regs, ErnicXib, XIB_MAC_WORDS),
+        VMSTATE_UINT64_ARRAY(stats.packets, ErnicXib, XIB_CHANNELS),
+        VMSTATE_UINT64_ARRAY(stats.bytes, ErnicXib, XIB_CHANNELS),
+        VMSTATE_UINT64_ARRAY(stats.dropped, ErnicXib, XIB_CHANNELS),
+        VMSTATE_UINT64(stats.errors, ErnicXib),
+        VMSTATE_STRUCT_ARRAY(mac, ErnicXib, XIB_CHANNELS, 1, mac_vmstate, ErnicMac),
+        VMSTATE_BUFFER(frame[XIB_MM2S].bytes, ErnicXib),
+        VMSTATE_BUFFER(frame[XIB_S2MM].bytes, ErnicXib),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription ernic_xib_vmstate = {
+    .name = "ernic/xib",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_xib,
+    .pre_load = xib_pre_load,
+    .post_load = xib_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(shell.xib, ErnicPci, state_vmstate, ErnicXib),
+        VMSTATE_END_OF_LIST()
+    }
+};
