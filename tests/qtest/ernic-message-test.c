@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * MSI-X messages that reset, move, power down or eject the function that sends them, or
- * eject another one, or the function of a machine that migrates; and DMA of another card
- * that does so while it receives a frame.
+ * Messages of MSI-X and MSI that reset, move, power down or eject the function that sends
+ * them, or eject another one, or the function of a machine that migrates; and DMA of
+ * another card that does so while it receives a frame.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -11,6 +11,7 @@
 #include "qobject/qdict.h"
 #include "ernic-eth.h"
 #include "ernic-qdma-net.h"
+#include "ernic-xib.h"
 
 #define Q35_PCIEXBAR    0x60
 #define ECAM        0xb0000000ull
@@ -190,6 +191,58 @@ MACHINE_KINDS("/ernic-message/", test_message,
     static Way *const ways[2] = { by_interrupt, by_table };
 
     send_all(more, ways, messages, ARRAY_SIZE(messages));
+}
+
+/* ---- MSI ------------------------------------------------------------------------- */
+
+#define MSI_FLAGS       { PCI_CAP_ID_MSI, 0 }
+#define MSI_ON          ((uint32_t)PCI_MSI_FLAGS_ENABLE << 16)
+/* A descriptor that is not memory. */
+#define NOWHERE         0x80000000000ull
+
+/* The values have 16 bits. */
+static const Message msi_messages[] = {
+    { "function reset", false, { PCI_CAP_ID_EXP, PCI_EXP_DEVCTL },
+      PCI_EXP_DEVCTL_BCR_FLR, MSI_FLAGS, MSI_ON, 0 },
+    { "D3hot", false, { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3,
+      { PCI_CAP_ID_PM, PCI_PM_CTRL }, 3, 3 },
+    { "no bus master", false, { 0, PCI_COMMAND }, 0,
+      { 0, PCI_COMMAND }, PCI_COMMAND_MASTER, 0 },
+    { "MSI off", false, { PCI_CAP_ID_MSI, 0 }, 0, MSI_FLAGS, MSI_ON, 0 },
+};
+
+/* One message for all vectors; the channel raises one. */
+static void by_channel(Behind *b, uint64_t addr, uint32_t value)
+{
+    QPCIDevice *dev = &b->q.dev;
+    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0);
+    QPCIBar bar = qpci_iomap(dev, 0, NULL);
+
+    qpci_config_writel(dev, at + PCI_MSI_ADDRESS_LO, addr);
+    qpci_config_writel(dev, at + PCI_MSI_ADDRESS_HI, addr >> 32);
+    qpci_config_writew(dev, at + PCI_MSI_DATA_64, value);
+    qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE);
+    qpci_io_writeq(dev, bar, XIB_DMA + XIB_CUR, NOWHERE);
+    qpci_io_writel(dev, bar, XIB_DMA + XIB_CR, PG332_DMACR_RUN | PG332_DMA_IRQS);
+    qpci_io_writeq(dev, bar, XIB_DMA + XIB_TAIL, NOWHERE);
+}
+
+/* A message of MSI is a write to any address as well. */
+MACHINE_KINDS("/ernic-message/msi", test_msi, { "", ",engine-thread=off" },
+              { "-thread", ",roce-udp=127.0.0.1:0,engine-thread=on" })
+{
+    g_autofree char *args = g_strconcat(",shell=xib", more, NULL);
+    Behind b;
+
+    behind_open(&b, args);
+    for (size_t i = 0; i < ARRAY_SIZE(msi_messages); i++) {
+        g_test_message("%s", msi_messages[i].name);
+        behind_reset(&b);
+        send_messages(&b, &msi_messages[i], by_channel);
+    }
+    behind_reset(&b);
+    send_messages(&b, &ejects, by_channel);
+    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
 }
 
 #define OTHER_PORT  QPCI_DEVFN(5, 0)

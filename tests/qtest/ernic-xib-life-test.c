@@ -374,32 +374,6 @@ WORLD_KINDS("/ernic-xib-life/unplug", test_unplug, Xib, x, xib_start, KINDS)
     qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'query-status' }");
 }
 
-/* A message is a write to any address, also to the function's own registers. */
-WORLD_KINDS("/ernic-xib-life/own-registers", test_own_registers, Xib, x, xib_start, KINDS)
-{
-    static const uint32_t words[] = {
-        XIB_DMA + XIB_CR, XIB_DMA + 0x30 + XIB_CR, XIB_DMA + XIB_TAIL, XIB_TX_CONF
-    };
-    QPCIDevice *dev = &x->q->dev;
-    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0), frame[100];
-
-    qnet_frame(frame, sizeof(frame), 1, 1);
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        xib_up(x);
-        xib_put_channel(x, XIB_MM2S, XIB_CR, 0x17001);
-        qpci_config_writel(dev, at + PCI_MSI_ADDRESS_LO, x->bar.addr + words[i]);
-        qpci_config_writew(dev, at + PCI_MSI_DATA_64, PG332_DMACR_RESET);
-        xib_transmit(x, frame, sizeof(frame), 1);
-        qernic_to_wire(x->fd, frame, sizeof(frame));
-        qernic_pass(x->m->qts, 20, 1000);
-        xib_put(x, XIB_TX_CONF, 3);
-    }
-    xib_messages(x, 2);
-    xib_up(x);
-    xib_receive(x, 100, 1);
-    g_assert_cmpint(xib_message(x), ==, XIB_S2MM);
-}
-
 /* Any value in registers and descriptors, in any order, with frames both ways. */
 WORLD_KINDS("/ernic-xib-life/attack", test_attack, Xib, x, xib_start, KINDS)
 {
