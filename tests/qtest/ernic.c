@@ -33,10 +33,19 @@ void qernic_write64(QErnic *q, uint64_t off, uint64_t value)
     qpci_io_writeq(&q->dev, q->bar, off, value);
 }
 
+static uint64_t page_of(QErnic *q, uint32_t uctx)
+{
+    return qernic_reg(q, db_offset) + ((uint64_t)uctx << qernic_reg(q, db_shift));
+}
+
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value)
 {
-    qernic_write64(q, qernic_reg(q, db_offset) +
-                   ((uint64_t)uctx << qernic_reg(q, db_shift)), value);
+    qernic_write64(q, page_of(q, uctx), value);
+}
+
+void qernic_doorbell_record(QErnic *q, uint32_t uctx, uint64_t value)
+{
+    qernic_write64(q, page_of(q, uctx) + ERNIC_DB_RECORD, value);
 }
 
 void qernic_enable(QErnic *q)
@@ -386,7 +395,7 @@ void qernic_post_send(QErnicQp *qp, struct ernic_wqe *wqe, uint64_t at, uint32_t
         return;
     }
     set_record(qp->q, qp->sq_record, ++qp->sq_pi);
-    if (qernic_wake(qp->q, qp->sq_record) == qp->sq_pi - 1) {
+    if (!qp->rings_later && qernic_wake(qp->q, qp->sq_record) == qp->sq_pi - 1) {
         ring(qp, ERNIC_DB_SQ, qp->qpn, 0);
     }
 }

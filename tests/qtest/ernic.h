@@ -46,6 +46,7 @@ typedef struct QErnicQp {
     uint32_t qpn, sq_pi, rq_pi;
     uint64_t sq, rq;
     uint64_t sq_record, rq_record;      /* struct ernic_record; 0: none */
+    bool rings_later;           /* with a record: the test rings, not the driver */
     uint8_t type;
     QErnicCq cq;
 } QErnicQp;
@@ -202,6 +203,8 @@ const char *qernic_log(QTestState *qts, const char *event);
 /* Ends the machine: how often @event is in that file. */
 uint32_t qernic_logged(QErnicMachine *m, const char *path, const char *event);
 void qernic_doorbell(QErnic *q, uint32_t uctx, uint64_t value);
+/* The same for a send queue with a record, at ERNIC_DB_RECORD. */
+void qernic_doorbell_record(QErnic *q, uint32_t uctx, uint64_t value);
 
 /* Creates PD, EQ with vector 1, and a registered buffer; GID 0 is 10.0.0.@host. */
 void qernic_setup(QErnic *q, uint8_t host);

@@ -370,7 +370,11 @@ void sim_ring_sq(SimQp *qp)
     if (qp->sq_rung != qp->sq_pi &&
         (!qp->sq_record ||
          sim_record(qp->host, qp->sq_record, qp->sq_rung, qp->sq_pi))) {
-        sim_ring(qp->host, qp->host->uctx, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
+        if (qp->sq_record && qp->qpn % 2) {
+            sim_ring_page(qp->host, qp->host->uctx);
+        } else {
+            sim_ring(qp->host, qp->host->uctx, ERNIC_DB_SQ, qp->qpn, qp->sq_pi);
+        }
     }
     qp->sq_rung = qp->sq_pi;
 }

@@ -525,6 +525,8 @@ uint8_t sim_doorbell(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
 /* One that must be obeyed. */
 void sim_ring(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
               uint32_t index);
+/* One of a send queue with a record, as an event. */
+void sim_ring_page(SimHost *h, uint32_t uctx);
 /* A defect of @rule unless both states, which are freed, are the same. */
 void sim_same(SimHost *h, const char *rule, GByteArray *a, GByteArray *b);
 void sim_save_restore(SimHost *h);

@@ -112,6 +112,14 @@ uint8_t sim_doorbell(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
     return status;
 }
 
+void sim_ring_page(SimHost *h, uint32_t uctx)
+{
+    ernic_slice(h->e);
+    ernic_page_rung(h->e, h->sim->now, uctx);
+    sim_note(h->sim, uctx);
+    sim_checked(h);
+}
+
 void sim_ring(SimHost *h, uint32_t uctx, uint8_t kind, uint32_t queue,
               uint32_t index)
 {

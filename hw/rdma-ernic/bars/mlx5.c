@@ -25,6 +25,9 @@
 /* Ethernet header, VLAN tag and FCS beside ERNIC_ETH_MTU. */
 #define FRAME_HEAD  22
 
+/* BlueFlame buffers of a page; the first bytes of each are the doorbell. */
+#define BLUE_FLAME      0x800
+#define BLUE_FLAME_SIZE 0x100
 /* A doorbell in the queue: its offset, and whether it has 64 bits. */
 #define WIDE        1u
 
@@ -204,6 +207,7 @@ static const ErnicPciInterfaceOps mlx5 = {
     .open = mlx5_open,
     .add_bars = mlx5_add_bars,
     .run = mlx5_run,
+    .page_event = { 0, BLUE_FLAME, BLUE_FLAME_SIZE },
     .doorbell = mlx5_doorbell,
     .doorbell_ok = mlx5_doorbell_ok,
     .reset = mlx5_reset,

@@ -18,6 +18,7 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/memory.h"
+#include "device/page_events.h"
 #include "device/registers.h"
 #include "device/reset.h"
 #include "net/ethernet.h"
@@ -74,9 +75,11 @@ static CmdResult command(ErnicPci *d, uint64_t now)
     }
     /*
      * CQ_RESIZE checks that the CQ's entries fit the new ring, so requests whose
-     * doorbells were rung before the command have to run first.
+     * doorbells were rung before the command have to run first. One that is an event
+     * may still be on its way.
      */
     if (!begun && cmd.opcode == ERNIC_CMD_CQ_RESIZE) {
+        ernic_page_settle(d->engine, now, le32_to_cpu(cmd.uctx));
         ernic_run_within(d->engine, now);
     }
     if (!ernic_cmd(d->engine, now, &cmd, &rsp)) {
@@ -135,7 +138,7 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
     }
     /* Read cmd_pi first: doorbells rung before its update are then all seen. */
     pi = qatomic_load_acquire(&v->cmd_pi);
-    done = ernic_pci_doorbells_run(d, now) &&
+    done = ernic_pci_doorbells_run(d, now) && ernic_pci_page_events_run(d, now) &&
            ernic_pci_verbs_commands(d, now, pi);
     if (v->cmd_ci != ci) {
         ernic_pci_irq(d, 0);
@@ -233,7 +236,7 @@ static uint64_t read_features(ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
            ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
-           (d->profile ? 0 : ERNIC_FEATURE_RECORDS) |
+           (d->profile ? 0 : ERNIC_FEATURE_RECORDS | ERNIC_FEATURE_DB_RECORD) |
            (d->net.nic && d->link == d->card ? ERNIC_FEATURE_ROCE_ETH : 0);
 }
 
@@ -330,6 +333,15 @@ static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
     return 0;
 }
 
+/* The device accepts at ERNIC_DB_RECORD what an event there would not lose. */
+static bool is_doorbell(hwaddr off, uint64_t value, unsigned size)
+{
+    uint32_t at = off & ((1u << DB_SHIFT) - 1);
+
+    return size == 8 && (at == 0 || (at == ERNIC_DB_RECORD &&
+                                     value >> 56 == ERNIC_DB_SQ));
+}
+
 static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
 {
     ErnicPci *d = opaque;
@@ -339,8 +351,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     if (off < DB_OFFSET) {
         block = block_at(d, &off);
         ernic_regs_write(d, &block, off, size, value);
-    } else if (size != 8 || off & ((1u << DB_SHIFT) - 1) ||
-               page >= d->cfg.max_uctx) {
+    } else if (!is_doorbell(off, value, size) || page >= d->cfg.max_uctx) {
         ernic_guest_bad_write(d, off, size, value);
     } else if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
         ernic_guest_not_enabled(d, "doorbell", value);
@@ -405,6 +416,7 @@ static const ErnicPciInterfaceOps verbs = {
     .check = verbs_check,
     .add_bars = ernic_pci_verbs_add_bars,
     .run = ernic_pci_verbs_run,
+    .page_event = { DB_OFFSET, ERNIC_DB_RECORD, 1u << DB_SHIFT },
     .commands = ernic_pci_verbs_commands,
     .doorbell = ernic_pci_verbs_doorbell,
     .doorbell_ok = ernic_pci_verbs_doorbell_ok,

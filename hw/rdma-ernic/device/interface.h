@@ -46,6 +46,14 @@ struct ErnicPciInterfaceOps {
      * they are not done yet. NULL: there are none.
      */
     bool (*commands)(ErnicPci *d, uint64_t now, uint32_t mark);
+    /*
+     * Doorbells that can be events of their pages (device/page_events.h): the offset in
+     * ErnicPci.bar of the page 0, and those in a page, from @first in steps of @step
+     * bytes. @step 0: there are none.
+     */
+    struct {
+        uint32_t base, first, step;
+    } page_event;
     /* Executes a doorbell of ErnicPci.db; inside enter and leave. */
     void (*doorbell)(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value);
     /* Whether a doorbell of a saved state can be at @where. */

@@ -18,23 +18,24 @@
 #include "block/aio-wait.h"
 #include "system/kvm.h"
 #include "device/clock.h"
+#include "device/interface.h"
 #include "device/mutex.h"
 #include "device/page_events.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define PAGE            4096u
-/* BlueFlame buffers of a page; the first bytes of each are the doorbell. */
-#define BLUE_FLAME      0x800
-#define BLUE_FLAME_SIZE 0x100
 /* Pages that get an event in one run: KVM takes some time for each address. */
 #define BATCH           8
+/* In place of a page. */
+#define NONE            ERNIC_PCI_PAGES
 
 QEMU_BUILD_BUG_ON(ERNIC_PCI_PAGES * PAGE != ERNIC_MLX5_BAR);
+QEMU_BUILD_BUG_ON(ERNIC_PCI_PAGES < ERNIC_LIM_UCTX);
 
 typedef struct ErnicPageEvent {
     EventNotifier notifier;
     ErnicPci *d;
-    uint32_t page;              /* atomic; 0: it waits for a page */
+    uint32_t page;              /* atomic; NONE: it waits for a page */
 } ErnicPageEvent;
 
 /* ---- rung pages ------------------------------------------------------------- */
@@ -57,7 +58,7 @@ static void signalled(EventNotifier *notifier)
 
     if (event_notifier_test_and_clear(notifier)) {
         page = qatomic_read(&event->page);
-        if (page) {
+        if (page != NONE) {
             ring(event->d, page);
         }
     }
@@ -78,7 +79,10 @@ static bool run_batch(ErnicPci *d, uint64_t now)
     return true;
 }
 
-/* The rest of the last batch, then the pages rung since. */
+/*
+ * The rest of the last batch, or else the pages rung since. Not both in one run: whoever
+ * rings again and again would leave no time for the commands that follow.
+ */
 bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now)
 {
     ErnicPageEvents *events = &d->events;
@@ -88,8 +92,9 @@ bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now)
     if (!events->bh) {
         return true;
     }
-    if (!run_batch(d, now)) {
-        return false;
+    if (find_first_bit(events->batch, ERNIC_PCI_PAGES) < ERNIC_PCI_PAGES) {
+        ernic_pci_kick(d);              /* for the others */
+        return run_batch(d, now);
     }
     for (i = 0; i < ARRAY_SIZE(events->rung); i++) {
         if (qatomic_read(&events->rung[i])) {
@@ -120,17 +125,16 @@ void ernic_pci_page_event(void *env, uint32_t page, bool on)
 
 static void register_event(ErnicPci *d, ErnicPageEvent *event, uint32_t page, bool on)
 {
-    uint32_t off;
+    const ErnicPciInterfaceOps *ops = d->interface;
+    uint32_t at = ops->page_event.base + page * PAGE, off;
 
     trace_ernic_pci_page_event(ernic_pci_id(d), page, on);
-    for (off = BLUE_FLAME; off < PAGE; off += BLUE_FLAME_SIZE) {
+    for (off = ops->page_event.first; off < PAGE; off += ops->page_event.step) {
         /* Length 0: a store of any size, and the cheapest exit of KVM. */
         if (on) {
-            memory_region_add_eventfd(&d->bar, page * PAGE + off, 0, false, 0,
-                                      &event->notifier);
+            memory_region_add_eventfd(&d->bar, at + off, 0, false, 0, &event->notifier);
         } else {
-            memory_region_del_eventfd(&d->bar, page * PAGE + off, 0, false, 0,
-                                      &event->notifier);
+            memory_region_del_eventfd(&d->bar, at + off, 0, false, 0, &event->notifier);
         }
     }
 }
@@ -152,11 +156,11 @@ static void take_events(ErnicPci *d, bool all)
     for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && d->events.event[i]; i++) {
         ErnicPageEvent *event = d->events.event[i];
 
-        if (event->page && (all || !is_wanted(d, event->page))) {
+        if (event->page != NONE && (all || !is_wanted(d, event->page))) {
             register_event(d, event, event->page, false);
             pages[n++] = event->page;
             clear_bit(event->page, d->events.have);
-            qatomic_set(&event->page, 0);
+            qatomic_set(&event->page, NONE);
         }
     }
     memory_region_transaction_commit();
@@ -172,7 +176,7 @@ static ErnicPageEvent *free_event(ErnicPci *d)
     uint32_t i;
 
     for (i = 0; i < ERNIC_PCI_PAGE_EVENTS && d->events.event[i]; i++) {
-        if (!d->events.event[i]->page) {
+        if (d->events.event[i]->page == NONE) {
             return d->events.event[i];
         }
     }
@@ -181,6 +185,7 @@ static ErnicPageEvent *free_event(ErnicPci *d)
     }
     event = g_new0(ErnicPageEvent, 1);
     event->d = d;
+    event->page = NONE;
     if (event_notifier_init(&event->notifier, 0)) {
         g_free(event);
         return NULL;
@@ -242,9 +247,9 @@ static void update(void *opaque)
 /* A thread needs no BQL to take an event; the main loop gains nothing by it. */
 void ernic_pci_page_events_init(ErnicPci *d)
 {
-    if (d->cfg.mlx5 && (d->ioeventfd == ON_OFF_AUTO_ON ||
-                        (d->ioeventfd == ON_OFF_AUTO_AUTO && d->thread &&
-                         kvm_enabled()))) {
+    if (d->interface->page_event.step &&
+        (d->ioeventfd == ON_OFF_AUTO_ON ||
+         (d->ioeventfd == ON_OFF_AUTO_AUTO && d->thread && kvm_enabled()))) {
         d->events.bh = qemu_bh_new(update, d);
     }
 }

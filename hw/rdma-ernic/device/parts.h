@@ -47,8 +47,8 @@ typedef struct ErnicPciMlx5 {
     ErnicMlx5Config cfg;
 } ErnicPciMlx5;
 
-/* Pages of BAR 0 of the mlx5 interface, and the most of them that have an eventfd. */
-#define ERNIC_PCI_PAGES         (ERNIC_MLX5_BAR / 4096)
+/* Doorbell pages of an interface, at the most, and the most of them with an eventfd. */
+#define ERNIC_PCI_PAGES         1024
 #define ERNIC_PCI_PAGE_EVENTS   64
 
 /* Doorbell pages that ring by an eventfd (page_events.c); a bit for each page. */

@@ -10,8 +10,8 @@
 #include "base/work.h"
 #include "deferred.h"
 #include "engine.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/interface.h"
-#include "interfaces/mlx5/scan.h"
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/mlx5/uar.h"
 #include "interfaces/mlx5/eth/objects.h"
@@ -114,7 +114,7 @@ static void engine_wake(Ernic *e)
                 e->tx->loop_len || ernic_mcast_delivery_wait(e) || e->eq_more ||
                 (!e->tx->busy && e->tx->num_left) || engine_left(e, &departed) ||
                 engine_mlx5_work(e) || engine_eth_work(e) || e->unsettled ||
-                (e->mlx5 && ernic_mlx5_scan_has_work(e));
+                (e->db_pages && ernic_db_pages_have_work(e));
     uint64_t next = MIN(ernic_timers_next(e->timers),
                         ernic_timers_next(e->cq_timers));
 
@@ -342,15 +342,22 @@ void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
 void ernic_page_rung(Ernic *e, uint64_t now, uint32_t page)
 {
     engine_enter(e, now);
-    ernic_mlx5_page_rung(e, page);
+    ernic_db_page_rung(e, page);
+    engine_wake(e);
+}
+
+void ernic_page_settle(Ernic *e, uint64_t now, uint32_t page)
+{
+    engine_enter(e, now);
+    ernic_db_page_settle(e, page);
     engine_wake(e);
 }
 
 void ernic_pages_rung(Ernic *e, uint64_t now)
 {
     e->now = now;
-    if (e->mlx5) {
-        ernic_mlx5_scan_all(e);
+    if (e->db_pages) {
+        ernic_db_pages_rung(e);
         engine_wake(e);
     }
 }
@@ -664,8 +671,8 @@ static void engine_work(Ernic *e)
     if (e->timing) {
         engine_due(e);
     }
-    if (e->mlx5) {
-        ernic_mlx5_scan_run(e);         /* doorbells come before commands */
+    if (e->db_pages) {
+        ernic_db_pages_run(e);          /* doorbells come before commands */
     }
     if (e->mlx5 && !ernic_deferred_waits(e)) {
         ernic_mlx5_run(e);

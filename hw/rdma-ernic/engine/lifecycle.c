@@ -9,6 +9,7 @@
 #include "base/work.h"
 #include "deferred.h"
 #include "engine.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/segment.h"
@@ -74,6 +75,9 @@ static void engine_init(Ernic *e)
     e->side = cfg->pg332 ? ernic_side_new() : NULL;
     e->handshake = ernic_handshake_new(cfg);
     e->strict = ernic_strict_new(cfg);
+    if (e->interface->db_pages && !e->db_pages) {
+        e->db_pages = ernic_db_pages_new();
+    }
     e->mlx5 = e->mlx5 ?: ernic_mlx5_new(e);
     e->udp_sport = cfg->udp_sport;
     ernic_ids_init(&e->pd_ids, 1, cfg->max_pd);
@@ -135,6 +139,7 @@ static ErnicDeferred *engine_fini(Ernic *e, bool keep_interface)
     ernic_mlx5_eth_free(e);
     if (!keep_interface) {
         ernic_mlx5_free(e->mlx5);
+        ernic_db_pages_free(e);
     }
     old = ernic_deferred_take(e, contexts);
     ernic_table_free(e->pd, e->cfg.max_pd, sizeof(*e->pd));
@@ -249,7 +254,7 @@ void ernic_teardown(Ernic *e)
     uint64_t messages = e->mem.kind[ERNIC_MEM_MESSAGES];
     Ernic fresh = {
         .cfg = e->cfg, .ops = e->ops, .env = e->env, .now = e->now,
-        .mlx5 = e->mlx5, .tx = e->tx, .stats = e->stats,
+        .mlx5 = e->mlx5, .db_pages = e->db_pages, .tx = e->tx, .stats = e->stats,
         .work = e->work,
         .port_active = e->port_active,
     };

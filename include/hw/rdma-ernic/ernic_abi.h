@@ -63,6 +63,7 @@ typedef uint64_t ernic_le64;
 #define ERNIC_FEATURE_SRQ_RESIZE 0x10   /* SRQ_MODIFY accepts a depth */
 #define ERNIC_FEATURE_FLUSH     0x20    /* FLUSH requests and rights */
 #define ERNIC_FEATURE_RECORDS   0x40    /* queues may have a struct ernic_record */
+#define ERNIC_FEATURE_DB_RECORD 0x80    /* doorbell pages have ERNIC_DB_RECORD */
 
 /* control; software writes 0 to the other bits */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 begins to use the ring
@@ -146,6 +147,12 @@ enum ernic_db_kind {
  * for processes, which cannot access the control page.
  */
 #define ERNIC_DB_TIME   8
+/*
+ * The same for the doorbells of send queues with a record (ERNIC_FEATURE_DB_RECORD). The
+ * value is that of a doorbell at offset 0, but the device may ignore it and look at the
+ * records of all queues of the page.
+ */
+#define ERNIC_DB_RECORD 16
 
 #define ERNIC_DB(kind, queue, index)                                        \
     (((uint64_t)(kind) << 56) | ((uint64_t)((queue) & 0xffffff) << 32) |    \

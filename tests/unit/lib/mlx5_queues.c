@@ -4,8 +4,8 @@
  * Software of the mlx5 queues: objects, requests, completions.
  */
 #include "qemu/osdep.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/verbs/qp_commands.h"
-#include "interfaces/mlx5/scan.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"
 
@@ -91,7 +91,7 @@ void mlx5_create_qp(Mlx5End *end, Mlx5Queue *q, uint8_t type, const Mlx5List *sr
         .uar = MLX5_UAR, .user_index = 0x700 + q->qpn, .record = q->record,
         .sq_offset = rq_bytes, .fast_register = true,
     };
-    ernic_mlx5_scan_derive(end->e);
+    ernic_db_pages_derive(end->e);
 }
 
 void mlx5_connect(Mlx5End *end, const Mlx5Queue *q, uint32_t dest, uint8_t host)

@@ -93,7 +93,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound holders "
         "num_holders page_failed copies job touched deferred work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "
-        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables handshake",
+        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables handshake db_pages",
         "ErnicEq: line_size line_head line_count",
         "ErnicMr: holder",
         "ErnicMcast: next chain",
@@ -109,7 +109,6 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicLru: prev count ids entries",
         "ErnicDelayFifo: slot due size slots head count",
         "ErnicTiming: p trace what places under_way link_busy loop_full",
-        "ErnicMlx5: uar_queues",
         "ErnicMlx5Function: config engine",
         "ErnicMlx5Capabilities: limits",
         "ErnicMlx5CommandQueue: ops env mem execute opaque out",

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "busy.h"
+#include "interfaces/common/db_pages.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/mcast.h"
@@ -130,6 +131,8 @@ BREAK("held-train", SET(E->tx->closed, !E->tx->closed))
 BREAK("held-train", SET(E->tx->len, 60000))
 BREAK("held-train", SET(E->tx->path.dgid, (ErnicGid) { { 0xfe, 0x80 } }))
 BREAK("loopback", SET(E->tx->loop_len, 0x7fffffff))
+BREAK("db-pages", SET(E->db_pages->queues, 0x7fffffff))
+BREAK("db-pages", SET(E->db_pages->page[0].count, 0x7fff))
 BREAK("pd-owner", SET(E->pd[b->pd].uctx, 6))
 BREAK("pd-refs", SET(E->pd[b->pd].refs, 1))
 BREAK("eq-owner", SET(EQ(eq).uctx, 5))

@@ -44,6 +44,7 @@ typedef struct ErnicTiming ErnicTiming;
 typedef struct ErnicProfile ErnicProfile;
 typedef struct ErnicTimingTrace ErnicTimingTrace;
 typedef struct ErnicStrict ErnicStrict;
+typedef struct ErnicDbPages ErnicDbPages;
 typedef struct ErnicMlx5 ErnicMlx5;
 typedef struct ErnicMlx5Config ErnicMlx5Config;
 
@@ -188,6 +189,7 @@ struct Ernic {
     ErnicHandshake *handshake;  /* owned; NULL: no user logic */
     ErnicStrict *strict;        /* owned; NULL: off */
     ErnicMlx5 *mlx5;            /* owned; NULL: another interface */
+    ErnicDbPages *db_pages;     /* owned; NULL: no page rings by an event */
 
     /* Tables, index = number (keys: number >> 8). Number 0 is never used. */
     ErnicIds pd_ids, eq_ids, cq_ids, srq_ids, mr_ids, qp_ids, uctx_ids;

@@ -81,9 +81,9 @@ typedef struct ErnicEnvOps {
      */
     void (*user_logic)(void *env);
     /*
-     * mlx5 interface: from now on, or from now on not any more, the environment may call
+     * From now on, or from now on not any more, the environment may call
      * ernic_page_rung() in place of ernic_bar_write() for doorbells of send queues in
-     * page @page of the BAR. A call that comes too late does no harm. NULL: it does not.
+     * doorbell page @page. A call that comes too late does no harm. NULL: it does not.
      */
     void (*page_event)(void *env, uint32_t page, bool on);
     /*

@@ -41,6 +41,22 @@ typedef struct ErnicVerdict {
     uint32_t syndrome;          /* the interface's own code for it */
 } ErnicVerdict;
 
+/* Doorbell pages of a device, at the most. */
+#define ERNIC_DB_PAGES  1024
+
+/* The send queues that have a record, by number, for common/db_pages.h. */
+typedef struct ErnicDbPageOps {
+    uint32_t first;             /* the pages before it have no queues */
+    /* Whether software has allocated @page. */
+    bool (*exists)(const Ernic *e, uint32_t page);
+    /* The number after @number, which is 0 at first; 0: none. It may not be used. */
+    uint32_t (*next)(const Ernic *e, uint32_t number);
+    /* The page of its doorbell; one that cannot be allocated: there is no such queue. */
+    uint32_t (*page_of)(const Ernic *e, uint32_t number);
+    /* Take what its record announces. */
+    void (*look)(Ernic *e, uint32_t number);
+} ErnicDbPageOps;
+
 /*
  * An interface's table. Every method is set; one that an interface shares with others
  * is an ernic_default_*() of interfaces/common/defaults.h. The roles call the
@@ -58,6 +74,8 @@ struct ErnicInterfaceOps {
     const ErnicCqeOps *cqes;
     /* The entries of event queues; likewise e->eqs. */
     const ErnicEqOps *eqs;
+    /* NULL: each doorbell has a value. */
+    const ErnicDbPageOps *db_pages;
     /*
      * Software owns receive requests: each of them completes, flushed if necessary,
      * and WRITE with immediate consumes one.

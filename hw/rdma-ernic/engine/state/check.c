@@ -9,6 +9,7 @@
 #include "base/ib_spec.h"
 #include "base/timer.h"
 #include "engine.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/pg332/handshake.h"
@@ -576,6 +577,11 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
     return c->e->tx->loop_len <= ERNIC_LOOPBACK_BYTES;
 }
 
+static bool db_pages(const ErnicCheck *c, uint32_t id)
+{
+    return !c->e->db_pages || ernic_db_pages_ok(c->e);
+}
+
 static const ErnicInvariant device_list[] = {
     { "free-numbers", free_numbers },
     { "ready-ring", ready_ring },
@@ -599,6 +605,7 @@ static const ErnicInvariant device_list[] = {
     { "left-acks", left_acks },
     { "unsettled", unsettled },
     { "loopback", loopback },
+    { "db-pages", db_pages },
 };
 const ErnicInvariants ernic_invariants_device = {
     device_list, G_N_ELEMENTS(device_list)

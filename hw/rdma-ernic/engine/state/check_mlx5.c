@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "interfaces/mlx5/rdma/records.h"
-#include "interfaces/mlx5/scan.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/mr.h"
@@ -138,11 +137,6 @@ static bool mkeys(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
-static bool pages(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_mlx5_scan_ok(c->e);
-}
-
 static const ErnicInvariant mlx5_list[] = {
     { "mlx5-function", function },
     { "mlx5-command", command },
@@ -152,6 +146,5 @@ static const ErnicInvariant mlx5_list[] = {
     { "mlx5-cqs", cqs },
     { "mlx5-srqs", srqs },
     { "mlx5-mkeys", mkeys },
-    { "mlx5-pages", pages },
 };
 const ErnicInvariants ernic_invariants_mlx5 = { mlx5_list, G_N_ELEMENTS(mlx5_list) };

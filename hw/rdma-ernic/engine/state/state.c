@@ -8,8 +8,8 @@
 #include "qemu/bswap.h"
 #include "base/timer.h"
 #include "engine.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/mlx5/eth/objects.h"
-#include "interfaces/mlx5/scan.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"
@@ -346,7 +346,9 @@ static void derive(Ernic *e)
     if (e->flow_tables) {
         ernic_flow_tables_derive(e->flow_tables);
         ernic_mlx5_eth_derive(e);
-        ernic_mlx5_scan_derive(e);
+    }
+    if (e->db_pages) {
+        ernic_db_pages_derive(e);
     }
     ernic_gid_derive(e);
     ernic_mcast_derive(e);

@@ -367,7 +367,6 @@ static const ErnicStateField mlx5_fields[] = {
     UMAX(nic_interface, 3), U(command_eq), BOOL(by_event), U(completed),
     ARRAY(received.packets, UINT64_MAX), ARRAY(received.octets, UINT64_MAX),
     ARRAY(sent.packets, UINT64_MAX), ARRAY(sent.octets, UINT64_MAX),
-    DERIVED(uar_queues),
 };
 #undef S
 const ErnicStateStruct ernic_state_mlx5 = DESCRIBE(mlx5_fields, ErnicMlx5, MLX5);

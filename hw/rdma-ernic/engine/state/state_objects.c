@@ -147,7 +147,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(rx_pkt), DERIVED(precopy), STRUCT(departing, ring_struct),
     DERIVED(mlx5),              /* a section of its own, if there is one */
     DERIVED(mlx5_eth), DERIVED(flow_tables),    /* as well */
-    U(unsettled),
+    U(unsettled), DERIVED(db_pages),
     DERIVED(handshake),         /* a section of its own, if there is one */
 };
 #undef S

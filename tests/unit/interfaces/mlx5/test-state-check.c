@@ -264,15 +264,11 @@ TEST("/mlx5/state-check/mutated", test_mutated)
     fake_env_fini(&f.env);
 }
 
-/* That of derived values, which no state has, is broken by /mlx5/scan/invariant. */
 static void assert_broken(const ErnicInvariants *list)
 {
     uint32_t k;
 
     for (uint32_t i = 0; i < list->count; i++) {
-        if (g_str_equal(list->list[i].name, "mlx5-pages")) {
-            continue;
-        }
         for (k = 0; k < G_N_ELEMENTS(bad) && !strstr(bad[k].why, list->list[i].name);
              k++) {
         }

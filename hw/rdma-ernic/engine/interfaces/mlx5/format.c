@@ -9,6 +9,7 @@
 #include "qemu/bswap.h"
 #include "base/work.h"
 #include "interfaces/interface.h"
+#include "interfaces/mlx5/db_pages.h"
 #include "interfaces/mlx5/events.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/eth/receive.h"
@@ -234,6 +235,7 @@ const ErnicInterfaceOps ernic_interface_mlx5 = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_mlx5,
     .eqs = &ernic_mlx5_eqs,
+    .db_pages = &ernic_mlx5_db_pages,
     .recv_requests = true,
     .send_queue_error = true,
     .fetch = mlx5_fetch,

@@ -9,9 +9,8 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
-#include "interfaces/mlx5/command/uar_queues.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/mlx5/port/counters.h"
-#include "interfaces/mlx5/scan.h"
 #include "trace.h"
 
 /* Interface 1, in which shared receive queues are memory pools (RMP). */
@@ -25,7 +24,7 @@ static void deallocate_uars(ErnicMlx5Function *f)
 {
     memset(f->uars, 0, sizeof(f->uars));
     if (f->engine && f->engine->mlx5) {
-        ernic_mlx5_uars_gone(f->engine);
+        ernic_db_pages_gone(f->engine);
     }
 }
 
@@ -197,7 +196,7 @@ static void uar_changed(ErnicMlx5Function *f, uint32_t page)
 {
     f->uars[page / 8] ^= 1u << page % 8;
     if (f->engine) {
-        ernic_mlx5_uar_changed(f->engine, page);
+        ernic_db_page_changed(f->engine, page);
     }
 }
 
@@ -223,7 +222,7 @@ static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request
         return ERNIC_MLX5_BAD_UAR;
     }
     if (f->engine) {
-        ernic_mlx5_page_rung(f->engine, i);     /* its event may be on its way */
+        ernic_db_page_rung(f->engine, i);     /* its event may be on its way */
     }
     uar_changed(f, i);
     return ERNIC_MLX5_ACCEPTED;

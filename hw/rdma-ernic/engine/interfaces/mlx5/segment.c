@@ -8,7 +8,7 @@
 #include "interfaces/mlx5/segment.h"
 #include "interfaces/mlx5/events.h"
 #include "interfaces/mlx5/uar.h"
-#include "interfaces/mlx5/command/uar_queues.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "trace.h"
 
@@ -35,7 +35,6 @@ ErnicMlx5 *ernic_mlx5_new(Ernic *e)
     }
     m = g_new0(ErnicMlx5, 1);
     m->nic_interface = NIC_DISABLED;
-    m->uar_queues = g_new0(ErnicMlx5UarQueues, 1);
     ernic_mlx5_function_init(&m->function, e, e->cfg.mlx5);
     ernic_mlx5_command_queue_init(&m->queue, e->ops, e->env, &e->mem,
                                   ernic_mlx5_function_execute, &m->function);
@@ -47,8 +46,7 @@ ErnicMlx5 *ernic_mlx5_new(Ernic *e)
 void ernic_mlx5_free(ErnicMlx5 *m)
 {
     if (m) {
-        ernic_mlx5_function_reset(&m->function);        /* no page has an event */
-        g_free(m->uar_queues);
+        ernic_mlx5_function_reset(&m->function);
         ernic_mlx5_command_queue_reset(&m->queue);
         ernic_mlx5_queues_fini(&m->queues, &m->function.engine->cfg);
         ernic_mlx5_contexts_fini(&m->contexts, &m->function.engine->cfg);
@@ -286,7 +284,7 @@ void ernic_mlx5_forget_objects(Ernic *e)
     ernic_mlx5_queues_init(&e->mlx5->queues, &e->cfg);
     ernic_mlx5_contexts_fini(&e->mlx5->contexts, &e->cfg);
     ernic_mlx5_contexts_init(&e->mlx5->contexts, &e->cfg);
-    ernic_mlx5_uars_empty(e);
+    ernic_db_pages_empty(e);
     e->mlx5->function.teardown = false;
     e->mlx5->command_eq = 0;
     e->mlx5->completed = 0;

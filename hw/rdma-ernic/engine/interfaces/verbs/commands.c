@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/ib_spec.h"
 #include "base/work.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/verbs/commands.h"
 #include "interfaces/verbs/qp_commands.h"
 #include "objects/counter.h"
@@ -256,6 +257,7 @@ static uint8_t cmd_uctx_alloc(Call *c)
         return ERNIC_ERR_NO_RESOURCE;
     }
     c->e->uctx_used[c->handle] = true;
+    ernic_db_page_changed(c->e, c->handle);
     return ERNIC_OK;
 }
 
@@ -293,6 +295,7 @@ static uint8_t cmd_uctx_free(Call *c)
         return ERNIC_ERR_BUSY;
     }
     c->e->uctx_used[id] = false;
+    ernic_db_page_changed(c->e, id);
     ernic_ids_free(&c->e->uctx_ids, id);
     return ERNIC_OK;
 }

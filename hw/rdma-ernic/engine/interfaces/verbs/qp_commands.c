@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "base/bytes.h"
 #include "base/work.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/verbs/qp_commands.h"
 #include "interfaces/verbs/records.h"
 #include "objects/cq.h"
@@ -294,14 +295,28 @@ uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
         .pd = le32_to_cpu(init->pd), .send_cq = le32_to_cpu(init->send_cq),
         .recv_cq = le32_to_cpu(init->recv_cq), .srq = srq == NO_SRQ ? 0 : srq,
     };
-    return ernic_qp_add(e, &add, &sq, &rq, qpn);
+    status = ernic_qp_add(e, &add, &sq, &rq, qpn);
+    if (status == ERNIC_OK) {
+        ernic_db_page_add(e, ernic_verbs_page(e, *qpn), *qpn);
+    }
+    return status;
 }
 
 uint8_t ernic_qp_destroy(Ernic *e, uint32_t uctx, uint32_t qpn)
 {
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
+    uint32_t page;
+    uint8_t status;
 
-    return qp ? ernic_qp_remove(e, qp) : ERNIC_ERR_HANDLE;
+    if (!qp) {
+        return ERNIC_ERR_HANDLE;
+    }
+    page = ernic_verbs_page(e, qpn);
+    status = ernic_qp_remove(e, qp);
+    if (status == ERNIC_OK) {
+        ernic_db_page_remove(e, page, qpn);
+    }
+    return status;
 }
 
 /* ---- modify --------------------------------------------------------------- */

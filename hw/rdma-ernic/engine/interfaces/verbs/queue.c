@@ -79,6 +79,7 @@ const ErnicInterfaceOps ernic_interface_verbs = {
     .keys = &ernic_mr_keys,
     .cqes = &ernic_cqe_verbs,
     .eqs = &ernic_eqs_verbs,
+    .db_pages = &ernic_verbs_db_pages,
     .recv_requests = true,
     .send_queue_error = true,
     .fetch = verbs_fetch,

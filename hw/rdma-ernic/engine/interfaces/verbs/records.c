@@ -11,6 +11,7 @@
 #include "objects/qp.h"
 #include "trace.h"
 #include "transport/qp_state.h"
+#include "transport/qp_transitions.h"
 #include "transport/sched.h"
 
 static void bad_index(Ernic *e, ErnicQp *qp, uint8_t kind)
@@ -61,10 +62,12 @@ void ernic_verbs_rung(Ernic *e, ErnicQp *qp)
     ernic_sched_mark(e, qp);
 }
 
+/* If there is more than new requests, the turn finds it, too, and acts on it. */
 void ernic_verbs_look_sends(Ernic *e, ErnicQp *qp)
 {
-    if (qp->sq.wq.record && !qp->sq.asleep) {
-        look_sends(e, qp);
+    if (qp->sq.wq.record && ernic_qp_may(qp, ERNIC_MAY_POST_SEND) &&
+        ernic_wq_look(e, &qp->sq.wq) != ERNIC_LOOK_NOTHING) {
+        ernic_verbs_rung(e, qp);
     }
 }
 
@@ -85,3 +88,37 @@ ErnicFault ernic_verbs_look_recvs(Ernic *e, ErnicQp *qp)
         return ERNIC_FAULT_NONE;
     }
 }
+
+/* ---- doorbell pages --------------------------------------------------------- */
+
+QEMU_BUILD_BUG_ON(ERNIC_LIM_UCTX > ERNIC_DB_PAGES);
+
+/* That of context 0 always exists. */
+static bool page_exists(const Ernic *e, uint32_t page)
+{
+    return page == 0 || (page <= ERNIC_LIM_UCTX && e->uctx_used[page]);
+}
+
+static uint32_t next_number(const Ernic *e, uint32_t number)
+{
+    return number + 1 < e->qp_ids.fresh ? number + 1 : 0;
+}
+
+uint32_t ernic_verbs_page(const Ernic *e, uint32_t qpn)
+{
+    const ErnicQp *qp = &e->qp[qpn];
+
+    return qp->used && qp->sq.wq.record ? qp->uctx : ERNIC_DB_PAGES;
+}
+
+static void look(Ernic *e, uint32_t number)
+{
+    ernic_verbs_look_sends(e, &e->qp[number]);
+}
+
+const ErnicDbPageOps ernic_verbs_db_pages = {
+    .exists = page_exists,
+    .next = next_number,
+    .page_of = ernic_verbs_page,
+    .look = look,
+};

@@ -43,7 +43,6 @@ struct ErnicMlx5 {
     bool by_event;
     uint32_t completed;         /* commands without an event so far: bit by number */
     ErnicMlx5Traffic received, sent;    /* through the port, in all lives */
-    struct ErnicMlx5UarQueues *uar_queues;      /* owned (uar_queues.h) */
 };
 
 #endif /* ERNIC_INTERFACES_MLX5_MLX5_H */

@@ -8,7 +8,7 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/lists.h"
-#include "interfaces/mlx5/command/uar_queues.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/mlx5/eth/send.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
@@ -123,7 +123,7 @@ static ErnicMlx5Refusal create_sq(ErnicMlx5Function *f, const ErnicMlx5Request *
         uint32_t sqn = GET(r->out, create_sq_out.sqn);
 
         trace_ernic_mlx5_sq_create(sqn, q.cq, 1u << q.log_size);
-        ernic_mlx5_uar_add(f->engine, ernic_mlx5_sq_page(f->engine, sqn), sqn);
+        ernic_db_page_add(f->engine, ernic_mlx5_sq_page(f->engine, sqn), sqn);
     }
     return refusal;
 }
@@ -296,7 +296,7 @@ static ErnicMlx5Refusal destroy_sq(ErnicMlx5Function *f, const ErnicMlx5Request 
     ErnicMlx5Refusal refusal = destroy(f->engine, ernic_mlx5_sq_get(f->engine, sqn), sqn);
 
     if (!refusal) {
-        ernic_mlx5_uar_remove(f->engine, page, sqn);
+        ernic_db_page_remove(f->engine, page, sqn);
     }
     return refusal;
 }

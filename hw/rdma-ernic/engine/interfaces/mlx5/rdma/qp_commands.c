@@ -8,7 +8,7 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
-#include "interfaces/mlx5/command/uar_queues.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/mlx5/rdma/qp_context.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
@@ -148,7 +148,7 @@ static ErnicMlx5Refusal create_qp(ErnicMlx5Function *f, const ErnicMlx5Request *
         };
         memcpy(e->mlx5->contexts.qp[qpn], qpc, ERNIC_MLX5_QPC);
         PUT(r->out, create_qp_out.qpn, qpn);
-        ernic_mlx5_uar_add(e, ernic_mlx5_qp_page(e, qpn), qpn);
+        ernic_db_page_add(e, ernic_mlx5_qp_page(e, qpn), qpn);
     }
     return ernic_mlx5_refusal(status);
 }
@@ -173,7 +173,7 @@ static ErnicMlx5Refusal destroy_qp(ErnicMlx5Function *f, const ErnicMlx5Request 
     page = ernic_mlx5_qp_page(f->engine, qpn);
     status = ernic_qp_remove(f->engine, qp);
     if (status == ERNIC_OK) {
-        ernic_mlx5_uar_remove(f->engine, page, qpn);
+        ernic_db_page_remove(f->engine, page, qpn);
     }
     return ernic_mlx5_refusal(status);
 }

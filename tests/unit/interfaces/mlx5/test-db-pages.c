@@ -7,8 +7,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "engine.h"
-#include "interfaces/mlx5/command/uar_queues.h"
-#include "interfaces/mlx5/scan.h"
+#include "interfaces/common/db_pages.h"
 #include "mlx5_objects.h"
 #include "mlx5_send.h"
 
@@ -39,7 +38,7 @@ static void listen(Ernic *e)
     ops = fake_env_ops;
     ops.page_event = page_event;
     e->ops = &ops;
-    ernic_mlx5_scan_derive(e);
+    ernic_db_pages_derive(e);
 }
 
 static void put_counter(Frames *f, const FramesQueue *sq, uint16_t counter)
@@ -77,10 +76,10 @@ static uint32_t rung(Frames *f, uint32_t page)
 }
 
 /* Sixteen queues of a page are all found; with one more the page has no event. */
-SEND_TEST("/mlx5/scan/threshold", LOG, test_threshold)
+SEND_TEST("/mlx5/db-pages/threshold", LOG, test_threshold)
 {
-    FramesQueue sq[ERNIC_MLX5_UAR_QUEUES + 1];
-    uint32_t n = ERNIC_MLX5_UAR_QUEUES;
+    FramesQueue sq[ERNIC_DB_PAGE_QUEUES + 1];
+    uint32_t n = ERNIC_DB_PAGE_QUEUES;
 
     listen(f->eth.e);
     sq[0] = f->sq;
@@ -117,7 +116,7 @@ SEND_TEST("/mlx5/scan/threshold", LOG, test_threshold)
  * A page has an event from its first send queue on, until it is deallocated, which looks
  * at its records once more.
  */
-SEND_TEST("/mlx5/scan/pages", LOG, test_pages)
+SEND_TEST("/mlx5/db-pages/pages", LOG, test_pages)
 {
     FramesQueue second;
 
@@ -146,7 +145,7 @@ SEND_TEST("/mlx5/scan/pages", LOG, test_pages)
 }
 
 /* The end of all objects takes the events away. */
-TEST("/mlx5/scan/ends", test_ends)
+TEST("/mlx5/db-pages/ends", test_ends)
 {
     for (int how = 0; how < 4; how++) {
         Frames f;
@@ -173,7 +172,7 @@ TEST("/mlx5/scan/ends", test_ends)
 }
 
 /* After a load, or a stop, all queues are looked at. */
-SEND_TEST("/mlx5/scan/all", LOG, test_all)
+SEND_TEST("/mlx5/db-pages/all", LOG, test_all)
 {
     FramesQueue sq[20];
 
@@ -188,11 +187,11 @@ SEND_TEST("/mlx5/scan/all", LOG, test_all)
     ernic_pages_rung(f->eth.e, f->eth.env.now);
     IS(f->eth.env.wake, f->eth.env.now);
     IS(sent(f), ARRAY_SIZE(sq));
-    g_assert_false(ernic_mlx5_scan_has_work(f->eth.e));
+    g_assert_false(ernic_db_pages_have_work(f->eth.e));
 }
 
 /* The walk stops when the slice ends, and begins again if it was asked for meanwhile. */
-SEND_TEST("/mlx5/scan/budget", LOG, test_budget)
+SEND_TEST("/mlx5/db-pages/budget", LOG, test_budget)
 {
     Ernic *e = f->eth.e;
     FramesQueue last;
@@ -204,15 +203,15 @@ SEND_TEST("/mlx5/scan/budget", LOG, test_budget)
     ernic_slice(e);
     ernic_charge(e, ERNIC_WORK_SLICE);
     ernic_pages_rung(e, f->eth.env.now);
-    ernic_mlx5_scan_run(e);
-    g_assert_true(ernic_mlx5_scan_has_work(e));
+    ernic_db_pages_run(e);
+    g_assert_true(ernic_db_pages_have_work(e));
     announce(f, &last);
     announce(f, &f->sq);
-    for (slices = 0; ernic_mlx5_scan_has_work(e); slices++) {
+    for (slices = 0; ernic_db_pages_have_work(e); slices++) {
         g_assert_cmpuint(slices, <, 100);
         ernic_slice(e);
         ernic_charge(e, ERNIC_WORK_SLICE - 100);
-        ernic_mlx5_scan_run(e);
+        ernic_db_pages_run(e);
         /* Little more than the slice. */
         g_assert_cmpuint(e->work.done, <, e->work.end + 16);
     }
@@ -222,15 +221,15 @@ SEND_TEST("/mlx5/scan/budget", LOG, test_budget)
     ernic_pages_rung(e, f->eth.env.now);
     ernic_slice(e);
     ernic_charge(e, ERNIC_WORK_SLICE - 100);
-    ernic_mlx5_scan_run(e);
+    ernic_db_pages_run(e);
     announce(f, &f->sq);
     ernic_pages_rung(e, f->eth.env.now);
     IS(sent(f), 1);
-    g_assert_false(ernic_mlx5_scan_has_work(e));
+    g_assert_false(ernic_db_pages_have_work(e));
 }
 
 /* Records that are not valid count as doorbells that are not; the others are taken. */
-SEND_TEST("/mlx5/scan/hostile", LOG, test_hostile)
+SEND_TEST("/mlx5/db-pages/hostile", LOG, test_hostile)
 {
     ErnicStats *stats = &f->eth.e->stats;
     FramesQueue second;
@@ -269,7 +268,7 @@ static void renew(Frames *f)
  * Linux leaves the counter of before a reset in the record, until it posts again. Another
  * queue of the page must not make the device execute the old requests.
  */
-SEND_TEST("/mlx5/scan/stale", LOG, test_stale)
+SEND_TEST("/mlx5/db-pages/stale", LOG, test_stale)
 {
     FramesQueue second;
 
@@ -301,7 +300,7 @@ SEND_TEST("/mlx5/scan/stale", LOG, test_stale)
 }
 
 /* Queue pairs: one with a record that moved is found, and one in Reset is not read. */
-MLX5_PAIR_TEST("/mlx5/scan/queue-pairs", ERNIC_QPT_RC, test_queue_pairs)
+MLX5_PAIR_TEST("/mlx5/db-pages/queue-pairs", ERNIC_QPT_RC, test_queue_pairs)
 {
     Mlx5Cqe cqe;
     Mlx5Wr wr;
@@ -330,7 +329,7 @@ MLX5_PAIR_TEST("/mlx5/scan/queue-pairs", ERNIC_QPT_RC, test_queue_pairs)
 }
 
 /* Queue pairs that commands create and destroy; one without a send queue has no page. */
-MLX5_TEST("/mlx5/scan/commands", mlx5_boot, test_commands)
+MLX5_TEST("/mlx5/db-pages/commands", mlx5_boot, test_commands)
 {
     listen(f->e);
     mlx5_objects(f);
@@ -354,13 +353,13 @@ static bool pages_ok(Mlx5Fixture *f)
     g_autoptr(GString) why = g_string_new(NULL);
 
     ernic_check(f->e, why);
-    return !strstr(why->str, "mlx5-pages");
+    return !strstr(why->str, "db-pages");
 }
 
 /* The invariant sees a queue that is not listed, one too many, and a wrong number. */
-MLX5_TEST("/mlx5/scan/invariant", mlx5_start, test_invariant)
+MLX5_TEST("/mlx5/db-pages/invariant", mlx5_start, test_invariant)
 {
-    ErnicMlx5Uar *uar = &f->e->mlx5->uar_queues->uar[16];
+    ErnicDbPage *uar = &f->e->db_pages->page[16];
 
     IS(uar->count, 2);
     g_assert_true(pages_ok(f));

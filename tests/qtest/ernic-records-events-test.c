@@ -1,0 +1,353 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doorbell pages of the verbs interface whose records ring by an eventfd (ioeventfd=on).
+ * QEMU's memory core signals it, as KVM would.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "hw/pci/pci_regs.h"
+#include "ernic.h"
+
+#define EVENTS  ",ioeventfd=on"
+#define BOTH    { "", EVENTS }, \
+                { "-iothread", ",iothread=io0,roce-udp=127.0.0.1:0" EVENTS }
+#define OFF     { "-off", ",ioeventfd=off" }, { "-auto", ",ioeventfd=auto" }
+#define LEN     64
+#define OUT     0
+#define IN      4096
+/* Queues of a page, at the most, for it to have an event. */
+#define MOST    16
+/* A queue pair that does not exist. */
+#define NO_QP   0x7ff
+
+typedef struct Events {
+    QErnic *q;
+    QErnicQp x, y;
+    const char *log;            /* of pages that were rung */
+    uint32_t pattern;
+} Events;
+
+/* A queue pair with records, whose doorbells the test rings. */
+static void make_qp(Events *v, QErnicQp *qp)
+{
+    qernic_qp_record(v->q, qp, ERNIC_QPT_RC);
+    qp->rings_later = true;
+}
+
+static void open_pair(Events *v)
+{
+    g_assert_true(qernic_reg(v->q, features) & ERNIC_FEATURE_DB_RECORD);
+    qernic_setup(v->q, 1);
+    make_qp(v, &v->x);
+    make_qp(v, &v->y);
+    qernic_qp_connect(&v->x, &v->y);
+    qernic_qp_connect(&v->y, &v->x);
+    /* The main loop gives the page its event. */
+    qernic_pass(v->q->qts, 10, 1000);
+}
+
+static void begin(Events *v, const char *more)
+{
+    *v = (Events) { .q = qernic_device("%s", more) };
+    v->log = qernic_log(v->q->qts, "ernic_pci_page_rung");
+    open_pair(v);
+}
+
+/* Posts a message; the record says so. */
+static void post(Events *v)
+{
+    qtest_writel(v->q->qts, v->q->buf + OUT, ++v->pattern);
+    qernic_post_recv(&v->y, IN, LEN);
+    qernic_send(&v->x, OUT, LEN);
+}
+
+static void ring(Events *v, uint32_t uctx, uint32_t qpn)
+{
+    qernic_doorbell_record(v->q, uctx, ERNIC_DB(ERNIC_DB_SQ, qpn, 0));
+}
+
+/* Only an event, which has no value, makes the device look at the record. */
+static void ring_other(Events *v)
+{
+    ring(v, 0, NO_QP);
+}
+
+static void arrives(Events *v)
+{
+    qernic_done(&v->y);
+    qernic_done(&v->x);
+    g_assert_cmphex(qtest_readl(v->q->qts, v->q->buf + IN), ==, v->pattern);
+}
+
+static void stays_away(Events *v)
+{
+    qernic_pass(v->q->qts, 100, 1000);
+    g_assert_false(qernic_has_cqe(&v->x));
+}
+
+static bool was_rung(Events *v)
+{
+    g_autofree char *text = NULL;
+
+    g_assert_true(g_file_get_contents(v->log, &text, NULL, NULL));
+    return strstr(text, "ernic_pci_page_rung ernic0 page 0");
+}
+
+/* Each ring is an event; the number in it is not looked at. */
+WORLD_KINDS("/ernic-records-events/ring", test_ring, Events, v, begin, BOTH)
+{
+    for (int i = 0; i < 20; i++) {
+        post(v);
+        if (i % 2) {
+            ring_other(v);
+        } else {
+            ring(v, 0, v->x.qpn);
+        }
+        arrives(v);
+    }
+    g_assert_true(was_rung(v));
+    g_assert_cmpuint(qernic_stat(v->q, "bad_doorbells"), ==, 0);
+}
+
+/* Without events, the value counts, and has to be one for a send queue of the page. */
+WORLD_KINDS("/ernic-records-events/off", test_off, Events, v, begin, OFF)
+{
+    post(v);
+    ring_other(v);
+    ring(v, 1, v->x.qpn);
+    stays_away(v);
+    g_assert_cmpuint(qernic_stat(v->q, "bad_doorbells"), ==, 2);
+    qernic_doorbell_record(v->q, 0, ERNIC_DB(ERNIC_DB_RQ, v->x.qpn, 1));
+    qernic_doorbell_record(v->q, 0, ERNIC_DB(ERNIC_DB_SQ, v->x.qpn, 0) | 1ull << 60);
+    stays_away(v);
+    g_assert_cmpuint(qernic_stat(v->q, "bad_doorbells"), ==, 2);
+    ring(v, 0, v->x.qpn);
+    arrives(v);
+    /* The doorbell of a driver that does not know the other. */
+    post(v);
+    qernic_doorbell(v->q, 0, ERNIC_DB(ERNIC_DB_SQ, v->x.qpn, 0));
+    arrives(v);
+    g_assert_false(was_rung(v));
+}
+
+/* With events, a driver that does not know them rings as before; so do other queues. */
+WORLD_KINDS("/ernic-records-events/old", test_old, Events, v, begin, BOTH)
+{
+    post(v);
+    qernic_doorbell(v->q, 0, ERNIC_DB(ERNIC_DB_SQ, NO_QP, 0));
+    stays_away(v);
+    g_assert_cmpuint(qernic_stat(v->q, "bad_doorbells"), ==, 1);
+    qernic_doorbell(v->q, 0, ERNIC_DB(ERNIC_DB_SQ, v->x.qpn, 0));
+    arrives(v);
+    qernic_pair(v->q, v->q, &v->x, &v->y, ERNIC_QPT_RC);
+    post(v);
+    arrives(v);
+    g_assert_false(was_rung(v));
+}
+
+/* The page of another context, which has no such queue. */
+WORLD_KINDS("/ernic-records-events/foreign", test_foreign, Events, v, begin, BOTH)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_UCTX_ALLOC };
+    uint32_t uctx = qernic_make(v->q, &cmd);
+
+    post(v);
+    ring(v, uctx, v->x.qpn);
+    ring(v, uctx + 1, v->x.qpn);
+    stays_away(v);
+    g_assert_false(was_rung(v));
+    ring_other(v);
+    arrives(v);
+}
+
+/* A stopped machine; then a function in D3hot. */
+WORLD_KINDS("/ernic-records-events/stop", test_stop, Events, v, begin, BOTH)
+{
+    for (int i = 0; i < 4; i++) {
+        qernic_stop(v->q->qts);
+        post(v);
+        ring_other(v);
+        stays_away(v);
+        qernic_cont(v->q->qts);
+        arrives(v);
+        qernic_power(&v->q->dev, 3);
+        post(v);
+        ring_other(v);
+        stays_away(v);
+        qernic_power(&v->q->dev, 0);
+        arrives(v);
+    }
+}
+
+/* A rung page migrates to a device without events, and to one with them. */
+static void migrate(const char *from, const char *to)
+{
+    QTestState *old;
+    Events v;
+
+    begin(&v, from);
+    qernic_stop(v.q->qts);
+    post(&v);
+    ring_other(&v);
+    old = qernic_migrate_to(v.q, to);
+    v.log = qernic_log(v.q->qts, "ernic_pci_page_rung");
+    qernic_cont(v.q->qts);
+    arrives(&v);
+    qernic_pass(v.q->qts, 10, 1000);
+    post(&v);
+    ring(&v, 0, v.x.qpn);
+    arrives(&v);
+    g_assert_true(was_rung(&v) == g_str_has_suffix(to, "on"));
+    qernic_migrate_end(v.q, old);
+}
+
+MACHINE_KINDS("/ernic-records-events/migrate", test_migrate, BOTH)
+{
+    migrate(more, EVENTS);
+    migrate(more, ",ioeventfd=off");
+    migrate(more, ",engine-thread=on,ioeventfd=on");
+}
+
+/* The doorbell that has no event is in the saved state; later ones are events. */
+MACHINE_KINDS("/ernic-records-events/migrate-from", test_migrate_from, OFF)
+{
+    QTestState *old;
+    Events v;
+
+    begin(&v, more);
+    qernic_stop(v.q->qts);
+    post(&v);
+    ring(&v, 0, v.x.qpn);
+    old = qernic_migrate_to(v.q, EVENTS);
+    v.log = qernic_log(v.q->qts, "ernic_pci_page_rung");
+    qernic_cont(v.q->qts);
+    arrives(&v);
+    qernic_pass(v.q->qts, 10, 1000);
+    post(&v);
+    ring_other(&v);
+    arrives(&v);
+    g_assert_true(was_rung(&v));
+    qernic_migrate_end(v.q, old);
+}
+
+static void place_bar(Events *v, uint64_t addr)
+{
+    qpci_config_writel(&v->q->dev, PCI_BASE_ADDRESS_2, addr);
+    qpci_config_writel(&v->q->dev, PCI_BASE_ADDRESS_3, addr >> 32);
+    v->q->bar.addr = addr;
+}
+
+/* The BAR moves, and the events with it. */
+WORLD_KINDS("/ernic-records-events/move", test_move, Events, v, begin, BOTH)
+{
+    uint64_t addr = v->q->bar.addr;
+
+    for (int i = 0; i < 4; i++) {
+        place_bar(v, addr + (i % 2 ? 0 : 64 << 20));
+        qernic_pass(v->q->qts, 10, 1000);
+        post(v);
+        ring_other(v);
+        arrives(v);
+    }
+}
+
+/* Resets of both kinds take the events away; the driver begins anew and gets new ones. */
+WORLD_KINDS("/ernic-records-events/reset", test_reset, Events, v, begin, BOTH)
+{
+    for (int i = 0; i < 4; i++) {
+        uint64_t addr = v->q->bar.addr;
+
+        post(v);
+        ring_other(v);
+        if (i % 2) {
+            qernic_flr(&v->q->dev);
+            qpci_device_enable(&v->q->dev);
+            place_bar(v, addr);
+        } else {
+            qernic_set_reg(v->q, control, ERNIC_CONTROL_RESET);
+        }
+        ring_other(v);
+        qernic_enable(v->q);
+        ring_other(v);
+        open_pair(v);
+        post(v);
+        ring_other(v);
+        arrives(v);
+    }
+}
+
+/* A page with too many queues has no event: the store says which queue it is. */
+WORLD_KINDS("/ernic-records-events/crowd", test_crowd, Events, v, begin, BOTH)
+{
+    QErnicQp more[MOST - 1];
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(more); i++) {
+        post(v);
+        ring_other(v);
+        arrives(v);
+        make_qp(v, &more[i]);
+    }
+    qernic_pass(v->q->qts, 10, 1000);
+    post(v);
+    ring_other(v);
+    stays_away(v);
+    g_assert_cmpuint(qernic_stat(v->q, "bad_doorbells"), ==, 1);
+    ring(v, 0, v->x.qpn);
+    arrives(v);
+}
+
+/* Completions of a request whose event is on its way count when its CQ gets smaller. */
+WORLD_KINDS("/ernic-records-events/resize", test_resize, Events, v, begin, BOTH)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_RESIZE };
+
+    cmd.cq_create.handle = cpu_to_le32(v->x.cq.cqn);
+    cmd.cq_create.depth = cpu_to_le32(2);
+    cmd.cq_create.buf.addr = cpu_to_le64(qernic_zeroed(v->q, 2 * 64));
+    for (int i = 0; i < 3; i++) {
+        post(v);
+    }
+    ring_other(v);
+    g_assert_cmpuint(qernic_cmd(v->q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
+    for (int i = 0; i < 3; i++) {
+        arrives(v);
+    }
+}
+
+/* The function goes with a page that has an event and has been rung. */
+WORLD_KINDS("/ernic-records-events/unplug", test_unplug, Events, v, begin, BOTH)
+{
+    post(v);
+    ring_other(v);
+    qpci_unplug_acpi_device_test(v->q->qts, "ernic0", 4);
+    qtest_qmp_assert_success(v->q->qts, "{ 'execute': 'query-status' }");
+}
+
+/* QEMU ends if KVM refuses an event, such as a second one at the same address. */
+MACHINE_TEST("/ernic-records-events/kvm-overlap", test_kvm_overlap)
+{
+    QErnicMachine *m = qernic_machine(
+        VERBS_NIC ",id=ernic0,addr=04.0,engine-thread=on,roce-udp=127.0.0.1:0" EVENTS
+        VERBS_NIC ",id=ernic1,addr=05.0,engine-thread=on,roce-udp=127.0.0.1:0" EVENTS
+        " -accel kvm -bios %s", qernic_halting_bios());
+    Events v[2] = { };
+    uint64_t own[2];
+
+    for (int i = 0; i < 2; i++) {
+        v[i].q = qernic_at(m, i ? "ernic1" : "ernic0", 4 + i);
+        open_pair(&v[i]);
+        own[i] = v[i].q->bar.addr;
+    }
+    for (int i = 0; i < 4; i++) {
+        place_bar(&v[i % 2], own[1 - i % 2]);
+        qernic_pass(m->qts, 10, 1000);
+        qernic_power(&v[i % 2].q->dev, 3);
+        qernic_power(&v[i % 2].q->dev, 0);
+        qernic_pass(m->qts, 10, 1000);
+        place_bar(&v[i % 2], own[i % 2]);
+        qernic_pass(m->qts, 10, 1000);
+    }
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'query-status' }");
+}

@@ -1,0 +1,357 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Doorbells without a value: which pages may have them, and what is found in the records
+ * of their send queues.
+ */
+#include "qemu/osdep.h"
+#include "base/work.h"
+#include "dialog_cases.h"
+#include "interfaces/common/db_pages.h"
+#include "transport/qp.h"
+
+#define MOST        ERNIC_DB_PAGE_QUEUES
+#define LEN         16
+
+/* Pages with an event, as the engine said. */
+static GHashTable *pages;
+
+static void page_event(void *env, uint32_t page, bool on)
+{
+    /* It says only what changes. */
+    g_assert_true(on ? g_hash_table_add(pages, GUINT_TO_POINTER(page)) :
+                       g_hash_table_remove(pages, GUINT_TO_POINTER(page)));
+}
+
+static bool has_event(uint32_t page)
+{
+    return g_hash_table_contains(pages, GUINT_TO_POINTER(page));
+}
+
+/* The objects of a context. */
+typedef struct Owner {
+    uint32_t uctx, pd, key;
+    FakeCq cq;
+    uint64_t mem;
+} Owner;
+
+typedef struct Pages {
+    FakeEnv env;
+    ErnicEnvOps ops;
+    Ernic *e;
+    Owner kernel;
+} Pages;
+
+static void own(Pages *p, Owner *o, uint32_t uctx)
+{
+    p->env.uctx = o->uctx = uctx;
+    fake_create_cq(p->e, &o->cq, 256, FAKE_NONE);
+    o->pd = fake_create_pd(p->e);
+    o->mem = fake_alloc(&p->env, 4096, 4096);
+    o->key = fake_reg_mr(p->e, o->pd, o->mem, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    p->env.uctx = 0;
+}
+
+static void begin(Pages *p)
+{
+    memset(p, 0, sizeof(*p));
+    g_clear_pointer(&pages, g_hash_table_unref);
+    pages = g_hash_table_new(NULL, NULL);
+    fake_env_init(&p->env);
+    p->e = fake_ernic_new(&p->env);
+    p->ops = *p->e->ops;
+    p->ops.page_event = page_event;
+    p->e->ops = &p->ops;
+    fake_use_records(p->e, true);
+    own(p, &p->kernel, 0);
+}
+
+static void end(Pages *p)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+
+    ernic_check(p->e, why);
+    g_assert_cmpstr(why->str, ==, "");
+    ernic_free(p->e);
+    fake_env_fini(&p->env);
+    IS(g_hash_table_size(pages), 0);
+}
+
+#define PAGES_TEST(path, fn) WORLD_TEST(path, fn, Pages, p, begin(p), end(p))
+
+/* A queue pair of UC in RTS, to a peer that does not exist. */
+static void make_qp(Pages *p, const Owner *o, FakeQp *qp)
+{
+    struct ernic_qp_attr attr;
+
+    p->env.uctx = o->uctx;
+    fake_create_qp(p->e, qp, ERNIC_QPT_UC, o->pd, o->cq.cqn, o->cq.cqn, FAKE_NONE);
+    fake_qp_attr(&attr, 0x775533, 2);
+    fake_qp_to(p->e, qp, ERNIC_QPS_RTS, &attr);
+    p->env.uctx = 0;
+    fake_run(p->e);
+}
+
+static struct ernic_record *record(Pages *p, const FakeQp *qp)
+{
+    return fake_ptr(&p->env, qp->sq_record, sizeof(struct ernic_record));
+}
+
+/* A SEND, announced by the record and not rung. */
+static void announce(Pages *p, const Owner *o, FakeQp *qp)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND, .flags = ERNIC_WR_SIGNALED, .count = cpu_to_le16(1),
+    };
+    struct ernic_sge sge = fake_sge(o->mem, LEN, o->key);
+
+    fake_post_send(p->e, qp, &wqe, &sge);
+    record(p, qp)->pi = cpu_to_le32(qp->sq_pi);
+}
+
+/* Runs of the engine; the number of packets that it sends. */
+static uint32_t sent(Pages *p)
+{
+    uint32_t before = p->env.trains->len;
+
+    fake_run(p->e);
+    return p->env.trains->len - before;
+}
+
+static uint32_t rung(Pages *p, uint32_t page)
+{
+    ernic_slice(p->e);
+    ernic_page_rung(p->e, p->env.now, page);
+    return sent(p);
+}
+
+static void destroy(Pages *p, uint8_t opcode, uint32_t uctx, uint32_t handle)
+{
+    struct ernic_cmd cmd = { .opcode = opcode };
+
+    cmd.handle.handle = cpu_to_le32(handle);
+    p->env.uctx = uctx;
+    IS(fake_cmd(p->e, &cmd, NULL), ERNIC_OK);
+    p->env.uctx = 0;
+}
+
+/* Sixteen queues of a page are all found; with one more the page has no event. */
+PAGES_TEST("/verbs/db-pages/threshold", test_threshold)
+{
+    FakeQp qp[MOST + 1];
+
+    for (uint32_t i = 0; i < MOST; i++) {
+        make_qp(p, &p->kernel, &qp[i]);
+        g_assert_true(has_event(0));
+    }
+    for (uint32_t i = 0; i < MOST; i++) {
+        announce(p, &p->kernel, &qp[i]);
+        IS(sent(p), 0);
+        IS(rung(p, 0), 1);
+        IS(rung(p, 0), 0);
+        IS(record(p, &qp[i])->wake, cpu_to_le32(1));
+    }
+    make_qp(p, &p->kernel, &qp[MOST]);
+    g_assert_false(has_event(0));
+    /* An event that is still there may ring: all queues are looked at. */
+    for (uint32_t i = 0; i <= MOST; i++) {
+        announce(p, &p->kernel, &qp[i]);
+    }
+    ernic_page_settle(p->e, p->env.now, 0);
+    IS(sent(p), 0);
+    IS(rung(p, 0), MOST + 1);
+    /* The list of the others is not known: it has to become empty first. */
+    for (uint32_t i = 0; i <= MOST; i++) {
+        g_assert_false(has_event(0));
+        destroy(p, ERNIC_CMD_QP_DESTROY, 0, qp[i].qpn);
+    }
+    make_qp(p, &p->kernel, &qp[0]);
+    g_assert_true(has_event(0));
+    IS(p->e->stats.bad_doorbells, 0);
+}
+
+/* A page is that of a context, from its first queue on until the context ends. */
+PAGES_TEST("/verbs/db-pages/contexts", test_contexts)
+{
+    uint32_t uctx = fake_create_uctx(p->e);
+    FakeQp ours, theirs, plain;
+    Owner o;
+
+    own(p, &o, uctx);
+    fake_use_records(p->e, false);
+    make_qp(p, &o, &plain);
+    IS(g_hash_table_size(pages), 0);
+    fake_use_records(p->e, true);
+    make_qp(p, &p->kernel, &ours);
+    IS(g_hash_table_size(pages), 1);
+    make_qp(p, &o, &theirs);
+    g_assert_true(has_event(uctx));
+    announce(p, &p->kernel, &ours);
+    announce(p, &o, &theirs);
+    IS(rung(p, uctx + 1), 0);
+    IS(rung(p, uctx), 1);
+    IS(record(p, &theirs)->wake, cpu_to_le32(1));
+    IS(record(p, &ours)->wake, 0);
+    IS(rung(p, uctx), 0);
+    /* Doorbells that nobody has seen yet, of any page. */
+    ernic_page_settle(p->e, p->env.now, uctx);
+    ernic_page_settle(p->e, p->env.now, uctx + 1);
+    ernic_page_settle(p->e, p->env.now, ERNIC_DB_PAGES);
+    ernic_page_settle(p->e, p->env.now, UINT32_MAX);
+    IS(sent(p), 0);
+    ernic_page_settle(p->e, p->env.now, 0);
+    IS(sent(p), 1);
+    destroy(p, ERNIC_CMD_QP_DESTROY, uctx, theirs.qpn);
+    destroy(p, ERNIC_CMD_QP_DESTROY, uctx, plain.qpn);
+    g_assert_true(has_event(uctx));
+    IS(rung(p, uctx), 0);
+    destroy(p, ERNIC_CMD_MR_FREE, uctx, o.key);
+    destroy(p, ERNIC_CMD_CQ_DESTROY, uctx, o.cq.cqn);
+    destroy(p, ERNIC_CMD_PD_FREE, uctx, o.pd);
+    destroy(p, ERNIC_CMD_UCTX_FREE, 0, uctx);
+    g_assert_false(has_event(uctx));
+    IS(rung(p, uctx), 0);
+}
+
+/* A reset takes the events away, and so does the end of the engine. */
+PAGES_TEST("/verbs/db-pages/reset", test_reset)
+{
+    FakeQp qp;
+
+    make_qp(p, &p->kernel, &qp);
+    announce(p, &p->kernel, &qp);
+    g_assert_true(has_event(0));
+    ernic_reset(p->e);
+    g_assert_false(has_event(0));
+    IS(rung(p, 0), 0);
+    ernic_pages_rung(p->e, p->env.now);
+    IS(sent(p), 0);
+    ernic_set_link(p->e, p->env.now, true);
+    fake_set_gid(p->e, 0, 1);
+    own(p, &p->kernel, 0);
+    make_qp(p, &p->kernel, &qp);
+    announce(p, &p->kernel, &qp);
+    IS(rung(p, 0), 1);
+}
+
+/* A queue in Reset is not looked at: software may not have cleared its record yet. */
+PAGES_TEST("/verbs/db-pages/stale", test_stale)
+{
+    struct ernic_qp_attr attr;
+    FakeQp qp, other;
+
+    make_qp(p, &p->kernel, &qp);
+    make_qp(p, &p->kernel, &other);
+    announce(p, &p->kernel, &qp);
+    IS(rung(p, 0), 1);
+    fake_qp_attr(&attr, 0x775533, 2);
+    IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, &attr), ERNIC_OK);
+    announce(p, &p->kernel, &other);
+    IS(rung(p, 0), 1);
+    *record(p, &qp) = (struct ernic_record) { };
+    qp.sq_pi = 0;
+    fake_qp_to(p->e, &qp, ERNIC_QPS_RTS, &attr);
+    IS(sent(p), 0);
+    announce(p, &p->kernel, &qp);
+    IS(rung(p, 0), 1);
+}
+
+/*
+ * In SQE, requests are flushed whose doorbell is an event on its way when software leaves
+ * the state; the queue asks for the doorbells of later ones.
+ */
+PAGES_TEST("/verbs/db-pages/sqe", test_sqe)
+{
+    struct ernic_qp_attr attr = { };
+    struct ernic_cqe cqe;
+    FakeQp qp;
+
+    make_qp(p, &p->kernel, &qp);
+    p->kernel.key ^= 1;
+    announce(p, &p->kernel, &qp);
+    p->kernel.key ^= 1;
+    IS(rung(p, 0), 0);
+    IS(p->e->qp[qp.qpn].state, ERNIC_QPS_SQE);
+    IS(fake_poll_cq(p->e, &p->kernel.cq, &cqe), true);
+    announce(p, &p->kernel, &qp);
+    IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, &attr), ERNIC_OK);
+    IS(sent(p), 0);
+    IS(fake_poll_cq(p->e, &p->kernel.cq, &cqe), true);
+    IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
+    IS(record(p, &qp)->wake, cpu_to_le32(2));
+    IS(rung(p, 0), 0);
+    announce(p, &p->kernel, &qp);
+    IS(sent(p), 0);
+    IS(rung(p, 0), 1);
+}
+
+/* Records that are not valid count as doorbells that are not; the others are taken. */
+PAGES_TEST("/verbs/db-pages/hostile", test_hostile)
+{
+    FakeQp qp[2];
+
+    make_qp(p, &p->kernel, &qp[0]);
+    make_qp(p, &p->kernel, &qp[1]);
+    record(p, &qp[0])->pi = cpu_to_le32(65);
+    announce(p, &p->kernel, &qp[1]);
+    IS(rung(p, 0), 1);
+    IS(p->e->stats.bad_doorbells, 1);
+    IS(rung(p, 0), 0);
+    IS(p->e->stats.bad_doorbells, 2);
+    record(p, &qp[0])->pi = 0;
+    IS(rung(p, 0), 0);
+    announce(p, &p->kernel, &qp[1]);
+    ernic_slice(p->e);
+    fake_fail_dma(&p->env, 1, true);            /* of all records, for good */
+    ernic_page_rung(p->e, p->env.now, 0);
+    fake_run(p->e);
+    IS(p->e->qp[qp[0].qpn].state, ERNIC_QPS_ERR);
+    IS(p->e->qp[qp[1].qpn].state, ERNIC_QPS_ERR);
+    fake_fail_dma(&p->env, 0, false);
+}
+
+/* After a load, or a stop, all queues are looked at, whatever their number. */
+PAGES_TEST("/verbs/db-pages/all", test_all)
+{
+    FakeQp qp[40];
+    uint32_t slices;
+
+    ernic_pages_rung(p->e, p->env.now);
+    g_assert_false(ernic_db_pages_have_work(p->e));
+    for (uint32_t i = 0; i < ARRAY_SIZE(qp); i++) {
+        make_qp(p, &p->kernel, &qp[i]);
+        announce(p, &p->kernel, &qp[i]);
+    }
+    RELOAD(p->e, p->env.now);
+    IS(sent(p), 0);
+    ernic_slice(p->e);
+    ernic_charge(p->e, ERNIC_WORK_SLICE);
+    ernic_pages_rung(p->e, p->env.now);
+    IS(p->env.wake, p->env.now);
+    /* It stops when the slice ends. */
+    for (slices = 0; ernic_db_pages_have_work(p->e); slices++) {
+        g_assert_cmpuint(slices, <, 100);
+        ernic_slice(p->e);
+        ernic_charge(p->e, ERNIC_WORK_SLICE - 50);
+        ernic_db_pages_run(p->e);
+        g_assert_cmpuint(p->e->work.done, <, p->e->work.end + 16);
+    }
+    g_assert_cmpuint(slices, >, 2);
+    IS(sent(p), ARRAY_SIZE(qp));
+}
+
+/* A page of many rings costs little more than the slice, however often it is rung. */
+PAGES_TEST("/verbs/db-pages/charged", test_charged)
+{
+    FakeQp qp[MOST];
+    uint64_t done;
+
+    for (uint32_t i = 0; i < MOST; i++) {
+        make_qp(p, &p->kernel, &qp[i]);
+    }
+    ernic_slice(p->e);
+    done = p->e->work.done;
+    ernic_page_rung(p->e, p->env.now, 0);
+    g_assert_cmpuint(p->e->work.done - done, >=, MOST * (1 + ERNIC_WORK_ACCESS));
+    fake_run(p->e);
+}
