@@ -214,6 +214,8 @@ static bool want_records(void)
 static int map_pages(struct ernic_context *ctx, int cmd_fd)
 {
 	ctx->records = (ctx->caps.flags & ERNIC_UCTX_RECORDS) && want_records();
+	if (ctx->caps.flags & ERNIC_UCTX_DB_RECORD)
+		ctx->record_db = ERNIC_DB_RECORD;
 	ctx->db = mmap(NULL, ctx->caps.db_mmap_size, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, cmd_fd, ctx->caps.db_mmap_offset);
 	if (ctx->db == MAP_FAILED)

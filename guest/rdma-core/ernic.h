@@ -81,6 +81,7 @@ struct ernic_context {
 	const volatile struct ernic_clock_page *clock;
 	struct ernic_alloc_ucontext_resp caps;
 	bool records; /* queues have records */
+	uint32_t record_db; /* offset in db of the doorbells of those that send */
 	pthread_mutex_t table_lock; /* guards changes of both */
 	struct ernic_table qps;
 	struct ernic_table srqs; /* of XRC */
@@ -244,10 +245,17 @@ static inline void ernic_wq_done(struct ernic_wq *wq, uint32_t index)
 }
 
 /* One store of 64 bits, visible to the device after all earlier stores. */
-static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
+static inline void ernic_ring_at(struct ibv_context *ibctx, uint32_t offset,
+				 uint64_t value)
 {
 	udma_to_device_barrier();
-	mmio_write64_le(to_ernic_context(ibctx)->db, htole64(value));
+	mmio_write64_le((uint8_t *)to_ernic_context(ibctx)->db + offset,
+			htole64(value));
+}
+
+static inline void ernic_ring(struct ibv_context *ibctx, uint64_t value)
+{
+	ernic_ring_at(ibctx, 0, value);
 }
 
 /* Hands receive requests up to pi to the device: by the record, or by a doorbell. */
@@ -283,7 +291,7 @@ static inline void ernic_full_barrier(void)
 static inline void ernic_posted_send(struct ibv_context *ibctx,
 				     struct ernic_wq *wq, uint32_t first)
 {
-	uint32_t wake;
+	uint32_t offset = 0, wake;
 
 	if (wq->record) {
 		ernic_posted_recv(ibctx, wq);
@@ -292,8 +300,9 @@ static inline void ernic_posted_send(struct ibv_context *ibctx,
 						    memory_order_relaxed));
 		if (wake - first >= wq->pi - first)
 			return;
+		offset = to_ernic_context(ibctx)->record_db;
 	}
-	ernic_ring(ibctx, wq->db | wq->pi);
+	ernic_ring_at(ibctx, offset, wq->db | wq->pi);
 }
 
 /* table.c */

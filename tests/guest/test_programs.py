@@ -17,7 +17,17 @@ OF_ADDRESSES = 'ipv6 multicast_members'
 SMOKE = ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_read_bw', 'ib_atomic_bw')
 
 
+class Events(links.Lab):
+    """Doorbells of send queues are events; without KVM QEMU itself signals them."""
+
+    words = ['-trace', 'ernic_pci_page_event', '-trace', 'ernic_pci_page_rung']
+    nic = ',ioeventfd=on'
+
+
 def suites():
+    yield Suite('ioeventfd-6.1', ours(2, Events(), '6.1'),
+                [test_up, *(named(name, programs.check, name) for name in SMOKE),
+                 test_processes, test_small, test_events, programs.test_log])
     for kernel in KERNELS:
         for link in links.Netdev(), links.Udp(), links.Lab():
             # Over a netdev a dead peer is reported after the default time.
@@ -50,6 +60,17 @@ def test_up(guests):
         one.put_programs()
         one.put_programs(programs.PEER)
         assert programs.good(programs.devinfo(one)).figure == 'PORT_ACTIVE, MTU 4096'
+
+
+def test_events(guests):
+    """Doorbells were events, and the pages of processes that have ended have none."""
+    for one in guests:
+        log = one.log.read_text(errors='replace')
+        assert log.count('ernic_pci_page_rung') > 100
+        pages = re.findall(r'ernic_pci_page_event nic page (\d+) on ([01])', log)
+        given = [page for page, on in pages if on == '1']
+        assert len(set(given)) >= 2, pages      # the kernel's, and those of programs
+        assert len(given) > sum(on == '0' for _, on in pages) > 0, pages
 
 
 def test_ipv6(guests):

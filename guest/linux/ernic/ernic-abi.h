@@ -54,6 +54,8 @@ struct ernic_alloc_ucontext_resp {
 
 /* in flags: queues may have records */
 #define ERNIC_UCTX_RECORDS	(1U << 0)
+/* and the doorbells of those that send are at ERNIC_DB_RECORD in the doorbell page */
+#define ERNIC_UCTX_DB_RECORD	(1U << 1)
 
 /*
  * The PTP clock, relative to the device's clock: when the device's clock shows d, the

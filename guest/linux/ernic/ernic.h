@@ -85,6 +85,7 @@ struct ernic_dev {
 	struct work_struct flush_work;	/* completes requests of a dead device */
 	struct ernic_device_attr attr;
 	bool records;		/* queues may have a struct ernic_record */
+	u32 sq_db;		/* offset of their send doorbells in a doorbell page */
 	struct dentry *debugfs;	/* NULL: no timing model */
 	struct ernic_ptp *ptp;	/* NULL: no PTP clock */
 	/* device memory: pages in the BAR, and a bit for each page in use */
@@ -123,6 +124,12 @@ static inline bool ernic_has_flush(struct ernic_dev *dev)
 static inline void ernic_doorbell(struct ernic_dev *dev, u64 value)
 {
 	writeq(value, dev->db);
+}
+
+/* The same for a send queue; those of the kernel have records, or none has. */
+static inline void ernic_send_doorbell(struct ernic_dev *dev, u64 value)
+{
+	writeq(value, dev->db + dev->sq_db);
 }
 
 /*

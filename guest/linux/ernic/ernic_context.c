@@ -22,7 +22,9 @@ void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
 	};
 	resp->rate_limit_max = ernic_rate_limit_max(dev);
 	if (dev->records)
-		resp->flags = ERNIC_UCTX_RECORDS;
+		resp->flags |= ERNIC_UCTX_RECORDS;
+	if (dev->sq_db)
+		resp->flags |= ERNIC_UCTX_DB_RECORD;
 	if (dev->ptp)
 		resp->clock_mmap_offset = ERNIC_MMAP_CLOCK * PAGE_SIZE;
 }

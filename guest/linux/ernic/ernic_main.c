@@ -15,16 +15,18 @@ static_assert(ERNIC_ETH_OFFSET + sizeof(struct ernic_eth_regs) <= PAGE_SIZE);
 static int ernic_check_regs(struct ernic_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
+	u32 features, offset;
 	u64 end;
-	u32 offset;
 
 	if (readl(ernic_reg(dev, magic)) != ERNIC_MAGIC ||
 	    readl(ernic_reg(dev, abi_version)) != ERNIC_ABI_VERSION) {
 		dev_err(&pdev->dev, "unknown device or ABI version\n");
 		return -ENODEV;
 	}
-	dev->records = records && (readl(ernic_reg(dev, features)) &
-				   ERNIC_FEATURE_RECORDS);
+	features = readl(ernic_reg(dev, features));
+	dev->records = records && (features & ERNIC_FEATURE_RECORDS);
+	dev->sq_db = dev->records && (features & ERNIC_FEATURE_DB_RECORD) ?
+		     ERNIC_DB_RECORD : 0;
 	offset = readl(ernic_reg(dev, db_offset));
 	dev->db_shift = readl(ernic_reg(dev, db_shift));
 	if (dev->db_shift < PAGE_SHIFT || dev->db_shift > 31) {

@@ -79,13 +79,17 @@ static bool ernic_recorded_send(struct ernic_wq *wq, u32 before)
 	return le32_to_cpu(READ_ONCE(record->wake)) - before >= wq->pi - before;
 }
 
-/* Hands posted requests to the device; if it is dead, the driver flushes them. */
-static void ernic_posted(struct ernic_dev *dev, bool recorded, u64 doorbell)
+/*
+ * Hands posted requests to the device; if it is dead, the driver flushes them. False:
+ * they need no doorbell.
+ */
+static bool ernic_posted(struct ernic_dev *dev, bool recorded)
 {
-	if (ernic_dead(dev))
+	if (ernic_dead(dev)) {
 		schedule_work(&dev->flush_work);
-	else if (!recorded)
-		ernic_doorbell(dev, doorbell);
+		return false;
+	}
+	return !recorded;
 }
 
 static void ernic_put_sges(struct ernic_sge *to, const struct ib_sge *from,
@@ -249,9 +253,10 @@ int ernic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	}
 	if (ret)
 		*bad_wr = wr;
-	if (qp->sq.pi != pi)
-		ernic_posted(dev, ernic_recorded_send(&qp->sq, pi),
-			     ERNIC_DB(ERNIC_DB_SQ, ibqp->qp_num, qp->sq.pi));
+	if (qp->sq.pi != pi &&
+	    ernic_posted(dev, ernic_recorded_send(&qp->sq, pi)))
+		ernic_send_doorbell(dev, ERNIC_DB(ERNIC_DB_SQ, ibqp->qp_num,
+						  qp->sq.pi));
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return ret;
 }
@@ -299,9 +304,8 @@ int ernic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	}
 	if (ret)
 		*bad_wr = wr;
-	if (qp->rq.pi != pi)
-		ernic_posted(dev, ernic_recorded(&qp->rq),
-			     ERNIC_DB(ERNIC_DB_RQ, ibqp->qp_num, qp->rq.pi));
+	if (qp->rq.pi != pi && ernic_posted(dev, ernic_recorded(&qp->rq)))
+		ernic_doorbell(dev, ERNIC_DB(ERNIC_DB_RQ, ibqp->qp_num, qp->rq.pi));
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	return ret;
 }
