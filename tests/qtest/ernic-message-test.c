@@ -462,6 +462,57 @@ MACHINE_KINDS("/ernic-message/stream", test_stream,
     qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
 }
 
+#define CHANNEL     ",shell=xib,netdev=h0"
+
+/* The frame has one descriptor of a channel, and another frame has the next. */
+static void by_channel_frame(Behind *b, uint64_t addr, uint32_t value)
+{
+    uint8_t frame[IN_FRAME + 4], desc[64] = { };
+    uint64_t ring = qernic_zeroed(&b->q, 4096);
+    QPCIBar bar;
+
+    b->m->bus->mmio_alloc_ptr = b->mmio;
+    bar = qpci_iomap(&b->q.dev, 0, NULL);
+    receive_at(b, addr);
+    qnet_frame(frame, sizeof(frame), 1, 2);
+    stl_le_p(frame + IN_FRAME, value);
+    qtest_bufwrite(b->m->qts, ring + 1024, frame, sizeof(frame));
+    for (uint32_t i = 0; i < 2; i++) {
+        stq_le_p(desc, ring + 64);
+        stq_le_p(desc + 8, ring + 1024);
+        stl_le_p(desc + PG332_DESC_CONTROL, XIB_SOF | XIB_EOF | sizeof(frame));
+        qtest_bufwrite(b->m->qts, ring + i * 64, desc, sizeof(desc));
+    }
+    b->copy = ring + 64 + PG332_DESC_STATUS;
+    qpci_io_writeq(&b->q.dev, bar, XIB_DMA + XIB_CUR, ring);
+    qpci_io_writel(&b->q.dev, bar, XIB_DMA + XIB_CR, PG332_DMACR_RUN);
+    qernic_stop(b->m->qts);                     /* one slice has both */
+    qpci_io_writeq(&b->q.dev, bar, XIB_DMA + XIB_TAIL, ring + 64);
+    qernic_cont(b->m->qts);
+}
+
+MACHINE_KINDS("/ernic-message/channel", test_channel,
+              { "", CHANNEL ",engine-thread=on" NIC },
+              { "-main-loop", CHANNEL ",engine-thread=off" NIC })
+{
+    static const Message reset = {
+        "function reset", false, { PCI_CAP_ID_EXP, PCI_EXP_DEVCTL },
+        PCI_EXP_DEVCTL_BCR_FLR, { 0, PCI_BASE_ADDRESS_0 }, 0xfffffff0, 0
+    };
+    const Message *const rows[] = { &reset, &frames_to[1], &ejects };
+    Behind b;
+
+    behind_open(&b, more);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_test_message("%s", rows[i]->name);
+        behind_reset(&b);
+        send_messages(&b, rows[i], by_channel_frame);
+        qtest_clock_step(b.m->qts, 1000000);
+        g_assert_cmphex(qtest_readl(b.m->qts, b.copy), ==, 0);
+    }
+    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
+}
+
 /*
  * Our frame reaches NIC 1, whose descriptors point at the registers of NIC 2: it sends a
  * frame at once, which NIC 1 puts into the power state of an ernic with an iothread. That

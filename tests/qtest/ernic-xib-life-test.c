@@ -313,15 +313,26 @@ WORLD_KINDS("/ernic-xib-life/power", test_power, Xib, x, xib_start, KINDS)
     xib_receive(x, 100, 1);
 }
 
+static void migrate(Xib *x, const char *more)
+{
+    g_autofree char *args = NULL;
+    QTestState *from;
+
+    qernic_stop(x->m->qts);
+    args = xib_cable(x, more);
+    from = qernic_migrate_as(x->q, args);
+    x->m->qts = x->q->qts;
+    qtest_quit(from);
+    qernic_cont(x->m->qts);
+}
+
 /*
  * A machine moves with a frame of each direction that has only begun, the delay of an
  * interrupt, and counters.
  */
 MACHINE_KINDS("/ernic-xib-life/migrate", test_migrate, KINDS)
 {
-    g_autofree char *args = NULL;
     uint8_t frame[QNET_FRAME];
-    QTestState *from;
     Xib x;
 
     xib_start(&x, more);
@@ -335,12 +346,7 @@ MACHINE_KINDS("/ernic-xib-life/migrate", test_migrate, KINDS)
     xib_ring(&x);
     qernic_wait_while(x.m->qts, !xib_status(&x, XIB_MM2S, 7));
     xib_put(&x, XIB_MAC + 8, 0x1234);
-    qernic_stop(x.m->qts);
-    args = xib_cable(&x, more);
-    from = qernic_migrate_as(x.q, args);
-    x.m->qts = x.q->qts;
-    qtest_quit(from);
-    qernic_cont(x.m->qts);
+    migrate(&x, more);
     g_assert_cmphex(xib_get(&x, XIB_MAC + 8), ==, 0x1234);
     x.tx += 2;
     xib_ring(&x);
@@ -353,6 +359,21 @@ MACHINE_KINDS("/ernic-xib-life/migrate", test_migrate, KINDS)
     xib_put(&x, XIB_TICK, 1);
     g_assert_cmpuint(xib_get(&x, XIB_MAC + 0x700), ==, 2);
     g_assert_cmpuint(qernic_stat(x.q, "axi_dma.errors"), ==, 0);
+}
+
+/* So does a message that waits for its mask. */
+WORLD_KINDS("/ernic-xib-life/migrate-pending", test_pending, Xib, x, xib_start, ONE)
+{
+    QPCIDevice *dev = &x->q->dev;
+    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0);
+
+    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 3);
+    xib_receive(x, 100, 1);
+    g_assert_cmpint(xib_message(x), ==, -1);
+    migrate(x, "");
+    g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 2);
+    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 0);
+    g_assert_cmpint(xib_message(x), ==, XIB_S2MM);
 }
 
 WORLD_KINDS("/ernic-xib-life/unplug", test_unplug, Xib, x, xib_start, KINDS)

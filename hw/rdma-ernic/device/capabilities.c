@@ -59,12 +59,17 @@ static bool add_msix(ErnicPci *d, Error **errp)
     return true;
 }
 
+/* Pending bits may be those of a machine that has migrated. */
 static bool add_msi(ErnicPci *d, Error **errp)
 {
-    int ret = msi_init(PCI_DEVICE(d), 0, MSI_MESSAGES, true, true, errp);
+    PCIDevice *pci = PCI_DEVICE(d);
+    int ret = msi_init(pci, 0, MSI_MESSAGES, true, true, errp);
 
     if (ret == -ENOTSUP && errp && !*errp) {
         error_setg(errp, "this machine has no MSI");
+    }
+    if (ret >= 0) {
+        pci_set_long(pci->cmask + pci->msi_cap + PCI_MSI_PENDING_64, 0);
     }
     return ret >= 0;
 }

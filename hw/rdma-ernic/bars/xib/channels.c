@@ -60,7 +60,7 @@ void ernic_xib_raise(ErnicPci *d)
     }
 }
 
-static void set_timer(ErnicXib *x)
+void xib_set_timer(ErnicXib *x)
 {
     uint64_t first = UINT64_MAX;
     uint32_t ch;
@@ -89,7 +89,7 @@ void xib_delays(ErnicPci *d)
             rise(d, ch, was);
         }
     }
-    set_timer(x);
+    xib_set_timer(x);
 }
 
 /* The delay begins at the end of a packet, and again at that of the next one. */
@@ -103,7 +103,7 @@ static void packet_done(ErnicPci *d, uint32_t ch)
     if (!ernic_axi_dma_packet(c) && ernic_axi_dma_delay(c)) {
         x->due[ch] = ernic_pci_now() + ernic_axi_dma_delay(c) * DELAY_NS;
     }
-    set_timer(x);
+    xib_set_timer(x);
     rise(d, ch, was);
 }
 

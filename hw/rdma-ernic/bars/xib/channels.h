@@ -13,7 +13,8 @@ void xib_channels_run(ErnicPci *d);
 /* A write to the registers of channel @ch; the tail may be written at once. */
 void xib_channel_write(ErnicPci *d, uint32_t ch, uint32_t offset, uint32_t value);
 void xib_channel_tail(ErnicPci *d, uint32_t ch, uint64_t value);
-/* Delays that are over; then the timer runs to the end of the next one. */
+/* The timer runs to the end of the first delay; this is over, and maybe others. */
+void xib_set_timer(ErnicXib *x);
 void xib_delays(ErnicPci *d);
 /* The reset of the AXI DMA. */
 void xib_channels_reset(ErnicXib *x);

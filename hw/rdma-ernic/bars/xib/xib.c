@@ -98,7 +98,7 @@ static int xib_post_load(void *opaque, int version)
         error_report("ernic: the incoming state of the AXI DMA is not valid");
         return -EINVAL;
     }
-    xib_delays(d);
+    xib_set_timer(d->shell.xib);
     return 0;
 }
 
