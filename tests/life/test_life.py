@@ -5,16 +5,21 @@
 usage: test_life.py [--asan | --tsan] [--rounds N] [--seconds N]
 
 Each round is a machine with a function for each row of second.c's table, which the first
-processor resets and ejects meanwhile. It fails if QEMU ends by itself, or if a sanitizer
-reports an error. Then the functions have the greatest limits, and the monitor has to
-answer in time. QEMU names the program; --asan and --tsan build one with that sanitizer.
+processor resets and ejects meanwhile, while user logic floods two of them. It fails if
+QEMU ends by itself, or if a sanitizer reports an error. Then the functions have the
+greatest limits, and the monitor has to answer in time. QEMU names the program; --asan and
+--tsan build one with that sanitizer.
 """
 import argparse
 import contextlib
 import os
+import random
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -26,7 +31,9 @@ from find_qemu import find_qemu                     # noqa: E402
 from monitor import GuestError, Monitor             # noqa: E402
 
 MACHINE = ('-M pc -m 64 -smp 2 -object iothread,id=io0'
-           ' -device ernic-wire,id=w0,ports=4')
+           ' -device ernic-wire,id=w0,ports=4'
+           ' -chardev socket,id=logic0,path=logic0,server=on,wait=off'
+           ' -chardev socket,id=logic1,path=logic1,server=on,wait=off')
 ACCEL = 'tcg,thread=multi'
 # The record of calls of the thread sanitizer grows each time that a processor leaves a
 # block for an access.
@@ -49,9 +56,10 @@ FUNCTIONS = {
     'doorbell-timing': 'timing=on', 'cmd_pi': MAIN_LOOP,
     'cmd_pi-iothread': f'iothread=io0,{UDP}',
     'control': 'wire=w0', 'control-udp': UDP, 'status': '', 'status-timing': 'timing=on',
-    'tx_pi': 'wire=w0', 'tx_pi-udp': UDP, 'rx_arm': '', 'pg332': PG332,
-    'pg332-doorbell': f'{PG332},timing=on', 'pg332-side': PG332, 'shell': SHELL,
-    'shell-reset': SHELL, 'shell-pg332': SHELL, 'shell-qdma': SHELL,
+    'tx_pi': 'wire=w0', 'tx_pi-udp': UDP, 'rx_arm': '',
+    'pg332': f'{PG332},user-logic=logic0',
+    'pg332-doorbell': f'{PG332},timing=on,user-logic=logic1', 'pg332-side': PG332,
+    'shell': SHELL, 'shell-reset': SHELL, 'shell-pg332': SHELL, 'shell-qdma': SHELL,
     'card-memory': f'{PG332},card-memory=1M', 'device-memory': '', 'msix-table': '',
     'msix-pending': '', 'command': '', 'reset': MAIN_LOOP,
     'mlx5-command': f'{MLX5},wire=w0',
@@ -94,8 +102,33 @@ def end(run, folder, wanted):
     assert text == wanted, text[-3:]
 
 
+def flood(path, ended, sent):
+    """User logic that sends records without a pause, and hangs up within one."""
+    while not ended.wait(0.01):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as peer:
+            peer.settimeout(0.05)
+            peer.connect(str(path))
+            for _ in range(random.randrange(1000)):
+                peer.sendall(struct.pack('<BxHI', random.randrange(6),
+                                         random.randrange(4), random.randrange(20)))
+            peer.sendall(b'\3\0\2')
+            sent.add(path)
+
+
 def run_round(args, program, folder):
-    end(start(args, program, folder), folder, [*FUNCTIONS, 'end'])
+    ended, sent = threading.Event(), set()
+    run = start(args, program, folder)
+    logic = [threading.Thread(target=flood, args=(folder / name, ended, sent))
+             for name in ('logic0', 'logic1')]
+    for one in logic:
+        one.start()
+    try:
+        end(run, folder, [*FUNCTIONS, 'end'])
+    finally:
+        ended.set()
+        for one in logic:
+            one.join()
+    assert len(sent) == len(logic), 'user logic was not heard'
 
 
 def greatest(properties):
