@@ -35,8 +35,8 @@ class DiskGuest(guest.Guest):
         self.answer(0, BOOT_SECONDS)
 
     def restart(self, event):
-        """Wait for the agent after a function that starts the kernel anew; the seconds
-        until then."""
+        """Wait for the end of the boot after a function that starts the kernel anew; the
+        seconds until then."""
         before = self.check(BOOT_ID)
         with self.changed:
             del self.answers[0]
@@ -44,6 +44,8 @@ class DiskGuest(guest.Guest):
         event()
         self.wait_agent()
         assert self.check(BOOT_ID) != before, 'the kernel is the same'
+        # The agent starts long before the network and the file systems on it.
+        self.run('systemctl is-system-running --wait', BOOT_SECONDS)
         return self.age()
 
 
@@ -72,9 +74,18 @@ MTUBytes={mtu}
 Address={links.ipv4(n)}/24
 Address={links.ipv6(n)}/64
 END
+            # By default it gives up after 2 minutes; then NFS has no network.
+            unit=systemd-networkd-wait-online
+            mkdir -p /etc/systemd/system/$unit.service.d
+            cat >/etc/systemd/system/$unit.service.d/busy.conf <<END
+[Service]
+ExecStart=
+ExecStart=/usr/lib/systemd/$unit --timeout={BOOT_SECONDS}
+TimeoutStartSec={BOOT_SECONDS}
+END
+            systemctl daemon-reload
             echo {one.name} >/etc/hostname && hostname {one.name} && networkctl reload
-            # On a busy host it has given up.
-            systemctl restart --no-block systemd-networkd-wait-online''')
+            systemctl restart --no-block $unit''')
 
 
 def wait_up(guests):

@@ -118,8 +118,8 @@ def test_nfs(guests):
             >/etc/exports && mkdir -p /etc/nfs.conf.d &&
         printf '[nfsd]\\nrdma=y\\nrdma-port=20049\\n' >/etc/nfs.conf.d/rdma.conf &&
         systemctl restart nfs-server && grep 'rdma 20049' /proc/fs/nfsd/portlist''')
-    client.check(f"echo '{server.name}:{EXPORT} {MOUNT} nfs4 proto=rdma,port=20049' "
-                 '>>/etc/fstab')
+    client.check(f"echo '{server.name}:{EXPORT} {MOUNT} nfs4 "
+                 "_netdev,proto=rdma,port=20049 0 0' >>/etc/fstab")
     client.restart(lambda: client.start('systemctl reboot'))
     client.wait_until(f'mountpoint -q {MOUNT}', 120)
     assert 'proto=rdma' in client.check(f'findmnt -n -o OPTIONS {MOUNT}')
