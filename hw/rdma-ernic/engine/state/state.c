@@ -165,28 +165,6 @@ static void end(GByteArray *out, guint start, uint64_t skipped)
     stq_le_p(out->data + start - 8, out->len - start + skipped);
 }
 
-void *ernic_state_next(const Ernic *e, const ErnicStateTable *t, uint32_t *id)
-{
-    uint32_t end = ernic_state_table_given(e, t), size = t->of->size, i;
-    char *entry;
-
-    if (t->end) {
-        end = MIN(end, *(const uint32_t *)((const char *)e + t->end));
-    }
-    if (*id >= end) {
-        return NULL;
-    }
-    /* Most entries of a large table are not in use. */
-    entry = ernic_state_entry(e, t, *id);
-    for (i = *id; i < end; i++, entry += size) {
-        if (ernic_state_in_use(t, entry)) {
-            *id = i;
-            return entry;
-        }
-    }
-    return NULL;
-}
-
 /* Objects in use: number and contents, by ascending number. */
 static void save_table(const Ernic *e, const ErnicStateTable *t,
                        GByteArray *out)

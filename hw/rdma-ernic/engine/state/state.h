@@ -86,7 +86,28 @@ static inline bool ernic_state_in_use(const ErnicStateTable *t,
  * Sets *id to the first number from *id on whose entry is in use, and returns the entry;
  * NULL: there is none.
  */
-void *ernic_state_next(const Ernic *e, const ErnicStateTable *t, uint32_t *id);
+static inline void *ernic_state_next(const Ernic *e, const ErnicStateTable *t,
+                                     uint32_t *id)
+{
+    uint32_t end = ernic_state_table_given(e, t), size = t->of->size, i;
+    char *entry;
+
+    if (t->end) {
+        end = MIN(end, *(const uint32_t *)((const char *)e + t->end));
+    }
+    if (*id >= end) {
+        return NULL;
+    }
+    /* Most entries of a large table are not in use. */
+    entry = ernic_state_entry(e, t, *id);
+    for (i = *id; i < end; i++, entry += size) {
+        if (ernic_state_in_use(t, entry)) {
+            *id = i;
+            return entry;
+        }
+    }
+    return NULL;
+}
 
 /* state_parts.c: structures without memory of their own, which others store. */
 extern const ErnicStateStruct ernic_state_path;
