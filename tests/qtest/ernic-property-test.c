@@ -335,7 +335,8 @@ MACHINE_TEST("/ernic-properties-in-effect", test_in_effect)
 {
     const uint32_t features = ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
                               ERNIC_FEATURE_FLUSH | ERNIC_FEATURE_ATOMIC_WRITE |
-                              ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_RECORDS;
+                              ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_RECORDS |
+                              ERNIC_FEATURE_DB_RECORD;
     QErnicMachine *m = qernic_machine(
         VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
         " -netdev hubport,id=h0,hubid=0" VERBS_NIC ",id=net0,addr=06.0,netdev=h0,"
