@@ -43,7 +43,7 @@ static const struct {
     AT(abi_version, ERNIC_ABI_VERSION, 0),
     AT(features, ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
        ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
-       ERNIC_FEATURE_RECORDS, 0),
+       ERNIC_FEATURE_RECORDS | ERNIC_FEATURE_DB_RECORD, 0),
     AT(status, ERNIC_STATUS_LINK, 0),
     AT(error, 0, 0),
     AT(num_vectors, VECTORS, 0),
