@@ -60,12 +60,15 @@ static void behind_open(Behind *b, const char *more)
     b->port = open_port(b, PORT, 1, PORT_MMIO);
 }
 
+/* With bus mastering, messages of the last round would follow: the reset comes first. */
 static void behind_reset(Behind *b)
 {
-    b->m->bus->mmio_alloc_ptr = b->mmio;
+    QPCIDevice *dev;
+
     qpci_config_writel(b->port, PCI_INTERRUPT_LINE, 0);         /* ends a bus reset */
-    qernic_init(&b->q, "ernic0", b->m->bus, FUNCTION, &b->m->alloc);
-    qernic_flr(&b->q.dev);
+    dev = qpci_device_find(b->m->bus, FUNCTION);
+    qernic_flr(dev);
+    g_free(dev);
     b->m->bus->mmio_alloc_ptr = b->mmio;
     qernic_init(&b->q, "ernic0", b->m->bus, FUNCTION, &b->m->alloc);
 }

@@ -122,6 +122,27 @@ WORLD_KINDS("/ernic-pg332-interrupt", test_interrupt, Card, c, start_card, V3_1,
     qpci_msix_disable(&q->dev);
 }
 
+/* One that is due while bus mastering is off follows when it is on again. */
+WORLD_KINDS("/ernic-pg332-no-master", test_no_master, Card, c, start_card, V3_1, V4_2)
+{
+    QErnic *q = c->q;
+    uint16_t command = qpci_config_readw(&q->dev, PCI_COMMAND);
+
+    card_put(c, PG332_INTEN, 0);
+    card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
+    card_done(c, CARD_WRITE);
+    qpci_msix_enable(&q->dev);
+    qtest_writel(q->qts, q->scratch, 0);
+    qernic_aim(&q->dev, CARD_VECTOR, q->scratch, 7);
+    qpci_config_writew(&q->dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+    card_put(c, PG332_INTEN, PG332_INT_COMPLETION);
+    qernic_pass(q->qts, 20, 1000);
+    g_assert_cmphex(qtest_readl(q->qts, q->scratch), ==, 0);
+    qpci_config_writew(&q->dev, PCI_COMMAND, command);
+    qernic_wait_while(q->qts, qtest_readl(q->qts, q->scratch) != 7);
+    qpci_msix_disable(&q->dev);
+}
+
 static bool intx(Card *c)
 {
     return qpci_config_readw(&c->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT;

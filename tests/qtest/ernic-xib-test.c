@@ -200,6 +200,24 @@ WORLD_KINDS("/ernic-xib/messages", test_messages, Xib, x, xib_start, KINDS)
     g_assert_cmpint(xib_message(x), ==, XIB_S2MM);
 }
 
+/* Messages that are due while bus mastering is off follow when it is on again. */
+WORLD_KINDS("/ernic-xib/no-master", test_no_master, Xib, x, xib_start,
+            { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" },
+            { "-timing", ",timing=on" })
+{
+    QPCIDevice *dev = &x->q->dev;
+    uint16_t command = qpci_config_readw(dev, PCI_COMMAND);
+
+    xib_put_channel(x, XIB_S2MM, XIB_CR, 9 << 16 | 254u << 24 | 0x7001);
+    xib_receive(x, 200, 1);
+    qpci_config_writew(dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+    qtest_clock_step(x->m->qts, 2 * XIB_DELAY_NS);
+    g_assert_cmpint(xib_message(x), ==, -1);
+    qpci_config_writew(dev, PCI_COMMAND, command);
+    g_assert_cmpint(xib_message(x), ==, XIB_S2MM);
+    g_assert_cmpint(xib_message(x), ==, -1);
+}
+
 /* ---- the MAC ----------------------------------------------------------------------- */
 
 static uint64_t counter(Xib *x, uint32_t at)

@@ -55,6 +55,16 @@ static uint64_t pending_vectors(const ErnicPci *d)
            pg332_vectors(d, qatomic_read(&d->pg332.risen));
 }
 
+/* Messages write memory: there are none in D3hot, nor without bus mastering. */
+static bool may_send(const ErnicPci *d)
+{
+    const ErnicPci *function = ernic_pci_function(d);
+
+    return ernic_pci_powered(d) &&
+           (pci_get_word(PCI_DEVICE(function)->config + PCI_COMMAND) &
+            PCI_COMMAND_MASTER);
+}
+
 /* Takes the interrupts of @vector; false: there is none, or not any more. */
 static bool take_irqs(ErnicPci *d, uint32_t vector)
 {
@@ -83,8 +93,8 @@ static void notify(ErnicPci *function, uint32_t vector)
 /*
  * A message is a write to any address. It may reset or eject this function, or change
  * its power state, before notify() returns: nothing is remembered across it, and
- * calls from inside return at once. A vector is sent at most once in a run. In D3hot
- * the function sends none: they stay pending until it is in D0 again.
+ * calls from inside return at once. A vector is sent at most once in a run. Those
+ * that the function may not send stay pending until ernic_pci_irqs_resume().
  */
 void ernic_pci_send_irqs(void *opaque)
 {
@@ -96,13 +106,13 @@ void ernic_pci_send_irqs(void *opaque)
         return;
     }
     d->irq_sending = true;
-    for (; todo && ernic_pci_powered(d); todo &= todo - 1) {
+    for (; todo && may_send(d); todo &= todo - 1) {
         if (take_irqs(d, ctz64(todo)) && ctz64(todo) < function->cfg.num_vectors) {
             notify(function, ctz64(todo));
         }
     }
     d->irq_sending = false;
-    if (pending_vectors(d) && ernic_pci_powered(d)) {
+    if (pending_vectors(d) && may_send(d)) {
         ernic_pci_irqs_later(d);        /* from a call inside, or a thread, meanwhile */
     }
     ernic_pci_intx(d);
@@ -129,6 +139,13 @@ static void schedule_irqs(ErnicPci *d)
         timer_mod_ns(&d->irq_timer, ernic_pci_now());
     } else {
         qemu_bh_schedule(d->irq_bh);
+    }
+}
+
+void ernic_pci_irqs_resume(ErnicPci *d)
+{
+    if (!ernic_pci_gone(d) && pending_vectors(d) && may_send(d)) {
+        schedule_irqs(d);
     }
 }
 

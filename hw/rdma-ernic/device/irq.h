@@ -16,6 +16,8 @@ void ernic_pci_irq(ErnicPci *d, uint16_t vector);
 void ernic_pci_pg332_irq(ErnicPci *d, uint16_t interrupt);
 /* Raises pending interrupts, and updates INTx, from a bottom half. */
 void ernic_pci_irqs_later(ErnicPci *d);
+/* The same if some are pending that the function may send, maybe only since now. */
+void ernic_pci_irqs_resume(ErnicPci *d);
 /* Raises them now; a QEMUBHFunc that needs the re-entrancy guard. */
 void ernic_pci_send_irqs(void *d);
 /* Whether they are raised when the lock is dropped: in virtual time. */

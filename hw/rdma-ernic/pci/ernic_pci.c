@@ -185,6 +185,17 @@ static void update_powers(ErnicPci *d)
     }
 }
 
+/* Bus mastering may be on again. */
+static void resume_irqs(ErnicPci *d)
+{
+    ErnicPci *part = hidden_part(d);
+
+    ernic_pci_irqs_resume(d);
+    if (part) {
+        ernic_pci_irqs_resume(part);
+    }
+}
+
 /* ---- life ----------------------------------------------------------------- */
 
 static void close_interface(ErnicPci *d)
@@ -407,6 +418,7 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     pcie_cap_flr_write_config(pci, addr, value, len);
     update_powers(ERNIC(pci));
     ernic_pci_irqfd_update(ERNIC(pci));
+    resume_irqs(ERNIC(pci));
     ernic_pci_intx(ERNIC(pci));
 }
 
