@@ -152,6 +152,16 @@ void qernic_to_wire(int fd, const uint8_t *frame, uint32_t len);
 /* The length of the next frame. */
 uint32_t qernic_from_wire(int fd, uint8_t *frame, uint32_t room);
 void qernic_flr(QPCIDevice *dev);
+/*
+ * A slot whose hot-plug controller (SHPC) has registers in memory, for machine q35; the
+ * function has bus=slot0,addr=01.0. It has no power, and stays until the LED is off too,
+ * which 16 bits at QERNIC_SLOT_COMMAND do.
+ */
+#define QERNIC_SLOT         " -device pci-bridge,id=slot0,chassis_nr=2,shpc=on,addr=05.0"
+#define QERNIC_SLOT_DEVFN   (1 << 8 | QPCI_DEVFN(1, 0))
+#define QERNIC_SLOT_COMMAND 0xe4000014
+#define QERNIC_SLOT_EJECT   (1 << 8 | 3 << 2)
+void qernic_slot_open(QErnicMachine *m);
 /* Lets time pass in @n steps. */
 void qernic_pass(QTestState *qts, uint32_t n, int64_t ns);
 /* Enters D0 or D3hot (3). */

@@ -158,6 +158,36 @@ void ernic_pci_irq(ErnicPci *d, uint16_t vector)
     }
 }
 
+/*
+ * QEMU sends what a write of the capability unmasks, one vector after the other, and
+ * goes on with the next one also if the first message ejects the function. So there is
+ * nothing to send below the write.
+ */
+uint32_t ernic_pci_msi_hold(ErnicPci *d)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    uint32_t held = 0;
+
+    if (msi_present(pci)) {
+        held = pci_get_long(pci->config + pci->msi_cap + PCI_MSI_PENDING_64);
+        pci_set_long(pci->config + pci->msi_cap + PCI_MSI_PENDING_64, 0);
+    }
+    return held;
+}
+
+void ernic_pci_msi_release(ErnicPci *d, uint32_t held)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    const uint8_t *mask = pci->config + pci->msi_cap + PCI_MSI_MASK_64;
+    uint32_t stay;
+
+    if (held) {
+        stay = msi_enabled(pci) ? held & pci_get_long(mask) : held;
+        pci_set_long(pci->config + pci->msi_cap + PCI_MSI_PENDING_64, stay);
+        qatomic_or(&d->irq_pending, held & ~stay);
+    }
+}
+
 /* Kept apart from irq_pending, which a reset of the verbs interface clears. */
 void ernic_pci_pg332_irq(ErnicPci *d, uint16_t interrupt)
 {

@@ -18,6 +18,12 @@ void ernic_pci_pg332_irq(ErnicPci *d, uint16_t interrupt);
 void ernic_pci_irqs_later(ErnicPci *d);
 /* The same if some are pending that the function may send, maybe only since now. */
 void ernic_pci_irqs_resume(ErnicPci *d);
+/*
+ * Around a write of the configuration space: pending bits of MSI, which the second one
+ * gives back; those that the write unmasks are pending for ernic_pci_irqs_resume().
+ */
+uint32_t ernic_pci_msi_hold(ErnicPci *d);
+void ernic_pci_msi_release(ErnicPci *d, uint32_t held);
 /* Raises them now; a QEMUBHFunc that needs the re-entrancy guard. */
 void ernic_pci_send_irqs(void *d);
 /* Whether they are raised when the lock is dropped: in virtual time. */

@@ -395,11 +395,12 @@ static bool sends_messages(const PCIDevice *pci)
     return msix_enabled((PCIDevice *)pci) || msi_enabled(pci);
 }
 
-/* A write that unmasks vectors sends messages, which may eject the function. */
+/* A write that unmasks vectors of MSI-X sends messages, which may eject the function. */
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
     bool messages;
+    uint32_t held;
 
     if (ernic_pci_hidden(ERNIC(pci))) {
         return;
@@ -408,10 +409,12 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     if (ernic_pci_exists(ERNIC(pci)) && moves_bars(pci, addr, len)) {
         ernic_pci_page_events_move(ERNIC(pci));
     }
+    held = ernic_pci_msi_hold(ERNIC(pci));
     pci_default_write_config(pci, addr, value, len);
     if (ernic_pci_gone(ERNIC(pci))) {
         return;
     }
+    ernic_pci_msi_release(ERNIC(pci), held);
     if (!messages && sends_messages(pci)) {
         ernic_pci_shell_raise(ERNIC(pci));
     }
