@@ -196,6 +196,36 @@ MACHINE_KINDS("/ernic-message/", test_message,
     send_all(more, ways, messages, ARRAY_SIZE(messages));
 }
 
+/* Two pending vectors are unmasked by one write, and the first message ejects. */
+MACHINE_KINDS("/ernic-message/slot", test_slot, { "", "" }, { "-timing", ",timing=on" },
+              { "-iothread", IOTHREAD }, { "-pg332", ",ernic-version=3.1" })
+{
+    QPCIDevice *dev;
+    Behind b;
+    uint16_t at;
+
+    b.m = qernic_machine("-M q35 -nodefaults -object iothread,id=io0" QERNIC_SLOT
+                         VERBS_NIC ",id=ernic0,bus=slot0,addr=01.0%s", more);
+    qernic_slot_open(b.m);
+    dev = &b.q.dev;
+    qernic_init(&b.q, "ernic0", b.m->bus, QERNIC_SLOT_DEVFN, &b.m->alloc);
+    qernic_setup(&b.q, 1);
+    at = qpci_find_capability(dev, PCI_CAP_ID_MSIX, 0) + PCI_MSIX_FLAGS;
+    aim(&b, b.q.scratch, 0);
+    qpci_config_writew(dev, at, PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
+    for (int i = 0; i < 17; i++) {
+        qernic_aim(dev, i, QERNIC_SLOT_COMMAND, QERNIC_SLOT_EJECT);
+    }
+    qernic_post_change(&b.q);
+    for (int i = 0; i < 2; i++) {
+        qernic_wait_while(b.m->qts, !qpci_msix_pending(dev, i));
+    }
+    qpci_config_writew(dev, at, PCI_MSIX_FLAGS_ENABLE);
+    qernic_wait_while(b.m->qts, qpci_config_readl(dev, PCI_VENDOR_ID) != ~0u);
+    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
+    qtest_qmp_assert_success(b.m->qts, "{ 'execute': 'query-status' }");
+}
+
 /* ---- MSI ------------------------------------------------------------------------- */
 
 #define MSI_FLAGS       { PCI_CAP_ID_MSI, 0 }
