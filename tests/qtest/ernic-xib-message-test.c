@@ -52,29 +52,37 @@ static void raise_both(Xib *x)
 
 /*
  * The first of two messages that a write of the MSI capability sets free ejects the
- * function: both vectors are unmasked.
+ * function: two vectors are unmasked, or MSI is enabled with both raised.
  */
 MACHINE_KINDS("/ernic-xib-message/slot", test_slot, { "", "" },
               { "-thread", ",engine-thread=on" }, { "-timing", ",timing=on" })
 {
-    QPCIDevice *dev;
-    uint8_t at;
-    Xib x;
+    for (int unmask = 0; unmask < 2; unmask++) {
+        QPCIDevice *dev;
+        uint8_t at;
+        Xib x;
 
-    slot_open(&x, more);
-    dev = &x.q->dev;
-    at = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0);
-    qpci_config_writel(dev, at + PCI_MSI_ADDRESS_LO, QERNIC_SLOT_COMMAND);
-    qpci_config_writel(dev, at + PCI_MSI_ADDRESS_HI, 0);
-    qpci_config_writew(dev, at + PCI_MSI_DATA_64, QERNIC_SLOT_EJECT);
-    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 3);
-    qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE | 2 << 4);
-    raise_both(&x);
-    g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 3);
-    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 0);
-    qernic_wait_while(x.m->qts, qpci_config_readl(dev, PCI_VENDOR_ID) != ~0u);
-    qtest_qmp_eventwait(x.m->qts, "DEVICE_DELETED");
-    qernic_pass(x.m->qts, 20, 1000);
-    qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'query-status' }");
-    close(x.fd);
+        slot_open(&x, more);
+        dev = &x.q->dev;
+        at = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0);
+        qpci_config_writel(dev, at + PCI_MSI_ADDRESS_LO, QERNIC_SLOT_COMMAND);
+        qpci_config_writel(dev, at + PCI_MSI_ADDRESS_HI, 0);
+        qpci_config_writew(dev, at + PCI_MSI_DATA_64, QERNIC_SLOT_EJECT);
+        if (unmask) {
+            qpci_config_writel(dev, at + PCI_MSI_MASK_64, 3);
+            qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE | 2 << 4);
+        }
+        raise_both(&x);
+        if (unmask) {
+            g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 3);
+            qpci_config_writel(dev, at + PCI_MSI_MASK_64, 0);
+        } else {
+            qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE);
+        }
+        qernic_wait_while(x.m->qts, qpci_config_readl(dev, PCI_VENDOR_ID) != ~0u);
+        qtest_qmp_eventwait(x.m->qts, "DEVICE_DELETED");
+        qernic_pass(x.m->qts, 20, 1000);
+        qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'query-status' }");
+        close(x.fd);
+    }
 }

@@ -194,7 +194,10 @@ void ernic_pci_shell_kick(ErnicPci *d)
     ernic_qdma_kick(d);
 }
 
-/* With MSI-X the ERNIC's interrupt stays pending, with MSI it does not. */
+/*
+ * With MSI-X the ERNIC's interrupt stays pending, with MSI it does not. This is below a
+ * write of the configuration space, so no message is sent here, as ernic_pci_leave() may.
+ */
 void ernic_pci_shell_raise(ErnicPci *d)
 {
     bool level = false;
@@ -202,9 +205,9 @@ void ernic_pci_shell_raise(ErnicPci *d)
     ernic_pci_shell_raise_links(d);
     ernic_xib_raise(d);
     if (ernic_pci_shell_row(d)->messages) {
-        ernic_pci_enter(d);
+        ernic_pci_lock(d);
         level = ernic_irq_level(d->pg332.engine);
-        ernic_pci_leave(d);
+        ernic_pci_unlock(d);
     }
     if (level) {
         ernic_pci_pg332_irq(d, 0);
