@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Messages of MSI of the xib shell that reach the controller of its slot, whose registers
- * no guard protects.
+ * Messages of MSI and frames of the xib shell that reach, while it works, the controller
+ * of its slot, whose registers no guard protects, or its own work from inside.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -85,4 +85,115 @@ MACHINE_KINDS("/ernic-xib-message/slot", test_slot, { "", "" },
         qtest_qmp_assert_success(x.m->qts, "{ 'execute': 'query-status' }");
         close(x.fd);
     }
+}
+
+/* ---- work from inside ------------------------------------------------------------- */
+
+#define Q35_PCIEXBAR    0x60
+#define ECAM        0xb0000000ull
+#define CARD_BAR    0xe8000000
+#define CARD_RDBAL  0x2800              /* RDBAH, RDLEN, reserved, RDH, reserved, RDT */
+#define CARD_RCTL   0x100
+#define CARD_ALL    0x0403803a          /* all frames, 256 bytes in each buffer */
+#define CARD_DESCS  64
+#define CARD_READY  1100000000          /* ns until it receives */
+#define PART        256
+#define SLEEPS      12
+#define PARTS       (2 + 2 * SLEEPS + 1)
+#define PIECES      4
+#define D3HOT       3
+
+/*
+ * The last 4 of PART bytes are the power state of a function, and those before it what
+ * is there already. Returns where they are to be written to.
+ */
+static uint64_t power_part(QPCIDevice *dev, uint8_t *part, uint32_t state)
+{
+    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_PM, 0) + PCI_PM_CTRL;
+    uint8_t *config = part + PART - 4 - at;
+
+    memset(part, 0, PART);
+    for (uint32_t i = 0; i <= at; i += 4) {
+        stl_le_p(config + i, qpci_config_readl(dev, i));
+    }
+    stw_le_p(config + PCI_STATUS, 0);
+    stl_le_p(config + at, state);
+    return ECAM + ((uint64_t)dev->devfn << 12) + at + 4 - PART;
+}
+
+/* Another card receives to @bufs, each of which has PART bytes. */
+static void card_receive(Xib *x, const uint64_t bufs[CARD_DESCS])
+{
+    const uint32_t words[] = { 0, 0, CARD_DESCS * 16, 0, 0, 0, CARD_DESCS - 1 };
+    QPCIDevice *card = qpci_device_find(x->m->bus, QPCI_DEVFN(5, 0));
+    uint64_t ring = qernic_zeroed(x->q, 4096);
+    QPCIBar bar;
+
+    x->m->bus->mmio_alloc_ptr = CARD_BAR;
+    bar = qpci_iomap(card, 0, NULL);
+    qpci_device_enable(card);
+    for (uint32_t i = 0; i < CARD_DESCS; i++) {
+        qtest_writeq(x->m->qts, ring + 16 * i, bufs[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        qpci_io_writel(card, bar, CARD_RDBAL + 4 * i, i ? words[i] : ring);
+    }
+    qpci_io_writel(card, bar, CARD_RCTL, CARD_ALL);
+    qtest_clock_step(x->m->qts, CARD_READY);
+    g_free(card);
+}
+
+/*
+ * The first parts of our frame put us into D3hot and back into D0, which schedules the
+ * channels, and another function into D3hot, which waits for its thread and may poll the
+ * bottom halves of the main loop meanwhile. The rest of the frame is still in use.
+ */
+MACHINE_KINDS("/ernic-xib-message/nested", test_nested, { "", ",engine-thread=off" },
+              { "-thread", ",engine-thread=on" })
+{
+    uint8_t frame[PART * PARTS], is[PART], expected[PART];
+    uint64_t bufs[CARD_DESCS], memory;
+    QPCIDevice *other;
+    Xib x = { };
+
+    x.m = qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
+                         " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+                         " -device ernic,id=ernic0,addr=04.0,shell=xib,netdev=h0%s"
+                         " -device e1000,addr=05.0,netdev=h1"
+                         VERBS_NIC ",id=ernic1,addr=06.0,iothread=io0"
+                         ",roce-udp=127.0.0.1:0", more);
+    qtest_outl(x.m->qts, 0xcf8, 0x80000000 | Q35_PCIEXBAR);
+    qtest_outl(x.m->qts, 0xcfc, ECAM | 1);
+    xib_attach(&x);
+    other = qpci_device_find(x.m->bus, QPCI_DEVFN(6, 0));
+    qpci_device_enable(other);
+    memory = guest_alloc(&x.m->alloc, CARD_DESCS * PART);
+    for (uint32_t i = 0; i < CARD_DESCS; i++) {
+        bufs[i] = memory + i * PART;
+    }
+    bufs[0] = power_part(&x.q->dev, frame, D3HOT);
+    memset(frame, 0xff, 6);             /* in the page of the function before it */
+    bufs[1] = power_part(&x.q->dev, frame + PART, 0);
+    for (uint32_t i = 2; i < PARTS - 1; i++) {
+        bufs[i] = power_part(other, frame + i * PART, i & 1 ? 0 : D3HOT);
+    }
+    memset(frame + (PARTS - 1) * PART, 0xaa, PART);
+    card_receive(&x, bufs);
+    xib_begin(&x, XIB_MM2S, XIB_TX_CR);
+    xib_post(&x, frame, sizeof(frame), PIECES);
+    memset(frame + 6, 0xbb, sizeof(frame) - 6);
+    xib_post(&x, frame, sizeof(frame), PIECES);
+    qernic_stop(x.m->qts);                      /* one slice has both */
+    xib_ring(&x);
+    qernic_cont(x.m->qts);
+    qernic_wait_while(x.m->qts, !xib_status(&x, XIB_MM2S, 2 * PIECES - 1));
+    qernic_pass(x.m->qts, 20, 1000);
+    /* The end of this frame, and all but the beginning of the next one. */
+    for (uint32_t i = PARTS - 1; i < 2 * PARTS; i++) {
+        memset(expected, i == PARTS - 1 ? 0xaa : 0xbb, PART);
+        memset(expected, 0xff, i == PARTS ? 6 : 0);
+        qtest_bufread(x.m->qts, bufs[i], is, PART);
+        g_assert_cmpmem(is, PART, expected, PART);
+    }
+    g_free(other);
 }

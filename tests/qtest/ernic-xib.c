@@ -59,13 +59,8 @@ void xib_map(Xib *x)
     qpci_device_enable(&x->q->dev);
 }
 
-void xib_open(Xib *x, const char *more)
+void xib_attach(Xib *x)
 {
-    g_autofree char *args = NULL;
-
-    *x = (Xib) { };
-    args = xib_cable(x, more);
-    x->m = qernic_machine("%s", args);
     x->mmio = x->m->bus->mmio_alloc_ptr;
     x->q = qernic_at(x->m, "ernic0", 4);
     x->ring[XIB_MM2S] = qernic_zeroed(x->q, XIB_TX_RING * XIB_STRIDE);
@@ -74,6 +69,16 @@ void xib_open(Xib *x, const char *more)
     x->buf[XIB_S2MM] = guest_alloc(&x->m->alloc, XIB_RX_RING * XIB_BUFFER);
     x->messages = qernic_zeroed(x->q, 4096);
     xib_map(x);
+}
+
+void xib_open(Xib *x, const char *more)
+{
+    g_autofree char *args = NULL;
+
+    *x = (Xib) { };
+    args = xib_cable(x, more);
+    x->m = qernic_machine("%s", args);
+    xib_attach(x);
 }
 
 void xib_start(Xib *x, const char *more)

@@ -46,7 +46,9 @@ typedef struct Xib {
 
 /* A machine with the function; @more: properties, and options. */
 void xib_open(Xib *x, const char *more);
-/* The same with a driver that has probed and opened the interface. */
+/* The function at 04.0 of machine x->m, of which nothing is known yet. */
+void xib_attach(Xib *x);
+/* xib_open() with a driver that has probed and opened the interface. */
 void xib_start(Xib *x, const char *more);
 /* Again after a reset of the function. */
 void xib_map(Xib *x);

@@ -31,6 +31,7 @@
 typedef enum XibStep {
     XIB_IDLE,                   /* nothing to do */
     XIB_WORKED,
+    XIB_FAILED,                 /* the same, and the channel has an error */
     XIB_GONE,                   /* the function was reset or ejected meanwhile */
 } XibStep;
 
@@ -144,37 +145,61 @@ static void fails(ErnicPci *d, uint32_t ch, uint64_t at, uint32_t error)
     rise(d, ch, was);
 }
 
-/* False: there is none that can be used. */
-static bool fetch(ErnicPci *d, uint32_t ch, ErnicAxiDesc *desc)
+/* An access may reach any device, which may reset or eject the function. */
+static XibStep access_memory(ErnicPci *d, uint64_t addr, void *buf, uint32_t len,
+                             bool write)
 {
-    ErnicAxiDma *c = &d->shell.xib->dma[ch];
-    uint32_t words[ERNIC_AXI_DESC_WORDS], error;
-    uint64_t at = c->next;
+    uint32_t resets = d->resets;
+    bool ok = ernic_pci_dma(d, addr, buf, len, write);
 
-    if (!ernic_pci_dma(d, at, words, sizeof(words), false)) {
-        fails(d, ch, at, PG332_DMASR_SG_DECODE);
-        return false;
-    }
-    error = ernic_axi_dma_take(c, words, 1, desc);
-    if (error) {
-        fails(d, ch, at, error);
-        return false;
-    }
-    trace_ernic_axi_dma_desc(ernic_pci_id(d), ch, at, desc->buf, desc->control);
-    return true;
+    return d->resets != resets ? XIB_GONE : ok ? XIB_WORKED : XIB_FAILED;
 }
 
-/* Its data have been moved. False: the status could not be written. */
-static bool finish(ErnicPci *d, uint32_t ch, const ErnicAxiDesc *desc, uint32_t status)
+/* Not XIB_WORKED: there is none that can be used. */
+static XibStep fetch(ErnicPci *d, uint32_t ch, ErnicAxiDesc *desc)
+{
+    ErnicAxiDma *c = &d->shell.xib->dma[ch];
+    uint32_t words[ERNIC_AXI_DESC_WORDS], error = PG332_DMASR_SG_DECODE;
+    uint64_t at = c->next;
+    XibStep did = access_memory(d, at, words, sizeof(words), false);
+
+    if (did == XIB_WORKED) {
+        error = ernic_axi_dma_take(c, words, 1, desc);
+        did = error ? XIB_FAILED : XIB_WORKED;
+    }
+    if (did == XIB_FAILED) {
+        fails(d, ch, at, error);
+    } else if (did == XIB_WORKED) {
+        trace_ernic_axi_dma_desc(ernic_pci_id(d), ch, at, desc->buf, desc->control);
+    }
+    return did;
+}
+
+static XibStep move_data(ErnicPci *d, uint32_t ch, const ErnicAxiDesc *desc, void *data,
+                         uint32_t len)
+{
+    XibStep did = len ? access_memory(d, desc->buf, data, len, ch == XIB_S2MM) :
+                        XIB_WORKED;
+
+    if (did == XIB_FAILED) {
+        fails(d, ch, desc->at, PG332_DMASR_DECODE);
+    }
+    return did;
+}
+
+/* Its data have been moved. Not XIB_WORKED: the status could not be written. */
+static XibStep finish(ErnicPci *d, uint32_t ch, const ErnicAxiDesc *desc, uint32_t status)
 {
     uint32_t word = cpu_to_le32(status | PG332_DESC_COMPLETE);
+    XibStep did = access_memory(d, desc->at + PG332_DESC_STATUS, &word, sizeof(word),
+                                true);
 
-    if (!ernic_pci_dma(d, desc->at + PG332_DESC_STATUS, &word, sizeof(word), true)) {
+    if (did == XIB_FAILED) {
         fails(d, ch, desc->at, PG332_DMASR_SG_DECODE);
-        return false;
+    } else if (did == XIB_WORKED) {
+        ernic_axi_dma_done(&d->shell.xib->dma[ch], desc);
     }
-    ernic_axi_dma_done(&d->shell.xib->dma[ch], desc);
-    return true;
+    return did;
 }
 
 /* ---- MM2S ------------------------------------------------------------------------ */
@@ -212,13 +237,15 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
     XibFrame *f = &x->frame[XIB_MM2S];
     ErnicAxiDesc desc;
     uint32_t at, n;
+    XibStep did;
 
     if (!ernic_axi_dma_ready(&x->dma[XIB_MM2S]) || ernic_pci_eth_waits(d)) {
         return XIB_IDLE;
     }
     ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
-    if (!fetch(d, XIB_MM2S, &desc)) {
-        return XIB_WORKED;
+    did = fetch(d, XIB_MM2S, &desc);
+    if (did != XIB_WORKED) {
+        return did;
     }
     if (desc.control & PG332_DESC_SOF) {
         drop_frame(d, XIB_MM2S, "no end");
@@ -226,13 +253,14 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
     at = MIN(f->len, sizeof(f->bytes));
     n = MIN(desc.len, sizeof(f->bytes) - at);
     ernic_budget_charge(work, 0, n);
-    if (n && !ernic_pci_dma(d, desc.buf, f->bytes + at, n, false)) {
-        fails(d, XIB_MM2S, desc.at, PG332_DMASR_DECODE);
-        return XIB_WORKED;
+    did = move_data(d, XIB_MM2S, &desc, f->bytes + at, n);
+    if (did != XIB_WORKED) {
+        return did;
     }
     f->len = MIN(f->len + desc.len, sizeof(f->bytes) + 1);
-    if (!finish(d, XIB_MM2S, &desc, desc.len) || !(desc.control & PG332_DESC_EOF)) {
-        return XIB_WORKED;
+    did = finish(d, XIB_MM2S, &desc, desc.len);
+    if (did != XIB_WORKED || !(desc.control & PG332_DESC_EOF)) {
+        return did;
     }
     ernic_budget_charge(work, ERNIC_WORK_FRAME, 0);
     packet_done(d, XIB_MM2S);
@@ -241,33 +269,35 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
 
 /* ---- S2MM ------------------------------------------------------------------------ */
 
-/* As much of the frame as the next descriptor holds. False: nothing to do. */
-static bool s2mm_step(ErnicPci *d, ErnicBudget *work)
+/* As much of the frame as the next descriptor holds. */
+static XibStep s2mm_step(ErnicPci *d, ErnicBudget *work)
 {
     ErnicXib *x = d->shell.xib;
     XibFrame *f = &x->frame[XIB_S2MM];
     ErnicAxiDesc desc;
     uint32_t n, flags;
+    XibStep did;
 
     if (!f->len || !ernic_axi_dma_ready(&x->dma[XIB_S2MM])) {
-        return false;
+        return XIB_IDLE;
     }
     if (work) {
         ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
     } else {
         ernic_pci_rx_work(d, DESC_ACCESSES, 0);
     }
-    if (!fetch(d, XIB_S2MM, &desc)) {
-        return true;
+    did = fetch(d, XIB_S2MM, &desc);
+    if (did != XIB_WORKED) {
+        return did;
     }
     n = MIN(f->len - f->pos, desc.len);
     flags = (f->pos ? 0 : PG332_DESC_SOF) | (f->pos + n == f->len ? PG332_DESC_EOF : 0);
-    if (!ernic_pci_dma(d, desc.buf, f->bytes + f->pos, n, true)) {
-        fails(d, XIB_S2MM, desc.at, PG332_DMASR_DECODE);
-        return true;
+    did = move_data(d, XIB_S2MM, &desc, f->bytes + f->pos, n);
+    if (did == XIB_WORKED) {
+        did = finish(d, XIB_S2MM, &desc, n | flags);
     }
-    if (!finish(d, XIB_S2MM, &desc, n | flags)) {
-        return true;
+    if (did != XIB_WORKED) {
+        return did;
     }
     f->pos += n;
     if (flags & PG332_DESC_EOF) {
@@ -276,7 +306,7 @@ static bool s2mm_step(ErnicPci *d, ErnicBudget *work)
         f->len = f->pos = 0;
         packet_done(d, XIB_S2MM);
     }
-    return true;
+    return XIB_WORKED;
 }
 
 /* Why the MAC does not pass the frame, which it counts; NULL: it does. */
@@ -295,12 +325,31 @@ static const char *refused(ErnicXib *x, const uint8_t *frame, uint32_t len)
            x->frame[XIB_S2MM].len ? "no room" : NULL;
 }
 
+/* The first descriptors of a frame at once; the channels' own work does the others. */
+static void begin_frame(ErnicPci *d)
+{
+    ErnicXib *x = d->shell.xib;
+    XibStep did = XIB_WORKED;
+    uint32_t i;
+
+    if (!x->running) {
+        x->running = true;
+        for (i = 0; i < DESC_AT_ONCE && did == XIB_WORKED; i++) {
+            did = s2mm_step(d, NULL);
+        }
+        x->running = false;
+    }
+    if (x->frame[XIB_S2MM].len || x->again) {
+        x->again = false;
+        ernic_xib_kick(d);
+    }
+}
+
 bool ernic_xib_receive(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
     ErnicXib *x = d->shell.xib;
     const char *why;
     XibFrame *f;
-    uint32_t i;
 
     if (!x) {
         return false;
@@ -322,11 +371,7 @@ bool ernic_xib_receive(ErnicPci *d, const uint8_t *frame, uint32_t len)
         stl_le_p(f->bytes + len, ernic_mac_fcs(frame, len));
         f->len += ERNIC_MAC_FCS;
     }
-    for (i = 0; i < DESC_AT_ONCE && s2mm_step(d, NULL); i++) {
-    }
-    if (f->len) {
-        ernic_xib_kick(d);
-    }
+    begin_frame(d);
     return true;
 }
 
@@ -337,21 +382,43 @@ static bool may_run(ErnicPci *d)
     return ernic_pci_working(d) && runstate_is_running();
 }
 
+/* Returns whether there may be more to do. */
+static bool run_slice(ErnicPci *d)
+{
+    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
+    XibStep out = XIB_WORKED, in = XIB_WORKED;
+
+    while (out != XIB_IDLE || in != XIB_IDLE) {
+        if (!ernic_budget_left(&work)) {
+            return true;
+        }
+        out = may_run(d) ? mm2s_step(d, &work) : XIB_GONE;
+        in = out != XIB_GONE && may_run(d) ? s2mm_step(d, &work) : XIB_GONE;
+        if (in == XIB_GONE) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/*
+ * A device that a frame or an access of ours reaches may poll the bottom halves of the
+ * main loop, so this work too: what is in use there stays as it is until it returns.
+ */
 void xib_channels_run(ErnicPci *d)
 {
     ErnicXib *x = d->shell.xib;
-    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
-    bool more = may_run(d);
-    XibStep did;
+    bool more;
 
-    while (more && ernic_budget_left(&work)) {
-        did = mm2s_step(d, &work);
-        if (did == XIB_GONE || !may_run(d)) {
-            return;
-        }
-        more = s2mm_step(d, &work) || did == XIB_WORKED;
+    if (x->running) {
+        x->again = true;
+        return;
     }
-    if (more) {
+    x->running = true;
+    more = run_slice(d);
+    x->running = false;
+    if (more || x->again) {
+        x->again = false;
         ernic_pci_continue(d, &x->kick, x->bh);
     }
 }

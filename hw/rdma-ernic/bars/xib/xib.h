@@ -48,6 +48,8 @@ struct ErnicXib {
     ErnicMac mac[XIB_CHANNELS];
     uint32_t regs[XIB_MAC_WORDS];
     ErnicXibStats stats;
+    bool running;               /* the channels work below: frames are in use */
+    bool again;                 /* they had to work meanwhile */
 };
 
 extern const MemoryRegionOps ernic_xib_ops;             /* of BAR 0 */
