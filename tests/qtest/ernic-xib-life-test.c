@@ -83,6 +83,44 @@ WORLD_KINDS("/ernic-xib-life/pieces", test_pieces, Xib, x, xib_start, KINDS)
     g_assert_cmpuint(qernic_stat(x->q, "axi_dma.s2mm_dropped"), ==, 3);
 }
 
+/*
+ * A backend that has several frames at once: none is lost while there are descriptors,
+ * also if each frame takes more than the channel fills when it arrives.
+ */
+WORLD_KINDS("/ernic-xib-life/burst", test_burst, Xib, x, xib_start,
+            { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" },
+            { "-timing", ",timing=on" })
+{
+    const uint32_t frames = 5, each = 25;       /* descriptors of 60 bytes */
+    uint8_t frame[1500], is[60];
+
+    short_buffers(x, frames * each, 60);
+    qernic_stop(x->m->qts);
+    for (uint32_t i = 0; i < frames; i++) {
+        qnet_frame(frame, sizeof(frame), i, 1);
+        qernic_to_wire(x->fd, frame, sizeof(frame));
+    }
+    g_usleep(100000);                           /* the backend has them */
+    qernic_cont(x->m->qts);
+    qernic_wait_while(x->m->qts, qernic_stat(x->q, "axi_dma.s2mm_packets") +
+                      qernic_stat(x->q, "axi_dma.s2mm_dropped") < frames);
+    g_assert_cmpuint(qernic_stat(x->q, "axi_dma.s2mm_dropped"), ==, 0);
+    for (uint32_t i = 0; i < frames * each; i++) {
+        qernic_wait_while(x->m->qts, !xib_status(x, XIB_S2MM, i));
+        qnet_frame(frame, sizeof(frame), i / each, 1);
+        qtest_bufread(x->m->qts, rx_buffer(x, i), is, sizeof(is));
+        qnet_same(is, 60, frame + i % each * 60, 60);
+    }
+    /* A frame that waits at the network when software stops the channel follows. */
+    qernic_stop(x->m->qts);
+    qernic_to_wire(x->fd, frame, sizeof(frame));
+    g_usleep(100000);
+    xib_down(x);
+    qernic_cont(x->m->qts);
+    xib_up(x);
+    xib_receive(x, 100, 1);
+}
+
 /* The end of a frame comes later than its beginning, or not at all. */
 WORLD_KINDS("/ernic-xib-life/no-end", test_no_end, Xib, x, xib_start, KINDS)
 {

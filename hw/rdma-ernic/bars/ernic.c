@@ -9,6 +9,7 @@
 #include "bars/shell.h"
 #include "bars/user_logic.h"
 #include "bars/verbs.h"
+#include "bars/xib/xib.h"
 #include "device/interface.h"
 #include "device/properties.h"
 
@@ -130,6 +131,7 @@ static const ErnicPciInterfaceOps ernic = {
     .doorbell = ernic_pci_verbs_doorbell,
     .doorbell_ok = ernic_pci_verbs_doorbell_ok,
     .frame = ernic_frame,
+    .frame_room = ernic_xib_room,
     .link = ernic_pci_shell_link,
     .can_send = ernic_pci_shell_kick,
     .registers_ok = ernic_pci_verbs_registers_ok,

@@ -67,6 +67,8 @@ struct ErnicPciInterfaceOps {
      * gets it. BQL held, outside enter and leave. May be NULL.
      */
     bool (*frame)(ErnicPci *d, const uint8_t *frame, uint32_t len);
+    /* Whether there is room for such a frame; if not, it waits. May be NULL. */
+    bool (*frame_room)(const ErnicPci *d);
     /* The link of the network card may have changed; BQL held. May be NULL. */
     void (*link)(ErnicPci *d);
     /* The network card can send again; may be NULL. */

@@ -168,8 +168,16 @@ static bool slice_left(ErnicPci *d)
     return false;
 }
 
+static bool interface_has_room(const ErnicPci *d)
+{
+    return !d->interface->frame_room || d->interface->frame_room(d);
+}
+
 static bool has_room(ErnicPci *d)
 {
+    if (!interface_has_room(d)) {
+        return false;
+    }
     if (d->thread) {
         return ernic_pci_netq_room(d);
     }
@@ -201,7 +209,7 @@ static bool after_doorbells(ErnicPci *d)
 }
 
 /*
- * A frame waits while the engine has no room for it, as with a PAUSE frame. Then all
+ * A frame waits while there is no room for it, as with a PAUSE frame. Then all
  * others wait as well. QEMU does not look whether its queue is empty: a frame that fits
  * because the engine has just made room would overtake those in it.
  */
@@ -297,7 +305,7 @@ static bool take_back(ErnicPci *d)
     bool room = false;
     uint32_t len;
 
-    while (ernic_budget_left(&q->work) && may_run(d)) {
+    while (ernic_budget_left(&q->work) && may_run(d) && interface_has_room(d)) {
         const uint8_t *frame = ernic_frame_queue_next(&q->back, &len, &room);
 
         if (!frame) {

@@ -16,6 +16,7 @@
 #include "device/irq.h"
 #include "device/traffic.h"
 #include "net/ethernet.h"
+#include "net/queues.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Accesses to memory for a descriptor: itself, data, status. */
@@ -309,6 +310,21 @@ static XibStep s2mm_step(ErnicPci *d, ErnicBudget *work)
     return XIB_WORKED;
 }
 
+bool ernic_xib_room(const ErnicPci *d)
+{
+    const ErnicXib *x = d->shell.xib;
+
+    return !x || !x->frame[XIB_S2MM].len || !ernic_axi_dma_ready(&x->dma[XIB_S2MM]);
+}
+
+/* There may be room again for frames that wait for it. */
+static void ask_for_frames(ErnicPci *d)
+{
+    if ((d->net.rx_full || d->thread) && ernic_xib_room(d)) {
+        ernic_pci_netq_kick(d);
+    }
+}
+
 /* Why the MAC does not pass the frame, which it counts; NULL: it does. */
 static const char *refused(ErnicXib *x, const uint8_t *frame, uint32_t len)
 {
@@ -417,6 +433,7 @@ void xib_channels_run(ErnicPci *d)
     x->running = true;
     more = run_slice(d);
     x->running = false;
+    ask_for_frames(d);
     if (more || x->again) {
         x->again = false;
         ernic_pci_continue(d, &x->kick, x->bh);
@@ -442,9 +459,11 @@ static void wrote(ErnicPci *d, uint32_t ch, ErnicAxiWrite what)
         drop_frame(d, XIB_MM2S, "reset");
         drop_frame(d, XIB_S2MM, "reset");
         xib_channels_reset(d->shell.xib);
+        ask_for_frames(d);
         break;
     case ERNIC_AXI_HALT:
         drop_frame(d, ch, "halted");
+        ask_for_frames(d);
         break;
     case ERNIC_AXI_GO:
         ernic_xib_kick(d);

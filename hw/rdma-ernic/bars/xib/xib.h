@@ -65,6 +65,11 @@ void ernic_xib_reset(ErnicPci *d);
 void ernic_xib_kick(ErnicPci *d);
 /* Messages are enabled: sends those of interrupts that are raised. */
 void ernic_xib_raise(ErnicPci *d);
+/*
+ * Whether there is room for a frame: none waits for descriptors that are ready. If they
+ * have ended, the next frame is lost.
+ */
+bool ernic_xib_room(const ErnicPci *d);
 /* A frame that is not for an engine; false: this is another shell. */
 bool ernic_xib_receive(ErnicPci *d, const uint8_t *frame, uint32_t len);
 
