@@ -205,6 +205,7 @@ WORLD_KINDS("/ernic-xib-life/errors", test_errors, Xib, x, xib_start, KINDS)
           .status = 1u << 31 },
     };
     uint32_t errors = 0;
+    uint64_t at;
 
     for (int ch = 0; ch < 2; ch++) {
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -217,10 +218,11 @@ WORLD_KINDS("/ernic-xib-life/errors", test_errors, Xib, x, xib_start, KINDS)
             g_assert_cmphex(xib_channel(x, ch, XIB_SR), ==, 0x14009 | rows[i].error);
             g_assert_cmphex(xib_channel(x, ch, XIB_CR), ==, 0x17002);
             g_assert_cmpint(xib_message(x), ==, ch);
+            at = rows[i].desc ? NOWHERE : xib_desc(x, ch, 0);
+            g_assert_cmphex(xib_channel(x, ch, XIB_CUR), ==, (uint32_t)at);
+            g_assert_cmphex(xib_channel(x, ch, XIB_CUR + 4), ==, at >> 32);
             if (!rows[i].desc) {
                 g_assert_cmphex(xib_status(x, ch, 0), ==, rows[i].status);
-                g_assert_cmphex(xib_channel(x, ch, XIB_CUR), ==,
-                                (uint32_t)xib_desc(x, ch, 0));
             }
             xib_put_channel(x, ch, XIB_SR, ~0);
             xib_put_channel(x, ch, XIB_CR, 0x17001);
@@ -233,6 +235,30 @@ WORLD_KINDS("/ernic-xib-life/errors", test_errors, Xib, x, xib_start, KINDS)
     }
     xib_up(x);
     xib_receive(x, 100, 1);
+}
+
+/* The chain leads to what is no memory: CURDESC is the descriptor of the error. */
+WORLD_KINDS("/ernic-xib-life/next", test_next, Xib, x, xib_start, KINDS)
+{
+    uint8_t frame[100];
+
+    qnet_frame(frame, sizeof(frame), 1, 1);
+    for (int ch = 0; ch < 2; ch++) {
+        xib_down(x);
+        xib_put(x, XIB_RX_CONF, 3);
+        xib_set_desc(x, ch, 0, x->buf[ch], 64 | XIB_SOF);
+        qtest_writeq(x->m->qts, xib_desc(x, ch, 0), NOWHERE);
+        xib_put_address(x, ch, XIB_CUR, xib_desc(x, ch, 0));
+        xib_put_channel(x, ch, XIB_CR, 0x17001);
+        xib_put_address(x, ch, XIB_TAIL, NOWHERE);
+        if (ch == XIB_S2MM) {
+            qernic_to_wire(x->fd, frame, sizeof(frame));
+        }
+        qernic_wait_while(x->m->qts, !(xib_channel(x, ch, XIB_SR) & PG332_DMASR_HALTED));
+        g_assert_cmphex(xib_channel(x, ch, XIB_SR), ==, 0x14009 | PG332_DMASR_SG_DECODE);
+        g_assert_cmphex(xib_channel(x, ch, XIB_CUR), ==, (uint32_t)NOWHERE);
+        g_assert_cmphex(xib_channel(x, ch, XIB_CUR + 4), ==, NOWHERE >> 32);
+    }
 }
 
 /* Software that has not enabled bus mastering; the status word cannot be written. */

@@ -161,7 +161,7 @@ static XibStep fetch(ErnicPci *d, uint32_t ch, ErnicAxiDesc *desc)
 {
     ErnicAxiDma *c = &d->shell.xib->dma[ch];
     uint32_t words[ERNIC_AXI_DESC_WORDS], error = PG332_DMASR_SG_DECODE;
-    uint64_t at = c->next;
+    uint64_t at = ernic_axi_dma_begin(c);
     XibStep did = access_memory(d, at, words, sizeof(words), false);
 
     if (did == XIB_WORKED) {

@@ -39,17 +39,22 @@ static uint64_t pair(const uint32_t *low)
     return le32_to_cpu(low[0]) | (uint64_t)le32_to_cpu(low[1]) << 32;
 }
 
+uint64_t ernic_axi_dma_begin(ErnicAxiDma *c)
+{
+    c->cur = c->next;
+    return c->cur;
+}
+
 uint32_t ernic_axi_dma_take(ErnicAxiDma *c, const uint32_t words[ERNIC_AXI_DESC_WORDS],
                             uint32_t least, ErnicAxiDesc *desc)
 {
     uint32_t control = le32_to_cpu(words[DESC_CONTROL]);
 
     *desc = (ErnicAxiDesc) {
-        .at = c->next, .next = pair(words + DESC_NEXT) & -(uint64_t)ERNIC_AXI_DESC_ALIGN,
+        .at = c->cur, .next = pair(words + DESC_NEXT) & -(uint64_t)ERNIC_AXI_DESC_ALIGN,
         .buf = pair(words + DESC_BUF), .control = control,
         .len = control & PG332_DESC_LENGTH,
     };
-    c->cur = c->next;
     if ((le32_to_cpu(words[DESC_STATUS]) & PG332_DESC_COMPLETE) &&
         !(c->cr & PG332_DMACR_CYCLIC)) {
         return PG332_DMASR_SG_INTERNAL;

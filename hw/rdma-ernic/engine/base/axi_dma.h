@@ -50,8 +50,10 @@ bool ernic_axi_dma_ready(const ErnicAxiDma *c);
 /* Whether a cause in DMASR is enabled: the level of the interrupt. */
 bool ernic_axi_dma_irq(const ErnicAxiDma *c);
 
+/* The address of the next descriptor, which is the current one from now on. */
+uint64_t ernic_axi_dma_begin(ErnicAxiDma *c);
 /*
- * Takes the descriptor at @next, whose words are in memory's order. Returns the error
+ * Takes the current descriptor, whose words are in memory's order. Returns the error
  * that keeps it from being used, or 0; fewer than @least bytes are one.
  */
 uint32_t ernic_axi_dma_take(ErnicAxiDma *c, const uint32_t words[ERNIC_AXI_DESC_WORDS],

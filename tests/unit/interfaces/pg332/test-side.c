@@ -239,6 +239,17 @@ TEST("/pg332-side/errors", test_errors)
         check_entry(b, 0, PG332_SIDE_WRITE_IMM, 2, 0);
         teardown();
     }
+    /* The chain leads to what is no memory: that is the current descriptor. */
+    setup(PG332_V4_0);
+    listen(b);
+    stq_le_p(desc(b, 0), 0x1000);
+    give(b, RING - 1);
+    write_imm(a, 1);
+    write_imm(a, 2);
+    check_entry(b, 0, PG332_SIDE_WRITE_IMM, 1, 0);
+    READS(b, SIDE(DMASR, 0x00015009 | PG332_DMASR_SG_DECODE), SIDE(CURDESC, 0x1000),
+             SIDE(CURDESC_MSB, 0));
+    teardown();
     /* A ring that is never cleaned, for software that wants that. */
     setup(PG332_V4_0);
     listen(b);

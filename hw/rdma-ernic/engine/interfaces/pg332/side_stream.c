@@ -80,7 +80,8 @@ static void side_fail(Ernic *e, uint64_t at, uint32_t error)
 static void side_one(Ernic *e)
 {
     ErnicSide *side = e->side;
-    uint64_t at = side->dma.next, entry = cpu_to_le64(side->fifo[side->head]);
+    uint64_t at = ernic_axi_dma_begin(&side->dma);
+    uint64_t entry = cpu_to_le64(side->fifo[side->head]);
     uint32_t status = cpu_to_le32(ENTRY_BYTES | PG332_DESC_SOF |
                                   PG332_DESC_EOF | PG332_DESC_COMPLETE);
     uint32_t words[ERNIC_AXI_DESC_WORDS], error;
