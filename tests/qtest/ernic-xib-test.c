@@ -218,6 +218,74 @@ WORLD_KINDS("/ernic-xib/no-master", test_no_master, Xib, x, xib_start,
     g_assert_cmpint(xib_message(x), ==, -1);
 }
 
+static uint32_t pending(Xib *x)
+{
+    QPCIDevice *dev = &x->q->dev;
+
+    return qpci_config_readl(dev, qpci_find_capability(dev, PCI_CAP_ID_MSI, 0) +
+                             PCI_MSI_PENDING_64);
+}
+
+static void set_mask(Xib *x, uint32_t mask)
+{
+    QPCIDevice *dev = &x->q->dev;
+
+    qpci_config_writel(dev, qpci_find_capability(dev, PCI_CAP_ID_MSI, 0) +
+                       PCI_MSI_MASK_64, mask);
+}
+
+/* A message whose cause software ends while it waits is never sent. */
+WORLD_KINDS("/ernic-xib/satisfied", test_satisfied, Xib, x, xib_start, KINDS)
+{
+    QPCIDevice *dev = &x->q->dev;
+    uint16_t command = qpci_config_readw(dev, PCI_COMMAND);
+    uint8_t frame[100];
+
+    qnet_frame(frame, sizeof(frame), 1, 1);
+    xib_put_channel(x, XIB_MM2S, XIB_CR, 1 << 16 | 0x7001);
+    for (int way = 0; way < 3; way++) {
+        set_mask(x, 3);
+        xib_transmit(x, frame, sizeof(frame), 1);
+        xib_receive(x, 200, way);
+        g_assert_cmpint(xib_message(x), ==, -1);
+        g_assert_cmphex(pending(x), ==, 3);
+        if (way == 0) {                 /* in the status */
+            xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
+        } else if (way == 1) {          /* or in the control word */
+            xib_put_channel(x, XIB_S2MM, XIB_CR, 1 << 16 | 1);
+        } else {                        /* or by the reset of both */
+            xib_put_channel(x, XIB_S2MM, XIB_CR, PG332_DMACR_RESET);
+        }
+        g_assert_cmphex(pending(x), ==, way == 2 ? 0 : 1);
+        set_mask(x, 0);
+        g_assert_cmpint(xib_message(x), ==, way == 2 ? -1 : XIB_MM2S);
+        xib_put_channel(x, XIB_MM2S, XIB_SR, PG332_DMA_IRQS);
+        xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
+        xib_put_channel(x, XIB_S2MM, XIB_CR, 1 << 16 | 0x7001);
+    }
+    xib_up(x);
+    /* One message for both: it stays while one of them is raised. */
+    xib_messages(x, 0);
+    set_mask(x, 1);
+    xib_put_channel(x, XIB_MM2S, XIB_CR, 1 << 16 | 0x7001);
+    xib_transmit(x, frame, sizeof(frame), 1);
+    xib_receive(x, 200, 1);
+    g_assert_cmpint(xib_message(x), ==, -1);
+    xib_put_channel(x, XIB_MM2S, XIB_SR, PG332_DMA_IRQS);
+    g_assert_cmphex(pending(x), ==, 1);
+    xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
+    g_assert_cmphex(pending(x), ==, 0);
+    set_mask(x, 0);
+    /* The same without bus mastering. */
+    xib_put_channel(x, XIB_S2MM, XIB_CR, 9 << 16 | 254u << 24 | 0x7001);
+    xib_receive(x, 200, 1);
+    qpci_config_writew(dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+    qtest_clock_step(x->m->qts, 2 * XIB_DELAY_NS);
+    xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
+    qpci_config_writew(dev, PCI_COMMAND, command);
+    g_assert_cmpint(xib_message(x), ==, -1);
+}
+
 /* ---- the MAC ----------------------------------------------------------------------- */
 
 static uint64_t counter(Xib *x, uint32_t at)
@@ -351,6 +419,18 @@ MACHINE_KINDS("/ernic-xib/ernic", test_ernic, KINDS)
     card_transfers(&c, &c);
     g_assert_cmpint(xib_message(&x), ==, 0);
     g_assert_cmphex(card_get(&c, PG332_INTSTS) & PG332_INT_COMPLETION, !=, 0);
+    /* A message that waits for its mask ends with its cause. */
+    set_mask(&x, 1);
+    card_put(&c, PG332_INTEN, 0);
+    card_put(&c, PG332_INTEN, PG332_INT_COMPLETION);
+    g_assert_cmpint(xib_message(&x), ==, -1);
+    g_assert_cmphex(pending(&x), ==, 1);
+    card_put(&c, PG332_INTEN, 0);
+    g_assert_cmphex(pending(&x), ==, 0);
+    set_mask(&x, 0);
+    g_assert_cmpint(xib_message(&x), ==, -1);
+    card_put(&c, PG332_INTEN, PG332_INT_COMPLETION);
+    g_assert_cmpint(xib_message(&x), ==, 0);
     /* It is a level when MSI is enabled. */
     qpci_config_writew(&x.q->dev, qpci_find_capability(&x.q->dev, PCI_CAP_ID_MSI, 0) +
                        PCI_MSI_FLAGS, 0);

@@ -14,6 +14,7 @@
 #include "bars/pg332.h"
 #include "bars/shell_dma.h"
 #include "bars/user_logic.h"
+#include "bars/xib/xib.h"
 #include "device/freeing.h"
 #include "device/irq.h"
 #include "device/life.h"
@@ -57,6 +58,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     ernic_reg_write(d->pg332.engine, now, off, value);
     ernic_pci_leave(d);
     ernic_pci_intx(d);
+    ernic_xib_settle(d);
 }
 
 /* Registers have 32 bits; QEMU splits a 64-bit access in two. */

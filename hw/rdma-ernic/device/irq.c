@@ -79,6 +79,11 @@ static bool take_irqs(ErnicPci *d, uint32_t vector)
 }
 
 /* A function with fewer messages of MSI than vectors has the last one for all others. */
+static uint32_t message(const PCIDevice *pci, uint32_t vector)
+{
+    return MIN(vector, msi_nr_vectors_allocated(pci) - 1);
+}
+
 static void notify(ErnicPci *function, uint32_t vector)
 {
     PCIDevice *pci = PCI_DEVICE(function);
@@ -86,7 +91,7 @@ static void notify(ErnicPci *function, uint32_t vector)
     if (!msi_present(pci)) {
         msix_notify(pci, vector);
     } else if (msi_enabled(pci)) {
-        msi_notify(pci, MIN(vector, msi_nr_vectors_allocated(pci) - 1));
+        msi_notify(pci, message(pci, vector));
     }
 }
 
@@ -185,6 +190,32 @@ void ernic_pci_msi_release(ErnicPci *d, uint32_t held)
         stay = msi_enabled(pci) ? held & pci_get_long(mask) : held;
         pci_set_long(pci->config + pci->msi_cap + PCI_MSI_PENDING_64, stay);
         qatomic_or(&d->irq_pending, held & ~stay);
+    }
+}
+
+bool ernic_pci_msi_waits(const ErnicPci *d)
+{
+    const PCIDevice *pci = PCI_DEVICE(d);
+
+    return pending_vectors(d) ||
+           pci_get_long(pci->config + pci->msi_cap + PCI_MSI_PENDING_64);
+}
+
+void ernic_pci_msi_keep(ErnicPci *d, uint64_t raised)
+{
+    PCIDevice *pci = PCI_DEVICE(d);
+    uint8_t *pending = pci->config + pci->msi_cap + PCI_MSI_PENDING_64;
+    uint32_t messages = 0;
+    uint64_t todo;
+
+    assert(bql_locked() && ernic_pci_locked(d));
+    for (todo = raised; todo; todo &= todo - 1) {
+        messages |= 1u << message(pci, ctz64(todo));
+    }
+    pci_set_long(pending, pci_get_long(pending) & messages);
+    qatomic_and(&d->irq_pending, raised);
+    if (!(raised >> d->pg332.vector & 1)) {
+        qatomic_set(&d->pg332.risen, 0);
     }
 }
 

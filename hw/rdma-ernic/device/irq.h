@@ -24,6 +24,14 @@ void ernic_pci_irqs_resume(ErnicPci *d);
  */
 uint32_t ernic_pci_msi_hold(ErnicPci *d);
 void ernic_pci_msi_release(ErnicPci *d, uint32_t held);
+/*
+ * Of the interrupts that wait for a mask, bus mastering or D0, only those of vectors
+ * @raised still do: software has ended the causes of the others. The function has MSI;
+ * BQL and lock held.
+ */
+void ernic_pci_msi_keep(ErnicPci *d, uint64_t raised);
+/* Whether there are such interrupts. */
+bool ernic_pci_msi_waits(const ErnicPci *d);
 /* Raises them now; a QEMUBHFunc that needs the re-entrancy guard. */
 void ernic_pci_send_irqs(void *d);
 /* Whether they are raised when the lock is dropped: in virtual time. */

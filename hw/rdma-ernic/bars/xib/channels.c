@@ -14,6 +14,7 @@
 #include "device/clock.h"
 #include "device/dma.h"
 #include "device/irq.h"
+#include "device/mutex.h"
 #include "device/traffic.h"
 #include "net/ethernet.h"
 #include "net/queues.h"
@@ -51,6 +52,23 @@ static void rise(ErnicPci *d, uint32_t ch, bool was)
     if (!was && ernic_axi_dma_irq(&d->shell.xib->dma[ch])) {
         ernic_pci_irq(d, ch);
     }
+}
+
+void ernic_xib_settle(ErnicPci *d)
+{
+    uint64_t raised = 0;
+    uint32_t ch;
+
+    if (!d->shell.xib || ernic_pci_gone(d) || !ernic_pci_msi_waits(d)) {
+        return;
+    }
+    for (ch = 0; ch < XIB_CHANNELS; ch++) {
+        raised |= (uint64_t)ernic_axi_dma_irq(&d->shell.xib->dma[ch]) << ch;
+    }
+    ernic_pci_lock(d);
+    raised |= (uint64_t)ernic_irq_level(d->pg332.engine) << d->pg332.vector;
+    ernic_pci_msi_keep(d, raised);
+    ernic_pci_unlock(d);
 }
 
 void ernic_xib_raise(ErnicPci *d)
@@ -481,6 +499,7 @@ void xib_channel_write(ErnicPci *d, uint32_t ch, uint32_t offset, uint32_t value
 
     wrote(d, ch, ernic_axi_dma_write(c, offset, value));
     rise(d, ch, was);
+    ernic_xib_settle(d);
 }
 
 void xib_channel_tail(ErnicPci *d, uint32_t ch, uint64_t value)

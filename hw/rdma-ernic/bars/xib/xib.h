@@ -63,6 +63,8 @@ void ernic_xib_free(ErnicPci *d);
 void ernic_xib_reset(ErnicPci *d);
 /* Schedules the channels. */
 void ernic_xib_kick(ErnicPci *d);
+/* Software may have ended the cause of an interrupt that has not been sent. */
+void ernic_xib_settle(ErnicPci *d);
 /* Messages are enabled: sends those of interrupts that are raised. */
 void ernic_xib_raise(ErnicPci *d);
 /*
