@@ -425,6 +425,43 @@ MACHINE_KINDS("/ernic-xib-life/migrate", test_migrate, KINDS)
     g_assert_cmpuint(qernic_stat(x.q, "axi_dma.errors"), ==, 0);
 }
 
+/* The delay of an interrupt ends on the way, while that of another one waits for D0. */
+MACHINE_KINDS("/ernic-xib-life/migrate-late", test_late, KINDS)
+{
+    const char *path = qernic_temp();
+    g_autofree char *args = NULL;
+    QTestState *from;
+    uint8_t frame[100];
+    int64_t now;
+    Xib x;
+
+    xib_start(&x, more);
+    qnet_frame(frame, sizeof(frame), 1, 1);
+    xib_put_channel(&x, XIB_S2MM, XIB_CR, 255u << 24 | 9 << 16 | 0x7001);
+    xib_put_channel(&x, XIB_MM2S, XIB_CR, 4u << 24 | 9 << 16 | 0x7001);
+    xib_receive(&x, 200, 1);
+    xib_transmit(&x, frame, sizeof(frame), 1);
+    qernic_power(&x.q->dev, 3);
+    qtest_clock_step(x.m->qts, 4000);
+    qernic_stop(x.m->qts);
+    args = xib_cable(&x, more);
+    now = qtest_clock_step(x.m->qts, 1);
+    qernic_save(x.m->qts, path);
+    from = x.m->qts;
+    x.q->qts = x.m->qts = qtest_initf("-M pc %s -incoming defer", args);
+    x.q->dev.bus->qts = x.q->qts;
+    qtest_clock_set(x.m->qts, now + 2 * XIB_DELAY_NS);
+    g_assert_true(qernic_load(x.m->qts, path));
+    qtest_quit(from);
+    qernic_cont(x.m->qts);
+    g_assert_cmpint(xib_message(&x), ==, -1);
+    qernic_power(&x.q->dev, 0);
+    g_assert_cmpint(xib_message(&x), ==, XIB_S2MM);     /* the last one */
+    for (int ch = 0; ch < 2; ch++) {
+        g_assert_cmphex(xib_channel(&x, ch, XIB_SR) & PG332_DMA_DELAY_IRQ, !=, 0);
+    }
+}
+
 /* So does a message that waits for its mask. */
 WORLD_KINDS("/ernic-xib-life/migrate-pending", test_pending, Xib, x, xib_start, ONE)
 {
