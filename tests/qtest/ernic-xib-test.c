@@ -17,15 +17,16 @@ WORLD_KINDS("/ernic-xib/identity", test_identity, Xib, x, xib_open, ONE)
 {
     static const struct {
         uint32_t at, value;
+        uint32_t stored;                /* these bits; the others cannot be written */
     } words[] = {
-        { 0, 0 }, { 0x2000, 0 }, { 0x3000, 0 }, { XIB_MAC, 0 }, { XIB_MAC + 4, 0 },
-        { XIB_MAC + 8, 0 }, { XIB_TX_CONF, 0x3003 }, { XIB_RX_CONF, 0x33 },
-        { XIB_RX_MTU, 9600 << 16 | 64 }, { XIB_TICK, 0 }, { XIB_MAC + 0x24, 0x104 },
-        { XIB_MAC + 0x400, 0 }, { XIB_MAC + 0x404, 1 }, { XIB_LOCK, 1 },
-        { XIB_MAC + 0x700, 0 }, { XIB_MAC + 0x904, 0 }, { XIB_MAC + 0xc8, 0 },
-        { XIB_DMA, 0x10002 }, { XIB_DMA + 4, 0x10009 }, { XIB_DMA + 8, 0 },
-        { XIB_DMA + 0x18, 0 }, { XIB_DMA + 0x30, 0x10002 }, { XIB_DMA + 0x34, 0x10009 },
-        { XIB_DMA + 0x60, 0 },
+        { 0, 0 }, { 0x2000, 0 }, { 0x3000, 0 }, { XIB_MAC, 0, ~0 },
+        { XIB_MAC + 4, 0, ~0 }, { XIB_MAC + 8, 0, ~0 }, { XIB_TX_CONF, 0x3003, ~0 },
+        { XIB_RX_CONF, 0x33, ~0 }, { XIB_RX_MTU, 9600 << 16 | 64, ~0 },
+        { XIB_TICK, 0 }, { XIB_MAC + 0x24, 0x104 }, { XIB_MAC + 0x400, 0 },
+        { XIB_MAC + 0x404, 1 }, { XIB_LOCK, 1 }, { XIB_MAC + 0x700, 0 },
+        { XIB_MAC + 0x904, 0 }, { XIB_MAC + 0xc8, 0 }, { XIB_DMA + 4, 0x10009 },
+        { XIB_DMA + 8, 0, ~0x3f }, { XIB_DMA + 0xc, 0, ~0 }, { XIB_DMA + 0x18, 0 },
+        { XIB_DMA + 0x34, 0x10009 }, { XIB_DMA + 0x60, 0 },
     };
     QPCIDevice *dev = &x->q->dev;
     uint8_t msi = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0);
@@ -46,6 +47,8 @@ WORLD_KINDS("/ernic-xib/identity", test_identity, Xib, x, xib_open, ONE)
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         g_test_message("offset %x", words[i].at);
         g_assert_cmphex(xib_get(x, words[i].at), ==, words[i].value);
+        xib_put(x, words[i].at, ~words[i].value);
+        g_assert_cmphex(xib_get(x, words[i].at), ==, words[i].value ^ words[i].stored);
         xib_put(x, words[i].at, words[i].value);
     }
     g_assert_cmphex(qpci_io_readq(dev, x->bar, XIB_DMA), ==, 0x1000900010002);
