@@ -70,7 +70,9 @@ static const struct {
     { "ports", UCTX VERBS_NIC ",id=net0,addr=06.0,multifunction=on,roce-udp=127.0.0.1:0,"
       "shell=opennic,card-memory=1M" OPENNIC VERBS_NIC ",id=port1,addr=06.1,port-of=net0"
       OPENNIC, .card = true, .shell = true, .section = "ernic/port1" },
-    { "xib", UCTX VERBS_NIC ",id=net0,addr=06.0,roce-udp=127.0.0.1:0,shell=xib",
+    { "xib", UCTX " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
+      VERBS_NIC ",id=net0,addr=06.0,netdev=h0,shell=xib"
+      VERBS_NIC ",id=sender,addr=07.0,netdev=h1,shell=xib",
       .section = "ernic/xib" },
     { "objects", UCTX " -netdev hubport,id=h0,hubid=0"
       VERBS_NIC ",id=net0,addr=06.0,netdev=h0", .objects = true },
@@ -257,26 +259,50 @@ static void use_streams(QErnic *q)
     qtest_clock_step(q->qts, 100000);
 }
 
-/* Both channels work: each has a frame that has only begun, or the delay of one. */
-static void use_channels(QErnic *q)
+/*
+ * A channel has @num descriptors of @len bytes; the first frame ends with descriptor
+ * @end. Returns the ring.
+ */
+static uint64_t use_channel(QErnic *q, QPCIBar bar, int ch, uint32_t num, uint32_t len,
+                            uint32_t end)
 {
-    QPCIBar bar = qpci_iomap(&q->dev, 0, NULL);
-    uint64_t ring = qernic_zeroed(q, 4096);
+    uint64_t ring = qernic_zeroed(q, 4096), buf = guest_alloc(q->alloc, 4096);
+    uint64_t at = 0x200000 + ch * 0x30;
 
-    for (int ch = 0; ch < 2; ch++) {
-        uint64_t at = 0x200000 + ch * 0x30;
+    qtest_memset(q->qts, buf, 0xff, 6);
+    for (uint32_t i = 0; i < num; i++) {
+        uint64_t desc = ring + 128 * i;
 
-        for (uint64_t desc = ring; desc < ring + 1024; desc += 128) {
-            qtest_writeq(q->qts, desc, desc + 128);
-            qtest_writeq(q->qts, desc + 8, ring);
-            qtest_writel(q->qts, desc + PG332_DESC_CONTROL, 700 | PG332_DESC_SOF |
-                         (desc == ring ? PG332_DESC_EOF : 0));
-        }
-        qpci_io_writeq(&q->dev, bar, at + 8, ring);
-        qpci_io_writel(&q->dev, bar, at, 0xff097001);
-        qpci_io_writeq(&q->dev, bar, at + 0x10, ring + 128);
+        qtest_writeq(q->qts, desc, desc + 128);
+        qtest_writeq(q->qts, desc + 8, buf);
+        qtest_writel(q->qts, desc + PG332_DESC_CONTROL, len |
+                     (i == 0 || i == end + 1 ? PG332_DESC_SOF : 0) |
+                     (i == end ? PG332_DESC_EOF : 0));
     }
-    qtest_clock_step(q->qts, 10000);
+    qpci_io_writeq(&q->dev, bar, at + 8, ring);
+    qpci_io_writel(&q->dev, bar, at, 0xff097001);
+    qpci_io_writeq(&q->dev, bar, at + 0x10, ring + 128 * (num - 1));
+    return ring;
+}
+
+/* Both channels work: each has a frame that has only begun, one the delay of another. */
+static void use_channels(QErnic *q, QErnic *sender)
+{
+    QPCIBar bar = qpci_iomap(&q->dev, 0, NULL), far = qpci_iomap(&sender->dev, 0, NULL);
+    uint64_t out, in;
+
+    in = use_channel(q, bar, 1, 3, 100, 0);
+    use_channel(sender, far, 0, 2, 350, 1);
+    out = use_channel(q, bar, 0, 3, 700, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t at = 128 * i + PG332_DESC_STATUS;
+
+        qernic_wait_while(q->qts, !qtest_readl(q->qts, in + at) ||
+                          !qtest_readl(q->qts, out + at));
+    }
+    g_assert_cmpuint(qernic_stat(q, "axi_dma.mm2s_packets"), ==, 1);
+    g_assert_cmpuint(qernic_stat(q, "axi_dma.s2mm_packets") +
+                     qernic_stat(q, "axi_dma.s2mm_dropped"), ==, 0);
 }
 
 /* Objects, and messages of which some are on their way. */
@@ -292,7 +318,7 @@ static void traffic(QErnicMachine *m, size_t row)
     q = qernic_at(m, "net0", 6);
     peer = strstr(machines[row].args, "net1") ? qernic_host(m, "net1", 7, 2) : q;
     if (strstr(machines[row].args, "shell=xib")) {
-        use_channels(q);
+        use_channels(q, qernic_at(m, "sender", 7));
     } else if (machines[row].card) {
         open_card(&c, q, row);
         card_open_qp(&c, 1, CARD_QPN);
