@@ -220,13 +220,15 @@ WORLD_KINDS("/ernic-user/hostile-", test_hostile, Logic, l, open_logic, THREADS)
         { PG332_USER_SQPI, 0, 1 }, { PG332_USER_SQPI, 33, 1 },
         { PG332_USER_RQCI, 0xffff, 1 }, { PG332_USER_SQPI, CARD_QPN, 0x10001 },
         { PG332_USER_RQCI, CARD_QPN, ~0u }, { PG332_USER_SQPI, CARD_QPN + 1, 1 },
+        { PG332_USER_SQPI, CARD_QPN + 2, 1 },
     };
     const size_t num = ARRAY_SIZE(bad);
     uint8_t bytes[8];
     Card *c = &l->c;
 
-    /* The doorbells of queue pair CARD_QPN + 1 are its registers. */
-    card_put_at(c, card_at(c, ERNIC_REG_QP, CARD_QPN, PG332_QPCONF), PG332_QPCONF_NO_HS);
+    /* The doorbells of CARD_QPN + 1 are its registers; software does not use the next. */
+    card_put_at(c, card_at(c, ERNIC_REG_QP, CARD_QPN, PG332_QPCONF),
+                PG332_QPCONF_NO_HS | PG332_QPCONF_ENABLE);
     request(l, CARD_WRITE);
     for (size_t i = 0; i < num; i++) {
         put(l, bad[i].kind, bad[i].qpn, bad[i].value);
@@ -282,9 +284,9 @@ WORLD_KINDS("/ernic-user/connection-", test_connection, Logic, l, open_logic, TH
     put_bytes(l, half, sizeof(half));
     qernic_flr(&l->q->dev);
     qpci_device_enable(&l->q->dev);
-    put_bytes(l, "\0\1\0\0\0", 5);              /* a bit that a reset clears is set */
+    put_bytes(l, "\0\1\0\0\0", 5);              /* for a queue pair that is no more */
     waits_for_stat(l, "user_logic.received", 2);
-    g_assert_cmpuint(qernic_stat(l->q, "user_logic.refused"), ==, 0);
+    g_assert_cmpuint(qernic_stat(l->q, "user_logic.refused"), ==, 1);
     g_assert_false(has_bytes(l));
     hang_up(l);
 }

@@ -179,11 +179,12 @@ LOGIC_TEST("/pg332-handshake/refused", test_refused)
         { 5, QPN, 1 }, { 0xff, UINT32_MAX, UINT32_MAX }, { PG332_USER_SQPI, 0, 1 },
         { PG332_USER_SQPI, 33, 1 }, { PG332_USER_RQCI, 0x10000 + QPN, 1 },
         { PG332_USER_SQPI, QPN, 0x10000 }, { PG332_USER_RQCI, QPN, UINT32_MAX },
-        { PG332_USER_SQPI, QPN + 1, 1 },
+        { PG332_USER_SQPI, QPN + 1, 1 }, { PG332_USER_RQCI, QPN + 1, 1 },
+        { PG332_USER_SQPI, QPN + 2, 1 }, { PG332_USER_RQCI, QPN + 2, 1 },
     };
 
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
-    WRITES(a, W_Q(QPN + 1, QPCONF, PG332_QPCONF_NO_HS));
+    WRITES(a, W_Q(QPN + 1, QPCONF, PG332_QPCONF_NO_HS | PG332_QPCONF_ENABLE));
     for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
         uint32_t before = ernic_trace_count("ernic_guest_user_record");
 
@@ -194,13 +195,23 @@ LOGIC_TEST("/pg332-handshake/refused", test_refused)
     ernic_trace_set_mode(ERNIC_TRACE_OFF);
 }
 
-/* Queue pairs that do not run store the index, as registers do. */
+/* A queue pair that software has not enabled, or takes away, is not user logic's. */
 LOGIC_TEST("/pg332-handshake/disabled", test_disabled)
 {
     put_qp(a, PG332_QPCONF, HANDSHAKE_QPCONF & ~PG332_QPCONF_ENABLE);
-    requests(a, 1);
-    READS(a, SLOT(SQPI, 1), SLOT(CQHEAD, 0));
+    card_wqe(a, (Wqe) { .opcode = SEND, .len = 64, .laddr = a->mem });
+    g_assert_false(ring(a, PG332_USER_SQPI, QPN, 1));
+    g_assert_false(ring(a, PG332_USER_RQCI, QPN, 1));
+    READS(a, SLOT(SQPI, 0), SLOT(RQCI, 0), SLOT(CQHEAD, 0));
     shake(a);
+    settle();
+    takes_nothing(a);
+    /* While the card is off, its queue pairs store the index, as registers do. */
+    WRITES(a, REG(XRNICCONF, get(a, PG332_XRNICCONF) & ~PG332_CONF_ENABLE));
+    g_assert_true(ring(a, PG332_USER_SQPI, QPN, 1));
+    settle();
+    takes_nothing(a);
+    WRITES(a, REG(XRNICCONF, get(a, PG332_XRNICCONF) | PG332_CONF_ENABLE));
     settle();
     takes(a, PG332_USER_COMPLETED, 1);
     /* Indices go to memory from now on, and records that were not taken stay. */

@@ -96,6 +96,8 @@ static bool refuse(const ErnicUserRecord *r, const char *why)
 /* The ports have 16 bits for an index. Their addresses name queue pairs that exist. */
 bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r)
 {
+    uint32_t conf;
+
     if (r->kind != PG332_USER_SQPI && r->kind != PG332_USER_RQCI) {
         return refuse(r, "no such kind");
     }
@@ -105,7 +107,11 @@ bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r)
     if (r->value > UINT16_MAX) {
         return refuse(r, "an index of more than 16 bits");
     }
-    if (*ernic_pg332_qp_reg(e, r->qpn, PG332_QPCONF) & PG332_QPCONF_NO_HS) {
+    conf = *ernic_pg332_qp_reg(e, r->qpn, PG332_QPCONF);
+    if (!(conf & PG332_QPCONF_ENABLE)) {
+        return refuse(r, "software has not enabled the queue pair");
+    }
+    if (conf & PG332_QPCONF_NO_HS) {
         return refuse(r, "its doorbells are registers");
     }
     trace_ernic_user_ring(r->kind, r->qpn, r->value);
