@@ -312,6 +312,31 @@ WORLD_KINDS("/ernic-user/stopped-", test_stopped, Logic, l, open_logic, THREADS)
     hang_up(l);
 }
 
+/* A reset drops the records that wait, and not the beginning of the next one. */
+WORLD_KINDS("/ernic-user/reset-", test_reset, Logic, l, open_logic, THREADS)
+{
+    request(l, CARD_WRITE);
+    qernic_power(&l->q->dev, 3);
+    put(l, PG332_USER_SQPI, CARD_QPN, 1);
+    put_bytes(l, "\3\0\2", 3);
+    qtest_clock_step(l->q->qts, 1000000);
+    qernic_flr(&l->q->dev);
+    qpci_device_enable(&l->q->dev);
+    put_bytes(l, "\0\1\0\0\0", 5);
+    waits_for_stat(l, "user_logic.refused", 1);
+    g_assert_cmpuint(qernic_stat(l->q, "user_logic.received"), ==, 1);
+    /* The device keeps 64, and a reset makes room for those after them. */
+    qernic_power(&l->q->dev, 3);
+    for (uint32_t i = 0; i < 200; i++) {
+        put(l, PG332_USER_RQCI, CARD_QPN, i);
+    }
+    qtest_clock_step(l->q->qts, 1000000);
+    qernic_flr(&l->q->dev);
+    qpci_device_enable(&l->q->dev);
+    waits_for_stat(l, "user_logic.refused", 1 + 200 - 64);
+    hang_up(l);
+}
+
 /* The device leaves while a record is half received and others wait to be sent. */
 WORLD_KINDS("/ernic-user/unplug-", test_unplug, Logic, l, open_logic, THREADS)
 {
@@ -367,6 +392,39 @@ MACHINE_KINDS("/ernic-user/migrate-", test_migrate, THREADS)
         card_wait(&l.c, PG332_CQHEAD, i);
     }
     migrate(&l, qernic_temp(), more);
+}
+
+/* Records that come to the destination before the state is there wait for it. */
+MACHINE_TEST("/ernic-user/migrate-early", test_migrate_early)
+{
+    const char *path = qernic_temp();
+    g_autofree char *in = g_strdup_printf("%s.in", path);
+    g_autofree char *out = g_strdup_printf("%s.out", path);
+    g_autofree char *args = g_strdup_printf(
+        VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0,user-logic=logic,"
+        "ernic-version=4.2 -chardev pipe,id=logic,path=%s", path);
+    QTestState *from;
+    uint8_t bytes[8];
+    Logic l;
+    int fd[2];
+
+    g_assert_cmpint(mkfifo(in, 0600), ==, 0);
+    g_assert_cmpint(mkfifo(out, 0600), ==, 0);
+    fd[0] = open(in, O_RDWR);
+    fd[1] = open(out, O_RDWR);
+    open_card(&l, "4.2");
+    request(&l, CARD_WRITE);
+    record(bytes, PG332_USER_SQPI, CARD_QPN, 1);
+    g_assert_cmpint(write(fd[0], bytes, sizeof(bytes)), ==, sizeof(bytes));
+    from = qernic_migrate_as(l.q, args);
+    card_wait(&l.c, PG332_CQHEAD, 1);
+    g_assert_cmpint(read(fd[1], bytes, sizeof(bytes)), ==, sizeof(bytes));
+    g_assert_cmpuint(bytes[0], ==, PG332_USER_COMPLETED);
+    qernic_migrate_end(l.q, from);
+    close(fd[0]);
+    close(fd[1]);
+    unlink(in);
+    unlink(out);
 }
 
 MACHINE_TEST("/ernic-user/refused", test_refused)

@@ -11,6 +11,7 @@
 #include "qemu/bswap.h"
 #include "qemu/main-loop.h"
 #include "system/replay.h"
+#include "system/runstate.h"
 #include "bars/user_logic.h"
 #include "device/lock.h"
 #include "hw/rdma-ernic/trace.h"
@@ -147,7 +148,6 @@ static void execute_records(ErnicPci *d)
     u->come -= at;
     memmove(u->in, u->in + at, u->come);
     ernic_pci_leave(d);                 /* an interrupt may close the port */
-    qemu_chr_fe_accept_input(&u->chr);
 }
 
 static int can_receive(void *opaque)
@@ -201,8 +201,11 @@ static void event(void *opaque, QEMUChrEvent what)
 
 static void work(void *opaque)
 {
-    execute_records(opaque);
-    send_records(opaque);
+    ErnicPci *d = opaque;
+
+    execute_records(d);
+    qemu_chr_fe_accept_input(&d->pg332.user.chr);
+    send_records(d);
 }
 
 void ernic_pci_user_logic_open(ErnicPci *d)
@@ -227,9 +230,21 @@ void ernic_pci_user_logic_close(ErnicPci *d)
     }
 }
 
+/*
+ * The rest of a record that has begun is still to come. Records that have come to the
+ * destination of a migration wait for the state that arrives.
+ */
 void ernic_pci_user_logic_reset(ErnicPci *d)
 {
-    d->pg332.user.forgotten = true;
+    ErnicUserLogic *u = &d->pg332.user;
+    uint32_t whole = QEMU_ALIGN_DOWN(u->come, PG332_USER_RECORD);
+
+    u->forgotten = true;
+    if (u->bh && !runstate_check(RUN_STATE_INMIGRATE)) {
+        u->come -= whole;
+        memmove(u->in, u->in + whole, u->come);
+        qemu_bh_schedule(u->bh);        /* there is room for more */
+    }
 }
 
 void ernic_pci_user_logic_kick(ErnicPci *d)

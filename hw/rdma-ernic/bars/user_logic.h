@@ -15,7 +15,10 @@ bool ernic_pci_user_logic_check(const ErnicPci *d, Error **errp);
 /* After the engine was created; without the property it does nothing. */
 void ernic_pci_user_logic_open(ErnicPci *d);
 void ernic_pci_user_logic_close(ErnicPci *d);
-/* The engine was reset or loaded: a record that is half sent ends as it began. */
+/*
+ * The engine was reset or loaded: records that have come are dropped, and one that is
+ * half sent ends as it began.
+ */
 void ernic_pci_user_logic_reset(ErnicPci *d);
 /* Records may wait, to be sent or to be executed. Any thread, while the device exists. */
 void ernic_pci_user_logic_kick(ErnicPci *d);
