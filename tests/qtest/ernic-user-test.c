@@ -257,6 +257,16 @@ WORLD_KINDS("/ernic-user/hostile-", test_hostile, Logic, l, open_logic, THREADS)
     hang_up(l);
 }
 
+/* A doorbell that strict mode ignores is a record that is refused. */
+WORLD_KINDS("/ernic-user/strict-", test_strict, Logic, l, open_logic,
+            { "enforce", "4.2,ernic-strict=enforce" })
+{
+    put(l, PG332_USER_SQPI, CARD_QPN, CARD_DEPTH + 1);
+    waits_for_stat(l, "user_logic.refused", 1);
+    g_assert_cmpuint(card_get_qp(&l->c, PG332_SQPI), ==, 0);
+    hang_up(l);
+}
+
 /* A connection begins with a record, whatever was left of the one before. */
 WORLD_KINDS("/ernic-user/connection-", test_connection, Logic, l, open_logic, THREADS)
 {

@@ -96,7 +96,7 @@ static bool refuse(const ErnicUserRecord *r, const char *why)
 /* The ports have 16 bits for an index. Their addresses name queue pairs that exist. */
 bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r)
 {
-    uint32_t conf;
+    uint32_t conf, reg;
 
     if (r->kind != PG332_USER_SQPI && r->kind != PG332_USER_RQCI) {
         return refuse(r, "no such kind");
@@ -115,7 +115,6 @@ bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r)
         return refuse(r, "its doorbells are registers");
     }
     trace_ernic_user_ring(r->kind, r->qpn, r->value);
-    ernic_pg332_ring(e, r->qpn, r->kind == PG332_USER_SQPI ? PG332_SQPI : PG332_RQCI,
-                     r->value);
-    return true;
+    reg = r->kind == PG332_USER_SQPI ? PG332_SQPI : PG332_RQCI;
+    return ernic_pg332_ring(e, r->qpn, reg, r->value) || refuse(r, "strict mode");
 }

@@ -31,8 +31,11 @@ bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset);
 /* A doorbell that was stored at @offset has arrived. */
 void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
 
-/* The same at once, for the register @reg of @qpn: user logic has sent @value. */
-void ernic_pg332_ring(Ernic *e, uint32_t qpn, uint32_t reg, uint32_t value);
+/*
+ * The same at once, for the register @reg of @qpn: user logic has sent @value. False:
+ * strict mode ignores it.
+ */
+bool ernic_pg332_ring(Ernic *e, uint32_t qpn, uint32_t reg, uint32_t value);
 
 /* regions.c: the keys of the interface. */
 extern const ErnicKeyOps ernic_pg332_keys;

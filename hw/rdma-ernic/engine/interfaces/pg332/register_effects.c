@@ -581,7 +581,7 @@ void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value)
 }
 
 /* No PCI bus is in between, so that the timing model delays nothing. */
-void ernic_pg332_ring(Ernic *e, uint32_t qpn, uint32_t reg, uint32_t value)
+bool ernic_pg332_ring(Ernic *e, uint32_t qpn, uint32_t reg, uint32_t value)
 {
     const ErnicRegBlockDef *slots =
         &ernic_reg_blocks[ernic_pg332_version(e)][ERNIC_REG_QP];
@@ -589,11 +589,13 @@ void ernic_pg332_ring(Ernic *e, uint32_t qpn, uint32_t reg, uint32_t value)
     ErnicRegRef ref;
 
     ernic_pg332_settle_qp(e, qpn);
-    if (ernic_rules_write(e, offset, &value) &&
-        ernic_regfile_write(e->regs, offset, value, &ref)) {
-        trace_ernic_pg332_write(offset, ref.def->name, value);
-        ernic_pg332_doorbell(e, offset, value);
+    if (!ernic_rules_write(e, offset, &value) ||
+        !ernic_regfile_write(e->regs, offset, value, &ref)) {
+        return false;
     }
+    trace_ernic_pg332_write(offset, ref.def->name, value);
+    ernic_pg332_doorbell(e, offset, value);
+    return true;
 }
 
 /* Sequence numbers are set while nothing is under way. */
