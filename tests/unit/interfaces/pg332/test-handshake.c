@@ -172,6 +172,21 @@ LOGIC_TEST("/pg332-handshake/buffers", test_buffers)
     takes(a, PG332_USER_COMPLETED, 1);
 }
 
+/* A queue pair that begins anew, with indices of 0, has no records of the one before. */
+LOGIC_TEST("/pg332-handshake/anew", test_anew)
+{
+    requests(a, 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        put_qp(&cards[i], PG332_QPCONF, HANDSHAKE_QPCONF & ~PG332_QPCONF_ENABLE);
+        WRITES(&cards[i], REG(XRNICADCONF, get(&cards[i], PG332_XRNICADCONF) |
+                                           PG332_ADCONF_OVERRIDE),
+               SLOT(SQPI, 0), SLOT(CQHEAD, 0), SLOT(RQCI, 0), SLOT(STATRQPIDB, 0));
+        shake(&cards[i]);
+    }
+    takes_nothing(a);
+    takes_nothing(b);
+}
+
 LOGIC_TEST("/pg332-handshake/refused", test_refused)
 {
     static const ErnicUserRecord rows[] = {

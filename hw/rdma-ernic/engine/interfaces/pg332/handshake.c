@@ -49,6 +49,17 @@ void ernic_handshake_received(Ernic *e, uint32_t qpn, uint32_t index)
     }
 }
 
+void ernic_handshake_begin(Ernic *e, uint32_t qpn, uint32_t head, uint32_t pi)
+{
+    ErnicHandshakeQp *qp;
+
+    if (e->handshake) {
+        qp = &e->handshake->qp[qpn];
+        qp->completed = head ? qp->completed : 0;
+        qp->received = pi ? qp->received : 0;
+    }
+}
+
 /* The two ports of each queue pair, which are served in turn. */
 static ErnicUserRecord record_at(const Ernic *e, uint32_t port)
 {

@@ -26,6 +26,11 @@ struct ErnicHandshake {
 ErnicHandshake *ernic_handshake_new(const ErnicConfig *cfg);
 void ernic_handshake_free(ErnicHandshake *h);
 
+/*
+ * Queue pair @qpn begins with these CQHEAD and STATRQPIDB. If one of them is 0, records
+ * of its kind that were not taken are of an earlier queue pair of this number.
+ */
+void ernic_handshake_begin(Ernic *e, uint32_t qpn, uint32_t head, uint32_t pi);
 /* Queue pair @qpn reports one more completion, and the new index of its receive queue. */
 void ernic_handshake_completed(Ernic *e, uint32_t qpn);
 void ernic_handshake_received(Ernic *e, uint32_t qpn, uint32_t index);

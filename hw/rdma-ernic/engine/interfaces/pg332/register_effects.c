@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/work.h"
 #include "interfaces/interface.h"
+#include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/rules.h"
 #include "objects/gid.h"
@@ -208,6 +209,7 @@ static void load_counters(Ernic *e, ErnicQp *qp)
     rq->ci = pi;
     rq->pi = pi + rq->depth - ernic_pg332_ahead(reg[PG332_RQCI / 4], pi,
                                                 rq->depth);
+    ernic_handshake_begin(e, qp->qpn, head, pi);
     ernic_responder_count_from(qp, reg[PG332_STATMSN / 4] & ERNIC_MSN_MASK);
     load_psn(e, qp);
     load_expected(e, qp);
