@@ -257,6 +257,29 @@ WORLD_KINDS("/ernic-user/hostile-", test_hostile, Logic, l, open_logic, THREADS)
     hang_up(l);
 }
 
+/* Software begins and user logic continues, while software's stores are under way. */
+WORLD_KINDS("/ernic-user/handover-", test_handover, Logic, l, open_logic,
+            { "timing", "4.2,timing=on" })
+{
+    uint32_t done;
+
+    for (uint32_t i = 0; i < 4; i++) {
+        request(l, CARD_WRITE);
+    }
+    for (uint32_t i = 1; i < 4; i++) {
+        card_put_qp(&l->c, PG332_SQPI, i);
+    }
+    put(l, PG332_USER_SQPI, CARD_QPN, 4);
+    g_usleep(20000);
+    for (done = 0; done < 4; done += take(l, PG332_USER_COMPLETED)) {
+    }
+    qtest_clock_step(l->q->qts, 1000000);
+    g_assert_cmpuint(done, ==, 4);
+    g_assert_false(has_bytes(l));
+    g_assert_cmpuint(card_get_qp(&l->c, PG332_CQHEAD), ==, 4);
+    hang_up(l);
+}
+
 /* A doorbell that strict mode ignores is a record that is refused. */
 WORLD_KINDS("/ernic-user/strict-", test_strict, Logic, l, open_logic,
             { "enforce", "4.2,ernic-strict=enforce" })

@@ -309,7 +309,11 @@ bool ernic_user_ring(Ernic *e, uint64_t now, const ErnicUserRecord *r)
     bool ok;
 
     engine_enter(e, now);
-    ok = ernic_handshake_ring(e, r);
+    ok = ernic_handshake_permits(e, r);
+    if (ok && e->timing) {
+        engine_doorbells(e, ERNIC_NEVER);       /* software's stores were earlier */
+    }
+    ok = ok && ernic_handshake_ring(e, r);
     engine_wake(e);
     return ok;
 }

@@ -105,9 +105,9 @@ static bool refuse(const ErnicUserRecord *r, const char *why)
 }
 
 /* The ports have 16 bits for an index. Their addresses name queue pairs that exist. */
-bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r)
+bool ernic_handshake_permits(const Ernic *e, const ErnicUserRecord *r)
 {
-    uint32_t conf, reg;
+    uint32_t conf;
 
     if (r->kind != PG332_USER_SQPI && r->kind != PG332_USER_RQCI) {
         return refuse(r, "no such kind");
@@ -125,7 +125,13 @@ bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r)
     if (conf & PG332_QPCONF_NO_HS) {
         return refuse(r, "its doorbells are registers");
     }
+    return true;
+}
+
+bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r)
+{
+    uint32_t reg = r->kind == PG332_USER_SQPI ? PG332_SQPI : PG332_RQCI;
+
     trace_ernic_user_ring(r->kind, r->qpn, r->value);
-    reg = r->kind == PG332_USER_SQPI ? PG332_SQPI : PG332_RQCI;
     return ernic_pg332_ring(e, r->qpn, reg, r->value) || refuse(r, "strict mode");
 }
