@@ -6,6 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include <poll.h>
 #include <sys/un.h>
 #include "qobject/qdict.h"
 #include "ernic-card.h"
@@ -321,6 +322,25 @@ WORLD_KINDS("/ernic-user/connection-", test_connection, Logic, l, open_logic, TH
     waits_for_stat(l, "user_logic.received", 2);
     g_assert_cmpuint(qernic_stat(l->q, "user_logic.refused"), ==, 1);
     g_assert_false(has_bytes(l));
+    hang_up(l);
+}
+
+/* Somebody who cannot read is no user logic: nothing turns for ever, nothing is lost. */
+WORLD_KINDS("/ernic-user/deaf-", test_deaf, Logic, l, open_logic, THREADS)
+{
+    int deaf = l->fd;
+    struct pollfd hung = { .fd = deaf };
+
+    request(l, CARD_SEND);
+    g_assert_cmpint(shutdown(deaf, SHUT_RD), ==, 0);
+    put(l, PG332_USER_SQPI, CARD_QPN, 1);
+    card_wait(&l->c, PG332_CQHEAD, 1);
+    qernic_wait_while(l->q->qts, poll(&hung, 1, 0) != 1);
+    g_assert_true(hung.revents & POLLHUP);
+    call(l);
+    takes(l, PG332_USER_RECEIVED, 1);
+    takes(l, PG332_USER_COMPLETED, 1);
+    close(deaf);
     hang_up(l);
 }
 

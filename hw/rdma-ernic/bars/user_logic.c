@@ -7,6 +7,7 @@
  * wait, in both directions.
  */
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
 #include "qapi/error.h"
 #include "qemu/bswap.h"
 #include "qemu/main-loop.h"
@@ -72,6 +73,29 @@ static void end_record(ErnicPci *d)
                               u->sending.value);
 }
 
+static void stop_sending(ErnicUserLogic *u)
+{
+    if (u->watch) {
+        g_source_remove(u->watch);
+        u->watch = 0;
+    }
+    qatomic_set(&u->open, false);
+    u->sent = 0;
+}
+
+/*
+ * Nobody can read any more, though the connection is there: it would say so again at
+ * once, for ever. One that cannot be ended still brings records.
+ */
+static void lost(ErnicPci *d)
+{
+    ErnicUserLogic *u = &d->pg332.user;
+
+    trace_ernic_pci_user_lost(ernic_pci_id(d), u->sent);
+    stop_sending(u);
+    qemu_chr_fe_disconnect(&u->chr);
+}
+
 /* False: there is no record, or no room for all of it. */
 static bool send_record(ErnicPci *d)
 {
@@ -89,6 +113,10 @@ static bool send_record(ErnicPci *d)
     if (!u->open) {
         return false;                   /* the write has found that */
     }
+    if (n < 0 && errno != EAGAIN) {
+        lost(d);
+        return false;
+    }
     u->sent += MAX(n, 0);
     if (u->sent == sizeof(bytes)) {
         end_record(d);
@@ -96,6 +124,9 @@ static bool send_record(ErnicPci *d)
     }
     trace_ernic_pci_user_waits(ernic_pci_id(d), sizeof(bytes) - u->sent);
     u->watch = qemu_chr_fe_add_watch(&u->chr, G_IO_OUT | G_IO_HUP, has_room, d);
+    if (!u->watch) {
+        lost(d);                        /* it would never say that there is room */
+    }
     return false;
 }
 
@@ -176,12 +207,8 @@ static void disconnect(ErnicPci *d)
 {
     ErnicUserLogic *u = &d->pg332.user;
 
-    if (u->watch) {
-        g_source_remove(u->watch);
-        u->watch = 0;
-    }
-    u->open = false;
-    u->sent = u->come = 0;
+    stop_sending(u);
+    u->come = 0;
 }
 
 static void event(void *opaque, QEMUChrEvent what)
@@ -195,7 +222,7 @@ static void event(void *opaque, QEMUChrEvent what)
     trace_ernic_pci_user_open(ernic_pci_id(d), what == CHR_EVENT_OPENED,
                               u->come + u->sent);
     disconnect(d);
-    u->open = what == CHR_EVENT_OPENED;
+    qatomic_set(&u->open, what == CHR_EVENT_OPENED);
     qemu_bh_schedule(u->bh);
 }
 

@@ -74,7 +74,7 @@ typedef struct ErnicUserLogic {
     ErnicCharFrontend chr;      /* property; not connected: there is no port */
     QEMUBH *bh;                 /* in the main loop; NULL: the port is closed */
     guint watch;                /* waits until the chardev has room; 0: none */
-    bool open;                  /* somebody is at the other end */
+    bool open;                  /* atomic: somebody is at the other end, and reads */
     bool forgotten;             /* the engine does not know @sending any more */
     ErnicUserRecord sending;
     uint32_t sent;              /* bytes of it that have left; 0: it is none */
