@@ -34,6 +34,12 @@ bool ernic_pci_user_logic_check(const ErnicPci *d, Error **errp)
     return true;
 }
 
+/* The machine may be stopping, which the device learns a moment later. */
+static bool may_run(const ErnicPci *d)
+{
+    return ernic_pci_working(d) && runstate_is_running();
+}
+
 /* ---- to user logic ------------------------------------------------------------- */
 
 static gboolean has_room(void *unused, GIOCondition condition, void *opaque)
@@ -135,7 +141,7 @@ static void send_records(ErnicPci *d)
     ErnicUserLogic *u = &d->pg332.user;
     uint32_t i;
 
-    for (i = 0; u->open && !u->watch && ernic_pci_working(d); i++) {
+    for (i = 0; u->open && !u->watch && may_run(d); i++) {
         if (i == SEND_BATCH) {
             qemu_bh_schedule(u->bh);
             return;
@@ -168,7 +174,7 @@ static void execute_records(ErnicPci *d)
     uint32_t at = 0;
     uint64_t now;
 
-    if (u->come < PG332_USER_RECORD || !ernic_pci_working(d)) {
+    if (u->come < PG332_USER_RECORD || !may_run(d)) {
         return;
     }
     now = ernic_pci_enter(d);
