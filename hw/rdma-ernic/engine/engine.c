@@ -294,7 +294,7 @@ bool ernic_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *n
     return ernic_pg332_pause(e, frame, len, ns);
 }
 
-bool ernic_user_next(const Ernic *e, ErnicUserRecord *r)
+bool ernic_user_next(Ernic *e, ErnicUserRecord *r)
 {
     return ernic_handshake_next(e, r);
 }

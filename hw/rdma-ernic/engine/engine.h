@@ -82,7 +82,7 @@ bool ernic_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *n
  * has for it now; false: none. It stays until ernic_user_taken(), which removes it, or
  * the part of it that @r has: there may be more by then.
  */
-bool ernic_user_next(const Ernic *e, ErnicUserRecord *r);
+bool ernic_user_next(Ernic *e, ErnicUserRecord *r);
 void ernic_user_taken(Ernic *e, const ErnicUserRecord *r);
 /* User logic sends @r, of any content. False: it has no effect. */
 bool ernic_user_ring(Ernic *e, uint64_t now, const ErnicUserRecord *r);

@@ -10,6 +10,7 @@
 #define S ErnicHandshakeQp
 static const ErnicStateField qp_fields[] = {
     U(completed), UMAX(received, ERNIC_MAX_WQ_DEPTH),
+    DERIVED(again),             /* a record that has begun begins anew */
 };
 #undef S
 const ErnicStateStruct ernic_state_handshake_qp =

@@ -127,6 +127,21 @@ LOGIC_TEST("/pg332-handshake/more", test_more)
     takes_nothing(a);
 }
 
+/* While a record is under way, its index comes again, a lap later. */
+LOGIC_TEST("/pg332-handshake/lap", test_lap)
+{
+    static const ErnicUserRecord came = { PG332_USER_RECEIVED, QPN, 1 };
+
+    requests(a, 1);
+    next_is(b, came.kind, QPN, 1);
+    g_assert_true(ring(b, PG332_USER_RQCI, QPN, 1));
+    requests(a, DEPTH - 1);
+    requests(a, 1);
+    ernic_user_taken(b->e, &came);
+    takes(b, PG332_USER_RECEIVED, 1);
+    takes_nothing(b);
+}
+
 /* No port keeps another one waiting. */
 LOGIC_TEST("/pg332-handshake/turns", test_turns)
 {

@@ -43,8 +43,12 @@ void ernic_handshake_completed(Ernic *e, uint32_t qpn)
 
 void ernic_handshake_received(Ernic *e, uint32_t qpn, uint32_t index)
 {
+    ErnicHandshakeQp *qp;
+
     if (e->handshake) {
-        e->handshake->qp[qpn].received = index;
+        qp = &e->handshake->qp[qpn];
+        qp->received = index;
+        qp->again = true;
         e->ops->user_logic(e->env);
     }
 }
@@ -70,13 +74,16 @@ static ErnicUserRecord record_at(const Ernic *e, uint32_t port)
            (ErnicUserRecord) { PG332_USER_RECEIVED, port / 2, qp->received };
 }
 
-bool ernic_handshake_next(const Ernic *e, ErnicUserRecord *r)
+bool ernic_handshake_next(Ernic *e, ErnicUserRecord *r)
 {
     uint32_t ports = 2 * e->cfg.max_qp, i;
 
     for (i = 0; i < ports; i++) {
         *r = record_at(e, (e->handshake->turn + i) % ports);
         if (r->value) {
+            if (r->kind == PG332_USER_RECEIVED) {
+                e->handshake->qp[r->qpn].again = false;
+            }
             return true;
         }
     }
@@ -89,7 +96,7 @@ void ernic_handshake_taken(Ernic *e, const ErnicUserRecord *r)
 
     if (r->kind == PG332_USER_COMPLETED) {
         qp->completed -= MIN(qp->completed, r->value);
-    } else if (qp->received == r->value) {
+    } else if (!qp->again) {    /* an index that is the same may be a lap later */
         qp->received = 0;
     }
     e->handshake->turn = 2 * r->qpn + (r->kind == PG332_USER_COMPLETED) + 1;

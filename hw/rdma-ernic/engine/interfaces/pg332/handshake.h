@@ -15,6 +15,7 @@
 typedef struct ErnicHandshakeQp {
     uint32_t completed;         /* completions since the last record */
     uint32_t received;          /* the new STATRQPIDB; 0: none */
+    bool again;                 /* it has come again since its record began */
 } ErnicHandshakeQp;
 
 struct ErnicHandshake {
@@ -39,7 +40,7 @@ void ernic_handshake_received(Ernic *e, uint32_t qpn, uint32_t index);
  * ernic_user_next(), ernic_user_taken() and ernic_user_ring() of engine.h. The last one
  * in two steps: whether @r may ring, and then the ring.
  */
-bool ernic_handshake_next(const Ernic *e, ErnicUserRecord *r);
+bool ernic_handshake_next(Ernic *e, ErnicUserRecord *r);
 void ernic_handshake_taken(Ernic *e, const ErnicUserRecord *r);
 bool ernic_handshake_permits(const Ernic *e, const ErnicUserRecord *r);
 bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r);
