@@ -237,7 +237,7 @@ static void pg332_violation(void *env, const ErnicReport *report)
 
 static void pg332_user_logic(void *env)
 {
-    ernic_pci_user_logic_kick(env);
+    ernic_pci_user_logic_has(env);
 }
 
 static const ErnicEnvOps env_ops = {

@@ -15,10 +15,11 @@
 #include "system/runstate.h"
 #include "bars/user_logic.h"
 #include "device/lock.h"
+#include "engine/base/budget.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* Records that are sent before the main loop does other work. */
-#define SEND_BATCH  64
+/* Ports of queue pairs that are looked at in one unit of work. */
+#define PORTS_OF_UNIT   32
 
 bool ernic_pci_user_logic_is(const ErnicPci *d)
 {
@@ -136,16 +137,13 @@ static bool send_record(ErnicPci *d)
     return false;
 }
 
-static void send_records(ErnicPci *d)
+static void send_records(ErnicPci *d, ErnicBudget *work)
 {
     ErnicUserLogic *u = &d->pg332.user;
-    uint32_t i;
 
-    for (i = 0; u->open && !u->watch && may_run(d); i++) {
-        if (i == SEND_BATCH) {
-            qemu_bh_schedule(u->bh);
-            return;
-        }
+    while (u->open && !u->watch && ernic_budget_left(work) && may_run(d)) {
+        ernic_budget_charge(work, ERNIC_WORK_FRAME +
+                            2 * d->pg332.cfg.max_qp / PORTS_OF_UNIT, 0);
         if (!send_record(d)) {
             return;
         }
@@ -168,7 +166,7 @@ static bool execute(ErnicPci *d, uint64_t now, const uint8_t *bytes)
     return ernic_user_ring(d->pg332.engine, now, &r);
 }
 
-static void execute_records(ErnicPci *d)
+static void execute_records(ErnicPci *d, ErnicBudget *work)
 {
     ErnicUserLogic *u = &d->pg332.user;
     uint32_t at = 0;
@@ -178,7 +176,9 @@ static void execute_records(ErnicPci *d)
         return;
     }
     now = ernic_pci_enter(d);
-    for (; u->come - at >= PG332_USER_RECORD; at += PG332_USER_RECORD) {
+    for (; u->come - at >= PG332_USER_RECORD && ernic_budget_left(work);
+         at += PG332_USER_RECORD) {
+        ernic_budget_charge(work, ERNIC_WORK_COMMAND, 0);
         u->stats.received++;
         u->stats.refused += !execute(d, now, u->in + at);
     }
@@ -232,13 +232,18 @@ static void event(void *opaque, QEMUChrEvent what)
     qemu_bh_schedule(u->bh);
 }
 
-static void work(void *opaque)
+/* One slice, whatever comes: the main loop does other work in between. */
+static void run(void *opaque)
 {
     ErnicPci *d = opaque;
+    ErnicBudget work = ernic_budget_new(d->cfg.clock);
 
-    execute_records(d);
+    execute_records(d, &work);
     qemu_chr_fe_accept_input(&d->pg332.user.chr);
-    send_records(d);
+    send_records(d, &work);
+    if (!ernic_budget_left(&work)) {
+        qemu_bh_schedule(d->pg332.user.bh);
+    }
 }
 
 void ernic_pci_user_logic_open(ErnicPci *d)
@@ -246,7 +251,7 @@ void ernic_pci_user_logic_open(ErnicPci *d)
     ErnicUserLogic *u = &d->pg332.user;
 
     if (ernic_pci_user_logic_is(d)) {
-        u->bh = qemu_bh_new_guarded(work, d, &DEVICE(d)->mem_reentrancy_guard);
+        u->bh = qemu_bh_new_guarded(run, d, &DEVICE(d)->mem_reentrancy_guard);
         qemu_chr_fe_set_handlers(&u->chr, can_receive, receive, event, NULL, d, NULL,
                                  true);
     }
@@ -277,6 +282,13 @@ void ernic_pci_user_logic_reset(ErnicPci *d)
         u->come -= whole;
         memmove(u->in, u->in + whole, u->come);
         qemu_bh_schedule(u->bh);        /* there is room for more */
+    }
+}
+
+void ernic_pci_user_logic_has(ErnicPci *d)
+{
+    if (qatomic_read(&d->pg332.user.open)) {
+        ernic_pci_user_logic_kick(d);
     }
 }
 

@@ -20,7 +20,9 @@ void ernic_pci_user_logic_close(ErnicPci *d);
  * half sent ends as it began.
  */
 void ernic_pci_user_logic_reset(ErnicPci *d);
-/* Records may wait, to be sent or to be executed. Any thread, while the device exists. */
+/* The engine has a record. Any thread, while the device exists. */
+void ernic_pci_user_logic_has(ErnicPci *d);
+/* Records may wait, to be sent or to be executed. The same. */
 void ernic_pci_user_logic_kick(ErnicPci *d);
 
 #endif /* ERNIC_BARS_USER_LOGIC_H */
