@@ -455,13 +455,14 @@ def qemu(root):
     return root / 'build'
 
 
-def statements(change=lambda rows: rows, meson="'pg332': ['good'],", test='"/x/good"'):
+def statements(change=lambda rows: rows, meson="'pg332': ['good'],",
+               test='TEST("/x/good", fn)'):
     """A table that is complete, but for a change; and the only test that it names."""
-    rows = [f'| {letter}{i} | it is so | `/x/good` |'
+    rows = [f'| {letter}{i} | {letter}{i} is so | `/x/good` |'
             for letter, num in sentences.STATEMENTS.items() for i in range(1, num + 1)]
     return {'docs/sentences.md': '\n'.join(change(rows)) + '\n',
             'tests/unit/meson.build': meson,
-            'tests/unit/pg332/test-good.c': f'TEST({test}, fn)\n'}
+            'tests/unit/pg332/test-good.c': f'{test}\n'}
 
 
 SENTENCES = [
@@ -471,8 +472,17 @@ SENTENCES = [
     ('T3 follows T1', statements(lambda rows: rows[:1] + rows[2:])),
     ('27 statements S, not 28', statements(lambda rows: rows[:-1])),
     ('statements X, not 0', statements(lambda rows: [*rows, rows[0].replace('T', 'X')])),
-    ('there is no test /x/good', statements(test='"/x/goods"')),
+    ('there is no test /x/good', statements(test='TEST("/x/goods", fn)')),
+    ('there is no test /x/good', statements(test='/* TEST("/x/good", fn) */')),
+    ('there is no test /x/good', statements(test='// TEST("/x/good", fn)')),
+    ('there is no test /x/good', statements(test='TEST("/x/goods", run("/x/good"))')),
+    (None, statements(test='ROW_TEST(  "/x/good", "/*", rows, fn)')),
+    (None, statements(meson="'mlx5': [], 'pg332': ['better',\n  'good'],  # now")),
     ('there is no test /x/good', statements(meson="'pg332': ['better'],")),
+    ('there is no test /x/good', statements(meson="'mlx5': ['good'], 'pg332': [],")),
+    ('there is no test /x/good', statements(meson="'pg332': [],  # 'pg332': ['good'],")),
+    ('T2 says the same as T1', statements(
+        lambda rows: [rows[0], rows[1].replace('T2 is', 'T1 is'), *rows[2:]])),
     ('T1 has no test', statements(lambda rows: ['| T1 | it is so | - |', *rows[1:]])),
     ('T1 has no test', statements(lambda rows: ['| T1 | it is so | none: |', *rows[1:]])),
     ('not a statement', statements(lambda rows: ['| T1 | it is so |', *rows])),
