@@ -63,12 +63,16 @@ static void posts(Paused *p)
     card_post(&p->c, CARD_SEND, 0, 64, 0, 0);
 }
 
-/* The frame of a request that was posted leaves. */
+/* The frame of a request that was posted leaves, in far less time than a pause has. */
 static void sends(Paused *p)
 {
     uint8_t frame[FRAME];
 
-    qernic_wait_while(p->c.q->qts, !hears(p));
+    for (int i = 0; i < 1000 && !hears(p); i++) {
+        qtest_clock_step(p->c.q->qts, MOST / 100000);
+        g_usleep(1000);
+    }
+    g_assert_true(hears(p));
     g_assert_cmpuint(qernic_from_wire(p->fd, frame, sizeof(frame)), ==,
                      14 + 20 + 8 + 12 + 64 + 4);
 }
@@ -104,6 +108,21 @@ WORLD_KINDS("/ernic-pause/priority-", test_priority, Paused, p, open_paused,
     waits(p, MOST / 10 * 8);
     say(p, PRIORITY, 0);
     sends(p);
+    posts(p);
+    sends(p);
+    /* Software ends it. */
+    say(p, PRIORITY, 0xffff);
+    posts(p);
+    waits(p, MOST / 10);
+    card_put(&p->c, PG332_XRNIC_PAUSE_CONF, 0);
+    sends(p);
+    card_put(&p->c, PG332_XRNIC_PAUSE_CONF, PG332_PAUSE_ROCE | PRIORITY << 4);
+    posts(p);
+    sends(p);
+    /* So does the link. */
+    say(p, PRIORITY, 0xffff);
+    qernic_set_link(p->c.q->qts, "n0", false);
+    qernic_set_link(p->c.q->qts, "n0", true);
     posts(p);
     sends(p);
     /* A reset ends it; software has not asked for it after that. */

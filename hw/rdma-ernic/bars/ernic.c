@@ -83,11 +83,6 @@ static void ernic_add_bars(ErnicPci *d)
                      &d->pg332.bar);
 }
 
-static bool ernic_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)
-{
-    return ernic_pci_pg332_frame(d, frame, len) || ernic_pci_shell_frame(d, frame, len);
-}
-
 static void ernic_close(ErnicPci *d)
 {
     ernic_pci_user_logic_close(d);
@@ -130,7 +125,8 @@ static const ErnicPciInterfaceOps ernic = {
     .commands = ernic_pci_verbs_commands,
     .doorbell = ernic_pci_verbs_doorbell,
     .doorbell_ok = ernic_pci_verbs_doorbell_ok,
-    .frame = ernic_frame,
+    .control = ernic_pci_pg332_control,
+    .frame = ernic_pci_shell_frame,
     .frame_room = ernic_xib_room,
     .link = ernic_pci_shell_link,
     .can_send = ernic_pci_shell_kick,

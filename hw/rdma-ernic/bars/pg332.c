@@ -26,9 +26,9 @@
 
 /* Limit of warnings of violations; a reset by the guest does not renew it. */
 #define MAX_WARNINGS 1000
-/* Frames of MAC control: their EtherType, and bytes up to the opcode. */
+/* Frames of MAC control: their EtherType, and bytes up to its end. */
 #define CONTROL_TYPE 0x8808
-#define CONTROL_LEN  16
+#define CONTROL_LEN  14
 
 static const struct {
     uint32_t window, max_qp;
@@ -76,7 +76,6 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 {
     if (d->pg332.engine) {
         qatomic_set(&d->pg332.risen, 0);
-        d->pg332.resume = UINT64_MAX;
         ernic_pci_user_logic_reset(d);
         ernic_pci_links_forget(d, ERNIC_PCI_PG332);
         ernic_reset(d->pg332.engine);
@@ -86,12 +85,12 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 }
 
 /*
- * The MAC does not pass pause frames on. Those of a link that does not carry RoCE have no
- * effect; in a shell the registers of the MAC decide, which are stored alone.
+ * Those of a link that does not carry RoCE have no effect; in a shell the registers of
+ * the MAC decide, which are stored alone.
  */
-bool ernic_pci_pg332_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)
+bool ernic_pci_pg332_control(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
-    uint64_t now, ns;
+    uint64_t now;
     bool its;
 
     if (!d->pg332.engine || d->link != d->card || d->shell.kind || d->shell.port_of ||
@@ -99,11 +98,7 @@ bool ernic_pci_pg332_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)
         return false;
     }
     now = ernic_pci_enter(d);
-    its = ernic_pause(d->pg332.engine, frame, len, &ns);
-    if (its && (ns || d->pg332.resume != UINT64_MAX)) {
-        d->pg332.resume = now + ns;
-        trace_ernic_pci_pause(ernic_pci_id(d), ns);
-    }
+    its = ernic_control(d->pg332.engine, now, frame, len);
     ernic_pci_leave(d);
     return its;
 }
@@ -207,7 +202,7 @@ static bool pg332_tx(void *env, const ErnicTrain *train)
 
     return (ernic_pci_verbs_enabled(d) &&
             ernic_pci_to_engine(d->engine, d->pg332.engine->now, train)) ||
-           (d->pg332.resume == UINT64_MAX &&
+           (!ernic_paused(d->pg332.engine) &&
             ernic_pci_to_link(d, ERNIC_PCI_PG332, train));
 }
 

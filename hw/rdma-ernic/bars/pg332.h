@@ -17,8 +17,8 @@ void ernic_pci_pg332_start(ErnicPci *d);
 void ernic_pci_pg332_close(ErnicPci *d);
 /* Inside enter and leave; without the interface it does nothing. */
 void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now);
-/* Like ErnicPciInterfaceOps.frame: the pause frames of the link. */
-bool ernic_pci_pg332_frame(ErnicPci *d, const uint8_t *frame, uint32_t len);
+/* A method of the interface: frames of MAC control. */
+bool ernic_pci_pg332_control(ErnicPci *d, const uint8_t *frame, uint32_t len);
 /* The property "ernic-violations". */
 void ernic_pci_pg332_class_init(ObjectClass *oc);
 

@@ -63,6 +63,11 @@ struct ErnicPciInterfaceOps {
     /* The function is reset, before the engine is; inside enter and leave. Or NULL. */
     void (*reset_function)(ErnicPci *d, uint64_t now);
     /*
+     * A frame of the netdev, which no engine has seen; true: it is for nobody else. BQL
+     * held, outside enter and leave. May be NULL.
+     */
+    bool (*control)(ErnicPci *d, const uint8_t *frame, uint32_t len);
+    /*
      * A frame of the network card that no engine has taken; false: the Ethernet interface
      * gets it. BQL held, outside enter and leave. May be NULL.
      */

@@ -24,8 +24,7 @@ uint64_t ernic_pci_enter(ErnicPci *d)
  */
 static void leave(ErnicPci *d, bool ran)
 {
-    uint64_t due = MIN(MIN(d->wake, d->pg332.wake), d->pg332.resume);
-    uint64_t wake = ernic_pci_links_wait(d) ? 0 : due;
+    uint64_t wake = ernic_pci_links_wait(d) ? 0 : MIN(d->wake, d->pg332.wake);
 
     if (!ernic_pci_working(d) || wake == UINT64_MAX) {
         timer_del(&d->timer);

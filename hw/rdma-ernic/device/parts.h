@@ -96,7 +96,6 @@ typedef struct ErnicPg332 {
     MemoryRegion bar;
     Ernic *engine;              /* NULL: no ERNIC interface */
     uint64_t wake;              /* like ErnicPci.wake */
-    uint64_t resume;            /* ns when a pause of the link ends; UINT64_MAX: none */
     uint16_t vector;            /* of interrupt 0; that of interrupt 1 precedes it */
     uint32_t risen;             /* atomic; interrupts (bits) for irq_bh to raise */
     bool first;                 /* this engine was the first to run last time */

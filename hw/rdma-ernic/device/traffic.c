@@ -124,14 +124,9 @@ uint32_t ernic_pci_rx_room(const ErnicPci *d)
 
 static void run_pg332(ErnicPci *d, uint64_t now)
 {
-    if (!d->pg332.engine) {
-        return;
+    if (d->pg332.engine) {
+        ernic_run(d->pg332.engine, now);
     }
-    if (d->pg332.resume <= now) {
-        d->pg332.resume = UINT64_MAX;
-        ernic_tx_ready(d->pg332.engine, now);
-    }
-    ernic_run(d->pg332.engine, now);
 }
 
 /* The interfaces take turns in running first. */

@@ -119,6 +119,9 @@ static void engine_wake(Ernic *e)
                         ernic_timers_next(e->cq_timers));
 
     ernic_deferred_blocks(e);
+    if (e->paused) {
+        next = MIN(next, e->resume);
+    }
     if (e->mlx5) {
         next = MIN(next, ernic_mlx5_rq_poll_due(e));
     }
@@ -289,9 +292,19 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value)
     engine_wake(e);
 }
 
-bool ernic_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *ns)
+bool ernic_control(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 {
-    return ernic_pg332_pause(e, frame, len, ns);
+    bool its;
+
+    engine_enter(e, now);
+    its = ernic_pg332_control(e, frame, len);
+    engine_wake(e);
+    return its;
+}
+
+bool ernic_paused(const Ernic *e)
+{
+    return e->paused;
 }
 
 bool ernic_user_next(Ernic *e, ErnicUserRecord *r)
@@ -523,6 +536,7 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
                           up ? ERNIC_EV_PORT_ACTIVE : ERNIC_EV_PORT_ERR, 0);
     }
     if (!up) {
+        e->paused = false;
         /* Packets that wait for the link are lost when it goes down. */
         e->tx->busy = false;
         /* Trains that it has taken are lost, too: nobody reports their departure. */
@@ -707,6 +721,10 @@ static void engine_work(Ernic *e)
 void ernic_run_within(Ernic *e, uint64_t now)
 {
     e->now = now;
+    if (e->paused && e->resume <= now) {
+        e->paused = false;
+        ernic_tx_ready(e, now);
+    }
     if (!e->unsettled || ernic_pg332_settle(e)) {
         engine_work(e);
     }

@@ -72,11 +72,16 @@ void ernic_reg_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t value);
 /* Whether software has enabled the interface of these registers (XRNICCONF[0]). */
 bool ernic_reg_enabled(const Ernic *e);
 /*
- * PG332: whether @frame of the link, from its Ethernet header on, is a pause frame that
- * stops the packets of this engine for *@ns from now on, or (0) lets them go on. The
- * environment does so: tx() returns false.
+ * PG332: whether @frame of the link, from its Ethernet header on, is one of MAC control,
+ * which the MAC does not pass on. A pause frame may stop the packets of this engine, or
+ * let them go on: see ernic_paused().
  */
-bool ernic_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *ns);
+bool ernic_control(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len);
+/*
+ * The environment gives no packet of this engine to the link. When the pause ends, the
+ * engine offers them again by itself.
+ */
+bool ernic_paused(const Ernic *e);
 /*
  * PG332 with user logic, the configuration's user_logic. The record that the hardware
  * has for it now; false: none. It stays until ernic_user_taken(), which removes it, or

@@ -129,9 +129,13 @@ void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 
 static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
-    bool its = ernic_pci_frame_may_be_engines(d, buf, size);
     uint64_t now;
+    bool its;
 
+    if (d->interface->control && d->interface->control(d, buf, size)) {
+        return;
+    }
+    its = ernic_pci_frame_may_be_engines(d, buf, size);
     if (its && d->thread) {
         ernic_pci_netq_receive(d, buf, size);
         return;

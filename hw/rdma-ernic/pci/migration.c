@@ -145,7 +145,6 @@ static int state_post_load(void *opaque, int version)
     uint64_t now = ernic_pci_enter(d);
     bool ok = load_all(d, now, why);
 
-    d->pg332.resume = UINT64_MAX;       /* another link's */
     ernic_pci_user_logic_reset(d);
     trace_ernic_pci_load(ernic_pci_id(d), d->state.len, ok);
     state_post_save(d);

@@ -146,7 +146,7 @@ void ernic_pci_work_init(ErnicPci *d)
     qemu_mutex_init(&d->next);
     qemu_mutex_init(&d->lock);
     qemu_mutex_init(&d->db_lock);
-    d->wake = d->pg332.wake = d->pg332.resume = UINT64_MAX;
+    d->wake = d->pg332.wake = UINT64_MAX;
     ernic_pci_freeing_open(d);
     open_context(d);
     ernic_pci_irq_init(d);

@@ -229,6 +229,9 @@ struct Ernic {
     uint16_t udp_sport;         /* of every packet; 0: per queue pair */
     /* PG332: a global register may start or stop queue pairs from this one on; 0: none */
     uint32_t unsettled;
+    /* PG332: ns when the last pause of the link ends or has ended; 0: there was none. */
+    uint64_t resume;
+    bool paused;                /* it has not ended */
     bool port_active;
     bool page_failed;           /* some page may be ERNIC_PAGE_FAILED */
     uint32_t async_eq;          /* 0: none */

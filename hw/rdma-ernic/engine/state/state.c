@@ -351,6 +351,9 @@ static void derive(Ernic *e)
     }
     if (e->regs) {
         ernic_pg332_restore(e);
+        /* A pause of the source ends here: timers run once more. */
+        e->resume = *ernic_pg332_reg(e, PG332_XRNIC_PAUSE_CONF) & PG332_PAUSE_ROCE ?
+                    e->now : 0;
     }
     if (e->timing) {
         ernic_state_derive_timing(e);

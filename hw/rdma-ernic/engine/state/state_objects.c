@@ -148,6 +148,7 @@ static const ErnicStateField device_fields[] = {
     DERIVED(mlx5),              /* a section of its own, if there is one */
     DERIVED(mlx5_eth), DERIVED(flow_tables),    /* as well */
     U(unsettled), DERIVED(db_pages),
+    DERIVED(resume), DERIVED(paused),           /* of another link */
     DERIVED(handshake),         /* a section of its own, if there is one */
 };
 #undef S

@@ -24,10 +24,15 @@
 /* Increase steps to catch up after a pause; they reach the rate of any link. */
 #define CC_CATCH_UP     (ERNIC_LINK_RATE_MAX / CC_HYPER_RATE + 64)
 
+uint32_t ernic_link_mbps(const ErnicConfig *cfg)
+{
+    return cfg->timing ? cfg->timing->wire_mbps : cfg->link_speed;
+}
+
 /* The link rate in bytes per second. A rate limit is below it. */
 static uint64_t cc_link_rate(const ErnicConfig *cfg)
 {
-    return (cfg->timing ? cfg->timing->wire_mbps : cfg->link_speed) * CC_MBPS;
+    return ernic_link_mbps(cfg) * CC_MBPS;
 }
 
 void ernic_cc_reset(ErnicCc *cc)

@@ -15,6 +15,9 @@
  */
 #define ERNIC_LINK_RATE_MAX     1250000000000ull
 
+/* The rate of the link: link-speed, or that of the timing model. */
+uint32_t ernic_link_mbps(const ErnicConfig *cfg);
+
 void ernic_cc_reset(ErnicCc *cc);
 /*
  * A device of @cfg, whose link rate is the limit, has received a CNP. True: it has

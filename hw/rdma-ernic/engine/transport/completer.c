@@ -518,6 +518,8 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
     } else if (sq->una_psn == sq->max_psn &&
                (sq->blocked_on != ERNIC_BLOCKED_TX || sq->wq.ci == sq->started)) {
         ernic_retry_timer_stop(qp);
+    } else if (ernic_retry_timer_paused(e, qp)) {
+        trace_ernic_ack_paused(qp->qpn, sq->una_psn);
     } else if (e->now < sq->leave_by && (sq->leaving || inside)) {
         ernic_retry_timer_hold(qp);
         if (inside) {

@@ -38,6 +38,20 @@ void ernic_retry_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
     }
 }
 
+bool ernic_retry_timer_paused(Ernic *e, ErnicQp *qp)
+{
+    uint64_t wait = ernic_patience_ack_ns(e, qp);
+
+    if (!e->resume || !wait || e->now >= e->resume + wait) {
+        return false;
+    }
+    qp->sq.leaving = false;
+    qp->sq.ack_due = e->resume + wait;
+    qp->sq.leave_by = qp->sq.ack_due + wait;
+    ack_timer_moved(e, qp);
+    return true;
+}
+
 void ernic_retry_timer_stop(ErnicQp *qp)
 {
     qp->sq.ack_due = ERNIC_NEVER;

@@ -15,6 +15,11 @@
  * it runs from the departure of the last packet of @qp.
  */
 void ernic_retry_timer_start(Ernic *e, ErnicQp *qp, bool leaving);
+/*
+ * It has expired; true: a pause of the link has held up the packets, and from its end on
+ * it runs once more.
+ */
+bool ernic_retry_timer_paused(Ernic *e, ErnicQp *qp);
 void ernic_retry_timer_stop(ErnicQp *qp);
 /* The last packet of @qp has left the device, or counts as sent: run from now on. */
 void ernic_retry_timer_departed(Ernic *e, ErnicQp *qp);

@@ -8,8 +8,11 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "interfaces/pg332/pg332.h"
+#include "trace.h"
+#include "transport/cc.h"
 
 #define CONTROL_TYPE    0x8808
+#define CONTROL_TYPE_END 14
 #define CONTROL_HEAD    16              /* addresses, type, opcode */
 #define PAUSE_LINK      0x0001
 #define PAUSE_PRIORITY  0x0101
@@ -19,21 +22,32 @@
 
 static const uint8_t control_address[6] = { 0x01, 0x80, 0xc2, 0, 0, 0x01 };
 
-/* The requests that @frame changes, as bits, and their quanta; 0: no pause frame. */
-static uint32_t parse(const uint8_t *frame, uint32_t len, uint16_t quanta[9])
+/* A pause frame may have the card's own address, too (annex 31B.3.3). */
+static bool has_address(const Ernic *e, const uint8_t *frame)
 {
+    return lduw_be_p(frame) == *ernic_pg332_reg(e, PG332_MACXADDMSB) &&
+           ldl_be_p(frame + 2) == *ernic_pg332_reg(e, PG332_MACXADDLSB);
+}
+
+/* The requests that @frame changes, as bits, and their quanta; 0: no pause frame. */
+static uint32_t parse(const Ernic *e, const uint8_t *frame, uint32_t len,
+                      uint16_t quanta[LINK_REQUEST + 1])
+{
+    bool group = memcmp(frame, control_address, sizeof(control_address)) == 0;
     uint32_t i;
 
-    if (len < CONTROL_HEAD + 2 || lduw_be_p(frame + 12) != CONTROL_TYPE ||
-        memcmp(frame, control_address, sizeof(control_address)) != 0) {
+    if (len < CONTROL_HEAD + 2) {
         return 0;
     }
     switch (lduw_be_p(frame + 14)) {
     case PAUSE_LINK:
+        if (!group && !has_address(e, frame)) {
+            return 0;
+        }
         quanta[LINK_REQUEST] = lduw_be_p(frame + CONTROL_HEAD);
         return 1u << LINK_REQUEST;
     case PAUSE_PRIORITY:
-        if (len < CONTROL_HEAD + 2 + 2 * PRIORITIES) {
+        if (!group || len < CONTROL_HEAD + 2 + 2 * PRIORITIES) {
             return 0;
         }
         for (i = 0; i < PRIORITIES; i++) {
@@ -45,15 +59,26 @@ static uint32_t parse(const uint8_t *frame, uint32_t len, uint16_t quanta[9])
     }
 }
 
-bool ernic_pg332_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *ns)
+/* From now on; 0 ends a pause, if there is one. */
+static void hold(Ernic *e, uint64_t ns)
+{
+    trace_ernic_pg332_pause(ns, e->resume);
+    if (ns || e->paused) {
+        e->resume = e->now + ns;
+        e->paused = true;
+    }
+}
+
+bool ernic_pg332_control(Ernic *e, const uint8_t *frame, uint32_t len)
 {
     uint32_t conf = *ernic_pg332_reg(e, PG332_XRNIC_PAUSE_CONF), requests, i;
     uint16_t quanta[LINK_REQUEST + 1], most = 0;
 
-    if (!(conf & PG332_PAUSE_ROCE)) {
+    if (!(conf & (PG332_PAUSE_ROCE | PG332_PAUSE_OTHER)) || len < CONTROL_TYPE_END ||
+        lduw_be_p(frame + 12) != CONTROL_TYPE) {
         return false;
     }
-    requests = parse(frame, len, quanta);
+    requests = conf & PG332_PAUSE_ROCE ? parse(e, frame, len, quanta) : 0;
     if (!(conf & PG332_PAUSE_NO_CHECK)) {
         requests &= 1u << (conf & PG332_PAUSE_PRIO_ROCE) /
                           (PG332_PAUSE_PRIO_ROCE & -PG332_PAUSE_PRIO_ROCE);
@@ -61,6 +86,9 @@ bool ernic_pg332_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint6
     for (i = 0; i <= LINK_REQUEST; i++) {
         most = requests >> i & 1 ? MAX(most, quanta[i]) : most;
     }
-    *ns = DIV_ROUND_UP((uint64_t)most * QUANTUM_BITS * 1000, e->cfg.link_speed);
-    return requests;
+    if (requests) {
+        hold(e, DIV_ROUND_UP((uint64_t)most * QUANTUM_BITS * 1000,
+                             ernic_link_mbps(&e->cfg)));
+    }
+    return true;
 }

@@ -57,11 +57,8 @@ uint32_t ernic_pg332_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
  */
 #define ERNIC_PG332_FRAME_MAX   (14 + 4 + 40 + 8 + 12 + 8 + 4 + 4096 + 3)
 
-/*
- * pause.c: whether @frame is a pause frame that concerns RoCE traffic, which it stops for
- * *@ns from now on, or lets go on (0).
- */
-bool ernic_pg332_pause(const Ernic *e, const uint8_t *frame, uint32_t len, uint64_t *ns);
+/* pause.c: ernic_control() of engine.h. */
+bool ernic_pg332_control(Ernic *e, const uint8_t *frame, uint32_t len);
 
 /* status.c: what a status register of the pipeline shows now. */
 uint32_t ernic_pg332_pipeline(const Ernic *e, uint32_t offset, uint32_t stored);

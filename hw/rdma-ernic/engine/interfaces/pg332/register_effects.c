@@ -519,6 +519,14 @@ static void wrote_global(Ernic *e)
     e->unsettled = 1;
 }
 
+/* Software chooses anew which pause frames count: the last one does not any more. */
+static void wrote_pause(Ernic *e)
+{
+    if (e->paused) {
+        e->resume = e->now;
+    }
+}
+
 static void wrote_qpconf(Ernic *e, uint32_t qpn)
 {
     update_qp(e, qpn);
@@ -658,6 +666,7 @@ static const struct {
 } global_effects[] = {
     { PG332_XRNICCONF, wrote_global },
     { PG332_XRNIC_CONF_QP_EN, wrote_global },
+    { PG332_XRNIC_PAUSE_CONF, wrote_pause },
     { PG332_MACXADDLSB, own_addresses }, { PG332_MACXADDMSB, own_addresses },
     { PG332_IPv4XADD, own_addresses },
     { PG332_IPv6XADD1, own_addresses }, { PG332_IPv6XADD2, own_addresses },
