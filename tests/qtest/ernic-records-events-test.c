@@ -35,6 +35,17 @@ static void make_qp(Events *v, QErnicQp *qp)
     qp->rings_later = true;
 }
 
+/* A new context, of which the objects are that the test makes from now on. */
+static void enter_context(QErnic *q)
+{
+    struct ernic_cmd uctx = { .opcode = ERNIC_CMD_UCTX_ALLOC };
+    struct ernic_cmd pd = { .opcode = ERNIC_CMD_PD_ALLOC };
+
+    q->uctx = 0;
+    q->uctx = qernic_make(q, &uctx);
+    q->pd = qernic_make(q, &pd);
+}
+
 static void open_pair(Events *v)
 {
     g_assert_true(qernic_reg(v->q, features) & ERNIC_FEATURE_DB_RECORD);
@@ -350,4 +361,48 @@ MACHINE_TEST("/ernic-records-events/kvm-overlap", test_kvm_overlap)
     }
     qtest_qmp_assert_success(m->qts, "{ 'execute': 'system_reset' }");
     qtest_qmp_assert_success(m->qts, "{ 'execute': 'query-status' }");
+}
+
+/* A virtio device whose queues have their events: this one needs a driver. */
+static void start_virtio(QPCIDevice *dev, QPCIBar bar)
+{
+    static const uint8_t status[] = { 0, 0x1, 0x3, 0xb, 0xf };
+
+    for (size_t i = 0; i < ARRAY_SIZE(status); i++) {
+        if (status[i] == 0xb) {
+            qpci_io_writel(dev, bar, 8, 1);             /* the upper features: */
+            qpci_io_writel(dev, bar, 12, 1);            /* VERSION_1 */
+        }
+        qpci_io_writeb(dev, bar, 0x14, status[i]);
+    }
+    g_assert_cmphex(qpci_io_readb(dev, bar, 0x14), ==, 0xf);
+}
+
+/* The notifications of a virtio device, from 0x3000 of its BAR 4 on, over our events. */
+MACHINE_TEST("/ernic-records-events/kvm-virtio", test_kvm_virtio)
+{
+    QErnicMachine *m = qernic_machine(
+        VERBS_NIC ",id=ernic0,addr=04.0,engine-thread=on,roce-udp=127.0.0.1:0" EVENTS
+        " -device virtio-serial-pci,addr=05.0,disable-legacy=on,max_ports=8"
+        " -accel kvm -bios %s", qernic_halting_bios());
+    Events v = { .q = qernic_at(m, "ernic0", 4) };
+    QPCIDevice *serial = qpci_device_find(m->bus, QPCI_DEVFN(5, 0));
+    QPCIBar bar;
+
+    g_assert_nonnull(serial);
+    qpci_device_enable(serial);
+    bar = qpci_iomap(serial, 4, NULL);
+    qernic_setup(v.q, 1);
+    do {
+        enter_context(v.q);
+        make_qp(&v, &v.x);
+    } while (v.q->uctx < 2);                    /* whose page is at 0x3000 */
+    qernic_pass(m->qts, 10, 1000);
+    start_virtio(serial, bar);
+    for (int i = 0; i < 4; i++) {
+        qpci_config_writel(serial, PCI_BASE_ADDRESS_4, i % 2 ? bar.addr : v.q->bar.addr);
+        qernic_pass(m->qts, 10, 1000);
+    }
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'query-status' }");
+    g_free(serial);
 }

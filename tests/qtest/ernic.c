@@ -106,6 +106,7 @@ void qernic_cmd_post(QErnic *q, struct ernic_cmd *cmd)
     uint32_t slot = q->cmd_pi & ((1u << QERNIC_RING_SHIFT) - 1);
 
     cmd->tag = cpu_to_le16(q->cmd_pi * 7);
+    cmd->uctx = cmd->uctx ?: cpu_to_le32(q->uctx);
     qtest_memwrite(q->qts, q->cmd_ring + slot * sizeof(*cmd), cmd, sizeof(*cmd));
     qernic_set_reg(q, cmd_pi, ++q->cmd_pi);
 }

@@ -28,7 +28,7 @@ typedef struct QErnic {
     const char *id;             /* id of -device */
     uint64_t cmd_ring, rsp_ring;
     uint64_t scratch;           /* a page for structures of commands */
-    uint32_t cmd_pi;
+    uint32_t cmd_pi, uctx;      /* the context of commands that name none */
 
     /* Created by qernic_setup(), for all transfers. */
     uint32_t pd, eq, key;

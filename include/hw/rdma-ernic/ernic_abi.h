@@ -150,9 +150,10 @@ enum ernic_db_kind {
 /*
  * The same for the doorbells of send queues with a record (ERNIC_FEATURE_DB_RECORD). The
  * value is that of a doorbell at offset 0, but the device may ignore it and look at the
- * records of all queues of the page.
+ * records of all queues of the page. It is near the end of the page because KVM has one
+ * event at an address, and those of virtio and NVMe are from its beginning on.
  */
-#define ERNIC_DB_RECORD 16
+#define ERNIC_DB_RECORD 0xff0
 
 #define ERNIC_DB(kind, queue, index)                                        \
     (((uint64_t)(kind) << 56) | ((uint64_t)((queue) & 0xffffff) << 32) |    \
