@@ -191,6 +191,36 @@ WORLD_KINDS("/ernic-records-events/stop", test_stop, Events, v, begin, BOTH)
     }
 }
 
+static void set_master(Events *v, bool on)
+{
+    uint16_t command = qpci_config_readw(&v->q->dev, PCI_COMMAND);
+
+    qpci_config_writew(&v->q->dev, PCI_COMMAND,
+                       on ? command | PCI_COMMAND_MASTER : command & ~PCI_COMMAND_MASTER);
+}
+
+/* A function that may not access memory, which is no reason to end an idle queue. */
+WORLD_KINDS("/ernic-records-events/master", test_master, Events, v, begin, BOTH, OFF)
+{
+    for (int i = 0; i < 4; i++) {
+        set_master(v, false);
+        stays_away(v);
+        if (i % 2) {
+            qernic_power(&v->q->dev, 3);
+            qernic_power(&v->q->dev, 0);
+        } else {
+            qernic_stop(v->q->qts);
+            qernic_cont(v->q->qts);
+        }
+        stays_away(v);
+        set_master(v, true);
+        qernic_pass(v->q->qts, 10, 1000);
+        post(v);
+        ring(v, 0, v->x.qpn);
+        arrives(v);
+    }
+}
+
 /* A rung page migrates to a device without events, and to one with them. */
 static void migrate(const char *from, const char *to)
 {

@@ -379,6 +379,15 @@ void ernic_pages_rung(Ernic *e, uint64_t now)
     }
 }
 
+void ernic_pages_hold(Ernic *e, uint64_t now, bool on)
+{
+    e->now = now;
+    if (e->db_pages) {
+        ernic_db_pages_hold(e, on);
+        engine_wake(e);
+    }
+}
+
 bool ernic_irq_level(const Ernic *e)
 {
     return ernic_pg332_irq(e) || ernic_side_irq(e);

@@ -111,6 +111,11 @@ void ernic_page_rung(Ernic *e, uint64_t now, uint32_t page);
 void ernic_page_settle(Ernic *e, uint64_t now, uint32_t page);
 /* The environment may have lost such calls: the same for all pages, in the next runs. */
 void ernic_pages_rung(Ernic *e, uint64_t now);
+/*
+ * From now on, the environment may not, or may, access guest memory (Bus Master). To look
+ * at a record that nobody has asked for is then no reason to end a queue: it waits.
+ */
+void ernic_pages_hold(Ernic *e, uint64_t now, bool on);
 /* Whether the store has no effect, like the rest of a request in a BlueFlame buffer. */
 bool ernic_bar_ignores(uint32_t offset, uint32_t size);
 /* Whether an interrupt line is high. Rising edges go to irq(): 0, side stream 1. */

@@ -116,6 +116,11 @@ static ErnicPci *hidden_part(ErnicPci *d)
     return second && ernic_pci_hidden(second) ? second : NULL;
 }
 
+static bool is_master(const PCIDevice *pci)
+{
+    return pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
+}
+
 static void set_working(ErnicPci *d, bool working)
 {
     uint64_t now = ernic_pci_enter(d);
@@ -123,6 +128,7 @@ static void set_working(ErnicPci *d, bool working)
     ernic_pci_life_set(d, working ? ERNIC_PCI_WORKING : ERNIC_PCI_STOPPED);
     ernic_pci_links_update(d);
     if (working) {
+        ernic_pages_hold(d->engine, now, !is_master(PCI_DEVICE(d)));
         ernic_pages_rung(d->engine, now);       /* meanwhile, or before a migration */
         d->wake = now;
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
@@ -390,6 +396,13 @@ static uint32_t ernic_pci_config_read(PCIDevice *pci, uint32_t addr, int len)
                                           pci_default_read_config(pci, addr, len);
 }
 
+/* Before a write, which may take Bus Master away, and after it. */
+static void hold_pages(ErnicPci *d, bool on)
+{
+    ernic_pages_hold(d->engine, ernic_pci_enter(d), on);
+    ernic_pci_leave(d);
+}
+
 static bool sends_messages(const PCIDevice *pci)
 {
     return msix_enabled((PCIDevice *)pci) || msi_enabled(pci);
@@ -399,6 +412,7 @@ static bool sends_messages(const PCIDevice *pci)
 static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                                    int len)
 {
+    bool command = ranges_overlap(addr, len, PCI_COMMAND, 2);
     bool messages;
     uint32_t held;
 
@@ -406,6 +420,9 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
         return;
     }
     messages = sends_messages(pci);
+    if (command && ernic_pci_exists(ERNIC(pci))) {
+        hold_pages(ERNIC(pci), true);
+    }
     if (ernic_pci_exists(ERNIC(pci)) && moves_bars(pci, addr, len)) {
         ernic_pci_page_events_move(ERNIC(pci));
     }
@@ -413,6 +430,9 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     pci_default_write_config(pci, addr, value, len);
     if (ernic_pci_gone(ERNIC(pci))) {
         return;
+    }
+    if (command && ernic_pci_exists(ERNIC(pci))) {
+        hold_pages(ERNIC(pci), !is_master(pci));
     }
     ernic_pci_msi_release(ERNIC(pci), held);
     if (!messages && sends_messages(pci)) {

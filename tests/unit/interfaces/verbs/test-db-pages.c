@@ -340,6 +340,35 @@ PAGES_TEST("/verbs/db-pages/all", test_all)
     IS(sent(p), ARRAY_SIZE(qp));
 }
 
+/* Without access to memory, an idle queue is left alone; what was rung is seen later. */
+PAGES_TEST("/verbs/db-pages/hold", test_hold)
+{
+    FakeQp qp[2];
+
+    make_qp(p, &p->kernel, &qp[0]);
+    make_qp(p, &p->kernel, &qp[1]);
+    ernic_pages_hold(p->e, p->env.now, true);
+    announce(p, &p->kernel, &qp[0]);
+    fake_fail_dma(&p->env, 1, true);
+    IS(rung(p, 0), 0);
+    ernic_pages_rung(p->e, p->env.now);
+    g_assert_false(ernic_db_pages_have_work(p->e));
+    IS(sent(p), 0);
+    fake_fail_dma(&p->env, 0, false);
+    IS(p->e->qp[qp[0].qpn].state, ERNIC_QPS_RTS);
+    IS(p->e->qp[qp[1].qpn].state, ERNIC_QPS_RTS);
+    ernic_pages_hold(p->e, p->env.now, false);
+    IS(p->env.wake, p->env.now);
+    IS(sent(p), 1);
+    /* The walk stops where it is. */
+    announce(p, &p->kernel, &qp[1]);
+    ernic_pages_rung(p->e, p->env.now);
+    ernic_pages_hold(p->e, p->env.now, true);
+    IS(sent(p), 0);
+    ernic_pages_hold(p->e, p->env.now, false);
+    IS(sent(p), 1);
+}
+
 /* A page of many rings costs little more than the slice, however often it is rung. */
 PAGES_TEST("/verbs/db-pages/charged", test_charged)
 {

@@ -133,7 +133,7 @@ void ernic_db_page_rung(Ernic *e, uint32_t page)
     if (!page_ops(e)->exists(e, page)) {
         return;
     }
-    if (p->crowded) {
+    if (p->crowded || e->db_pages->held) {
         ernic_db_pages_rung(e);
         return;
     }
@@ -161,9 +161,14 @@ void ernic_db_pages_rung(Ernic *e)
     pages->next = pages->next ?: page_ops(e)->next(e, 0);
 }
 
+void ernic_db_pages_hold(Ernic *e, bool on)
+{
+    e->db_pages->held = on;
+}
+
 bool ernic_db_pages_have_work(const Ernic *e)
 {
-    return e->db_pages->next;
+    return e->db_pages->next && !e->db_pages->held;
 }
 
 void ernic_db_pages_run(Ernic *e)
@@ -172,7 +177,7 @@ void ernic_db_pages_run(Ernic *e)
     ErnicDbPages *pages = e->db_pages;
     uint32_t page;
 
-    while (pages->next && ernic_work_left(e)) {
+    while (ernic_db_pages_have_work(e) && ernic_work_left(e)) {
         page = ops->page_of(e, pages->next);
         if (in_range(e, page) && ops->exists(e, page)) {
             look(e, pages->next);

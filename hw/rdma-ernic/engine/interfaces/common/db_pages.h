@@ -27,6 +27,7 @@ struct ErnicDbPages {
     uint32_t queues;            /* of all pages */
     uint32_t next;              /* queue whose record is read next; 0: none */
     bool again;                 /* and then all of them from the first one on */
+    bool held;                  /* nothing is read: the environment says so */
 };
 
 ErnicDbPages *ernic_db_pages_new(void);
@@ -54,6 +55,8 @@ void ernic_db_page_rung(Ernic *e, uint32_t page);
 void ernic_db_page_settle(Ernic *e, uint32_t page);
 /* Any doorbell of any page may have been rung: the same for all queues, by and by. */
 void ernic_db_pages_rung(Ernic *e);
+/* While held, no record is read: pages that are rung meanwhile are looked at later. */
+void ernic_db_pages_hold(Ernic *e, bool on);
 /* Go on with that until the slice of work ends; whether there is more. */
 void ernic_db_pages_run(Ernic *e);
 bool ernic_db_pages_have_work(const Ernic *e);
