@@ -338,22 +338,73 @@ WORLD_KINDS("/ernic-records-events/crowd", test_crowd, Events, v, begin, BOTH)
     arrives(v);
 }
 
-/* Completions of a request whose event is on its way count when its CQ gets smaller. */
-WORLD_KINDS("/ernic-records-events/resize", test_resize, Events, v, begin, BOTH)
+/*
+ * Sends lines of commands to QEMU, which executes as many as it reads before it looks for
+ * events, and returns the answers. libqtest would wait for each: a QTestState begins with
+ * the socket.
+ */
+static char *together(QTestState *qts, const GString *lines)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_RESIZE };
+    int fd = *(int *)qts, left = 0;
+    GString *answers = g_string_new(NULL);
+    char c;
 
-    cmd.cq_create.handle = cpu_to_le32(v->x.cq.cqn);
-    cmd.cq_create.depth = cpu_to_le32(2);
-    cmd.cq_create.buf.addr = cpu_to_le64(qernic_zeroed(v->q, 2 * 64));
-    for (int i = 0; i < 3; i++) {
-        post(v);
+    for (size_t i = 0; i < lines->len; i++) {
+        left += lines->str[i] == '\n';
     }
-    ring_other(v);
-    g_assert_cmpuint(qernic_cmd(v->q, &cmd, NULL), ==, ERNIC_ERR_PARAM);
-    for (int i = 0; i < 3; i++) {
-        arrives(v);
+    g_assert_cmpint(qemu_write_full(fd, lines->str, lines->len), ==, lines->len);
+    while (left) {
+        g_assert_cmpint(read(fd, &c, 1), ==, 1);
+        g_string_append_c(answers, c);
+        left -= c == '\n';
     }
+    return g_string_free(answers, false);
+}
+
+static uint64_t doorbell_at(Events *v, uint32_t uctx)
+{
+    return v->q->bar.addr + qernic_reg(v->q, db_offset) +
+           ((uint64_t)uctx << qernic_reg(v->q, db_shift)) + ERNIC_DB_RECORD;
+}
+
+/* The lines fit the 1,024 bytes that QEMU reads, and their queues a slice of work. */
+#define FLOOD_PAGES     41
+#define FLOOD_ROUNDS    150
+
+/* A process whose contexts ring all the time does not keep commands from being done. */
+WORLD_KINDS("/ernic-records-events/flood", test_flood, Events, v, begin, { "", EVENTS })
+{
+    g_autoptr(GString) pages = g_string_new(NULL), flood = g_string_new(NULL);
+    g_autofree char *answers = NULL, *want = NULL;
+    uint64_t regs = v->q->bar.addr;
+    QErnicQp qp;
+
+    for (uint32_t i = 0; i < FLOOD_PAGES; i++) {
+        enter_context(v->q);
+        for (uint32_t n = 0; n < MOST; n++) {
+            make_qp(v, &qp);
+            qernic_qp_connect(&qp, &qernic_nobody);
+        }
+        g_string_append_printf(pages, "writeq 0x%" PRIx64 " 0x0\n",
+                               doorbell_at(v, v->q->uctx));
+    }
+    qernic_pass(v->q->qts, 20, 1000);
+    /* A NOP: its slot of the ring is 0 but for the opcode, which is 0 as well. */
+    qtest_memset(v->q->qts, v->q->cmd_ring +
+                 (v->q->cmd_pi % (1 << QERNIC_RING_SHIFT)) * sizeof(struct ernic_cmd), 0,
+                 sizeof(struct ernic_cmd));
+    for (uint32_t i = 0; i < FLOOD_ROUNDS; i++) {
+        g_string_append(flood, pages->str);
+        if (i == 5) {
+            g_string_append_printf(flood, "writel 0x%" PRIx64 " 0x%x\n", regs +
+                                   offsetof(struct ernic_regs, cmd_pi), v->q->cmd_pi + 1);
+        }
+        g_string_append_printf(flood, "readl 0x%" PRIx64 "\n", regs +
+                               offsetof(struct ernic_regs, cmd_ci));
+    }
+    answers = together(v->q->qts, flood);
+    want = g_strdup_printf("OK 0x%016x\n", ++v->q->cmd_pi);
+    g_assert_nonnull(strstr(answers, want));
 }
 
 /* The function goes with a page that has an event and has been rung. */

@@ -130,21 +130,28 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
 {
     ErnicVerbs *v = &d->verbs;
     uint32_t pi, ci = v->cmd_ci;
-    bool done;
+    bool done, rung = false;
 
     if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
         ernic_pci_doorbells_drop(d);
         return;
     }
-    /* Read cmd_pi first: doorbells rung before its update are then all seen. */
+    /*
+     * Read cmd_pi first: doorbells with a value that were rung before its update are then
+     * all seen. Those that are events may come later.
+     */
     pi = qatomic_load_acquire(&v->cmd_pi);
-    done = ernic_pci_doorbells_run(d, now) && ernic_pci_page_events_run(d, now) &&
-           ernic_pci_verbs_commands(d, now, pi);
+    done = ernic_pci_doorbells_run(d, now);
+    if (done) {
+        rung = !ernic_pci_page_events_run(d, now);
+        done = ernic_pci_verbs_commands(d, now, pi);
+    }
     if (v->cmd_ci != ci) {
         ernic_pci_irq(d, 0);
     }
     /* If a command takes modelled time, the engine has set a wake-up instead. */
-    if (!done && !ernic_pci_verbs_fatal(d) && !ernic_slice_left(d->engine)) {
+    if (!ernic_pci_verbs_fatal(d) &&
+        (rung || (!done && !ernic_slice_left(d->engine)))) {
         ernic_pci_continue(d, &d->kick, d->bh);
     }
 }

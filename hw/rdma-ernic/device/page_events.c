@@ -64,44 +64,53 @@ static void signalled(EventNotifier *notifier)
     }
 }
 
-static bool run_batch(ErnicPci *d, uint64_t now)
+static void run_batch(ErnicPci *d, uint64_t now)
 {
     ErnicPageEvents *events = &d->events;
     uint32_t page;
 
-    while ((page = find_first_bit(events->batch, ERNIC_PCI_PAGES)) < ERNIC_PCI_PAGES) {
-        if (!ernic_slice_left(d->engine)) {
-            return false;
-        }
+    while (ernic_slice_left(d->engine) &&
+           (page = find_first_bit(events->batch, ERNIC_PCI_PAGES)) < ERNIC_PCI_PAGES) {
         clear_bit(page, events->batch);
         ernic_page_rung(d->engine, now, page);
     }
-    return true;
 }
 
-/*
- * The rest of the last batch, or else the pages rung since. Not both in one run: whoever
- * rings again and again would leave no time for the commands that follow.
- */
-bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now)
+/* Whether nothing is left of the batch: then those follow that have been rung since. */
+static bool next_batch(ErnicPageEvents *events)
 {
-    ErnicPageEvents *events = &d->events;
     uint32_t i;
 
-    assert(ernic_pci_locked(d));
-    if (!events->bh) {
-        return true;
-    }
     if (find_first_bit(events->batch, ERNIC_PCI_PAGES) < ERNIC_PCI_PAGES) {
-        ernic_pci_kick(d);              /* for the others */
-        return run_batch(d, now);
+        return false;
     }
     for (i = 0; i < ARRAY_SIZE(events->rung); i++) {
         if (qatomic_read(&events->rung[i])) {
             events->batch[i] = qatomic_xchg(&events->rung[i], 0);
         }
     }
-    return run_batch(d, now);
+    return true;
+}
+
+/*
+ * Half of each slice, of its time as well as of its units, is left to the commands that
+ * follow, also if many pages are rung again and again.
+ */
+bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now)
+{
+    ErnicPageEvents *events = &d->events;
+    uint32_t units = ernic_slice_rest(d->engine);
+    bool all;
+
+    assert(ernic_pci_locked(d));
+    if (!events->bh) {
+        return true;
+    }
+    all = next_batch(events);
+    ernic_slice_of(d->engine, units / 2);
+    run_batch(d, now);
+    ernic_slice_of(d->engine, units - units / 2);
+    return all && find_first_bit(events->batch, ERNIC_PCI_PAGES) == ERNIC_PCI_PAGES;
 }
 
 /* ---- events of pages -------------------------------------------------------- */

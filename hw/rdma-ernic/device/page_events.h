@@ -14,8 +14,8 @@ void ernic_pci_page_events_init(ErnicPci *d);
 /* ErnicEnvOps.page_event. Any thread; returns before the page has its event. */
 void ernic_pci_page_event(void *env, uint32_t page, bool on);
 /*
- * Passes the pages that have been rung to the engine, until the slice ends; inside enter
- * and leave. False: some are left.
+ * Passes the pages that have been rung to the engine, in half of what is left of the
+ * slice; inside enter and leave. False: call it in the next slice, too.
  */
 bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now);
 /*

@@ -193,6 +193,11 @@ bool ernic_slice_left(const Ernic *e)
     return ernic_work_left(e);
 }
 
+uint32_t ernic_slice_rest(const Ernic *e)
+{
+    return ernic_work_left(e) ? e->work.end - e->work.done : 0;
+}
+
 bool ernic_cmd_active(const Ernic *e)
 {
     return e->job->active;

@@ -34,6 +34,8 @@ void ernic_slice(Ernic *e);
 void ernic_slice_of(Ernic *e, uint32_t units);
 /* Whether there is work left in the slice. If not, the caller goes on in the next one. */
 bool ernic_slice_left(const Ernic *e);
+/* The units that are left. */
+uint32_t ernic_slice_rest(const Ernic *e);
 /*
  * Execute one command, copied by the caller, and fill in @rsp. False: the slice has
  * ended before the command, or memory is being freed, and @rsp is not set. The command
