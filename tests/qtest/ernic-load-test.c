@@ -3,7 +3,8 @@
  *
  * Machines that are loaded from a file: into functions of another kind, before anyone
  * has joined their netdev, with a descriptor in progress that no QDMA can have, without
- * the sections that an older release does not have, and with page lists that came first.
+ * the sections that an older release does not have, with features that no release has,
+ * and with page lists that came first.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -130,6 +131,44 @@ MACHINE_TEST("/ernic-load/before-streams", test_before_streams)
     g_assert_null(memmem(bytes, len, "ernic/words", 11));
     g_assert_null(memmem(bytes, len, "ernic/streams", 13));
     g_assert_true(load(RECONIC, path));
+}
+
+/* Older releases refuse the section, which names the features that they lack. */
+MACHINE_TEST("/ernic-load/features", test_features)
+{
+    static const char section[] = "\5\16ernic/features\0\0\0\1";
+    size_t head = sizeof(section) - 1;
+    const char *path = qernic_temp();
+    QErnic *q = qernic_device("%s", "");
+    g_autofree char *bytes = NULL;
+    QTestState *to;
+    gsize len;
+    char *at;
+
+    qernic_save(q->qts, path);
+    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    g_assert_null(memmem(bytes, len, section, head));
+    g_clear_pointer(&bytes, g_free);
+    qernic_cont(q->qts);
+    qernic_setup(q, 1);
+    qernic_save(q->qts, path);
+    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    at = memmem(bytes, len, section, head);
+    g_assert_nonnull(at);
+    g_assert_cmphex(ldl_be_p(at + head), ==, ERNIC_FEATURE_DB_RECORD);
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) {                   /* a newer release */
+            stl_be_p(at + head, ERNIC_FEATURE_DB_RECORD | 1u << 30);
+        } else if (i == 2) {            /* an older one */
+            len -= head + 4;
+            memmove(at, at + head + 4, bytes + len - at);
+        }
+        g_assert_true(g_file_set_contents(path, bytes, len, NULL));
+        to = qtest_initf("-M pc -object iothread,id=io0" VERBS_NIC
+                         ",id=ernic0,addr=04.0 -incoming defer");
+        g_assert_cmpint(qernic_load(to, path), ==, i != 1);
+        qtest_quit(to);
+    }
 }
 
 #define REGIONS     300             /* with lists of more than 1 MiB together */

@@ -13,6 +13,8 @@
 bool ernic_pci_verbs_ids_ok(const ErnicPci *d, Error **errp);
 /* Adds the register BAR, with device memory, and the BAR of MSI-X. */
 void ernic_pci_verbs_add_bars(ErnicPci *d);
+/* The register "features". */
+uint32_t ernic_pci_verbs_features(const ErnicPci *d);
 /* Members of ErnicPciInterfaceOps. */
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now);
 bool ernic_pci_verbs_commands(ErnicPci *d, uint64_t now, uint32_t mark);

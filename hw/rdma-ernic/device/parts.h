@@ -39,6 +39,7 @@ typedef struct ErnicVerbs {
     uint32_t cmd_pi, cmd_ci;
     uint32_t error;             /* enum ernic_dev_error */
     bool enabled, fatal;        /* atomic */
+    uint32_t saved_features;    /* of a saved state: ERNIC_FEATURE_* */
 } ErnicVerbs;
 
 /* The mlx5 interface. */

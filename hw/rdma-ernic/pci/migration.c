@@ -16,6 +16,7 @@
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
 #include "bars/user_logic.h"
+#include "bars/verbs.h"
 #include "bars/xib/xib.h"
 #include "device/interface.h"
 #include "device/lock.h"
@@ -388,6 +389,55 @@ static const VMStateDescription irqs_vmstate = {
     }
 };
 
+/* ---- features that software may use, and older releases lack --------------------- */
+
+#define NEW_FEATURES    ERNIC_FEATURE_DB_RECORD
+
+static uint32_t new_features(const ErnicPci *d)
+{
+    return d->interface->commands ? ernic_pci_verbs_features(d) & NEW_FEATURES : 0;
+}
+
+static bool has_features(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return ernic_pci_verbs_enabled(d) && new_features(d);
+}
+
+static int features_pre_save(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    d->verbs.saved_features = new_features(d);
+    return 0;
+}
+
+static int features_post_load(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+
+    if (d->verbs.saved_features & ~new_features(d)) {
+        error_report("ernic: the incoming state has features that this device lacks:"
+                     " 0x%x", d->verbs.saved_features & ~new_features(d));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static const VMStateDescription features_vmstate = {
+    .name = "ernic/features",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_features,
+    .pre_save = features_pre_save,
+    .post_load = features_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(verbs.saved_features, ErnicPci),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 /*
  * A stream without the subsections, and one that fails early, have no doorbells and no
  * interrupts.
@@ -437,6 +487,7 @@ const VMStateDescription ernic_pci_vmstate = {
         &ernic_xib_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,
+        &features_vmstate,
         &ernic_pci_precopy_vmstate,
         NULL
     }
