@@ -140,6 +140,14 @@ WORLD_KINDS("/ernic-records-events/off", test_off, Events, v, begin, OFF)
     qernic_doorbell(v->q, 0, ERNIC_DB(ERNIC_DB_SQ, v->x.qpn, 0));
     arrives(v);
     g_assert_false(was_rung(v));
+    /* That of a queue without a record, which an event would lose. */
+    qernic_pair(v->q, v->q, &v->x, &v->y, ERNIC_QPT_RC);
+    ring(v, 0, v->x.qpn);
+    qernic_doorbell_record(v->q, 0, ERNIC_DB(ERNIC_DB_SQ, v->x.qpn, 1));
+    stays_away(v);
+    g_assert_cmpuint(qernic_stat(v->q, "bad_doorbells"), ==, 4);
+    post(v);
+    arrives(v);
 }
 
 /* With events, a driver that does not know them rings as before; so do other queues. */

@@ -25,6 +25,8 @@
 #include "hw/rdma-ernic/trace.h"
 
 #define DB_SHIFT        12
+/* A doorbell in the queue: its page, and whether it is at ERNIC_DB_RECORD. */
+#define AT_RECORD       (1u << 31)
 #define DB_OFFSET       0x1000          /* after the control page */
 #define RING_ENTRY      sizeof(struct ernic_cmd)
 
@@ -123,7 +125,11 @@ bool ernic_pci_verbs_commands(ErnicPci *d, uint64_t now, uint32_t pi)
 
 void ernic_pci_verbs_doorbell(ErnicPci *d, uint64_t now, uint32_t where, uint64_t value)
 {
-    ernic_doorbell(d->engine, now, where, value);
+    if (where & AT_RECORD) {
+        ernic_doorbell_record(d->engine, now, where & ~AT_RECORD, value);
+    } else {
+        ernic_doorbell(d->engine, now, where, value);
+    }
 }
 
 void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
@@ -345,13 +351,16 @@ static uint64_t bar_read(void *opaque, hwaddr off, unsigned size)
     return 0;
 }
 
+static bool at_record(hwaddr off)
+{
+    return off % (1u << DB_SHIFT) == ERNIC_DB_RECORD;
+}
+
 /* The device accepts at ERNIC_DB_RECORD what an event there would not lose. */
 static bool is_doorbell(hwaddr off, uint64_t value, unsigned size)
 {
-    uint32_t at = off & ((1u << DB_SHIFT) - 1);
-
-    return size == 8 && (at == 0 || (at == ERNIC_DB_RECORD &&
-                                     value >> 56 == ERNIC_DB_SQ));
+    return size == 8 && (off % (1u << DB_SHIFT) == 0 ||
+                         (at_record(off) && value >> 56 == ERNIC_DB_SQ));
 }
 
 static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
@@ -368,7 +377,7 @@ static void bar_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     } else if (!ernic_pci_verbs_enabled(d) || ernic_pci_verbs_fatal(d)) {
         ernic_guest_not_enabled(d, "doorbell", value);
     } else {
-        ernic_pci_doorbell(d, page, value);
+        ernic_pci_doorbell(d, page | (at_record(off) ? AT_RECORD : 0), value);
     }
 }
 
@@ -410,7 +419,7 @@ bool ernic_pci_verbs_ids_ok(const ErnicPci *d, Error **errp)
 
 bool ernic_pci_verbs_doorbell_ok(const ErnicPci *d, uint32_t where)
 {
-    return where < d->cfg.max_uctx;
+    return (where & ~AT_RECORD) < d->cfg.max_uctx;
 }
 
 /* The source of a saved state is not trusted. */

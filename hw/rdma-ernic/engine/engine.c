@@ -264,6 +264,16 @@ uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
     return status;
 }
 
+uint8_t ernic_doorbell_record(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value)
+{
+    uint8_t status;
+
+    engine_enter(e, now);
+    status = ernic_doorbell_exec_record(e, uctx, value);
+    engine_wake(e);
+    return status;
+}
+
 uint32_t ernic_reg_read(Ernic *e, uint64_t now, uint32_t offset)
 {
     uint32_t window = ernic_reg_window(e->cfg.pg332 - 1);

@@ -64,6 +64,8 @@ void ernic_mmio_read(Ernic *e, uint64_t now);
  * been counted, traced and raised as an event.
  */
 uint8_t ernic_doorbell(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
+/* The same for one at ERNIC_DB_RECORD, which only queues with a record have. */
+uint8_t ernic_doorbell_record(Ernic *e, uint64_t now, uint32_t uctx, uint64_t value);
 /*
  * Registers of PG332 by offset in their window, if the configuration has them; the
  * registers of the side stream follow the window. Accesses are aligned and have

@@ -170,6 +170,17 @@ static const struct {
 };
 QEMU_BUILD_BUG_ON(G_N_ELEMENTS(doorbells) != ERNIC_DB_KIND_COUNT);
 
+static uint8_t refused(Ernic *e, uint32_t uctx, uint64_t value, uint8_t status)
+{
+    uint32_t kind = value >> 56 & 0xf;
+
+    e->stats.bad_doorbells++;
+    trace_ernic_bad_doorbell(
+        kind < ERNIC_DB_KIND_COUNT ? doorbells[kind].name : "reserved",
+        uctx, value >> 32 & 0xffffff, (uint32_t)value, status);
+    return status;
+}
+
 uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value)
 {
     uint32_t kind = value >> 56 & 0xf;
@@ -180,11 +191,19 @@ uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value)
     if (value >> 60 == 0 && kind < ERNIC_DB_KIND_COUNT) {
         status = doorbells[kind].fn(e, uctx, queue, value);
     }
-    if (status) {
-        e->stats.bad_doorbells++;
-        trace_ernic_bad_doorbell(
-            kind < ERNIC_DB_KIND_COUNT ? doorbells[kind].name : "reserved",
-            uctx, queue, (uint32_t)value, status);
+    return status ? refused(e, uctx, value, status) : ERNIC_OK;
+}
+
+uint8_t ernic_doorbell_exec_record(Ernic *e, uint32_t uctx, uint64_t value)
+{
+    uint32_t qpn = value >> 32 & 0xffffff;
+    ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
+
+    if (!qp || qp->sq.wq.record) {
+        return ernic_doorbell_exec(e, uctx, value);
     }
-    return status;
+    ernic_charge(e, ERNIC_WORK_DOORBELL);
+    ernic_event_raise(e, e->async_eq, ERNIC_EVC_QP, qpn, &qp->events,
+                      ERNIC_EV_BAD_DOORBELL, ERNIC_DB_SQ);
+    return refused(e, uctx, value, ERNIC_ERR_PARAM);
 }

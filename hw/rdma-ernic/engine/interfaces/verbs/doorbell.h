@@ -14,5 +14,10 @@
  * queue while the event queue has no room.
  */
 uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value);
+/*
+ * The same for one at ERNIC_DB_RECORD: the value of a queue without a record would be
+ * lost if it were an event, so it is refused as well if it is none.
+ */
+uint8_t ernic_doorbell_exec_record(Ernic *e, uint32_t uctx, uint64_t value);
 
 #endif /* ERNIC_INTERFACES_VERBS_DOORBELL_H */
