@@ -375,6 +375,114 @@ static uint64_t doorbell_at(Events *v, uint32_t uctx)
            ((uint64_t)uctx << qernic_reg(v->q, db_shift)) + ERNIC_DB_RECORD;
 }
 
+/* Puts a command into the ring without saying so; returns where its response will be. */
+static uint64_t put_cmd(QErnic *q, const struct ernic_cmd *cmd)
+{
+    uint32_t slot = q->cmd_pi++ % (1 << QERNIC_RING_SHIFT);
+
+    qtest_memwrite(q->qts, q->cmd_ring + slot * sizeof(*cmd), cmd, sizeof(*cmd));
+    qtest_memset(q->qts, q->rsp_ring + slot * sizeof(struct ernic_rsp), 0xff,
+                 sizeof(struct ernic_rsp));
+    return q->rsp_ring + slot * sizeof(struct ernic_rsp);
+}
+
+static uint64_t put_resize(Events *v)
+{
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_RESIZE };
+
+    cmd.cq_create.handle = cpu_to_le32(v->x.cq.cqn);
+    cmd.cq_create.depth = cpu_to_le32(2);
+    cmd.cq_create.buf.addr = cpu_to_le64(qernic_zeroed(v->q, 2 * 64));
+    return put_cmd(v->q, &cmd);
+}
+
+static void put_qp(Events *v)
+{
+    uint32_t depth = cpu_to_le32(QERNIC_DEPTH), cqn = cpu_to_le32(v->x.cq.cqn);
+    struct ernic_qp_init init = {
+        .pd = cpu_to_le32(v->q->pd), .srq = cpu_to_le32(0xffffffff), .send_cq = cqn,
+        .recv_cq = cqn, .sq_depth = depth, .rq_depth = depth, .type = ERNIC_QPT_UC,
+        .sq_stride = 1, .rq_stride = 1,
+        .sq_buf.addr = cpu_to_le64(qernic_zeroed(v->q, QERNIC_DEPTH * 64)),
+        .rq_buf.addr = cpu_to_le64(qernic_zeroed(v->q, QERNIC_DEPTH * 64)),
+        .sq_record = cpu_to_le64(qernic_zeroed(v->q, sizeof(struct ernic_record))),
+    };
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_QP_CREATE,
+        .qp = { .addr = cpu_to_le64(v->q->scratch), .length = cpu_to_le32(sizeof(init)) },
+    };
+
+    qtest_memwrite(v->q->qts, v->q->scratch, &init, sizeof(init));
+    put_cmd(v->q, &cmd);
+}
+
+/* The page of context 0 rings by an event, and commands follow before it is seen. */
+static void ring_and_run(Events *v)
+{
+    g_autoptr(GString) lines = g_string_new(NULL);
+
+    g_string_printf(lines, "writeq 0x%" PRIx64 " 0x0\nwritel 0x%" PRIx64 " 0x%x\n",
+                    doorbell_at(v, 0), v->q->bar.addr +
+                    offsetof(struct ernic_regs, cmd_pi), v->q->cmd_pi);
+    g_free(together(v->q->qts, lines));
+}
+
+/*
+ * Completions of a request whose event is on its way count when its CQ gets smaller. In
+ * Error, they come at once.
+ */
+static void resize(Events *v, bool crowd)
+{
+    struct ernic_qp_attr attr = {
+        .mask = cpu_to_le32(ERNIC_QPA_STATE), .state = ERNIC_QPS_ERR,
+    };
+    struct ernic_cmd cmd = {
+        .opcode = ERNIC_CMD_QP_MODIFY,
+        .qp = { .addr = cpu_to_le64(v->q->scratch), .length = cpu_to_le32(sizeof(attr)),
+                .handle = cpu_to_le32(v->x.qpn) },
+    };
+    struct ernic_cqe cqe;
+    uint64_t rsp;
+
+    qtest_memwrite(v->q->qts, v->q->scratch, &attr, sizeof(attr));
+    g_assert_cmpuint(qernic_cmd(v->q, &cmd, NULL), ==, ERNIC_OK);
+    qernic_pass(v->q->qts, 10, 1000);
+    for (int i = 0; i < 3; i++) {
+        post(v);
+    }
+    if (crowd) {
+        put_qp(v);
+    }
+    rsp = put_resize(v);
+    ring_and_run(v);
+    qernic_wait_while(v->q->qts, qtest_readb(v->q->qts, rsp + offsetof(
+        struct ernic_rsp, phase)) == 0xff);
+    g_assert_cmpuint(qtest_readb(v->q->qts, rsp + offsetof(struct ernic_rsp, status)), ==,
+                     ERNIC_ERR_PARAM);
+    for (int i = 0; i < 3; i++) {
+        qernic_poll(&v->x, &cqe);
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_WR_FLUSH_ERR);
+    }
+}
+
+WORLD_KINDS("/ernic-records-events/resize", test_resize, Events, v, begin, BOTH)
+{
+    resize(v, false);
+}
+
+/* The same if the page gets too many queues for an event meanwhile. */
+WORLD_KINDS("/ernic-records-events/resize-crowd", test_resize_crowd, Events, v, begin,
+            BOTH)
+{
+    QErnicQp more[MOST - 2];
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(more); i++) {
+        make_qp(v, &more[i]);
+    }
+    qernic_pass(v->q->qts, 10, 1000);
+    resize(v, true);
+}
+
 /* The lines fit the 1,024 bytes that QEMU reads, and their queues a slice of work. */
 #define FLOOD_PAGES     41
 #define FLOOD_ROUNDS    150

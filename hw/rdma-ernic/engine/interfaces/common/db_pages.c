@@ -142,10 +142,24 @@ void ernic_db_page_rung(Ernic *e, uint32_t page)
     }
 }
 
+/* The page may have lost its event a moment ago: whether it has one says nothing. */
 void ernic_db_page_settle(Ernic *e, uint32_t page)
 {
-    if (page < ERNIC_DB_PAGES && has_event(e, page)) {
+    const ErnicDbPageOps *ops = page_ops(e);
+    uint32_t number;
+
+    if (!in_range(e, page)) {
+        return;
+    }
+    if (!e->db_pages->page[page].crowded) {
         ernic_db_page_rung(e, page);
+        return;
+    }
+    for (number = ops->next(e, 0); number; number = ops->next(e, number)) {
+        ernic_charge_objects(e, 1);
+        if (ops->page_of(e, number) == page) {
+            look(e, number);
+        }
     }
 }
 
