@@ -268,6 +268,7 @@ PAGES_TEST("/verbs/db-pages/sqe", test_sqe)
 {
     struct ernic_qp_attr attr = { };
     struct ernic_cqe cqe;
+    uint32_t pi;
     FakeQp qp;
 
     make_qp(p, &p->kernel, &qp);
@@ -278,6 +279,11 @@ PAGES_TEST("/verbs/db-pages/sqe", test_sqe)
     IS(p->e->qp[qp.qpn].state, ERNIC_QPS_SQE);
     IS(fake_poll_cq(p->e, &p->kernel.cq, &cqe), true);
     announce(p, &p->kernel, &qp);
+    /* A command that fails changes nothing, and so looks at nothing. */
+    pi = p->e->qp[qp.qpn].sq.wq.pi;
+    IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTR, &attr),
+       ERNIC_ERR_STATE);
+    IS(p->e->qp[qp.qpn].sq.wq.pi, pi);
     IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, &attr), ERNIC_OK);
     IS(sent(p), 0);
     IS(fake_poll_cq(p->e, &p->kernel.cq, &cqe), true);

@@ -386,9 +386,6 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
     if (!qp) {
         return ERNIC_ERR_HANDLE;
     }
-    if (qp->state == ERNIC_QPS_SQE) {
-        ernic_verbs_look_sends(e, qp);      /* those posted so far are still flushed */
-    }
     to = mask & ERNIC_QPA_STATE ? attr->state : qp->state;
     attr_load(&values, attr);
     status = modify_check(e, qp, attr, to, &values);
@@ -396,6 +393,9 @@ uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,
         trace_ernic_guest_qp_modify(qpn, ernic_qp_state_name(qp->state),
                                     ernic_qp_state_name(to), mask, status);
         return status;
+    }
+    if (qp->state == ERNIC_QPS_SQE) {
+        ernic_verbs_look_sends(e, qp);      /* those posted so far are still flushed */
     }
     ernic_qp_change(e, qp, to, mask, &values);
     return ERNIC_OK;
