@@ -244,7 +244,10 @@ static uint64_t read_control(ErnicPci *d)
     return ernic_pci_verbs_enabled(d) ? ERNIC_CONTROL_ENABLE : 0;
 }
 
-/* Without another link, the netdev carries RoCEv2 frames (ROCE_ETH). */
+/*
+ * Without another link, the netdev carries RoCEv2 frames (ROCE_ETH). DB_RECORD does not
+ * say that there are events: the ERNIC interface executes each store at that offset.
+ */
 uint32_t ernic_pci_verbs_features(const ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
