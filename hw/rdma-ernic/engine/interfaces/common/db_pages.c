@@ -3,8 +3,8 @@
  *
  * Which pages ring by an event: those that are allocated and have had such a queue since
  * then, because to make and remove an event takes KVM longer than many doorbells. One
- * that has had too many queues gets no event again before it has none, so that the list
- * of the others need not be searched for.
+ * that has had too many queues gets an event again when it has half as many, so that the
+ * others are searched for once in as many commands.
  *
  * A page with an event has a list of its few queues. The walk over all queues is for a
  * machine that starts, because events are not part of a saved state, and for a page that
@@ -67,6 +67,24 @@ void ernic_db_page_add(Ernic *e, uint32_t page, uint32_t number)
     update(e, page);
 }
 
+/* The queues of a page that was crowded, but for @gone, which are few again. */
+static void list(Ernic *e, uint32_t page, uint32_t gone)
+{
+    const ErnicDbPageOps *ops = page_ops(e);
+    ErnicDbPage *p = &e->db_pages->page[page];
+    uint32_t number, n = 0, steps = 0;
+
+    for (number = ops->next(e, 0); number && n < p->count;
+         number = ops->next(e, number)) {
+        steps++;
+        if (number != gone && ops->page_of(e, number) == page) {
+            p->number[n++] = number;
+        }
+    }
+    p->crowded = false;
+    ernic_charge_objects(e, steps);
+}
+
 void ernic_db_page_remove(Ernic *e, uint32_t page, uint32_t number)
 {
     ErnicDbPage *p = &e->db_pages->page[in_range(e, page) ? page : 0];
@@ -82,7 +100,9 @@ void ernic_db_page_remove(Ernic *e, uint32_t page, uint32_t number)
             p->number[i] = p->number[p->count];
         }
     }
-    p->crowded = p->crowded && p->count;
+    if (p->crowded && p->count <= ERNIC_DB_PAGE_QUEUES / 2) {
+        list(e, page, number);
+    }
     update(e, page);
 }
 

@@ -16,7 +16,7 @@
 
 typedef struct ErnicDbPage {
     uint16_t count;             /* its queues */
-    bool crowded;               /* they were more than these, since there were none: */
+    bool crowded;               /* they were more than these, since they were half: */
     uint16_t number[ERNIC_DB_PAGE_QUEUES];
 } ErnicDbPage;
 
