@@ -18,6 +18,8 @@
 #define IN      4096
 /* Queues of a page, at the most, for it to have an event. */
 #define MOST    16
+/* Pages with an event at once. */
+#define MOST_EVENTS 64
 /* A queue pair that does not exist. */
 #define NO_QP   0x7ff
 
@@ -97,12 +99,18 @@ static void stays_away(Events *v)
     g_assert_false(qernic_has_cqe(&v->x));
 }
 
-static bool was_rung(Events *v)
+static bool page_was_rung(Events *v, uint32_t page)
 {
+    g_autofree char *line = g_strdup_printf("page_rung ernic0 page %u\n", page);
     g_autofree char *text = NULL;
 
     g_assert_true(g_file_get_contents(v->log, &text, NULL, NULL));
-    return strstr(text, "ernic_pci_page_rung ernic0 page 0");
+    return strstr(text, line);
+}
+
+static bool was_rung(Events *v)
+{
+    return page_was_rung(v, 0);
 }
 
 /* Each ring is an event; the number in it is not looked at. */
@@ -521,6 +529,46 @@ WORLD_KINDS("/ernic-records-events/flood", test_flood, Events, v, begin, { "", E
     answers = together(v->q->qts, flood);
     want = g_strdup_printf("OK 0x%016x\n", ++v->q->cmd_pi);
     g_assert_nonnull(strstr(answers, want));
+}
+
+static bool has_event(Events *v, uint32_t page)
+{
+    qernic_pass(v->q->qts, 20, 1000);
+    ring(v, page, NO_QP);
+    qernic_pass(v->q->qts, 10, 1000);
+    return page_was_rung(v, page);
+}
+
+/* The context of @qp has no queue any more. */
+static void leave_idle(Events *v, const QErnicQp *qp, uint32_t uctx)
+{
+    uint32_t now = v->q->uctx;
+
+    v->q->uctx = uctx;
+    g_assert_cmpuint(qernic_cmd_handle(v->q, ERNIC_CMD_QP_DESTROY, qp->qpn), ==,
+                     ERNIC_OK);
+    v->q->uctx = now;
+}
+
+/* Contexts without queues leave their events to others, that come later or wait. */
+WORLD_KINDS("/ernic-records-events/idle", test_idle, Events, v, begin, BOTH)
+{
+    uint32_t uctx[MOST_EVENTS + 2];
+    QErnicQp qp[MOST_EVENTS + 2];
+
+    for (uint32_t i = 1; i < ARRAY_SIZE(uctx); i++) {
+        if (i == MOST_EVENTS) {
+            leave_idle(v, &qp[1], uctx[1]);
+        }
+        enter_context(v->q);
+        uctx[i] = v->q->uctx;
+        make_qp(v, &qp[i]);
+    }
+    g_assert_true(has_event(v, uctx[MOST_EVENTS - 1]));
+    g_assert_true(has_event(v, uctx[MOST_EVENTS]));
+    g_assert_false(has_event(v, uctx[MOST_EVENTS + 1]));
+    leave_idle(v, &qp[2], uctx[2]);
+    g_assert_true(has_event(v, uctx[MOST_EVENTS + 1]));
 }
 
 /* The function goes with a page that has an event and has been rung. */

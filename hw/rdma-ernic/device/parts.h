@@ -50,7 +50,7 @@ typedef struct ErnicPciMlx5 {
 
 /* Doorbell pages of an interface, at the most, and the most of them with an eventfd. */
 #define ERNIC_PCI_PAGES         1024
-#define ERNIC_PCI_PAGE_EVENTS   64
+#define ERNIC_PCI_PAGE_EVENTS   ERNIC_DB_EVENTS
 
 /* Doorbell pages that ring by an eventfd (page_events.c); a bit for each page. */
 typedef struct ErnicPageEvents {

@@ -16,6 +16,8 @@ typedef enum ErnicAtomicOp {
 } ErnicAtomicOp;
 
 #define ERNIC_REPORT_NAME 40
+/* Pages that the environment lets ring by an event at once, at the most. */
+#define ERNIC_DB_EVENTS 64
 
 /* A rule of PG332, and its last violation (strict mode). */
 typedef struct ErnicReport {

@@ -6,6 +6,9 @@
  * that has had too many queues gets an event again when it has half as many, so that the
  * others are searched for once in as many commands.
  *
+ * A page keeps its event while it has no queue, unless others need it: no more pages than
+ * may have an event have one for the queues of later times.
+ *
  * A page with an event has a list of its few queues. The walk over all queues is for a
  * machine that starts, because events are not part of a saved state, and for a page that
  * rings while its event is being removed because it has too many queues.
@@ -31,11 +34,26 @@ static void set_event(Ernic *e, uint32_t page, bool on)
         return;
     }
     e->db_pages->events[page / 8] ^= 1u << page % 8;
+    e->db_pages->num_events += on ? 1 : -1;
     trace_ernic_db_page_event(page, on);
     e->ops->page_event(e->env, page, on);
 }
 
 /* ---- the queues of a page --------------------------------------------------- */
+
+/* The event of a page without queues, if there are too many: one for each change. */
+static void take_idle_event(Ernic *e)
+{
+    ErnicDbPages *pages = e->db_pages;
+    uint32_t page;
+
+    for (page = 0; page < ERNIC_DB_PAGES && pages->num_events > ERNIC_DB_EVENTS; page++) {
+        if (has_event(e, page) && !pages->page[page].count) {
+            set_event(e, page, false);
+        }
+    }
+    ernic_charge_walk(e, page);
+}
 
 static void update(Ernic *e, uint32_t page)
 {
@@ -43,6 +61,9 @@ static void update(Ernic *e, uint32_t page)
 
     set_event(e, page, (p->count || has_event(e, page)) && !p->crowded &&
                        page_ops(e)->exists(e, page));
+    if (e->db_pages->num_events > ERNIC_DB_EVENTS) {
+        take_idle_event(e);
+    }
 }
 
 static bool in_range(const Ernic *e, uint32_t page)

@@ -24,6 +24,7 @@ typedef struct ErnicDbPage {
 struct ErnicDbPages {
     ErnicDbPage page[ERNIC_DB_PAGES];
     uint8_t events[ERNIC_DB_PAGES / 8];         /* pages with an event: bit by number */
+    uint32_t num_events;        /* so many pages */
     uint32_t queues;            /* of all pages */
     uint32_t next;              /* queue whose record is read next; 0: none */
     bool again;                 /* and then all of them from the first one on */
