@@ -93,7 +93,8 @@ TEST("/state/derived-rows", test_derived_rows)
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound holders "
         "num_holders page_failed copies job touched deferred work num_gids gid_changes "
         "eq_more udp_sport events_at timers cq_timers tx side timing now absent "
-        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables db_pages resume paused handshake",
+        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables db_pages resume paused "
+        "handshake",
         "ErnicEq: line_size line_head line_count",
         "ErnicMr: holder",
         "ErnicMcast: next chain",
