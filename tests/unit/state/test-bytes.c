@@ -117,6 +117,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicFlowTable: num_groups group",
         "ErnicFlowTables: num_entries table group entry counter order",
         "ErnicHandshake: turn",
+        "ErnicHandshakeQp: again",
     };
     uint32_t n = 0;
 
