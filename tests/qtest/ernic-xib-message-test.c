@@ -51,14 +51,17 @@ static void raise_both(Xib *x)
 }
 
 /*
- * The first of two messages that a write of the MSI capability sets free ejects the
- * function: two vectors are unmasked, or MSI is enabled with both raised.
+ * The first of two messages that a write of the configuration space sets free ejects the
+ * function: MSI is enabled with two vectors raised, both are unmasked, or Bus Master set.
  */
+enum { ENABLED, UNMASKED, MASTER, WAYS };
+
 MACHINE_KINDS("/ernic-xib-message/slot", test_slot, { "", "" },
               { "-thread", ",engine-thread=on" }, { "-timing", ",timing=on" })
 {
-    for (int unmask = 0; unmask < 2; unmask++) {
+    for (int way = 0; way < WAYS; way++) {
         QPCIDevice *dev;
+        uint16_t command;
         uint8_t at;
         Xib x;
 
@@ -68,16 +71,24 @@ MACHINE_KINDS("/ernic-xib-message/slot", test_slot, { "", "" },
         qpci_config_writel(dev, at + PCI_MSI_ADDRESS_LO, QERNIC_SLOT_COMMAND);
         qpci_config_writel(dev, at + PCI_MSI_ADDRESS_HI, 0);
         qpci_config_writew(dev, at + PCI_MSI_DATA_64, QERNIC_SLOT_EJECT);
-        if (unmask) {
+        if (way == UNMASKED) {
             qpci_config_writel(dev, at + PCI_MSI_MASK_64, 3);
+        }
+        if (way != ENABLED) {
             qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE | 2 << 4);
         }
+        command = qpci_config_readw(dev, PCI_COMMAND);
+        if (way == MASTER) {
+            qpci_config_writew(dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+        }
         raise_both(&x);
-        if (unmask) {
+        if (way == UNMASKED) {
             g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 3);
             qpci_config_writel(dev, at + PCI_MSI_MASK_64, 0);
-        } else {
+        } else if (way == ENABLED) {
             qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE);
+        } else {
+            qpci_config_writew(dev, PCI_COMMAND, command);
         }
         qernic_wait_while(x.m->qts, qpci_config_readl(dev, PCI_VENDOR_ID) != ~0u);
         qtest_qmp_eventwait(x.m->qts, "DEVICE_DELETED");

@@ -396,11 +396,16 @@ static uint32_t ernic_pci_config_read(PCIDevice *pci, uint32_t addr, int len)
                                           pci_default_read_config(pci, addr, len);
 }
 
-/* Before a write, which may take Bus Master away, and after it. */
+/*
+ * Before a write, which may take Bus Master away, and after it. ernic_pci_leave() would
+ * send messages here in virtual time, and one may eject the function.
+ */
 static void hold_pages(ErnicPci *d, bool on)
 {
-    ernic_pages_hold(d->engine, ernic_pci_enter(d), on);
-    ernic_pci_leave(d);
+    ernic_pci_lock(d);
+    ernic_pages_hold(d->engine, ernic_pci_now(), on);
+    ernic_pci_kick(d);
+    ernic_pci_unlock(d);
 }
 
 static bool sends_messages(const PCIDevice *pci)
