@@ -17,6 +17,7 @@
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/eth/send.h"
 #include "interfaces/pg332/handshake.h"
+#include "interfaces/pg332/handshake_ring.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"

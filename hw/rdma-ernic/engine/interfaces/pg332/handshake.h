@@ -36,13 +36,8 @@ void ernic_handshake_begin(Ernic *e, uint32_t qpn, uint32_t head, uint32_t pi);
 void ernic_handshake_completed(Ernic *e, uint32_t qpn);
 void ernic_handshake_received(Ernic *e, uint32_t qpn, uint32_t index);
 
-/*
- * ernic_user_next(), ernic_user_taken() and ernic_user_ring() of engine.h. The last one
- * in two steps: whether @r may ring, and then the ring.
- */
+/* ernic_user_next() and ernic_user_taken() of engine.h. */
 bool ernic_handshake_next(Ernic *e, ErnicUserRecord *r);
 void ernic_handshake_taken(Ernic *e, const ErnicUserRecord *r);
-bool ernic_handshake_permits(const Ernic *e, const ErnicUserRecord *r);
-bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r);
 
 #endif /* ERNIC_INTERFACES_PG332_HANDSHAKE_H */
