@@ -242,7 +242,7 @@ static void run(void *opaque)
     qemu_chr_fe_accept_input(&d->pg332.user.chr);
     send_records(d, &work);
     if (!ernic_budget_left(&work)) {
-        qemu_bh_schedule(d->pg332.user.bh);
+        ernic_pci_user_logic_kick(d);   /* the port may have been closed meanwhile */
     }
 }
 
