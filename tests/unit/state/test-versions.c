@@ -390,7 +390,7 @@ BUSY_TEST("/state-versions/missing", test_missing)
         { { "ErnicQp", "sq" }, "ErnicQp.sq is missing" },
         { { .structs = ERNIC_SS_QP }, "ErnicQp is not described" },
         { { .structs = ERNIC_SS_PATH }, "ErnicTx is not described" },
-        { { "ErnicConfig", "max_qp" }, "another ErnicConfig than here" },
+        { { "ErnicConfig", "max_qp" }, "another max_qp than here" },
         { { "ErnicPd", "used" }, "pd 0x1 is not in use" },
     };
 

@@ -227,24 +227,42 @@ static bool enter(ErnicReader *in, const char *name, ErnicReader *section)
     return true;
 }
 
+/* The name of the first row of @of in which @a and @b differ; NULL: none. */
+static const char *difference(Ernic *e, const ErnicStateStruct *of, const void *a,
+                              const void *b)
+{
+    g_autoptr(GByteArray) one = g_byte_array_new(), other = g_byte_array_new();
+    uint32_t i;
+
+    for (i = 0; i < of->num_fields; i++) {
+        const ErnicStateStruct row = {
+            .name = of->name, .id = of->id, .size = of->size,
+            .num_fields = 1, .field = &of->field[i],
+        };
+
+        g_byte_array_set_size(one, 0);
+        g_byte_array_set_size(other, 0);
+        ernic_state_save_struct(e, &row, a, one);
+        ernic_state_save_struct(e, &row, b, other);
+        if (one->len != other->len ||
+            (one->len && memcmp(one->data, other->data, one->len))) {
+            return of->field[i].name;
+        }
+    }
+    return NULL;
+}
+
 /* This is not taken over: it has to be what the engine has. */
 static bool compare(Ernic *e, const Section *s, ErnicReader *in)
 {
-    GByteArray *own = g_byte_array_new(), *other = g_byte_array_new();
-    void *copy = g_malloc0(s->of->size);
-    bool ok;
+    g_autofree void *copy = g_malloc0(s->of->size);
+    const char *name;
 
-    ernic_state_save_struct(e, s->of, s->find(e), own);
-    ok = ernic_state_load_struct(e, s->of, copy, in);
-    if (ok) {
-        ernic_state_save_struct(e, s->of, copy, other);
-        ok = memcmp(own->data, other->data, own->len) == 0 ||
-             ernic_state_refuse(in, "another %s than here", s->of->name);
+    if (!ernic_state_load_struct(e, s->of, copy, in)) {
+        return false;
     }
-    g_free(copy);
-    g_byte_array_free(own, true);
-    g_byte_array_free(other, true);
-    return ok;
+    name = difference(e, s->of, s->find(e), copy);
+    return !name || ernic_state_refuse(in, "another %s than here", name);
 }
 
 static bool load_table(Ernic *e, const ErnicStateTable *t, ErnicReader *in)
