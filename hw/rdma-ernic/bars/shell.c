@@ -45,7 +45,7 @@ void ernic_pci_shell_complete(ErnicPci *d)
     if (row->qdma && d->pg332.version && !d->shell.card_size && !first) {
         d->shell.card_size = DEFAULT_CARD;
     }
-    if (row->messages) {
+    if (row->messages && d->cfg.num_vectors == ERNIC_DEFAULT_VECTORS) {
         d->cfg.num_vectors = row->messages;
     }
 }
@@ -62,6 +62,11 @@ static bool check_row(const ErnicPci *d, Error **errp)
     }
     if (d->shell.card_size && !row->qdma) {
         error_setg(errp, "shell=%s has no card-memory", row->name);
+        return false;
+    }
+    if (row->messages && d->cfg.num_vectors != row->messages) {
+        error_setg(errp, "vectors is %u, not %u, with shell=%s", d->cfg.num_vectors,
+                   row->messages, row->name);
         return false;
     }
     if (d->cfg.num_vectors < least) {

@@ -69,6 +69,7 @@ typedef struct ErnicHostLink {
 
 /* The number of bits of irq_pending. */
 #define ERNIC_MAX_VECTORS   64
+#define ERNIC_DEFAULT_VECTORS   17
 /* Mb/s; the fastest port speed that verbs can express. */
 #define ERNIC_MAX_LINK_SPEED 1600000
 #define ERNIC_MAX_RETRY_TIME 3600000        /* ms */

@@ -467,7 +467,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("max-uctx", ErnicPci, cfg.max_uctx,
                        ERNIC_PCI_MAX_UCTX),
     DEFINE_PROP_SIZE("max-memory", ErnicPci, cfg.max_memory, 0),
-    DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, 17),
+    DEFINE_PROP_UINT16("vectors", ErnicPci, cfg.num_vectors, ERNIC_DEFAULT_VECTORS),
     DEFINE_PROP_UINT32("roce-mtu", ErnicPci, mtu, 4096),
     DEFINE_PROP_SIZE("device-memory", ErnicPci, mem_size,
                      ERNIC_PCI_DEVICE_MEMORY),
