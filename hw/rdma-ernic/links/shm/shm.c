@@ -10,6 +10,7 @@
 #include "qemu/bitops.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
+#include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
 #include "system/runstate.h"
@@ -31,6 +32,7 @@ typedef struct ShmLink {
     /* gid_changes of each engine when its addresses were announced. */
     uint64_t gids[ERNIC_PCI_ENGINES];
     bool reachable;
+    bool waits;                 /* for packets while it does not work */
     uint32_t reported;          /* bits of ErnicShmEvent that the user knows of */
     ErnicShmCable *cable;       /* owned; NULL: the link carries no frames */
     ErnicDump dump;
@@ -163,15 +165,19 @@ static uint32_t add_addresses(const Ernic *e, ErnicGid *gid)
 /*
  * Packets to a machine that is stopped wait in its ring. During a migration, there are
  * two machines with the same addresses: those of the one that does not run are not
- * announced.
+ * announced. The state of the machine is the main loop's; with the device's lock alone,
+ * that counts which the main loop saw last.
  */
 static bool is_reachable(const ErnicPci *d)
 {
-    return ernic_pci_working(d) ||
-           (ernic_pci_exists(d) && ernic_pci_powered(d) &&
-            !runstate_check(RUN_STATE_INMIGRATE) &&
-            !runstate_check(RUN_STATE_FINISH_MIGRATE) &&
-            !runstate_check(RUN_STATE_POSTMIGRATE));
+    ShmLink *link = shm_of(d);
+
+    if (bql_locked()) {
+        link->waits = ernic_pci_powered(d) && !runstate_check(RUN_STATE_INMIGRATE) &&
+                      !runstate_check(RUN_STATE_FINISH_MIGRATE) &&
+                      !runstate_check(RUN_STATE_POSTMIGRATE);
+    }
+    return ernic_pci_working(d) || (ernic_pci_exists(d) && link->waits);
 }
 
 /* Called often: the list is made only of tables that have changed. */
