@@ -19,7 +19,7 @@ static const ErnicPciEnum properties[] = {
     { "ernic-version", "ErnicVersion", "Version of PG332",
       (const char *const[]) { "auto", "3.1", "4.0", "4.2", NULL },
       offsetof(ErnicPci, pg332.version) },
-    { "ernic-strict", "ErnicStrict", "If software breaks a rule of PG332",
+    { "ernic-strict", "ErnicStrict", "If software breaks a rule of PG332, or of the QDMA",
       (const char *const[]) { "off", "report", "enforce", NULL },
       offsetof(ErnicPci, pg332.strict) },
     { "shell", "ErnicShell", "The card around PG332",

@@ -10,8 +10,8 @@
 #include "qemu/bswap.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "qemu/error-report.h"
 #include "bars/pg332.h"
+#include "bars/qdma/rules.h"
 #include "bars/shell_dma.h"
 #include "bars/user_logic.h"
 #include "bars/xib/xib.h"
@@ -20,12 +20,11 @@
 #include "device/life.h"
 #include "device/link.h"
 #include "device/lock.h"
+#include "device/registers.h"
 #include "device/retry_time.h"
 #include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* Limit of warnings of violations; a reset by the guest does not renew it. */
-#define MAX_WARNINGS 1000
 /* Frames of MAC control: their EtherType, and bytes up to its end. */
 #define CONTROL_TYPE 0x8808
 #define CONTROL_LEN  14
@@ -107,17 +106,9 @@ bool ernic_pci_pg332_control(ErnicPci *d, const uint8_t *frame, uint32_t len)
 
 static void warn(ErnicPci *d, const ErnicReport *r)
 {
-    if (d->pg332.warned == MAX_WARNINGS) {
-        return;
-    }
-    d->pg332.warned++;
-    warn_report("ernic %s: rule %s: queue pair %u, %s, offset 0x%x,"
-                " value 0x%" PRIx64 ", at %" PRIu64 " ns: %s",
-                ernic_pci_id(d), r->rule, r->qpn, r->reg, r->offset, r->value,
-                r->time, r->text);
-    if (d->pg332.warned == MAX_WARNINGS) {
-        warn_report("ernic %s: no more warnings of rules", ernic_pci_id(d));
-    }
+    ernic_pci_warn_rule(d, "ernic %s: rule %s: queue pair %u, %s, offset 0x%x,"
+                        " value 0x%" PRIx64 ", at %" PRIu64 " ns: %s", ernic_pci_id(d),
+                        r->rule, r->qpn, r->reg, r->offset, r->value, r->time, r->text);
 }
 
 static bool visit_last(Visitor *v, ErnicReport *r, Error **errp)
@@ -151,19 +142,23 @@ static void get_violations(Object *obj, Visitor *v, const char *name,
     ErnicPci *d = ERNIC(obj);
     uint32_t pos = 0, num = 0, i;
 
-    if (!d->pg332.engine || !d->pg332.cfg.strict || !ernic_pci_exists(d)) {
+    if (!d->pg332.strict || !ernic_pci_exists(d)) {
         error_setg(errp, "%s: ernic-strict is off", name);
         return;
     }
     ernic_pci_enter(d);
     do {
         reports = g_renew(ErnicReport, reports, num + 1);
-    } while (ernic_next_rule(d->pg332.engine, &pos, &reports[num]) && ++num);
+    } while (d->pg332.engine &&
+             ernic_next_rule(d->pg332.engine, &pos, &reports[num]) && ++num);
     ernic_pci_leave(d);
     if (!visit_start_struct(v, name, NULL, 0, errp)) {
         return;
     }
     for (i = 0; i < num && visit_rule(v, &reports[i], errp); i++) {
+    }
+    if (i == num) {
+        ernic_qdma_visit_rules(d, v, errp);
     }
     visit_end_struct(v, NULL);
 }
@@ -173,7 +168,7 @@ void ernic_pci_pg332_class_init(ObjectClass *oc)
     object_class_property_add(oc, "ernic-violations", "struct", get_violations,
                               NULL, NULL, NULL);
     object_class_property_set_description(oc, "ernic-violations",
-        "Rules of PG332 and how often each was broken since the last reset");
+        "Rules of PG332 and the QDMA, and how often each was broken since a reset");
 }
 
 /* ---- the environment of the engine -------------------------------------------- */
@@ -286,12 +281,11 @@ bool ernic_pci_pg332_unused(const ErnicPci *d, Error **errp)
     return !set;
 }
 
-/* A shell may have no ERNIC. */
+/* A shell with a QDMA, which has strict mode as well, may have no ERNIC. */
 static bool check_absent(const ErnicPci *d, Error **errp)
 {
     const char *set = d->pg332.num_qp ? "ernic-qps" :
                       d->pg332.reads ? "ernic-reads" :
-                      d->pg332.strict ? "ernic-strict" :
                       ernic_pci_user_logic_is(d) ? "user-logic" : NULL;
 
     if (set) {

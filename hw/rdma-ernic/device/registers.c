@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
 #include "qemu/bitops.h"
+#include "qemu/error-report.h"
 #include "device/device.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
@@ -122,5 +123,25 @@ void ernic_regs_write(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
         ernic_pci_guest_error(d, "%s is not written while enabled", reg->name);
     } else {
         set_field(b, reg, shift, size, value);
+    }
+}
+
+#define RULE_WARNINGS   1000
+
+/* The engine of PG332 reports with the device's lock held, the QDMA with the BQL. */
+void ernic_pci_warn_rule(ErnicPci *d, const char *format, ...)
+{
+    uint32_t warned = qatomic_fetch_inc(&d->pg332.warned);
+    va_list ap;
+
+    if (warned < RULE_WARNINGS) {
+        va_start(ap, format);
+        warn_vreport(format, ap);
+        va_end(ap);
+    } else {
+        qatomic_set(&d->pg332.warned, RULE_WARNINGS);
+    }
+    if (warned == RULE_WARNINGS - 1) {
+        warn_report("ernic %s: no more warnings of rules", ernic_pci_id(d));
     }
 }

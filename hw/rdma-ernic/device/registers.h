@@ -44,4 +44,11 @@ void ernic_guest_bad_write(ErnicPci *d, uint64_t off, unsigned size,
 /* The same for a write to @what that is disabled, or with @value out of range. */
 void ernic_guest_not_enabled(ErnicPci *d, const char *what, uint64_t value);
 
+/*
+ * A rule of strict mode was broken: prints a warning, which @format describes, for the
+ * first thousand of a device. A reset by the guest does not begin anew.
+ */
+G_GNUC_PRINTF(2, 3)
+void ernic_pci_warn_rule(ErnicPci *d, const char *format, ...);
+
 #endif /* ERNIC_DEVICE_REGISTERS_H */

@@ -484,6 +484,7 @@ const VMStateDescription ernic_pci_vmstate = {
         &ernic_qdma_vmstate,
         &ernic_qdma_stream_vmstate,
         &ernic_qdma_second_vmstate,
+        &ernic_qdma_rules_vmstate,
         &ernic_xib_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,

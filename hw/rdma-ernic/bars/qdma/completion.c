@@ -340,12 +340,20 @@ static void update(uint32_t *w, uint32_t value)
     w[0] = FIELD_DP32(w[0], CMPT0, IRQ_ENABLE, FIELD_EX32(value, READ, ARM));
 }
 
+bool qdma_cmpt_may_read(ErnicQdma *q, uint32_t number, uint32_t ci)
+{
+    const uint32_t *w = cmpt_of(q, number);
+    uint32_t entries = entries_of(q, w);
+
+    return indices_ok(q, w) && ci < entries &&
+           unread(w, entries, ci) <= unread(w, entries, pidx_of(w));
+}
+
 void qdma_cmpt_doorbell(ErnicPci *d, uint32_t number, uint32_t value)
 {
     ErnicQdma *q = d->shell.qdma;
     QdmaRing r = qdma_ring(q, number, ERNIC_QDMA_C2H);
-    uint32_t *w = cmpt_of(q, number), entries = entries_of(q, w);
-    uint32_t ci = FIELD_EX32(value, READ, CIDX);
+    uint32_t *w = cmpt_of(q, number), ci = FIELD_EX32(value, READ, CIDX);
 
     if (!qdma_owns(q, FIELD_EX32(w[0], CMPT0, FUNCTION), number)) {
         qdma_error(d, QDMA_ERR_QUEUE, &r);
@@ -355,8 +363,7 @@ void qdma_cmpt_doorbell(ErnicPci *d, uint32_t number, uint32_t value)
         qdma_error(d, QDMA_ERR_CMPT_QUEUE, &r);
         return;
     }
-    if (!indices_ok(q, w) || ci >= entries ||
-        unread(w, entries, ci) > unread(w, entries, pidx_of(w))) {
+    if (!qdma_cmpt_may_read(q, number, ci)) {
         fails(d, number, BAD_CIDX, QDMA_ERR_CMPT_CIDX);
         return;
     }

@@ -20,6 +20,8 @@ bool qdma_cmpt_valid(ErnicQdma *q, uint32_t number);
  * is no completion for it.
  */
 bool qdma_cmpt_post(ErnicPci *d, uint32_t number, uint32_t len, bool error);
+/* Whether software can have read the entries of a valid ring up to index @ci. */
+bool qdma_cmpt_may_read(ErnicQdma *q, uint32_t number, uint32_t ci);
 /* Software has read entries, and may arm the interrupt. */
 void qdma_cmpt_doorbell(ErnicPci *d, uint32_t number, uint32_t value);
 /* The consumer index, as the doorbell has it. */

@@ -11,6 +11,7 @@
 #include "bars/qdma/doorbells.h"
 #include "bars/qdma/errors.h"
 #include "bars/qdma/registers.h"
+#include "bars/qdma/rules.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* IND_CTXT_CMD */
@@ -92,6 +93,34 @@ static void read_words(ErnicQdma *q, const uint32_t *words, uint32_t num)
     }
 }
 
+/* The rules of a command that changes the context @words. */
+static void check(ErnicPci *d, const Context *c, uint32_t number, uint32_t op,
+                  const uint32_t *words)
+{
+    uint32_t selector = c - contexts, next[ERNIC_QDMA_DATA_WORDS];
+    QdmaStep s = {
+        .at = QDMA_IND_CTXT_CMD, .value = *qdma_reg(d->shell.qdma, QDMA_IND_CTXT_CMD, 0),
+        .queue = c->kind == OF_QUEUE ? number : QDMA_NO_QUEUE, .dir = selector,
+        .words = next, .num = c->words,
+    };
+
+    if (selector <= SELECT_SW_H2C) {
+        s.moment = QDMA_ENDS;
+        qdma_rules(d, &s);
+    }
+    if (op != OP_WRITE) {
+        return;
+    }
+    s.moment = QDMA_CONTEXT;
+    qdma_rules(d, &s);
+    memcpy(next, words, c->words * 4);
+    write_words(d->shell.qdma, next, c->words);
+    if (selector <= SELECT_SW_H2C && FIELD_EX32(next[1], SW1, ENABLE)) {
+        s.moment = QDMA_ENABLES;
+        qdma_rules(d, &s);
+    }
+}
+
 void qdma_context_command(ErnicPci *d, uint32_t command)
 {
     uint32_t number = FIELD_EX32(command, COMMAND, NUMBER);
@@ -105,6 +134,9 @@ void qdma_context_command(ErnicPci *d, uint32_t command)
         trace_ernic_guest_qdma_context(ernic_pci_id(d), command);
         qdma_error(d, QDMA_ERR_CONTEXT, NULL);
         return;
+    }
+    if (op != OP_READ) {
+        check(d, c, number, op, words);
     }
     if (selector <= SELECT_SW_H2C && op != OP_READ) {
         qdma_queue_ends(d, number, selector);

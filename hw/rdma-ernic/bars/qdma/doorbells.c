@@ -10,6 +10,7 @@
 #include "bars/qdma/doorbells.h"
 #include "bars/qdma/port.h"
 #include "bars/qdma/report.h"
+#include "bars/qdma/rules.h"
 #include "bars/qdma/turns.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
@@ -93,6 +94,13 @@ void qdma_doorbell_write(ErnicPci *d, uint32_t function, uint32_t off, uint32_t 
     if (kind != DB_INTERRUPT && !reaches(d, function, number)) {
         qdma_error(d, QDMA_ERR_QUEUE, NULL);
         return;
+    }
+    if (kind != DB_INTERRUPT) {
+        qdma_rules(d, &(QdmaStep) {
+            .moment = kind == DB_CMPT ? QDMA_READS : QDMA_POSTS, .queue = number,
+            .dir = kind == DB_H2C ? ERNIC_QDMA_H2C : ERNIC_QDMA_C2H,
+            .at = off, .value = value,
+        });
     }
     switch (kind) {
     case DB_H2C:

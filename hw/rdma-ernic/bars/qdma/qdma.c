@@ -32,6 +32,7 @@ void ernic_qdma_reset(ErnicPci *d)
         timer_del(&q->timer);
         q->packet = 0;
         q->stats = (ErnicQdmaStats) { };
+        q->record = (ErnicQdmaRecord) { };
         qdma_regs_reset(d);
     }
 }
@@ -309,6 +310,74 @@ const VMStateDescription ernic_qdma_second_vmstate = {
     .pre_load = second_pre_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, second_state_vmstate, ErnicQdma),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* ---- strict mode ------------------------------------------------------------- */
+
+static bool has_record(void *opaque)
+{
+    const ErnicQdma *q = ((ErnicPci *)opaque)->shell.qdma;
+
+    return q && !buffer_is_zero(&q->record, sizeof(q->record));
+}
+
+static int record_pre_load(void *opaque)
+{
+    const ErnicPci *d = opaque;
+
+    return d->shell.qdma && d->pg332.strict ? 0 : -EINVAL;
+}
+
+static int record_post_load(void *opaque, int version)
+{
+    ErnicQdma *q = ((ErnicPci *)opaque)->shell.qdma;
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_QDMA_RULES; i++) {
+        if (q->record.last[i].queue > ERNIC_QDMA_QUEUES) {
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+static const VMStateDescription violation_vmstate = {
+    .name = "ernic/rules-last",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(count, ErnicQdmaViolation),
+        VMSTATE_UINT64(time, ErnicQdmaViolation),
+        VMSTATE_UINT32(queue, ErnicQdmaViolation),
+        VMSTATE_UINT32(offset, ErnicQdmaViolation),
+        VMSTATE_UINT32(value, ErnicQdmaViolation),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription record_vmstate = {
+    .name = "ernic/rules-state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(record.last, ErnicQdma, ERNIC_QDMA_RULES, 1,
+                             violation_vmstate, ErnicQdmaViolation),
+        VMSTATE_UINT32_ARRAY(record.reported, ErnicQdma, ERNIC_QDMA_QUEUES + 1),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription ernic_qdma_rules_vmstate = {
+    .name = "ernic/rules",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_record,
+    .pre_load = record_pre_load,
+    .post_load = record_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(shell.qdma, ErnicPci, record_vmstate, ErnicQdma),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -56,6 +56,21 @@ typedef struct ErnicQdmaPortStats {
     uint64_t dropped[ERNIC_QDMA_DIRS], dropped_bytes[ERNIC_QDMA_DIRS];
 } ErnicQdmaPortStats;
 
+/* At most so many rules of strict mode (rules.c): each is a bit of a word. */
+#define ERNIC_QDMA_RULES    32
+
+/* One rule: how often it was broken, and the last time. */
+typedef struct ErnicQdmaViolation {
+    uint64_t count, time;
+    uint32_t queue, offset, value;
+} ErnicQdmaViolation;
+
+/* Of strict mode. Reported rules are bits, by queue; without one, at the end. */
+typedef struct ErnicQdmaRecord {
+    ErnicQdmaViolation last[ERNIC_QDMA_RULES];
+    uint32_t reported[ERNIC_QDMA_QUEUES + 1];
+} ErnicQdmaRecord;
+
 #define ERNIC_QDMA_PORTS    2
 
 typedef struct ErnicQdmaPort {
@@ -78,6 +93,7 @@ struct ErnicQdma {
     uint64_t due[ERNIC_QDMA_QUEUES];    /* in ns of virtual time; 0: it does not run */
     uint16_t packet;            /* number of the last one received */
     ErnicQdmaStats stats;
+    ErnicQdmaRecord record;
 };
 
 extern const MemoryRegionOps ernic_qdma_ops;            /* of BAR 0 */
@@ -86,6 +102,8 @@ extern const VMStateDescription ernic_qdma_vmstate;     /* of ErnicPci */
 extern const VMStateDescription ernic_qdma_stream_vmstate;
 /* The state of the second port. */
 extern const VMStateDescription ernic_qdma_second_vmstate;
+/* The record of strict mode. */
+extern const VMStateDescription ernic_qdma_rules_vmstate;
 
 void ernic_qdma_open(ErnicPci *d);
 /* All registers and contexts get their values at reset. */

@@ -78,6 +78,11 @@ bool qdma_ring_dma(ErnicPci *d, const QdmaRing *r, uint64_t addr, void *buf, uin
     return qdma_dma(d, qdma_ring_function(r), addr, buf, len, write);
 }
 
+uint32_t qdma_ring_vectors(ErnicPci *d, const QdmaRing *r)
+{
+    return function(d, qdma_ring_function(r))->cfg.num_vectors;
+}
+
 bool qdma_irq(ErnicPci *d, uint32_t number, uint32_t vector)
 {
     ErnicPci *f = function(d, number);

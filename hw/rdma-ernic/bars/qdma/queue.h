@@ -82,6 +82,8 @@ bool qdma_dma(ErnicPci *d, uint32_t function, uint64_t addr, void *buf, uint64_t
               bool write);
 bool qdma_ring_dma(ErnicPci *d, const QdmaRing *r, uint64_t addr, void *buf, uint64_t len,
                    bool write);
+/* Number of vectors of the ring's function. */
+uint32_t qdma_ring_vectors(ErnicPci *d, const QdmaRing *r);
 /* Raises MSI-X @vector of @function if there is one; false: there is none. */
 bool qdma_irq(ErnicPci *d, uint32_t function, uint32_t vector);
 

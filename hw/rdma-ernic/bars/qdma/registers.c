@@ -10,6 +10,7 @@
 #include "bars/qdma/errors.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
+#include "bars/qdma/rules.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -202,6 +203,10 @@ static void qdma_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
         qdma_doorbell_write(d, function_of(function), off, value);
         return;
     }
+    qdma_rules(d, &(QdmaStep) {
+        .moment = QDMA_WRITES, .queue = QDMA_NO_QUEUE, .at = off, .value = value,
+        .refused = !r || (!r->writable && !r->wrote),
+    });
     if (!r || (!r->writable && !r->wrote)) {
         ernic_guest_bad_write(d, off, size, value);
         return;

@@ -1,0 +1,286 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ernic-strict for the QDMA: each rule is broken in turn, and no other with it.
+ */
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "ernic-qdma-net.h"
+
+#define STRICT      ",ernic-strict=report"
+#define QUEUE       3
+#define ENTRIES     16
+#define INDEX       QUEUE           /* of the ring's size: qdma_queue_context() */
+#define MASK        0x824
+#define C2H_DOORBELL(q) (QDMA_DOORBELLS + (q) * 16 + 8)
+
+/* A memory-mapped queue that is open, and a stream in both directions. */
+typedef struct Rules {
+    QdmaNet n;
+    QdmaQueue k;
+    QdmaStream s;
+} Rules;
+
+static void begin(Rules *w, const char *more)
+{
+    g_autofree char *all = g_strconcat(STRICT, more, NULL);
+
+    qnet_open(&w->n, all);
+    qdma_queue_open(&w->n.x, &w->k, QUEUE, QDMA_H2C, ENTRIES);
+}
+
+static void stream(Rules *w)
+{
+    qnet_stream(&w->n.x, &w->s, 0, QNET_EVERY, 0);
+}
+
+/* Enables the queue, which is not, with changes of its second word. */
+static void enable(Rules *w, uint32_t set, uint32_t clear)
+{
+    qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_CLEAR);
+    qdma_queue_context(&w->k, set, clear);
+}
+
+static void post(Rules *w, uint32_t pi)
+{
+    w->k.pi = pi;
+    qdma_ring(&w->k, false);
+}
+
+static void no_register(Rules *w)
+{
+    qdma_put(&w->n.x, 0x300, 1);
+}
+
+static void read_only(Rules *w)
+{
+    qdma_put(&w->n.x, 0x134, 1);
+}
+
+static void ring_in_use(Rules *w)
+{
+    qdma_put(&w->n.x, 0x204 + INDEX * 4, ENTRIES + 1);
+    qdma_put(&w->n.x, 0x204 + INDEX * 4, ENTRIES + 2);
+}
+
+static void buffer_in_use(Rules *w)
+{
+    stream(w);
+    qdma_put(&w->n.x, 0xab0, QNET_BUFFER / 2);
+}
+
+static void masked(Rules *w)
+{
+    qdma_put(&w->n.x, MASK, 1);
+    qdma_command(&w->n.x, QDMA_CREDIT, QUEUE, QDMA_WRITE);
+}
+
+static void still_enabled(Rules *w)
+{
+    qdma_queue_context(&w->k, 0, 0);
+}
+
+static void not_cleared(Rules *w)
+{
+    uint32_t words[8];
+
+    qdma_read_context(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, words);
+    qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_CLEAR);
+    qdma_write_context(&w->n.x, QDMA_HW + QDMA_H2C, QUEUE, (uint32_t[8]) { 1 });
+    qdma_write_context(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, words);
+}
+
+static void error_bits(Rules *w)
+{
+    enable(w, 1 << 26, 0);
+}
+
+static void ring_base(Rules *w)
+{
+    w->k.ring += 64;
+    enable(w, 0, 0);
+    w->k.ring -= 64;
+}
+
+static void ring_size(Rules *w)
+{
+    enable(w, 0xf << 12, 0);
+}
+
+static void descriptor_size(Rules *w)
+{
+    enable(w, 3 << 16, 0);
+}
+
+static void function_map(Rules *w)
+{
+    qdma_command(&w->n.x, QDMA_FMAP, 0, QDMA_CLEAR);
+    enable(w, 0, 0);
+}
+
+static void no_vector(Rules *w)
+{
+    uint32_t words[8];
+
+    qdma_read_context(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, words);
+    words[4] = 17;
+    qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_CLEAR);
+    qdma_write_context(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, words);
+}
+
+static void ends_busy(Rules *w)
+{
+    qdma_write_context(&w->n.x, QDMA_HW + QDMA_H2C, QUEUE, (uint32_t[8]) { 1 });
+    qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_INVALIDATE);
+}
+
+static void post_disabled(Rules *w)
+{
+    qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_INVALIDATE);
+    post(w, 0);
+}
+
+static void pidx_range(Rules *w)
+{
+    post(w, ENTRIES);
+}
+
+static void overrun(Rules *w)
+{
+    qdma_move(&w->k, w->n.x.messages, 0, 64);
+    qdma_move(&w->k, w->n.x.messages, 0, 64);
+    qdma_write_context(&w->n.x, QDMA_HW + QDMA_H2C, QUEUE, (uint32_t[8]) { 0 });
+    post(w, 1);
+}
+
+static void no_completions(Rules *w)
+{
+    stream(w);
+    qdma_command(&w->n.x, QDMA_CMPT, 0, QDMA_INVALIDATE);
+    qdma_put(&w->n.x, C2H_DOORBELL(0), QNET_ENTRIES - 1);
+}
+
+static void no_prefetch(Rules *w)
+{
+    stream(w);
+    qdma_command(&w->n.x, QDMA_PREFETCH, 0, QDMA_INVALIDATE);
+    qdma_put(&w->n.x, C2H_DOORBELL(0), QNET_ENTRIES - 1);
+}
+
+static void engine_stopped(Rules *w)
+{
+    qdma_put(&w->n.x, 0x1204, 0);
+    post(w, 0);
+}
+
+static void read_invalid(Rules *w)
+{
+    qdma_put(&w->n.x, C2H_DOORBELL(QUEUE) + 4, 0);
+}
+
+static void cidx_range(Rules *w)
+{
+    stream(w);
+    qdma_put(&w->n.x, C2H_DOORBELL(0) + 4, 5);
+}
+
+static const struct {
+    const char *rule;
+    void (*act)(Rules *w);
+} rules[] = {
+    { "qdma-no-register", no_register },
+    { "qdma-no-register", read_only },
+    { "qdma-table-in-use", ring_in_use },
+    { "qdma-table-in-use", buffer_in_use },
+    { "qdma-mask", masked },
+    { "qdma-still-enabled", still_enabled },
+    { "qdma-not-cleared", not_cleared },
+    { "qdma-error-bits", error_bits },
+    { "qdma-ring-base", ring_base },
+    { "qdma-ring-size", ring_size },
+    { "qdma-descriptor-size", descriptor_size },
+    { "qdma-function-map", function_map },
+    { "qdma-vector", no_vector },
+    { "qdma-ends-busy", ends_busy },
+    { "qdma-post-disabled", post_disabled },
+    { "qdma-pidx-range", pidx_range },
+    { "qdma-overrun", overrun },
+    { "qdma-no-completions", no_completions },
+    { "qdma-no-prefetch", no_prefetch },
+    { "qdma-engine-stopped", engine_stopped },
+    { "qdma-read-invalid", read_invalid },
+    { "qdma-cidx-range", cidx_range },
+};
+
+/* The table above has all rules of the device; @name alone was broken, once. */
+static void check(Rules *w, const char *name)
+{
+    QDict *rsp = qernic_get(w->n.x.m->qts, w->n.x.q->id, "ernic-violations");
+    QDict *all = qdict_get_qdict(rsp, "return");
+    const QDictEntry *entry;
+    uint32_t i;
+
+    for (entry = qdict_first(all); entry; entry = qdict_next(all, entry)) {
+        QDict *rule = qobject_to(QDict, qdict_entry_value(entry));
+        const char *key = qdict_entry_key(entry);
+
+        if (!g_str_has_prefix(key, "qdma-")) {
+            continue;
+        }
+        for (i = 0; i < ARRAY_SIZE(rules) && strcmp(rules[i].rule, key); i++) {
+        }
+        g_assert_cmpuint(i, <, ARRAY_SIZE(rules));
+        g_test_message("%s after %s", key, name);
+        g_assert_cmpint(qdict_get_int(rule, "count"), ==, !g_strcmp0(key, name));
+    }
+    qobject_unref(rsp);
+}
+
+WORLD_KINDS("/ernic-qdma-rules/table", test_table, Rules, w, begin,
+            { "", "" }, { "-opennic", ",shell=opennic,ernic-version=4.2" })
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+        check(w, NULL);
+        rules[i].act(w);
+        check(w, rules[i].rule);
+        qdma_reset(&w->n.x, 2);
+        qnet_setup(&w->n.x);
+        qdma_queue_open(&w->n.x, &w->k, QUEUE, QDMA_H2C, ENTRIES);
+    }
+}
+
+/* Counts migrate, to a device with strict mode. */
+MACHINE_TEST("/ernic-qdma-rules/migrate", test_migrate)
+{
+    g_autofree char *args = NULL;
+    Rules w = { };
+
+    begin(&w, "");
+    post(&w, ENTRIES);
+    args = qnet_cable(&w.n, STRICT);
+    qdma_migrate(&w.n.x, args);
+    check(&w, "qdma-pidx-range");
+    qernic_cont(w.n.x.m->qts);
+    qdma_reset(&w.n.x, 0);
+    check(&w, NULL);
+}
+
+/* One report for each rule and queue. */
+MACHINE_TEST("/ernic-qdma-rules/report", test_report)
+{
+    const char *path = qernic_temp();
+    g_autofree char *log = g_strconcat(" -trace ernic_guest_qdma_rule -D ", path, NULL);
+    QErnicMachine *m;
+    Rules w = { };
+
+    begin(&w, log);
+    m = w.n.x.m;
+    for (int i = 0; i < 3; i++) {
+        post(&w, ENTRIES);
+        qdma_put(&w.n.x, C2H_DOORBELL(0) + 4, i);
+    }
+    g_assert_cmpuint(qernic_logged(m, path, "qdma-pidx-range queue 3 offset"
+                                   " 0x18034 value 0x10"), ==, 1);
+    g_assert_cmpuint(qernic_logged(m, path, "qdma-post-disabled queue 3"), ==, 1);
+    g_assert_cmpuint(qernic_logged(m, path, "qdma-read-invalid queue 0"), ==, 1);
+}
