@@ -128,6 +128,16 @@ typedef enum ErnicShellKind {
     ERNIC_SHELLS
 } ErnicShellKind;
 
+/* A DMA engine of a shell under the timing model (device/pace.h); ps of virtual time. */
+typedef struct ErnicPace {
+    uint64_t due;               /* end of the descriptor in hand; 0: there is none */
+    uint64_t last;              /* end of the one before; 0: it was idle since then */
+    uint32_t owner;             /* its queue */
+} ErnicPace;
+
+/* Of the QDMA: two memory-mapped engines, and two that send streams; or one of xib. */
+#define ERNIC_PACES 4
+
 /* The card's memory and its shell; protected by the device's lock. */
 typedef struct ErnicShell {
     uint8_t kind;               /* properties; ErnicShellKind */
@@ -139,6 +149,7 @@ typedef struct ErnicShell {
     uint32_t links_up;          /* the links when that was last looked at */
     ErnicQdma *qdma;            /* owned; of the first port; BQL */
     ErnicXib *xib;              /* owned; of that shell; BQL */
+    ErnicPace pace[ERNIC_PACES];        /* BQL */
     MemoryRegion card;
     uint32_t regs[ERNIC_SHELL_WORDS];   /* windows: atomic, for a second ERNIC */
 } ErnicShell;

@@ -20,6 +20,7 @@
 #include "bars/xib/xib.h"
 #include "device/interface.h"
 #include "device/lock.h"
+#include "device/pace.h"
 #include "device/reset.h"
 #include "net/ethernet.h"
 #include "pci/migration.h"
@@ -486,6 +487,7 @@ const VMStateDescription ernic_pci_vmstate = {
         &ernic_qdma_second_vmstate,
         &ernic_qdma_rules_vmstate,
         &ernic_xib_vmstate,
+        &ernic_pace_vmstate,
         &doorbells_vmstate,
         &irqs_vmstate,
         &features_vmstate,

@@ -82,3 +82,8 @@ pcie.posted             = 0 ns          # see above
 pcie.headers            = 0 credits     # see above
 pcie.data               = 0 credits     # see above
 pcie.credit-return      = 0 ns          # see above
+
+# The DMA engines of a card's shell (shell=), which cross PCI Express: it is in here.
+shell.latency           = 1 us          # estimate: a descriptor and its data, two reads
+shell.packet            = 14 cycles     # fitted: DMA of pages at 250 MHz, see docs/timing.md
+shell.width             = 64 B/cycle    # PG302: 512-bit AXI4

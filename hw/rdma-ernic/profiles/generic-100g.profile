@@ -80,3 +80,8 @@ pcie.posted             = 200 ns        # assumption: one way
 pcie.headers            = 64 credits    # assumption
 pcie.data               = 1024 credits  # assumption: 16 KiB
 pcie.credit-return      = 300 ns        # assumption: until UpdateFC, one way and back
+
+# The DMA engines of a card's shell (shell=), with PCI Express in it.
+shell.latency           = 1200 ns       # assumption: a descriptor and its data, two reads
+shell.packet            = 4 cycles      # assumption
+shell.width             = 64 B/cycle    # assumption: 512-bit data path, 256 Gb/s

@@ -104,6 +104,7 @@ TEST("/state/derived-rows", test_derived_rows)
         "ErnicTrain: ip alt_sgid alt_dgid num_alt_sgid num_alt_dgid path_final data "
         "serial",
         "ErnicTx: busy loop_full icrc loop_pos loop_len taken departed looks",
+        "ErnicProfile: shell",
         "ErnicLimit: size held",
         "ErnicLevel: size count",
         "ErnicTimedRetry: held line waits qps head count",

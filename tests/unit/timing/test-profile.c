@@ -250,7 +250,9 @@ TEST("/profile/lines", test_lines)
             continue;
         }
         key = g_strndup(lines[i], strcspn(lines[i], " ="));
-        with_line(lines, i, false, "", true, "is missing");
+        if (!g_str_has_prefix(key, "shell.")) {
+            with_line(lines, i, false, "", true, "is missing");
+        }
         with_line(lines, i, true, lines[i], false, "given twice");
         wrong = g_strdup_printf("%s = 1 parsec # s", key);
         with_line(lines, i, false, wrong, false, "\"parsec\" is no unit");
@@ -267,6 +269,22 @@ TEST("/profile/lines", test_lines)
     g_assert_cmpuint(n, >, 60);
     g_strfreev(lines);
     g_free(text);
+}
+
+/* A profile of an older release has no shell, whose engines then take no time. */
+TEST("/profile/no-shell", test_no_shell)
+{
+    g_autofree char *text = read_profile("generic-100g");
+    ErnicProfile p, whole;
+    char *err = NULL;
+
+    g_assert_true(ernic_profile_parse(&whole, "x", text, find, NULL, &err));
+    IS(whole.shell.width, 64);
+    *strstr(text, "shell.latency") = 0;
+    g_assert_true(ernic_profile_parse(&p, "x", text, find, NULL, &err));
+    IS(p.shell.latency | p.shell.packet | p.shell.width, 0);
+    p.shell = whole.shell;
+    g_assert_cmpmem(&p, sizeof(p), &whole, sizeof(whole));
 }
 
 /* Random bytes: no text does harm, and each refusal gives a reason. */

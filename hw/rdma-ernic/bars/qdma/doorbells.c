@@ -12,6 +12,7 @@
 #include "bars/qdma/report.h"
 #include "bars/qdma/rules.h"
 #include "bars/qdma/turns.h"
+#include "device/pace.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -150,6 +151,12 @@ void qdma_queue_ends(ErnicPci *d, uint32_t number, uint8_t dir)
     bool waits = qdma_turns_has(&q->turns[dir], number) ||
                  (dir == ERNIC_QDMA_H2C && qdma_turns_has(stream, number));
 
+    if (works) {
+        ernic_pace_cancel(&d->shell.pace[dir], number);
+    }
+    if (dir == ERNIC_QDMA_H2C) {
+        ernic_pace_cancel(&d->shell.pace[ERNIC_QDMA_DIRS + qdma_port_of(d, &r)], number);
+    }
     job->busy &= !works;
     qdma_turns_set(&q->turns[dir], number, false);
     if (dir == ERNIC_QDMA_H2C) {

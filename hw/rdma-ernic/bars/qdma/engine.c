@@ -18,6 +18,7 @@
 #include "bars/qdma/turns.h"
 #include "device/card.h"
 #include "device/clock.h"
+#include "device/pace.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Accesses to memory for a descriptor and its completion, and for a piece of its data. */
@@ -156,6 +157,7 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
     }
     if (!q->job[dir].busy) {
         if (!qdma_turns_next(&q->turns[dir], &number)) {
+            ernic_pace_idle(&d->shell.pace[dir]);
             return false;
         }
         r = qdma_ring(q, number, dir);
@@ -168,7 +170,14 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
             return true;
         }
     }
+    if (ernic_pace_waits(d, &d->shell.pace[dir], q->job[dir].queue, q->job[dir].len,
+                         &q->kick)) {
+        return false;
+    }
     run_job(d, dir, work);
+    if (!q->job[dir].busy) {
+        ernic_pace_done(&d->shell.pace[dir]);
+    }
     return true;
 }
 

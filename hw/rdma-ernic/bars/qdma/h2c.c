@@ -11,6 +11,7 @@
 #include "bars/qdma/report.h"
 #include "bars/qdma/stream.h"
 #include "bars/qdma/turns.h"
+#include "device/pace.h"
 #include "net/ethernet.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -71,6 +72,11 @@ static bool fetch(ErnicPci *d, const QdmaRing *r, QdmaH2cDesc *desc)
     return true;
 }
 
+static ErnicPace *pace_of(ErnicPci *d, uint32_t port)
+{
+    return &d->shell.pace[ERNIC_QDMA_DIRS + port];
+}
+
 /* The reason why a frame cannot leave; NULL: it can. */
 static const char *obstacle(ErnicPci *d, uint32_t port, const QdmaRing *r, uint32_t len)
 {
@@ -109,6 +115,11 @@ static QdmaStep packet(ErnicPci *d, uint32_t port, const QdmaRing *r, ErnicBudge
         return QDMA_WORKED;
     }
     len = le16_to_cpu(desc.len);
+    if (ernic_pace_waits(d, pace_of(d, port), r->number, len, &d->shell.qdma->kick)) {
+        d->shell.qdma->port[port].stream.next = r->number;
+        return QDMA_IDLE;
+    }
+    ernic_pace_done(pace_of(d, port));
     trace_ernic_qdma_h2c(ernic_pci_id(d), r->number, le64_to_cpu(desc.addr), len);
     why = obstacle(d, port, r, len);
     if (why) {
@@ -136,7 +147,11 @@ QdmaStep qdma_h2c_step(ErnicPci *d, uint32_t port, ErnicBudget *work)
     uint32_t number;
     QdmaRing r;
 
-    if (qdma_port_waits(d, port) || !qdma_turns_next(turns, &number)) {
+    if (qdma_port_waits(d, port)) {
+        return QDMA_IDLE;
+    }
+    if (!qdma_turns_next(turns, &number)) {
+        ernic_pace_idle(pace_of(d, port));
         return QDMA_IDLE;
     }
     ernic_budget_charge(work, ERNIC_WORK_FRAME + ERNIC_WORK_ACCESS * PACKET_ACCESSES, 0);

@@ -24,6 +24,7 @@ void ernic_qdma_reset(ErnicPci *d)
     if (q) {
         memset(q->job, 0, sizeof(q->job));
         memset(q->turns, 0, sizeof(q->turns));
+        memset(d->shell.pace, 0, sizeof(d->shell.pace));
         memset(q->port, 0, sizeof(q->port));
         memset(q->queue, 0, sizeof(q->queue));
         memset(q->fmap, 0, sizeof(q->fmap));

@@ -15,6 +15,7 @@
 #include "device/dma.h"
 #include "device/irq.h"
 #include "device/mutex.h"
+#include "device/pace.h"
 #include "device/traffic.h"
 #include "net/ethernet.h"
 #include "net/queues.h"
@@ -258,7 +259,11 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
     uint32_t at, n;
     XibStep did;
 
-    if (!ernic_axi_dma_ready(&x->dma[XIB_MM2S]) || ernic_pci_eth_waits(d)) {
+    if (!ernic_axi_dma_ready(&x->dma[XIB_MM2S])) {
+        ernic_pace_idle(d->shell.pace);
+        return XIB_IDLE;
+    }
+    if (ernic_pci_eth_waits(d)) {
         return XIB_IDLE;
     }
     ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
@@ -266,6 +271,10 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
     if (did != XIB_WORKED) {
         return did;
     }
+    if (ernic_pace_waits(d, d->shell.pace, XIB_MM2S, desc.len, &x->kick)) {
+        return XIB_IDLE;
+    }
+    ernic_pace_done(d->shell.pace);
     if (desc.control & PG332_DESC_SOF) {
         drop_frame(d, XIB_MM2S, "no end");
     }

@@ -17,6 +17,7 @@ void ernic_xib_reset(ErnicPci *d)
 
     if (x) {
         xib_channels_reset(x);
+        memset(d->shell.pace, 0, sizeof(d->shell.pace));
         memset(x->mac, 0, sizeof(x->mac));
         x->stats = (ErnicXibStats) { };
         xib_mac_reset(x);

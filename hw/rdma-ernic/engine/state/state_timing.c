@@ -36,6 +36,7 @@ static const ErnicStateField profile_fields[] = {
     U(wqe_batch), U(wqe_miss), U(wqe_fetches), U(context_entries), U(context_miss),
     U(key_entries), U(key_miss), U(key_update), U(read_overlap), U(dma_requests),
     U(dma_request), U(tx_packets), U(rx_packets), U(outstanding), U(retry_packets),
+    DERIVED(shell),             /* of the device that loads: no engine uses it */
     U(ack_coalesce), U(ack_delay), STRUCT(pcie, ernic_state_pcie),
     STRUCTS(stage, ernic_state_cost),
 };

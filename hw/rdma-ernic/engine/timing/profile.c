@@ -64,6 +64,7 @@ typedef struct Key {
     const char *name;
     uint32_t offset;
     uint8_t kind, rule;
+    bool optional;              /* 0 if it is not given: profiles of older releases */
     uint64_t min, max;          /* in the stored unit */
 } Key;
 
@@ -76,6 +77,9 @@ typedef struct Key {
 #define RULED(name_, kind_, member, max_, rule_) \
     { .name = name_, .offset = offsetof(ErnicProfile, member), \
       .kind = KIND_##kind_, .max = max_, .rule = RULE_##rule_ }
+#define OPTIONAL(name_, kind_, member, max_) \
+    { .name = name_, .offset = offsetof(ErnicProfile, member), \
+      .kind = KIND_##kind_, .max = max_, .optional = true }
 #define LATENCY(name, s) \
     KEY(name ".latency", TIME, stage[ERNIC_STAGE_##s].latency, 0, MAX_TIME)
 #define PACKET(name, s) \
@@ -140,6 +144,9 @@ static const Key keys[] = {
     KEY("pcie.headers", COUNT, pcie.headers, 0, 4096),
     KEY("pcie.data", COUNT, pcie.data, 0, 65536),
     KEY("pcie.credit-return", TIME, pcie.credit_return, 0, MAX_TIME),
+    OPTIONAL("shell.latency", TIME, shell.latency, MAX_TIME),
+    OPTIONAL("shell.packet", CYCLES, shell.packet, MAX_CYCLES),
+    OPTIONAL("shell.width", WIDTH, shell.width, 65536),
 };
 #define NUM_KEYS G_N_ELEMENTS(keys)
 
@@ -400,7 +407,7 @@ bool ernic_profile_parse(ErnicProfile *p, const char *name, const char *text,
     }
     r.line = 0;
     for (i = 0; i < NUM_KEYS; i++) {
-        if (!r.set[i]) {
+        if (!r.set[i] && !keys[i].optional) {
             return fail(&r, "%s: is missing", keys[i].name);
         }
     }

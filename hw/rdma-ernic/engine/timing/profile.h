@@ -48,6 +48,7 @@ struct ErnicProfile {
     uint64_t ack_coalesce;      /* requests acknowledged by one ACK */
     uint64_t ack_delay;         /* ps: greatest delay of such an ACK */
     ErnicPcie pcie;
+    ErnicCost shell;            /* a descriptor of a shell's DMA engine; no stage */
     ErnicCost stage[ERNIC_STAGE_COUNT];
 };
 typedef struct ErnicProfile ErnicProfile;

@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The time that the DMA engines of a shell take under the timing model.
+ */
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "qemu/timer.h"
+#include "migration/vmstate.h"
+#include "device/clock.h"
+#include "device/pace.h"
+#include "engine/timing/profile.h"
+#include "hw/rdma-ernic/trace.h"
+
+#define PS_PER_NS   1000u
+
+static uint64_t work(const ErnicProfile *profile, uint32_t len)
+{
+    const ErnicCost *cost = &profile->shell;
+    uint64_t cycles = cost->packet + (cost->width ? DIV_ROUND_UP(len, cost->width) : 0);
+
+    return cycles * profile->host_ps;
+}
+
+static void begin(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len)
+{
+    uint64_t first = ernic_pci_now() * PS_PER_NS + d->profile->shell.latency;
+
+    p->owner = owner;
+    p->due = MAX((p->last ?: first) + work(d->profile, len), 1);
+    trace_ernic_pace(ernic_pci_id(d), owner, len, p->due);
+}
+
+bool ernic_pace_waits(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len,
+                      QEMUTimer *timer)
+{
+    int64_t at;
+
+    if (!d->profile) {
+        return false;
+    }
+    if (!p->due || p->owner != owner) {
+        begin(d, p, owner, len);
+    }
+    at = MIN(DIV_ROUND_UP(p->due, PS_PER_NS), INT64_MAX);
+    if (at <= ernic_pci_now()) {
+        return false;
+    }
+    if (!timer_pending(timer) || at < timer_expire_time_ns(timer)) {
+        timer_mod_ns(timer, at);
+    }
+    return true;
+}
+
+void ernic_pace_done(ErnicPace *p)
+{
+    p->last = p->due;
+    p->due = 0;
+}
+
+void ernic_pace_idle(ErnicPace *p)
+{
+    p->last = 0;
+}
+
+void ernic_pace_cancel(ErnicPace *p, uint32_t owner)
+{
+    if (p->owner == owner) {
+        p->due = 0;
+    }
+}
+
+/* ---- migration ------------------------------------------------------------------- */
+
+static bool has_pace(void *opaque)
+{
+    const ErnicPci *d = opaque;
+
+    return d->profile && !buffer_is_zero(d->shell.pace, sizeof(d->shell.pace));
+}
+
+static int pace_pre_load(void *opaque)
+{
+    const ErnicPci *d = opaque;
+
+    return d->profile ? 0 : -EINVAL;
+}
+
+static const VMStateDescription state_vmstate = {
+    .name = "ernic/pace-state",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(due, ErnicPace),
+        VMSTATE_UINT64(last, ErnicPace),
+        VMSTATE_UINT32(owner, ErnicPace),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* Any values will do: an engine that waits for ever is one of the guest alone. */
+const VMStateDescription ernic_pace_vmstate = {
+    .name = "ernic/pace",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_pace,
+    .pre_load = pace_pre_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(shell.pace, ErnicPci, ERNIC_PACES, 1, state_vmstate,
+                             ErnicPace),
+        VMSTATE_END_OF_LIST()
+    }
+};
