@@ -20,8 +20,8 @@
 
 static bool inside(const FakeEnv *env, uint64_t addr, uint64_t len)
 {
-    return addr >= env->base && addr - env->base <= FAKE_MEM_SIZE &&
-           len <= FAKE_MEM_SIZE - (addr - env->base);
+    return addr >= env->base && addr - env->base <= env->size &&
+           len <= env->size - (addr - env->base);
 }
 
 /* Count one more access; return whether it fails on purpose or misses memory. */
@@ -151,9 +151,15 @@ const ErnicEnvOps fake_env_ops = {
 
 void fake_env_init(FakeEnv *env)
 {
+    fake_env_init_sized(env, FAKE_MEM_SIZE);
+}
+
+void fake_env_init_sized(FakeEnv *env, uint64_t bytes)
+{
     *env = (FakeEnv) {
         /* Pages that nothing touches cost nothing. */
-        .mem = ernic_table_new(1, FAKE_MEM_SIZE),
+        .mem = ernic_table_new(1, bytes),
+        .size = bytes,
         .base = FAKE_MEM_BASE,
         .next = FAKE_SCRATCH,
         .now = 1000000,
@@ -174,7 +180,7 @@ void fake_env_fini(FakeEnv *env)
     g_ptr_array_free(env->trains, true);
     g_array_free(env->irqs, true);
     g_array_free(env->wakes, true);
-    ernic_table_free(env->mem, 1, FAKE_MEM_SIZE);
+    ernic_table_free(env->mem, 1, env->size);
     memset(env, 0, sizeof(*env));
 }
 
@@ -191,7 +197,7 @@ uint64_t fake_alloc(FakeEnv *env, uint64_t bytes, uint64_t align)
     uint64_t at = ROUND_UP(env->next, align);
 
     g_assert(align && !(align & (align - 1)));
-    g_assert(at <= FAKE_MEM_SIZE && bytes <= FAKE_MEM_SIZE - at);
+    g_assert(at <= env->size && bytes <= env->size - at);
     env->next = at + bytes;
     memset(env->mem + at, 0, bytes);
     return env->base + at;

@@ -24,7 +24,8 @@ typedef struct FakeTrain {
 } FakeTrain;
 
 typedef struct FakeEnv {
-    uint8_t *mem;               /* FAKE_MEM_SIZE bytes at base */
+    uint8_t *mem;               /* size bytes at base */
+    uint64_t size;
     uint64_t base;              /* guest address; a test may move it */
     uint64_t next;              /* offset at which fake_alloc() continues */
     uint64_t now;               /* tests set it and pass it to the engine */
@@ -55,6 +56,8 @@ uint64_t fake_clock(void);
 
 /* Memory is zeroed, the time 1 ms: 0 must not pass for "never set". */
 void fake_env_init(FakeEnv *env);
+/* The same with @bytes of guest memory in place of FAKE_MEM_SIZE. */
+void fake_env_init_sized(FakeEnv *env, uint64_t bytes);
 void fake_env_fini(FakeEnv *env);
 
 /*
