@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include <glib/gstdio.h>
 #include "hw/pci/pci_regs.h"
 #include "ernic-card.h"
 #include "ernic-xib.h"
@@ -446,4 +447,41 @@ MACHINE_KINDS("/ernic-xib/ernic", test_ernic, KINDS)
     g_assert_cmpint(xib_message(&x), ==, XIB_S2MM);
     /* No side stream follows its window. */
     g_assert_cmphex(xib_get(&x, XIB_ERNIC + 0x40034), ==, 0);
+}
+
+/* Two machines whose functions name one lab: frames to all, and to one. */
+MACHINE_TEST("/ernic-xib/lab", test_lab)
+{
+    g_autofree char *folder = g_dir_make_tmp("ernic-xib-XXXXXX", NULL);
+    uint8_t frame[700];
+    Xib x[2] = { };
+
+    g_assert_nonnull(folder);
+    for (int i = 0; i < 2; i++) {
+        x[i].m = qernic_machine("-device ernic,id=ernic0,addr=04.0,shell=xib,lab=%s"
+                                ",mac=52:54:00:00:00:4%d", folder, i);
+        xib_attach(&x[i]);
+        xib_probe(&x[i]);
+        xib_up(&x[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        qernic_wait_while(x[i].m->qts, qernic_stat(x[i].q, "shm.peers") != 1);
+    }
+    for (int i = 0; i < 6; i++) {
+        Xib *from = &x[i % 2], *to = &x[1 - i % 2];
+
+        qnet_frame(frame, sizeof(frame), i, 3);
+        memcpy(frame, "\x52\x54\0\0\0\x40", 6);
+        frame[5] += 1 - i % 2;
+        if (i < 2) {
+            memset(frame, 0xff, 6);
+        }
+        xib_post(from, frame, sizeof(frame), 1 + i / 2);
+        xib_ring(from);
+        xib_take(to, frame, sizeof(frame));
+    }
+    for (int i = 0; i < 2; i++) {
+        qernic_machine_end(x[i].m);
+    }
+    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
