@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """scripts/checks/checkpatch refuses each of these lines."""
 import subprocess
+import time
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / 'scripts/checks/checkpatch'
@@ -33,12 +34,17 @@ def run(root, tree):
 
 
 def test_lines(tmp_path):
-    """Good files are accepted; then those with a fault are named, and no others."""
-    good = {'hw/good.c': GOOD % 'a--;', 'include/good.h': GOOD % 'a--;'}
-    done = run(tmp_path, good)
-    assert done.returncode == 0 and '2 files' in done.stdout, done.stdout + done.stderr
+    """Good files are accepted, and read once; then those with a fault are named, and no
+    others, also when they were read before."""
+    new = f'f({time.time_ns()});'
+    good = {'hw/good.c': GOOD % new, 'include/good.h': GOOD % new}
+    for read in 2, 0:
+        done = run(tmp_path, good)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout == f'2 files, of which {read} were read\n', done.stdout
     wrong = {f'include/{n}.h': GOOD % line for n, line in enumerate(LINES)}
-    done = run(tmp_path, wrong)
-    assert done.returncode == 1 and 'good.' not in done.stdout, done.stderr
-    missed = [text for name, text in wrong.items() if f'{name}:' not in done.stdout]
-    assert not missed, missed
+    for _ in range(2):
+        done = run(tmp_path, wrong)
+        assert done.returncode == 1 and 'good.' not in done.stdout, done.stderr
+        missed = [text for name, text in wrong.items() if f'{name}:' not in done.stdout]
+        assert not missed, missed
