@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INSIDE = ROOT / 'tests/guest/inside'
 BOOT_SECONDS = 120             # the host may be busy
 SECONDS = 120                  # of a command, likewise
+KILL_SECONDS = 15              # for a command that is killed to end
 STOP_SECONDS = 60              # for QEMU to end
 MEMORY_MIB = 768
 
@@ -45,23 +46,39 @@ class Result:
 
 
 class Job:
-    """A command that runs in a guest."""
+    """A command that runs in a guest, until it has had its seconds and is asked about."""
 
     def __init__(self, guest, number, seconds):
         self.guest = guest
         self.number = number
-        self.seconds = seconds
+        self.end = time.monotonic() + seconds
+        self.late = False
 
     def done(self):
+        if not self.late and time.monotonic() > self.end:
+            self.late = not self.answered(0)
+            if self.late:
+                self.start_kill()
         return self.number in self.guest.answers or self.guest.gone
+
+    def start_kill(self):
+        return self.guest.start(f'kill -9 -$(cat /run/agent.{self.number}.job)')
 
     def kill(self):
         """Kill it and every process that it started, if it still runs."""
-        self.guest.run(f'kill -9 -$(cat /run/agent.{self.number}.job)')
+        self.start_kill().wait()
+
+    def answered(self, seconds):
+        with self.guest.changed:
+            return self.guest.changed.wait_for(
+                lambda: self.number in self.guest.answers or self.guest.gone, seconds)
 
     def wait(self):
         """Its Result."""
-        return self.guest.answer(self.number, self.seconds + 15)
+        self.answered(max(0, self.end - time.monotonic()))
+        self.done()
+        result = self.guest.answer(self.number, KILL_SECONDS)
+        return Result(124, result.output) if self.late else result
 
 
 def die_with_parent():
@@ -248,9 +265,9 @@ class Guest:
     def start(self, command, seconds=SECONDS):
         """Start a command, which is killed after so many seconds; its Job."""
         number = next(self.numbers)
-        text = base64.b64encode(command.encode()).decode()
+        lines = command.count('\n') + 1
         try:
-            self.socket.sendall(f'{number} {seconds} {text}\n'.encode())
+            self.socket.sendall(f'{number} {lines}\n{command}\n'.encode())
         except OSError:
             raise GuestError(f'{self.name} {self.fate()}\n' + self.tail()) from None
         return Job(self, number, seconds)
@@ -268,7 +285,7 @@ class Guest:
 
     def wait_until(self, condition, seconds=60):
         """Wait for a command of the shell, without single quotes, to succeed."""
-        self.check(f"timeout {seconds} sh -c 'until {condition}; do sleep 0.05; done'",
+        self.check(f"timeout {seconds} sh -c 'until {condition}; do sleep 0.1; done'",
                    seconds + 10)
 
     def put(self, file, path):

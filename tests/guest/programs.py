@@ -226,7 +226,7 @@ def meet(client, server, listens, seconds=SECONDS, grace=GRACE):
     """Run the server, a guest and a command, and the client once listens succeeds there;
     their Results, the client's None if the server did not start."""
     called = server[0].start(server[1], seconds)
-    ready = server[0].start(f"timeout 60 sh -c 'until {listens}; do sleep 0.05; done'")
+    ready = server[0].start(f"timeout 60 sh -c 'until {listens}; do sleep 0.1; done'")
     while not (ready.done() or called.done()):
         time.sleep(0.02)
     if not ready.done() or ready.wait().status:
