@@ -33,6 +33,7 @@ class Test:
         self.passed = self.skipped = 0
         self.failures, self.times = [], []
         result, text = entry['result'], entry.get('stdout') or ''
+        self.reason = (entry.get('env') or {}).get('ERNIC_SLOW', '')
         if tap:
             self.tap(text, entry['returncode'])
         elif result in ('OK', 'SKIP'):
@@ -42,8 +43,7 @@ class Test:
             self.failures.append(result.lower())
         # Else its tests say where the time goes.
         if sum(time.seconds for time in self.times) < self.seconds / 2:
-            reason = (entry.get('env') or {}).get('ERNIC_SLOW', '')
-            self.times.append(Time(self.seconds, '', reason))
+            self.times.append(Time(self.seconds, '', self.reason))
 
     def tap(self, text, status):
         plan, last, seen, skipped = None, '', 0, False
@@ -51,7 +51,7 @@ class Test:
             if found := PLAN.match(line):
                 plan, skipped = int(found[1]), bool(found[2])
             elif found := SECONDS.match(line):
-                self.times.append(Time(float(found[1]), last, found[2] or ''))
+                self.times.append(Time(float(found[1]), last, found[2] or self.reason))
             elif found := GLIB_SECONDS.match(line):
                 self.times.append(Time(float(found[2]), found[1]))
             elif line.startswith('Bail out!'):
