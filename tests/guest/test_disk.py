@@ -23,6 +23,7 @@ MIB = 16                        # of the file
 KNOWN_WARNINGS = {
     'regulatory.db': 'firmware of wireless interfaces, which no package here has',
     'missing firmware': 'likewise',
+    'Spurious LAPIC timer': 'after kexec, that of the kernel before',
     'CONFIG_IMA_DISABLE_HTABLE': 'the device mapper of 6.1 says so when it is loaded',
 }
 # What starts the kernel anew while the other guest writes.
