@@ -306,12 +306,15 @@ static void breaks_no_rule(Qdma *x)
     QDict *rsp = qernic_get(x->m->qts, x->q->id, "ernic-violations"), *rule;
     QDict *all = qdict_get_qdict(rsp, "return");
     const QDictEntry *entry;
+    uint32_t seen = 0;
 
     for (entry = qdict_first(all); entry; entry = qdict_next(all, entry)) {
         rule = qobject_to(QDict, qdict_entry_value(entry));
         g_test_message("%s", qdict_entry_key(entry));
         g_assert_cmpint(qdict_get_int(rule, "count"), ==, 0);
+        seen += g_str_has_prefix(qdict_entry_key(entry), "qdma-");
     }
+    g_assert_cmpuint(seen, >, 0);
     qobject_unref(rsp);
 }
 

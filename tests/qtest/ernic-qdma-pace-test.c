@@ -146,6 +146,27 @@ WORLD_KINDS("/ernic-qdma-pace/ends", test_ends, Pace, p, begin, { "", "" })
     g_assert_cmpuint(done(p), ==, 1);
 }
 
+/* The same for a stream, whose next descriptor has the index of the one that ended. */
+WORLD_KINDS("/ernic-qdma-pace/stream-ends", test_stream_ends, Pace, p, begin, { "", "" })
+{
+    uint8_t frame[1500], is[QNET_FRAME];
+    QdmaStream s;
+
+    qnet_stream(&p->n.x, &s, 0, QNET_NEVER, 0);
+    qnet_frame(frame, sizeof(frame), 1, 2);
+    qnet_post(&s, frame, sizeof(frame));
+    start_clock(p);
+    qnet_ring(&s);
+    until(p, LATENCY);
+    qnet_contexts(&s);
+    qnet_post(&s, frame, 100);
+    qnet_ring(&s);
+    until(p, 2 * LATENCY + WORK(100) - 1);
+    g_assert_cmpint(recv(p->n.fd, is, sizeof(is), MSG_DONTWAIT), ==, -1);
+    until(p, 2 * LATENCY + WORK(100));
+    g_assert_cmpint(qernic_from_wire(p->n.fd, is, sizeof(is)), ==, 100);
+}
+
 /* The time goes on at the destination. */
 MACHINE_TEST("/ernic-qdma-pace/migrate", test_migrate)
 {
@@ -191,4 +212,68 @@ MACHINE_TEST("/ernic-qdma-pace/xib", test_xib)
     g_assert_cmphex(xib_status(&x, XIB_MM2S, 2), ==, 0);
     qtest_clock_set(x.m->qts, since + ns);
     xib_arrives(&x, frame, sizeof(frame));
+}
+
+#define LONG        (4 * 1024 * 1024)
+
+/* An engine that needs several slices does not wait for the time of the other one. */
+WORLD_KINDS("/ernic-qdma-pace/both", test_both, Pace, p, begin, { "", "" })
+{
+    QdmaQueue other;
+
+    qdma_queue_open(&p->n.x, &other, QUEUE + 1, QDMA_C2H, 16);
+    open_queue(p, QDMA_H2C);
+    start_clock(p);
+    qdma_post(&other, 8 * LONG, 0, 4 * LONG);
+    qdma_ring(&other, false);
+    qdma_post(&p->k, 8 * LONG, 0, LONG);
+    qdma_ring(&p->k, false);
+    until(p, LATENCY + WORK(LONG) - 1);
+    g_assert_cmpuint(done(p), ==, 0);
+    until(p, LATENCY + WORK(LONG));
+    for (int i = 0; i < 1000 && !done(p); i++) {    /* slices at one virtual time */
+        g_usleep(1000);
+    }
+    g_assert_cmpuint(done(p), ==, 1);
+}
+
+/* An engine that software stops earns no time. */
+WORLD_KINDS("/ernic-qdma-pace/pause", test_pause, Pace, p, begin, { "", "" })
+{
+    open_queue(p, QDMA_H2C);
+    start_clock(p);
+    post(p, 8);
+    until(p, LATENCY + WORK(LEN));
+    g_assert_cmpuint(done(p), ==, 1);
+    qdma_put(&p->n.x, 0x1204, 0);
+    until(p, 1000000);
+    g_assert_cmpuint(done(p), ==, 1);
+    qdma_put(&p->n.x, 0x1204, 1);
+    until(p, 1000000 + WORK(LEN));
+    g_assert_cmpuint(done(p), <=, 2);
+}
+
+/* The next descriptor does not have the time of one that a reset of the channel ended. */
+MACHINE_TEST("/ernic-qdma-pace/xib-reset", test_xib_reset)
+{
+    uint8_t frame[1000];
+    Xib x = { };
+    uint64_t since;
+
+    xib_start(&x, TIMING);
+    qnet_frame(frame, sizeof(frame), 1, 2);
+    xib_post(&x, frame, sizeof(frame), 1);
+    xib_ring(&x);
+    qtest_clock_step(x.m->qts, LATENCY / 2);
+    xib_put_channel(&x, XIB_MM2S, XIB_CR, PG332_DMACR_RESET);
+    qtest_clock_step(x.m->qts, 100 * LATENCY);
+    x.tx = 0;
+    xib_begin(&x, XIB_MM2S, XIB_TX_CR);
+    xib_post(&x, frame, sizeof(frame), 1);
+    since = qtest_clock_step(x.m->qts, 1);
+    xib_ring(&x);
+    qtest_clock_set(x.m->qts, since + LATENCY + WORK(1000) - 1);
+    g_assert_cmphex(xib_status(&x, XIB_MM2S, 0), ==, 0);
+    qtest_clock_set(x.m->qts, since + LATENCY + WORK(1000));
+    g_assert_cmphex(xib_status(&x, XIB_MM2S, 0), !=, 0);
 }

@@ -47,6 +47,8 @@ static void post(Rules *w, uint32_t pi)
     qdma_ring(&w->k, false);
 }
 
+static void check(Rules *w, const char *name);
+
 static void no_register(Rules *w)
 {
     qdma_put(&w->n.x, 0x300, 1);
@@ -87,7 +89,10 @@ static void not_cleared(Rules *w)
     qdma_read_context(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, words);
     qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_CLEAR);
     qdma_write_context(&w->n.x, QDMA_HW + QDMA_H2C, QUEUE, (uint32_t[8]) { 1 });
+    words[0] |= 1;
     qdma_write_context(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, words);
+    check(w, NULL);
+    post(w, 1);
 }
 
 static void error_bits(Rules *w)
@@ -218,7 +223,7 @@ static void check(Rules *w, const char *name)
     QDict *rsp = qernic_get(w->n.x.m->qts, w->n.x.q->id, "ernic-violations");
     QDict *all = qdict_get_qdict(rsp, "return");
     const QDictEntry *entry;
-    uint32_t i;
+    uint32_t i, seen = 0;
 
     for (entry = qdict_first(all); entry; entry = qdict_next(all, entry)) {
         QDict *rule = qobject_to(QDict, qdict_entry_value(entry));
@@ -232,12 +237,17 @@ static void check(Rules *w, const char *name)
         g_assert_cmpuint(i, <, ARRAY_SIZE(rules));
         g_test_message("%s after %s", key, name);
         g_assert_cmpint(qdict_get_int(rule, "count"), ==, !g_strcmp0(key, name));
+        seen |= 1u << i;
+    }
+    for (i = 0; i < ARRAY_SIZE(rules); i++) {       /* rows of a rule follow each other */
+        g_assert_true((i && !strcmp(rules[i].rule, rules[i - 1].rule)) || seen & 1u << i);
     }
     qobject_unref(rsp);
 }
 
 WORLD_KINDS("/ernic-qdma-rules/table", test_table, Rules, w, begin,
-            { "", "" }, { "-opennic", ",shell=opennic,ernic-version=4.2" })
+            { "", "" }, { "-opennic", ",shell=opennic,ernic-version=4.2" },
+            { "-no-ernic", ",shell=opennic,card-memory=1M" })
 {
     for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
         check(w, NULL);
@@ -283,4 +293,42 @@ MACHINE_TEST("/ernic-qdma-rules/report", test_report)
                                    " 0x18034 value 0x10"), ==, 1);
     g_assert_cmpuint(qernic_logged(m, path, "qdma-post-disabled queue 3"), ==, 1);
     g_assert_cmpuint(qernic_logged(m, path, "qdma-read-invalid queue 0"), ==, 1);
+}
+
+/*
+ * OpenNIC's driver writes the software context first, and then clears the others. At the
+ * end it invalidates them; the next time the hardware's index is still that of before.
+ */
+MACHINE_TEST("/ernic-qdma-rules/again", test_again)
+{
+    uint32_t words[8];
+    Rules w = { };
+    Qdma *x = &w.n.x;
+
+    begin(&w, "");
+    qdma_read_context(x, QDMA_SW + QDMA_H2C, QUEUE, words);
+    words[0] &= ~0xffff;
+    qdma_move(&w.k, x->messages, 0, 64);
+    for (int of = QDMA_SW; of <= QDMA_CREDIT; of += 2) {
+        qdma_command(x, of + QDMA_H2C, QUEUE, QDMA_INVALIDATE);
+    }
+    qdma_command(x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_CLEAR);
+    qdma_write_context(x, QDMA_SW + QDMA_H2C, QUEUE, words);
+    qdma_command(x, QDMA_HW + QDMA_H2C, QUEUE, QDMA_CLEAR);
+    qdma_command(x, QDMA_CREDIT + QDMA_H2C, QUEUE, QDMA_CLEAR);
+    check(&w, NULL);
+}
+
+/* The ring of completions is of a size of that table, too. */
+MACHINE_TEST("/ernic-qdma-rules/completions", test_completions)
+{
+    uint32_t words[8], size;
+    Rules w = { };
+
+    begin(&w, "");
+    stream(&w);
+    qdma_read_context(&w.n.x, QDMA_CMPT, 0, words);
+    size = words[0] >> 28;
+    qdma_put(&w.n.x, 0x204 + size * 4, qdma_get(&w.n.x, 0x204 + size * 4) - 1);
+    check(&w, "qdma-table-in-use");
 }

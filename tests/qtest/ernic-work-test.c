@@ -342,3 +342,29 @@ WORLD_KINDS("/ernic-work/resize", test_resize, Work, w, begin, BOTH)
     qernic_make(w->q, &cmd);
     qernic_transfers(w->q, w->q);
 }
+
+/* In S3 the machine's memory is left alone, also by a thread of the engine. */
+MACHINE_KINDS("/ernic-work/s3", test_s3, { "", ",engine-thread=off" },
+              { "-thread", ",engine-thread=on" })
+{
+    QErnicMachine *m = qernic_machine(VERBS_NIC ",id=ernic0,addr=04.0"
+                                      ",roce-udp=127.0.0.1:0%s", more);
+    QErnic *q = qernic_at(m, "ernic0", 4);
+    QPCIDevice *pm = qpci_device_find(m->bus, QPCI_DEVFN(1, 3));
+    QErnicQp x;
+
+    qernic_setup(q, 1);
+    qernic_self(q, &x, ERNIC_QPT_RC);
+    qpci_config_writel(pm, 0x40, 0x601);        /* PIIX4: registers of ACPI at 0x600 */
+    qpci_config_writeb(pm, 0x80, 1);
+    qtest_outw(m->qts, 0x604, 0x2400);          /* S3 */
+    qtest_qmp_eventwait(m->qts, "SUSPEND");
+    qernic_post_recv(&x, 4096, 64);
+    qernic_send(&x, 0, 64);
+    for (int i = 0; i < 50; i++) {
+        g_usleep(10000);
+        qtest_clock_step(m->qts, 1000);
+    }
+    g_assert_false(qernic_has_cqe(&x));
+    g_free(pm);
+}

@@ -106,9 +106,10 @@ bool ernic_pci_pg332_control(ErnicPci *d, const uint8_t *frame, uint32_t len)
 
 static void warn(ErnicPci *d, const ErnicReport *r)
 {
-    ernic_pci_warn_rule(d, "ernic %s: rule %s: queue pair %u, %s, offset 0x%x,"
-                        " value 0x%" PRIx64 ", at %" PRIu64 " ns: %s", ernic_pci_id(d),
-                        r->rule, r->qpn, r->reg, r->offset, r->value, r->time, r->text);
+    ernic_pci_warn_rule(d, &d->pg332.warned, "ernic %s: rule %s: queue pair %u, %s,"
+                        " offset 0x%x, value 0x%" PRIx64 ", at %" PRIu64 " ns: %s",
+                        ernic_pci_id(d), r->rule, r->qpn, r->reg, r->offset, r->value,
+                        r->time, r->text);
 }
 
 static bool visit_last(Visitor *v, ErnicReport *r, Error **errp)

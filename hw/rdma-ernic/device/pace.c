@@ -5,9 +5,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
+#include "qemu/error-report.h"
 #include "qemu/timer.h"
 #include "migration/vmstate.h"
 #include "device/clock.h"
+#include "device/life.h"
 #include "device/pace.h"
 #include "engine/timing/profile.h"
 #include "hw/rdma-ernic/trace.h"
@@ -24,10 +26,11 @@ static uint64_t work(const ErnicProfile *profile, uint32_t len)
 
 static void begin(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len)
 {
-    uint64_t first = ernic_pci_now() * PS_PER_NS + d->profile->shell.latency;
+    uint64_t now = ernic_pci_now() * PS_PER_NS;
+    uint64_t from = p->last ? MIN(p->last, now) : now + d->profile->shell.latency;
 
     p->owner = owner;
-    p->due = MAX((p->last ?: first) + work(d->profile, len), 1);
+    p->due = MAX(from + work(d->profile, len), 1);
     trace_ernic_pace(ernic_pci_id(d), owner, len, p->due);
 }
 
@@ -36,7 +39,7 @@ bool ernic_pace_waits(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len,
 {
     int64_t at;
 
-    if (!d->profile) {
+    if (!d->profile || ernic_pci_gone(d)) {
         return false;
     }
     if (!p->due || p->owner != owner) {
@@ -63,10 +66,20 @@ void ernic_pace_idle(ErnicPace *p)
     p->last = 0;
 }
 
-void ernic_pace_cancel(ErnicPace *p, uint32_t owner)
+void ernic_pace_cancel(ErnicPace *p)
 {
-    if (p->owner == owner) {
-        p->due = 0;
+    p->due = 0;
+}
+
+void ernic_pace_stall(ErnicPace *p)
+{
+    p->due = p->last = 0;
+}
+
+void ernic_pace_no_power(ErnicPci *d)
+{
+    if (!ernic_pci_powered(d)) {
+        memset(d->shell.pace, 0, sizeof(d->shell.pace));
     }
 }
 
@@ -77,6 +90,35 @@ static bool has_pace(void *opaque)
     const ErnicPci *d = opaque;
 
     return d->profile && !buffer_is_zero(d->shell.pace, sizeof(d->shell.pace));
+}
+
+static void costs_of(const ErnicPci *d, uint64_t costs[ERNIC_PACE_COSTS])
+{
+    costs[0] = d->profile->shell.latency;
+    costs[1] = d->profile->shell.packet;
+    costs[2] = d->profile->shell.width;
+}
+
+static int pace_pre_save(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    costs_of(d, d->shell.pace_costs);
+    return 0;
+}
+
+/* As the rest of the profile, which the engine compares. */
+static int pace_post_load(void *opaque, int version)
+{
+    ErnicPci *d = opaque;
+    uint64_t costs[ERNIC_PACE_COSTS];
+
+    costs_of(d, costs);
+    if (memcmp(costs, d->shell.pace_costs, sizeof(costs))) {
+        error_report("ernic: the incoming state has other costs of a shell");
+        return -EINVAL;
+    }
+    return 0;
 }
 
 static int pace_pre_load(void *opaque)
@@ -104,8 +146,11 @@ const VMStateDescription ernic_pace_vmstate = {
     .version_id = 1,
     .minimum_version_id = 1,
     .needed = has_pace,
+    .pre_save = pace_pre_save,
     .pre_load = pace_pre_load,
+    .post_load = pace_post_load,
     .fields = (const VMStateField[]) {
+        VMSTATE_UINT64_ARRAY(shell.pace_costs, ErnicPci, ERNIC_PACE_COSTS),
         VMSTATE_STRUCT_ARRAY(shell.pace, ErnicPci, ERNIC_PACES, 1, state_vmstate,
                              ErnicPace),
         VMSTATE_END_OF_LIST()

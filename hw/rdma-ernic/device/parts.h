@@ -132,11 +132,12 @@ typedef enum ErnicShellKind {
 typedef struct ErnicPace {
     uint64_t due;               /* end of the descriptor in hand; 0: there is none */
     uint64_t last;              /* end of the one before; 0: it was idle since then */
-    uint32_t owner;             /* its queue */
+    uint32_t owner;             /* which descriptor that is */
 } ErnicPace;
 
 /* Of the QDMA: two memory-mapped engines, and two that send streams; or one of xib. */
 #define ERNIC_PACES 4
+#define ERNIC_PACE_COSTS    3
 
 /* The card's memory and its shell; protected by the device's lock. */
 typedef struct ErnicShell {
@@ -150,6 +151,8 @@ typedef struct ErnicShell {
     ErnicQdma *qdma;            /* owned; of the first port; BQL */
     ErnicXib *xib;              /* owned; of that shell; BQL */
     ErnicPace pace[ERNIC_PACES];        /* BQL */
+    uint64_t pace_costs[ERNIC_PACE_COSTS];      /* of the profile, for a saved state */
+    uint32_t warned;            /* number of violations of the QDMA's rules; BQL */
     MemoryRegion card;
     uint32_t regs[ERNIC_SHELL_WORDS];   /* windows: atomic, for a second ERNIC */
 } ErnicShell;

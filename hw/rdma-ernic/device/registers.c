@@ -128,20 +128,17 @@ void ernic_regs_write(ErnicPci *d, const ErnicRegBlock *b, uint64_t off,
 
 #define RULE_WARNINGS   1000
 
-/* The engine of PG332 reports with the device's lock held, the QDMA with the BQL. */
-void ernic_pci_warn_rule(ErnicPci *d, const char *format, ...)
+void ernic_pci_warn_rule(ErnicPci *d, uint32_t *warned, const char *format, ...)
 {
-    uint32_t warned = qatomic_fetch_inc(&d->pg332.warned);
     va_list ap;
 
-    if (warned < RULE_WARNINGS) {
-        va_start(ap, format);
-        warn_vreport(format, ap);
-        va_end(ap);
-    } else {
-        qatomic_set(&d->pg332.warned, RULE_WARNINGS);
+    if (*warned == RULE_WARNINGS) {
+        return;
     }
-    if (warned == RULE_WARNINGS - 1) {
+    va_start(ap, format);
+    warn_vreport(format, ap);
+    va_end(ap);
+    if (++*warned == RULE_WARNINGS) {
         warn_report("ernic %s: no more warnings of rules", ernic_pci_id(d));
     }
 }

@@ -46,9 +46,9 @@ void ernic_guest_not_enabled(ErnicPci *d, const char *what, uint64_t value);
 
 /*
  * A rule of strict mode was broken: prints a warning, which @format describes, for the
- * first thousand of a device. A reset by the guest does not begin anew.
+ * first thousand that @warned counts. A reset by the guest does not begin anew.
  */
-G_GNUC_PRINTF(2, 3)
-void ernic_pci_warn_rule(ErnicPci *d, const char *format, ...);
+G_GNUC_PRINTF(3, 4)
+void ernic_pci_warn_rule(ErnicPci *d, uint32_t *warned, const char *format, ...);
 
 #endif /* ERNIC_DEVICE_REGISTERS_H */

@@ -23,15 +23,15 @@
 /*
  * The machine counts as stopped before its devices learn of it. Meanwhile timers may
  * run, and QEMU would queue the frames that are sent and drop them. The work is done
- * when the machine runs again, at the same virtual time. A thread of the engine does not
- * know the machine's state: it stops when the device does.
+ * when the machine runs again, at the same virtual time. No device learns of S3, in
+ * which memory is not to be written either: a thread of the engine looks here, too.
  */
 static void run(void *opaque)
 {
     ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
 
-    if (bql_locked() && !runstate_is_running()) {
+    if (!runstate_is_running()) {
         trace_ernic_pci_not_running(ernic_pci_id(d), now);
         ernic_pci_unlock(d);
         return;

@@ -122,6 +122,11 @@ uint32_t qdma_cmpt_function(ErnicQdma *q, uint32_t number)
     return FIELD_EX32(cmpt_of(q, number)[0], CMPT0, FUNCTION);
 }
 
+uint32_t qdma_cmpt_size(ErnicQdma *q, uint32_t number)
+{
+    return FIELD_EX32(cmpt_of(q, number)[0], CMPT0, RING_SIZE);
+}
+
 uint32_t qdma_cmpt_cidx(ErnicQdma *q, uint32_t number)
 {
     return cidx_of(cmpt_of(q, number));

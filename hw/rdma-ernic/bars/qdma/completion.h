@@ -26,6 +26,8 @@ bool qdma_cmpt_may_read(ErnicQdma *q, uint32_t number, uint32_t ci);
 void qdma_cmpt_doorbell(ErnicPci *d, uint32_t number, uint32_t value);
 /* The consumer index, as the doorbell has it. */
 uint32_t qdma_cmpt_cidx(ErnicQdma *q, uint32_t number);
+/* The index of its ring's size in the table of sizes. */
+uint32_t qdma_cmpt_size(ErnicQdma *q, uint32_t number);
 /* The function of the context. */
 uint32_t qdma_cmpt_function(ErnicQdma *q, uint32_t number);
 /* Software writes the context, or cancels the timer. */

@@ -22,7 +22,8 @@ FIELD(COMMAND, NUMBER, 7, 13)
 enum { OP_CLEAR, OP_WRITE, OP_READ, OP_INVALIDATE };
 
 /* Selectors that matter here: the first ones are the directions of software contexts. */
-enum { SELECT_SW_H2C = ERNIC_QDMA_H2C, SELECT_CMPT = 6, SELECT_TIMER = 11 };
+enum { SELECT_SW_H2C = ERNIC_QDMA_H2C, SELECT_HW_C2H, SELECT_HW_H2C, SELECT_CMPT = 6,
+       SELECT_TIMER = 11 };
 
 /* The numbers of a selector count these. */
 typedef enum Kind {
@@ -98,7 +99,7 @@ static void check(ErnicPci *d, const Context *c, uint32_t number, uint32_t op,
                   const uint32_t *words)
 {
     uint32_t selector = c - contexts, next[ERNIC_QDMA_DATA_WORDS];
-    QdmaStep s = {
+    QdmaAccess s = {
         .at = QDMA_IND_CTXT_CMD, .value = *qdma_reg(d->shell.qdma, QDMA_IND_CTXT_CMD, 0),
         .queue = c->kind == OF_QUEUE ? number : QDMA_NO_QUEUE, .dir = selector,
         .words = next, .num = c->words,
@@ -106,6 +107,11 @@ static void check(ErnicPci *d, const Context *c, uint32_t number, uint32_t op,
 
     if (selector <= SELECT_SW_H2C) {
         s.moment = QDMA_ENDS;
+        qdma_rules(d, &s);
+    }
+    if (op == OP_CLEAR && (selector == SELECT_HW_C2H || selector == SELECT_HW_H2C)) {
+        s.moment = QDMA_RENEWS;
+        s.dir = selector - SELECT_HW_C2H;
         qdma_rules(d, &s);
     }
     if (op != OP_WRITE) {

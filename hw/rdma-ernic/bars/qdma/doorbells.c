@@ -11,8 +11,8 @@
 #include "bars/qdma/port.h"
 #include "bars/qdma/report.h"
 #include "bars/qdma/rules.h"
+#include "bars/qdma/stream.h"
 #include "bars/qdma/turns.h"
-#include "device/pace.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -97,7 +97,7 @@ void qdma_doorbell_write(ErnicPci *d, uint32_t function, uint32_t off, uint32_t 
         return;
     }
     if (kind != DB_INTERRUPT) {
-        qdma_rules(d, &(QdmaStep) {
+        qdma_rules(d, &(QdmaAccess) {
             .moment = kind == DB_CMPT ? QDMA_READS : QDMA_POSTS, .queue = number,
             .dir = kind == DB_H2C ? ERNIC_QDMA_H2C : ERNIC_QDMA_C2H,
             .at = off, .value = value,
@@ -151,16 +151,11 @@ void qdma_queue_ends(ErnicPci *d, uint32_t number, uint8_t dir)
     bool waits = qdma_turns_has(&q->turns[dir], number) ||
                  (dir == ERNIC_QDMA_H2C && qdma_turns_has(stream, number));
 
-    if (works) {
-        ernic_pace_cancel(&d->shell.pace[dir], number);
-    }
-    if (dir == ERNIC_QDMA_H2C) {
-        ernic_pace_cancel(&d->shell.pace[ERNIC_QDMA_DIRS + qdma_port_of(d, &r)], number);
-    }
     job->busy &= !works;
     qdma_turns_set(&q->turns[dir], number, false);
     if (dir == ERNIC_QDMA_H2C) {
         qdma_turns_set(stream, number, false);
+        qdma_h2c_ends(d, &r);
     }
     if (works || (waits && has_work(&r))) {
         qdma_error(d, QDMA_ERR_CANCEL, &r);

@@ -153,6 +153,7 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
     QdmaRing r;
 
     if (!engine_runs(q, dir)) {
+        ernic_pace_stall(&d->shell.pace[dir]);
         return false;
     }
     if (!q->job[dir].busy) {
@@ -161,6 +162,7 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
             return false;
         }
         r = qdma_ring(q, number, dir);
+        ernic_pace_cancel(&d->shell.pace[dir]);
         ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
         if (qdma_ring_cidx(&r) == qdma_ring_pidx(&r)) {
             qdma_turns_set(&q->turns[dir], number, false);
@@ -171,7 +173,7 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
         }
     }
     if (ernic_pace_waits(d, &d->shell.pace[dir], q->job[dir].queue, q->job[dir].len,
-                         &q->kick)) {
+                         &q->paced)) {
         return false;
     }
     run_job(d, dir, work);
@@ -212,6 +214,7 @@ void qdma_engine_run(ErnicPci *d)
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
     if (!may_run(d)) {
+        ernic_pace_no_power(d);
         return;
     }
     qdma_cmpt_timers(d, &work);

@@ -27,6 +27,7 @@ typedef struct QdmaH2cDesc {
 } QdmaH2cDesc;
 
 QEMU_BUILD_BUG_ON(sizeof(QdmaH2cDesc) != 16);
+QEMU_BUILD_BUG_ON(ERNIC_PACES != ERNIC_QDMA_DIRS + ERNIC_QDMA_PORTS);
 
 /* The queue does not wait for its turn any more. */
 static void ends(ErnicPci *d, const QdmaRing *r)
@@ -77,6 +78,21 @@ static ErnicPace *pace_of(ErnicPci *d, uint32_t port)
     return &d->shell.pace[ERNIC_QDMA_DIRS + port];
 }
 
+/* Of the descriptor at CIDX. */
+static uint32_t name_of(const QdmaRing *r)
+{
+    return r->number << 16 | qdma_ring_cidx(r);
+}
+
+void qdma_h2c_ends(ErnicPci *d, const QdmaRing *r)
+{
+    ErnicPace *p = pace_of(d, qdma_port_of(d, r));
+
+    if (p->owner >> 16 == r->number) {
+        ernic_pace_cancel(p);
+    }
+}
+
 /* The reason why a frame cannot leave; NULL: it can. */
 static const char *obstacle(ErnicPci *d, uint32_t port, const QdmaRing *r, uint32_t len)
 {
@@ -115,7 +131,7 @@ static QdmaStep packet(ErnicPci *d, uint32_t port, const QdmaRing *r, ErnicBudge
         return QDMA_WORKED;
     }
     len = le16_to_cpu(desc.len);
-    if (ernic_pace_waits(d, pace_of(d, port), r->number, len, &d->shell.qdma->kick)) {
+    if (ernic_pace_waits(d, pace_of(d, port), name_of(r), len, &d->shell.qdma->paced)) {
         d->shell.qdma->port[port].stream.next = r->number;
         return QDMA_IDLE;
     }
@@ -148,6 +164,7 @@ QdmaStep qdma_h2c_step(ErnicPci *d, uint32_t port, ErnicBudget *work)
     QdmaRing r;
 
     if (qdma_port_waits(d, port)) {
+        ernic_pace_stall(pace_of(d, port));
         return QDMA_IDLE;
     }
     if (!qdma_turns_next(turns, &number)) {

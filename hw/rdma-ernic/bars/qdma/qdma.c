@@ -16,6 +16,7 @@
 #include "bars/qdma/registers.h"
 #include "bars/qdma/turns.h"
 #include "device/clock.h"
+#include "device/pace.h"
 
 void ernic_qdma_reset(ErnicPci *d)
 {
@@ -71,6 +72,7 @@ void ernic_qdma_function_reset(ErnicPci *d, uint32_t function)
         queue_reset(q, i, function);
     }
     qdma_aggregation_reset(q, function);
+    ernic_pace_stall(&d->shell.pace[ERNIC_QDMA_DIRS + function]);
     memset(&q->port[function].stream, 0, sizeof(q->port[function].stream));
     memset(q->fmap[function], 0, sizeof(q->fmap[function]));
 }
@@ -96,6 +98,7 @@ void ernic_qdma_open(ErnicPci *d)
 
     q->bh = qemu_bh_new_guarded(qdma_bh, d, &DEVICE(d)->mem_reentrancy_guard);
     timer_init_ns(&q->kick, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
+    timer_init_ns(&q->paced, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
     timer_init_ns(&q->timer, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
     ernic_qdma_reset(d);
 }
@@ -106,6 +109,7 @@ void ernic_qdma_stop(ErnicPci *d)
 
     if (q) {
         timer_del(&q->kick);
+        timer_del(&q->paced);
         timer_del(&q->timer);
         g_clear_pointer(&q->bh, qemu_bh_delete);
     }

@@ -82,6 +82,7 @@ typedef struct ErnicQdmaPort {
 struct ErnicQdma {
     QEMUBH *bh;                 /* the engines */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    QEMUTimer paced;            /* the first descriptor that ends: device/pace.h */
     ErnicQdmaJob job[ERNIC_QDMA_DIRS];
     ErnicQdmaTurns turns[ERNIC_QDMA_DIRS];      /* of the memory-mapped engines */
     ErnicQdmaPort port[ERNIC_QDMA_PORTS];

@@ -203,8 +203,9 @@ static void qdma_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
         qdma_doorbell_write(d, function_of(function), off, value);
         return;
     }
-    qdma_rules(d, &(QdmaStep) {
+    qdma_rules(d, &(QdmaAccess) {
         .moment = QDMA_WRITES, .queue = QDMA_NO_QUEUE, .at = off, .value = value,
+        .writable = r ? r->writable : 0,
         .refused = !r || (!r->writable && !r->wrote),
     });
     if (!r || (!r->writable && !r->wrote)) {

@@ -15,21 +15,24 @@
 #include "hw/rdma-ernic/trace.h"
 
 #define RING_ALIGN      4096
+/* Beside the reported rules of a queue: its hardware context is of an earlier use. */
+#define USED_SHIFT      30
+#define USED(dir)       (1u << (USED_SHIFT + (dir)))
 
 typedef struct Rule {
     const char *name;
     const char *text;           /* what is not allowed */
     QdmaMoment moment;
-    bool (*broken)(ErnicPci *d, const QdmaStep *s);
+    bool (*broken)(ErnicPci *d, const QdmaAccess *s);
 } Rule;
 
-static QdmaRing ring_of(ErnicPci *d, const QdmaStep *s)
+static QdmaRing ring_of(ErnicPci *d, const QdmaAccess *s)
 {
     return qdma_ring(d->shell.qdma, s->queue, s->dir);
 }
 
 /* The ring as it will be. */
-static QdmaRing next_ring(ErnicPci *d, const QdmaStep *s)
+static QdmaRing next_ring(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
 
@@ -39,7 +42,7 @@ static QdmaRing next_ring(ErnicPci *d, const QdmaStep *s)
 
 /* ---- registers ---------------------------------------------------------------- */
 
-static bool no_register(ErnicPci *d, const QdmaStep *s)
+static bool no_register(ErnicPci *d, const QdmaAccess *s)
 {
     return s->refused;
 }
@@ -54,19 +57,20 @@ static bool uses_entry(ErnicQdma *q, uint32_t table, uint32_t number, uint32_t i
                FIELD_EX32(queue->prefetch[1], PREFETCH1, VALID) &&
                FIELD_EX32(queue->prefetch[0], PREFETCH0, BUFFER) == i;
     }
-    return (FIELD_EX32(c2h[1], SW1, ENABLE) &&
+    return (qdma_cmpt_valid(q, number) && qdma_cmpt_size(q, number) == i) ||
+           (FIELD_EX32(c2h[1], SW1, ENABLE) &&
             FIELD_EX32(c2h[1], SW1, RING_SIZE) == i) ||
            (FIELD_EX32(h2c[1], SW1, ENABLE) &&
             FIELD_EX32(h2c[1], SW1, RING_SIZE) == i);
 }
 
-static bool table_in_use(ErnicPci *d, const QdmaStep *s)
+static bool table_in_use(ErnicPci *d, const QdmaAccess *s)
 {
     uint32_t table = s->at < QDMA_C2H_BUF_SZ ? QDMA_RNG_SZ : QDMA_C2H_BUF_SZ;
     uint32_t i = (s->at - table) / 4, number;
     ErnicQdma *q = d->shell.qdma;
 
-    if (s->at < table || i >= 16 || *qdma_reg(q, s->at, 0) == s->value) {
+    if (s->at < table || i >= 16 || *qdma_reg(q, s->at, 0) == (s->value & s->writable)) {
         return false;
     }
     for (number = 0; number < ERNIC_QDMA_QUEUES; number++) {
@@ -79,7 +83,7 @@ static bool table_in_use(ErnicPci *d, const QdmaStep *s)
 
 /* ---- contexts ----------------------------------------------------------------- */
 
-static bool masked(ErnicPci *d, const QdmaStep *s)
+static bool masked(ErnicPci *d, const QdmaAccess *s)
 {
     uint32_t i;
 
@@ -91,36 +95,29 @@ static bool masked(ErnicPci *d, const QdmaStep *s)
     return false;
 }
 
-static bool still_enabled(ErnicPci *d, const QdmaStep *s)
+static bool still_enabled(ErnicPci *d, const QdmaAccess *s)
 {
     return FIELD_EX32(ring_of(d, s).sw[1], SW1, ENABLE);
 }
 
-static bool not_cleared(ErnicPci *d, const QdmaStep *s)
-{
-    QdmaRing r = ring_of(d, s);
-
-    return r.hw[0] || r.hw[1] || d->shell.qdma->queue[s->queue].credit[s->dir];
-}
-
-static bool error_bits(ErnicPci *d, const QdmaStep *s)
+static bool error_bits(ErnicPci *d, const QdmaAccess *s)
 {
     return s->words[1] & (R_SW1_ERROR_MASK | R_SW1_ERROR_SENT_MASK | R_SW1_IRQ_DUE_MASK);
 }
 
-static bool ring_base(ErnicPci *d, const QdmaStep *s)
+static bool ring_base(ErnicPci *d, const QdmaAccess *s)
 {
     return s->words[2] % RING_ALIGN;
 }
 
-static bool ring_size(ErnicPci *d, const QdmaStep *s)
+static bool ring_size(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = next_ring(d, s);
 
     return !qdma_ring_entries(d->shell.qdma, &r);
 }
 
-static bool descriptor_size(ErnicPci *d, const QdmaStep *s)
+static bool descriptor_size(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = next_ring(d, s);
     uint32_t want = qdma_ring_is_mm(&r) ? QDMA_DESC_32 :
@@ -130,14 +127,14 @@ static bool descriptor_size(ErnicPci *d, const QdmaStep *s)
            FIELD_EX32(r.sw[1], SW1, DESC_SIZE) != want;
 }
 
-static bool function_map(ErnicPci *d, const QdmaStep *s)
+static bool function_map(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = next_ring(d, s);
 
     return !qdma_ring_owned(d->shell.qdma, &r);
 }
 
-static bool no_vector(ErnicPci *d, const QdmaStep *s)
+static bool no_vector(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = next_ring(d, s);
 
@@ -146,7 +143,7 @@ static bool no_vector(ErnicPci *d, const QdmaStep *s)
            FIELD_EX32(r.sw[4], SW4, VECTOR) >= qdma_ring_vectors(d, &r);
 }
 
-static bool ends_busy(ErnicPci *d, const QdmaStep *s)
+static bool ends_busy(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
 
@@ -156,14 +153,20 @@ static bool ends_busy(ErnicPci *d, const QdmaStep *s)
 
 /* ---- doorbells ---------------------------------------------------------------- */
 
-static bool post_disabled(ErnicPci *d, const QdmaStep *s)
+static bool post_disabled(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
 
     return !qdma_ring_runs(&r);
 }
 
-static bool pidx_range(ErnicPci *d, const QdmaStep *s)
+/* Software may clear it after it has enabled the queue, as AMD's OpenNIC driver does. */
+static bool not_cleared(ErnicPci *d, const QdmaAccess *s)
+{
+    return d->shell.qdma->record.reported[s->queue] & USED(s->dir);
+}
+
+static bool pidx_range(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
 
@@ -177,7 +180,7 @@ static uint32_t between(uint32_t from, uint32_t to, uint32_t n)
 }
 
 /* Of what was posted nothing can be taken back. */
-static bool overrun(ErnicPci *d, const QdmaStep *s)
+static bool overrun(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
     uint32_t n = qdma_ring_entries(d->shell.qdma, &r), ci = qdma_ring_cidx(&r);
@@ -192,14 +195,14 @@ static bool is_receive(const QdmaRing *r)
            FIELD_EX32(r->sw[1], SW1, ENABLE);
 }
 
-static bool no_completions(ErnicPci *d, const QdmaStep *s)
+static bool no_completions(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
 
     return is_receive(&r) && !qdma_cmpt_valid(d->shell.qdma, s->queue);
 }
 
-static bool no_prefetch(ErnicPci *d, const QdmaStep *s)
+static bool no_prefetch(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
 
@@ -207,7 +210,7 @@ static bool no_prefetch(ErnicPci *d, const QdmaStep *s)
            !FIELD_EX32(d->shell.qdma->queue[s->queue].prefetch[1], PREFETCH1, VALID);
 }
 
-static bool engine_stopped(ErnicPci *d, const QdmaStep *s)
+static bool engine_stopped(ErnicPci *d, const QdmaAccess *s)
 {
     QdmaRing r = ring_of(d, s);
 
@@ -216,12 +219,12 @@ static bool engine_stopped(ErnicPci *d, const QdmaStep *s)
                       s->dir == ERNIC_QDMA_H2C ? QDMA_H2C_MM_CTL : QDMA_C2H_MM_CTL, 0);
 }
 
-static bool read_invalid(ErnicPci *d, const QdmaStep *s)
+static bool read_invalid(ErnicPci *d, const QdmaAccess *s)
 {
     return !qdma_cmpt_valid(d->shell.qdma, s->queue);
 }
 
-static bool cidx_range(ErnicPci *d, const QdmaStep *s)
+static bool cidx_range(ErnicPci *d, const QdmaAccess *s)
 {
     return qdma_cmpt_valid(d->shell.qdma, s->queue) &&
            !qdma_cmpt_may_read(d->shell.qdma, s->queue, s->value & 0xffff);
@@ -239,8 +242,8 @@ static const Rule rules[] = {
       QDMA_CONTEXT, masked },
     { "qdma-still-enabled", "the software context of an enabled queue is written",
       QDMA_ENABLES, still_enabled },
-    { "qdma-not-cleared", "a queue is enabled before its hardware and credit contexts are"
-      " cleared", QDMA_ENABLES, not_cleared },
+    { "qdma-not-cleared", "descriptors are posted to a queue that began with the hardware"
+      " context of an earlier use", QDMA_POSTS, not_cleared },
     { "qdma-error-bits", "a queue is enabled with an error, or an interrupt due, in its"
       " context", QDMA_ENABLES, error_bits },
     { "qdma-ring-base", "a descriptor ring that is not aligned to 4 KiB",
@@ -272,7 +275,8 @@ static const Rule rules[] = {
     { "qdma-cidx-range", "more entries are read than were completed",
       QDMA_READS, cidx_range },
 };
-QEMU_BUILD_BUG_ON(ARRAY_SIZE(rules) > ERNIC_QDMA_RULES);
+QEMU_BUILD_BUG_ON(ARRAY_SIZE(rules) > USED_SHIFT);
+QEMU_BUILD_BUG_ON(ERNIC_QDMA_RULES != USED_SHIFT + ERNIC_QDMA_DIRS);
 
 /* ---- the record ----------------------------------------------------------------- */
 
@@ -281,12 +285,12 @@ static void warn(ErnicPci *d, const Rule *rule, const ErnicQdmaViolation *v)
     g_autofree char *queue = v->queue == QDMA_NO_QUEUE ? g_strdup("no queue") :
                              g_strdup_printf("queue %u", v->queue);
 
-    ernic_pci_warn_rule(d, "ernic %s: rule %s: %s, offset 0x%x, value 0x%x, at %" PRIu64
-                        " ns: %s", ernic_pci_id(d), rule->name, queue, v->offset,
-                        v->value, v->time, rule->text);
+    ernic_pci_warn_rule(d, &d->shell.warned, "ernic %s: rule %s: %s, offset 0x%x,"
+                        " value 0x%x, at %" PRIu64 " ns: %s", ernic_pci_id(d),
+                        rule->name, queue, v->offset, v->value, v->time, rule->text);
 }
 
-static void is_broken(ErnicPci *d, uint32_t i, const QdmaStep *s)
+static void is_broken(ErnicPci *d, uint32_t i, const QdmaAccess *s)
 {
     ErnicQdmaRecord *record = &d->shell.qdma->record;
     ErnicQdmaViolation *v = &record->last[i];
@@ -304,15 +308,32 @@ static void is_broken(ErnicPci *d, uint32_t i, const QdmaStep *s)
     warn(d, &rules[i], v);
 }
 
-void qdma_rules(ErnicPci *d, const QdmaStep *step)
+static void note_use(ErnicPci *d, const QdmaAccess *s)
+{
+    uint32_t *bits = &d->shell.qdma->record.reported[s->queue];
+    QdmaRing r;
+
+    if (s->moment == QDMA_RENEWS) {
+        *bits &= ~USED(s->dir);
+    } else if (s->moment == QDMA_ENABLES) {
+        r = ring_of(d, s);
+        *bits = r.hw[0] || r.hw[1] ? *bits | USED(s->dir) : *bits & ~USED(s->dir);
+    }
+}
+
+void qdma_rules(ErnicPci *d, const QdmaAccess *access)
 {
     uint32_t i;
 
-    for (i = 0; d->pg332.strict && i < ARRAY_SIZE(rules); i++) {
-        if (rules[i].moment == step->moment && rules[i].broken(d, step)) {
-            is_broken(d, i, step);
+    if (!d->pg332.strict) {
+        return;
+    }
+    for (i = 0; i < ARRAY_SIZE(rules); i++) {
+        if (rules[i].moment == access->moment && rules[i].broken(d, access)) {
+            is_broken(d, i, access);
         }
     }
+    note_use(d, access);
 }
 
 static bool visit_last(Visitor *v, ErnicQdmaViolation last, Error **errp)

@@ -18,6 +18,8 @@ typedef enum QdmaStep {
 
 /* Sends one packet on @port, of the queue whose turn it is. */
 QdmaStep qdma_h2c_step(ErnicPci *d, uint32_t port, ErnicBudget *work);
+/* The queue ends: its descriptor at CIDX will not be executed. */
+void qdma_h2c_ends(ErnicPci *d, const QdmaRing *r);
 /*
  * A frame arrives at @port: from ourselves, in the slice of @work, or (NULL) from its
  * cable.

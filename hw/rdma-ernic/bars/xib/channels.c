@@ -264,6 +264,7 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
         return XIB_IDLE;
     }
     if (ernic_pci_eth_waits(d)) {
+        ernic_pace_stall(d->shell.pace);
         return XIB_IDLE;
     }
     ernic_budget_charge(work, ERNIC_WORK_ACCESS * DESC_ACCESSES, 0);
@@ -271,7 +272,8 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
     if (did != XIB_WORKED) {
         return did;
     }
-    if (ernic_pace_waits(d, d->shell.pace, XIB_MM2S, desc.len, &x->kick)) {
+    if (ernic_pace_waits(d, d->shell.pace, desc.at / ERNIC_AXI_DESC_ALIGN, desc.len,
+                         &x->paced)) {
         return XIB_IDLE;
     }
     ernic_pace_done(d->shell.pace);
@@ -457,6 +459,9 @@ void xib_channels_run(ErnicPci *d)
         x->again = true;
         return;
     }
+    if (!may_run(d)) {
+        ernic_pace_no_power(d);
+    }
     x->running = true;
     more = run_slice(d);
     x->running = false;
@@ -486,9 +491,13 @@ static void wrote(ErnicPci *d, uint32_t ch, ErnicAxiWrite what)
         drop_frame(d, XIB_MM2S, "reset");
         drop_frame(d, XIB_S2MM, "reset");
         xib_channels_reset(d->shell.xib);
+        ernic_pace_stall(d->shell.pace);
         ask_for_frames(d);
         break;
     case ERNIC_AXI_HALT:
+        if (ch == XIB_MM2S) {
+            ernic_pace_stall(d->shell.pace);
+        }
         drop_frame(d, ch, "halted");
         ask_for_frames(d);
         break;

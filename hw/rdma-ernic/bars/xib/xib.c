@@ -55,6 +55,7 @@ void ernic_xib_open(ErnicPci *d)
 
     x->bh = qemu_bh_new_guarded(run, d, &DEVICE(d)->mem_reentrancy_guard);
     timer_init_ns(&x->kick, QEMU_CLOCK_VIRTUAL, run_by_timer, d);
+    timer_init_ns(&x->paced, QEMU_CLOCK_VIRTUAL, run_by_timer, d);
     timer_init_ns(&x->timer, QEMU_CLOCK_VIRTUAL, delay_ends, d);
     ernic_xib_reset(d);
 }
@@ -65,6 +66,7 @@ void ernic_xib_stop(ErnicPci *d)
 
     if (x) {
         timer_del(&x->kick);
+        timer_del(&x->paced);
         timer_del(&x->timer);
         g_clear_pointer(&x->bh, qemu_bh_delete);
     }

@@ -41,6 +41,7 @@ typedef struct ErnicXibStats {
 struct ErnicXib {
     QEMUBH *bh;                 /* the channels */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    QEMUTimer paced;            /* the descriptor of MM2S that ends: device/pace.h */
     QEMUTimer timer;            /* delays of interrupts: the first that ends, */
     uint64_t due[XIB_CHANNELS]; /* in ns of virtual time; 0: there is none */
     ErnicAxiDma dma[XIB_CHANNELS];
