@@ -41,7 +41,7 @@ ENGINE_OF = {
     'bars/qdma': {'engine/base/budget.h'},
     'bars/xib': {'engine/base/axi_dma.h', 'engine/base/budget.h'},
     'capture': {'engine/base/types.h', 'engine/timing/timing_trace.h'},
-    'device': COMMON | {'engine/state/precopy.h'},
+    'device': COMMON | {'engine/state/precopy.h', 'engine/timing/profile.h'},
     'fabric': {'engine/base/types.h', 'engine/trace.h', 'engine/base/pages.h',
                'engine/base/budget.h'},
     'links': COMMON,
