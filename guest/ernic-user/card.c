@@ -2,16 +2,20 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The PCI function, found and mapped through sysfs; huge pages, whose physical
- * addresses are those of the bus (there must be no IOMMU); memory of the card.
+ * addresses are those of the bus (there must be no IOMMU); memory of the card. Where
+ * ernic_shell.ko drives the function, its character device has all that.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "ernic-shell-abi.h"
 #include "ernic-user.h"
 
 #define DEVICES     "/sys/bus/pci/devices"
@@ -76,6 +80,17 @@ static uint64_t bar_size(const struct card *card, int bar)
     return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
+/* Of the driver's device. */
+static uint8_t *map_driver(const struct card *card, uint64_t offset, uint64_t size)
+{
+    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, card->driver, offset);
+
+    if (map == MAP_FAILED) {
+        die("mmap of the driver's device: %m");
+    }
+    return map;
+}
+
 static uint8_t *map_bar(const struct card *card, int bar, uint64_t at,
                         uint64_t size)
 {
@@ -83,6 +98,10 @@ static uint8_t *map_bar(const struct card *card, int bar, uint64_t at,
     void *map;
     int fd;
 
+    if (card->driver >= 0) {
+        return map_driver(card, at | (uint64_t)(bar == ERNIC_BAR_CARD) <<
+                          ERNIC_SHELL_MAP_SHIFT, size);
+    }
     snprintf(name, sizeof(name), "resource%d", bar);
     fd = open_file(card, name, O_RDWR | O_SYNC);
     map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
@@ -91,6 +110,20 @@ static uint8_t *map_bar(const struct card *card, int bar, uint64_t at,
     }
     close(fd);
     return map;
+}
+
+/* The device of the driver that has the function; -1: there is none. */
+static int open_driver(const struct card *card)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof(path), "/dev/ernic-shell-%.12s", card->path + sizeof(DEVICES));
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT) {
+        die("%s: %m", path);
+    }
+    return fd;
 }
 
 /* Memory decoding and bus mastering, which a driver would switch on. */
@@ -170,10 +203,13 @@ void card_open(struct card *card, unsigned nth)
                 (unsigned long long)size);
         }
     }
-    enable(card);
+    card->driver = open_driver(card);
+    if (card->driver < 0) {
+        enable(card);
+    }
     card->user = map_bar(card, bar, 0, size);
     card->regs = card->user + maps[i].at;
-    if (card->shell) {
+    if (card->shell && card->driver < 0) {
         card->qdma = map_bar(card, ERNIC_RECONIC_BAR_QDMA, 0, ERNIC_RECONIC_QDMA_SIZE);
     }
     card->version = maps[i].version;
@@ -203,6 +239,16 @@ static uint64_t physical(const void *at)
     return entry * 4096;
 }
 
+static struct mem driver_area(struct card *card)
+{
+    struct ernic_shell_area area = { .size = AREA };
+
+    if (ioctl(card->driver, ERNIC_SHELL_IOC_AREA, &area)) {
+        die("memory of the driver: %m");
+    }
+    return (struct mem) { map_driver(card, area.offset, AREA), area.bus };
+}
+
 struct mem mem_alloc(struct card *card, bool on_card)
 {
     struct mem mem;
@@ -216,6 +262,8 @@ struct mem mem_alloc(struct card *card, bool on_card)
         mem.bus = (uint64_t)ERNIC_CARD_TAG << ERNIC_CARD_TAG_SHIFT |
                   card->mem_used;
         card->mem_used += AREA;
+    } else if (card->driver >= 0) {
+        mem = driver_area(card);
     } else {
         mem.at = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED |
                       MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED, -1, 0);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A program that drives the ERNIC from user space, without a driver: the parts
- * of it, in the order of their use.
+ * A program that drives the ERNIC from user space, without a driver or beside
+ * ernic_shell.ko: the parts of it, in the order of their use.
  */
 #ifndef ERNIC_USER_H
 #define ERNIC_USER_H
@@ -29,7 +29,8 @@ struct card {
     enum pg332_version version;
     volatile uint8_t *regs;         /* of the ERNIC */
     volatile uint8_t *user;         /* BAR 2 of the shell, */
-    volatile uint8_t *qdma;         /* and BAR 0 */
+    volatile uint8_t *qdma;         /* and BAR 0; NULL: a driver has it */
+    int driver;                     /* the device of that driver, or -1 */
     uint8_t *mem;                   /* of the card; NULL: none */
     uint64_t mem_size, mem_used;
 };

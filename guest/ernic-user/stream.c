@@ -258,7 +258,7 @@ double stream_run(struct card *card, unsigned count, unsigned size)
     unsigned q;
 
     if (!card->qdma) {
-        die("this function has no QDMA");
+        die("this function has no QDMA, or a driver has it");
     }
     if (size < LEAST || size > BUFFER) {
         die("a frame has %u to %u bytes", LEAST, BUFFER);

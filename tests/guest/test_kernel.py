@@ -4,14 +4,11 @@
 NVMe runs here where `storage` of tests/conformance does not: while the driver is unloaded
 or the device dies.
 """
-import lzma
 import re
-import subprocess
-import tempfile
-from pathlib import Path
 
 import guest
 import links
+import modules
 import programs
 import storage
 from suite import KERNELS, Suite, ours
@@ -34,22 +31,7 @@ def suites():
 
 def put_kverbs(one):
     """Put the modules of guest/linux/kverbs into the guest, unless they are there."""
-    if not one.run('ls /tmp/kverbs.ko').status:
-        return
-    kernel = '.'.join(one.check('uname -r').split('.')[:2])
-    made = subprocess.run([guest.ROOT / 'guest/linux/build', '--kernel', kernel,
-                           '--kverbs'], check=False, text=True, capture_output=True)
-    assert not made.returncode and 'warning:' not in made.stderr, made.stderr
-    folder = Path(made.stdout.splitlines()[-1]).parent
-    with tempfile.TemporaryDirectory(prefix='ernic-kverbs.') as target:
-        for name in MODULES:
-            packed = Path(target, f'{name}.ko.xz')
-            file = Path(target, f'{name}.ko')
-            subprocess.run(['strip', '--strip-debug', '-o', file, folder / f'{name}.ko'],
-                           check=True)
-            packed.write_bytes(lzma.compress(file.read_bytes(), check=lzma.CHECK_CRC32))
-            one.put(packed, f'/tmp/{name}.ko.xz')
-            one.check(f'unxz /tmp/{name}.ko.xz')
+    modules.put(one, '--kverbs', MODULES)
 
 
 def test_kverbs(guests):

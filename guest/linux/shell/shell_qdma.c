@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The QDMA: global registers, and contexts by the indirect registers.
+ */
+#include <linux/iopoll.h>
+#include "shell.h"
+
+#define BUSY_POLL_US	10
+#define BUSY_LIMIT_US	500000
+
+/* Registers that do not depend on others. */
+static const struct {
+	u32 reg, value;
+} globals[] = {
+	/* Sizes of rings count the place of the status. */
+	{ QDMA_RING_SIZE(SHELL_RING), SHELL_DESCS + 1 },
+	{ QDMA_RING_SIZE(SHELL_RING_CMPT), SHELL_CMPTS + 1 },
+	{ QDMA_C2H_BUF_SIZE(SHELL_BUF), PAGE_SIZE },
+	/* Greatest fetch and interval of status, as AMD's drivers have them. */
+	{ QDMA_DSC_CFG, 0x35 },
+	{ QDMA_C2H_PFCH, 0x100 },
+	{ QDMA_C2H_PFCH_2, 8 },
+	{ QDMA_C2H_TICK, 25 },			/* clocks of 4 ns */
+	{ QDMA_H2C_THROTTLE, 0x06045000 },
+};
+
+/**
+ * qdma_context() - a command for one context
+ * @s: the card
+ * @op: clear, write or invalidate
+ * @selector: which context
+ * @number: of the queue, or of the function
+ * @words: QDMA_CTX_WORDS words to write, otherwise NULL
+ *
+ * Return: 0, or -ETIMEDOUT if the engine stays busy.
+ */
+int qdma_context(struct shell *s, enum qdma_op op, enum qdma_selector selector,
+		 u32 number, const u32 *words)
+{
+	u32 value;
+	int i, err;
+
+	for (i = 0; words && i < QDMA_CTX_WORDS; i++) {
+		qdma_write(s, QDMA_CTX_DATA(i), words[i]);
+		qdma_write(s, QDMA_CTX_MASK(i), ~0);
+	}
+	qdma_write(s, QDMA_CTX_COMMAND, number << QDMA_CTX_NUMBER_SHIFT |
+		   op << QDMA_CTX_OP_SHIFT | selector << QDMA_CTX_SELECTOR_SHIFT);
+	err = readl_poll_timeout(s->qdma + QDMA_CTX_COMMAND, value,
+				 !(value & QDMA_CTX_BUSY), BUSY_POLL_US, BUSY_LIMIT_US);
+	if (err)
+		dev_err(&s->pdev->dev, "context %u of %u: busy\n", selector, number);
+	return err;
+}
+
+static void init_globals(struct shell *s)
+{
+	u32 depth = qdma_read(s, QDMA_C2H_PFCH_DEPTH) / 2;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(globals); i++)
+		qdma_write(s, globals[i].reg, globals[i].value);
+	/* Of the depth of the IP: two thresholds, the tick of coalescing and its buffer. */
+	qdma_write(s, QDMA_C2H_PFCH_1, depth | (depth - 2) << 16);
+	qdma_write(s, QDMA_C2H_COALESCE,
+		   5 << 2 | 25 << 14 | qdma_read(s, QDMA_C2H_CMPT_DEPTH) << 26);
+}
+
+/**
+ * qdma_init() - identity, global registers, queues of the function
+ * @s: the card, after its reset
+ *
+ * Return: 0, -ENODEV if BAR 0 is no QDMA with streams, or -ETIMEDOUT.
+ */
+int qdma_init(struct shell *s)
+{
+	static const u32 fmap[QDMA_CTX_WORDS] = { SHELL_QUEUE, 1 };
+	u32 identifier = qdma_read(s, QDMA_IDENTIFIER);
+	int err, selector;
+
+	if ((identifier & QDMA_IDENTIFIER_MASK) != QDMA_IDENTIFIER_VALUE ||
+	    (qdma_read(s, QDMA_ENGINES) & QDMA_ENGINES_STREAM) != QDMA_ENGINES_STREAM) {
+		dev_err(&s->pdev->dev, "no QDMA with streams: identifier %08x\n", identifier);
+		return -ENODEV;
+	}
+	for (selector = QDMA_SW_C2H; selector <= QDMA_PREFETCH; selector++) {
+		err = qdma_context(s, QDMA_CLEAR, selector, SHELL_QUEUE, NULL);
+		if (err)
+			return err;
+	}
+	init_globals(s);
+	qdma_errors_init(s);
+	return qdma_context(s, QDMA_WRITE, QDMA_FMAP, 0, fmap);
+}

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two cards with a shell: guest/linux/shell drives each as a network card, and ernic-user
+their ERNICs at the same time."""
+import ernic
+import links
+import modules
+import programs
+import test_net
+from suite import Suite, ours
+
+MODULE = 'ernic_shell'
+DRIVER = f'/sys/bus/pci/drivers/{MODULE}'
+NODE = '/dev/ernic-shell-*'
+FAILED = 'descriptor error: 254 is'
+ALWAYS = '--count 16000000 --size 4096'         # longer than a test
+
+
+# Name of a shell in ethtool, and the card's properties for QEMU.
+SHELLS = {'RecoNIC': 'shell=reconic,card-memory=16M', 'OpenNIC': 'shell=opennic'}
+
+
+class Cards(links.Link):
+    """Before another link: a card with a shell in each guest."""
+
+    def __init__(self, *shells):
+        self.shells = shells
+
+    def options(self, n, folder):
+        self.device = f'ernic,{SHELLS[self.shells[n]]}'
+        return super().options(n, folder)
+
+
+class Lab(Cards, links.Lab):
+    """Two cards in memory that the machines share."""
+
+
+class Netdev(Cards, links.Netdev):
+    """Two cards at a netdev."""
+
+
+def suites():
+    net = [test_load, test_net.test_ping, test_net.test_big_ping, test_tcp, test_jumbo]
+    more = [test_rdma, test_both, test_one_program, test_error, test_reset, test_unbind,
+            test_unload]
+    lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
+    mixed = Netdev('RecoNIC', 'OpenNIC')
+    return [Suite('shell-6.1', ours(2, lab, '6.1'), [*net, *more, programs.test_log]),
+            Suite('shell-6.12', ours(2, netdev, '6.12'),
+                  [*net, *more, programs.test_log], '*', 'shell-6.1'),
+            Suite('shell-opennic-6.12', ours(2, mixed, '6.12'), [*net, programs.test_log],
+                  '*', 'shell-6.1')]
+
+
+def up(guests, mtu=1500):
+    links.up(guests, mtu)
+    for one in guests:
+        programs.wait_until(
+            one, f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
+
+
+def load(one):
+    one.check(f'insmod /tmp/{MODULE}.ko')
+
+
+def test_load(guests):
+    for one, shell in zip(guests, guests.link.shells):
+        modules.put(one, '--shell', (MODULE,))
+        load(one)
+        said = one.check(f'ethtool -i {links.INTERFACE}')
+        assert f'driver: {MODULE}\n' in said and f'version: {shell}\n' in said, said
+    up(guests)
+
+
+def test_tcp(guests):
+    """16 MiB each way at the same time; later tests have less."""
+    for one in guests:
+        programs.serve_file(one, 16)
+    fetch(guests)
+    for one in guests:
+        one.check(f'head -c {2 << 20} /dev/urandom >/tmp/www/file')
+
+
+def test_jumbo(guests):
+    """The largest frames, which take three buffers."""
+    up(guests, 9578)
+    fetch(guests)
+    up(guests)
+
+
+def fetch(guests):
+    """The file of test_tcp, each way at the same time."""
+    jobs = [one.start(programs.fetch_file(links.ipv4(1 - n)))
+            for n, one in enumerate(guests)]
+    sums = [one.check('md5sum </tmp/www/file') for one in guests]
+    assert [job.wait().output for job in jobs] == sums[::-1]
+
+
+def rdma(guests, what, options='', server=''):
+    programs.good(ernic.run(guests, what, options, server))
+
+
+def test_rdma(guests):
+    """Each operation, in memory of the driver and of the card."""
+    for what in ernic.OPERATIONS:
+        rdma(guests, what, ernic.SHAPES['batch'])
+        rdma(guests, what, ernic.SHAPES['odd'], '--memory card')
+        rdma(guests, what, f'{ernic.SHAPES["single"]} --memory card --poll memory')
+
+
+def test_both(guests):
+    """TCP of both directions while the ERNICs exchange data."""
+    jobs = [one.start(f'rm -f /tmp/enough; until [ -e /tmp/enough ]; do '
+                      f'{programs.fetch_file(links.ipv4(1 - n))}; done')
+            for n, one in enumerate(guests)]
+    try:
+        for what in ernic.OPERATIONS:
+            rdma(guests, what, '--count 2000 --batch 63 --size 16384')
+    finally:
+        for one in guests:
+            one.check('touch /tmp/enough')
+    sums = [set(job.wait().output.splitlines()) for job in jobs]
+    files = [{one.check('md5sum </tmp/www/file').strip()} for one in guests]
+    assert sums == files[::-1], (sums, files)
+
+
+def start_rdma(guests):
+    """Requests without end; the jobs of client and server."""
+    server = guests[1].start('ernic-user serve')
+    guests[1].wait_until(ernic.LISTENS)
+    client = guests[0].start(f'ernic-user write {links.ipv4(1)} {ALWAYS}')
+    guests[0].wait_until('pidof ernic-user')
+    return client, server
+
+
+def test_one_program(guests):
+    """A second one gets no access; a killed one leaves the ERNIC to the next."""
+    client, server = start_rdma(guests)
+    said = guests[0].run('ernic-user serve')
+    assert said.status and 'busy' in said.output.lower(), said.output
+    assert guests[0].run(f'rmmod {MODULE}').status, 'it was in use'
+    client.kill()
+    server.kill()
+    rdma(guests, 'write', ernic.SHAPES['batch'])
+
+
+def test_error(guests):
+    """A descriptor with an address that is nowhere: reported, and all works again."""
+    one = guests[0]
+    said = one.check(f'ethtool -t {links.INTERFACE} offline')
+    assert 'PASS' in said, said
+    found = programs.TROUBLE.findall(one.check('dmesg -c'))
+    assert len(found) == 1 and FAILED in found[0], found
+    programs.wait_until(one, f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
+    fetch(guests)
+
+
+def test_reset(guests):
+    """A reset of the function under traffic."""
+    job = guests[1].start(programs.fetch_file(links.ipv4(0)))
+    guests[0].check(f'echo 1 >/sys/class/net/{links.INTERFACE}/device/reset')
+    assert job.wait().output == guests[0].check('md5sum </tmp/www/file')
+    rdma(guests, 'read', ernic.SHAPES['batch'])
+
+
+def test_unbind(guests):
+    """The driver leaves the function while both kinds of traffic run."""
+    one = guests[0]
+    client, server = start_rdma(guests)
+    job = guests[1].start(programs.fetch_file(links.ipv4(0)))
+    name = one.check(f'basename $(readlink /sys/class/net/{links.INTERFACE}/device)')
+    one.check(f'echo {name.strip()} >{DRIVER}/unbind')
+    assert one.run(f'ls {NODE}').status, 'the character device stays'
+    assert client.wait().status, 'the program still has the card'
+    server.kill()
+    job.kill()
+    one.check(f'echo {name.strip()} >{DRIVER}/bind')
+    up(guests)
+    fetch(guests)
+    rdma(guests, 'send', ernic.SHAPES['batch'])
+
+
+def test_unload(guests):
+    """And again; without the driver the program has the function for itself."""
+    for one in guests:
+        one.check(f'rmmod {MODULE}')
+        load(one)
+    up(guests)
+    fetch(guests)
+    for one in guests:
+        one.check(f'rmmod {MODULE}')
+        one.check(f'echo {ernic.PAGES} >/proc/sys/vm/nr_hugepages; '
+                  'ernic-user stream --count 1000 --size 300')
