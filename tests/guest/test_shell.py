@@ -16,7 +16,8 @@ ALWAYS = '--count 16000000 --size 4096'         # longer than a test
 
 
 # Name of a shell in ethtool, and the card's properties for QEMU.
-SHELLS = {'RecoNIC': 'shell=reconic,card-memory=16M', 'OpenNIC': 'shell=opennic'}
+SHELLS = {'RecoNIC': 'shell=reconic,card-memory=16M,ernic-strict=report',
+          'OpenNIC': 'shell=opennic,ernic-strict=report'}
 
 
 class Cards(links.Link):
@@ -39,16 +40,16 @@ class Netdev(Cards, links.Netdev):
 
 
 def suites():
-    net = [test_load, test_net.test_ping, test_net.test_big_ping, test_tcp, test_jumbo]
-    more = [test_rdma, test_both, test_one_program, test_error, test_reset, test_unbind,
-            test_unload]
+    net = [test_load, test_net.test_ping, test_tcp, test_jumbo]
+    more = [test_rdma, test_both, test_one_program, test_reset, test_unbind, test_rules,
+            test_error, test_unload]
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
     mixed = Netdev('RecoNIC', 'OpenNIC')
     return [Suite('shell-6.1', ours(2, lab, '6.1'), [*net, *more, programs.test_log]),
             Suite('shell-6.12', ours(2, netdev, '6.12'),
                   [*net, *more, programs.test_log], '*', 'shell-6.1'),
-            Suite('shell-opennic-6.12', ours(2, mixed, '6.12'), [*net, programs.test_log],
-                  '*', 'shell-6.1')]
+            Suite('shell-opennic-6.12', ours(2, mixed, '6.12'),
+                  [*net, test_rules, programs.test_log], '*', 'shell-6.1')]
 
 
 def up(guests, mtu=1500):
@@ -105,6 +106,8 @@ def test_rdma(guests):
         rdma(guests, what, ernic.SHAPES['batch'])
         rdma(guests, what, ernic.SHAPES['odd'], '--memory card')
         rdma(guests, what, f'{ernic.SHAPES["single"]} --memory card --poll memory')
+    # What test_rules reads has reports: the program breaks rules of PG332.
+    assert 'rule qp1-first' in guests[0].log.read_text(errors='replace')
 
 
 def test_both(guests):
@@ -141,6 +144,13 @@ def test_one_program(guests):
     client.kill()
     server.kill()
     rdma(guests, 'write', ernic.SHAPES['batch'])
+
+
+def test_rules(guests):
+    """The driver has broken no rule of the QDMA (ernic-strict)."""
+    for one in guests:
+        said = one.log.read_text(errors='replace')
+        assert 'rule qdma-' not in said, said
 
 
 def test_error(guests):
