@@ -41,8 +41,8 @@ class Netdev(Cards, links.Netdev):
 
 def suites():
     net = [test_load, test_net.test_ping, test_tcp, test_jumbo]
-    more = [test_rdma, test_both, test_one_program, test_reset, test_unbind, test_rules,
-            test_error, test_unload]
+    more = [test_rdma, test_memory, test_both, test_one_program, test_reset, test_unbind,
+            test_rules, test_error, test_unload]
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
     mixed = Netdev('RecoNIC', 'OpenNIC')
     return [Suite('shell-6.1', ours(2, lab, '6.1'), [*net, *more, programs.test_log]),
@@ -108,6 +108,12 @@ def test_rdma(guests):
         rdma(guests, what, f'{ernic.SHAPES["single"]} --memory card --poll memory')
     # What test_rules reads has reports: the program breaks rules of PG332.
     assert 'rule qp1-first' in guests[0].log.read_text(errors='replace')
+
+
+def test_memory(guests):
+    """The memory-mapped engines: tests/guest/inside/card_memory.py."""
+    guests[0].put_programs()
+    guests[0].check('python3 /tmp/inside/card_memory.py')
 
 
 def test_both(guests):

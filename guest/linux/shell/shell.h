@@ -8,6 +8,7 @@
  * shell_qdma.c    global registers and contexts
  * shell_errors.c  the error interrupt
  * shell_rings.c   the rings of the queue, its life and its work
+ * shell_mm.c      copies between memory and that of the card
  * shell_net.c     the net device
  * shell_ethtool.c its ethtool operations
  * shell_user.c    the character device
@@ -15,23 +16,31 @@
 #ifndef SHELL_H
 #define SHELL_H
 
+#include <linux/completion.h>
 #include <linux/io.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 #include "shell_regs.h"
 
-/* The only queue of each direction. */
+/* The queues, each of both directions: of frames, and of the card's memory. */
 #define SHELL_QUEUE		0
-/* Which of the 16 ring sizes: those of descriptors, and of completions. */
+#define SHELL_MM_QUEUE		1
+#define SHELL_QUEUES_NUM	2
+/* Which of the 16 ring sizes. */
 #define SHELL_RING		0
 #define SHELL_RING_CMPT		1
+#define SHELL_RING_MM		2
 /* Entries; a ring has one more place, for the status. */
 #define SHELL_DESCS		1023
 #define SHELL_CMPTS		2047
+#define SHELL_MM_DESCS		15
 /* Which of the 16 buffer sizes. */
 #define SHELL_BUF		0
 
-enum shell_vector { SHELL_VECTOR_TX, SHELL_VECTOR_RX, SHELL_VECTOR_ERROR, SHELL_VECTORS };
+enum shell_vector {
+	SHELL_VECTOR_TX, SHELL_VECTOR_RX, SHELL_VECTOR_MM, SHELL_VECTOR_ERROR, SHELL_VECTORS
+};
 
 /* One shell; they differ in what they do with the length of a frame. */
 struct shell_kind {
@@ -61,6 +70,14 @@ struct shell_rx {
 	u64 colour;			/* of the next entry */
 };
 
+enum { SHELL_FROM_CARD, SHELL_TO_CARD };
+
+struct shell_mm {
+	struct mutex lock;		/* of one copy, or the life of the queue */
+	struct shell_ring ring[2];	/* by direction; NULL: the card has no memory */
+	struct completion done;
+};
+
 struct shell {
 	struct pci_dev *pdev;
 	struct net_device *netdev;
@@ -69,6 +86,7 @@ struct shell {
 	struct napi_struct napi;
 	struct shell_tx tx;
 	struct shell_rx rx;
+	struct shell_mm mm;
 	struct delayed_work link;
 	bool open;			/* the queue has its rings */
 	bool failed;			/* an error has stopped the queue */
@@ -117,6 +135,13 @@ void shell_tx_ring(struct shell *s);
 void shell_tx_clean(struct shell *s, int budget);
 int shell_rx_poll(struct shell *s, int budget);
 void shell_rx_return(struct shell *s, bool arm);
+
+/* shell_mm.c */
+void shell_mm_init(struct shell *s);
+int shell_mm_open(struct shell *s);
+void shell_mm_close(struct shell *s);
+int shell_mm_copy(struct shell *s, int dir, void *buf, u64 card, size_t len);
+irqreturn_t shell_mm_irq(int irq, void *data);
 
 /* shell_net.c */
 int shell_net_register(struct shell *s);

@@ -46,21 +46,24 @@ void qdma_errors_init(struct shell *s)
 irqreturn_t qdma_error_irq(int irq, void *data)
 {
 	struct shell *s = data;
-	u32 global = qdma_read(s, QDMA_ERR_STATUS), status;
+	u32 global = qdma_read(s, QDMA_ERR_STATUS), status, log;
 	bool stopped = false;
 	int i;
 
 	if (!global)
 		return IRQ_NONE;
+	log = qdma_read(s, QDMA_DSC_ERR_LOG);
 	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
 		status = qdma_read(s, blocks[i].reg) & blocks[i].mask;
 		if (!status)
 			continue;
 		dev_err_ratelimited(&s->pdev->dev, "%s error: %03x is %08x, last queue %08x\n",
-				    blocks[i].name, blocks[i].reg, status,
-				    qdma_read(s, QDMA_DSC_ERR_LOG));
+				    blocks[i].name, blocks[i].reg, status, log);
 		qdma_write(s, blocks[i].reg, status);
-		stopped |= status & blocks[i].stops;
+		/* The other queue begins anew by itself. */
+		stopped |= (status & blocks[i].stops) &&
+			   (blocks[i].reg != QDMA_DSC_ERR ||
+			    (log & QDMA_DSC_ERR_LOG_QUEUE) == SHELL_QUEUE);
 	}
 	if (global & QDMA_ERR_CONTEXT)
 		dev_err_ratelimited(&s->pdev->dev, "context error: %08x\n", global);

@@ -48,7 +48,9 @@ static int init_card(struct shell *s)
 {
 	int err = reset_part(s, SHELL_SYSTEM_RESET, BIT(0));
 
-	return err ? err : qdma_init(s);
+	if (!err)
+		err = qdma_init(s);
+	return err ? err : shell_mm_open(s);
 }
 
 static void reset_prepare(struct pci_dev *pdev)
@@ -59,6 +61,7 @@ static void reset_prepare(struct pci_dev *pdev)
 	netif_device_detach(s->netdev);
 	if (netif_running(s->netdev))
 		shell_net_stop(s->netdev);
+	shell_mm_close(s);
 	rtnl_unlock();
 }
 
@@ -99,6 +102,9 @@ static int request_irqs(struct shell *s)
 		err = devm_request_irq(dev, pci_irq_vector(s->pdev, SHELL_VECTOR_RX),
 				       queue_irq, 0, "ernic_shell-rx", s);
 	if (!err)
+		err = devm_request_irq(dev, pci_irq_vector(s->pdev, SHELL_VECTOR_MM),
+				       shell_mm_irq, 0, "ernic_shell-mm", s);
+	if (!err)
 		err = devm_request_threaded_irq(dev, pci_irq_vector(s->pdev,
 								    SHELL_VECTOR_ERROR),
 						NULL, qdma_error_irq, IRQF_ONESHOT,
@@ -137,6 +143,7 @@ static int enable(struct shell *s)
 
 static void quiet(struct shell *s)
 {
+	shell_mm_close(s);
 	qdma_write(s, QDMA_ERR_MASK, 0);
 	reset_part(s, SHELL_SYSTEM_RESET, BIT(0));
 	pci_clear_master(s->pdev);
@@ -156,13 +163,17 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	s->netdev = nd;
 	s->kind = (const struct shell_kind *)id->driver_data;
 	pci_set_drvdata(pdev, s);
+	shell_mm_init(s);
 	err = enable(s);
 	if (!err)
 		err = init_card(s);
-	if (!err)
-		err = shell_net_register(s);
 	if (err)
 		return err;
+	err = shell_net_register(s);
+	if (err) {
+		quiet(s);
+		return err;
+	}
 	if (s->kind->ernic)
 		err = shell_user_create(s);
 	if (err) {

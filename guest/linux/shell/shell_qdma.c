@@ -15,6 +15,7 @@ static const struct {
 	/* Sizes of rings count the place of the status. */
 	{ QDMA_RING_SIZE(SHELL_RING), SHELL_DESCS + 1 },
 	{ QDMA_RING_SIZE(SHELL_RING_CMPT), SHELL_CMPTS + 1 },
+	{ QDMA_RING_SIZE(SHELL_RING_MM), SHELL_MM_DESCS + 1 },
 	{ QDMA_C2H_BUF_SIZE(SHELL_BUF), PAGE_SIZE },
 	/* Greatest fetch and interval of status, as AMD's drivers have them. */
 	{ QDMA_DSC_CFG, 0x35 },
@@ -74,7 +75,7 @@ static void init_globals(struct shell *s)
  */
 int qdma_init(struct shell *s)
 {
-	static const u32 fmap[QDMA_CTX_WORDS] = { SHELL_QUEUE, 1 };
+	static const u32 fmap[QDMA_CTX_WORDS] = { 0, SHELL_QUEUES_NUM };
 	u32 identifier = qdma_read(s, QDMA_IDENTIFIER);
 	int err, selector;
 

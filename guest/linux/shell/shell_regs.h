@@ -24,6 +24,7 @@
 #define QDMA_DSC_ERR		0x254		/* status; the mask follows */
 #define QDMA_DSC_ERR_CANCEL	BIT(22)		/* work of a queue that software ended */
 #define QDMA_DSC_ERR_LOG	0x25c
+#define QDMA_DSC_ERR_LOG_QUEUE	GENMASK(12, 0)
 #define QDMA_TRQ_ERR		0x264
 #define QDMA_CTX_DATA(i)	(0x804 + 4 * (i))
 #define QDMA_CTX_MASK(i)	(0x824 + 4 * (i))
@@ -47,6 +48,8 @@
 #define QDMA_C2H_CMPT_DEPTH	0xbe4
 #define QDMA_H2C_ERR		0xe00
 #define QDMA_H2C_THROTTLE	0xe24
+#define QDMA_C2H_MM_RUN		0x1004
+#define QDMA_H2C_MM_RUN		0x1204
 #define QDMA_DB_H2C(q)		(0x18004 + 16 * (q))
 #define QDMA_DB_C2H(q)		(0x18008 + 16 * (q))
 #define QDMA_DB_CMPT(q)		(0x1800c + 16 * (q))
@@ -71,9 +74,11 @@ enum qdma_op { QDMA_CLEAR, QDMA_WRITE, QDMA_READ, QDMA_INVALIDATE };
 #define QDMA_SW1_RING_SHIFT	12
 #define QDMA_SW1_DESC_8		(0 << 16)
 #define QDMA_SW1_DESC_16	(1 << 16)
+#define QDMA_SW1_DESC_32	(2 << 16)
 #define QDMA_SW1_STATUS		BIT(20)
 #define QDMA_SW1_IRQ		BIT(21)
 #define QDMA_SW1_NO_MARKER	BIT(30)
+#define QDMA_SW1_MM		BIT(31)		/* memory-mapped */
 /* Completion context. */
 #define QDMA_CMPT0_STATUS	BIT(0)
 #define QDMA_CMPT0_IRQ		BIT(1)
@@ -95,7 +100,20 @@ struct qdma_h2c_desc {
 	__le64 addr;
 };
 
-/* At the end of an H2C ring. */
+/* A descriptor of the memory-mapped engines. */
+struct qdma_mm_desc {
+	__le64 from;
+	__le32 len;
+	__le32 reserved0;
+	__le64 to;
+	__le64 reserved1;
+};
+
+/* With the length: valid, first and last of a request. */
+#define QDMA_MM_WHOLE		GENMASK(30, 28)
+
+/* At the end of a ring of descriptors. */
+#define QDMA_STATUS_ERROR	GENMASK(1, 0)
 #define QDMA_STATUS_CIDX_SHIFT	16
 /* An entry of a completion ring. */
 #define QDMA_ENTRY_COLOUR	BIT_ULL(1)

@@ -10,12 +10,15 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 #include "ernic-shell-abi.h"
 #include "shell.h"
 
+/* Of what one read() or write() copies. */
+#define PIECE		SZ_64K
 #define MAP_PAGE_SHIFT	(ERNIC_SHELL_MAP_SHIFT - PAGE_SHIFT)
 
 struct shell_area {
@@ -193,10 +196,83 @@ static int user_mmap(struct file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
+/* ---- the card's memory, by the memory-mapped engines -------------------------------------- */
+
+/* The bytes of a piece at @pos; 0: there are none. */
+static size_t piece(struct shell_user *u, size_t count, loff_t pos)
+{
+	resource_size_t size;
+	size_t n = 0;
+
+	mutex_lock(&u->lock);
+	size = u->s ? pci_resource_len(u->s->pdev, SHELL_CARD_BAR) : 0;
+	if (pos < size)
+		n = min3(count, (size_t)(size - pos), (size_t)PIECE);
+	mutex_unlock(&u->lock);
+	return n;
+}
+
+static int copy(struct shell_user *u, int dir, void *buf, loff_t pos, size_t n)
+{
+	int err;
+
+	mutex_lock(&u->lock);
+	err = u->s ? shell_mm_copy(u->s, dir, buf, pos, n) : -ENODEV;
+	mutex_unlock(&u->lock);
+	return err;
+}
+
+/* A piece: the lock is not held where the program's memory may be one of our mappings. */
+static ssize_t user_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	struct shell_user *u = file->private_data;
+	size_t n = piece(u, count, *pos);
+	void *buf;
+	int err;
+
+	if (!n)
+		return 0;
+	buf = kmalloc(n, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	err = copy(u, SHELL_FROM_CARD, buf, *pos, n);
+	if (!err && copy_to_user(to, buf, n))
+		err = -EFAULT;
+	kfree(buf);
+	if (err)
+		return err;
+	*pos += n;
+	return n;
+}
+
+static ssize_t user_write(struct file *file, const char __user *from, size_t count,
+			  loff_t *pos)
+{
+	struct shell_user *u = file->private_data;
+	size_t n = piece(u, count, *pos);
+	void *buf;
+	int err;
+
+	if (!n)
+		return count ? -ENOSPC : 0;
+	buf = memdup_user(from, n);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	err = copy(u, SHELL_TO_CARD, buf, *pos, n);
+	kfree(buf);
+	if (err)
+		return err;
+	*pos += n;
+	return n;
+}
+
 static const struct file_operations user_ops = {
 	.owner = THIS_MODULE,
 	.open = user_open,
 	.release = user_release,
+	.read = user_read,
+	.write = user_write,
+	.llseek = default_llseek,
 	.unlocked_ioctl = user_ioctl,
 	.mmap = user_mmap,
 };
