@@ -62,7 +62,7 @@ START = [
     'udevadm settle',
     'echo AGENT | base64 -d >/run/agent',
     'stty raw -echo <>/dev/ttyS1 >&0',
-    '(while :; do busybox ash /run/agent /dev/ttyS1; done) & :',
+    '(while :; do sh /run/agent /dev/ttyS1; done) & :',
 ]
 
 
