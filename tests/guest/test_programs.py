@@ -6,15 +6,22 @@ from pathlib import Path
 
 import links
 import programs
-from suite import KERNELS, LONG, Suite, named, ours
+from suite import KERNELS, LONG, Suite, name_of, named, ours
 
 MTU = 9000                      # of Ethernet, for a path MTU of 4096
 # Fewer than 48 MiB do not always find frames of a netdev that overtake each other.
 BULK_MIB = {links.Netdev: 48}
 
-# Tests of addresses: the UDP link has a table of them.
-OF_ADDRESSES = 'ipv6 multicast_members'
-SMOKE = ('ibv_rc_pingpong', 'ibv_ud_pingpong', 'rping', 'ib_read_bw', 'ib_atomic_bw')
+SMOKE = [named(name, programs.check, name, more) for name, more in (
+    ('ibv_rc_pingpong', '-n 300'), ('ibv_ud_pingpong', '-n 300'), ('rping', ''),
+    ('ib_read_bw', '-n 200'), ('ib_atomic_bw', '-n 300'))]
+# What only the long form has on a link. Addresses: the UDP link has a table of them.
+# Programs: lab-6.1 has them all; ibverbs-utils, perftest-read and perftest-atomic of
+# conformance over a netdev; udp-6.1/ipv6 by IPv6, and rdmacm-utils-udp.
+LONG_ON = {links.Netdev: ' '.join(('ipv6 multicast_members', *map(name_of, SMOKE))),
+           links.Lab: 'ipv6 multicast_members', links.Udp: 'ibv_rc_pingpong rping'}
+# Rounds of test_small() in the short form: a store to the host's memory is the fastest.
+SMALL = {links.Lab: 4}
 
 
 class Events(links.Lab):
@@ -26,7 +33,7 @@ class Events(links.Lab):
 
 def suites():
     yield Suite('ioeventfd-6.1', ours(2, Events(), '6.1'),
-                [test_up, *(named(name, programs.check, name) for name in SMOKE),
+                [test_up, *SMOKE,
                  test_processes, test_small, test_events, programs.test_log])
     for kernel in KERNELS:
         for link in links.Netdev(), links.Udp(), links.Lab():
@@ -37,7 +44,7 @@ def suites():
 
 
 def on_link(link, kernel):
-    tests = [test_up, *(named(name, programs.check, name) for name in SMOKE), test_ipv6,
+    tests = [test_up, *SMOKE, test_ipv6,
              test_multicast_members, test_processes, test_bulk, test_small]
     if isinstance(link, links.Udp):
         tests.append(test_stranger)
@@ -45,10 +52,10 @@ def on_link(link, kernel):
         tests.append(test_idle)
     if link.plugs:
         tests.append(test_link_down)
-    udp = isinstance(link, links.Udp)
-    long = '*' if kernel != '6.1' else '' if udp else OF_ADDRESSES
     return Suite(f'{link.name}-{kernel}', ours(2, link, kernel),
-                 [*tests, test_dead_peer, programs.test_log], long, long and 'udp-6.1')
+                 [*tests, test_dead_peer, programs.test_log],
+                 '*' if kernel != '6.1' else LONG_ON[type(link)],
+                 'the short forms on 6.1, and those that LONG_ON names')
 
 
 def test_up(guests):
@@ -82,7 +89,7 @@ def test_ipv6(guests):
 
 def test_small(guests):
     """Many small requests: each may be posted while the queue goes to sleep."""
-    for _ in range(4):
+    for _ in range(4 if LONG else SMALL.get(type(guests.link), 1)):
         programs.check(guests, programs.Program('ib_write_bw', programs.RATE,
                                                 '-s 64 -n 80000'))
 
