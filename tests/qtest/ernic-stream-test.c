@@ -5,14 +5,15 @@
  * the device and of the wire are changed. A destination loads it or refuses it, in
  * bounded time; an end of QEMU for any other reason fails the test.
  *
- * ERNIC_STREAMS is the number of changed streams of each machine.
+ * ERNIC_STREAMS is the number of changed streams of each machine; the long form has more.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "ernic-mlx5.h"
 #include "ernic-qdma.h"
 
-#define STREAMS     24
+#define STREAMS     12
+#define LONG_STREAMS 48
 #define MESSAGE     (64 * 1024)
 #define DOORBELLS   40
 #define DOORBELL    16              /* bytes in a stream */
@@ -442,7 +443,8 @@ static bool load(size_t row, int64_t now, const char *path)
 static void test_streams(gconstpointer data)
 {
     const char *count = getenv("ERNIC_STREAMS");
-    uint32_t n = count ? atoi(count) : STREAMS, i, loaded = 0;
+    uint32_t many = getenv("ERNIC_LONG") ? LONG_STREAMS : STREAMS;
+    uint32_t n = count ? atoi(count) : many, i, loaded = 0;
     size_t row = GPOINTER_TO_SIZE(data);
     const char *path = qernic_temp();
     g_autofree char *out = NULL;
