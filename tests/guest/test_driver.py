@@ -29,6 +29,10 @@ class Plugged(links.Plugged):
         super().__init__('-smp', '2', '-device', 'pcie-root-port,id=port1,chassis=2')
 
 
+# Without records the short form has the provider's cases that fill queues; provider-6.1
+# has all cases, with records.
+QUEUES = () if LONG else ('queue',)
+
 # Tests that do not depend on the kernel: the first one has them.
 SAME = ('port ethtool rings_in_traffic zero_based lost_interrupt bad_device stolen '
         'records sleep memory_map vectors large device_memory abi '
@@ -411,13 +415,14 @@ def test_records(guests):
     one.check('rmmod ernic && modprobe ernic records=0 && ' + UP)
     try:
         assert one.check('cat /sys/module/ernic/parameters/records') == 'N\n'
-        programs.inside(one, 'provider', seconds=180)
+        programs.inside(one, 'provider', *QUEUES, seconds=180)
         test_kernel.put_kverbs(one)
         one.check(UP)
         test_kernel.kverbs(one, 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
     finally:
         one.check('rmmod ernic && modprobe ernic && ' + UP)
-    programs.inside(one, 'provider', seconds=180, environment='ERNIC_RECORDS=0 ')
+    programs.inside(one, 'provider', *QUEUES, seconds=180,
+                    environment='ERNIC_RECORDS=0 ')
 
 
 def test_sleep(guests):
