@@ -152,7 +152,7 @@ def start_bulk(guests, mib):
     commands = [f'{command} {programs.own_gid(one)} RC/4096/bulk --mib {mib}'
                 for one in guests]
     called = guests[1].start(commands[1], 300)
-    programs.wait_until(guests[1], 'netstat -ltn | grep -q ":5002 "')
+    programs.wait_until(guests[1], 'netstat -ltn | grep -q ":5002 "', 200)
     return [guests[0].start(f'{commands[0]} --at {links.ipv4(1)}', 300), called]
 
 
