@@ -168,7 +168,9 @@ def program_rows(short):
     options = {'ib_read_bw': '-o 16', 'ib_atomic_bw': '-o 16', 'ibv_srq_pingpong': '-q 4'}
     if short:
         names = ('rping', 'ib_write_bw', 'ib_read_bw', 'ucmatose', 'udaddy')
-        return [(programs.BY_NAME[name], options.get(name, ''), 'ipv4') for name in names]
+        few = {'ib_write_bw': ' -n 200', 'ib_read_bw': ' -n 200'}
+        return [(programs.BY_NAME[name], options.get(name, '') + few.get(name, ''),
+                 'ipv4') for name in names]
     chosen = [*(one for one in programs.PROGRAMS if one.name != 'rping'), *CM]
     return [(one, options.get(one.name, ''), family)
             for one in chosen for family in FAMILIES]
