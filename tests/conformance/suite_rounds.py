@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The device is removed and added under its users, and no object is left.
 
-20 rounds on Debian's kernel, 5 in the short form; 1,000, not in the short form, on one
+20 rounds on Debian's kernel, 3 in the short form; 1,000, not in the short form, on one
 that checks locking and finds leaks (guest/image/debug_kernel.py).
 """
 import re
@@ -13,7 +13,7 @@ from report import case
 from stacks import Suite
 
 # Rounds at a time, in the short form too, and the number of times.
-ROUNDS, SHORT_ROUNDS, TIMES = 20, 5, 50
+ROUNDS, SHORT_ROUNDS, TIMES = 20, 3, 50
 SECONDS = 60                    # for a round, at the most
 TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|INFO: task|ODEBUG|refcount'
                      r'|ernic.*(?:bad|error|no answer)|waiting for .* to become free).*')
