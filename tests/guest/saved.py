@@ -33,9 +33,10 @@ SLOTS = ['-device', 'vmgenid,guid=auto', *(
 OF_HOST = ('-netdev', '-chardev', '-object', '-trace', '-drive')
 MAPPED = [{'capability': 'mapped-ram', 'state': True}]
 # Random numbers of machines that have one state differ after the next message of the
-# kernel about their generator: it has its first seed, or a new one. The file counts them.
+# kernel about their generator. One that has its first seed gets a new one as soon as it
+# is restored; for the first one a machine waits seconds. The file counts the messages.
 SEEDS = "dmesg | grep -c 'random: crng'"
-COUNT = f'{SEEDS} >/run/seeds; true'
+COUNT = f'head -c 1 /dev/random >/dev/null; {SEEDS} >/run/seeds'
 # Of an agent's shell: all {count} devices are there, and have their driver, if there is
 # one. drivers_probe waits for a probe.
 PLUGGED = r'''
