@@ -88,6 +88,8 @@ struct shell {
 	struct shell_rx rx;
 	struct shell_mm mm;
 	struct delayed_work link;
+	struct work_struct restart;	/* after a frame that is never sent */
+	struct mutex contexts;		/* of the registers that reach them */
 	bool open;			/* the queue has its rings */
 	bool failed;			/* an error has stopped the queue */
 	struct shell_user *chardev;
@@ -120,6 +122,7 @@ int shell_reset_ernic(struct shell *s);
 int qdma_init(struct shell *s);
 int qdma_context(struct shell *s, enum qdma_op op, enum qdma_selector selector,
 		 u32 number, const u32 *words);
+bool qdma_queue_failed(struct shell *s, u32 number);
 
 /* shell_errors.c */
 void qdma_errors_init(struct shell *s);
@@ -144,6 +147,9 @@ int shell_mm_copy(struct shell *s, int dir, void *buf, u64 card, size_t len);
 irqreturn_t shell_mm_irq(int irq, void *data);
 
 /* shell_net.c */
+/* Before interrupts are requested. */
+void shell_net_init(struct shell *s);
+void shell_net_failed(struct shell *s);
 int shell_net_register(struct shell *s);
 void shell_net_unregister(struct shell *s);
 int shell_net_open(struct net_device *nd);
@@ -154,7 +160,9 @@ extern const struct ethtool_ops shell_ethtool_ops;
 
 /* shell_user.c */
 int shell_user_create(struct shell *s);
-/* No program reaches the card or its memory any more. */
 void shell_user_destroy(struct shell *s);
+/* No program reaches the card or its memory any more; until the card is back. */
+void shell_user_leave(struct shell *s);
+void shell_user_back(struct shell *s);
 
 #endif /* SHELL_H */

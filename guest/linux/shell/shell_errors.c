@@ -50,8 +50,10 @@ irqreturn_t qdma_error_irq(int irq, void *data)
 	bool stopped = false;
 	int i;
 
-	if (!global)
-		return IRQ_NONE;
+	if (global == ~0u)
+		return IRQ_NONE;		/* nothing is there any more */
+	/* First, because an error that comes now must set it again. */
+	qdma_write(s, QDMA_ERR_STATUS, global);
 	log = qdma_read(s, QDMA_DSC_ERR_LOG);
 	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
 		status = qdma_read(s, blocks[i].reg) & blocks[i].mask;
@@ -60,19 +62,15 @@ irqreturn_t qdma_error_irq(int irq, void *data)
 		dev_err_ratelimited(&s->pdev->dev, "%s error: %03x is %08x, last queue %08x\n",
 				    blocks[i].name, blocks[i].reg, status, log);
 		qdma_write(s, blocks[i].reg, status);
-		/* The other queue begins anew by itself. */
+		/* The other queue begins anew by itself; the log has only the last one. */
 		stopped |= (status & blocks[i].stops) &&
 			   (blocks[i].reg != QDMA_DSC_ERR ||
-			    (log & QDMA_DSC_ERR_LOG_QUEUE) == SHELL_QUEUE);
+			    qdma_queue_failed(s, SHELL_QUEUE));
 	}
 	if (global & QDMA_ERR_CONTEXT)
 		dev_err_ratelimited(&s->pdev->dev, "context error: %08x\n", global);
-	qdma_write(s, QDMA_ERR_STATUS, global);
 	arm(s);
-	/* The carrier shows it; the queue begins anew when the interface comes up. */
-	if (stopped) {
-		WRITE_ONCE(s->failed, true);
-		netif_carrier_off(s->netdev);
-	}
+	if (stopped)
+		shell_net_failed(s);
 	return IRQ_HANDLED;
 }

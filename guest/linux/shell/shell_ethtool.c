@@ -59,7 +59,8 @@ static void self_test(struct net_device *nd, struct ethtool_test *test, u64 *dat
 	if (!(test->flags & ETH_TEST_FL_OFFLINE) || !netif_running(nd))
 		return;
 	netif_tx_disable(nd);
-	data[0] = !error_is_reported(s);
+	/* It has no rings if it did not begin anew after an earlier test. */
+	data[0] = !s->open || !error_is_reported(s);
 	shell_net_stop(nd);
 	if (shell_net_open(nd)) {
 		netdev_err(nd, "the queue does not begin anew\n");
@@ -74,5 +75,6 @@ const struct ethtool_ops shell_ethtool_ops = {
 	.get_link = ethtool_op_get_link,
 	.get_sset_count = get_sset_count,
 	.get_strings = get_strings,
+	.get_ts_info = ethtool_op_get_ts_info,
 	.self_test = self_test,
 };

@@ -7,6 +7,7 @@
 #include <linux/iopoll.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
+#include <linux/sizes.h>
 #include "shell.h"
 
 #define RESET_POLL_US	100
@@ -44,12 +45,15 @@ int shell_reset_ernic(struct shell *s)
 }
 
 /* All of the card begins anew: what a driver or a program has left does not matter. */
+static int reset_card(struct shell *s)
+{
+	return reset_part(s, SHELL_SYSTEM_RESET, BIT(0));
+}
+
 static int init_card(struct shell *s)
 {
-	int err = reset_part(s, SHELL_SYSTEM_RESET, BIT(0));
+	int err = qdma_init(s);
 
-	if (!err)
-		err = qdma_init(s);
 	return err ? err : shell_mm_open(s);
 }
 
@@ -57,11 +61,15 @@ static void reset_prepare(struct pci_dev *pdev)
 {
 	struct shell *s = pci_get_drvdata(pdev);
 
+	shell_user_leave(s);
 	rtnl_lock();
 	netif_device_detach(s->netdev);
 	if (netif_running(s->netdev))
 		shell_net_stop(s->netdev);
 	shell_mm_close(s);
+	/* No handler reads registers during the reset. */
+	qdma_write(s, QDMA_ERR_MASK, 0);
+	synchronize_irq(pci_irq_vector(pdev, SHELL_VECTOR_ERROR));
 	rtnl_unlock();
 }
 
@@ -71,7 +79,11 @@ static void reset_done(struct pci_dev *pdev)
 	int err;
 
 	rtnl_lock();
-	err = init_card(s);
+	err = reset_card(s);
+	if (!err) {
+		pci_set_master(pdev);
+		err = init_card(s);
+	}
 	if (!err && netif_running(s->netdev))
 		err = shell_net_open(s->netdev);
 	if (err)
@@ -79,7 +91,24 @@ static void reset_done(struct pci_dev *pdev)
 	else
 		netif_device_attach(s->netdev);
 	rtnl_unlock();
+	if (!err)
+		shell_user_back(s);
 }
+
+/* Sleep is like a reset: without power the card loses its state. */
+static int suspend(struct device *dev)
+{
+	reset_prepare(to_pci_dev(dev));
+	return 0;
+}
+
+static int resume(struct device *dev)
+{
+	reset_done(to_pci_dev(dev));
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(pm_ops, suspend, resume);
 
 /* ---- interrupts -------------------------------------------------------------------- */
 
@@ -114,10 +143,19 @@ static int request_irqs(struct shell *s)
 
 /* ---- the function -------------------------------------------------------------------- */
 
+static bool has_bar(struct pci_dev *pdev, int bar, resource_size_t size)
+{
+	return (pci_resource_flags(pdev, bar) & IORESOURCE_MEM) &&
+	       pci_resource_len(pdev, bar) >= size;
+}
+
 static int map_bars(struct shell *s)
 {
-	int err = pci_request_regions(s->pdev, "ernic_shell");
+	int err;
 
+	if (!has_bar(s->pdev, QDMA_BAR, SZ_128K) || !has_bar(s->pdev, SHELL_BAR, SZ_64K))
+		return -ENODEV;
+	err = pci_request_regions(s->pdev, "ernic_shell");
 	if (err)
 		return err;
 	s->qdma = pcim_iomap(s->pdev, QDMA_BAR, 0);
@@ -134,6 +172,9 @@ static int enable(struct shell *s)
 		err = map_bars(s);
 	if (!err)
 		err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(DMA_BITS));
+	/* The work of an earlier kernel ends before it can interrupt this one. */
+	if (!err)
+		err = reset_card(s);
 	if (err)
 		return err;
 	pci_set_master(pdev);
@@ -145,7 +186,7 @@ static void quiet(struct shell *s)
 {
 	shell_mm_close(s);
 	qdma_write(s, QDMA_ERR_MASK, 0);
-	reset_part(s, SHELL_SYSTEM_RESET, BIT(0));
+	reset_card(s);
 	pci_clear_master(s->pdev);
 }
 
@@ -163,7 +204,9 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	s->netdev = nd;
 	s->kind = (const struct shell_kind *)id->driver_data;
 	pci_set_drvdata(pdev, s);
+	mutex_init(&s->contexts);
 	shell_mm_init(s);
+	shell_net_init(s);
 	err = enable(s);
 	if (!err)
 		err = init_card(s);
@@ -221,6 +264,7 @@ static struct pci_driver shell_driver = {
 	.remove = remove,
 	.shutdown = shutdown,
 	.err_handler = &handlers,
+	.driver.pm = pm_sleep_ptr(&pm_ops),
 };
 module_pci_driver(shell_driver);
 

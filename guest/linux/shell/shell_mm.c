@@ -56,15 +56,17 @@ static int open_direction(struct shell *s, int dir)
 static void close_queue(struct shell *s)
 {
 	struct shell_ring *ring;
-	int dir, i;
+	int dir, i, err = 0;
 
 	for (dir = 0; dir < ARRAY_SIZE(directions); dir++) {
 		ring = &s->mm.ring[dir];
 		if (!ring->at)
 			continue;
 		for (i = 0; i < ARRAY_SIZE(directions[dir].selectors); i++)
-			qdma_context(s, QDMA_INVALIDATE, directions[dir].selectors[i],
-				     SHELL_MM_QUEUE, NULL);
+			err = qdma_context(s, QDMA_INVALIDATE, directions[dir].selectors[i],
+					   SHELL_MM_QUEUE, NULL) ?: err;
+		if (err)
+			pci_clear_master(s->pdev);	/* it may still use the ring */
 		dma_free_coherent(&s->pdev->dev, ring->bytes, ring->at, ring->bus);
 		ring->at = NULL;
 	}
@@ -107,20 +109,26 @@ void shell_mm_close(struct shell *s)
 	mutex_unlock(&s->mm.lock);
 }
 
-/* Whether the status says that all is complete, without an error. */
-static bool is_complete(const struct shell_ring *ring)
+/* 0: all is complete; -EBUSY: not yet; -EIO: the queue has stopped. */
+static int progress(const struct shell_ring *ring)
 {
 	const struct qdma_mm_desc *desc = ring->at;
 	u32 status = le32_to_cpu(READ_ONCE(*(const __le32 *)&desc[SHELL_MM_DESCS]));
 
-	return status >> QDMA_STATUS_CIDX_SHIFT == ring->pidx &&
-	       !(status & QDMA_STATUS_ERROR);
+	if (status & QDMA_STATUS_ERROR)
+		return -EIO;
+	if (status >> QDMA_STATUS_CIDX_SHIFT != ring->pidx)
+		return -EBUSY;
+	dma_rmb();			/* the status before the data */
+	return 0;
 }
 
 static int execute(struct shell *s, int dir, dma_addr_t bus, u64 card, size_t len)
 {
 	struct shell_ring *ring = &s->mm.ring[dir];
+	unsigned long left = msecs_to_jiffies(LIMIT_MS);
 	bool to = dir == SHELL_TO_CARD;
+	int err;
 
 	((struct qdma_mm_desc *)ring->at)[ring->pidx] = (struct qdma_mm_desc) {
 		.from = cpu_to_le64(to ? bus : card),
@@ -130,8 +138,12 @@ static int execute(struct shell *s, int dir, dma_addr_t bus, u64 card, size_t le
 	ring->pidx = (ring->pidx + 1) % SHELL_MM_DESCS;
 	reinit_completion(&s->mm.done);
 	qdma_write(s, directions[dir].doorbell, ring->pidx | QDMA_DB_ARM);
-	wait_for_completion_timeout(&s->mm.done, msecs_to_jiffies(LIMIT_MS));
-	return is_complete(ring) ? 0 : -EIO;
+	/* A late interrupt of an earlier copy says nothing. */
+	do {
+		left = wait_for_completion_timeout(&s->mm.done, left);
+		err = progress(ring);
+	} while (left && err == -EBUSY);
+	return err ? -EIO : 0;
 }
 
 /**
@@ -158,7 +170,8 @@ int shell_mm_copy(struct shell *s, int dir, void *buf, u64 card, size_t len)
 	err = s->mm.ring[dir].at ? execute(s, dir, bus, card, len) : -ENXIO;
 	if (err == -EIO) {
 		close_queue(s);			/* the engine lets go of the buffer */
-		open_queue(s);
+		if (open_queue(s))
+			dev_err(&s->pdev->dev, "copies to the card do not begin anew\n");
 	}
 	mutex_unlock(&s->mm.lock);
 	dma_unmap_single(&s->pdev->dev, bus, len, way);

@@ -25,6 +25,23 @@ static const struct {
 	{ QDMA_H2C_THROTTLE, 0x06045000 },
 };
 
+static int command(struct shell *s, enum qdma_op op, enum qdma_selector selector, u32 number)
+{
+	u32 value;
+	int err;
+
+	qdma_write(s, QDMA_CTX_COMMAND, number << QDMA_CTX_NUMBER_SHIFT |
+		   op << QDMA_CTX_OP_SHIFT | selector << QDMA_CTX_SELECTOR_SHIFT);
+	err = readl_poll_timeout(s->qdma + QDMA_CTX_COMMAND, value,
+				 !(value & QDMA_CTX_BUSY) || value == ~0u, BUSY_POLL_US,
+				 BUSY_LIMIT_US);
+	if (err)
+		dev_err(&s->pdev->dev, "context %u of %u: busy\n", selector, number);
+	else if (value == ~0u)
+		err = -ENODEV;			/* nothing is there any more */
+	return err;
+}
+
 /**
  * qdma_context() - a command for one context
  * @s: the card
@@ -33,25 +50,37 @@ static const struct {
  * @number: of the queue, or of the function
  * @words: QDMA_CTX_WORDS words to write, otherwise NULL
  *
- * Return: 0, or -ETIMEDOUT if the engine stays busy.
+ * Return: 0, -ETIMEDOUT if the engine stays busy, or -ENODEV without a card.
  */
 int qdma_context(struct shell *s, enum qdma_op op, enum qdma_selector selector,
 		 u32 number, const u32 *words)
 {
-	u32 value;
 	int i, err;
 
+	/* The net device and the character device come here at any time. */
+	mutex_lock(&s->contexts);
 	for (i = 0; words && i < QDMA_CTX_WORDS; i++) {
 		qdma_write(s, QDMA_CTX_DATA(i), words[i]);
 		qdma_write(s, QDMA_CTX_MASK(i), ~0);
 	}
-	qdma_write(s, QDMA_CTX_COMMAND, number << QDMA_CTX_NUMBER_SHIFT |
-		   op << QDMA_CTX_OP_SHIFT | selector << QDMA_CTX_SELECTOR_SHIFT);
-	err = readl_poll_timeout(s->qdma + QDMA_CTX_COMMAND, value,
-				 !(value & QDMA_CTX_BUSY), BUSY_POLL_US, BUSY_LIMIT_US);
-	if (err)
-		dev_err(&s->pdev->dev, "context %u of %u: busy\n", selector, number);
+	err = command(s, op, selector, number);
+	mutex_unlock(&s->contexts);
 	return err;
+}
+
+/* Whether an error has stopped one of the queues @number. */
+bool qdma_queue_failed(struct shell *s, u32 number)
+{
+	bool failed = false;
+	int selector;
+
+	mutex_lock(&s->contexts);
+	for (selector = QDMA_SW_C2H; selector <= QDMA_SW_H2C; selector++) {
+		if (!command(s, QDMA_READ, selector, number))
+			failed |= !!(qdma_read(s, QDMA_CTX_DATA(1)) & QDMA_SW1_ERROR);
+	}
+	mutex_unlock(&s->contexts);
+	return failed;
 }
 
 static void init_globals(struct shell *s)

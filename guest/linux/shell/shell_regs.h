@@ -24,7 +24,6 @@
 #define QDMA_DSC_ERR		0x254		/* status; the mask follows */
 #define QDMA_DSC_ERR_CANCEL	BIT(22)		/* work of a queue that software ended */
 #define QDMA_DSC_ERR_LOG	0x25c
-#define QDMA_DSC_ERR_LOG_QUEUE	GENMASK(12, 0)
 #define QDMA_TRQ_ERR		0x264
 #define QDMA_CTX_DATA(i)	(0x804 + 4 * (i))
 #define QDMA_CTX_MASK(i)	(0x824 + 4 * (i))
@@ -77,6 +76,7 @@ enum qdma_op { QDMA_CLEAR, QDMA_WRITE, QDMA_READ, QDMA_INVALIDATE };
 #define QDMA_SW1_DESC_32	(2 << 16)
 #define QDMA_SW1_STATUS		BIT(20)
 #define QDMA_SW1_IRQ		BIT(21)
+#define QDMA_SW1_ERROR		GENMASK(27, 26)	/* by the engine */
 #define QDMA_SW1_NO_MARKER	BIT(30)
 #define QDMA_SW1_MM		BIT(31)		/* memory-mapped */
 /* Completion context. */

@@ -153,17 +153,18 @@ static int write_contexts(struct shell *s)
 	return 0;
 }
 
-/* The engine reads and writes no ring after this. */
-static void invalidate_contexts(struct shell *s)
+/* The engine reads and writes no ring after this, unless it fails. */
+static int invalidate_contexts(struct shell *s)
 {
 	static const u8 order[] = {
 		QDMA_SW_H2C, QDMA_HW_H2C, QDMA_CREDIT_H2C, QDMA_SW_C2H, QDMA_PREFETCH,
 		QDMA_COMPLETION, QDMA_HW_C2H, QDMA_CREDIT_C2H,
 	};
-	int i;
+	int i, err = 0;
 
 	for (i = 0; i < ARRAY_SIZE(order); i++)
-		qdma_context(s, QDMA_INVALIDATE, order[i], SHELL_QUEUE, NULL);
+		err = qdma_context(s, QDMA_INVALIDATE, order[i], SHELL_QUEUE, NULL) ?: err;
+	return err;
 }
 
 /* ---- transmit -------------------------------------------------------------------------- */
@@ -262,7 +263,10 @@ static void receive(struct shell *s, u32 len)
 	napi_gro_frags(&s->napi);
 }
 
-/* Takes entries that have the colour of this round; returns their number. */
+/*
+ * Takes entries that have the colour of this round; returns their number. One that is not
+ * possible stops the queue: armed, it would interrupt again and again.
+ */
 int shell_rx_poll(struct shell *s, int budget)
 {
 	struct shell_ring *cmpt = &s->rx.cmpt;
@@ -273,12 +277,14 @@ int shell_rx_poll(struct shell *s, int budget)
 
 	while (done < budget) {
 		entry = le64_to_cpu(READ_ONCE(entries[cmpt->cidx]));
-		if ((entry & QDMA_ENTRY_COLOUR) != s->rx.colour || (entry & QDMA_ENTRY_ERROR))
+		if ((entry & QDMA_ENTRY_COLOUR) != s->rx.colour)
 			break;
 		dma_rmb();		/* the entry before the frame */
 		len = entry >> s->kind->entry_shift & 0xffff;
-		if (len < ETH_HLEN || len > SHELL_FRAME_MAX)
-			break;		/* the shell has no such frames */
+		if (len < ETH_HLEN || len > SHELL_FRAME_MAX || (entry & QDMA_ENTRY_ERROR)) {
+			shell_net_failed(s);
+			break;
+		}
 		receive(s, len);
 		cmpt->cidx = after(cmpt->cidx, SHELL_CMPTS);
 		if (!cmpt->cidx)
@@ -326,6 +332,7 @@ void shell_rings_close(struct shell *s)
 
 	for (i = 0; s->tx.ring.at && i < DRAIN_MS && tx_status(s) != s->tx.ring.pidx; i++)
 		msleep(1);
-	invalidate_contexts(s);
+	if (invalidate_contexts(s))
+		pci_clear_master(s->pdev);	/* memory is worth more than the card */
 	free_rings(s);
 }

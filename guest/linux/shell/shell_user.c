@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/security.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -32,7 +33,7 @@ struct shell_user {
 	struct miscdevice misc;
 	char name[32];
 	struct mutex lock;		/* of all that follows */
-	struct shell *s;		/* NULL: the card has gone */
+	struct shell *s;		/* NULL: the card has gone, or is in a reset */
 	struct address_space *mapping;	/* of the open file, or NULL */
 	struct shell_area area[ERNIC_SHELL_AREAS];
 	u32 areas;
@@ -43,10 +44,11 @@ static void user_free(struct kref *ref)
 	kfree(container_of(ref, struct shell_user, ref));
 }
 
-/* The ERNIC must not write to memory that is used for something else. */
+/* The ERNIC must not write to memory that is used for something else: rather lose it. */
 static void free_areas(struct shell_user *u)
 {
-	shell_reset_ernic(u->s);
+	if (shell_reset_ernic(u->s))
+		u->areas = 0;
 	while (u->areas) {
 		struct shell_area *area = &u->area[--u->areas];
 
@@ -58,11 +60,17 @@ static void free_areas(struct shell_user *u)
 static int user_open(struct inode *inode, struct file *file)
 {
 	struct shell_user *u = container_of(file->private_data, struct shell_user, misc);
-	int err = 0;
+	int err;
 
 	if (!capable(CAP_SYS_RAWIO))
 		return -EPERM;
-	mutex_lock(&u->lock);
+	/* By the card a program reaches all of memory. */
+	err = security_locked_down(LOCKDOWN_PCI_ACCESS);
+	if (err)
+		return err;
+	/* Others open other devices meanwhile: this does not wait for a copy. */
+	if (!mutex_trylock(&u->lock))
+		return -EBUSY;
 	if (!u->s) {
 		err = -ENODEV;
 	} else if (u->mapping) {
@@ -100,7 +108,7 @@ static int add_area(struct shell_user *u, struct ernic_shell_area *arg)
 	area = &u->area[u->areas];
 	area->size = arg->size;
 	area->page = dma_alloc_pages(&u->s->pdev->dev, area->size, &area->bus,
-				     DMA_BIDIRECTIONAL, GFP_KERNEL);
+				     DMA_BIDIRECTIONAL, GFP_KERNEL | __GFP_NOWARN);
 	if (!area->page)
 		return -ENOMEM;
 	arg->bus = area->bus;
@@ -232,7 +240,7 @@ static ssize_t user_read(struct file *file, char __user *to, size_t count, loff_
 
 	if (!n)
 		return 0;
-	buf = kmalloc(n, GFP_KERNEL);
+	buf = kzalloc(n, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
 	err = copy(u, SHELL_FROM_CARD, buf, *pos, n);
@@ -274,6 +282,7 @@ static const struct file_operations user_ops = {
 	.write = user_write,
 	.llseek = default_llseek,
 	.unlocked_ioctl = user_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = user_mmap,
 };
 
@@ -302,6 +311,33 @@ int shell_user_create(struct shell *s)
 	return err;
 }
 
+void shell_user_leave(struct shell *s)
+{
+	struct shell_user *u = s->chardev;
+
+	if (!u)
+		return;
+	mutex_lock(&u->lock);
+	if (u->s) {
+		if (u->mapping)
+			unmap_mapping_range(u->mapping, 0, 0, 1);
+		free_areas(u);
+		u->s = NULL;
+	}
+	mutex_unlock(&u->lock);
+}
+
+void shell_user_back(struct shell *s)
+{
+	struct shell_user *u = s->chardev;
+
+	if (!u)
+		return;
+	mutex_lock(&u->lock);
+	u->s = s;
+	mutex_unlock(&u->lock);
+}
+
 void shell_user_destroy(struct shell *s)
 {
 	struct shell_user *u = s->chardev;
@@ -309,12 +345,7 @@ void shell_user_destroy(struct shell *s)
 	if (!u)
 		return;
 	misc_deregister(&u->misc);
-	mutex_lock(&u->lock);
-	if (u->mapping)
-		unmap_mapping_range(u->mapping, 0, 0, 1);
-	free_areas(u);
-	u->s = NULL;
-	mutex_unlock(&u->lock);
+	shell_user_leave(s);
 	kref_put(&u->ref, user_free);
 	s->chardev = NULL;
 }
