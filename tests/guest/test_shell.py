@@ -8,13 +8,14 @@ import links
 import modules
 import programs
 import test_net
-from suite import Suite, ours
+from suite import LONG, Suite, ours
 
 MODULE = 'ernic_shell'
 DRIVER = f'/sys/bus/pci/drivers/{MODULE}'
 NODE = '/dev/ernic-shell-*'
 FAILED = 'descriptor error: 254 is'
 ALWAYS = '--count 16000000 --size 4096'         # longer than a test
+TURNS = 13 if LONG else 2       # of 5 MiB each way: 65 MiB
 PACKETS = 100                                   # more than a connection takes
 
 
@@ -116,7 +117,7 @@ def test_rdma(guests):
 def test_memory(guests):
     """The memory-mapped engines: tests/guest/inside/card_memory.py."""
     guests[0].put_programs()
-    guests[0].check('python3 /tmp/inside/card_memory.py')
+    guests[0].check(f'python3 /tmp/inside/card_memory.py {TURNS}')
 
 
 def test_both(guests):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The character device of ernic_shell.ko: what the engines of the QDMA copy to the card's
+"""usage: card_memory.py TURNS
+
+The character device of ernic_shell.ko: what the engines of the QDMA copy to the card's
 memory comes back, and is in BAR 4; not beyond its end."""
 import errno
 import glob
 import mmap
 import os
+import sys
 
 BAR4 = 1 << 40                  # ERNIC_SHELL_MAP_CARD
 SIZE = 16 << 20
@@ -26,9 +29,11 @@ def read_all(node, size, at):
 
 def main():
     node = os.open(glob.glob('/dev/ernic-shell-*')[0], os.O_RDWR)
-    data, at = os.urandom(PART), 12345
-    write_all(node, data, at)
-    assert read_all(node, PART, at) == data
+    some, at = os.urandom(PART), 12345
+    for turn in range(int(sys.argv[1])):
+        data, at = some[turn:] + some[:turn], at + 4099
+        write_all(node, data, at)
+        assert read_all(node, PART, at) == data
     with mmap.mmap(node, SIZE, offset=BAR4) as card:
         assert card[at:at + PART] == data
         card[:8] = b'by BAR 4'
