@@ -8,6 +8,7 @@ import links
 import modules
 import programs
 import test_net
+import test_suspend
 from suite import LONG, Suite, ours
 
 MODULE = 'ernic_shell'
@@ -45,8 +46,8 @@ class Netdev(Cards, links.Netdev):
 
 def suites():
     net = [test_load, test_net.test_ping, test_tcp, test_jumbo]
-    more = [test_rdma, test_memory, test_both, test_one_program, test_reset, test_unbind,
-            test_rules, test_error, test_unload]
+    more = [test_rdma, test_memory, test_both, test_one_program, test_reset, test_sleep,
+            test_unbind, test_rules, test_error, test_unload]
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
     mixed = Netdev('RecoNIC', 'OpenNIC')
     return [Suite('shell-6.1', ours(2, lab, '6.1'), [*net, *more, programs.test_log]),
@@ -194,6 +195,18 @@ def test_reset(guests):
     assert job.wait().output == guests[0].check('md5sum </tmp/www/file')
     loses_card(client)
     server.kill()
+    rdma(guests, 'read', ernic.SHAPES['batch'])
+
+
+def test_sleep(guests):
+    """S3 takes the card from its program, and the interface comes back."""
+    client, server = start_rdma(guests)
+    test_suspend.suspend(guests[0])
+    loses_card(client)
+    server.kill()
+    programs.wait_until(guests[0],
+                        f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
+    fetch(guests)
     rdma(guests, 'read', ernic.SHAPES['batch'])
 
 
