@@ -179,7 +179,11 @@ static int enable(struct shell *s)
 		return err;
 	pci_set_master(pdev);
 	err = pci_alloc_irq_vectors(pdev, SHELL_VECTORS, SHELL_VECTORS, PCI_IRQ_MSIX);
-	return err < 0 ? err : request_irqs(s);
+	if (err < 0) {
+		dev_err(&pdev->dev, "needs %d vectors of MSI-X: %d\n", SHELL_VECTORS, err);
+		return err;
+	}
+	return request_irqs(s);
 }
 
 static void quiet(struct shell *s)
