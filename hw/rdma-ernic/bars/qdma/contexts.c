@@ -141,7 +141,7 @@ void qdma_context_command(ErnicPci *d, uint32_t command)
         qdma_error(d, QDMA_ERR_CONTEXT, NULL);
         return;
     }
-    if (op != OP_READ) {
+    if (op != OP_READ && d->pg332.strict) {
         check(d, c, number, op, words);
     }
     if (selector <= SELECT_SW_H2C && op != OP_READ) {

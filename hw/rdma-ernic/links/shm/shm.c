@@ -172,12 +172,15 @@ static bool is_reachable(const ErnicPci *d)
 {
     ShmLink *link = shm_of(d);
 
+    if (ernic_pci_working(d)) {
+        return true;
+    }
     if (bql_locked()) {
         link->waits = ernic_pci_powered(d) && !runstate_check(RUN_STATE_INMIGRATE) &&
                       !runstate_check(RUN_STATE_FINISH_MIGRATE) &&
                       !runstate_check(RUN_STATE_POSTMIGRATE);
     }
-    return ernic_pci_working(d) || (ernic_pci_exists(d) && link->waits);
+    return ernic_pci_exists(d) && link->waits;
 }
 
 /* Called often: the list is made only of tables that have changed. */
