@@ -1,14 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Messages between queue pairs of one engine, with many objects or few. test_scale.py
- * counts the instructions of run_messages(): nothing that a message does may depend on
- * how many objects there are.
+ * Messages between queue pairs of one engine, with many objects or few, and between two
+ * ports of a lab with many others or few. test_scale.py counts the instructions of
+ * run_messages() and run_trains(): they may not depend on how many there are.
  *
- * usage: ernic-scale queue-pairs|regions|completions|contexts NUMBER
+ * usage: ernic-scale queue-pairs|regions|completions|contexts|ports NUMBER
  */
 #include "qemu/osdep.h"
 #include "fake_verbs.h"
+#include "shm_fixture.h"
 
 #define MEMORY      (1ull << 30)
 #define MESSAGES    2000
@@ -97,6 +98,37 @@ static void more_contexts(Scale *s, uint32_t num)
     }
 }
 
+/* ---- a lab ------------------------------------------------------------------- */
+
+/* Each train wakes the other port, which sleeps again. */
+static void __attribute__((noinline)) run_trains(Lab *l, const ErnicTrain *out)
+{
+    ErnicTrain in;
+    uint32_t i;
+
+    for (i = 0; i < MESSAGES; i++) {
+        g_assert_true(ernic_shm_send(l->port[0], out));
+        ernic_shm_serve(l->port[1]);
+        g_assert_true(ernic_shm_recv(l->port[1], &in));
+        g_assert_cmpuint(in.len, ==, out->len);
+        g_assert_true(ernic_shm_sleep(l->port[1]));
+    }
+}
+
+/* @others have joined beside the two ports that exchange trains. */
+static void lab_messages(uint32_t others)
+{
+    static const uint8_t data[LEN];
+    ErnicTrain train;
+    Lab l;
+
+    lab_open(&l, 2 + others);
+    train = lab_train(&l, 0, 1, data, LEN, LEN);
+    g_assert_true(ernic_shm_sleep(l.port[1]));
+    run_trains(&l, &train);
+    lab_close(&l);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc == 3 ? argv[1] : "";
@@ -105,8 +137,13 @@ int main(int argc, char **argv)
 
     if (!number) {
         fprintf(stderr, "usage: ernic-scale queue-pairs|regions|completions|contexts"
-                " NUMBER\n");
+                "|ports NUMBER\n");
         return 2;
+    }
+    if (g_str_equal(what, "ports")) {
+        lab_messages(number);
+        printf("%u messages\n", MESSAGES);
+        return 0;
     }
     open_scale(&s);
     if (g_str_equal(what, "queue-pairs")) {

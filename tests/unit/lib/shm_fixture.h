@@ -14,7 +14,7 @@
 #include "links/shm/port.h"
 #include "test.h"
 
-#define PORTS 4
+#define PORTS 8
 
 typedef struct Lab {
     char *folder;

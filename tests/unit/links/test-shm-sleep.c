@@ -33,6 +33,51 @@ LAB_TEST("/shm-sleep/sleep", 3, test_sleep)
     }
 }
 
+/* A port that polls looks at memory, and is not woken after its first train. */
+LAB_TEST("/shm-sleep/polls", 2, test_polls)
+{
+    ErnicTrain t = lab_train(l, 0, 1, data, 100, 100);
+
+    g_assert_true(ernic_shm_sleep(l->port[1]));
+    g_assert_true(ernic_shm_is_asleep(l->port[1]));
+    for (int i = 0; i < 3; i++) {
+        g_assert_false(ernic_shm_ready(l->port[1]));
+        send_train(l, 0, &t);
+        g_assert_true(ernic_shm_ready(l->port[1]));
+        ernic_shm_serve(l->port[1]);
+        g_assert_false(fd_ready(ernic_shm_fd(l->port[1])));
+        expect(l, 1, &t);
+        g_assert_false(ernic_shm_is_asleep(l->port[1]));
+        IS(stats(l, 0)->bells, 1);
+    }
+    /* The peer of a connection that has ended has nothing. */
+    send_train(l, 0, &t);
+    lab_leave(l, 0);
+    ernic_shm_serve(l->port[1]);
+    g_assert_false(ernic_shm_ready(l->port[1]));
+}
+
+/* Each of several peers wakes a sleeping port, and goes before it has slept again. */
+LAB_TEST("/shm-sleep/several", 3, test_several)
+{
+    ErnicTrain t[] = {
+        lab_train(l, 1, 0, data, 100, 100), lab_train(l, 2, 0, data, 100, 100),
+    };
+
+    for (int i = 0; i < 4; i++) {
+        g_assert_true(ernic_shm_sleep(l->port[0]));
+        send_train(l, 1 + i % 2, &t[i % 2]);
+        g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
+        ernic_shm_serve(l->port[0]);
+        expect(l, 0, &t[i % 2]);
+        IS(stats(l, 1)->bells + stats(l, 2)->bells, i + 1);
+    }
+    lab_leave(l, 2);
+    g_assert_true(ernic_shm_sleep(l->port[0]));
+    send_train(l, 1, &t[0]);
+    g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
+}
+
 /* A sleeping port hears of a peer that came meanwhile. */
 LAB_TEST("/shm-sleep/sleep-newcomer", 1, test_sleep_newcomer)
 {

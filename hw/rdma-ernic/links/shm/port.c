@@ -45,7 +45,7 @@ struct ErnicShm {
     bool accept_paused;         /* the folder's socket is not watched */
     uint64_t locked_out;        /* ns: since when it tries to enter the folder; or 0 */
     uint32_t next;              /* the peer to read first */
-    bool asleep;
+    uint32_t awake;             /* bit of each peer whose ring does not ask for a bell */
     uint64_t work;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t num_gids;
@@ -140,6 +140,7 @@ static void disconnect(ErnicShm *shm, uint32_t i, ErnicShmEvent why)
     ernic_shm_stations_forget(&shm->stations, i);
     epoll_ctl(shm->epoll, EPOLL_CTL_DEL, shm->peer[i]->fd, NULL);
     g_clear_pointer(&shm->peer[i], ernic_shm_pair_free);
+    shm->awake &= ~(1u << i);
     report(shm, i, why);
 }
 
@@ -178,7 +179,7 @@ static void handshake(ErnicShm *shm, uint32_t i)
         break;
     case ERNIC_SHM_UP:
         shm->stats.peers++;
-        shm->asleep = false;    /* its ring has not been looked at */
+        shm->awake |= (1u << i);   /* its ring has not been looked at */
         announce_to(shm, i);
         report(shm, i, ERNIC_SHM_PEER_UP);
         break;
@@ -313,6 +314,8 @@ static void serve_peer(ErnicShm *shm, uint32_t i)
         handshake(shm, i);
         return;
     }
+    /* Its ring asks for no bell any more, even if it rings for a train that was read. */
+    shm->awake |= 1u << i;
     switch (ernic_shm_pair_receive(p)) {
     case ERNIC_SHM_REFUSED:
         disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
@@ -588,16 +591,16 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
 
 /* ---- in -------------------------------------------------------------------- */
 
-static void wake(ErnicShm *shm)
+/*
+ * The rings of peers that send nothing go on asking for a bell, so that one of many peers
+ * costs what one of few does.
+ */
+static void wake(ErnicShm *shm, uint32_t i)
 {
-    uint32_t i;
-
-    for (i = 0; shm->asleep && i < ERNIC_SHM_PEERS; i++) {
-        if (shm->peer[i] && shm->peer[i]->up) {
-            ernic_shm_ring_awake(&shm->peer[i]->rx);
-        }
+    if (!(shm->awake & (1u << i))) {
+        shm->awake |= (1u << i);
+        ernic_shm_ring_awake(&shm->peer[i]->rx);
     }
-    shm->asleep = false;
 }
 
 static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
@@ -608,6 +611,7 @@ static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
     if (result == ERNIC_SHM_BROKEN) {
         disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
     } else if (result == ERNIC_SHM_DONE) {
+        wake(shm, i);
         shm->stats.rx_trains++;
         shm->stats.rx_packets += ernic_train_packets(train);
         shm->stats.rx_bytes += train->len;
@@ -627,7 +631,6 @@ bool ernic_shm_recv(ErnicShm *shm, ErnicTrain *train)
 {
     uint32_t n, i = shm->next;
 
-    wake(shm);
     for (n = 0; n < ERNIC_SHM_PEERS; n++, i = (i + 1) % ERNIC_SHM_PEERS) {
         if (shm->peer[i] && shm->peer[i]->up && recv_from(shm, i, train)) {
             shm->next = (i + 1) % ERNIC_SHM_PEERS;
@@ -641,14 +644,32 @@ bool ernic_shm_sleep(ErnicShm *shm)
 {
     uint32_t i;
 
-    shm->asleep = true;
-    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        if (shm->peer[i] && shm->peer[i]->up &&
-            !ernic_shm_ring_sleep(&shm->peer[i]->rx)) {
+    while (shm->awake) {
+        i = __builtin_ctz(shm->awake);
+        if (!ernic_shm_ring_sleep(&shm->peer[i]->rx)) {
             return false;
         }
+        shm->awake &= ~(1u << i);
     }
     return true;
+}
+
+bool ernic_shm_is_asleep(const ErnicShm *shm)
+{
+    return !shm->awake;
+}
+
+bool ernic_shm_ready(const ErnicShm *shm)
+{
+    uint32_t i;
+
+    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
+        if (shm->peer[i] && shm->peer[i]->up &&
+            ernic_shm_ring_ready(&shm->peer[i]->rx)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- life ------------------------------------------------------------------ */

@@ -111,5 +111,9 @@ bool ernic_shm_recv(ErnicShm *shm, ErnicTrain *train);
  * is one already.
  */
 bool ernic_shm_sleep(ErnicShm *shm);
+/* Whether that has been asked for, and no train has been received since. */
+bool ernic_shm_is_asleep(const ErnicShm *shm);
+/* Whether there is a train, by a look at memory. */
+bool ernic_shm_ready(const ErnicShm *shm);
 
 #endif /* ERNIC_LINKS_SHM_PORT_H */

@@ -181,6 +181,11 @@ ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *tr
     return ERNIC_SHM_DONE;
 }
 
+bool ernic_shm_ring_ready(const ErnicShmRing *r)
+{
+    return load(&r->words->head) != r->pos;
+}
+
 /* A writer that waits is woken once half of the ring is free, not for each train. */
 bool ernic_shm_ring_wakes_writer(ErnicShmRing *r)
 {
@@ -192,7 +197,7 @@ bool ernic_shm_ring_wakes_writer(ErnicShmRing *r)
 bool ernic_shm_ring_sleep(ErnicShmRing *r)
 {
     set_flag(&r->words->asleep);
-    if (load(&r->words->head) == r->pos) {
+    if (!ernic_shm_ring_ready(r)) {
         return true;
     }
     ernic_shm_ring_awake(r);

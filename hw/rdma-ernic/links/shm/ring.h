@@ -65,6 +65,8 @@ bool ernic_shm_ring_wakes_reader(ErnicShmRing *r);
 
 /* Read a train into @buf, of ERNIC_SHM_TRAIN_BYTES; @train->data is @buf. */
 ErnicShmResult ernic_shm_ring_take(ErnicShmRing *r, uint8_t *buf, ErnicTrain *train);
+/* Whether there is something to read. */
+bool ernic_shm_ring_ready(const ErnicShmRing *r);
 /*
  * Whether the writer has to be woken, because there is room again: true once for each
  * wait.
