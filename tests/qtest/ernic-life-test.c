@@ -24,6 +24,8 @@
     { "netdev-main-loop", ",netdev=n0,engine-thread=off" },                 \
     { "irqfd", ",iothread=io0,roce-udp=127.0.0.1:0,ioeventfd=on" },         \
     { "timing", ",timing=on,netdev=n0" },                                   \
+    { "polling", ",iothread=io0,engine-poll-us=1000,roce-udp=127.0.0.1:0,"  \
+                 "ioeventfd=on" },                                          \
     { "mlx5", ",interface=mlx5,netdev=n0,engine-thread=on" },               \
     { "mlx5-both-links", ",interface=mlx5,netdev=n0,roce-udp=127.0.0.1:0" }, \
     { "mlx5-main-loop", ",interface=mlx5,netdev=n0,engine-thread=off" },  \

@@ -49,6 +49,7 @@ static const Bad bad[] = {
     { "icrc", "'perhaps'", "Parameter 'icrc' does not accept value 'perhaps'" },
     { "adaptive-retransmission", "'perhaps'",
       "Parameter 'adaptive-retransmission' does not accept value 'perhaps'" },
+    { "engine-poll-us", "1001", "engine-poll-us is 1001, not 0 to 1000" },
     { "retry-time", "0", "retry-time is 0, not 1 to 3600000" },
     { "retry-time", "3600001", "retry-time is 3600001, not 1 to 3600000" },
     { "engine-thread", "'perhaps'",

@@ -146,6 +146,7 @@ struct ErnicPci {
     ErnicNetdev net;
     ErnicPciMlx5 mlx5;
     ErnicPageEvents events;
+    ErnicPolling polling;
     ErnicPg332 pg332;
     ErnicShell shell;
 

@@ -62,6 +62,11 @@ struct ErnicPciLinkOps {
      * interface; of the card alone.
      */
     void (*frame)(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len);
+    /*
+     * For a thread that polls, or has just ended to: whether a run of the device's work
+     * has something to do on the link. NULL: the descriptor of the link says it.
+     */
+    bool (*poll)(ErnicPci *d);
     /* The addresses or the state of life may have changed. */
     void (*changed)(ErnicPci *d);               /* may be NULL */
     /* Watch descriptors, or stop that, depending on the state of life. */

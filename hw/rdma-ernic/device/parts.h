@@ -9,6 +9,7 @@
 #include "migration/vmstate.h"
 #include "net/net.h"
 #include "qemu/bitops.h"
+#include "qemu/event_notifier.h"
 #include "hw/rdma-ernic/ernic_regs.h"
 #include "compat/qemu.h"
 #include "engine/engine.h"
@@ -62,6 +63,22 @@ typedef struct ErnicPageEvents {
     /* The first ones exist, and stay for other pages. Owned; BQL */
     struct ErnicPageEvent *event[ERNIC_PCI_PAGE_EVENTS];
 } ErnicPageEvents;
+
+/*
+ * Polling of the engine's thread (polling.c), which alone uses it while there is @bh.
+ * Times are ns of the host.
+ */
+typedef struct ErnicPolling {
+    uint32_t max_us;            /* property */
+    QEMUBH *bh;                 /* NULL: the thread does not poll */
+    EventNotifier notifier;     /* if there is bh */
+    bool on;
+    bool ended;                 /* the next work is that of the last look */
+    uint32_t turns;             /* since the last work */
+    int64_t idle_at, idle_used; /* the end of it, and the thread's own time then */
+    int64_t window, until;      /* for how long after it */
+    int64_t pause, paused_until;
+} ErnicPolling;
 
 /* The records of user logic that have come, and have not been executed. */
 #define ERNIC_USER_RECORDS  64

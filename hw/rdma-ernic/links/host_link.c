@@ -8,6 +8,7 @@
 #include "device/clock.h"
 #include "device/life.h"
 #include "device/lock.h"
+#include "device/polling.h"
 #include "device/traffic.h"
 #include "links/host_link.h"
 #include "hw/rdma-ernic/trace.h"
@@ -74,6 +75,18 @@ void ernic_host_run(ErnicPci *d, uint64_t now)
     }
 }
 
+/* Trains that wait are the matter of the device's work, which is awake for them. */
+bool ernic_host_poll(ErnicPci *d)
+{
+    ErnicHostLink *h = &d->host;
+
+    if (h->trains || h->more || !h->ops->ready(d)) {
+        return false;
+    }
+    h->more = true;
+    return true;
+}
+
 bool ernic_host_waits(ErnicPci *d)
 {
     return (d->host.trains || d->host.more) && ernic_pci_rx_room(d);
@@ -124,7 +137,9 @@ static void write_link(void *opaque)
 
 static void readable(void *opaque)
 {
+    ernic_pci_polling_event(opaque);
     ernic_pci_in_context(opaque, read_link);
+    ernic_pci_polling_idle(opaque);
 }
 
 static void writable(void *opaque)

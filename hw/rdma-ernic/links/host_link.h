@@ -24,6 +24,12 @@ struct ErnicHostOps {
     uint32_t (*recv)(ErnicPci *d, const ErnicTrain **trains, bool *more);
     /* False: the link is full, and the same train will be offered again. */
     bool (*send)(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
+    /*
+     * Whether recv() has something to do: there is a train, or a thread that has ended to
+     * poll has to be woken for the next one. A look at memory; a link without it has no
+     * ErnicPciLinkOps.poll.
+     */
+    bool (*ready)(ErnicPci *d);
     /* A full link has room again; may be NULL. */
     void (*room)(ErnicPci *d);
     /* @engine was reset and offers no train again; may be NULL. */
@@ -38,6 +44,7 @@ bool ernic_host_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
 uint64_t ernic_host_departed(const ErnicPci *d, ErnicPciEngine engine);
 bool ernic_host_waits(ErnicPci *d);
 void ernic_host_run(ErnicPci *d, uint64_t now);
+bool ernic_host_poll(ErnicPci *d);              /* needs ErnicHostOps.ready */
 void ernic_host_changed(ErnicPci *d);
 void ernic_host_update(ErnicPci *d);
 void ernic_host_forget(ErnicPci *d, ErnicPciEngine engine);

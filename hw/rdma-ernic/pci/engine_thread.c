@@ -77,11 +77,19 @@ static const char *request(const ErnicPci *d)
            d->engine_thread == ON_OFF_AUTO_ON ? "engine-thread=on" : NULL;
 }
 
-bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
+/* Of the device; false: an error. */
+static bool make_thread(ErnicPci *d, Error **errp)
 {
     static unsigned count;
+    g_autofree char *name = g_strdup_printf("ernic%u", count++);
+
+    d->own_thread = d->thread = iothread_create(name, errp);
+    return d->thread;
+}
+
+bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
+{
     const char *why = obstacle(d), *asked = request(d);
-    g_autofree char *name = NULL;
 
     if (d->iothread && d->engine_thread == ON_OFF_AUTO_OFF) {
         error_setg(errp, "iothread= and engine-thread=off exclude each other");
@@ -96,13 +104,15 @@ bool ernic_pci_engine_thread_open(ErnicPci *d, Error **errp)
         return false;
     }
     d->thread = d->iothread;
-    if (d->thread || d->engine_thread == ON_OFF_AUTO_OFF || why ||
-        (!asked && is_better_without(d))) {
-        return true;
+    if (!d->thread && d->engine_thread != ON_OFF_AUTO_OFF && !why &&
+        (asked || !is_better_without(d))) {
+        return make_thread(d, errp);
     }
-    name = g_strdup_printf("ernic%u", count++);
-    d->own_thread = d->thread = iothread_create(name, errp);
-    return d->thread;
+    if (!d->thread && d->polling.max_us) {
+        warn_report("ernic %s: engine-poll-us has no effect without a thread",
+                    ernic_pci_id(d));
+    }
+    return true;
 }
 
 /*
@@ -116,9 +126,9 @@ static void machine_done(Notifier *n, void *unused)
     if (!d->thread || !behind_iommu(d)) {
         return;
     }
-    if (request(d)) {
+    if (request(d) || d->polling.max_us) {
         warn_report("ernic %s: %s has no effect behind an IOMMU", ernic_pci_id(d),
-                    request(d));
+                    request(d) ?: "engine-poll-us=");
     }
     ernic_pci_work_to_main(d);
     ernic_pci_engine_thread_close(d);

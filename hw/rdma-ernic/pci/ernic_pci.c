@@ -30,6 +30,7 @@
 #include "device/lock.h"
 #include "device/memory.h"
 #include "device/page_events.h"
+#include "device/polling.h"
 #include "device/reset.h"
 #include "device/retry_time.h"
 #include "net/ethernet.h"
@@ -94,6 +95,11 @@ static bool check_limits(ErnicPci *d, Error **errp)
     if (d->mtu < 256 || d->mtu > 4096 || !is_power_of_2(d->mtu)) {
         error_setg(errp, "roce-mtu is %u, not 256, 512, 1024, 2048 or 4096",
                    d->mtu);
+        return false;
+    }
+    if (d->polling.max_us > ERNIC_MAX_POLL_US) {
+        error_setg(errp, "engine-poll-us is %u, not 0 to %u", d->polling.max_us,
+                   ERNIC_MAX_POLL_US);
         return false;
     }
     if (d->retry_time < 1 || d->retry_time > ERNIC_MAX_RETRY_TIME) {
@@ -491,6 +497,7 @@ static const Property ernic_pci_properties[] = {
     DEFINE_PROP_UINT32("pci-device-id", ErnicPci, mlx5.device, 0),
     DEFINE_PROP_ON_OFF_AUTO("engine-thread", ErnicPci, engine_thread,
                             ON_OFF_AUTO_AUTO),
+    DEFINE_PROP_UINT32("engine-poll-us", ErnicPci, polling.max_us, 0),
     DEFINE_PROP_ON_OFF_AUTO("ioeventfd", ErnicPci, ioeventfd, ON_OFF_AUTO_AUTO),
     DEFINE_PROP_LINK("iothread", ErnicPci, iothread, TYPE_IOTHREAD, IOThread *),
 };

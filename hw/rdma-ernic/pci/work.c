@@ -14,6 +14,7 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/page_events.h"
+#include "device/polling.h"
 #include "device/traffic.h"
 #include "net/netdev.h"
 #include "net/queues.h"
@@ -53,7 +54,9 @@ static void run(void *opaque)
 
 static void work(void *opaque)
 {
+    ernic_pci_polling_event(opaque);
     ernic_pci_in_context(opaque, run);
+    ernic_pci_polling_idle(opaque);
 }
 
 /*
@@ -131,10 +134,12 @@ static void open_context(ErnicPci *d)
     d->bh = aio_bh_new(d->ctx, work, d);
     d->work_here = work_here;
     ernic_pci_freeing_wakes(d, d->bh);
+    ernic_pci_polling_open(d);
 }
 
 static void close_context(ErnicPci *d)
 {
+    ernic_pci_polling_close(d);
     timer_del(&d->timer);
     timer_del(&d->kick);
     ernic_pci_freeing_wakes(d, NULL);

@@ -114,12 +114,27 @@ static uint32_t shm_recv(ErnicPci *d, const ErnicTrain **trains, bool *more)
     bool got = ernic_shm_recv(l->shm, &l->train);
 
     *trains = &l->train;
-    *more = got || !ernic_shm_sleep(l->shm);
+    *more = got || (!d->polling.on && !ernic_shm_sleep(l->shm));
     got = got && d->link->is_up(d);
     if (got) {
         dump_train(l, &l->train, false);
     }
     return got;
+}
+
+/* Peers need not wake a thread that polls; one that has ended to asks them to. */
+static bool shm_ready(ErnicPci *d)
+{
+    const ErnicShm *shm = shm_of(d)->shm;
+
+    if (!d->polling.on && !ernic_shm_is_asleep(shm)) {
+        return true;
+    }
+    if (!ernic_shm_ready(shm)) {
+        return false;
+    }
+    trace_ernic_pci_shm_polled(ernic_pci_id(d));
+    return true;
 }
 
 /* A group and new addresses of peers take more than the copy of the train. */
@@ -277,6 +292,7 @@ static const ErnicHostOps lab_ops = {
     .fd = shm_fd,
     .serve = shm_serve,
     .recv = shm_recv,
+    .ready = shm_ready,
     .send = shm_send,
     .room = lab_room,
     .changed = shm_changed,
@@ -286,6 +302,7 @@ static const ErnicHostOps shm_ops = {
     .fd = shm_fd,
     .serve = shm_serve,
     .recv = shm_recv,
+    .ready = shm_ready,
     .send = shm_send,
     .changed = shm_changed,
 };
@@ -330,6 +347,7 @@ static const ErnicPciLinkOps shm_link = {
     .class_init = shm_class_init,
     .open = shm_link_open,
     .close = shm_close,
+    .poll = ernic_host_poll,
     ERNIC_HOST_LINK,
 };
 
@@ -340,6 +358,7 @@ static const ErnicPciLinkOps lab_link = {
     .class_init = lab_class_init,
     .open = lab_link_open,
     .close = shm_close,
+    .poll = ernic_host_poll,
     ERNIC_HOST_LINK,
     .is_up = lab_is_up,
 };

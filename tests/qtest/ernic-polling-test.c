@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The engine's thread polls before it sleeps, if events come soon after each other, and
+ * not for long.
+ */
+#include "qemu/osdep.h"
+#include <dirent.h>
+#include <glib/gstdio.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include "ernic-card.h"
+
+#define SECONDS 120
+#define POLLS   ",engine-thread=on,engine-poll-us=1000"
+#define SHARED  ",iothread=io0,engine-poll-us=1000"
+
+/* Two functions of one machine, which are connected by a link. */
+typedef struct Polling {
+    char *folder;
+    QErnicMachine *m;
+    QErnic *q;
+    QErnicQp x, y, self;
+    const char *log;
+} Polling;
+
+static uint32_t count(const char *log, const char *text)
+{
+    const char *at;
+    uint32_t n = 0;
+
+    for (at = log; (at = strstr(at, text)); at++) {
+        n++;
+    }
+    return n;
+}
+
+static char *read_log(Polling *p)
+{
+    char *log;
+
+    g_assert_true(g_file_get_contents(p->log, &log, NULL, NULL));
+    return log;
+}
+
+/* Lines of the log with @text so far. */
+static uint32_t logged(Polling *p, const char *text)
+{
+    g_autofree char *log = read_log(p);
+
+    return count(log, text);
+}
+
+#define BEGUN   "ernic_pci_poll ernic0 on 1"
+#define ENDED   "ernic_pci_poll ernic0 on 0"
+#define FOUND   "ernic_pci_shm_polled ernic0"
+#define PAUSED  "ernic_pci_poll_pause ernic0"
+
+/* Whether the thread polled when the last line with @text came. */
+static bool polled_at(Polling *p, const char *text)
+{
+    g_autofree char *log = read_log(p);
+    char *at = g_strrstr(log, text);
+
+    g_assert_nonnull(at);
+    *at = '\0';
+    return count(log, BEGUN) > count(log, ENDED);
+}
+
+/* @more: the thread and the link of both functions. */
+static void polling_open(Polling *p, const char *more)
+{
+    bool shm = strstr(more, "roce-shm=");
+    g_autofree char *folder = g_dir_make_tmp("ernic-poll-XXXXXX", NULL);
+    g_autofree char *link = g_strconcat(more, shm ? folder : ",roce-udp=127.0.0.1:0",
+                                        NULL);
+    QErnic *b;
+
+    *p = (Polling) { .folder = g_steal_pointer(&folder) };
+    p->m = qernic_machine(" -object iothread,id=io0"
+                          VERBS_NIC ",id=ernic0,addr=04.0%s"
+                          VERBS_NIC ",id=ernic1,addr=05.0%s", link, link);
+    p->log = qernic_log(p->m->qts, "ernic_pci_*poll*");
+    g_free(qtest_hmp(p->m->qts, "trace-event ernic_pci_reset on"));
+    g_free(qtest_hmp(p->m->qts, "trace-event ernic_pci_life on"));
+    p->q = qernic_host(p->m, "ernic0", 4, 1);
+    b = qernic_host(p->m, "ernic1", 5, 2);
+    if (shm) {
+        qernic_wait_while(p->m->qts, qernic_stat(b, "shm.peers") != 1);
+    } else {
+        card_introduce(p->q);
+    }
+    qernic_pair(p->q, b, &p->x, &p->y, ERNIC_QPT_RC);
+    qernic_self(p->q, &p->self, ERNIC_QPT_RC);
+}
+
+static void polling_close(Polling *p)
+{
+    qernic_machine_end(p->m);
+    g_assert_cmpint(g_rmdir(p->folder), ==, 0);
+    g_free(p->folder);
+}
+
+/* Work for some milliseconds. */
+static void post_work(Polling *p)
+{
+    for (int i = 0; i < QERNIC_DEPTH - 1; i++) {
+        qernic_post_write(&p->self, 0, QERNIC_BUF / 2, p->q->buf + QERNIC_BUF / 2,
+                          p->q->key);
+    }
+}
+
+static void send_one(Polling *p)
+{
+    qernic_post_recv(&p->y, 0x1000, 0x8000);
+    qernic_send(&p->x, 0, 0x8000);
+    qernic_done(&p->y);
+    qernic_done(&p->x);
+}
+
+/* Sends until the log has more lines with @text than now. */
+static void send_until(Polling *p, const char *text)
+{
+    int64_t deadline = g_get_monotonic_time() + SECONDS * G_TIME_SPAN_SECOND;
+    uint32_t n = logged(p, text);
+
+    while (logged(p, text) == n) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        for (int i = 0; i < 20; i++) {
+            send_one(p);
+        }
+    }
+}
+
+/* The thread sleeps, and stays asleep for a second. */
+static void check_sleeps(Polling *p)
+{
+    int64_t deadline = g_get_monotonic_time() + SECONDS * G_TIME_SPAN_SECOND;
+    uint32_t begun;
+
+    qernic_pass(p->m->qts, 20, 1000000000);     /* no timer is armed any more */
+    do {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        begun = logged(p, BEGUN);
+        g_usleep(1000000);
+    } while (logged(p, ENDED) != begun || logged(p, BEGUN) != begun);
+}
+
+/*
+ * A thread that polls finds the ACKs of the peer in memory, and later sleeps; then it is
+ * woken again.
+ */
+WORLD_KINDS("/ernic-polling/memory", test_memory, Polling, p, polling_open,
+            { "", POLLS ",roce-shm=" }, { "-iothread", SHARED ",roce-shm=" })
+{
+    for (int i = 0; i < 3; i++) {
+        send_until(p, FOUND);
+        check_sleeps(p);
+    }
+    polling_close(p);
+}
+
+/* A socket has no memory to look at: the event loop looks at its descriptor. */
+WORLD_KINDS("/ernic-polling/descriptor", test_descriptor, Polling, p, polling_open,
+            { "", POLLS }, { "-iothread", SHARED }, { "-events", POLLS ",ioeventfd=on" })
+{
+    send_until(p, BEGUN);
+    check_sleeps(p);
+    send_until(p, BEGUN);
+    check_sleeps(p);
+    g_assert_cmpuint(logged(p, FOUND), ==, 0);
+    polling_close(p);
+}
+
+/* Threads that never poll. */
+WORLD_KINDS("/ernic-polling/off", test_off, Polling, p, polling_open,
+            { "", ",engine-thread=on,roce-shm=" },
+            { "-iothread", ",iothread=io0,engine-poll-us=0,roce-shm=" },
+            { "-main-loop", ",engine-thread=off,roce-shm=" })
+{
+    for (int i = 0; i < 500; i++) {
+        send_one(p);
+    }
+    g_assert_cmpuint(logged(p, BEGUN), ==, 0);
+    polling_close(p);
+}
+
+/* ---- the end of polling ------------------------------------------------------------ */
+
+#define LINKS   { "", POLLS }, { "-shm", POLLS ",roce-shm=" },              \
+                { "-iothread", SHARED ",roce-shm=" }
+
+/*
+ * The machine stops while the thread polls. A message that has been sent then is received
+ * when the machine goes on, although the peer has no reason to wake the thread up.
+ */
+WORLD_KINDS("/ernic-polling/stop", test_stop, Polling, p, polling_open, LINKS)
+{
+    int64_t deadline = g_get_monotonic_time() + SECONDS * G_TIME_SPAN_SECOND;
+
+    do {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        post_work(p);
+        qernic_post_recv(&p->y, 0x1000, 64);
+        qernic_send(&p->x, 0, 64);
+        qernic_stop(p->m->qts);
+        qernic_cont(p->m->qts);
+        qernic_done(&p->y);
+        qernic_done(&p->x);
+        for (int i = 0; i < QERNIC_DEPTH - 1; i++) {
+            qernic_done(&p->self);
+        }
+    } while (!polled_at(p, "ernic_pci_life ernic0 working -> stopped"));
+    send_one(p);
+    check_sleeps(p);
+    polling_close(p);
+}
+
+/* Machines whose thread works; each ends with @event, until one of them polled then. */
+static void end_polling(const char *more, void (*act)(Polling *), const char *event)
+{
+    int64_t deadline = g_get_monotonic_time() + SECONDS * G_TIME_SPAN_SECOND;
+    bool polled;
+    Polling p;
+
+    do {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        polling_open(&p, more);
+        post_work(&p);
+        act(&p);
+        polled = polled_at(&p, event);
+        polling_close(&p);
+    } while (!polled);
+}
+
+/* The driver comes back, and the thread polls again. */
+static void reset(Polling *p)
+{
+    qernic_flr(&p->q->dev);
+    check_sleeps(p);
+    qernic_init(p->q, "ernic0", p->m->bus, QPCI_DEVFN(4, 0), &p->m->alloc);
+    qernic_setup(p->q, 1);
+    qernic_pair(p->q, p->y.q, &p->x, &p->y, ERNIC_QPT_RC);
+    send_until(p, BEGUN);
+}
+
+MACHINE_KINDS("/ernic-polling/reset", test_reset, LINKS)
+{
+    end_polling(more, reset, "ernic_pci_reset ernic0");
+}
+
+static void unplug(Polling *p)
+{
+    g_free(qtest_hmp(p->m->qts, "device_del ernic0"));
+    qtest_outl(p->m->qts, 0xae08, 1 << 4);      /* the guest ejects the slot */
+    qtest_qmp_eventwait(p->m->qts, "DEVICE_DELETED");
+}
+
+MACHINE_KINDS("/ernic-polling/unplug", test_unplug, LINKS)
+{
+    end_polling(more, unplug, "ernic_pci_life ernic0 working -> gone");
+}
+
+/* ---- busy processors ----------------------------------------------------------- */
+
+static void pin(pid_t pid)
+{
+    cpu_set_t set, one;
+    int i = 0;
+
+    if (sched_getaffinity(pid, sizeof(set), &set) < 0) {
+        g_assert_cmpint(errno, ==, ESRCH);      /* the thread has ended */
+        return;
+    }
+    while (!CPU_ISSET(i, &set)) {
+        i++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(i, &one);
+    g_assert_true(sched_setaffinity(pid, sizeof(one), &one) == 0 || errno == ESRCH);
+}
+
+static void pin_threads(pid_t pid)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/task", pid);
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    g_assert_nonnull(dir);
+    while ((entry = readdir(dir))) {
+        if (entry->d_name[0] != '.') {
+            pin(atoi(entry->d_name));
+        }
+    }
+    closedir(dir);
+}
+
+/* A process that uses all of a processor, until the end of the test. */
+static void end_process(void *pid)
+{
+    kill(GPOINTER_TO_INT(pid), SIGKILL);
+    waitpid(GPOINTER_TO_INT(pid), NULL, 0);
+}
+
+static void occupy(void)
+{
+    pid_t pid = fork();
+
+    g_assert_cmpint(pid, >=, 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (true) {
+        }
+    }
+    g_test_queue_destroy(end_process, GINT_TO_POINTER(pid));
+    pin(pid);
+}
+
+/* On a processor that others use as well, the thread pauses. */
+MACHINE_TEST("/ernic-polling/busy", test_busy)
+{
+    Polling p;
+
+    polling_open(&p, ",engine-thread=on,engine-poll-us=1000,roce-shm=");
+    pin_threads(qtest_pid(p.m->qts));
+    occupy();
+    send_until(&p, PAUSED);
+    /* The device works, meanwhile. */
+    send_one(&p);
+    polling_close(&p);
+}
