@@ -46,6 +46,7 @@ ENVIRONMENT = {
 }
 
 UDP = 'roce-udp=127.0.0.1:0'
+POLLS = f'{UDP},engine-poll-us=1000'
 MAIN_LOOP = 'engine-thread=off'
 PG332 = 'ernic-version=3.1'
 MLX5 = 'interface=mlx5'
@@ -54,8 +55,9 @@ SHELL = 'shell=reconic,card-memory=1M'
 FUNCTIONS = {
     'doorbell': '', 'doorbell-iothread': f'iothread=io0,{UDP}',
     'doorbell-timing': 'timing=on', 'cmd_pi': MAIN_LOOP,
-    'cmd_pi-iothread': f'iothread=io0,{UDP}',
-    'control': 'wire=w0', 'control-udp': UDP, 'status': '', 'status-timing': 'timing=on',
+    'cmd_pi-iothread': f'iothread=io0,{POLLS}',
+    'control': 'wire=w0', 'control-udp': POLLS, 'status': '',
+    'status-timing': 'timing=on',
     'tx_pi': 'wire=w0', 'tx_pi-udp': UDP, 'rx_arm': '',
     'pg332': f'{PG332},user-logic=logic0',
     'pg332-doorbell': f'{PG332},timing=on,user-logic=logic1', 'pg332-side': PG332,
@@ -64,7 +66,7 @@ FUNCTIONS = {
     'msix-pending': '', 'command': '', 'reset': MAIN_LOOP,
     'mlx5-command': f'{MLX5},wire=w0',
     'mlx5-command-iothread': f'{MLX5},iothread=io0,{UDP}', 'mlx5-interface': MLX5,
-    'mlx5-blueflame': f'{MLX5},{UDP}', 'mlx5-health': MLX5,
+    'mlx5-blueflame': f'{MLX5},{POLLS}', 'mlx5-health': MLX5,
 }
 
 
