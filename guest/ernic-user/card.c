@@ -21,28 +21,30 @@
 #define DEVICES     "/sys/bus/pci/devices"
 #define MSIX_ALONE  4096            /* BAR 4 of a card without memory */
 
-/* The two identities, and where each has registers and memory. */
+/* The identities, and the BAR with the ERNIC of each. */
 static const struct {
     uint16_t vendor, device;
-    bool shell;
+    enum card_kind kind;
     int bar;
 } functions[] = {
-    { ERNIC_RECONIC_VENDOR, ERNIC_RECONIC_DEVICE, true, ERNIC_RECONIC_BAR_USER },
-    { 0x1af4, 0x10f4, false, ERNIC_BAR_PG332 },
+    { ERNIC_RECONIC_VENDOR, ERNIC_RECONIC_DEVICE, CARD_RECONIC, ERNIC_RECONIC_BAR_USER },
+    { ERNIC_RECONIC_VENDOR, ERNIC_XIB_DEVICE, CARD_XIB, ERNIC_BAR_PG332 },
+    { 0x1af4, 0x10f4, CARD_PLAIN, ERNIC_BAR_PG332 },
 };
 
 /* By size of that BAR: version, and the place of the ERNIC in it. */
 static const struct {
-    bool shell;
+    enum card_kind kind;
     uint64_t size;
     enum pg332_version version;
     uint32_t at;
 } maps[] = {
-    { true, 4 << 20, PG332_V3_1, 0x40000 },
-    { true, 8 << 20, PG332_V4_0, 0x200000 },
-    { true, 16 << 20, PG332_V4_2, 0x800000 },
-    { false, 2 * PG332_V3_SIZE, PG332_V3_1, 0 },      /* the side stream is behind this BAR */
-    { false, 2 * PG332_V4_SIZE, PG332_V4_2, 0 },      /* or 4.0: a register shows it */
+    { CARD_RECONIC, 4 << 20, PG332_V3_1, 0x40000 },
+    { CARD_RECONIC, 8 << 20, PG332_V4_0, 0x200000 },
+    { CARD_RECONIC, 16 << 20, PG332_V4_2, 0x800000 },
+    { CARD_XIB, 4 << 20, PG332_V3_1, 0x300000 },
+    { CARD_PLAIN, 2 * PG332_V3_SIZE, PG332_V3_1, 0 },     /* and the side stream */
+    { CARD_PLAIN, 2 * PG332_V4_SIZE, PG332_V4_2, 0 },     /* or 4.0: a register shows it */
 };
 
 static int open_file(const struct card *card, const char *name, int flags)
@@ -146,9 +148,9 @@ static void enable(const struct card *card)
 static int kind_of(const struct card *card)
 {
     unsigned long vendor = number(card, "vendor"), device = number(card, "device");
-    int i;
+    int i, count = sizeof(functions) / sizeof(functions[0]);
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < count; i++) {
         if (functions[i].vendor == vendor && functions[i].device == device &&
             bar_size(card, functions[i].bar)) {
             return i;
@@ -180,7 +182,7 @@ static void map_card_memory(struct card *card)
 {
     uint64_t size = bar_size(card, ERNIC_BAR_CARD), at = 0;
 
-    if (!card->shell) {
+    if (card->kind == CARD_PLAIN) {
         size = size > MSIX_ALONE ? size / 2 : 0;
         at = size;
     }
@@ -192,12 +194,12 @@ static void map_card_memory(struct card *card)
 
 void card_open(struct card *card, unsigned nth)
 {
-    int kind = find(card, nth), bar = functions[kind].bar;
+    int found = find(card, nth), bar = functions[found].bar;
     uint64_t size = bar_size(card, bar);
     unsigned i;
 
-    card->shell = functions[kind].shell;
-    for (i = 0; maps[i].shell != card->shell || maps[i].size != size; i++) {
+    card->kind = functions[found].kind;
+    for (i = 0; maps[i].kind != card->kind || maps[i].size != size; i++) {
         if (i + 1 == sizeof(maps) / sizeof(maps[0])) {
             die("%s: no version has a BAR of %llu bytes", card->path,
                 (unsigned long long)size);
@@ -209,7 +211,7 @@ void card_open(struct card *card, unsigned nth)
     }
     card->user = map_bar(card, bar, 0, size);
     card->regs = card->user + maps[i].at;
-    if (card->shell && card->driver < 0) {
+    if (card->kind == CARD_RECONIC && card->driver < 0) {
         card->qdma = map_bar(card, ERNIC_RECONIC_BAR_QDMA, 0, ERNIC_RECONIC_QDMA_SIZE);
     }
     card->version = maps[i].version;

@@ -94,7 +94,7 @@ static uint32_t mac_high(const uint8_t *mac)
 
 /* ---- set-up -------------------------------------------------------------------- */
 
-/* The shell: the first TiB of the guest's memory, as it is. */
+/* RecoNIC's shell: the first TiB of the guest's memory, as it is. */
 static void open_windows(struct interface *f)
 {
     uint32_t i, at;
@@ -126,7 +126,8 @@ static void open_device(struct interface *f)
     if (v3) {
         put(f, PG332_RESPERRSZMSB, 0);
     }
-    put(f, PG332_INTEN, f->card->shell ? 0xff : 0);     /* a driver has the others' */
+    /* Of the others a driver has the vector. */
+    put(f, PG332_INTEN, f->card->kind == CARD_RECONIC ? 0xff : 0);
     put(f, PG332_MACXADDLSB, mac_low(f->own.mac));
     put(f, PG332_MACXADDMSB, mac_high(f->own.mac));
     put(f, PG332_IPv4XADD, f->own.ip);
@@ -154,7 +155,7 @@ static void open_region(struct interface *f)
 
 void interface_open(struct interface *f)
 {
-    if (f->card->shell) {
+    if (f->card->kind == CARD_RECONIC) {
         open_windows(f);
     }
     open_device(f);

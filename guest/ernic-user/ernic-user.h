@@ -23,13 +23,15 @@ void die(const char *format, ...)
 
 /* ---- card.c: the PCI function, and memory that it reaches ------------------- */
 
+enum card_kind { CARD_PLAIN, CARD_RECONIC, CARD_XIB };
+
 struct card {
     char path[64];                  /* in sysfs */
-    bool shell;                     /* RecoNIC's function */
+    enum card_kind kind;            /* the shell of the function */
     enum pg332_version version;
     volatile uint8_t *regs;         /* of the ERNIC */
-    volatile uint8_t *user;         /* BAR 2 of the shell, */
-    volatile uint8_t *qdma;         /* and BAR 0; NULL: a driver has it */
+    volatile uint8_t *user;         /* BAR of the shell with the ERNIC, */
+    volatile uint8_t *qdma;         /* RecoNIC's BAR 0; NULL: a driver has it */
     int driver;                     /* the device of that driver, or -1 */
     uint8_t *mem;                   /* of the card; NULL: none */
     uint64_t mem_size, mem_used;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two cards with a shell: guest/linux/shell drives each as a network card, and ernic-user
 their ERNICs at the same time."""
+import contextlib
 import time
 
 import ernic
@@ -14,7 +15,8 @@ from suite import LONG, Suite, ours
 MODULE = 'ernic_shell'
 DRIVER = f'/sys/bus/pci/drivers/{MODULE}'
 NODE = '/dev/ernic-shell-*'
-FAILED = 'descriptor error: 254 is'
+# What the driver logs of a descriptor whose buffer is nowhere, by shell.
+FAILED = {'RecoNIC': 'descriptor error: 254 is', 'xib': 'MM2S error: 040'}
 ALWAYS = '--count 16000000 --size 4096'         # longer than a test
 TURNS = 13 if LONG else 2       # of 5 MiB each way: 65 MiB
 PACKETS = 100                                   # more than a connection takes
@@ -22,11 +24,15 @@ PACKETS = 100                                   # more than a connection takes
 
 # Name of a shell in ethtool, and the card's properties for QEMU.
 SHELLS = {'RecoNIC': 'shell=reconic,card-memory=16M,ernic-strict=report',
-          'OpenNIC': 'shell=opennic,ernic-strict=report'}
+          'OpenNIC': 'shell=opennic,ernic-strict=report',
+          'xib': 'shell=xib,ernic-strict=report'}
 
 
 class Cards(links.Link):
     """Before another link: a card with a shell in each guest."""
+
+    cold = ''
+    vectors = {'ernic_shell-tx'}                # of the xib shell
 
     def __init__(self, *shells):
         self.shells = shells
@@ -44,17 +50,32 @@ class Netdev(Cards, links.Netdev):
     """Two cards at a netdev."""
 
 
+class Remapped(Netdev):
+    """Behind an IOMMU, which remaps interrupts too: the function may have each of its
+    vectors of MSI."""
+
+    words = ('-device', 'intel-iommu,intremap=on')
+    vectors = {'ernic_shell-tx', 'ernic_shell-rx'}
+    cold = 'the IOMMU is there from the start'
+
+
 def suites():
     net = [test_load, test_net.test_ping, test_tcp, test_jumbo]
     more = [test_rdma, test_memory, test_both, test_one_program, test_reset, test_sleep,
             test_unbind, test_rules, test_error, test_unload]
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
     mixed = Netdev('RecoNIC', 'OpenNIC')
+    axi = [*net, test_vectors, test_rdma_alone, test_both, test_one_program, test_halt,
+           test_reset, test_sleep, test_unbind, test_error, test_reload,
+           programs.test_log]
     return [Suite('shell-6.1', ours(2, lab, '6.1'), [*net, *more, programs.test_log]),
             Suite('shell-6.12', ours(2, netdev, '6.12'),
                   [*net, *more, programs.test_log], '*', 'shell-6.1'),
             Suite('shell-opennic-6.12', ours(2, mixed, '6.12'),
-                  [*net, test_rules, programs.test_log], '*', 'shell-6.1')]
+                  [*net, test_rules, programs.test_log], '*', 'shell-6.1'),
+            Suite('shell-xib-6.1', ours(2, Lab('xib', 'xib'), '6.1'), axi),
+            Suite('shell-xib-6.12', ours(2, Remapped('xib', 'xib'), '6.12'), axi,
+                  '*', 'shell-xib-6.1')]
 
 
 def up(guests, mtu=1500):
@@ -115,26 +136,48 @@ def test_rdma(guests):
     assert 'rule qp1-first' in guests[0].log.read_text(errors='replace')
 
 
+def test_rdma_alone(guests):
+    """Each operation, of a card without memory."""
+    for what in ernic.OPERATIONS:
+        for shape in ernic.SHAPES.values():
+            rdma(guests, what, shape)
+
+
+def test_vectors(guests):
+    """Frames of both directions interrupt, each by its own vector if there are some."""
+    for one in guests:
+        said = one.check('grep ernic_shell /proc/interrupts')
+        counts = {line.split()[-1]: int(line.split()[1]) for line in said.splitlines()}
+        assert set(counts) == guests.link.vectors and min(counts.values()) > 100, said
+
+
 def test_memory(guests):
     """The memory-mapped engines: tests/guest/inside/card_memory.py."""
     guests[0].put_programs()
     guests[0].check(f'python3 /tmp/inside/card_memory.py {TURNS}')
 
 
-def test_both(guests):
-    """TCP of both directions while the ERNICs exchange data."""
+@contextlib.contextmanager
+def traffic(guests):
+    """TCP of both directions meanwhile; nothing of it is lost."""
     jobs = [one.start(f'rm -f /tmp/enough; until [ -e /tmp/enough ]; do '
                       f'{programs.fetch_file(links.ipv4(1 - n))}; done')
             for n, one in enumerate(guests)]
     try:
-        for what in ernic.OPERATIONS:
-            rdma(guests, what, '--count 2000 --batch 63 --size 16384')
+        yield
     finally:
         for one in guests:
             one.check('touch /tmp/enough')
     sums = [set(job.wait().output.splitlines()) for job in jobs]
     files = [{one.check('md5sum </tmp/www/file').strip()} for one in guests]
     assert sums == files[::-1], (sums, files)
+
+
+def test_both(guests):
+    """TCP of both directions while the ERNICs exchange data."""
+    with traffic(guests):
+        for what in ernic.OPERATIONS:
+            rdma(guests, what, '--count 2000 --batch 63 --size 16384')
 
 
 def packets(one):
@@ -171,15 +214,33 @@ def test_rules(guests):
         assert 'rule qdma-' not in said, said
 
 
+def complains(one, wanted):
+    """The kernel has logged this trouble, and no other one."""
+    found = programs.TROUBLE.findall(one.check('dmesg -c'))
+    assert len(found) == 1 and wanted in found[0], found
+
+
 def test_error(guests):
     """A descriptor with an address that is nowhere: reported, and all works again."""
     one = guests[0]
     said = one.check(f'ethtool -t {links.INTERFACE} offline')
     assert 'PASS' in said, said
-    found = programs.TROUBLE.findall(one.check('dmesg -c'))
-    assert len(found) == 1 and FAILED in found[0], found
+    complains(one, FAILED[guests.link.shells[0]])
     programs.wait_until(one, f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
     fetch(guests)
+
+
+def test_halt(guests):
+    """A channel of the AXI DMA halts under traffic: the driver resets and restarts it."""
+    one, ups = guests[0], f'cat /sys/class/net/{links.INTERFACE}/carrier_up_count'
+    one.put_programs()
+    with traffic(guests):
+        for channel in ('mm2s', 's2mm'):
+            halted, before = f'{channel.upper()} error: 400', one.check(ups).strip()
+            one.check(f'python3 /tmp/inside/axi_dma.py {channel}')
+            programs.wait_until(one, f'dmesg | grep -q "{halted}"')
+            programs.wait_until(one, f'[ $({ups}) -gt {before} ]')
+            complains(one, halted)
 
 
 def loses_card(client):
@@ -227,13 +288,18 @@ def test_unbind(guests):
     rdma(guests, 'send', ernic.SHAPES['batch'])
 
 
-def test_unload(guests):
-    """And again; without the driver the program has the function for itself."""
+def test_reload(guests):
+    """And again, on both sides."""
     for one in guests:
         one.check(f'rmmod {MODULE}')
         load(one)
     up(guests)
     fetch(guests)
+
+
+def test_unload(guests):
+    """And again; without the driver the program has the function for itself."""
+    test_reload(guests)
     for one in guests:
         one.check(f'rmmod {MODULE}')
         one.check(f'echo {ernic.PAGES} >/proc/sys/vm/nr_hugepages; '

@@ -3,7 +3,7 @@
  * The character device of ernic_shell.ko, /dev/ernic-shell- with the address on PCI: how a
  * program reaches the ERNIC of a card whose function has a network driver. One program at
  * a time may have it open, which needs CAP_SYS_RAWIO. When it closes it, the driver resets
- * the ERNIC. read() and write() copy from and to the memory of the card, by the engines of
+ * the ERNIC, in the xib shell what is enabled in it. read() and write() copy from and to the memory of the card, by the engines of
  * the QDMA; the position is the address there.
  *
  * The upper bits of the offset of mmap() say what is mapped, the lower ones where in it.
@@ -17,7 +17,7 @@
 #define ERNIC_SHELL_MAP_SHIFT	40
 
 enum {
-	ERNIC_SHELL_MAP_USER,		/* BAR 2: registers of shell and ERNIC */
+	ERNIC_SHELL_MAP_USER,		/* registers of shell and ERNIC: BAR 2, of xib BAR 0 */
 	ERNIC_SHELL_MAP_CARD,		/* BAR 4: memory of the card */
 	ERNIC_SHELL_MAP_AREA,		/* the first area; the next ones follow */
 };

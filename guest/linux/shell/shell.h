@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The driver of a card with RecoNIC's or OpenNIC's shell: one function, a net device of
- * one stream queue of the QDMA in each direction, and a character device for programs that
- * drive the ERNIC.
+ * The driver of a card with RecoNIC's, OpenNIC's or the xib shell: one function, a net
+ * device, and a character device for programs that drive the ERNIC. Each queue of the
+ * net device has rings of both directions. The engines that move frames, the QDMA and the
+ * AXI DMA, have a table of operations each, struct shell_ops.
  *
  * shell_main.c    probe, reset, removal
- * shell_qdma.c    global registers and contexts
- * shell_errors.c  the error interrupt
- * shell_rings.c   the rings of the queue, its life and its work
- * shell_mm.c      copies between memory and that of the card
  * shell_net.c     the net device
  * shell_ethtool.c its ethtool operations
+ * shell_rings.c   memory of the rings, pages and frames in them
  * shell_user.c    the character device
+ *
+ * shell_opennic.c OpenNIC's shell and RecoNIC's, which is made of it: BARs, reset, MAC
+ * shell_qdma.c    global registers and contexts
+ * shell_errors.c  the error interrupt
+ * shell_stream.c  stream queues
+ * shell_mm.c      copies between memory and that of the card
+ *
+ * shell_xib.c     the xib shell: BAR, MAC, ERNIC
+ * shell_axi_dma.c the channels of its AXI DMA, and their interrupts
  */
 #ifndef SHELL_H
 #define SHELL_H
@@ -21,33 +28,66 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
-#include "shell_regs.h"
+#include <linux/spinlock.h>
 
-/* The queues, each of both directions: of frames, and of the card's memory. */
-#define SHELL_QUEUE		0
-#define SHELL_MM_QUEUE		1
-#define SHELL_QUEUES_NUM	2
-/* Which of the 16 ring sizes. */
-#define SHELL_RING		0
-#define SHELL_RING_CMPT		1
-#define SHELL_RING_MM		2
-/* Entries; a ring has one more place, for the status. */
+/* Descriptors of a ring. */
 #define SHELL_DESCS		1023
-#define SHELL_CMPTS		2047
-#define SHELL_MM_DESCS		15
-/* Which of the 16 buffer sizes. */
-#define SHELL_BUF		0
+/* Bytes of a frame, without FCS. */
+#define SHELL_FRAME_MAX		9596
 
-enum shell_vector {
-	SHELL_VECTOR_TX, SHELL_VECTOR_RX, SHELL_VECTOR_MM, SHELL_VECTOR_ERROR, SHELL_VECTORS
+struct shell;
+struct shell_queue;
+
+struct shell_ops {
+	/* Bytes of a descriptor of each direction; entries of a further ring, or none. */
+	u8 tx_bytes, rx_bytes, report_bytes;
+	u16 reports;
+
+	int (*map)(struct shell *s);
+	/* All of the card begins anew: what a driver or a program has left does not matter. */
+	int (*reset)(struct shell *s);
+	int (*reset_ernic)(struct shell *s);
+	/* Requests the interrupts. */
+	int (*irqs)(struct shell *s);
+	/* After a reset, and with bus mastering: identity, registers that no queue has. */
+	int (*start)(struct shell *s);
+	/* No queue is open: no interrupt comes after this. */
+	void (*stop)(struct shell *s);
+	void (*mac)(struct shell *s, bool rx, bool tx);
+	bool (*link)(struct shell *s);
+	/* Between memory and the card's, SHELL_FROM_CARD or SHELL_TO_CARD; may be NULL. */
+	int (*copy)(struct shell *s, int dir, void *buf, u64 card, size_t len);
+	/* Adds what the card has counted; may be NULL. */
+	void (*stats)(struct shell *s, struct rtnl_link_stats64 *stats);
+
+	/* The rings have memory, and are empty of frames to send. */
+	int (*open)(struct shell_queue *q);
+	/* The engine does not use the rings afterwards; otherwise an error. */
+	int (*close)(struct shell_queue *q);
+	/* Before the rings are read; may be NULL. */
+	void (*begin_poll)(struct shell_queue *q);
+	/* Under the lock of the transmit queue: a frame in place @i; all up to the index. */
+	void (*tx_post)(struct shell_queue *q, u32 i, dma_addr_t bus, u32 len);
+	void (*tx_ring)(struct shell_queue *q);
+	/* The place after the last frame that was sent. */
+	u32 (*tx_done)(struct shell_queue *q);
+	/* An empty page in place @i. */
+	void (*rx_post)(struct shell_queue *q, u32 i);
+	/* Takes the report of a frame: its bytes; 0: there is none, -1: it is not possible. */
+	int (*rx_next)(struct shell_queue *q);
+	/* Returns pages. Armed, the next interrupt comes at once if there is a frame. */
+	void (*rx_return)(struct shell_queue *q, bool arm);
 };
 
-/* One shell; they differ in what they do with the length of a frame. */
+/* One shell. */
 struct shell_kind {
 	const char *name;
-	u8 metadata_shift;		/* of the length, in a descriptor's metadata */
-	u8 entry_shift;			/* and in a completion */
+	const struct shell_ops *ops;
+	u8 bar;				/* of the registers of MAC and ERNIC */
+	u8 dma_bits;
 	bool ernic;
+	/* Of the length of a frame, in a descriptor's metadata and in a completion. */
+	u8 metadata_shift, entry_shift;
 };
 
 struct shell_ring {
@@ -61,13 +101,21 @@ struct shell_tx {
 	struct shell_ring ring;
 	struct sk_buff *skb[SHELL_DESCS];
 	dma_addr_t bus[SHELL_DESCS];
+	u32 rung;			/* the index that the engine knows */
 };
 
 struct shell_rx {
-	struct shell_ring ring, cmpt;
+	struct shell_ring ring, report;
 	struct page *page[SHELL_DESCS];
 	dma_addr_t bus[SHELL_DESCS];
-	u64 colour;			/* of the next entry */
+	u64 colour;			/* of the next report */
+};
+
+struct shell_queue {
+	struct shell *s;
+	struct napi_struct napi;
+	struct shell_tx tx;
+	struct shell_rx rx;
 };
 
 enum { SHELL_FROM_CARD, SHELL_TO_CARD };
@@ -83,17 +131,22 @@ struct shell {
 	struct net_device *netdev;
 	const struct shell_kind *kind;
 	void __iomem *qdma, *user;
-	struct napi_struct napi;
-	struct shell_tx tx;
-	struct shell_rx rx;
+	struct shell_queue queue;
 	struct shell_mm mm;
 	struct delayed_work link;
-	struct work_struct restart;	/* after a frame that is never sent */
+	struct work_struct restart;	/* after an error, or a frame that is never sent */
 	struct mutex contexts;		/* of the registers that reach them */
+	spinlock_t channels;		/* of the control registers of the AXI DMA */
+	bool running;			/* the channels run */
 	bool open;			/* the queue has its rings */
 	bool failed;			/* an error has stopped the queue */
 	struct shell_user *chardev;
 };
+
+static inline const struct shell_ops *shell_ops(const struct shell *s)
+{
+	return s->kind->ops;
+}
 
 static inline void qdma_write(struct shell *s, u32 reg, u32 value)
 {
@@ -115,36 +168,28 @@ static inline u32 shell_read(struct shell *s, u32 reg)
 	return readl(s->user + reg);
 }
 
+static inline u32 shell_after(u32 index, u32 entries)
+{
+	return index + 1 < entries ? index + 1 : 0;
+}
+
+/* shell_opennic.c */
+extern const struct shell_ops opennic_ops;
+
+/* shell_xib.c */
+extern const struct shell_ops xib_ops;
+
 /* shell_main.c */
-int shell_reset_ernic(struct shell *s);
-
-/* shell_qdma.c */
-int qdma_init(struct shell *s);
-int qdma_context(struct shell *s, enum qdma_op op, enum qdma_selector selector,
-		 u32 number, const u32 *words);
-bool qdma_queue_failed(struct shell *s, u32 number);
-
-/* shell_errors.c */
-void qdma_errors_init(struct shell *s);
-irqreturn_t qdma_error_irq(int irq, void *data);
+bool shell_has_bar(struct pci_dev *pdev, int bar, resource_size_t size);
 
 /* shell_rings.c */
-int shell_rings_open(struct shell *s);
-void shell_rings_close(struct shell *s);
+int shell_rings_open(struct shell_queue *q);
+void shell_rings_close(struct shell_queue *q);
 /* Under the lock of the transmit queue. */
-bool shell_tx_full(const struct shell *s);
-void shell_tx_post(struct shell *s, struct sk_buff *skb, dma_addr_t bus, u32 len);
-void shell_tx_ring(struct shell *s);
-void shell_tx_clean(struct shell *s, int budget);
-int shell_rx_poll(struct shell *s, int budget);
-void shell_rx_return(struct shell *s, bool arm);
-
-/* shell_mm.c */
-void shell_mm_init(struct shell *s);
-int shell_mm_open(struct shell *s);
-void shell_mm_close(struct shell *s);
-int shell_mm_copy(struct shell *s, int dir, void *buf, u64 card, size_t len);
-irqreturn_t shell_mm_irq(int irq, void *data);
+bool shell_tx_full(const struct shell_queue *q);
+void shell_tx_post(struct shell_queue *q, struct sk_buff *skb, dma_addr_t bus, u32 len);
+void shell_tx_clean(struct shell_queue *q, int budget);
+int shell_rx_poll(struct shell_queue *q, int budget);
 
 /* shell_net.c */
 /* Before interrupts are requested. */

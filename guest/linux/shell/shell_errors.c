@@ -5,7 +5,7 @@
  * again.
  */
 #include <linux/interrupt.h>
-#include "shell.h"
+#include "shell_qdma.h"
 
 /* Registers of errors; the mask of each follows it. */
 static const struct {

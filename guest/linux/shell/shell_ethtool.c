@@ -37,10 +37,10 @@ static bool error_is_reported(struct shell *s)
 	int i;
 
 	netif_tx_lock_bh(s->netdev);
-	full = shell_tx_full(s);
+	full = shell_tx_full(&s->queue);
 	if (!full) {
-		shell_tx_post(s, NULL, DMA_BIT_MASK(52) & PAGE_MASK, ETH_ZLEN);
-		shell_tx_ring(s);
+		shell_tx_post(&s->queue, NULL, DMA_BIT_MASK(52) & PAGE_MASK, ETH_ZLEN);
+		shell_ops(s)->tx_ring(&s->queue);
 	}
 	netif_tx_unlock_bh(s->netdev);
 	if (full)

@@ -4,7 +4,7 @@
  * memory of the card, one piece at a time.
  */
 #include <linux/interrupt.h>
-#include "shell.h"
+#include "shell_qdma.h"
 
 #define LIMIT_MS	1000
 #define RING_BYTES	((SHELL_MM_DESCS + 1) * sizeof(struct qdma_mm_desc))
@@ -20,7 +20,7 @@ static const struct {
 			    QDMA_H2C_MM_RUN, QDMA_DB_H2C(SHELL_MM_QUEUE) },
 };
 
-irqreturn_t shell_mm_irq(int irq, void *data)
+irqreturn_t qdma_mm_irq(int irq, void *data)
 {
 	struct shell *s = data;
 
@@ -86,13 +86,13 @@ static int open_queue(struct shell *s)
 	return err;
 }
 
-void shell_mm_init(struct shell *s)
+void qdma_mm_init(struct shell *s)
 {
 	mutex_init(&s->mm.lock);
 	init_completion(&s->mm.done);
 }
 
-int shell_mm_open(struct shell *s)
+int qdma_mm_open(struct shell *s)
 {
 	int err;
 
@@ -102,7 +102,7 @@ int shell_mm_open(struct shell *s)
 	return err;
 }
 
-void shell_mm_close(struct shell *s)
+void qdma_mm_close(struct shell *s)
 {
 	mutex_lock(&s->mm.lock);
 	close_queue(s);
@@ -147,7 +147,7 @@ static int execute(struct shell *s, int dir, dma_addr_t bus, u64 card, size_t le
 }
 
 /**
- * shell_mm_copy() - copies between memory and the card
+ * qdma_mm_copy() - copies between memory and the card
  * @s: the card
  * @dir: SHELL_FROM_CARD or SHELL_TO_CARD
  * @buf: of kmalloc()
@@ -157,7 +157,7 @@ static int execute(struct shell *s, int dir, dma_addr_t bus, u64 card, size_t le
  * Return: 0, -ENXIO if there is no such queue, or -EIO: the queue has stopped, and begins
  * anew.
  */
-int shell_mm_copy(struct shell *s, int dir, void *buf, u64 card, size_t len)
+int qdma_mm_copy(struct shell *s, int dir, void *buf, u64 card, size_t len)
 {
 	enum dma_data_direction way = dir == SHELL_TO_CARD ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 	dma_addr_t bus;

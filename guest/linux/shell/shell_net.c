@@ -4,16 +4,15 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
-#include <linux/interrupt.h>
 #include <linux/rtnetlink.h>
 #include "shell.h"
 
-/* RecoNIC's shell has no interrupt for the link. */
+/* The shells have no interrupt for the link. */
 #define LINK_PERIOD	(HZ / 4)
 /* A frame may wait for the network, but not for ever. */
 #define TX_LIMIT	(30 * HZ)
 
-/* The carrier shows it; the queue begins anew when the interface comes up. */
+/* The carrier shows it; the queue begins anew when the link is looked at. */
 void shell_net_failed(struct shell *s)
 {
 	WRITE_ONCE(s->failed, true);
@@ -23,35 +22,14 @@ void shell_net_failed(struct shell *s)
 static void check_link(struct work_struct *work)
 {
 	struct shell *s = container_of(to_delayed_work(work), struct shell, link);
-	bool up;
 
-	shell_read(s, SHELL_MAC_LINK);		/* latched: what was */
-	up = shell_read(s, SHELL_MAC_LINK) == SHELL_MAC_LINK_UP && !READ_ONCE(s->failed);
-	if (up)
+	if (READ_ONCE(s->failed))
+		schedule_work(&s->restart);
+	else if (shell_ops(s)->link(s))
 		netif_carrier_on(s->netdev);
 	else
 		netif_carrier_off(s->netdev);
 	schedule_delayed_work(&s->link, LINK_PERIOD);
-}
-
-static void enable_mac(struct shell *s, bool on)
-{
-	if (on) {
-		shell_write(s, SHELL_MAC_FEC_MODE, 3);
-		shell_write(s, SHELL_MAC_FEC, 7);
-	}
-	shell_write(s, SHELL_MAC_RX, on);
-	shell_write(s, SHELL_MAC_TX, on);
-}
-
-/* One queue, to which all entries of the table lead. */
-static void enable_queue(struct shell *s, bool on)
-{
-	int i;
-
-	for (i = 0; i < SHELL_TABLE_SIZE; i++)
-		shell_write(s, SHELL_TABLE(i), 0);
-	shell_write(s, SHELL_QUEUES, SHELL_QUEUE << 16 | on);
 }
 
 int shell_net_open(struct net_device *nd)
@@ -60,13 +38,12 @@ int shell_net_open(struct net_device *nd)
 	int err;
 
 	WRITE_ONCE(s->failed, false);
-	err = shell_rings_open(s);
+	err = shell_rings_open(&s->queue);
 	if (err)
 		return err;
 	WRITE_ONCE(s->open, true);
-	napi_enable(&s->napi);
-	enable_queue(s, true);
-	enable_mac(s, true);
+	napi_enable(&s->queue.napi);
+	shell_ops(s)->mac(s, true, true);
 	netif_start_queue(nd);
 	schedule_delayed_work(&s->link, 0);
 	return 0;
@@ -82,13 +59,10 @@ int shell_net_stop(struct net_device *nd)
 	netif_tx_disable(nd);
 	cancel_delayed_work_sync(&s->link);
 	netif_carrier_off(nd);
-	shell_write(s, SHELL_MAC_RX, 0);
-	napi_disable(&s->napi);
-	shell_rings_close(s);
-	/* An error of the queue that has ended does not stop the next one. */
-	synchronize_irq(pci_irq_vector(s->pdev, SHELL_VECTOR_ERROR));
-	enable_mac(s, false);
-	enable_queue(s, false);
+	shell_ops(s)->mac(s, false, true);
+	napi_disable(&s->queue.napi);
+	shell_rings_close(&s->queue);
+	shell_ops(s)->mac(s, false, false);
 	return 0;
 }
 
@@ -97,7 +71,8 @@ static void restart(struct work_struct *work)
 	struct shell *s = container_of(work, struct shell, restart);
 
 	rtnl_lock();
-	if (netif_running(s->netdev) && netif_device_present(s->netdev)) {
+	if (netif_running(s->netdev) && netif_device_present(s->netdev) &&
+	    READ_ONCE(s->failed)) {
 		shell_net_stop(s->netdev);
 		if (shell_net_open(s->netdev))
 			netdev_err(s->netdev, "the queue does not begin anew\n");
@@ -110,17 +85,18 @@ static void shell_net_timeout(struct net_device *nd, unsigned int queue)
 	struct shell *s = netdev_priv(nd);
 
 	nd->stats.tx_errors++;
-	schedule_work(&s->restart);
+	shell_net_failed(s);
 }
 
 static netdev_tx_t shell_net_xmit(struct sk_buff *skb, struct net_device *nd)
 {
 	struct shell *s = netdev_priv(nd);
+	struct shell_queue *q = &s->queue;
 	dma_addr_t bus;
 
-	if (shell_tx_full(s)) {
+	if (shell_tx_full(q)) {
 		netif_stop_queue(nd);
-		shell_tx_ring(s);
+		shell_ops(s)->tx_ring(q);
 		return NETDEV_TX_BUSY;
 	}
 	if (eth_skb_pad(skb)) {
@@ -133,65 +109,61 @@ static netdev_tx_t shell_net_xmit(struct sk_buff *skb, struct net_device *nd)
 		dev_kfree_skb_any(skb);
 	} else {
 		skb_tx_timestamp(skb);
-		shell_tx_post(s, skb, bus, skb->len);
+		shell_tx_post(q, skb, bus, skb->len);
 	}
-	if (shell_tx_full(s))
+	if (shell_tx_full(q))
 		netif_stop_queue(nd);
 	if (!netdev_xmit_more() || netif_queue_stopped(nd))
-		shell_tx_ring(s);
+		shell_ops(s)->tx_ring(q);
 	return NETDEV_TX_OK;
 }
 
 /* Under the lock of @queue. */
-static void clean(struct shell *s, struct netdev_queue *queue, int budget)
+static void clean(struct shell_queue *q, struct netdev_queue *queue, int budget)
 {
-	shell_tx_clean(s, budget);
-	if (netif_tx_queue_stopped(queue) && READ_ONCE(s->open) && !shell_tx_full(s))
+	shell_tx_clean(q, budget);
+	if (netif_tx_queue_stopped(queue) && READ_ONCE(q->s->open) && !shell_tx_full(q))
 		netif_tx_wake_queue(queue);
 }
 
 /* Both directions: an interrupt of either leads here. */
 static int shell_net_poll(struct napi_struct *napi, int budget)
 {
-	struct shell *s = container_of(napi, struct shell, napi);
-	struct netdev_queue *queue = netdev_get_tx_queue(s->netdev, 0);
+	struct shell_queue *q = container_of(napi, struct shell_queue, napi);
+	struct netdev_queue *queue = netdev_get_tx_queue(q->s->netdev, 0);
+	const struct shell_ops *ops = shell_ops(q->s);
 	int done;
 
 	if (!budget) {
 		/* netpoll: it may hold the lock, and the interrupt must stay armed. */
 		if (__netif_tx_trylock(queue)) {
-			clean(s, queue, 0);
+			clean(q, queue, 0);
 			__netif_tx_unlock(queue);
 		}
 		return 0;
 	}
+	if (ops->begin_poll)
+		ops->begin_poll(q);
 	__netif_tx_lock(queue, smp_processor_id());
-	clean(s, queue, budget);
+	clean(q, queue, budget);
 	__netif_tx_unlock(queue);
-	done = shell_rx_poll(s, budget);
+	done = shell_rx_poll(q, budget);
 	/* Before another processor may poll, as its doorbells would overtake these. */
-	if (!READ_ONCE(s->failed))
-		shell_rx_return(s, done < budget);
+	if (!READ_ONCE(q->s->failed))
+		ops->rx_return(q, done < budget);
 	if (done < budget)
 		napi_complete_done(napi, done);
 	return done;
 }
 
-static u64 read_counter(struct shell *s, u32 reg)
-{
-	return shell_read(s, reg) | (u64)shell_read(s, reg + 4) << 32;
-}
-
-/* The driver counts frames, the shell's adapter those that it lost. */
 static void shell_net_stats(struct net_device *nd, struct rtnl_link_stats64 *stats)
 {
 	struct shell *s = netdev_priv(nd);
 
 	netdev_stats_to_stats64(stats, &nd->stats);
-	if (!netif_device_present(nd))
-		return;				/* its registers must not be read */
-	stats->tx_dropped += read_counter(s, SHELL_TX_LOST);
-	stats->rx_missed_errors += read_counter(s, SHELL_RX_LOST);
+	/* Of a device that is not there, registers must not be read. */
+	if (netif_device_present(nd) && shell_ops(s)->stats)
+		shell_ops(s)->stats(s, stats);
 }
 
 static const struct net_device_ops ops = {
@@ -216,7 +188,8 @@ void shell_net_init(struct shell *s)
 	eth_hw_addr_random(nd);				/* nor has it an address */
 	INIT_DELAYED_WORK(&s->link, check_link);
 	INIT_WORK(&s->restart, restart);
-	netif_napi_add(nd, &s->napi, shell_net_poll);
+	s->queue.s = s;
+	netif_napi_add(nd, &s->queue.napi, shell_net_poll);
 	netif_carrier_off(nd);
 }
 

@@ -3,7 +3,7 @@
  * The QDMA: global registers, and contexts by the indirect registers.
  */
 #include <linux/iopoll.h>
-#include "shell.h"
+#include "shell_qdma.h"
 
 #define BUSY_POLL_US	10
 #define BUSY_LIMIT_US	500000

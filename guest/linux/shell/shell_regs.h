@@ -139,6 +139,5 @@ struct qdma_mm_desc {
 #define SHELL_MAC_FEC_MODE	0x907c
 #define SHELL_TX_LOST		0xb010		/* 64 bits each, low word first */
 #define SHELL_RX_LOST		0xb030
-#define SHELL_FRAME_MAX		9596		/* without FCS */
 
 #endif /* SHELL_REGS_H */

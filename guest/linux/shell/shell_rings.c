@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The queue: rings of descriptors and completions in memory, contexts that name them, and
- * the doorbells. A buffer of the receive ring is a page, and a frame takes as many as it
- * needs.
+ * Memory of a queue: rings, pages of the receive ring and frames of the transmit ring. A
+ * buffer of the receive ring is a page, and a frame takes as many as it needs.
  */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
@@ -10,24 +9,18 @@
 
 /* Frames that are on their way have this long when the interface goes down. */
 #define DRAIN_MS	200
-/* Bytes of a descriptor, an address of a buffer, a completion. */
-#define TX_BYTES	sizeof(struct qdma_h2c_desc)
-#define RX_BYTES	sizeof(__le64)
-#define CMPT_BYTES	sizeof(__le64)
-
-static u32 after(u32 index, u32 entries)
-{
-	return index + 1 < entries ? index + 1 : 0;
-}
 
 /* ---- memory ------------------------------------------------------------------------ */
 
+/* A place more than @entries: for the status of the QDMA. */
 static int alloc_ring(struct shell *s, struct shell_ring *ring, u32 entries, size_t bytes)
 {
-	ring->bytes = (entries + 1) * bytes;
-	ring->at = dma_alloc_coherent(&s->pdev->dev, ring->bytes, &ring->bus, GFP_KERNEL);
 	ring->pidx = 0;
 	ring->cidx = 0;
+	if (!bytes)
+		return 0;
+	ring->bytes = (entries + 1) * bytes;
+	ring->at = dma_alloc_coherent(&s->pdev->dev, ring->bytes, &ring->bus, GFP_KERNEL);
 	return ring->at ? 0 : -ENOMEM;
 }
 
@@ -38,187 +31,113 @@ static void free_ring(struct shell *s, struct shell_ring *ring)
 	ring->at = NULL;
 }
 
-static void free_pages_of(struct shell *s)
+static void free_pages_of(struct shell_queue *q)
 {
-	struct shell_rx *rx = &s->rx;
+	struct shell_rx *rx = &q->rx;
 	int i;
 
 	for (i = 0; i < SHELL_DESCS; i++) {
 		if (!rx->page[i])
 			continue;
-		dma_unmap_page(&s->pdev->dev, rx->bus[i], PAGE_SIZE, DMA_FROM_DEVICE);
+		dma_unmap_page(&q->s->pdev->dev, rx->bus[i], PAGE_SIZE, DMA_FROM_DEVICE);
 		__free_page(rx->page[i]);
 		rx->page[i] = NULL;
 	}
 }
 
-static void free_frames(struct shell *s)
+static void free_frames(struct shell_queue *q)
 {
-	struct shell_tx *tx = &s->tx;
+	struct shell_tx *tx = &q->tx;
 	int i;
 
 	for (i = 0; i < SHELL_DESCS; i++) {
 		if (!tx->skb[i])
 			continue;
-		dma_unmap_single(&s->pdev->dev, tx->bus[i], tx->skb[i]->len, DMA_TO_DEVICE);
+		dma_unmap_single(&q->s->pdev->dev, tx->bus[i], tx->skb[i]->len,
+				 DMA_TO_DEVICE);
 		dev_kfree_skb(tx->skb[i]);
 		tx->skb[i] = NULL;
 	}
 }
 
-static void free_rings(struct shell *s)
+static void free_rings(struct shell_queue *q)
 {
-	free_frames(s);
-	free_pages_of(s);
-	free_ring(s, &s->tx.ring);
-	free_ring(s, &s->rx.ring);
-	free_ring(s, &s->rx.cmpt);
+	free_frames(q);
+	free_pages_of(q);
+	free_ring(q->s, &q->tx.ring);
+	free_ring(q->s, &q->rx.ring);
+	free_ring(q->s, &q->rx.report);
 }
 
 /* A page for place @i of the receive ring; what was there belongs to the caller. */
-static bool put_page_at(struct shell *s, u32 i)
+static bool put_page_at(struct shell_queue *q, u32 i)
 {
+	struct device *dev = &q->s->pdev->dev;
 	struct page *page = dev_alloc_page();
-	__le64 *desc = s->rx.ring.at;
 	dma_addr_t bus;
 
 	if (!page)
 		return false;
-	bus = dma_map_page(&s->pdev->dev, page, 0, PAGE_SIZE, DMA_FROM_DEVICE);
-	if (dma_mapping_error(&s->pdev->dev, bus)) {
+	bus = dma_map_page(dev, page, 0, PAGE_SIZE, DMA_FROM_DEVICE);
+	if (dma_mapping_error(dev, bus)) {
 		__free_page(page);
 		return false;
 	}
-	s->rx.page[i] = page;
-	s->rx.bus[i] = bus;
-	desc[i] = cpu_to_le64(bus);
+	q->rx.page[i] = page;
+	q->rx.bus[i] = bus;
+	shell_ops(q->s)->rx_post(q, i);
 	return true;
 }
 
-static int alloc_rings(struct shell *s)
+static int alloc_rings(struct shell_queue *q)
 {
+	const struct shell_ops *ops = shell_ops(q->s);
 	u32 i;
 
-	if (alloc_ring(s, &s->tx.ring, SHELL_DESCS, TX_BYTES) ||
-	    alloc_ring(s, &s->rx.ring, SHELL_DESCS, RX_BYTES) ||
-	    alloc_ring(s, &s->rx.cmpt, SHELL_CMPTS, CMPT_BYTES))
+	if (alloc_ring(q->s, &q->tx.ring, SHELL_DESCS, ops->tx_bytes) ||
+	    alloc_ring(q->s, &q->rx.ring, SHELL_DESCS, ops->rx_bytes) ||
+	    alloc_ring(q->s, &q->rx.report, ops->reports, ops->report_bytes))
 		return -ENOMEM;
 	for (i = 0; i < SHELL_DESCS; i++) {
-		if (!put_page_at(s, i))
+		if (!put_page_at(q, i))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* ---- contexts ------------------------------------------------------------------------ */
-
-/* The contexts that the queue needs, in the order in which they are written. */
-static int write_contexts(struct shell *s)
-{
-	u64 tx = s->tx.ring.bus, rx = s->rx.ring.bus, cmpt = s->rx.cmpt.bus;
-	const struct {
-		enum qdma_selector selector;
-		u32 words[QDMA_CTX_WORDS];
-	} contexts[] = {
-		{ QDMA_PREFETCH, {
-			SHELL_BUF << QDMA_PFCH0_BUF_SHIFT | QDMA_PFCH0_PREFETCH,
-			QDMA_PFCH1_VALID } },
-		{ QDMA_COMPLETION, {
-			QDMA_CMPT0_STATUS | QDMA_CMPT0_IRQ | QDMA_CMPT0_EVERY |
-			QDMA_CMPT0_COLOUR | SHELL_RING_CMPT << QDMA_CMPT0_RING_SHIFT,
-			cmpt >> 6, cmpt >> 38, QDMA_CMPT3_VALID,
-			SHELL_VECTOR_RX << QDMA_CMPT4_VECTOR_SHIFT } },
-		{ QDMA_SW_C2H, {
-			0, QDMA_SW1_ENABLE | QDMA_SW1_FETCH_CREDIT | QDMA_SW1_DESC_8 |
-			SHELL_RING << QDMA_SW1_RING_SHIFT, rx, rx >> 32 } },
-		{ QDMA_SW_H2C, {
-			0, QDMA_SW1_ENABLE | QDMA_SW1_STATUS_ALL | QDMA_SW1_DESC_16 |
-			QDMA_SW1_STATUS | QDMA_SW1_IRQ | QDMA_SW1_NO_MARKER |
-			SHELL_RING << QDMA_SW1_RING_SHIFT, tx, tx >> 32,
-			SHELL_VECTOR_TX } },
-	};
-	int i, err;
-
-	for (i = QDMA_SW_C2H; i <= QDMA_PREFETCH; i++) {
-		err = qdma_context(s, QDMA_CLEAR, i, SHELL_QUEUE, NULL);
-		if (err)
-			return err;
-	}
-	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
-		err = qdma_context(s, QDMA_WRITE, contexts[i].selector, SHELL_QUEUE,
-				   contexts[i].words);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* The engine reads and writes no ring after this, unless it fails. */
-static int invalidate_contexts(struct shell *s)
-{
-	static const u8 order[] = {
-		QDMA_SW_H2C, QDMA_HW_H2C, QDMA_CREDIT_H2C, QDMA_SW_C2H, QDMA_PREFETCH,
-		QDMA_COMPLETION, QDMA_HW_C2H, QDMA_CREDIT_C2H,
-	};
-	int i, err = 0;
-
-	for (i = 0; i < ARRAY_SIZE(order); i++)
-		err = qdma_context(s, QDMA_INVALIDATE, order[i], SHELL_QUEUE, NULL) ?: err;
-	return err;
-}
-
 /* ---- transmit -------------------------------------------------------------------------- */
 
-bool shell_tx_full(const struct shell *s)
+bool shell_tx_full(const struct shell_queue *q)
 {
-	return after(s->tx.ring.pidx, SHELL_DESCS) == READ_ONCE(s->tx.ring.cidx);
+	return shell_after(q->tx.ring.pidx, SHELL_DESCS) == READ_ONCE(q->tx.ring.cidx);
 }
 
-void shell_tx_post(struct shell *s, struct sk_buff *skb, dma_addr_t bus, u32 len)
+/* The engine does not know of it yet. */
+void shell_tx_post(struct shell_queue *q, struct sk_buff *skb, dma_addr_t bus, u32 len)
 {
-	struct shell_tx *tx = &s->tx;
+	struct shell_tx *tx = &q->tx;
 	u32 i = tx->ring.pidx;
 
-	((struct qdma_h2c_desc *)tx->ring.at)[i] = (struct qdma_h2c_desc) {
-		.metadata = cpu_to_le32(len << s->kind->metadata_shift),
-		.len = cpu_to_le16(len),
-		.addr = cpu_to_le64(bus),
-	};
+	shell_ops(q->s)->tx_post(q, i, bus, len);
 	tx->skb[i] = skb;
 	tx->bus[i] = bus;
-	tx->ring.pidx = after(i, SHELL_DESCS);
+	tx->ring.pidx = shell_after(i, SHELL_DESCS);
 }
 
-/* Each doorbell arms the interrupt: it comes when all is complete. */
-void shell_tx_ring(struct shell *s)
+void shell_tx_clean(struct shell_queue *q, int budget)
 {
-	qdma_write(s, QDMA_DB_H2C(SHELL_QUEUE), s->tx.ring.pidx | QDMA_DB_ARM);
-}
-
-/* The index of the status, which the engine writes after the last place. */
-static u32 tx_status(struct shell *s)
-{
-	struct qdma_h2c_desc *desc = s->tx.ring.at;
-	__le32 *status = (__le32 *)&desc[SHELL_DESCS];
-
-	return le32_to_cpu(READ_ONCE(*status)) >> QDMA_STATUS_CIDX_SHIFT;
-}
-
-void shell_tx_clean(struct shell *s, int budget)
-{
-	u32 to = tx_status(s), i;
-	struct shell_tx *tx = &s->tx;
+	u32 to = shell_ops(q->s)->tx_done(q), i;
+	struct net_device *nd = q->s->netdev;
+	struct shell_tx *tx = &q->tx;
 	struct sk_buff *skb;
 
-	if (to >= SHELL_DESCS)
-		return;
-	for (i = tx->ring.cidx; i != to; i = after(i, SHELL_DESCS)) {
+	for (i = tx->ring.cidx; i != to; i = shell_after(i, SHELL_DESCS)) {
 		skb = tx->skb[i];
 		if (!skb)
-			break;		/* a status that is not ours */
-		dma_unmap_single(&s->pdev->dev, tx->bus[i], skb->len, DMA_TO_DEVICE);
-		s->netdev->stats.tx_packets++;
-		s->netdev->stats.tx_bytes += skb->len;
+			break;		/* an index that is not ours */
+		dma_unmap_single(&q->s->pdev->dev, tx->bus[i], skb->len, DMA_TO_DEVICE);
+		nd->stats.tx_packets++;
+		nd->stats.tx_bytes += skb->len;
 		tx->skb[i] = NULL;
 		napi_consume_skb(skb, budget);
 	}
@@ -228,111 +147,90 @@ void shell_tx_clean(struct shell *s, int budget)
 /* ---- receive ------------------------------------------------------------------------------ */
 
 /*
- * A frame of @len bytes, from the buffers that are next in the ring. A page that cannot be
+ * A frame of @len bytes, from the pages that are next in the ring. A page that cannot be
  * replaced stays there, and its frame is lost.
  */
-static void receive(struct shell *s, u32 len)
+static void receive(struct shell_queue *q, u32 len)
 {
-	struct sk_buff *skb = napi_get_frags(&s->napi);
-	struct shell_rx *rx = &s->rx;
-	u32 n, i, left;
-	bool lost = !skb;
-	dma_addr_t bus;
+	struct sk_buff *skb = napi_get_frags(&q->napi);
+	struct net_device *nd = q->s->netdev;
+	struct shell_rx *rx = &q->rx;
+	bool lost = !skb, kept;
 	struct page *page;
+	u32 n, i, left;
+	dma_addr_t bus;
 
 	for (left = len; left; left -= n) {
 		n = min_t(u32, left, PAGE_SIZE);
 		i = rx->ring.cidx;
-		rx->ring.cidx = after(i, SHELL_DESCS);
+		rx->ring.cidx = shell_after(i, SHELL_DESCS);
 		page = rx->page[i];
 		bus = rx->bus[i];
-		lost = lost || !put_page_at(s, i);
-		if (lost)
+		kept = lost || !put_page_at(q, i);
+		if (kept) {
+			shell_ops(q->s)->rx_post(q, i);
+			lost = true;
 			continue;
-		dma_unmap_page(&s->pdev->dev, bus, PAGE_SIZE, DMA_FROM_DEVICE);
+		}
+		dma_unmap_page(&q->s->pdev->dev, bus, PAGE_SIZE, DMA_FROM_DEVICE);
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0, n, PAGE_SIZE);
 	}
 	if (lost) {
-		s->netdev->stats.rx_dropped++;
+		nd->stats.rx_dropped++;
 		if (skb)
-			napi_free_frags(&s->napi);
+			napi_free_frags(&q->napi);
 		return;
 	}
-	s->netdev->stats.rx_packets++;
-	s->netdev->stats.rx_bytes += len;
-	napi_gro_frags(&s->napi);
+	nd->stats.rx_packets++;
+	nd->stats.rx_bytes += len;
+	napi_gro_frags(&q->napi);
 }
 
 /*
- * Takes entries that have the colour of this round; returns their number. One that is not
- * possible stops the queue: armed, it would interrupt again and again.
+ * Frames up to @budget; returns their number. One that is not possible stops the queue:
+ * armed, it would interrupt again and again.
  */
-int shell_rx_poll(struct shell *s, int budget)
+int shell_rx_poll(struct shell_queue *q, int budget)
 {
-	struct shell_ring *cmpt = &s->rx.cmpt;
-	__le64 *entries = cmpt->at;
-	int done = 0;
-	u64 entry;
-	u32 len;
+	int done, len;
 
-	while (done < budget) {
-		entry = le64_to_cpu(READ_ONCE(entries[cmpt->cidx]));
-		if ((entry & QDMA_ENTRY_COLOUR) != s->rx.colour)
+	for (done = 0; done < budget; done++) {
+		len = shell_ops(q->s)->rx_next(q);
+		if (!len)
 			break;
-		dma_rmb();		/* the entry before the frame */
-		len = entry >> s->kind->entry_shift & 0xffff;
-		if (len < ETH_HLEN || len > SHELL_FRAME_MAX || (entry & QDMA_ENTRY_ERROR)) {
-			shell_net_failed(s);
+		if (len < ETH_HLEN || len > SHELL_FRAME_MAX) {
+			shell_net_failed(q->s);
 			break;
 		}
-		receive(s, len);
-		cmpt->cidx = after(cmpt->cidx, SHELL_CMPTS);
-		if (!cmpt->cidx)
-			s->rx.colour ^= QDMA_ENTRY_COLOUR;
-		done++;
+		receive(q, len);
 	}
 	return done;
 }
 
-/*
- * Returns entries and buffers, in this order: the completion ring must not be full. Armed,
- * the next interrupt comes at once if there are entries after those that were taken.
- */
-void shell_rx_return(struct shell *s, bool arm)
-{
-	struct shell_ring *ring = &s->rx.ring;
-
-	qdma_write(s, QDMA_DB_CMPT(SHELL_QUEUE), s->rx.cmpt.cidx | QDMA_DB_CMPT_EVERY |
-		   QDMA_DB_CMPT_STATUS | (arm ? QDMA_DB_CMPT_ARM : 0));
-	/* All but one, so that a full ring does not look like an empty one. */
-	ring->pidx = ring->cidx ? ring->cidx - 1 : SHELL_DESCS - 1;
-	qdma_write(s, QDMA_DB_C2H(SHELL_QUEUE), ring->pidx);
-}
-
 /* ---- life ----------------------------------------------------------------------------------- */
 
-int shell_rings_open(struct shell *s)
+int shell_rings_open(struct shell_queue *q)
 {
-	int err = alloc_rings(s);
+	int err = alloc_rings(q);
 
-	s->rx.colour = QDMA_ENTRY_COLOUR;
 	if (!err)
-		err = write_contexts(s);
-	if (err) {
-		shell_rings_close(s);
-		return err;
-	}
-	shell_rx_return(s, true);		/* the first report waits for a doorbell */
-	return 0;
+		err = shell_ops(q->s)->open(q);
+	if (err)
+		shell_rings_close(q);
+	return err;
 }
 
-void shell_rings_close(struct shell *s)
+/* Nobody polls the queue. */
+void shell_rings_close(struct shell_queue *q)
 {
+	struct shell_ring *ring = &q->tx.ring;
 	int i;
 
-	for (i = 0; s->tx.ring.at && i < DRAIN_MS && tx_status(s) != s->tx.ring.pidx; i++)
+	for (i = 0; ring->at && i < DRAIN_MS && ring->cidx != ring->pidx; i++) {
 		msleep(1);
-	if (invalidate_contexts(s))
-		pci_clear_master(s->pdev);	/* memory is worth more than the card */
-	free_rings(s);
+		shell_tx_clean(q, 0);
+	}
+	if (shell_ops(q->s)->close(q))
+		pci_clear_master(q->s->pdev);	/* memory is worth more than the card */
+	free_rings(q);
 }

@@ -20,6 +20,8 @@
 
 /* Of what one read() or write() copies. */
 #define PIECE		SZ_64K
+/* Memory of the card, if it has some. */
+#define CARD_BAR	4
 #define MAP_PAGE_SHIFT	(ERNIC_SHELL_MAP_SHIFT - PAGE_SHIFT)
 
 struct shell_area {
@@ -47,7 +49,7 @@ static void user_free(struct kref *ref)
 /* The ERNIC must not write to memory that is used for something else: rather lose it. */
 static void free_areas(struct shell_user *u)
 {
-	if (shell_reset_ernic(u->s))
+	if (shell_ops(u->s)->reset_ernic(u->s))
 		u->areas = 0;
 	while (u->areas) {
 		struct shell_area *area = &u->area[--u->areas];
@@ -140,16 +142,15 @@ static long user_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /* The pages of @what: the first one, and their number; 0: there are none. */
 static unsigned long pages_of(struct shell_user *u, unsigned long what, unsigned long *first)
 {
-	static const int bars[] = {
-		[ERNIC_SHELL_MAP_USER] = SHELL_BAR, [ERNIC_SHELL_MAP_CARD] = SHELL_CARD_BAR,
-	};
 	struct shell_area *area;
+	int bar;
 
 	if (!u->s)
 		return 0;
-	if (what < ARRAY_SIZE(bars)) {
-		*first = pci_resource_start(u->s->pdev, bars[what]) >> PAGE_SHIFT;
-		return pci_resource_len(u->s->pdev, bars[what]) >> PAGE_SHIFT;
+	if (what < ERNIC_SHELL_MAP_AREA) {
+		bar = what == ERNIC_SHELL_MAP_CARD ? CARD_BAR : u->s->kind->bar;
+		*first = pci_resource_start(u->s->pdev, bar) >> PAGE_SHIFT;
+		return pci_resource_len(u->s->pdev, bar) >> PAGE_SHIFT;
 	}
 	what -= ERNIC_SHELL_MAP_AREA;
 	if (what >= u->areas)
@@ -213,7 +214,7 @@ static size_t piece(struct shell_user *u, size_t count, loff_t pos)
 	size_t n = 0;
 
 	mutex_lock(&u->lock);
-	size = u->s ? pci_resource_len(u->s->pdev, SHELL_CARD_BAR) : 0;
+	size = u->s && shell_ops(u->s)->copy ? pci_resource_len(u->s->pdev, CARD_BAR) : 0;
 	if (pos < size)
 		n = min3(count, (size_t)(size - pos), (size_t)PIECE);
 	mutex_unlock(&u->lock);
@@ -225,7 +226,7 @@ static int copy(struct shell_user *u, int dir, void *buf, loff_t pos, size_t n)
 	int err;
 
 	mutex_lock(&u->lock);
-	err = u->s ? shell_mm_copy(u->s, dir, buf, pos, n) : -ENODEV;
+	err = u->s ? shell_ops(u->s)->copy(u->s, dir, buf, pos, n) : -ENODEV;
 	mutex_unlock(&u->lock);
 	return err;
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The xib shell: its BAR, the MAC, and what a program has left in the ERNIC. The bridge,
+ * XDMA, needs nothing.
+ */
+#include <linux/delay.h>
+#include "shell_xib.h"
+
+#define GT_RESET_US	1000
+
+static int map_bar(struct shell *s)
+{
+	int err;
+
+	spin_lock_init(&s->channels);
+	if (!shell_has_bar(s->pdev, s->kind->bar, XIB_SIZE))
+		return -ENODEV;
+	err = pci_request_regions(s->pdev, "ernic_shell");
+	if (err)
+		return err;
+	s->user = pcim_iomap(s->pdev, s->kind->bar, 0);
+	return s->user ? 0 : -ENOMEM;
+}
+
+/* ---- resets ---------------------------------------------------------------------- */
+
+/* Only what is set: the registers of queue pairs that the ERNIC has not read 0. */
+static void clear(struct shell *s, u32 reg)
+{
+	if (shell_read(s, reg))
+		shell_write(s, reg, 0);
+}
+
+/*
+ * The shell has no reset of the ERNIC. Without enable bits and with regions of no bytes it
+ * takes no packet and no request, and uses none of the memory that its registers name: not
+ * at once, and not when the next program enables it. Other registers keep their values.
+ */
+static int stop_ernic(struct shell *s)
+{
+	int i;
+
+	clear(s, XIB_ERNIC_CONF);
+	clear(s, XIB_ERNIC_INTEN);
+	for (i = 1; i <= XIB_ERNIC_QPS; i++)
+		clear(s, XIB_ERNIC_QP_CONF(i));
+	for (i = 0; i < XIB_REGIONS; i++) {
+		clear(s, XIB_REGION_LENGTH(i));
+		clear(s, XIB_REGION_ACCESS(i));		/* with upper bits of the length */
+	}
+	/* Its writes on the bus are in memory before the answer. */
+	return shell_read(s, XIB_ERNIC_CONF) ? -EIO : 0;
+}
+
+static void enable_mac(struct shell *s, bool rx, bool tx)
+{
+	if (rx) {
+		shell_write(s, XIB_MAC_GT_RESET, 1);
+		usleep_range(GT_RESET_US, 2 * GT_RESET_US);
+		shell_write(s, XIB_MAC_GT_RESET, 0);
+	}
+	/* Frames have no FCS in memory. */
+	shell_write(s, XIB_MAC_RX, XIB_MAC_RX_CUT_FCS | (rx ? XIB_MAC_ENABLE : 0));
+	shell_write(s, XIB_MAC_TX, XIB_MAC_TX_ADD_FCS | (tx ? XIB_MAC_ENABLE : 0));
+}
+
+static int reset_card(struct shell *s)
+{
+	int err;
+
+	if (shell_read(s, XIB_MAC_GT_RESET) == ~0u)
+		return -ENODEV;			/* nothing is there any more */
+	enable_mac(s, false, false);
+	err = axi_reset(s);
+	return stop_ernic(s) ?: err;
+}
+
+static int start(struct shell *s)
+{
+	u32 status = shell_read(s, AXI_SR(AXI_MM2S));
+
+	if (!(status & AXI_SR_SG) || !(status & AXI_SR_HALTED)) {
+		dev_err(&s->pdev->dev, "no AXI DMA with descriptors: status %08x\n", status);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static bool link_is_up(struct shell *s)
+{
+	shell_read(s, XIB_MAC_BLOCK_LOCK);	/* latched in hardware: what was */
+	return shell_read(s, XIB_MAC_BLOCK_LOCK) & 1;
+}
+
+const struct shell_ops xib_ops = {
+	.tx_bytes = sizeof(struct axi_desc),
+	.rx_bytes = sizeof(struct axi_desc),
+	.map = map_bar,
+	.reset = reset_card,
+	.reset_ernic = stop_ernic,
+	.irqs = axi_request_irqs,
+	.start = start,
+	.stop = axi_stop,
+	.mac = enable_mac,
+	.link = link_is_up,
+	.open = axi_open,
+	.close = axi_close,
+	.begin_poll = axi_begin_poll,
+	.tx_post = axi_tx_post,
+	.tx_ring = axi_tx_ring,
+	.tx_done = axi_tx_done,
+	.rx_post = axi_rx_post,
+	.rx_next = axi_rx_next,
+	.rx_return = axi_rx_return,
+};
