@@ -20,6 +20,17 @@ FAILED = {'RecoNIC': 'descriptor error: 254 is', 'xib': 'MM2S error: 040'}
 ALWAYS = '--count 16000000 --size 4096'         # longer than a test
 TURNS = 13 if LONG else 2       # of 5 MiB each way: 65 MiB
 PACKETS = 100                                   # more than a connection takes
+SECOND = 'eth1'                                 # the interface of the second port
+SECOND_ONLY = 'shell-6.1 has what is common; a second port is slow to start'
+FLOWS = 64
+# The key of the hash, so that the queues are the same in each run.
+KEY = ':'.join(f'{i * 37 % 256:02x}' for i in range(1, 41))
+SEND = f"""import socket
+for port in range(5000, 5000 + {FLOWS}):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind(('', port))
+        one.sendto(b'to a queue', ('{{}}', 9))
+"""
 
 
 # Name of a shell in ethtool, and the card's properties for QEMU.
@@ -50,6 +61,21 @@ class Netdev(Cards, links.Netdev):
     """Two cards at a netdev."""
 
 
+class Ports(Netdev):
+    """Two ports in each guest, eth0 and eth1: two cards, and two functions of one."""
+
+    cold = 'the functions of a slot are there from the start'
+
+    def options(self, n, folder):
+        shell = SHELLS[self.shells[n]]
+        second = f'ernic,{shell},addr=5.0'
+        if self.shells[n] == 'OpenNIC':
+            second = 'ernic,port-of=nic,addr=4.1'
+        return [*links.wire(n, folder), *links.wire(n, folder, 'wire1.'), '-device',
+                f'ernic,{shell},addr=4.0,multifunction=on,id=nic,netdev=wire',
+                '-device', f'{second},netdev=wire1.']
+
+
 class Remapped(Netdev):
     """Behind an IOMMU, which remaps interrupts too: the function may have each of its
     vectors of MSI."""
@@ -64,7 +90,9 @@ def suites():
     more = [test_rdma, test_memory, test_both, test_one_program, test_reset, test_sleep,
             test_unbind, test_rules, test_error, test_unload]
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
-    mixed = Netdev('RecoNIC', 'OpenNIC')
+    mixed = Ports('RecoNIC', 'OpenNIC')
+    ports = [test_second, test_spread, test_other_port, test_functions,
+             test_rules]
     axi = [*net, test_vectors, test_rdma_alone, test_both, test_one_program, test_halt,
            test_reset, test_sleep, test_unbind, test_error, test_reload,
            programs.test_log]
@@ -72,7 +100,7 @@ def suites():
             Suite('shell-6.12', ours(2, netdev, '6.12'),
                   [*net, *more, programs.test_log], '*', 'shell-6.1'),
             Suite('shell-opennic-6.12', ours(2, mixed, '6.12'),
-                  [*net, test_rules, programs.test_log], '*', 'shell-6.1'),
+                  [*net, *ports, programs.test_log], '*', SECOND_ONLY),
             Suite('shell-xib-6.1', ours(2, Lab('xib', 'xib'), '6.1'), axi),
             Suite('shell-xib-6.12', ours(2, Remapped('xib', 'xib'), '6.12'), axi,
                   '*', 'shell-xib-6.1')]
@@ -114,9 +142,9 @@ def test_jumbo(guests):
     up(guests)
 
 
-def fetch(guests):
+def fetch(guests, address=links.ipv4):
     """The file of test_tcp, each way at the same time."""
-    jobs = [one.start(programs.fetch_file(links.ipv4(1 - n)))
+    jobs = [one.start(programs.fetch_file(address(1 - n)))
             for n, one in enumerate(guests)]
     sums = [one.check('md5sum </tmp/www/file') for one in guests]
     assert [job.wait().output for job in jobs] == sums[::-1]
@@ -304,3 +332,95 @@ def test_unload(guests):
         one.check(f'rmmod {MODULE}')
         one.check(f'echo {ernic.PAGES} >/proc/sys/vm/nr_hugepages; '
                   'ernic-user stream --count 1000 --size 300')
+
+
+def second(n):
+    return f'10.0.1.{n + 1}'
+
+
+def up_second(guests):
+    for n, one in enumerate(guests):
+        one.check(f'ip addr replace {second(n)}/24 dev {SECOND} && '
+                  f'ip link set {SECOND} mtu 1500 up')
+    for one in guests:
+        programs.wait_until(one, f'grep -q up /sys/class/net/{SECOND}/operstate')
+
+
+def test_second(guests):
+    """The second port has an interface of its own: both are used at once."""
+    up_second(guests)
+    with traffic(guests):
+        fetch(guests, second)
+        fetch(guests, second)
+
+
+def received(one, interface):
+    """Packets by queue."""
+    said = one.check(f'ethtool -S {interface}')
+    return [int(line.split()[-1]) for line in said.splitlines()
+            if line.split()[0].startswith('rx')]
+
+
+def flows(guests, interface, address):
+    """How many datagrams of as many flows come to each queue of guests[1]."""
+    one, before = guests[1], received(guests[1], interface)
+    guests[0].check(f'python3 -c "{SEND.format(address(1))}"')
+    seen = []
+    for _ in range(50):
+        seen = [now - then for now, then in zip(received(one, interface), before)]
+        if sum(seen) >= FLOWS:
+            break
+        time.sleep(0.1)
+    return seen
+
+
+def check_spread(guests, interface, address):
+    one = guests[1]
+    one.check(f'ethtool -L {interface} combined 4 && '
+              f'ethtool -X {interface} equal 4 hkey {KEY}')
+    assert KEY in one.check(f'ethtool -x {interface}')
+    seen = flows(guests, interface, address)
+    assert len(seen) == 4 and min(seen) >= FLOWS / 16, seen
+    one.check(f'ethtool -X {interface} weight 0 0 1 0')
+    seen = flows(guests, interface, address)
+    assert seen[2] >= FLOWS and sum(seen) - seen[2] <= FLOWS / 16, seen
+    assert one.run(f'ethtool -L {interface} combined 2').status, 'the table has queue 2'
+    one.check(f'ethtool -X {interface} default && ethtool -L {interface} combined 2')
+    fetch(guests, address)
+    one.check(f'ethtool -L {interface} combined 4')
+    fetch(guests, address)
+
+
+def test_spread(guests):
+    """The table of each port spreads the flows over its queues."""
+    check_spread(guests, links.INTERFACE, links.ipv4)
+    check_spread(guests, SECOND, second)
+
+
+def test_other_port(guests):
+    """An error stops the queues of one port, the interrupt is that of the other one."""
+    one = guests[1]
+    with traffic(guests):
+        said = one.check(f'ethtool -t {SECOND} offline')
+        assert 'PASS' in said, said
+    complains(one, FAILED['RecoNIC'])
+    up_second(guests)
+    fetch(guests, second)
+
+
+def test_functions(guests):
+    """Reset of each function, and the first one leaves the driver: the second follows."""
+    one = guests[1]
+    for interface in links.INTERFACE, SECOND:
+        one.check(f'echo 1 >/sys/class/net/{interface}/device/reset')
+        fetch(guests)
+        fetch(guests, second)
+    name = one.check(f'basename $(readlink /sys/class/net/{links.INTERFACE}/device)')
+    one.check(f'echo {name.strip()} >{DRIVER}/unbind')
+    assert one.run(f'ls /sys/class/net/{SECOND}').status, 'the second port works alone'
+    one.check(f'echo {name.strip()} >{DRIVER}/bind')
+    programs.wait_until(one, f'ls /sys/class/net/{SECOND}')
+    up(guests)
+    up_second(guests)
+    fetch(guests)
+    fetch(guests, second)

@@ -3,8 +3,8 @@
  * The character device of ernic_shell.ko, /dev/ernic-shell- with the address on PCI: how a
  * program reaches the ERNIC of a card whose function has a network driver. One program at
  * a time may have it open, which needs CAP_SYS_RAWIO. When it closes it, the driver resets
- * the ERNIC, in the xib shell what is enabled in it. read() and write() copy from and to the memory of the card, by the engines of
- * the QDMA; the position is the address there.
+ * the ERNIC, in the xib shell what is enabled in it. read() and write() copy from and to
+ * the memory of the card, by the engines of the QDMA; the position is the address there.
  *
  * The upper bits of the offset of mmap() say what is mapped, the lower ones where in it.
  */

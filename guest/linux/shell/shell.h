@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The driver of a card with RecoNIC's, OpenNIC's or the xib shell: one function, a net
- * device, and a character device for programs that drive the ERNIC. Each queue of the
+ * The driver of a card with RecoNIC's, OpenNIC's or the xib shell: each function has a
+ * net device, and a character device for programs that drive the ERNIC. Each queue of the
  * net device has rings of both directions. The engines that move frames, the QDMA and the
  * AXI DMA, have a table of operations each, struct shell_ops.
  *
@@ -29,9 +29,15 @@
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
+#include <linux/u64_stats_sync.h>
 
 /* Descriptors of a ring. */
 #define SHELL_DESCS		1023
+/* Queues of a net device. */
+#define SHELL_QUEUES_MAX	4
+/* Entries of the table that spreads frames over them, and words of the key. */
+#define SHELL_TABLE_SIZE	128
+#define SHELL_KEY_WORDS		10
 /* Bytes of a frame, without FCS. */
 #define SHELL_FRAME_MAX		9596
 
@@ -47,13 +53,15 @@ struct shell_ops {
 	/* All of the card begins anew: what a driver or a program has left does not matter. */
 	int (*reset)(struct shell *s);
 	int (*reset_ernic)(struct shell *s);
-	/* Requests the interrupts. */
+	/* Requests the interrupts, and says how many queues they are enough for. */
 	int (*irqs)(struct shell *s);
-	/* After a reset, and with bus mastering: identity, registers that no queue has. */
+	/* Bus mastering is on, and the card was reset: registers that no queue has. */
 	int (*start)(struct shell *s);
 	/* No queue is open: no interrupt comes after this. */
 	void (*stop)(struct shell *s);
 	void (*mac)(struct shell *s, bool rx, bool tx);
+	/* Writes table and key; NULL: there is one queue. */
+	void (*spread)(struct shell *s);
 	bool (*link)(struct shell *s);
 	/* Between memory and the card's, SHELL_FROM_CARD or SHELL_TO_CARD; may be NULL. */
 	int (*copy)(struct shell *s, int dir, void *buf, u64 card, size_t len);
@@ -97,11 +105,18 @@ struct shell_ring {
 	u32 pidx, cidx;
 };
 
+/* Of one direction of a queue, which has one writer at a time. */
+struct shell_counts {
+	struct u64_stats_sync sync;
+	u64 packets, bytes, dropped;
+};
+
 struct shell_tx {
 	struct shell_ring ring;
 	struct sk_buff *skb[SHELL_DESCS];
 	dma_addr_t bus[SHELL_DESCS];
 	u32 rung;			/* the index that the engine knows */
+	struct shell_counts counts;
 };
 
 struct shell_rx {
@@ -109,10 +124,13 @@ struct shell_rx {
 	struct page *page[SHELL_DESCS];
 	dma_addr_t bus[SHELL_DESCS];
 	u64 colour;			/* of the next report */
+	struct shell_counts counts;
 };
 
 struct shell_queue {
 	struct shell *s;
+	u32 number;			/* in the net device */
+	char name[32];			/* of its interrupt */
 	struct napi_struct napi;
 	struct shell_tx tx;
 	struct shell_rx rx;
@@ -131,15 +149,23 @@ struct shell {
 	struct net_device *netdev;
 	const struct shell_kind *kind;
 	void __iomem *qdma, *user;
-	struct shell_queue queue;
+	/* Two functions, one card: the first has what they share. */
+	u32 function;
+	struct shell *first, *second;	/* itself, or the other; under RTNL */
+	struct shell_queue *queue;	/* SHELL_QUEUES_MAX */
+	u32 queues, queues_max;		/* in use; that may be */
+	u32 table[SHELL_TABLE_SIZE];
+	__le32 key[SHELL_KEY_WORDS];
+	int mm_vector, error_vector;
 	struct shell_mm mm;
 	struct delayed_work link;
 	struct work_struct restart;	/* after an error, or a frame that is never sent */
 	struct mutex contexts;		/* of the registers that reach them */
 	spinlock_t channels;		/* of the control registers of the AXI DMA */
 	bool running;			/* the channels run */
-	bool open;			/* the queue has its rings */
-	bool failed;			/* an error has stopped the queue */
+	bool away;			/* in a reset, or asleep */
+	bool open;			/* the queues have their rings */
+	bool failed;			/* an error has stopped a queue */
 	struct shell_user *chardev;
 };
 
@@ -168,6 +194,21 @@ static inline u32 shell_read(struct shell *s, u32 reg)
 	return readl(s->user + reg);
 }
 
+static inline void shell_count(struct shell_counts *c, u32 bytes)
+{
+	u64_stats_update_begin(&c->sync);
+	c->packets++;
+	c->bytes += bytes;
+	u64_stats_update_end(&c->sync);
+}
+
+static inline void shell_count_dropped(struct shell_counts *c)
+{
+	u64_stats_update_begin(&c->sync);
+	c->dropped++;
+	u64_stats_update_end(&c->sync);
+}
+
 static inline u32 shell_after(u32 index, u32 entries)
 {
 	return index + 1 < entries ? index + 1 : 0;
@@ -192,8 +233,10 @@ void shell_tx_clean(struct shell_queue *q, int budget);
 int shell_rx_poll(struct shell_queue *q, int budget);
 
 /* shell_net.c */
+int shell_net_queues(struct shell *s, u32 queues);
+void shell_net_counts(struct shell_counts *of, struct shell_counts *to);
 /* Before interrupts are requested. */
-void shell_net_init(struct shell *s);
+int shell_net_init(struct shell *s);
 void shell_net_failed(struct shell *s);
 int shell_net_register(struct shell *s);
 void shell_net_unregister(struct shell *s);

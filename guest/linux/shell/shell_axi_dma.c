@@ -74,7 +74,7 @@ static irqreturn_t channel_irq(int irq, void *data)
 	}
 	if (causes & AXI_IRQ_PACKETS) {
 		arm(s, false);
-		napi_schedule(&s->queue.napi);
+		napi_schedule(&s->queue[0].napi);
 	}
 	return IRQ_HANDLED;
 }
@@ -88,6 +88,7 @@ int axi_request_irqs(struct shell *s)
 
 	if (num < 0)
 		return num;
+	s->queues_max = 1;
 	for (i = 0; !err && i < min_t(int, num, AXI_CHANNELS); i++)
 		err = devm_request_irq(&s->pdev->dev, pci_irq_vector(s->pdev, i),
 				       channel_irq, 0, names[i], s);

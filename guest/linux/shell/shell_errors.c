@@ -25,7 +25,7 @@ static const struct {
 static void arm(struct shell *s)
 {
 	qdma_write(s, QDMA_ERR_INT, QDMA_ERR_INT_ARM |
-		   SHELL_VECTOR_ERROR << QDMA_ERR_INT_VECTOR_SHIFT);
+		   (s->mm_vector + 1) << QDMA_ERR_INT_VECTOR_SHIFT);
 }
 
 void qdma_errors_init(struct shell *s)
@@ -43,11 +43,23 @@ void qdma_errors_init(struct shell *s)
 	arm(s);
 }
 
+/* The ports of which @failed says it; NULL: both, as nothing says which. */
+static void fail_ports(struct shell *s, bool (*failed)(struct shell *s))
+{
+	struct shell *second;
+
+	if (!failed || failed(s))
+		shell_net_failed(s);
+	/* Removal waits for this handler. */
+	second = READ_ONCE(s->second);
+	if (second && (!failed || failed(second)))
+		shell_net_failed(second);
+}
+
 irqreturn_t qdma_error_irq(int irq, void *data)
 {
 	struct shell *s = data;
 	u32 global = qdma_read(s, QDMA_ERR_STATUS), status, log;
-	bool stopped = false;
 	int i;
 
 	if (global == ~0u)
@@ -62,15 +74,13 @@ irqreturn_t qdma_error_irq(int irq, void *data)
 		dev_err_ratelimited(&s->pdev->dev, "%s error: %03x is %08x, last queue %08x\n",
 				    blocks[i].name, blocks[i].reg, status, log);
 		qdma_write(s, blocks[i].reg, status);
-		/* The other queue begins anew by itself; the log has only the last one. */
-		stopped |= (status & blocks[i].stops) &&
-			   (blocks[i].reg != QDMA_DSC_ERR ||
-			    qdma_queue_failed(s, SHELL_QUEUE));
+		/* Queues of the card's memory begin anew by themselves. */
+		if (status & blocks[i].stops)
+			fail_ports(s, blocks[i].reg == QDMA_DSC_ERR ? qdma_queues_failed :
+				      NULL);
 	}
 	if (global & QDMA_ERR_CONTEXT)
 		dev_err_ratelimited(&s->pdev->dev, "context error: %08x\n", global);
 	arm(s);
-	if (stopped)
-		shell_net_failed(s);
 	return IRQ_HANDLED;
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Probe, resets and removal of the function.
+ * Probe, resets and removal of functions. Two of one card are linked: the core binds the
+ * second after the first, and unbinds it, suspends it and shuts it down before.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include "shell.h"
+
+/* The second function of OpenNIC's shell. */
+#define SECOND_DEVICE	0x913f
 
 /* The windows of the other shells, through which the ERNIC reaches memory, end at 40. */
 static const struct shell_kind reconic = {
@@ -24,37 +28,61 @@ static const struct shell_kind xib = {
 
 /* ---- resets ---------------------------------------------------------------------- */
 
+/* Under RTNL. */
+static void leave(struct shell *s)
+{
+	netif_device_detach(s->netdev);
+	if (netif_running(s->netdev))
+		shell_net_stop(s->netdev);
+	/* No handler reads registers during the reset. */
+	shell_ops(s)->stop(s);
+}
+
+/* Under RTNL; the card was reset. */
+static int come_back(struct shell *s)
+{
+	int err = shell_ops(s)->start(s);
+
+	if (!err && netif_running(s->netdev))
+		err = shell_net_open(s->netdev);
+	if (err)
+		dev_err(&s->pdev->dev, "does not work after a reset: %d\n", err);
+	else
+		netif_device_attach(s->netdev);
+	return err;
+}
+
+/* That of the first function is one of the second, too. */
 static void reset_prepare(struct pci_dev *pdev)
 {
 	struct shell *s = pci_get_drvdata(pdev);
 
 	shell_user_leave(s);
 	rtnl_lock();
-	netif_device_detach(s->netdev);
-	if (netif_running(s->netdev))
-		shell_net_stop(s->netdev);
-	/* No handler reads registers during the reset. */
-	shell_ops(s)->stop(s);
+	if (s->second && !s->second->away)
+		leave(s->second);
+	if (!s->first->away)
+		leave(s);
+	s->away = true;
 	rtnl_unlock();
 }
 
 static void reset_done(struct pci_dev *pdev)
 {
 	struct shell *s = pci_get_drvdata(pdev);
-	int err;
+	int err = 0;
 
 	rtnl_lock();
-	err = shell_ops(s)->reset(s);
-	if (!err) {
-		pci_set_master(pdev);
-		err = shell_ops(s)->start(s);
+	s->away = false;
+	if (!s->first->away) {
+		err = shell_ops(s)->reset(s);
+		if (!err) {
+			pci_set_master(pdev);
+			err = come_back(s);
+		}
+		if (!err && s->second && !s->second->away)
+			come_back(s->second);
 	}
-	if (!err && netif_running(s->netdev))
-		err = shell_net_open(s->netdev);
-	if (err)
-		dev_err(&pdev->dev, "does not work after a reset: %d\n", err);
-	else
-		netif_device_attach(s->netdev);
 	rtnl_unlock();
 	if (!err)
 		shell_user_back(s);
@@ -109,9 +137,52 @@ static void quiet(struct shell *s)
 	pci_clear_master(s->pdev);
 }
 
+/* The first function has a driver: ours, because its identity is in the same table. */
+static int join_first(struct shell *s)
+{
+	struct pci_dev *pdev = pci_get_slot(s->pdev->bus, s->pdev->devfn & ~7u);
+	int err = -EPROBE_DEFER;
+
+	if (!pdev)
+		return -ENODEV;
+	device_lock(&pdev->dev);
+	if (pdev->dev.driver == s->pdev->dev.driver) {
+		s->first = pci_get_drvdata(pdev);
+		err = device_link_add(&s->pdev->dev, &pdev->dev,
+				      DL_FLAG_AUTOPROBE_CONSUMER) ? 0 : -ENOMEM;
+	}
+	device_unlock(&pdev->dev);
+	pci_dev_put(pdev);
+	return err;
+}
+
+/* The first function leaves and resets the second one with itself. */
+static void set_second(struct shell *s, struct shell *second)
+{
+	rtnl_lock();
+	if (s->function)
+		WRITE_ONCE(s->first->second, second);
+	rtnl_unlock();
+}
+
+static int register_all(struct shell *s)
+{
+	int err = shell_net_register(s);
+
+	if (err)
+		return err;
+	if (s->kind->ernic)
+		err = shell_user_create(s);
+	if (err)
+		shell_net_unregister(s);
+	return err;
+}
+
 static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	struct net_device *nd = devm_alloc_etherdev(&pdev->dev, sizeof(struct shell));
+	struct net_device *nd = devm_alloc_etherdev_mqs(&pdev->dev, sizeof(struct shell),
+							SHELL_QUEUES_MAX,
+							SHELL_QUEUES_MAX);
 	struct shell *s;
 	int err;
 
@@ -121,23 +192,22 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	s = netdev_priv(nd);
 	s->pdev = pdev;
 	s->netdev = nd;
+	s->first = s;
 	s->kind = (const struct shell_kind *)id->driver_data;
+	s->function = id->device == SECOND_DEVICE;
 	pci_set_drvdata(pdev, s);
-	shell_net_init(s);
-	err = enable(s);
+	err = shell_net_init(s);
+	if (!err && s->function)
+		err = join_first(s);
+	if (!err)
+		err = enable(s);
 	if (err)
 		return err;
-	err = shell_net_register(s);
-	if (err) {
+	err = register_all(s);
+	if (err)
 		quiet(s);
-		return err;
-	}
-	if (s->kind->ernic)
-		err = shell_user_create(s);
-	if (err) {
-		shell_net_unregister(s);
-		quiet(s);
-	}
+	else
+		set_second(s, s);
 	return err;
 }
 
@@ -145,6 +215,7 @@ static void remove(struct pci_dev *pdev)
 {
 	struct shell *s = pci_get_drvdata(pdev);
 
+	set_second(s, NULL);
 	shell_user_destroy(s);
 	shell_net_unregister(s);
 	quiet(s);
@@ -163,6 +234,8 @@ static const struct pci_device_id ids[] = {
 	  .class_mask = 0xffff00, .driver_data = (kernel_ulong_t)&reconic },
 	{ PCI_DEVICE(PCI_VENDOR_ID_XILINX, 0x903f), .class = PCI_CLASS_NETWORK_OTHER << 8,
 	  .class_mask = 0xffff00, .driver_data = (kernel_ulong_t)&opennic },
+	{ PCI_DEVICE(PCI_VENDOR_ID_XILINX, SECOND_DEVICE),
+	  .driver_data = (kernel_ulong_t)&opennic },
 	{ PCI_DEVICE(PCI_VENDOR_ID_XILINX, 0x9038), .driver_data = (kernel_ulong_t)&xib },
 	{ }
 };

@@ -50,7 +50,7 @@ static int open_direction(struct shell *s, int dir)
 		0, QDMA_SW1_ENABLE | QDMA_SW1_STATUS_ALL | QDMA_SW1_DESC_32 |
 		QDMA_SW1_STATUS | QDMA_SW1_IRQ | QDMA_SW1_NO_MARKER | QDMA_SW1_MM |
 		SHELL_RING_MM << QDMA_SW1_RING_SHIFT, ring->bus, upper_32_bits(ring->bus),
-		SHELL_VECTOR_MM });
+		s->mm_vector });
 }
 
 static void close_queue(struct shell *s)

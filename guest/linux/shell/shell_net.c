@@ -3,6 +3,7 @@
  * The net device.
  */
 #include <linux/etherdevice.h>
+#include <linux/ethtool.h>
 #include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 #include "shell.h"
@@ -32,19 +33,32 @@ static void check_link(struct work_struct *work)
 	schedule_delayed_work(&s->link, LINK_PERIOD);
 }
 
+/* The first @count queues, of which nobody polls one. */
+static void close_queues(struct shell *s, u32 count)
+{
+	while (count)
+		shell_rings_close(&s->queue[--count]);
+}
+
 int shell_net_open(struct net_device *nd)
 {
 	struct shell *s = netdev_priv(nd);
+	u32 i;
 	int err;
 
 	WRITE_ONCE(s->failed, false);
-	err = shell_rings_open(&s->queue);
-	if (err)
-		return err;
+	for (i = 0; i < s->queues; i++) {
+		err = shell_rings_open(&s->queue[i]);
+		if (err) {
+			close_queues(s, i);
+			return err;
+		}
+	}
 	WRITE_ONCE(s->open, true);
-	napi_enable(&s->queue.napi);
+	for (i = 0; i < s->queues; i++)
+		napi_enable(&s->queue[i].napi);
 	shell_ops(s)->mac(s, true, true);
-	netif_start_queue(nd);
+	netif_tx_start_all_queues(nd);
 	schedule_delayed_work(&s->link, 0);
 	return 0;
 }
@@ -52,6 +66,7 @@ int shell_net_open(struct net_device *nd)
 int shell_net_stop(struct net_device *nd)
 {
 	struct shell *s = netdev_priv(nd);
+	u32 i;
 
 	if (!s->open)
 		return 0;		/* it did not come up after a reset */
@@ -60,9 +75,24 @@ int shell_net_stop(struct net_device *nd)
 	cancel_delayed_work_sync(&s->link);
 	netif_carrier_off(nd);
 	shell_ops(s)->mac(s, false, true);
-	napi_disable(&s->queue.napi);
-	shell_rings_close(&s->queue);
+	for (i = 0; i < s->queues; i++)
+		napi_disable(&s->queue[i].napi);
+	close_queues(s, s->queues);
 	shell_ops(s)->mac(s, false, false);
+	return 0;
+}
+
+/* The number of queues, while there are no rings. */
+int shell_net_queues(struct shell *s, u32 queues)
+{
+	int err = netif_set_real_num_queues(s->netdev, queues, queues);
+	u32 i;
+
+	if (err)
+		return err;
+	s->queues = queues;
+	for (i = 0; !netif_is_rxfh_configured(s->netdev) && i < SHELL_TABLE_SIZE; i++)
+		s->table[i] = ethtool_rxfh_indir_default(i, queues);
 	return 0;
 }
 
@@ -75,7 +105,7 @@ static void restart(struct work_struct *work)
 	    READ_ONCE(s->failed)) {
 		shell_net_stop(s->netdev);
 		if (shell_net_open(s->netdev))
-			netdev_err(s->netdev, "the queue does not begin anew\n");
+			netdev_err(s->netdev, "the queues do not begin anew\n");
 	}
 	rtnl_unlock();
 }
@@ -91,29 +121,31 @@ static void shell_net_timeout(struct net_device *nd, unsigned int queue)
 static netdev_tx_t shell_net_xmit(struct sk_buff *skb, struct net_device *nd)
 {
 	struct shell *s = netdev_priv(nd);
-	struct shell_queue *q = &s->queue;
+	u16 number = skb_get_queue_mapping(skb);
+	struct netdev_queue *queue = netdev_get_tx_queue(nd, number);
+	struct shell_queue *q = &s->queue[number];
 	dma_addr_t bus;
 
 	if (shell_tx_full(q)) {
-		netif_stop_queue(nd);
+		netif_tx_stop_queue(queue);
 		shell_ops(s)->tx_ring(q);
 		return NETDEV_TX_BUSY;
 	}
 	if (eth_skb_pad(skb)) {
-		nd->stats.tx_dropped++;
+		shell_count_dropped(&q->tx.counts);
 		return NETDEV_TX_OK;
 	}
 	bus = dma_map_single(&s->pdev->dev, skb->data, skb->len, DMA_TO_DEVICE);
 	if (dma_mapping_error(&s->pdev->dev, bus)) {
-		nd->stats.tx_dropped++;
+		shell_count_dropped(&q->tx.counts);
 		dev_kfree_skb_any(skb);
 	} else {
 		skb_tx_timestamp(skb);
 		shell_tx_post(q, skb, bus, skb->len);
 	}
 	if (shell_tx_full(q))
-		netif_stop_queue(nd);
-	if (!netdev_xmit_more() || netif_queue_stopped(nd))
+		netif_tx_stop_queue(queue);
+	if (!netdev_xmit_more() || netif_tx_queue_stopped(queue))
 		shell_ops(s)->tx_ring(q);
 	return NETDEV_TX_OK;
 }
@@ -130,7 +162,7 @@ static void clean(struct shell_queue *q, struct netdev_queue *queue, int budget)
 static int shell_net_poll(struct napi_struct *napi, int budget)
 {
 	struct shell_queue *q = container_of(napi, struct shell_queue, napi);
-	struct netdev_queue *queue = netdev_get_tx_queue(q->s->netdev, 0);
+	struct netdev_queue *queue = netdev_get_tx_queue(q->s->netdev, q->number);
 	const struct shell_ops *ops = shell_ops(q->s);
 	int done;
 
@@ -156,11 +188,35 @@ static int shell_net_poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
+void shell_net_counts(struct shell_counts *of, struct shell_counts *to)
+{
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&of->sync);
+		to->packets = of->packets;
+		to->bytes = of->bytes;
+		to->dropped = of->dropped;
+	} while (u64_stats_fetch_retry(&of->sync, start));
+}
+
 static void shell_net_stats(struct net_device *nd, struct rtnl_link_stats64 *stats)
 {
 	struct shell *s = netdev_priv(nd);
+	struct shell_counts tx, rx;
+	u32 i;
 
 	netdev_stats_to_stats64(stats, &nd->stats);
+	for (i = 0; i < SHELL_QUEUES_MAX; i++) {
+		shell_net_counts(&s->queue[i].tx.counts, &tx);
+		shell_net_counts(&s->queue[i].rx.counts, &rx);
+		stats->tx_packets += tx.packets;
+		stats->tx_bytes += tx.bytes;
+		stats->tx_dropped += tx.dropped;
+		stats->rx_packets += rx.packets;
+		stats->rx_bytes += rx.bytes;
+		stats->rx_dropped += rx.dropped;
+	}
 	/* Of a device that is not there, registers must not be read. */
 	if (netif_device_present(nd) && shell_ops(s)->stats)
 		shell_ops(s)->stats(s, stats);
@@ -176,10 +232,16 @@ static const struct net_device_ops ops = {
 	.ndo_validate_addr = eth_validate_addr,
 };
 
-void shell_net_init(struct shell *s)
+int shell_net_init(struct shell *s)
 {
 	struct net_device *nd = s->netdev;
+	struct shell_queue *q;
+	u32 i;
 
+	s->queue = devm_kcalloc(&s->pdev->dev, SHELL_QUEUES_MAX, sizeof(*s->queue),
+				GFP_KERNEL);
+	if (!s->queue)
+		return -ENOMEM;
 	nd->netdev_ops = &ops;
 	nd->ethtool_ops = &shell_ethtool_ops;
 	nd->watchdog_timeo = TX_LIMIT;
@@ -188,15 +250,26 @@ void shell_net_init(struct shell *s)
 	eth_hw_addr_random(nd);				/* nor has it an address */
 	INIT_DELAYED_WORK(&s->link, check_link);
 	INIT_WORK(&s->restart, restart);
-	s->queue.s = s;
-	netif_napi_add(nd, &s->queue.napi, shell_net_poll);
+	for (i = 0; i < SHELL_QUEUES_MAX; i++) {
+		q = &s->queue[i];
+		q->s = s;
+		q->number = i;
+		u64_stats_init(&q->tx.counts.sync);
+		u64_stats_init(&q->rx.counts.sync);
+		netif_napi_add(nd, &q->napi, shell_net_poll);
+	}
+	netdev_rss_key_fill(s->key, sizeof(s->key));
 	netif_carrier_off(nd);
+	return 0;
 }
 
 /* free_netdev() deletes the NAPI, after the interrupts have gone. */
 int shell_net_register(struct shell *s)
 {
-	return register_netdev(s->netdev);
+	int err = shell_net_queues(s, min_t(u32, s->queues_max,
+					    netif_get_num_default_rss_queues()));
+
+	return err ? err : register_netdev(s->netdev);
 }
 
 void shell_net_unregister(struct shell *s)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * OpenNIC's shell, and RecoNIC's, which is made of it: BARs, resets, interrupts, the MAC
- * and the table of queues.
+ * OpenNIC's shell, and RecoNIC's, which is made of it: BARs, resets, interrupts, MACs and
+ * tables of queues. A second port is a second function, which uses the QDMA and the
+ * registers of the first one.
  */
 #include <linux/interrupt.h>
 #include <linux/iopoll.h>
@@ -49,94 +50,130 @@ static int reset_ernic(struct shell *s)
 	return reset_part(s, SHELL_RESET, SHELL_ERNIC);
 }
 
+/* Of the whole card, by its first function. */
 static int reset_card(struct shell *s)
 {
-	return reset_part(s, SHELL_SYSTEM_RESET, BIT(0));
+	return s->function ? 0 : reset_part(s, SHELL_SYSTEM_RESET, BIT(0));
 }
 
 static int start(struct shell *s)
 {
-	int err = qdma_init(s);
+	int err;
 
+	if (s->function)
+		return qdma_function(s, SHELL_QUEUES_MAX);
+	err = qdma_init(s);
+	if (!err)
+		err = qdma_function(s, SHELL_QUEUES_NUM);
 	return err ? err : qdma_mm_open(s);
 }
 
 static void stop(struct shell *s)
 {
+	if (s->function) {
+		qdma_function(s, 0);
+		synchronize_irq(s->first->error_vector);
+		return;
+	}
 	qdma_mm_close(s);
 	qdma_write(s, QDMA_ERR_MASK, 0);
-	synchronize_irq(pci_irq_vector(s->pdev, SHELL_VECTOR_ERROR));
+	synchronize_irq(s->error_vector);
 }
 
 /* ---- interrupts -------------------------------------------------------------------- */
 
 static irqreturn_t queue_irq(int irq, void *data)
 {
-	struct shell *s = data;
+	struct shell_queue *q = data;
 
-	napi_schedule(&s->queue.napi);
+	napi_schedule(&q->napi);
 	return IRQ_HANDLED;
 }
 
-static int request_irqs(struct shell *s)
+/* Those of the first function that no queue has: the card's memory, errors. */
+static int request_others(struct shell *s)
 {
 	struct device *dev = &s->pdev->dev;
-	int err = pci_alloc_irq_vectors(s->pdev, SHELL_VECTORS, SHELL_VECTORS, PCI_IRQ_MSIX);
+	int err;
 
-	if (err < 0) {
-		dev_err(dev, "needs %d vectors of MSI-X: %d\n", SHELL_VECTORS, err);
-		return err;
+	s->mm_vector = s->queues_max;
+	s->error_vector = pci_irq_vector(s->pdev, s->queues_max + 1);
+	err = devm_request_irq(dev, pci_irq_vector(s->pdev, s->mm_vector), qdma_mm_irq, 0,
+			       "ernic_shell-mm", s);
+	return err ? err : devm_request_threaded_irq(dev, s->error_vector, NULL,
+						     qdma_error_irq, IRQF_ONESHOT,
+						     "ernic_shell-error", s);
+}
+
+/* Both directions of a queue have one vector. */
+static int request_irqs(struct shell *s)
+{
+	int others = s->function ? 0 : 2, num, err = 0;
+	u32 i;
+
+	num = pci_alloc_irq_vectors(s->pdev, 1 + others, SHELL_QUEUES_MAX + others,
+				    PCI_IRQ_MSIX);
+	if (num < 0) {
+		dev_err(&s->pdev->dev, "needs %d vectors of MSI-X: %d\n", 1 + others, num);
+		return num;
 	}
-	err = devm_request_irq(dev, pci_irq_vector(s->pdev, SHELL_VECTOR_TX), queue_irq, 0,
-			       "ernic_shell-tx", s);
-	if (!err)
-		err = devm_request_irq(dev, pci_irq_vector(s->pdev, SHELL_VECTOR_RX),
-				       queue_irq, 0, "ernic_shell-rx", s);
-	if (!err)
-		err = devm_request_irq(dev, pci_irq_vector(s->pdev, SHELL_VECTOR_MM),
-				       qdma_mm_irq, 0, "ernic_shell-mm", s);
-	if (!err)
-		err = devm_request_threaded_irq(dev, pci_irq_vector(s->pdev,
-								    SHELL_VECTOR_ERROR),
-						NULL, qdma_error_irq, IRQF_ONESHOT,
-						"ernic_shell-error", s);
-	return err;
+	s->queues_max = num - others;
+	for (i = 0; !err && i < s->queues_max; i++) {
+		snprintf(s->queue[i].name, sizeof(s->queue[i].name), "ernic_shell%u-queue%u",
+			 s->function, i);
+		err = devm_request_irq(&s->pdev->dev, pci_irq_vector(s->pdev, i), queue_irq,
+				       0, s->queue[i].name, &s->queue[i]);
+	}
+	return err || !others ? err : request_others(s);
 }
 
 /* ---- the port ---------------------------------------------------------------------- */
 
-/* One queue, to which all entries of the table lead. */
-static void enable_queue(struct shell *s, bool on)
+/* The table chooses one of the queues, counted from the first one of the function. */
+static void spread(struct shell *s)
 {
-	int i;
+	u32 i;
 
+	for (i = 0; i < SHELL_KEY_WORDS; i++)
+		shell_write(s, SHELL_KEY(s->function, i), le32_to_cpu(s->key[i]));
 	for (i = 0; i < SHELL_TABLE_SIZE; i++)
-		shell_write(s, SHELL_TABLE(i), 0);
-	shell_write(s, SHELL_QUEUES, SHELL_QUEUE << 16 | on);
+		shell_write(s, SHELL_TABLE(s->function, i), s->table[i]);
+}
+
+static void mac_write(struct shell *s, u32 reg, u32 value)
+{
+	shell_write(s, SHELL_MAC(s->function, reg), value);
 }
 
 static void enable_mac(struct shell *s, bool rx, bool tx)
 {
+	u32 queues = SHELL_FIRST_QUEUE(s->function) << 16;
+
 	if (rx) {
-		enable_queue(s, true);
-		shell_write(s, SHELL_MAC_FEC_MODE, 3);
-		shell_write(s, SHELL_MAC_FEC, 7);
+		spread(s);
+		shell_write(s, SHELL_QUEUES(s->function), queues | s->queues);
+		mac_write(s, SHELL_MAC_FEC_MODE, 3);
+		mac_write(s, SHELL_MAC_FEC, 7);
 	}
-	shell_write(s, SHELL_MAC_RX, rx);
-	shell_write(s, SHELL_MAC_TX, tx);
+	mac_write(s, SHELL_MAC_RX, rx);
+	mac_write(s, SHELL_MAC_TX, tx);
 	if (!rx && !tx)
-		enable_queue(s, false);
+		shell_write(s, SHELL_QUEUES(s->function), queues);
 }
 
 static bool link_is_up(struct shell *s)
 {
-	shell_read(s, SHELL_MAC_LINK);		/* latched: what was */
-	return shell_read(s, SHELL_MAC_LINK) == SHELL_MAC_LINK_UP;
+	u32 reg = SHELL_MAC(s->function, SHELL_MAC_LINK);
+
+	shell_read(s, reg);			/* latched: what was */
+	return shell_read(s, reg) == SHELL_MAC_LINK_UP;
 }
 
 static u64 read_counter(struct shell *s, u32 reg)
 {
-	return shell_read(s, reg) | (u64)shell_read(s, reg + 4) << 32;
+	u32 at = SHELL_MAC(s->function, reg);
+
+	return shell_read(s, at) | (u64)shell_read(s, at + 4) << 32;
 }
 
 /* The driver counts frames, the shell's adapter those that it lost. */
@@ -158,6 +195,7 @@ const struct shell_ops opennic_ops = {
 	.start = start,
 	.stop = stop,
 	.mac = enable_mac,
+	.spread = spread,
 	.link = link_is_up,
 	.copy = qdma_mm_copy,
 	.stats = add_stats,

@@ -30,9 +30,9 @@ static int command(struct shell *s, enum qdma_op op, enum qdma_selector selector
 	u32 value;
 	int err;
 
-	qdma_write(s, QDMA_CTX_COMMAND, number << QDMA_CTX_NUMBER_SHIFT |
+	qdma_write(s->first, QDMA_CTX_COMMAND, number << QDMA_CTX_NUMBER_SHIFT |
 		   op << QDMA_CTX_OP_SHIFT | selector << QDMA_CTX_SELECTOR_SHIFT);
-	err = readl_poll_timeout(s->qdma + QDMA_CTX_COMMAND, value,
+	err = readl_poll_timeout(s->first->qdma + QDMA_CTX_COMMAND, value,
 				 !(value & QDMA_CTX_BUSY) || value == ~0u, BUSY_POLL_US,
 				 BUSY_LIMIT_US);
 	if (err)
@@ -57,29 +57,39 @@ int qdma_context(struct shell *s, enum qdma_op op, enum qdma_selector selector,
 {
 	int i, err;
 
-	/* The net device and the character device come here at any time. */
-	mutex_lock(&s->contexts);
+	/* Net devices and the character device come here at any time. */
+	mutex_lock(&s->first->contexts);
 	for (i = 0; words && i < QDMA_CTX_WORDS; i++) {
-		qdma_write(s, QDMA_CTX_DATA(i), words[i]);
-		qdma_write(s, QDMA_CTX_MASK(i), ~0);
+		qdma_write(s->first, QDMA_CTX_DATA(i), words[i]);
+		qdma_write(s->first, QDMA_CTX_MASK(i), ~0);
 	}
 	err = command(s, op, selector, number);
-	mutex_unlock(&s->contexts);
+	mutex_unlock(&s->first->contexts);
 	return err;
 }
 
-/* Whether an error has stopped one of the queues @number. */
-bool qdma_queue_failed(struct shell *s, u32 number)
+static bool queue_failed(struct shell *s, u32 number)
 {
 	bool failed = false;
 	int selector;
 
-	mutex_lock(&s->contexts);
+	mutex_lock(&s->first->contexts);
 	for (selector = QDMA_SW_C2H; selector <= QDMA_SW_H2C; selector++) {
 		if (!command(s, QDMA_READ, selector, number))
-			failed |= !!(qdma_read(s, QDMA_CTX_DATA(1)) & QDMA_SW1_ERROR);
+			failed |= !!(qdma_read(s->first, QDMA_CTX_DATA(1)) &
+				     QDMA_SW1_ERROR);
 	}
-	mutex_unlock(&s->contexts);
+	mutex_unlock(&s->first->contexts);
+	return failed;
+}
+
+bool qdma_queues_failed(struct shell *s)
+{
+	bool failed = false;
+	u32 i;
+
+	for (i = 0; i < SHELL_QUEUES_MAX; i++)
+		failed |= queue_failed(s, qdma_number(&s->queue[i]));
 	return failed;
 }
 
@@ -97,15 +107,14 @@ static void init_globals(struct shell *s)
 }
 
 /**
- * qdma_init() - identity, global registers, queues of the function
+ * qdma_init() - identity and global registers
  * @s: the card, after its reset
  *
  * Return: 0, -ENODEV if BAR 0 is no QDMA with streams, or -ETIMEDOUT.
  */
 int qdma_init(struct shell *s)
 {
-	static const u32 fmap[QDMA_CTX_WORDS] = { 0, SHELL_QUEUES_NUM };
-	u32 identifier = qdma_read(s, QDMA_IDENTIFIER);
+	u32 identifier = qdma_read(s, QDMA_IDENTIFIER), i;
 	int err, selector;
 
 	if ((identifier & QDMA_IDENTIFIER_MASK) != QDMA_IDENTIFIER_VALUE ||
@@ -113,12 +122,23 @@ int qdma_init(struct shell *s)
 		dev_err(&s->pdev->dev, "no QDMA with streams: identifier %08x\n", identifier);
 		return -ENODEV;
 	}
-	for (selector = QDMA_SW_C2H; selector <= QDMA_PREFETCH; selector++) {
-		err = qdma_context(s, QDMA_CLEAR, selector, SHELL_QUEUE, NULL);
-		if (err)
-			return err;
+	for (i = 0; i < SHELL_QUEUES_NUM; i++) {
+		for (selector = QDMA_SW_C2H; selector <= QDMA_PREFETCH; selector++) {
+			err = qdma_context(s, QDMA_CLEAR, selector, i, NULL);
+			if (err)
+				return err;
+		}
 	}
 	init_globals(s);
 	qdma_errors_init(s);
-	return qdma_context(s, QDMA_WRITE, QDMA_FMAP, 0, fmap);
+	return 0;
+}
+
+int qdma_function(struct shell *s, u32 queues)
+{
+	const u32 fmap[QDMA_CTX_WORDS] = { SHELL_FIRST_QUEUE(s->function), queues };
+
+	if (!queues)
+		return qdma_context(s, QDMA_CLEAR, QDMA_FMAP, s->function, NULL);
+	return qdma_context(s, QDMA_WRITE, QDMA_FMAP, s->function, fmap);
 }

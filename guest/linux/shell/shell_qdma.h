@@ -9,10 +9,13 @@
 #include "shell.h"
 #include "shell_regs.h"
 
-/* The queues, each of both directions: of frames, and of the card's memory. */
-#define SHELL_QUEUE		0
-#define SHELL_MM_QUEUE		1
-#define SHELL_QUEUES_NUM	2
+/*
+ * The queues, each of both directions: those of frames of each function, and one of the
+ * card's memory. Doorbells of a function count from its first one.
+ */
+#define SHELL_FIRST_QUEUE(f)	(64 * (f))
+#define SHELL_MM_QUEUE		SHELL_QUEUES_MAX
+#define SHELL_QUEUES_NUM	(SHELL_QUEUES_MAX + 1)
 /* Which of the 16 ring sizes. */
 #define SHELL_RING		0
 #define SHELL_RING_CMPT		1
@@ -23,15 +26,19 @@
 /* Which of the 16 buffer sizes. */
 #define SHELL_BUF		0
 
-enum shell_vector {
-	SHELL_VECTOR_TX, SHELL_VECTOR_RX, SHELL_VECTOR_MM, SHELL_VECTOR_ERROR, SHELL_VECTORS
-};
+static inline u32 qdma_number(const struct shell_queue *q)
+{
+	return SHELL_FIRST_QUEUE(q->s->function) + q->number;
+}
 
 /* shell_qdma.c */
 int qdma_init(struct shell *s);
+/* The queues of the function; 0: there are none. */
+int qdma_function(struct shell *s, u32 queues);
 int qdma_context(struct shell *s, enum qdma_op op, enum qdma_selector selector,
 		 u32 number, const u32 *words);
-bool qdma_queue_failed(struct shell *s, u32 number);
+/* Whether an error has stopped one of the queues of frames. */
+bool qdma_queues_failed(struct shell *s);
 
 /* shell_errors.c */
 void qdma_errors_init(struct shell *s);

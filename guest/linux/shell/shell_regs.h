@@ -67,6 +67,7 @@ enum qdma_op { QDMA_CLEAR, QDMA_WRITE, QDMA_READ, QDMA_INVALIDATE };
 #define QDMA_CTX_WORDS		8
 
 /* Software context. */
+#define QDMA_SW0_FUNCTION_SHIFT	17
 #define QDMA_SW1_ENABLE		BIT(0)
 #define QDMA_SW1_FETCH_CREDIT	BIT(1)		/* C2H streams */
 #define QDMA_SW1_STATUS_ALL	BIT(2)		/* when all is complete */
@@ -83,6 +84,7 @@ enum qdma_op { QDMA_CLEAR, QDMA_WRITE, QDMA_READ, QDMA_INVALIDATE };
 #define QDMA_CMPT0_STATUS	BIT(0)
 #define QDMA_CMPT0_IRQ		BIT(1)
 #define QDMA_CMPT0_EVERY	(1 << 2)
+#define QDMA_CMPT0_FUNCTION_SHIFT 5
 #define QDMA_CMPT0_COLOUR	BIT(27)
 #define QDMA_CMPT0_RING_SHIFT	28
 #define QDMA_CMPT3_VALID	BIT(28)
@@ -128,16 +130,18 @@ struct qdma_mm_desc {
 #define SHELL_RESET		0x000c
 #define SHELL_STATUS		0x0010
 #define SHELL_ERNIC		BIT(1)		/* of both */
-#define SHELL_QUEUES		0x1000
-#define SHELL_TABLE(i)		(0x1400 + 4 * (i))
-#define SHELL_TABLE_SIZE	128
-#define SHELL_MAC_TX		0x800c
-#define SHELL_MAC_RX		0x8014
-#define SHELL_MAC_LINK		0x8204
+/* Of a function, which is a port. */
+#define SHELL_QUEUES(f)		(0x1000 + 0x1000 * (f))
+#define SHELL_TABLE(f, i)	(0x1400 + 0x1000 * (f) + 4 * (i))
+#define SHELL_KEY(f, i)		(0x1600 + 0x1000 * (f) + 4 * (i))
+#define SHELL_MAC(f, reg)	(0x8000 + 0x4000 * (f) + (reg))
+#define SHELL_MAC_TX		0x000c
+#define SHELL_MAC_RX		0x0014
+#define SHELL_MAC_LINK		0x0204
 #define SHELL_MAC_LINK_UP	0x3		/* status and alignment */
-#define SHELL_MAC_FEC		0x9000
-#define SHELL_MAC_FEC_MODE	0x907c
-#define SHELL_TX_LOST		0xb010		/* 64 bits each, low word first */
-#define SHELL_RX_LOST		0xb030
+#define SHELL_MAC_FEC		0x1000
+#define SHELL_MAC_FEC_MODE	0x107c
+#define SHELL_TX_LOST		0x3010		/* 64 bits each, low word first */
+#define SHELL_RX_LOST		0x3030
 
 #endif /* SHELL_REGS_H */

@@ -127,7 +127,6 @@ void shell_tx_post(struct shell_queue *q, struct sk_buff *skb, dma_addr_t bus, u
 void shell_tx_clean(struct shell_queue *q, int budget)
 {
 	u32 to = shell_ops(q->s)->tx_done(q), i;
-	struct net_device *nd = q->s->netdev;
 	struct shell_tx *tx = &q->tx;
 	struct sk_buff *skb;
 
@@ -136,8 +135,7 @@ void shell_tx_clean(struct shell_queue *q, int budget)
 		if (!skb)
 			break;		/* an index that is not ours */
 		dma_unmap_single(&q->s->pdev->dev, tx->bus[i], skb->len, DMA_TO_DEVICE);
-		nd->stats.tx_packets++;
-		nd->stats.tx_bytes += skb->len;
+		shell_count(&tx->counts, skb->len);
 		tx->skb[i] = NULL;
 		napi_consume_skb(skb, budget);
 	}
@@ -153,7 +151,6 @@ void shell_tx_clean(struct shell_queue *q, int budget)
 static void receive(struct shell_queue *q, u32 len)
 {
 	struct sk_buff *skb = napi_get_frags(&q->napi);
-	struct net_device *nd = q->s->netdev;
 	struct shell_rx *rx = &q->rx;
 	bool lost = !skb, kept;
 	struct page *page;
@@ -176,13 +173,12 @@ static void receive(struct shell_queue *q, u32 len)
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0, n, PAGE_SIZE);
 	}
 	if (lost) {
-		nd->stats.rx_dropped++;
+		shell_count_dropped(&rx->counts);
 		if (skb)
 			napi_free_frags(&q->napi);
 		return;
 	}
-	nd->stats.rx_packets++;
-	nd->stats.rx_bytes += len;
+	shell_count(&rx->counts, len);
 	napi_gro_frags(&q->napi);
 }
 

@@ -12,6 +12,7 @@
 static int write_contexts(struct shell_queue *q)
 {
 	u64 tx = q->tx.ring.bus, rx = q->rx.ring.bus, cmpt = q->rx.report.bus;
+	u32 function = q->s->function << QDMA_SW0_FUNCTION_SHIFT;
 	const struct {
 		enum qdma_selector selector;
 		u32 words[QDMA_CTX_WORDS];
@@ -21,27 +22,28 @@ static int write_contexts(struct shell_queue *q)
 			QDMA_PFCH1_VALID } },
 		{ QDMA_COMPLETION, {
 			QDMA_CMPT0_STATUS | QDMA_CMPT0_IRQ | QDMA_CMPT0_EVERY |
+			q->s->function << QDMA_CMPT0_FUNCTION_SHIFT |
 			QDMA_CMPT0_COLOUR | SHELL_RING_CMPT << QDMA_CMPT0_RING_SHIFT,
 			cmpt >> 6, cmpt >> 38, QDMA_CMPT3_VALID,
-			SHELL_VECTOR_RX << QDMA_CMPT4_VECTOR_SHIFT } },
+			q->number << QDMA_CMPT4_VECTOR_SHIFT } },
 		{ QDMA_SW_C2H, {
-			0, QDMA_SW1_ENABLE | QDMA_SW1_FETCH_CREDIT | QDMA_SW1_DESC_8 |
+			function, QDMA_SW1_ENABLE | QDMA_SW1_FETCH_CREDIT | QDMA_SW1_DESC_8 |
 			SHELL_RING << QDMA_SW1_RING_SHIFT, rx, rx >> 32 } },
 		{ QDMA_SW_H2C, {
-			0, QDMA_SW1_ENABLE | QDMA_SW1_STATUS_ALL | QDMA_SW1_DESC_16 |
+			function, QDMA_SW1_ENABLE | QDMA_SW1_STATUS_ALL | QDMA_SW1_DESC_16 |
 			QDMA_SW1_STATUS | QDMA_SW1_IRQ | QDMA_SW1_NO_MARKER |
 			SHELL_RING << QDMA_SW1_RING_SHIFT, tx, tx >> 32,
-			SHELL_VECTOR_TX } },
+			q->number } },
 	};
 	int i, err;
 
 	for (i = QDMA_SW_C2H; i <= QDMA_PREFETCH; i++) {
-		err = qdma_context(q->s, QDMA_CLEAR, i, SHELL_QUEUE, NULL);
+		err = qdma_context(q->s, QDMA_CLEAR, i, qdma_number(q), NULL);
 		if (err)
 			return err;
 	}
 	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
-		err = qdma_context(q->s, QDMA_WRITE, contexts[i].selector, SHELL_QUEUE,
+		err = qdma_context(q->s, QDMA_WRITE, contexts[i].selector, qdma_number(q),
 				   contexts[i].words);
 		if (err)
 			return err;
@@ -70,10 +72,10 @@ int qdma_stream_close(struct shell_queue *q)
 	int i, err = 0;
 
 	for (i = 0; i < ARRAY_SIZE(order); i++)
-		err = qdma_context(q->s, QDMA_INVALIDATE, order[i], SHELL_QUEUE, NULL) ?:
+		err = qdma_context(q->s, QDMA_INVALIDATE, order[i], qdma_number(q), NULL) ?:
 		      err;
 	/* An error of the queue that has ended does not stop the next one. */
-	synchronize_irq(pci_irq_vector(q->s->pdev, SHELL_VECTOR_ERROR));
+	synchronize_irq(q->s->first->error_vector);
 	return err;
 }
 
@@ -91,7 +93,7 @@ void qdma_tx_post(struct shell_queue *q, u32 i, dma_addr_t bus, u32 len)
 /* Each doorbell arms the interrupt: it comes when all is complete. */
 void qdma_tx_ring(struct shell_queue *q)
 {
-	qdma_write(q->s, QDMA_DB_H2C(SHELL_QUEUE), q->tx.ring.pidx | QDMA_DB_ARM);
+	qdma_write(q->s, QDMA_DB_H2C(q->number), q->tx.ring.pidx | QDMA_DB_ARM);
 }
 
 /* The index of the status, which the engine writes after the last place. */
@@ -133,9 +135,9 @@ void qdma_rx_return(struct shell_queue *q, bool arm)
 {
 	struct shell_ring *ring = &q->rx.ring;
 
-	qdma_write(q->s, QDMA_DB_CMPT(SHELL_QUEUE), q->rx.report.cidx |
+	qdma_write(q->s, QDMA_DB_CMPT(q->number), q->rx.report.cidx |
 		   QDMA_DB_CMPT_EVERY | QDMA_DB_CMPT_STATUS | (arm ? QDMA_DB_CMPT_ARM : 0));
 	/* All but one, so that a full ring does not look like an empty one. */
 	ring->pidx = ring->cidx ? ring->cidx - 1 : SHELL_DESCS - 1;
-	qdma_write(q->s, QDMA_DB_C2H(SHELL_QUEUE), ring->pidx);
+	qdma_write(q->s, QDMA_DB_C2H(q->number), ring->pidx);
 }
