@@ -10,6 +10,7 @@
 #include "bars/user_logic.h"
 #include "bars/verbs.h"
 #include "bars/xib/xib.h"
+#include "device/card.h"
 #include "device/interface.h"
 #include "device/properties.h"
 
@@ -129,7 +130,7 @@ static const ErnicPciInterfaceOps ernic = {
     .frame = ernic_pci_shell_frame,
     .frame_room = ernic_xib_room,
     .link = ernic_pci_shell_link,
-    .can_send = ernic_pci_shell_kick,
+    .can_send = ernic_pci_card_kick,
     .registers_ok = ernic_pci_verbs_registers_ok,
 };
 

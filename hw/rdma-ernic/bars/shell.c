@@ -13,6 +13,7 @@
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
 #include "bars/xib/xib.h"
+#include "device/card.h"
 #include "device/irq.h"
 #include "device/lock.h"
 
@@ -175,8 +176,7 @@ void ernic_pci_shell_close(ErnicPci *d)
     if (d->shell.card.ram_block) {
         vmstate_unregister_ram(&d->shell.card, DEVICE(d));
     }
-    ernic_qdma_stop(d);
-    ernic_xib_stop(d);
+    ernic_pci_card_stop(d);
     if (!ernic_pci_gone(d)) {
         ernic_pci_shell_free(d);        /* it was never realized */
     }
@@ -191,12 +191,6 @@ void ernic_pci_shell_free(ErnicPci *d)
 bool ernic_pci_shell_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {
     return ernic_xib_receive(d, frame, len) || ernic_qdma_receive(d, frame, len);
-}
-
-void ernic_pci_shell_kick(ErnicPci *d)
-{
-    ernic_xib_kick(d);
-    ernic_qdma_kick(d);
 }
 
 /*

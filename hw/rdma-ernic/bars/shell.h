@@ -57,8 +57,6 @@ void ernic_pci_shell_raise(ErnicPci *d);
 void ernic_pci_shell_raise_links(ErnicPci *d);
 /* A frame that is not for an engine; false: there is no shell. */
 bool ernic_pci_shell_frame(ErnicPci *d, const uint8_t *frame, uint32_t len);
-/* Schedules what the shell has to do. */
-void ernic_pci_shell_kick(ErnicPci *d);
 /* Sets PCI identity and BARs of a shell. */
 void ernic_pci_shell_add_bars(ErnicPci *d);
 /* Call it after ernic_pci_shell_open(), also if that failed. */

@@ -13,6 +13,7 @@
 #include "bars/shell.h"
 #include "bars/shell_dma.h"
 #include "bars/xib/xib.h"
+#include "device/card.h"
 #include "device/irq.h"
 #include "device/link.h"
 #include "device/lock.h"
@@ -285,7 +286,7 @@ static void shell_write(void *opaque, hwaddr off, uint64_t value, unsigned size)
     now = ernic_pci_enter(d);
     if (r->stored) {
         qatomic_set(&d->shell.regs[w.index], value);
-        ernic_qdma_kick(d);             /* loopback does not wait for the network */
+        ernic_pci_card_kick(d);             /* loopback does not wait for the network */
     } else if (r->write) {
         r->write(d, w.slot, now, value);
     }

@@ -34,9 +34,9 @@ static void begin(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len)
     trace_ernic_pace(ernic_pci_id(d), owner, len, p->due);
 }
 
-bool ernic_pace_waits(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len,
-                      QEMUTimer *timer)
+bool ernic_pace_waits(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len)
 {
+    QEMUTimer *timer = &d->shell.worker.paced;
     int64_t at;
 
     if (!d->profile || ernic_pci_gone(d)) {
@@ -76,10 +76,15 @@ void ernic_pace_stall(ErnicPace *p)
     p->due = p->last = 0;
 }
 
+void ernic_pace_reset(ErnicPci *d)
+{
+    memset(d->shell.pace, 0, sizeof(d->shell.pace));
+}
+
 void ernic_pace_no_power(ErnicPci *d)
 {
     if (!ernic_pci_powered(d)) {
-        memset(d->shell.pace, 0, sizeof(d->shell.pace));
+        ernic_pace_reset(d);
     }
 }
 

@@ -13,11 +13,10 @@
 
 /*
  * Whether the engine has to wait for the end of descriptor @owner, a number that no
- * other has, of @len bytes. @timer, which is for nothing else, then runs the engine
- * again. Without the timing model it never waits.
+ * other has, of @len bytes. A timer then runs the engines again. Without the timing
+ * model it never waits.
  */
-bool ernic_pace_waits(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len,
-                      QEMUTimer *timer);
+bool ernic_pace_waits(ErnicPci *d, ErnicPace *p, uint32_t owner, uint32_t len);
 /* The descriptor is complete, or has failed. */
 void ernic_pace_done(ErnicPace *p);
 /* The engine has found no further descriptor. */
@@ -26,7 +25,8 @@ void ernic_pace_idle(ErnicPace *p);
 void ernic_pace_cancel(ErnicPace *p);
 /* The engine may not run, and earns no time meanwhile. */
 void ernic_pace_stall(ErnicPace *p);
-/* The same for all engines of a function in D3hot. */
+/* The same for all engines: of a reset, and of a function in D3hot. */
+void ernic_pace_reset(ErnicPci *d);
 void ernic_pace_no_power(ErnicPci *d);
 
 extern const VMStateDescription ernic_pace_vmstate;     /* of ErnicPci */

@@ -156,6 +156,15 @@ typedef struct ErnicPace {
 #define ERNIC_PACES 4
 #define ERNIC_PACE_COSTS    3
 
+/* The worker of the DMA engines of a shell (device/card.h). BQL */
+typedef struct ErnicShellWorker {
+    QEMUBHFunc *run;
+    QEMUBH *bh;                 /* NULL: no shell has engines here, or they have ended */
+    QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
+    QEMUTimer paced;            /* the first descriptor that ends: device/pace.h */
+    QEMUTimer delay;            /* the first delay of an interrupt that ends */
+} ErnicShellWorker;
+
 /* The card's memory and its shell; protected by the device's lock. */
 typedef struct ErnicShell {
     uint8_t kind;               /* properties; ErnicShellKind */
@@ -167,6 +176,7 @@ typedef struct ErnicShell {
     uint32_t links_up;          /* the links when that was last looked at */
     ErnicQdma *qdma;            /* owned; of the first port; BQL */
     ErnicXib *xib;              /* owned; of that shell; BQL */
+    ErnicShellWorker worker;
     ErnicPace pace[ERNIC_PACES];        /* BQL */
     uint64_t pace_costs[ERNIC_PACE_COSTS];      /* of the profile, for a saved state */
     uint32_t warned;            /* number of violations of the QDMA's rules; BQL */

@@ -21,6 +21,18 @@ typedef struct ErnicMac {
     uint64_t shown[ERNIC_MAC_COUNTERS];         /* by the registers */
 } ErnicMac;
 
+/* The VMStateDescription of one, which has a name in each shell. */
+#define ERNIC_MAC_VMSTATE(name_) {                                      \
+    .name = name_,                                                      \
+    .version_id = 1,                                                    \
+    .minimum_version_id = 1,                                            \
+    .fields = (const VMStateField[]) {                                  \
+        VMSTATE_UINT64_ARRAY(now, ErnicMac, ERNIC_MAC_COUNTERS),        \
+        VMSTATE_UINT64_ARRAY(shown, ErnicMac, ERNIC_MAC_COUNTERS),      \
+        VMSTATE_END_OF_LIST()                                           \
+    }                                                                   \
+}
+
 /* The FCS of a frame. */
 uint32_t ernic_mac_fcs(const uint8_t *frame, uint32_t len);
 /* A frame of @len bytes without FCS has passed the MAC; or it has refused that. */

@@ -20,6 +20,7 @@
 #include "bars/user_logic.h"
 #include "compat/qemu.h"
 #include "device/capabilities.h"
+#include "device/card.h"
 #include "device/clock.h"
 #include "device/env.h"
 #include "device/interface.h"
@@ -149,7 +150,7 @@ static void set_working(ErnicPci *d, bool working)
         ernic_pci_netdev_report_link(d);
         ernic_pci_netq_kick(d);
         ernic_pci_eth_kick(d);
-        ernic_pci_shell_kick(d);
+        ernic_pci_card_kick(d);
         ernic_pci_user_logic_kick(d);
     } else {
         ernic_pci_drain(d);

@@ -207,15 +207,15 @@ void qdma_cmpt_timer_ends(ErnicQdma *q, uint32_t number)
 
 static void start_timer(ErnicPci *d, uint32_t number)
 {
+    QEMUTimer *delay = &d->shell.worker.delay;
     ErnicQdma *q = d->shell.qdma;
     uint32_t *w = cmpt_of(q, number);
 
     if (!q->due[number]) {
         q->due[number] = MAX(ernic_pci_now() + period(q, w), 1);
         w[4] = FIELD_DP32(w[4], CMPT4, RUNNING, 1);
-        if (!timer_pending(&q->timer) ||
-            q->due[number] < timer_expire_time_ns(&q->timer)) {
-            timer_mod_ns(&q->timer, q->due[number]);
+        if (!timer_pending(delay) || q->due[number] < timer_expire_time_ns(delay)) {
+            timer_mod_ns(delay, q->due[number]);
         }
     }
 }
@@ -264,7 +264,7 @@ void qdma_cmpt_timers(ErnicPci *d, ErnicBudget *work)
         }
     }
     if (first != UINT64_MAX) {
-        timer_mod_ns(&q->timer, MIN(first, INT64_MAX));
+        timer_mod_ns(&d->shell.worker.delay, MIN(first, INT64_MAX));
     }
 }
 

@@ -13,6 +13,7 @@
 #include "bars/qdma/rules.h"
 #include "bars/qdma/stream.h"
 #include "bars/qdma/turns.h"
+#include "device/card.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -73,7 +74,7 @@ static void post(ErnicPci *d, QdmaRing r, uint32_t value)
     r.sw[0] = FIELD_DP32(r.sw[0], SW0, PIDX, DB_PIDX(value));
     if (has_work(&r) && turns_of(d, &r)) {
         qdma_turns_set(turns_of(d, &r), r.number, true);
-        ernic_qdma_kick(d);
+        ernic_pci_card_kick(d);
     }
 }
 

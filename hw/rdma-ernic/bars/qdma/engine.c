@@ -172,8 +172,7 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
             return true;
         }
     }
-    if (ernic_pace_waits(d, &d->shell.pace[dir], q->job[dir].queue, q->job[dir].len,
-                         &q->paced)) {
+    if (ernic_pace_waits(d, &d->shell.pace[dir], q->job[dir].queue, q->job[dir].len)) {
         return false;
     }
     run_job(d, dir, work);
@@ -209,7 +208,6 @@ static bool streams(ErnicPci *d, ErnicBudget *work, bool *more)
 
 void qdma_engine_run(ErnicPci *d)
 {
-    ErnicQdma *q = d->shell.qdma;
     bool more = true;
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
@@ -227,14 +225,6 @@ void qdma_engine_run(ErnicPci *d)
         more |= step(d, ERNIC_QDMA_C2H, &work);
     }
     if (!ernic_budget_left(&work)) {
-        ernic_pci_continue(d, &q->kick, q->bh);
-    }
-}
-
-void ernic_qdma_kick(ErnicPci *d)
-{
-    d = ernic_pci_first(d);
-    if (d->shell.qdma && !ernic_pci_gone(d)) {
-        ernic_pci_schedule(d, &d->shell.qdma->kick, d->shell.qdma->bh);
+        ernic_pci_card_continue(d);
     }
 }

@@ -131,7 +131,7 @@ static QdmaStep packet(ErnicPci *d, uint32_t port, const QdmaRing *r, ErnicBudge
         return QDMA_WORKED;
     }
     len = le16_to_cpu(desc.len);
-    if (ernic_pace_waits(d, pace_of(d, port), name_of(r), len, &d->shell.qdma->paced)) {
+    if (ernic_pace_waits(d, pace_of(d, port), name_of(r), len)) {
         d->shell.qdma->port[port].stream.next = r->number;
         return QDMA_IDLE;
     }

@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
-#include "qemu/main-loop.h"
 #include "migration/vmstate.h"
 #include "bars/qdma/aggregation.h"
 #include "bars/qdma/completion.h"
@@ -15,7 +14,7 @@
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
 #include "bars/qdma/turns.h"
-#include "device/clock.h"
+#include "device/card.h"
 #include "device/pace.h"
 
 void ernic_qdma_reset(ErnicPci *d)
@@ -25,13 +24,13 @@ void ernic_qdma_reset(ErnicPci *d)
     if (q) {
         memset(q->job, 0, sizeof(q->job));
         memset(q->turns, 0, sizeof(q->turns));
-        memset(d->shell.pace, 0, sizeof(d->shell.pace));
+        ernic_pace_reset(d);
         memset(q->port, 0, sizeof(q->port));
         memset(q->queue, 0, sizeof(q->queue));
         memset(q->fmap, 0, sizeof(q->fmap));
         memset(q->int_ring, 0, sizeof(q->int_ring));
         memset(q->due, 0, sizeof(q->due));
-        timer_del(&q->timer);
+        timer_del(&d->shell.worker.delay);
         q->packet = 0;
         q->stats = (ErnicQdmaStats) { };
         q->record = (ErnicQdmaRecord) { };
@@ -77,7 +76,7 @@ void ernic_qdma_function_reset(ErnicPci *d, uint32_t function)
     memset(q->fmap[function], 0, sizeof(q->fmap[function]));
 }
 
-static void qdma_bh(void *opaque)
+static void qdma_run(void *opaque)
 {
     ErnicPci *d = opaque;
 
@@ -87,32 +86,11 @@ static void qdma_bh(void *opaque)
     qdma_engine_run(d);
 }
 
-static void qdma_timer(void *opaque)
-{
-    ernic_pci_guarded(opaque, qdma_bh);
-}
-
 void ernic_qdma_open(ErnicPci *d)
 {
-    ErnicQdma *q = d->shell.qdma = g_new0(ErnicQdma, 1);
-
-    q->bh = qemu_bh_new_guarded(qdma_bh, d, &DEVICE(d)->mem_reentrancy_guard);
-    timer_init_ns(&q->kick, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
-    timer_init_ns(&q->paced, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
-    timer_init_ns(&q->timer, QEMU_CLOCK_VIRTUAL, qdma_timer, d);
+    d->shell.qdma = g_new0(ErnicQdma, 1);
+    ernic_pci_card_open(d, qdma_run, NULL);
     ernic_qdma_reset(d);
-}
-
-void ernic_qdma_stop(ErnicPci *d)
-{
-    ErnicQdma *q = d->shell.qdma;
-
-    if (q) {
-        timer_del(&q->kick);
-        timer_del(&q->paced);
-        timer_del(&q->timer);
-        g_clear_pointer(&q->bh, qemu_bh_delete);
-    }
 }
 
 void ernic_qdma_free(ErnicPci *d)
@@ -213,16 +191,7 @@ const VMStateDescription ernic_qdma_vmstate = {
     }
 };
 
-static const VMStateDescription mac_vmstate = {
-    .name = "ernic/qdma-mac",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64_ARRAY(now, ErnicMac, ERNIC_MAC_COUNTERS),
-        VMSTATE_UINT64_ARRAY(shown, ErnicMac, ERNIC_MAC_COUNTERS),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription mac_vmstate = ERNIC_MAC_VMSTATE("ernic/qdma-mac");
 
 /* The fields of a port; the numbers of queues come first in its section. */
 #define PORT_MAC_STATE(n) \

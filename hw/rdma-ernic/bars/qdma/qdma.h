@@ -80,9 +80,6 @@ typedef struct ErnicQdmaPort {
 } ErnicQdmaPort;
 
 struct ErnicQdma {
-    QEMUBH *bh;                 /* the engines */
-    QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
-    QEMUTimer paced;            /* the first descriptor that ends: device/pace.h */
     ErnicQdmaJob job[ERNIC_QDMA_DIRS];
     ErnicQdmaTurns turns[ERNIC_QDMA_DIRS];      /* of the memory-mapped engines */
     ErnicQdmaPort port[ERNIC_QDMA_PORTS];
@@ -90,8 +87,7 @@ struct ErnicQdma {
     ErnicQdmaQueue queue[ERNIC_QDMA_QUEUES];
     uint32_t fmap[ERNIC_QDMA_FUNCTIONS][2];
     uint32_t int_ring[ERNIC_QDMA_INT_RINGS][4];
-    QEMUTimer timer;            /* completion timers: the first that ends, */
-    uint64_t due[ERNIC_QDMA_QUEUES];    /* in ns of virtual time; 0: it does not run */
+    uint64_t due[ERNIC_QDMA_QUEUES];    /* ns: end of a completion timer; 0: it is off */
     uint16_t packet;            /* number of the last one received */
     ErnicQdmaStats stats;
     ErnicQdmaRecord record;
@@ -111,12 +107,8 @@ void ernic_qdma_open(ErnicPci *d);
 void ernic_qdma_reset(ErnicPci *d);
 /* The queues of @function end, and it has none any more. */
 void ernic_qdma_function_reset(ErnicPci *d, uint32_t function);
-/* Schedules the engines, for any port of a card; without a QDMA it does nothing. */
-void ernic_qdma_kick(ErnicPci *d);
 /* A frame of the port @d that is not for an engine; false: there is no QDMA. */
 bool ernic_qdma_receive(ErnicPci *d, const uint8_t *frame, uint32_t len);
-/* Ends all work; the state remains. */
-void ernic_qdma_stop(ErnicPci *d);
 /* Frees the state, which no access reaches any more. */
 void ernic_qdma_free(ErnicPci *d);
 

@@ -11,6 +11,7 @@
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
 #include "bars/qdma/rules.h"
+#include "device/card.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -63,13 +64,13 @@ static void wrote_error_interrupt(ErnicPci *d, uint32_t value)
 
 static void wrote_run(ErnicPci *d, uint32_t value)
 {
-    ernic_qdma_kick(d);
+    ernic_pci_card_kick(d);
 }
 
 static void set_c2h_run(ErnicPci *d, uint32_t value)
 {
     *qdma_reg(d->shell.qdma, QDMA_C2H_MM_CTL, 0) |= value & RUN;
-    ernic_qdma_kick(d);
+    ernic_pci_card_kick(d);
 }
 
 static void clear_c2h_run(ErnicPci *d, uint32_t value)
@@ -80,7 +81,7 @@ static void clear_c2h_run(ErnicPci *d, uint32_t value)
 static void set_h2c_run(ErnicPci *d, uint32_t value)
 {
     *qdma_reg(d->shell.qdma, QDMA_H2C_MM_CTL, 0) |= value & RUN;
-    ernic_qdma_kick(d);
+    ernic_pci_card_kick(d);
 }
 
 static void clear_h2c_run(ErnicPci *d, uint32_t value)

@@ -11,6 +11,7 @@
 #include "engine/base/budget.h"
 #include "net/eth.h"
 #include "bars/xib/channels.h"
+#include "device/card.h"
 #include "device/clock.h"
 #include "device/dma.h"
 #include "device/irq.h"
@@ -37,13 +38,6 @@ typedef enum XibStep {
     XIB_FAILED,                 /* the same, and the channel has an error */
     XIB_GONE,                   /* the function was reset or ejected meanwhile */
 } XibStep;
-
-void ernic_xib_kick(ErnicPci *d)
-{
-    if (d->shell.xib) {
-        ernic_pci_schedule(d, &d->shell.xib->kick, d->shell.xib->bh);
-    }
-}
 
 /* ---- interrupts ------------------------------------------------------------------ */
 
@@ -81,8 +75,10 @@ void ernic_xib_raise(ErnicPci *d)
     }
 }
 
-void xib_set_timer(ErnicXib *x)
+void xib_set_timer(ErnicPci *d)
 {
+    const ErnicXib *x = d->shell.xib;
+    QEMUTimer *delay = &d->shell.worker.delay;
     uint64_t first = UINT64_MAX;
     uint32_t ch;
 
@@ -90,9 +86,9 @@ void xib_set_timer(ErnicXib *x)
         first = x->due[ch] ? MIN(first, x->due[ch]) : first;
     }
     if (first == UINT64_MAX) {
-        timer_del(&x->timer);
+        timer_del(delay);
     } else {
-        timer_mod_ns(&x->timer, MIN(first, (uint64_t)INT64_MAX));
+        timer_mod_ns(delay, MIN(first, (uint64_t)INT64_MAX));
     }
 }
 
@@ -110,7 +106,7 @@ void xib_delays(ErnicPci *d)
             rise(d, ch, was);
         }
     }
-    xib_set_timer(x);
+    xib_set_timer(d);
 }
 
 /* The delay begins at the end of a packet, and again at that of the next one. */
@@ -124,7 +120,7 @@ static void packet_done(ErnicPci *d, uint32_t ch)
     if (!ernic_axi_dma_packet(c) && ernic_axi_dma_delay(c)) {
         x->due[ch] = ernic_pci_now() + ernic_axi_dma_delay(c) * DELAY_NS;
     }
-    xib_set_timer(x);
+    xib_set_timer(d);
     rise(d, ch, was);
 }
 
@@ -272,8 +268,7 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
     if (did != XIB_WORKED) {
         return did;
     }
-    if (ernic_pace_waits(d, d->shell.pace, desc.at / ERNIC_AXI_DESC_ALIGN, desc.len,
-                         &x->paced)) {
+    if (ernic_pace_waits(d, d->shell.pace, desc.at / ERNIC_AXI_DESC_ALIGN, desc.len)) {
         return XIB_IDLE;
     }
     ernic_pace_done(d->shell.pace);
@@ -386,7 +381,7 @@ static void begin_frame(ErnicPci *d)
     }
     if (x->frame[XIB_S2MM].len || x->again) {
         x->again = false;
-        ernic_xib_kick(d);
+        ernic_pci_card_kick(d);
     }
 }
 
@@ -468,12 +463,13 @@ void xib_channels_run(ErnicPci *d)
     ask_for_frames(d);
     if (more || x->again) {
         x->again = false;
-        ernic_pci_continue(d, &x->kick, x->bh);
+        ernic_pci_card_continue(d);
     }
 }
 
-void xib_channels_reset(ErnicXib *x)
+void xib_channels_reset(ErnicPci *d)
 {
+    ErnicXib *x = d->shell.xib;
     uint32_t ch;
 
     for (ch = 0; ch < XIB_CHANNELS; ch++) {
@@ -481,7 +477,7 @@ void xib_channels_reset(ErnicXib *x)
         x->frame[ch].len = x->frame[ch].pos = 0;
         x->due[ch] = 0;
     }
-    timer_del(&x->timer);
+    timer_del(&d->shell.worker.delay);
 }
 
 static void wrote(ErnicPci *d, uint32_t ch, ErnicAxiWrite what)
@@ -490,7 +486,7 @@ static void wrote(ErnicPci *d, uint32_t ch, ErnicAxiWrite what)
     case ERNIC_AXI_RESET:
         drop_frame(d, XIB_MM2S, "reset");
         drop_frame(d, XIB_S2MM, "reset");
-        xib_channels_reset(d->shell.xib);
+        xib_channels_reset(d);
         ernic_pace_stall(d->shell.pace);
         ask_for_frames(d);
         break;
@@ -502,7 +498,7 @@ static void wrote(ErnicPci *d, uint32_t ch, ErnicAxiWrite what)
         ask_for_frames(d);
         break;
     case ERNIC_AXI_GO:
-        ernic_xib_kick(d);
+        ernic_pci_card_kick(d);
         break;
     case ERNIC_AXI_NONE:
         break;

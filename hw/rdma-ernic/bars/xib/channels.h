@@ -14,10 +14,10 @@ void xib_channels_run(ErnicPci *d);
 void xib_channel_write(ErnicPci *d, uint32_t ch, uint32_t offset, uint32_t value);
 void xib_channel_tail(ErnicPci *d, uint32_t ch, uint64_t value);
 /* The timer runs to the end of the first delay; this is over, and maybe others. */
-void xib_set_timer(ErnicXib *x);
+void xib_set_timer(ErnicPci *d);
 void xib_delays(ErnicPci *d);
 /* The reset of the AXI DMA. */
-void xib_channels_reset(ErnicXib *x);
+void xib_channels_reset(ErnicPci *d);
 /* Whether the state is one that the channels can be in. */
 bool xib_channels_valid(const ErnicXib *x);
 

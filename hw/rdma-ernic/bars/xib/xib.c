@@ -5,19 +5,19 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
-#include "qemu/main-loop.h"
 #include "migration/vmstate.h"
 #include "bars/xib/channels.h"
 #include "bars/xib/registers.h"
-#include "device/clock.h"
+#include "device/card.h"
+#include "device/pace.h"
 
 void ernic_xib_reset(ErnicPci *d)
 {
     ErnicXib *x = d->shell.xib;
 
     if (x) {
-        xib_channels_reset(x);
-        memset(d->shell.pace, 0, sizeof(d->shell.pace));
+        xib_channels_reset(d);
+        ernic_pace_reset(d);
         memset(x->mac, 0, sizeof(x->mac));
         x->stats = (ErnicXibStats) { };
         xib_mac_reset(x);
@@ -38,11 +38,6 @@ static void run(void *opaque)
     xib_channels_run(opaque);
 }
 
-static void run_by_timer(void *opaque)
-{
-    ernic_pci_guarded(opaque, run);
-}
-
 static void delay_ends(void *opaque)
 {
     check(opaque);
@@ -51,25 +46,9 @@ static void delay_ends(void *opaque)
 
 void ernic_xib_open(ErnicPci *d)
 {
-    ErnicXib *x = d->shell.xib = g_new0(ErnicXib, 1);
-
-    x->bh = qemu_bh_new_guarded(run, d, &DEVICE(d)->mem_reentrancy_guard);
-    timer_init_ns(&x->kick, QEMU_CLOCK_VIRTUAL, run_by_timer, d);
-    timer_init_ns(&x->paced, QEMU_CLOCK_VIRTUAL, run_by_timer, d);
-    timer_init_ns(&x->timer, QEMU_CLOCK_VIRTUAL, delay_ends, d);
+    d->shell.xib = g_new0(ErnicXib, 1);
+    ernic_pci_card_open(d, run, delay_ends);
     ernic_xib_reset(d);
-}
-
-void ernic_xib_stop(ErnicPci *d)
-{
-    ErnicXib *x = d->shell.xib;
-
-    if (x) {
-        timer_del(&x->kick);
-        timer_del(&x->paced);
-        timer_del(&x->timer);
-        g_clear_pointer(&x->bh, qemu_bh_delete);
-    }
 }
 
 void ernic_xib_free(ErnicPci *d)
@@ -101,7 +80,7 @@ static int xib_post_load(void *opaque, int version)
         error_report("ernic: the incoming state of the AXI DMA is not valid");
         return -EINVAL;
     }
-    xib_set_timer(d->shell.xib);
+    xib_set_timer(d);
     return 0;
 }
 
@@ -121,16 +100,7 @@ static const VMStateDescription channel_vmstate = {
     }
 };
 
-static const VMStateDescription mac_vmstate = {
-    .name = "ernic/xib-mac",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64_ARRAY(now, ErnicMac, ERNIC_MAC_COUNTERS),
-        VMSTATE_UINT64_ARRAY(shown, ErnicMac, ERNIC_MAC_COUNTERS),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription mac_vmstate = ERNIC_MAC_VMSTATE("ernic/xib-mac");
 
 #define FRAME_STATE(ch) \
     VMSTATE_UINT32(frame[ch].len, ErnicXib), \

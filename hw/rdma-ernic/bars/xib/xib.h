@@ -39,11 +39,7 @@ typedef struct ErnicXibStats {
 } ErnicXibStats;
 
 struct ErnicXib {
-    QEMUBH *bh;                 /* the channels */
-    QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
-    QEMUTimer paced;            /* the descriptor of MM2S that ends: device/pace.h */
-    QEMUTimer timer;            /* delays of interrupts: the first that ends, */
-    uint64_t due[XIB_CHANNELS]; /* in ns of virtual time; 0: there is none */
+    uint64_t due[XIB_CHANNELS]; /* ns: end of an interrupt's delay; 0: there is none */
     ErnicAxiDma dma[XIB_CHANNELS];
     XibFrame frame[XIB_CHANNELS];
     ErnicMac mac[XIB_CHANNELS];
@@ -58,12 +54,8 @@ extern const VMStateDescription ernic_xib_vmstate;      /* of ErnicPci */
 
 /* The functions do nothing for a device that has not this shell. */
 void ernic_xib_open(ErnicPci *d);
-/* Ends all work; the state remains. */
-void ernic_xib_stop(ErnicPci *d);
 void ernic_xib_free(ErnicPci *d);
 void ernic_xib_reset(ErnicPci *d);
-/* Schedules the channels. */
-void ernic_xib_kick(ErnicPci *d);
 /* Software may have ended the cause of an interrupt that has not been sent. */
 void ernic_xib_settle(ErnicPci *d);
 /* Messages are enabled: sends those of interrupts that are raised. */
