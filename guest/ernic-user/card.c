@@ -32,7 +32,7 @@ static const struct {
     { 0x1af4, 0x10f4, CARD_PLAIN, ERNIC_BAR_PG332 },
 };
 
-/* By size of that BAR: version, and the place of the ERNIC in it. */
+/* The version, and the place of the ERNIC in that BAR, by the size of the BAR. */
 static const struct {
     enum card_kind kind;
     uint64_t size;
@@ -82,7 +82,7 @@ static uint64_t bar_size(const struct card *card, int bar)
     return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/* Of the driver's device. */
+/* Maps memory of the driver's device. */
 static uint8_t *map_driver(const struct card *card, uint64_t offset, uint64_t size)
 {
     void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, card->driver, offset);

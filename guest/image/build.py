@@ -62,7 +62,7 @@ DEBUG_KERNEL = '6.1-debug'
 # The libraries of the programs that headers come with (linux-kbuild).
 TOOL_LIBRARIES = ['libc6', 'libelf1t64', 'libzstd1', 'zlib1g']
 
-# With all that they depend on.
+# Includes all that they depend on.
 PROGRAMS = ['bash', 'busybox-static', 'dash', 'ethtool', 'ibverbs-providers',
             'ibverbs-utils', 'iproute2', 'iputils-ping', 'kmod', 'pciutils',
             'perftest', 'python3-minimal', 'python3-pyverbs', 'qperf', 'rdmacm-utils']

@@ -61,8 +61,8 @@ static int ernic_query_port(struct ibv_context *ibctx, uint8_t port,
 
 #ifdef ERNIC_HAVE_query_port_speed
 /*
- * In units of 100 Mb/s. A kernel without the command still reports the number of
- * lanes, and the speed of a lane as a code.
+ * The speed is in units of 100 Mb/s. A kernel without the command still reports the
+ * number of lanes, and the speed of a lane as a code.
  */
 static int ernic_query_port_speed(struct ibv_context *ibctx, uint32_t port,
 				  uint64_t *speed)

@@ -83,7 +83,7 @@ struct ibv_wq *ernic_create_wq(struct ibv_context *ibctx,
 				  ERNIC_RES_RQ, ring, NULL);
 	if (ret)
 		goto err_ring;
-	/* In the table before a completion can name it. */
+	/* The queue is in the table before a completion can name it. */
 	pthread_mutex_lock(&ctx->table_lock);
 	ret = wq_command(ctx, rwq, attr);
 	pthread_mutex_unlock(&ctx->table_lock);

@@ -35,7 +35,7 @@ def names(text):
 
 
 def headers(files):
-    """Of each inline function and macro: the names in it."""
+    """The names in each inline function and macro."""
     found = {}
     for path in files:
         for name, body in (MACRO.findall(house.code(path.read_text()))
@@ -55,7 +55,7 @@ def expanded(used, through):
 
 
 def calls(folder):
-    """Of each file: the files that it calls, each with a name that shows it."""
+    """The files that each file calls, each with a name that shows it."""
     texts = {path: code(path) for path in sorted(folder.glob('*.c'))}
     through = headers(sorted(folder.glob('*.h')))
     owner = {name: path for path, text in texts.items()

@@ -82,7 +82,7 @@ OUTSIDE = re.compile(
     r'mem(chr|cmp|cpy|move|set)|bcmp|str(chr|len|n?cmp|spn)|v?snprintf|qsort|'
     r'bsearch|__assert_fail|__stack_chk_fail|__cpu_\w+|_GLOBAL_OFFSET_TABLE_|'
     r'crc32\w*|libdeflate_crc32|ernic_trace_(event|mode)')
-# Of the host's pages.
+# The functions for the host's pages.
 PAGES = re.compile('madvise|mmap(64)?|mprotect|munmap|sysconf')
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)

@@ -108,7 +108,7 @@ def check_shell(name, lines):
 
 
 def language_of(path, name, first):
-    """By its name or its first line; None: text."""
+    """Decides by its name or its first line; None: text."""
     found = SUFFIXES.get(path.suffix)
     if found == 'c':
         return found if name.startswith(C_TREES) else None

@@ -149,7 +149,7 @@ typedef struct BenchOrder {
     uint32_t guest, qp, len, seed;
 } BenchOrder;
 
-/* In memory that both processes share. */
+/* This is in memory that both processes share. */
 typedef struct BenchShared {
     atomic_uint arrived;                /* arrivals at barriers, never reset */
     atomic_uint ordered, obeyed;        /* number of the last order, and last done */

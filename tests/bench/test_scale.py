@@ -24,7 +24,7 @@ CASES = [('queue-pairs', 5000, 1.05), ('regions', 65536, 1.05),
 
 
 def instructions(what, number):
-    """Of one message: request, packets, completion, and the software that makes them."""
+    """The count for one message: request, packets, completion, and their software."""
     with tempfile.NamedTemporaryFile('r') as out:
         done = subprocess.run(
             ['valgrind', '--tool=callgrind', '--collect-atstart=no',

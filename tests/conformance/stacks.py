@@ -63,7 +63,7 @@ def image(kernel, packages, release='bookworm'):
                                 '--release', release, *words))
 
 
-# In the order of the table.
+# Sorted as the table.
 MODULES = ('pyverbs', 'utilities', 'traffic', 'storage', 'middleware', 'semantics',
            'interop', 'kernel', 'rounds')
 
@@ -87,7 +87,7 @@ def packages(guests):
 
 
 def stock_guests(guests):
-    """Those with Debian's packages alone."""
+    """Stacks with Debian's packages alone."""
     return [one for one in guests if isinstance(one, stock.StockGuest)]
 
 

@@ -11,7 +11,7 @@ UNPACK = ('test -d /usr/share/rdma-core-tests/tests || { '
           'mkdir -p /usr/share/rdma-core-tests && '
           'cp -r /usr/share/doc/rdma-core/tests /usr/share/rdma-core-tests && '
           'find /usr/share/rdma-core-tests -name "*.gz" -exec gunzip {} +; }')
-# Of Linux's mlx5 driver: a resize that drops entries.
+# A resize by Linux's mlx5 driver drops entries.
 PROVOKED = ('MODIFY_CQ(0x403) op_mod(0x1) failed, status bad resource state',
             'MODIFY_CQ (0x403) op_mod 0x1: the object is in another state')
 SECONDS = 1800                  # the host may be busy

@@ -32,7 +32,7 @@ typedef struct FuzzCard {
 } FuzzCard;
 
 extern FuzzCard cards[CARDS];
-/* That of both. */
+/* The version of both. */
 extern unsigned card_version;
 
 /*

@@ -57,7 +57,7 @@ class DiskGuests(guest.Guests):
 
 
 def configure(guests, mtu=MTU):
-    """As an administrator does once: names and addresses."""
+    """Sets names and addresses, as an administrator does once."""
     hosts = ''.join(f'{links.ipv4(n)} {one.name}\n' for n, one in enumerate(guests))
     for n, one in enumerate(guests):
         one.check(f'''

@@ -87,7 +87,7 @@ def as_nobody():
 
 
 def die_with_parent():
-    """In the child; unshare takes no signal that asks for it."""
+    """Called in the child; unshare takes no signal that asks for it."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)      # PR_SET_PDEATHSIG
 
 

@@ -46,7 +46,7 @@ def statistics(guest):
 
 
 def set_property(guest, name, value):
-    """Of the device, while it runs."""
+    """Sets a property of the device, while it runs."""
     qemu(guest, 'qom-set', path=NIC, property=name, value=value)
 
 

@@ -77,7 +77,7 @@ RPING = Family('rping -s -a {address} {opt}; true', 'rping -c -a {address} {opt}
                'rdma resource show cm_id | grep -q LISTEN', '', 'pings verified')
 CM = Family('{name} -b {address} {opt}', '{name} -s {address} {opt}', RPING.listens,
             r'return status (0)', 'status')
-# Of the network cards, without RDMA. Its server serves until it is killed.
+# This is for the network cards, without RDMA. Its server serves until it is killed.
 QPERF = Family('qperf -lp 19765', 'qperf -lp 19765 -uu {opt} {tcp} tcp_bw',
                'netstat -ltn | grep -q ":19765 "', r'bw += +(\d+) bytes/sec', 'bytes/s',
                ends=False)
@@ -94,7 +94,7 @@ PROGRAMS = [
     Program('ib_atomic_bw', RATE, '-n 1000'),
     Program('ib_send_lat', LATENCY, '-s 64 -n 1000'),
 ]
-# Without a figure to show.
+# These have no figure to show.
 MORE = [
     Program('ucmatose', CM, '-c 4 -C 100 -S 1000', 'return status 0'),
     Program('udaddy', CM, '-c 4 -C 100 -S 1000', 'return status 0'),

@@ -37,7 +37,7 @@ MAPPED = [{'capability': 'mapped-ram', 'state': True}]
 # is restored; for the first one a machine waits seconds. The file counts the messages.
 SEEDS = "dmesg | grep -c 'random: crng'"
 COUNT = f'head -c 1 /dev/random >/dev/null; {SEEDS} >/run/seeds'
-# Of an agent's shell: all {count} devices are there, and have their driver, if there is
+# For an agent's shell: all {count} devices are there, and have their driver, if there is
 # one. drivers_probe waits for a probe.
 PLUGGED = r'''
     hostname {name}; date -s @{now} >/dev/null

@@ -13,7 +13,7 @@ KERNEL = '6.12-cloud'
 KINDS = {'crash': ('--load-panic', 'echo 1 >/proc/sys/kernel/sysrq; '
                                    'echo c >/proc/sysrq-trigger'),
          'kexec': ('--load', 'kexec --exec')}
-# Of the first processor alone: the crash may happen on another one.
+# Only the first processor runs: the crash may happen on another one.
 WORDS = '"$(cat /proc/cmdline) nr_cpus=1 irqpoll reset_devices"'
 
 

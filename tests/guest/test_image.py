@@ -13,7 +13,7 @@ from suite import KERNELS, NEWEST, Suite, named, ours
 BOOT_LIMIT = 10                 # seconds, two guests at once
 
 
-# Of the agent, which is the same with each kernel.
+# Tests of the agent, which is the same with each kernel.
 SAME = 'boot status timeout'
 
 

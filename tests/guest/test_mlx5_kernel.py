@@ -18,7 +18,7 @@ SMC = 'python3 /tmp/inside/smc.py'
 ENDLESS = f'{SMC} send {links.ipv4(1)} {PORT} 4 {1 << 40}'
 QUEUE_PAIRS = 'rdma resource show qp'
 RECEIVED = f'/sys/class/infiniband/{links.DEVICE}/ports/1/counters/port_rcv_packets'
-# Of an interface {0} with the address {1}.
+# Commands for an interface {0} with the address {1}.
 CHANGES = [
     'ethtool -L {0} combined 1', 'ethtool -G {0} rx 512 tx 512',
     'ethtool -K {0} rx off tso off gro off', 'ethtool -K {0} rx on tso on gro on',

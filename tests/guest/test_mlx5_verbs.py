@@ -176,7 +176,7 @@ def test_objects(guests):
         programs.wait_until(one, 'rdma link | grep -q link', 60)
 
 
-# With doorbells as events.
+# Doorbells are events.
 IN_EVENTS = ('rc_pingpong', 'ud_events', 'rping', 'send', 'many_qps', 'atomic')
 
 

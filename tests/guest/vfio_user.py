@@ -141,7 +141,7 @@ class Lab(mlx5.Lab):
 
 
 class Guests(stock.StockGuests):
-    """In the distribution's QEMU."""
+    """Guests in the distribution's QEMU."""
 
     def boot(self, count, qemu, image):
         super().boot(count, find_client(), image)

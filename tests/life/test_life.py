@@ -162,7 +162,7 @@ def ask(monitor, text):
 
 
 def deciles(times):
-    """Of the answers in one window: half of them, 9 of 10, and all took no longer."""
+    """The times that half of the answers in one window, 9 of 10, and all took at most."""
     times = sorted(times)
     return [times[min(int(len(times) * part), len(times) - 1)] for part in (0.5, 0.9, 1)]
 

@@ -300,7 +300,7 @@ static void alloc(Driver *w)
     }
 }
 
-/* Of the QDMA, whose registers are all that the driver uses here. */
+/* The driver breaks no rule of the QDMA, whose registers are all that it uses here. */
 static void breaks_no_rule(Qdma *x)
 {
     QDict *rsp = qernic_get(x->m->qts, x->q->id, "ernic-violations"), *rule;

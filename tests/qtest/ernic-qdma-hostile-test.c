@@ -86,7 +86,7 @@ static void doorbell(Hostile *h, const Args arg)
     qdma_put(&h->n.x, QDMA_DOORBELLS + arg[0] * 16 + arg[1], arg[2]);
 }
 
-/* As many frames as the completion ring has no place for. */
+/* Sends as many frames as the completion ring has no place for. */
 static void flood(Hostile *h, const Args arg)
 {
     QErnic *q = h->n.x.q;

@@ -350,7 +350,7 @@ static void save(QErnicMachine *m, const char *path, const char *section, Stream
     s->now = qtest_clock_step(m->qts, 1);
     qernic_save(m->qts, path);
     g_assert_true(g_file_get_contents(path, &s->bytes, &s->len, NULL));
-    /* From the first state of an engine to the end of the last. */
+    /* Covers the first state of an engine to the end of the last. */
     at = memmem(s->bytes, s->len, magic, strlen(magic));
     g_assert_nonnull(at);
     /*

@@ -30,7 +30,7 @@ def test_versions_agree(tmp_path):
 
 
 def test_lintian(tmp_path):
-    """Of a source package with debian/ and what it speaks of."""
+    """A source package has debian/ and what it speaks of."""
     for folder in ('debian', 'guest', 'include'):
         shutil.copytree(ROOT / folder, tmp_path / 'tree' / folder)
     output('dpkg-source', '--build', 'tree', cwd=tmp_path)

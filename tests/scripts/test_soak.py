@@ -87,7 +87,7 @@ def test_table():
 
 
 def test_sample():
-    """Of two processes."""
+    """A sample adds up two processes."""
     one, two = report.sample(['self']), report.sample(['self', 'self'])
     assert one.memory > 1000 and one.files > 2
     assert two.memory > 1.5 * one.memory and two.files >= 2 * one.files - 2

@@ -20,7 +20,7 @@ SLACK_FILES = 2
 
 
 class Sample(NamedTuple):
-    """Of all processes: own memory and code that TCG has made in KiB, open files."""
+    """Sums of all processes: own memory and code that TCG has made in KiB, open files."""
 
     memory: int
     code: int
@@ -58,7 +58,7 @@ def sample(pids):
 
 
 def steady(samples):
-    """Those after the warm-up; at least one."""
+    """The samples after the warm-up; at least one."""
     return samples[min(int(len(samples) * WARM_UP), len(samples) - 1):]
 
 
@@ -74,7 +74,7 @@ def grown(samples):
 
 
 class Result:
-    """Of a row, filled in while it runs."""
+    """The result of a row, filled in while it runs."""
 
     def __init__(self, row, wanted, full):
         self.row, self.wanted, self.full = row, wanted, full

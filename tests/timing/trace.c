@@ -10,7 +10,7 @@
 #include "timing/timing.h"
 #include "world.h"
 
-/* As much as anybody wants to look at. */
+/* The trace is as long as anybody wants to look at. */
 #define TRACE_LIMIT (64 << 20)
 
 static const TimingFlow flows[] = {

@@ -225,7 +225,7 @@ void ernic_eqs_sync(struct ernic_dev *dev);
 
 /* ---- ernic_event.c: from events to their handlers ------------------------ */
 
-/* In an interrupt. */
+/* Called in an interrupt. */
 void ernic_event(struct ernic_dev *dev, const struct ernic_eqe *eqe);
 /* The device is dead: reports it to the users of all objects. */
 void ernic_event_fatal(struct ernic_dev *dev);

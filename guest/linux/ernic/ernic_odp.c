@@ -227,7 +227,7 @@ void ernic_odp_work(struct work_struct *work)
 	ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
 }
 
-/* In an interrupt. A queue pair has one fault at a time. */
+/* Called in an interrupt. A queue pair has one fault at a time. */
 void ernic_odp_fault(struct ernic_dev *dev, const struct ernic_eqe *eqe)
 {
 	struct ernic_ref *ref =

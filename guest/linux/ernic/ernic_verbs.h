@@ -223,7 +223,7 @@ static inline bool ernic_has_raw(struct ernic_dev *dev)
 	return le32_to_cpu(dev->attr.raw) & ERNIC_RAW_PACKET;
 }
 
-/* In kb/s: the rate of the link, as far as it fits; 0: no rate limits. */
+/* The rate of the link in kb/s, as far as it fits; 0: no rate limits. */
 static inline u32 ernic_rate_limit_max(struct ernic_dev *dev)
 {
 	if (!(le32_to_cpu(dev->attr.raw) & ERNIC_RAW_RATE))

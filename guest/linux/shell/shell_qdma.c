@@ -100,7 +100,7 @@ static void init_globals(struct shell *s)
 
 	for (i = 0; i < ARRAY_SIZE(globals); i++)
 		qdma_write(s, globals[i].reg, globals[i].value);
-	/* Of the depth of the IP: two thresholds, the tick of coalescing and its buffer. */
+	/* The depth of the IP gives two thresholds, the tick of coalescing and its buffer. */
 	qdma_write(s, QDMA_C2H_PFCH_1, depth | (depth - 2) << 16);
 	qdma_write(s, QDMA_C2H_COALESCE,
 		   5 << 2 | 25 << 14 | qdma_read(s, QDMA_C2H_CMPT_DEPTH) << 26);

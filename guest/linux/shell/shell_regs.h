@@ -111,10 +111,10 @@ struct qdma_mm_desc {
 	__le64 reserved1;
 };
 
-/* With the length: valid, first and last of a request. */
+/* Bits beside the length: valid, first and last of a request. */
 #define QDMA_MM_WHOLE		GENMASK(30, 28)
 
-/* At the end of a ring of descriptors. */
+/* The status at the end of a ring of descriptors. */
 #define QDMA_STATUS_ERROR	GENMASK(1, 0)
 #define QDMA_STATUS_CIDX_SHIFT	16
 /* An entry of a completion ring. */

@@ -18,7 +18,7 @@
 #include "ernic-shell-abi.h"
 #include "shell.h"
 
-/* Of what one read() or write() copies. */
+/* The bytes that one read() or write() copies at once. */
 #define PIECE		SZ_64K
 /* Memory of the card, if it has some. */
 #define CARD_BAR	4

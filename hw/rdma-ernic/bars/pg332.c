@@ -84,8 +84,8 @@ void ernic_pci_pg332_reset(ErnicPci *d, uint64_t now)
 }
 
 /*
- * Those of a link that does not carry RoCE have no effect; in a shell the registers of
- * the MAC decide, which are stored alone.
+ * Pause frames of a link that does not carry RoCE have no effect; in a shell the
+ * registers of the MAC decide, which are stored alone.
  */
 bool ernic_pci_pg332_control(ErnicPci *d, const uint8_t *frame, uint32_t len)
 {

@@ -42,7 +42,7 @@ bool ernic_pci_shell_open(ErnicPci *d, Error **errp);
 void ernic_pci_shell_start(ErnicPci *d);
 /* The MSI-X vector of the ERNIC. */
 uint16_t ernic_pci_shell_vector(const ErnicPci *d);
-/* That of its user interrupt; -1: the shell never raises it. */
+/* The vector of its user interrupt; -1: the shell never raises it. */
 int ernic_pci_shell_user_vector(const ErnicPci *d);
 /*
  * The register of links, of a first port: whether the shell has it. The link of the port

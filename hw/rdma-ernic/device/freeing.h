@@ -15,7 +15,7 @@ void ernic_pci_freeing_close(ErnicPci *d);
 /* Schedule @bh after something of @d was freed, from now on; NULL: nothing. */
 void ernic_pci_freeing_wakes(ErnicPci *d, QEMUBH *bh);
 
-/* Of ErnicEnvOps; @env is the device. */
+/* Methods of ErnicEnvOps; @env is the device. */
 void ernic_pci_free_later(void *env, ErnicDeferred *memory);
 bool ernic_pci_freeing(void *env);
 

@@ -10,7 +10,7 @@
 
 #define DEFAULT_INTERFACE   "mlx5"
 
-/* In any order. */
+/* The order does not matter. */
 static GPtrArray *interfaces;
 
 void ernic_pci_interface_register(const ErnicPciInterfaceOps *ops)

@@ -54,7 +54,7 @@ static bool is_interrupt(MSIMessage msg)
 
 /* ---- one vector ------------------------------------------------------------ */
 
-/* Without KVM. The message may eject the function: nothing is used after it. */
+/* Called without KVM. The message may eject the function: nothing is used after it. */
 static void send_message(EventNotifier *n)
 {
     ErnicIrqVector *v = container_of(n, ErnicIrqVector, event);

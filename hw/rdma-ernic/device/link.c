@@ -9,7 +9,7 @@
 #include "device/link.h"
 #include "device/mutex.h"
 
-/* In any order. */
+/* The order does not matter. */
 static GPtrArray *links;
 
 void ernic_pci_link_register(const ErnicPciLinkOps *ops)

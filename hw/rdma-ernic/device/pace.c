@@ -112,7 +112,7 @@ static int pace_pre_save(void *opaque)
     return 0;
 }
 
-/* As the rest of the profile, which the engine compares. */
+/* Compares this part of the profile. The engine compares the rest. */
 static int pace_post_load(void *opaque, int version)
 {
     ErnicPci *d = opaque;

@@ -26,7 +26,7 @@
 #define PAGE            4096u
 /* Pages that get an event in one run: KVM takes some time for each address. */
 #define BATCH           8
-/* In place of a page. */
+/* Stands in place of a page. */
 #define NONE            ERNIC_PCI_PAGES
 
 QEMU_BUILD_BUG_ON(ERNIC_PCI_PAGES * PAGE != ERNIC_MLX5_BAR);

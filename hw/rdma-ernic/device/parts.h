@@ -152,7 +152,7 @@ typedef struct ErnicPace {
     uint32_t owner;             /* which descriptor that is */
 } ErnicPace;
 
-/* Of the QDMA: two memory-mapped engines, and two that send streams; or one of xib. */
+/* Two memory-mapped engines of a QDMA, and two that send streams; or one of xib. */
 #define ERNIC_PACES 4
 #define ERNIC_PACE_COSTS    3
 

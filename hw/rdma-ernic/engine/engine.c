@@ -574,7 +574,7 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up)
     engine_wake(e);
 }
 
-/* At least one of each kind that is due, whatever is left of the slice. */
+/* Runs at least one of each kind that is due, whatever is left of the slice. */
 static void engine_timers(Ernic *e)
 {
     uint64_t end = ernic_work_share(e);

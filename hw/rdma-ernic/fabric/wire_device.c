@@ -116,7 +116,7 @@ static void free_frame(ErnicWirePort *p, ErnicCarried *f)
     ernic_carried_free(ernic_switch_store(p->wire->net), f);
 }
 
-/* Those that wait are freed later. */
+/* Frames that wait are freed later. */
 static void drop_frames(ErnicWirePort *p, ErnicCarriedList *l)
 {
     ernic_carried_drop(ernic_switch_store(p->wire->net), l);

@@ -16,8 +16,8 @@ void ernic_pci_netdev_start(ErnicPci *d);
  */
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now);
 /*
- * In the main loop, outside of enter and leave: send what waits, if the machine runs and
- * the backend can, and accept frames that did not fit before.
+ * Send what waits, if the machine runs and the backend can, and accept frames that did
+ * not fit before. Called in the main loop, outside of enter and leave.
  */
 void ernic_pci_netdev_run_main(ErnicPci *d);
 /* Accept frames that waited for room in the engine. Outside of enter and leave. */

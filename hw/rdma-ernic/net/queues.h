@@ -32,7 +32,7 @@ void ernic_pci_netq_fini(ErnicPci *d);
 /* Inside enter and leave, with the BQL held: frames that wait are lost. */
 void ernic_pci_netq_reset(ErnicPci *d);
 
-/* In the main loop: schedule its work. */
+/* Schedule its work in the main loop. */
 void ernic_pci_netq_kick(ErnicPci *d);
 /*
  * Inside enter and leave: whether the work is to be scheduled, because no run of the
@@ -40,7 +40,7 @@ void ernic_pci_netq_kick(ErnicPci *d);
  */
 bool ernic_pci_netq_unsent(const ErnicPci *d);
 
-/* In the main loop, if the engine has a thread of its own: */
+/* For the main loop, if the engine has a thread of its own: */
 
 /* Charge work for a frame to the main loop's slice. */
 void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);

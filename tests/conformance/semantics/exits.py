@@ -177,7 +177,7 @@ def frame(w):
     w.raw.post_send(SendWR(num_sge=1, sg=[w.sge(64)], send_flags=e.IBV_SEND_SIGNALED))
 
 
-# By the last object that it needs beside the region.
+# Frees the last object that it needs beside the region.
 TRAFFIC = {
     'qp': lambda w: w.qp.post('WRITE', LENGTH),
     'bound_1': lambda w: windowed(w, w.bound_1),

@@ -93,7 +93,7 @@ def check_numbers(rig):
     fails('post_send', errno.EINVAL, operation, ctx, POST_SEND, qp, send, byref(bad))
     fails('post_recv', errno.EINVAL, operation, ctx, POST_RECV, qp, byref(receive),
           byref(bad))
-    # Of the library and the kernel: the same.
+    # The library and the kernel give the same.
     fails('destroy_cq', errno.EBUSY, LIBRARY.ibv_destroy_cq, cq)
     for name, what in (('qp', qp), ('srq', srq), ('cq', cq)):
         assert LIBRARY[f'ibv_destroy_{name}'](what) == 0, name

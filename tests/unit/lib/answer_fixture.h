@@ -18,7 +18,7 @@
 #define SENT_DONE(d, PSN, MSN)                                              \
     SENT(d, READ_RSP_ONLY, .psn = (PSN), .syndrome = DLG_ACK, .msn = (MSN))
 
-/* In RTS; the peer serves at most @asks READs and the like at a time. */
+/* It is in RTS; the peer serves at most @asks READs and the like at a time. */
 static inline void open_asking(Dialog *d, uint8_t asks)
 {
     DLG_OPEN(d, ERNIC_QPT_RC, d->attr.max_rd_atomic = asks);

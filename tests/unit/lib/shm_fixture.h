@@ -32,7 +32,7 @@ static inline void count_event(void *opaque, uint32_t peer, ErnicShmEvent event)
     events[event]++;
 }
 
-/* That of the pairs and folders that a test opens itself. */
+/* Closes descriptors of the pairs and folders that a test opens itself. */
 static inline ErnicShmCloser *test_closer(void)
 {
     static ErnicShmCloser *closer;

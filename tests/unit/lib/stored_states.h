@@ -20,7 +20,7 @@ typedef struct StoredState {
 
 extern const StoredState stored_states[STORED_STATES];
 
-/* That of the mlx5 interface. */
+/* The state of the mlx5 interface. */
 extern const ErnicMlx5Config stored_mlx5_config;
 uint64_t stored_mlx5(GByteArray *out);
 

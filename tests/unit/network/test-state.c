@@ -192,7 +192,7 @@ TEST("/switch-state/every-step", test_every_step)
     g_assert_cmpuint(steps, >, 3 * FRAMES);
 }
 
-/* In the middle of the run. */
+/* This is in the middle of the run. */
 static GByteArray *middle(Net *n)
 {
     begin(n);

@@ -14,7 +14,7 @@ enum {
     WRONG_QP, LOCAL_WINDOW, DEFECTS
 };
 
-/* In the order of the checks. */
+/* The order is that of the checks. */
 static const struct {
     int defect;
     const char *event;

@@ -199,7 +199,7 @@ TEST("/wqe/table", test_table)
             g_assert_cmpstr(wr->name, !=, ernic_wr(other)->name);
         }
     }
-    /* Those that no request of the verbs interface has. */
+    /* These are kinds that no request of the verbs interface has. */
     for (; opcode < ERNIC_WR_KINDS; opcode++) {
         IS(ernic_wr(opcode)->flags, ERNIC_WRF_LOCAL);
         IS(ernic_wr(opcode)->allowed, ERNIC_WR_SIGNALED | ERNIC_WR_FENCE);

@@ -227,7 +227,7 @@ TEST("/state-releases/stored", test_stored)
     }
 }
 
-/* Those that the next release will store. */
+/* The rows that the next release will store. */
 TEST("/state-releases/made", test_made)
 {
     for (uint32_t i = 0; i < STORED_STATES; i++) {

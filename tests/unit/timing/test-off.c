@@ -66,7 +66,7 @@ static uint64_t verbs(const ErnicProfile *profile)
     fake_atomic(e, &qp, ERNIC_WR_FETCH_ADD, ERNIC_WR_SIGNALED, mem, key,
                 mem + LEN / 2, key, 1, 0);
     fake_advance(e, 1000000);
-    /* With a key that may not be invalidated: the attempt is enough. */
+    /* The key may not be invalidated: the attempt is enough. */
     fake_post_send(e, &qp, &inv, NULL);
     fake_ring_sq(e, &qp);
     fake_advance(e, 1000000);

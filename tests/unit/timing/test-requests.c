@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which stages of the timing model a request of each kind passes, and when a local one
+ * The stages of the timing model that a request of each kind passes, and when a local one
  * completes.
  */
 #include "qemu/osdep.h"

@@ -18,7 +18,7 @@ static const char *const type_names[ERNIC_QPT_COUNT] = {
     [ERNIC_QPT_RWQ] = "RWQ",
 };
 
-/* By bit number of ERNIC_QPA_*. */
+/* The index is the bit number of ERNIC_QPA_*. */
 static const char *const attr_names[ERNIC_QPA_COUNT] = {
     "state", "current state", "SQ drained notification", "access flags", "P_Key index",
     "port", "Q_Key", "address vector", "path MTU", "ACK timeout", "retry count",

@@ -400,7 +400,7 @@ RAW_TEST("lost", test_lost)
     IS(f->e->stats.rx_frame_bytes, 3 * LEN + 1);
 }
 
-/* In states that do not receive. */
+/* These states do not receive. */
 RAW_TEST("state", test_state)
 {
     struct ernic_qp_attr attr;

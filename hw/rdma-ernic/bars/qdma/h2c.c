@@ -78,7 +78,7 @@ static ErnicPace *pace_of(ErnicPci *d, uint32_t port)
     return &d->shell.pace[ERNIC_QDMA_DIRS + port];
 }
 
-/* Of the descriptor at CIDX. */
+/* The number of the descriptor at CIDX for ernic_pace_waits(). */
 static uint32_t name_of(const QdmaRing *r)
 {
     return r->number << 16 | qdma_ring_cidx(r);

@@ -56,7 +56,7 @@ typedef struct ErnicQdmaPortStats {
     uint64_t dropped[ERNIC_QDMA_DIRS], dropped_bytes[ERNIC_QDMA_DIRS];
 } ErnicQdmaPortStats;
 
-/* At most so many rules of strict mode (rules.c): each is a bit of a word. */
+/* Rules of strict mode (rules.c), at the most: each is a bit of a word. */
 #define ERNIC_QDMA_RULES    32
 
 /* One rule: how often it was broken, and the last time. */
@@ -65,7 +65,7 @@ typedef struct ErnicQdmaViolation {
     uint32_t queue, offset, value;
 } ErnicQdmaViolation;
 
-/* Of strict mode. Reported rules are bits, by queue; without one, at the end. */
+/* The record of strict mode. Reported rules are bits: by queue, and at the end others. */
 typedef struct ErnicQdmaRecord {
     ErnicQdmaViolation last[ERNIC_QDMA_RULES];
     uint32_t reported[ERNIC_QDMA_QUEUES + 1];

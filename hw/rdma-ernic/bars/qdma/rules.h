@@ -21,7 +21,7 @@ typedef enum QdmaMoment {
     QDMA_READS,                 /* entries of a completion ring, by a doorbell */
 } QdmaMoment;
 
-/* In place of the number of a queue. */
+/* Stands in place of the number of a queue. */
 #define QDMA_NO_QUEUE   ERNIC_QDMA_QUEUES
 
 typedef struct QdmaAccess {

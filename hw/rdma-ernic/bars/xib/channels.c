@@ -294,7 +294,7 @@ static XibStep mm2s_step(ErnicPci *d, ErnicBudget *work)
 
 /* ---- S2MM ------------------------------------------------------------------------ */
 
-/* As much of the frame as the next descriptor holds. */
+/* Moves as much of the frame as the next descriptor holds. */
 static XibStep s2mm_step(ErnicPci *d, ErnicBudget *work)
 {
     ErnicXib *x = d->shell.xib;

@@ -28,7 +28,7 @@ enum {
 #define RX_UP           0x1
 #define RX_FAULT        0xc0
 
-/* Those that are. */
+/* Registers of the MAC that are stored. */
 static const struct {
     const char *name;
     uint32_t at, reset;

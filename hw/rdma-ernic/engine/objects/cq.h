@@ -86,7 +86,7 @@ struct ErnicCqeOps {
     uint32_t (*consumed)(const uint8_t *record, uint32_t pi);
 };
 
-/* Those of struct ernic_cqe. */
+/* The methods for struct ernic_cqe. */
 extern const ErnicCqeOps ernic_cqe_verbs;
 
 uint8_t ernic_cq_create(Ernic *e, uint32_t uctx,

@@ -44,7 +44,7 @@ struct ErnicEqOps {
 
 #define ERNIC_EQE_MAX   64
 
-/* Those of struct ernic_eqe. */
+/* The methods for struct ernic_eqe. */
 extern const ErnicEqOps ernic_eqs_verbs;
 
 uint8_t ernic_eq_create(Ernic *e, uint32_t uctx,

@@ -32,7 +32,7 @@ typedef enum ErnicMrWant {
 /* Page addresses that a request can carry itself. */
 #define ERNIC_UPDATE_INLINE     8
 
-/* In host order. A field that @set does not name is ignored. */
+/* Values are in host order. A field that @set does not name is ignored. */
 typedef struct ErnicMrUpdate {
     uint32_t key;               /* the low byte is ignored */
     uint8_t set;                /* ERNIC_UPDATE_* */

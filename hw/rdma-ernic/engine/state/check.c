@@ -31,7 +31,7 @@
 
 /* ---- ranges ---------------------------------------------------------------- */
 
-/* Of the ERNIC interface. */
+/* The invariants of the ERNIC interface. */
 static bool check_pg332(const Ernic *e, GString *why)
 {
     const ErnicHandshake *h = e->handshake;

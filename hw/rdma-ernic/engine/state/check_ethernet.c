@@ -119,7 +119,7 @@ static const ErnicInvariant steering_list[] = { { "flow-tables", flow_tables } }
 
 #define LIST(var)       { var, G_N_ELEMENTS(var) }
 
-/* In the order of their tables in ernic_state_tables[]; of some, nothing is asked. */
+/* The order is that of the tables in ernic_state_tables[]; some have no invariants. */
 const ErnicInvariants ernic_invariants_ethernet[] = {
     LIST(sq_list), LIST(rq_list), LIST(tir_list), LIST(tis_list), LIST(rqt_list),
     { NULL, 0 }, { NULL, 0 }, LIST(entry_list), { NULL, 0 },

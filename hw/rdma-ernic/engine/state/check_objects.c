@@ -434,7 +434,7 @@ static const ErnicInvariant counter_list[] = {
 
 #define LIST(var) { var, G_N_ELEMENTS(var) }
 
-/* In the order of ernic_state_tables[]. */
+/* The order is that of ernic_state_tables[]. */
 static const ErnicInvariants by_table[] = {
     LIST(pd_list), LIST(eq_list), LIST(cq_list), LIST(srq_list), LIST(mr_list),
     [6] = LIST(mcast_list), LIST(flow_list), LIST(rss_list),

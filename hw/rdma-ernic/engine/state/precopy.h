@@ -23,7 +23,7 @@ typedef struct ErnicPrecopyPart {
     uint32_t count;             /* of entries that follow; 0: no more parts now */
 } ErnicPrecopyPart;
 
-/* In the state without its lists: list @number belongs at byte @at of the whole. */
+/* A state without its lists: list @number belongs at byte @at of the whole. */
 typedef struct ErnicPrecopyHole {
     uint64_t at;
     uint32_t number;

@@ -15,8 +15,8 @@
 /* ---- capabilities ---------------------------------------------------------- */
 
 /*
- * By the place of the field, because the rows of the profile may move: how many values
- * are not 0, and of each the group, the bit of its group, and the value.
+ * Stored by the place of the field, because the rows of the profile may move: how many
+ * values are not 0, and of each the group, the bit of its group, and the value.
  */
 static void save_capabilities(const ErnicStateField *f, const Ernic *e, const void *obj,
                               GByteArray *out)

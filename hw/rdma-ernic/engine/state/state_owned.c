@@ -27,8 +27,8 @@ bool ernic_state_no_memory(const Ernic *e, ErnicReader *in)
 /* ---- registers of PG332 ---------------------------------------------------- */
 
 /*
- * By block: how many elements of how many words, a byte for each word that says
- * whether it is a register, and the values of the registers.
+ * Stored of each block: how many elements of how many words, a byte for each word that
+ * says whether it is a register, and the values of the registers.
  */
 static void save_block(const ErnicRegFile *rf, ErnicRegScope scope, GByteArray *out)
 {
@@ -108,7 +108,7 @@ const ErnicStateOwned ernic_state_regs = { save_regs, load_regs };
 
 /* ---- free numbers, oldest first -------------------------------------------- */
 
-/* In a count of freed numbers: the first number that was never given out follows. */
+/* Bit of a count of freed numbers: the first one that was never given out follows. */
 #define WITH_FRESH  0x80000000u
 
 static void save_ids(const ErnicStateField *f, const Ernic *e, const void *obj,

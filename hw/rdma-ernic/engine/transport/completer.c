@@ -183,7 +183,7 @@ static void comp_move_una(Ernic *e, ErnicQp *qp, uint32_t una)
     g_assert(moved <= ernic_psn_distance(sq->una_psn, sq->max_psn));
     sq->una_psn = una;
     if (moved > ahead) {
-        /* At once: the requester must not send a completed request. */
+        /* The requester must not send a completed request. */
         comp_rewind(e, qp, una);
         ernic_requester_rewind(qp);
     }

@@ -173,7 +173,7 @@ void ernic_qp_timer(Ernic *e, ErnicQp *qp)
         due = MIN(due, ernic_rate_send_at(qp));
     }
     if (qp->flush_wait) {
-        /* At a multiple: all that have waited for long wake the engine once. */
+        /* A multiple: all that have waited for long wake the engine once. */
         due = MIN(due, (e->now / qp->flush_wait + 1) * qp->flush_wait);
     }
     /*

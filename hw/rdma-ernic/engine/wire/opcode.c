@@ -99,7 +99,7 @@ const uint8_t ernic_opcode_base[ERNIC_TRANSPORT_COUNT] = {
     [ERNIC_XRC] = ERNIC_BTH_XRC,
 };
 
-/* By the top three bits of the opcode; _COUNT: a service that is not implemented. */
+/* The service of the top three bits of an opcode; _COUNT: it is not implemented. */
 static const uint8_t top_transport[8] = {
     [ERNIC_BTH_RC >> 5] = ERNIC_RC,
     [ERNIC_BTH_UC >> 5] = ERNIC_UC,

@@ -126,7 +126,7 @@ static bool is_remnant(const ErnicShmFolder *f, const char *name)
     return refused;
 }
 
-/* With the lock on the folder, because names are used again. */
+/* Needs the lock on the folder, because names are used again. */
 static bool remove_remnant(const ErnicShmFolder *f, const char *name)
 {
     return is_remnant(f, name) && unlinkat(f->dir, name, 0) == 0;
@@ -272,7 +272,7 @@ static bool is_for_now(int err)
            err == ENOBUFS || err == ENOMEM;
 }
 
-/* Of a process that is gone; if the folder is locked, the next newcomer removes it. */
+/* Its process has ended. If the folder is locked, the next newcomer removes it. */
 static void remove_unused(const ErnicShmFolder *f, const char *name)
 {
     if (flock(f->dir, LOCK_EX | LOCK_NB) == 0) {

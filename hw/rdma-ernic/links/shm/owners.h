@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which peer of the shared-memory link has an address. If several announce the same one,
- * the first one has it until it withdraws it: a newcomer takes no packets from it.
+ * The peer of the shared-memory link that has an address. If several announce
+ * one, the first of them has it until it withdraws it: a newcomer takes no packets.
  */
 #ifndef ERNIC_LINKS_SHM_OWNERS_H
 #define ERNIC_LINKS_SHM_OWNERS_H
@@ -18,7 +18,7 @@ typedef struct ErnicShmClaim {
 typedef struct ErnicShmOwners {
     uint32_t num;
     uint64_t claims;            /* so far */
-    /* In the order of the addresses, and for one address of the claims. */
+    /* Sorted by address, and for one address by the order of the claims. */
     ErnicShmClaim claim[ERNIC_SHM_PEERS * ERNIC_SHM_ADDRESSES];
 } ErnicShmOwners;
 

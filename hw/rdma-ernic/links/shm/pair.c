@@ -28,7 +28,7 @@
 /* How often a list that changes meanwhile is copied again. */
 #define COPIES          8
 
-/* In shared memory. @version is odd while the writer changes the list. */
+/* These are in shared memory. @version is odd while the writer changes the list. */
 typedef struct Addresses {
     uint32_t version, num;
     uint32_t frames;            /* not 0: the port wants them */

@@ -10,7 +10,7 @@
 #define MASK            (ERNIC_SHM_RING_BYTES - 1)
 #define FLOW_LABEL_MASK 0xfffff
 
-/* In host layout: it never leaves the host, and both sides have ERNIC_SHM_VERSION. */
+/* It has host layout: it never leaves the host, and both sides have one version. */
 typedef struct Record {
     uint32_t len;
     uint32_t seg : 31, frame : 1;       /* frame: the packets are Ethernet frames, */

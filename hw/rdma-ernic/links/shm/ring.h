@@ -29,7 +29,7 @@
 
 #define ERNIC_SHM_LINE          64
 
-/* In shared memory. Each word has one writer, or is a flag that both clear. */
+/* These are in shared memory. Each word has one writer, or is a flag that both clear. */
 typedef struct ErnicShmWords {
     uint32_t head QEMU_ALIGNED(ERNIC_SHM_LINE); /* bytes written so far, modulo 2^32 */
     uint32_t full;              /* the writer waits for room */

@@ -74,7 +74,7 @@ static void dump_packet(ErnicDump *dump, bool sent, uint64_t ns, const ErnicTrai
     ernic_dump_frame(dump, 0, sent, ns, frame, head + len);
 }
 
-/* By the clock of the host, so that captures of several machines can be merged. */
+/* Times are those of the host, so that captures of several machines can be merged. */
 static void dump_train(ShmLink *l, const ErnicTrain *train, bool sent)
 {
     uint64_t ns;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "links/udp/socket.h"
 
-/* In Linux, but not in the headers of every C library. */
+/* Linux has these, but not the headers of every C library. */
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT     103
 #endif

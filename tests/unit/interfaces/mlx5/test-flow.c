@@ -485,7 +485,7 @@ ETH_TEST("/mlx5/flow/entries", test_entries)
     tir = eth_tir(eth, eth_queue(eth, true, 3));
     ETH_OK(eth, 0x92f, "table_id=%u", table);
     for (uint32_t i = 0; i < ERNIC_LIM_FLOW_ENTRY; i++) {
-        /* In no particular order. */
+        /* The order does not matter. */
         uint16_t value = i * 40503;
         ErnicFlowEntry entry = { .table = table, .group = group, .index = i, .tag = i,
                                  .num_dest = 1, .dest = { { false, tir } } };

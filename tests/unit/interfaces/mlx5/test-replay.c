@@ -87,7 +87,7 @@ static const struct {
     { 0x805, 0, VIRTUAL, "", "status syndrome" },
 };
 
-/* Those that an answer had. */
+/* The values that an answer had. */
 static GHashTable *used;
 
 static bool explained(const Mlx5Vector *v, uint16_t group, const char *path)

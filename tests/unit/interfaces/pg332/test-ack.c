@@ -16,7 +16,7 @@ TEST("/pg332-ack/policy", test_policy)
         uint32_t policy;
         bool asked, plain, at_once, later;
     } cases[] = {
-        /* By AckReq of the packets: ACK at once; ACK at the time-out. */
+        /* AckReq of the packets says it: ACK at once; ACK at the time-out. */
         { PG332_CONF_ACK_ANY, true, false, true, false },
         { PG332_CONF_ACK_ANY, false, true, false, true },
         { PG332_CONF_ACK_ANY, true, true, true, false },

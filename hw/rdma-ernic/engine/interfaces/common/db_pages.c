@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which pages ring by an event: those that are allocated and have had such a queue since
- * then, because to make and remove an event takes KVM longer than many doorbells. One
- * that has had too many queues gets an event again when it has half as many, so that the
- * others are searched for once in as many commands.
+ * A page rings by an event if it is allocated and has had such a queue since then,
+ * because to make and remove an event takes KVM longer than many doorbells. One that has
+ * had too many queues gets an event again when it has half as many, so that the others
+ * are searched for once in as many commands.
  *
  * A page keeps its event while it has no queue, unless others need it: no more pages than
  * may have an event have one for the queues of later times.

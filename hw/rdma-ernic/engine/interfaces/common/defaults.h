@@ -9,10 +9,10 @@
 
 #include "interfaces/interface.h"
 
-/* By the address vector of the request; the whole message is payload. */
+/* Takes the address vector of the request; the whole message is payload. */
 ErnicFault ernic_default_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                        ErnicPath *path, ErnicPkt *pkt, uint32_t *off);
-/* Through the keys of the gather list. */
+/* Reads through the keys of the gather list. */
 ErnicFault ernic_default_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                      uint64_t off, const ErnicPkt *pkt, uint8_t *to);
 /* No limit but the window. */
@@ -27,7 +27,7 @@ void ernic_default_post(Ernic *e, uint32_t cqn, const ErnicWc *wc);
 /* The 40 bytes of a GRH. */
 uint32_t ernic_default_recv_head(const ErnicPkt *pkt, const ErnicTrain *train,
                                       uint32_t ib_len, uint8_t *head);
-/* At once if the packet asks for an ACK, else never. */
+/* The ACK is due at once if the packet asks for one, else never. */
 uint64_t ernic_default_ack_delay(const Ernic *e, const ErnicPkt *pkt);
 /* The port's P_Key table: the entry of the queue pair; of QP1, any entry. */
 uint16_t ernic_default_pkey(const Ernic *e, const ErnicQp *qp);

@@ -35,7 +35,7 @@ bool ernic_mlx5_has_work(const Ernic *e);
  */
 bool ernic_mlx5_teardown_due(const Ernic *e);
 void ernic_mlx5_forget_objects(Ernic *e);
-/* Those of the keys, which may be many, now belong to the caller; NULL: none. */
+/* The contexts of keys, which may be many, now belong to the caller; NULL: none. */
 void *ernic_mlx5_take_key_contexts(Ernic *e);
 
 #endif /* ERNIC_INTERFACES_MLX5_SEGMENT_H */

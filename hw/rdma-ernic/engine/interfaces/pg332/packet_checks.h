@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which packets PG332 refuses, in what order it looks, and what follows: the
+ * The packets that PG332 refuses, the order in which it looks, and the effects: the
  * checks of its table 2-3 as rows of one table, and the fatal codes of its
  * IPKTERRQ as rows of another.
  */

@@ -59,7 +59,7 @@ static uint32_t parse(const Ernic *e, const uint8_t *frame, uint32_t len,
     }
 }
 
-/* From now on; 0 ends a pause, if there is one. */
+/* Begin a pause of @ns now; 0 ends the one that there is. */
 static void hold(Ernic *e, uint64_t ns)
 {
     trace_ernic_pg332_pause(ns, e->resume);

@@ -708,7 +708,7 @@ bool ernic_pg332_sets_up(const Ernic *e, uint32_t offset)
     return false;
 }
 
-/* At once, or under the timing model when the store has arrived. */
+/* Execute it at once, or under the timing model when the store has arrived. */
 static void wrote_doorbell(Ernic *e, const ErnicRegRef *ref, uint32_t offset)
 {
     bool doorbell = ref->def->scope == ERNIC_REG_QP &&

@@ -48,7 +48,7 @@ typedef struct ErnicRegBlockDef {
 
 extern const ErnicRegDef ernic_reg_defs[];
 extern const uint32_t ernic_num_reg_defs;
-/* By version, then by scope. */
+/* The blocks of each version, by scope. */
 extern const ErnicRegBlockDef ernic_reg_blocks[PG332_VERSIONS][ERNIC_REG_SCOPES];
 /* Bytes of the window. */
 uint32_t ernic_reg_window(unsigned version);

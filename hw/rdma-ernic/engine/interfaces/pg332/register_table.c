@@ -127,7 +127,7 @@ const ErnicRegDef ernic_reg_defs[] = {
     REG(QP, ANY, IPDESADDR2, RW(ALL)),
     REG(QP, ANY, IPDESADDR3, RW(ALL)),
     REG(QP, ANY, IPDESADDR4, RW(ALL)),
-    /* In headers of drivers alone, which do not use them. */
+    /* Headers of drivers have these, and do not use them; PG332 does not. */
     REG(QP, ANY, OUT_ERR_STAT_BA_LSB, RW(ALL)),
     REG(QP, ANY, OUT_ERR_STAT_BA_MSB, RW(ALL)),
     REG(QP, ANY, STATSSN, RO),

@@ -93,7 +93,7 @@ ErnicFault ernic_verbs_look_recvs(Ernic *e, ErnicQp *qp)
 
 QEMU_BUILD_BUG_ON(ERNIC_LIM_UCTX > ERNIC_DB_PAGES);
 
-/* That of context 0 always exists. */
+/* The page of context 0 always exists. */
 static bool page_exists(const Ernic *e, uint32_t page)
 {
     return page == 0 || (page <= ERNIC_LIM_UCTX && e->uctx_used[page]);

@@ -157,7 +157,7 @@ static ErnicMlx5Refusal create_rq(ErnicMlx5Function *f, const ErnicMlx5Request *
 /* Change the state of @q from @from, as software believes, to @to. */
 static ErnicMlx5Refusal change_state(ErnicMlx5EthQueue *q, uint32_t from, uint32_t to)
 {
-    /* By state: the states that may follow, as bits. */
+    /* The states that may follow each state, as bits. */
     static const uint8_t next[] = {
         [ERNIC_MLX5_RST] = 1 << ERNIC_MLX5_RST | 1 << ERNIC_MLX5_RDY,
         [ERNIC_MLX5_RDY] = 1 << ERNIC_MLX5_RDY | 1 << ERNIC_MLX5_ERR |

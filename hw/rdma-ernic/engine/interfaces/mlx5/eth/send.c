@@ -392,7 +392,7 @@ static void send_turn(Ernic *e, uint32_t number, uint8_t *frames)
     ernic_mlx5_eth_mark(e, number);
 }
 
-/* At least one request of a queue that has some, whatever is left of the slice. */
+/* Flush at least one request, if there are some, whatever is left of the slice. */
 static void flush_turn(Ernic *e, uint32_t number)
 {
     ErnicMlx5EthQueue *q = ernic_mlx5_eth_queue(e, number);

@@ -17,7 +17,7 @@
 #define ETH_SIZE        (ETH + 12)
 #define ETH_START       (ETH + 14)
 
-/* In place of the size of the header: a tag is inserted, or a trailer. */
+/* Bits in place of the size of the header: a tag is inserted, or a trailer. */
 #define INSERT_VLAN     0x8000
 #define INSERT_TRAILER  0x4000
 #define SERVICE_TAG     0x0001

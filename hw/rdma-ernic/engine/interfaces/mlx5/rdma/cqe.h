@@ -27,7 +27,7 @@ enum {
     CQE_REQ_ERROR = 13, CQE_RESP_ERROR = 14,
 };
 
-/* In CQE_L3_L4: CQE_VLAN has the tag, and the data have not. */
+/* Bit of CQE_L3_L4: CQE_VLAN has the tag, and the data have not. */
 #define CQE_VLAN_STRIPPED    0x01
 
 /* MLX5_CQE_SYNDROME_* of a request that has ended with @fault. */

@@ -10,7 +10,7 @@
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/pd.h"
 
-/* Which kind; the messages for both have the same layout. */
+/* The messages for both kinds of domains have the same layout. */
 static bool is_xrc(const ErnicMlx5Request *r)
 {
     enum { ALLOC_XRCD = 0x80e, DEALLOC_XRCD = 0x80f };
