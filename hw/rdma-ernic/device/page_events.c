@@ -40,7 +40,7 @@ typedef struct ErnicPageEvent {
 
 /* ---- rung pages ------------------------------------------------------------- */
 
-static void ring(ErnicPci *d, uint32_t page)
+static void mark_rung(ErnicPci *d, uint32_t page)
 {
     trace_ernic_pci_page_rung(ernic_pci_id(d), page);
     set_bit_atomic(page, d->events.rung);
@@ -59,7 +59,7 @@ static void signalled(EventNotifier *notifier)
     if (event_notifier_test_and_clear(notifier)) {
         page = qatomic_read(&event->page);
         if (page != NONE) {
-            ring(event->d, page);
+            mark_rung(event->d, page);
         }
     }
 }
@@ -174,7 +174,7 @@ static void take_events(ErnicPci *d, bool all)
     }
     memory_region_transaction_commit();
     for (i = 0; i < n; i++) {
-        ring(d, pages[i]);
+        mark_rung(d, pages[i]);
     }
 }
 

@@ -17,7 +17,7 @@
 #define BATCH 16
 
 /* Takes what is left of a train, or as much as there is room for. Returns the bytes. */
-static uint32_t take(ErnicPci *d, uint64_t now, ErnicTrain *t)
+static uint32_t deliver(ErnicPci *d, uint64_t now, ErnicTrain *t)
 {
     if (t->frame) {
         t->len = MIN(t->len, t->seg);
@@ -43,7 +43,7 @@ static void hand_up(ErnicPci *d, uint64_t now)
         t = *h->train;
         t.data += h->pos;
         t.len -= h->pos;
-        h->pos += take(d, now, &t);
+        h->pos += deliver(d, now, &t);
         if (h->pos == h->train->len) {
             h->pos = 0;
             h->train++;

@@ -316,7 +316,7 @@ static void take_links(Snapshot *s, const ErnicPci *d)
     }
 }
 
-static void take(EngineCounts *counts, const Ernic *e, uint64_t now)
+static void count_engine(EngineCounts *counts, const Ernic *e, uint64_t now)
 {
     if (e) {
         counts->stats = e->stats;
@@ -338,8 +338,8 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
         return;
     }
     now = ernic_pci_enter(d);
-    take(&s.engine, d->engine, now);
-    take(&s.pg332, d->pg332.engine, now);
+    count_engine(&s.engine, d->engine, now);
+    count_engine(&s.pg332, d->pg332.engine, now);
     s.eth = d->net.eth;
     if (d->shell.qdma) {
         s.qdma = d->shell.qdma->stats;

@@ -93,7 +93,7 @@ LAB_TEST("/shm-sleep/sleep-newcomer", 1, test_sleep_newcomer)
     expect(l, 0, &t);
 }
 
-/* ---- no memory for a bell ------------------------------------------------------ */
+/* ---- no memory for a wake-up ------------------------------------------------------ */
 
 static int refuse_sends;        /* an errno */
 
@@ -109,7 +109,7 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
     return __real_send(fd, buf, len, flags);
 }
 
-LAB_TEST("/shm-sleep/no-bell", 2, test_no_bell)
+LAB_TEST("/shm-sleep/no-wake-up", 2, test_no_wake_up)
 {
     static const int errors[] = { ENOMEM, ENOBUFS };
     ErnicTrain t = lab_train(l, 0, 1, data, 100, 100);

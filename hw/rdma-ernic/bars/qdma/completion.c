@@ -86,7 +86,7 @@ static void set_pidx(uint32_t *w, uint32_t index)
 }
 
 /* Bus address of place @index. */
-static uint64_t place(const uint32_t *w, uint32_t index)
+static uint64_t place_addr(const uint32_t *w, uint32_t index)
 {
     uint64_t base = (uint64_t)FIELD_EX32(w[2], CMPT2, BASE) << 38 |
                     (uint64_t)w[1] << 6 | FIELD_EX32(w[5], CMPT5, BASE) << 2;
@@ -163,7 +163,7 @@ static void report(ErnicPci *d, uint32_t number)
     trace_ernic_qdma_report(ernic_pci_id(d), number, status, irq);
     if (FIELD_EX32(w[0], CMPT0, STATUS)) {
         le = cpu_to_le64(status);
-        qdma_dma(d, function, place(w, entries_of(q, w)), &le, sizeof(le), true);
+        qdma_dma(d, function, place_addr(w, entries_of(q, w)), &le, sizeof(le), true);
     }
     if (irq && FIELD_EX32(w[4], CMPT4, AGGREGATE)) {
         qdma_aggregate(d, vector, number, ERNIC_QDMA_C2H, status);
@@ -291,7 +291,7 @@ static bool write_entry(ErnicPci *d, uint32_t *w, uint64_t entry)
     uint64_t words[ENTRY_MAX / 8] = { cpu_to_le64(entry) };
     uint32_t index = pidx_of(w);
 
-    if (!qdma_dma(d, FIELD_EX32(w[0], CMPT0, FUNCTION), place(w, index), words,
+    if (!qdma_dma(d, FIELD_EX32(w[0], CMPT0, FUNCTION), place_addr(w, index), words,
                   8u << FIELD_EX32(w[2], CMPT2, SIZE), true)) {
         return false;
     }

@@ -240,7 +240,7 @@ ErnicShmPairState ernic_shm_pair_handshake(ErnicShmPair *p)
     return p->up ? ERNIC_SHM_UP : ERNIC_SHM_REFUSED;
 }
 
-/* ---- the bell -------------------------------------------------------------- */
+/* ---- waking the peer ------------------------------------------------------- */
 
 /*
  * One message: there is seldom a second one, and the socket stays readable for it. Its
@@ -267,8 +267,8 @@ ErnicShmPairState ernic_shm_pair_receive(ErnicShmPair *p)
  */
 bool ernic_shm_pair_wake(ErnicShmPair *p)
 {
-    uint8_t bell = 1;
-    ssize_t n = send(p->fd, &bell, sizeof(bell), MSG_DONTWAIT | MSG_NOSIGNAL);
+    uint8_t byte = 1;
+    ssize_t n = send(p->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL);
 
     p->owed = n < 0 && (errno == ENOMEM || errno == ENOBUFS);
     return !p->owed;

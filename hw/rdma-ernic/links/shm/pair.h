@@ -3,7 +3,7 @@
  *
  * The connection of two ports of the shared-memory link: a socket, and memory with a ring
  * and a list of addresses for each direction. The port that connects makes the memory.
- * The socket is the bell, and its end is the end of the connection.
+ * The socket wakes the peer, and its end is the end of the connection.
  */
 #ifndef ERNIC_LINKS_SHM_PAIR_H
 #define ERNIC_LINKS_SHM_PAIR_H

@@ -631,7 +631,7 @@ static void read_control(ErnicUdp *udp, struct msghdr *hdr, Meta *meta)
 }
 
 /* Convert one received datagram into a train; false: dropped and counted. */
-static bool take(ErnicUdp *udp, uint32_t i, ErnicTrain *train)
+static bool to_train(ErnicUdp *udp, uint32_t i, ErnicTrain *train)
 {
     struct msghdr *hdr = &udp->msg[i].msg_hdr;
     uint32_t len = udp->msg[i].msg_len;
@@ -698,7 +698,7 @@ uint32_t ernic_udp_recv(ErnicUdp *udp, const ErnicTrain **trains, bool *more)
      */
     udp->want = full ? MIN(2 * udp->want, udp->batch) : MAX(udp->used, 1u);
     for (i = 0; i < udp->used; i++) {
-        n += take(udp, i, &udp->train[n]);
+        n += to_train(udp, i, &udp->train[n]);
     }
     *trains = udp->train;
     if (more) {

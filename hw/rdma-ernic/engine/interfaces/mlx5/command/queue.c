@@ -20,7 +20,7 @@ void ernic_mlx5_command_queue_init(ErnicMlx5CommandQueue *q, const ErnicEnvOps *
 }
 
 /* Bytes of a buffer for a message of @len. */
-static uint32_t room(uint32_t len)
+static uint32_t bytes_for(uint32_t len)
 {
     return MAX(len, ERNIC_MLX5_MESSAGE_ROOM);
 }
@@ -28,8 +28,8 @@ static uint32_t room(uint32_t len)
 /* Nothing stays of the command: lengths of an entry that was refused may be any. */
 static void release(ErnicMlx5CommandQueue *q)
 {
-    ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->in, room(q->entry.in_len), 1);
-    ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->out, room(q->entry.out_len), 1);
+    ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->in, bytes_for(q->entry.in_len), 1);
+    ernic_mem_free(q->mem, ERNIC_MEM_MESSAGES, q->out, bytes_for(q->entry.out_len), 1);
     q->in = q->out = NULL;
     q->entry = (ErnicMlx5Entry) { };
     q->stage = ERNIC_MLX5_QUEUE_IDLE;
@@ -37,9 +37,10 @@ static void release(ErnicMlx5CommandQueue *q)
 
 bool ernic_mlx5_command_queue_alloc(ErnicMlx5CommandQueue *q)
 {
-    q->in = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, room(q->entry.in_len), 1);
+    q->in = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, bytes_for(q->entry.in_len), 1);
     if (q->in) {
-        q->out = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, room(q->entry.out_len), 1);
+        q->out = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, bytes_for(q->entry.out_len),
+                               1);
     }
     if (!q->out) {
         release(q);
@@ -49,7 +50,7 @@ bool ernic_mlx5_command_queue_alloc(ErnicMlx5CommandQueue *q)
 
 uint64_t ernic_mlx5_command_queue_bytes(const ErnicMlx5CommandQueue *q)
 {
-    return q->in ? (uint64_t)room(q->entry.in_len) + room(q->entry.out_len) : 0;
+    return q->in ? (uint64_t)bytes_for(q->entry.in_len) + bytes_for(q->entry.out_len) : 0;
 }
 
 /* Whether @done bytes of a message of @len are there, and the others in @chain. */

@@ -95,7 +95,7 @@ static bool read_record(Ernic *e, const ErnicMlx5EthQueue *q, uint16_t *counter)
 }
 
 /* Take what is posted up to @counter; false: it is not valid. */
-static bool take(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q, uint16_t counter)
+static bool produce(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q, uint16_t counter)
 {
     uint16_t posted = counter - q->ci;
 
@@ -120,7 +120,7 @@ void ernic_mlx5_eth_ring(Ernic *e, uint32_t page, uint32_t number)
     uint16_t counter;
 
     if (!q || q->state == ERNIC_MLX5_RST || ernic_mlx5_sq_page(e, number) != page ||
-        !read_record(e, q, &counter) || !take(e, number, q, counter)) {
+        !read_record(e, q, &counter) || !produce(e, number, q, counter)) {
         ernic_mlx5_bad_doorbell(e, "sq", page, number);
     }
 }
@@ -144,7 +144,7 @@ void ernic_mlx5_eth_take(Ernic *e, uint32_t number)
     }
     if (!read_record(e, q, &counter)) {
         ernic_mlx5_bad_doorbell(e, "sq", ernic_mlx5_sq_page(e, number), number);
-    } else if (counter != q->pi && !take(e, number, q, counter)) {
+    } else if (counter != q->pi && !produce(e, number, q, counter)) {
         ernic_mlx5_bad_doorbell(e, "sq", ernic_mlx5_sq_page(e, number), number);
     }
 }
