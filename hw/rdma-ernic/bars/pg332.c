@@ -17,13 +17,11 @@
 #include "bars/xib/xib.h"
 #include "device/freeing.h"
 #include "device/irq.h"
-#include "device/life.h"
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/registers.h"
 #include "device/retry_time.h"
 #include "device/traffic.h"
-#include "hw/rdma-ernic/trace.h"
 
 /* Frames of MAC control: their EtherType, and bytes up to its end. */
 #define CONTROL_TYPE 0x8808

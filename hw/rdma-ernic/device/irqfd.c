@@ -13,7 +13,6 @@
 #include "device/clock.h"
 #include "device/irq.h"
 #include "device/irqfd.h"
-#include "device/life.h"
 #include "device/mutex.h"
 #include "hw/rdma-ernic/trace.h"
 

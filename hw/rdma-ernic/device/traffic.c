@@ -10,7 +10,6 @@
 #include "device/link.h"
 #include "device/mutex.h"
 #include "device/traffic.h"
-#include "hw/rdma-ernic/trace.h"
 
 /* ---- out ------------------------------------------------------------------ */
 

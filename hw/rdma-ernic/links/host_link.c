@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include "compat/qemu.h"
 #include "device/clock.h"
-#include "device/life.h"
 #include "device/lock.h"
 #include "device/polling.h"
 #include "device/traffic.h"

@@ -18,7 +18,6 @@
 #include "device/link.h"
 #include "device/traffic.h"
 #include "net/ethernet.h"
-#include "net/netdev.h"
 #include "device/registers.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 #include "hw/rdma-ernic/trace.h"

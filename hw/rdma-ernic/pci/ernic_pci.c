@@ -15,7 +15,6 @@
 #include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "system/system.h"
-#include "bars/pg332.h"
 #include "bars/shell.h"
 #include "bars/user_logic.h"
 #include "compat/qemu.h"

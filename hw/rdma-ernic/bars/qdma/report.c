@@ -44,7 +44,8 @@ void qdma_ring_armed(ErnicPci *d, const QdmaRing *r)
     }
 }
 
-void qdma_ring_report(ErnicPci *d, const QdmaRing *r)
+/* Writes the status and raises or notes the interrupt. */
+static void report(ErnicPci *d, const QdmaRing *r)
 {
     uint64_t at = qdma_ring_at(r, qdma_ring_entries(d->shell.qdma, r)), status;
     uint32_t error = FIELD_EX32(r->sw[1], SW1, ERROR);
@@ -81,7 +82,7 @@ void qdma_ring_complete(ErnicPci *d, const QdmaRing *r)
     index = index < qdma_ring_entries(q, r) ? index : 0;
     r->hw[0] = FIELD_DP32(r->hw[0], HW0, CIDX, index);
     if (index == qdma_ring_pidx(r) || interval_ends(q, r, index)) {
-        qdma_ring_report(d, r);
+        report(d, r);
     }
 }
 
@@ -91,6 +92,6 @@ void qdma_queue_fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
     qdma_error(d, error, r);
     if (!FIELD_EX32(r->sw[1], SW1, ERROR_SENT)) {
         r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR_SENT, 1);
-        qdma_ring_report(d, r);
+        report(d, r);
     }
 }

@@ -11,8 +11,6 @@
 
 /* The descriptor at CIDX is complete: advances, reports it if that is due. */
 void qdma_ring_complete(ErnicPci *d, const QdmaRing *r);
-/* Writes the status and raises or notes the interrupt. */
-void qdma_ring_report(ErnicPci *d, const QdmaRing *r);
 /* Raises an interrupt that waits for being armed. */
 void qdma_ring_armed(ErnicPci *d, const QdmaRing *r);
 /* Reports an error; the queue does nothing until its context is written again. */

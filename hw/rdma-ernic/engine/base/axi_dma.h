@@ -24,7 +24,6 @@ typedef struct ErnicAxiDma {
 /* A descriptor is aligned to this; of its 13 words the channel reads these. */
 #define ERNIC_AXI_DESC_ALIGN    64
 #define ERNIC_AXI_DESC_WORDS    8
-#define ERNIC_AXI_DESC_BYTES    (4 * ERNIC_AXI_DESC_WORDS)
 
 typedef struct ErnicAxiDesc {
     uint64_t at, next, buf;

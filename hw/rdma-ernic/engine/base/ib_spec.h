@@ -46,12 +46,10 @@
 #define ERNIC_BTH_ACKREQ        0x80
 
 /* 24-bit quantities: packet sequence, message sequence, QP and SRQ numbers. */
-#define ERNIC_PSN_BITS          24
 #define ERNIC_PSN_MASK          0xffffffu
 #define ERNIC_MSN_MASK          0xffffffu
 #define ERNIC_QPN_MASK          0xffffffu
 
-#define ERNIC_QPN_SMI           0u
 #define ERNIC_QPN_GSI           1u
 #define ERNIC_QPN_MULTICAST     0xffffffu
 #define ERNIC_QKEY_GSI          0x80010000u
@@ -109,7 +107,6 @@
 #define ERNIC_UDP_PORT          4791    /* RoCEv2 */
 #define ERNIC_ECN_MASK          0x03    /* of a traffic class, RFC 3168 */
 #define ERNIC_ECN_ECT0          0x02
-#define ERNIC_ECN_ECT1          0x01
 #define ERNIC_ECN_CE            0x03
 
 #endif /* ERNIC_BASE_IB_SPEC_H */

@@ -14,7 +14,8 @@ struct ErnicMemBlock {
     uint64_t bytes;
 };
 
-bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes)
+/* Whether the account has room for @bytes more. If not, that counts as refused. */
+static bool has_room(ErnicMem *m, uint64_t bytes)
 {
     if (bytes <= m->bound - m->used) {
         return true;
@@ -40,7 +41,7 @@ static void discharge(ErnicMem *m, ErnicMemKind kind, uint64_t bytes)
 
 bool ernic_mem_charge(ErnicMem *m, ErnicMemKind kind, uint64_t bytes)
 {
-    if (!ernic_mem_has_room(m, bytes)) {
+    if (!has_room(m, bytes)) {
         return false;
     }
     charge(m, kind, bytes);
@@ -56,7 +57,7 @@ static void *new_block(ErnicMem *m, ErnicMemKind kind, uint64_t bytes, bool zero
 {
     void *p;
 
-    if (!ernic_mem_has_room(m, bytes)) {
+    if (!has_room(m, bytes)) {
         return NULL;
     }
     p = ernic_block_new(bytes, zero);
@@ -95,7 +96,7 @@ void *ernic_mem_resize(ErnicMem *m, ErnicMemKind kind, void *p, uint32_t old,
     uint64_t before = (uint64_t)old * size, bytes = (uint64_t)n * size;
     void *to;
 
-    if (bytes > before && !ernic_mem_has_room(m, bytes - before)) {
+    if (bytes > before && !has_room(m, bytes - before)) {
         return NULL;
     }
     to = ernic_block_new(bytes, false);

@@ -42,8 +42,6 @@ typedef struct ErnicMem {
     ErnicMemBlock *freed;       /* those that wait for it */
 } ErnicMem;
 
-/* Whether the account has room for @bytes more. If not, that counts as refused. */
-bool ernic_mem_has_room(ErnicMem *m, uint64_t bytes);
 /*
  * @n elements of @size bytes, all 0; at least one. NULL: beyond the bound, or the host
  * has no memory. The caller frees them with ernic_mem_free() and the same numbers.

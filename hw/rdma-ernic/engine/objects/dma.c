@@ -130,22 +130,6 @@ ErnicDma ernic_dma_scatter(Ernic *e, uint32_t pd, const ErnicSge *sge,
     return copy_sges(e, pd, sge, num_sge, off, NULL, buf, len);
 }
 
-ErnicDma ernic_dma_check(Ernic *e, uint32_t pd, const ErnicSge *sge,
-                         uint32_t num_sge, uint32_t access)
-{
-    const ErnicMr *mr;
-    uint64_t off;
-    uint32_t i;
-
-    for (i = 0; i < num_sge; i++) {
-        if (!e->keys->check_local(e, pd, sge[i].lkey, sge[i].addr, sge[i].len,
-                                  access, &mr, &off)) {
-            return ERNIC_DMA_PROT;
-        }
-    }
-    return ERNIC_DMA_OK;
-}
-
 ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,
                                uint32_t key, uint64_t addr, void *buf,
                                uint32_t len)

@@ -36,9 +36,6 @@ ErnicDma ernic_dma_gather(Ernic *e, uint32_t pd, const ErnicSge *sge,
 ErnicDma ernic_dma_scatter(Ernic *e, uint32_t pd, const ErnicSge *sge,
                            uint32_t num_sge, uint64_t off, const void *buf,
                            uint32_t len);
-/* Check the keys of all SGEs for @access without moving a byte. */
-ErnicDma ernic_dma_check(Ernic *e, uint32_t pd, const ErnicSge *sge,
-                         uint32_t num_sge, uint32_t access);
 
 /* The remote side: @key and @addr are those of the peer's packet. */
 ErnicDma ernic_dma_remote_read(Ernic *e, uint32_t pd, uint32_t qpn,

@@ -13,7 +13,6 @@
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/pg332/handshake.h"
-#include "interfaces/pg332/side_stream.h"
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/gid.h"

@@ -5,7 +5,6 @@
  * receive queues, and of multicast members.
  */
 #include "qemu/osdep.h"
-#include "base/timer.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"

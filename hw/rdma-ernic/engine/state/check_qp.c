@@ -5,7 +5,6 @@
  * rely on in each other's fields.
  */
 #include "qemu/osdep.h"
-#include "base/timer.h"
 #include "interfaces/pg332/pg332.h"
 #include "objects/counter.h"
 #include "objects/cq.h"

@@ -20,7 +20,6 @@
 #include "steering/flow_tables.h"
 #include "steering/rss.h"
 #include "transport/cc.h"
-#include "transport/qp.h"
 #include "transport/tx.h"
 #include "wire/ib_tables.h"
 

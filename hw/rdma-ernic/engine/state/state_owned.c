@@ -12,7 +12,6 @@
 #include "objects/eq.h"
 #include "objects/mr.h"
 #include "state/state.h"
-#include "transport/qp.h"
 #include "transport/qp_life.h"
 #include "transport/tx.h"
 

@@ -9,9 +9,7 @@
 #include "timing/hooks.h"
 #include "trace.h"
 #include "transport/qp.h"
-#include "transport/qp_transitions.h"
 #include "transport/rate.h"
-#include "wire/ib_tables.h"
 
 /*
  * The source port selects one of several equal paths (IBTA A17.4.5.3), so it is the

@@ -7,7 +7,6 @@
 #include "qemu/bswap.h"
 #include "base/work.h"
 #include "objects/mr.h"
-#include "objects/odp.h"
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"

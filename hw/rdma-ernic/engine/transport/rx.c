@@ -16,7 +16,6 @@
 #include "transport/qp_transitions.h"
 #include "transport/responder.h"
 #include "transport/rx.h"
-#include "transport/tx.h"
 #include "wire/frame.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"

@@ -31,24 +31,10 @@ static inline int32_t ernic_psn_diff(uint32_t a, uint32_t b)
     return (int32_t)(d ^ 0x800000u) - 0x800000;
 }
 
-/* -1, 0 or 1: @a is earlier than @b, equal or later. */
-static inline int ernic_psn_cmp(uint32_t a, uint32_t b)
-{
-    int32_t d = ernic_psn_diff(a, b);
-
-    return (d > 0) - (d < 0);
-}
-
 /* The number of packets from @from to @to, without @to: 0 to 2^24 - 1. */
 static inline uint32_t ernic_psn_distance(uint32_t from, uint32_t to)
 {
     return (to - from) & ERNIC_PSN_MASK;
-}
-
-/* Whether @psn is one of the numbers from @first to @last, modulo 2^24. */
-static inline bool ernic_psn_in(uint32_t psn, uint32_t first, uint32_t last)
-{
-    return ernic_psn_distance(first, psn) <= ernic_psn_distance(first, last);
 }
 
 #endif /* ERNIC_WIRE_PSN_H */

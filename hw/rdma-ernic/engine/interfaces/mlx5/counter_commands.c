@@ -9,7 +9,6 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/mlx5.h"
-#include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/port/counters.h"
 #include "objects/counter.h"
 

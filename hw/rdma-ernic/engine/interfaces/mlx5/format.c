@@ -17,7 +17,6 @@
 #include "trace.h"
 #include "interfaces/common/defaults.h"
 #include "transport/qp.h"
-#include "transport/qp_state.h"
 
 #define BLOCK           ERNIC_MLX5_BLOCK
 #define BLOCK_SEGMENTS  (BLOCK / ERNIC_MLX5_SEGMENT)

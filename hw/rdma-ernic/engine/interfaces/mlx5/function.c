@@ -10,7 +10,6 @@
 #include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "interfaces/common/db_pages.h"
-#include "interfaces/mlx5/port/counters.h"
 #include "trace.h"
 
 /* Interface 1, in which shared receive queues are memory pools (RMP). */

@@ -10,7 +10,6 @@
 #include "interfaces/pg332/packet_checks.h"
 #include "interfaces/pg332/pg332.h"
 #include "trace.h"
-#include "transport/tx.h"
 #include "wire/frame.h"
 
 /* The hardware's own numbers of packets that no request asks for. */

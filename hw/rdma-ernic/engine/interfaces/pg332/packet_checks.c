@@ -10,10 +10,8 @@
 #include "interfaces/pg332/rules.h"
 #include "interfaces/pg332/side_stream.h"
 #include "objects/gid.h"
-#include "transport/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/responder.h"
-#include "transport/tx.h"
 #include "wire/frame.h"
 #include "wire/psn.h"
 

@@ -7,7 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "base/timer.h"
 #include "base/work.h"
 #include "interfaces/interface.h"
 #include "interfaces/pg332/handshake.h"
@@ -17,7 +16,6 @@
 #include "interfaces/pg332/side_stream.h"
 #include "trace.h"
 #include "transport/raw.h"
-#include "transport/sched.h"
 
 /* A send request (table 2-1). Reserved bytes are not looked at. */
 typedef struct QEMU_PACKED Pg332Wqe {

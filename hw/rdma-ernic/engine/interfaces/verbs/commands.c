@@ -24,7 +24,6 @@
 #include "steering/rss.h"
 #include "timing/timing_count.h"
 #include "trace.h"
-#include "transport/qp.h"
 #include "transport/qp_page.h"
 #include "transport/responder.h"
 

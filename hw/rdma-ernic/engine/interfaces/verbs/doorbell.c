@@ -13,7 +13,6 @@
 #include "objects/wq.h"
 #include "timing/timing.h"
 #include "trace.h"
-#include "transport/qp.h"
 #include "transport/qp_transitions.h"
 #include "transport/sched.h"
 

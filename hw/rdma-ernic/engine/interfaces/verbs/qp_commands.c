@@ -15,7 +15,6 @@
 #include "objects/job.h"
 #include "objects/mr.h"
 #include "trace.h"
-#include "transport/qp.h"
 #include "transport/qp_create.h"
 #include "transport/qp_modify.h"
 #include "transport/qp_transitions.h"

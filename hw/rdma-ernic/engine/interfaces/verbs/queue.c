@@ -13,7 +13,6 @@
 #include "trace.h"
 #include "interfaces/common/defaults.h"
 #include "transport/qp.h"
-#include "transport/qp_state.h"
 #include "transport/raw.h"
 
 /* The event that the completion of a successful request waits for. */

@@ -4,7 +4,6 @@
  * Commands for send and receive queues of Ethernet frames.
  */
 #include "qemu/osdep.h"
-#include "base/work.h"
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/command/lists.h"

@@ -11,7 +11,6 @@
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/rdma/cqe.h"
 #include "interfaces/mlx5/eth/hash.h"
-#include "interfaces/mlx5/command/mlx5.h"
 #include "interfaces/mlx5/eth/receive.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
 #include "interfaces/mlx5/layout/access.h"

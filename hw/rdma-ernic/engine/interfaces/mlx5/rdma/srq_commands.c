@@ -9,7 +9,6 @@
 #include "interfaces/mlx5/command/handler.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
-#include "interfaces/mlx5/rdma/wqe_decode.h"
 #include "objects/cq.h"
 #include "objects/wq.h"
 #include "transport/responder.h"
