@@ -211,6 +211,7 @@ void qdma_engine_run(ErnicPci *d)
     bool more = true;
     ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
 
+    assert(bql_locked());
     if (!may_run(d)) {
         ernic_pace_no_power(d);
         return;

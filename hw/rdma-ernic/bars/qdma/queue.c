@@ -14,6 +14,7 @@ QdmaRing qdma_ring(ErnicQdma *q, uint32_t number, uint8_t dir)
 {
     ErnicQdmaQueue *queue = &q->queue[number];
 
+    assert(number < ERNIC_QDMA_QUEUES && dir < ERNIC_QDMA_DIRS);
     return (QdmaRing) { number, dir, queue->sw[dir], queue->hw[dir] };
 }
 

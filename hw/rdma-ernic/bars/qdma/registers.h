@@ -39,6 +39,7 @@ enum {
 /* A register, or word @i of an array of registers. */
 static inline uint32_t *qdma_reg(ErnicQdma *q, uint32_t at, uint32_t i)
 {
+    assert(at / 4 + i < ERNIC_QDMA_CSR_SIZE / 4);
     return &q->regs[at / 4 + i];
 }
 

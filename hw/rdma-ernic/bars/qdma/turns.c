@@ -14,6 +14,7 @@ void qdma_turns_set(ErnicQdmaTurns *t, uint32_t number, bool has_work)
 {
     uint32_t *word = &t->bits[number / 32];
 
+    assert(number < ERNIC_QDMA_QUEUES);
     *word = deposit32(*word, number % 32, 1, has_work);
 }
 

@@ -315,6 +315,7 @@ static XibStep s2mm_step(ErnicPci *d, ErnicBudget *work)
     if (did != XIB_WORKED) {
         return did;
     }
+    assert(f->pos < f->len);
     n = MIN(f->len - f->pos, desc.len);
     flags = (f->pos ? 0 : PG332_DESC_SOF) | (f->pos + n == f->len ? PG332_DESC_EOF : 0);
     did = move_data(d, XIB_S2MM, &desc, f->bytes + f->pos, n);
@@ -450,6 +451,7 @@ void xib_channels_run(ErnicPci *d)
     ErnicXib *x = d->shell.xib;
     bool more;
 
+    assert(bql_locked());
     if (x->running) {
         x->again = true;
         return;

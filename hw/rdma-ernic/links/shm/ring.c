@@ -95,6 +95,7 @@ ErnicShmResult ernic_shm_ring_put(ErnicShmRing *r, const ErnicTrain *train)
     uint32_t bytes = record_bytes(train->len);
     ErnicShmResult found = check_room(r, bytes);
 
+    g_assert(train->len && train->len <= ERNIC_SHM_TRAIN_BYTES);
     if (found == ERNIC_SHM_NOT_NOW) {
         set_flag(&r->words->full);
         found = check_room(r, bytes);

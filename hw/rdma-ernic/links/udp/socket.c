@@ -532,6 +532,7 @@ bool ernic_udp_send(ErnicUdp *udp, uint32_t owner, const ErnicTrain *train)
     Slot slot;
     int err;
 
+    g_assert(owner < ARRAY_SIZE(udp->cut) && train->len);
     if (ernic_gid_is_mcast(&train->path.dgid)) {
         return send_copies(udp, train);
     }

@@ -114,6 +114,7 @@ void ernic_db_page_remove(Ernic *e, uint32_t page, uint32_t number)
     if (!in_range(e, page)) {
         return;
     }
+    g_assert(p->count && e->db_pages->queues);
     p->count--;
     e->db_pages->queues--;
     for (i = 0; !p->crowded && i < p->count; i++) {
@@ -170,6 +171,7 @@ void ernic_db_page_rung(Ernic *e, uint32_t page)
     const ErnicDbPage *p = &e->db_pages->page[page];
     uint32_t i;
 
+    g_assert(page < ERNIC_DB_PAGES);
     ernic_charge(e, ERNIC_WORK_DOORBELL);
     if (!page_ops(e)->exists(e, page)) {
         return;

@@ -37,6 +37,7 @@ static void release(ErnicMlx5CommandQueue *q)
 
 bool ernic_mlx5_command_queue_alloc(ErnicMlx5CommandQueue *q)
 {
+    g_assert(!q->in && !q->out);
     q->in = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, bytes_for(q->entry.in_len), 1);
     if (q->in) {
         q->out = ernic_mem_new(q->mem, ERNIC_MEM_MESSAGES, bytes_for(q->entry.out_len),

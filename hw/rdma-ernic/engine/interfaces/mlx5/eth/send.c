@@ -378,6 +378,7 @@ static void send_turn(Ernic *e, uint32_t number, uint8_t *frames)
     ErnicFault fault;
     Request r;
 
+    g_assert(q->pi != q->ci && (uint16_t)(q->pi - q->ci) <= 1u << q->log_size);
     fault = fetch(e, q, &r, false);
     ernic_charge(e, 2 * r.wqe.num);             /* each piece is an access */
     if (!fault && r.wqe.opcode == ERNIC_MLX5_OP_SEND) {
