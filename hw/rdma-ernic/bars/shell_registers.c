@@ -56,12 +56,12 @@ static uint32_t read_version(ErnicPci *d, uint32_t slot, uint32_t word)
 
 static uint32_t read_tx_count(ErnicPci *d, uint32_t slot, uint32_t word)
 {
-    return qdma_port_counter(&d->shell.qdma->port[slot], ERNIC_QDMA_H2C, word);
+    return ernic_mac_counter(&d->shell.qdma->port[slot].mac[ERNIC_QDMA_H2C], word);
 }
 
 static uint32_t read_rx_count(ErnicPci *d, uint32_t slot, uint32_t word)
 {
-    return qdma_port_counter(&d->shell.qdma->port[slot], ERNIC_QDMA_C2H, word);
+    return ernic_mac_counter(&d->shell.qdma->port[slot].mac[ERNIC_QDMA_C2H], word);
 }
 
 /* Every reset is done at once. */
@@ -78,7 +78,8 @@ static uint32_t read_adapter(ErnicPci *d, uint32_t slot, uint32_t word)
 static void write_tick(ErnicPci *d, uint32_t slot, uint64_t now, uint32_t value)
 {
     if (value & 1) {
-        qdma_port_tick(&d->shell.qdma->port[slot]);
+        ernic_mac_tick(&d->shell.qdma->port[slot].mac[ERNIC_QDMA_H2C]);
+        ernic_mac_tick(&d->shell.qdma->port[slot].mac[ERNIC_QDMA_C2H]);
     }
 }
 

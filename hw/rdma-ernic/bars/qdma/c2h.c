@@ -187,7 +187,7 @@ void qdma_c2h_packet(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t 
         lost(d, &f, number, "length");
         return;
     }
-    qdma_port_count(&d->shell.qdma->port[port], ERNIC_QDMA_C2H, frame, len);
+    ernic_mac_count(&d->shell.qdma->port[port].mac[ERNIC_QDMA_C2H], frame, len);
     charge(d, &f, 0, len);
     to_queue(d, number, &f);
 }

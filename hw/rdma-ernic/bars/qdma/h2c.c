@@ -111,7 +111,7 @@ static bool leave(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t len
 
     p->stats.packets[ERNIC_QDMA_H2C]++;
     p->stats.packet_bytes[ERNIC_QDMA_H2C] += len;
-    qdma_port_count(p, ERNIC_QDMA_H2C, frame, len);
+    ernic_mac_count(&p->mac[ERNIC_QDMA_H2C], frame, len);
     if (qdma_port_loops(d, port)) {
         qdma_c2h_packet(d, port, frame, len, work);
         return true;

@@ -163,11 +163,6 @@ bool qdma_port_waits(ErnicPci *d, uint32_t port)
 
 /* ---- counters ---------------------------------------------------------------------- */
 
-void qdma_port_count(ErnicQdmaPort *p, uint8_t dir, const uint8_t *frame, uint32_t len)
-{
-    ernic_mac_count(&p->mac[dir], frame, len);
-}
-
 void qdma_port_lost(ErnicPci *d, uint32_t port, uint8_t dir, uint32_t number,
                     uint32_t len, const char *why)
 {
@@ -176,25 +171,6 @@ void qdma_port_lost(ErnicPci *d, uint32_t port, uint8_t dir, uint32_t number,
     s->dropped[dir]++;
     s->dropped_bytes[dir] += len;
     trace_ernic_qdma_lost(ernic_pci_id(d), number, dir, len, why);
-}
-
-void qdma_port_tick(ErnicQdmaPort *p)
-{
-    uint32_t dir;
-
-    for (dir = 0; dir < ERNIC_QDMA_DIRS; dir++) {
-        ernic_mac_tick(&p->mac[dir]);
-    }
-}
-
-static uint32_t half(uint64_t value, uint32_t word)
-{
-    return word % 2 ? value >> 32 : value;
-}
-
-uint32_t qdma_port_counter(const ErnicQdmaPort *p, uint8_t dir, uint32_t word)
-{
-    return ernic_mac_counter(&p->mac[dir], word);
 }
 
 /* Sent, lost, received, lost: frames and bytes; erroneous ones do not exist. */
@@ -208,5 +184,5 @@ uint32_t qdma_port_adapter(const ErnicQdmaPort *p, uint32_t word)
         s->dropped[ERNIC_QDMA_C2H], s->dropped_bytes[ERNIC_QDMA_C2H],
     };
 
-    return word / 2 < ARRAY_SIZE(counters) ? half(counters[word / 2], word) : 0;
+    return word / 2 < ARRAY_SIZE(counters) ? counters[word / 2] >> word % 2 * 32 : 0;
 }

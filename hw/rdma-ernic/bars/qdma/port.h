@@ -28,15 +28,11 @@ bool qdma_port_enabled(const ErnicPci *d, uint32_t port, uint8_t dir);
 bool qdma_port_loops(const ErnicPci *d, uint32_t port);
 /* Whether the network cannot take a frame now. */
 bool qdma_port_waits(ErnicPci *d, uint32_t port);
-/* A frame has passed the MAC; or was lost beside it. */
-void qdma_port_count(ErnicQdmaPort *p, uint8_t dir, const uint8_t *frame, uint32_t len);
+/* A frame was lost beside the MAC. */
 void qdma_port_lost(ErnicPci *d, uint32_t port, uint8_t dir, uint32_t number,
                     uint32_t len, const char *why);
 
-/* The registers show what the MAC has counted since the last tick. */
-void qdma_port_tick(ErnicQdmaPort *p);
-/* Word @word of the MAC's counters, and of those of the adapter beside it. */
-uint32_t qdma_port_counter(const ErnicQdmaPort *p, uint8_t dir, uint32_t word);
+/* Word @word of the counters of the adapter beside the MAC. */
 uint32_t qdma_port_adapter(const ErnicQdmaPort *p, uint32_t word);
 
 #endif /* ERNIC_BARS_QDMA_PORT_H */
