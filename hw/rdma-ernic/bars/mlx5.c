@@ -15,7 +15,7 @@
 #include "device/interface.h"
 #include "device/link.h"
 #include "device/lock.h"
-#include "device/page_events.h"
+#include "device/ioeventfd.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* The virtual function that most kernels and providers know. */
@@ -95,7 +95,7 @@ static void mlx5_add_bars(ErnicPci *d)
 
 static void mlx5_run(ErnicPci *d, uint64_t now)
 {
-    if (!ernic_pci_doorbells_run(d, now) || !ernic_pci_page_events_run(d, now)) {
+    if (!ernic_pci_doorbells_run(d, now) || !ernic_pci_ioeventfd_run(d, now)) {
         ernic_pci_continue(d, &d->kick, d->bh);
     }
 }

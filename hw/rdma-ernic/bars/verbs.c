@@ -18,7 +18,7 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/memory.h"
-#include "device/page_events.h"
+#include "device/ioeventfd.h"
 #include "device/registers.h"
 #include "device/reset.h"
 #include "net/ethernet.h"
@@ -149,7 +149,7 @@ void ernic_pci_verbs_run(ErnicPci *d, uint64_t now)
     pi = qatomic_load_acquire(&v->cmd_pi);
     done = ernic_pci_doorbells_run(d, now);
     if (done) {
-        rung = !ernic_pci_page_events_run(d, now);
+        rung = !ernic_pci_ioeventfd_run(d, now);
         done = ernic_pci_verbs_commands(d, now, pi);
     }
     if (v->cmd_ci != ci) {

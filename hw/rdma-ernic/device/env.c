@@ -10,7 +10,7 @@
 #include "device/freeing.h"
 #include "device/irq.h"
 #include "device/link.h"
-#include "device/page_events.h"
+#include "device/ioeventfd.h"
 #include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
 

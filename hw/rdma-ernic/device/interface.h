@@ -47,7 +47,7 @@ struct ErnicPciInterfaceOps {
      */
     bool (*commands)(ErnicPci *d, uint64_t now, uint32_t mark);
     /*
-     * Doorbells that can be events of their pages (device/page_events.h): the offset in
+     * Doorbells that can be events of their pages (device/ioeventfd.h): the offset in
      * ErnicPci.bar of the page 0, and those in a page, from @first in steps of @step
      * bytes. @step 0: there are none.
      */

@@ -53,7 +53,7 @@ typedef struct ErnicPciMlx5 {
 #define ERNIC_PCI_PAGES         1024
 #define ERNIC_PCI_PAGE_EVENTS   ERNIC_DB_EVENTS
 
-/* Doorbell pages that ring by an eventfd (page_events.c); a bit for each page. */
+/* Doorbell pages that ring by an eventfd (ioeventfd.c); a bit for each page. */
 typedef struct ErnicPageEvents {
     QEMUBH *bh;                 /* in the main loop; NULL: off */
     unsigned long wanted[BITS_TO_LONGS(ERNIC_PCI_PAGES)];       /* atomic */

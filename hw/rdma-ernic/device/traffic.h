@@ -27,7 +27,7 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d);
  * Executes the doorbells rung before a packet arrived: it may need a receive request
  * that they post. False: they take more than the slice, or wait for commands; the
  * device's work goes on with them, and the packet waits. In the timing model it does not
- * wait for commands. Doorbells with an event of their own (device/page_events.h) post no
+ * wait for commands. Doorbells with an event of their own (device/ioeventfd.h) post no
  * receives.
  */
 bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now);

@@ -29,7 +29,7 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/memory.h"
-#include "device/page_events.h"
+#include "device/ioeventfd.h"
 #include "device/polling.h"
 #include "device/reset.h"
 #include "device/retry_time.h"
@@ -363,7 +363,7 @@ static void function_reset(ErnicPci *d)
 
     trace_ernic_pci_reset(ernic_pci_id(d));
     ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next, */
-    ernic_pci_page_events_move(d);      /* and unmaps the BARs */
+    ernic_pci_ioeventfd_move(d);      /* and unmaps the BARs */
     device_reset(d);
     part = hidden_part(d);
     if (part) {
@@ -435,7 +435,7 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
         hold_pages(ERNIC(pci), true);
     }
     if (ernic_pci_exists(ERNIC(pci)) && moves_bars(pci, addr, len)) {
-        ernic_pci_page_events_move(ERNIC(pci));
+        ernic_pci_ioeventfd_move(ERNIC(pci));
     }
     held = ernic_pci_msi_hold(ERNIC(pci));
     pci_default_write_config(pci, addr, value, len);

@@ -13,7 +13,7 @@
 #include "device/irq.h"
 #include "device/link.h"
 #include "device/lock.h"
-#include "device/page_events.h"
+#include "device/ioeventfd.h"
 #include "device/polling.h"
 #include "device/traffic.h"
 #include "net/netdev.h"
@@ -156,7 +156,7 @@ void ernic_pci_work_init(ErnicPci *d)
     ernic_pci_freeing_open(d);
     open_context(d);
     ernic_pci_irq_init(d);
-    ernic_pci_page_events_init(d);
+    ernic_pci_ioeventfd_init(d);
 }
 
 void ernic_pci_work_to_main(ErnicPci *d)
@@ -171,7 +171,7 @@ void ernic_pci_work_to_main(ErnicPci *d)
 
 void ernic_pci_work_stop(ErnicPci *d)
 {
-    ernic_pci_page_events_stop(d);
+    ernic_pci_ioeventfd_stop(d);
     close_context(d);
     ernic_pci_irq_stop(d);
 }

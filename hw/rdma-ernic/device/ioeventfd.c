@@ -20,7 +20,7 @@
 #include "device/clock.h"
 #include "device/interface.h"
 #include "device/mutex.h"
-#include "device/page_events.h"
+#include "device/ioeventfd.h"
 #include "hw/rdma-ernic/trace.h"
 
 #define PAGE            4096u
@@ -96,7 +96,7 @@ static bool next_batch(ErnicPageEvents *events)
  * Half of each slice, of its time as well as of its units, is left to the commands that
  * follow, also if many pages are rung again and again.
  */
-bool ernic_pci_page_events_run(ErnicPci *d, uint64_t now)
+bool ernic_pci_ioeventfd_run(ErnicPci *d, uint64_t now)
 {
     ErnicPageEvents *events = &d->events;
     uint32_t units = ernic_slice_rest(d->engine);
@@ -232,7 +232,7 @@ static bool give_events(ErnicPci *d)
  * The BAR may come to where another function's is, or leave it, with events at the same
  * addresses: in the same way as above.
  */
-void ernic_pci_page_events_move(ErnicPci *d)
+void ernic_pci_ioeventfd_move(ErnicPci *d)
 {
     assert(bql_locked());
     if (d->events.bh) {
@@ -254,7 +254,7 @@ static void update(void *opaque)
 /* ---- life ------------------------------------------------------------------- */
 
 /* A thread needs no BQL to take an event; the main loop gains nothing by it. */
-void ernic_pci_page_events_init(ErnicPci *d)
+void ernic_pci_ioeventfd_init(ErnicPci *d)
 {
     if (d->interface->page_event.step &&
         (d->ioeventfd == ON_OFF_AUTO_ON ||
@@ -268,7 +268,7 @@ static void drained(void *opaque)
 }
 
 /* The handlers of a thread may still run after they were removed. */
-void ernic_pci_page_events_stop(ErnicPci *d)
+void ernic_pci_ioeventfd_stop(ErnicPci *d)
 {
     ErnicPageEvent **event = d->events.event;
     uint32_t i;
