@@ -118,7 +118,7 @@ typedef struct ErnicSendQueue {
     uint8_t retry_left, rnr_left;
     /* Writer: transport/retry_timer. In this place it takes no room. */
     bool leaving;                   /* the transport timer starts at departure */
-    /* Writer: transport/patience. */
+    /* Writer: transport/adaptive_retry. */
     uint64_t waited;                /* ns, since something moved */
     /* Writer: transport/retry_timer. */
     uint64_t ack_due;               /* transport timer, or ERNIC_NEVER */

@@ -10,8 +10,8 @@
 #include "objects/counter.h"
 #include "timing/hooks.h"
 #include "trace.h"
+#include "transport/adaptive_retry.h"
 #include "transport/completer.h"
-#include "transport/patience.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
 #include "transport/qp_state.h"
@@ -74,7 +74,7 @@ void ernic_completer_reset(ErnicQp *qp)
     sq->rewound = false;
     sq->rewind_gen = sq->rewind_psn = 0;
     sq->retry_left = sq->rnr_left = 0;
-    ernic_patience_renew(qp);
+    ernic_adaptive_renew(qp);
     sq->cwnd = ERNIC_CWND_INIT;
 }
 
@@ -148,7 +148,7 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     sq->retry_left = qp->attr.retry_cnt;
     sq->rnr_left = qp->attr.rnr_retry;
     sq->rewound = false;
-    ernic_patience_renew(qp);
+    ernic_adaptive_renew(qp);
     /* During an RNR wait no packet that needs an answer is in flight. */
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
         ernic_retry_timer_stop(qp);
@@ -237,7 +237,7 @@ static void comp_cut_window(Ernic *e, ErnicQp *qp)
  */
 static bool comp_gives_up(const Ernic *e, const ErnicQp *qp, uint8_t budget)
 {
-    return !budget && ernic_patience_over(e, qp) && !e->interface->retry_forever(e, qp);
+    return !budget && ernic_adaptive_over(e, qp) && !e->interface->retry_forever(e, qp);
 }
 
 /* Use one retry and go back to una_psn. Without a retry left the request fails. */
@@ -259,7 +259,7 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
  */
 static void comp_lost(Ernic *e, ErnicQp *qp)
 {
-    if (qp->sq.retry_left || ernic_patience_over(e, qp)) {
+    if (qp->sq.retry_left || ernic_adaptive_over(e, qp)) {
         comp_retry(e, qp);
     }
 }
@@ -289,8 +289,8 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
             comp_fail(e, qp, ERNIC_FAULT_RNR_RETRY_EXC);
             return;
         }
-        wait = ernic_patience_rnr_ns(e, qp, wait);
-        ernic_patience_waited(e, qp, wait);
+        wait = ernic_adaptive_rnr_ns(e, qp, wait);
+        ernic_adaptive_waited(e, qp, wait);
         sq->rnr_left -= sq->rnr_left > 0;
     }
     ernic_retry_timer_stop(qp);
@@ -531,7 +531,7 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
     } else {
         ERNIC_COUNT(e, qp, ack_timeouts);
         trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
-        ernic_patience_waited(e, qp, ernic_patience_ack_ns(e, qp));
+        ernic_adaptive_waited(e, qp, ernic_adaptive_ack_ns(e, qp));
         comp_retry(e, qp);
     }
 }

@@ -4,13 +4,13 @@
  * The deadlines of a send queue.
  */
 #include "qemu/osdep.h"
-#include "transport/retry_timer.h"
-#include "transport/patience.h"
+#include "transport/adaptive_retry.h"
 #include "transport/qp.h"
+#include "transport/retry_timer.h"
 
 static uint64_t deadline(const Ernic *e, const ErnicQp *qp)
 {
-    uint64_t wait = ernic_patience_ack_ns(e, qp);
+    uint64_t wait = ernic_adaptive_ack_ns(e, qp);
 
     return wait ? e->now + wait : ERNIC_NEVER;
 }
@@ -40,7 +40,7 @@ void ernic_retry_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
 
 bool ernic_retry_timer_paused(Ernic *e, ErnicQp *qp)
 {
-    uint64_t wait = ernic_patience_ack_ns(e, qp);
+    uint64_t wait = ernic_adaptive_ack_ns(e, qp);
 
     if (!e->resume || !wait || e->now >= e->resume + wait) {
         return false;

@@ -13,20 +13,20 @@
  * for retry_time. The lengths of the waits count, not the clock: the time in which this
  * process did not run is no fault of the peer.
  */
-#ifndef ERNIC_TRANSPORT_PATIENCE_H
-#define ERNIC_TRANSPORT_PATIENCE_H
+#ifndef ERNIC_TRANSPORT_ADAPTIVE_RETRY_H
+#define ERNIC_TRANSPORT_ADAPTIVE_RETRY_H
 
 #include "objects/qp.h"
 
 /* Length of the transport timer that starts now, ns; 0: @qp has none. */
-uint64_t ernic_patience_ack_ns(const Ernic *e, const ErnicQp *qp);
+uint64_t ernic_adaptive_ack_ns(const Ernic *e, const ErnicQp *qp);
 /* Length of the RNR wait that starts now, ns; @asked is that of the peer. */
-uint64_t ernic_patience_rnr_ns(const Ernic *e, const ErnicQp *qp, uint64_t asked);
+uint64_t ernic_adaptive_rnr_ns(const Ernic *e, const ErnicQp *qp, uint64_t asked);
 /* @qp has waited, or will wait, @ns without progress. */
-void ernic_patience_waited(const Ernic *e, ErnicQp *qp, uint64_t ns);
+void ernic_adaptive_waited(const Ernic *e, ErnicQp *qp, uint64_t ns);
 /* Something has moved. */
-void ernic_patience_renew(ErnicQp *qp);
+void ernic_adaptive_renew(ErnicQp *qp);
 /* Whether a request may fail whose budget of retries is used. */
-bool ernic_patience_over(const Ernic *e, const ErnicQp *qp);
+bool ernic_adaptive_over(const Ernic *e, const ErnicQp *qp);
 
-#endif /* ERNIC_TRANSPORT_PATIENCE_H */
+#endif /* ERNIC_TRANSPORT_ADAPTIVE_RETRY_H */

@@ -52,7 +52,7 @@ static void fails_after(Dialog *d, uint64_t ns)
 }
 
 /* Intervals grow from the timeout of the queue pair; the request fails after 10 s. */
-DIALOG_TEST_BY("/patience/intervals", open_patient(d, 7, 7, 14), test_intervals)
+DIALOG_TEST_BY("/adaptive-retry/intervals", open_patient(d, 7, 7, 14), test_intervals)
 {
     static const unsigned factor[] = { 1, 1, 2, 4, 8 };
     unsigned i;
@@ -68,7 +68,7 @@ DIALOG_TEST_BY("/patience/intervals", open_patient(d, 7, 7, 14), test_intervals)
 }
 
 /* No timeout is shorter than 16.8 ms. */
-DIALOG_TEST_BY("/patience/floor", open_patient(d, 7, 7, 1), test_floor)
+DIALOG_TEST_BY("/adaptive-retry/floor", open_patient(d, 7, 7, 1), test_floor)
 {
     post_send(d, 0);
     resent_after(d, 16777216);
@@ -77,7 +77,7 @@ DIALOG_TEST_BY("/patience/floor", open_patient(d, 7, 7, 1), test_floor)
 }
 
 /* A long timeout keeps its length, and a budget that outlasts 10 s is used whole. */
-DIALOG_TEST_BY("/patience/long", open_patient(d, 4, 7, 20), test_long)
+DIALOG_TEST_BY("/adaptive-retry/long", open_patient(d, 4, 7, 20), test_long)
 {
     unsigned i;
 
@@ -89,7 +89,7 @@ DIALOG_TEST_BY("/patience/long", open_patient(d, 4, 7, 20), test_long)
 }
 
 /* An acknowledgement makes the next interval short again, and the total start anew. */
-DIALOG_TEST_BY("/patience/progress", open_patient(d, 0, 7, 14), test_progress)
+DIALOG_TEST_BY("/adaptive-retry/progress", open_patient(d, 0, 7, 14), test_progress)
 {
     unsigned round, i;
 
@@ -105,7 +105,7 @@ DIALOG_TEST_BY("/patience/progress", open_patient(d, 0, 7, 14), test_progress)
 }
 
 /* A time in which the engine did not run is one interval, however long it was. */
-DIALOG_TEST_BY("/patience/stopped", open_patient(d, 0, 7, 14), test_stopped)
+DIALOG_TEST_BY("/adaptive-retry/stopped", open_patient(d, 0, 7, 14), test_stopped)
 {
     post_send(d, 0);
     d->env.now += 3600 * S;
@@ -117,7 +117,7 @@ DIALOG_TEST_BY("/patience/stopped", open_patient(d, 0, 7, 14), test_stopped)
 }
 
 /* NAKs use the budget; then they wait for the timer, so that no peer keeps us busy. */
-DIALOG_TEST_BY("/patience/nak", open_patient(d, 1, 7, 14), test_nak)
+DIALOG_TEST_BY("/adaptive-retry/nak", open_patient(d, 1, 7, 14), test_nak)
 {
     post_send(d, 0);
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
@@ -134,7 +134,7 @@ DIALOG_TEST_BY("/patience/nak", open_patient(d, 1, 7, 14), test_nak)
 }
 
 /* The budget's waits are those of the peer; later ones grow until 10 s are over. */
-DIALOG_TEST_BY("/patience/rnr", open_patient(d, 0, 2, 14), test_rnr)
+DIALOG_TEST_BY("/adaptive-retry/rnr", open_patient(d, 0, 2, 14), test_rnr)
 {
     uint64_t total = 0, asked = 640000, wait = asked;
     unsigned n = 0;
@@ -153,7 +153,7 @@ DIALOG_TEST_BY("/patience/rnr", open_patient(d, 0, 2, 14), test_rnr)
 }
 
 /* With 7, for ever, each wait is the one that the peer asks for. */
-DIALOG_TEST_BY("/patience/rnr-forever", open_patient(d, 0, 7, 14), test_rnr_forever)
+DIALOG_TEST_BY("/adaptive-retry/rnr-forever", open_patient(d, 0, 7, 14), test_rnr_forever)
 {
     unsigned i;
 
