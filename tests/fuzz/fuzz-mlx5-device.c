@@ -10,7 +10,7 @@
 #include "qemu/bswap.h"
 #include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/objects.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "harness.h"
 #include "input.h"

@@ -11,7 +11,7 @@
 #include "qemu/bswap.h"
 #include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/objects.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "interfaces/pg332/register_file.h"
 #include "objects/cq.h"
 #include "steering/flow.h"

@@ -12,7 +12,7 @@
 #include "engine.h"
 #include "interfaces/common/db_pages.h"
 #include "interfaces/interface.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "interfaces/mlx5/uar.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/eth/send.h"

@@ -12,7 +12,7 @@
 #include "interfaces/common/db_pages.h"
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/eth/objects.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/pg332.h"
 #include "interfaces/pg332/side_stream.h"

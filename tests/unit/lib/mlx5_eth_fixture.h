@@ -13,7 +13,7 @@
 #include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/rdma/records.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "steering/flow_tables.h"

@@ -9,7 +9,7 @@
 
 #include "fake_verbs.h"
 #include "interfaces/mlx5/rdma/records.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "test.h"
 
 typedef struct Mlx5Answer {

@@ -10,7 +10,7 @@
 
 #include "fake_verbs.h"
 #include "interfaces/mlx5/rdma/records.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
 #include "test.h"
 

@@ -99,7 +99,7 @@ typedef struct ErnicConfig {
     uint8_t strict;             /* ErnicStrictMode; with PG332 only */
     bool raw;                   /* the link takes Ethernet frames too */
     bool no_icrc;               /* the link needs no ICRC: it is 0, and not checked */
-    uint64_t retry_time;        /* adaptive retransmission (adaptive_retry.h), ns; 0: off */
+    uint64_t retry_time;        /* ns (transport/adaptive_retry.h); 0: off */
     /* The profile of the timing model, which outlives the engine; NULL: it is off. */
     const ErnicProfile *timing;
     /*

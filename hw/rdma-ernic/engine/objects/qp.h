@@ -140,7 +140,7 @@ typedef struct ErnicSendQueue {
 
 /* An inbound READ or atomic, kept for its duplicates (IBTA 9.7.4.1.2). */
 typedef struct ErnicRdRes {
-    /* Writer: transport/rd_resources. */
+    /* Writer: transport/responder_resources. */
     bool used;
     bool atomic;                    /* or another that is answered without data */
     bool pending;                   /* response packets are still to be sent */
@@ -181,7 +181,7 @@ typedef struct ErnicRecvQueue {
     uint32_t dmalen;
     /* Writer: transport/qp. */
     ErnicRecv recv;
-    /* Writer: transport/rd_resources. */
+    /* Writer: transport/responder_resources. */
     uint8_t rd_head;                /* where the next inbound READ goes */
     /* Writer: transport/ack. */
     uint64_t cnp_due;               /* no CNP before */
@@ -205,7 +205,7 @@ typedef struct ErnicAckState {
     uint8_t code;                   /* the interface's number of it */
     /* Writer: transport/ack. */
     uint32_t nak_psn;
-    /* Writer: transport/rd_resources; reset: transport/ack. */
+    /* Writer: transport/responder_resources; reset: transport/ack. */
     uint16_t rd_pending;            /* entries of rd[] that are pending */
     /* Writer: transport/ack. */
     bool cnp_owed;                  /* a marked packet has come */

@@ -14,7 +14,7 @@
 #include "transport/cc.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
-#include "transport/rd_resources.h"
+#include "transport/responder_resources.h"
 #include "transport/read_slots.h"
 #include "transport/sched.h"
 #include "transport/tx.h"

@@ -15,7 +15,7 @@
 #include "transport/qp.h"
 #include "transport/qp_life.h"
 #include "transport/rate.h"
-#include "transport/rd_resources.h"
+#include "transport/responder_resources.h"
 #include "transport/read_slots.h"
 #include "transport/requester.h"
 #include "transport/responder.h"

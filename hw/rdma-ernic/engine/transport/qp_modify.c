@@ -15,7 +15,7 @@
 #include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
 #include "transport/rate.h"
-#include "transport/rd_resources.h"
+#include "transport/responder_resources.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/sched.h"

@@ -11,7 +11,7 @@
 #include "transport/qp.h"
 #include "transport/qp_state.h"
 #include "transport/qp_transitions.h"
-#include "transport/rd_resources.h"
+#include "transport/responder_resources.h"
 #include "transport/requester.h"
 #include "transport/retry_timer.h"
 #include "transport/sched.h"

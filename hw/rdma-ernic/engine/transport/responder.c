@@ -16,7 +16,7 @@
 #include "transport/qp.h"
 #include "transport/qp_page.h"
 #include "transport/qp_state.h"
-#include "transport/rd_resources.h"
+#include "transport/responder_resources.h"
 #include "transport/responder.h"
 #include "wire/ib_tables.h"
 #include "wire/psn.h"

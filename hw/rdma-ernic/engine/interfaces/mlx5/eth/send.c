@@ -20,7 +20,7 @@
 #include "objects/cq.h"
 #include "trace.h"
 #include "transport/tx.h"
-#include "wire/segment.h"
+#include "wire/segmentation.h"
 
 #define BLOCK           ERNIC_MLX5_BLOCK
 #define BLOCK_SEGMENTS  (BLOCK / ERNIC_MLX5_SEGMENT)
@@ -341,7 +341,7 @@ static ErnicFault send_part(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q,
     uint32_t seg = MAX(wqe->head_len + wqe->mss, ERNIC_FRAME_MIN), n, at = 0, left;
     ErnicSegmentation s;
 
-    if (wqe->insert || !ernic_segment_init(&s, wqe->head, wqe->head_len, wqe->mss)) {
+    if (wqe->insert || !ernic_segmentation_init(&s, wqe->head, wqe->head_len, wqe->mss)) {
         return ERNIC_FAULT_SEND_WQE;
     }
     if (!wqe->len || wqe->len > 1u << ERNIC_MLX5_LOG_LSO || q->sent >= wqe->len ||
@@ -361,7 +361,7 @@ static ErnicFault send_part(Ernic *e, uint32_t number, ErnicMlx5EthQueue *q,
             return fault;
         }
         left = wqe->len - q->sent - len;
-        ernic_segment_adapt(&s, frame, len, q->sent / wqe->mss, !left);
+        ernic_segmentation_adapt(&s, frame, len, q->sent / wqe->mss, !left);
         q->sent += len;
         at = n * seg + pad(frame, wqe->head_len + len);
     }

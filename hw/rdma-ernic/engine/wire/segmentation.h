@@ -4,8 +4,8 @@
  * Segmentation of a large TCP or UDP packet (LSO): its data are divided into frames, each
  * with a copy of the headers that is adapted to its part.
  */
-#ifndef ERNIC_WIRE_SEGMENT_H
-#define ERNIC_WIRE_SEGMENT_H
+#ifndef ERNIC_WIRE_SEGMENTATION_H
+#define ERNIC_WIRE_SEGMENTATION_H
 
 #include "wire/inet.h"
 
@@ -17,14 +17,14 @@ typedef struct ErnicSegmentation {
 } ErnicSegmentation;
 
 /* False: @head bytes at @frame are not exactly the headers of a TCP or UDP packet. */
-bool ernic_segment_init(ErnicSegmentation *s, const uint8_t *frame, uint32_t head,
-                        uint32_t mss);
+bool ernic_segmentation_init(ErnicSegmentation *s, const uint8_t *frame, uint32_t head,
+                             uint32_t mss);
 /*
  * Adapt the headers of @frame, which has @len bytes of data after them, to part @index of
  * the packet: lengths, IPv4 identification, sequence number and flags of TCP, and
  * checksums. @last: it is the last part.
  */
-void ernic_segment_adapt(const ErnicSegmentation *s, uint8_t *frame, uint32_t len,
-                         uint32_t index, bool last);
+void ernic_segmentation_adapt(const ErnicSegmentation *s, uint8_t *frame, uint32_t len,
+                              uint32_t index, bool last);
 
-#endif /* ERNIC_WIRE_SEGMENT_H */
+#endif /* ERNIC_WIRE_SEGMENTATION_H */

@@ -11,7 +11,7 @@
 #include "trace.h"
 #include "transport/qp.h"
 #include "transport/qp_page.h"
-#include "transport/rd_resources.h"
+#include "transport/responder_resources.h"
 #include "transport/sched.h"
 #include "wire/psn.h"
 

@@ -5,15 +5,15 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "wire/segment.h"
+#include "wire/segmentation.h"
 
 /* Fields of TCP. FIN and PSH are those of the last frame, CWR of the first (RFC 3168). */
 #define TCP_SEQUENCE    4
 #define TCP_FLAGS       13
 enum { TCP_FIN = 0x01, TCP_PSH = 0x08, TCP_CWR = 0x80 };
 
-bool ernic_segment_init(ErnicSegmentation *s, const uint8_t *frame, uint32_t head,
-                        uint32_t mss)
+bool ernic_segmentation_init(ErnicSegmentation *s, const uint8_t *frame, uint32_t head,
+                             uint32_t mss)
 {
     uint32_t l4;
 
@@ -23,8 +23,8 @@ bool ernic_segment_init(ErnicSegmentation *s, const uint8_t *frame, uint32_t hea
     return mss && l4 && s->inet.l4 + l4 == head && !s->inet.fragment;
 }
 
-void ernic_segment_adapt(const ErnicSegmentation *s, uint8_t *frame, uint32_t len,
-                         uint32_t index, bool last)
+void ernic_segmentation_adapt(const ErnicSegmentation *s, uint8_t *frame, uint32_t len,
+                              uint32_t index, bool last)
 {
     uint8_t *ip = frame + s->inet.l3, *l4 = frame + s->inet.l4;
     uint32_t total = s->head + len - s->inet.l3;

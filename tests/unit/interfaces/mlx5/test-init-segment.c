@@ -8,7 +8,7 @@
 #include "base/work.h"
 #include "engine.h"
 #include "interfaces/interface.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "mlx5_commands.h"
 #include "mlx5_decode.h"
 #include "mlx5_software.h"

@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
-#include "interfaces/mlx5/segment.h"
+#include "interfaces/mlx5/init_segment.h"
 #include "interfaces/mlx5/events.h"
 #include "interfaces/mlx5/uar.h"
 #include "interfaces/common/db_pages.h"

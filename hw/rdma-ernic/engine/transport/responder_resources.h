@@ -4,8 +4,8 @@
  * Responder resources: requests that are answered by a response of their own,
  * kept for their duplicates.
  */
-#ifndef ERNIC_TRANSPORT_RD_RESOURCES_H
-#define ERNIC_TRANSPORT_RD_RESOURCES_H
+#ifndef ERNIC_TRANSPORT_RESPONDER_RESOURCES_H
+#define ERNIC_TRANSPORT_RESPONDER_RESOURCES_H
 
 #include "base/fault.h"
 #include "objects/qp.h"
@@ -32,4 +32,4 @@ void ernic_rd_resize(ErnicQp *qp, uint32_t size);
 /* FLUSH: the access rights that its placement types need (A19.4). */
 uint32_t ernic_flush_rights(const ErnicPkt *pkt);
 
-#endif /* ERNIC_TRANSPORT_RD_RESOURCES_H */
+#endif /* ERNIC_TRANSPORT_RESPONDER_RESOURCES_H */

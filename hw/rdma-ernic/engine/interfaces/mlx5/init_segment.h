@@ -4,8 +4,8 @@
  * BAR 0 of the mlx5 interface: the initialization segment and the pages of doorbells
  * after it. docs/mlx5-interface.md describes the interface.
  */
-#ifndef ERNIC_INTERFACES_MLX5_SEGMENT_H
-#define ERNIC_INTERFACES_MLX5_SEGMENT_H
+#ifndef ERNIC_INTERFACES_MLX5_INIT_SEGMENT_H
+#define ERNIC_INTERFACES_MLX5_INIT_SEGMENT_H
 
 #include "interfaces/mlx5/command/mlx5.h"
 
@@ -38,4 +38,4 @@ void ernic_mlx5_forget_objects(Ernic *e);
 /* The contexts of keys, which may be many, now belong to the caller; NULL: none. */
 void *ernic_mlx5_take_key_contexts(Ernic *e);
 
-#endif /* ERNIC_INTERFACES_MLX5_SEGMENT_H */
+#endif /* ERNIC_INTERFACES_MLX5_INIT_SEGMENT_H */
