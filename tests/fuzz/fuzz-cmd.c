@@ -11,6 +11,7 @@
 #include "model.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
+#include "objects/srq.h"
 #include "transport/qp.h"
 
 #define RUNS            8

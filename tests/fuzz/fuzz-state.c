@@ -18,7 +18,7 @@
 #include "harness.h"
 #include "wire/icrc.h"
 #include "input.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "stored_states.h"
 #include "transport/qp.h"
 #include "world.h"

@@ -14,6 +14,7 @@
 #include "objects/mr.h"
 #include "objects/odp.h"
 #include "objects/qp.h"
+#include "objects/srq.h"
 #include "trace.h"
 #include "transport/qp_life.h"
 

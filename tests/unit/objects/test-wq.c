@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "fake_env.h"
 #include "objects/mr.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "test.h"
 #include "trace-mark.h"
 

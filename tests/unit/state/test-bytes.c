@@ -8,6 +8,7 @@
 #include "busy.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
+#include "objects/srq.h"
 #include "steering/flow.h"
 #include "steering/flow_tables.h"
 #include "interfaces/mlx5/eth/objects.h"

@@ -11,7 +11,7 @@
 #include "base/fault.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "objects/wqe.h"
 #include "wire/headers.h"
 

@@ -9,7 +9,7 @@
 #include "objects/cq.h"
 #include "objects/eq.h"
 #include "objects/mr.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "state/check.h"
 #include "state/state.h"
 #include "transport/qp.h"

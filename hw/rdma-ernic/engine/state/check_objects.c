@@ -10,7 +10,7 @@
 #include "objects/eq.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "state/check.h"
 #include "steering/flow.h"
 #include "steering/rss.h"

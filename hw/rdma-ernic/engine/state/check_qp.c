@@ -10,6 +10,7 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "objects/mr_update.h"
+#include "objects/srq.h"
 #include "state/check.h"
 #include "state/state.h"
 #include "transport/qp.h"

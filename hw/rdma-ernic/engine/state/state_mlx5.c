@@ -8,7 +8,7 @@
 #include "interfaces/mlx5/rdma/records.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "state/state.h"
 #include "transport/qp.h"
 

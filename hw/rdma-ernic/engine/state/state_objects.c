@@ -14,7 +14,7 @@
 #include "objects/eq.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "state/state.h"
 #include "steering/flow.h"
 #include "steering/flow_tables.h"

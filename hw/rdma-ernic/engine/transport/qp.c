@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "base/timer.h"
 #include "interfaces/interface.h"
+#include "objects/srq.h"
 #include "timing/hooks.h"
 #include "trace.h"
 #include "transport/qp.h"

@@ -9,6 +9,7 @@
 #include "objects/cq.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
+#include "objects/srq.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
 #include "trace.h"

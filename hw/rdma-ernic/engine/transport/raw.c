@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "objects/counter.h"
+#include "objects/srq.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
 #include "trace.h"

@@ -9,6 +9,7 @@
 #include "mlx5_decode.h"
 #include "mlx5_objects.h"
 #include "objects/cq.h"
+#include "objects/srq.h"
 #include "transport/qp.h"
 
 #define EQE     64

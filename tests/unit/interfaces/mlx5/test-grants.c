@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "mlx5_frames.h"
 #include "mlx5_queues.h"
+#include "objects/srq.h"
 
 /* Bytes of segments. */
 enum { CONTROL = 16, REMOTE = 16, POINTER = 16, VECTOR = 48, HEADER = 4 };

@@ -14,6 +14,7 @@
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
+#include "objects/srq.h"
 
 static const ErnicMlx5CommandTable *const tables[] = {
     &ernic_mlx5_domain_commands, &ernic_mlx5_mkey_commands, &ernic_mlx5_cq_commands,

@@ -9,6 +9,7 @@
 #include "mlx5_objects.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"
+#include "objects/srq.h"
 #include "transport/qp_modify.h"
 #include "transport/qp_state.h"
 

@@ -8,6 +8,7 @@
 #include "interfaces/verbs/qp_commands.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
+#include "objects/srq.h"
 #include "qp_fixture.h"
 
 static void good_init(Fixture *f, struct ernic_qp_init *init)

@@ -14,6 +14,7 @@
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/eth/receive.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
+#include "objects/srq.h"
 #include "trace.h"
 #include "interfaces/common/defaults.h"
 #include "transport/qp.h"

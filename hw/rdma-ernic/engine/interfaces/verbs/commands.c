@@ -20,6 +20,7 @@
 #include "objects/job.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
+#include "objects/srq.h"
 #include "steering/flow.h"
 #include "steering/rss.h"
 #include "timing/timing_count.h"

@@ -10,7 +10,7 @@
 #include "interfaces/verbs/doorbell.h"
 #include "interfaces/verbs/records.h"
 #include "objects/cq.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "timing/timing.h"
 #include "trace.h"
 #include "transport/qp_transitions.h"

@@ -14,6 +14,7 @@
 #include "objects/cq.h"
 #include "objects/job.h"
 #include "objects/mr.h"
+#include "objects/srq.h"
 #include "trace.h"
 #include "transport/qp_create.h"
 #include "transport/qp_modify.h"
@@ -238,7 +239,7 @@ static uint8_t wq_init(Ernic *e, ErnicWq *wq, const struct ernic_buf_desc *desc,
 {
     memset(wq, 0, sizeof(*wq));
     wq->depth = depth;
-    wq->stride = stride * 64;
+    wq->stride = stride * ERNIC_SLOT_UNIT;
     wq->record = le64_to_cpu(record);
     if (first && take_ready(e, &wq->buf)) {
         return ERNIC_OK;

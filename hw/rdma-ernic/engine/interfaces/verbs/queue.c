@@ -9,7 +9,7 @@
 #include "interfaces/verbs/records.h"
 #include "interfaces/verbs/wqe_decode.h"
 #include "objects/cq.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "trace.h"
 #include "interfaces/common/defaults.h"
 #include "transport/qp.h"

@@ -9,10 +9,10 @@
 #include "base/bytes.h"
 #include "base/ib_spec.h"
 #include "interfaces/verbs/wqe_decode.h"
+#include "objects/wq.h"
 #include "trace.h"
 
-#define SLOT_UNIT 64
-#define SLOT_MAX (ERNIC_SQ_STRIDE_MAX * SLOT_UNIT)
+#define SLOT_MAX (ERNIC_SQ_STRIDE_MAX * ERNIC_SLOT_UNIT)
 #define HEAD_SIZE sizeof(struct ernic_wqe)
 /* No slot holds more inline bytes than ErnicWqe. */
 QEMU_BUILD_BUG_ON(SLOT_MAX != HEAD_SIZE + ERNIC_MAX_INLINE);

@@ -12,6 +12,7 @@
 #include "interfaces/mlx5/rdma/qp_context.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
+#include "objects/srq.h"
 #include "transport/qp_create.h"
 #include "transport/qp_modify.h"
 #include "transport/qp_transitions.h"

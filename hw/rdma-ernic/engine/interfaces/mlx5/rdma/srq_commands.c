@@ -10,7 +10,7 @@
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/command/lists.h"
 #include "objects/cq.h"
-#include "objects/wq.h"
+#include "objects/srq.h"
 #include "transport/responder.h"
 
 #define PAGE_SHIFT      12
