@@ -48,8 +48,8 @@ ENGINE_OF = {
     'links/shm': COMMON | {'engine/wire/frame.h'},
     'links/udp': COMMON | {'engine/wire/frame.h', 'engine/base/drop.h',
                            'engine/base/ib_spec.h'},
-    # The network card carries frames.
-    'net': COMMON | {'engine/wire/frame.h'},
+    # The network card carries frames, and looks at their checksums.
+    'net': COMMON | {'engine/wire/frame.h', 'engine/wire/inet.h'},
     'pci': COMMON | {'engine/timing/profile.h', 'engine/timing/timing_count.h',
                      'engine/timing/timing_trace.h'},
 }

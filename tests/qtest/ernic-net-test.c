@@ -172,6 +172,14 @@ ETH_TEST("/ernic-eth-checksum", test_checksum, ERNIC_ETH_TX | ERNIC_ETH_RX)
     qernic_to_wire(e->fd, frame, 143);
     qeth_receive(e, got, &flags);
     g_assert_cmphex(flags, ==, ERNIC_ETH_EOP);
+    /* A VLAN tag changes no checksum. */
+    frame[100] ^= 1;
+    memmove(frame + 16, frame + 12, 131);
+    stl_be_p(frame + 12, 0x81000005);
+    qeth_post_rx(e, BUFFER);
+    qernic_to_wire(e->fd, frame, 147);
+    qeth_receive(e, got, &flags);
+    g_assert_cmphex(flags, ==, ERNIC_ETH_EOP | ERNIC_ETH_CSUM_OK);
     /* A checksum outside of the frame is refused. */
     desc.csum_start = cpu_to_le16(143);
     qeth_transmit(e, frame, 143, 143, &desc);

@@ -11,6 +11,7 @@
 #include "net/checksum.h"
 #include "net/eth.h"
 #include "engine/base/budget.h"
+#include "engine/wire/inet.h"
 #include "device/clock.h"
 #include "device/dma.h"
 #include "device/interface.h"
@@ -264,44 +265,13 @@ static bool wanted(const ErnicEth *eth, const uint8_t *frame)
     return memcmp(mac, frame, 6) == 0;
 }
 
-static uint16_t sum_of(const uint8_t *p, uint32_t len)
-{
-    return net_checksum_finish(net_checksum_add(len, (uint8_t *)p));
-}
-
-/* True for TCP or UDP in IPv4 or IPv6 without options if all checksums are right. */
+/* True for TCP or UDP over IPv4 or IPv6 if all checksums are right. */
 static bool checksum_right(const uint8_t *frame, uint32_t len)
 {
-    const uint8_t *ip = frame + ETH_HLEN, *l4;
-    uint32_t l4_len, addr_len, sum;
-    uint8_t proto;
+    ErnicInet inet;
 
-    if (len < ETH_HLEN + 40) {
-        return false;
-    }
-    if (lduw_be_p(frame + 12) == ETH_P_IP && ip[0] == 0x45 &&
-        !(lduw_be_p(ip + 6) & 0x3fff) && sum_of(ip, 20) == 0) {
-        l4 = ip + 20;
-        l4_len = lduw_be_p(ip + 2) - 20;
-        addr_len = 8;
-        proto = ip[9];
-    } else if (lduw_be_p(frame + 12) == ETH_P_IPV6) {
-        l4 = ip + 40;
-        l4_len = lduw_be_p(ip + 4);
-        addr_len = 32;
-        proto = ip[6];
-    } else {
-        return false;
-    }
-    if ((proto != IP_PROTO_TCP && proto != IP_PROTO_UDP) ||
-        l4_len < (proto == IP_PROTO_TCP ? 20 : 8) ||
-        l4_len > len - (l4 - frame) ||
-        (proto == IP_PROTO_UDP && lduw_be_p(l4 + 6) == 0)) {
-        return false;
-    }
-    sum = net_checksum_add(l4_len, (uint8_t *)l4) + proto + l4_len +
-          net_checksum_add(addr_len, (uint8_t *)l4 - addr_len);
-    return net_checksum_finish(sum) == 0;
+    ernic_inet_parse(&inet, frame, len);
+    return ernic_inet_l3_ok(&inet, frame) && ernic_inet_l4_ok(&inet, frame);
 }
 
 /*
