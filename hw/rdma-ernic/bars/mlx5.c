@@ -13,9 +13,9 @@
 #include "device/clock.h"
 #include "device/doorbells.h"
 #include "device/interface.h"
+#include "device/ioeventfd.h"
 #include "device/link.h"
 #include "device/lock.h"
-#include "device/ioeventfd.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* The virtual function that most kernels and providers know. */

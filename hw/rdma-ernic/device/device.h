@@ -184,6 +184,14 @@ static inline bool ernic_pci_hidden(const ErnicPci *d)
     return d->shell.port_of && d->pg332.version;
 }
 
+/* The second port that is a part of this function; or NULL. */
+static inline ErnicPci *ernic_pci_hidden_part(const ErnicPci *d)
+{
+    ErnicPci *second = d->shell.second;
+
+    return second && ernic_pci_hidden(second) ? second : NULL;
+}
+
 /* The function of the guest that @d is, or is a part of: its power state and vectors. */
 static inline ErnicPci *ernic_pci_function(const ErnicPci *d)
 {

@@ -8,9 +8,9 @@
 #include "device/dma.h"
 #include "device/env.h"
 #include "device/freeing.h"
+#include "device/ioeventfd.h"
 #include "device/irq.h"
 #include "device/link.h"
-#include "device/ioeventfd.h"
 #include "device/traffic.h"
 #include "hw/rdma-ernic/trace.h"
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The PCI function: identity, capabilities, BARs, properties, and the device's
- * lifecycle: realize, reset, power states, stop and start of the machine, unplug.
+ * The PCI function: identity, BARs, properties, and the device's lifecycle: realize,
+ * reset, unplug.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -16,20 +16,18 @@
 #include "system/runstate.h"
 #include "system/system.h"
 #include "bars/shell.h"
-#include "bars/user_logic.h"
 #include "compat/qemu.h"
 #include "device/capabilities.h"
-#include "device/card.h"
 #include "device/clock.h"
 #include "device/env.h"
 #include "device/interface.h"
+#include "device/ioeventfd.h"
 #include "device/irq.h"
 #include "device/irqfd.h"
 #include "device/life.h"
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/memory.h"
-#include "device/ioeventfd.h"
 #include "device/polling.h"
 #include "device/reset.h"
 #include "device/retry_time.h"
@@ -38,6 +36,7 @@
 #include "net/queues.h"
 #include "pci/engine_thread.h"
 #include "pci/migration.h"
+#include "pci/power.h"
 #include "pci/precopy.h"
 #include "pci/statistics.h"
 #include "pci/timing.h"
@@ -112,102 +111,6 @@ static bool check_limits(ErnicPci *d, Error **errp)
     return true;
 }
 
-/* ---- stop and start of the machine, power states -------------------------- */
-
-/* The second port that is a part of this function; or NULL. */
-static ErnicPci *hidden_part(ErnicPci *d)
-{
-    ErnicPci *second = d->shell.second;
-
-    return second && ernic_pci_hidden(second) ? second : NULL;
-}
-
-static bool is_master(const PCIDevice *pci)
-{
-    return pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
-}
-
-static void set_working(ErnicPci *d, bool working)
-{
-    uint64_t now = ernic_pci_enter(d);
-
-    ernic_pci_life_set(d, working ? ERNIC_PCI_WORKING : ERNIC_PCI_STOPPED);
-    ernic_pci_links_update(d);
-    if (working) {
-        ernic_pages_hold(d->engine, now, !is_master(PCI_DEVICE(d)));
-        ernic_pages_rung(d->engine, now);       /* meanwhile, or before a migration */
-        d->wake = now;
-        d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
-    }
-    if (!working) {
-        ernic_pci_timing_flush(d);
-    }
-    ernic_pci_leave(d);
-    ernic_pci_irqfd_update(d);
-    if (working) {
-        ernic_pci_irqs_later(d);        /* those of D3hot */
-        ernic_pci_netdev_report_link(d);
-        ernic_pci_netq_kick(d);
-        ernic_pci_eth_kick(d);
-        ernic_pci_card_kick(d);
-        ernic_pci_user_logic_kick(d);
-    } else {
-        ernic_pci_drain(d);
-        if (!ernic_pci_powered(d)) {
-            /* Frames that waited for room are lost, and do not block their link. */
-            ernic_pci_netdev_resume(d);
-        }
-    }
-}
-
-static void vm_state_changed(void *opaque, bool running, RunState state)
-{
-    ErnicPci *d = opaque;
-
-    d->net.started = running;
-    if (ernic_pci_exists(d)) {
-        set_working(d, running && ernic_pci_powered(d));
-    }
-}
-
-/*
- * In D3hot the function accesses no memory, raises no interrupt and receives no
- * packet; it keeps its state, and the doorbells and commands that it has not executed.
- */
-static void update_power(ErnicPci *d)
-{
-    bool powered = ernic_pci_powered(d);
-
-    if (!ernic_pci_exists(d) || !runstate_is_running() ||
-        ernic_pci_working(d) == powered) {
-        return;
-    }
-    trace_ernic_pci_power(ernic_pci_id(d), powered);
-    set_working(d, powered);
-}
-
-static void update_powers(ErnicPci *d)
-{
-    ErnicPci *part;
-
-    update_power(d);
-    part = hidden_part(d);
-    if (part) {
-        update_power(part);
-    }
-}
-
-/* Bus mastering may be on again. */
-static void resume_irqs(ErnicPci *d)
-{
-    ErnicPci *part = hidden_part(d);
-
-    ernic_pci_irqs_resume(d);
-    if (part) {
-        ernic_pci_irqs_resume(part);
-    }
-}
-
 /* ---- life ----------------------------------------------------------------- */
 
 static void close_interface(ErnicPci *d)
@@ -259,14 +162,14 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
     if (d->interface->reset) {
         d->interface->reset(d, 0);
     }
-    d->vm_state = qemu_add_vm_change_state_handler(vm_state_changed, d);
+    d->vm_state = qemu_add_vm_change_state_handler(ernic_pci_vm_changed, d);
     ernic_pci_precopy_open(d);
     ernic_pci_engine_thread_start(d);
     ernic_pci_lock(d);
     ernic_pci_life_set(d, ERNIC_PCI_STOPPED);
     ernic_pci_unlock(d);
     d->net.started = runstate_is_running();
-    set_working(d, d->net.started);
+    ernic_pci_set_working(d, d->net.started);
     trace_ernic_pci_realize(ernic_pci_id(d), d->cfg.max_qp, d->cfg.num_vectors,
                             ernic_pci_link_option(d, d->link->name) ?: "");
     return;
@@ -365,7 +268,7 @@ static void function_reset(ErnicPci *d)
     ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next, */
     ernic_pci_ioeventfd_move(d);      /* and unmaps the BARs */
     device_reset(d);
-    part = hidden_part(d);
+    part = ernic_pci_hidden_part(d);
     if (part) {
         device_reset(part);
     }
@@ -373,8 +276,8 @@ static void function_reset(ErnicPci *d)
 
 /*
  * The whole reset happens in the enter phase: it has no effect outside the device,
- * and the bus lowers INTx. The function is in D0 afterwards. update_power() notices
- * at the next write to configuration space; until then no BAR is mapped.
+ * and the bus lowers INTx. The function is in D0 afterwards. ernic_pci_update_power()
+ * notices at the next write to configuration space; until then no BAR is mapped.
  */
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {
@@ -443,16 +346,16 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
         return;
     }
     if (command && ernic_pci_exists(ERNIC(pci))) {
-        hold_pages(ERNIC(pci), !is_master(pci));
+        hold_pages(ERNIC(pci), !ernic_pci_is_master(pci));
     }
     ernic_pci_msi_release(ERNIC(pci), held);
     if (!messages && sends_messages(pci)) {
         ernic_pci_shell_raise(ERNIC(pci));
     }
     pcie_cap_flr_write_config(pci, addr, value, len);
-    update_powers(ERNIC(pci));
+    ernic_pci_update_power(ERNIC(pci));
     ernic_pci_irqfd_update(ERNIC(pci));
-    resume_irqs(ERNIC(pci));
+    ernic_pci_resume_irqs(ERNIC(pci));
     ernic_pci_intx(ERNIC(pci));
 }
 
