@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static int open_file(const struct card *card, const char *name, int flags)
     snprintf(path, sizeof(path), "%s/%s", card->path, name);
     fd = open(path, flags | O_CLOEXEC);
     if (fd < 0) {
-        die("%s: %m", path);
+        err(1, "%s", path);
     }
     return fd;
 }
@@ -66,7 +67,7 @@ static unsigned long number(const struct card *card, const char *name)
     int fd = open_file(card, name, O_RDONLY);
 
     if (read(fd, text, sizeof(text) - 1) < 0) {
-        die("%s/%s: %m", card->path, name);
+        err(1, "%s/%s", card->path, name);
     }
     close(fd);
     return strtoul(text, NULL, 0);
@@ -88,7 +89,7 @@ static uint8_t *map_driver(const struct card *card, uint64_t offset, uint64_t si
     void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, card->driver, offset);
 
     if (map == MAP_FAILED) {
-        die("mmap of the driver's device: %m");
+        err(1, "mmap of the driver's device");
     }
     return map;
 }
@@ -108,7 +109,7 @@ static uint8_t *map_bar(const struct card *card, int bar, uint64_t at,
     fd = open_file(card, name, O_RDWR | O_SYNC);
     map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
     if (map == MAP_FAILED) {
-        die("%s/%s: %m", card->path, name);
+        err(1, "%s/%s", card->path, name);
     }
     close(fd);
     return map;
@@ -123,7 +124,7 @@ static int open_driver(const struct card *card)
     snprintf(path, sizeof(path), "/dev/ernic-shell-%.12s", card->path + sizeof(DEVICES));
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0 && errno != ENOENT) {
-        die("%s: %m", path);
+        err(1, "%s", path);
     }
     return fd;
 }
@@ -135,11 +136,11 @@ static void enable(const struct card *card)
     uint16_t command;
 
     if (pread(fd, &command, 2, 4) != 2) {
-        die("%s/config: %m", card->path);
+        err(1, "%s/config", card->path);
     }
     command |= 0x6;
     if (pwrite(fd, &command, 2, 4) != 2) {
-        die("%s/config: %m", card->path);
+        err(1, "%s/config", card->path);
     }
     close(fd);
 }
@@ -175,7 +176,7 @@ static int find(struct card *card, unsigned nth)
             return kind;
         }
     }
-    die("no PCI function with the registers of an ERNIC");
+    errx(1, "no PCI function with the registers of an ERNIC");
 }
 
 static void map_card_memory(struct card *card)
@@ -201,8 +202,8 @@ void card_open(struct card *card, unsigned nth)
     card->kind = functions[found].kind;
     for (i = 0; maps[i].kind != card->kind || maps[i].size != size; i++) {
         if (i + 1 == sizeof(maps) / sizeof(maps[0])) {
-            die("%s: no version has a BAR of %llu bytes", card->path,
-                (unsigned long long)size);
+            errx(1, "%s: no version has a BAR of %llu bytes", card->path,
+                 (unsigned long long)size);
         }
     }
     card->driver = open_driver(card);
@@ -231,12 +232,12 @@ static uint64_t physical(const void *at)
     uint64_t entry, page = (uintptr_t)at / 4096;
 
     if (fd < 0 || pread(fd, &entry, 8, page * 8) != 8) {
-        die("/proc/self/pagemap: %m");
+        err(1, "/proc/self/pagemap");
     }
     close(fd);
     entry &= (1ull << 55) - 1;
     if (!entry) {
-        die("/proc/self/pagemap shows no addresses: not root?");
+        errx(1, "/proc/self/pagemap shows no addresses: not root?");
     }
     return entry * 4096;
 }
@@ -246,7 +247,7 @@ static struct mem driver_area(struct card *card)
     struct ernic_shell_area area = { .size = AREA };
 
     if (ioctl(card->driver, ERNIC_SHELL_IOC_AREA, &area)) {
-        die("memory of the driver: %m");
+        err(1, "memory of the driver");
     }
     return (struct mem) { map_driver(card, area.offset, AREA), area.bus };
 }
@@ -257,8 +258,8 @@ struct mem mem_alloc(struct card *card, bool on_card)
 
     if (on_card) {
         if (card->mem_size - card->mem_used < AREA) {
-            die("the card has %llu bytes of memory, too few",
-                (unsigned long long)card->mem_size);
+            errx(1, "the card has %llu bytes of memory, too few",
+                 (unsigned long long)card->mem_size);
         }
         mem.at = card->mem + card->mem_used;
         mem.bus = (uint64_t)ERNIC_CARD_TAG << ERNIC_CARD_TAG_SHIFT |
@@ -270,7 +271,7 @@ struct mem mem_alloc(struct card *card, bool on_card)
         mem.at = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED |
                       MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED, -1, 0);
         if (mem.at == MAP_FAILED) {
-            die("no huge page (%m): echo 8 >/proc/sys/vm/nr_hugepages");
+            errx(1, "no huge page (%m): echo 8 >/proc/sys/vm/nr_hugepages");
         }
         mem.at[0] = 0;
         mem.bus = physical(mem.at);

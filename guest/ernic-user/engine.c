@@ -6,6 +6,7 @@
  * no interrupt is needed.
  */
 #include <endian.h>
+#include <err.h>
 #include <string.h>
 #include <time.h>
 #include "ernic-user.h"
@@ -237,12 +238,12 @@ static void check_fatal(struct interface *f, time_t since)
     if (status & PG332_STATQP_FATAL) {
         last = (get(f, PG332_IPKTERRQWPTR) - 1) % FATAL_DEPTH;
         why = f->queues.at + FATAL_ERRORS + last * 8;
-        die("the queue pair is in error: STATQP %08x, code %02x%02x", status,
-            why[1], why[0]);
+        errx(1, "the queue pair is in error: STATQP %08x, code %02x%02x", status,
+             why[1], why[0]);
     }
     if (time(NULL) - since > SECONDS) {
-        die("nothing happens: STATQP %08x, SQPI %u, CQHEAD %u", status,
-            get_qp(f, PG332_SQPI), get_qp(f, PG332_CQHEAD));
+        errx(1, "nothing happens: STATQP %08x, SQPI %u, CQHEAD %u", status,
+             get_qp(f, PG332_SQPI), get_qp(f, PG332_CQHEAD));
     }
 }
 
@@ -293,7 +294,7 @@ void interface_run(struct interface *f, unsigned n)
     check_fatal(f, time(NULL));
     memcpy(&cqe, f->queues.at + CQ + (f->posted - 1) % DEPTH * 4, 4);
     if ((le32toh(cqe) & 0xff00ffff) != id) {
-        die("completion entry %08x, not that of request %u", le32toh(cqe), id);
+        errx(1, "completion entry %08x, not that of request %u", le32toh(cqe), id);
     }
 }
 

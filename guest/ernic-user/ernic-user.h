@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 #include "hw/rdma-ernic/ernic_regs.h"
 
 #define QPN         2
@@ -17,9 +18,13 @@
 #define SLOT        32768           /* bytes of such a buffer: the longest SEND */
 #define AREA        (2u << 20)      /* bytes of a piece of memory: a huge page */
 
-/* Ends the program with a message. */
-void die(const char *format, ...)
-    __attribute__((noreturn, format(printf, 1, 2)));
+static inline double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + now.tv_nsec / 1e9;
+}
 
 /* ---- card.c: the PCI function, and memory that it reaches ------------------- */
 
@@ -64,12 +69,12 @@ FILE *meet(const char *host, unsigned port);
 void own_address(FILE *peer, struct end *own);
 /* Each end sends a description of itself. */
 void introduce(FILE *peer, const struct end *own, struct end *other);
-void say(FILE *peer, const char *format, ...)
+void send_line(FILE *peer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The next line; false: the peer has gone. */
-bool hear(FILE *peer, char *line, int size);
+bool read_line(FILE *peer, char *line, int size);
 
-/* ---- interface.c: sequences of register accesses --------------------------------- */
+/* ---- engine.c: sequences of register accesses --------------------------------- */
 
 struct interface {
     struct card *card;
@@ -99,9 +104,5 @@ void interface_close(struct interface *interface);
  * arrives in one of two queues, unchanged. Returns the seconds that it took.
  */
 double stream_run(struct card *card, unsigned count, unsigned size);
-
-/* ---- main.c ------------------------------------------------------------------------- */
-
-double seconds(void);
 
 #endif /* ERNIC_USER_H */

@@ -6,12 +6,10 @@
  * in batches; every byte is looked at.
  */
 #define _GNU_SOURCE
-#include <errno.h>
+#include <err.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "ernic-user.h"
 
 static const char usage[] =
@@ -45,20 +43,6 @@ static const struct {
     { "send", PG332_OP_SEND }, { "write", PG332_OP_WRITE },
     { "read", PG332_OP_READ },
 };
-
-void die(const char *format, ...)
-{
-    int error = errno;
-    va_list args;
-
-    fputs("ernic-user: ", stderr);
-    va_start(args, format);
-    errno = error;
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    exit(1);
-}
 
 /* ---- contents of the messages ----------------------------------------------------- */
 
@@ -139,17 +123,17 @@ static void serve_job(struct interface *f, FILE *peer, const struct job *job)
     } else {
         spoil(f->region.at, job->seed, len);
     }
-    say(peer, "ready");
+    send_line(peer, "ready");
     if (!strcmp(job->what, "send")) {
         good = receive_all(f, job);
     }
-    if (!hear(peer, line, sizeof(line)) || strcmp(line, "check")) {
-        die("the peer has gone");
+    if (!read_line(peer, line, sizeof(line)) || strcmp(line, "check")) {
+        errx(1, "the peer has gone");
     }
     if (!strcmp(job->what, "write")) {
         good = right(f->region.at, job->seed, 0, len);
     }
-    say(peer, good ? "good" : "bad");
+    send_line(peer, good ? "good" : "bad");
 }
 
 static void serve(struct interface *f, FILE *peer)
@@ -157,30 +141,22 @@ static void serve(struct interface *f, FILE *peer)
     struct job job = { 0 };
     char line[64], what[16];
 
-    while (hear(peer, line, sizeof(line)) && strcmp(line, "quit")) {
+    while (read_line(peer, line, sizeof(line)) && strcmp(line, "quit")) {
         if (sscanf(line, "%15s %u %u %u", what, &job.count, &job.size,
                    &job.seed) != 4 || !job.count || !job.size ||
             job.size > AREA || (!strcmp(what, "send") && job.size > SLOT)) {
-            die("the peer asks for '%s'", line);
+            errx(1, "the peer asks for '%s'", line);
         }
         job.what = what;
         serve_job(f, peer, &job);
     }
-    say(peer, "quit");
+    send_line(peer, "quit");
 }
 
 /*
  * ---- the end that asks
  * ----------------------------------------------------------------
  */
-
-double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec + now.tv_nsec / 1e9;
-}
 
 static double run_requests(struct interface *f, const struct job *job,
                            enum pg332_opcode opcode)
@@ -203,11 +179,11 @@ static void expect(FILE *peer, const char *wanted)
 {
     char line[64];
 
-    if (!hear(peer, line, sizeof(line))) {
-        die("the peer has gone");
+    if (!read_line(peer, line, sizeof(line))) {
+        errx(1, "the peer has gone");
     }
     if (strcmp(line, wanted)) {
-        die("the peer says '%s', not '%s'", line, wanted);
+        errx(1, "the peer says '%s', not '%s'", line, wanted);
     }
 }
 
@@ -220,22 +196,22 @@ static void ask(struct interface *f, FILE *peer, const struct job *job,
 
     if (opcode == PG332_OP_SEND ? job->size > f->peer.slot
                                 : len > f->peer.bytes) {
-        die("the peer has no room for that");
+        errx(1, "the peer has no room for that");
     }
     if (read) {
         spoil(f->data.at, job->seed, len);
     } else {
         fill(f->data.at, job->seed, 0, len);
     }
-    say(peer, "%s %u %u %u", job->what, job->count, job->size, job->seed);
+    send_line(peer, "%s %u %u %u", job->what, job->count, job->size, job->seed);
     expect(peer, "ready");
     time = run_requests(f, job, opcode);
-    say(peer, "check");
+    send_line(peer, "check");
     expect(peer, "good");
     if (read && !right(f->data.at, job->seed, 0, len)) {
-        die("what was read is wrong");
+        errx(1, "what was read is wrong");
     }
-    say(peer, "quit");
+    send_line(peer, "quit");
     expect(peer, "quit");
     printf("%s: %u x %u bytes, %u at once: %.3f ms, %.2f us each, %.1f MB/s,"
            " verified\n", job->what, job->count, job->size, job->batch,
@@ -254,7 +230,7 @@ static unsigned count_of(const char *text, unsigned min, unsigned max)
     unsigned long value = strtoul(text, &end, 0);
 
     if (*end || value < min || value > max) {
-        die("%s is not %u to %u", text, min, max);
+        errx(1, "%s is not %u to %u", text, min, max);
     }
     return value;
 }
@@ -263,7 +239,7 @@ static unsigned count_of(const char *text, unsigned min, unsigned max)
 static bool is_second(const char *text, const char *first, const char *second)
 {
     if (strcmp(text, first) && strcmp(text, second)) {
-        die("%s is not %s or %s", text, first, second);
+        errx(1, "%s is not %s or %s", text, first, second);
     }
     return !strcmp(text, second);
 }
@@ -357,7 +333,7 @@ int main(int argc, char **argv)
     }
     op = operation(&job);
     if (op >= 0 && operations[op].opcode == PG332_OP_SEND && job.size > SLOT) {
-        die("a SEND has at most %u bytes", SLOT);
+        errx(1, "a SEND has at most %u bytes", SLOT);
     }
     card_open(&card, job.card);
     interface.poll_memory = job.poll_memory;
@@ -374,7 +350,7 @@ int main(int argc, char **argv)
     interface_open(&interface);
     introduce(peer, &interface.own, &interface.peer);
     interface_connect(&interface);
-    say(peer, "connected");
+    send_line(peer, "connected");
     expect(peer, "connected");
     if (op < 0) {
         serve(&interface, peer);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <err.h>
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <net/if.h>
@@ -24,11 +25,11 @@ static int wait_for_peer(unsigned port)
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
         bind(fd, (struct sockaddr *)&any, sizeof(any)) ||
         listen(fd, 1)) {
-        die("TCP port %u: %m", port);
+        err(1, "TCP port %u", port);
     }
     peer = accept(fd, NULL, NULL);
     if (peer < 0) {
-        die("accept: %m");
+        err(1, "accept");
     }
     close(fd);
     return peer;
@@ -40,7 +41,7 @@ static int call_peer(const char *host, unsigned port)
     int fd, tries;
 
     if (!inet_aton(host, &to.sin_addr)) {
-        die("%s is not an IPv4 address", host);
+        errx(1, "%s is not an IPv4 address", host);
     }
     for (tries = 0; tries < 100; tries++) {         /* it may not listen yet */
         fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -50,7 +51,7 @@ static int call_peer(const char *host, unsigned port)
         close(fd);
         usleep(100000);
     }
-    die("%s does not answer at TCP port %u: %m", host, port);
+    err(1, "%s does not answer at TCP port %u", host, port);
 }
 
 FILE *meet(const char *host, unsigned port)
@@ -67,7 +68,7 @@ static void own_mac(const char *name, uint8_t *mac)
     struct ifaddrs *all, *one;
 
     if (getifaddrs(&all)) {
-        die("getifaddrs: %m");
+        err(1, "getifaddrs");
     }
     for (one = all; one; one = one->ifa_next) {
         if (one->ifa_addr && one->ifa_addr->sa_family == AF_PACKET &&
@@ -86,7 +87,7 @@ void own_address(FILE *peer, struct end *own)
 
     if (getsockname(fileno(peer), (struct sockaddr *)&self, &len) ||
         getifaddrs(&all)) {
-        die("getsockname: %m");
+        err(1, "getsockname");
     }
     own->ip = ntohl(self.sin_addr.s_addr);
     for (one = all; one; one = one->ifa_next) {
@@ -99,7 +100,7 @@ void own_address(FILE *peer, struct end *own)
     freeifaddrs(all);
 }
 
-void say(FILE *peer, const char *format, ...)
+void send_line(FILE *peer, const char *format, ...)
 {
     char line[256];
     va_list args;
@@ -108,11 +109,11 @@ void say(FILE *peer, const char *format, ...)
     vsnprintf(line, sizeof(line) - 1, format, args);
     va_end(args);
     if (fprintf(peer, "%s\n", line) < 0) {
-        die("the peer has gone");
+        errx(1, "the peer has gone");
     }
 }
 
-bool hear(FILE *peer, char *line, int size)
+bool read_line(FILE *peer, char *line, int size)
 {
     if (!fgets(line, size, peer)) {
         return false;
@@ -127,15 +128,15 @@ void introduce(FILE *peer, const struct end *own, struct end *other)
     uint8_t *o = other->mac;
     char line[256];
 
-    say(peer, "%u %u %u %02x:%02x:%02x:%02x:%02x:%02x %" PRIu64 " %u %" PRIu64
+    send_line(peer, "%u %u %u %02x:%02x:%02x:%02x:%02x:%02x %" PRIu64 " %u %" PRIu64
         " %u %u", own->qpn, own->psn, own->ip, m[0], m[1], m[2], m[3], m[4], m[5],
         own->va, own->rkey, own->bytes, own->slot, own->mtu);
-    if (!hear(peer, line, sizeof(line)) ||
+    if (!read_line(peer, line, sizeof(line)) ||
         sscanf(line, "%u %u %u %hhx:%hhx:%hhx:%hhx:%hhx:%hhx %" SCNu64 " %u %"
                SCNu64 " %u %u",
                &other->qpn, &other->psn, &other->ip, &o[0], &o[1], &o[2], &o[3],
                &o[4], &o[5], &other->va, &other->rkey, &other->bytes,
                &other->slot, &other->mtu) != 14) {
-        die("the peer does not introduce itself");
+        errx(1, "the peer does not introduce itself");
     }
 }

@@ -4,8 +4,8 @@
  * Frames through the QDMA of RecoNIC's shell: two stream queues of each direction, set up
  * in the order that PG302 describes, and polled. The MAC returns what they send.
  */
+#include <err.h>
 #include <string.h>
-#include <time.h>
 #include "ernic-user.h"
 
 #define QUEUES      2
@@ -195,12 +195,12 @@ static void check(struct queue *k, const uint8_t *frame, uint32_t size)
 
     memcpy(&number, frame + HEAD - 4, 4);
     if (k->got && number <= k->last) {
-        die("frame %u came after %u", number, k->last);
+        errx(1, "frame %u came after %u", number, k->last);
     }
     for (i = HEAD; i < size; i++) {
         if (frame[i] != byte_of(number, i)) {
-            die("frame %u, byte %u is %02x, not %02x", number, i, frame[i],
-                byte_of(number, i));
+            errx(1, "frame %u, byte %u is %02x, not %02x", number, i, frame[i],
+                 byte_of(number, i));
         }
     }
     k->got++;
@@ -217,7 +217,7 @@ static uint32_t receive(const struct card *card, struct queue *k, unsigned q,
     __sync_synchronize();               /* the status before the entries */
     for (; k->cmpt_ci != pi; n++) {
         if ((cmpt[k->cmpt_ci] >> 32 & 0xffff) != size || cmpt[k->cmpt_ci] >> 2 & 1) {
-            die("a completion is %016llx", (unsigned long long)cmpt[k->cmpt_ci]);
+            errx(1, "a completion is %016llx", (unsigned long long)cmpt[k->cmpt_ci]);
         }
         check(k, k->in.at + k->rx_ci * BUFFER, size);
         k->rx_ci = (k->rx_ci + 1) % RING;
@@ -245,7 +245,7 @@ static void receive_all(const struct card *card, struct queue *queues, uint32_t 
             since = got ? seconds() : since;
         }
         if (seconds() - since > WAIT) {
-            die("%u frames did not come back", n);
+            errx(1, "%u frames did not come back", n);
         }
     }
 }
@@ -258,10 +258,10 @@ double stream_run(struct card *card, unsigned count, unsigned size)
     unsigned q;
 
     if (!card->qdma) {
-        die("this function has no QDMA, or a driver has it");
+        errx(1, "this function has no QDMA, or a driver has it");
     }
     if (size < LEAST || size > BUFFER) {
-        die("a frame has %u to %u bytes", LEAST, BUFFER);
+        errx(1, "a frame has %u to %u bytes", LEAST, BUFFER);
     }
     open_all(card, queues);
     since = seconds();
@@ -280,7 +280,7 @@ double stream_run(struct card *card, unsigned count, unsigned size)
     close_all(card);
     for (q = 0; q < QUEUES; q++) {
         if (count >= 100 && queues[q].got < count / 4) {
-            die("queue %u has only %u of %u frames", q, queues[q].got, count);
+            errx(1, "queue %u has only %u of %u frames", q, queues[q].got, count);
         }
     }
     return since;

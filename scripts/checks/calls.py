@@ -3,15 +3,16 @@
 
 A file calls another if it names a function or an object that the other defines with
 external linkage, itself or through an inline function or a macro of a header. Taking an
-address counts. The folders are those of the guest's driver and of its provider. A header
-for user space (FOR_USERS) must not define functions: it describes data.
+address counts. The folders are those of the guest's driver, of its provider and of
+ernic-user. A header for user space (FOR_USERS) must not define functions: it describes
+data.
 """
 import graphlib
 import re
 
 import house
 
-FOLDERS = ('guest/linux/ernic', 'guest/rdma-core')
+FOLDERS = ('guest/linux/ernic', 'guest/rdma-core', 'guest/ernic-user')
 FOR_USERS = ('guest/linux/ernic/ernic-abi.h',)
 
 DIRECTIVE = re.compile(r'^[ \t]*#(?:\\\n|[^\n])*', re.M)
