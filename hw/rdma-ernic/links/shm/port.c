@@ -45,7 +45,7 @@ struct ErnicShm {
     bool accept_paused;         /* the folder's socket is not watched */
     uint64_t locked_out;        /* ns: since when it tries to enter the folder; or 0 */
     uint32_t next;              /* the peer to read first */
-    uint32_t awake;             /* bit of each peer whose ring does not ask for a bell */
+    uint32_t awake;             /* bit of each peer whose ring asks for no message */
     uint64_t work;
     ErnicGid gid[ERNIC_SHM_ADDRESSES];
     uint32_t num_gids;
@@ -314,7 +314,7 @@ static void serve_peer(ErnicShm *shm, uint32_t i)
         handshake(shm, i);
         return;
     }
-    /* Its ring asks for no bell any more, even if it rings for a train that was read. */
+    /* Its ring asks for no message, even if one comes for a train that was read. */
     shm->awake |= 1u << i;
     switch (ernic_shm_pair_receive(p)) {
     case ERNIC_SHM_REFUSED:
@@ -592,8 +592,8 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
 /* ---- in -------------------------------------------------------------------- */
 
 /*
- * The rings of peers that send nothing go on asking for a bell, so that one of many peers
- * costs what one of few does.
+ * The rings of peers that send nothing go on asking for a message, so that one of many
+ * peers costs what one of few does.
  */
 static void wake(ErnicShm *shm, uint32_t i)
 {
