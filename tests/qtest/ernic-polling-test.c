@@ -55,6 +55,8 @@ static uint32_t logged(Polling *p, const char *text)
 #define ENDED   "ernic_pci_poll ernic0 on 0"
 #define FOUND   "ernic_pci_shm_polled ernic0"
 #define PAUSED  "ernic_pci_poll_pause ernic0"
+/* Some queue's record announced a request while the thread polled. */
+#define POLLED  " polling 1\n"
 
 /* Whether the thread polled when the last line with @text came. */
 static bool polled_at(Polling *p, const char *text)
@@ -83,6 +85,7 @@ static void polling_open(Polling *p, const char *more)
     p->log = qernic_log(p->m->qts, "ernic_pci_*poll*");
     g_free(qtest_hmp(p->m->qts, "trace-event ernic_pci_reset on"));
     g_free(qtest_hmp(p->m->qts, "trace-event ernic_pci_life on"));
+    g_free(qtest_hmp(p->m->qts, "trace-event ernic_db_polled on"));
     p->q = qernic_host(p->m, "ernic0", 4, 1);
     b = qernic_host(p->m, "ernic1", 5, 2);
     if (shm) {
@@ -135,10 +138,11 @@ static void send_until(Polling *p, const char *text)
 /* The thread sleeps, and stays asleep for a second. */
 static void check_sleeps(Polling *p)
 {
-    int64_t deadline = g_get_monotonic_time() + SECONDS * G_TIME_SPAN_SECOND;
+    int64_t deadline;
     uint32_t begun;
 
     qernic_pass(p->m->qts, 20, 1000000000);     /* no timer is armed any more */
+    deadline = g_get_monotonic_time() + SECONDS * G_TIME_SPAN_SECOND;
     do {
         g_assert_cmpint(g_get_monotonic_time(), <, deadline);
         begun = logged(p, BEGUN);
@@ -169,6 +173,41 @@ WORLD_KINDS("/ernic-polling/descriptor", test_descriptor, Polling, p, polling_op
     send_until(p, BEGUN);
     check_sleeps(p);
     g_assert_cmpuint(logged(p, FOUND), ==, 0);
+    polling_close(p);
+}
+
+/* The driver rings if the record asks for it. */
+static void record_message(QErnicQp *x, QErnicQp *y)
+{
+    qernic_post_recv(y, 0x1000, 64);
+    qernic_send(x, 0, 64);
+    qernic_done(y);
+    qernic_done(x);
+}
+
+/*
+ * A send queue with a record does not ask for a doorbell while the thread polls, which
+ * finds its requests; and asks before the thread sleeps.
+ */
+WORLD_KINDS("/ernic-polling/record", test_record, Polling, p, polling_open,
+            { "", POLLS }, { "-shm", POLLS ",roce-shm=" },
+            { "-events", POLLS ",ioeventfd=on" })
+{
+    int64_t deadline = g_get_monotonic_time() + SECONDS * G_TIME_SPAN_SECOND;
+    QErnicQp x, y;
+
+    qernic_qp_record(p->q, &x, ERNIC_QPT_RC);
+    qernic_qp_record(p->q, &y, ERNIC_QPT_RC);
+    qernic_qp_connect(&x, &y);
+    qernic_qp_connect(&y, &x);
+    while (logged(p, POLLED) < 10) {
+        g_assert_cmpint(g_get_monotonic_time(), <, deadline);
+        for (int i = 0; i < 10; i++) {
+            record_message(&x, &y);
+        }
+    }
+    check_sleeps(p);
+    g_assert_cmpuint(qernic_wake(p->q, x.sq_record), ==, x.sq_pi);
     polling_close(p);
 }
 

@@ -3,7 +3,7 @@
  *
  * Polling of the engine's thread. After its work, a bottom half that schedules itself
  * keeps the thread's event loop from sleeping. The loop looks at all descriptors in each
- * turn, and the bottom half at the memory of the link.
+ * turn, and the bottom half at the memory of the link and at records of queues.
  *
  * A thread that polls on a busy processor takes the time of the thread that it waits for.
  * So it offers its processor in each turn, and if others have taken it for long, polling
@@ -15,15 +15,17 @@
 #include "qemu/event_notifier.h"
 #include "qemu/main-loop.h"
 #include "compat/qemu.h"
+#include "device/clock.h"
 #include "device/life.h"
 #include "device/link.h"
+#include "device/lock.h"
 #include "device/mutex.h"
 #include "device/polling.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* The first window that is not 0; ns, as all times here. */
 #define WINDOW_MIN      4000
-/* Others may take as much of the processor while the thread polls. */
+/* Others may take so much of the processor while the thread polls, or half of it. */
 #define BUSY            20000
 #define PAUSE_MIN       SCALE_MS
 #define PAUSE_MAX       NANOSECONDS_PER_SECOND
@@ -64,25 +66,29 @@ static void pause_polling(ErnicPci *d, int64_t now)
 }
 
 /*
- * Whether there is something for the device's work, which is then scheduled. Trains for a
- * machine that has stopped wait until it goes on.
+ * Looks at the link and at records, and releases the lock. Whether there is something for
+ * the device's work, which is then scheduled. A machine that has stopped does it later.
+ * The work arms the timer.
  */
 static bool look_locked(ErnicPci *d)
 {
+    bool on = d->polling.on && ernic_pci_working(d), posted;
     bool found = d->link->poll && d->link->poll(d);
 
-    if (found) {
+    ernic_slice(d->engine);
+    posted = ernic_poll(d->engine, ernic_pci_now(), on);
+    if (found || posted) {
         qemu_bh_schedule(d->bh);
     }
-    return found;
+    ernic_pci_unlock(d);
+    return found || posted;
 }
 
 /* A thread that has the lock may schedule the work itself. The next turn looks, too. */
 static void look(ErnicPci *d)
 {
-    if (d->link->poll && ernic_pci_trylock(d)) {
+    if (ernic_pci_trylock(d)) {
         look_locked(d);
-        ernic_pci_unlock(d);
     }
 }
 
@@ -93,28 +99,31 @@ static void begin(ErnicPci *d)
     qemu_bh_schedule(d->polling.bh);
 }
 
-/* The work that the last look schedules is no event: it lets the link sleep. */
+/*
+ * The work that the last look schedules is no event: peers and software are asked to wake
+ * the thread up.
+ */
 static void end(ErnicPci *d)
 {
     trace_ernic_pci_poll(ernic_pci_id(d), false);
     ernic_pci_lock(d);
     d->polling.on = false;
     d->polling.ended = look_locked(d);
-    ernic_pci_unlock(d);
 }
 
 /* False: it is time to sleep. */
 static bool wait_a_turn(ErnicPci *d)
 {
     ErnicPolling *p = &d->polling;
-    int64_t now = get_clock();
+    int64_t now = get_clock(), taken;
 
     if (now >= p->until || !ernic_pci_working(d)) {
         return false;
     }
     sched_yield();
     now = get_clock();
-    if (now - p->idle_at - (used() - p->idle_used) > BUSY) {
+    taken = now - p->idle_at - (used() - p->idle_used);
+    if (taken > MAX(BUSY, (now - p->idle_at) / 2)) {
         pause_polling(d, now);
         return false;
     }
@@ -190,7 +199,10 @@ static void stop(void *opaque)
     ErnicPci *d = opaque;
 
     g_clear_pointer(&d->polling.bh, qemu_bh_delete);
-    d->polling.on = d->polling.ended = false;
+    if (d->polling.on) {
+        end(d);
+    }
+    d->polling.ended = false;
     aio_set_event_notifier(d->ctx, &d->polling.notifier, NULL, NULL, NULL);
 }
 

@@ -401,6 +401,16 @@ void ernic_pages_hold(Ernic *e, uint64_t now, bool on)
     }
 }
 
+bool ernic_poll(Ernic *e, uint64_t now, bool on)
+{
+    e->now = now;
+    if (!e->db_pages || !ernic_db_poll(e, on)) {
+        return false;
+    }
+    engine_wake(e);
+    return true;
+}
+
 bool ernic_irq_level(const Ernic *e)
 {
     return ernic_pg332_irq(e) || ernic_side_irq(e);

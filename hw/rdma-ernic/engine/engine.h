@@ -120,6 +120,12 @@ void ernic_pages_rung(Ernic *e, uint64_t now);
  * at a record that nobody has asked for is then no reason to end a queue: it waits.
  */
 void ernic_pages_hold(Ernic *e, uint64_t now, bool on);
+/*
+ * While @on, some queues with records that have run empty do not ask for a doorbell: call
+ * this often, as it looks at their records, in a slice. Off: they ask for it. Whether one
+ * of them has something to do; otherwise the time of the next wake-up is as before.
+ */
+bool ernic_poll(Ernic *e, uint64_t now, bool on);
 /* Whether the store has no effect, like the rest of a request in a BlueFlame buffer. */
 bool ernic_bar_ignores(uint32_t offset, uint32_t size);
 /* Whether an interrupt line is high. Rising edges go to irq(): 0, side stream 1. */

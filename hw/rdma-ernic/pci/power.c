@@ -38,6 +38,7 @@ void ernic_pci_set_working(ErnicPci *d, bool working)
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
     }
     if (!working) {
+        ernic_poll(d->engine, now, false);
         ernic_pci_timing_flush(d);
     }
     ernic_pci_leave(d);

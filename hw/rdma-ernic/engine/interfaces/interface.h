@@ -55,6 +55,12 @@ typedef struct ErnicDbPageOps {
     uint32_t (*page_of)(const Ernic *e, uint32_t number);
     /* Take what its record announces. */
     void (*look)(Ernic *e, uint32_t number);
+    /*
+     * For ernic_db_poll(): whether it is to be watched any longer: with @on, and a
+     * record that announces nothing. Otherwise, if it is awake, it gets a turn, in which
+     * it works or asks for a doorbell. NULL: no queue is watched.
+     */
+    bool (*watch)(Ernic *e, uint32_t number, bool on);
 } ErnicDbPageOps;
 
 /*

@@ -223,6 +223,148 @@ PAGES_TEST("/verbs/db-pages/contexts", test_contexts)
     IS(rung(p, uctx), 0);
 }
 
+/* ---- polling ------------------------------------------------------------------ */
+
+#define WATCHED     ERNIC_DB_WATCHED
+
+static uint32_t polled(Pages *p, bool on)
+{
+    ernic_slice(p->e);
+    ernic_poll(p->e, p->env.now, on);
+    return sent(p);
+}
+
+static uint32_t watched(Pages *p)
+{
+    return p->e->db_pages->num_watched;
+}
+
+/* Eight queues need no doorbell, and do not ask for one before polling has ended. */
+PAGES_TEST("/verbs/db-pages/polled", test_polled)
+{
+    FakeQp qp[WATCHED + 1];
+
+    IS(polled(p, true), 0);
+    for (uint32_t i = 0; i <= WATCHED; i++) {
+        make_qp(p, &p->kernel, &qp[i]);
+    }
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        for (uint32_t i = 0; i < WATCHED; i++) {
+            announce(p, &p->kernel, &qp[i]);
+        }
+        IS(sent(p), 0);
+        IS(polled(p, true), WATCHED);
+        IS(polled(p, true), 0);
+        for (uint32_t i = 0; i < WATCHED; i++) {
+            IS(record(p, &qp[i])->wake, 0);
+        }
+    }
+    /* The ninth asks. */
+    announce(p, &p->kernel, &qp[WATCHED]);
+    IS(polled(p, true), 0);
+    IS(rung(p, 0), 1);
+    IS(record(p, &qp[WATCHED])->wake, cpu_to_le32(1));
+    announce(p, &p->kernel, &qp[0]);
+    IS(polled(p, false), 1);
+    IS(watched(p), 0);
+    for (uint32_t i = 0; i < WATCHED; i++) {
+        IS(record(p, &qp[i])->wake, cpu_to_le32(3 + !i));
+        announce(p, &p->kernel, &qp[i]);
+    }
+    IS(polled(p, true), 0);
+    IS(rung(p, 0), WATCHED);
+}
+
+/* A doorbell that software rings nevertheless changes nothing. */
+PAGES_TEST("/verbs/db-pages/polled-rung", test_polled_rung)
+{
+    FakeQp qp;
+
+    IS(polled(p, true), 0);
+    make_qp(p, &p->kernel, &qp);
+    for (uint32_t i = 0; i < 2 * WATCHED; i++) {
+        announce(p, &p->kernel, &qp);
+        IS(rung(p, 0), 1);
+        IS(polled(p, true), 0);
+    }
+    announce(p, &p->kernel, &qp);
+    IS(polled(p, true), 1);
+    IS(record(p, &qp)->wake, 0);
+}
+
+/* Without access to memory nothing is read, and nothing is lost. */
+PAGES_TEST("/verbs/db-pages/polled-held", test_polled_held)
+{
+    FakeQp qp;
+
+    for (uint32_t last = 0; last < 2; last++) {
+        IS(polled(p, true), 0);
+        make_qp(p, &p->kernel, &qp);
+        ernic_pages_hold(p->e, p->env.now, true);
+        announce(p, &p->kernel, &qp);
+        IS(polled(p, true), 0);
+        IS(polled(p, last), 0);
+        IS(p->e->qp[qp.qpn].state, ERNIC_QPS_RTS);
+        ernic_pages_hold(p->e, p->env.now, false);
+        IS(last ? polled(p, true) : sent(p), 1);
+        IS(record(p, &qp)->wake, last ? 0 : cpu_to_le32(1));
+        IS(polled(p, false), 0);
+        IS(record(p, &qp)->wake, cpu_to_le32(1));
+    }
+}
+
+/* Queues that are destroyed, or go to Reset, and all after a reset. */
+PAGES_TEST("/verbs/db-pages/polled-gone", test_polled_gone)
+{
+    struct ernic_qp_attr attr;
+    FakeQp qp[3];
+
+    IS(polled(p, true), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        make_qp(p, &p->kernel, &qp[i]);
+        IS(watched(p), i + 1);
+    }
+    destroy(p, ERNIC_CMD_QP_DESTROY, 0, qp[0].qpn);
+    fake_qp_attr(&attr, 0x775533, 2);
+    IS(fake_modify_qp(p->e, qp[1].qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, &attr),
+       ERNIC_OK);
+    announce(p, &p->kernel, &qp[1]);
+    announce(p, &p->kernel, &qp[2]);
+    IS(polled(p, true), 1);
+    destroy(p, ERNIC_CMD_QP_DESTROY, 0, qp[2].qpn);
+    IS(polled(p, true), 0);
+    IS(watched(p), 0);
+    make_qp(p, &p->kernel, &qp[0]);
+    IS(watched(p), 1);
+    ernic_reset(p->e);
+    IS(polled(p, true), 0);
+    IS(watched(p), 0);
+}
+
+/* An invalid index is reported once; a queue in Error flushes what is announced. */
+PAGES_TEST("/verbs/db-pages/polled-bad", test_polled_bad)
+{
+    struct ernic_qp_attr attr;
+    struct ernic_cqe cqe;
+    FakeQp qp, err;
+
+    IS(polled(p, true), 0);
+    make_qp(p, &p->kernel, &qp);
+    make_qp(p, &p->kernel, &err);
+    fake_qp_attr(&attr, 0x775533, 2);
+    IS(fake_modify_qp(p->e, err.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, &attr), ERNIC_OK);
+    fake_run(p->e);
+    announce(p, &p->kernel, &err);
+    record(p, &qp)->pi = cpu_to_le32(UINT32_MAX);
+    for (uint32_t i = 0; i < 3; i++) {
+        IS(polled(p, true), 0);
+        IS(p->e->stats.bad_doorbells, 1);
+    }
+    g_assert_true(fake_poll_cq(p->e, &p->kernel.cq, &cqe));
+    IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);
+    g_assert_false(fake_poll_cq(p->e, &p->kernel.cq, &cqe));
+}
+
 /* A reset takes the events away, and so does the end of the engine. */
 PAGES_TEST("/verbs/db-pages/reset", test_reset)
 {

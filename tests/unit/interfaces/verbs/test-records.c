@@ -436,6 +436,25 @@ RECORD_TEST("/records/save", ERNIC_QPT_RC, false, test_save)
     SEND_WC(d, 2, SUCCESS);
 }
 
+/* A queue that is saved while the environment polls asks for its doorbell afterwards. */
+RECORD_TEST("/records/save-polled", ERNIC_QPT_RC, false, test_save_polled)
+{
+    ernic_poll(d->e, d->env.now, true);
+    write_send(d);
+    ring(d);
+    sent(d, SQ);
+    ACKED(d, SQ, 0, 1);
+    IS(wake(d), 0);
+    RELOAD(d->e, d->env.now);
+    ernic_pages_rung(d->e, d->env.now);
+    fake_run(d->e);
+    IS(wake(d), 1);
+    write_send(d);
+    QUIET(d);
+    ring(d);
+    sent(d, SQ + 1);
+}
+
 /* ---- commands -------------------------------------------------------------- */
 
 static uint8_t create(Dialog *d, struct ernic_qp_init *init, uint32_t len)

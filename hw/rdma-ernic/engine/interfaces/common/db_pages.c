@@ -154,6 +154,7 @@ void ernic_db_pages_empty(Ernic *e)
         }
     }
     pages->queues = 0;
+    pages->num_watched = 0;
     pages->next = 0;
     pages->again = false;
 }
@@ -238,6 +239,9 @@ void ernic_db_pages_run(Ernic *e)
         page = ops->page_of(e, pages->next);
         if (in_range(e, page) && ops->exists(e, page)) {
             look(e, pages->next);
+            if (ops->watch) {
+                ops->watch(e, pages->next, false);      /* it may have been watched */
+            }
         }
         ernic_charge_objects(e, 1);
         pages->next = ops->next(e, pages->next);

@@ -13,6 +13,8 @@
 
 /* The most such queues of a page with an event: to read more records costs too much. */
 #define ERNIC_DB_PAGE_QUEUES    16
+/* The most queues that are watched while the environment polls. */
+#define ERNIC_DB_WATCHED        8
 
 typedef struct ErnicDbPage {
     uint16_t count;             /* its queues */
@@ -20,7 +22,7 @@ typedef struct ErnicDbPage {
     uint16_t number[ERNIC_DB_PAGE_QUEUES];
 } ErnicDbPage;
 
-/* All of this is derived from the queues. */
+/* Derived from the queues, but for what the environment says. */
 struct ErnicDbPages {
     ErnicDbPage page[ERNIC_DB_PAGES];
     uint8_t events[ERNIC_DB_PAGES / 8];         /* pages with an event: bit by number */
@@ -29,6 +31,9 @@ struct ErnicDbPages {
     uint32_t next;              /* queue whose record is read next; 0: none */
     bool again;                 /* and then all of them from the first one on */
     bool held;                  /* nothing is read: the environment says so */
+    bool polled;                /* it polls, these queues: */
+    uint32_t num_watched;
+    uint32_t watched[ERNIC_DB_WATCHED];
 };
 
 ErnicDbPages *ernic_db_pages_new(void);
@@ -61,6 +66,17 @@ void ernic_db_pages_hold(Ernic *e, bool on);
 /* Go on with that until the slice of work ends; whether there is more. */
 void ernic_db_pages_run(Ernic *e);
 bool ernic_db_pages_have_work(const Ernic *e);
+
+/*
+ * A queue has run empty. True: it is watched, and need not ask to be rung. A queue that
+ * is not watched any more, as ernic_db_poll() says, has a turn.
+ */
+bool ernic_db_watch(Ernic *e, uint32_t number);
+/*
+ * Read the records of these queues; from now on there are such queues, or none. Whether
+ * one is not watched any more.
+ */
+bool ernic_db_poll(Ernic *e, bool on);
 
 /* After loading: which queues each page has. */
 void ernic_db_pages_derive(Ernic *e);

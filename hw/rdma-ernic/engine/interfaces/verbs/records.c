@@ -5,8 +5,10 @@
  * awake, each turn that has decoded all that it knows looks at the record. Before it
  * sleeps, it writes which request shall ring, and looks once more: software writes the
  * counter and then reads that word, so that one of both sees what the other has written.
+ * While the environment polls, a queue stays awake without turns, and others look.
  */
 #include "qemu/osdep.h"
+#include "interfaces/common/db_pages.h"
 #include "interfaces/verbs/records.h"
 #include "objects/qp.h"
 #include "trace.h"
@@ -40,7 +42,14 @@ bool ernic_verbs_more_sends(Ernic *e, ErnicQp *qp)
     if (!wq->record || qp->sq.asleep) {
         return false;
     }
+    if (e->db_pages->held) {
+        ernic_db_pages_rung(e);         /* the walk gives it another turn */
+        return false;
+    }
     look = look_sends(e, qp);
+    if (look == ERNIC_LOOK_NOTHING && ernic_db_watch(e, qp->qpn)) {
+        return false;
+    }
     if (look == ERNIC_LOOK_NOTHING) {
         look = ernic_wq_ask_ring(e, wq) ? look_sends(e, qp) : ERNIC_LOOK_DMA;
     }
@@ -62,11 +71,16 @@ void ernic_verbs_rung(Ernic *e, ErnicQp *qp)
     ernic_sched_mark(e, qp);
 }
 
+/* Software may post to a queue with a record. */
+static bool has_record(const ErnicQp *qp)
+{
+    return qp->sq.wq.record && ernic_qp_may(qp, ERNIC_MAY_POST_SEND);
+}
+
 /* If there is more than new requests, the turn finds it, too, and acts on it. */
 void ernic_verbs_look_sends(Ernic *e, ErnicQp *qp)
 {
-    if (qp->sq.wq.record && ernic_qp_may(qp, ERNIC_MAY_POST_SEND) &&
-        ernic_wq_look(e, &qp->sq.wq) != ERNIC_LOOK_NOTHING) {
+    if (has_record(qp) && ernic_wq_look(e, &qp->sq.wq) != ERNIC_LOOK_NOTHING) {
         ernic_verbs_rung(e, qp);
     }
 }
@@ -116,9 +130,24 @@ static void look(Ernic *e, uint32_t number)
     ernic_verbs_look_sends(e, &e->qp[number]);
 }
 
+static bool watch(Ernic *e, uint32_t number, bool on)
+{
+    ErnicQp *qp = &e->qp[number];
+
+    if (!has_record(qp) || qp->sq.asleep) {
+        return false;
+    }
+    if (on && ernic_wq_look(e, &qp->sq.wq) == ERNIC_LOOK_NOTHING) {
+        return true;
+    }
+    ernic_verbs_rung(e, qp);
+    return false;
+}
+
 const ErnicDbPageOps ernic_verbs_db_pages = {
     .exists = page_exists,
     .next = next_number,
     .page_of = ernic_verbs_page,
     .look = look,
+    .watch = watch,
 };

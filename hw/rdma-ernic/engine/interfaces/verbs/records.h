@@ -12,7 +12,7 @@
 
 /*
  * All known send requests of @qp are decoded: whether its record has more. If not, it
- * now asks software for a doorbell. Moves @qp to Error if the DMA fails.
+ * now asks software for a doorbell, or is watched. Moves @qp to Error if the DMA fails.
  */
 bool ernic_verbs_more_sends(Ernic *e, ErnicQp *qp);
 /* The send doorbell of @qp, which has a record, was rung: its turn looks again. */
