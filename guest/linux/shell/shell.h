@@ -152,7 +152,6 @@ struct shell {
 	/* Two functions, one card: the first has what they share. */
 	u32 function;
 	struct shell *first, *second;	/* itself, or the other; under RTNL */
-	struct shell_queue *queue;	/* SHELL_QUEUES_MAX */
 	u32 queues, queues_max;		/* in use; that may be */
 	u32 table[SHELL_TABLE_SIZE];
 	__le32 key[SHELL_KEY_WORDS];
@@ -167,6 +166,8 @@ struct shell {
 	bool open;			/* the queues have their rings */
 	bool failed;			/* an error has stopped a queue */
 	struct shell_user *chardev;
+	/* As long as the net device, which takes the NAPI of each out of its list. */
+	struct shell_queue queue[SHELL_QUEUES_MAX];
 };
 
 static inline const struct shell_ops *shell_ops(const struct shell *s)
@@ -236,7 +237,7 @@ int shell_rx_poll(struct shell_queue *q, int budget);
 int shell_net_queues(struct shell *s, u32 queues);
 void shell_net_counts(struct shell_counts *of, struct shell_counts *to);
 /* Before interrupts are requested. */
-int shell_net_init(struct shell *s);
+void shell_net_init(struct shell *s);
 void shell_net_failed(struct shell *s);
 int shell_net_register(struct shell *s);
 void shell_net_unregister(struct shell *s);

@@ -184,7 +184,7 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 							SHELL_QUEUES_MAX,
 							SHELL_QUEUES_MAX);
 	struct shell *s;
-	int err;
+	int err = 0;
 
 	if (!nd)
 		return -ENOMEM;
@@ -196,8 +196,8 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	s->kind = (const struct shell_kind *)id->driver_data;
 	s->function = id->device == SECOND_DEVICE;
 	pci_set_drvdata(pdev, s);
-	err = shell_net_init(s);
-	if (!err && s->function)
+	shell_net_init(s);
+	if (s->function)
 		err = join_first(s);
 	if (!err)
 		err = enable(s);

@@ -232,16 +232,12 @@ static const struct net_device_ops ops = {
 	.ndo_validate_addr = eth_validate_addr,
 };
 
-int shell_net_init(struct shell *s)
+void shell_net_init(struct shell *s)
 {
 	struct net_device *nd = s->netdev;
 	struct shell_queue *q;
 	u32 i;
 
-	s->queue = devm_kcalloc(&s->pdev->dev, SHELL_QUEUES_MAX, sizeof(*s->queue),
-				GFP_KERNEL);
-	if (!s->queue)
-		return -ENOMEM;
 	nd->netdev_ops = &ops;
 	nd->ethtool_ops = &shell_ethtool_ops;
 	nd->watchdog_timeo = TX_LIMIT;
@@ -260,7 +256,6 @@ int shell_net_init(struct shell *s)
 	}
 	netdev_rss_key_fill(s->key, sizeof(s->key));
 	netif_carrier_off(nd);
-	return 0;
 }
 
 /* free_netdev() deletes the NAPI, after the interrupts have gone. */
