@@ -25,6 +25,7 @@
 
 #include <linux/completion.h>
 #include <linux/io.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
@@ -152,6 +153,7 @@ struct shell {
 	/* Two functions, one card: the first has what they share. */
 	u32 function;
 	struct shell *first, *second;	/* itself, or the other; under RTNL */
+	struct list_head firsts;	/* of such functions */
 	u32 queues, queues_max;		/* in use; that may be */
 	u32 table[SHELL_TABLE_SIZE];
 	__le32 key[SHELL_KEY_WORDS];
@@ -162,6 +164,7 @@ struct shell {
 	struct mutex contexts;		/* of the registers that reach them */
 	spinlock_t channels;		/* of the control registers of the AXI DMA */
 	bool running;			/* the channels run */
+	bool works;			/* it was started, and has not left; under RTNL */
 	bool away;			/* in a reset, or asleep */
 	bool open;			/* the queues have their rings */
 	bool failed;			/* an error has stopped a queue */

@@ -31,6 +31,9 @@ static const struct shell_kind xib = {
 /* Under RTNL. */
 static void leave(struct shell *s)
 {
+	if (!s->works)
+		return;
+	s->works = false;
 	netif_device_detach(s->netdev);
 	if (netif_running(s->netdev))
 		shell_net_stop(s->netdev);
@@ -38,18 +41,35 @@ static void leave(struct shell *s)
 	shell_ops(s)->stop(s);
 }
 
-/* Under RTNL; the card was reset. */
-static int come_back(struct shell *s)
+/* Under RTNL; the second function needs what the first one has set up. */
+static int start(struct shell *s)
 {
-	int err = shell_ops(s)->start(s);
+	int err = s->function && !s->first->works ? -ENODEV : shell_ops(s)->start(s);
 
+	s->works = !err;
+	if (err)
+		shell_ops(s)->stop(s);
+	return err;
+}
+
+/* Under RTNL. The one that is away comes back later, the second one with the first. */
+static void come_back(struct shell *s)
+{
+	int err;
+
+	if (s->away || s->first->away)
+		return;
+	err = shell_ops(s)->reset(s);
+	if (!err) {
+		pci_set_master(s->pdev);
+		err = start(s);
+	}
 	if (!err && netif_running(s->netdev))
 		err = shell_net_open(s->netdev);
 	if (err)
 		dev_err(&s->pdev->dev, "does not work after a reset: %d\n", err);
 	else
 		netif_device_attach(s->netdev);
-	return err;
 }
 
 /* That of the first function is one of the second, too. */
@@ -59,10 +79,9 @@ static void reset_prepare(struct pci_dev *pdev)
 
 	shell_user_leave(s);
 	rtnl_lock();
-	if (s->second && !s->second->away)
+	if (s->second)
 		leave(s->second);
-	if (!s->first->away)
-		leave(s);
+	leave(s);
 	s->away = true;
 	rtnl_unlock();
 }
@@ -70,21 +89,16 @@ static void reset_prepare(struct pci_dev *pdev)
 static void reset_done(struct pci_dev *pdev)
 {
 	struct shell *s = pci_get_drvdata(pdev);
-	int err = 0;
+	bool works;
 
 	rtnl_lock();
 	s->away = false;
-	if (!s->first->away) {
-		err = shell_ops(s)->reset(s);
-		if (!err) {
-			pci_set_master(pdev);
-			err = come_back(s);
-		}
-		if (!err && s->second && !s->second->away)
-			come_back(s->second);
-	}
+	come_back(s);
+	if (s->second)
+		come_back(s->second);
+	works = s->works;
 	rtnl_unlock();
-	if (!err)
+	if (works)
 		shell_user_back(s);
 }
 
@@ -126,43 +140,87 @@ static int enable(struct shell *s)
 	if (err)
 		return err;
 	pci_set_master(pdev);
-	err = shell_ops(s)->irqs(s);
-	return err ? err : shell_ops(s)->start(s);
+	return shell_ops(s)->irqs(s);
 }
 
-static void quiet(struct shell *s)
+/*
+ * First functions that work. No lock of another device is taken for a look at them: the
+ * bus locks its devices in another order for a reset.
+ */
+static LIST_HEAD(firsts);
+static DEFINE_MUTEX(firsts_lock);
+
+/* Under the lock. */
+static struct shell *find_first(struct shell *s)
 {
-	shell_ops(s)->stop(s);
-	shell_ops(s)->reset(s);
-	pci_clear_master(s->pdev);
+	struct shell *one;
+
+	list_for_each_entry(one, &firsts, firsts) {
+		if (one->pdev->bus == s->pdev->bus && shell_ops(one) == shell_ops(s) &&
+		    PCI_SLOT(one->pdev->devfn) == PCI_SLOT(s->pdev->devfn))
+			return one;
+	}
+	return NULL;
 }
 
-/* The first function has a driver: ours, because its identity is in the same table. */
+/* The core probes again when another device has got its driver. */
 static int join_first(struct shell *s)
 {
-	struct pci_dev *pdev = pci_get_slot(s->pdev->bus, s->pdev->devfn & ~7u);
+	struct device_link *link;
+	struct shell *first;
 	int err = -EPROBE_DEFER;
 
-	if (!pdev)
-		return -ENODEV;
-	device_lock(&pdev->dev);
-	if (pdev->dev.driver == s->pdev->dev.driver) {
-		s->first = pci_get_drvdata(pdev);
-		err = device_link_add(&s->pdev->dev, &pdev->dev,
-				      DL_FLAG_AUTOPROBE_CONSUMER) ? 0 : -ENOMEM;
+	if (!PCI_FUNC(s->pdev->devfn))
+		return -ENODEV;		/* a machine has been given this function alone */
+	mutex_lock(&firsts_lock);
+	first = find_first(s);
+	if (first) {
+		link = device_link_add(&s->pdev->dev, &first->pdev->dev,
+				       DL_FLAG_AUTOPROBE_CONSUMER);
+		/* Otherwise the first one leaves, and has not waited for this link. */
+		if (link && link->status == DL_STATE_CONSUMER_PROBE) {
+			s->first = first;
+			err = 0;
+		}
 	}
-	device_unlock(&pdev->dev);
-	pci_dev_put(pdev);
+	mutex_unlock(&firsts_lock);
 	return err;
 }
 
-/* The first function leaves and resets the second one with itself. */
-static void set_second(struct shell *s, struct shell *second)
+static void list_first(struct shell *s, bool add)
+{
+	if (s->function)
+		return;
+	mutex_lock(&firsts_lock);
+	if (add)
+		list_add(&s->firsts, &firsts);
+	else
+		list_del(&s->firsts);
+	mutex_unlock(&firsts_lock);
+}
+
+/* From now on the first function leaves and resets the second one with itself. */
+static int begin(struct shell *s)
+{
+	int err;
+
+	rtnl_lock();
+	err = start(s);
+	if (!err && s->function)
+		WRITE_ONCE(s->first->second, s);
+	rtnl_unlock();
+	return err;
+}
+
+static void end(struct shell *s)
 {
 	rtnl_lock();
 	if (s->function)
-		WRITE_ONCE(s->first->second, second);
+		WRITE_ONCE(s->first->second, NULL);
 	rtnl_unlock();
+	shell_ops(s)->stop(s);
+	shell_ops(s)->reset(s);
+	pci_clear_master(s->pdev);
 }
 
 static int register_all(struct shell *s)
@@ -201,13 +259,15 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		err = join_first(s);
 	if (!err)
 		err = enable(s);
+	if (!err)
+		err = begin(s);
 	if (err)
 		return err;
 	err = register_all(s);
 	if (err)
-		quiet(s);
+		end(s);
 	else
-		set_second(s, s);
+		list_first(s, true);
 	return err;
 }
 
@@ -215,17 +275,17 @@ static void remove(struct pci_dev *pdev)
 {
 	struct shell *s = pci_get_drvdata(pdev);
 
-	set_second(s, NULL);
+	list_first(s, false);
 	shell_user_destroy(s);
 	shell_net_unregister(s);
-	quiet(s);
+	end(s);
 }
 
 /* The machine ends, or another kernel begins: the card leaves memory alone. */
 static void shutdown(struct pci_dev *pdev)
 {
 	reset_prepare(pdev);
-	quiet(pci_get_drvdata(pdev));
+	end(pci_get_drvdata(pdev));
 }
 
 /* RecoNIC's and OpenNIC's have one identity, and differ in the class. */
