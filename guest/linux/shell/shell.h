@@ -69,7 +69,7 @@ struct shell_ops {
 	/* Adds what the card has counted; may be NULL. */
 	void (*stats)(struct shell *s, struct rtnl_link_stats64 *stats);
 
-	/* The rings have memory, and are empty of frames to send. */
+	/* The rings have memory, and are empty of frames to send. The first poll arms. */
 	int (*open)(struct shell_queue *q);
 	/* The engine does not use the rings afterwards; otherwise an error. */
 	int (*close)(struct shell_queue *q);

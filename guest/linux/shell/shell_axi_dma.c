@@ -95,7 +95,7 @@ int axi_request_irqs(struct shell *s)
 	return err;
 }
 
-/* The channels are halted: no handler runs after this. */
+/* The channels are halted: no handler that has seen them run is under way after this. */
 void axi_stop(struct shell *s)
 {
 	int i, irq;
@@ -147,7 +147,7 @@ int axi_open(struct shell_queue *q)
 	s->running = true;
 	for (ch = 0; ch < AXI_CHANNELS; ch++) {
 		writeq(desc_bus(ring_of(q, ch), 0), s->user + AXI_CUR(ch));
-		write_cr(s, ch, true);
+		write_cr(s, ch, false);		/* the first poll arms it */
 	}
 	spin_unlock_irqrestore(&s->channels, flags);
 	/* All places have a page. */
@@ -171,6 +171,8 @@ int axi_close(struct shell_queue *q)
 		err = readl_poll_timeout(s->user + AXI_SR(ch), value, value & AXI_SR_HALTED,
 					 RESET_POLL_US, HALT_LIMIT_US) ?: err;
 	}
+	/* A late handler must not mask the channels after they are opened again. */
+	axi_stop(s);
 	return axi_reset(s) ?: err;
 }
 

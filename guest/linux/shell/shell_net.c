@@ -40,6 +40,15 @@ static void close_queues(struct shell *s, u32 count)
 		shell_rings_close(&s->queue[--count]);
 }
 
+/* An interrupt that came while it was off has not scheduled it, and may not come again. */
+static void start_poll(struct napi_struct *napi)
+{
+	napi_enable(napi);
+	local_bh_disable();
+	napi_schedule(napi);
+	local_bh_enable();
+}
+
 int shell_net_open(struct net_device *nd)
 {
 	struct shell *s = netdev_priv(nd);
@@ -56,7 +65,7 @@ int shell_net_open(struct net_device *nd)
 	}
 	WRITE_ONCE(s->open, true);
 	for (i = 0; i < s->queues; i++)
-		napi_enable(&s->queue[i].napi);
+		start_poll(&s->queue[i].napi);
 	shell_ops(s)->mac(s, true, true);
 	netif_tx_start_all_queues(nd);
 	schedule_delayed_work(&s->link, 0);

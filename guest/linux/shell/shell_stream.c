@@ -58,7 +58,7 @@ int qdma_stream_open(struct shell_queue *q)
 	q->rx.colour = QDMA_ENTRY_COLOUR;
 	err = write_contexts(q);
 	if (!err)
-		qdma_rx_return(q, true);	/* the first report waits for a doorbell */
+		qdma_rx_return(q, false);	/* the first report waits for a doorbell */
 	return err;
 }
 
