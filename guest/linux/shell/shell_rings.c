@@ -184,13 +184,13 @@ static void receive(struct shell_queue *q, u32 len)
 
 /*
  * Frames up to @budget; returns their number. One that is not possible stops the queue:
- * armed, it would interrupt again and again.
+ * armed, it would interrupt again and again, and the pages of later ones are not known.
  */
 int shell_rx_poll(struct shell_queue *q, int budget)
 {
 	int done, len;
 
-	for (done = 0; done < budget; done++) {
+	for (done = 0; done < budget && !READ_ONCE(q->s->failed); done++) {
 		len = shell_ops(q->s)->rx_next(q);
 		if (!len)
 			break;
