@@ -161,6 +161,7 @@ struct shell {
 	struct shell_mm mm;
 	struct delayed_work link;
 	struct work_struct restart;	/* after an error, or a frame that is never sent */
+	unsigned long restart_at, restart_pause;	/* jiffies: of the next one */
 	struct mutex contexts;		/* of the registers that reach them */
 	spinlock_t channels;		/* of the control registers of the AXI DMA */
 	bool running;			/* the channels run */
@@ -244,7 +245,7 @@ void shell_net_init(struct shell *s);
 void shell_net_failed(struct shell *s);
 int shell_net_register(struct shell *s);
 void shell_net_unregister(struct shell *s);
-int shell_net_open(struct net_device *nd);
+int shell_net_begin(struct shell *s);
 int shell_net_stop(struct net_device *nd);
 
 /* shell_ethtool.c */

@@ -64,12 +64,13 @@ static void come_back(struct shell *s)
 		pci_set_master(s->pdev);
 		err = start(s);
 	}
-	if (!err && netif_running(s->netdev))
-		err = shell_net_open(s->netdev);
-	if (err)
+	if (err) {
 		dev_err(&s->pdev->dev, "does not work after a reset: %d\n", err);
-	else
-		netif_device_attach(s->netdev);
+		return;
+	}
+	if (netif_running(s->netdev))
+		shell_net_begin(s);
+	netif_device_attach(s->netdev);
 }
 
 /* That of the first function is one of the second, too. */

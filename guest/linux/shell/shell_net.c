@@ -10,6 +10,9 @@
 
 /* The shells have no interrupt for the link. */
 #define LINK_PERIOD	(HZ / 4)
+/* Queues that fail again begin anew after twice the time, but all is forgotten later. */
+#define RESTART_LIMIT	(64 * HZ)
+#define RESTART_FORGET	(256 * HZ)
 /* A frame may wait for the network, but not for ever. */
 #define TX_LIMIT	(30 * HZ)
 
@@ -24,12 +27,14 @@ static void check_link(struct work_struct *work)
 {
 	struct shell *s = container_of(to_delayed_work(work), struct shell, link);
 
-	if (READ_ONCE(s->failed))
-		schedule_work(&s->restart);
-	else if (shell_ops(s)->link(s))
+	if (READ_ONCE(s->failed)) {
+		if (time_after_eq(jiffies, s->restart_at))
+			schedule_work(&s->restart);
+	} else if (shell_ops(s)->link(s)) {
 		netif_carrier_on(s->netdev);
-	else
+	} else {
 		netif_carrier_off(s->netdev);
+	}
 	schedule_delayed_work(&s->link, LINK_PERIOD);
 }
 
@@ -49,12 +54,14 @@ static void start_poll(struct napi_struct *napi)
 	local_bh_enable();
 }
 
-int shell_net_open(struct net_device *nd)
+static int shell_net_open(struct net_device *nd)
 {
 	struct shell *s = netdev_priv(nd);
 	u32 i;
 	int err;
 
+	if (!s->pdev->is_busmaster)
+		return -EIO;		/* a queue did not end: only a reset helps */
 	WRITE_ONCE(s->failed, false);
 	for (i = 0; i < s->queues; i++) {
 		err = shell_rings_open(&s->queue[i]);
@@ -63,7 +70,7 @@ int shell_net_open(struct net_device *nd)
 			return err;
 		}
 	}
-	WRITE_ONCE(s->open, true);
+	smp_store_release(&s->open, true);
 	for (i = 0; i < s->queues; i++)
 		start_poll(&s->queue[i].napi);
 	shell_ops(s)->mac(s, true, true);
@@ -77,11 +84,11 @@ int shell_net_stop(struct net_device *nd)
 	struct shell *s = netdev_priv(nd);
 	u32 i;
 
+	cancel_delayed_work_sync(&s->link);
 	if (!s->open)
-		return 0;		/* it did not come up after a reset */
+		return 0;		/* it did not begin anew */
 	WRITE_ONCE(s->open, false);
 	netif_tx_disable(nd);
-	cancel_delayed_work_sync(&s->link);
 	netif_carrier_off(nd);
 	shell_ops(s)->mac(s, false, true);
 	for (i = 0; i < s->queues; i++)
@@ -105,16 +112,33 @@ int shell_net_queues(struct shell *s, u32 queues)
 	return 0;
 }
 
+/* Under RTNL, of an interface that is up: opens the queues, or tries it again later. */
+int shell_net_begin(struct shell *s)
+{
+	int err = shell_net_open(s->netdev);
+
+	if (!err)
+		return 0;
+	netdev_err(s->netdev, "the queues do not begin anew: %d\n", err);
+	WRITE_ONCE(s->failed, true);
+	schedule_delayed_work(&s->link, LINK_PERIOD);
+	return err;
+}
+
+/* An error that stays must not keep others from RTNL. */
 static void restart(struct work_struct *work)
 {
 	struct shell *s = container_of(work, struct shell, restart);
 
 	rtnl_lock();
-	if (netif_running(s->netdev) && netif_device_present(s->netdev) &&
-	    READ_ONCE(s->failed)) {
+	if (netif_running(s->netdev) && s->works && READ_ONCE(s->failed)) {
+		if (time_after(jiffies, s->restart_at + RESTART_FORGET))
+			s->restart_pause = 0;
+		s->restart_pause = clamp_t(unsigned long, 2 * s->restart_pause, LINK_PERIOD,
+					   RESTART_LIMIT);
+		s->restart_at = jiffies + s->restart_pause;
 		shell_net_stop(s->netdev);
-		if (shell_net_open(s->netdev))
-			netdev_err(s->netdev, "the queues do not begin anew\n");
+		shell_net_begin(s);
 	}
 	rtnl_unlock();
 }
@@ -135,6 +159,12 @@ static netdev_tx_t shell_net_xmit(struct sk_buff *skb, struct net_device *nd)
 	struct shell_queue *q = &s->queue[number];
 	dma_addr_t bus;
 
+	/* Not stopped are queues that ethtool has just added. */
+	if (!smp_load_acquire(&s->open)) {
+		shell_count_dropped(&q->tx.counts);
+		dev_kfree_skb_any(skb);
+		return NETDEV_TX_OK;
+	}
 	if (shell_tx_full(q)) {
 		netif_tx_stop_queue(queue);
 		shell_ops(s)->tx_ring(q);
@@ -255,6 +285,7 @@ void shell_net_init(struct shell *s)
 	eth_hw_addr_random(nd);				/* nor has it an address */
 	INIT_DELAYED_WORK(&s->link, check_link);
 	INIT_WORK(&s->restart, restart);
+	s->restart_at = jiffies;
 	for (i = 0; i < SHELL_QUEUES_MAX; i++) {
 		q = &s->queue[i];
 		q->s = s;

@@ -70,10 +70,10 @@ static void free_rings(struct shell_queue *q)
 }
 
 /* A page for place @i of the receive ring; what was there belongs to the caller. */
-static bool put_page_at(struct shell_queue *q, u32 i)
+static bool put_page_at(struct shell_queue *q, u32 i, gfp_t gfp)
 {
 	struct device *dev = &q->s->pdev->dev;
-	struct page *page = dev_alloc_page();
+	struct page *page = __dev_alloc_page(gfp);
 	dma_addr_t bus;
 
 	if (!page)
@@ -99,7 +99,7 @@ static int alloc_rings(struct shell_queue *q)
 	    alloc_ring(q->s, &q->rx.report, ops->reports, ops->report_bytes))
 		return -ENOMEM;
 	for (i = 0; i < SHELL_DESCS; i++) {
-		if (!put_page_at(q, i))
+		if (!put_page_at(q, i, GFP_KERNEL))
 			return -ENOMEM;
 	}
 	return 0;
@@ -163,7 +163,7 @@ static void receive(struct shell_queue *q, u32 len)
 		rx->ring.cidx = shell_after(i, SHELL_DESCS);
 		page = rx->page[i];
 		bus = rx->bus[i];
-		kept = lost || !put_page_at(q, i);
+		kept = lost || !put_page_at(q, i, GFP_ATOMIC | __GFP_NOWARN);
 		if (kept) {
 			shell_ops(q->s)->rx_post(q, i);
 			lost = true;
@@ -216,15 +216,24 @@ int shell_rings_open(struct shell_queue *q)
 	return err;
 }
 
+/* What has failed sends no more. */
+static bool sends(struct shell_queue *q)
+{
+	struct shell_ring *ring = &q->tx.ring;
+
+	return ring->at && ring->cidx != ring->pidx && !READ_ONCE(q->s->failed);
+}
+
 /* Nobody polls the queue. */
 void shell_rings_close(struct shell_queue *q)
 {
-	struct shell_ring *ring = &q->tx.ring;
 	int i;
 
-	for (i = 0; ring->at && i < DRAIN_MS && ring->cidx != ring->pidx; i++) {
+	for (i = 0; i < DRAIN_MS && sends(q); i++) {
 		msleep(1);
+		local_bh_disable();		/* as in a poll, for the counters */
 		shell_tx_clean(q, 0);
+		local_bh_enable();
 	}
 	if (shell_ops(q->s)->close(q))
 		pci_clear_master(q->s->pdev);	/* memory is worth more than the card */
