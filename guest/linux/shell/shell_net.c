@@ -16,11 +16,15 @@
 /* A frame may wait for the network, but not for ever. */
 #define TX_LIMIT	(30 * HZ)
 
-/* The carrier shows it; the queue begins anew when the link is looked at. */
+/*
+ * The carrier shows it; the queue begins anew when the link is looked at. Handlers may be
+ * late, but none has seen the device open that has gone.
+ */
 void shell_net_failed(struct shell *s)
 {
 	WRITE_ONCE(s->failed, true);
-	netif_carrier_off(s->netdev);
+	if (READ_ONCE(s->open))
+		netif_carrier_off(s->netdev);
 }
 
 static void check_link(struct work_struct *work)
@@ -74,7 +78,7 @@ static int shell_net_open(struct net_device *nd)
 	for (i = 0; i < s->queues; i++)
 		start_poll(&s->queue[i].napi);
 	shell_ops(s)->mac(s, true, true);
-	netif_tx_start_all_queues(nd);
+	netif_tx_wake_all_queues(nd);	/* frames may wait since before a restart */
 	schedule_delayed_work(&s->link, 0);
 	return 0;
 }
@@ -151,13 +155,27 @@ static void shell_net_timeout(struct net_device *nd, unsigned int queue)
 	shell_net_failed(s);
 }
 
+/* Otherwise the frame is freed. */
+static bool post(struct shell_queue *q, struct sk_buff *skb)
+{
+	struct device *dev = &q->s->pdev->dev;
+	dma_addr_t bus = dma_map_single(dev, skb->data, skb->len, DMA_TO_DEVICE);
+
+	if (dma_mapping_error(dev, bus)) {
+		dev_kfree_skb_any(skb);
+		return false;
+	}
+	skb_tx_timestamp(skb);
+	shell_tx_post(q, skb, bus, skb->len);
+	return true;
+}
+
 static netdev_tx_t shell_net_xmit(struct sk_buff *skb, struct net_device *nd)
 {
 	struct shell *s = netdev_priv(nd);
 	u16 number = skb_get_queue_mapping(skb);
 	struct netdev_queue *queue = netdev_get_tx_queue(nd, number);
 	struct shell_queue *q = &s->queue[number];
-	dma_addr_t bus;
 
 	/* Not stopped are queues that ethtool has just added. */
 	if (!smp_load_acquire(&s->open)) {
@@ -170,18 +188,9 @@ static netdev_tx_t shell_net_xmit(struct sk_buff *skb, struct net_device *nd)
 		shell_ops(s)->tx_ring(q);
 		return NETDEV_TX_BUSY;
 	}
-	if (eth_skb_pad(skb)) {
+	if (eth_skb_pad(skb) || !post(q, skb))
 		shell_count_dropped(&q->tx.counts);
-		return NETDEV_TX_OK;
-	}
-	bus = dma_map_single(&s->pdev->dev, skb->data, skb->len, DMA_TO_DEVICE);
-	if (dma_mapping_error(&s->pdev->dev, bus)) {
-		shell_count_dropped(&q->tx.counts);
-		dev_kfree_skb_any(skb);
-	} else {
-		skb_tx_timestamp(skb);
-		shell_tx_post(q, skb, bus, skb->len);
-	}
+	/* Also after a lost frame: those before it may wait for the doorbell. */
 	if (shell_tx_full(q))
 		netif_tx_stop_queue(queue);
 	if (!netdev_xmit_more() || netif_tx_queue_stopped(queue))

@@ -179,6 +179,7 @@ static void receive(struct shell_queue *q, u32 len)
 		return;
 	}
 	shell_count(&rx->counts, len);
+	skb_record_rx_queue(skb, q->number);
 	napi_gro_frags(&q->napi);
 }
 
