@@ -52,6 +52,14 @@ static int stop_ernic(struct shell *s)
 	return shell_read(s, XIB_ERNIC_CONF) ? -EIO : 0;
 }
 
+/* Other bits stay: the gap between frames, the checks of what begins one. */
+static void set_mac(struct shell *s, u32 reg, u32 fcs, bool on)
+{
+	u32 value = shell_read(s, reg) & ~XIB_MAC_ENABLE;
+
+	shell_write(s, reg, value | fcs | (on ? XIB_MAC_ENABLE : 0));
+}
+
 static void enable_mac(struct shell *s, bool rx, bool tx)
 {
 	if (rx) {
@@ -60,8 +68,8 @@ static void enable_mac(struct shell *s, bool rx, bool tx)
 		shell_write(s, XIB_MAC_GT_RESET, 0);
 	}
 	/* Frames have no FCS in memory. */
-	shell_write(s, XIB_MAC_RX, XIB_MAC_RX_CUT_FCS | (rx ? XIB_MAC_ENABLE : 0));
-	shell_write(s, XIB_MAC_TX, XIB_MAC_TX_ADD_FCS | (tx ? XIB_MAC_ENABLE : 0));
+	set_mac(s, XIB_MAC_RX, XIB_MAC_RX_CUT_FCS, rx);
+	set_mac(s, XIB_MAC_TX, XIB_MAC_TX_ADD_FCS, tx);
 }
 
 static int reset_card(struct shell *s)
