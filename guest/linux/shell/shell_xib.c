@@ -31,10 +31,16 @@ static void clear(struct shell *s, u32 reg)
 		shell_write(s, reg, 0);
 }
 
+/* Sizes of what the ERNIC writes without a queue pair. */
+static const u32 sizes[] = {
+	XIB_ERNIC_ERRBUFSZ, XIB_ERNIC_IPKTERRQSZ, XIB_ERNIC_DATBUFSZ, XIB_ERNIC_RESPERRSZ,
+	XIB_ERNIC_RESPERRSZMSB,
+};
+
 /*
- * The shell has no reset of the ERNIC. Without enable bits and with regions of no bytes it
- * takes no packet and no request, and uses none of the memory that its registers name: not
- * at once, and not when the next program enables it. Other registers keep their values.
+ * The shell has no reset of the ERNIC. Without enable bits and with regions and buffers of
+ * no bytes it takes no packet and no request, and uses none of the memory that its
+ * registers name. The next program that enables it sets the pointers of its queue pairs.
  */
 static int stop_ernic(struct shell *s)
 {
@@ -44,6 +50,8 @@ static int stop_ernic(struct shell *s)
 	clear(s, XIB_ERNIC_INTEN);
 	for (i = 1; i <= XIB_ERNIC_QPS; i++)
 		clear(s, XIB_ERNIC_QP_CONF(i));
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		clear(s, sizes[i]);
 	for (i = 0; i < XIB_REGIONS; i++) {
 		clear(s, XIB_REGION_LENGTH(i));
 		clear(s, XIB_REGION_ACCESS(i));		/* with upper bits of the length */
