@@ -68,16 +68,21 @@ int qdma_context(struct shell *s, enum qdma_op op, enum qdma_selector selector,
 	return err;
 }
 
+/* An error of a queue that has ended stays in its context. */
 static bool queue_failed(struct shell *s, u32 number)
 {
 	bool failed = false;
 	int selector;
+	u32 word;
 
 	mutex_lock(&s->first->contexts);
 	for (selector = QDMA_SW_C2H; selector <= QDMA_SW_H2C; selector++) {
-		if (!command(s, QDMA_READ, selector, number))
-			failed |= !!(qdma_read(s->first, QDMA_CTX_DATA(1)) &
-				     QDMA_SW1_ERROR);
+		if (command(s, QDMA_READ, selector, number)) {
+			failed = true;
+			break;
+		}
+		word = qdma_read(s->first, QDMA_CTX_DATA(1));
+		failed |= (word & QDMA_SW1_ENABLE) && (word & QDMA_SW1_ERROR);
 	}
 	mutex_unlock(&s->first->contexts);
 	return failed;
@@ -88,7 +93,7 @@ bool qdma_queues_failed(struct shell *s)
 	bool failed = false;
 	u32 i;
 
-	for (i = 0; i < SHELL_QUEUES_MAX; i++)
+	for (i = 0; i < s->queues; i++)
 		failed |= queue_failed(s, qdma_number(&s->queue[i]));
 	return failed;
 }
