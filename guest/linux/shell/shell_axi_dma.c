@@ -83,13 +83,13 @@ static irqreturn_t channel_irq(int irq, void *data)
 int axi_request_irqs(struct shell *s)
 {
 	static const char * const names[] = { "ernic_shell-tx", "ernic_shell-rx" };
-	int num = pci_alloc_irq_vectors(s->pdev, 1, AXI_CHANNELS + 1, PCI_IRQ_MSI);
+	int num = pci_alloc_irq_vectors(s->pdev, 1, AXI_CHANNELS, PCI_IRQ_MSI);
 	int i, err = 0;
 
 	if (num < 0)
 		return num;
 	s->queues_max = 1;
-	for (i = 0; !err && i < min_t(int, num, AXI_CHANNELS); i++)
+	for (i = 0; !err && i < num; i++)
 		err = devm_request_irq(&s->pdev->dev, pci_irq_vector(s->pdev, i),
 				       channel_irq, 0, names[i], s);
 	return err;
@@ -232,7 +232,7 @@ void axi_rx_post(struct shell_queue *q, u32 i)
 int axi_rx_next(struct shell_queue *q)
 {
 	struct shell_ring *ring = &q->rx.ring;
-	u32 i = ring->cidx, status, len = 0;
+	u32 i = ring->cidx, status, bytes, len = 0;
 	bool first = true;
 
 	do {
@@ -240,10 +240,11 @@ int axi_rx_next(struct shell_queue *q)
 		if (!(status & AXI_DESC_COMPLETE))
 			return 0;
 		/* Every page but the last one is full. */
+		bytes = status & AXI_DESC_LENGTH;
 		if (first != !!(status & AXI_DESC_FIRST) || (status & AXI_DESC_ERRORS) ||
-		    len % PAGE_SIZE || len > SHELL_FRAME_MAX)
+		    len % PAGE_SIZE || len > SHELL_FRAME_MAX || bytes > PAGE_SIZE)
 			return -1;
-		len += status & AXI_DESC_LENGTH;
+		len += bytes;
 		i = shell_after(i, SHELL_DESCS);
 		first = false;
 	} while (!(status & AXI_DESC_LAST));

@@ -136,12 +136,15 @@ static u32 get_key_size(struct net_device *nd)
 	return shell_ops(s)->spread ? sizeof(s->key) : 0;
 }
 
-static void get_spread(struct shell *s, u32 *table, u8 *key)
+static int get_spread(struct shell *s, u32 *table, u8 *key)
 {
+	if (!shell_ops(s)->spread)
+		return -EOPNOTSUPP;
 	if (table)
 		memcpy(table, s->table, sizeof(s->table));
 	if (key)
 		memcpy(key, s->key, sizeof(s->key));
+	return 0;
 }
 
 static int set_spread(struct shell *s, const u32 *table, const u8 *key)
@@ -162,8 +165,7 @@ static int get_rxfh(struct net_device *nd, u32 *table, u8 *key, u8 *function)
 {
 	if (function)
 		*function = ETH_RSS_HASH_TOP;
-	get_spread(netdev_priv(nd), table, key);
-	return 0;
+	return get_spread(netdev_priv(nd), table, key);
 }
 
 static int set_rxfh(struct net_device *nd, const u32 *table, const u8 *key, u8 function)
@@ -176,8 +178,7 @@ static int set_rxfh(struct net_device *nd, const u32 *table, const u8 *key, u8 f
 static int get_rxfh(struct net_device *nd, struct ethtool_rxfh_param *p)
 {
 	p->hfunc = ETH_RSS_HASH_TOP;
-	get_spread(netdev_priv(nd), p->indir, p->key);
-	return 0;
+	return get_spread(netdev_priv(nd), p->indir, p->key);
 }
 
 static int set_rxfh(struct net_device *nd, struct ethtool_rxfh_param *p,

@@ -247,6 +247,8 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	if (!nd)
 		return -ENOMEM;
+	if (!id->driver_data)
+		return -ENODEV;		/* any device, by driver_override */
 	SET_NETDEV_DEV(nd, &pdev->dev);
 	s = netdev_priv(nd);
 	s->pdev = pdev;
