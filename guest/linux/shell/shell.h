@@ -58,7 +58,7 @@ struct shell_ops {
 	int (*irqs)(struct shell *s);
 	/* Bus mastering is on, and the card was reset: registers that no queue has. */
 	int (*start)(struct shell *s);
-	/* No queue is open: no interrupt comes after this. */
+	/* No queue is open: handlers that have seen one have ended after this. */
 	void (*stop)(struct shell *s);
 	void (*mac)(struct shell *s, bool rx, bool tx);
 	/* Writes table and key; NULL: there is one queue. */
@@ -73,8 +73,8 @@ struct shell_ops {
 	int (*open)(struct shell_queue *q);
 	/* The engine does not use the rings afterwards; otherwise an error. */
 	int (*close)(struct shell_queue *q);
-	/* Before the rings are read; may be NULL. */
-	void (*begin_poll)(struct shell_queue *q);
+	/* Interrupts again for causes that come after this; may be NULL. */
+	void (*ack)(struct shell_queue *q);
 	/* Under the lock of the transmit queue: a frame in place @i; all up to the index. */
 	void (*tx_post)(struct shell_queue *q, u32 i, dma_addr_t bus, u32 len);
 	void (*tx_ring)(struct shell_queue *q);
@@ -157,7 +157,7 @@ struct shell {
 	u32 queues, queues_max;		/* in use; that may be */
 	u32 table[SHELL_TABLE_SIZE];
 	__le32 key[SHELL_KEY_WORDS];
-	int mm_vector, error_vector;
+	int mm_vector, error_irq;	/* of the function; of the system */
 	struct shell_mm mm;
 	struct delayed_work link;
 	struct work_struct restart;	/* after an error, or a frame that is never sent */

@@ -108,7 +108,7 @@ void axi_stop(struct shell *s)
 }
 
 /* Causes that come from now on interrupt when the poll ends. */
-void axi_begin_poll(struct shell_queue *q)
+void axi_ack(struct shell_queue *q)
 {
 	int ch;
 

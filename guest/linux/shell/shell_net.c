@@ -222,8 +222,9 @@ static int shell_net_poll(struct napi_struct *napi, int budget)
 		}
 		return 0;
 	}
-	if (ops->begin_poll)
-		ops->begin_poll(q);
+	/* Before the rings are read: what comes later must interrupt again. */
+	if (ops->ack)
+		ops->ack(q);
 	__netif_tx_lock(queue, smp_processor_id());
 	clean(q, queue, budget);
 	__netif_tx_unlock(queue);

@@ -72,12 +72,12 @@ static void stop(struct shell *s)
 {
 	if (s->function) {
 		qdma_function(s, 0);
-		synchronize_irq(s->first->error_vector);
+		synchronize_irq(s->first->error_irq);
 		return;
 	}
 	qdma_mm_close(s);
 	qdma_write(s, QDMA_ERR_MASK, 0);
-	synchronize_irq(s->error_vector);
+	synchronize_irq(s->error_irq);
 }
 
 /* ---- interrupts -------------------------------------------------------------------- */
@@ -97,10 +97,10 @@ static int request_others(struct shell *s)
 	int err;
 
 	s->mm_vector = s->queues_max;
-	s->error_vector = pci_irq_vector(s->pdev, s->queues_max + 1);
+	s->error_irq = pci_irq_vector(s->pdev, s->queues_max + 1);
 	err = devm_request_irq(dev, pci_irq_vector(s->pdev, s->mm_vector), qdma_mm_irq, 0,
 			       "ernic_shell-mm", s);
-	return err ? err : devm_request_threaded_irq(dev, s->error_vector, NULL,
+	return err ? err : devm_request_threaded_irq(dev, s->error_irq, NULL,
 						     qdma_error_irq, IRQF_ONESHOT,
 						     "ernic_shell-error", s);
 }

@@ -75,7 +75,7 @@ int qdma_stream_close(struct shell_queue *q)
 		err = qdma_context(q->s, QDMA_INVALIDATE, order[i], qdma_number(q), NULL) ?:
 		      err;
 	/* An error of the queue that has ended does not stop the next one. */
-	synchronize_irq(q->s->first->error_vector);
+	synchronize_irq(q->s->first->error_irq);
 	return err;
 }
 

@@ -77,7 +77,7 @@ void axi_stop(struct shell *s);
 int axi_reset(struct shell *s);
 int axi_open(struct shell_queue *q);
 int axi_close(struct shell_queue *q);
-void axi_begin_poll(struct shell_queue *q);
+void axi_ack(struct shell_queue *q);
 void axi_tx_post(struct shell_queue *q, u32 i, dma_addr_t bus, u32 len);
 void axi_tx_ring(struct shell_queue *q);
 u32 axi_tx_done(struct shell_queue *q);
