@@ -226,7 +226,8 @@ extern const struct shell_ops opennic_ops;
 extern const struct shell_ops xib_ops;
 
 /* shell_main.c */
-bool shell_has_bar(struct pci_dev *pdev, int bar, resource_size_t size);
+/* NULL if it is not memory of @size bytes. */
+void __iomem *shell_map_bar(struct shell *s, int bar, resource_size_t size);
 
 /* shell_rings.c */
 int shell_rings_open(struct shell_queue *q);

@@ -120,10 +120,12 @@ static DEFINE_SIMPLE_DEV_PM_OPS(pm_ops, suspend, resume);
 
 /* ---- the function -------------------------------------------------------------------- */
 
-bool shell_has_bar(struct pci_dev *pdev, int bar, resource_size_t size)
+void __iomem *shell_map_bar(struct shell *s, int bar, resource_size_t size)
 {
-	return (pci_resource_flags(pdev, bar) & IORESOURCE_MEM) &&
-	       pci_resource_len(pdev, bar) >= size;
+	if (!(pci_resource_flags(s->pdev, bar) & IORESOURCE_MEM) ||
+	    pci_resource_len(s->pdev, bar) < size)
+		return NULL;
+	return pcim_iomap(s->pdev, bar, 0);
 }
 
 static int enable(struct shell *s)
@@ -131,6 +133,8 @@ static int enable(struct shell *s)
 	struct pci_dev *pdev = s->pdev;
 	int err = pcim_enable_device(pdev);
 
+	if (!err)
+		err = pci_request_regions(pdev, "ernic_shell");
 	if (!err)
 		err = shell_ops(s)->map(s);
 	if (!err)

@@ -14,19 +14,11 @@
 
 static int map_bars(struct shell *s)
 {
-	int err;
-
 	mutex_init(&s->contexts);
 	qdma_mm_init(s);
-	if (!shell_has_bar(s->pdev, QDMA_BAR, SZ_128K) ||
-	    !shell_has_bar(s->pdev, SHELL_BAR, SZ_64K))
-		return -ENODEV;
-	err = pci_request_regions(s->pdev, "ernic_shell");
-	if (err)
-		return err;
-	s->qdma = pcim_iomap(s->pdev, QDMA_BAR, 0);
-	s->user = pcim_iomap(s->pdev, SHELL_BAR, 0);
-	return s->qdma && s->user ? 0 : -ENOMEM;
+	s->qdma = shell_map_bar(s, QDMA_BAR, SZ_128K);
+	s->user = shell_map_bar(s, SHELL_BAR, SZ_64K);
+	return s->qdma && s->user ? 0 : -ENODEV;
 }
 
 /* ---- resets ---------------------------------------------------------------------- */

@@ -217,7 +217,7 @@ int shell_rings_open(struct shell_queue *q)
 	return err;
 }
 
-/* What has failed sends no more. */
+/* A queue that has failed sends no more. */
 static bool sends(struct shell_queue *q)
 {
 	struct shell_ring *ring = &q->tx.ring;

@@ -10,16 +10,9 @@
 
 static int map_bar(struct shell *s)
 {
-	int err;
-
 	spin_lock_init(&s->channels);
-	if (!shell_has_bar(s->pdev, s->kind->bar, XIB_SIZE))
-		return -ENODEV;
-	err = pci_request_regions(s->pdev, "ernic_shell");
-	if (err)
-		return err;
-	s->user = pcim_iomap(s->pdev, s->kind->bar, 0);
-	return s->user ? 0 : -ENOMEM;
+	s->user = shell_map_bar(s, s->kind->bar, XIB_SIZE);
+	return s->user ? 0 : -ENODEV;
 }
 
 /* ---- resets ---------------------------------------------------------------------- */
