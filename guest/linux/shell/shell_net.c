@@ -74,6 +74,7 @@ static int shell_net_open(struct net_device *nd)
 			return err;
 		}
 	}
+	/* A sender that sees it sees the rings. */
 	smp_store_release(&s->open, true);
 	for (i = 0; i < s->queues; i++)
 		start_poll(&s->queue[i].napi);
