@@ -246,6 +246,9 @@ def test_one_program(guests):
     assert guests[0].run(f'rmmod {MODULE}').status, 'it was in use'
     client.kill()
     server.kill()
+    if guests.link.shells[0] == 'xib':          # the other shells reset the ERNIC
+        guests[0].put_programs()
+        guests[0].check('python3 /tmp/inside/xib_state.py')
     rdma(guests, 'write', ernic.SHAPES['batch'])
 
 
