@@ -102,8 +102,8 @@ def suites():
             test_unbind, test_rules, test_error, test_unload]
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
     mixed = Ports('RecoNIC', 'OpenNIC')
-    ports = [test_second, test_spread, test_other_port, test_functions,
-             test_rules]
+    ports = [test_second, test_spread, test_resize, test_other_port, test_functions,
+             test_unbind_function, test_reload_ports, test_rules]
     axi = [*net, test_vectors, test_rdma_alone, test_both, test_one_program, test_halt,
            test_reset, test_sleep, test_unbind, test_error, test_reload,
            programs.test_log]
@@ -200,10 +200,10 @@ def test_memory(guests):
 
 
 @contextlib.contextmanager
-def traffic(guests):
+def traffic(guests, address=links.ipv4):
     """TCP of both directions meanwhile; nothing of it is lost."""
     jobs = [one.start(f'rm -f /tmp/enough; until [ -e /tmp/enough ]; do '
-                      f'{programs.fetch_file(links.ipv4(1 - n))}; done')
+                      f'{programs.fetch_file(address(1 - n))}; done')
             for n, one in enumerate(guests)]
     try:
         yield
@@ -371,35 +371,46 @@ def test_second(guests):
         fetch(guests, second)
 
 
-def received(one, interface):
+def by_queue(one, interface, direction):
     """Packets by queue."""
     said = one.check(f'ethtool -S {interface}')
     return [int(line.split()[-1]) for line in said.splitlines()
-            if line.split()[0].startswith('rx')]
+            if line.split()[0].startswith(direction)]
 
 
-def flows(guests, interface, address):
-    """How many datagrams of as many flows come to each queue of guests[1]."""
-    one, before = guests[1], received(guests[1], interface)
-    guests[0].check(f'python3 -c "{SEND.format(address(1))}"')
+def lost(one, interface):
+    return one.check(f'cat /sys/class/net/{interface}/statistics/tx_dropped')
+
+
+def flows(other, one, interface, address):
+    """How many datagrams of as many flows come to each queue of a guest; the other one
+    sends by each of its queues."""
+    sent, before = by_queue(other, interface, 'tx'), by_queue(one, interface, 'rx')
+    gone = lost(other, interface)
+    other.check(f'python3 -c "{SEND.format(address)}"')
     seen = []
     for _ in range(50):
-        seen = [now - then for now, then in zip(received(one, interface), before)]
+        seen = [now - then for now, then in zip(by_queue(one, interface, 'rx'), before)]
         if sum(seen) >= FLOWS:
             break
         time.sleep(0.1)
+    assert all(now > then for now, then in zip(by_queue(other, interface, 'tx'), sent))
+    assert lost(other, interface) == gone, 'the shell has refused frames'
     return seen
 
 
 def check_spread(guests, interface, address):
-    one = guests[1]
+    other, one = guests
+    other.check(f'ethtool -L {interface} combined 4')
     one.check(f'ethtool -L {interface} combined 4 && '
               f'ethtool -X {interface} equal 4 hkey {KEY}')
     assert KEY in one.check(f'ethtool -x {interface}')
-    seen = flows(guests, interface, address)
+    seen = flows(one, other, interface, address(0))
+    assert sum(seen) >= FLOWS, seen
+    seen = flows(other, one, interface, address(1))
     assert len(seen) == 4 and min(seen) >= FLOWS / 16, seen
     one.check(f'ethtool -X {interface} weight 0 0 1 0')
-    seen = flows(guests, interface, address)
+    seen = flows(other, one, interface, address(1))
     assert seen[2] >= FLOWS and sum(seen) - seen[2] <= FLOWS / 16, seen
     assert one.run(f'ethtool -L {interface} combined 2').status, 'the table has queue 2'
     one.check(f'ethtool -X {interface} default && ethtool -L {interface} combined 2')
@@ -414,30 +425,76 @@ def test_spread(guests):
     check_spread(guests, SECOND, second)
 
 
+def test_resize(guests):
+    """Queues come and go under traffic, and the table changes."""
+    one = guests[1]
+    with traffic(guests, second), traffic(guests):
+        for number in 1, 4, 2, 3, 4:
+            one.check(f'ethtool -L {SECOND} combined {number} && '
+                      f'ethtool -L {links.INTERFACE} combined {5 - number}')
+            one.check(f'ethtool -X {SECOND} weight {"1 " * number}&& sleep 0.5 && '
+                      f'ethtool -X {SECOND} default')
+        one.check(f'ethtool -L {links.INTERFACE} combined 4')
+
+
 def test_other_port(guests):
     """An error stops the queues of one port, the interrupt is that of the other one."""
     one = guests[1]
+    changes = f'cat /sys/class/net/{links.INTERFACE}/carrier_changes'
     with traffic(guests):
+        before = one.check(changes)
         said = one.check(f'ethtool -t {SECOND} offline')
         assert 'PASS' in said, said
+    assert one.check(changes) == before, 'the first port stopped, too'
     complains(one, FAILED['RecoNIC'])
     up_second(guests)
     fetch(guests, second)
 
 
 def test_functions(guests):
-    """Reset of each function, and the first one leaves the driver: the second follows."""
+    """Reset of each function under traffic of the other, and sleep; the first one leaves
+    the driver: the second follows."""
     one = guests[1]
-    for interface in links.INTERFACE, SECOND:
-        one.check(f'echo 1 >/sys/class/net/{interface}/device/reset')
+    for interface, address in (links.INTERFACE, second), (SECOND, links.ipv4):
+        with traffic(guests, address):
+            one.check(f'echo 1 >/sys/class/net/{interface}/device/reset')
         fetch(guests)
         fetch(guests, second)
-    name = one.check(f'basename $(readlink /sys/class/net/{links.INTERFACE}/device)')
-    one.check(f'echo {name.strip()} >{DRIVER}/unbind')
+    test_suspend.suspend(one)
+    fetch_both(guests)
+    first = function(one, links.INTERFACE)
+    one.check(f'echo {first} >{DRIVER}/unbind')
     assert one.run(f'ls /sys/class/net/{SECOND}').status, 'the second port works alone'
-    one.check(f'echo {name.strip()} >{DRIVER}/bind')
-    programs.wait_until(one, f'ls /sys/class/net/{SECOND}')
+    one.check(f'echo {first} >{DRIVER}/bind')
+    fetch_both(guests)
+
+
+def function(one, interface):
+    """The address of its function."""
+    return one.check(f'basename $(readlink /sys/class/net/{interface}/device)').strip()
+
+
+def fetch_both(guests):
+    programs.wait_until(guests[1], f'ls /sys/class/net/{SECOND}')
     up(guests)
     up_second(guests)
     fetch(guests)
     fetch(guests, second)
+
+
+def test_unbind_function(guests):
+    """The second function leaves the driver: the first one works on."""
+    one = guests[1]
+    name = function(one, SECOND)
+    with traffic(guests):
+        one.check(f'echo {name} >{DRIVER}/unbind')
+        one.check(f'echo 1 >/sys/class/net/{links.INTERFACE}/device/reset')
+        one.check(f'echo {name} >{DRIVER}/bind')
+    fetch_both(guests)
+
+
+def test_reload_ports(guests):
+    """The driver leaves both functions, and comes back."""
+    guests[1].check(f'rmmod {MODULE}')
+    load(guests[1])
+    fetch_both(guests)
