@@ -103,7 +103,7 @@ def suites():
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
     mixed = Ports('RecoNIC', 'OpenNIC')
     ports = [test_second, test_spread, test_resize, test_other_port, test_functions,
-             test_unbind_function, test_reload_ports, test_rules]
+             test_unbind_function, test_backwards, test_reload_ports, test_rules]
     axi = [*net, test_vectors, test_rdma_alone, test_both, test_one_program, test_halt,
            test_reset, test_sleep, test_unbind, test_error, test_reload,
            programs.test_log]
@@ -490,6 +490,21 @@ def test_unbind_function(guests):
         one.check(f'echo {name} >{DRIVER}/unbind')
         one.check(f'echo 1 >/sys/class/net/{links.INTERFACE}/device/reset')
         one.check(f'echo {name} >{DRIVER}/bind')
+    fetch_both(guests)
+
+
+def test_backwards(guests):
+    """The second function finds the driver before the first one: it waits for that. The
+    functions are new ones, without a link between them."""
+    one, bus = guests[1], '/sys/bus/pci'
+    first, name = function(one, links.INTERFACE), function(one, SECOND)
+    one.check(f'echo 1 >{bus}/devices/{name}/remove && '
+              f'echo 1 >{bus}/devices/{first}/remove && rmmod {MODULE} && '
+              f'echo 1 >{bus}/rescan && echo 0 >{bus}/drivers_autoprobe')
+    load(one)
+    one.run(f'echo {name} >{bus}/drivers_probe')
+    assert one.run(f'ls {bus}/devices/{name}/driver').status, 'it works alone'
+    one.check(f'echo 1 >{bus}/drivers_autoprobe && echo {first} >{DRIVER}/bind')
     fetch_both(guests)
 
 
