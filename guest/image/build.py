@@ -7,7 +7,7 @@ usage: build.py [--kernel 6.1|6.12|testing|6.1-debug] [--release bookworm|trixie
                 [--packages NAME,NAME] [--add FILE:PATH] [--headers]
        build.py --stock 6.1|6.1-cloud|6.12|6.12-cloud|testing|testing-cloud
                 [--packages NAME,NAME]
-       build.py --disk trixie|bookworm|forky [--packages NAME,NAME]
+       build.py --disk trixie|bookworm|forky [--dkms] [--packages NAME,NAME]
 
 No root: packages of Debian are fetched by an apt configuration of our own
 (derived from the machine's, as scripts/qemu-tree does), unpacked with dpkg-deb,
@@ -34,6 +34,7 @@ which may be removed.
              programs of that release; stock.py describes it
 --disk       a disk with an installed Debian, the file `disk` of the folder; disk.py
              describes it
+--dkms       our driver on it by DKMS, and a newer kernel from apt (bookworm)
 """
 import argparse
 import gzip
@@ -325,6 +326,7 @@ def main():
     parser.add_argument('--headers', action='store_true')
     parser.add_argument('--stock', choices=stock.KERNELS)
     parser.add_argument('--disk', choices=disk.RELEASES)
+    parser.add_argument('--dkms', action='store_true')
     options = parser.parse_args()
     if not (options.headers or options.stock or options.disk):
         our_parts(options)
@@ -332,7 +334,9 @@ def main():
         print(stock.image(options.stock, options.packages))
         return
     if options.disk:
-        print(disk.image(options.disk, options.packages))
+        provider = options.dkms and Path(last_line(GUEST / 'rdma-core/build',
+                                                   ERNIC_RELEASE=options.disk))
+        print(disk.image(options.disk, options.packages, provider or None))
         return
     if options.kernel == DEBUG_KERNEL:
         image = debug_kernel.name()

@@ -7,6 +7,10 @@ root is needed, nor a loop device: mke2fs fills the file system from a folder, i
 fakeroot keeps the owners. GRUB is written as grub-install does with a BIOS: its first
 sector into that of the disk, the rest into the gap before the partition.
 
+With --dkms our driver is installed, too, as docs/linux-guest.md says. Then apt installs a
+newer kernel, for which nothing but the hooks of its packages has the driver built. An
+emulated processor would compile it for half an hour.
+
 The files of `disk-files` are what an administrator would change: the boot loader's menu,
 /etc/fstab, a network that is configured elsewhere, a login of root on the serial console,
 and the unit that starts `agent`.
@@ -15,19 +19,26 @@ import hashlib
 import os
 import shutil
 import struct
+import tempfile
 from pathlib import Path
 
-from packages import CACHE, once, read_lists, run, say
+from packages import CACHE, LIB, once, read_lists, run, say
 
 HERE = Path(__file__).resolve().parent
 FILES = HERE / 'disk-files'
 RELEASES = ['trixie', 'bookworm', 'forky']
 BASE = ['busybox', 'dbus', 'grub-common', 'grub-pc-bin', 'initramfs-tools', 'iproute2',
-        'iputils-ping', 'kexec-tools', 'linux-image-amd64', 'login', 'net-tools',
-        'systemd-sysv', 'udev', 'zstd']
+        'iputils-ping', 'kexec-tools', 'login', 'net-tools', 'systemd-sysv', 'udev',
+        'zstd']
+KERNEL = ['linux-image-amd64']
 # What the distribution has for RDMA.
 RDMA = ['ibverbs-utils', 'nfs-common', 'nfs-kernel-server', 'perftest', 'rdma-core',
         'rdmacm-utils']
+# What DKMS needs; kernels of machines like these, which take a third of the time to
+# install; the suites with a newer one that our driver supports.
+DKMS = ['dkms', 'gcc', 'libc6-dev', 'make']
+CLOUD_KERNEL = ['linux-headers-cloud-amd64', 'linux-image-cloud-amd64']
+NEWER = {'bookworm': 'bookworm-backports'}
 WITHOUT = [f'/usr/share/{name}/*' for name in ('doc', 'locale', 'man')]
 HOOKS = [
     'mkdir -p "$1/boot/grub"',
@@ -44,13 +55,40 @@ MACHINE = hashlib.md5(b'rdma-ernic').hexdigest()
 SIZE_MIB = 2048                 # of the file system; the file is sparse
 
 
-def installation(release, names):
+def driver_source():
+    """A folder with what "make dkms" installs, named by its content."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix='dkms.', dir=CACHE) as place:
+        run(['make', '-s', '-C', HERE.parent / 'linux/ernic', 'dkms',
+             f'DESTDIR={place}'])
+        digest = hashlib.sha256()
+        for file in sorted(Path(place).rglob('*')):
+            if file.is_file():
+                digest.update(str(file.relative_to(place)).encode() + file.read_bytes())
+        return once(CACHE / f'dkms-source-{digest.hexdigest()[:12]}',
+                    lambda folder: shutil.copytree(place, folder, dirs_exist_ok=True))
+
+
+def driver_hooks(release, source, provider):
+    """source: of driver_source(). provider: a folder with libernic."""
+    if release not in NEWER:
+        raise SystemExit(f'guest/image: --dkms needs one of {", ".join(NEWER)}')
+    name = next((source / 'usr/src').iterdir()).name.replace('-', '/', 1)
+    return [f'copy-in {source}/usr /',
+            f'copy-in {provider}/libernic-rdmav34.so /{LIB}/libibverbs',
+            f'copy-in {provider}/ernic.driver /etc/libibverbs.d',
+            f'chroot "$1" dkms install {name} -k "$(ls "$1/lib/modules")"',
+            f'chroot "$1" apt-get install -q -y -t {NEWER[release]} '
+            + ' '.join(CLOUD_KERNEL)]
+
+
+def installation(release, names, hooks):
     """The command that writes a tar archive of an installed system, without its name."""
     return ['mmdebstrap', '--quiet', '--variant=minbase',
             '--aptopt=APT::Install-Recommends "false"', '--dpkgopt=force-unsafe-io',
             *(f'--dpkgopt=path-exclude={path}' for path in WITHOUT),
             f'--include={",".join(names)}',
-            *(f'--customize-hook={hook}' for hook in HOOKS), release]
+            *(f'--customize-hook={hook}' for hook in [*HOOKS, *hooks]), release]
 
 
 def install(folder, release, command):
@@ -98,11 +136,20 @@ def make_disk(folder, archive):
     shutil.rmtree(root)
 
 
-def image(release, packages):
-    """The folder with the file `disk`, of a release. packages: as in stock.py."""
-    command = installation(release, sorted({*BASE, *RDMA,
-                                            *filter(None, packages.split(','))}))
+def image(release, packages, provider=None):
+    """The folder with the file `disk`, of a release. packages: as in stock.py. provider:
+    the folder of libernic; our driver is installed, too."""
+    names = {*BASE, *RDMA, *filter(None, packages.split(','))}
+    hooks = []
+    if provider:
+        names.update(DKMS, CLOUD_KERNEL)
+        hooks = driver_hooks(release, driver_source(), provider)
+    else:
+        names.update(KERNEL)
+    command = installation(release, sorted(names), hooks)
     digest = hashlib.sha256(repr(command).encode())
+    for file in sorted(provider.glob('*ernic*')) if provider else []:
+        digest.update(file.read_bytes())
     system = once(CACHE / f'disk-root-{release}-{digest.hexdigest()[:12]}',
                   lambda folder: install(folder, release, command))
     for file in sorted([Path(__file__), HERE / 'agent', *FILES.rglob('*')]):

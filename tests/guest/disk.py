@@ -16,12 +16,13 @@ import mlx5
 RELEASES = {'6.12': 'trixie', '6.1': 'bookworm', 'testing': 'forky'}
 BOOT_SECONDS = 1800             # 100 of a processor; 12 minutes were seen
 MTU = 4200                      # of Ethernet, for a path MTU of 4096
+DRIVER = 'mlx5_core'
 BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
 
 
-def find_image(kernel):
+def find_image(kernel, *more):
     return Path(guest.last_line(guest.ROOT / 'guest/image/build.py', '--disk',
-                                RELEASES[kernel]))
+                                RELEASES[kernel], *more))
 
 
 class DiskGuest(guest.Guest):
@@ -56,7 +57,7 @@ class DiskGuests(guest.Guests):
     cold = 'they boot from their disk'
 
 
-def configure(guests, mtu=MTU):
+def configure(guests, driver=DRIVER):
     """Sets names and addresses, as an administrator does once."""
     hosts = ''.join(f'{links.ipv4(n)} {one.name}\n' for n, one in enumerate(guests))
     for n, one in enumerate(guests):
@@ -67,9 +68,9 @@ def configure(guests, mtu=MTU):
 END
             cat >/etc/systemd/network/rdma.network <<END
 [Match]
-Driver=mlx5_core
+Driver={driver}
 [Link]
-MTUBytes={mtu}
+MTUBytes={MTU}
 [Network]
 Address={links.ipv4(n)}/24
 Address={links.ipv6(n)}/64
@@ -88,15 +89,15 @@ END
             systemctl restart --no-block $unit''')
 
 
-def wait_up(guests):
+def wait_up(guests, driver=DRIVER):
     """Wait until each has its addresses, then rename the device for programs.py."""
     for one in guests:
         one.wait_until(f'ip addr show dev {links.INTERFACE} | grep -q "inet .*10.0.0" && '
                        f'! ip addr show dev {links.INTERFACE} | grep -q tentative')
         one.check(f'udevadm settle --timeout {BOOT_SECONDS}', BOOT_SECONDS)
-    mlx5.prepare(guests, '')
+    mlx5.prepare(guests, '', driver)
 
 
-def up(guests):
-    configure(guests)
-    wait_up(guests)
+def up(guests, driver=DRIVER):
+    configure(guests, driver)
+    wait_up(guests, driver)

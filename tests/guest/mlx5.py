@@ -60,15 +60,15 @@ class Shm(Interface, links.Shm):
     pass
 
 
-def prepare(guests, modules=MODULES):
+def prepare(guests, modules=MODULES, driver='mlx5_core'):
     """Load modules, if any, and rename interface and device; rules of rdma-core, where it
     is installed, have given the device another name. On a busy host udev has not loaded
     mlx5_ib yet."""
     for one in guests:
         if modules:
             one.check(f'modprobe -a {modules}')
-        programs.wait_until(one, 'ls /sys/bus/pci/drivers/mlx5_core/*:*/infiniband/*', 60)
-        name, device = one.check('cd /sys/bus/pci/drivers/mlx5_core/*:*/net && echo * && '
+        programs.wait_until(one, f'ls /sys/bus/pci/drivers/{driver}/*:*/infiniband/*', 60)
+        name, device = one.check(f'cd /sys/bus/pci/drivers/{driver}/*:*/net && echo * && '
                                  'cd ../infiniband && echo *').split()
         if name != links.INTERFACE:
             one.check(f'ip link set {name} down && '
