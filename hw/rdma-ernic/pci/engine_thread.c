@@ -77,7 +77,7 @@ static const char *request(const ErnicPci *d)
            d->engine_thread == ON_OFF_AUTO_ON ? "engine-thread=on" : NULL;
 }
 
-/* Of the device; false: an error. */
+/* Makes the device a thread of its own; false: an error. */
 static bool make_thread(ErnicPci *d, Error **errp)
 {
     static unsigned count;

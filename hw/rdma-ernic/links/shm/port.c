@@ -179,7 +179,7 @@ static void handshake(ErnicShm *shm, uint32_t i)
         break;
     case ERNIC_SHM_UP:
         shm->stats.peers++;
-        shm->awake |= (1u << i);   /* its ring has not been looked at */
+        shm->awake |= 1u << i;  /* its ring has not been looked at */
         announce_to(shm, i);
         report(shm, i, ERNIC_SHM_PEER_UP);
         break;
@@ -598,7 +598,7 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
 static void wake(ErnicShm *shm, uint32_t i)
 {
     if (!(shm->awake & (1u << i))) {
-        shm->awake |= (1u << i);
+        shm->awake |= 1u << i;
         ernic_shm_ring_awake(&shm->peer[i]->rx);
     }
 }
