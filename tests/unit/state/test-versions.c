@@ -65,7 +65,7 @@ static bool is_later(const Other *o, const ErnicStateStruct *of, uint32_t i)
 {
     for (uint32_t k = 0; k <= i; k++) {
         if (o->structs && of->field[k].kind == ERNIC_SK_STRUCT &&
-            of->field[k].of->id >= MAX(o->structs, ERNIC_SS_LAST_ACK)) {
+            of->field[k].of->id >= MAX(o->structs, ERNIC_SS_last_ack)) {
             return true;
         }
     }
@@ -203,7 +203,7 @@ static GByteArray *write_as(const Other *o, const Ernic *e)
 
 static uint64_t last_counter(Ernic *e, uint64_t value)
 {
-    const ErnicStateStruct *of = ernic_state_structs[ERNIC_SS_STATS];
+    const ErnicStateStruct *of = ernic_state_structs[ERNIC_SS_stats];
     uint8_t *p = (uint8_t *)&e->stats + of->field[of->num_fields - 1].offset;
 
     if (value) {
@@ -215,7 +215,7 @@ static uint64_t last_counter(Ernic *e, uint64_t value)
 /* Rows at the end of a structure, and elements at the end of a row. */
 BUSY_TEST("/state-versions/shorter", test_shorter)
 {
-    const ErnicStateStruct *stats = ernic_state_structs[ERNIC_SS_STATS];
+    const ErnicStateStruct *stats = ernic_state_structs[ERNIC_SS_stats];
     const Other others[] = {
         { 0 },
         { "ErnicStats", stats->field[stats->num_fields - 1].name },
@@ -274,7 +274,7 @@ static void close_two(Two *t)
 TWO_TEST("/state-versions/fewer", test_fewer)
 {
     static const Other others[] = {
-        { .structs = ERNIC_SS_WC },             /* without the timing model's */
+        { .structs = ERNIC_SS_wc },             /* without the timing model's */
         { .sections = 13 },                     /* up to "tx" */
         { .sections = 11 },                     /* without counters and "tx" */
     };
@@ -300,7 +300,10 @@ static const ErnicStateField sample_fields[] = {
     ROWS(list, UINT, .max = UINT64_MAX, .def = 3),
 };
 #undef S
-static const ErnicStateStruct sample = DESCRIBE(sample_fields, Sample, CONFIG);
+static const ErnicStateStruct sample = {
+    .name = "Sample", .size = sizeof(Sample), .field = sample_fields,
+    .num_fields = G_N_ELEMENTS(sample_fields),
+};
 
 /* A row may have another default than 0. */
 TEST("/state-versions/default", test_default)
@@ -388,8 +391,8 @@ BUSY_TEST("/state-versions/missing", test_missing)
         { { "ErnicSendQueue", "wqe" }, "ErnicSendQueue.wqe is missing" },
         { { "Ernic", "mr" }, "Ernic.mr is missing" },
         { { "ErnicQp", "sq" }, "ErnicQp.sq is missing" },
-        { { .structs = ERNIC_SS_QP }, "ErnicQp is not described" },
-        { { .structs = ERNIC_SS_PATH }, "ErnicTx is not described" },
+        { { .structs = ERNIC_SS_qp }, "ErnicQp is not described" },
+        { { .structs = ERNIC_SS_path }, "ErnicTx is not described" },
         { { "ErnicConfig", "max_qp" }, "another max_qp than here" },
         { { "ErnicPd", "used" }, "pd 0x1 is not in use" },
     };
@@ -430,7 +433,7 @@ TEST("/state-versions/free-numbers", test_free_numbers)
         ernic_state_put(bytes, 10 + i, 1);
     }
     in = (ErnicReader) { .data = bytes->data, .left = bytes->len, .stream = &stream };
-    g_assert_true(ernic_state_ids.load(NULL, e, &e->mr_ids, &in));
+    g_assert_true(ernic_state_free_ids.load(NULL, e, &e->mr_ids, &in));
     g_assert_true(ernic_state_variants.load(NULL, e, e, &in));
     IS(in.left, 0);
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {

@@ -462,7 +462,7 @@ static bool rd_entry_ok(const ErnicQp *qp, const ErnicRdRes *rd)
     uint64_t mtu = mtu_of(qp);
     uint32_t npsn = rd->atomic ? 1 : MAX(DIV_ROUND_UP(rd->len, mtu), 1u);
 
-    return ernic_state_check_struct(&ernic_state_rd, rd, "", NULL) &&
+    return ernic_state_check_struct(&ernic_state_rd_res, rd, "", NULL) &&
            rd->npsn == npsn && rd->start <= rd->next && rd->next <= rd->end &&
            rd->end <= rd->npsn && (!rd->pending || rd->next < rd->end) &&
            rd->stop >= rd->start * mtu && rd->stop <= rd->len &&

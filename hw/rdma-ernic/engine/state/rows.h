@@ -15,31 +15,30 @@
 #include "base/device.h"
 #include "state/codec.h"
 
-/* The numbers of the structures are stored: a new one goes to the end. */
+/*
+ * Every structure, by the name that DESCRIBE() gives it. Their numbers are stored: a new
+ * one goes to the end.
+ */
+#define ERNIC_STATE_STRUCTS(X) \
+    X(config) X(gid) X(page) X(events) X(stats) X(ids) X(ring) X(device) X(buf) X(pd) \
+    X(eq) X(cq) X(wq) X(srq) X(mr) X(mcast) X(flow_key) X(flow) X(rss) X(qp_stats) \
+    X(counter) X(sge) X(abi_av) X(ud) X(reg_mr) X(bind_mw) X(wqe) X(recv) X(av) \
+    X(qp_attr) X(send_queue) X(rd_res) X(recv_queue) X(ack) X(cc) X(qp) X(path) \
+    X(train) X(tx) X(side) X(wc) X(cost) X(pcie) X(profile) X(stage) X(limit) \
+    X(level) X(retry) X(lru) X(fifo) X(timed_response) X(timed_doorbell) \
+    X(timed_packet) X(timed_cqe) X(timing) X(violation) X(strict) X(last_ack) \
+    X(left_ack) X(mr_update) X(mlx5) X(mlx5_function) X(mlx5_capabilities) \
+    X(mlx5_vport) X(mlx5_commands) X(mlx5_entry) X(mlx5_chain) X(mlx5_queues) \
+    X(mlx5_qp) X(mlx5_cq) X(mlx5_srq) X(mlx5_contexts) X(mlx5_eth_queue) X(mlx5_tir) \
+    X(mlx5_tis) X(mlx5_rqt) X(mlx5_eth) X(flow_table) X(flow_group) X(flow_dest) \
+    X(flow_entry) X(flow_counter) X(flow_tables) X(handshake) X(handshake_qp)
+
+#define X(name) ERNIC_SS_##name,
 typedef enum ErnicStateStructId {
-    ERNIC_SS_CONFIG, ERNIC_SS_GID, ERNIC_SS_PAGE, ERNIC_SS_EVENTS, ERNIC_SS_STATS,
-    ERNIC_SS_IDS, ERNIC_SS_RING, ERNIC_SS_DEVICE, ERNIC_SS_BUF, ERNIC_SS_PD,
-    ERNIC_SS_EQ, ERNIC_SS_CQ, ERNIC_SS_WQ, ERNIC_SS_SRQ, ERNIC_SS_MR, ERNIC_SS_MCAST,
-    ERNIC_SS_FLOW_KEY, ERNIC_SS_FLOW, ERNIC_SS_RSS, ERNIC_SS_QP_STATS,
-    ERNIC_SS_COUNTER, ERNIC_SS_SGE, ERNIC_SS_ABI_AV, ERNIC_SS_UD, ERNIC_SS_REG_MR,
-    ERNIC_SS_BIND_MW, ERNIC_SS_WQE, ERNIC_SS_RECV, ERNIC_SS_AV, ERNIC_SS_QP_ATTR,
-    ERNIC_SS_SEND_QUEUE, ERNIC_SS_RD_RES, ERNIC_SS_RECV_QUEUE, ERNIC_SS_ACK,
-    ERNIC_SS_CC, ERNIC_SS_QP, ERNIC_SS_PATH, ERNIC_SS_TRAIN, ERNIC_SS_TX,
-    ERNIC_SS_SIDE, ERNIC_SS_WC, ERNIC_SS_COST, ERNIC_SS_PCIE, ERNIC_SS_PROFILE,
-    ERNIC_SS_STAGE, ERNIC_SS_LIMIT, ERNIC_SS_LEVEL, ERNIC_SS_RETRY, ERNIC_SS_LRU,
-    ERNIC_SS_FIFO, ERNIC_SS_TIMED_RESPONSE, ERNIC_SS_TIMED_DOORBELL,
-    ERNIC_SS_TIMED_PACKET, ERNIC_SS_TIMED_CQE, ERNIC_SS_TIMING, ERNIC_SS_VIOLATION,
-    ERNIC_SS_STRICT, ERNIC_SS_LAST_ACK, ERNIC_SS_LEFT_ACK, ERNIC_SS_MR_UPDATE,
-    ERNIC_SS_MLX5, ERNIC_SS_MLX5_FUNCTION, ERNIC_SS_MLX5_CAPABILITIES,
-    ERNIC_SS_MLX5_VPORT, ERNIC_SS_MLX5_COMMANDS, ERNIC_SS_MLX5_ENTRY,
-    ERNIC_SS_MLX5_CHAIN, ERNIC_SS_MLX5_QUEUES, ERNIC_SS_MLX5_QP, ERNIC_SS_MLX5_CQ,
-    ERNIC_SS_MLX5_SRQ, ERNIC_SS_MLX5_CONTEXTS, ERNIC_SS_MLX5_ETH_QUEUE,
-    ERNIC_SS_MLX5_TIR, ERNIC_SS_MLX5_TIS, ERNIC_SS_MLX5_RQT, ERNIC_SS_MLX5_ETH,
-    ERNIC_SS_FLOW_TABLE, ERNIC_SS_FLOW_GROUP, ERNIC_SS_FLOW_DEST, ERNIC_SS_FLOW_ENTRY,
-    ERNIC_SS_FLOW_COUNTER, ERNIC_SS_FLOW_TABLES, ERNIC_SS_HANDSHAKE,
-    ERNIC_SS_HANDSHAKE_QP,
+    ERNIC_STATE_STRUCTS(X)
     ERNIC_SS_COUNT
 } ErnicStateStructId;
+#undef X
 
 /* How a row is stored. */
 typedef enum ErnicStateKind {
@@ -90,6 +89,13 @@ struct ErnicStateStruct {
     const ErnicStateField *field;
 };
 
+#define X(name) extern const ErnicStateStruct ernic_state_##name;
+ERNIC_STATE_STRUCTS(X)
+#undef X
+/* The same by their numbers. */
+extern const ErnicStateStruct *const ernic_state_structs[];
+extern const uint32_t ernic_state_num_structs;
+
 /* All stored rows of @obj, which is of kind @of. */
 void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
                              const void *obj, GByteArray *out);
@@ -126,16 +132,21 @@ bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
     { .name = #f, .offset = offsetof(S, f), .size = 1, \
       .num = sizeof_field(S, f), .kind = ERNIC_SK_BYTES }
 #define ARRAY(f, m)     ROWS(f, UINT, .max = (m))
-#define STRUCT(f, d)    ROW(f, STRUCT, .of = &(d))
-#define STRUCTS(f, d)   ROWS(f, STRUCT, .of = &(d))
+/* One of the structures above, or an array of them. */
+#define STRUCT(f, d)    ROW(f, STRUCT, .of = &ernic_state_##d)
+#define STRUCTS(f, d)   ROWS(f, STRUCT, .of = &ernic_state_##d)
 #define OWNED(f, o)     ROW(f, OWNED, .owned = &(o))
 /* A row with records of kind @d in it. */
-#define OWNED_OF(f, o, d) ROW(f, OWNED, .owned = &(o), .of = &(d))
+#define OWNED_OF(f, o, d) ROW(f, OWNED, .owned = &(o), .of = &ernic_state_##d)
 #define DERIVED(f)      ROW(f, DERIVED)
 #define RETIRED(f)      { .name = #f, .num = 1, .kind = ERNIC_SK_RETIRED }
 
-#define DESCRIBE(var, type, id_) \
-    { .name = #type, .id = ERNIC_SS_##id_, .size = sizeof(type), .field = var, \
-      .num_fields = G_N_ELEMENTS(var) }
+/* Structure S has these rows. */
+#define DESCRIBE(id_, ...) \
+    static const ErnicStateField id_##_fields[] = { __VA_ARGS__ }; \
+    const ErnicStateStruct ernic_state_##id_ = { \
+        .name = G_STRINGIFY(S), .id = ERNIC_SS_##id_, .size = sizeof(S), \
+        .field = id_##_fields, .num_fields = G_N_ELEMENTS(id_##_fields) \
+    }
 
 #endif /* ERNIC_STATE_ROWS_H */

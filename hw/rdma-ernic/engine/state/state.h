@@ -34,18 +34,9 @@ typedef struct ErnicStateTable {
     uint32_t used;              /* offset of a byte that is not 0 if in use */
 } ErnicStateTable;
 
-extern const ErnicStateStruct ernic_state_device;
-extern const ErnicStateStruct ernic_state_config;
-extern const ErnicStateStruct ernic_state_tx;
-extern const ErnicStateStruct ernic_state_side;
-extern const ErnicStateStruct ernic_state_wqe;
-extern const ErnicStateStruct ernic_state_rd;
 /* Objects before those that refer to them. */
 extern const ErnicStateTable ernic_state_tables[];
 extern const uint32_t ernic_state_num_tables;
-/* Every structure, by its number. */
-extern const ErnicStateStruct *const ernic_state_structs[];
-extern const uint32_t ernic_state_num_structs;
 
 static inline char *ernic_state_table_base(const Ernic *e, const ErnicStateTable *t)
 {
@@ -109,20 +100,9 @@ static inline void *ernic_state_next(const Ernic *e, const ErnicStateTable *t,
     return NULL;
 }
 
-/* state_parts.c: structures without memory of their own, which others store. */
-extern const ErnicStateStruct ernic_state_path;
-extern const ErnicStateStruct ernic_state_train;
-extern const ErnicStateStruct ernic_state_sge;
-extern const ErnicStateStruct ernic_state_abi_av;
-extern const ErnicStateStruct ernic_state_reg_mr;
-extern const ErnicStateStruct ernic_state_bind_mw;
-extern const ErnicStateStruct ernic_state_mr_update;
-extern const ErnicStateStruct ernic_state_wc;
-
 /* state_owned.c: memory that a pointer owns, and variants. */
-extern const ErnicStateStruct ernic_state_buf;
 extern const ErnicStateOwned ernic_state_regs;      /* Ernic.regs */
-extern const ErnicStateOwned ernic_state_ids;       /* ErnicIds.fifo */
+extern const ErnicStateOwned ernic_state_free_ids;  /* ErnicIds.fifo */
 extern const ErnicStateOwned ernic_state_variants;  /* of Ernic.mr */
 extern const ErnicStateOwned ernic_state_odp;       /* ErnicMr.odp */
 extern const ErnicStateOwned ernic_state_line;      /* ErnicEq.line */
@@ -167,42 +147,9 @@ static inline uint32_t ernic_list_done(const ErnicList *list)
     return list->done ? *list->done : *list->number ? list->length : 0;
 }
 
-/* state_timing.c: the profile, which has to be equal, and what the model keeps. */
-extern const ErnicStateStruct ernic_state_profile;
-extern const ErnicStateStruct ernic_state_timing;
-extern const ErnicStateStruct ernic_state_cost, ernic_state_pcie;
-extern const ErnicStateStruct ernic_state_stage, ernic_state_limit;
-extern const ErnicStateStruct ernic_state_level, ernic_state_retry;
-extern const ErnicStateStruct ernic_state_lru, ernic_state_fifo;
-extern const ErnicStateStruct ernic_state_response, ernic_state_doorbell;
-extern const ErnicStateStruct ernic_state_packet, ernic_state_cqe;
 /* Count what the model has by queue pair, after all of it is loaded. */
 void ernic_state_derive_timing(Ernic *e);
 /* Packets of a device without ICRC: add what the link of this one needs. */
 void ernic_state_derive_icrc(Ernic *e);
-
-/* state_mlx5.c */
-extern const ErnicStateStruct ernic_state_mlx5;
-extern const ErnicStateStruct ernic_state_mlx5_function, ernic_state_mlx5_capabilities;
-extern const ErnicStateStruct ernic_state_mlx5_vport, ernic_state_mlx5_commands;
-extern const ErnicStateStruct ernic_state_mlx5_entry, ernic_state_mlx5_chain;
-extern const ErnicStateStruct ernic_state_mlx5_queues, ernic_state_mlx5_qp;
-extern const ErnicStateStruct ernic_state_mlx5_cq, ernic_state_mlx5_srq;
-extern const ErnicStateStruct ernic_state_mlx5_contexts;
-
-/* state_ethernet.c */
-extern const ErnicStateStruct ernic_state_mlx5_eth, ernic_state_mlx5_queue;
-extern const ErnicStateStruct ernic_state_mlx5_tir, ernic_state_mlx5_tis;
-extern const ErnicStateStruct ernic_state_mlx5_rqt;
-extern const ErnicStateStruct ernic_state_flow_tables, ernic_state_flow_table;
-extern const ErnicStateStruct ernic_state_flow_group, ernic_state_flow_entry;
-extern const ErnicStateStruct ernic_state_flow_dest, ernic_state_flow_counter;
-
-/* state_handshake.c */
-extern const ErnicStateStruct ernic_state_handshake, ernic_state_handshake_qp;
-
-/* state_strict.c */
-extern const ErnicStateStruct ernic_state_violation;
-extern const ErnicStateStruct ernic_state_strict;
 
 #endif /* ERNIC_STATE_STATE_H */

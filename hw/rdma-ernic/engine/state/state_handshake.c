@@ -8,13 +8,11 @@
 #include "state/state.h"
 
 #define S ErnicHandshakeQp
-static const ErnicStateField qp_fields[] = {
+DESCRIBE(handshake_qp,
     U(completed), UMAX(received, ERNIC_MAX_WQ_DEPTH),
     DERIVED(again),             /* a record that has begun begins anew */
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_handshake_qp =
-    DESCRIBE(qp_fields, ErnicHandshakeQp, HANDSHAKE_QP);
 
 static void save_qps(const ErnicStateField *f, const Ernic *e, const void *obj,
                      GByteArray *out)
@@ -44,10 +42,8 @@ static bool load_qps(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
 static const ErnicStateOwned qps = { save_qps, load_qps };
 
 #define S ErnicHandshake
-static const ErnicStateField handshake_fields[] = {
+DESCRIBE(handshake,
     DERIVED(turn),              /* any queue pair may be the first */
-    OWNED_OF(qp, qps, ernic_state_handshake_qp),
-};
+    OWNED_OF(qp, qps, handshake_qp),
+);
 #undef S
-const ErnicStateStruct ernic_state_handshake =
-    DESCRIBE(handshake_fields, ErnicHandshake, HANDSHAKE);

@@ -119,73 +119,61 @@ static bool load_messages(const ErnicStateField *f, Ernic *e, void *obj,
 static const ErnicStateOwned messages = { save_messages, load_messages };
 
 #define S ErnicMlx5Chain
-static const ErnicStateField chain_fields[] = {
+DESCRIBE(mlx5_chain,
     U(addr), U(number), UMAX(left, ERNIC_MLX5_MESSAGE_MAX), U(token), BOOL(out),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_chain =
-    DESCRIBE(chain_fields, ErnicMlx5Chain, MLX5_CHAIN);
 
 #define S ErnicMlx5Entry
-static const ErnicStateField entry_fields[] = {
+DESCRIBE(mlx5_entry,
     UMAX(in_len, ERNIC_MLX5_MESSAGE_MAX), UMAX(out_len, ERNIC_MLX5_MESSAGE_MAX),
-    BYTES(in), STRUCT(in_chain, ernic_state_mlx5_chain),
-    STRUCT(out_chain, ernic_state_mlx5_chain),
-};
+    BYTES(in), STRUCT(in_chain, mlx5_chain),
+    STRUCT(out_chain, mlx5_chain),
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_entry =
-    DESCRIBE(entry_fields, ErnicMlx5Entry, MLX5_ENTRY);
 
 #define S ErnicMlx5CommandQueue
-static const ErnicStateField commands_fields[] = {
+DESCRIBE(mlx5_commands,
     DERIVED(ops), DERIVED(env), DERIVED(mem), DERIVED(execute), /* of the engine */
     DERIVED(opaque),
     U(completed), U(base), U(rung), UMAX(stage, ERNIC_MLX5_QUEUE_WRITE), U(addr),
-    BYTES(bytes), STRUCT(entry, ernic_state_mlx5_entry),
+    BYTES(bytes), STRUCT(entry, mlx5_entry),
     UMAX(done, ERNIC_MLX5_MESSAGE_MAX),
     OWNED(in, messages),        /* needs the rows above */
     DERIVED(out),               /* loaded with in */
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_commands =
-    DESCRIBE(commands_fields, ErnicMlx5CommandQueue, MLX5_COMMANDS);
 
 /* ---- the function ---------------------------------------------------------- */
 
 #define S ErnicMlx5Capabilities
-static const ErnicStateField capabilities_fields[] = {
+DESCRIBE(mlx5_capabilities,
     DERIVED(limits),            /* of the engine */
     OWNED(value, capabilities),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_capabilities =
-    DESCRIBE(capabilities_fields, ErnicMlx5Capabilities, MLX5_CAPABILITIES);
 
 #define S ErnicMlx5Vport
-static const ErnicStateField vport_fields[] = {
+DESCRIBE(mlx5_vport,
     BYTES(context), ARRAY(num, ERNIC_MLX5_VLAN_MAX),
     { .name = "addresses", .offset = offsetof(S, addresses), .size = sizeof(uint64_t),
       .num = sizeof_field(S, addresses) / sizeof(uint64_t), .kind = ERNIC_SK_UINT,
       .max = (1ull << 48) - 1 },
     ARRAY(vlans, ERNIC_MLX5_VLAN_MAX - 1), U(admin_state),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_vport =
-    DESCRIBE(vport_fields, ErnicMlx5Vport, MLX5_VPORT);
 
 #define S ErnicMlx5Function
-static const ErnicStateField function_fields[] = {
+DESCRIBE(mlx5_function,
     DERIVED(config),            /* of the device that loads */
     DERIVED(engine),
     UMAX(state, ERNIC_MLX5_RUNNING), U(issi),
-    STRUCT(capabilities, ernic_state_mlx5_capabilities), BYTES(uars),
-    STRUCT(vport, ernic_state_mlx5_vport), U(eth_proto_admin), U(mtu),
+    STRUCT(capabilities, mlx5_capabilities), BYTES(uars),
+    STRUCT(vport, mlx5_vport), U(eth_proto_admin), U(mtu),
     U(port_admin), BOOL(teardown),
     BYTES(node_desc),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_function =
-    DESCRIBE(function_fields, ErnicMlx5Function, MLX5_FUNCTION);
 
 /* ---- beside the objects of the engine --------------------------------------- */
 
@@ -318,55 +306,44 @@ static bool load_flags(const ErnicStateField *f, Ernic *e, void *obj, ErnicReade
 static const ErnicStateOwned flags = { save_flags, load_flags };
 
 #define S ErnicMlx5Qp
-static const ErnicStateField qp_fields[] = {
+DESCRIBE(mlx5_qp,
     UMAX(uar, ERNIC_MLX5_UAR_MAX), UMAX(user_index, ERNIC_MLX5_NO_INDEX), U(record),
     U(sq_offset), U(rq_offset), BOOL(fast_register), BOOL(umr),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_qp = DESCRIBE(qp_fields, ErnicMlx5Qp, MLX5_QP);
 
 #define S ErnicMlx5Cq
-static const ErnicStateField cq_fields[] = {
+DESCRIBE(mlx5_cq,
     UMAX(uar, ERNIC_MLX5_UAR_MAX), UMAX(arm_number, ERNIC_MLX5_NOT_ARMED),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_cq = DESCRIBE(cq_fields, ErnicMlx5Cq, MLX5_CQ);
 
 #define S ErnicMlx5Srq
-static const ErnicStateField srq_fields[] = {
-    UMAX(user_index, ERNIC_MLX5_NO_INDEX), U(record), U(head),
-};
+DESCRIBE(mlx5_srq, UMAX(user_index, ERNIC_MLX5_NO_INDEX), U(record), U(head));
 #undef S
-const ErnicStateStruct ernic_state_mlx5_srq =
-    DESCRIBE(srq_fields, ErnicMlx5Srq, MLX5_SRQ);
 
 #define S ErnicMlx5Queues
-static const ErnicStateField queues_fields[] = {
-    OWNED_OF(qp, qp_records, ernic_state_mlx5_qp),
-    OWNED_OF(cq, cq_records, ernic_state_mlx5_cq),
-    OWNED_OF(srq, srq_records, ernic_state_mlx5_srq),
-};
+DESCRIBE(mlx5_queues,
+    OWNED_OF(qp, qp_records, mlx5_qp),
+    OWNED_OF(cq, cq_records, mlx5_cq),
+    OWNED_OF(srq, srq_records, mlx5_srq),
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_queues =
-    DESCRIBE(queues_fields, ErnicMlx5Queues, MLX5_QUEUES);
 
 #define S ErnicMlx5Contexts
-static const ErnicStateField contexts_fields[] = {
+DESCRIBE(mlx5_contexts,
     OWNED(mkey, mkey_contexts), OWNED(cq, cq_contexts), OWNED(qp, qp_contexts),
     OWNED(srq, srq_contexts), OWNED(xrcd, flags), OWNED(transport, flags),
     OWNED(eq, eq_contexts), OWNED(eq_events, eq_events),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5_contexts =
-    DESCRIBE(contexts_fields, ErnicMlx5Contexts, MLX5_CONTEXTS);
 
 #define S ErnicMlx5
-static const ErnicStateField mlx5_fields[] = {
-    STRUCT(function, ernic_state_mlx5_function), STRUCT(queue, ernic_state_mlx5_commands),
-    STRUCT(queues, ernic_state_mlx5_queues), STRUCT(contexts, ernic_state_mlx5_contexts),
+DESCRIBE(mlx5,
+    STRUCT(function, mlx5_function), STRUCT(queue, mlx5_commands),
+    STRUCT(queues, mlx5_queues), STRUCT(contexts, mlx5_contexts),
     UMAX(nic_interface, 3), U(command_eq), BOOL(by_event), U(completed),
     ARRAY(received.packets, UINT64_MAX), ARRAY(received.octets, UINT64_MAX),
     ARRAY(sent.packets, UINT64_MAX), ARRAY(sent.octets, UINT64_MAX),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_mlx5 = DESCRIBE(mlx5_fields, ErnicMlx5, MLX5);

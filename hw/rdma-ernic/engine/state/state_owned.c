@@ -167,7 +167,7 @@ static bool load_ids(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader 
     return true;
 }
 
-const ErnicStateOwned ernic_state_ids = { save_ids, load_ids };
+const ErnicStateOwned ernic_state_free_ids = { save_ids, load_ids };
 
 /* ---- variant bytes of keys ------------------------------------------------- */
 
@@ -261,13 +261,12 @@ static bool load_pages(const ErnicStateField *f, Ernic *e, void *obj, ErnicReade
 static const ErnicStateOwned pages = { save_pages, load_pages };
 
 #define S ErnicBuf
-static const ErnicStateField buf_fields[] = {
+DESCRIBE(buf,
     U(base), UMAX(npages, ERNIC_MAX_PAGES),
     UMAX(page_shift, ERNIC_PAGE_SHIFT_MAX), OWNED(page, pages),
     U(offset), BOOL(pieces), UMAX(used, ERNIC_MAX_PAGES / ERNIC_BUF_PIECE),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_buf = DESCRIBE(buf_fields, ErnicBuf, BUF);
 
 /* ---- pages of a region on demand -------------------------------------------- */
 

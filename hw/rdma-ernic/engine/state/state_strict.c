@@ -9,12 +9,8 @@
 #include "state/state.h"
 
 #define S ErnicViolation
-static const ErnicStateField violation_fields[] = {
-    U(count), U(value), U(time), U(offset), U(qpn),
-};
+DESCRIBE(violation, U(count), U(value), U(time), U(offset), U(qpn));
 #undef S
-const ErnicStateStruct ernic_state_violation =
-    DESCRIBE(violation_fields, ErnicViolation, VIOLATION);
 
 static void save_last(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
@@ -77,9 +73,5 @@ static bool load_told(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader
 static const ErnicStateOwned told = { save_told, load_told };
 
 #define S ErnicStrict
-static const ErnicStateField strict_fields[] = {
-    OWNED_OF(last, last, ernic_state_violation), OWNED(told, told),
-};
+DESCRIBE(strict, OWNED_OF(last, last, violation), OWNED(told, told));
 #undef S
-const ErnicStateStruct ernic_state_strict =
-    DESCRIBE(strict_fields, ErnicStrict, STRICT);

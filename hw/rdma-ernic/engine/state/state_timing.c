@@ -15,43 +15,34 @@
 /* ---- the profile ----------------------------------------------------------- */
 
 #define S ErnicCost
-static const ErnicStateField cost_fields[] = {
-    U(latency), U(packet), U(close), U(width),
-};
+DESCRIBE(cost, U(latency), U(packet), U(close), U(width));
 #undef S
-const ErnicStateStruct ernic_state_cost = DESCRIBE(cost_fields, ErnicCost, COST);
 
 #define S ErnicPcie
-static const ErnicStateField pcie_fields[] = {
+DESCRIBE(pcie,
     U(speed), U(lanes), U(payload), U(completion), U(posted), U(headers), U(data),
     U(credit_return),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_pcie = DESCRIBE(pcie_fields, ErnicPcie, PCIE);
 
 /* A parameter that a writer did not have is equal only if it has its default here. */
 #define S ErnicProfile
-static const ErnicStateField profile_fields[] = {
+DESCRIBE(profile,
     U(core_ps), U(host_ps), U(wire_mbps), U(wire_extra), U(wire_min), U(wire_flight),
     U(wqe_batch), U(wqe_miss), U(wqe_fetches), U(context_entries), U(context_miss),
     U(key_entries), U(key_miss), U(key_update), U(read_overlap), U(dma_requests),
     U(dma_request), U(tx_packets), U(rx_packets), U(outstanding), U(retry_packets),
     DERIVED(shell),             /* of the device that loads: no engine uses it */
-    U(ack_coalesce), U(ack_delay), STRUCT(pcie, ernic_state_pcie),
-    STRUCTS(stage, ernic_state_cost),
-};
+    U(ack_coalesce), U(ack_delay), STRUCT(pcie, pcie),
+    STRUCTS(stage, cost),
+);
 #undef S
-const ErnicStateStruct ernic_state_profile =
-    DESCRIBE(profile_fields, ErnicProfile, PROFILE);
 
 /* ---- stages ---------------------------------------------------------------- */
 
 #define S ErnicStageState
-static const ErnicStateField stage_fields[] = {
-    U(free), U(last), U(items), U(busy), U(stalled), U(idle), U(waited),
-};
+DESCRIBE(stage, U(free), U(last), U(items), U(busy), U(stalled), U(idle), U(waited));
 #undef S
-const ErnicStateStruct ernic_state_stage = DESCRIBE(stage_fields, ErnicStageState, STAGE);
 
 static void save_ends(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
@@ -79,32 +70,29 @@ static bool load_ends(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader
 static const ErnicStateOwned ends = { save_ends, load_ends };
 
 #define S ErnicLimit
-static const ErnicStateField limit_fields[] = {
+DESCRIBE(limit,
     U(next), U(count), U(peak), U(area), OWNED(end, ends),
     DERIVED(size),              /* of the profile */
     DERIVED(held),              /* of the responses that have begun */
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_limit = DESCRIBE(limit_fields, ErnicLimit, LIMIT);
 
 #define S ErnicLevel
-static const ErnicStateField level_fields[] = {
+DESCRIBE(level,
     U(peak), U(area), U(at),
     DERIVED(size),              /* of the profile */
     DERIVED(count),             /* of the queue pairs */
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_level = DESCRIBE(level_fields, ErnicLevel, LEVEL);
 
 #define S ErnicTimedRetry
-static const ErnicStateField retry_fields[] = {
-    STRUCT(kept, ernic_state_level),
+DESCRIBE(retry,
+    STRUCT(kept, level),
     /* These come from the queue pairs; those that wait ask again. */
     DERIVED(held), DERIVED(line), DERIVED(waits), DERIVED(qps), DERIVED(head),
     DERIVED(count),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_retry = DESCRIBE(retry_fields, ErnicTimedRetry, RETRY);
 
 static void count_requests(Ernic *e)
 {
@@ -122,12 +110,8 @@ static void count_requests(Ernic *e)
 /* ---- responses to READs ---------------------------------------------------- */
 
 #define S ErnicTimedResponse
-static const ErnicStateField response_fields[] = {
-    U(qpn), BOOL(begun), U(begin), U(end),
-};
+DESCRIBE(timed_response, U(qpn), BOOL(begun), U(begin), U(end));
 #undef S
-const ErnicStateStruct ernic_state_response =
-    DESCRIBE(response_fields, ErnicTimedResponse, TIMED_RESPONSE);
 
 static void save_places(const ErnicStateField *f, const Ernic *e, const void *obj,
                         GByteArray *out)
@@ -204,13 +188,12 @@ static bool load_numbers(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
 static const ErnicStateOwned numbers = { save_numbers, load_numbers };
 
 #define S ErnicLru
-static const ErnicStateField lru_fields[] = {
+DESCRIBE(lru,
     U(hits), U(misses), OWNED(next, numbers), DERIVED(prev), DERIVED(count),
     DERIVED(ids),               /* of the configuration */
     DERIVED(entries),           /* of the profile */
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_lru = DESCRIBE(lru_fields, ErnicLru, LRU);
 
 static void save_fetched(const ErnicStateField *f, const Ernic *e, const void *obj,
                          GByteArray *out)
@@ -253,16 +236,15 @@ static const ErnicStateOwned fetched = { save_fetched, load_fetched };
 /* ---- FIFOs ----------------------------------------------------------------- */
 
 #define S ErnicDelayFifo
-static const ErnicStateField fifo_fields[] = {
+DESCRIBE(fifo,
     U(peak), U(area), U(at),
     /*
      * These come from the configuration and the profile; records are stored after this.
      */
     DERIVED(slot), DERIVED(due), DERIVED(size), DERIVED(slots), DERIVED(head),
     DERIVED(count),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_fifo = DESCRIBE(fifo_fields, ErnicDelayFifo, FIFO);
 
 static void save_fifo(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
@@ -317,10 +299,8 @@ static bool load_fifo(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader
 static const ErnicStateOwned fifo = { save_fifo, load_fifo };
 
 #define S ErnicTimedDoorbell
-static const ErnicStateField doorbell_fields[] = { U(where), U(value) };
+DESCRIBE(timed_doorbell, U(where), U(value));
 #undef S
-const ErnicStateStruct ernic_state_doorbell =
-    DESCRIBE(doorbell_fields, ErnicTimedDoorbell, TIMED_DOORBELL);
 
 static void save_ip(const ErnicStateField *f, const Ernic *e, const void *obj,
                     GByteArray *out)
@@ -367,18 +347,15 @@ static bool load_data(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader
 static const ErnicStateOwned data = { save_data, load_data };
 
 #define S ErnicTimedPacket
-static const ErnicStateField packet_fields[] = {
-    STRUCT(path, ernic_state_path), U(ip_len), OWNED(ip, ip), U(len),
+DESCRIBE(timed_packet,
+    STRUCT(path, path), U(ip_len), OWNED(ip, ip), U(len),
     OWNED(data, data), U(serial),
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_packet =
-    DESCRIBE(packet_fields, ErnicTimedPacket, TIMED_PACKET);
 
 #define S ErnicTimedCqe
-static const ErnicStateField cqe_fields[] = { U(cqn), STRUCT(wc, ernic_state_wc) };
+DESCRIBE(timed_cqe, U(cqn), STRUCT(wc, wc));
 #undef S
-const ErnicStateStruct ernic_state_cqe = DESCRIBE(cqe_fields, ErnicTimedCqe, TIMED_CQE);
 
 /* ---- interrupts ------------------------------------------------------------ */
 
@@ -410,25 +387,23 @@ static const ErnicStateOwned irqs = { save_irqs, load_irqs };
 /* ---- all of it ------------------------------------------------------------- */
 
 #define S ErnicTiming
-static const ErnicStateField timing_fields[] = {
+DESCRIBE(timing,
     DERIVED(p),                 /* a section of its own, and compared */
     DERIVED(trace), DERIVED(what),      /* of the device that loads */
-    U(since), U(epoch), STRUCTS(server, ernic_state_stage),
-    STRUCT(fetch, ernic_state_limit), STRUCT(dma, ernic_state_limit),
-    STRUCT(rsp, ernic_state_limit), OWNED_OF(place, places, ernic_state_response),
-    DERIVED(places), STRUCT(posted, ernic_state_limit),
-    STRUCT(retry, ernic_state_retry), STRUCT(requests, ernic_state_level),
+    U(since), U(epoch), STRUCTS(server, stage),
+    STRUCT(fetch, limit), STRUCT(dma, limit),
+    STRUCT(rsp, limit), OWNED_OF(place, places, timed_response),
+    DERIVED(places), STRUCT(posted, limit),
+    STRUCT(retry, retry), STRUCT(requests, level),
     DERIVED(under_way),         /* of the queue pairs */
-    STRUCT(context, ernic_state_lru), STRUCT(key, ernic_state_lru),
-    OWNED(fetched, fetched), OWNED_OF(doorbells, fifo, ernic_state_doorbell),
-    OWNED_OF(tx, fifo, ernic_state_packet), OWNED_OF(rx, fifo, ernic_state_packet),
-    OWNED_OF(cqes, fifo, ernic_state_cqe), OWNED(irqs, irqs), U(tx_done),
+    STRUCT(context, lru), STRUCT(key, lru),
+    OWNED(fetched, fetched), OWNED_OF(doorbells, fifo, timed_doorbell),
+    OWNED_OF(tx, fifo, timed_packet), OWNED_OF(rx, fifo, timed_packet),
+    OWNED_OF(cqes, fifo, timed_cqe), OWNED(irqs, irqs), U(tx_done),
     U(local_done), U(read_done), U(cmd_due), U(held_due), U(rx_overflows),
     DERIVED(link_busy), DERIVED(loop_full),     /* asked again */
-};
+);
 #undef S
-const ErnicStateStruct ernic_state_timing =
-    DESCRIBE(timing_fields, ErnicTiming, TIMING);
 
 void ernic_state_derive_timing(Ernic *e)
 {
