@@ -20,6 +20,8 @@
 #define ERNIC_TO_BE(v, bits) ((uint##bits##_t)(v))
 #endif
 
+#define ERNIC_TO_HE(v, bits) ((uint##bits##_t)(v))
+
 #define ERNIC_BSWAP_CPU(bits, end, CONV)                                \
 static inline uint##bits##_t cpu_to_##end##bits(uint##bits##_t v)       \
 {                                                                       \
@@ -49,6 +51,9 @@ ERNIC_BSWAP_CPU(64, le, ERNIC_TO_LE)
 ERNIC_BSWAP_CPU(16, be, ERNIC_TO_BE)
 ERNIC_BSWAP_CPU(32, be, ERNIC_TO_BE)
 ERNIC_BSWAP_CPU(64, be, ERNIC_TO_BE)
+ERNIC_BSWAP_CPU(16, he, ERNIC_TO_HE)
+ERNIC_BSWAP_CPU(32, he, ERNIC_TO_HE)
+ERNIC_BSWAP_CPU(64, he, ERNIC_TO_HE)
 
 ERNIC_BSWAP_MEM(16, le, int, lduw, stw)
 ERNIC_BSWAP_MEM(32, le, int, ldl, stl)
@@ -56,6 +61,9 @@ ERNIC_BSWAP_MEM(64, le, uint64_t, ldq, stq)
 ERNIC_BSWAP_MEM(16, be, int, lduw, stw)
 ERNIC_BSWAP_MEM(32, be, int, ldl, stl)
 ERNIC_BSWAP_MEM(64, be, uint64_t, ldq, stq)
+ERNIC_BSWAP_MEM(16, he, int, lduw, stw)
+ERNIC_BSWAP_MEM(32, he, int, ldl, stl)
+ERNIC_BSWAP_MEM(64, he, uint64_t, ldq, stq)
 
 static inline int ldub_p(const void *ptr)
 {
@@ -67,6 +75,23 @@ static inline void stb_p(void *ptr, uint8_t v)
     *(uint8_t *)ptr = v;
 }
 
+/* Numbers of @size bytes: 1, 2, 4 or 8. */
+#define ERNIC_BSWAP_SIZED(end)                                          \
+static inline uint64_t ldn_##end##_p(const void *ptr, int size)         \
+{                                                                       \
+    return size == 1 ? ldub_p(ptr) : size == 2 ? lduw_##end##_p(ptr) :  \
+           size == 4 ? (uint32_t)ldl_##end##_p(ptr) : ldq_##end##_p(ptr); \
+}                                                                       \
+static inline void stn_##end##_p(void *ptr, int size, uint64_t v)       \
+{                                                                       \
+    size == 1 ? stb_p(ptr, v) : size == 2 ? stw_##end##_p(ptr, v) :     \
+    size == 4 ? stl_##end##_p(ptr, v) : stq_##end##_p(ptr, v);          \
+}
+
+ERNIC_BSWAP_SIZED(le)
+ERNIC_BSWAP_SIZED(he)
+
+#undef ERNIC_BSWAP_SIZED
 #undef ERNIC_BSWAP_CPU
 #undef ERNIC_BSWAP_MEM
 

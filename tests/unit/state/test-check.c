@@ -428,7 +428,7 @@ static void check_bits(const ErnicStateStruct *of, const ErnicStateField *f,
     for (uint32_t bit = 0; bit < 8 * f->size; bit++) {
         at[bit / 8] = 1 << bit % 8;
         IS(ernic_state_check_struct(of, obj, "", NULL),
-           !(ernic_state_get(at, f->size) & ~mask));
+           !(ldn_he_p(at, f->size) & ~mask));
         at[bit / 8] = 0;
     }
     g_free(obj);

@@ -108,7 +108,7 @@ static void put_struct(const Other *o, const Ernic *e, const ErnicStateStruct *o
             case ERNIC_SK_DERIVED:
                 break;
             default:
-                ernic_state_put(out, ernic_state_get(p + k * f->size, f->size), f->size);
+                ernic_state_put(out, ldn_he_p(p + k * f->size, f->size), f->size);
                 break;
             }
         }
@@ -207,9 +207,9 @@ static uint64_t last_counter(Ernic *e, uint64_t value)
     uint8_t *p = (uint8_t *)&e->stats + of->field[of->num_fields - 1].offset;
 
     if (value) {
-        ernic_state_set(p, 8, value);
+        stn_he_p(p, 8, value);
     }
-    return ernic_state_get(p, 8);
+    return ldn_he_p(p, 8);
 }
 
 /* Rows at the end of a structure, and elements at the end of a row. */

@@ -21,8 +21,8 @@ static void swap_all(uint8_t *number, uint32_t n, uint32_t size)
     uint64_t v;
 
     for (; G_BYTE_ORDER == G_BIG_ENDIAN && size > 1 && n; n--, number += size) {
-        v = ernic_state_get(number, size);
-        ernic_state_set(number, size, bswap64(v) >> (64 - 8 * size));
+        v = ldn_he_p(number, size);
+        stn_he_p(number, size, bswap64(v) >> (64 - 8 * size));
     }
 }
 
@@ -78,36 +78,4 @@ bool ernic_state_refuse(ErnicReader *in, const char *why, ...)
         va_end(args);
     }
     return false;
-}
-
-uint64_t ernic_state_get(const void *p, uint32_t size)
-{
-    switch (size) {
-    case 1:
-        return *(const uint8_t *)p;
-    case 2:
-        return *(const uint16_t *)p;
-    case 4:
-        return *(const uint32_t *)p;
-    default:
-        return *(const uint64_t *)p;
-    }
-}
-
-void ernic_state_set(void *p, uint32_t size, uint64_t v)
-{
-    switch (size) {
-    case 1:
-        *(uint8_t *)p = v;
-        break;
-    case 2:
-        *(uint16_t *)p = v;
-        break;
-    case 4:
-        *(uint32_t *)p = v;
-        break;
-    default:
-        *(uint64_t *)p = v;
-        break;
-    }
 }

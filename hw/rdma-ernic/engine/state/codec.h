@@ -45,8 +45,4 @@ bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size);
 G_GNUC_PRINTF(2, 3)
 bool ernic_state_refuse(ErnicReader *in, const char *why, ...);
 
-/* Numbers of 1, 2, 4 or 8 bytes in memory of the host. */
-uint64_t ernic_state_get(const void *p, uint32_t size);
-void ernic_state_set(void *p, uint32_t size, uint64_t v);
-
 #endif /* ERNIC_STATE_CODEC_H */

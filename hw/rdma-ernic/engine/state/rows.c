@@ -5,6 +5,7 @@
  * of an older one, and through the ranges.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "state/rows.h"
 
 /* ---- saving ---------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static void set_default(const ErnicStateField *f, uint8_t *p, uint32_t n)
 
     for (; n < f->num; n++) {
         if (f->def) {
-            ernic_state_set(p + n * f->size, f->size, f->def);
+            stn_he_p(p + n * f->size, f->size, f->def);
         }
         for (i = 0; f->kind == ERNIC_SK_STRUCT && i < f->of->num_fields; i++) {
             const ErnicStateField *g = &f->of->field[i];
@@ -176,7 +177,7 @@ static bool in_range(const ErnicStateField *f, const uint8_t *p)
     uint32_t i;
 
     for (i = 0; i < f->num; i++) {
-        uint64_t v = ernic_state_get(p + i * f->size, f->size);
+        uint64_t v = ldn_he_p(p + i * f->size, f->size);
 
         if (v > f->max || (f->bits && (v & ~f->max))) {
             return false;

@@ -5,6 +5,7 @@
  * change is checked completely before anything changes.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "objects/qp.h"
 #include "trace.h"
 #include "transport/ack.h"
@@ -59,12 +60,6 @@ QEMU_BUILD_BUG_ON(ARRAY_SIZE(attr_rows) != ERNIC_QPA_COUNT - 4 + 1);
 
 #undef AT
 
-static uint32_t load(const void *p, uint32_t size)
-{
-    return size == 1 ? *(const uint8_t *)p :
-           size == 2 ? *(const uint16_t *)p : *(const uint32_t *)p;
-}
-
 /* ---- checks ------------------------------------------------------------------- */
 
 static uint8_t check_av(const Ernic *e, const ErnicAv *av)
@@ -93,7 +88,7 @@ static uint8_t check_values(const Ernic *e, const ErnicQpAttr *attr, uint32_t ma
     for (i = 0; i < ARRAY_SIZE(attr_rows); i++) {
         const ErnicQpAttrRow *row = &attr_rows[i];
 
-        v = load((const uint8_t *)attr + row->offset, row->size);
+        v = ldn_he_p((const uint8_t *)attr + row->offset, row->size);
         if ((mask & row->bit) && (v < row->lo || v > row->hi)) {
             return ERNIC_ERR_PARAM;
         }

@@ -137,8 +137,7 @@ static void spoil(Ernic *e, const Place *place, uint64_t value)
 {
     uint8_t *p = *(uint8_t **)((uint8_t *)e + place->base) + place->at;
 
-    ernic_state_set(place->array ? *(uint8_t **)p + place->offset : p, place->size,
-                    value);
+    stn_he_p(place->array ? *(uint8_t **)p + place->offset : p, place->size, value);
 }
 
 /* An engine with objects and a command in progress. */

@@ -53,41 +53,6 @@ QEMU_BUILD_BUG_ON(ARRAY_SIZE(attr_rows) != ERNIC_QPA_COUNT - 4 + 1);
 /* The number of the one port. */
 #define PORT 1
 
-/* ---- values in structures, by size ---------------------------------------- */
-
-static uint32_t load_le(const void *p, uint32_t size)
-{
-    return size == 1 ? ldub_p(p) : size == 2 ? lduw_le_p(p) : ldl_le_p(p);
-}
-
-static void store_le(void *p, uint32_t size, uint32_t v)
-{
-    if (size == 1) {
-        stb_p(p, v);
-    } else if (size == 2) {
-        stw_le_p(p, v);
-    } else {
-        stl_le_p(p, v);
-    }
-}
-
-static uint32_t load_host(const void *p, uint32_t size)
-{
-    return size == 1 ? *(const uint8_t *)p :
-           size == 2 ? *(const uint16_t *)p : *(const uint32_t *)p;
-}
-
-static void store_host(void *p, uint32_t size, uint32_t v)
-{
-    if (size == 1) {
-        *(uint8_t *)p = v;
-    } else if (size == 2) {
-        *(uint16_t *)p = v;
-    } else {
-        *(uint32_t *)p = v;
-    }
-}
-
 /* ---- create, destroy ------------------------------------------------------ */
 
 /* Whether the depth and stride of a ring are valid. */
@@ -333,14 +298,14 @@ static void av_load(ErnicAv *av, const struct ernic_av *from)
 
 static void attr_load(ErnicQpAttr *attr, const struct ernic_qp_attr *from)
 {
-    uint32_t i, v;
+    uint32_t i;
 
     memset(attr, 0, sizeof(*attr));
     for (i = 0; i < ARRAY_SIZE(attr_rows); i++) {
         const ErnicQpAttrRow *row = &attr_rows[i];
 
-        v = load_le((const uint8_t *)from + row->src, row->size);
-        store_host((uint8_t *)attr + row->dst, row->size, v);
+        stn_he_p((uint8_t *)attr + row->dst, row->size,
+                 ldn_le_p((const uint8_t *)from + row->src, row->size));
     }
     av_load(&attr->av, &from->av);
 }
@@ -408,7 +373,7 @@ uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
 {
     const ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
     const ErnicAv *av;
-    uint32_t i, v;
+    uint32_t i;
 
     if (!qp) {
         return ERNIC_ERR_HANDLE;
@@ -421,8 +386,8 @@ uint8_t ernic_qp_query(Ernic *e, uint32_t uctx, uint32_t qpn,
     for (i = 0; i < ARRAY_SIZE(attr_rows); i++) {
         const ErnicQpAttrRow *row = &attr_rows[i];
 
-        v = load_host((const uint8_t *)&qp->attr + row->dst, row->size);
-        store_le((uint8_t *)attr + row->src, row->size, v);
+        stn_le_p((uint8_t *)attr + row->src, row->size,
+                 ldn_he_p((const uint8_t *)&qp->attr + row->dst, row->size));
     }
     attr->port = PORT;
     av = &qp->attr.av;

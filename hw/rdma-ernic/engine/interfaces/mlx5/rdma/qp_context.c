@@ -107,15 +107,8 @@ void ernic_mlx5_attr_load(const uint8_t *qpc, const ErnicQp *qp, uint8_t to,
     memset(attr, 0, sizeof(*attr));
     for (i = 0; i < ARRAY_SIZE(numbers); i++) {
         uint64_t v = ernic_mlx5_get(numbers[i].path ? PATH(qpc) : qpc, numbers[i].field);
-        uint8_t *p = (uint8_t *)attr + numbers[i].offset;
 
-        if (numbers[i].size == 1) {
-            *p = v;
-        } else if (numbers[i].size == 2) {
-            *(uint16_t *)p = v;
-        } else {
-            *(uint32_t *)p = v;
-        }
+        stn_he_p((uint8_t *)attr + numbers[i].offset, numbers[i].size, v);
     }
     attr->max_rd_atomic = 1u << GET(qpc, qpc.log_sra_max);
     attr->max_dest_rd_atomic = 1u << GET(qpc, qpc.log_rra_max);
@@ -155,14 +148,6 @@ static uint32_t log_of(uint32_t n)
     return n > 1 ? 32 - __builtin_clz(n - 1) : 0;
 }
 
-static uint32_t number_of(const ErnicQpAttr *attr, uint32_t i)
-{
-    const uint8_t *p = (const uint8_t *)attr + numbers[i].offset;
-
-    return numbers[i].size == 1 ? *p : numbers[i].size == 2 ? *(const uint16_t *)p :
-                                                              *(const uint32_t *)p;
-}
-
 void ernic_mlx5_attr_store(uint8_t *qpc, const ErnicQp *qp)
 {
     const ErnicQpAttr *attr = &qp->attr;
@@ -170,7 +155,8 @@ void ernic_mlx5_attr_store(uint8_t *qpc, const ErnicQp *qp)
 
     for (i = 0; i < ARRAY_SIZE(numbers); i++) {
         ernic_mlx5_put(numbers[i].path ? PATH(qpc) : qpc, numbers[i].field,
-                       number_of(attr, i));
+                       ldn_he_p((const uint8_t *)attr + numbers[i].offset,
+                                numbers[i].size));
     }
     for (i = 0; i < ARRAY_SIZE(rights); i++) {
         ernic_mlx5_put(qpc, rights[i].field, !!(attr->access & rights[i].access));
