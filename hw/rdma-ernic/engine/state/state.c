@@ -31,109 +31,58 @@
 
 /* ---- the list of sections -------------------------------------------------- */
 
-typedef enum SectionKind {
-    SECTION_COMPARE,            /* a structure that has to be equal */
-    SECTION_STRUCT,
-    SECTION_TABLE,              /* the objects of a table that are in use */
-} SectionKind;
-
 typedef struct Section {
-    SectionKind kind;
     const char *tag;            /* 4 bytes of it are stored */
-    const ErnicStateStruct *of;
-    /* The structure; NULL: this engine has none, and no section. */
-    void *(*find)(const Ernic *e);
-    uint32_t table;             /* of ernic_state_tables[] */
+    const ErnicStateStruct *of; /* NULL: the objects of a table that are in use */
+    uint32_t offset;            /* in Ernic: of the structure, or of a pointer to it */
+    bool embedded;              /* the former */
+    bool compare;               /* the structure has to be equal */
     bool always;                /* no writer had the structure and not the section */
+    uint32_t table;             /* of ernic_state_tables[] */
 } Section;
 
-static void *config(const Ernic *e)
-{
-    return (void *)&e->cfg;
-}
-
-static void *device(const Ernic *e)
-{
-    return (void *)e;
-}
-
-static void *tx(const Ernic *e)
-{
-    return e->tx;
-}
-
-static void *side(const Ernic *e)
-{
-    return e->side;
-}
-
-static void *profile(const Ernic *e)
-{
-    return e->timing ? (void *)e->timing->p : NULL;
-}
-
-static void *timing(const Ernic *e)
-{
-    return e->timing;
-}
-
-static void *strict(const Ernic *e)
-{
-    return e->strict;
-}
-
-static void *handshake(const Ernic *e)
-{
-    return e->handshake;
-}
-
-static void *mlx5(const Ernic *e)
-{
-    return e->mlx5;
-}
-
-static void *mlx5_eth(const Ernic *e)
-{
-    return e->mlx5_eth;
-}
-
-static void *flow_tables(const Ernic *e)
-{
-    return e->flow_tables;
-}
-
-#define STRUCTURE(kind_, tag_, of_, find_, ...) \
-    { .kind = SECTION_##kind_, .tag = tag_, .of = &of_, .find = find_, __VA_ARGS__ }
-#define TABLE(tag_, n, ...) \
-    { .kind = SECTION_TABLE, .tag = tag_, .table = n, __VA_ARGS__ }
+#define STRUCTURE(tag_, of_, member, ...) \
+    { .tag = tag_, .of = &ernic_state_##of_, .offset = offsetof(Ernic, member), \
+      __VA_ARGS__ }
+#define TABLE(tag_, n, ...) { .tag = tag_, .table = n, __VA_ARGS__ }
 
 /* A stream names how many of these its writer knew: a new one goes to the end. */
 static const Section sections[] = {
-    STRUCTURE(COMPARE, "conf", ernic_state_config, config, .always = true),
-    STRUCTURE(STRUCT, "devi", ernic_state_device, device),
+    STRUCTURE("conf", config, cfg, .embedded = true, .compare = true, .always = true),
+    { .tag = "devi", .of = &ernic_state_device, .embedded = true },
     TABLE("pd", 0), TABLE("eq", 1), TABLE("cq", 2), TABLE("srq", 3), TABLE("mr", 4),
     TABLE("qp", 5), TABLE("mcas", 6), TABLE("flow", 7), TABLE("rss", 8),
     TABLE("coun", 9),
-    STRUCTURE(STRUCT, "tx", ernic_state_tx, tx),
-    STRUCTURE(STRUCT, "side", ernic_state_side, side),
-    STRUCTURE(COMPARE, "prof", ernic_state_profile, profile),
-    STRUCTURE(STRUCT, "time", ernic_state_timing, timing),
-    STRUCTURE(STRUCT, "rule", ernic_state_strict, strict),
-    STRUCTURE(STRUCT, "mlx5", ernic_state_mlx5, mlx5, .always = true),
-    STRUCTURE(STRUCT, "ethe", ernic_state_mlx5_eth, mlx5_eth, .always = true),
+    STRUCTURE("tx", tx, tx),
+    STRUCTURE("side", side, side),
+    STRUCTURE("prof", profile, timing, .compare = true),
+    STRUCTURE("time", timing, timing),
+    STRUCTURE("rule", strict, strict),
+    STRUCTURE("mlx5", mlx5, mlx5, .always = true),
+    STRUCTURE("ethe", mlx5_eth, mlx5_eth, .always = true),
     TABLE("sq", 10, .always = true), TABLE("rq", 11, .always = true),
     TABLE("tir", 12, .always = true), TABLE("tis", 13, .always = true),
     TABLE("rqt", 14, .always = true),
-    STRUCTURE(STRUCT, "stee", ernic_state_flow_tables, flow_tables, .always = true),
+    STRUCTURE("stee", flow_tables, flow_tables, .always = true),
     TABLE("ftab", 15, .always = true), TABLE("fgro", 16, .always = true),
     TABLE("fent", 17, .always = true), TABLE("fcou", 18, .always = true),
-    STRUCTURE(STRUCT, "hand", ernic_state_handshake, handshake),
+    STRUCTURE("hand", handshake, handshake),
 };
 
-/* Whether an engine like this one has the section. */
+/* The structure of a section; NULL: an engine like this one has none, and no section. */
+static void *find(const Ernic *e, const Section *s)
+{
+    char *member = (char *)e + s->offset;
+
+    if (s->of == &ernic_state_profile) {
+        return e->timing ? (void *)e->timing->p : NULL;
+    }
+    return s->embedded ? member : *(void **)member;
+}
+
 static bool has_section(const Ernic *e, const Section *s)
 {
-    return s->find ? s->find(e) != NULL :
+    return s->of ? find(e, s) != NULL :
            ernic_state_table_base(e, &ernic_state_tables[s->table]) != NULL;
 }
 
@@ -192,8 +141,8 @@ void ernic_save(const Ernic *e, GByteArray *out)
             continue;
         }
         start = begin(out, s->tag);
-        if (s->find) {
-            ernic_state_save_struct(e, s->of, s->find(e), out);
+        if (s->of) {
+            ernic_state_save_struct(e, s->of, find(e, s), out);
         } else {
             save_table(e, &ernic_state_tables[s->table], out);
         }
@@ -259,7 +208,7 @@ static bool compare(Ernic *e, const Section *s, ErnicReader *in)
     if (!ernic_state_load_struct(e, s->of, copy, in)) {
         return false;
     }
-    name = difference(e, s->of, s->find(e), copy);
+    name = difference(e, s->of, find(e, s), copy);
     return !name || ernic_state_refuse(in, "another %s than here", name);
 }
 
@@ -294,17 +243,9 @@ static bool load_section(Ernic *e, const Section *s, ErnicReader *in)
     if (!enter(in, s->tag, &section)) {
         return false;
     }
-    switch (s->kind) {
-    case SECTION_COMPARE:
-        ok = compare(e, s, &section);
-        break;
-    case SECTION_STRUCT:
-        ok = ernic_state_load_struct(e, s->of, s->find(e), &section);
-        break;
-    default:
-        ok = load_table(e, &ernic_state_tables[s->table], &section);
-        break;
-    }
+    ok = !s->of ? load_table(e, &ernic_state_tables[s->table], &section) :
+         s->compare ? compare(e, s, &section) :
+                      ernic_state_load_struct(e, s->of, find(e, s), &section);
     return ok && (section.left == 0 ||
                   ernic_state_refuse(in, "section %s is too long", s->tag));
 }
