@@ -14,7 +14,6 @@ static void save_field(const Ernic *e, const ErnicStateField *f,
                        const void *obj, GByteArray *out)
 {
     const uint8_t *p = (const uint8_t *)obj + f->offset;
-    uint32_t i;
 
     switch ((ErnicStateKind)f->kind) {
     case ERNIC_SK_UINT:
@@ -23,9 +22,7 @@ static void save_field(const Ernic *e, const ErnicStateField *f,
         ernic_state_put_all(out, p, f->num, f->size);
         break;
     case ERNIC_SK_STRUCT:
-        for (i = 0; i < f->num; i++) {
-            ernic_state_save_struct(e, f->of, p + i * f->size, out);
-        }
+        ernic_state_save_structs(e, f->of, p, f->num, out);
         break;
     case ERNIC_SK_OWNED:
         f->owned->save(f, e, obj, out);
@@ -83,6 +80,16 @@ void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
     }
 }
 
+void ernic_state_save_structs(const Ernic *e, const ErnicStateStruct *of,
+                              const void *array, uint32_t n, GByteArray *out)
+{
+    const uint8_t *obj = array;
+
+    for (; n; n--, obj += of->size) {
+        ernic_state_save_struct(e, of, obj, out);
+    }
+}
+
 /* ---- loading --------------------------------------------------------------- */
 
 /* Elements of @f from number @n on, which the writer did not have. */
@@ -124,7 +131,6 @@ static bool load_field(Ernic *e, const ErnicStateField *f, void *obj,
 {
     uint8_t *p = (uint8_t *)obj + f->offset, unused;
     bool ok = true;
-    uint32_t i;
 
     switch ((ErnicStateKind)f->kind) {
     case ERNIC_SK_UINT:
@@ -137,9 +143,7 @@ static bool load_field(Ernic *e, const ErnicStateField *f, void *obj,
         ernic_state_read_bytes(in, p, n);
         break;
     case ERNIC_SK_STRUCT:
-        for (i = 0; i < n && ok; i++) {
-            ok = ernic_state_load_struct(e, f->of, p + i * f->size, in);
-        }
+        ok = ernic_state_load_structs(e, f->of, p, n, in);
         break;
     case ERNIC_SK_OWNED:
         return f->owned->load(f, e, obj, in) && !in->failed ? true :
@@ -168,6 +172,16 @@ bool ernic_state_load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
         }
     }
     return true;
+}
+
+bool ernic_state_load_structs(Ernic *e, const ErnicStateStruct *of, void *array,
+                              uint32_t n, ErnicReader *in)
+{
+    uint8_t *obj = array;
+
+    for (; n && ernic_state_load_struct(e, of, obj, in); n--, obj += of->size) {
+    }
+    return n == 0;
 }
 
 /* ---- ranges ---------------------------------------------------------------- */

@@ -102,6 +102,11 @@ void ernic_state_save_struct(const Ernic *e, const ErnicStateStruct *of,
 /* Load as much of them as the writer stored; false: not valid. */
 bool ernic_state_load_struct(Ernic *e, const ErnicStateStruct *of, void *obj,
                              ErnicReader *in);
+/* The same for an array of @n of them. */
+void ernic_state_save_structs(const Ernic *e, const ErnicStateStruct *of,
+                              const void *array, uint32_t n, GByteArray *out);
+bool ernic_state_load_structs(Ernic *e, const ErnicStateStruct *of, void *array,
+                              uint32_t n, ErnicReader *in);
 /*
  * Whether all numbers are in the range of their row. Appends the first that is not to
  * @why (may be NULL), after @what.

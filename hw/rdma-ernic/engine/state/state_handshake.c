@@ -18,25 +18,17 @@ static void save_qps(const ErnicStateField *f, const Ernic *e, const void *obj,
                      GByteArray *out)
 {
     const ErnicHandshake *h = obj;
-    uint32_t i;
 
-    for (i = 0; i < e->cfg.max_qp; i++) {
-        ernic_state_save_struct(e, f->of, &h->qp[i], out);
-    }
+    ernic_state_save_structs(e, f->of, h->qp, e->cfg.max_qp, out);
 }
 
 /* Number 0 is no queue pair. */
 static bool load_qps(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicHandshake *h = obj;
-    uint32_t i;
 
-    for (i = 0; i < e->cfg.max_qp; i++) {
-        if (!ernic_state_load_struct(e, f->of, &h->qp[i], in)) {
-            return false;
-        }
-    }
-    return !h->qp[0].completed && !h->qp[0].received;
+    return ernic_state_load_structs(e, f->of, h->qp, e->cfg.max_qp, in) &&
+           !h->qp[0].completed && !h->qp[0].received;
 }
 
 static const ErnicStateOwned qps = { save_qps, load_qps };

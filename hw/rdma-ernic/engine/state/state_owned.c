@@ -369,8 +369,7 @@ static void save_window(const ErnicStateField *f, const Ernic *e, const void *ob
     uint32_t i;
 
     for (i = sq->wq.ci; i != sq->fetched; i++) {
-        ernic_state_save_struct(e, f->of,
-                                &sq->wqe[i & sq->window_mask], out);
+        ernic_state_save_struct(e, f->of, &sq->wqe[i & sq->window_mask], out);
     }
 }
 
@@ -410,27 +409,18 @@ static void save_answers(const ErnicStateField *f, const Ernic *e, const void *o
                          GByteArray *out)
 {
     const ErnicQp *qp = obj;
-    uint32_t i;
 
-    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-        ernic_state_save_struct(e, f->of, &qp->rd[i], out);
-    }
+    ernic_state_save_structs(e, f->of, qp->rd, ERNIC_MAX_RD_ATOMIC, out);
 }
 
 static bool load_answers(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicQp *qp = obj;
-    uint32_t i;
 
     if (!ernic_qp_alloc_answers(e, qp)) {
         return ernic_state_no_memory(e, in);
     }
-    for (i = 0; i < ERNIC_MAX_RD_ATOMIC; i++) {
-        if (!ernic_state_load_struct(e, f->of, &qp->rd[i], in)) {
-            return false;
-        }
-    }
-    return true;
+    return ernic_state_load_structs(e, f->of, qp->rd, ERNIC_MAX_RD_ATOMIC, in);
 }
 
 const ErnicStateOwned ernic_state_answers = { save_answers, load_answers };
@@ -490,7 +480,6 @@ static void save_payload(const ErnicStateField *f, const Ernic *e, const void *o
                          GByteArray *out)
 {
     const ErnicWqe *wqe = obj;
-    uint32_t i;
 
     if (wqe->fault) {
         return;
@@ -504,27 +493,22 @@ static void save_payload(const ErnicStateField *f, const Ernic *e, const void *o
     } else if (wqe->flags & ERNIC_WR_INLINE) {
         save_inline(e, wqe, out);
     } else {
-        for (i = 0; i < wqe->num_sge; i++) {
-            ernic_state_save_struct(e, &ernic_state_sge, &wqe->sge[i], out);
-        }
+        ernic_state_save_structs(e, &ernic_state_sge, wqe->sge, wqe->num_sge, out);
     }
 }
 
 static bool load_payload(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicWqe *wqe = obj;
-    uint32_t i;
 
     if (wqe->fault) {
         return true;
     }
     if (wqe->opcode == ERNIC_WR_REG_MR) {
-        return ernic_state_load_struct(e, &ernic_state_reg_mr, &wqe->reg_mr,
-                                       in);
+        return ernic_state_load_struct(e, &ernic_state_reg_mr, &wqe->reg_mr, in);
     }
     if (wqe->opcode == ERNIC_WR_BIND_MW) {
-        return ernic_state_load_struct(e, &ernic_state_bind_mw, &wqe->bind_mw,
-                                       in);
+        return ernic_state_load_struct(e, &ernic_state_bind_mw, &wqe->bind_mw, in);
     }
     if (wqe->opcode == ERNIC_WR_MR_UPDATE) {
         return ernic_state_load_struct(e, &ernic_state_mr_update, &wqe->update, in);
@@ -535,12 +519,7 @@ static bool load_payload(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
     if (wqe->flags & ERNIC_WR_INLINE) {
         return load_inline(e, wqe, in);
     }
-    for (i = 0; i < wqe->num_sge; i++) {
-        if (!ernic_state_load_struct(e, &ernic_state_sge, &wqe->sge[i], in)) {
-            return false;
-        }
-    }
-    return true;
+    return ernic_state_load_structs(e, &ernic_state_sge, wqe->sge, wqe->num_sge, in);
 }
 
 const ErnicStateOwned ernic_state_payload = { save_payload, load_payload };

@@ -16,12 +16,9 @@ static void save_last(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
 {
     const ErnicStrict *s = obj;
-    uint32_t i;
 
     ernic_state_put(out, ernic_num_rules, 4);
-    for (i = 0; i < ernic_num_rules; i++) {
-        ernic_state_save_struct(e, f->of, &s->last[i], out);
-    }
+    ernic_state_save_structs(e, f->of, s->last, ernic_num_rules, out);
 }
 
 /* A rule that the writer did not have was never broken. */
@@ -48,11 +45,8 @@ static void save_told(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
 {
     const ErnicStrict *s = obj;
-    uint32_t i;
 
-    for (i = 0; i < e->cfg.max_qp; i++) {
-        ernic_state_put(out, s->told[i], 8);
-    }
+    ernic_state_put_all(out, s->told, e->cfg.max_qp, sizeof(*s->told));
 }
 
 static bool load_told(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)

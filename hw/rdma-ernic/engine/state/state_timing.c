@@ -48,22 +48,16 @@ static void save_ends(const ErnicStateField *f, const Ernic *e, const void *obj,
                       GByteArray *out)
 {
     const ErnicLimit *l = obj;
-    uint32_t i;
 
-    for (i = 0; i < l->size; i++) {
-        ernic_state_put(out, l->end[i], 8);
-    }
+    ernic_state_put_all(out, l->end, l->size, sizeof(*l->end));
 }
 
 /* Indices are checked here, so that check_timing.c may use them. */
 static bool load_ends(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
 {
     ErnicLimit *l = obj;
-    uint32_t i;
 
-    for (i = 0; i < l->size; i++) {
-        l->end[i] = ernic_state_read(in, 8);
-    }
+    ernic_state_read_all(in, l->end, l->size, sizeof(*l->end));
     return l->next < l->size && l->count <= l->size;
 }
 
@@ -117,12 +111,9 @@ static void save_places(const ErnicStateField *f, const Ernic *e, const void *ob
                         GByteArray *out)
 {
     const ErnicTiming *t = obj;
-    uint32_t i;
 
     ernic_state_put(out, t->places, 4);
-    for (i = 0; i < t->places; i++) {
-        ernic_state_save_struct(e, f->of, &t->place[i], out);
-    }
+    ernic_state_save_structs(e, f->of, t->place, t->places, out);
 }
 
 static bool load_places(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
