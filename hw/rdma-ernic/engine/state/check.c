@@ -359,27 +359,13 @@ static bool ring_ok(const Ernic *e, const ErnicRing *ring, ErnicRingKind kind)
     return n == marked && n == ring->count && last == ring->tail;
 }
 
-static bool ready_ring(const ErnicCheck *c, uint32_t id)
-{
-    return ring_ok(c->e, &c->e->ready, ERNIC_RING_READY);
-}
-
-static bool waiting_ring(const ErnicCheck *c, uint32_t id)
-{
-    return ring_ok(c->e, &c->e->waiting, ERNIC_RING_WAITING);
-}
-
-static bool departing_ring(const ErnicCheck *c, uint32_t id)
-{
-    return ring_ok(c->e, &c->e->departing, ERNIC_RING_DEPARTURE);
-}
+INVARIANT(ready_ring, ring_ok(c->e, &c->e->ready, ERNIC_RING_READY))
+INVARIANT(waiting_ring, ring_ok(c->e, &c->e->waiting, ERNIC_RING_WAITING))
+INVARIANT(departing_ring, ring_ok(c->e, &c->e->departing, ERNIC_RING_DEPARTURE))
 
 /* Only the timing model has places to wait for. */
-static bool place_ring(const ErnicCheck *c, uint32_t id)
-{
-    return ring_ok(c->e, &c->e->places, ERNIC_RING_SLOT) &&
-           (c->e->timing || !c->e->places.head);
-}
+INVARIANT(place_ring, ring_ok(c->e, &c->e->places, ERNIC_RING_SLOT) &&
+      (c->e->timing || !c->e->places.head))
 
 static uint64_t due_of(const ErnicTimers *t, uint32_t id)
 {
@@ -414,11 +400,8 @@ static bool cq_deadlines(const ErnicCheck *c, uint32_t id)
     return ernic_check_heap(e->cq_timers);
 }
 
-static bool kept_pages(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->num_pages == c->pages + ernic_job_pages(c->e) &&
-           c->e->num_pages <= ERNIC_MAX_PAGES;
-}
+INVARIANT(kept_pages, c->e->num_pages == c->pages + ernic_job_pages(c->e) &&
+      c->e->num_pages <= ERNIC_MAX_PAGES)
 
 static bool kept_memory(const ErnicCheck *c, uint32_t id)
 {
@@ -438,15 +421,8 @@ static bool kept_memory(const ErnicCheck *c, uint32_t id)
     return m->used == sum && sum <= m->peak && m->peak <= m->bound;
 }
 
-static bool bound_windows(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->num_bound == c->bound;
-}
-
-static bool holders(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_mr_holders_ok(c->e);
-}
+INVARIANT(bound_windows, c->e->num_bound == c->bound)
+INVARIANT(holders, ernic_mr_holders_ok(c->e))
 
 static bool async_eq(const ErnicCheck *c, uint32_t id)
 {
@@ -457,16 +433,9 @@ static bool async_eq(const ErnicCheck *c, uint32_t id)
             e->eq[e->async_eq].uctx == 0);
 }
 
-static bool event_lines(const ErnicCheck *c, uint32_t id)
-{
-    return !c->bad_line;
-}
-
-static bool port_events(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_events(c, ERNIC_EVC_PORT, 1, &c->e->port_events,
-                              c->e->async_eq);
-}
+INVARIANT(event_lines, !c->bad_line)
+INVARIANT(port_events,
+      ernic_check_events(c, ERNIC_EVC_PORT, 1, &c->e->port_events, c->e->async_eq))
 
 static bool gid_table(const ErnicCheck *c, uint32_t id)
 {
@@ -481,10 +450,7 @@ static bool gid_table(const ErnicCheck *c, uint32_t id)
 }
 
 /* A pass over the queue pairs of PG332 may have reached the end of the table. */
-static bool unsettled(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->unsettled <= (c->e->regs ? c->e->cfg.max_qp : 0);
-}
+INVARIANT(unsettled, c->e->unsettled <= (c->e->regs ? c->e->cfg.max_qp : 0))
 
 static bool pkey_table(const ErnicCheck *c, uint32_t id)
 {
@@ -498,10 +464,7 @@ static bool pkey_table(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
-static bool mcast_groups(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_mcast_groups_ok(c->e);
-}
+INVARIANT(mcast_groups, ernic_mcast_groups_ok(c->e))
 
 /* The packets of queue pairs that are gone can be sent. */
 static bool left_acks(const ErnicCheck *c, uint32_t id)
@@ -576,10 +539,7 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
     return c->e->tx->loop_len <= ERNIC_LOOPBACK_BYTES;
 }
 
-static bool db_pages(const ErnicCheck *c, uint32_t id)
-{
-    return !c->e->db_pages || ernic_db_pages_ok(c->e);
-}
+INVARIANT(db_pages, !c->e->db_pages || ernic_db_pages_ok(c->e))
 
 static const ErnicInvariant device_list[] = {
     { "free-numbers", free_numbers },

@@ -34,6 +34,21 @@ typedef struct ErnicInvariants {
     uint32_t count;
 } ErnicInvariants;
 
+/* An invariant of one expression: of the whole engine, or of object @id. */
+#define INVARIANT(name, ...) \
+    static bool name(const ErnicCheck *c, uint32_t id) \
+    { \
+        return __VA_ARGS__; \
+    }
+/* The same of entry @id of a table of Ernic, which has the table's name in it. */
+#define INVARIANT_OF(table, name, ...) \
+    static bool name(const ErnicCheck *c, uint32_t id) \
+    { \
+        const typeof(c->e->table[0]) *table = &c->e->table[id]; \
+\
+        return __VA_ARGS__; \
+    }
+
 /* Invariants of the device itself (id 0). */
 extern const ErnicInvariants ernic_invariants_device;
 /* Invariants of its timing model, where there is one; check_timing.c. */

@@ -29,10 +29,7 @@ static bool sq_queue(const ErnicCheck *c, uint32_t id)
             (tis <= ERNIC_LIM_TIS && c->e->mlx5_eth->tis[tis].used));
 }
 
-static bool rq_queue(const ErnicCheck *c, uint32_t id)
-{
-    return queue_ok(c->e, &c->e->mlx5_eth->rq[id]);
-}
+INVARIANT(rq_queue, queue_ok(c->e, &c->e->mlx5_eth->rq[id]))
 
 /* ---- selection ---------------------------------------------------------------- */
 
@@ -54,17 +51,10 @@ static bool tir_queue(const ErnicCheck *c, uint32_t id)
     return tir->indirect ? rqt_exists(c->e, tir->queue) : rq_exists(c->e, tir->queue);
 }
 
-static bool tir_domain(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_mlx5_has_transport_domain(c->e,
-                                           c->e->mlx5_eth->tir[id].transport_domain);
-}
-
-static bool tis_domain(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_mlx5_has_transport_domain(c->e,
-                                           c->e->mlx5_eth->tis[id].transport_domain);
-}
+INVARIANT(tir_domain,
+      ernic_mlx5_has_transport_domain(c->e, c->e->mlx5_eth->tir[id].transport_domain))
+INVARIANT(tis_domain,
+      ernic_mlx5_has_transport_domain(c->e, c->e->mlx5_eth->tis[id].transport_domain))
 
 /* Entries after the last one are 0. */
 static bool rqt_queues(const ErnicCheck *c, uint32_t id)
@@ -82,10 +72,7 @@ static bool rqt_queues(const ErnicCheck *c, uint32_t id)
 
 /* ---- flow tables -------------------------------------------------------------- */
 
-static bool flow_tables(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_flow_tables_ok(c->e->flow_tables);
-}
+INVARIANT(flow_tables, ernic_flow_tables_ok(c->e->flow_tables))
 
 /* Destinations that are not tables are TIRs. */
 static bool entry_dest(const ErnicCheck *c, uint32_t id)

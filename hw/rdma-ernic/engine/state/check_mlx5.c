@@ -24,10 +24,7 @@ static bool in_range(const ErnicStateStruct *of, const void *obj)
 
 /* ---- the function and its commands ------------------------------------------ */
 
-static bool function(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_mlx5_function_ok(&c->e->mlx5->function);
-}
+INVARIANT(function, ernic_mlx5_function_ok(&c->e->mlx5->function))
 
 /* Both messages exist while a command is in progress. */
 static bool command(const ErnicCheck *c, uint32_t id)

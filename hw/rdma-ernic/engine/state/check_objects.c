@@ -18,35 +18,14 @@
 
 /* ---- PDs and event queues -------------------------------------------------- */
 
-static bool pd_owner(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_uctx(c, c->e->pd[id].uctx);
-}
-
-static bool pd_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->pd[id].refs == c->pd_refs[id];
-}
-
-static bool eq_owner(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_uctx(c, c->e->eq[id].uctx) &&
-           c->e->eq[id].vector < c->e->cfg.num_vectors;
-}
-
-static bool eq_ring(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicEq *eq = &c->e->eq[id];
-
-    return ernic_depth_ok(eq->depth, 2, ERNIC_MAX_EQ_DEPTH) &&
-           eq->pi - eq->ci <= eq->depth &&
-           ernic_check_buf(&eq->buf, (uint64_t)eq->depth * c->e->eqs->size);
-}
-
-static bool eq_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->eq[id].refs == c->eq_refs[id];
-}
+INVARIANT(pd_owner, ernic_check_uctx(c, c->e->pd[id].uctx))
+INVARIANT(pd_refs, c->e->pd[id].refs == c->pd_refs[id])
+INVARIANT(eq_owner, ernic_check_uctx(c, c->e->eq[id].uctx) &&
+      c->e->eq[id].vector < c->e->cfg.num_vectors)
+INVARIANT_OF(eq, eq_ring, ernic_depth_ok(eq->depth, 2, ERNIC_MAX_EQ_DEPTH) &&
+      eq->pi - eq->ci <= eq->depth &&
+      ernic_check_buf(&eq->buf, (uint64_t)eq->depth * c->e->eqs->size))
+INVARIANT(eq_refs, c->e->eq[id].refs == c->eq_refs[id])
 
 /* Objects wait only while there is no room, or until the next slice. */
 static bool eq_line(const ErnicCheck *c, uint32_t id)
@@ -61,55 +40,26 @@ static bool eq_line(const ErnicCheck *c, uint32_t id)
 
 /* ---- completion and shared receive queues ---------------------------------- */
 
-static bool cq_owner(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return ernic_check_uctx(c, cq->uctx) &&
-           (cq->eq == 0 || (cq->eq < c->e->cfg.max_eq && c->e->eq[cq->eq].used));
-}
-
-static bool cq_ring(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return ernic_depth_ok(cq->depth, c->e->mlx5 ? 1 : 2, ERNIC_MAX_CQ_DEPTH) &&
-           cq->pi - cq->ci <= cq->depth &&
-           cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
-           (cq->lead == 0 || (c->e->mlx5 && cq->lead == ERNIC_CQ_ENTRY)) &&
-           ernic_check_buf(&cq->buf, (uint64_t)cq->depth * (cq->lead + ERNIC_CQ_ENTRY));
-}
-
-static bool cq_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->cq[id].refs == c->cq_refs[id];
-}
-
-static bool cq_events(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return !cq_owner(c, id) ||          /* reported already */
-           ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
-                              ernic_cq_event_queue(c->e, cq));
-}
+INVARIANT_OF(cq, cq_owner, ernic_check_uctx(c, cq->uctx) &&
+      (cq->eq == 0 || (cq->eq < c->e->cfg.max_eq && c->e->eq[cq->eq].used)))
+INVARIANT_OF(cq, cq_ring,
+      ernic_depth_ok(cq->depth, c->e->mlx5 ? 1 : 2, ERNIC_MAX_CQ_DEPTH) &&
+      cq->pi - cq->ci <= cq->depth &&
+      cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
+      (cq->lead == 0 || (c->e->mlx5 && cq->lead == ERNIC_CQ_ENTRY)) &&
+      ernic_check_buf(&cq->buf, (uint64_t)cq->depth * (cq->lead + ERNIC_CQ_ENTRY)))
+INVARIANT(cq_refs, c->e->cq[id].refs == c->cq_refs[id])
+INVARIANT_OF(cq, cq_events,
+      !cq_owner(c, id) ||               /* reported already */
+      ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
+                         ernic_cq_event_queue(c->e, cq)))
 
 /* An event is held back only while the queue is armed. */
-static bool cq_moderation(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicCq *cq = &c->e->cq[id];
-
-    return cq->arm != ERNIC_CQ_DISARMED ||
-           (cq->mod_pending == 0 && cq->mod_due == ERNIC_NEVER);
-}
-
-static bool srq_owner(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicSrq *srq = &c->e->srq[id];
-
-    return ernic_check_uctx(c, srq->uctx) && srq->pd < c->e->cfg.max_pd &&
-           c->e->pd[srq->pd].used && c->e->pd[srq->pd].uctx == srq->uctx;
-}
+INVARIANT_OF(cq, cq_moderation, cq->arm != ERNIC_CQ_DISARMED ||
+      (cq->mod_pending == 0 && cq->mod_due == ERNIC_NEVER))
+INVARIANT_OF(srq, srq_owner,
+      ernic_check_uctx(c, srq->uctx) && srq->pd < c->e->cfg.max_pd &&
+      c->e->pd[srq->pd].used && c->e->pd[srq->pd].uctx == srq->uctx)
 
 /* The XRC domain is the kernel's, the completion queue the owner's. */
 static bool srq_domain(const ErnicCheck *c, uint32_t id)
@@ -125,25 +75,12 @@ static bool srq_domain(const ErnicCheck *c, uint32_t id)
            e->cq[srq->cq].used && e->cq[srq->cq].uctx == srq->uctx;
 }
 
-static bool srq_ring(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicSrq *srq = &c->e->srq[id];
-
-    return ernic_check_recv_ring(c->e, &srq->wq) &&
-           ernic_check_record(c->e, &srq->wq) &&
-           srq->limit <= srq->wq.depth;
-}
-
-static bool srq_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->srq[id].refs == c->srq_refs[id];
-}
-
-static bool srq_events(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_events(c, ERNIC_EVC_SRQ, id, &c->e->srq[id].events,
-                              c->e->async_eq);
-}
+INVARIANT_OF(srq, srq_ring, ernic_check_recv_ring(c->e, &srq->wq) &&
+      ernic_check_record(c->e, &srq->wq) &&
+      srq->limit <= srq->wq.depth)
+INVARIANT(srq_refs, c->e->srq[id].refs == c->srq_refs[id])
+INVARIANT_OF(srq, srq_events,
+      ernic_check_events(c, ERNIC_EVC_SRQ, id, &srq->events, c->e->async_eq))
 
 /* ---- keys ------------------------------------------------------------------ */
 
@@ -152,13 +89,8 @@ static bool is_window(const ErnicMr *mr)
     return mr->kind == ERNIC_MR_WINDOW_1 || mr->kind == ERNIC_MR_WINDOW_2;
 }
 
-static bool mr_owner(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicMr *mr = &c->e->mr[id];
-
-    return ernic_check_uctx(c, mr->uctx) && mr->pd < c->e->cfg.max_pd &&
-           c->e->pd[mr->pd].used && c->e->pd[mr->pd].uctx == mr->uctx;
-}
+INVARIANT_OF(mr, mr_owner, ernic_check_uctx(c, mr->uctx) && mr->pd < c->e->cfg.max_pd &&
+      c->e->pd[mr->pd].used && c->e->pd[mr->pd].uctx == mr->uctx)
 
 static bool mr_rights(const ErnicCheck *c, uint32_t id)
 {
@@ -298,17 +230,9 @@ static bool mr_window(const ErnicCheck *c, uint32_t id)
 }
 
 /* A request loads lists only. */
-static bool mr_loader(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicMr *mr = &c->e->mr[id];
-
-    return !mr->loader || (mr->buf.page && mr->loader < c->e->cfg.max_qp);
-}
-
-static bool mr_refs(const ErnicCheck *c, uint32_t id)
-{
-    return c->e->mr[id].refs == c->mr_refs[id];
-}
+INVARIANT_OF(mr, mr_loader,
+      !mr->loader || (mr->buf.page && mr->loader < c->e->cfg.max_qp))
+INVARIANT(mr_refs, c->e->mr[id].refs == c->mr_refs[id])
 
 /* ---- multicast ------------------------------------------------------------- */
 
@@ -323,13 +247,8 @@ static bool mcast_member(const ErnicCheck *c, uint32_t id)
 
 /* ---- rules for frames ------------------------------------------------------ */
 
-static bool flow_rule(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicFlow *flow = &c->e->flow[id];
-
-    return ernic_flow_check(flow->layers, &flow->value, &flow->mask) ==
-           ERNIC_OK;
-}
+INVARIANT_OF(flow, flow_rule,
+      ernic_flow_check(flow->layers, &flow->value, &flow->mask) == ERNIC_OK)
 
 static bool flow_owner(const ErnicCheck *c, uint32_t id)
 {

@@ -87,10 +87,8 @@ static bool qp_owner(const ErnicCheck *c, uint32_t id)
              e->srq[qp->srq].uctx == qp->uctx && !e->srq[qp->srq].xrcd));
 }
 
-static bool qp_stopping(const ErnicCheck *c, uint32_t id)
-{
-    return !get(c, id)->stopping || (c->e->unsettled && id >= c->e->unsettled);
-}
+INVARIANT_OF(qp, qp_stopping,
+      !qp->stopping || (c->e->unsettled && id >= c->e->unsettled))
 
 static bool no_ring(const ErnicWq *wq)
 {
@@ -135,18 +133,9 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
                 rq_ring_ok(c->e, rq));
 }
 
-static bool qp_counter(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_counter_get(c->e, get(c, id)->counter);
-}
-
-static bool qp_attributes(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicQp *qp = get(c, id);
-
-    return qp->attr.path_mtu >= ERNIC_MTU_256 &&
-           qp->attr.path_mtu <= c->e->cfg.mtu;
-}
+INVARIANT_OF(qp, qp_counter, ernic_counter_get(c->e, qp->counter))
+INVARIANT_OF(qp, qp_attributes, qp->attr.path_mtu >= ERNIC_MTU_256 &&
+      qp->attr.path_mtu <= c->e->cfg.mtu)
 
 /* ---- send queue ------------------------------------------------------------ */
 
@@ -335,12 +324,7 @@ static bool sq_una(const ErnicCheck *c, uint32_t id)
     return ernic_psn_distance(wqe->first_psn, sq->una_psn) <= wqe->npsn;
 }
 
-static bool sq_credits(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicQp *qp = get(c, id);
-
-    return qp->sq.rd_issued - qp->sq.rd_done <= qp->attr.max_rd_atomic;
-}
+INVARIANT_OF(qp, sq_credits, qp->sq.rd_issued - qp->sq.rd_done <= qp->attr.max_rd_atomic)
 
 /* No deadline runs where nothing may be sent, nor one that was not set. */
 static bool sq_deadlines(const ErnicCheck *c, uint32_t id)
@@ -357,10 +341,7 @@ static bool sq_deadlines(const ErnicCheck *c, uint32_t id)
 }
 
 /* A queue pair has packets in no train that is to come. */
-static bool sq_train(const ErnicCheck *c, uint32_t id)
-{
-    return get(c, id)->sq.tx_serial <= ernic_tx_serial(c->e);
-}
+INVARIANT_OF(qp, sq_train, qp->sq.tx_serial <= ernic_tx_serial(c->e))
 
 /*
  * A queue that waits has something that ends the wait: a deadline, a requested
@@ -389,23 +370,12 @@ static bool sq_flushing(const ErnicCheck *c, uint32_t id)
                             sq->wq.pi - ernic_sq_done(sq);
 }
 
-static bool sq_drained(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicQp *qp = get(c, id);
-
-    return !qp->sq_drained ||
-           (qp->state == ERNIC_QPS_SQD && qp->sq.wq.ci == qp->sq.started);
-}
-
-static bool sq_rate(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicQp *qp = get(c, id);
-
-    return qp->sq.cwnd >= ERNIC_CWND_MIN &&
-           (!qp->cc.limited || qp->cc.rate > 0) &&
-           (qp->type == ERNIC_QPT_RAW || !qp->attr.rate_limit) &&
-           (qp->attr.rate_limit || !qp->sq.rate_at);
-}
+INVARIANT_OF(qp, sq_drained, !qp->sq_drained ||
+      (qp->state == ERNIC_QPS_SQD && qp->sq.wq.ci == qp->sq.started))
+INVARIANT_OF(qp, sq_rate, qp->sq.cwnd >= ERNIC_CWND_MIN &&
+      (!qp->cc.limited || qp->cc.rate > 0) &&
+      (qp->type == ERNIC_QPT_RAW || !qp->attr.rate_limit) &&
+      (qp->attr.rate_limit || !qp->sq.rate_at))
 
 /* ---- receive queue --------------------------------------------------------- */
 
@@ -521,30 +491,16 @@ static bool ack_state(const ErnicCheck *c, uint32_t id)
 /* ---- whole ----------------------------------------------------------------- */
 
 /* The heap wakes the queue pair no later than its own deadlines. */
-static bool qp_deadline(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicQp *qp = get(c, id);
-
-    return qp->timer_due <= MIN(qp->sq.ack_due, qp->sq.rnr_due) &&
-           (!qp->ack.due || qp->timer_due <= qp->ack.due);
-}
+INVARIANT_OF(qp, qp_deadline, qp->timer_due <= MIN(qp->sq.ack_due, qp->sq.rnr_due) &&
+      (!qp->ack.due || qp->timer_due <= qp->ack.due))
 
 /* Only a queue pair in Error polls for receive requests, at intervals that double. */
-static bool qp_flush_wait(const ErnicCheck *c, uint32_t id)
-{
-    const ErnicQp *qp = get(c, id);
-
-    return !qp->flush_wait ||
-           (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) && !ernic_qp_uses_srq(qp) &&
-            c->e->interface->polls_recv(qp) && qp->flush_wait >= ERNIC_FLUSH_POLL_NS &&
-            qp->flush_wait <= ERNIC_FLUSH_POLL_NS * ERNIC_FLUSH_POLL_MAX);
-}
-
-static bool qp_events(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_events(c, ERNIC_EVC_QP, id, &get(c, id)->events,
-                              c->e->async_eq);
-}
+INVARIANT_OF(qp, qp_flush_wait, !qp->flush_wait ||
+      (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) && !ernic_qp_uses_srq(qp) &&
+       c->e->interface->polls_recv(qp) && qp->flush_wait >= ERNIC_FLUSH_POLL_NS &&
+       qp->flush_wait <= ERNIC_FLUSH_POLL_NS * ERNIC_FLUSH_POLL_MAX))
+INVARIANT_OF(qp, qp_events,
+      ernic_check_events(c, ERNIC_EVC_QP, id, &qp->events, c->e->async_eq))
 
 /* No send request was posted since the reset. */
 static bool sq_untouched(const ErnicSendQueue *sq)

@@ -129,15 +129,8 @@ static bool packets_ok(const ErnicDelayFifo *l)
     return true;
 }
 
-static bool packets(const ErnicCheck *c, uint32_t id)
-{
-    return packets_ok(&c->e->timing->tx) && packets_ok(&c->e->timing->rx);
-}
-
-static bool held_due(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_timing_held_due_ok(c->e->timing);
-}
+INVARIANT(packets, packets_ok(&c->e->timing->tx) && packets_ok(&c->e->timing->rx))
+INVARIANT(held_due, ernic_timing_held_due_ok(c->e->timing))
 
 /* Completions are written without further checks: queue and queue pair exist. */
 static bool completions(const ErnicCheck *c, uint32_t id)
@@ -159,10 +152,7 @@ static bool completions(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
-static bool interrupts(const ErnicCheck *c, uint32_t id)
-{
-    return ernic_check_heap(c->e->timing->irqs);
-}
+INVARIANT(interrupts, ernic_check_heap(c->e->timing->irqs))
 
 /* A fetch brings a batch, and the first of it is used at once. */
 static bool fetched(const ErnicCheck *c, uint32_t id)
