@@ -541,7 +541,7 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
 
 INVARIANT(db_pages, !c->e->db_pages || ernic_db_pages_ok(c->e))
 
-static const ErnicInvariant device_list[] = {
+const ErnicInvariants ernic_invariants_device = INVARIANTS(
     { "free-numbers", free_numbers },
     { "ready-ring", ready_ring },
     { "waiting-ring", waiting_ring },
@@ -564,11 +564,8 @@ static const ErnicInvariant device_list[] = {
     { "left-acks", left_acks },
     { "unsettled", unsettled },
     { "loopback", loopback },
-    { "db-pages", db_pages },
-};
-const ErnicInvariants ernic_invariants_device = {
-    device_list, G_N_ELEMENTS(device_list)
-};
+    { "db-pages", db_pages }
+);
 
 static bool check_object(const ErnicCheck *c, const ErnicInvariants *list,
                          const char *what, uint32_t id, GString *why)

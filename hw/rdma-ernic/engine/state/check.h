@@ -34,6 +34,10 @@ typedef struct ErnicInvariants {
     uint32_t count;
 } ErnicInvariants;
 
+#define INVARIANTS(...) \
+    { (const ErnicInvariant[]) { __VA_ARGS__ }, \
+      sizeof((ErnicInvariant[]) { __VA_ARGS__ }) / sizeof(ErnicInvariant) }
+
 /* An invariant of one expression: of the whole engine, or of object @id. */
 #define INVARIANT(name, ...) \
     static bool name(const ErnicCheck *c, uint32_t id) \

@@ -93,23 +93,13 @@ static bool entry_dest(const ErnicCheck *c, uint32_t id)
 
 /* ---- the lists ---------------------------------------------------------------- */
 
-static const ErnicInvariant sq_list[] = { { "sq-queue", sq_queue } };
-static const ErnicInvariant rq_list[] = { { "rq-queue", rq_queue } };
-static const ErnicInvariant tir_list[] = {
-    { "tir-queue", tir_queue },
-    { "tir-domain", tir_domain },
-};
-static const ErnicInvariant tis_list[] = { { "tis-domain", tis_domain } };
-static const ErnicInvariant rqt_list[] = { { "rqt-queues", rqt_queues } };
-static const ErnicInvariant entry_list[] = { { "entry-dest", entry_dest } };
-static const ErnicInvariant steering_list[] = { { "flow-tables", flow_tables } };
-
-#define LIST(var)       { var, G_N_ELEMENTS(var) }
-
 /* The order is that of the tables in ernic_state_tables[]; some have no invariants. */
 const ErnicInvariants ernic_invariants_ethernet[] = {
-    LIST(sq_list), LIST(rq_list), LIST(tir_list), LIST(tis_list), LIST(rqt_list),
-    { NULL, 0 }, { NULL, 0 }, LIST(entry_list), { NULL, 0 },
+    INVARIANTS({ "sq-queue", sq_queue }), INVARIANTS({ "rq-queue", rq_queue }),
+    INVARIANTS({ "tir-queue", tir_queue }, { "tir-domain", tir_domain }),
+    INVARIANTS({ "tis-domain", tis_domain }), INVARIANTS({ "rqt-queues", rqt_queues }),
+    { }, { }, INVARIANTS({ "entry-dest", entry_dest }), { },
 };
 const uint32_t ernic_num_invariants_ethernet = G_N_ELEMENTS(ernic_invariants_ethernet);
-const ErnicInvariants ernic_invariants_steering = LIST(steering_list);
+const ErnicInvariants ernic_invariants_steering =
+    INVARIANTS({ "flow-tables", flow_tables });

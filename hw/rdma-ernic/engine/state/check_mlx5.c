@@ -134,7 +134,7 @@ static bool mkeys(const ErnicCheck *c, uint32_t id)
     return true;
 }
 
-static const ErnicInvariant mlx5_list[] = {
+const ErnicInvariants ernic_invariants_mlx5 = INVARIANTS(
     { "mlx5-function", function },
     { "mlx5-command", command },
     { "mlx5-command-eq", command_eq },
@@ -142,6 +142,5 @@ static const ErnicInvariant mlx5_list[] = {
     { "mlx5-qps", qps },
     { "mlx5-cqs", cqs },
     { "mlx5-srqs", srqs },
-    { "mlx5-mkeys", mkeys },
-};
-const ErnicInvariants ernic_invariants_mlx5 = { mlx5_list, G_N_ELEMENTS(mlx5_list) };
+    { "mlx5-mkeys", mkeys }
+);

@@ -299,64 +299,26 @@ static bool counter_total(const ErnicCheck *c, uint32_t id)
 
 /* ---- the lists ------------------------------------------------------------- */
 
-static const ErnicInvariant pd_list[] = {
-    { "pd-owner", pd_owner },
-    { "pd-refs", pd_refs },
-};
-static const ErnicInvariant eq_list[] = {
-    { "eq-owner", eq_owner },
-    { "eq-ring", eq_ring },
-    { "eq-refs", eq_refs },
-    { "eq-line", eq_line },
-};
-static const ErnicInvariant cq_list[] = {
-    { "cq-owner", cq_owner },
-    { "cq-ring", cq_ring },
-    { "cq-refs", cq_refs },
-    { "cq-events", cq_events },
-    { "cq-moderation", cq_moderation },
-};
-static const ErnicInvariant srq_list[] = {
-    { "srq-owner", srq_owner },
-    { "srq-domain", srq_domain },
-    { "srq-ring", srq_ring },
-    { "srq-refs", srq_refs },
-    { "srq-events", srq_events },
-};
-static const ErnicInvariant mr_list[] = {
-    { "mr-owner", mr_owner },
-    { "mr-rights", mr_rights },
-    { "mr-range", mr_range },
-    { "mr-pieces", mr_pieces },
-    { "mr-pages", mr_pages },
-    { "mr-window", mr_window },
-    { "mr-loader", mr_loader },
-    { "mr-refs", mr_refs },
-};
-static const ErnicInvariant mcast_list[] = {
-    { "mcast-member", mcast_member },
-};
-
-static const ErnicInvariant flow_list[] = {
-    { "flow-rule", flow_rule },
-    { "flow-owner", flow_owner },
-};
-
-static const ErnicInvariant rss_list[] = {
-    { "rss-table", rss_table },
-};
-
-static const ErnicInvariant counter_list[] = {
-    { "counter-total", counter_total },
-};
-
-#define LIST(var) { var, G_N_ELEMENTS(var) }
-
 /* The order is that of ernic_state_tables[]. */
 static const ErnicInvariants by_table[] = {
-    LIST(pd_list), LIST(eq_list), LIST(cq_list), LIST(srq_list), LIST(mr_list),
-    [6] = LIST(mcast_list), LIST(flow_list), LIST(rss_list),
-    LIST(counter_list),
+    INVARIANTS({ "pd-owner", pd_owner }, { "pd-refs", pd_refs }),
+    INVARIANTS({ "eq-owner", eq_owner }, { "eq-ring", eq_ring },
+               { "eq-refs", eq_refs }, { "eq-line", eq_line }),
+    INVARIANTS({ "cq-owner", cq_owner }, { "cq-ring", cq_ring },
+               { "cq-refs", cq_refs }, { "cq-events", cq_events },
+               { "cq-moderation", cq_moderation }),
+    INVARIANTS({ "srq-owner", srq_owner }, { "srq-domain", srq_domain },
+               { "srq-ring", srq_ring }, { "srq-refs", srq_refs },
+               { "srq-events", srq_events }),
+    INVARIANTS({ "mr-owner", mr_owner }, { "mr-rights", mr_rights },
+               { "mr-range", mr_range }, { "mr-pieces", mr_pieces },
+               { "mr-pages", mr_pages }, { "mr-window", mr_window },
+               { "mr-loader", mr_loader }, { "mr-refs", mr_refs }),
+    { },                        /* of queue pairs: check_qp.c */
+    INVARIANTS({ "mcast-member", mcast_member }),
+    INVARIANTS({ "flow-rule", flow_rule }, { "flow-owner", flow_owner }),
+    INVARIANTS({ "rss-table", rss_table }),
+    INVARIANTS({ "counter-total", counter_total }),
 };
 
 const ErnicInvariants *ernic_check_invariants(uint32_t table)

@@ -541,7 +541,7 @@ static bool qp_state(const ErnicCheck *c, uint32_t id)
     }
 }
 
-static const ErnicInvariant qp_list[] = {
+const ErnicInvariants ernic_invariants_qp = INVARIANTS(
     { "qp-number", qp_number },
     { "qp-owner", qp_owner },
     { "qp-stopping", qp_stopping },
@@ -567,7 +567,5 @@ static const ErnicInvariant qp_list[] = {
     { "rq-request", rq_request },
     { "rq-message", rq_message },
     { "rd-ring", rd_ring },
-    { "ack-state", ack_state },
-};
-
-const ErnicInvariants ernic_invariants_qp = { qp_list, G_N_ELEMENTS(qp_list) };
+    { "ack-state", ack_state }
+);

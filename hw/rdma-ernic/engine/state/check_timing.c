@@ -241,7 +241,7 @@ static bool places(const ErnicCheck *c, uint32_t id)
     return held == t->rsp.held;
 }
 
-static const ErnicInvariant timing_list[] = {
+const ErnicInvariants ernic_invariants_timing = INVARIANTS(
     { "origin", origin },
     { "stage-time", stage_time },
     { "stage-busy", stage_busy },
@@ -254,8 +254,5 @@ static const ErnicInvariant timing_list[] = {
     { "fetched", fetched },
     { "retry", retry },
     { "requests", requests },
-    { "places", places },
-};
-const ErnicInvariants ernic_invariants_timing = {
-    timing_list, G_N_ELEMENTS(timing_list)
-};
+    { "places", places }
+);
