@@ -11,30 +11,23 @@
 #include "transport/responder.h"
 #include "wire/psn.h"
 
+/* When a row fits, if that is one expression. */
+#define WHEN(name, ...) \
+    static bool name(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt) \
+    { \
+        return __VA_ARGS__; \
+    }
+
 /* ---- requests of the peer ---------------------------------------------------- */
 
-static bool is_write(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return pkt && pkt->op->cls == ERNIC_CL_WRITE;
-}
+WHEN(is_write, pkt && pkt->op->cls == ERNIC_CL_WRITE)
 
 /* Payload against the path MTU, or something to pad where nothing is. */
-static bool payload(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return pkt && (pkt->op->hdrs & ERNIC_HDR_DATA) &&
-           (!ernic_responder_payload_fits(qp, pkt) ||
-            (pkt->pad && !(pkt->op->seg & ERNIC_SEG_END)));
-}
-
-static bool write_payload(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return is_write(e, qp, pkt) && payload(e, qp, pkt);
-}
-
-static bool has_reth(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return pkt && (pkt->op->hdrs & ERNIC_HDR_RETH);
-}
+WHEN(payload, pkt && (pkt->op->hdrs & ERNIC_HDR_DATA) &&
+      (!ernic_responder_payload_fits(qp, pkt) ||
+       (pkt->pad && !(pkt->op->seg & ERNIC_SEG_END))))
+WHEN(write_payload, is_write(e, qp, pkt) && payload(e, qp, pkt))
+WHEN(has_reth, pkt && (pkt->op->hdrs & ERNIC_HDR_RETH))
 
 /* A RETH whose key does not open what it names. */
 static bool reth_key(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
@@ -50,11 +43,8 @@ static bool reth_key(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
 
 /* ---- responses ---------------------------------------------------------------- */
 
-static bool syndrome(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return pkt && (pkt->op->hdrs & ERNIC_HDR_AETH) &&
-           ernic_aeth_reserved(pkt->syndrome);
-}
+WHEN(syndrome, pkt && (pkt->op->hdrs & ERNIC_HDR_AETH) &&
+      ernic_aeth_reserved(pkt->syndrome))
 
 /* The READ at the head of the send queue that @pkt could answer; NULL: none. */
 static const ErnicWqe *read_request(const ErnicQp *qp, const ErnicPkt *pkt)
@@ -66,10 +56,7 @@ static const ErnicWqe *read_request(const ErnicQp *qp, const ErnicPkt *pkt)
            wqe->opcode == ERNIC_WR_READ ? wqe : NULL;
 }
 
-static bool no_read(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return pkt && !read_request(qp, pkt);
-}
+WHEN(no_read, pkt && !read_request(qp, pkt))
 
 static bool only(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
 {
@@ -85,22 +72,12 @@ static bool last_of_one(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
     return wqe && pkt->op->seg == ERNIC_SEG_END && wqe->npsn == 1;
 }
 
-static bool middle_length(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return read_request(qp, pkt) && !(pkt->op->seg & ERNIC_SEG_END) &&
-           pkt->payload_len != ernic_qp_mtu(qp);
-}
-
-static bool last(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return read_request(qp, pkt) && pkt->op->seg == ERNIC_SEG_END;
-}
+WHEN(middle_length, read_request(qp, pkt) && !(pkt->op->seg & ERNIC_SEG_END) &&
+      pkt->payload_len != ernic_qp_mtu(qp))
+WHEN(last, read_request(qp, pkt) && pkt->op->seg == ERNIC_SEG_END)
 
 /* Software let it count: the counter has run down. */
-static bool counted(Ernic *e, const ErnicQp *qp, const ErnicPkt *pkt)
-{
-    return qp->attr.rnr_retry != 0;
-}
+WHEN(counted, qp->attr.rnr_retry != 0)
 
 /* ---- the table ------------------------------------------------------------------ */
 

@@ -19,6 +19,13 @@
 #define IP4_FLAGS_DF    2               /* of three bits: 010b */
 #define IP4_MIN_LEN     (ERNIC_IP4_LEN + ERNIC_UDP_LEN)
 
+/* A check of one expression: whether packet @a fails it. */
+#define FAILS(name, ...) \
+    static bool name(const Ernic *e, const ErnicArrival *a) \
+    { \
+        return __VA_ARGS__; \
+    }
+
 /* ---- what a check looks at --------------------------------------------------- */
 
 static bool is_v4(const ErnicArrival *a)
@@ -81,10 +88,7 @@ static bool datagram(const ErnicArrival *a)
 
 /* ---- Ethernet and IP --------------------------------------------------------- */
 
-static bool icrc(const Ernic *e, const ErnicArrival *a)
-{
-    return a->icrc_bad;
-}
+FAILS(icrc, a->icrc_bad)
 
 static bool source_mac(const Ernic *e, const ErnicArrival *a)
 {
@@ -93,10 +97,7 @@ static bool source_mac(const Ernic *e, const ErnicArrival *a)
     return a->ip && qp && memcmp(a->path->smac, qp->attr.av.dmac, 6) != 0;
 }
 
-static bool dest_mac(const Ernic *e, const ErnicArrival *a)
-{
-    return a->ip && memcmp(a->path->dmac, e->gid[0].mac, 6) != 0;
-}
+FAILS(dest_mac, a->ip && memcmp(a->path->dmac, e->gid[0].mac, 6) != 0)
 
 static bool ip_version(const Ernic *e, const ErnicArrival *a)
 {
@@ -113,10 +114,7 @@ static bool source_ip(const Ernic *e, const ErnicArrival *a)
            memcmp(&a->path->sgid, &qp->attr.av.dgid, sizeof(ErnicGid)) != 0;
 }
 
-static bool header_length(const Ernic *e, const ErnicArrival *a)
-{
-    return ip4(a) && (ip4(a)[0] & 0xf) * 4 != ERNIC_IP4_LEN;
-}
+FAILS(header_length, ip4(a) && (ip4(a)[0] & 0xf) * 4 != ERNIC_IP4_LEN)
 
 /* Over all of the header, whatever length it says to have. */
 static bool checksum(const Ernic *e, const ErnicArrival *a)
@@ -127,10 +125,7 @@ static bool checksum(const Ernic *e, const ErnicArrival *a)
            ernic_net_checksum(ip4(a), len) != 0;
 }
 
-static bool flags(const Ernic *e, const ErnicArrival *a)
-{
-    return ip4(a) && ip4(a)[6] >> 5 != IP4_FLAGS_DF;
-}
+FAILS(flags, ip4(a) && ip4(a)[6] >> 5 != IP4_FLAGS_DF)
 
 static bool dest_ip(const Ernic *e, const ErnicArrival *a)
 {
@@ -170,15 +165,8 @@ static bool udp_length(const Ernic *e, const ErnicArrival *a)
            (a->form == ERNIC_DROP_BAD_PAD && (a->pkt->op->flags & ERNIC_OPF_RSP));
 }
 
-static bool bth_version(const Ernic *e, const ErnicArrival *a)
-{
-    return a->form == ERNIC_DROP_BAD_TVER;
-}
-
-static bool no_queue_pair(const Ernic *e, const ErnicArrival *a)
-{
-    return a->dest_qp == 0 || a->dest_qp >= e->cfg.max_qp;
-}
+FAILS(bth_version, a->form == ERNIC_DROP_BAD_TVER)
+FAILS(no_queue_pair, a->dest_qp == 0 || a->dest_qp >= e->cfg.max_qp)
 
 /* Atomics are not among what PG332 knows; their responses come to nothing. */
 static bool unknown_opcode(const Ernic *e, const ErnicArrival *a)
@@ -194,16 +182,9 @@ static bool unknown_opcode(const Ernic *e, const ErnicArrival *a)
             (a->qp && a->pkt->transport != a->qp->transport));
 }
 
-static bool opcode(const Ernic *e, const ErnicArrival *a)
-{
-    return a->form == ERNIC_DROP_NONE && unknown_opcode(e, a) &&
-           a->pkt->transport == ERNIC_RC && expected(a);
-}
-
-static bool not_enabled(const Ernic *e, const ErnicArrival *a)
-{
-    return !a->qp || !ernic_qp_may(a->qp, ERNIC_MAY_PROC_RECV);
-}
+FAILS(opcode, a->form == ERNIC_DROP_NONE && unknown_opcode(e, a) &&
+      a->pkt->transport == ERNIC_RC && expected(a))
+FAILS(not_enabled, !a->qp || !ernic_qp_may(a->qp, ERNIC_MAY_PROC_RECV))
 
 /* ---- requests ------------------------------------------------------------------ */
 
@@ -226,24 +207,14 @@ static bool rq_full(const Ernic *e, const ErnicArrival *a)
            a->qp->rq.wq.pi == a->qp->rq.wq.ci;
 }
 
-static bool opcode_sequence(const Ernic *e, const ErnicArrival *a)
-{
-    return expected(a) && !ernic_responder_in_sequence(a->qp, a->pkt);
-}
+FAILS(opcode_sequence, expected(a) && !ernic_responder_in_sequence(a->qp, a->pkt))
 
 /* A payload of the path MTU, a multiple of 4, needs no pad. */
-static bool pad(const Ernic *e, const ErnicArrival *a)
-{
-    return expected(a) && (a->pkt->op->hdrs & ERNIC_HDR_DATA) &&
-           (a->form == ERNIC_DROP_BAD_PAD ||
-            (!(a->pkt->op->seg & ERNIC_SEG_END) && a->pkt->pad));
-}
-
-static bool payload(const Ernic *e, const ErnicArrival *a)
-{
-    return expected(a) && (a->pkt->op->hdrs & ERNIC_HDR_DATA) &&
-           !ernic_responder_length_fits(a->qp, a->pkt);
-}
+FAILS(pad, expected(a) && (a->pkt->op->hdrs & ERNIC_HDR_DATA) &&
+      (a->form == ERNIC_DROP_BAD_PAD ||
+       (!(a->pkt->op->seg & ERNIC_SEG_END) && a->pkt->pad)))
+FAILS(payload, expected(a) && (a->pkt->op->hdrs & ERNIC_HDR_DATA) &&
+      !ernic_responder_length_fits(a->qp, a->pkt))
 
 /* ---- responses ----------------------------------------------------------------- */
 
