@@ -126,13 +126,9 @@ static ErnicMlx5Refusal query_vport_counter(ErnicMlx5Function *f,
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(counter, .needs_engine = true,
     { 0x770, "QUERY_VPORT_COUNTER", RUNNING | OWN, query_vport_counter },
     { 0x771, "ALLOC_Q_COUNTER", RUNNING, alloc_q_counter },
     { 0x772, "DEALLOC_Q_COUNTER", RUNNING, dealloc_q_counter },
     { 0x773, "QUERY_Q_COUNTER", RUNNING | OWN, query_q_counter },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_counter_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);

@@ -203,12 +203,8 @@ static ErnicMlx5Refusal query_eq(ErnicMlx5Function *f, const ErnicMlx5Request *r
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(event, .needs_engine = true,
     { 0x301, "CREATE_EQ", RUNNING, create_eq },
     { 0x302, "DESTROY_EQ", RUNNING, destroy_eq },
     { 0x303, "QUERY_EQ", RUNNING, query_eq },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_event_commands = {
-    rows, ARRAY_SIZE(rows), .needs_engine = true,
-};
+);

@@ -182,11 +182,7 @@ static ErnicMlx5Refusal query_adapter(ErnicMlx5Function *f, const ErnicMlx5Reque
 }
 
 /* The text is for the host's administrator; nothing depends on it. */
-static ErnicMlx5Refusal set_driver_version(ErnicMlx5Function *f,
-                                           const ErnicMlx5Request *r)
-{
-    return ERNIC_MLX5_ACCEPTED;
-}
+HANDLER(set_driver_version, ERNIC_MLX5_ACCEPTED)
 
 /* ---- doorbell pages ---------------------------------------------------------------- */
 
@@ -229,7 +225,7 @@ static ErnicMlx5Refusal dealloc_uar(ErnicMlx5Function *f, const ErnicMlx5Request
 
 /* ---- the tables -------------------------------------------------------------------- */
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(life, .needs_engine = false,
     { 0x100, "QUERY_HCA_CAP", ENABLED | RUNNING, query_hca_cap },
     { 0x101, "QUERY_ADAPTER", ENABLED | RUNNING, query_adapter },
     { 0x102, "INIT_HCA", ENABLED, init_hca },
@@ -244,12 +240,10 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x10d, "SET_DRIVER_VERSION", RUNNING, set_driver_version },
     { 0x802, "ALLOC_UAR", RUNNING, alloc_uar },
     { 0x803, "DEALLOC_UAR", RUNNING, dealloc_uar },
-};
-
-static const ErnicMlx5CommandTable life_commands = { rows, ARRAY_SIZE(rows) };
+);
 
 const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[] = {
-    &life_commands,
+    &ernic_mlx5_life_commands,
     &ernic_mlx5_vport_commands,
     &ernic_mlx5_register_commands,
     &ernic_mlx5_domain_commands,

@@ -39,14 +39,27 @@ typedef struct ErnicMlx5CommandTable {
     bool needs_engine;          /* without one, these commands do not exist */
 } ErnicMlx5CommandTable;
 
+/* The table @name, with these rows; @needs is an initializer. */
+#define COMMANDS(name, needs, ...) \
+    static const ErnicMlx5CommandRow name##_rows[] = { __VA_ARGS__ }; \
+    const ErnicMlx5CommandTable ernic_mlx5_##name##_commands = { \
+        name##_rows, ARRAY_SIZE(name##_rows), needs \
+    }
+/* A handler that is one call. */
+#define HANDLER(name, ...) \
+    static ErnicMlx5Refusal name(ErnicMlx5Function *f, const ErnicMlx5Request *r) \
+    { \
+        return __VA_ARGS__; \
+    }
+
 extern const ErnicMlx5CommandTable
     ernic_mlx5_vport_commands, ernic_mlx5_register_commands, ernic_mlx5_domain_commands,
     ernic_mlx5_mkey_commands, ernic_mlx5_cq_commands, ernic_mlx5_qp_commands,
     ernic_mlx5_srq_commands, ernic_mlx5_gid_commands, ernic_mlx5_counter_commands,
     ernic_mlx5_event_commands, ernic_mlx5_flow_commands, ernic_mlx5_tir_commands,
     ernic_mlx5_eth_queue_commands, ernic_mlx5_transport_domain_commands,
-    ernic_mlx5_port_counter_commands;
-/* All of them, and one of function.c. */
+    ernic_mlx5_port_counter_commands, ernic_mlx5_life_commands;
+/* All of them. */
 extern const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[];
 extern const uint32_t ernic_mlx5_num_command_tables;
 

@@ -61,11 +61,8 @@ static ErnicMlx5Refusal create_table(ErnicMlx5Function *f, const ErnicMlx5Reques
     return refusal;
 }
 
-static ErnicMlx5Refusal destroy_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    return ernic_mlx5_refusal(ernic_flow_table_destroy(f->engine,
-            GET(r->in, destroy_flow_table_in.table_id)));
-}
+HANDLER(destroy_table, ernic_mlx5_refusal(ernic_flow_table_destroy(f->engine,
+         GET(r->in, destroy_flow_table_in.table_id))))
 
 static ErnicMlx5Refusal modify_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
@@ -128,12 +125,9 @@ static ErnicMlx5Refusal create_group(ErnicMlx5Function *f, const ErnicMlx5Reques
     return refusal;
 }
 
-static ErnicMlx5Refusal destroy_group(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    return ernic_mlx5_refusal(ernic_flow_group_destroy(f->engine,
-            GET(r->in, destroy_flow_group_in.table_id),
-            GET(r->in, destroy_flow_group_in.group_id)));
-}
+HANDLER(destroy_group, ernic_mlx5_refusal(ernic_flow_group_destroy(f->engine,
+         GET(r->in, destroy_flow_group_in.table_id),
+         GET(r->in, destroy_flow_group_in.group_id))))
 
 /* ---- entries --------------------------------------------------------------- */
 
@@ -231,11 +225,8 @@ static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *
                               ernic_flow_entry_modify(f->engine, &entry, what));
 }
 
-static ErnicMlx5Refusal delete_entry(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    return ernic_mlx5_refusal(ernic_flow_entry_delete(f->engine,
-            GET(r->in, delete_fte_in.table_id), GET(r->in, delete_fte_in.flow_index)));
-}
+HANDLER(delete_entry, ernic_mlx5_refusal(ernic_flow_entry_delete(f->engine,
+         GET(r->in, delete_fte_in.table_id), GET(r->in, delete_fte_in.flow_index))))
 
 /* ---- counters -------------------------------------------------------------- */
 
@@ -253,11 +244,8 @@ static ErnicMlx5Refusal alloc_counter(ErnicMlx5Function *f, const ErnicMlx5Reque
     return refusal;
 }
 
-static ErnicMlx5Refusal dealloc_counter(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    return ernic_mlx5_refusal(ernic_flow_counter_destroy(f->engine,
-        GET(r->in, dealloc_flow_counter_in.flow_counter_id)));
-}
+HANDLER(dealloc_counter, ernic_mlx5_refusal(ernic_flow_counter_destroy(f->engine,
+        GET(r->in, dealloc_flow_counter_in.flow_counter_id))))
 
 /* Linux reads several counters from a multiple of four on, a multiple of four of them. */
 #define COUNTERS_END    ROUND_UP(ERNIC_LIM_FLOW_COUNTER + 1, 4)
@@ -297,7 +285,7 @@ static ErnicMlx5Refusal query_counters(ErnicMlx5Function *f, const ErnicMlx5Requ
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(flow, .needs_engine = true,
     { 0x92f, "SET_FLOW_TABLE_ROOT", RUNNING | OWN | RX, set_root },
     { 0x930, "CREATE_FLOW_TABLE", RUNNING | OWN | RX | NO_MODIFIER, create_table },
     { 0x931, "DESTROY_FLOW_TABLE", RUNNING | OWN | RX, destroy_table },
@@ -309,8 +297,4 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x93a, "DEALLOC_FLOW_COUNTER", RUNNING, dealloc_counter },
     { 0x93b, "QUERY_FLOW_COUNTER", RUNNING | NO_MODIFIER, query_counters },
     { 0x93c, "MODIFY_FLOW_TABLE", RUNNING | OWN | RX, modify_table },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_flow_commands = {
-    rows, ARRAY_SIZE(rows), .needs_engine = true,
-};
+);

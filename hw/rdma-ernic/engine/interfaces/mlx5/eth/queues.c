@@ -266,15 +266,9 @@ static ErnicMlx5Refusal query(const ErnicMlx5EthQueue *q, const ErnicMlx5Request
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static ErnicMlx5Refusal query_sq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    return query(ernic_mlx5_sq_get(f->engine, GET(r->in, query_sq_in.sqn)), r);
-}
+HANDLER(query_sq, query(ernic_mlx5_sq_get(f->engine, GET(r->in, query_sq_in.sqn)), r))
 
-static ErnicMlx5Refusal query_rq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    return query(ernic_mlx5_rq_get(f->engine, GET(r->in, query_rq_in.rqn)), r);
-}
+HANDLER(query_rq, query(ernic_mlx5_rq_get(f->engine, GET(r->in, query_rq_in.rqn)), r))
 
 /* Destroy @q of that number, or no queue. */
 static ErnicMlx5Refusal destroy(Ernic *e, ErnicMlx5EthQueue *q, uint32_t number)
@@ -309,7 +303,7 @@ static ErnicMlx5Refusal destroy_rq(ErnicMlx5Function *f, const ErnicMlx5Request 
            destroy(f->engine, q, rqn);
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(eth_queue, .needs_engine = true,
     { 0x904, "CREATE_SQ", RUNNING, create_sq },
     { 0x905, "MODIFY_SQ", RUNNING, modify_sq },
     { 0x906, "DESTROY_SQ", RUNNING, destroy_sq },
@@ -318,8 +312,4 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x909, "MODIFY_RQ", RUNNING, modify_rq },
     { 0x90a, "DESTROY_RQ", RUNNING, destroy_rq },
     { 0x90b, "QUERY_RQ", RUNNING, query_rq },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_eth_queue_commands = {
-    rows, ARRAY_SIZE(rows), .needs_engine = true,
-};
+);

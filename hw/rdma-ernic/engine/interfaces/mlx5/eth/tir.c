@@ -299,7 +299,7 @@ static ErnicMlx5Refusal destroy_tis(ErnicMlx5Function *f, const ErnicMlx5Request
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(tir, .needs_engine = true,
     { 0x900, "CREATE_TIR", RUNNING, create_tir },
     { 0x901, "MODIFY_TIR", RUNNING, modify_tir },
     { 0x902, "DESTROY_TIR", RUNNING, destroy_tir },
@@ -309,8 +309,4 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x916, "CREATE_RQT", RUNNING, create_rqt },
     { 0x917, "MODIFY_RQT", RUNNING, modify_rqt },
     { 0x918, "DESTROY_RQT", RUNNING, destroy_rqt },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_tir_commands = {
-    rows, ARRAY_SIZE(rows), .needs_engine = true,
-};
+);

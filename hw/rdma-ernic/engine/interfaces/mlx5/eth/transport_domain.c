@@ -63,11 +63,7 @@ static ErnicMlx5Refusal dealloc_transport_domain(ErnicMlx5Function *f,
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(transport_domain, .needs_engine = true,
     { 0x816, "ALLOC_TRANSPORT_DOMAIN", RUNNING, alloc_transport_domain },
     { 0x817, "DEALLOC_TRANSPORT_DOMAIN", RUNNING, dealloc_transport_domain },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_transport_domain_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);

@@ -178,8 +178,6 @@ static ErnicMlx5Refusal query_vnic_env(ErnicMlx5Function *f, const ErnicMlx5Requ
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(port_counter, .needs_engine = false,
     { 0x76f, "QUERY_VNIC_ENV", RUNNING | OWN | NO_MODIFIER, query_vnic_env },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_port_counter_commands = { rows, ARRAY_SIZE(rows) };
+);

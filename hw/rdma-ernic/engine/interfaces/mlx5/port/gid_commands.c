@@ -101,13 +101,9 @@ static ErnicMlx5Refusal multicast(ErnicMlx5Function *f, const ErnicMlx5Request *
                                        ernic_mcast_detach(f->engine, &gid, qpn));
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(gid, .needs_engine = true,
     { 0x761, "SET_ROCE_ADDRESS", RUNNING, set_roce_address },
     { 0x765, "QUERY_HCA_VPORT_PKEY", RUNNING | OWN, query_pkey },
     { 0x806, "ATTACH_TO_MCG", RUNNING, multicast },
     { 0x807, "DETACH_FROM_MCG", RUNNING, multicast },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_gid_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);

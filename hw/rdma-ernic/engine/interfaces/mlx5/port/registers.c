@@ -200,8 +200,6 @@ static ErnicMlx5Refusal access_register(ErnicMlx5Function *f, const ErnicMlx5Req
     return ERNIC_MLX5_NO_REGISTER;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(register, .needs_engine = false,
     { 0x805, "ACCESS_REG", ENABLED | RUNNING, access_register },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_register_commands = { rows, ARRAY_SIZE(rows) };
+);

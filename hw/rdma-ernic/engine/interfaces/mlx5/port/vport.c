@@ -276,11 +276,9 @@ static ErnicMlx5Refusal modify_vport(ErnicMlx5Function *f, const ErnicMlx5Reques
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(vport, .needs_engine = false,
     { 0x750, "QUERY_VPORT_STATE", RUNNING | OWN | NO_MODIFIER, query_vport },
     { 0x751, "MODIFY_VPORT_STATE", RUNNING | OWN | NO_MODIFIER, modify_vport },
     { 0x754, "QUERY_NIC_VPORT_CONTEXT", RUNNING | OWN, query_vport_context },
     { 0x755, "MODIFY_NIC_VPORT_CONTEXT", RUNNING | OWN, modify_vport_context },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_vport_commands = { rows, ARRAY_SIZE(rows) };
+);

@@ -93,11 +93,8 @@ static ErnicMlx5Refusal create_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
     return ernic_mlx5_refusal(status);
 }
 
-static ErnicMlx5Refusal destroy_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
-{
-    return ernic_mlx5_refusal(ernic_cq_destroy(f->engine, 0,
-                                               GET(r->in, destroy_cq_in.cqn)));
-}
+HANDLER(destroy_cq,
+        ernic_mlx5_refusal(ernic_cq_destroy(f->engine, 0, GET(r->in, destroy_cq_in.cqn))))
 
 static ErnicMlx5Refusal query_cq(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
@@ -192,13 +189,9 @@ static ErnicMlx5Refusal modify_cq(ErnicMlx5Function *f, const ErnicMlx5Request *
                                  set_moderation(f->engine, r, cqn, cq);
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(cq, .needs_engine = true,
     { 0x400, "CREATE_CQ", RUNNING, create_cq },
     { 0x401, "DESTROY_CQ", RUNNING, destroy_cq },
     { 0x402, "QUERY_CQ", RUNNING, query_cq },
     { 0x403, "MODIFY_CQ", RUNNING, modify_cq },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_cq_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);

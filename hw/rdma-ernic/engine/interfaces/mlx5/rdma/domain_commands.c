@@ -41,13 +41,9 @@ static ErnicMlx5Refusal dealloc(ErnicMlx5Function *f, const ErnicMlx5Request *r)
                     ERNIC_MLX5_NO_OBJECT;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(domain, .needs_engine = true,
     { 0x800, "ALLOC_PD", RUNNING, alloc },
     { 0x801, "DEALLOC_PD", RUNNING, dealloc },
     { 0x80e, "ALLOC_XRCD", RUNNING, alloc },
     { 0x80f, "DEALLOC_XRCD", RUNNING, dealloc },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_domain_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);

@@ -233,13 +233,9 @@ static ErnicMlx5Refusal query_special_contexts(ErnicMlx5Function *f,
     return ERNIC_MLX5_ACCEPTED;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(mkey, .needs_engine = true,
     { 0x200, "CREATE_MKEY", RUNNING, create_mkey },
     { 0x201, "QUERY_MKEY", RUNNING, query_mkey },
     { 0x202, "DESTROY_MKEY", RUNNING, destroy_mkey },
     { 0x203, "QUERY_SPECIAL_CONTEXTS", RUNNING, query_special_contexts },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_mkey_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);

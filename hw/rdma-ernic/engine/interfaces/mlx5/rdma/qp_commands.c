@@ -295,7 +295,7 @@ static ErnicMlx5Refusal modify_qp(ErnicMlx5Function *f, const ErnicMlx5Request *
     return change(f->engine, qp, r->in, transitions[i].to);
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(qp, .needs_engine = true,
     { 0x500, "CREATE_QP", RUNNING, create_qp },
     { 0x501, "DESTROY_QP", RUNNING, destroy_qp },
     { 0x502, "RST2INIT_QP", RUNNING, modify_qp },
@@ -308,8 +308,4 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x50b, "QUERY_QP", RUNNING, query_qp },
     { 0x50c, "SQD_RTS_QP", RUNNING, modify_qp },
     { 0x50e, "INIT2INIT_QP", RUNNING, modify_qp },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_qp_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);

@@ -247,7 +247,7 @@ static ErnicMlx5Refusal arm_xrc_srq(ErnicMlx5Function *f, const ErnicMlx5Request
                  ERNIC_MLX5_NO_OBJECT;
 }
 
-static const ErnicMlx5CommandRow rows[] = {
+COMMANDS(srq, .needs_engine = true,
     { 0x705, "CREATE_XRC_SRQ", RUNNING, create_xrc_srq },
     { 0x706, "DESTROY_XRC_SRQ", RUNNING, destroy_xrc_srq },
     { 0x707, "QUERY_XRC_SRQ", RUNNING, query_xrc_srq },
@@ -256,8 +256,4 @@ static const ErnicMlx5CommandRow rows[] = {
     { 0x90d, "MODIFY_RMP", RUNNING, modify_rmp },
     { 0x90e, "DESTROY_RMP", RUNNING, destroy_rmp },
     { 0x90f, "QUERY_RMP", RUNNING, query_rmp },
-};
-
-const ErnicMlx5CommandTable ernic_mlx5_srq_commands = {
-    rows, ARRAY_SIZE(rows), true
-};
+);
