@@ -37,7 +37,8 @@ db_prefetch(ErnicQp *qp, uint32_t index)
     }
 }
 
-static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
+static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t kind, uint32_t qpn,
+                     uint32_t index)
 {
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
     uint32_t before;
@@ -65,7 +66,8 @@ static uint8_t db_sq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
     return ERNIC_OK;
 }
 
-static uint8_t db_rq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
+static uint8_t db_rq(Ernic *e, uint32_t uctx, uint32_t kind, uint32_t qpn,
+                     uint32_t index)
 {
     ErnicQp *qp = ernic_qp_get(e, uctx, qpn);
     uint8_t status;
@@ -87,7 +89,8 @@ static uint8_t db_rq(Ernic *e, uint32_t uctx, uint32_t qpn, uint32_t index)
     return ERNIC_OK;
 }
 
-static uint8_t db_srq(Ernic *e, uint32_t uctx, uint32_t srqn, uint32_t index)
+static uint8_t db_srq(Ernic *e, uint32_t uctx, uint32_t kind, uint32_t srqn,
+                      uint32_t index)
 {
     ErnicSrq *srq = ernic_srq_get(e, uctx, srqn);
     uint8_t status;
@@ -104,11 +107,18 @@ static uint8_t db_srq(Ernic *e, uint32_t uctx, uint32_t srqn, uint32_t index)
     return status;
 }
 
-static uint8_t db_cq_status(Ernic *e, uint32_t cqn, uint8_t status,
-                            uint32_t kind)
+/* A consumer index, or a request to notify: @kind. */
+static uint8_t db_cq(Ernic *e, uint32_t uctx, uint32_t kind, uint32_t cqn,
+                     uint32_t index)
 {
-    ErnicCq *cq = &e->cq[cqn];
+    ErnicCq *cq = ernic_cq_get(e, uctx, cqn);
+    uint8_t status;
 
+    if (!cq) {
+        return ERNIC_ERR_HANDLE;
+    }
+    status = kind == ERNIC_DB_CQ ? ernic_cq_consume(e, cqn, index) :
+             ernic_cq_arm(e, cqn, index, kind == ERNIC_DB_CQ_ARM_SOLICITED);
     if (status) {
         ernic_event_raise(e, ernic_cq_event_queue(e, cq), ERNIC_EVC_CQ, cqn,
                           &cq->events, ERNIC_EV_BAD_DOORBELL, kind);
@@ -116,35 +126,8 @@ static uint8_t db_cq_status(Ernic *e, uint32_t cqn, uint8_t status,
     return status;
 }
 
-static uint8_t db_cq(Ernic *e, uint32_t uctx, uint32_t cqn, uint32_t index)
-{
-    if (!ernic_cq_get(e, uctx, cqn)) {
-        return ERNIC_ERR_HANDLE;
-    }
-    return db_cq_status(e, cqn, ernic_cq_consume(e, cqn, index), ERNIC_DB_CQ);
-}
-
-static uint8_t db_cq_arm(Ernic *e, uint32_t uctx, uint32_t cqn,
-                         uint32_t index)
-{
-    if (!ernic_cq_get(e, uctx, cqn)) {
-        return ERNIC_ERR_HANDLE;
-    }
-    return db_cq_status(e, cqn, ernic_cq_arm(e, cqn, index, false),
-                        ERNIC_DB_CQ_ARM);
-}
-
-static uint8_t db_cq_arm_solicited(Ernic *e, uint32_t uctx, uint32_t cqn,
-                                   uint32_t index)
-{
-    if (!ernic_cq_get(e, uctx, cqn)) {
-        return ERNIC_ERR_HANDLE;
-    }
-    return db_cq_status(e, cqn, ernic_cq_arm(e, cqn, index, true),
-                        ERNIC_DB_CQ_ARM_SOLICITED);
-}
-
-static uint8_t db_eq(Ernic *e, uint32_t uctx, uint32_t eqn, uint32_t index)
+static uint8_t db_eq(Ernic *e, uint32_t uctx, uint32_t kind, uint32_t eqn,
+                     uint32_t index)
 {
     if (eqn >= e->cfg.max_eq || !e->eq[eqn].used || e->eq[eqn].uctx != uctx) {
         return ERNIC_ERR_HANDLE;
@@ -152,7 +135,7 @@ static uint8_t db_eq(Ernic *e, uint32_t uctx, uint32_t eqn, uint32_t index)
     return ernic_eq_consume(e, eqn, index);
 }
 
-typedef uint8_t DoorbellFn(Ernic *e, uint32_t uctx, uint32_t queue,
+typedef uint8_t DoorbellFn(Ernic *e, uint32_t uctx, uint32_t kind, uint32_t queue,
                            uint32_t index);
 
 static const struct {
@@ -163,8 +146,8 @@ static const struct {
     [ERNIC_DB_RQ] = { "rq", db_rq },
     [ERNIC_DB_SRQ] = { "srq", db_srq },
     [ERNIC_DB_CQ] = { "cq", db_cq },
-    [ERNIC_DB_CQ_ARM] = { "cq-arm", db_cq_arm },
-    [ERNIC_DB_CQ_ARM_SOLICITED] = { "cq-arm-solicited", db_cq_arm_solicited },
+    [ERNIC_DB_CQ_ARM] = { "cq-arm", db_cq },
+    [ERNIC_DB_CQ_ARM_SOLICITED] = { "cq-arm-solicited", db_cq },
     [ERNIC_DB_EQ] = { "eq", db_eq },
 };
 QEMU_BUILD_BUG_ON(G_N_ELEMENTS(doorbells) != ERNIC_DB_KIND_COUNT);
@@ -188,7 +171,7 @@ uint8_t ernic_doorbell_exec(Ernic *e, uint32_t uctx, uint64_t value)
 
     ernic_charge(e, ERNIC_WORK_DOORBELL);
     if (value >> 60 == 0 && kind < ERNIC_DB_KIND_COUNT) {
-        status = doorbells[kind].fn(e, uctx, queue, value);
+        status = doorbells[kind].fn(e, uctx, kind, queue, value);
     }
     return status ? refused(e, uctx, value, status) : ERNIC_OK;
 }
