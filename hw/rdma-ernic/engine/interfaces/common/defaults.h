@@ -19,6 +19,12 @@ ErnicFault ernic_default_gather(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 uint32_t ernic_default_outstanding(const ErnicQp *qp);
 /* Never. */
 bool ernic_default_retry_forever(const Ernic *e, const ErnicQp *qp);
+/*
+ * For complete_send(): a completion of @wqe, with these values of the interface, that
+ * waits for what the request has to do.
+ */
+void ernic_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, uint32_t index,
+                         uint8_t opcode, ErnicFault fault);
 /* Posts to the completion queue of the queue pair, or (XRC) of the message's SRQ. */
 void ernic_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
                                       ErnicWc *wc, ErnicFault fault);

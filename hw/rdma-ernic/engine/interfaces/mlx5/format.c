@@ -82,19 +82,6 @@ static bool mlx5_fetch(Ernic *e, ErnicQp *qp, ErnicWqe *wqe)
     return true;
 }
 
-/* The event that the completion of a successful request waits for. */
-static ErnicTimedAfter completes_after(const ErnicQp *qp, const ErnicWqe *wqe,
-                                       ErnicFault fault)
-{
-    if (fault) {
-        return ERNIC_AFTER_NOTHING;
-    }
-    if (ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL) {
-        return ERNIC_AFTER_LOCAL;
-    }
-    return ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
-}
-
 /* Whether the request asks for an entry when it ends with @fault. */
 static bool writes_entry(const ErnicWqe *wqe, ErnicFault fault)
 {
@@ -111,18 +98,11 @@ static bool writes_entry(const ErnicWqe *wqe, ErnicFault fault)
 static void mlx5_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                ErnicFault fault)
 {
-    ErnicWc wc = {
-        .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = wqe->unit,
-        .byte_len = wqe->len, .fault = fault,
-    };
-
     if (!writes_entry(wqe, fault)) {
         trace_ernic_unsignaled(qp->qpn, wqe->index);
         return;
     }
-    wc.status = ernic_qp_fault_status(e, fault);
-    trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
-    ernic_qp_post(e, qp->send_cq, &wc, completes_after(qp, wqe, fault));
+    ernic_complete_send(e, qp, wqe, wqe->unit, ERNIC_WC_SEND, fault);
 }
 
 /* ---- receive requests ------------------------------------------------------------ */

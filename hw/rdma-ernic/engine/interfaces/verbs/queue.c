@@ -15,34 +15,18 @@
 #include "transport/qp.h"
 #include "transport/raw.h"
 
-/* The event that the completion of a successful request waits for. */
-static ErnicTimedAfter verbs_after(const ErnicQp *qp, const ErnicWr *wr)
-{
-    if (wr->flags & ERNIC_WRF_LOCAL) {
-        return ERNIC_AFTER_LOCAL;
-    }
-    return ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
-}
-
 static void verbs_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
                                 ErnicFault fault)
 {
     const ErnicWr *wr = ernic_wr(wqe->opcode);
-    ErnicWc wc = {
-        .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = wqe->index,
-        .byte_len = wqe->len, .fault = fault,
-        .opcode = wr ? wr->wc_opcode : ERNIC_WC_SEND,
-    };
 
     if (fault == ERNIC_FAULT_NONE && !(wqe->flags & ERNIC_WR_SIGNALED) &&
         !(qp->flags & ERNIC_QPF_SQ_SIG_ALL)) {
         trace_ernic_unsignaled(qp->qpn, wqe->index);
         return;
     }
-    wc.status = ernic_qp_fault_status(e, fault);
-    trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
-    ernic_qp_post(e, qp->send_cq, &wc,
-                  fault ? ERNIC_AFTER_NOTHING : verbs_after(qp, wr));
+    ernic_complete_send(e, qp, wqe, wqe->index, wr ? wr->wc_opcode : ERNIC_WC_SEND,
+                        fault);
 }
 
 static bool verbs_polls_recv(const ErnicQp *qp)
