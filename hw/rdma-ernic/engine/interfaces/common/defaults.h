@@ -54,4 +54,29 @@ void ernic_default_came(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt);
 void ernic_default_pressed(Ernic *e);
 void ernic_default_refused(Ernic *e, const ErnicArrival *a, const ErnicVerdict *v);
 
+/* Methods that the tables of the verbs and of the mlx5 interface have in common. */
+#define ERNIC_VERBS_METHODS \
+    .keys = &ernic_mr_keys, \
+    .recv_requests = true, \
+    .send_queue_error = true, \
+    .datagram = ernic_default_datagram, \
+    .gather = ernic_default_gather, \
+    .outstanding = ernic_default_outstanding, \
+    .retry_forever = ernic_default_retry_forever, \
+    .complete_recv = ernic_default_complete_recv, \
+    .recv_head = ernic_default_recv_head, \
+    .ack_delay = ernic_default_ack_delay, \
+    .post = ernic_default_post, \
+    .pkey = ernic_default_pkey, \
+    .pkey_ok = ernic_default_pkey_ok, \
+    .sent = ernic_default_sent, \
+    .pressed = ernic_default_pressed, \
+    .check_packet = ernic_default_check_packet, \
+    .came = ernic_default_came, \
+    .refused = ernic_default_refused, \
+    .marked = ernic_default_marked, \
+    .cnp = ernic_default_cnp, \
+    .fault_code = ernic_default_fault_code, \
+    .fatal = ernic_default_fatal
+
 #endif /* ERNIC_INTERFACES_COMMON_DEFAULTS_H */
