@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "interfaces/common/db_pages.h"
-#include "interfaces/verbs/qp_commands.h"
+#include "interfaces/verbs/commands.h"
 #include "mlx5_queues.h"
 #include "objects/cq.h"
 

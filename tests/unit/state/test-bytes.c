@@ -18,7 +18,6 @@
 #include "interfaces/pg332/strict.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
-#include "state/description.h"
 #include "state/state.h"
 #include "timing/timing.h"
 #include "transport/qp.h"

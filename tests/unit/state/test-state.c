@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "busy.h"
-#include "state/description.h"
 #include "state/state.h"
 #include "timing/timing.h"
 #include "transport/qp.h"

@@ -10,7 +10,6 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "pg332_card.h"
-#include "state/description.h"
 #include "state/state.h"
 #include "transport/qp.h"
 #include "transport/tx.h"

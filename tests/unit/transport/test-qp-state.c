@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qp_fixture.h"
-#include "interfaces/verbs/qp_commands.h"
+#include "interfaces/verbs/commands.h"
 
 static uint8_t resize(Fixture *f, const FakeQp *q, uint8_t size)
 {

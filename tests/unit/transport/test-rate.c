@@ -4,7 +4,7 @@
  * The rate limit of a raw packet queue pair: when each frame leaves, to the ns.
  */
 #include "qemu/osdep.h"
-#include "interfaces/verbs/qp_commands.h"
+#include "interfaces/verbs/commands.h"
 #include "transport/rate.h"
 #include "raw_fixture.h"
 

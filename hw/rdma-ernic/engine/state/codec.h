@@ -45,4 +45,17 @@ bool ernic_state_has(ErnicReader *in, uint64_t n, uint32_t size);
 G_GNUC_PRINTF(2, 3)
 bool ernic_state_refuse(ErnicReader *in, const char *why, ...);
 
+/*
+ * description.c: a stream begins with a description of what its writer knew: how many
+ * sections, how many structures, and of each structure how many rows with how many
+ * elements.
+ */
+void ernic_state_describe(GByteArray *out, uint32_t sections);
+/*
+ * Fill in in->stream from the description of a writer of at most @sections sections.
+ * False: it is not valid, or of a newer release.
+ */
+bool ernic_state_read_description(ErnicReader *in, uint32_t sections);
+void ernic_state_stream_fini(ErnicStateStream *stream);
+
 #endif /* ERNIC_STATE_CODEC_H */

@@ -6,7 +6,6 @@
  * meaning is not known.
  */
 #include "qemu/osdep.h"
-#include "state/description.h"
 #include "state/state.h"
 
 void ernic_state_describe(GByteArray *out, uint32_t sections)

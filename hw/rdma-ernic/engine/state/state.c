@@ -17,7 +17,6 @@
 #include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
-#include "state/description.h"
 #include "state/state.h"
 #include "steering/flow.h"
 #include "steering/flow_tables.h"

@@ -5,7 +5,7 @@
  * changed nothing.
  */
 #include "qemu/osdep.h"
-#include "interfaces/verbs/qp_commands.h"
+#include "interfaces/verbs/commands.h"
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "objects/srq.h"

@@ -12,7 +12,7 @@
 #include "interfaces/mlx5/db_pages.h"
 #include "interfaces/mlx5/events.h"
 #include "interfaces/mlx5/rdma/records.h"
-#include "interfaces/mlx5/eth/receive.h"
+#include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
 #include "objects/srq.h"
 #include "trace.h"

@@ -24,6 +24,12 @@ void ernic_mlx5_free(ErnicMlx5 *m);
 uint64_t ernic_mlx5_read(Ernic *e, uint32_t offset, uint32_t size);
 void ernic_mlx5_write(Ernic *e, uint32_t offset, uint32_t size, uint64_t value);
 
+/* uar.c: a store to byte @offset of doorbell page @page. */
+void ernic_mlx5_uar_write(Ernic *e, uint32_t page, uint32_t offset, uint32_t size,
+                          uint64_t value);
+/* Whether the store is the rest of a request in a BlueFlame buffer. */
+bool ernic_mlx5_uar_ignores(uint32_t offset, uint32_t size);
+
 /* Execute commands until the slice of work ends. */
 void ernic_mlx5_run(Ernic *e);
 /* Whether there is a command to execute. */

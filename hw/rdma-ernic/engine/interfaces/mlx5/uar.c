@@ -7,7 +7,6 @@
 #include "base/work.h"
 #include "interfaces/mlx5/init_segment.h"
 #include "interfaces/mlx5/events.h"
-#include "interfaces/mlx5/uar.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/eth/send.h"
 #include "objects/eq.h"

@@ -40,4 +40,11 @@ void ernic_handshake_received(Ernic *e, uint32_t qpn, uint32_t index);
 bool ernic_handshake_next(Ernic *e, ErnicUserRecord *r);
 void ernic_handshake_taken(Ernic *e, const ErnicUserRecord *r);
 
+/*
+ * handshake_ring.c: ernic_user_ring() in two steps, whether @r may ring, and then the
+ * ring. False: @r has no effect.
+ */
+bool ernic_handshake_permits(const Ernic *e, const ErnicUserRecord *r);
+bool ernic_handshake_ring(Ernic *e, const ErnicUserRecord *r);
+
 #endif /* ERNIC_INTERFACES_PG332_HANDSHAKE_H */

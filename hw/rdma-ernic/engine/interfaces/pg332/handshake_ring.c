@@ -4,7 +4,7 @@
  * The hardware handshake of PG332: indices from user logic.
  */
 #include "qemu/osdep.h"
-#include "interfaces/pg332/handshake_ring.h"
+#include "interfaces/pg332/handshake.h"
 #include "interfaces/pg332/pg332.h"
 #include "trace.h"
 

@@ -10,7 +10,7 @@
 #define ERNIC_INTERFACES_PG332_PG332_H
 
 #include "interfaces/interface.h"
-#include "interfaces/pg332/register_access.h"
+#include "interfaces/pg332/register_file.h"
 #include "transport/qp.h"
 
 /* The register file that @cfg asks for; NULL: none. */
@@ -36,6 +36,28 @@ void ernic_pg332_doorbell(Ernic *e, uint32_t offset, uint32_t value);
  * strict mode ignores it.
  */
 bool ernic_pg332_ring(Ernic *e, uint32_t qpn, uint32_t reg, uint32_t value);
+
+/* register_access.c: registers by name, without the effects that writes have. */
+enum pg332_version ernic_pg332_version(const Ernic *e);
+/* A global register, by its offset in the block. */
+uint32_t *ernic_pg332_reg(const Ernic *e, uint32_t offset);
+/* A register of the slot of @qpn, and a pair of them: an address. */
+uint32_t *ernic_pg332_qp_reg(const Ernic *e, uint32_t qpn, uint32_t offset);
+uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
+                             uint32_t high);
+/* Whether the configuration lets @qpn run. */
+bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn);
+/* Bits that the numbers of queue pairs need, where hardware packs or cuts them. */
+uint32_t ernic_pg332_qpn_bits(const Ernic *e);
+/* Set the bit of @qpn in the banks that begin at @bank. */
+void ernic_pg332_bank(Ernic *e, uint32_t bank, uint32_t qpn);
+
+/* Whether a cause in INTSTS is enabled. */
+bool ernic_pg332_irq(const Ernic *e);
+/* Latch causes (PG332_INT_*); interrupt if one that is enabled is new. */
+void ernic_pg332_raise(Ernic *e, uint32_t causes);
+/* The interrupt was @was before a change: send a message if it is raised now. */
+void ernic_pg332_rise(Ernic *e, bool was);
 
 /* regions.c: the keys of the interface. */
 extern const ErnicKeyOps ernic_pg332_keys;

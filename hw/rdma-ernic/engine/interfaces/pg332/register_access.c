@@ -5,7 +5,7 @@
  * interrupt, which follows from two of them.
  */
 #include "qemu/osdep.h"
-#include "interfaces/pg332/register_access.h"
+#include "interfaces/pg332/pg332.h"
 #include "timing/hooks.h"
 #include "trace.h"
 

@@ -12,7 +12,6 @@
 #include "base/work.h"
 #include "interfaces/common/db_pages.h"
 #include "interfaces/verbs/commands.h"
-#include "interfaces/verbs/qp_commands.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"

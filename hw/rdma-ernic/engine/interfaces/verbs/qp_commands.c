@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/work.h"
 #include "interfaces/common/db_pages.h"
-#include "interfaces/verbs/qp_commands.h"
+#include "interfaces/verbs/commands.h"
 #include "interfaces/verbs/records.h"
 #include "objects/cq.h"
 #include "objects/job.h"

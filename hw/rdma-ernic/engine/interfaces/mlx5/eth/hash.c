@@ -5,7 +5,7 @@
  * low bits index a table of receive queues.
  */
 #include "qemu/osdep.h"
-#include "interfaces/mlx5/eth/hash.h"
+#include "interfaces/mlx5/eth/objects.h"
 
 /* Two addresses of IPv6, and two ports or a security parameter index. */
 #define INPUT_MAX   36

@@ -12,6 +12,7 @@
 #define ERNIC_INTERFACES_MLX5_ETH_OBJECTS_H
 
 #include "interfaces/mlx5/command/mlx5.h"
+#include "interfaces/mlx5/eth/match.h"
 #include "interfaces/mlx5/layout/sizes.h"
 #include "objects/buf.h"
 #include "steering/rss.h"
@@ -166,5 +167,22 @@ uint64_t ernic_mlx5_rq_poll_due(const Ernic *e);
 void ernic_mlx5_rq_poll(Ernic *e);
 /* receive.c: receive queue @rqn is in error from now on. */
 void ernic_mlx5_rq_error(Ernic *e, uint32_t rqn, ErnicMlx5EthQueue *q);
+/*
+ * receive.c: methods of the interface. All frames of the link are wanted, for the
+ * counters; and those of the function itself if they may loop back.
+ */
+bool ernic_mlx5_wants_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                            const ErnicTrain *own);
+void ernic_mlx5_take_frame(Ernic *e, const uint8_t *frame, uint32_t len,
+                           const ErnicTrain *own);
+
+/*
+ * hash.c: the hash of a frame with @headers, and what it covers in *@type: rss_hash_type
+ * of a completion entry. Both are 0 if @tir hashes no frames of this kind.
+ */
+uint32_t ernic_mlx5_hash(const ErnicMlx5Tir *tir, const ErnicMlx5Headers *headers,
+                         uint8_t *type);
+/* The number of the receive queue for a frame with @hash. */
+uint32_t ernic_mlx5_receive_queue(const Ernic *e, const ErnicMlx5Tir *tir, uint32_t hash);
 
 #endif /* ERNIC_INTERFACES_MLX5_ETH_OBJECTS_H */
