@@ -78,12 +78,12 @@ static void engine_departed(Ernic *e)
         e->tx->departed = departed;
     }
     for (; e->tx->looks && ernic_work_left(e); e->tx->looks--) {
-        qp = ernic_sched_take_departure(e);
+        qp = ernic_sched_take_from(e, ERNIC_RING_DEPARTURE);
         if (!qp) {
             continue;
         }
         if (qp->sq.tx_serial > departed) {
-            ernic_sched_wait_departure(e, qp);
+            ernic_sched_add(e, qp, ERNIC_RING_DEPARTURE);
         }
         ernic_charge(e, 1);
         ernic_completer_departed(e, qp, departed);
@@ -674,7 +674,7 @@ static void engine_turn(Ernic *e, ErnicQp *qp)
     if (flush || (send && !e->tx->busy)) {
         ernic_sched_mark(e, qp);
     } else if (send) {
-        ernic_sched_wait(e, qp);
+        ernic_sched_add(e, qp, ERNIC_RING_WAITING);
     }
 }
 

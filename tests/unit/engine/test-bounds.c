@@ -146,7 +146,7 @@ static void wait_all(Bounds *b, uint64_t serial)
         b->e->qp[i].timer_due = ERNIC_NEVER;
         b->e->qp[i].sq.ack_due = b->e->qp[i].sq.rnr_due = ERNIC_NEVER;
         b->e->qp[i].sq.tx_serial = serial;
-        ernic_sched_wait_departure(b->e, &b->e->qp[i]);
+        ernic_sched_add(b->e, &b->e->qp[i], ERNIC_RING_DEPARTURE);
     }
 }
 

@@ -34,8 +34,12 @@ typedef enum ErnicBlocked {
 /* The rings of the scheduler that a queue pair can be in, or several of them. */
 typedef enum ErnicRingKind {
     ERNIC_RING_READY,
-    ERNIC_RING_WAITING,
-    ERNIC_RING_SLOT,
+    ERNIC_RING_WAITING,                 /* for the link */
+    ERNIC_RING_SLOT,                    /* for a slot (read_slots.c) */
+    /*
+     * The last packet has not left the device yet. Each has packets in a train that is
+     * held or queued, which bounds their number.
+     */
     ERNIC_RING_DEPARTURE,
     ERNIC_RING_COUNT
 } ErnicRingKind;

@@ -523,7 +523,7 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
     } else if (e->now < sq->leave_by && (sq->leaving || inside)) {
         ernic_retry_timer_hold(qp);
         if (inside) {
-            ernic_sched_wait_departure(e, qp);
+            ernic_sched_add(e, qp, ERNIC_RING_DEPARTURE);
         }
     } else if (sq->leaving) {
         trace_ernic_not_departed(qp->qpn, sq->tx_serial);

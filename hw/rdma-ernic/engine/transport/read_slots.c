@@ -27,7 +27,7 @@ static void free_slot(Ernic *e, ErnicTimedResponse *r)
         ernic_limit_end(&t->rsp, r->begin, r->end);
     }
     *r = t->place[--t->places];
-    next = ernic_sched_take_slot(e);
+    next = ernic_sched_take_from(e, ERNIC_RING_SLOT);
     if (next) {
         take_slot(t, next);
         ernic_sched_mark(e, next);
@@ -43,7 +43,7 @@ bool ernic_read_slots_take(Ernic *e, ErnicQp *qp)
     }
     if (t->places == t->rsp.size) {
         trace_ernic_overlap_wait(qp->qpn, t->places);
-        ernic_sched_wait_slot(e, qp);
+        ernic_sched_add(e, qp, ERNIC_RING_SLOT);
         return false;
     }
     take_slot(t, qp);

@@ -209,7 +209,7 @@ static void req_sent(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt, uint32_t n)
             ernic_retry_timer_start(e, qp, true);
         }
         if (sq->leaving) {
-            ernic_sched_wait_departure(e, qp);
+            ernic_sched_add(e, qp, ERNIC_RING_DEPARTURE);
         }
     }
     sq->next_psn = ernic_psn_add(sq->next_psn, n);

@@ -15,7 +15,7 @@ static ErnicRing *sched_ring(Ernic *e, ErnicRingKind kind)
            kind == ERNIC_RING_SLOT ? &e->places : &e->departing;
 }
 
-static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
+void ernic_sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
 {
     ErnicRing *ring = sched_ring(e, kind);
 
@@ -37,22 +37,7 @@ static void sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
 
 void ernic_sched_mark(Ernic *e, ErnicQp *qp)
 {
-    sched_add(e, qp, ERNIC_RING_READY);
-}
-
-void ernic_sched_wait(Ernic *e, ErnicQp *qp)
-{
-    sched_add(e, qp, ERNIC_RING_WAITING);
-}
-
-void ernic_sched_wait_slot(Ernic *e, ErnicQp *qp)
-{
-    sched_add(e, qp, ERNIC_RING_SLOT);
-}
-
-void ernic_sched_wait_departure(Ernic *e, ErnicQp *qp)
-{
-    sched_add(e, qp, ERNIC_RING_DEPARTURE);
+    ernic_sched_add(e, qp, ERNIC_RING_READY);
 }
 
 bool ernic_sched_ready(const Ernic *e)
@@ -83,7 +68,7 @@ static void sched_remove(Ernic *e, ErnicQp *qp, ErnicRingKind kind)
     qp->ring_next[kind] = qp->ring_prev[kind] = 0;
 }
 
-static ErnicQp *sched_take(Ernic *e, ErnicRingKind kind)
+ErnicQp *ernic_sched_take_from(Ernic *e, ErnicRingKind kind)
 {
     ErnicRing *ring = sched_ring(e, kind);
     ErnicQp *qp;
@@ -102,18 +87,8 @@ static ErnicQp *sched_take(Ernic *e, ErnicRingKind kind)
 
 ErnicQp *ernic_sched_take(Ernic *e)
 {
-    return sched_take(e, !e->tx->busy && e->waiting.head ?
-                         ERNIC_RING_WAITING : ERNIC_RING_READY);
-}
-
-ErnicQp *ernic_sched_take_slot(Ernic *e)
-{
-    return sched_take(e, ERNIC_RING_SLOT);
-}
-
-ErnicQp *ernic_sched_take_departure(Ernic *e)
-{
-    return sched_take(e, ERNIC_RING_DEPARTURE);
+    return ernic_sched_take_from(e, !e->tx->busy && e->waiting.head ?
+                                    ERNIC_RING_WAITING : ERNIC_RING_READY);
 }
 
 void ernic_sched_forget(Ernic *e, ErnicQp *qp)

@@ -9,10 +9,12 @@
 
 #include "objects/qp.h"
 
-/* Put @qp at the end of the ready ring unless it is in it. */
+/* Put @qp at the end of a ring unless it is in it. */
+void ernic_sched_add(Ernic *e, ErnicQp *qp, ErnicRingKind kind);
+/* The same for the ready ring. */
 void ernic_sched_mark(Ernic *e, ErnicQp *qp);
-/* The same for the ring of queue pairs that wait for the link. */
-void ernic_sched_wait(Ernic *e, ErnicQp *qp);
+/* Take the first one out of a ring; NULL: none. */
+ErnicQp *ernic_sched_take_from(Ernic *e, ErnicRingKind kind);
 /* Whether ernic_sched_take() would find a queue pair. */
 bool ernic_sched_ready(const Ernic *e);
 /*
@@ -20,17 +22,6 @@ bool ernic_sched_ready(const Ernic *e);
  * NULL: none has work.
  */
 ErnicQp *ernic_sched_take(Ernic *e);
-/* Put @qp into the ring of queue pairs that wait for a slot (read_slots.c). */
-void ernic_sched_wait_slot(Ernic *e, ErnicQp *qp);
-/* Take the first one out of that ring; NULL: none. */
-ErnicQp *ernic_sched_take_slot(Ernic *e);
-/*
- * Put @qp into the ring of queue pairs whose last packet has not left the device yet.
- * Each has packets in a train that is held or queued, which bounds their number.
- */
-void ernic_sched_wait_departure(Ernic *e, ErnicQp *qp);
-/* Take the first one out of that ring; NULL: none. */
-ErnicQp *ernic_sched_take_departure(Ernic *e);
 /* Remove @qp from all rings: its context is closed. */
 void ernic_sched_forget(Ernic *e, ErnicQp *qp);
 /* After loading: set the derived fields of the rings and of the queue pairs. */

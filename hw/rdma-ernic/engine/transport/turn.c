@@ -180,7 +180,7 @@ bool ernic_turn_send(Ernic *e, ErnicQp *qp)
         }
         ernic_completer_advance(e, qp);
         if (qp->sq.tx_serial > ernic_tx_departed(e)) {
-            ernic_sched_wait_departure(e, qp);
+            ernic_sched_add(e, qp, ERNIC_RING_DEPARTURE);
         }
     }
     return qp->sq.blocked_on == ERNIC_BLOCKED_NONE ||
