@@ -19,6 +19,17 @@ typedef struct ErnicQpEdge {
 #define ALL_TYPES ((1 << ERNIC_QPT_COUNT) - 1)
 #define UNRELIABLE (T(UC) | T(UD) | T(GSI) | T(RAW))
 
+/* Attributes that a transition into Init sets, and that may change in Init. */
+#define IN_INIT {                                                           \
+        [ERNIC_QPT_RC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),               \
+        [ERNIC_QPT_UC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),               \
+        [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(PORT) | A(QKEY),                 \
+        [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),                          \
+        [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),          \
+        [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),          \
+        [ERNIC_QPT_RAW] = A(PORT),                                          \
+        [ERNIC_QPT_RWQ] = A(PORT),                                          \
+    }
 /* Attributes that may change in every transition into RTS, and in RTS. */
 #define IN_RTS {                                                            \
         [ERNIC_QPT_RC] = A(CUR_STATE) | A(ACCESS) | A(MIN_RNR_TIMER),       \
@@ -50,16 +61,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
         [ERNIC_QPS_RESET] = { .types = ALL_TYPES },
         [ERNIC_QPS_INIT] = {
             .types = ALL_TYPES,
-            .required = {
-                [ERNIC_QPT_RC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_UC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(PORT) | A(QKEY),
-                [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
-                [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_RAW] = A(PORT),
-                [ERNIC_QPT_RWQ] = A(PORT),
-            },
+            .required = IN_INIT,
         },
     },
     [ERNIC_QPS_INIT] = {
@@ -67,16 +69,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
         [ERNIC_QPS_ERR] = { .types = ALL_TYPES },
         [ERNIC_QPS_INIT] = {
             .types = ALL_TYPES,
-            .optional = {
-                [ERNIC_QPT_RC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_UC] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_UD] = A(PKEY_INDEX) | A(PORT) | A(QKEY),
-                [ERNIC_QPT_GSI] = A(PKEY_INDEX) | A(QKEY),
-                [ERNIC_QPT_XRC_INI] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_XRC_TGT] = A(PKEY_INDEX) | A(PORT) | A(ACCESS),
-                [ERNIC_QPT_RAW] = A(PORT),
-                [ERNIC_QPT_RWQ] = A(PORT),
-            },
+            .optional = IN_INIT,
         },
         [ERNIC_QPS_RTR] = {
             .types = ALL_TYPES,
@@ -188,6 +181,7 @@ static const ErnicQpEdge edges[ERNIC_QPS_COUNT][ERNIC_QPS_COUNT] = {
 };
 QEMU_BUILD_BUG_ON(ARRAY_SIZE(edges) != ERNIC_QPS_COUNT);
 
+#undef IN_INIT
 #undef IN_RTS
 #undef A
 #undef T
