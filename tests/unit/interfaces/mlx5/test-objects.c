@@ -19,7 +19,7 @@
 static const ErnicMlx5CommandTable *const tables[] = {
     &ernic_mlx5_domain_commands, &ernic_mlx5_mkey_commands, &ernic_mlx5_cq_commands,
     &ernic_mlx5_qp_commands, &ernic_mlx5_srq_commands, &ernic_mlx5_gid_commands,
-    &ernic_mlx5_counter_commands, &ernic_mlx5_transport_domain_commands,
+    &ernic_mlx5_counter_commands, &ernic_mlx5_tir_commands,
 };
 
 /* All of these commands need a function that runs. */
@@ -35,7 +35,7 @@ MLX5_TEST("/mlx5-objects/states", mlx5_boot, test_states)
             mlx5_refuse(f->e, tables[t]->rows[i].opcode, "", ERNIC_MLX5_NOT_NOW);
         }
     }
-    IS(n, 42);
+    IS(n, 51);
 }
 
 static uint32_t scarce;         /* commands that were refused for a lack of memory */

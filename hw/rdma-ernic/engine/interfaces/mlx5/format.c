@@ -9,10 +9,11 @@
 #include "qemu/bswap.h"
 #include "base/work.h"
 #include "interfaces/interface.h"
-#include "interfaces/mlx5/db_pages.h"
+#include "interfaces/mlx5/command/lists.h"
 #include "interfaces/mlx5/events.h"
 #include "interfaces/mlx5/rdma/records.h"
 #include "interfaces/mlx5/eth/objects.h"
+#include "interfaces/mlx5/eth/send.h"
 #include "interfaces/mlx5/rdma/wqe_decode.h"
 #include "objects/srq.h"
 #include "trace.h"
@@ -211,11 +212,53 @@ static bool mlx5_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     return srq ? take_shared(e, srq, recv) : take_own(e, qp, recv);
 }
 
+/* ---- doorbell pages: queue pairs and Ethernet queues, which have other numbers ----- */
+
+#define LAST            (ERNIC_MLX5_SQN + ERNIC_LIM_ETH_QUEUE)
+
+QEMU_BUILD_BUG_ON(ERNIC_MLX5_UAR_END != ERNIC_DB_PAGES);
+QEMU_BUILD_BUG_ON(LAST > UINT16_MAX);
+
+static bool exists(const Ernic *e, uint32_t page)
+{
+    return ernic_mlx5_has_uar(&e->mlx5->function, page);
+}
+
+static uint32_t next_number(const Ernic *e, uint32_t number)
+{
+    return number + 1 < e->qp_ids.fresh ? number + 1 :
+           number < ERNIC_MLX5_SQN ? ERNIC_MLX5_SQN + 1 :
+           number < LAST ? number + 1 : 0;
+}
+
+static uint32_t page_of(const Ernic *e, uint32_t number)
+{
+    return number > ERNIC_MLX5_SQN ? ernic_mlx5_sq_page(e, number) :
+                                     ernic_mlx5_qp_page(e, number);
+}
+
+static void look(Ernic *e, uint32_t number)
+{
+    if (number > ERNIC_MLX5_SQN) {
+        ernic_mlx5_eth_take(e, number);
+    } else {
+        ernic_mlx5_take_sends(e, number);
+    }
+}
+
+static const ErnicDbPageOps db_pages = {
+    .first = ERNIC_MLX5_UAR_FIRST,
+    .exists = exists,
+    .next = next_number,
+    .page_of = page_of,
+    .look = look,
+};
+
 const ErnicInterfaceOps ernic_interface_mlx5 = {
     ERNIC_VERBS_METHODS,
     .cqes = &ernic_cqe_mlx5,
     .eqs = &ernic_mlx5_eqs,
-    .db_pages = &ernic_mlx5_db_pages,
+    .db_pages = &db_pages,
     .fetch = mlx5_fetch,
     .complete_send = mlx5_complete_send,
     .polls_recv = mlx5_polls_recv,

@@ -257,7 +257,6 @@ const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[] = {
     &ernic_mlx5_flow_commands,
     &ernic_mlx5_tir_commands,
     &ernic_mlx5_eth_queue_commands,
-    &ernic_mlx5_transport_domain_commands,
     &ernic_mlx5_port_counter_commands,
 };
 const uint32_t ernic_mlx5_num_command_tables = ARRAY_SIZE(ernic_mlx5_command_tables);

@@ -57,8 +57,8 @@ extern const ErnicMlx5CommandTable
     ernic_mlx5_mkey_commands, ernic_mlx5_cq_commands, ernic_mlx5_qp_commands,
     ernic_mlx5_srq_commands, ernic_mlx5_gid_commands, ernic_mlx5_counter_commands,
     ernic_mlx5_event_commands, ernic_mlx5_flow_commands, ernic_mlx5_tir_commands,
-    ernic_mlx5_eth_queue_commands, ernic_mlx5_transport_domain_commands,
-    ernic_mlx5_port_counter_commands, ernic_mlx5_life_commands;
+    ernic_mlx5_eth_queue_commands, ernic_mlx5_port_counter_commands,
+    ernic_mlx5_life_commands;
 /* All of them. */
 extern const ErnicMlx5CommandTable *const ernic_mlx5_command_tables[];
 extern const uint32_t ernic_mlx5_num_command_tables;
