@@ -3,7 +3,7 @@
 
 A file calls another if it names a function or an object that the other defines with
 external linkage, itself or through an inline function or a macro of a header. Taking an
-address counts. The folders are those of the guest's driver, of its provider and of
+address counts. The folders are those of the guest's drivers, of the provider and of
 ernic-user. A header for user space (FOR_USERS) must not define functions: it describes
 data.
 """
@@ -12,7 +12,8 @@ import re
 
 import house
 
-FOLDERS = ('guest/linux/ernic', 'guest/rdma-core', 'guest/ernic-user')
+FOLDERS = ('guest/linux/ernic', 'guest/linux/shell', 'guest/rdma-core',
+           'guest/ernic-user')
 FOR_USERS = ('guest/linux/ernic/ernic-abi.h',)
 
 DIRECTIVE = re.compile(r'^[ \t]*#(?:\\\n|[^\n])*', re.M)

@@ -422,6 +422,9 @@ CALLS = [
         a=A + 'const void *p = &c_ops;\n', c='const struct ops c_ops = { .a = a };\n')),
     ('c.c calls a.c (a)', driver(a=A + 'int f = b(0);\n', b=B + 'int g = c;\n',
                                  c='int c = a();\n')),
+    ('guest/linux/shell: calls in a circle: a.c calls b.c (b)', {
+        'guest/linux/shell/a.c': A + 'int f = b(0);\n',
+        'guest/linux/shell/b.c': B + 'int g = a();\n'}),
     # Not calls: in comments and strings, of static functions, of other folders.
     (None, driver(a=A + '/* b() */\nconst char *f = "b";\n', b=B + 'int g = a();\n')),
     (None, driver(a=A + 'static ' + B + 'int f = b(0);\n',

@@ -8,7 +8,7 @@
  * shell_main.c    probe, reset, removal
  * shell_net.c     the net device
  * shell_ethtool.c its ethtool operations
- * shell_rings.c   memory of the rings, pages and frames in them
+ * shell_rings.c   memory of the rings, pages and frames in them, queues that fail
  * shell_user.c    the character device
  *
  * shell_opennic.c OpenNIC's shell and RecoNIC's, which is made of it: BARs, reset, MAC
@@ -49,8 +49,9 @@ struct shell_ops {
 	/* Bytes of a descriptor of each direction; entries of a further ring, or none. */
 	u8 tx_bytes, rx_bytes, report_bytes;
 	u16 reports;
+	/* Of the BAR with the registers of MAC and ERNIC, and of that of a QDMA. */
+	u32 user_bytes, qdma_bytes;
 
-	int (*map)(struct shell *s);
 	/* All of the card begins anew: what a driver or a program has left does not matter. */
 	int (*reset)(struct shell *s);
 	int (*reset_ernic)(struct shell *s);
@@ -225,11 +226,9 @@ extern const struct shell_ops opennic_ops;
 /* shell_xib.c */
 extern const struct shell_ops xib_ops;
 
-/* shell_main.c */
-/* NULL if it is not memory of @size bytes. */
-void __iomem *shell_map_bar(struct shell *s, int bar, resource_size_t size);
-
 /* shell_rings.c */
+/* An error has stopped a queue: none is polled until they begin anew. */
+void shell_rings_failed(struct shell *s);
 int shell_rings_open(struct shell_queue *q);
 void shell_rings_close(struct shell_queue *q);
 /* Under the lock of the transmit queue. */
@@ -243,7 +242,6 @@ int shell_net_queues(struct shell *s, u32 queues);
 void shell_net_counts(struct shell_counts *of, struct shell_counts *to);
 /* Before interrupts are requested. */
 void shell_net_init(struct shell *s);
-void shell_net_failed(struct shell *s);
 int shell_net_register(struct shell *s);
 void shell_net_unregister(struct shell *s);
 int shell_net_begin(struct shell *s);

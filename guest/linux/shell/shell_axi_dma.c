@@ -70,7 +70,7 @@ static irqreturn_t channel_irq(int irq, void *data)
 		shell_write(s, AXI_SR(ch), AXI_IRQ_ERROR);
 		dev_err_ratelimited(&s->pdev->dev, "%s error: %03lx\n", names[ch],
 				    status & AXI_SR_ERRORS);
-		shell_net_failed(s);
+		shell_rings_failed(s);
 	}
 	if (causes & AXI_IRQ_PACKETS) {
 		arm(s, false);

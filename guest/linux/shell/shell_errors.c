@@ -49,11 +49,11 @@ static void fail_ports(struct shell *s, bool (*failed)(struct shell *s))
 	struct shell *second;
 
 	if (!failed || failed(s))
-		shell_net_failed(s);
+		shell_rings_failed(s);
 	/* Removal waits for this handler. */
 	second = READ_ONCE(s->second);
 	if (second && (!failed || failed(second)))
-		shell_net_failed(second);
+		shell_rings_failed(second);
 }
 
 irqreturn_t qdma_error_irq(int irq, void *data)

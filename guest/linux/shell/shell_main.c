@@ -7,18 +7,19 @@
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include "shell.h"
+#include "shell_regs.h"
 
 /* The second function of OpenNIC's shell. */
 #define SECOND_DEVICE	0x913f
 
 /* The windows of the other shells, through which the ERNIC reaches memory, end at 40. */
 static const struct shell_kind reconic = {
-	.name = "RecoNIC", .ops = &opennic_ops, .bar = 2, .dma_bits = 40, .ernic = true,
+	.name = "RecoNIC", .ops = &opennic_ops, .bar = SHELL_BAR, .dma_bits = 40, .ernic = true,
 	.metadata_shift = 16, .entry_shift = 4,
 };
 
 static const struct shell_kind opennic = {
-	.name = "OpenNIC", .ops = &opennic_ops, .bar = 2, .dma_bits = 40,
+	.name = "OpenNIC", .ops = &opennic_ops, .bar = SHELL_BAR, .dma_bits = 40,
 	.metadata_shift = 0, .entry_shift = 32,
 };
 
@@ -120,12 +121,31 @@ static DEFINE_SIMPLE_DEV_PM_OPS(pm_ops, suspend, resume);
 
 /* ---- the function -------------------------------------------------------------------- */
 
-void __iomem *shell_map_bar(struct shell *s, int bar, resource_size_t size)
+static void init_locks(struct shell *s)
+{
+	mutex_init(&s->contexts);
+	mutex_init(&s->mm.lock);
+	init_completion(&s->mm.done);
+	spin_lock_init(&s->channels);
+}
+
+/* NULL if it is not memory of @size bytes. */
+static void __iomem *map_bar(struct shell *s, int bar, resource_size_t size)
 {
 	if (!(pci_resource_flags(s->pdev, bar) & IORESOURCE_MEM) ||
 	    pci_resource_len(s->pdev, bar) < size)
 		return NULL;
 	return pcim_iomap(s->pdev, bar, 0);
+}
+
+static int map_bars(struct shell *s)
+{
+	const struct shell_ops *ops = shell_ops(s);
+
+	s->user = map_bar(s, s->kind->bar, ops->user_bytes);
+	if (ops->qdma_bytes)
+		s->qdma = map_bar(s, QDMA_BAR, ops->qdma_bytes);
+	return s->user && (s->qdma || !ops->qdma_bytes) ? 0 : -ENODEV;
 }
 
 static int enable(struct shell *s)
@@ -136,7 +156,7 @@ static int enable(struct shell *s)
 	if (!err)
 		err = pci_request_regions(pdev, "ernic_shell");
 	if (!err)
-		err = shell_ops(s)->map(s);
+		err = map_bars(s);
 	if (!err)
 		err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(s->kind->dma_bits));
 	/* The work of an earlier kernel ends before it can interrupt this one. */
@@ -261,6 +281,8 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	s->kind = (const struct shell_kind *)id->driver_data;
 	s->function = id->device == SECOND_DEVICE;
 	pci_set_drvdata(pdev, s);
+	nd->ethtool_ops = &shell_ethtool_ops;
+	init_locks(s);
 	shell_net_init(s);
 	if (s->function)
 		err = join_first(s);

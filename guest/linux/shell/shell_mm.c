@@ -86,12 +86,6 @@ static int open_queue(struct shell *s)
 	return err;
 }
 
-void qdma_mm_init(struct shell *s)
-{
-	mutex_init(&s->mm.lock);
-	init_completion(&s->mm.done);
-}
-
 int qdma_mm_open(struct shell *s)
 {
 	int err;

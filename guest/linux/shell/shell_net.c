@@ -16,17 +16,6 @@
 /* A frame may wait for the network, but not for ever. */
 #define TX_LIMIT	(30 * HZ)
 
-/*
- * The carrier shows it; the queue begins anew when the link is looked at. Handlers may be
- * late, but none has seen the device open that has gone.
- */
-void shell_net_failed(struct shell *s)
-{
-	WRITE_ONCE(s->failed, true);
-	if (READ_ONCE(s->open))
-		netif_carrier_off(s->netdev);
-}
-
 static void check_link(struct work_struct *work)
 {
 	struct shell *s = container_of(to_delayed_work(work), struct shell, link);
@@ -153,7 +142,7 @@ static void shell_net_timeout(struct net_device *nd, unsigned int queue)
 	struct shell *s = netdev_priv(nd);
 
 	nd->stats.tx_errors++;
-	shell_net_failed(s);
+	shell_rings_failed(s);
 }
 
 /* Otherwise the frame is freed. */
@@ -289,7 +278,6 @@ void shell_net_init(struct shell *s)
 	u32 i;
 
 	nd->netdev_ops = &ops;
-	nd->ethtool_ops = &shell_ethtool_ops;
 	nd->watchdog_timeo = TX_LIMIT;
 	nd->max_mtu = SHELL_FRAME_MAX - VLAN_ETH_HLEN;
 	nd->priv_flags |= IFF_LIVE_ADDR_CHANGE;		/* the shell does not filter */

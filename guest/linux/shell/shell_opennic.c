@@ -12,15 +12,6 @@
 #define RESET_POLL_US	100
 #define RESET_LIMIT_US	500000
 
-static int map_bars(struct shell *s)
-{
-	mutex_init(&s->contexts);
-	qdma_mm_init(s);
-	s->qdma = shell_map_bar(s, QDMA_BAR, SZ_128K);
-	s->user = shell_map_bar(s, SHELL_BAR, SZ_64K);
-	return s->qdma && s->user ? 0 : -ENODEV;
-}
-
 /* ---- resets ---------------------------------------------------------------------- */
 
 /* Writes @bit to a register of resets; the next register says when it is done. */
@@ -55,8 +46,10 @@ static int start(struct shell *s)
 	if (s->function)
 		return qdma_function(s, SHELL_QUEUES_MAX);
 	err = qdma_init(s);
-	if (!err)
-		err = qdma_function(s, SHELL_QUEUES_NUM);
+	if (err)
+		return err;
+	qdma_errors_init(s);
+	err = qdma_function(s, SHELL_QUEUES_NUM);
 	return err ? err : qdma_mm_open(s);
 }
 
@@ -180,7 +173,8 @@ const struct shell_ops opennic_ops = {
 	.rx_bytes = sizeof(__le64),
 	.report_bytes = sizeof(__le64),
 	.reports = SHELL_CMPTS,
-	.map = map_bars,
+	.user_bytes = SZ_64K,
+	.qdma_bytes = SZ_128K,
 	.reset = reset_card,
 	.reset_ernic = reset_ernic,
 	.irqs = request_irqs,

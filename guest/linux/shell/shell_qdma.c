@@ -135,7 +135,6 @@ int qdma_init(struct shell *s)
 		}
 	}
 	init_globals(s);
-	qdma_errors_init(s);
 	return 0;
 }
 

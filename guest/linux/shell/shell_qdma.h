@@ -55,7 +55,6 @@ int qdma_rx_next(struct shell_queue *q);
 void qdma_rx_return(struct shell_queue *q, bool arm);
 
 /* shell_mm.c */
-void qdma_mm_init(struct shell *s);
 int qdma_mm_open(struct shell *s);
 void qdma_mm_close(struct shell *s);
 int qdma_mm_copy(struct shell *s, int dir, void *buf, u64 card, size_t len);

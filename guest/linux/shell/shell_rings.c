@@ -142,6 +142,17 @@ void shell_tx_clean(struct shell_queue *q, int budget)
 	WRITE_ONCE(tx->ring.cidx, i);
 }
 
+/*
+ * The carrier shows it; the queue begins anew when the link is looked at. Handlers may be
+ * late, but none has seen the device open that has gone.
+ */
+void shell_rings_failed(struct shell *s)
+{
+	WRITE_ONCE(s->failed, true);
+	if (READ_ONCE(s->open))
+		netif_carrier_off(s->netdev);
+}
+
 /* ---- receive ------------------------------------------------------------------------------ */
 
 /*
@@ -196,7 +207,7 @@ int shell_rx_poll(struct shell_queue *q, int budget)
 		if (!len)
 			break;
 		if (len < ETH_HLEN || len > SHELL_FRAME_MAX) {
-			shell_net_failed(q->s);
+			shell_rings_failed(q->s);
 			break;
 		}
 		receive(q, len);

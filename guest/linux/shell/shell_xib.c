@@ -8,13 +8,6 @@
 
 #define GT_RESET_US	1000
 
-static int map_bar(struct shell *s)
-{
-	spin_lock_init(&s->channels);
-	s->user = shell_map_bar(s, s->kind->bar, XIB_SIZE);
-	return s->user ? 0 : -ENODEV;
-}
-
 /* ---- resets ---------------------------------------------------------------------- */
 
 /* Only what is set: the registers of queue pairs that the ERNIC has not read 0. */
@@ -104,7 +97,7 @@ static bool link_is_up(struct shell *s)
 const struct shell_ops xib_ops = {
 	.tx_bytes = sizeof(struct axi_desc),
 	.rx_bytes = sizeof(struct axi_desc),
-	.map = map_bar,
+	.user_bytes = XIB_SIZE,
 	.reset = reset_card,
 	.reset_ernic = stop_ernic,
 	.irqs = axi_request_irqs,
