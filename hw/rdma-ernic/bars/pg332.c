@@ -10,6 +10,8 @@
 #include "qemu/bswap.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "qobject/qdict.h"
+#include "qobject/qnum.h"
 #include "bars/pg332.h"
 #include "bars/qdma/rules.h"
 #include "bars/shell_dma.h"
@@ -110,56 +112,40 @@ static void warn(ErnicPci *d, const ErnicReport *r)
                         r->time, r->text);
 }
 
-static bool visit_last(Visitor *v, ErnicReport *r, Error **errp)
+static QDict *new_rule(ErnicReport *r)
 {
-    char *reg = r->reg;
+    QDict *to = qdict_new();
 
-    return visit_type_str(v, "register", &reg, errp) &&
-           visit_type_uint32(v, "queue-pair", &r->qpn, errp) &&
-           visit_type_uint32(v, "offset", &r->offset, errp) &&
-           visit_type_uint64(v, "value", &r->value, errp) &&
-           visit_type_uint64(v, "time", &r->time, errp);
-}
-
-static bool visit_rule(Visitor *v, ErnicReport *r, Error **errp)
-{
-    bool ok;
-
-    if (!visit_start_struct(v, r->rule, NULL, 0, errp)) {
-        return false;
+    qdict_put(to, "count", qnum_from_uint(r->count));
+    if (r->count) {
+        qdict_put_str(to, "register", r->reg);
+        qdict_put(to, "queue-pair", qnum_from_uint(r->qpn));
+        qdict_put(to, "offset", qnum_from_uint(r->offset));
+        qdict_put(to, "value", qnum_from_uint(r->value));
+        qdict_put(to, "time", qnum_from_uint(r->time));
     }
-    ok = visit_type_uint64(v, "count", &r->count, errp) &&
-         (!r->count || visit_last(v, r, errp));
-    visit_end_struct(v, NULL);
-    return ok;
+    return to;
 }
 
 static void get_violations(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
-    g_autofree ErnicReport *reports = NULL;
+    g_autoptr(QDict) all = qdict_new();
     ErnicPci *d = ERNIC(obj);
-    uint32_t pos = 0, num = 0, i;
+    ErnicReport report;
+    uint32_t pos = 0;
 
     if (!d->pg332.strict || !ernic_pci_exists(d)) {
         error_setg(errp, "%s: ernic-strict is off", name);
         return;
     }
     ernic_pci_enter(d);
-    do {
-        reports = g_renew(ErnicReport, reports, num + 1);
-    } while (d->pg332.engine &&
-             ernic_next_rule(d->pg332.engine, &pos, &reports[num]) && ++num);
+    while (d->pg332.engine && ernic_next_rule(d->pg332.engine, &pos, &report)) {
+        qdict_put(all, report.rule, new_rule(&report));
+    }
     ernic_pci_leave(d);
-    if (!visit_start_struct(v, name, NULL, 0, errp)) {
-        return;
-    }
-    for (i = 0; i < num && visit_rule(v, &reports[i], errp); i++) {
-    }
-    if (i == num) {
-        ernic_qdma_visit_rules(d, v, errp);
-    }
-    visit_end_struct(v, NULL);
+    ernic_qdma_put_rules(d, all);
+    visit_type_any(v, name, &(QObject *) { QOBJECT(all) }, errp);
 }
 
 void ernic_pci_pg332_class_init(ObjectClass *oc)

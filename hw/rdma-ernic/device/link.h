@@ -21,7 +21,6 @@ typedef struct ErnicPciLinkCounters {
     const char *name;
     const ErnicPciCounter *counters;
     uint32_t num;
-    size_t size;                /* bytes of the structure */
     size_t drops;               /* offset of its drop counters, by reason */
     uint32_t num_drops;
     const char *(*drop_name)(uint32_t reason);

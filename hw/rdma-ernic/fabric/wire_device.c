@@ -11,6 +11,8 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "qobject/qdict.h"
+#include "qobject/qnum.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "qemu/iov.h"
@@ -385,44 +387,32 @@ void ernic_wire_unplug(ErnicWire *w, NetClientState *nc)
 
 /* ---- counters -------------------------------------------------------------- */
 
-static bool visit_port(ErnicWire *w, uint32_t port, Visitor *v, Error **errp)
+static QDict *new_port(ErnicWire *w, uint32_t port)
 {
-    g_autofree char *name = g_strdup_printf("port%u", port);
-    g_autofree char *device = g_strdup(w->port[port] ? w->port[port]->device
-                                                     : "");
+    QDict *to = qdict_new();
     ErnicSwitchStats st;
-    bool ok;
 
     ernic_switch_stats(w->net, port, wire_now(), &st);
-    if (!visit_start_struct(v, name, NULL, 0, errp)) {
-        return false;
-    }
-    ok = visit_type_str(v, "device", &device, errp)
-#define X(counter) && visit_type_uint64(v, #counter, &st.counter, errp)
-        ERNIC_SWITCH_STATS_LIST(X)
+    qdict_put_str(to, "device", w->port[port] ? w->port[port]->device : "");
+#define X(counter) qdict_put(to, #counter, qnum_from_uint(st.counter));
+    ERNIC_SWITCH_STATS_LIST(X)
 #undef X
-        ;
-    visit_end_struct(v, NULL);
-    return ok;
+    return to;
 }
 
 static void get_statistics(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
+    g_autoptr(QDict) all = qdict_new();
     ErnicWire *w = ERNIC_WIRE(obj);
-    bool ok = true;
     uint32_t i;
 
-    if (!visit_start_struct(v, name, NULL, 0, errp)) {
-        return;
+    for (i = 0; w->net && i < w->cfg.ports; i++) {
+        g_autofree char *port = g_strdup_printf("port%u", i);
+
+        qdict_put(all, port, new_port(w, i));
     }
-    for (i = 0; ok && w->net && i < w->cfg.ports; i++) {
-        ok = visit_port(w, i, v, errp);
-    }
-    if (ok) {
-        visit_check_struct(v, errp);
-    }
-    visit_end_struct(v, NULL);
+    visit_type_any(v, name, &(QObject *) { QOBJECT(all) }, errp);
 }
 
 /* ---- properties ------------------------------------------------------------ */

@@ -8,34 +8,14 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "qobject/qdict.h"
+#include "qobject/qnum.h"
 #include "engine/timing/timing_count.h"
 #include "device/link.h"
 #include "device/lock.h"
 #include "pci/statistics.h"
 #include "bars/qdma/qdma.h"
 #include "bars/xib/xib.h"
-
-/* Counters of one engine; all 0 if the engine does not exist. */
-typedef struct EngineCounts {
-    ErnicStats stats;
-    ErnicMem mem;
-    ErnicTimingCount timing;
-    bool timed;                 /* the timing model is on */
-} EngineCounts;
-
-/* Most links of a build. */
-#define LINKS   16
-
-/* All counters, copied with the lock held once. */
-typedef struct Snapshot {
-    EngineCounts engine, pg332;
-    void *link[LINKS];          /* owned; those of link @i */
-    ErnicEth eth;
-    ErnicQdmaStats qdma;        /* all 0 without the QDMA */
-    ErnicQdmaPortStats port;    /* of it, that the device is */
-    ErnicUserStats user;        /* all 0 without user logic */
-    ErnicXibStats xib;          /* all 0 without the AXI DMA */
-} Snapshot;
 
 static const ErnicPciCounter engine_counters[] = {
 #define X(name) { #name, offsetof(ErnicStats, name) },
@@ -123,19 +103,24 @@ static const char *const queue_names[] = {
 #undef X
 };
 
-static bool visit_counters(Visitor *v, const ErnicPciCounter *c, size_t num,
-                           const void *base, Error **errp)
+/* Adds counters of the structure @base; NULL: it does not exist, all are 0. */
+static void put_counters(QDict *to, const ErnicPciCounter *c, size_t num,
+                         const void *base)
 {
-    uint64_t value;
     size_t i;
 
     for (i = 0; i < num; i++) {
-        value = *(const uint64_t *)((const uint8_t *)base + c[i].off);
-        if (!visit_type_uint64(v, c[i].name, &value, errp)) {
-            return false;
-        }
+        qdict_put(to, c[i].name, qnum_from_uint(
+            base ? *(const uint64_t *)((const uint8_t *)base + c[i].off) : 0));
     }
-    return true;
+}
+
+static QDict *new_counters(const ErnicPciCounter *c, size_t num, const void *base)
+{
+    QDict *to = qdict_new();
+
+    put_counters(to, c, num, base);
+    return to;
 }
 
 static const char *drop_name(uint32_t i)
@@ -148,227 +133,120 @@ static const char *fault_name(uint32_t i)
     return ernic_fault_info(i)->name;
 }
 
-/* Visits the elements @first to @end - 1 of @value as a structure of counters. */
-static bool visit_numbered(Visitor *v, const char *name, uint64_t *value,
-                           uint32_t first, uint32_t end,
-                           const char *(*name_of)(uint32_t), Error **errp)
+/* Elements @first to @end - 1 of @value; NULL: all are 0. */
+static QDict *new_numbered(const uint64_t *value, uint32_t first, uint32_t end,
+                           const char *(*name_of)(uint32_t))
 {
-    bool ok = true;
+    QDict *to = qdict_new();
     uint32_t i;
 
-    if (!visit_start_struct(v, name, NULL, 0, errp)) {
-        return false;
-    }
-    for (i = first; ok && i < end; i++) {
+    for (i = first; i < end; i++) {
         g_autofree char *spelt = g_strdelimit(g_strdup(name_of(i)), "-", '_');
 
-        ok = visit_type_uint64(v, spelt, &value[i], errp);
+        qdict_put(to, spelt, qnum_from_uint(value ? value[i] : 0));
     }
-    visit_end_struct(v, NULL);
-    return ok;
+    return to;
 }
 
-/* Visits @num records of @size bytes, each with the counters @c, as a structure. */
-static bool visit_records(Visitor *v, const char *name,
-                          const char *const *names, size_t num,
-                          const ErnicPciCounter *c, size_t num_counters,
-                          const void *records, size_t size, Error **errp)
+/* @num records of @size bytes, each with the counters @c. */
+static QDict *new_records(const char *const *names, size_t num, const ErnicPciCounter *c,
+                          size_t num_counters, const void *records, size_t size)
 {
-    bool ok = true;
+    QDict *to = qdict_new();
     size_t i;
 
-    if (!visit_start_struct(v, name, NULL, 0, errp)) {
-        return false;
-    }
-    for (i = 0; ok && i < num; i++) {
+    for (i = 0; i < num; i++) {
         g_autofree char *spelt = g_strdelimit(g_strdup(names[i]), "- ", '_');
 
-        ok = visit_start_struct(v, spelt, NULL, 0, errp);
-        if (ok) {
-            ok = visit_counters(v, c, num_counters,
-                                (const uint8_t *)records + i * size, errp);
-            visit_end_struct(v, NULL);
-        }
+        qdict_put(to, spelt, new_counters(c, num_counters,
+                                          (const uint8_t *)records + i * size));
     }
-    visit_end_struct(v, NULL);
-    return ok;
+    return to;
 }
 
-static bool visit_timing(Visitor *v, const EngineCounts *counts, Error **errp)
+#define ALL(table) table, ARRAY_SIZE(table)
+
+static QDict *new_timing(const ErnicTimingCount *c)
 {
-    const ErnicTimingCount *c = &counts->timing;
-    bool ok;
+    QDict *to = new_counters(ALL(time_counters), c);
 
-    if (!counts->timed) {
-        return true;
-    }
-    if (!visit_start_struct(v, "timing", NULL, 0, errp)) {
-        return false;
-    }
-    ok = visit_counters(v, time_counters, ARRAY_SIZE(time_counters), c, errp) &&
-         visit_records(v, "stages", stage_names, ARRAY_SIZE(stage_names),
-                       stage_counters, ARRAY_SIZE(stage_counters), c->stage,
-                       sizeof(c->stage[0]), errp) &&
-         visit_records(v, "queues", queue_names, ARRAY_SIZE(queue_names),
-                       queue_counters, ARRAY_SIZE(queue_counters), c->queue,
-                       sizeof(c->queue[0]), errp);
-    visit_end_struct(v, NULL);
-    return ok;
+    qdict_put(to, "stages", new_records(ALL(stage_names), ALL(stage_counters), c->stage,
+                                        sizeof(c->stage[0])));
+    qdict_put(to, "queues", new_records(ALL(queue_names), ALL(queue_counters), c->queue,
+                                        sizeof(c->queue[0])));
+    return to;
 }
 
-/* A structure of counters. */
-static bool visit_part(Visitor *v, const char *name, const ErnicPciCounter *counters,
-                       size_t num, const void *stats, Error **errp)
+/* @e: NULL, the engine does not exist. Numbers 0 mean "no drop" and "no fault". */
+static QDict *new_engine(const Ernic *e, uint64_t now)
 {
-    bool ok;
+    QDict *to = new_counters(ALL(engine_counters), e ? &e->stats : NULL);
+    ErnicTimingCount timing;
 
-    if (!visit_start_struct(v, name, NULL, 0, errp)) {
-        return false;
+    qdict_put(to, "drops", new_numbered(e ? e->stats.drop : NULL, 1, ERNIC_DROP_COUNT,
+                                        drop_name));
+    qdict_put(to, "faults", new_numbered(e ? e->stats.fault : NULL, 1,
+                                         ERNIC_FAULT_COUNT, fault_name));
+    qdict_put(to, "memory", new_counters(ALL(mem_counters), e ? &e->mem : NULL));
+    if (e && ernic_timing_count(e, now, &timing)) {
+        qdict_put(to, "timing", new_timing(&timing));
     }
-    ok = visit_counters(v, counters, num, stats, errp);
-    visit_end_struct(v, NULL);
-    return ok;
+    return to;
 }
 
-/* Starts at 1: number 0 means "no drop" and "no fault". */
-static bool visit_engine(Visitor *v, EngineCounts *counts, Error **errp)
-{
-    ErnicStats *stats = &counts->stats;
-
-    return visit_counters(v, engine_counters, ARRAY_SIZE(engine_counters),
-                          stats, errp) &&
-           visit_numbered(v, "drops", stats->drop, 1, ERNIC_DROP_COUNT,
-                          drop_name, errp) &&
-           visit_numbered(v, "faults", stats->fault, 1, ERNIC_FAULT_COUNT,
-                          fault_name, errp) &&
-           visit_part(v, "memory", mem_counters, ARRAY_SIZE(mem_counters),
-                   &counts->mem, errp) &&
-           visit_timing(v, counts, errp);
-}
-
-static bool visit_pg332(Visitor *v, EngineCounts *counts, Error **errp)
-{
-    bool ok;
-
-    if (!visit_start_struct(v, "pg332", NULL, 0, errp)) {
-        return false;
-    }
-    ok = visit_engine(v, counts, errp);
-    visit_end_struct(v, NULL);
-    return ok;
-}
-
-static bool visit_link(Visitor *v, const ErnicPciLinkCounters *c, uint8_t *stats,
-                       Error **errp)
-{
-    bool ok;
-
-    if (!visit_start_struct(v, c->name, NULL, 0, errp)) {
-        return false;
-    }
-    ok = visit_counters(v, c->counters, c->num, stats, errp) &&
-         visit_numbered(v, "drops", (uint64_t *)(stats + c->drops), 0, c->num_drops,
-                        c->drop_name, errp);
-    visit_end_struct(v, NULL);
-    return ok;
-}
-
-static bool visit_links(Visitor *v, Snapshot *s, Error **errp)
-{
-    uint32_t i;
-
-    for (i = 0; i < LINKS; i++) {
-        if (s->link[i] &&
-            !visit_link(v, ernic_pci_link_at(i)->counters, s->link[i], errp)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool visit_qdma(Visitor *v, const Snapshot *s, Error **errp)
-{
-    bool ok;
-
-    if (!visit_start_struct(v, "qdma", NULL, 0, errp)) {
-        return false;
-    }
-    ok = visit_counters(v, qdma_counters, ARRAY_SIZE(qdma_counters), &s->qdma, errp) &&
-         visit_counters(v, port_counters, ARRAY_SIZE(port_counters), &s->port, errp);
-    visit_end_struct(v, NULL);
-    return ok;
-}
-
-static void take_links(Snapshot *s, const ErnicPci *d)
+static void put_links(QDict *to, const ErnicPci *d)
 {
     const ErnicPciLinkOps *ops;
-    const void *stats;
+    const uint8_t *stats;
     uint32_t i;
 
-    for (i = 0; i < LINKS && (ops = ernic_pci_link_at(i)); i++) {
-        if (ops->counters) {
-            s->link[i] = g_malloc0(ops->counters->size);
-            stats = ops->counters->get(d);
-            if (stats) {
-                memcpy(s->link[i], stats, ops->counters->size);
-            }
+    for (i = 0; (ops = ernic_pci_link_at(i)); i++) {
+        const ErnicPciLinkCounters *c = ops->counters;
+        QDict *link;
+
+        if (c) {
+            stats = c->get(d);
+            link = new_counters(c->counters, c->num, stats);
+            qdict_put(link, "drops",
+                      new_numbered(stats ? (const uint64_t *)(stats + c->drops) : NULL, 0,
+                                   c->num_drops, c->drop_name));
+            qdict_put(to, c->name, link);
         }
     }
 }
 
-static void count_engine(EngineCounts *counts, const Ernic *e, uint64_t now)
+static QDict *new_qdma(const ErnicPci *d)
 {
-    if (e) {
-        counts->stats = e->stats;
-        counts->mem = e->mem;
-        counts->timed = ernic_timing_count(e, now, &counts->timing);
-    }
+    const ErnicQdma *own = d->shell.qdma, *card = ernic_pci_first(d)->shell.qdma;
+    QDict *to = new_counters(ALL(qdma_counters), own ? &own->stats : NULL);
+
+    put_counters(to, ALL(port_counters),
+                 card ? &card->port[d->shell.port_of != NULL].stats : NULL);
+    return to;
 }
 
 static void get_statistics(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
+    g_autoptr(QDict) all = NULL;
     ErnicPci *d = ERNIC(obj);
-    Snapshot s = { };
     uint64_t now;
-    uint32_t i;
 
     if (!ernic_pci_exists(d)) {
         error_setg(errp, "%s: the device is not realized", name);
         return;
     }
     now = ernic_pci_enter(d);
-    count_engine(&s.engine, d->engine, now);
-    count_engine(&s.pg332, d->pg332.engine, now);
-    s.eth = d->net.eth;
-    if (d->shell.qdma) {
-        s.qdma = d->shell.qdma->stats;
-    }
-    if (ernic_pci_first(d)->shell.qdma) {
-        s.port = ernic_pci_first(d)->shell.qdma->port[d->shell.port_of != NULL].stats;
-    }
-    s.user = d->pg332.user.stats;
-    if (d->shell.xib) {
-        s.xib = d->shell.xib->stats;
-    }
-    take_links(&s, d);
+    all = new_engine(d->engine, now);
+    qdict_put(all, "pg332", new_engine(d->pg332.engine, now));
+    put_links(all, d);
+    qdict_put(all, "eth", new_counters(ALL(eth_counters), &d->net.eth));
+    qdict_put(all, "qdma", new_qdma(d));
+    qdict_put(all, "user_logic", new_counters(ALL(user_counters), &d->pg332.user.stats));
+    qdict_put(all, "axi_dma", new_counters(ALL(xib_counters),
+                                           d->shell.xib ? &d->shell.xib->stats : NULL));
     ernic_pci_leave(d);
-    if (visit_start_struct(v, name, NULL, 0, errp)) {
-        (void)(visit_engine(v, &s.engine, errp) &&
-               visit_pg332(v, &s.pg332, errp) &&
-               visit_links(v, &s, errp) &&
-               visit_part(v, "eth", eth_counters, ARRAY_SIZE(eth_counters),
-                          &s.eth, errp) &&
-               visit_qdma(v, &s, errp) &&
-               visit_part(v, "user_logic", user_counters, ARRAY_SIZE(user_counters),
-                          &s.user, errp) &&
-               visit_part(v, "axi_dma", xib_counters, ARRAY_SIZE(xib_counters),
-                          &s.xib, errp));
-        visit_end_struct(v, NULL);
-    }
-    for (i = 0; i < LINKS; i++) {
-        g_free(s.link[i]);
-    }
+    visit_type_any(v, name, &(QObject *) { QOBJECT(all) }, errp);
 }
 
 void ernic_pci_stats_class_init(ObjectClass *oc)

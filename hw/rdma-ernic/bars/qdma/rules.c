@@ -5,7 +5,8 @@
  * violation is counted, and the first one of each rule and queue is reported.
  */
 #include "qemu/osdep.h"
-#include "qapi/visitor.h"
+#include "qobject/qdict.h"
+#include "qobject/qnum.h"
 #include "bars/qdma/completion.h"
 #include "bars/qdma/queue.h"
 #include "bars/qdma/registers.h"
@@ -336,29 +337,27 @@ void qdma_rules(ErnicPci *d, const QdmaAccess *access)
     note_use(d, access);
 }
 
-static bool visit_last(Visitor *v, ErnicQdmaViolation last, Error **errp)
+static QDict *new_rule(const ErnicQdmaViolation *last)
 {
-    return (last.queue == QDMA_NO_QUEUE ||
-            visit_type_uint32(v, "queue", &last.queue, errp)) &&
-           visit_type_uint32(v, "offset", &last.offset, errp) &&
-           visit_type_uint32(v, "value", &last.value, errp) &&
-           visit_type_uint64(v, "time", &last.time, errp);
+    QDict *to = qdict_new();
+
+    qdict_put(to, "count", qnum_from_uint(last->count));
+    if (last->count && last->queue != QDMA_NO_QUEUE) {
+        qdict_put(to, "queue", qnum_from_uint(last->queue));
+    }
+    if (last->count) {
+        qdict_put(to, "offset", qnum_from_uint(last->offset));
+        qdict_put(to, "value", qnum_from_uint(last->value));
+        qdict_put(to, "time", qnum_from_uint(last->time));
+    }
+    return to;
 }
 
-bool ernic_qdma_visit_rules(ErnicPci *d, Visitor *v, Error **errp)
+void ernic_qdma_put_rules(const ErnicPci *d, QDict *to)
 {
-    ErnicQdmaViolation *last;
-    bool ok = true;
     uint32_t i;
 
-    for (i = 0; ok && d->shell.qdma && i < ARRAY_SIZE(rules); i++) {
-        last = &d->shell.qdma->record.last[i];
-        ok = visit_start_struct(v, rules[i].name, NULL, 0, errp);
-        if (ok) {
-            ok = visit_type_uint64(v, "count", &last->count, errp) &&
-                 (!last->count || visit_last(v, *last, errp));
-            visit_end_struct(v, NULL);
-        }
+    for (i = 0; d->shell.qdma && i < ARRAY_SIZE(rules); i++) {
+        qdict_put(to, rules[i].name, new_rule(&d->shell.qdma->record.last[i]));
     }
-    return ok;
 }

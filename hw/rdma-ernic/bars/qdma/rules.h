@@ -38,9 +38,9 @@ typedef struct QdmaAccess {
 /* Counts and reports the rules that @access breaks; if strict mode is off, none. */
 void qdma_rules(ErnicPci *d, const QdmaAccess *access);
 /*
- * Each rule of the QDMA with its violations since the last reset, for a property.
+ * Adds each rule of the QDMA with its violations since the last reset, for a property.
  * Without a QDMA there are none.
  */
-bool ernic_qdma_visit_rules(ErnicPci *d, Visitor *v, Error **errp);
+void ernic_qdma_put_rules(const ErnicPci *d, QDict *to);
 
 #endif /* ERNIC_BARS_QDMA_RULES_H */

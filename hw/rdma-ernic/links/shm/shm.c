@@ -247,7 +247,6 @@ static const ErnicPciLinkCounters shm_counters = {
     .name = "shm",
     .counters = shm_numbers,
     .num = ARRAY_SIZE(shm_numbers),
-    .size = sizeof(ErnicShmStats),
     .drops = offsetof(ErnicShmStats, drop),
     .num_drops = ERNIC_SHM_DROP_COUNT,
     .drop_name = shm_drop,
