@@ -182,20 +182,27 @@ void ernic_com_irq(struct ernic_dev *dev);
 /*
  * Executes cmd. in_len bytes of in are put into the page buf before the command,
  * and up to out_len bytes are copied from it to out afterwards; both may be NULL.
- * The command names the page as ernic_com_buf(). Returns 0 or a negative errno;
- * -EIO if the device does not answer; it is then reset and dead.
+ * The command names the page as ernic_com_buf(). *handle becomes that of the new
+ * object; NULL: there is none. Returns 0 or a negative errno; -EIO if the device
+ * does not answer; it is then reset and dead.
  */
-int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
-		   struct ernic_rsp *rsp, const void *in, size_t in_len,
-		   void *out, size_t out_len);
+int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle,
+		   const void *in, size_t in_len, void *out, size_t out_len);
 
 static inline u64 ernic_com_buf(struct ernic_dev *dev)
 {
 	return dev->com.buf_dma;
 }
 
-/* ---- ernic_cmd.c: one function for each command -------------------------- */
+/* ---- ernic_cmd.c: commands by the data that they have -------------------- */
 
+/* Executes a command without data; handle as for ernic_com_exec(). */
+int ernic_cmd_exec(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle);
+/* The same under number_lock, for a command that allocates a number of a table. */
+int ernic_cmd_create(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle);
+/* The same for a command whose description, cmd->qp, has len bytes of attributes. */
+int ernic_cmd_attr(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle,
+		   const void *attr, size_t len);
 int ernic_cmd_query(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle,
 		    void *out, size_t len);
 int ernic_cmd_alloc(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 *handle);

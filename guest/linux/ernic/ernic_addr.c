@@ -62,8 +62,6 @@ int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct ernic_av *av = &to_ah(ibah)->av;
 
 	ernic_av_from_ah(av, init->ah_attr);
-	if (!udata)
-		return 0;
 	memcpy(resp.dmac, av->dmac, sizeof(resp.dmac));
 	resp.sgid_index = av->sgid_index;
 	resp.hop_limit = av->hop_limit;
@@ -81,12 +79,10 @@ static int ernic_mcast(struct ib_qp *ibqp, const union ib_gid *gid, u8 opcode)
 		.opcode = opcode,
 		.uctx = cpu_to_le32(to_qp(ibqp)->uctx),
 	};
-	struct ernic_rsp rsp;
 
 	memcpy(cmd.mcast.gid, gid->raw, sizeof(cmd.mcast.gid));
 	cmd.mcast.qpn = cpu_to_le32(ibqp->qp_num);
-	return ernic_com_exec(to_dev(ibqp->device), &cmd, &rsp, NULL, 0, NULL,
-			      0);
+	return ernic_cmd_exec(to_dev(ibqp->device), &cmd, NULL);
 }
 
 int ernic_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)

@@ -86,11 +86,11 @@ static void ernic_com_die(struct ernic_dev *dev, u8 opcode)
 	schedule_work(&dev->flush_work);
 }
 
-int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
-		   struct ernic_rsp *rsp, const void *in, size_t in_len,
-		   void *out, size_t out_len)
+int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle,
+		   const void *in, size_t in_len, void *out, size_t out_len)
 {
 	struct ernic_com *com = &dev->com;
+	struct ernic_rsp rsp;
 	u32 index, slot;
 	int ret = -EIO;
 
@@ -115,10 +115,12 @@ int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd,
 		goto out;
 	}
 	dma_rmb();
-	*rsp = com->rsps[slot];
-	if (rsp->status >= ERNIC_STATUS_COUNT)
+	rsp = com->rsps[slot];
+	if (rsp.status >= ERNIC_STATUS_COUNT)
 		goto out;
-	ret = ernic_errno[rsp->status];
+	ret = ernic_errno[rsp.status];
+	if (!ret && handle)
+		*handle = le32_to_cpu(rsp.handle);
 	if (!ret && out)
 		memcpy(out, com->buf, out_len);
 out:

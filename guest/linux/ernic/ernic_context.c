@@ -86,7 +86,7 @@ int ernic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	pd->uctx = udata ? ernic_udata_uctx(udata) : 0;
 	ret = ernic_cmd_alloc(dev, ERNIC_CMD_PD_ALLOC, pd->uctx, &pd->pdn);
-	if (ret || !udata)
+	if (ret)
 		return ret;
 	resp.pdn = pd->pdn;
 	ret = ernic_respond(udata, &resp, sizeof(resp));

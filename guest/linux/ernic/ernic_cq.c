@@ -75,16 +75,6 @@ static void ernic_cq_release(struct ernic_dev *dev, struct ernic_cq *cq)
 	ernic_ring_fini(dev, &cq->ring);
 }
 
-static int ernic_cq_respond(struct ernic_cq *cq, struct ib_udata *udata)
-{
-	struct ernic_create_cq_resp resp = {
-		.cqn = cq->cqn,
-		.depth = cq->ibcq.cqe,
-	};
-
-	return udata ? ernic_respond(udata, &resp, sizeof(resp)) : 0;
-}
-
 /*
  * Every completion has a timestamp. The device detects an overrun even with
  * IGNORE_OVERRUN, which promises that there is none.
@@ -99,8 +89,8 @@ int ernic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
 	struct ib_udata *udata = ernic_cq_udata(arg);
 	struct ernic_cq *cq = to_cq(ibcq);
+	struct ernic_create_cq_resp resp = {};
 	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
 	int ret;
 
 	if (a->flags & ~ERNIC_CQ_FLAGS)
@@ -112,20 +102,19 @@ int ernic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 		cmd.uctx = cpu_to_le32(cq->uctx);
 		cmd.cq_create.eq =
 			cpu_to_le32(ernic_comp_eqn(dev, a->comp_vector));
-		mutex_lock(&dev->number_lock);
-		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
-		mutex_unlock(&dev->number_lock);
+		ret = ernic_cmd_create(dev, &cmd, &cq->cqn);
 	}
 	ernic_pages_fini(dev, &pages);
 	if (ret) {
 		ernic_cq_release(dev, cq);
 		return ret;
 	}
-	cq->cqn = le32_to_cpu(rsp.handle);
 	ibcq->cqe = le32_to_cpu(cmd.cq_create.depth);
+	resp.cqn = cq->cqn;
+	resp.depth = ibcq->cqe;
 	ret = ernic_table_add(&dev->cqs, cq->cqn, &cq->ref);
 	if (!ret)
-		ret = ernic_cq_respond(cq, udata);
+		ret = ernic_respond(udata, &resp, sizeof(resp));
 	if (ret)
 		ernic_destroy_cq(ibcq, udata);
 	return ret;

@@ -12,7 +12,6 @@ static int ernic_cq_resize_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
 		.uctx = cpu_to_le32(cq->uctx),
 	};
 	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
 	struct ib_umem *umem;
 	int ret;
 
@@ -22,7 +21,7 @@ static int ernic_cq_resize_cmd(struct ernic_dev *dev, struct ernic_cq *cq,
 		return ret;
 	cmd.cq_create.depth = cpu_to_le32(req->depth);
 	cmd.cq_create.handle = cpu_to_le32(cq->cqn);
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ret = ernic_cmd_exec(dev, &cmd, NULL);
 	ernic_pages_fini(dev, &pages);
 	if (!ret)
 		swap(cq->umem, umem);
@@ -61,11 +60,9 @@ int ernic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 		.opcode = ERNIC_CMD_CQ_MODERATE,
 		.uctx = cpu_to_le32(cq->uctx),
 	};
-	struct ernic_rsp rsp;
 
 	cmd.cq_moderate.handle = cpu_to_le32(cq->cqn);
 	cmd.cq_moderate.count = cpu_to_le16(count);
 	cmd.cq_moderate.period_us = cpu_to_le16(period);
-	return ernic_com_exec(to_dev(ibcq->device), &cmd, &rsp, NULL, 0,
-			      NULL, 0);
+	return ernic_cmd_exec(to_dev(ibcq->device), &cmd, NULL);
 }

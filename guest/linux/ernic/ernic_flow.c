@@ -154,7 +154,6 @@ struct ib_flow *ernic_create_flow(struct ib_qp *ibqp,
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_FLOW_CREATE };
 	struct ernic_flow_rule rule = {};
 	struct ernic_flow *flow;
-	struct ernic_rsp rsp;
 	int ret;
 
 	if (ibqp->qp_type != IB_QPT_RAW_PACKET)
@@ -168,14 +167,11 @@ struct ib_flow *ernic_create_flow(struct ib_qp *ibqp,
 	flow->uctx = to_qp(ibqp)->uctx;
 	rule.qpn = cpu_to_le32(ibqp->qp_num);
 	cmd.uctx = cpu_to_le32(flow->uctx);
-	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
-	cmd.qp.length = cpu_to_le32(sizeof(rule));
-	ret = ernic_com_exec(dev, &cmd, &rsp, &rule, sizeof(rule), NULL, 0);
+	ret = ernic_cmd_attr(dev, &cmd, &flow->handle, &rule, sizeof(rule));
 	if (ret) {
 		kfree(flow);
 		return ERR_PTR(ret);
 	}
-	flow->handle = le32_to_cpu(rsp.handle);
 	return &flow->ibflow;
 }
 

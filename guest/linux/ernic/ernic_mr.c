@@ -93,7 +93,6 @@ static int ernic_rereg_cmd(struct ernic_dev *dev, struct ernic_mr *mr,
 		.uctx = cpu_to_le32(mr->uctx),
 	};
 	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
 	int ret;
 
 	cmd.mr_reg.key = cpu_to_le32(mr->ibmr.lkey);
@@ -108,7 +107,7 @@ static int ernic_rereg_cmd(struct ernic_dev *dev, struct ernic_mr *mr,
 		cmd.mr_reg.pd = cpu_to_le32(pd->pdn);
 	if (flags & IB_MR_REREG_ACCESS)
 		cmd.mr_reg.access = cpu_to_le32(access & ERNIC_ACCESS_FLAGS);
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ret = ernic_cmd_exec(dev, &cmd, NULL);
 	ernic_pages_fini(dev, &pages);
 	return ret;
 }

@@ -12,17 +12,12 @@ int ernic_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MW_ALLOC };
 	struct ernic_pd *pd = to_pd(ibmw->pd);
 	struct ernic_mw *mw = to_mw(ibmw);
-	struct ernic_rsp rsp;
-	int ret;
 
 	mw->uctx = pd->uctx;
 	cmd.uctx = cpu_to_le32(mw->uctx);
 	cmd.mw_alloc.pd = cpu_to_le32(pd->pdn);
 	cmd.mw_alloc.type = ibmw->type;
-	ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
-	if (!ret)
-		ibmw->rkey = le32_to_cpu(rsp.handle);
-	return ret;
+	return ernic_cmd_exec(dev, &cmd, &ibmw->rkey);
 }
 
 /* The device finds the window by its number, whatever key it has by now. */

@@ -40,13 +40,12 @@ static int ernic_odp_set(struct ernic_mr *mr, struct ib_umem_odp *part,
 		.opcode = ERNIC_CMD_MR_PAGES,
 		.uctx = cpu_to_le32(mr->uctx),
 	};
-	struct ernic_rsp rsp;
 
 	cmd.mr_pages.list = cpu_to_le64(list ? ernic_com_buf(dev) : 0);
 	cmd.mr_pages.first = cpu_to_le64(ernic_odp_base(mr, part) + first);
 	cmd.mr_pages.npages = cpu_to_le64(n);
 	cmd.mr_pages.key = cpu_to_le32(mr->ibmr.lkey);
-	return ernic_com_exec(dev, &cmd, &rsp, list,
+	return ernic_com_exec(dev, &cmd, NULL, list,
 			      list ? n * sizeof(*list) : 0, NULL, 0);
 }
 
@@ -211,7 +210,6 @@ void ernic_odp_work(struct work_struct *work)
 	struct ernic_dev *dev = to_dev(qp->ibqp.device);
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PAGE_RESUME };
 	struct ernic_eqe eqe;
-	struct ernic_rsp rsp;
 	int ret;
 
 	spin_lock_irq(&qp->fault_lock);
@@ -224,7 +222,7 @@ void ernic_odp_work(struct work_struct *work)
 	cmd.page_resume.qpn = eqe.element;
 	/* after a temporary failure the device asks again */
 	cmd.page_resume.failed = ret && ret != -EBUSY && ret != -EAGAIN;
-	ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	ernic_cmd_exec(dev, &cmd, NULL);
 }
 
 /* Called in an interrupt. A queue pair has one fault at a time. */

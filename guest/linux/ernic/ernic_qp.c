@@ -231,17 +231,11 @@ static int ernic_qp_queues(struct ernic_dev *dev, struct ernic_qp *qp,
 		       ernic_qp_kernel(dev, qp, attr, init);
 }
 
-static int ernic_qp_respond(struct ernic_qp *qp, struct ib_udata *udata)
-{
-	struct ernic_create_qp_resp resp = { .qpn = qp->ibqp.qp_num };
-
-	return udata ? ernic_respond(udata, &resp, sizeof(resp)) : 0;
-}
-
 int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		    struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibqp->device);
+	struct ernic_create_qp_resp resp = {};
 	struct ernic_pages sq = {}, rq = {};
 	struct ernic_qp *qp = to_qp(ibqp);
 	struct ernic_qp_init init = {};
@@ -267,9 +261,10 @@ int ernic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		attr->cap.max_recv_wr = le32_to_cpu(init.rq_depth);
 	qp->cap = attr->cap;
 	ernic_flush_know(qp, true);
+	resp.qpn = ibqp->qp_num;
 	ret = ernic_qp_add(dev, qp);
 	if (!ret)
-		ret = ernic_qp_respond(qp, udata);
+		ret = ernic_respond(udata, &resp, sizeof(resp));
 	if (ret)
 		ernic_destroy_qp(ibqp, udata);
 	return ret;

@@ -26,17 +26,12 @@ int ernic_qp_make(struct ernic_dev *dev, struct ernic_qp *qp,
 		  const struct ernic_qp_init *init)
 {
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-	struct ernic_rsp rsp;
 	int ret;
 
 	cmd.uctx = cpu_to_le32(qp->uctx);
-	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
-	cmd.qp.length = cpu_to_le32(sizeof(*init));
 	mutex_lock(&dev->number_lock);
-	ret = ernic_com_exec(dev, &cmd, &rsp, init, sizeof(*init), NULL, 0);
+	ret = ernic_cmd_attr(dev, &cmd, &qp->ibqp.qp_num, init, sizeof(*init));
 	mutex_unlock(&dev->number_lock);
-	if (!ret)
-		qp->ibqp.qp_num = le32_to_cpu(rsp.handle);
 	return ret;
 }
 

@@ -16,16 +16,12 @@ static_assert(IB_ACCESS_FLUSH_GLOBAL == ERNIC_ACCESS_FLUSH_GLOBAL);
 int ernic_region_create(struct ernic_dev *dev, struct ernic_mr *mr,
 			struct ernic_cmd *cmd)
 {
-	struct ernic_rsp rsp;
 	int ret;
 
 	cmd->uctx = cpu_to_le32(mr->uctx);
-	ret = ernic_com_exec(dev, cmd, &rsp, NULL, 0, NULL, 0);
-	if (ret)
-		return ret;
-	mr->ibmr.lkey = le32_to_cpu(rsp.handle);
+	ret = ernic_cmd_exec(dev, cmd, &mr->ibmr.lkey);
 	mr->ibmr.rkey = mr->ibmr.lkey;
-	return 0;
+	return ret;
 }
 
 int ernic_region_register(struct ernic_dev *dev, struct ernic_mr *mr,

@@ -215,7 +215,6 @@ int ernic_create_rss(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct ernic_qp *qp = to_qp(ibqp);
 	struct ernic_create_qp_resp resp = {};
 	struct ernic_rss *rss;
-	struct ernic_rsp rsp;
 	int ret;
 
 	if (!udata || !ernic_has_rss(dev) || attr->create_flags ||
@@ -230,12 +229,9 @@ int ernic_create_rss(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		goto out;
 	qp->uctx = to_pd(ibqp->pd)->uctx;
 	cmd.uctx = cpu_to_le32(qp->uctx);
-	cmd.qp.addr = cpu_to_le64(ernic_com_buf(dev));
-	cmd.qp.length = cpu_to_le32(sizeof(*rss));
-	ret = ernic_com_exec(dev, &cmd, &rsp, rss, sizeof(*rss), NULL, 0);
+	ret = ernic_cmd_attr(dev, &cmd, &ibqp->qp_num, rss, sizeof(*rss));
 	if (ret)
 		goto out;
-	ibqp->qp_num = le32_to_cpu(rsp.handle);
 	resp.qpn = ibqp->qp_num;
 	ret = ernic_respond(udata, &resp, sizeof(resp));
 	if (ret)

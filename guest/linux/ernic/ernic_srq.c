@@ -96,13 +96,6 @@ static void ernic_srq_release(struct ernic_dev *dev, struct ernic_srq *srq)
 	ernic_wq_fini(dev, &srq->wq);
 }
 
-static int ernic_srq_respond(struct ernic_srq *srq, struct ib_udata *udata)
-{
-	struct ernic_create_srq_resp resp = { .srqn = srq->srqn };
-
-	return udata ? ernic_respond(udata, &resp, sizeof(resp)) : 0;
-}
-
 int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		     struct ib_udata *udata)
 {
@@ -110,8 +103,8 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_CREATE };
 	struct ernic_pd *pd = to_pd(ibsrq->pd);
 	struct ernic_srq *srq = to_srq(ibsrq);
+	struct ernic_create_srq_resp resp = {};
 	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
 	int ret;
 
 	/* only processes can have XRC */
@@ -132,22 +125,20 @@ int ernic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 			cmd.srq.xrcd = cpu_to_le32(to_xrcd(init->ext.xrc.xrcd)->pdn);
 			cmd.srq.cq = cpu_to_le32(to_cq(init->ext.cq)->cqn);
 		}
-		mutex_lock(&dev->number_lock);
-		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
-		mutex_unlock(&dev->number_lock);
+		ret = ernic_cmd_create(dev, &cmd, &srq->srqn);
 	}
 	ernic_pages_fini(dev, &pages);
 	if (ret) {
 		ernic_srq_release(dev, srq);
 		return ret;
 	}
-	srq->srqn = le32_to_cpu(rsp.handle);
 	if (init->srq_type == IB_SRQT_XRC)
 		ibsrq->ext.xrc.srq_num = srq->srqn;
 	init->attr.max_wr = le32_to_cpu(cmd.srq.depth);
+	resp.srqn = srq->srqn;
 	ret = ernic_table_add(&dev->srqs, srq->srqn, &srq->ref);
 	if (!ret)
-		ret = ernic_srq_respond(srq, udata);
+		ret = ernic_respond(udata, &resp, sizeof(resp));
 	if (ret)
 		ernic_destroy_srq(ibsrq, udata);
 	return ret;
@@ -157,12 +148,11 @@ static int ernic_srq_set_limit(struct ernic_dev *dev, struct ernic_srq *srq,
 			       u32 limit)
 {
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_MODIFY };
-	struct ernic_rsp rsp;
 
 	cmd.uctx = cpu_to_le32(srq->uctx);
 	cmd.srq.handle = cpu_to_le32(srq->srqn);
 	cmd.srq.limit = cpu_to_le32(limit);
-	return ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+	return ernic_cmd_exec(dev, &cmd, NULL);
 }
 
 /* The process has copied its posted requests into the new ring. */
@@ -176,7 +166,6 @@ static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_MODIFY };
 	struct ernic_resize_srq_req req;
 	struct ernic_pages pages = {};
-	struct ernic_rsp rsp;
 	struct ib_umem *umem;
 	int ret;
 
@@ -194,7 +183,7 @@ static int ernic_srq_resize(struct ernic_dev *dev, struct ernic_srq *srq,
 		cmd.uctx = cpu_to_le32(srq->uctx);
 		cmd.srq.handle = cpu_to_le32(srq->srqn);
 		cmd.srq.depth = cpu_to_le32(req.depth);
-		ret = ernic_com_exec(dev, &cmd, &rsp, NULL, 0, NULL, 0);
+		ret = ernic_cmd_exec(dev, &cmd, NULL);
 		ernic_pages_fini(dev, &pages);
 		if (!ret)
 			swap(srq->umem, umem);

@@ -113,7 +113,6 @@ static int ernic_counter_update(struct rdma_counter *counter)
 static int ernic_counter_set(struct ib_qp *ibqp, u32 counter)
 {
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_BIND };
-	struct ernic_rsp rsp;
 
 	/*
 	 * A queue pair over a table has no counters in the device. After an
@@ -123,8 +122,7 @@ static int ernic_counter_set(struct ib_qp *ibqp, u32 counter)
 		return 0;
 	cmd.counter_bind.qpn = cpu_to_le32(ibqp->qp_num);
 	cmd.counter_bind.counter = cpu_to_le32(counter);
-	return ernic_com_exec(to_dev(ibqp->device), &cmd, &rsp, NULL, 0, NULL,
-			      0);
+	return ernic_cmd_exec(to_dev(ibqp->device), &cmd, NULL);
 }
 
 static int ernic_counter_dealloc(struct rdma_counter *counter)

@@ -268,7 +268,10 @@ static inline int ernic_destroy(struct ernic_dev *dev, u8 opcode, u32 uctx,
 			   offsetofend(typeof(*(req)), last))
 int ernic_request_copy(struct ib_udata *udata, void *req, size_t size,
 		       size_t least, size_t known);
-/* Copies as much of a response as the process, which may be older, expects. */
+/*
+ * Copies as much of a response as the process, which may be older, expects. The kernel,
+ * without udata, gets none.
+ */
 int ernic_respond(struct ib_udata *udata, const void *resp, size_t len);
 
 /* ---- ernic_addr.c: GIDs, address handles, multicast groups --------------- */
