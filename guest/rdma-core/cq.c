@@ -105,9 +105,7 @@ err_buf:
 	ernic_buf_free(&cq->ci_buf);
 	ernic_buf_free(&cq->buf);
 err:
-	free(cq);
-	errno = ret;
-	return NULL;
+	return ernic_no_object(cq, ret);
 }
 
 struct ibv_cq *ernic_create_cq(struct ibv_context *ibctx, int cqe,
@@ -121,10 +119,8 @@ struct ibv_cq *ernic_create_cq(struct ibv_context *ibctx, int cqe,
 	};
 	struct ibv_cq_ex *cq;
 
-	if (cqe <= 0) {
-		errno = EINVAL;
-		return NULL;
-	}
+	if (cqe <= 0)
+		return ernic_no_object(NULL, EINVAL);
 	cq = ernic_create_cq_ex(ibctx, &attr);
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
@@ -256,20 +252,22 @@ void ernic_cq_clean_xrc(struct ernic_cq *cq, uint32_t srqn)
 	cq_clean(cq, true, srqn, NULL);
 }
 
+static void cq_clean_locked(struct ernic_cq *cq, uint32_t qpn,
+			    struct ernic_srq *srq)
+{
+	ernic_lock(&cq->lock);
+	cq_clean(cq, false, qpn, srq);
+	ernic_unlock(&cq->lock);
+}
+
 /* One queue after the other; both may be the same. */
 void ernic_qp_clean_cqs(struct ernic_qp *qp)
 {
 	struct ernic_cq *a = qp->send_cq, *b = qp->recv_cq;
 	uint32_t qpn = qp->vqp.qp.qp_num;
 
-	if (a) {
-		ernic_lock(&a->lock);
-		cq_clean(a, false, qpn, qp->srq);
-		ernic_unlock(&a->lock);
-	}
-	if (!b || a == b)
-		return;
-	ernic_lock(&b->lock);
-	cq_clean(b, false, qpn, qp->srq);
-	ernic_unlock(&b->lock);
+	if (a)
+		cq_clean_locked(a, qpn, qp->srq);
+	if (b && b != a)
+		cq_clean_locked(b, qpn, qp->srq);
 }

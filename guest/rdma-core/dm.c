@@ -75,10 +75,8 @@ struct ibv_dm *ernic_alloc_dm(struct ibv_context *ibctx,
 	uint64_t offset;
 	int ret;
 
-	if (attr->comp_mask || !attr->length) {
-		errno = EINVAL;
-		return NULL;
-	}
+	if (attr->comp_mask || !attr->length)
+		return ernic_no_object(NULL, EINVAL);
 	dm = calloc(1, sizeof(*dm));
 	if (!dm)
 		return NULL;
@@ -95,9 +93,7 @@ struct ibv_dm *ernic_alloc_dm(struct ibv_context *ibctx,
 err_dm:
 	ibv_cmd_free_dm(&dm->vdm);
 err:
-	free(dm);
-	errno = ret;
-	return NULL;
+	return ernic_no_object(dm, ret);
 }
 
 int ernic_free_dm(struct ibv_dm *ibdm)

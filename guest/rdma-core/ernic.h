@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <ccan/array_size.h>
 #include <infiniband/driver.h>
@@ -32,6 +33,14 @@ static inline int ernic_error(int error)
 	if (error)
 		errno = error;
 	return error;
+}
+
+/* The same for verbs that return a new object, of which obj (or NULL) was the memory. */
+static inline void *ernic_no_object(void *obj, int error)
+{
+	free(obj);
+	errno = error;
+	return NULL;
 }
 
 /* A lock that a thread domain makes needless. */

@@ -13,16 +13,10 @@ struct ibv_flow *ernic_create_flow(struct ibv_qp *ibqp,
 	struct ibv_flow *flow = calloc(1, sizeof(*flow));
 	int ret;
 
-	if (!flow) {
-		errno = ENOMEM;
+	if (!flow)
 		return NULL;
-	}
 	ret = ibv_cmd_create_flow(ibqp, flow, attr, NULL, 0);
-	if (!ret)
-		return flow;
-	free(flow);
-	errno = ret;
-	return NULL;
+	return ret ? ernic_no_object(flow, ret) : flow;
 }
 
 int ernic_destroy_flow(struct ibv_flow *flow)

@@ -48,10 +48,8 @@ struct ibv_td *ernic_alloc_td(struct ibv_context *ibctx,
 {
 	struct ernic_td *td;
 
-	if (attr->comp_mask) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
+	if (attr->comp_mask)
+		return ernic_no_object(NULL, EOPNOTSUPP);
 	td = calloc(1, sizeof(*td));
 	if (!td)
 		return NULL;
@@ -78,15 +76,11 @@ ernic_alloc_parent_domain(struct ibv_context *ibctx,
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
 	if (attr->comp_mask & ~(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-				IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
+				IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT))
+		return ernic_no_object(NULL, EOPNOTSUPP);
 	inner = to_ernic_pd(attr->pd);
-	if (inner->inner) {
-		errno = EINVAL;
-		return NULL;
-	}
+	if (inner->inner)
+		return ernic_no_object(NULL, EINVAL);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return NULL;

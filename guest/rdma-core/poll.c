@@ -231,40 +231,22 @@ static int ex_start(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	return ret;
 }
 
-static enum ibv_wc_opcode ex_opcode(struct ibv_cq_ex *ex)
-{
-	return wc_opcode(ex_to_cq(ex)->cur);
-}
-
-static unsigned int ex_wc_flags(struct ibv_cq_ex *ex)
-{
-	return wc_flags(ex_to_cq(ex)->cur);
-}
-
-static __be32 ex_imm_data(struct ibv_cq_ex *ex)
-{
-	return wc_imm(ex_to_cq(ex)->cur);
-}
-
-/* Fields of the entry with 32 bits. */
-#define EX_READ(field)                                                         \
-	static uint32_t ex_##field(struct ibv_cq_ex *ex)                       \
+/* A field of the entry that was taken last, cqe. */
+#define EX_READ(type, name, value)                                             \
+	static type ex_##name(struct ibv_cq_ex *ex)                            \
 	{                                                                      \
-		return le32toh(ex_to_cq(ex)->cur->field);                      \
+		const struct ernic_cqe *cqe = ex_to_cq(ex)->cur;               \
+									       \
+		return value;                                                  \
 	}
-EX_READ(vendor_err)
-EX_READ(byte_len)
-EX_READ(qpn)
-
-static uint32_t ex_src_qp(struct ibv_cq_ex *ex)
-{
-	return wc_src_qp(ex_to_cq(ex)->cur);
-}
-
-static uint64_t ex_timestamp(struct ibv_cq_ex *ex)
-{
-	return le64toh(ex_to_cq(ex)->cur->timestamp);
-}
+EX_READ(enum ibv_wc_opcode, opcode, wc_opcode(cqe))
+EX_READ(unsigned int, wc_flags, wc_flags(cqe))
+EX_READ(__be32, imm_data, wc_imm(cqe))
+EX_READ(uint32_t, vendor_err, le32toh(cqe->vendor_err))
+EX_READ(uint32_t, byte_len, le32toh(cqe->byte_len))
+EX_READ(uint32_t, qpn, le32toh(cqe->qpn))
+EX_READ(uint32_t, src_qp, wc_src_qp(cqe))
+EX_READ(uint64_t, timestamp, le64toh(cqe->timestamp))
 
 /*
  * The PTP clock's time. Without one, the system's time, minus the time that has passed

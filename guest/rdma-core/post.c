@@ -84,19 +84,24 @@ int ernic_wqe_bind(struct ernic_wqe *wqe, struct ibv_mw *ibmw, uint32_t rkey,
 	return 0;
 }
 
-int ernic_wqe_sges(struct ernic_qp *qp, struct ernic_wqe *wqe,
-		   const struct ibv_sge *sge, size_t n)
+static void put_sges(void *at, const struct ibv_sge *sge, size_t n)
 {
-	struct ernic_sge *to = (struct ernic_sge *)(wqe + 1);
+	struct ernic_sge *to = at;
 	size_t i;
 
-	if (n > qp->sq.max_sge)
-		return EINVAL;
 	for (i = 0; i < n; i++) {
 		to[i].addr = htole64(sge[i].addr);
 		to[i].length = htole32(sge[i].length);
 		to[i].lkey = htole32(sge[i].lkey);
 	}
+}
+
+int ernic_wqe_sges(struct ernic_qp *qp, struct ernic_wqe *wqe,
+		   const struct ibv_sge *sge, size_t n)
+{
+	if (n > qp->sq.max_sge)
+		return EINVAL;
+	put_sges(wqe + 1, sge, n);
 	wqe->count = htole16(n);
 	return 0;
 }
@@ -298,19 +303,12 @@ int ernic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *ibmw,
 static int recv_build(const struct ernic_wq *wq, struct ernic_rwqe *rwqe,
 		      const struct ibv_recv_wr *wr)
 {
-	struct ernic_sge *to = (struct ernic_sge *)(rwqe + 1);
-	int i;
-
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > wq->max_sge)
 		return EINVAL;
 	memset(rwqe, 0, sizeof(*rwqe));
 	rwqe->wr_id = htole64(wr->wr_id);
 	rwqe->num_sge = htole16(wr->num_sge);
-	for (i = 0; i < wr->num_sge; i++) {
-		to[i].addr = htole64(wr->sg_list[i].addr);
-		to[i].length = htole32(wr->sg_list[i].length);
-		to[i].lkey = htole32(wr->sg_list[i].lkey);
-	}
+	put_sges(rwqe + 1, wr->sg_list, wr->num_sge);
 	return 0;
 }
 

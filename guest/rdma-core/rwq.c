@@ -98,9 +98,7 @@ err_ring:
 	ernic_buf_free(&rwq->qp.record_buf);
 	ernic_wq_fini(ring);
 err:
-	free(rwq);
-	errno = ret;
-	return NULL;
+	return ernic_no_object(rwq, ret);
 }
 
 int ernic_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
@@ -150,17 +148,11 @@ ernic_create_rwq_ind_table(struct ibv_context *ibctx,
 	struct ibv_rwq_ind_table *table = calloc(1, sizeof(*table));
 	int ret;
 
-	if (!table) {
-		errno = ENOMEM;
+	if (!table)
 		return NULL;
-	}
 	ret = ibv_cmd_create_rwq_ind_table(ibctx, attr, table, &resp,
 					   sizeof(resp));
-	if (!ret)
-		return table;
-	free(table);
-	errno = ret;
-	return NULL;
+	return ret ? ernic_no_object(table, ret) : table;
 }
 
 int ernic_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
@@ -227,9 +219,7 @@ struct ibv_qp *ernic_create_rss(struct ibv_context *ibctx,
 	return &qp->vqp.qp;
 
 err:
-	free(qp);
-	errno = ret;
-	return NULL;
+	return ernic_no_object(qp, ret);
 }
 
 int ernic_destroy_rss(struct ibv_qp *ibqp)
