@@ -11,8 +11,8 @@
 #include "bars/verbs.h"
 #include "bars/xib/xib.h"
 #include "device/card.h"
+#include "device/enum_property.h"
 #include "device/interface.h"
-#include "device/properties.h"
 
 #define DEFAULT_QPS     32
 

@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
+ * How busy each stage of the timing model was, in windows of time.
+ *
  * Times are kept as the number of a window and ps within it, so that nothing
  * overflows.
  */

@@ -5,8 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/visitor.h"
+#include "device/enum_property.h"
 #include "device/interface.h"
-#include "device/properties.h"
 
 #define DEFAULT_INTERFACE   "mlx5"
 

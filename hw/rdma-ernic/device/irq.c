@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Interrupts: messages (MSI-X, MSI in a shell) from a bottom half, and INTx of the ERNIC
- * interface.
+ * interface. Masks of MSI are here, those of MSI-X in QEMU and, for events, in irqfd.c.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"

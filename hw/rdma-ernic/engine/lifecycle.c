@@ -18,7 +18,7 @@
 #include "interfaces/pg332/side_stream.h"
 #include "interfaces/pg332/strict.h"
 #include "lifecycle.h"
-#include "memory.h"
+#include "memory_need.h"
 #include "objects/counter.h"
 #include "objects/cq.h"
 #include "objects/eq.h"

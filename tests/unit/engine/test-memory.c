@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include "counted_pages.h"
 #include "fake_verbs.h"
-#include "memory.h"
+#include "memory_need.h"
 #include "objects/mr.h"
 #include "state/check.h"
 #include "test.h"

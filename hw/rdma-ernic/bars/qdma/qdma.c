@@ -9,7 +9,7 @@
 #include "migration/vmstate.h"
 #include "bars/qdma/aggregation.h"
 #include "bars/qdma/completion.h"
-#include "bars/qdma/engine.h"
+#include "bars/qdma/mm.h"
 #include "bars/qdma/port.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"

@@ -220,9 +220,9 @@ struct ErnicInterfaceOps {
     void (*fatal)(Ernic *e, ErnicQp *qp, ErnicFault fault);
 };
 
-/* verbs/queue.c: work queues, completion queues and keys of verbs. */
+/* verbs/methods.c: work queues, completion queues and keys of verbs. */
 extern const ErnicInterfaceOps ernic_interface_verbs;
-/* pg332/queue.c: queues in the layout of PG332; addresses are those of the bus. */
+/* pg332/methods.c: queues in the layout of PG332; addresses are those of the bus. */
 extern const ErnicInterfaceOps ernic_interface_pg332;
 
 /* mlx5/interface.c: queues in the layout of the mlx5 interface. */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * On-demand paging: the page table of a region, chunks of entries in ascending order
- * that a binary search finds. Only commands allocate and free, never an access.
+ * that a binary search finds. Only commands allocate and free, never an access. An access
+ * that finds no entry is a page fault of its queue pair (transport/page_fault.c).
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

@@ -130,7 +130,7 @@ typedef struct ErnicSendQueue {
     uint64_t rnr_due;               /* end of the RNR wait, or ERNIC_NEVER */
     /* Writer: transport/completer. */
     uint32_t cwnd;                  /* bytes that may be in flight */
-    /* Writer: interfaces/pg332/queue; reset: transport/qp_life. */
+    /* Writer: interfaces/pg332/methods; reset: transport/qp_life. */
     uint8_t narrow;                 /* PG332: requests to complete before all
                                        may be outstanding again */
 

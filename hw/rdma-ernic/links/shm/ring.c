@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A ring of trains in shared memory. A record is a header of one cache line and the
- * bytes of the train, rounded up to lines, so that a header is never divided.
+ * bytes of the train, rounded up to lines, so that a header is never divided. A flag says
+ * that the reader sleeps; pair.c wakes it.
  */
 #include "qemu/osdep.h"
 #include "links/shm/ring.h"

@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
+ * The pages of doorbells that ring by events, and the queues of each.
+ *
  * A page rings by an event if it is allocated and has had such a queue since then,
  * because to make and remove an event takes KVM longer than many doorbells. One that has
  * had too many queues gets an event again when it has half as many, so that the others

@@ -24,7 +24,7 @@
 #include "steering/rss.h"
 #include "timing/timing_count.h"
 #include "trace.h"
-#include "transport/qp_page.h"
+#include "transport/page_fault.h"
 #include "transport/responder.h"
 
 /* A newer driver may use a longer structure; bytes unknown to us have to be 0. */

@@ -5,8 +5,8 @@
  * (objects/odp.h). The device asks software for the page and repeats the access after
  * the answer.
  */
-#ifndef ERNIC_TRANSPORT_QP_PAGE_H
-#define ERNIC_TRANSPORT_QP_PAGE_H
+#ifndef ERNIC_TRANSPORT_PAGE_FAULT_H
+#define ERNIC_TRANSPORT_PAGE_FAULT_H
 
 #include "base/fault.h"
 #include "objects/dma.h"
@@ -36,4 +36,4 @@ void ernic_qp_pages_came(Ernic *e, const struct ernic_cmd_mr_pages *cmd);
 /* Software cannot answer any more: queue pairs that wait repeat their accesses. */
 void ernic_qp_pages_orphaned(Ernic *e);
 
-#endif /* ERNIC_TRANSPORT_QP_PAGE_H */
+#endif /* ERNIC_TRANSPORT_PAGE_FAULT_H */

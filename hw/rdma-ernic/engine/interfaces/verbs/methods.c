@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The queues of the verbs interface: send and receive requests in the slots of rings,
- * completions in completion queues, and keys of registered memory.
+ * The methods of the verbs interface (interfaces/interface.h): send and receive requests
+ * in the slots of rings, completions in completion queues, and keys of registered memory.
  */
 #include "qemu/osdep.h"
 #include "interfaces/interface.h"

@@ -6,7 +6,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "device/properties.h"
+#include "device/enum_property.h"
 
 char *ernic_pci_enum_names(const char *const *names)
 {

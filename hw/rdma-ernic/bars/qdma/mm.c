@@ -11,7 +11,7 @@
 #include "system/runstate.h"
 #include "engine/base/budget.h"
 #include "bars/qdma/completion.h"
-#include "bars/qdma/engine.h"
+#include "bars/qdma/mm.h"
 #include "bars/qdma/registers.h"
 #include "bars/qdma/report.h"
 #include "bars/qdma/stream.h"

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Queues as PG332 lays them out: 64-byte requests, 4-byte completions, receive
- * buffers of one size in a ring, and doorbells that the hardware writes. Where they are
- * is read from the registers at each use.
+ * The methods of the ERNIC interface (interfaces/interface.h). Queues are as PG332 lays
+ * them out: 64-byte requests, 4-byte completions, receive buffers of one size in a ring,
+ * and doorbells that the hardware writes. Where they are is read from the registers at
+ * each use.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

@@ -5,7 +5,7 @@
  * has the same figures; tests/unit/engine/test-memory.c compares them.
  */
 #include "qemu/osdep.h"
-#include "memory.h"
+#include "memory_need.h"
 #include "interfaces/mlx5/command/queue.h"
 #include "objects/eq.h"
 #include "objects/mr.h"

@@ -8,8 +8,8 @@
 #include "base/work.h"
 #include "objects/mr.h"
 #include "trace.h"
+#include "transport/page_fault.h"
 #include "transport/qp.h"
-#include "transport/qp_page.h"
 #include "transport/sched.h"
 
 static bool same_page(const ErnicPageFault *a, const ErnicPageFault *b)

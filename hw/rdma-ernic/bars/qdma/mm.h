@@ -3,8 +3,8 @@
  *
  * The engines of the QDMA: what they do in a slice of work.
  */
-#ifndef ERNIC_BARS_QDMA_ENGINE_H
-#define ERNIC_BARS_QDMA_ENGINE_H
+#ifndef ERNIC_BARS_QDMA_MM_H
+#define ERNIC_BARS_QDMA_MM_H
 
 #include "bars/qdma/queue.h"
 
@@ -13,4 +13,4 @@ bool qdma_engine_valid(const ErnicQdma *q);
 /* Executes descriptors, and timers that have ended, until the slice ends. */
 void qdma_engine_run(ErnicPci *d);
 
-#endif /* ERNIC_BARS_QDMA_ENGINE_H */
+#endif /* ERNIC_BARS_QDMA_MM_H */

@@ -3,8 +3,8 @@
  *
  * Properties whose values have names.
  */
-#ifndef ERNIC_DEVICE_PROPERTIES_H
-#define ERNIC_DEVICE_PROPERTIES_H
+#ifndef ERNIC_DEVICE_ENUM_PROPERTY_H
+#define ERNIC_DEVICE_ENUM_PROPERTY_H
 
 #include "device/device.h"
 
@@ -25,4 +25,4 @@ bool ernic_pci_visit_enum(Object *obj, Visitor *v, const char *name,
 /* "a, b or c" of @names; the caller frees it. */
 char *ernic_pci_enum_names(const char *const *names);
 
-#endif /* ERNIC_DEVICE_PROPERTIES_H */
+#endif /* ERNIC_DEVICE_ENUM_PROPERTY_H */

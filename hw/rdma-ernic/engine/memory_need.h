@@ -3,8 +3,8 @@
  *
  * How much memory the objects of a configuration can need (base/mem.h).
  */
-#ifndef ERNIC_MEMORY_H
-#define ERNIC_MEMORY_H
+#ifndef ERNIC_MEMORY_NEED_H
+#define ERNIC_MEMORY_NEED_H
 
 #include "base/device.h"
 
@@ -13,4 +13,4 @@ uint64_t ernic_memory_kind(const ErnicConfig *cfg, ErnicMemKind kind);
 /* The same of all kinds together. */
 uint64_t ernic_memory_most(const ErnicConfig *cfg);
 
-#endif /* ERNIC_MEMORY_H */
+#endif /* ERNIC_MEMORY_NEED_H */
