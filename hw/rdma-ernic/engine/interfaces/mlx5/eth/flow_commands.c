@@ -62,7 +62,7 @@ static ErnicMlx5Refusal create_table(ErnicMlx5Function *f, const ErnicMlx5Reques
 }
 
 HANDLER(destroy_table, ernic_mlx5_refusal(ernic_flow_table_destroy(f->engine,
-         GET(r->in, destroy_flow_table_in.table_id))))
+        GET(r->in, destroy_flow_table_in.table_id))))
 
 static ErnicMlx5Refusal modify_table(ErnicMlx5Function *f, const ErnicMlx5Request *r)
 {
@@ -126,8 +126,8 @@ static ErnicMlx5Refusal create_group(ErnicMlx5Function *f, const ErnicMlx5Reques
 }
 
 HANDLER(destroy_group, ernic_mlx5_refusal(ernic_flow_group_destroy(f->engine,
-         GET(r->in, destroy_flow_group_in.table_id),
-         GET(r->in, destroy_flow_group_in.group_id))))
+        GET(r->in, destroy_flow_group_in.table_id),
+        GET(r->in, destroy_flow_group_in.group_id))))
 
 /* ---- entries --------------------------------------------------------------- */
 
@@ -226,7 +226,7 @@ static ErnicMlx5Refusal set_entry(ErnicMlx5Function *f, const ErnicMlx5Request *
 }
 
 HANDLER(delete_entry, ernic_mlx5_refusal(ernic_flow_entry_delete(f->engine,
-         GET(r->in, delete_fte_in.table_id), GET(r->in, delete_fte_in.flow_index))))
+        GET(r->in, delete_fte_in.table_id), GET(r->in, delete_fte_in.flow_index))))
 
 /* ---- counters -------------------------------------------------------------- */
 

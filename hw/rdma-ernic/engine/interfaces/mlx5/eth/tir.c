@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Commands for TIR, TIS and RQT, and for transport domains, which separate TIR and TIS of
- * one function. The engine does not need them.
+ * Commands for TIR, TIS and RQT; and for transport domains, which separate TIR and TIS of
+ * one function, and which the engine does not need.
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
