@@ -28,12 +28,18 @@ DEMAND_TEST("/odp/removed", ERNIC_QPT_RC, test_removed)
 /* Without a software handler an absent page is a bad key. */
 TEST("/odp/nobody", test_nobody)
 {
+    FakeEq other;
+
     /* Removed before the fault, and after. */
     EACH_DIALOG(d, after, 0, 2, open_demand(d, ERNIC_QPT_RC)) {
         if (after) {
             dlg_post(d, ERNIC_WR_SEND, 0, 16);
             faulted(d, 0, 16, false);
         }
+        /* The end of another event queue changes nothing. */
+        fake_create_eq(d->e, &other, 16, 1, false);
+        OK(fake_destroy(d->e, ERNIC_CMD_EQ_DESTROY, other.eqn));
+        dlg_no_wc(d);
         OK(fake_destroy(d->e, ERNIC_CMD_EQ_DESTROY, d->eq.eqn));
         if (!after) {
             dlg_post(d, ERNIC_WR_SEND, 0, 16);

@@ -201,7 +201,7 @@ static const Mlx5Refused refusals[] = {
     R(0x108, BAD_MODIFIER, "", "op_mod=3"),
     R(0x108, NO_PAGES, "", "op_mod=1,input_num_entries=1"),
     R(0x108, OTHER_FUNCTION, "", "op_mod=1,function_id=2"),
-    R(0x100, NO_GROUP, "", "op_mod=0x7e"),
+    R(0x100, NO_GROUP, "", "op_mod=0xa op_mod=0x7e"),
     R(0x100, OTHER_FUNCTION, "", "other_function=1"),
     R(0x109, NO_GROUP, "", "op_mod=0x7e"),
     R(0x109, OTHER_FUNCTION, "", "other_function=1"),

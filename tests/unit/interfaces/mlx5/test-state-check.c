@@ -259,8 +259,7 @@ TEST("/mlx5/state-check/mutated", test_mutated)
     g_assert_cmpuint(refused, >, 20);
     g_byte_array_unref(state);
     ernic_free(e);
-    ernic_free(f.e);
-    fake_env_fini(&f.env);
+    fake_ernic_done(&f.env, f.e);
 }
 
 static void assert_broken(const ErnicInvariants *list)
