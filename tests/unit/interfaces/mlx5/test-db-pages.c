@@ -7,39 +7,11 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "engine.h"
-#include "interfaces/common/db_pages.h"
 #include "mlx5_objects.h"
 #include "mlx5_send.h"
+#include "page_events.h"
 
 #define LOG     4
-
-/* Pages with an event, as the engine said. */
-static GHashTable *pages;
-
-static void page_event(void *env, uint32_t page, bool on)
-{
-    /* It says only what changes. */
-    g_assert_true(on ? g_hash_table_add(pages, GUINT_TO_POINTER(page)) :
-                       g_hash_table_remove(pages, GUINT_TO_POINTER(page)));
-}
-
-static bool has_event(uint32_t page)
-{
-    return g_hash_table_contains(pages, GUINT_TO_POINTER(page));
-}
-
-/* From now on, the environment of @e has events; it must not have had queues. */
-static void listen(Ernic *e)
-{
-    static ErnicEnvOps ops;
-
-    g_clear_pointer(&pages, g_hash_table_unref);
-    pages = g_hash_table_new(NULL, NULL);
-    ops = fake_env_ops;
-    ops.page_event = page_event;
-    e->ops = &ops;
-    ernic_db_pages_derive(e);
-}
 
 static void put_counter(Frames *f, const FramesQueue *sq, uint16_t counter)
 {
@@ -75,47 +47,6 @@ static uint32_t rung(Frames *f, uint32_t page)
     return sent(f);
 }
 
-/* Sixteen queues of a page are all found; with one more the page has no event. */
-SEND_TEST("/mlx5/db-pages/threshold", LOG, test_threshold)
-{
-    FramesQueue sq[ERNIC_DB_PAGE_QUEUES + 1];
-    uint32_t n = ERNIC_DB_PAGE_QUEUES;
-
-    listen(f->eth.e);
-    sq[0] = f->sq;
-    for (uint32_t i = 1; i < n; i++) {
-        g_assert_true(has_event(SEND_UAR));
-        send_queue(f, &sq[i], LOG, "");
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        announce(f, &sq[i]);
-        IS(rung(f, SEND_UAR + 1), 0);           /* which is not allocated */
-        IS(rung(f, SEND_UAR), 1);
-        IS(rung(f, SEND_UAR), 0);
-    }
-    g_assert_true(has_event(SEND_UAR));
-    send_queue(f, &sq[n], LOG, "");
-    g_assert_false(has_event(SEND_UAR));
-    /* An event that is still there may ring: all queues are looked at. */
-    for (uint32_t i = 0; i <= n; i++) {
-        announce(f, &sq[i]);
-    }
-    IS(rung(f, SEND_UAR), n + 1);
-    /* With half as many, it has an event again, and is found by it. */
-    for (uint32_t i = 0; i <= n; i++) {
-        g_assert_true(has_event(SEND_UAR) == (n + 1 - i <= n / 2));
-        if (n + 1 - i == n / 2) {
-            announce(f, &sq[i]);
-            announce(f, &sq[n]);
-            IS(rung(f, SEND_UAR), 2);
-        }
-        ETH_OK(&f->eth, 0x906, "sqn=%u", sq[i].number);
-    }
-    send_queue(f, &f->sq, LOG, "");
-    g_assert_true(has_event(SEND_UAR));
-    IS(f->eth.e->stats.bad_doorbells, 0);
-}
-
 /*
  * A page has an event from its first send queue on, until it is deallocated, which looks
  * at its records once more.
@@ -124,7 +55,7 @@ SEND_TEST("/mlx5/db-pages/pages", LOG, test_pages)
 {
     FramesQueue second;
 
-    listen(f->eth.e);
+    listen_pages(f->eth.e);
     g_assert_true(has_event(SEND_UAR));
     announce(f, &f->sq);
     ETH_OK(&f->eth, 0x803, "uar=%u", SEND_UAR);
@@ -155,7 +86,7 @@ TEST("/mlx5/db-pages/ends", test_ends)
         Frames f;
 
         send_setup(&f, LOG);
-        listen(f.eth.e);
+        listen_pages(f.eth.e);
         g_assert_true(has_event(SEND_UAR));
         if (how == 0) {
             ETH_OK(&f.eth, 0x103, "%s", "");
@@ -175,70 +106,13 @@ TEST("/mlx5/db-pages/ends", test_ends)
     }
 }
 
-/* After a load, or a stop, all queues are looked at. */
-SEND_TEST("/mlx5/db-pages/all", LOG, test_all)
-{
-    FramesQueue sq[20];
-
-    ernic_pages_rung(f->eth.e, f->eth.env.now);
-    IS(sent(f), 0);
-    for (uint32_t i = 0; i < ARRAY_SIZE(sq); i++) {
-        send_queue(f, &sq[i], LOG, "");
-        announce(f, &sq[i]);
-    }
-    frames_move(f);
-    IS(sent(f), 0);
-    ernic_pages_rung(f->eth.e, f->eth.env.now);
-    IS(f->eth.env.wake, f->eth.env.now);
-    IS(sent(f), ARRAY_SIZE(sq));
-    g_assert_false(ernic_db_pages_have_work(f->eth.e));
-}
-
-/* The walk stops when the slice ends, and begins again if it was asked for meanwhile. */
-SEND_TEST("/mlx5/db-pages/budget", LOG, test_budget)
-{
-    Ernic *e = f->eth.e;
-    FramesQueue last;
-    uint32_t slices;
-
-    for (uint32_t i = 0; i < 200; i++) {
-        send_queue(f, &last, LOG, "");
-    }
-    ernic_slice(e);
-    ernic_charge(e, ERNIC_WORK_SLICE);
-    ernic_pages_rung(e, f->eth.env.now);
-    ernic_db_pages_run(e);
-    g_assert_true(ernic_db_pages_have_work(e));
-    announce(f, &last);
-    announce(f, &f->sq);
-    for (slices = 0; ernic_db_pages_have_work(e); slices++) {
-        g_assert_cmpuint(slices, <, 100);
-        ernic_slice(e);
-        ernic_charge(e, ERNIC_WORK_SLICE - 100);
-        ernic_db_pages_run(e);
-        /* Little more than the slice. */
-        g_assert_cmpuint(e->work.done, <, e->work.end + 16);
-    }
-    g_assert_cmpuint(slices, >, 2);
-    IS(sent(f), 2);
-    /* Asked for again in the middle: the first queue is found even so. */
-    ernic_pages_rung(e, f->eth.env.now);
-    ernic_slice(e);
-    ernic_charge(e, ERNIC_WORK_SLICE - 100);
-    ernic_db_pages_run(e);
-    announce(f, &f->sq);
-    ernic_pages_rung(e, f->eth.env.now);
-    IS(sent(f), 1);
-    g_assert_false(ernic_db_pages_have_work(e));
-}
-
 /* Records that are not valid count as doorbells that are not; the others are taken. */
 SEND_TEST("/mlx5/db-pages/hostile", LOG, test_hostile)
 {
     ErnicStats *stats = &f->eth.e->stats;
     FramesQueue second;
 
-    listen(f->eth.e);
+    listen_pages(f->eth.e);
     send_queue(f, &second, LOG, "");
     announce(f, &second);
     put_counter(f, &f->sq, (1 << LOG) + 1);
@@ -335,7 +209,7 @@ MLX5_PAIR_TEST("/mlx5/db-pages/queue-pairs", ERNIC_QPT_RC, test_queue_pairs)
 /* Queue pairs that commands create and destroy; one without a send queue has no page. */
 MLX5_TEST("/mlx5/db-pages/commands", mlx5_boot, test_commands)
 {
-    listen(f->e);
+    listen_pages(f->e);
     mlx5_objects(f);
     g_assert_true(has_event(16));
     mlx5_accept(f->e, 0x501, "qpn=2\n");
