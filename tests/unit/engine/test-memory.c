@@ -70,9 +70,7 @@ static void rig_open(Rig *r, uint64_t max_memory)
 
 static void rig_close(Rig *r)
 {
-    g_assert_true(ernic_check(r->e, NULL));
-    ernic_free(r->e);
-    fake_env_fini(&r->env);
+    fake_ernic_done(&r->env, r->e);
 }
 
 /* @cmd creates an object. */
@@ -397,8 +395,7 @@ static uint64_t tables(const ErnicConfig *cfg)
     before = allocated();
     e = ernic_new(cfg, &fake_env_ops, &env);
     bytes = allocated() - before;
-    ernic_free(e);
-    fake_env_fini(&env);
+    fake_ernic_done(&env, e);
     return bytes;
 }
 

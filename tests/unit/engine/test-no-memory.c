@@ -280,9 +280,7 @@ static void test_load(gconstpointer data)
     for (int i = 0; i < 20; i++) {
         fake_advance(e, 20000000);
     }
-    fake_check(e);
-    ernic_free(e);
-    fake_env_fini(&env);
+    fake_ernic_done(&env, e);
 }
 
 ROW_TEST("/no-memory/load", stored_states, test_load_row)

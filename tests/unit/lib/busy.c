@@ -329,7 +329,6 @@ void busy_init(Busy *b)
 void busy_fini(Busy *b)
 {
     ernic_free(b->e);
-    ernic_free(b->peer);
-    fake_env_fini(&b->env);
+    fake_ernic_done(&b->env, b->peer);
     fake_env_fini(&b->peer_env);
 }

@@ -164,8 +164,7 @@ void dlg_close(Dialog *d)
     QUIET(d);
     dlg_no_wc(d);
     dlg_no_event(d);
-    ernic_free(d->e);
-    fake_env_fini(&d->env);
+    fake_ernic_done(&d->env, d->e);
     g_free(d->peer);
 }
 

@@ -205,9 +205,7 @@ static void load_stored(uint32_t n, uint64_t now, const GByteArray *state)
     for (int i = 0; i < 20; i++) {
         fake_advance(e, 20000000);
     }
-    fake_check(e);
-    ernic_free(e);
-    fake_env_fini(&env);
+    fake_ernic_done(&env, e);
 }
 
 TEST("/state-releases/stored", test_stored)

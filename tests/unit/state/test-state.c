@@ -37,8 +37,7 @@ static void open_two(Two *t)
 
 static void close_two(Two *t)
 {
-    ernic_free(t->e);
-    fake_env_fini(&t->env);
+    fake_ernic_done(&t->env, t->e);
     busy_fini(&t->b);
 }
 

@@ -322,8 +322,7 @@ TEST("/timing-count/off", test_off)
     ernic_timing_info(e, &info);
     g_assert_cmpmem(&info, sizeof(info), &none, sizeof(none));
     IS(ernic_timing_word(e, 0), 0);
-    ernic_free(e);
-    fake_env_fini(&env);
+    fake_ernic_done(&env, e);
 }
 
 /* By words after the registers of PG332, which cannot be written. */
@@ -476,8 +475,7 @@ TEST("/timing-count/breaks", test_breaks)
             ernic_save(s.e, bad);
             g_assert_false(ernic_load(e, s.env.now, bad->data, bad->len));
         }
-        ernic_free(e);
-        fake_env_fini(&env);
+        fake_ernic_done(&env, e);
         ernic_free(s.e);
         fake_env_fini(&s.env);
     }

@@ -76,8 +76,7 @@ static uint64_t verbs(const ErnicProfile *profile)
         n++;
     }
     IS(n, 6);
-    ernic_free(e);
-    fake_env_fini(&env);
+    fake_ernic_done(&env, e);
     return before;
 }
 

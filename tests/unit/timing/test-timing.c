@@ -445,8 +445,7 @@ TEST("/timing/bad-state", test_bad_state)
     for (uint32_t len = state->len - 1; len > state->len - 3000; len--) {
         g_assert_false(ernic_load(e, p.env.now, state->data, len));
     }
-    ernic_free(e);
-    fake_env_fini(&env);
+    fake_ernic_done(&env, e);
     g_byte_array_unref(state);
     close_pair(&p);
 }

@@ -530,6 +530,5 @@ TEST("/raw/absent", test_absent)
     memcpy(fake_ptr(&env, buf, sizeof(init)), &init, sizeof(init));
     IS(CMD(e, QP_CREATE, cmd.qp.addr = cpu_to_le64(buf);
            cmd.qp.length = cpu_to_le32(sizeof(init))), ERNIC_ERR_PARAM);
-    ernic_free(e);
-    fake_env_fini(&env);
+    fake_ernic_done(&env, e);
 }

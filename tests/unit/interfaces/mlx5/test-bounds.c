@@ -39,7 +39,6 @@ TEST("/mlx5/bounds/page-size", test_page_size)
     g_assert_cmpuint(e->work.done - before, <=, STEP);
     IS(mr->buf.page_shift, 21);
     IS(ernic_buf_addr(&mr->buf, (1 << 21) + 5, &run), 0x40200005);
-    g_assert_true(ernic_check(e, NULL));
     fake_ernic_done(&env, e);
 }
 

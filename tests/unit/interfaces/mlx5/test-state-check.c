@@ -218,10 +218,8 @@ TEST("/mlx5/state-check/incomplete", test_incomplete)
     g_byte_array_unref(state);
     g_byte_array_unref(other);
     ernic_free(e);
-    ernic_free(verbs);
-    fake_env_fini(&env);
-    ernic_free(f.e);
-    fake_env_fini(&f.env);
+    fake_ernic_done(&env, verbs);
+    fake_ernic_done(&f.env, f.e);
 }
 
 /* Random bytes change: what is accepted can be used, saved and loaded again. */

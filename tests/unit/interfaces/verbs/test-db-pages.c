@@ -48,12 +48,7 @@ static void begin(Pages *p)
 
 static void end(Pages *p)
 {
-    g_autoptr(GString) why = g_string_new(NULL);
-
-    ernic_check(p->e, why);
-    g_assert_cmpstr(why->str, ==, "");
-    ernic_free(p->e);
-    fake_env_fini(&p->env);
+    fake_ernic_done(&p->env, p->e);
     IS(g_hash_table_size(pages), 0);
 }
 
