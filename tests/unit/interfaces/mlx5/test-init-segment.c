@@ -132,30 +132,6 @@ FIXTURE_TEST("/mlx5/interface/health", test_health)
     }
 }
 
-/* Long messages take several slices; the engine asks to be run again. */
-FIXTURE_TEST("/mlx5/interface/slices", test_slices)
-{
-    enum { LEN = 200 * 512 };
-    g_autofree uint8_t *in = g_malloc0(LEN);
-    Mlx5Posted p[8];
-    uint32_t slices = 0;
-
-    in[0] = 0xff;
-    for (uint32_t i = 0; i < ARRAY_SIZE(p); i++) {
-        p[i] = mlx5_post(&f->env, f->page, i, in, LEN, LEN);
-    }
-    put(f, DOORBELL, (1u << ARRAY_SIZE(p)) - 1);
-    do {
-        IS(f->env.wake, f->env.now);
-        ernic_run(f->e, f->env.now);
-        slices++;
-    } while (f->env.wake == f->env.now);
-    g_assert_cmpuint(slices, >, 3);
-    for (uint32_t i = 0; i < ARRAY_SIZE(p); i++) {
-        g_assert_true(mlx5_is_done(&f->env, &p[i]));
-    }
-}
-
 /* Stores without meaning change nothing. */
 FIXTURE_TEST("/mlx5/interface/bad-writes", test_bad_writes)
 {

@@ -254,7 +254,7 @@ FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
     IS(taken, 6 * 19 + 2 * 22);
 }
 
-/* A required attribute missing, and one too many: all or none apply. */
+/* A required attribute missing, and one too many: all or none apply, up to RTS. */
 FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
 {
     struct ernic_qp_attr attr;
@@ -262,10 +262,12 @@ FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
     FakeQp qp;
 
     fake_qp_attr(&attr, 9, 2);
-    for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
-        bring(f, &qp, type, ERNIC_QPS_RTR);
-        g_assert_true(ernic_qp_edge(type, ERNIC_QPS_RTR, ERNIC_QPS_RTS,
-                                    &required, &optional));
+    for (uint32_t i = 0; i < ERNIC_QPT_COUNT * ERNIC_QPS_RTS; i++) {
+        uint8_t type = i / ERNIC_QPS_RTS, from = i % ERNIC_QPS_RTS, to = from + 1;
+
+        bring(f, &qp, type, from);
+        attr.cur_state = from;
+        g_assert_true(ernic_qp_edge(type, from, to, &required, &optional));
         for (uint32_t bit = 1; bit; bit <<= 1) {
             uint32_t mask = required ^ bit;
             GByteArray *before = state_of(f);
@@ -274,12 +276,15 @@ FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
                 g_byte_array_free(before, true);
                 continue;
             }
-            IS(fake_modify_qp(f->e, qp.qpn, mask | ERNIC_QPA_STATE, ERNIC_QPS_RTS, &attr),
+            IS(fake_modify_qp(f->e, qp.qpn, mask | ERNIC_QPA_STATE, to, &attr),
                ERNIC_ERR_ATTR_MASK);
             assert_unchanged(f, before);
         }
         /* Without STATE the state stays: RTR to RTR is no edge. */
-        IS(fake_modify_qp(f->e, qp.qpn, required, ERNIC_QPS_RTS, &attr), ERNIC_ERR_STATE);
+        if (from == ERNIC_QPS_RTR) {
+            IS(fake_modify_qp(f->e, qp.qpn, required, to, &attr), ERNIC_ERR_STATE);
+        }
+        OK(fake_modify_qp(f->e, qp.qpn, required | ERNIC_QPA_STATE, to, &attr));
         fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
     }
 }
