@@ -61,6 +61,14 @@ void fake_check(const Ernic *e)
     g_assert_cmpstr(why->str, ==, "");
 }
 
+GByteArray *fake_saved(const Ernic *e)
+{
+    GByteArray *state = g_byte_array_new();
+
+    ernic_save(e, state);
+    return state;
+}
+
 void fake_ernic_done(FakeEnv *env, Ernic *e)
 {
     fake_check(e);

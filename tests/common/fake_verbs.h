@@ -20,6 +20,8 @@ static inline FakeEnv *fake_env_of(Ernic *e)
 
 /* All invariants of the engine hold. */
 void fake_check(const Ernic *e);
+/* The saved state of @e. */
+GByteArray *fake_saved(const Ernic *e);
 /* Ends an engine, whose invariants must hold, and its environment. */
 void fake_ernic_done(FakeEnv *env, Ernic *e);
 /* Engine with fake_config(); GID 0 is 10.0.0.1, the link is up. */

@@ -194,17 +194,9 @@ static void add_qps(Rig *r, uint32_t n)
     }
 }
 
-static GByteArray *saved(Ernic *e)
-{
-    GByteArray *bytes = g_byte_array_new();
-
-    ernic_save(e, bytes);
-    return bytes;
-}
-
 static void check_fresh(Rig *r, const GByteArray *fresh)
 {
-    g_autoptr(GByteArray) now = saved(r->e);
+    g_autoptr(GByteArray) now = fake_saved(r->e);
 
     g_assert_cmpmem(now->data, now->len, fresh->data, fresh->len);
 }
@@ -231,7 +223,7 @@ RIG_TEST("/deferred/reset", test_reset)
 
     reset(r);
     run_jobs();
-    fresh = saved(r->e);
+    fresh = fake_saved(r->e);
     for (uint32_t i = 1; i < 3; i++) {
         add_all(r);
         handed_over = 0;
@@ -385,7 +377,7 @@ RIG_TEST("/deferred/again", test_again)
 
     reset(r);
     run_jobs();
-    fresh = saved(r->e);
+    fresh = fake_saved(r->e);
     for (int i = 0; i < 3; i++) {
         ernic_set_link(r->e, r->env.now, true);
         ernic_run(r->e, r->env.now);
@@ -461,7 +453,7 @@ RIG_TEST("/deferred/load", test_load)
     g_autoptr(GByteArray) state = NULL;
 
     add_regions(r, 1, 1 << 22);
-    state = saved(r->e);
+    state = fake_saved(r->e);
     r->e->cfg.max_memory = r->e->mem.bound = r->e->mem.used;
     reset(r);
     g_assert_true(ernic_load(r->e, r->env.now, state->data, state->len));
@@ -477,7 +469,7 @@ RIG_TEST("/deferred/refused", test_refused)
     uint32_t key = add_regions(r, 1, 4096);
 
     ernic_ids_free(&r->e->mr_ids, key >> 8);
-    state = saved(r->e);
+    state = fake_saved(r->e);
     g_assert_false(ernic_load(r->e, r->env.now, state->data, state->len));
     IS(r->e->mem.used, 0);
 }

@@ -189,14 +189,6 @@ uint64_t mlx5_open_queue(Ernic *e, FakeEnv *env)
 
 /* ---- saved state ------------------------------------------------------------------- */
 
-GByteArray *mlx5_save(const Ernic *e)
-{
-    GByteArray *out = g_byte_array_new();
-
-    ernic_save(e, out);
-    return out;
-}
-
 Ernic *mlx5_another(const Ernic *e)
 {
     return ernic_new(&e->cfg, &fake_env_ops, e->env);
@@ -204,14 +196,14 @@ Ernic *mlx5_another(const Ernic *e)
 
 void mlx5_take_over(Ernic **e, FakeEnv *env)
 {
-    GByteArray *before = mlx5_save(*e), *after;
+    GByteArray *before = fake_saved(*e), *after;
     g_autoptr(GString) why = g_string_new(NULL);
     Ernic *to = mlx5_another(*e);
 
     if (!ernic_load_why(to, env->now, before->data, before->len, why)) {
         g_error("refused: %s", why->str);
     }
-    after = mlx5_save(to);
+    after = fake_saved(to);
     g_assert_cmpmem(before->data, before->len, after->data, after->len);
     g_byte_array_unref(before);
     g_byte_array_unref(after);

@@ -121,7 +121,6 @@ void mlx5_ethernet(Mlx5Fixture *f);
 /* Give the device a page for the command queue; returns its address. */
 uint64_t mlx5_open_queue(Ernic *e, FakeEnv *env);
 
-GByteArray *mlx5_save(const Ernic *e);
 /* An engine of the same configuration and environment. */
 Ernic *mlx5_another(const Ernic *e);
 /* Another engine takes over the state and the memory of *@e, which ends. */

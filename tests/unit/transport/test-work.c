@@ -273,14 +273,6 @@ static void test_reset(gconstpointer data)
     tear_down(&w);
 }
 
-static GByteArray *saved(Ernic *e)
-{
-    GByteArray *state = g_byte_array_new();
-
-    ernic_save(e, state);
-    return state;
-}
-
 /* The state does not contain the command: the destination executes and counts it. */
 static void test_save(gconstpointer data)
 {
@@ -297,9 +289,9 @@ static void test_save(gconstpointer data)
     if (w.init) {
         memcpy(&init, fake_ptr(&w.env, w.init, sizeof(init)), sizeof(init));
     }
-    before = saved(w.e);
+    before = fake_saved(w.e);
     g_assert_false(slice(&w, &rsp));
-    state = saved(w.e);
+    state = fake_saved(w.e);
     if (!longest[i].removes) {
         g_assert_cmpmem(before->data, before->len, state->data, state->len);
     }

@@ -168,11 +168,11 @@ ROW_TEST("/mlx5/state-check", bad, test_refused)
     busy(&f);
     queue = f.e->mlx5->queue;
     to = mlx5_another(f.e);
-    state = mlx5_save(f.e);
+    state = fake_saved(f.e);
     g_assert_true(ernic_load(to, f.env.now, state->data, state->len));
     g_byte_array_unref(state);
     spoil(f.e, &b->place, b->value);
-    state = mlx5_save(f.e);
+    state = fake_saved(f.e);
     f.e->mlx5->queue = queue;           /* its lengths are those of the account */
     g_assert_false(ernic_load_why(to, f.env.now, state->data, state->len, why));
     g_test_message("%s", why->str);
@@ -198,7 +198,7 @@ TEST("/mlx5/state-check/incomplete", test_incomplete)
 
     busy(&f);
     e = mlx5_another(f.e);
-    state = mlx5_save(f.e);
+    state = fake_saved(f.e);
     for (len = 0; len < state->len; len += g_test_slow() ? 1 : 61) {
         g_autofree uint8_t *copy = g_memdup2(state->data, len);
 
@@ -207,7 +207,7 @@ TEST("/mlx5/state-check/incomplete", test_incomplete)
     fake_env_init(&env);
     fake_config(&cfg);
     verbs = ernic_new(&cfg, &fake_env_ops, &env);
-    other = mlx5_save(verbs);
+    other = fake_saved(verbs);
     g_assert_false(ernic_load(verbs, env.now, state->data, state->len));
     g_assert_false(ernic_load(e, f.env.now, other->data, other->len));
     /* A writer that knew as few sections as one before this interface. */
@@ -231,7 +231,7 @@ TEST("/mlx5/state-check/mutated", test_mutated)
     Ernic *e;
 
     busy(&f);
-    state = mlx5_save(f.e);
+    state = fake_saved(f.e);
     e = mlx5_another(f.e);
     at = 12 + g_test_rand_int_range(0, step);
     for (; at < state->len; at += step) {
@@ -240,7 +240,7 @@ TEST("/mlx5/state-check/mutated", test_mutated)
         state->data[at] ^= 1u << at % 8;
         if (ernic_load(e, f.env.now, state->data, state->len)) {
             g_autoptr(GString) why = g_string_new(NULL);
-            g_autoptr(GByteArray) again = mlx5_save(e);
+            g_autoptr(GByteArray) again = fake_saved(e);
 
             g_assert_true(ernic_load(e, f.env.now, again->data, again->len));
             fake_run(e);
