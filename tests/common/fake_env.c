@@ -10,6 +10,7 @@
 #include "objects/cq.h"
 #include "objects/job.h"
 #include "fake_env.h"
+#include "trace-mark.h"
 #include "base/timer.h"
 #include "interfaces/interface.h"
 #include "objects/mcast.h"
@@ -257,6 +258,9 @@ void fake_config(ErnicConfig *cfg)
 
 void fake_bare_init(Ernic *e, FakeEnv *env)
 {
+    fake_env_init(env);
+    ernic_trace_set_mode(ERNIC_TRACE_RING);
+    ernic_trace_reset();
     memset(e, 0, sizeof(*e));
     e->ops = &fake_env_ops;
     e->env = env;
@@ -318,5 +322,6 @@ void fake_bare_fini(Ernic *e)
     g_free(e->counter);
     ernic_timers_free(e->timers);
     ernic_timers_free(e->cq_timers);
+    fake_env_fini(e->env);
     memset(e, 0, sizeof(*e));
 }

@@ -81,9 +81,10 @@ void fake_train_free(FakeTrain *train);
 void fake_tx_leave(FakeEnv *env);
 
 /*
- * A device without an engine, for tests of the layers below it: configuration, all
- * tables and free numbers, timers. No link and no GIDs: e->tx is NULL. A test removes
- * the objects that it made; *_fini only frees the tables.
+ * A device without an engine, for tests of the layers below it, and its environment:
+ * configuration, all tables and free numbers, timers, an empty ring of traces. No link
+ * and no GIDs: e->tx is NULL. A test removes the objects that it made; *_fini only
+ * frees the tables and the environment.
  */
 void fake_bare_init(Ernic *e, FakeEnv *env);
 void fake_bare_fini(Ernic *e);

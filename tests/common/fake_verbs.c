@@ -66,6 +66,7 @@ GByteArray *fake_saved(const Ernic *e)
     GByteArray *state = g_byte_array_new();
 
     ernic_save(e, state);
+    g_assert_cmpuint(state->len, <=, ernic_save_most(e));
     return state;
 }
 
@@ -89,13 +90,8 @@ Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing)
 Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
                          const ErnicTimingTrace *trace)
 {
-    ErnicConfig cfg;
-    Ernic *e;
+    Ernic *e = FAKE_ERNIC(env, cfg.timing = timing; cfg.timing_trace = trace);
 
-    fake_config(&cfg);
-    cfg.timing = timing;
-    cfg.timing_trace = trace;
-    e = ernic_new(&cfg, &fake_env_ops, env);
     fake_use_records(e, g_getenv("ERNIC_FAKE_RECORDS"));
     ernic_set_link(e, env->now, true);
     fake_set_gid(e, 0, 1);

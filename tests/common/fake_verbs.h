@@ -20,11 +20,15 @@ static inline FakeEnv *fake_env_of(Ernic *e)
 
 /* All invariants of the engine hold. */
 void fake_check(const Ernic *e);
-/* The saved state of @e. */
+/* The saved state of @e, which is no longer than it says. */
 GByteArray *fake_saved(const Ernic *e);
 /* Ends an engine, whose invariants must hold, and its environment. */
 void fake_ernic_done(FakeEnv *env, Ernic *e);
-/* Engine with fake_config(); GID 0 is 10.0.0.1, the link is up. */
+/* Engine with fake_config() changed so, in a new environment @to; the link is down. */
+#define FAKE_ERNIC(to, ...)                                                 \
+    ({ ErnicConfig cfg; fake_env_init(to); fake_config(&cfg); __VA_ARGS__;  \
+       ernic_new(&cfg, &fake_env_ops, to); })
+/* Engine with fake_config() in a new environment; GID 0 is 10.0.0.1, the link is up. */
 Ernic *fake_ernic_new(FakeEnv *env);
 /* The same with a timing model, which must outlive the engine; NULL: without. */
 Ernic *fake_ernic_timed(FakeEnv *env, const ErnicProfile *timing);

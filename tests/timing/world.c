@@ -18,7 +18,6 @@
 static void end_init(TimingEnd *end, const ErnicProfile *p,
                      const ErnicTimingTrace *trace, uint8_t host)
 {
-    fake_env_init(&end->env);
     end->e = fake_ernic_traced(&end->env, p, trace);
     fake_set_gid(end->e, 0, host);
     end->pd = fake_create_pd(end->e);

@@ -18,17 +18,13 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     fake_bare_init(&f->e, &f->env);
-    ernic_trace_set_mode(ERNIC_TRACE_RING);
-    ernic_trace_reset();
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
     IS(f->e.num_pages, 0);
     fake_bare_fini(&f->e);
-    fake_env_fini(&f->env);
 }
 
 static struct ernic_buf_desc make_desc(uint64_t addr, uint32_t npages,

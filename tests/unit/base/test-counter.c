@@ -33,7 +33,6 @@ static void setup(Fixture *f, gconstpointer data)
 {
     uint32_t pd;
 
-    fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
     pd = fake_create_pd(f->e);
     fake_create_cq(f->e, &f->cq, 256, FAKE_NONE);

@@ -30,14 +30,8 @@ typedef struct Bounds {
 
 static void open_device(Bounds *b)
 {
-    ErnicConfig cfg;
-
     b->step = STEP;
-    fake_env_init(&b->env);
-    fake_config(&cfg);
-    cfg.max_qp = ERNIC_LIM_QP;
-    cfg.max_cq = ERNIC_LIM_CQ;
-    b->e = ernic_new(&cfg, &fake_env_ops, &b->env);
+    b->e = FAKE_ERNIC(&b->env, cfg.max_qp = ERNIC_LIM_QP; cfg.max_cq = ERNIC_LIM_CQ);
     ernic_set_link(b->e, b->env.now, true);
     fake_set_gid(b->e, 0, 1);
 }

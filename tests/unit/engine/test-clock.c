@@ -106,14 +106,8 @@ static void begin_flush(World *w)
 
 static void open_world(World *w, ErnicClock *clock)
 {
-    ErnicConfig cfg;
-
     *w = (World) { };
-    fake_env_init(&w->env);
-    fake_config(&cfg);
-    cfg.max_mr = 4096;
-    cfg.clock = clock;
-    w->e = ernic_new(&cfg, &fake_env_ops, &w->env);
+    w->e = FAKE_ERNIC(&w->env, cfg.max_mr = 4096; cfg.clock = clock);
     fake_set_gid(w->e, 0, 1);
     w->pd = fake_create_pd(w->e);
 }

@@ -109,14 +109,8 @@ static int64_t copy_ns(const GByteArray *state)
 
 static void rig_open(Rig *r)
 {
-    ErnicConfig cfg;
-
-    fake_env_init(&r->env);
-    fake_config(&cfg);
-    cfg.max_qp = ERNIC_LIM_QP;
-    cfg.max_cq = ERNIC_LIM_CQ;
-    cfg.max_mr = ERNIC_MR_UNCHARGED;
-    r->e = ernic_new(&cfg, &fake_env_ops, &r->env);
+    r->e = FAKE_ERNIC(&r->env, cfg.max_qp = ERNIC_LIM_QP; cfg.max_cq = ERNIC_LIM_CQ;
+                      cfg.max_mr = ERNIC_MR_UNCHARGED);
     r->pd = fake_create_pd(r->e);
 }
 

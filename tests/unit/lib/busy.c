@@ -308,9 +308,6 @@ static void outbound(Busy *b)
 void busy_init(Busy *b)
 {
     memset(b, 0, sizeof(*b));
-    fake_env_init(&b->env);
-    fake_env_init(&b->peer_env);
-    b->env.now = b->peer_env.now = 1000000;
     b->e = fake_ernic_new(&b->env);
     b->peer = fake_ernic_new(&b->peer_env);
     fake_set_gid(b->peer, 0, 2);

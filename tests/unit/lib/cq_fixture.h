@@ -61,10 +61,7 @@ static inline void create_eq(Fixture *f, uint32_t depth)
 
 static inline void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     fake_bare_init(&f->e, &f->env);
-    ernic_trace_set_mode(ERNIC_TRACE_RING);
-    ernic_trace_reset();
     create_eq(f, EQ_DEPTH);
     f->depth = 4;
     create(f);
@@ -81,7 +78,6 @@ static inline void teardown(Fixture *f, gconstpointer data)
     IS(f->e.cq_ids.count, f->e.cq_ids.size - 1);
     IS(ernic_timers_next(f->e.cq_timers), ERNIC_NEVER);
     fake_bare_fini(&f->e);
-    fake_env_fini(&f->env);
 }
 
 /* The answer of the device with these changes of a command for a queue of @DEPTH. */

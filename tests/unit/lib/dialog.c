@@ -86,7 +86,6 @@ static ErnicTransport transport_of(uint8_t type)
 void dlg_init(Dialog *d, uint8_t type, bool srq)
 {
     memset(d, 0, sizeof(*d));
-    fake_env_init(&d->env);
     d->e = fake_ernic_new(&d->env);
     d->transport = transport_of(type);
     fake_create_eq(d->e, &d->eq, 64, 0, true);

@@ -7,8 +7,7 @@
 #ifndef TESTS_UNIT_MLX5_ETH_FIXTURE_H
 #define TESTS_UNIT_MLX5_ETH_FIXTURE_H
 
-#include "engine.h"
-#include "fake_env.h"
+#include "fake_verbs.h"
 #include "mlx5_decode.h"
 #include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/objects.h"
@@ -73,13 +72,7 @@ static inline uint32_t eth_number(const Eth *eth)
 
 static inline void eth_setup(Eth *eth)
 {
-    ErnicConfig cfg;
-
-    fake_env_init(&eth->env);
-    fake_config(&cfg);
-    cfg.mlx5 = &eth_config;
-    cfg.raw = true;
-    eth->e = ernic_new(&cfg, &fake_env_ops, &eth->env);
+    eth->e = FAKE_ERNIC(&eth->env, cfg.mlx5 = &eth_config; cfg.raw = true);
     eth->f = &eth->e->mlx5->function;
     ernic_slice(eth->e);
     ETH_OK(eth, 0x104, "%s", "");

@@ -85,13 +85,7 @@ void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines)
 
 void mlx5_boot_keys(Mlx5Fixture *f, uint32_t max_mr)
 {
-    ErnicConfig cfg;
-
-    fake_env_init(&f->env);
-    fake_config(&cfg);
-    cfg.mlx5 = &config;
-    cfg.max_mr = max_mr ?: cfg.max_mr;
-    f->e = ernic_new(&cfg, &fake_env_ops, &f->env);
+    f->e = FAKE_ERNIC(&f->env, cfg.mlx5 = &config; cfg.max_mr = max_mr ?: cfg.max_mr);
     fake_create_eq(f->e, &f->eq, 16, 0, true);
     mlx5_accept(f->e, 0x104, "");
     mlx5_accept(f->e, 0x102, "");

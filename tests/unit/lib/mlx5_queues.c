@@ -30,13 +30,8 @@ static void clear_cq(Mlx5End *end)
 
 void mlx5_end_init(Mlx5End *end, uint8_t host)
 {
-    ErnicConfig cfg;
-
     memset(end, 0, sizeof(*end));
-    fake_env_init(&end->env);
-    fake_config(&cfg);
-    cfg.mlx5 = &config;
-    end->e = ernic_new(&cfg, &fake_env_ops, &end->env);
+    end->e = FAKE_ERNIC(&end->env, cfg.mlx5 = &config);
     end->e->mlx5->function.uars[MLX5_UAR / 8] |= 1 << MLX5_UAR % 8;
     ernic_set_link(end->e, end->env.now, true);
     fake_set_gid(end->e, 0, host);

@@ -33,10 +33,7 @@ typedef struct Fixture {
 
 static inline void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     fake_bare_init(&f->e, &f->env);
-    ernic_trace_set_mode(ERNIC_TRACE_RING);
-    ernic_trace_reset();
     OK(ernic_pd_alloc(&f->e, 0, &f->pd));
     OK(ernic_pd_alloc(&f->e, 0, &f->other_pd));
     OK(ernic_pd_alloc(&f->e, USER, &f->user_pd));
@@ -64,7 +61,6 @@ static inline void teardown(Fixture *f, gconstpointer data)
     OK(ernic_pd_free(&f->e, 0, f->other_pd));
     OK(ernic_pd_free(&f->e, USER, f->user_pd));
     fake_bare_fini(&f->e);
-    fake_env_fini(&f->env);
 }
 
 static inline struct ernic_cmd_mr_reg reg_cmd(Fixture *f, uint32_t access)

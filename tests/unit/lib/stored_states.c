@@ -55,7 +55,6 @@ static uint64_t make_verbs_timing(GByteArray *out)
     uint32_t pd, key, n;
     uint64_t mem, now;
 
-    fake_env_init(&env);
     e = fake_ernic_timed(&env, &profile);
     pd = fake_create_pd(e);
     mem = fake_alloc(&env, 65536, 4096);

@@ -43,8 +43,6 @@ static inline void open_pair(Pair *p, const ErnicProfile *profile, uint8_t type)
     uint32_t pd, peer_pd;
 
     memset(p, 0, sizeof(*p));
-    fake_env_init(&p->env);
-    fake_env_init(&p->peer_env);
     p->e = fake_ernic_timed(&p->env, profile);
     p->peer = fake_ernic_new(&p->peer_env);
     fake_set_gid(p->peer, 0, 2);

@@ -23,10 +23,7 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     fake_bare_init(&f->e, &f->env);
-    ernic_trace_set_mode(ERNIC_TRACE_RING);
-    ernic_trace_reset();
     f->depth = 4;
 }
 
@@ -38,7 +35,6 @@ static void teardown(Fixture *f, gconstpointer data)
     IS(f->e.num_pages, 0);
     IS(f->e.eq_ids.count, f->e.eq_ids.size - 1);
     fake_bare_fini(&f->e);
-    fake_env_fini(&f->env);
 }
 
 static struct ernic_cmd_eq_create command(Fixture *f)

@@ -26,10 +26,7 @@ static void setup(Fixture *f, gconstpointer data)
 {
     struct ernic_cmd_eq_create cmd = { .depth = cpu_to_le32(64), .async = 1 };
 
-    fake_env_init(&f->env);
     fake_bare_init(&f->e, &f->env);
-    ernic_trace_set_mode(ERNIC_TRACE_RING);
-    ernic_trace_reset();
     f->eq_ring = fake_alloc(&f->env, 64 * sizeof(struct ernic_eqe), 4096);
     cmd.buf.addr = cpu_to_le64(f->eq_ring);
     OK(ernic_eq_create(&f->e, 0, &cmd, &f->eqn));
@@ -46,7 +43,6 @@ static void teardown(Fixture *f, gconstpointer data)
     OK(ernic_eq_destroy(&f->e, 0, f->eqn));
     IS(f->e.num_pages, 0);
     fake_bare_fini(&f->e);
-    fake_env_fini(&f->env);
 }
 
 static struct ernic_cmd_srq command(Fixture *f, uint32_t depth, uint16_t units)

@@ -51,10 +51,7 @@ static void make_ring(Fixture *f, uint32_t depth, uint32_t units)
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     fake_bare_init(&f->e, &f->env);
-    ernic_trace_set_mode(ERNIC_TRACE_RING);
-    ernic_trace_reset();
     make_ring(f, 4, ERNIC_SQ_STRIDE_MAX);
 }
 
@@ -62,7 +59,6 @@ static void teardown(Fixture *f, gconstpointer data)
 {
     ernic_buf_fini(&f->e, &f->ring);
     fake_bare_fini(&f->e);
-    fake_env_fini(&f->env);
 }
 
 static void store(Fixture *f, uint32_t index)

@@ -30,7 +30,6 @@ static void world_open(World *w)
     uint32_t leaves = DIV_ROUND_UP(LONG, ERNIC_BUF_LIST);
 
     *w = (World) { };
-    fake_env_init(&w->env);
     w->e = fake_ernic_new(&w->env);
     w->pd = fake_create_pd(w->e);
     w->list = fake_alloc(&w->env, (1 + leaves) * 4096, 4096);
@@ -129,7 +128,6 @@ static void check_whole(World *w, uint32_t holes)
     Ernic *e;
     size_t len;
 
-    fake_env_init(&env);
     e = fake_ernic_new(&env);
     ernic_save(w->e, want);
     ernic_precopy_save(w->e, &w->source, state, hole);

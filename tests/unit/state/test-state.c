@@ -20,19 +20,10 @@ typedef struct Two {
     Ernic *e;
 } Two;
 
-static Ernic *fresh(FakeEnv *env)
-{
-    ErnicConfig cfg;
-
-    fake_config(&cfg);
-    return ernic_new(&cfg, &fake_env_ops, env);
-}
-
 static void open_two(Two *t)
 {
     busy_init(&t->b);
-    fake_env_init(&t->env);
-    t->e = fresh(&t->env);
+    t->e = FAKE_ERNIC(&t->env);
 }
 
 static void close_two(Two *t)
@@ -43,15 +34,6 @@ static void close_two(Two *t)
 
 #define TWO_TEST(path, fn) WORLD_TEST(path, fn, Two, t, open_two(t), close_two(t))
 
-static GByteArray *save(const Ernic *e)
-{
-    GByteArray *out = g_byte_array_new();
-
-    ernic_save(e, out);
-    g_assert_cmpuint(out->len, <=, ernic_save_most(e));
-    return out;
-}
-
 static bool load(Ernic *e, uint64_t now, const GByteArray *state)
 {
     return ernic_load(e, now, state->data, state->len);
@@ -60,7 +42,7 @@ static bool load(Ernic *e, uint64_t now, const GByteArray *state)
 /* The state of @e is @want. */
 static void assert_state(const Ernic *e, const GByteArray *want)
 {
-    g_autoptr(GByteArray) is = save(e);
+    g_autoptr(GByteArray) is = fake_saved(e);
 
     g_assert_cmpmem(is->data, is->len, want->data, want->len);
 }
@@ -105,7 +87,7 @@ static void assert_derived(const Ernic *a, const Ernic *b)
 
 TWO_TEST("/state/round-trip", test_round_trip)
 {
-    g_autoptr(GByteArray) state = save(t->b.e), empty = save(t->e);
+    g_autoptr(GByteArray) state = fake_saved(t->b.e), empty = fake_saved(t->e);
 
     g_assert_true(load(t->e, 5, empty));
     assert_state(t->e, empty);
@@ -122,7 +104,7 @@ TWO_TEST("/state/round-trip", test_round_trip)
 /* The bound of a small device is small, and a stream beyond it is refused for that. */
 TWO_TEST("/state/most", test_most)
 {
-    g_autoptr(GByteArray) state = save(t->b.e);
+    g_autoptr(GByteArray) state = fake_saved(t->b.e);
     g_autoptr(GString) why = g_string_new(NULL);
     const ErnicConfig *cfg = &t->e->cfg;
     uint64_t most = ernic_save_most(t->e), account = t->e->mem.bound;
@@ -176,7 +158,7 @@ static void assert_same_trains(FakeEnv *a, FakeEnv *b)
 /* A device continues in another place exactly as it would have in its own. */
 TWO_TEST("/state/continues", test_continues)
 {
-    g_autoptr(GByteArray) state = save(t->b.e), end = NULL;
+    g_autoptr(GByteArray) state = fake_saved(t->b.e), end = NULL;
 
     drop_trains(&t->b.env);
     memcpy(t->env.mem, t->b.env.mem, FAKE_MEM_SIZE);
@@ -186,7 +168,7 @@ TWO_TEST("/state/continues", test_continues)
     drive(t->e, &t->env);
     fake_check(t->b.e);
     assert_same_trains(&t->b.env, &t->env);
-    end = save(t->b.e);
+    end = fake_saved(t->b.e);
     assert_state(t->e, end);
     g_assert_cmpmem(t->b.env.mem, FAKE_MEM_SIZE, t->env.mem, FAKE_MEM_SIZE);
 }
@@ -195,7 +177,7 @@ TWO_TEST("/state/continues", test_continues)
 
 TWO_TEST("/state/truncated", test_truncated)
 {
-    g_autoptr(GByteArray) state = save(t->b.e), empty = save(t->e);
+    g_autoptr(GByteArray) state = fake_saved(t->b.e), empty = fake_saved(t->e);
 
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
     ernic_trace_reset();
@@ -215,7 +197,7 @@ TWO_TEST("/state/truncated", test_truncated)
 /* Magic, format, configuration: another device, or another format. */
 TWO_TEST("/state/foreign", test_foreign)
 {
-    g_autoptr(GByteArray) state = save(t->b.e);
+    g_autoptr(GByteArray) state = fake_saved(t->b.e);
     ErnicConfig cfg;
     Ernic *e;
 
@@ -241,7 +223,7 @@ TWO_TEST("/state/no-size", test_no_size)
 
     g_assert_cmpuint(tx->len, >, 0);
     tx->seg = 0;
-    state = save(t->b.e);
+    state = fake_saved(t->b.e);
     tx->seg = seg;
     g_assert_false(load(t->e, t->b.env.now, state));
 }
@@ -253,7 +235,7 @@ TWO_TEST("/state/sections", test_sections)
         "conf", "devi", "pd\0", "eq\0", "cq\0", "srq", "mr\0", "qp\0", "mcas",
         "flow", "rss", "coun", "tx\0",
     };
-    g_autoptr(GByteArray) state = save(t->b.e), description = g_byte_array_new();
+    g_autoptr(GByteArray) state = fake_saved(t->b.e), description = g_byte_array_new();
     uint32_t at = 12;
 
     ernic_state_describe(description, 0);
@@ -283,7 +265,7 @@ TWO_TEST("/state/sections", test_sections)
  */
 static void exercise(Ernic *e, FakeEnv *env, const Busy *b, const ErnicTrain *train)
 {
-    g_autoptr(GByteArray) state = save(e);
+    g_autoptr(GByteArray) state = fake_saved(e);
 
     g_assert_true(load(e, b->env.now, state));
     fake_check(e);
@@ -315,7 +297,7 @@ static void exercise(Ernic *e, FakeEnv *env, const Busy *b, const ErnicTrain *tr
 
 TWO_TEST("/state/mutated", test_mutated)
 {
-    g_autoptr(GByteArray) state = save(t->b.e), empty = save(t->e);
+    g_autoptr(GByteArray) state = fake_saved(t->b.e), empty = fake_saved(t->e);
     guint at, step, accepted = 0, refused = 0, k;
     const Busy *b = &t->b;
     FakeTrain *train;

@@ -254,8 +254,6 @@ typedef struct Two {
 
 static void open_two(Two *t)
 {
-    fake_env_init(&t->env[0]);
-    fake_env_init(&t->env[1]);
     t->one = fake_ernic_new(&t->env[0]);
     t->other = fake_ernic_new(&t->env[1]);
     fake_create_pd(t->one);
@@ -415,14 +413,10 @@ TEST("/state-versions/free-numbers", test_free_numbers)
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     ErnicStateStream stream = { };
     ErnicReader in;
-    ErnicConfig cfg;
     FakeEnv env;
     Ernic *e;
 
-    fake_env_init(&env);
-    fake_config(&cfg);
-    cfg.max_mr = 8;
-    e = ernic_new(&cfg, &fake_env_ops, &env);
+    e = FAKE_ERNIC(&env, cfg.max_mr = 8);
     ernic_state_put(bytes, ARRAY_SIZE(order), 4);
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
         ernic_state_put(bytes, order[i], 4);

@@ -179,7 +179,6 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
     f->uctx = fake_create_uctx(f->e);
     f->pd = fake_create_pd(f->e);

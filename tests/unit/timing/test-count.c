@@ -31,7 +31,6 @@ static void open_self(Self *s, const ErnicProfile *profile)
     uint32_t pd;
 
     memset(s, 0, sizeof(*s));
-    fake_env_init(&s->env);
     s->e = fake_ernic_timed(&s->env, profile);
     pd = fake_create_pd(s->e);
     fake_create_eq(s->e, &eq, 16, 3, false);
@@ -316,7 +315,6 @@ TEST("/timing-count/off", test_off)
     FakeEnv env;
     Ernic *e;
 
-    fake_env_init(&env);
     e = fake_ernic_new(&env);
     g_assert_false(ernic_timing_count(e, 0, &c));
     ernic_timing_info(e, &info);
@@ -461,7 +459,6 @@ TEST("/timing-count/breaks", test_breaks)
         Ernic *e;
 
         open_busy(&s);
-        fake_env_init(&env);
         e = fake_ernic_timed(&env, &hand);
         ernic_save(s.e, good);
         g_assert_true(ernic_load(e, s.env.now, good->data, good->len));

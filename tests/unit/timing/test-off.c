@@ -42,7 +42,6 @@ static uint64_t verbs(const ErnicProfile *profile)
     FakeQp qp;
     Ernic *e;
 
-    fake_env_init(&env);
     e = fake_ernic_timed(&env, profile);
     pd = fake_create_pd(e);
     fake_create_eq(e, &eq, 16, 3, false);

@@ -434,13 +434,12 @@ TEST("/timing/bad-state", test_bad_state)
     post(&p, 1024);
     until(&p, 1500);
     ernic_save(p.e, state);
-    fake_env_init(&env);
     e = fake_ernic_timed(&env, &other);
     g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
-    ernic_free(e);
+    fake_ernic_done(&env, e);
     e = fake_ernic_new(&env);
     g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
-    ernic_free(e);
+    fake_ernic_done(&env, e);
     e = fake_ernic_timed(&env, &hand);
     for (uint32_t len = state->len - 1; len > state->len - 3000; len--) {
         g_assert_false(ernic_load(e, p.env.now, state->data, len));

@@ -37,7 +37,6 @@ static void set_up(Copies *c)
     struct ernic_qp_attr attr;
     struct ernic_cmd cmd;
 
-    fake_env_init(&c->env);
     c->e = fake_ernic_new(&c->env);
     c->pd = fake_create_pd(c->e);
     c->buf = fake_alloc(&c->env, 4096, 4096);

@@ -24,7 +24,6 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
     f->pd = fake_create_pd(f->e);
     fake_create_cq(f->e, &f->cq, 256, FAKE_NONE);

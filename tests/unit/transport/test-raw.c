@@ -31,7 +31,6 @@ static void open_world(Fixture *f, const ErnicProfile *timing)
 {
     uint8_t *p;
 
-    fake_env_init(&f->env);
     f->e = fake_ernic_timed(&f->env, timing);
     f->pd = fake_create_pd(f->e);
     fake_create_cq(f->e, &f->scq, 64, FAKE_NONE);
@@ -506,16 +505,12 @@ TEST("/raw/absent", test_absent)
         .rq_depth = cpu_to_le32(16), .sq_stride = 2, .rq_stride = 2,
         .type = ERNIC_QPT_RAW,
     };
-    ErnicConfig cfg;
     uint64_t buf;
     FakeEnv env;
     FakeCq cq;
     Ernic *e;
 
-    fake_env_init(&env);
-    fake_config(&cfg);
-    cfg.raw = false;
-    e = ernic_new(&cfg, &fake_env_ops, &env);
+    e = FAKE_ERNIC(&env, cfg.raw = false);
     fake_create_cq(e, &cq, 16, FAKE_NONE);
     buf = fake_alloc(&env, 4096, 4096);
     OK(CMD(e, QUERY_DEVICE, cmd.query.addr = cpu_to_le64(buf);

@@ -41,7 +41,6 @@ static void set_up(Work *w)
     uint64_t page;
 
     memset(w, 0, sizeof(*w));
-    fake_env_init(&w->env);
     w->e = fake_ernic_new(&w->env);
     w->pd = fake_create_pd(w->e);
     w->leaf = fake_alloc(&w->env, LEAF * 8, 4096);

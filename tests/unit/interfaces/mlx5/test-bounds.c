@@ -18,7 +18,6 @@ TEST("/mlx5/bounds/page-size", test_page_size)
     ErnicMrUpdate u = { .set = ERNIC_UPDATE_PAGE_SIZE, .page_shift = 21 };
     uint64_t before, run;
     ErnicMrInit init = { .kind = ERNIC_MR_FAST };
-    ErnicConfig cfg;
     ErnicBuf buf;
     FakeEnv env;
     uint32_t pd;
@@ -26,9 +25,7 @@ TEST("/mlx5/bounds/page-size", test_page_size)
     bool more;
     Ernic *e;
 
-    fake_env_init(&env);
-    fake_config(&cfg);
-    e = ernic_new(&cfg, &fake_env_ops, &env);
+    e = FAKE_ERNIC(&env);
     pd = fake_create_pd(e);
     OK(ernic_buf_alloc(e, &buf, ERNIC_MAX_PAGES / 2));
     OK(ernic_mr_add(e, pd, &init, &buf, &u.key));

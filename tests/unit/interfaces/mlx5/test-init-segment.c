@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
-#include "engine.h"
+#include "fake_verbs.h"
 #include "interfaces/interface.h"
 #include "interfaces/mlx5/init_segment.h"
 #include "mlx5_commands.h"
@@ -40,12 +40,7 @@ static void put(Fixture *f, uint32_t offset, uint32_t value)
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    ErnicConfig cfg;
-
-    fake_env_init(&f->env);
-    fake_config(&cfg);
-    cfg.mlx5 = &config;
-    f->e = ernic_new(&cfg, &fake_env_ops, &f->env);
+    f->e = FAKE_ERNIC(&f->env, cfg.mlx5 = &config);
     f->page = mlx5_queue_page(&f->env);
     put(f, QUEUE_HIGH, f->page >> 32);
     put(f, QUEUE_LOW, f->page);

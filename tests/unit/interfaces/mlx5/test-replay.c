@@ -8,7 +8,7 @@
 #include "qemu/osdep.h"
 #include "mlx5_decode.h"
 #include "mlx5_software.h"
-#include "engine.h"
+#include "fake_verbs.h"
 #include "mlx5_vectors.h"
 #include "test.h"
 
@@ -193,16 +193,11 @@ TEST("/mlx5/replay", test_replay)
     g_autoptr(GPtrArray) vectors = mlx5_vectors_load(ERNIC_DATA "/mlx5-commands.txt");
     ErnicMlx5CommandQueue q;
     ErnicMlx5Function f;
-    ErnicConfig cfg;
     FakeEnv env;
     Ernic *e;
 
     used = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    fake_env_init(&env);
-    fake_config(&cfg);
-    cfg.mlx5 = &config;
-    cfg.num_vectors = ERNIC_LIM_EQ;
-    e = ernic_new(&cfg, &fake_env_ops, &env);
+    e = FAKE_ERNIC(&env, cfg.mlx5 = &config; cfg.num_vectors = ERNIC_LIM_EQ);
     ernic_set_link(e, env.now, true);
     ernic_slice(e);
     ernic_mlx5_function_init(&f, e, &config);

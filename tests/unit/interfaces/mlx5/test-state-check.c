@@ -192,7 +192,6 @@ TEST("/mlx5/state-check/incomplete", test_incomplete)
     GByteArray *state, *other;
     Mlx5Fixture f;
     FakeEnv env;
-    ErnicConfig cfg;
     Ernic *e, *verbs;
     guint len;
 
@@ -204,9 +203,7 @@ TEST("/mlx5/state-check/incomplete", test_incomplete)
 
         g_assert_false(ernic_load(e, f.env.now, copy, len));
     }
-    fake_env_init(&env);
-    fake_config(&cfg);
-    verbs = ernic_new(&cfg, &fake_env_ops, &env);
+    verbs = FAKE_ERNIC(&env);
     other = fake_saved(verbs);
     g_assert_false(ernic_load(verbs, env.now, state->data, state->len));
     g_assert_false(ernic_load(e, f.env.now, other->data, other->len));

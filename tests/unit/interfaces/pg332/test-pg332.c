@@ -394,7 +394,7 @@ TEST("/pg332/load-other-version", test_load_other_version)
     }
 }
 
-/* Those of a region read as written, a hole as 0; counts of a running queue pair apply. */
+/* Those of a region read as written, a hole as 0; counts of a running queue apply. */
 CARD_TEST("/pg332/registers", PG332_V3_1, test_registers)
 {
     const uint32_t key = card_at(c, ERNIC_REG_REGION, REGION, PG332_BUFRKEY);

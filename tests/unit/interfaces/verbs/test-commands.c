@@ -21,7 +21,6 @@ typedef struct Fixture {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-    fake_env_init(&f->env);
     f->e = fake_ernic_new(&f->env);
     fake_create_eq(f->e, &f->eq, 64, 0, true);
     f->uctx = fake_create_uctx(f->e);

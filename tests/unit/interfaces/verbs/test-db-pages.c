@@ -39,7 +39,6 @@ static void own(Pages *p, Owner *o, uint32_t uctx)
 static void begin(Pages *p)
 {
     memset(p, 0, sizeof(*p));
-    fake_env_init(&p->env);
     p->e = fake_ernic_new(&p->env);
     listen_pages(p->e);
     fake_use_records(p->e, true);
