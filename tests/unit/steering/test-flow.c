@@ -221,13 +221,20 @@ static void teardown(Fixture *f, gconstpointer data)
     fake_ernic_done(&f->env, f->e);
 }
 
-static uint8_t rule(Fixture *f, uint32_t qpn, uint16_t priority, uint32_t *handle)
+static uint8_t layer_rule(Fixture *f, uint32_t qpn, uint16_t priority, uint16_t layers,
+                          uint32_t *handle)
 {
     struct ernic_flow_rule r = {
         .qpn = cpu_to_le32(qpn), .priority = cpu_to_le16(priority),
+        .layers = cpu_to_le16(layers),
     };
 
     return fake_create_flow(f->e, &r, handle);
+}
+
+static uint8_t rule(Fixture *f, uint32_t qpn, uint16_t priority, uint32_t *handle)
+{
+    return layer_rule(f, qpn, priority, 0, handle);
 }
 
 static uint32_t found(Fixture *f)
@@ -240,7 +247,9 @@ FIXTURE_TEST("/flow/order", test_order)
 {
     uint32_t a = f->raw[0].qpn, b = f->raw[1].qpn, h[4];
 
+    OK(layer_rule(f, a, 0, ERNIC_LAYER_IPV6, &h[0]));
     IS(found(f), 0);
+    OK(fake_destroy(f->e, ERNIC_CMD_FLOW_DESTROY, h[0]));
     OK(rule(f, a, 7, &h[0]));
     IS(found(f), a);
     OK(rule(f, b, 3, &h[1]));
@@ -277,6 +286,7 @@ FIXTURE_TEST("/flow/refused", test_refused)
 
     OK(rule(f, f->raw[0].qpn, 0, &own));
     IS(rule(f, f->ud.qpn, 0, &h), ERNIC_ERR_PARAM);
+    IS(layer_rule(f, f->raw[0].qpn, 0, ERNIC_LAYER_UDP, &h), ERNIC_ERR_PARAM);
     IS(rule(f, 0, 0, &h), ERNIC_ERR_HANDLE);
     IS(rule(f, 63, 0, &h), ERNIC_ERR_HANDLE);
     IS(rule(f, UINT32_MAX, 0, &h), ERNIC_ERR_HANDLE);

@@ -249,7 +249,7 @@ TEST("/mlx5/function/refusals", test_refusals)
     uint32_t seen = 1u << ERNIC_MLX5_ACCEPTED | 1u << ERNIC_MLX5_NOT_NOW;
 
     mlx5_each_refused(refusals, ARRAY_SIZE(refusals), refused, &seen);
-    /* test_uars() is the case for the last page, test_states() for an opcode. */
+    /* test_uars() is the case for the last page, test_unknown() for an opcode. */
     seen |= 1u << ERNIC_MLX5_NO_UAR | 1u << ERNIC_MLX5_UNKNOWN_COMMAND;
     /* The others have causes in the engine. */
     IS(seen, (2u << ERNIC_MLX5_SHORT_MESSAGE) - 1);
@@ -292,6 +292,15 @@ TEST("/mlx5/function/statuses", test_statuses)
         g_assert_cmpint(linux_errors[k].error, !=, EAGAIN);
         g_assert_true(!expected[i] || linux_errors[k].error == expected[i]);
     }
+}
+
+RUNNING_TEST("/mlx5/function/unknown", test_unknown)
+{
+    uint8_t in[ERNIC_MLX5_MESSAGE_ROOM] = { 0xff, 0xff };
+    uint8_t out[ERNIC_MLX5_MESSAGE_ROOM] = { };
+
+    g_assert_true(ernic_mlx5_function_execute(f, in, 16, out, 16));
+    IS(ernic_mlx5_get(out, &ernic_mlx5_plain_out.syndrome), ERNIC_MLX5_UNKNOWN_COMMAND);
 }
 
 /* The table of the document has every reason. */

@@ -115,6 +115,10 @@ MLX5_TEST("/mlx5-objects/queries", mlx5_start, test_queries)
            "cq_context.cq_period=9\ncq_context.cq_max_count=9");
     mlx5_expect(f->e, 0x402, "cqn=1", "cq_context.cq_period=0x9\n"
            "cq_context.cq_max_count=0x2\n");
+    mlx5_accept(f->e, 0x403, "cqn=1\nmodify_field_select_resize_field_select=2\n"
+           "cq_context.cq_period=7\ncq_context.cq_max_count=7");
+    mlx5_expect(f->e, 0x402, "cqn=1", "cq_context.cq_period=0x9\n"
+           "cq_context.cq_max_count=0x7\n");
 }
 
 /* One entry of the P_Key table, or the whole table; the rest of the answer is 0. */
@@ -331,7 +335,7 @@ static const Mlx5Refused refusals[] = {
     R(0x90d, NO_OBJECT, "", "rmpn=2,rmp_state=1,ctx.state=1"),
     R(0x90d, BAD_VALUE, "", "rmpn=1 "
       "rmpn=1,rmp_state=1,ctx.state=1,bitmask.lwm=1,ctx.wq.lwm=17"),
-    R(0x90e, NO_OBJECT, "", "rmpn=2"), R(0x90f, NO_OBJECT, "", "rmpn=2"),
+    R(0x90e, NO_OBJECT, "", "rmpn=2"), R(0x90f, NO_OBJECT, "", "rmpn=2 rmpn=3"),
     R(0x765, BAD_VALUE, "", "pkey_index=128 port_num=2"),
     R(0x765, OTHER_FUNCTION, "", "other_vport=1 vport_number=1"),
     R(0x761, BAD_VALUE, GID, "roce_address_index=64 vhca_port_num=2 .roce_version=0 "

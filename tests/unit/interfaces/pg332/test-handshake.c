@@ -187,10 +187,19 @@ LOGIC_TEST("/pg332-handshake/buffers", test_buffers)
     takes(a, PG332_USER_COMPLETED, 1);
 }
 
-/* A queue pair that begins anew, with indices of 0, has no records of the one before. */
+/*
+ * A queue pair that begins anew, with indices of 0, has no records of the one before; one
+ * that goes on has.
+ */
 LOGIC_TEST("/pg332-handshake/anew", test_anew)
 {
     requests(a, 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        put_qp(&cards[i], PG332_QPCONF, HANDSHAKE_QPCONF & ~PG332_QPCONF_ENABLE);
+        shake(&cards[i]);
+    }
+    next_is(a, PG332_USER_COMPLETED, QPN, 3);
+    next_is(b, PG332_USER_RECEIVED, QPN, 3);
     for (uint32_t i = 0; i < 2; i++) {
         put_qp(&cards[i], PG332_QPCONF, HANDSHAKE_QPCONF & ~PG332_QPCONF_ENABLE);
         WRITES(&cards[i], REG(XRNICADCONF, get(&cards[i], PG332_XRNICADCONF) |

@@ -357,12 +357,25 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
     check_done(a, 21);
 }
 
-/* A time-out that is turned off while the link is busy does not expire later. */
+/*
+ * A time-out that is set while a packet is under way counts from then; one that is turned
+ * off while the link is busy does not expire later.
+ */
 CARDS_TEST("/pg332/timeout-gone", PG332_V3_1, test_timeout_gone)
 {
-    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
+    uint32_t psn;
+
+    put_qp(a, PG332_TIMEOUTCONF, 0);
     POST(a, SEND, 32);
     fake_run(a->e);
+    psn = get_qp(a, PG332_SQPSN);
+    put_qp(a, PG332_SQPSN, 5);                  /* not while one is under way */
+    IS(get_qp(a, PG332_SQPSN), psn);
+    IS(a->e->qp[QPN].sq.ack_due, ERNIC_NEVER);
+    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 10);
+    IS(a->e->qp[QPN].sq.ack_due, a->env.now + (4096 << 10));
+    put_qp(a, PG332_TIMEOUTCONF, 2 << 8 | 11);  /* for the next one */
+    IS(a->e->qp[QPN].sq.ack_due, a->env.now + (4096 << 10));
     a->env.tx_keeps = true;
     put_qp(a, PG332_TIMEOUTCONF, 0);
     for (int i = 0; i < 3 && a->env.wake != UINT64_MAX; i++) {
@@ -394,7 +407,7 @@ TEST("/pg332/load-other-version", test_load_other_version)
     }
 }
 
-/* Those of a region read as written, a hole as 0; counts of a running queue apply. */
+/* Software reads what it wrote, but 0 in a hole; the engine has the counts. */
 CARD_TEST("/pg332/registers", PG332_V3_1, test_registers)
 {
     const uint32_t key = card_at(c, ERNIC_REG_REGION, REGION, PG332_BUFRKEY);
@@ -406,4 +419,14 @@ CARD_TEST("/pg332/registers", PG332_V3_1, test_registers)
     put_qp(c, PG332_STATQP, 0x35000000);
     IS(c->e->qp[QPN].sq.retry_left, 5);
     IS(c->e->qp[QPN].sq.rnr_left, 3);
+    put(c, PG332_IPv4XADD, 0xe0000001);         /* no address is multicast */
+    IS(c->e->num_gids, 0);
+    c->e->stats.rx_naks = 0xffff;
+    c->e->stats.rx_rnr_naks = 3;
+    IS(get(c, PG332_INNAKPKTCNT), 2);
+    c->e->stats.tx_naks = 4;
+    c->e->stats.tx_rnr_naks = 0xffff;
+    IS(get(c, PG332_OUTNAKPKTCNT), 3);
+    c->e->stats.retransmits = 0x12345;
+    IS(get(c, PG332_RETRYCNTSTS), 0x12345);
 }

@@ -193,6 +193,20 @@ FIXTURE_TEST("/cmd/context-life", test_context_life)
     IS(exec(f, f->uctx, &cmd, NULL), ERNIC_ERR_HANDLE);
 }
 
+FIXTURE_TEST("/cmd/no-object", test_no_object)
+{
+    static const uint8_t opcodes[] = {
+        ERNIC_CMD_PD_FREE, ERNIC_CMD_EQ_DESTROY, ERNIC_CMD_CQ_DESTROY,
+        ERNIC_CMD_SRQ_DESTROY, ERNIC_CMD_QP_DESTROY, ERNIC_CMD_FLOW_DESTROY,
+        ERNIC_CMD_RSS_DESTROY, ERNIC_CMD_COUNTER_FREE,
+    };
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        IS(exec_handle(f, 0, opcodes[i], 7), ERNIC_ERR_HANDLE);
+        IS(exec_handle(f, 0, opcodes[i], UINT32_MAX), ERNIC_ERR_HANDLE);
+    }
+}
+
 static uint8_t query(Fixture *f, uint8_t opcode, uint64_t addr, uint32_t len,
                      uint32_t *whole)
 {

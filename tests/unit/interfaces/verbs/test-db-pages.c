@@ -112,7 +112,8 @@ static void destroy(Pages *p, uint8_t opcode, uint32_t uctx, uint32_t handle)
 /* Sixteen queues of a page are all found; with one more the page has no event. */
 PAGES_TEST("/verbs/db-pages/threshold", test_threshold)
 {
-    FakeQp qp[MOST + 1];
+    FakeQp qp[MOST + 1], other;
+    Owner user;
 
     for (uint32_t i = 0; i < MOST; i++) {
         make_qp(p, &p->kernel, &qp[i]);
@@ -127,6 +128,8 @@ PAGES_TEST("/verbs/db-pages/threshold", test_threshold)
     }
     make_qp(p, &p->kernel, &qp[MOST]);
     g_assert_false(has_event(0));
+    own(p, &user, fake_create_uctx(p->e));
+    make_qp(p, &user, &other);
     /* An event that is still there may ring: all queues are looked at. */
     for (uint32_t i = 0; i <= MOST; i++) {
         announce(p, &p->kernel, &qp[i]);
