@@ -133,23 +133,15 @@ static int pace_pre_load(void *opaque)
     return d->profile ? 0 : -EINVAL;
 }
 
-static const VMStateDescription state_vmstate = {
-    .name = "ernic/pace-state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(due, ErnicPace),
-        VMSTATE_UINT64(last, ErnicPace),
-        VMSTATE_UINT32(owner, ErnicPace),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription state_vmstate = ERNIC_VMSTATE(
+    "ernic/pace-state",
+    VMSTATE_UINT64(due, ErnicPace),
+    VMSTATE_UINT64(last, ErnicPace),
+    VMSTATE_UINT32(owner, ErnicPace));
 
 /* Any values will do: an engine that waits for ever is one of the guest alone. */
 const VMStateDescription ernic_pace_vmstate = {
-    .name = "ernic/pace",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/pace"),
     .needed = has_pace,
     .pre_save = pace_pre_save,
     .pre_load = pace_pre_load,

@@ -22,16 +22,10 @@ typedef struct ErnicMac {
 } ErnicMac;
 
 /* The VMStateDescription of one, which has a name in each shell. */
-#define ERNIC_MAC_VMSTATE(name_) {                                      \
-    .name = name_,                                                      \
-    .version_id = 1,                                                    \
-    .minimum_version_id = 1,                                            \
-    .fields = (const VMStateField[]) {                                  \
-        VMSTATE_UINT64_ARRAY(now, ErnicMac, ERNIC_MAC_COUNTERS),        \
-        VMSTATE_UINT64_ARRAY(shown, ErnicMac, ERNIC_MAC_COUNTERS),      \
-        VMSTATE_END_OF_LIST()                                           \
-    }                                                                   \
-}
+#define ERNIC_MAC_VMSTATE(name_) ERNIC_VMSTATE(                         \
+    name_,                                                              \
+    VMSTATE_UINT64_ARRAY(now, ErnicMac, ERNIC_MAC_COUNTERS),            \
+    VMSTATE_UINT64_ARRAY(shown, ErnicMac, ERNIC_MAC_COUNTERS))
 
 /* The FCS of a frame. */
 uint32_t ernic_mac_fcs(const uint8_t *frame, uint32_t len);

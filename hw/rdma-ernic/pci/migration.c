@@ -172,56 +172,44 @@ static int state_post_load(void *opaque, int version)
  * added here goes into a subsection of its own, which is needed if it does not have
  * its value after reset, as the versions of nested structures are not in the stream.
  */
-static const VMStateDescription verbs_vmstate = {
-    .name = "ernic/verbs",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(cmd_addr, ErnicVerbs),
-        VMSTATE_UINT64(rsp_addr, ErnicVerbs),
-        VMSTATE_UINT32(ring_shift, ErnicVerbs),
-        VMSTATE_UINT32(cmd_pi, ErnicVerbs),
-        VMSTATE_UINT32(cmd_ci, ErnicVerbs),
-        VMSTATE_UINT32(error, ErnicVerbs),
-        VMSTATE_BOOL(enabled, ErnicVerbs),
-        VMSTATE_BOOL(fatal, ErnicVerbs),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription verbs_vmstate = ERNIC_VMSTATE(
+    "ernic/verbs",
+    VMSTATE_UINT64(cmd_addr, ErnicVerbs),
+    VMSTATE_UINT64(rsp_addr, ErnicVerbs),
+    VMSTATE_UINT32(ring_shift, ErnicVerbs),
+    VMSTATE_UINT32(cmd_pi, ErnicVerbs),
+    VMSTATE_UINT32(cmd_ci, ErnicVerbs),
+    VMSTATE_UINT32(error, ErnicVerbs),
+    VMSTATE_BOOL(enabled, ErnicVerbs),
+    VMSTATE_BOOL(fatal, ErnicVerbs));
 
-static const VMStateDescription eth_vmstate = {
-    .name = "ernic/eth",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(ctrl, ErnicEth),
-        VMSTATE_UINT32(mac_lo, ErnicEth),
-        VMSTATE_UINT32(mac_hi, ErnicEth),
-        VMSTATE_UINT64(mc_hash, ErnicEth),
-        VMSTATE_UINT64(tx_addr, ErnicEth),
-        VMSTATE_UINT64(rx_addr, ErnicEth),
-        VMSTATE_UINT64(state_addr, ErnicEth),
-        VMSTATE_UINT32(tx_shift, ErnicEth),
-        VMSTATE_UINT32(rx_shift, ErnicEth),
-        VMSTATE_UINT32(vector, ErnicEth),
-        VMSTATE_UINT32(tx_pi, ErnicEth),
-        VMSTATE_UINT32(tx_ci, ErnicEth),
-        VMSTATE_UINT32(rx_pi, ErnicEth),
-        VMSTATE_UINT32(rx_ci, ErnicEth),
-        VMSTATE_UINT32(tx_arm, ErnicEth),
-        VMSTATE_UINT32(rx_arm, ErnicEth),
-        VMSTATE_BOOL(tx_armed, ErnicEth),
-        VMSTATE_BOOL(rx_armed, ErnicEth),
-        VMSTATE_UINT64(tx_packets, ErnicEth),
-        VMSTATE_UINT64(tx_bytes, ErnicEth),
-        VMSTATE_UINT64(tx_errors, ErnicEth),
-        VMSTATE_UINT64(rx_packets, ErnicEth),
-        VMSTATE_UINT64(rx_bytes, ErnicEth),
-        VMSTATE_UINT64(rx_no_buffer, ErnicEth),
-        VMSTATE_UINT64(rx_errors, ErnicEth),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription eth_vmstate = ERNIC_VMSTATE(
+    "ernic/eth",
+    VMSTATE_UINT32(ctrl, ErnicEth),
+    VMSTATE_UINT32(mac_lo, ErnicEth),
+    VMSTATE_UINT32(mac_hi, ErnicEth),
+    VMSTATE_UINT64(mc_hash, ErnicEth),
+    VMSTATE_UINT64(tx_addr, ErnicEth),
+    VMSTATE_UINT64(rx_addr, ErnicEth),
+    VMSTATE_UINT64(state_addr, ErnicEth),
+    VMSTATE_UINT32(tx_shift, ErnicEth),
+    VMSTATE_UINT32(rx_shift, ErnicEth),
+    VMSTATE_UINT32(vector, ErnicEth),
+    VMSTATE_UINT32(tx_pi, ErnicEth),
+    VMSTATE_UINT32(tx_ci, ErnicEth),
+    VMSTATE_UINT32(rx_pi, ErnicEth),
+    VMSTATE_UINT32(rx_ci, ErnicEth),
+    VMSTATE_UINT32(tx_arm, ErnicEth),
+    VMSTATE_UINT32(rx_arm, ErnicEth),
+    VMSTATE_BOOL(tx_armed, ErnicEth),
+    VMSTATE_BOOL(rx_armed, ErnicEth),
+    VMSTATE_UINT64(tx_packets, ErnicEth),
+    VMSTATE_UINT64(tx_bytes, ErnicEth),
+    VMSTATE_UINT64(tx_errors, ErnicEth),
+    VMSTATE_UINT64(rx_packets, ErnicEth),
+    VMSTATE_UINT64(rx_bytes, ErnicEth),
+    VMSTATE_UINT64(rx_no_buffer, ErnicEth),
+    VMSTATE_UINT64(rx_errors, ErnicEth));
 
 static bool has_pg332(void *opaque, int version)
 {
@@ -232,16 +220,12 @@ static bool has_pg332(void *opaque, int version)
 
 static bool has_shell(void *opaque)
 {
-    ErnicPci *d = opaque;
-
-    return ernic_pci_shell_row(d)->qdma;
+    return ernic_pci_shell_row(opaque)->qdma;
 }
 
 /* Card memory is not in here: it migrates like any RAM. */
 static const VMStateDescription shell_vmstate = {
-    .name = "ernic/shell",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/shell"),
     .needed = has_shell,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_SUB_ARRAY(shell.regs, ErnicPci, 0, ERNIC_SHELL_WORDS_1),
@@ -259,9 +243,7 @@ static bool has_words(void *opaque)
 
 /* Words that older releases do not have. */
 static const VMStateDescription shell_words_vmstate = {
-    .name = "ernic/words",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/words"),
     .needed = has_words,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_SUB_ARRAY(shell.regs, ErnicPci, ERNIC_SHELL_WORDS_1,
@@ -272,9 +254,7 @@ static const VMStateDescription shell_words_vmstate = {
 
 static bool has_links(void *opaque)
 {
-    ErnicPci *d = opaque;
-
-    return ernic_pci_shell_has_links(d);
+    return ernic_pci_shell_has_links(opaque);
 }
 
 static int links_pre_load(void *opaque)
@@ -291,9 +271,7 @@ static int links_post_load(void *opaque, int version)
 }
 
 static const VMStateDescription links_vmstate = {
-    .name = "ernic/links",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/links"),
     .needed = has_links,
     .pre_load = links_pre_load,
     .post_load = links_post_load,
@@ -340,22 +318,14 @@ static bool num_doorbells_ok(void *opaque, int version)
     return d->num_db_saved >= 0 && d->num_db_saved <= 2 * ERNIC_DB_QUEUE;
 }
 
-static const VMStateDescription doorbell_vmstate = {
-    .name = "ernic/doorbell",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(uctx, ErnicDbEntry),
-        VMSTATE_UINT32(cmd_pi, ErnicDbEntry),
-        VMSTATE_UINT64(value, ErnicDbEntry),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription doorbell_vmstate = ERNIC_VMSTATE(
+    "ernic/doorbell",
+    VMSTATE_UINT32(uctx, ErnicDbEntry),
+    VMSTATE_UINT32(cmd_pi, ErnicDbEntry),
+    VMSTATE_UINT64(value, ErnicDbEntry));
 
 static const VMStateDescription doorbells_vmstate = {
-    .name = "ernic/doorbells",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/doorbells"),
     .needed = has_doorbells,
     .pre_load = doorbells_pre_load,
     .pre_save = doorbells_pre_save,
@@ -379,9 +349,7 @@ static bool has_irqs(void *opaque)
 }
 
 static const VMStateDescription irqs_vmstate = {
-    .name = "ernic/irqs",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/irqs"),
     .needed = has_irqs,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT64(irq_pending, ErnicPci),
@@ -427,9 +395,7 @@ static int features_post_load(void *opaque, int version)
 }
 
 static const VMStateDescription features_vmstate = {
-    .name = "ernic/features",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/features"),
     .needed = has_features,
     .pre_save = features_pre_save,
     .post_load = features_post_load,
@@ -462,9 +428,7 @@ static int state_pre_load(void *opaque)
 }
 
 const VMStateDescription ernic_pci_vmstate = {
-    .name = "ernic",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic"),
     .pre_save = state_pre_save,
     .post_save = state_post_save,
     .pre_load = state_pre_load,

@@ -250,21 +250,13 @@ static bool num_holes_ok(void *opaque, int version)
            p->num_holes <= (p->active ? p->source.lists : p->arrived.lists);
 }
 
-static const VMStateDescription hole_vmstate = {
-    .name = "ernic/list",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(at, ErnicPrecopyHole),
-        VMSTATE_UINT32(number, ErnicPrecopyHole),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription hole_vmstate = ERNIC_VMSTATE(
+    "ernic/list",
+    VMSTATE_UINT64(at, ErnicPrecopyHole),
+    VMSTATE_UINT32(number, ErnicPrecopyHole));
 
 const VMStateDescription ernic_pci_precopy_vmstate = {
-    .name = "ernic/lists",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/lists"),
     .needed = has_holes,
     .pre_load = holes_pre_load,
     .fields = (const VMStateField[]) {

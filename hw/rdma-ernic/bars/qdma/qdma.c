@@ -126,62 +126,42 @@ static int qdma_post_load(void *opaque, int version)
     return 0;
 }
 
-static const VMStateDescription queue_vmstate = {
-    .name = "ernic/qdma-queue",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_2DARRAY(sw, ErnicQdmaQueue, ERNIC_QDMA_DIRS, 8),
-        VMSTATE_UINT32_2DARRAY(hw, ErnicQdmaQueue, ERNIC_QDMA_DIRS, 2),
-        VMSTATE_UINT32_ARRAY(credit, ErnicQdmaQueue, ERNIC_QDMA_DIRS),
-        VMSTATE_UINT32_ARRAY(cmpt, ErnicQdmaQueue, 6),
-        VMSTATE_UINT32_ARRAY(prefetch, ErnicQdmaQueue, 2),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription queue_vmstate = ERNIC_VMSTATE(
+    "ernic/qdma-queue",
+    VMSTATE_UINT32_2DARRAY(sw, ErnicQdmaQueue, ERNIC_QDMA_DIRS, 8),
+    VMSTATE_UINT32_2DARRAY(hw, ErnicQdmaQueue, ERNIC_QDMA_DIRS, 2),
+    VMSTATE_UINT32_ARRAY(credit, ErnicQdmaQueue, ERNIC_QDMA_DIRS),
+    VMSTATE_UINT32_ARRAY(cmpt, ErnicQdmaQueue, 6),
+    VMSTATE_UINT32_ARRAY(prefetch, ErnicQdmaQueue, 2));
 
-static const VMStateDescription job_vmstate = {
-    .name = "ernic/qdma-job",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_BOOL(busy, ErnicQdmaJob),
-        VMSTATE_UINT32(queue, ErnicQdmaJob),
-        VMSTATE_UINT32(len, ErnicQdmaJob),
-        VMSTATE_UINT32(done, ErnicQdmaJob),
-        VMSTATE_UINT64(bus, ErnicQdmaJob),
-        VMSTATE_UINT64(card, ErnicQdmaJob),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription job_vmstate = ERNIC_VMSTATE(
+    "ernic/qdma-job",
+    VMSTATE_BOOL(busy, ErnicQdmaJob),
+    VMSTATE_UINT32(queue, ErnicQdmaJob),
+    VMSTATE_UINT32(len, ErnicQdmaJob),
+    VMSTATE_UINT32(done, ErnicQdmaJob),
+    VMSTATE_UINT64(bus, ErnicQdmaJob),
+    VMSTATE_UINT64(card, ErnicQdmaJob));
 
-static const VMStateDescription state_vmstate = {
-    .name = "ernic/qdma-state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_ARRAY(job, ErnicQdma, ERNIC_QDMA_DIRS, 1, job_vmstate,
-                             ErnicQdmaJob),
-        VMSTATE_UINT32_ARRAY(turns[0].bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
-        VMSTATE_UINT32_ARRAY(turns[1].bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
-        VMSTATE_UINT32(turns[0].next, ErnicQdma),
-        VMSTATE_UINT32(turns[1].next, ErnicQdma),
-        VMSTATE_UINT32_ARRAY(regs, ErnicQdma, ERNIC_QDMA_CSR_SIZE / 4),
-        VMSTATE_STRUCT_ARRAY(queue, ErnicQdma, ERNIC_QDMA_QUEUES, 1, queue_vmstate,
-                             ErnicQdmaQueue),
-        VMSTATE_UINT32_2DARRAY(fmap, ErnicQdma, ERNIC_QDMA_FUNCTIONS, 2),
-        VMSTATE_UINT64_ARRAY(stats.descriptors, ErnicQdma, ERNIC_QDMA_DIRS),
-        VMSTATE_UINT64_ARRAY(stats.bytes, ErnicQdma, ERNIC_QDMA_DIRS),
-        VMSTATE_UINT64(stats.errors, ErnicQdma),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription state_vmstate = ERNIC_VMSTATE(
+    "ernic/qdma-state",
+    VMSTATE_STRUCT_ARRAY(job, ErnicQdma, ERNIC_QDMA_DIRS, 1, job_vmstate,
+                         ErnicQdmaJob),
+    VMSTATE_UINT32_ARRAY(turns[0].bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
+    VMSTATE_UINT32_ARRAY(turns[1].bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32),
+    VMSTATE_UINT32(turns[0].next, ErnicQdma),
+    VMSTATE_UINT32(turns[1].next, ErnicQdma),
+    VMSTATE_UINT32_ARRAY(regs, ErnicQdma, ERNIC_QDMA_CSR_SIZE / 4),
+    VMSTATE_STRUCT_ARRAY(queue, ErnicQdma, ERNIC_QDMA_QUEUES, 1, queue_vmstate,
+                         ErnicQdmaQueue),
+    VMSTATE_UINT32_2DARRAY(fmap, ErnicQdma, ERNIC_QDMA_FUNCTIONS, 2),
+    VMSTATE_UINT64_ARRAY(stats.descriptors, ErnicQdma, ERNIC_QDMA_DIRS),
+    VMSTATE_UINT64_ARRAY(stats.bytes, ErnicQdma, ERNIC_QDMA_DIRS),
+    VMSTATE_UINT64(stats.errors, ErnicQdma));
 
 /* Contexts may have any value: software can write any, and each use checks them. */
 const VMStateDescription ernic_qdma_vmstate = {
-    .name = "ernic/qdma",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/qdma"),
     .needed = has_qdma,
     .pre_load = qdma_pre_load,
     .post_load = qdma_post_load,
@@ -205,30 +185,18 @@ static const VMStateDescription mac_vmstate = ERNIC_MAC_VMSTATE("ernic/qdma-mac"
     VMSTATE_UINT32_ARRAY(port[n].stream.bits, ErnicQdma, ERNIC_QDMA_QUEUES / 32), \
     VMSTATE_UINT32(port[n].stream.next, ErnicQdma)
 
-static const VMStateDescription stream_state_vmstate = {
-    .name = "ernic/streams-state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        PORT_TURNS_STATE(0),
-        VMSTATE_UINT32_2DARRAY(int_ring, ErnicQdma, ERNIC_QDMA_INT_RINGS, 4),
-        VMSTATE_UINT64_ARRAY(due, ErnicQdma, ERNIC_QDMA_QUEUES),
-        VMSTATE_UINT16(packet, ErnicQdma),
-        PORT_MAC_STATE(0),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription stream_state_vmstate = ERNIC_VMSTATE(
+    "ernic/streams-state",
+    PORT_TURNS_STATE(0),
+    VMSTATE_UINT32_2DARRAY(int_ring, ErnicQdma, ERNIC_QDMA_INT_RINGS, 4),
+    VMSTATE_UINT64_ARRAY(due, ErnicQdma, ERNIC_QDMA_QUEUES),
+    VMSTATE_UINT16(packet, ErnicQdma),
+    PORT_MAC_STATE(0));
 
-static const VMStateDescription second_state_vmstate = {
-    .name = "ernic/port1-state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        PORT_TURNS_STATE(1),
-        PORT_MAC_STATE(1),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription second_state_vmstate = ERNIC_VMSTATE(
+    "ernic/port1-state",
+    PORT_TURNS_STATE(1),
+    PORT_MAC_STATE(1));
 
 /* Whether a stream has been used since the last reset. */
 static bool has_streams(void *opaque)
@@ -264,9 +232,7 @@ static int second_pre_load(void *opaque)
  * the name is another one. Each use checks what it takes from here, too.
  */
 const VMStateDescription ernic_qdma_stream_vmstate = {
-    .name = "ernic/streams",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/streams"),
     .needed = has_streams,
     .pre_load = qdma_pre_load,
     .fields = (const VMStateField[]) {
@@ -277,9 +243,7 @@ const VMStateDescription ernic_qdma_stream_vmstate = {
 
 /* The same for the second port. */
 const VMStateDescription ernic_qdma_second_vmstate = {
-    .name = "ernic/port1",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/port1"),
     .needed = has_second,
     .pre_load = second_pre_load,
     .fields = (const VMStateField[]) {
@@ -317,36 +281,22 @@ static int record_post_load(void *opaque, int version)
     return 0;
 }
 
-static const VMStateDescription violation_vmstate = {
-    .name = "ernic/rules-last",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT64(count, ErnicQdmaViolation),
-        VMSTATE_UINT64(time, ErnicQdmaViolation),
-        VMSTATE_UINT32(queue, ErnicQdmaViolation),
-        VMSTATE_UINT32(offset, ErnicQdmaViolation),
-        VMSTATE_UINT32(value, ErnicQdmaViolation),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription violation_vmstate = ERNIC_VMSTATE(
+    "ernic/rules-last",
+    VMSTATE_UINT64(count, ErnicQdmaViolation),
+    VMSTATE_UINT64(time, ErnicQdmaViolation),
+    VMSTATE_UINT32(queue, ErnicQdmaViolation),
+    VMSTATE_UINT32(offset, ErnicQdmaViolation),
+    VMSTATE_UINT32(value, ErnicQdmaViolation));
 
-static const VMStateDescription record_vmstate = {
-    .name = "ernic/rules-state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_ARRAY(record.last, ErnicQdma, ERNIC_QDMA_RULES, 1,
-                             violation_vmstate, ErnicQdmaViolation),
-        VMSTATE_UINT32_ARRAY(record.reported, ErnicQdma, ERNIC_QDMA_QUEUES + 1),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription record_vmstate = ERNIC_VMSTATE(
+    "ernic/rules-state",
+    VMSTATE_STRUCT_ARRAY(record.last, ErnicQdma, ERNIC_QDMA_RULES, 1,
+                         violation_vmstate, ErnicQdmaViolation),
+    VMSTATE_UINT32_ARRAY(record.reported, ErnicQdma, ERNIC_QDMA_QUEUES + 1));
 
 const VMStateDescription ernic_qdma_rules_vmstate = {
-    .name = "ernic/rules",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/rules"),
     .needed = has_record,
     .pre_load = record_pre_load,
     .post_load = record_post_load,

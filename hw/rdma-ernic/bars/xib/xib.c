@@ -84,21 +84,15 @@ static int xib_post_load(void *opaque, int version)
     return 0;
 }
 
-static const VMStateDescription channel_vmstate = {
-    .name = "ernic/xib-channel",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_UINT32(cr, ErnicAxiDma),
-        VMSTATE_UINT32(sr, ErnicAxiDma),
-        VMSTATE_UINT64(cur, ErnicAxiDma),
-        VMSTATE_UINT64(tail, ErnicAxiDma),
-        VMSTATE_UINT64(next, ErnicAxiDma),
-        VMSTATE_BOOL(idle, ErnicAxiDma),
-        VMSTATE_UINT8(left, ErnicAxiDma),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription channel_vmstate = ERNIC_VMSTATE(
+    "ernic/xib-channel",
+    VMSTATE_UINT32(cr, ErnicAxiDma),
+    VMSTATE_UINT32(sr, ErnicAxiDma),
+    VMSTATE_UINT64(cur, ErnicAxiDma),
+    VMSTATE_UINT64(tail, ErnicAxiDma),
+    VMSTATE_UINT64(next, ErnicAxiDma),
+    VMSTATE_BOOL(idle, ErnicAxiDma),
+    VMSTATE_UINT8(left, ErnicAxiDma));
 
 static const VMStateDescription mac_vmstate = ERNIC_MAC_VMSTATE("ernic/xib-mac");
 
@@ -106,32 +100,24 @@ static const VMStateDescription mac_vmstate = ERNIC_MAC_VMSTATE("ernic/xib-mac")
     VMSTATE_UINT32(frame[ch].len, ErnicXib), \
     VMSTATE_UINT32(frame[ch].pos, ErnicXib)
 
-static const VMStateDescription state_vmstate = {
-    .name = "ernic/xib-state",
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_ARRAY(dma, ErnicXib, XIB_CHANNELS, 1, channel_vmstate,
-                             ErnicAxiDma),
-        FRAME_STATE(XIB_MM2S),
-        FRAME_STATE(XIB_S2MM),
-        VMSTATE_UINT64_ARRAY(due, ErnicXib, XIB_CHANNELS),
-        VMSTATE_UINT32_ARRAY(regs, ErnicXib, XIB_MAC_WORDS),
-        VMSTATE_UINT64_ARRAY(stats.packets, ErnicXib, XIB_CHANNELS),
-        VMSTATE_UINT64_ARRAY(stats.bytes, ErnicXib, XIB_CHANNELS),
-        VMSTATE_UINT64_ARRAY(stats.dropped, ErnicXib, XIB_CHANNELS),
-        VMSTATE_UINT64(stats.errors, ErnicXib),
-        VMSTATE_STRUCT_ARRAY(mac, ErnicXib, XIB_CHANNELS, 1, mac_vmstate, ErnicMac),
-        VMSTATE_BUFFER(frame[XIB_MM2S].bytes, ErnicXib),
-        VMSTATE_BUFFER(frame[XIB_S2MM].bytes, ErnicXib),
-        VMSTATE_END_OF_LIST()
-    }
-};
+static const VMStateDescription state_vmstate = ERNIC_VMSTATE(
+    "ernic/xib-state",
+    VMSTATE_STRUCT_ARRAY(dma, ErnicXib, XIB_CHANNELS, 1, channel_vmstate,
+                         ErnicAxiDma),
+    FRAME_STATE(XIB_MM2S),
+    FRAME_STATE(XIB_S2MM),
+    VMSTATE_UINT64_ARRAY(due, ErnicXib, XIB_CHANNELS),
+    VMSTATE_UINT32_ARRAY(regs, ErnicXib, XIB_MAC_WORDS),
+    VMSTATE_UINT64_ARRAY(stats.packets, ErnicXib, XIB_CHANNELS),
+    VMSTATE_UINT64_ARRAY(stats.bytes, ErnicXib, XIB_CHANNELS),
+    VMSTATE_UINT64_ARRAY(stats.dropped, ErnicXib, XIB_CHANNELS),
+    VMSTATE_UINT64(stats.errors, ErnicXib),
+    VMSTATE_STRUCT_ARRAY(mac, ErnicXib, XIB_CHANNELS, 1, mac_vmstate, ErnicMac),
+    VMSTATE_BUFFER(frame[XIB_MM2S].bytes, ErnicXib),
+    VMSTATE_BUFFER(frame[XIB_S2MM].bytes, ErnicXib));
 
 const VMStateDescription ernic_xib_vmstate = {
-    .name = "ernic/xib",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    ERNIC_VMSTATE_NAME("ernic/xib"),
     .needed = has_xib,
     .pre_load = xib_pre_load,
     .post_load = xib_post_load,
