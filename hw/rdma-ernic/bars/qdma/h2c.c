@@ -29,50 +29,6 @@ typedef struct QdmaH2cDesc {
 QEMU_BUILD_BUG_ON(sizeof(QdmaH2cDesc) != 16);
 QEMU_BUILD_BUG_ON(ERNIC_PACES != ERNIC_QDMA_DIRS + ERNIC_QDMA_PORTS);
 
-/* The queue does not wait for its turn any more. */
-static void ends(ErnicPci *d, const QdmaRing *r)
-{
-    qdma_turns_set(&d->shell.qdma->port[qdma_port_of(d, r)].stream, r->number, false);
-}
-
-static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
-{
-    ends(d, r);
-    qdma_queue_fails(d, error, r);
-}
-
-/* Reads the descriptor at CIDX. False: there is none that the engine can execute. */
-static bool fetch(ErnicPci *d, const QdmaRing *r, QdmaH2cDesc *desc)
-{
-    ErnicQdma *q = d->shell.qdma;
-    uint32_t entries = qdma_ring_entries(q, r);
-
-    if (!qdma_ring_runs(r)) {
-        ends(d, r);
-        return false;
-    }
-    if (!qdma_ring_owned(q, r)) {
-        ends(d, r);
-        qdma_error(d, QDMA_ERR_QUEUE, r);
-        return false;
-    }
-    if (qdma_ring_cidx(r) >= entries || qdma_ring_pidx(r) >= entries) {
-        fails(d, QDMA_ERR_PIDX, r);
-        return false;
-    }
-    if (qdma_ring_is_mm(r) || FIELD_EX32(r->sw[1], SW1, BYPASS) ||
-        FIELD_EX32(r->sw[1], SW1, DESC_SIZE) != QDMA_DESC_16) {
-        fails(d, QDMA_ERR_PARAM, r);
-        return false;
-    }
-    if (!qdma_ring_dma(d, r, qdma_ring_at(r, qdma_ring_cidx(r)), desc, sizeof(*desc),
-                       false)) {
-        fails(d, QDMA_ERR_FETCH, r);
-        return false;
-    }
-    return true;
-}
-
 static ErnicPace *pace_of(ErnicPci *d, uint32_t port)
 {
     return &d->shell.pace[ERNIC_QDMA_DIRS + port];
@@ -122,17 +78,18 @@ static bool leave(ErnicPci *d, uint32_t port, const uint8_t *frame, uint32_t len
 
 static QdmaStep packet(ErnicPci *d, uint32_t port, const QdmaRing *r, ErnicBudget *work)
 {
+    ErnicQdmaTurns *turns = &d->shell.qdma->port[port].stream;
     uint8_t frame[ERNIC_MAC_FRAME_MAX];
     QdmaH2cDesc desc;
     const char *why;
     uint32_t len;
 
-    if (!fetch(d, r, &desc)) {
+    if (!qdma_ring_fetch(d, r, turns, false, &desc, sizeof(desc))) {
         return QDMA_WORKED;
     }
     len = le16_to_cpu(desc.len);
     if (ernic_pace_waits(d, pace_of(d, port), name_of(r), len)) {
-        d->shell.qdma->port[port].stream.next = r->number;
+        turns->next = r->number;
         return QDMA_IDLE;
     }
     ernic_pace_done(pace_of(d, port));
@@ -145,7 +102,8 @@ static QdmaStep packet(ErnicPci *d, uint32_t port, const QdmaRing *r, ErnicBudge
     }
     ernic_budget_charge(work, 0, len);
     if (!qdma_ring_dma(d, r, le64_to_cpu(desc.addr), frame, len, false)) {
-        fails(d, QDMA_ERR_DMA, r);
+        qdma_turns_set(turns, r->number, false);
+        qdma_queue_fails(d, QDMA_ERR_DMA, r);
         return QDMA_WORKED;
     }
     if (len < ETH_ZLEN) {

@@ -51,40 +51,14 @@ bool qdma_engine_valid(const ErnicQdma *q)
     return job_valid(&q->job[ERNIC_QDMA_C2H]) && job_valid(&q->job[ERNIC_QDMA_H2C]);
 }
 
-static void fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
-{
-    qdma_turns_set(&d->shell.qdma->turns[r->dir], r->number, false);
-    qdma_queue_fails(d, error, r);
-}
-
 /* Reads the descriptor at CIDX. False: there is none that the engine can execute. */
 static bool fetch(ErnicPci *d, const QdmaRing *r)
 {
     ErnicQdma *q = d->shell.qdma;
-    uint32_t ci = qdma_ring_cidx(r), entries = qdma_ring_entries(q, r);
     bool h2c = r->dir == ERNIC_QDMA_H2C;
     QdmaMmDesc desc;
 
-    if (!qdma_ring_runs(r)) {
-        qdma_turns_set(&q->turns[r->dir], r->number, false);
-        return false;
-    }
-    if (!qdma_ring_owned(q, r)) {
-        qdma_turns_set(&q->turns[r->dir], r->number, false);
-        qdma_error(d, QDMA_ERR_QUEUE, r);
-        return false;
-    }
-    if (ci >= entries || qdma_ring_pidx(r) >= entries) {
-        fails(d, QDMA_ERR_PIDX, r);
-        return false;
-    }
-    if (!qdma_ring_is_mm(r) || FIELD_EX32(r->sw[1], SW1, BYPASS) ||
-        FIELD_EX32(r->sw[1], SW1, DESC_SIZE) != QDMA_DESC_32) {
-        fails(d, QDMA_ERR_PARAM, r);
-        return false;
-    }
-    if (!qdma_ring_dma(d, r, qdma_ring_at(r, ci), &desc, sizeof(desc), false)) {
-        fails(d, QDMA_ERR_FETCH, r);
+    if (!qdma_ring_fetch(d, r, &q->turns[r->dir], true, &desc, sizeof(desc))) {
         return false;
     }
     q->job[r->dir] = (ErnicQdmaJob) {
@@ -124,7 +98,8 @@ static void run_job(ErnicPci *d, uint8_t dir, ErnicBudget *work)
         ernic_budget_charge(work, ERNIC_WORK_ACCESS * PIECE_ACCESSES, n);
         if (!copy(d, &r, job, n)) {
             job->busy = false;
-            fails(d, QDMA_ERR_DMA, &r);
+            qdma_turns_set(&q->turns[dir], r.number, false);
+            qdma_queue_fails(d, QDMA_ERR_DMA, &r);
             return;
         }
     }

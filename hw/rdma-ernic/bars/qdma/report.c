@@ -1,13 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Reports of a queue: the status at the end of its ring, and its interrupt.
+ * The next descriptor of a queue, and its reports: the status at the end of its ring, and
+ * its interrupt.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "bars/qdma/aggregation.h"
 #include "bars/qdma/registers.h"
 #include "bars/qdma/report.h"
+#include "bars/qdma/turns.h"
 #include "hw/rdma-ernic/trace.h"
 
 static uint64_t aggregated_status(const QdmaRing *r)
@@ -94,4 +96,35 @@ void qdma_queue_fails(ErnicPci *d, QdmaError error, const QdmaRing *r)
         r->sw[1] = FIELD_DP32(r->sw[1], SW1, ERROR_SENT, 1);
         report(d, r);
     }
+}
+
+bool qdma_ring_fetch(ErnicPci *d, const QdmaRing *r, ErnicQdmaTurns *turns, bool mm,
+                     void *desc, uint32_t len)
+{
+    ErnicQdma *q = d->shell.qdma;
+    uint32_t ci = qdma_ring_cidx(r), entries = qdma_ring_entries(q, r);
+    QdmaError error;
+
+    if (!qdma_ring_runs(r)) {
+        qdma_turns_set(turns, r->number, false);
+        return false;
+    }
+    if (!qdma_ring_owned(q, r)) {
+        qdma_turns_set(turns, r->number, false);
+        qdma_error(d, QDMA_ERR_QUEUE, r);
+        return false;
+    }
+    if (ci >= entries || qdma_ring_pidx(r) >= entries) {
+        error = QDMA_ERR_PIDX;
+    } else if (qdma_ring_is_mm(r) != mm || FIELD_EX32(r->sw[1], SW1, BYPASS) ||
+               8u << FIELD_EX32(r->sw[1], SW1, DESC_SIZE) != len) {
+        error = QDMA_ERR_PARAM;
+    } else if (!qdma_ring_dma(d, r, qdma_ring_at(r, ci), desc, len, false)) {
+        error = QDMA_ERR_FETCH;
+    } else {
+        return true;
+    }
+    qdma_turns_set(turns, r->number, false);
+    qdma_queue_fails(d, error, r);
+    return false;
 }
