@@ -134,9 +134,4 @@ static const ErnicPciInterfaceOps ernic = {
     .registers_ok = ernic_pci_verbs_registers_ok,
 };
 
-static void register_ernic(void)
-{
-    ernic_pci_interface_register(&ernic);
-}
-
-type_init(register_ernic)
+ERNIC_PCI_INTERFACE(ernic)

@@ -214,9 +214,4 @@ static const ErnicPciInterfaceOps mlx5 = {
     .registers_ok = mlx5_registers_ok,
 };
 
-static void register_mlx5(void)
-{
-    ernic_pci_interface_register(&mlx5);
-}
-
-type_init(register_mlx5)
+ERNIC_PCI_INTERFACE(mlx5)

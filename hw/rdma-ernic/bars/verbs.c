@@ -447,9 +447,4 @@ static const ErnicPciInterfaceOps verbs = {
     .registers_ok = ernic_pci_verbs_registers_ok,
 };
 
-static void register_verbs(void)
-{
-    ernic_pci_interface_register(&verbs);
-}
-
-type_init(register_verbs)
+ERNIC_PCI_INTERFACE(verbs)

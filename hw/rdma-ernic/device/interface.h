@@ -10,8 +10,8 @@
 #include "qom/object.h"
 
 /*
- * An interface registers itself with ernic_pci_interface_register() and type_init(); its
- * name is then a value of the property "interface".
+ * An interface registers itself with ERNIC_PCI_INTERFACE(); its name is then a value of
+ * the property "interface".
  */
 struct ErnicPciInterfaceOps {
     const char *name;
@@ -83,6 +83,13 @@ struct ErnicPciInterfaceOps {
 };
 
 void ernic_pci_interface_register(const ErnicPciInterfaceOps *ops);
+#define ERNIC_PCI_INTERFACE(ops) \
+    static void register_##ops(void) \
+    { \
+        ernic_pci_interface_register(&ops); \
+    } \
+    type_init(register_##ops)
+
 /* The property "interface", and "personality", its name in older releases. */
 void ernic_pci_interfaces_class_init(ObjectClass *oc);
 /* Selects the interface of a device that is realized: by "interface", or by default. */

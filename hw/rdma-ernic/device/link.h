@@ -29,8 +29,8 @@ typedef struct ErnicPciLinkCounters {
 } ErnicPciLinkCounters;
 
 /*
- * A link registers itself with ernic_pci_link_register() and type_init(). open() looks at
- * the properties that class_init() has made, and sets ErnicPci.link if the user wants it.
+ * A link registers itself with ERNIC_PCI_LINK(). open() looks at the properties that
+ * class_init() has made, and sets ErnicPci.link if the user wants it.
  * is_up(), work() and close() come without the lock of the device, all other calls with
  * it. A member that says so may be NULL.
  */
@@ -78,6 +78,13 @@ struct ErnicPciLinkOps {
 
 /* Adds a link to those that a user can choose. */
 void ernic_pci_link_register(const ErnicPciLinkOps *ops);
+#define ERNIC_PCI_LINK(ops) \
+    static void register_##ops(void) \
+    { \
+        ernic_pci_link_register(&ops); \
+    } \
+    type_init(register_##ops)
+
 /* Link @i of this build; NULL: there are no more. */
 const ErnicPciLinkOps *ernic_pci_link_at(uint32_t i);
 /* The properties of all links. */

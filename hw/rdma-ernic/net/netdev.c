@@ -489,9 +489,4 @@ static const ErnicPciLinkOps netdev_link = {
     .reset = netdev_reset,
 };
 
-static void register_netdev(void)
-{
-    ernic_pci_link_register(&netdev_link);
-}
-
-type_init(register_netdev)
+ERNIC_PCI_LINK(netdev_link)

@@ -397,14 +397,15 @@ static bool shm_link_open(ErnicPci *d, Error **errp)
     return !ernic_pci_link_option(d, shm_link.name) || open_link(d, &shm_link, errp);
 }
 
-/* Other links have no capture. */
+/* Other links have no capture. That of roce-shm= may be opened after this. */
 static bool check_dump(const ErnicPci *d, Error **errp)
 {
     static const char *const options[] = { "dump", "dump-limit" };
     size_t i;
 
     for (i = 0; i < ARRAY_SIZE(options); i++) {
-        if (ernic_pci_link_option(d, options[i]) && !shm_of(d)) {
+        if (ernic_pci_link_option(d, options[i]) &&
+            !ernic_pci_link_option(d, shm_link.name)) {
             error_setg(errp, "%s= needs lab= or roce-shm=", options[i]);
             return false;
         }
@@ -433,10 +434,5 @@ static bool lab_link_open(ErnicPci *d, Error **errp)
     return true;
 }
 
-static void register_shm(void)
-{
-    ernic_pci_link_register(&shm_link);
-    ernic_pci_link_register(&lab_link);
-}
-
-type_init(register_shm)
+ERNIC_PCI_LINK(shm_link)
+ERNIC_PCI_LINK(lab_link)

@@ -274,9 +274,4 @@ static bool udp_open(ErnicPci *d, Error **errp)
     return true;
 }
 
-static void register_udp(void)
-{
-    ernic_pci_link_register(&udp_link);
-}
-
-type_init(register_udp)
+ERNIC_PCI_LINK(udp_link)
