@@ -68,9 +68,9 @@ static const char *const event_names[ERNIC_SHM_EVENTS] = {
     [ERNIC_SHM_PEER_DUPLICATE] = "duplicate",
 };
 
-const char *ernic_shm_drop_name(ErnicShmDrop reason)
+const char *ernic_shm_drop_name(uint32_t reason)
 {
-    return (unsigned)reason < ERNIC_SHM_DROP_COUNT ? drop_names[reason] : "invalid";
+    return reason < ERNIC_SHM_DROP_COUNT ? drop_names[reason] : "invalid";
 }
 
 const char *ernic_shm_event_name(ErnicShmEvent event)

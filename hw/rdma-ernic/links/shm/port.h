@@ -79,7 +79,8 @@ int ernic_shm_fd(const ErnicShm *shm);
 void ernic_shm_serve(ErnicShm *shm);
 
 const ErnicShmStats *ernic_shm_stats(const ErnicShm *shm);
-const char *ernic_shm_drop_name(ErnicShmDrop reason);
+/* Names of an ErnicShmDrop and an ErnicShmEvent. */
+const char *ernic_shm_drop_name(uint32_t reason);
 const char *ernic_shm_event_name(ErnicShmEvent event);
 
 /*

@@ -157,9 +157,12 @@ static bool lab_is_up(const ErnicPci *d)
     return d->card->is_up(d);
 }
 
-static void lab_room(ErnicPci *d)
+/* Without a cable nothing waits. */
+static void shm_room(ErnicPci *d)
 {
-    ernic_shm_cable_room(shm_of(d)->cable);
+    if (shm_of(d)->cable) {
+        ernic_shm_cable_room(shm_of(d)->cable);
+    }
 }
 
 /* ---- addresses ------------------------------------------------------------- */
@@ -233,11 +236,6 @@ static const ErnicPciCounter shm_numbers[] = {
 };
 #undef SHM
 
-static const char *shm_drop(uint32_t reason)
-{
-    return ernic_shm_drop_name(reason);
-}
-
 static const void *shm_stats(const ErnicPci *d)
 {
     return shm_of(d) ? ernic_shm_stats(shm_of(d)->shm) : NULL;
@@ -249,7 +247,7 @@ static const ErnicPciLinkCounters shm_counters = {
     .num = ARRAY_SIZE(shm_numbers),
     .drops = offsetof(ErnicShmStats, drop),
     .num_drops = ERNIC_SHM_DROP_COUNT,
-    .drop_name = shm_drop,
+    .drop_name = ernic_shm_drop_name,
     .get = shm_stats,
 };
 
@@ -287,22 +285,13 @@ static void shm_exit(Notifier *notifier, void *data)
     ernic_shm_hide(container_of(notifier, ShmLink, exit)->shm);
 }
 
-static const ErnicHostOps lab_ops = {
-    .fd = shm_fd,
-    .serve = shm_serve,
-    .recv = shm_recv,
-    .ready = shm_ready,
-    .send = shm_send,
-    .room = lab_room,
-    .changed = shm_changed,
-};
-
 static const ErnicHostOps shm_ops = {
     .fd = shm_fd,
     .serve = shm_serve,
     .recv = shm_recv,
     .ready = shm_ready,
     .send = shm_send,
+    .room = shm_room,
     .changed = shm_changed,
 };
 
@@ -387,7 +376,7 @@ static bool open_link(ErnicPci *d, const ErnicPciLinkOps *ops, Error **errp)
         return false;
     }
     d->cfg.no_icrc = !cfg.icrc;
-    d->host.ops = cfg.frames ? &lab_ops : &shm_ops;
+    d->host.ops = &shm_ops;
     d->host.more = true;        /* look at the rings before the first sleep */
     return true;
 }

@@ -86,10 +86,9 @@ static const char *const drop_names[ERNIC_UDP_DROP_COUNT] = {
 #undef ERNIC_UDP_DROP_NAME
 };
 
-const char *ernic_udp_drop_name(ErnicUdpDrop reason)
+const char *ernic_udp_drop_name(uint32_t reason)
 {
-    return (unsigned)reason < ERNIC_UDP_DROP_COUNT ? drop_names[reason]
-                                                   : "invalid";
+    return reason < ERNIC_UDP_DROP_COUNT ? drop_names[reason] : "invalid";
 }
 
 int ernic_udp_fd(const ErnicUdp *udp)

@@ -58,7 +58,8 @@ uint16_t ernic_udp_port(const ErnicUdp *udp);
 /* Whether a train leaves as one datagram (UDP_SEGMENT). */
 bool ernic_udp_has_offload(const ErnicUdp *udp);
 const ErnicUdpStats *ernic_udp_stats(const ErnicUdp *udp);
-const char *ernic_udp_drop_name(ErnicUdpDrop reason);
+/* The name of an ErnicUdpDrop. */
+const char *ernic_udp_drop_name(uint32_t reason);
 
 /*
  * Add or remove a peer at any time; texts as for ernic_peer_parse(). An entry

@@ -199,11 +199,6 @@ static const ErnicPciCounter udp_numbers[] = {
 };
 #undef UDP
 
-static const char *udp_drop(uint32_t reason)
-{
-    return ernic_udp_drop_name(reason);
-}
-
 static const void *udp_stats(const ErnicPci *d)
 {
     return udp_of(d) ? ernic_udp_stats(udp_of(d)->udp) : NULL;
@@ -215,7 +210,7 @@ static const ErnicPciLinkCounters udp_counters = {
     .num = ARRAY_SIZE(udp_numbers),
     .drops = offsetof(ErnicUdpStats, drop),
     .num_drops = ERNIC_UDP_DROP_COUNT,
-    .drop_name = udp_drop,
+    .drop_name = ernic_udp_drop_name,
     .get = udp_stats,
 };
 
