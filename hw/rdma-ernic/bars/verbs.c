@@ -261,24 +261,9 @@ static uint64_t read_features(ErnicPci *d)
     return ernic_pci_verbs_features(d);
 }
 
-static uint64_t read_link_speed(ErnicPci *d)
-{
-    return d->cfg.link_speed;
-}
-
-static uint64_t read_mem_size(ErnicPci *d)
-{
-    return d->mem_size;
-}
-
 static uint64_t read_mem_offset(ErnicPci *d)
 {
     return mem_offset(d);
-}
-
-static uint64_t read_num_uctx(ErnicPci *d)
-{
-    return d->cfg.max_uctx;
 }
 
 static uint64_t read_num_vectors(ErnicPci *d)
@@ -294,7 +279,7 @@ static uint64_t read_time(ErnicPci *d)
 #define AT(name) [offsetof(struct ernic_regs, name) / 4]
 #define REG(name, ...) \
     AT(name) = { #name, sizeof_field(struct ernic_regs, name), __VA_ARGS__ }
-#define FIELD_OF(name) ERNIC_REG_FIELD(ErnicVerbs, name)
+#define FIELD_OF(name) ERNIC_REG_FIELD(ErnicPci, name)
 
 static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
     REG(magic, .constant = ERNIC_MAGIC),
@@ -302,20 +287,20 @@ static const ErnicReg regs[sizeof(struct ernic_regs) / 4] = {
     REG(features, .read = read_features),
     REG(status, .read = read_status),
     REG(control, .read = read_control, .write = write_control),
-    REG(error, FIELD_OF(error)),
+    REG(error, FIELD_OF(verbs.error)),
     REG(num_vectors, .read = read_num_vectors),
-    REG(num_uctx, .read = read_num_uctx),
+    REG(num_uctx, FIELD_OF(cfg.max_uctx)),
     REG(db_offset, .constant = DB_OFFSET),
     REG(db_shift, .constant = DB_SHIFT),
     REG(time, .read = read_time),
-    REG(cmd_addr, FIELD_OF(cmd_addr), .setup = true),
-    REG(rsp_addr, FIELD_OF(rsp_addr), .setup = true),
-    REG(ring_shift, FIELD_OF(ring_shift), .setup = true),
-    REG(cmd_pi, FIELD_OF(cmd_pi), .write = write_cmd_pi),
-    REG(cmd_ci, FIELD_OF(cmd_ci)),
-    REG(link_speed, .read = read_link_speed),
+    REG(cmd_addr, FIELD_OF(verbs.cmd_addr), .setup = true),
+    REG(rsp_addr, FIELD_OF(verbs.rsp_addr), .setup = true),
+    REG(ring_shift, FIELD_OF(verbs.ring_shift), .setup = true),
+    REG(cmd_pi, FIELD_OF(verbs.cmd_pi), .write = write_cmd_pi),
+    REG(cmd_ci, FIELD_OF(verbs.cmd_ci)),
+    REG(link_speed, FIELD_OF(cfg.link_speed)),
     REG(mem_offset, .read = read_mem_offset),
-    REG(mem_size, .read = read_mem_size),
+    REG(mem_size, FIELD_OF(mem_size)),
 };
 
 /* ---- the BAR -------------------------------------------------------------- */
@@ -328,7 +313,7 @@ static ErnicRegBlock block_at(ErnicPci *d, hwaddr *off)
         return ernic_pci_eth_block(d);
     }
     return (ErnicRegBlock) {
-        .reg = regs, .num = ARRAY_SIZE(regs), .fields = &d->verbs,
+        .reg = regs, .num = ARRAY_SIZE(regs), .fields = d,
         .locked = ernic_pci_verbs_enabled(d),
     };
 }
