@@ -110,14 +110,16 @@ static uint64_t wire_departed(const ErnicPci *d, ErnicPciEngine engine)
                                                                 UINT64_MAX;
 }
 
+/* The engine runs when what has left the queue has grown. */
 static uint64_t netdev_departed(const ErnicPci *d, ErnicPciEngine engine)
 {
-    return on_wire(d) ? wire_departed(d, engine) : ernic_pci_netq_departed(d, engine);
+    return on_wire(d) ? wire_departed(d, engine) :
+                        ernic_frame_queue_departed(&d->net.queues->out, engine);
 }
 
 void ernic_pci_netdev_run(ErnicPci *d, uint64_t now)
 {
-    bool full = on_wire(d) ? waits(d) : ernic_pci_netq_blocked(d);
+    bool full = on_wire(d) ? waits(d) : ernic_frame_queue_full(&d->net.queues->out);
 
     if (d->net.blocked && !full) {
         d->net.blocked = false;
@@ -157,7 +159,8 @@ static void receive(ErnicPci *d, const uint8_t *buf, size_t size)
  */
 static bool slice_of_frames_left(const ErnicPci *d)
 {
-    return d->thread ? ernic_pci_netq_slice_left(d) : ernic_pci_rx_slice_left(d);
+    return d->thread ? ernic_budget_left(&d->net.queues->work) :
+                       ernic_pci_rx_slice_left(d);
 }
 
 static bool slice_left(ErnicPci *d)
@@ -182,8 +185,8 @@ static bool has_room(ErnicPci *d)
     if (!interface_has_room(d)) {
         return false;
     }
-    if (d->thread) {
-        return ernic_pci_netq_room(d);
+    if (d->thread) {            /* if not, frames are asked for again when there is */
+        return ernic_frame_queue_room(&d->net.queues->in, 1, NET_BUFSIZE);
     }
     return d->link != d->card || ernic_pci_rx_room(d);
 }

@@ -47,16 +47,6 @@ void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
     ernic_budget_charge(&d->net.queues->work, ERNIC_WORK_ACCESS * accesses, bytes);
 }
 
-bool ernic_pci_netq_slice_left(const ErnicPci *d)
-{
-    return ernic_budget_left(&d->net.queues->work);
-}
-
-bool ernic_pci_netq_room(ErnicPci *d)
-{
-    return ernic_frame_queue_room(&d->net.queues->in, 1, NET_BUFSIZE);
-}
-
 void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     if (ernic_frame_queue_put(&d->net.queues->in,
@@ -90,16 +80,6 @@ bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *tra
         d->net.queues->unsent = true;
     }
     return true;
-}
-
-uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciEngine engine)
-{
-    return ernic_frame_queue_departed(&d->net.queues->out, engine);
-}
-
-bool ernic_pci_netq_blocked(ErnicPci *d)
-{
-    return ernic_frame_queue_full(&d->net.queues->out);
 }
 
 /* A frame goes back only if there is room for it: else it is not taken at all. */

@@ -44,13 +44,6 @@ bool ernic_pci_netq_unsent(const ErnicPci *d);
 
 /* Charge work for a frame to the main loop's slice. */
 void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
-/* Whether something is left of the slice. */
-bool ernic_pci_netq_slice_left(const ErnicPci *d);
-/*
- * Whether there is room for a frame to the engine. If not, frames are asked for again
- * when there is.
- */
-bool ernic_pci_netq_room(ErnicPci *d);
 /* A frame that may be for an engine; there is room for it. */
 void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 
@@ -58,10 +51,6 @@ void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 
 /* The same as ErnicPciLinkOps.tx. */
 bool ernic_pci_netq_tx(ErnicPci *d, ErnicPciEngine engine, const ErnicTrain *train);
-/* The same as ErnicPciLinkOps.departed; the engine runs when that has grown. */
-uint64_t ernic_pci_netq_departed(const ErnicPci *d, ErnicPciEngine engine);
-/* Whether the queue of frames to send has no room yet. */
-bool ernic_pci_netq_blocked(ErnicPci *d);
 /* The same as ErnicPciLinkOps.frame. */
 void ernic_pci_netq_frame(ErnicPci *d, uint64_t now, const uint8_t *frame, uint32_t len);
 /* Deliver frames to the engines, within the slice. */
