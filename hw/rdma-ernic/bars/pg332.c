@@ -104,8 +104,10 @@ bool ernic_pci_pg332_control(ErnicPci *d, const uint8_t *frame, uint32_t len)
 
 /* ---- strict mode ---------------------------------------------------------- */
 
-static void warn(ErnicPci *d, const ErnicReport *r)
+static void pg332_violation(void *env, const ErnicReport *r)
 {
+    ErnicPci *d = env;
+
     ernic_pci_warn_rule(d, &d->pg332.warned, "ernic %s: rule %s: queue pair %u, %s,"
                         " offset 0x%x, value 0x%" PRIx64 ", at %" PRIu64 " ns: %s",
                         ernic_pci_id(d), r->rule, r->qpn, r->reg, r->offset, r->value,
@@ -205,16 +207,6 @@ static void pg332_wake_at(void *env, uint64_t ns)
     d->pg332.wake = ns;
 }
 
-static void pg332_violation(void *env, const ErnicReport *report)
-{
-    warn(env, report);
-}
-
-static void pg332_user_logic(void *env)
-{
-    ernic_pci_user_logic_has(env);
-}
-
 static const ErnicEnvOps env_ops = {
     .dma_read = pg332_dma_read,
     .dma_write = pg332_dma_write,
@@ -224,7 +216,7 @@ static const ErnicEnvOps env_ops = {
     .irq = pg332_irq,
     .wake_at = pg332_wake_at,
     .violation = pg332_violation,
-    .user_logic = pg332_user_logic,
+    .user_logic = ernic_pci_user_logic_has,
     .free_later = ernic_pci_free_later,
     .freeing = ernic_pci_freeing,
 };

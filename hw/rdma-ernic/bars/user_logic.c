@@ -285,8 +285,10 @@ void ernic_pci_user_logic_reset(ErnicPci *d)
     }
 }
 
-void ernic_pci_user_logic_has(ErnicPci *d)
+void ernic_pci_user_logic_has(void *env)
 {
+    ErnicPci *d = env;
+
     if (qatomic_read(&d->pg332.user.open)) {
         ernic_pci_user_logic_kick(d);
     }

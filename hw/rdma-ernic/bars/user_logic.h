@@ -20,8 +20,8 @@ void ernic_pci_user_logic_close(ErnicPci *d);
  * half sent ends as it began.
  */
 void ernic_pci_user_logic_reset(ErnicPci *d);
-/* The engine has a record. Any thread, while the device exists. */
-void ernic_pci_user_logic_has(ErnicPci *d);
+/* ErnicEnvOps: the engine has a record. Any thread, while the device exists. */
+void ernic_pci_user_logic_has(void *env);
 /* Records may wait, to be sent or to be executed. The same. */
 void ernic_pci_user_logic_kick(ErnicPci *d);
 
