@@ -17,12 +17,12 @@
 #include "bars/shell_dma.h"
 #include "bars/user_logic.h"
 #include "bars/xib/xib.h"
+#include "device/clock.h"
 #include "device/freeing.h"
 #include "device/irq.h"
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/registers.h"
-#include "device/retry_time.h"
 #include "device/traffic.h"
 
 /* Frames of MAC control: their EtherType, and bytes up to its end. */

@@ -37,6 +37,18 @@ ErnicClock *ernic_pci_clock(const ErnicPci *d)
     return ernic_pci_virtual_time(d) ? NULL : host_clock;
 }
 
+/*
+ * In virtual time a queue pair fails when its attributes say so: no host is busy there,
+ * and the model is compared with hardware. The ERNIC retries as PG332 says.
+ */
+uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332)
+{
+    bool on = d->adaptive == ON_OFF_AUTO_AUTO ? !pg332 && !ernic_pci_virtual_time(d) :
+              d->adaptive == ON_OFF_AUTO_ON;
+
+    return on ? (uint64_t)d->retry_time * SCALE_MS : 0;
+}
+
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh)
 {
     if (ernic_pci_gone(d)) {

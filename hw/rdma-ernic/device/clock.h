@@ -15,6 +15,11 @@ bool ernic_pci_virtual_time(const ErnicPci *d);
 /* The clock by which slices of work end as well; NULL: runs have to be repeatable. */
 ErnicClock *ernic_pci_clock(const ErnicPci *d);
 /*
+ * ns of adaptive retransmission, of the ERNIC interface or the other one, once the timing
+ * model is known; 0: it is off.
+ */
+uint64_t ernic_pci_retry_time(const ErnicPci *d, bool pg332);
+/*
  * Schedules @timer or @bh, which do the same work: the timer in virtual time.
  */
 void ernic_pci_schedule(ErnicPci *d, QEMUTimer *timer, QEMUBH *bh);

@@ -28,7 +28,6 @@
 #include "device/memory.h"
 #include "device/polling.h"
 #include "device/reset.h"
-#include "device/retry_time.h"
 #include "net/ethernet.h"
 #include "net/netdev.h"
 #include "net/queues.h"
