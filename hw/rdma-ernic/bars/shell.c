@@ -184,8 +184,8 @@ void ernic_pci_shell_close(ErnicPci *d)
 
 void ernic_pci_shell_free(ErnicPci *d)
 {
-    ernic_qdma_free(d);
-    ernic_xib_free(d);
+    g_clear_pointer(&d->shell.qdma, g_free);
+    g_clear_pointer(&d->shell.xib, g_free);
 }
 
 bool ernic_pci_shell_frame(ErnicPci *d, const uint8_t *frame, uint32_t len)

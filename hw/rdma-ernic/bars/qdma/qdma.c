@@ -93,11 +93,6 @@ void ernic_qdma_open(ErnicPci *d)
     ernic_qdma_reset(d);
 }
 
-void ernic_qdma_free(ErnicPci *d)
-{
-    g_clear_pointer(&d->shell.qdma, g_free);
-}
-
 /* ---- migration ------------------------------------------------------------ */
 
 static bool has_qdma(void *opaque)

@@ -109,7 +109,5 @@ void ernic_qdma_reset(ErnicPci *d);
 void ernic_qdma_function_reset(ErnicPci *d, uint32_t function);
 /* A frame of the port @d that is not for an engine; false: there is no QDMA. */
 bool ernic_qdma_receive(ErnicPci *d, const uint8_t *frame, uint32_t len);
-/* Frees the state, which no access reaches any more. */
-void ernic_qdma_free(ErnicPci *d);
 
 #endif /* ERNIC_BARS_QDMA_QDMA_H */

@@ -51,11 +51,6 @@ void ernic_xib_open(ErnicPci *d)
     ernic_xib_reset(d);
 }
 
-void ernic_xib_free(ErnicPci *d)
-{
-    g_clear_pointer(&d->shell.xib, g_free);
-}
-
 /* ---- migration ------------------------------------------------------------------- */
 
 static bool has_xib(void *opaque)

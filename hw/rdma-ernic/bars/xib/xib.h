@@ -54,7 +54,6 @@ extern const VMStateDescription ernic_xib_vmstate;      /* of ErnicPci */
 
 /* The functions do nothing for a device that has not this shell. */
 void ernic_xib_open(ErnicPci *d);
-void ernic_xib_free(ErnicPci *d);
 void ernic_xib_reset(ErnicPci *d);
 /* Software may have ended the cause of an interrupt that has not been sent. */
 void ernic_xib_settle(ErnicPci *d);
