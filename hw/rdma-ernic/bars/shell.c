@@ -7,7 +7,6 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qemu/bitops.h"
 #include "qemu/units.h"
 #include "migration/vmstate.h"
 #include "bars/qdma/qdma.h"

@@ -4,7 +4,6 @@
  * Packets between the engines of the function, its links and the network card.
  */
 #include "qemu/osdep.h"
-#include "qemu/atomic.h"
 #include "device/doorbells.h"
 #include "device/interface.h"
 #include "device/link.h"

@@ -10,7 +10,6 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "hw/pci/pcie_aer.h"
-#include "qemu/main-loop.h"
 #include "system/runstate.h"
 #include "system/system.h"
 #include "bars/shell.h"
