@@ -89,7 +89,8 @@ struct ErnicStateStruct {
     const ErnicStateField *field;
 };
 
-#define X(name) extern const ErnicStateStruct ernic_state_##name;
+#define X(name) \
+extern const ErnicStateStruct ernic_state_##name;
 ERNIC_STATE_STRUCTS(X)
 #undef X
 /* The same by their numbers. */
