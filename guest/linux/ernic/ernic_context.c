@@ -31,8 +31,7 @@ void ernic_ucontext_resp(struct ernic_dev *dev, u32 uctx,
 
 int ernic_alloc_ucontext(struct ib_ucontext *ibuctx, struct ib_udata *udata)
 {
-	struct ernic_ucontext *u =
-		container_of(ibuctx, struct ernic_ucontext, ibuctx);
+	struct ernic_ucontext *u = to_ucontext(ibuctx);
 	struct ernic_dev *dev = to_dev(ibuctx->device);
 	struct ernic_alloc_ucontext_resp resp;
 	int ret = ernic_cmd_alloc(dev, ERNIC_CMD_UCTX_ALLOC, 0, &u->uctx);
@@ -48,8 +47,7 @@ int ernic_alloc_ucontext(struct ib_ucontext *ibuctx, struct ib_udata *udata)
 
 void ernic_dealloc_ucontext(struct ib_ucontext *ibuctx)
 {
-	struct ernic_ucontext *u =
-		container_of(ibuctx, struct ernic_ucontext, ibuctx);
+	struct ernic_ucontext *u = to_ucontext(ibuctx);
 
 	/* its objects went first; if not, the device keeps the number in use */
 	ernic_destroy(to_dev(ibuctx->device), ERNIC_CMD_UCTX_FREE, 0, u->uctx);
@@ -57,8 +55,7 @@ void ernic_dealloc_ucontext(struct ib_ucontext *ibuctx)
 
 int ernic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
 {
-	struct ernic_ucontext *u =
-		container_of(ibuctx, struct ernic_ucontext, ibuctx);
+	struct ernic_ucontext *u = to_ucontext(ibuctx);
 	struct ernic_dev *dev = to_dev(ibuctx->device);
 	phys_addr_t page = dev->db_phys + ((u64)u->uctx << dev->db_shift);
 

@@ -58,16 +58,18 @@ static void ernic_put_name(struct seq_file *m, const char *name)
 	seq_printf(m, "%*s", max(width, 1), "");
 }
 
-/* Writes a line: a name and n numbers. */
-static void ernic_put_row(struct seq_file *m, const char *name,
-			  const __le64 *value, size_t n)
+/* Writes lines: a name and n numbers each. */
+static void ernic_put_rows(struct seq_file *m, const char * const *names, int rows,
+			   const __le64 *value, int n)
 {
-	size_t i;
+	int i, k;
 
-	ernic_put_name(m, name);
-	for (i = 0; i < n; i++)
-		seq_printf(m, " %20llu", le64_to_cpu(value[i]));
-	seq_putc(m, '\n');
+	for (i = 0; i < rows; i++) {
+		ernic_put_name(m, names[i]);
+		for (k = 0; k < n; k++)
+			seq_printf(m, " %20llu", le64_to_cpu(*value++));
+		seq_putc(m, '\n');
+	}
 }
 
 static void ernic_put_times(struct seq_file *m,
@@ -80,21 +82,15 @@ static void ernic_put_times(struct seq_file *m,
 static int timing_stages_show(struct seq_file *m, void *unused)
 {
 	struct ernic_timing_info *info = ernic_timing_get(m->private);
-	int i;
 
 	if (IS_ERR(info))
 		return PTR_ERR(info);
 	ernic_put_times(m, info);
 	seq_printf(m, "%-24s %20s %20s %20s %20s %20s\n", "stage", "items",
 		   "busy", "stalled", "idle", "waited");
-	for (i = 0; i < ERNIC_TIMING_NUM_STAGES; i++) {
-		const struct ernic_timing_stage *s = &info->stage[i];
-		const __le64 row[] = {
-			s->items, s->busy, s->stalled, s->idle, s->waited,
-		};
-
-		ernic_put_row(m, ernic_stage_names[i], row, ARRAY_SIZE(row));
-	}
+	ernic_put_rows(m, ernic_stage_names, ERNIC_TIMING_NUM_STAGES,
+		       (const __le64 *)info->stage,
+		       sizeof(info->stage[0]) / sizeof(__le64));
 	kfree(info);
 	return 0;
 }
@@ -103,19 +99,15 @@ DEFINE_SHOW_ATTRIBUTE(timing_stages);
 static int timing_queues_show(struct seq_file *m, void *unused)
 {
 	struct ernic_timing_info *info = ernic_timing_get(m->private);
-	int i;
 
 	if (IS_ERR(info))
 		return PTR_ERR(info);
 	ernic_put_times(m, info);
 	seq_printf(m, "%-24s %20s %20s %20s %20s\n", "queue", "size", "count",
 		   "peak", "area");
-	for (i = 0; i < ERNIC_TIMING_NUM_QUEUES; i++) {
-		const struct ernic_timing_queue *q = &info->queue[i];
-		const __le64 row[] = { q->size, q->count, q->peak, q->area };
-
-		ernic_put_row(m, ernic_queue_names[i], row, ARRAY_SIZE(row));
-	}
+	ernic_put_rows(m, ernic_queue_names, ERNIC_TIMING_NUM_QUEUES,
+		       (const __le64 *)info->queue,
+		       sizeof(info->queue[0]) / sizeof(__le64));
 	kfree(info);
 	return 0;
 }

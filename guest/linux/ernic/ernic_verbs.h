@@ -189,6 +189,7 @@ struct ernic_pages {
 #define ERNIC_OBJ(type, ib) \
 	static inline struct ernic_##type *to_##type(struct ib_##type *p) \
 	{ return container_of(p, struct ernic_##type, ib); }
+ERNIC_OBJ(ucontext, ibuctx)
 ERNIC_OBJ(pd, ibpd)
 ERNIC_OBJ(mr, ibmr)
 ERNIC_OBJ(cq, ibcq)
