@@ -105,7 +105,7 @@ err_buf:
 	ernic_buf_free(&cq->ci_buf);
 	ernic_buf_free(&cq->buf);
 err:
-	return ernic_no_object(cq, ret);
+	return ernic_create_failed(cq, ret);
 }
 
 struct ibv_cq *ernic_create_cq(struct ibv_context *ibctx, int cqe,
@@ -120,7 +120,7 @@ struct ibv_cq *ernic_create_cq(struct ibv_context *ibctx, int cqe,
 	struct ibv_cq_ex *cq;
 
 	if (cqe <= 0)
-		return ernic_no_object(NULL, EINVAL);
+		return ernic_create_failed(NULL, EINVAL);
 	cq = ernic_create_cq_ex(ibctx, &attr);
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }

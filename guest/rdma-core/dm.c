@@ -76,7 +76,7 @@ struct ibv_dm *ernic_alloc_dm(struct ibv_context *ibctx,
 	int ret;
 
 	if (attr->comp_mask || !attr->length)
-		return ernic_no_object(NULL, EINVAL);
+		return ernic_create_failed(NULL, EINVAL);
 	dm = calloc(1, sizeof(*dm));
 	if (!dm)
 		return NULL;
@@ -93,7 +93,7 @@ struct ibv_dm *ernic_alloc_dm(struct ibv_context *ibctx,
 err_dm:
 	ibv_cmd_free_dm(&dm->vdm);
 err:
-	return ernic_no_object(dm, ret);
+	return ernic_create_failed(dm, ret);
 }
 
 int ernic_free_dm(struct ibv_dm *ibdm)

@@ -36,7 +36,7 @@ static inline int ernic_error(int error)
 }
 
 /* The same for verbs that return a new object, of which obj (or NULL) was the memory. */
-static inline void *ernic_no_object(void *obj, int error)
+static inline void *ernic_create_failed(void *obj, int error)
 {
 	free(obj);
 	errno = error;

@@ -16,7 +16,7 @@ struct ibv_flow *ernic_create_flow(struct ibv_qp *ibqp,
 	if (!flow)
 		return NULL;
 	ret = ibv_cmd_create_flow(ibqp, flow, attr, NULL, 0);
-	return ret ? ernic_no_object(flow, ret) : flow;
+	return ret ? ernic_create_failed(flow, ret) : flow;
 }
 
 int ernic_destroy_flow(struct ibv_flow *flow)

@@ -49,7 +49,7 @@ struct ibv_td *ernic_alloc_td(struct ibv_context *ibctx,
 	struct ernic_td *td;
 
 	if (attr->comp_mask)
-		return ernic_no_object(NULL, EOPNOTSUPP);
+		return ernic_create_failed(NULL, EOPNOTSUPP);
 	td = calloc(1, sizeof(*td));
 	if (!td)
 		return NULL;
@@ -77,10 +77,10 @@ ernic_alloc_parent_domain(struct ibv_context *ibctx,
 		return NULL;
 	if (attr->comp_mask & ~(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
 				IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT))
-		return ernic_no_object(NULL, EOPNOTSUPP);
+		return ernic_create_failed(NULL, EOPNOTSUPP);
 	inner = to_ernic_pd(attr->pd);
 	if (inner->inner)
-		return ernic_no_object(NULL, EINVAL);
+		return ernic_create_failed(NULL, EINVAL);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return NULL;

@@ -231,7 +231,7 @@ static int ex_start(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	return ret;
 }
 
-/* A field of the entry that was taken last, cqe. */
+/* ex_NAME(): value, an expression of cqe, the entry that was taken last. */
 #define EX_READ(type, name, value)                                             \
 	static type ex_##name(struct ibv_cq_ex *ex)                            \
 	{                                                                      \

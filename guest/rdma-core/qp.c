@@ -206,7 +206,7 @@ struct ibv_qp *ernic_create_qp_ex(struct ibv_context *ibctx,
 err_queues:
 	qp_queues_fini(qp);
 err:
-	return ernic_no_object(qp, ret);
+	return ernic_create_failed(qp, ret);
 }
 
 struct ibv_qp *ernic_create_qp(struct ibv_pd *ibpd,

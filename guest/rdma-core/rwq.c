@@ -98,7 +98,7 @@ err_ring:
 	ernic_buf_free(&rwq->qp.record_buf);
 	ernic_wq_fini(ring);
 err:
-	return ernic_no_object(rwq, ret);
+	return ernic_create_failed(rwq, ret);
 }
 
 int ernic_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
@@ -152,7 +152,7 @@ ernic_create_rwq_ind_table(struct ibv_context *ibctx,
 		return NULL;
 	ret = ibv_cmd_create_rwq_ind_table(ibctx, attr, table, &resp,
 					   sizeof(resp));
-	return ret ? ernic_no_object(table, ret) : table;
+	return ret ? ernic_create_failed(table, ret) : table;
 }
 
 int ernic_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
@@ -219,7 +219,7 @@ struct ibv_qp *ernic_create_rss(struct ibv_context *ibctx,
 	return &qp->vqp.qp;
 
 err:
-	return ernic_no_object(qp, ret);
+	return ernic_create_failed(qp, ret);
 }
 
 int ernic_destroy_rss(struct ibv_qp *ibqp)

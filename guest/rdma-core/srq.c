@@ -78,7 +78,7 @@ static struct ibv_srq *srq_create(struct ibv_context *ibctx,
 
 	if (!attr->attr.max_wr || attr->attr.max_wr > caps->max_srq_wr ||
 	    attr->attr.max_sge > caps->max_sge)
-		return ernic_no_object(NULL, EINVAL);
+		return ernic_create_failed(NULL, EINVAL);
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return NULL;
@@ -106,7 +106,7 @@ err_wq:
 	ernic_buf_free(&srq->record_buf);
 	ernic_wq_fini(&srq->wq);
 err:
-	return ernic_no_object(srq, ret);
+	return ernic_create_failed(srq, ret);
 }
 
 struct ibv_srq *ernic_create_srq_ex(struct ibv_context *ibctx,
@@ -120,7 +120,7 @@ struct ibv_srq *ernic_create_srq_ex(struct ibv_context *ibctx,
 	    (attr->comp_mask & xrc) != (is_xrc(attr) ? xrc : 0) ||
 	    ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 	     attr->srq_type != IBV_SRQT_BASIC && !is_xrc(attr)))
-		return ernic_no_object(NULL, EOPNOTSUPP);
+		return ernic_create_failed(NULL, EOPNOTSUPP);
 	return srq_create(ibctx, attr);
 }
 

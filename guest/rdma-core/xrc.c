@@ -21,7 +21,7 @@ struct ibv_xrcd *ernic_open_xrcd(struct ibv_context *ibctx,
 		return NULL;
 	ret = ibv_cmd_open_xrcd(ibctx, xrcd, sizeof(*xrcd), attr, &cmd,
 				sizeof(cmd), &resp, sizeof(resp));
-	return ret ? ernic_no_object(xrcd, ret) : &xrcd->xrcd;
+	return ret ? ernic_create_failed(xrcd, ret) : &xrcd->xrcd;
 }
 
 int ernic_close_xrcd(struct ibv_xrcd *ibxrcd)
@@ -44,13 +44,13 @@ struct ibv_qp *ernic_create_tgt(struct ibv_context *ibctx,
 
 	/* librdmacm passes a protection domain as well, which targets do not have. */
 	if ((attr->comp_mask & ~IBV_QP_INIT_ATTR_PD) != IBV_QP_INIT_ATTR_XRCD)
-		return ernic_no_object(NULL, EOPNOTSUPP);
+		return ernic_create_failed(NULL, EOPNOTSUPP);
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return NULL;
 	ret = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, attr, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	return ret ? ernic_no_object(qp, ret) : &qp->vqp.qp;
+	return ret ? ernic_create_failed(qp, ret) : &qp->vqp.qp;
 }
 
 struct ibv_qp *ernic_open_qp(struct ibv_context *ibctx,
@@ -65,7 +65,7 @@ struct ibv_qp *ernic_open_qp(struct ibv_context *ibctx,
 		return NULL;
 	ret = ibv_cmd_open_qp(ibctx, &qp->vqp, sizeof(qp->vqp), attr, &cmd,
 			      sizeof(cmd), &resp, sizeof(resp));
-	return ret ? ernic_no_object(qp, ret) : &qp->vqp.qp;
+	return ret ? ernic_create_failed(qp, ret) : &qp->vqp.qp;
 }
 
 int ernic_destroy_tgt(struct ibv_qp *ibqp)

@@ -200,7 +200,7 @@ static inline u64 ernic_com_buf(struct ernic_dev *dev)
 int ernic_cmd_exec(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle);
 /* The same under number_lock, for a command that allocates a number of a table. */
 int ernic_cmd_create(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle);
-/* The same for a command whose description, cmd->qp, has len bytes of attributes. */
+/* A command with len bytes of attributes, which cmd->qp then describes; without a lock. */
 int ernic_cmd_attr(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle,
 		   const void *attr, size_t len);
 int ernic_cmd_query(struct ernic_dev *dev, u8 opcode, u32 uctx, u32 handle,

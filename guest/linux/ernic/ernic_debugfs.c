@@ -58,7 +58,7 @@ static void ernic_put_name(struct seq_file *m, const char *name)
 	seq_printf(m, "%*s", max(width, 1), "");
 }
 
-/* Writes lines: a name and n numbers each. */
+/* Writes lines: a name and n numbers each, in the order of their structure's members. */
 static void ernic_put_rows(struct seq_file *m, const char * const *names, int rows,
 			   const __le64 *value, int n)
 {
@@ -67,7 +67,7 @@ static void ernic_put_rows(struct seq_file *m, const char * const *names, int ro
 	for (i = 0; i < rows; i++) {
 		ernic_put_name(m, names[i]);
 		for (k = 0; k < n; k++)
-			seq_printf(m, " %20llu", le64_to_cpu(*value++));
+			seq_printf(m, " %20llu", le64_to_cpu(value[i * n + k]));
 		seq_putc(m, '\n');
 	}
 }

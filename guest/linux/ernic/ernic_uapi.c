@@ -14,8 +14,7 @@ int ernic_query_ucontext(struct ib_ucontext *ibuctx,
 	struct ernic_alloc_ucontext_resp resp;
 
 	ernic_ucontext_resp(to_dev(ibuctx->device),
-			    container_of(ibuctx, struct ernic_ucontext,
-					 ibuctx)->uctx, &resp);
+			    to_ucontext(ibuctx)->uctx, &resp);
 	return uverbs_copy_to_struct_or_zero(attrs, ERNIC_ATTR_QUERY_CONTEXT,
 					     &resp, sizeof(resp));
 }

@@ -20,6 +20,7 @@ int ernic_request_copy(struct ib_udata *udata, void *req, size_t size,
 
 int ernic_respond(struct ib_udata *udata, const void *resp, size_t len)
 {
-	return udata ? ib_copy_to_udata(udata, (void *)resp,
-					min(len, udata->outlen)) : 0;
+	if (!udata)
+		return 0;
+	return ib_copy_to_udata(udata, (void *)resp, min(len, udata->outlen));
 }

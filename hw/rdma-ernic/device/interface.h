@@ -83,6 +83,7 @@ struct ErnicPciInterfaceOps {
 };
 
 void ernic_pci_interface_register(const ErnicPciInterfaceOps *ops);
+/* The same when QEMU starts. */
 #define ERNIC_PCI_INTERFACE(ops) \
     static void register_##ops(void) \
     { \

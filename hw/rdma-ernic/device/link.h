@@ -21,6 +21,7 @@ typedef struct ErnicPciLinkCounters {
     const char *name;
     const ErnicPciCounter *counters;
     uint32_t num;
+    size_t size;                /* bytes of the structure */
     size_t drops;               /* offset of its drop counters, by reason */
     uint32_t num_drops;
     const char *(*drop_name)(uint32_t reason);
@@ -78,6 +79,7 @@ struct ErnicPciLinkOps {
 
 /* Adds a link to those that a user can choose. */
 void ernic_pci_link_register(const ErnicPciLinkOps *ops);
+/* The same for the one link of a file, when QEMU starts. */
 #define ERNIC_PCI_LINK(ops) \
     static void register_##ops(void) \
     { \

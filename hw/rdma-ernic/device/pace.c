@@ -141,7 +141,7 @@ static const VMStateDescription state_vmstate = ERNIC_VMSTATE(
 
 /* Any values will do: an engine that waits for ever is one of the guest alone. */
 const VMStateDescription ernic_pace_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/pace"),
+    ERNIC_VMSTATE_V1("ernic/pace"),
     .needed = has_pace,
     .pre_save = pace_pre_save,
     .pre_load = pace_pre_load,

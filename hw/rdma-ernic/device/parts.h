@@ -18,12 +18,12 @@
 #include "fabric/wire_device.h"
 
 /* The first members of a description of saved state: new releases add sections only. */
-#define ERNIC_VMSTATE_NAME(name_) \
+#define ERNIC_VMSTATE_V1(name_) \
     .name = name_, .version_id = 1, .minimum_version_id = 1
 
 /* The description of a structure that is a part of others: a name, and fields. */
 #define ERNIC_VMSTATE(name_, ...) { \
-    ERNIC_VMSTATE_NAME(name_), \
+    ERNIC_VMSTATE_V1(name_), \
     .fields = (const VMStateField[]) { __VA_ARGS__, VMSTATE_END_OF_LIST() }, \
 }
 

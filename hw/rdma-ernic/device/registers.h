@@ -15,14 +15,17 @@ typedef struct ErnicReg {
     uint8_t field_size;         /* 0: no field */
     bool setup;                 /* writable while the block is not locked */
     bool any_time;              /* always writable */
-    uint16_t field;
+    uint32_t field;             /* offset of a number of 4 or 8 bytes */
     uint32_t constant;
     uint64_t (*read)(ErnicPci *d);
     void (*write)(ErnicPci *d, uint64_t value);
 } ErnicReg;
 
 #define ERNIC_REG_FIELD(type, name) \
-    .field = offsetof(type, name), .field_size = sizeof_field(type, name)
+    .field = offsetof(type, name), \
+    .field_size = sizeof_field(type, name) + \
+                  QEMU_BUILD_BUG_ON_ZERO(sizeof_field(type, name) != 4 && \
+                                         sizeof_field(type, name) != 8)
 
 typedef struct ErnicRegBlock {
     const ErnicReg *reg;        /* one row for every 4 bytes */

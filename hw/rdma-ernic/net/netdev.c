@@ -185,8 +185,8 @@ static bool has_room(ErnicPci *d)
     if (!interface_has_room(d)) {
         return false;
     }
-    if (d->thread) {            /* if not, frames are asked for again when there is */
-        return ernic_frame_queue_room(&d->net.queues->in, 1, NET_BUFSIZE);
+    if (d->thread) {
+        return ernic_pci_netq_room(d);
     }
     return d->link != d->card || ernic_pci_rx_room(d);
 }

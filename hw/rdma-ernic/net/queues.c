@@ -47,6 +47,11 @@ void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes)
     ernic_budget_charge(&d->net.queues->work, ERNIC_WORK_ACCESS * accesses, bytes);
 }
 
+bool ernic_pci_netq_room(ErnicPci *d)
+{
+    return ernic_frame_queue_room(&d->net.queues->in, 1, NET_BUFSIZE);
+}
+
 void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size)
 {
     if (ernic_frame_queue_put(&d->net.queues->in,

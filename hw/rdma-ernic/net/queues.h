@@ -44,6 +44,11 @@ bool ernic_pci_netq_unsent(const ErnicPci *d);
 
 /* Charge work for a frame to the main loop's slice. */
 void ernic_pci_netq_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
+/*
+ * Whether there is room for a frame to the engine. If not, frames are asked for again
+ * when there is.
+ */
+bool ernic_pci_netq_room(ErnicPci *d);
 /* A frame that may be for an engine; there is room for it. */
 void ernic_pci_netq_receive(ErnicPci *d, const uint8_t *buf, size_t size);
 

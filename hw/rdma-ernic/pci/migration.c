@@ -225,7 +225,7 @@ static bool has_shell(void *opaque)
 
 /* Card memory is not in here: it migrates like any RAM. */
 static const VMStateDescription shell_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/shell"),
+    ERNIC_VMSTATE_V1("ernic/shell"),
     .needed = has_shell,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_SUB_ARRAY(shell.regs, ErnicPci, 0, ERNIC_SHELL_WORDS_1),
@@ -243,7 +243,7 @@ static bool has_words(void *opaque)
 
 /* Words that older releases do not have. */
 static const VMStateDescription shell_words_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/words"),
+    ERNIC_VMSTATE_V1("ernic/words"),
     .needed = has_words,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_SUB_ARRAY(shell.regs, ErnicPci, ERNIC_SHELL_WORDS_1,
@@ -271,7 +271,7 @@ static int links_post_load(void *opaque, int version)
 }
 
 static const VMStateDescription links_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/links"),
+    ERNIC_VMSTATE_V1("ernic/links"),
     .needed = has_links,
     .pre_load = links_pre_load,
     .post_load = links_post_load,
@@ -325,7 +325,7 @@ static const VMStateDescription doorbell_vmstate = ERNIC_VMSTATE(
     VMSTATE_UINT64(value, ErnicDbEntry));
 
 static const VMStateDescription doorbells_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/doorbells"),
+    ERNIC_VMSTATE_V1("ernic/doorbells"),
     .needed = has_doorbells,
     .pre_load = doorbells_pre_load,
     .pre_save = doorbells_pre_save,
@@ -349,7 +349,7 @@ static bool has_irqs(void *opaque)
 }
 
 static const VMStateDescription irqs_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/irqs"),
+    ERNIC_VMSTATE_V1("ernic/irqs"),
     .needed = has_irqs,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT64(irq_pending, ErnicPci),
@@ -395,7 +395,7 @@ static int features_post_load(void *opaque, int version)
 }
 
 static const VMStateDescription features_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/features"),
+    ERNIC_VMSTATE_V1("ernic/features"),
     .needed = has_features,
     .pre_save = features_pre_save,
     .post_load = features_post_load,
@@ -428,7 +428,7 @@ static int state_pre_load(void *opaque)
 }
 
 const VMStateDescription ernic_pci_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic"),
+    ERNIC_VMSTATE_V1("ernic"),
     .pre_save = state_pre_save,
     .post_save = state_post_save,
     .pre_load = state_pre_load,

@@ -256,7 +256,7 @@ static const VMStateDescription hole_vmstate = ERNIC_VMSTATE(
     VMSTATE_UINT32(number, ErnicPrecopyHole));
 
 const VMStateDescription ernic_pci_precopy_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/lists"),
+    ERNIC_VMSTATE_V1("ernic/lists"),
     .needed = has_holes,
     .pre_load = holes_pre_load,
     .fields = (const VMStateField[]) {

@@ -164,6 +164,7 @@ static QDict *new_records(const char *const *names, size_t num, const ErnicPciCo
     return to;
 }
 
+/* A table as two arguments: its address and its length. */
 #define ALL(table) table, ARRAY_SIZE(table)
 
 static QDict *new_timing(const ErnicTimingCount *c)
@@ -177,36 +178,64 @@ static QDict *new_timing(const ErnicTimingCount *c)
     return to;
 }
 
-/* @e: NULL, the engine does not exist. Numbers 0 mean "no drop" and "no fault". */
-static QDict *new_engine(const Ernic *e, uint64_t now)
-{
-    QDict *to = new_counters(ALL(engine_counters), e ? &e->stats : NULL);
+/* Counters of an engine, copied with the lock held, for which its thread waits. */
+typedef struct EngineCounts {
+    ErnicStats stats;           /* all 0: there is no engine */
+    ErnicMem mem;
+    bool timed;
     ErnicTimingCount timing;
+} EngineCounts;
 
-    qdict_put(to, "drops", new_numbered(e ? e->stats.drop : NULL, 1, ERNIC_DROP_COUNT,
-                                        drop_name));
-    qdict_put(to, "faults", new_numbered(e ? e->stats.fault : NULL, 1,
-                                         ERNIC_FAULT_COUNT, fault_name));
-    qdict_put(to, "memory", new_counters(ALL(mem_counters), e ? &e->mem : NULL));
-    if (e && ernic_timing_count(e, now, &timing)) {
-        qdict_put(to, "timing", new_timing(&timing));
+static void count_engine(EngineCounts *to, const Ernic *e, uint64_t now)
+{
+    if (e) {
+        to->stats = e->stats;
+        to->mem = e->mem;
+        to->timed = ernic_timing_count(e, now, &to->timing);
+    }
+}
+
+/* Numbers 0 mean "no drop" and "no fault". */
+static QDict *new_engine(const EngineCounts *c)
+{
+    QDict *to = new_counters(ALL(engine_counters), &c->stats);
+
+    qdict_put(to, "drops", new_numbered(c->stats.drop, 1, ERNIC_DROP_COUNT, drop_name));
+    qdict_put(to, "faults", new_numbered(c->stats.fault, 1, ERNIC_FAULT_COUNT,
+                                         fault_name));
+    qdict_put(to, "memory", new_counters(ALL(mem_counters), &c->mem));
+    if (c->timed) {
+        qdict_put(to, "timing", new_timing(&c->timing));
     }
     return to;
 }
 
-static void put_links(QDict *to, const ErnicPci *d)
+/* The structures of all links that have counters; NULL for one that is not used. */
+static GPtrArray *count_links(const ErnicPci *d)
+{
+    GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
+    const ErnicPciLinkOps *ops;
+
+    for (uint32_t i = 0; (ops = ernic_pci_link_at(i)); i++) {
+        if (ops->counters) {
+            g_ptr_array_add(all, g_memdup2(ops->counters->get(d), ops->counters->size));
+        }
+    }
+    return all;
+}
+
+static void put_links(QDict *to, const GPtrArray *counts)
 {
     const ErnicPciLinkOps *ops;
-    const uint8_t *stats;
-    uint32_t i;
+    uint32_t n = 0;
 
-    for (i = 0; (ops = ernic_pci_link_at(i)); i++) {
+    for (uint32_t i = 0; (ops = ernic_pci_link_at(i)); i++) {
         const ErnicPciLinkCounters *c = ops->counters;
-        QDict *link;
 
         if (c) {
-            stats = c->get(d);
-            link = new_counters(c->counters, c->num, stats);
+            const uint8_t *stats = counts->pdata[n++];
+            QDict *link = new_counters(c->counters, c->num, stats);
+
             qdict_put(link, "drops",
                       new_numbered(stats ? (const uint64_t *)(stats + c->drops) : NULL, 0,
                                    c->num_drops, c->drop_name));
@@ -228,8 +257,12 @@ static QDict *new_qdma(const ErnicPci *d)
 static void get_statistics(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
+    g_autoptr(GPtrArray) links = NULL;
     g_autoptr(QDict) all = NULL;
     ErnicPci *d = ERNIC(obj);
+    EngineCounts engine = { }, pg332 = { };
+    ErnicUserStats user;
+    ErnicEth eth;
     uint64_t now;
 
     if (!ernic_pci_exists(d)) {
@@ -237,15 +270,20 @@ static void get_statistics(Object *obj, Visitor *v, const char *name,
         return;
     }
     now = ernic_pci_enter(d);
-    all = new_engine(d->engine, now);
-    qdict_put(all, "pg332", new_engine(d->pg332.engine, now));
-    put_links(all, d);
-    qdict_put(all, "eth", new_counters(ALL(eth_counters), &d->net.eth));
+    count_engine(&engine, d->engine, now);
+    count_engine(&pg332, d->pg332.engine, now);
+    links = count_links(d);
+    eth = d->net.eth;
+    user = d->pg332.user.stats;
+    ernic_pci_leave(d);
+    all = new_engine(&engine);
+    qdict_put(all, "pg332", new_engine(&pg332));
+    put_links(all, links);
+    qdict_put(all, "eth", new_counters(ALL(eth_counters), &eth));
     qdict_put(all, "qdma", new_qdma(d));
-    qdict_put(all, "user_logic", new_counters(ALL(user_counters), &d->pg332.user.stats));
+    qdict_put(all, "user_logic", new_counters(ALL(user_counters), &user));
     qdict_put(all, "axi_dma", new_counters(ALL(xib_counters),
                                            d->shell.xib ? &d->shell.xib->stats : NULL));
-    ernic_pci_leave(d);
     visit_type_any(v, name, &(QObject *) { QOBJECT(all) }, errp);
 }
 

@@ -75,15 +75,17 @@ static inline void stb_p(void *ptr, uint8_t v)
     *(uint8_t *)ptr = v;
 }
 
-/* Numbers of @size bytes: 1, 2, 4 or 8. */
+/* Numbers of @size bytes: 1, 2, 4 or 8. Other sizes abort, as in QEMU. */
 #define ERNIC_BSWAP_SIZED(end)                                          \
 static inline uint64_t ldn_##end##_p(const void *ptr, int size)         \
 {                                                                       \
+    g_assert(size == 1 || size == 2 || size == 4 || size == 8);         \
     return size == 1 ? ldub_p(ptr) : size == 2 ? lduw_##end##_p(ptr) :  \
            size == 4 ? (uint32_t)ldl_##end##_p(ptr) : ldq_##end##_p(ptr); \
 }                                                                       \
 static inline void stn_##end##_p(void *ptr, int size, uint64_t v)       \
 {                                                                       \
+    g_assert(size == 1 || size == 2 || size == 4 || size == 8);         \
     size == 1 ? stb_p(ptr, v) : size == 2 ? stw_##end##_p(ptr, v) :     \
     size == 4 ? stl_##end##_p(ptr, v) : stq_##end##_p(ptr, v);          \
 }

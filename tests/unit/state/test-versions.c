@@ -298,8 +298,8 @@ static const ErnicStateField sample_fields[] = {
 };
 #undef S
 static const ErnicStateStruct sample = {
-    .name = "Sample", .size = sizeof(Sample), .field = sample_fields,
-    .num_fields = G_N_ELEMENTS(sample_fields),
+    .name = "Sample", .id = ERNIC_SS_config, .size = sizeof(Sample),
+    .field = sample_fields, .num_fields = G_N_ELEMENTS(sample_fields),
 };
 
 /* A row may have another default than 0. */

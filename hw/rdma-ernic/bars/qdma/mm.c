@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The memory-mapped engines, one for each direction: they take one descriptor of the
- * next queue that has one, and copy between guest memory and card memory. The work is
- * done in slices, in turns with the H2C stream engine.
+ * next queue that has one, and copy between guest memory and card memory. The slice of
+ * work is theirs and the H2C stream engine's, in turns.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

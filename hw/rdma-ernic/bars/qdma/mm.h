@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The engines of the QDMA: what they do in a slice of work.
+ * The memory-mapped engines, and the slice of work of all engines of the QDMA.
  */
 #ifndef ERNIC_BARS_QDMA_MM_H
 #define ERNIC_BARS_QDMA_MM_H

@@ -156,7 +156,7 @@ static const VMStateDescription state_vmstate = ERNIC_VMSTATE(
 
 /* Contexts may have any value: software can write any, and each use checks them. */
 const VMStateDescription ernic_qdma_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/qdma"),
+    ERNIC_VMSTATE_V1("ernic/qdma"),
     .needed = has_qdma,
     .pre_load = qdma_pre_load,
     .post_load = qdma_post_load,
@@ -227,7 +227,7 @@ static int second_pre_load(void *opaque)
  * the name is another one. Each use checks what it takes from here, too.
  */
 const VMStateDescription ernic_qdma_stream_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/streams"),
+    ERNIC_VMSTATE_V1("ernic/streams"),
     .needed = has_streams,
     .pre_load = qdma_pre_load,
     .fields = (const VMStateField[]) {
@@ -238,7 +238,7 @@ const VMStateDescription ernic_qdma_stream_vmstate = {
 
 /* The same for the second port. */
 const VMStateDescription ernic_qdma_second_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/port1"),
+    ERNIC_VMSTATE_V1("ernic/port1"),
     .needed = has_second,
     .pre_load = second_pre_load,
     .fields = (const VMStateField[]) {
@@ -291,7 +291,7 @@ static const VMStateDescription record_vmstate = ERNIC_VMSTATE(
     VMSTATE_UINT32_ARRAY(record.reported, ErnicQdma, ERNIC_QDMA_QUEUES + 1));
 
 const VMStateDescription ernic_qdma_rules_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/rules"),
+    ERNIC_VMSTATE_V1("ernic/rules"),
     .needed = has_record,
     .pre_load = record_pre_load,
     .post_load = record_post_load,

@@ -112,7 +112,7 @@ static const VMStateDescription state_vmstate = ERNIC_VMSTATE(
     VMSTATE_BUFFER(frame[XIB_S2MM].bytes, ErnicXib));
 
 const VMStateDescription ernic_xib_vmstate = {
-    ERNIC_VMSTATE_NAME("ernic/xib"),
+    ERNIC_VMSTATE_V1("ernic/xib"),
     .needed = has_xib,
     .pre_load = xib_pre_load,
     .post_load = xib_post_load,

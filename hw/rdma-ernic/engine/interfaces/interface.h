@@ -225,7 +225,7 @@ extern const ErnicInterfaceOps ernic_interface_verbs;
 /* pg332/methods.c: queues in the layout of PG332; addresses are those of the bus. */
 extern const ErnicInterfaceOps ernic_interface_pg332;
 
-/* mlx5/interface.c: queues in the layout of the mlx5 interface. */
+/* mlx5/methods.c: queues in the layout of the mlx5 interface. */
 extern const ErnicInterfaceOps ernic_interface_mlx5;
 
 #endif /* ERNIC_INTERFACES_INTERFACE_H */

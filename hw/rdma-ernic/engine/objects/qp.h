@@ -31,14 +31,14 @@ typedef enum ErnicBlocked {
     ERNIC_BLOCKED_COUNT
 } ErnicBlocked;
 
-/* The rings of the scheduler that a queue pair can be in, or several of them. */
+/* The rings of the scheduler; a queue pair can be in several of them. */
 typedef enum ErnicRingKind {
-    ERNIC_RING_READY,
-    ERNIC_RING_WAITING,                 /* for the link */
-    ERNIC_RING_SLOT,                    /* for a slot (read_slots.c) */
+    ERNIC_RING_READY,                   /* has work */
+    ERNIC_RING_WAITING,                 /* waits for the link */
+    ERNIC_RING_SLOT,                    /* waits for a slot (read_slots.c) */
     /*
-     * The last packet has not left the device yet. Each has packets in a train that is
-     * held or queued, which bounds their number.
+     * Its last packet has not left the device yet. Each queue pair in this ring has
+     * packets in a train that is held or queued, which bounds their number.
      */
     ERNIC_RING_DEPARTURE,
     ERNIC_RING_COUNT

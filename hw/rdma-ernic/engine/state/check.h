@@ -44,7 +44,7 @@ typedef struct ErnicInvariants {
     { \
         return __VA_ARGS__; \
     }
-/* The same of entry @id of a table of Ernic, which has the table's name in it. */
+/* The same of entry @id of Ernic.@table, which the expression calls @table. */
 #define INVARIANT_OF(table, name, ...) \
     static bool name(const ErnicCheck *c, uint32_t id) \
     { \

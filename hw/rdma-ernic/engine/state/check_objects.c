@@ -42,17 +42,28 @@ static bool eq_line(const ErnicCheck *c, uint32_t id)
 
 INVARIANT_OF(cq, cq_owner, ernic_check_uctx(c, cq->uctx) &&
       (cq->eq == 0 || (cq->eq < c->e->cfg.max_eq && c->e->eq[cq->eq].used)))
-INVARIANT_OF(cq, cq_ring,
-      ernic_depth_ok(cq->depth, c->e->mlx5 ? 1 : 2, ERNIC_MAX_CQ_DEPTH) &&
-      cq->pi - cq->ci <= cq->depth &&
-      cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
-      (cq->lead == 0 || (c->e->mlx5 && cq->lead == ERNIC_CQ_ENTRY)) &&
-      ernic_check_buf(&cq->buf, (uint64_t)cq->depth * (cq->lead + ERNIC_CQ_ENTRY)))
+
+static bool cq_ring(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return ernic_depth_ok(cq->depth, c->e->mlx5 ? 1 : 2, ERNIC_MAX_CQ_DEPTH) &&
+           cq->pi - cq->ci <= cq->depth &&
+           cq->sol_pi - cq->ci <= cq->pi - cq->ci && cq->ci_addr % 4 == 0 &&
+           (cq->lead == 0 || (c->e->mlx5 && cq->lead == ERNIC_CQ_ENTRY)) &&
+           ernic_check_buf(&cq->buf, (uint64_t)cq->depth * (cq->lead + ERNIC_CQ_ENTRY));
+}
+
 INVARIANT(cq_refs, c->e->cq[id].refs == c->cq_refs[id])
-INVARIANT_OF(cq, cq_events,
-      !cq_owner(c, id) ||               /* reported already */
-      ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
-                         ernic_cq_event_queue(c->e, cq)))
+
+static bool cq_events(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicCq *cq = &c->e->cq[id];
+
+    return !cq_owner(c, id) ||          /* reported already */
+           ernic_check_events(c, ERNIC_EVC_CQ, id, &cq->events,
+                              ernic_cq_event_queue(c->e, cq));
+}
 
 /* An event is held back only while the queue is armed. */
 INVARIANT_OF(cq, cq_moderation, cq->arm != ERNIC_CQ_DISARMED ||

@@ -372,10 +372,16 @@ static bool sq_flushing(const ErnicCheck *c, uint32_t id)
 
 INVARIANT_OF(qp, sq_drained, !qp->sq_drained ||
       (qp->state == ERNIC_QPS_SQD && qp->sq.wq.ci == qp->sq.started))
-INVARIANT_OF(qp, sq_rate, qp->sq.cwnd >= ERNIC_CWND_MIN &&
-      (!qp->cc.limited || qp->cc.rate > 0) &&
-      (qp->type == ERNIC_QPT_RAW || !qp->attr.rate_limit) &&
-      (qp->attr.rate_limit || !qp->sq.rate_at))
+
+static bool sq_rate(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicQp *qp = &c->e->qp[id];
+
+    return qp->sq.cwnd >= ERNIC_CWND_MIN &&
+           (!qp->cc.limited || qp->cc.rate > 0) &&
+           (qp->type == ERNIC_QPT_RAW || !qp->attr.rate_limit) &&
+           (qp->attr.rate_limit || !qp->sq.rate_at);
+}
 
 /* ---- receive queue --------------------------------------------------------- */
 
@@ -495,10 +501,16 @@ INVARIANT_OF(qp, qp_deadline, qp->timer_due <= MIN(qp->sq.ack_due, qp->sq.rnr_du
       (!qp->ack.due || qp->timer_due <= qp->ack.due))
 
 /* Only a queue pair in Error polls for receive requests, at intervals that double. */
-INVARIANT_OF(qp, qp_flush_wait, !qp->flush_wait ||
-      (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) && !ernic_qp_uses_srq(qp) &&
-       c->e->interface->polls_recv(qp) && qp->flush_wait >= ERNIC_FLUSH_POLL_NS &&
-       qp->flush_wait <= ERNIC_FLUSH_POLL_NS * ERNIC_FLUSH_POLL_MAX))
+static bool qp_flush_wait(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicQp *qp = &c->e->qp[id];
+
+    return !qp->flush_wait ||
+           (ernic_qp_may(qp, ERNIC_MAY_FLUSH_RECV) && !ernic_qp_uses_srq(qp) &&
+            c->e->interface->polls_recv(qp) && qp->flush_wait >= ERNIC_FLUSH_POLL_NS &&
+            qp->flush_wait <= ERNIC_FLUSH_POLL_NS * ERNIC_FLUSH_POLL_MAX);
+}
+
 INVARIANT_OF(qp, qp_events,
       ernic_check_events(c, ERNIC_EVC_QP, id, &qp->events, c->e->async_eq))
 

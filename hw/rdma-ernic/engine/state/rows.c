@@ -179,9 +179,12 @@ bool ernic_state_load_structs(Ernic *e, const ErnicStateStruct *of, void *array,
 {
     uint8_t *obj = array;
 
-    for (; n && ernic_state_load_struct(e, of, obj, in); n--, obj += of->size) {
+    for (; n; n--, obj += of->size) {
+        if (!ernic_state_load_struct(e, of, obj, in)) {
+            return false;
+        }
     }
-    return n == 0;
+    return true;
 }
 
 /* ---- ranges ---------------------------------------------------------------- */

@@ -147,12 +147,12 @@ bool ernic_state_check_struct(const ErnicStateStruct *of, const void *obj,
 #define DERIVED(f)      ROW(f, DERIVED)
 #define RETIRED(f)      { .name = #f, .num = 1, .kind = ERNIC_SK_RETIRED }
 
-/* Structure S has these rows. */
-#define DESCRIBE(id_, ...) \
-    static const ErnicStateField id_##_fields[] = { __VA_ARGS__ }; \
-    const ErnicStateStruct ernic_state_##id_ = { \
-        .name = G_STRINGIFY(S), .id = ERNIC_SS_##id_, .size = sizeof(S), \
-        .field = id_##_fields, .num_fields = G_N_ELEMENTS(id_##_fields) \
+/* Structure S, with its name in ERNIC_STATE_STRUCTS(), has these rows. */
+#define DESCRIBE(name_, ...) \
+    static const ErnicStateField name_##_fields[] = { __VA_ARGS__ }; \
+    const ErnicStateStruct ernic_state_##name_ = { \
+        .name = G_STRINGIFY(S), .id = ERNIC_SS_##name_, .size = sizeof(S), \
+        .field = name_##_fields, .num_fields = G_N_ELEMENTS(name_##_fields) \
     }
 
 #endif /* ERNIC_STATE_ROWS_H */

@@ -33,8 +33,8 @@
 typedef struct Section {
     const char *tag;            /* 4 bytes of it are stored */
     const ErnicStateStruct *of; /* NULL: the objects of a table that are in use */
-    uint32_t offset;            /* in Ernic: of the structure, or of a pointer to it */
-    bool embedded;              /* the former */
+    uint32_t offset;            /* in Ernic: of it if embedded, else of its pointer */
+    bool embedded;
     bool compare;               /* the structure has to be equal */
     bool always;                /* no writer had the structure and not the section */
     uint32_t table;             /* of ernic_state_tables[] */
@@ -54,7 +54,7 @@ static const Section sections[] = {
     TABLE("coun", 9),
     STRUCTURE("tx", tx, tx),
     STRUCTURE("side", side, side),
-    STRUCTURE("prof", profile, timing, .compare = true),
+    { .tag = "prof", .of = &ernic_state_profile, .compare = true },  /* see find() */
     STRUCTURE("time", timing, timing),
     STRUCTURE("rule", strict, strict),
     STRUCTURE("mlx5", mlx5, mlx5, .always = true),
@@ -73,6 +73,7 @@ static void *find(const Ernic *e, const Section *s)
 {
     char *member = (char *)e + s->offset;
 
+    /* The one structure that another one points to. */
     if (s->of == &ernic_state_profile) {
         return e->timing ? (void *)e->timing->p : NULL;
     }

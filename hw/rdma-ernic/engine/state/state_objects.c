@@ -415,8 +415,8 @@ DESCRIBE(side,
 
 /* ---- all of it ------------------------------------------------------------- */
 
-/* The offset of @field in what member @of points to, an array or its first object. */
-#define OFFSET(type, of, field) offsetof(typeof(((type *)0)->of[0]), field)
+/* The offset of @field in an entry of the table that @member of @type is or points to. */
+#define OFFSET(type, member, field) offsetof(typeof(((type *)0)->member[0]), field)
 
 #define TABLE(name_, max, used_) \
     { .name = #name_, .of = &ernic_state_##name_, .table = offsetof(Ernic, name_), \

@@ -245,6 +245,7 @@ static const ErnicPciLinkCounters shm_counters = {
     .name = "shm",
     .counters = shm_numbers,
     .num = ARRAY_SIZE(shm_numbers),
+    .size = sizeof(ErnicShmStats),
     .drops = offsetof(ErnicShmStats, drop),
     .num_drops = ERNIC_SHM_DROP_COUNT,
     .drop_name = ernic_shm_drop_name,
@@ -386,15 +387,14 @@ static bool shm_link_open(ErnicPci *d, Error **errp)
     return !ernic_pci_link_option(d, shm_link.name) || open_link(d, &shm_link, errp);
 }
 
-/* Other links have no capture. That of roce-shm= may be opened after this. */
+/* Other links have no capture. */
 static bool check_dump(const ErnicPci *d, Error **errp)
 {
     static const char *const options[] = { "dump", "dump-limit" };
     size_t i;
 
     for (i = 0; i < ARRAY_SIZE(options); i++) {
-        if (ernic_pci_link_option(d, options[i]) &&
-            !ernic_pci_link_option(d, shm_link.name)) {
+        if (ernic_pci_link_option(d, options[i]) && !shm_of(d)) {
             error_setg(errp, "%s= needs lab= or roce-shm=", options[i]);
             return false;
         }
@@ -423,5 +423,11 @@ static bool lab_link_open(ErnicPci *d, Error **errp)
     return true;
 }
 
-ERNIC_PCI_LINK(shm_link)
-ERNIC_PCI_LINK(lab_link)
+/* In this order: lab= comes last, and looks at what roce-shm= has opened. */
+static void register_shm(void)
+{
+    ernic_pci_link_register(&shm_link);
+    ernic_pci_link_register(&lab_link);
+}
+
+type_init(register_shm)

@@ -208,6 +208,7 @@ static const ErnicPciLinkCounters udp_counters = {
     .name = "udp",
     .counters = udp_numbers,
     .num = ARRAY_SIZE(udp_numbers),
+    .size = sizeof(ErnicUdpStats),
     .drops = offsetof(ErnicUdpStats, drop),
     .num_drops = ERNIC_UDP_DROP_COUNT,
     .drop_name = ernic_udp_drop_name,

@@ -74,16 +74,17 @@ bool ernic_default_retry_forever(const Ernic *e, const ErnicQp *qp)
 void ernic_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, uint32_t index,
                          uint8_t opcode, ErnicFault fault)
 {
-    bool local = !fault && (ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL);
+    ErnicTimedAfter after =
+        fault ? ERNIC_AFTER_NOTHING :
+        ernic_wr(wqe->opcode)->flags & ERNIC_WRF_LOCAL ? ERNIC_AFTER_LOCAL :
+        ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING : ERNIC_AFTER_SENT;
     ErnicWc wc = {
         .wr_id = wqe->wr_id, .qpn = qp->qpn, .index = index, .byte_len = wqe->len,
         .fault = fault, .opcode = opcode, .status = ernic_qp_fault_status(e, fault),
     };
 
     trace_ernic_complete_send(qp->qpn, wqe->index, wc.status);
-    ernic_qp_post(e, qp->send_cq, &wc, local ? ERNIC_AFTER_LOCAL :
-                  fault || ernic_qp_reliable(qp) ? ERNIC_AFTER_NOTHING :
-                                                   ERNIC_AFTER_SENT);
+    ernic_qp_post(e, qp->send_cq, &wc, after);
 }
 
 void ernic_default_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,

@@ -20,8 +20,8 @@ uint32_t ernic_default_outstanding(const ErnicQp *qp);
 /* Never. */
 bool ernic_default_retry_forever(const Ernic *e, const ErnicQp *qp);
 /*
- * For complete_send(): a completion of @wqe, with these values of the interface, that
- * waits for what the request has to do.
+ * For complete_send(): post a completion of @wqe, with the @index and @opcode given.
+ * That of a successful request waits for its event (ErnicTimedAfter).
  */
 void ernic_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe, uint32_t index,
                          uint8_t opcode, ErnicFault fault);

@@ -3,7 +3,8 @@
  *
  * The methods of the interface (interfaces/interface.h). Send queues count in blocks of
  * 64 bytes. The producer of a receive queue is a record in guest memory, without a
- * doorbell. A shared receive queue is a list: each slot names the one after it.
+ * doorbell. A shared receive queue is a list: each slot names the one after it. Doorbells
+ * of queue pairs and of Ethernet's send queues ring on pages of both.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -212,14 +213,15 @@ static bool mlx5_take_recv(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     return srq ? take_shared(e, srq, recv) : take_own(e, qp, recv);
 }
 
-/* ---- doorbell pages: queue pairs and Ethernet queues, which have other numbers ----- */
+/* ---- doorbell pages -------------------------------------------------------------- */
 
-#define LAST            (ERNIC_MLX5_SQN + ERNIC_LIM_ETH_QUEUE)
+/* Send queues of Ethernet have the numbers after those of queue pairs, up to this. */
+#define LAST_SQ         (ERNIC_MLX5_SQN + ERNIC_LIM_ETH_QUEUE)
 
 QEMU_BUILD_BUG_ON(ERNIC_MLX5_UAR_END != ERNIC_DB_PAGES);
-QEMU_BUILD_BUG_ON(LAST > UINT16_MAX);
+QEMU_BUILD_BUG_ON(LAST_SQ > UINT16_MAX);
 
-static bool exists(const Ernic *e, uint32_t page)
+static bool page_exists(const Ernic *e, uint32_t page)
 {
     return ernic_mlx5_has_uar(&e->mlx5->function, page);
 }
@@ -228,7 +230,7 @@ static uint32_t next_number(const Ernic *e, uint32_t number)
 {
     return number + 1 < e->qp_ids.fresh ? number + 1 :
            number < ERNIC_MLX5_SQN ? ERNIC_MLX5_SQN + 1 :
-           number < LAST ? number + 1 : 0;
+           number < LAST_SQ ? number + 1 : 0;
 }
 
 static uint32_t page_of(const Ernic *e, uint32_t number)
@@ -248,7 +250,7 @@ static void look(Ernic *e, uint32_t number)
 
 static const ErnicDbPageOps db_pages = {
     .first = ERNIC_MLX5_UAR_FIRST,
-    .exists = exists,
+    .exists = page_exists,
     .next = next_number,
     .page_of = page_of,
     .look = look,

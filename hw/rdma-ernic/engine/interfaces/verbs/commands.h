@@ -32,7 +32,10 @@ bool ernic_cmd_exec(Ernic *e, struct ernic_rsp *rsp);
 
 const char *ernic_status_name(uint8_t status);
 
-/* qp_commands.c: those of queue pairs. Each returns an enum ernic_status. */
+/*
+ * qp_commands.c: those of queue pairs. Each returns an enum ernic_status; all check the
+ * whole command before they change anything.
+ */
 uint8_t ernic_qp_create(Ernic *e, uint32_t uctx,
                         const struct ernic_qp_init *init, uint32_t *qpn);
 uint8_t ernic_qp_modify(Ernic *e, uint32_t uctx, uint32_t qpn,

@@ -39,13 +39,13 @@ typedef struct ErnicMlx5CommandTable {
     bool needs_engine;          /* without one, these commands do not exist */
 } ErnicMlx5CommandTable;
 
-/* The table @name, with these rows; @needs is an initializer. */
+/* The table @name with these rows; @needs is ".needs_engine = true" or "= false". */
 #define COMMANDS(name, needs, ...) \
     static const ErnicMlx5CommandRow name##_rows[] = { __VA_ARGS__ }; \
     const ErnicMlx5CommandTable ernic_mlx5_##name##_commands = { \
         name##_rows, ARRAY_SIZE(name##_rows), needs \
     }
-/* A handler that is one call. */
+/* A handler of one expression. */
 #define HANDLER(name, ...) \
     static ErnicMlx5Refusal name(ErnicMlx5Function *f, const ErnicMlx5Request *r) \
     { \
