@@ -2,22 +2,16 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The memory-mapped engines, one for each direction: they take one descriptor of the
- * next queue that has one, and copy between guest memory and card memory. The slice of
- * work is theirs and the H2C stream engine's, in turns.
+ * next queue that has one, and copy between guest memory and card memory.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/main-loop.h"
-#include "system/runstate.h"
 #include "engine/base/budget.h"
-#include "bars/qdma/completion.h"
 #include "bars/qdma/mm.h"
 #include "bars/qdma/registers.h"
 #include "bars/qdma/report.h"
-#include "bars/qdma/stream.h"
 #include "bars/qdma/turns.h"
 #include "device/card.h"
-#include "device/clock.h"
 #include "device/pace.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -46,7 +40,7 @@ static bool job_valid(const ErnicQdmaJob *job)
                           job->len == MM_LEN(job->len));
 }
 
-bool qdma_engine_valid(const ErnicQdma *q)
+bool qdma_mm_valid(const ErnicQdma *q)
 {
     return job_valid(&q->job[ERNIC_QDMA_C2H]) && job_valid(&q->job[ERNIC_QDMA_H2C]);
 }
@@ -113,15 +107,14 @@ static void run_job(ErnicPci *d, uint8_t dir, ErnicBudget *work)
     }
 }
 
-/* ---- the slice ------------------------------------------------------------------- */
+/* ---- its turn -------------------------------------------------------------------- */
 
 static bool engine_runs(ErnicQdma *q, uint8_t dir)
 {
     return *qdma_reg(q, dir == ERNIC_QDMA_H2C ? QDMA_H2C_MM_CTL : QDMA_C2H_MM_CTL, 0);
 }
 
-/* One step of a memory-mapped engine. False: it has nothing to do. */
-static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
+bool qdma_mm_step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
 {
     ErnicQdma *q = d->shell.qdma;
     uint32_t number;
@@ -155,52 +148,4 @@ static bool step(ErnicPci *d, uint8_t dir, ErnicBudget *work)
         ernic_pace_done(&d->shell.pace[dir]);
     }
     return true;
-}
-
-static bool may_run(ErnicPci *d)
-{
-    return ernic_pci_working(d) && runstate_is_running();
-}
-
-/*
- * A packet of each port. False: the card that has received a frame may have stopped this
- * function, or the machine.
- */
-static bool streams(ErnicPci *d, ErnicBudget *work, bool *more)
-{
-    uint32_t port;
-    QdmaStep did;
-
-    for (port = 0; port < ERNIC_QDMA_PORTS; port++) {
-        did = qdma_h2c_step(d, port, work);
-        if (did == QDMA_GONE || !may_run(d)) {
-            return false;
-        }
-        *more |= did == QDMA_WORKED;
-    }
-    return true;
-}
-
-void qdma_engine_run(ErnicPci *d)
-{
-    bool more = true;
-    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
-
-    assert(bql_locked());
-    if (!may_run(d)) {
-        ernic_pace_no_power(d);
-        return;
-    }
-    qdma_cmpt_timers(d, &work);
-    while (ernic_budget_left(&work) && more) {
-        more = false;
-        if (!streams(d, &work, &more)) {
-            return;
-        }
-        more |= step(d, ERNIC_QDMA_H2C, &work);
-        more |= step(d, ERNIC_QDMA_C2H, &work);
-    }
-    if (!ernic_budget_left(&work)) {
-        ernic_pci_card_continue(d);
-    }
 }

@@ -13,6 +13,7 @@
 #include "bars/qdma/port.h"
 #include "bars/qdma/qdma.h"
 #include "bars/qdma/registers.h"
+#include "bars/qdma/slice.h"
 #include "bars/qdma/turns.h"
 #include "device/card.h"
 #include "device/pace.h"
@@ -80,10 +81,10 @@ static void qdma_run(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    if (!qdma_engine_valid(d->shell.qdma)) {
+    if (!qdma_mm_valid(d->shell.qdma)) {
         ernic_qdma_reset(d);            /* of a state that was only loaded in part */
     }
-    qdma_engine_run(d);
+    qdma_slice_run(d);
 }
 
 void ernic_qdma_open(ErnicPci *d)
@@ -113,7 +114,7 @@ static int qdma_post_load(void *opaque, int version)
     ErnicPci *d = opaque;
 
     qdma_regs_loaded(d);
-    if (!qdma_engine_valid(d->shell.qdma)) {
+    if (!qdma_mm_valid(d->shell.qdma)) {
         ernic_qdma_reset(d);
         error_report("ernic: the incoming state of the QDMA is not valid");
         return -EINVAL;
