@@ -9,7 +9,6 @@
 #include <sched.h>
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
-#include "device/life.h"
 #include "device/link.h"
 #include "hw/rdma-ernic/trace.h"
 

@@ -114,7 +114,7 @@ static void pg332_violation(void *env, const ErnicReport *r)
                         r->time, r->text);
 }
 
-static QDict *new_rule(ErnicReport *r)
+static QDict *new_rule(const ErnicReport *r)
 {
     QDict *to = qdict_new();
 
@@ -132,10 +132,11 @@ static QDict *new_rule(ErnicReport *r)
 static void get_violations(Object *obj, Visitor *v, const char *name,
                            void *opaque, Error **errp)
 {
+    g_autoptr(GArray) reports = g_array_new(false, false, sizeof(ErnicReport));
     g_autoptr(QDict) all = qdict_new();
     ErnicPci *d = ERNIC(obj);
     ErnicReport report;
-    uint32_t pos = 0;
+    uint32_t pos = 0, i;
 
     if (!d->pg332.strict || !ernic_pci_exists(d)) {
         error_setg(errp, "%s: ernic-strict is off", name);
@@ -143,9 +144,15 @@ static void get_violations(Object *obj, Visitor *v, const char *name,
     }
     ernic_pci_enter(d);
     while (d->pg332.engine && ernic_next_rule(d->pg332.engine, &pos, &report)) {
-        qdict_put(all, report.rule, new_rule(&report));
+        g_array_append_val(reports, report);
     }
     ernic_pci_leave(d);
+    /* The engine's thread does not wait for this. */
+    for (i = 0; i < reports->len; i++) {
+        const ErnicReport *r = &g_array_index(reports, ErnicReport, i);
+
+        qdict_put(all, r->rule, new_rule(r));
+    }
     ernic_qdma_put_rules(d, all);
     visit_type_any(v, name, &(QObject *) { QOBJECT(all) }, errp);
 }
