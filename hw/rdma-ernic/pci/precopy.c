@@ -268,7 +268,7 @@ const VMStateDescription ernic_pci_precopy_vmstate = {
     }
 };
 
-static const SaveVMHandlers handlers = {
+const SaveVMHandlers ernic_pci_precopy_handlers = {
     .is_active = is_active,
     .save_setup = save_setup,
     .save_live_iterate = save_live_iterate,
@@ -288,7 +288,8 @@ void ernic_pci_precopy_open(ErnicPci *d)
 
     d->precopy.setup.notify = all_have_begun;
     precopy_add_notifier(&d->precopy.setup);
-    register_savevm_live(name, VMSTATE_INSTANCE_ID_ANY, 1, &handlers, d);
+    register_savevm_live(name, VMSTATE_INSTANCE_ID_ANY, 1, &ernic_pci_precopy_handlers,
+                         d);
 }
 
 void ernic_pci_precopy_close(ErnicPci *d)

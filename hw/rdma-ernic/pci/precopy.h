@@ -7,6 +7,7 @@
 #ifndef ERNIC_PCI_PRECOPY_H
 #define ERNIC_PCI_PRECOPY_H
 
+#include "migration/register.h"
 #include "device/device.h"
 
 void ernic_pci_precopy_open(ErnicPci *d);
@@ -18,6 +19,8 @@ bool ernic_pci_precopy_fill(ErnicPci *d);
 /* The state was saved or loaded, or another one comes. */
 void ernic_pci_precopy_done(ErnicPci *d);
 
+/* The live section. QEMU calls these, and so does its fuzzer of the device. */
+extern const SaveVMHandlers ernic_pci_precopy_handlers;
 /* Subsection of ernic_pci_vmstate. */
 extern const VMStateDescription ernic_pci_precopy_vmstate;
 

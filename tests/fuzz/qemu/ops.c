@@ -11,7 +11,9 @@
 #include "qapi/error.h"
 #include "hw/pci/pci_regs.h"
 #include "io/channel-buffer.h"
+#include "migration/misc.h"
 #include "migration/qemu-file.h"
+#include "migration/register.h"
 #include "migration/vmstate.h"
 #include "net/net.h"
 #include "qapi/qapi-commands-net.h"
@@ -19,13 +21,16 @@
 #include "qom/qom-qobject.h"
 #include "system/runstate.h"
 #include "compat/qemu.h"
+#include "pci/precopy.h"
 #include "wire/frame.h"
 #include "wire/icrc.h"
 #include "target.h"
 
 #define MAX_STEP        (100 * SCALE_MS)
 #define MAX_FILL        (1024 * 1024)
+#define MAX_BURST       4096
 #define MAX_STATE       (64 * 1024 * 1024)
+#define MAX_SECTIONS    16
 #define CONFIG_ADDRESS  0xcf8
 #define CONFIG_DATA     0xcfc
 
@@ -92,6 +97,22 @@ static void op_write(FuzzMachine *m, Operands *o)
         value = cpu_to_le64(take(o, 8));
         address_space_rw(&address_space_memory, addr, MEMTXATTRS_UNSPECIFIED, &value,
                          1 << size_log2, true);
+    }
+}
+
+/* As op_write, with a number before the value: so many writes with no work in between. */
+static void op_burst(FuzzMachine *m, Operands *o)
+{
+    unsigned size_log2, number;
+    uint64_t addr, value;
+
+    if (take_address(m, o, &size_log2, &addr)) {
+        number = take(o, 2) % MAX_BURST;
+        value = cpu_to_le64(take(o, 8));
+        for (; number; number--) {
+            address_space_rw(&address_space_memory, addr, MEMTXATTRS_UNSPECIFIED, &value,
+                             1 << size_log2, true);
+        }
     }
 }
 
@@ -186,20 +207,57 @@ static void op_frame(FuzzMachine *m, Operands *o)
     }
 }
 
-/* Device; a datagram for its UDP link. */
-static void op_datagram(FuzzMachine *m, Operands *o)
+/* The other end of the UDP links: a socket of 127.0.0.1, and its port. */
+static int peer_socket(uint16_t *port)
 {
-    ErnicPci *d = take_device(m, o)->d;
-    struct sockaddr_in to = { .sin_family = AF_INET };
+    struct sockaddr_in own = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    socklen_t len = sizeof(own);
     static int fd = -1;
 
     if (fd < 0) {
         fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        g_assert(!bind(fd, (struct sockaddr *)&own, len));
+    }
+    g_assert(!getsockname(fd, (struct sockaddr *)&own, &len));
+    *port = ntohs(own.sin_port);
+    return fd;
+}
+
+static ErnicGid take_ip4(Operands *o)
+{
+    ErnicGid gid = { .raw = { [10] = 0xff, [11] = 0xff } };
+
+    stl_le_p(gid.raw + 12, take(o, 4));
+    return gid;
+}
+
+/*
+ * Device and, in bit 7, whether the ICRC stays wrong; the IPv4 addresses of sender and
+ * receiver, which the ICRC covers; a datagram for its UDP link. The device takes those of
+ * a sender that op_peer has added.
+ */
+static void op_datagram(FuzzMachine *m, Operands *o)
+{
+    uint8_t which = take(o, 1);
+    ErnicPci *d = m->dev[(which & 0x7f) % m->num].d;
+    struct sockaddr_in to = { .sin_family = AF_INET };
+    ErnicPath path = { .vlan = ERNIC_NO_VLAN };
+    g_autofree uint8_t *packet = NULL;
+    int fd = peer_socket(&path.udp_sport);
+
+    path.sgid = take_ip4(o);
+    path.dgid = take_ip4(o);
+    packet = g_memdup2(o->pos, o->left);
+    if (!(which & 0x80) && o->left >= ERNIC_BTH_LEN + ERNIC_ICRC_LEN) {
+        stl_le_p(packet + o->left - ERNIC_ICRC_LEN,
+                 ernic_icrc(&path, packet, o->left - ERNIC_ICRC_LEN));
     }
     if (d->cfg.udp_sport) {     /* a UDP link has one */
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         to.sin_port = htons(d->cfg.udp_sport);
-        sendto(fd, o->pos, o->left, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
+        sendto(fd, packet, o->left, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
     }
 }
 
@@ -215,18 +273,23 @@ static void op_link(FuzzMachine *m, Operands *o)
     }
 }
 
-/* Device; bit 0: remove; bit 1: the port is that of another device; text of a peer. */
+/*
+ * Device; bit 0: remove; bit 1: the port is that of another device; bit 2: it is that of
+ * op_datagram; text of a peer.
+ */
 static void op_peer(FuzzMachine *m, Operands *o)
 {
     FuzzDevice *dev = take_device(m, o);
     uint8_t flags = take(o, 1);
-    ErnicPci *other;
+    uint16_t port = take_device(m, o)->d->cfg.udp_sport;
     g_autoptr(GString) text = g_string_new(NULL);
 
-    other = take_device(m, o)->d;
+    if (flags & 4) {
+        peer_socket(&port);
+    }
     g_string_append_len(text, (const char *)o->pos, o->left);
-    if (flags & 2 && other->cfg.udp_sport) {
-        g_string_append_printf(text, "=127.0.0.1:%u", other->cfg.udp_sport);
+    if (flags & 6 && port) {
+        g_string_append_printf(text, "=127.0.0.1:%u", port);
     }
     g_string_append_printf(dev->peers, "+%s", text->str);
     object_property_set_str(OBJECT(dev->d), flags & 1 ? "remove-peer" : "add-peer",
@@ -264,6 +327,46 @@ static void op_reset(FuzzMachine *m, Operands *o)
     device_cold_reset(DEVICE(take_device(m, o)->d));
 }
 
+/*
+ * Device; text NAME or NAME=VALUE: a property that the user reads or writes. Its peers
+ * are op_peer's.
+ */
+static void op_property(FuzzMachine *m, Operands *o)
+{
+    static const char *const but[] = { "realized", "add-peer", "remove-peer", NULL };
+    Object *obj = OBJECT(take_device(m, o)->d);
+    g_autofree char *text = g_strndup((const char *)o->pos, o->left);
+    char *value = strchr(text, '=');
+
+    if (!value) {
+        read_property(obj, text);
+        return;
+    }
+    *value = 0;
+    if (!g_strv_contains(but, text)) {
+        object_property_parse(obj, text, value + 1, NULL);
+    }
+}
+
+/* Device; 0: bytes of its user logic; 1: user logic comes; 2: it goes; 3: a break. */
+static void op_user_logic(FuzzMachine *m, Operands *o)
+{
+    static const QEMUChrEvent events[] = {
+        [1] = CHR_EVENT_OPENED, [2] = CHR_EVENT_CLOSED, [3] = CHR_EVENT_BREAK,
+    };
+    Chardev *chr = take_device(m, o)->d->pg332.user.chr.chr;
+    uint8_t kind = take(o, 1) % ARRAY_SIZE(events);
+
+    if (!chr) {
+        return;
+    }
+    if (kind) {
+        qemu_chr_be_event(chr, events[kind]);
+    } else {
+        qemu_chr_be_write(chr, o->pos, MIN(o->left, qemu_chr_be_can_write(chr)));
+    }
+}
+
 /* ---- migration -------------------------------------------------------------- */
 
 static QIOChannelBuffer *copy(const QIOChannelBuffer *from)
@@ -275,29 +378,118 @@ static QIOChannelBuffer *copy(const QIOChannelBuffer *from)
     return to;
 }
 
-static QIOChannelBuffer *save(Object *obj)
+static void open_stream(FuzzStream *s)
 {
-    QIOChannelBuffer *out = qio_channel_buffer_new(4096);
-    QEMUFile *f = qemu_file_new_output(QIO_CHANNEL(out));
-    QIOChannelBuffer *in = NULL;
-    bool ok = !vmstate_save_state(f, qdev_get_vmsd(DEVICE(obj)), obj, NULL);
+    s->bytes = qio_channel_buffer_new(4096);
+    s->f = qemu_file_new_output(QIO_CHANNEL(s->bytes));
+    s->sections = 0;
+}
 
-    qemu_put_byte(f, 0);        /* a stream goes on: its end here would be an error */
-    if (ok && !qemu_fflush(f) && out->usage <= MAX_STATE) {
-        in = copy(out);
+static void close_stream(FuzzStream *s)
+{
+    qemu_fclose(s->f);
+    object_unref(OBJECT(s->bytes));
+    s->f = NULL;
+}
+
+void fuzz_end_precopy(FuzzMachine *m)
+{
+    unsigned i;
+
+    for (i = 0; m->precopy && i < m->num; i++) {
+        ernic_pci_precopy_handlers.save_cleanup(m->dev[i].d);
+        if (m->dev[i].ahead.f) {
+            close_stream(&m->dev[i].ahead);
+        }
     }
-    qemu_fclose(f);
-    object_unref(OBJECT(out));
+    m->precopy = false;
+}
+
+/* As QEMU does: the devices that have nothing to send ahead learn of it, too. */
+static void begin_precopy(FuzzMachine *m)
+{
+    const SaveVMHandlers *h = &ernic_pci_precopy_handlers;
+    FuzzStream *s;
+    unsigned i;
+
+    for (i = 0; i < m->num; i++) {
+        if (h->is_active(m->dev[i].d)) {
+            s = &m->dev[i].ahead;
+            open_stream(s);
+            h->save_setup(s->f, m->dev[i].d, &error_abort);
+            s->sections++;
+        }
+    }
+    precopy_notify(PRECOPY_NOTIFY_SETUP, &error_abort);
+    m->precopy = true;
+}
+
+/*
+ * Device, number: a migration sends so many sections of its page lists ahead, while the
+ * machine runs. The migration begins here, and ends with op_migrate.
+ */
+static void op_precopy(FuzzMachine *m, Operands *o)
+{
+    const SaveVMHandlers *h = &ernic_pci_precopy_handlers;
+    FuzzDevice *dev = take_device(m, o);
+    uint8_t sections = take(o, 1) % MAX_SECTIONS;
+    uint64_t left = 0, other = 0;
+
+    if (!m->precopy) {
+        begin_precopy(m);
+    }
+    for (; dev->ahead.f && sections; sections--) {
+        h->state_pending_estimate(dev->d, &left, &other);
+        h->state_pending_exact(dev->d, &left, &other);
+        h->save_live_iterate(dev->ahead.f, dev->d);
+        dev->ahead.sections++;
+    }
+}
+
+/* Ends @s. The whole stream; NULL: it is too long. */
+static QIOChannelBuffer *save(Object *obj, FuzzStream *s)
+{
+    QIOChannelBuffer *in = NULL;
+    bool ok;
+
+    if (s->sections) {
+        ernic_pci_precopy_handlers.ERNIC_SAVE_COMPLETE(s->f, ERNIC(obj));
+        s->sections++;
+    }
+    ok = !vmstate_save_state(s->f, qdev_get_vmsd(DEVICE(obj)), obj, NULL);
+    qemu_put_byte(s->f, 0);     /* a stream goes on: its end here would be an error */
+    if (ok && !qemu_fflush(s->f) && s->bytes->usage <= MAX_STATE) {
+        in = copy(s->bytes);
+    }
+    close_stream(s);
     return in;
 }
 
+static bool load_lists(Object *obj, QEMUFile *f, unsigned sections)
+{
+    const SaveVMHandlers *h = &ernic_pci_precopy_handlers;
+    unsigned i;
+
+    for (i = 0; i < sections; i++) {
+        if ((i == 0 && h->load_setup(f, ERNIC(obj), &error_abort)) ||
+            h->load_state(f, ERNIC(obj), 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Frees @in. A device that refuses it is reset. */
-static bool load(Object *obj, QIOChannelBuffer *in)
+static bool load(Object *obj, QIOChannelBuffer *in, unsigned sections)
 {
     const VMStateDescription *vmsd = qdev_get_vmsd(DEVICE(obj));
     QEMUFile *f = qemu_file_new_input(QIO_CHANNEL(in));
-    bool ok = !vmstate_load_state(f, vmsd, obj, vmsd->version_id);
+    bool ok = load_lists(obj, f, sections) &&
+              !vmstate_load_state(f, vmsd, obj, vmsd->version_id);
 
+    if (sections) {
+        ernic_pci_precopy_handlers.load_cleanup(ERNIC(obj));
+    }
     if (!ok) {
         device_cold_reset(DEVICE(obj));
     }
@@ -315,13 +507,21 @@ static bool load(Object *obj, QIOChannelBuffer *in)
 static void op_migrate(FuzzMachine *m, Operands *o)
 {
     uint8_t which = take(o, 1);
-    Object *obj = which == 0xff && m->wire ? OBJECT(m->wire)
-                                           : OBJECT(m->dev[which % m->num].d);
+    bool is_wire = which == 0xff && m->wire;
+    FuzzDevice *dev = &m->dev[which % m->num];
+    Object *obj = is_wire ? OBJECT(m->wire) : OBJECT(dev->d);
+    FuzzStream own = { }, *s = dev->ahead.f && !is_wire ? &dev->ahead : &own;
     QIOChannelBuffer *in, *kept;
+    unsigned sections;
     int64_t at;
 
     vm_stop(RUN_STATE_PAUSED);
-    in = save(obj);
+    if (!s->f) {
+        open_stream(s);
+    }
+    in = save(obj, s);
+    sections = s->sections;
+    fuzz_end_precopy(m);
     device_cold_reset(DEVICE(obj));
     if (in) {
         kept = copy(in);
@@ -330,10 +530,10 @@ static void op_migrate(FuzzMachine *m, Operands *o)
             in->data[at < 0 ? at + in->usage : at] ^= take(o, 1);
             m->config_written = true;
         }
-        if (load(obj, in)) {
+        if (load(obj, in, sections)) {
             object_unref(OBJECT(kept));
         } else {
-            load(obj, kept);
+            load(obj, kept, sections);
         }
     }
     vm_start();
@@ -358,6 +558,10 @@ static void (*const ops[])(FuzzMachine *m, Operands *o) = {
     op_stop,
     op_reset,
     op_migrate,
+    op_property,
+    op_user_logic,
+    op_precopy,
+    op_burst,
 };
 
 bool fuzz_op(FuzzMachine *m, const uint8_t *data, size_t len)

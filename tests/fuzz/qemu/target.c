@@ -168,17 +168,28 @@ static void restore_peers(FuzzDevice *dev)
     g_string_truncate(dev->peers, 0);
 }
 
+/* User logic connects anew: nothing is left of a record. */
+static void restore_user_logic(ErnicPci *d)
+{
+    if (d->pg332.user.chr.chr) {
+        qemu_chr_be_event(d->pg332.user.chr.chr, CHR_EVENT_CLOSED);
+        qemu_chr_be_event(d->pg332.user.chr.chr, CHR_EVENT_OPENED);
+    }
+}
+
 /* Every input finds the same machine. BARs move in one change of the memory map. */
 static void reset(FuzzMachine *m)
 {
     ErnicPci *d;
     unsigned i;
 
+    fuzz_end_precopy(m);
     memory_region_transaction_begin();
     for (i = 0; i < m->num; i++) {
         d = m->dev[i].d;
         restore_link(d);
         restore_peers(&m->dev[i]);
+        restore_user_logic(d);
         device_cold_reset(DEVICE(d));
         if (m->config_written) {
             pci_device_reset(PCI_DEVICE(d));
