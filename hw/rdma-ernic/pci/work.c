@@ -122,7 +122,7 @@ static bool work_here(ErnicPci *d)
         ernic_pci_netdev_run_main(d);
     }
     took = get_clock() - start;
-    /* A main loop that does not need to send has the BQL for as long, too. */
+    /* Beside a thread, the main loop has other work: it gets the BQL for as long. */
     d->here_until += HERE_NS + (d->thread ? 2 * took : took);
     return true;
 }
