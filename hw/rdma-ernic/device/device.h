@@ -3,8 +3,7 @@
  *
  * The state of the device in QEMU. The engines and the links run in one AioContext,
  * that of the main loop or of an iothread, with one lock held. Register accesses run
- * in the vCPUs' threads with the BQL held, and so does what a doorbell's engine does at
- * once (work_here).
+ * in the vCPUs' threads with the BQL held.
  *
  * Lock order: BQL, then next, then lock, then db_lock. Do not take the BQL with lock
  * held: dma.c accesses only guest memory that needs no BQL. Do not raise interrupts with
@@ -113,10 +112,8 @@ struct ErnicPci {
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
     /* Does some of the work in the thread that rings; false: bh has to do all. BQL. */
     bool (*work_here)(ErnicPci *d);
-    bool works_here;            /* such threads may work at all */
     uint64_t here_until;        /* host's ns that such work stands for; BQL */
     QEMUTimer timer;
-    uint64_t timer_at;          /* its time; UINT64_MAX: it is not armed */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     int64_t ran_at;             /* virtual time of the last run that left work, */
     uint32_t runs_here;         /* and the runs at that time before it */
