@@ -257,9 +257,13 @@ MACHINE_KINDS("/ernic-work/here", test_here, NO_THREAD)
 #define BIOS_LEN    0x10000
 #define VALUE       0x1000              /* what the firmware rings with, */
 #define WHERE       0x1008
-#define BEGIN       0x1010              /* once this byte is not 0 */
+#define BEGIN       0x1010              /* once this is GO */
+#define GO          0x12345678
 
-/* Firmware that rings a doorbell for ever. */
+/*
+ * Firmware that rings a doorbell for ever. While the test looks for the size of a BAR,
+ * its registers may be where BEGIN is: they do not have the value of GO.
+ */
 static const char *ringing_bios(void)
 {
     static const uint8_t code[] = {
@@ -270,13 +274,13 @@ static const char *ringing_bios(void)
         0x0f, 0x22, 0xc0,               /* mov %eax,%cr0 */
         0xb8, 0x08, 0x00,               /* mov $8,%ax */
         0x8e, 0xd8,                     /* mov %ax,%ds */
-        0x80, 0x3e, 0x10, 0x10, 0x00,   /* cmpb $0,BEGIN */
-        0x74, 0xf9,                     /* je, to the line above */
+        0x66, 0x81, 0x3e, 0x10, 0x10,   /* cmpl $GO,BEGIN */
+        0x78, 0x56, 0x34, 0x12,
+        0x75, 0xf5,                     /* jne, to the lines above */
         0x66, 0x8b, 0x3e, 0x08, 0x10,   /* mov WHERE,%edi */
         0x0f, 0x6f, 0x06, 0x00, 0x10,   /* movq VALUE,%mm0 */
         0x67, 0x0f, 0x7f, 0x07,         /* movq %mm0,(%edi) */
         0xeb, 0xfa,                     /* jmp, to the line above */
-        0, 0, 0, 0,
         0x0f, 0x00, 0x38, 0x00, 0xff, 0xff,             /* 0x30: limit, address */
         0x00, 0x00,
         0, 0, 0, 0, 0, 0, 0, 0,         /* 0x38: no segment, all memory as data */
@@ -307,7 +311,7 @@ MACHINE_TEST("/ernic-work/rings", test_rings)
     bad = qernic_stat(w.q, "bad_doorbells");
     qtest_writeq(w.m->qts, VALUE, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     qtest_writel(w.m->qts, WHERE, w.q->bar.addr + qernic_reg(w.q, db_offset));
-    qtest_writeb(w.m->qts, BEGIN, 1);
+    qtest_writel(w.m->qts, BEGIN, GO);
     qernic_wait_while(w.m->qts, qernic_stat(w.q, "bad_doorbells") - bad < 20000);
     ask(&w, "stop");
     bad = qernic_stat(w.q, "bad_doorbells") - bad;
