@@ -3,7 +3,8 @@
  *
  * The state of the device in QEMU. The engines and the links run in one AioContext,
  * that of the main loop or of an iothread, with one lock held. Register accesses run
- * in the vCPUs' threads with the BQL held.
+ * in the vCPUs' threads with the BQL held; a doorbell may begin the work there, too
+ * (work_here).
  *
  * Lock order: BQL, then next, then lock, then db_lock. Do not take the BQL with lock
  * held: dma.c accesses only guest memory that needs no BQL. Do not raise interrupts with
@@ -110,10 +111,14 @@ struct ErnicPci {
     ErnicFreeing *freeing;      /* owned */
     ErnicVerbs verbs;
     QEMUBH *bh;                 /* work: doorbells, commands, the engine */
-    /* Does some of the work in the thread that rings; false: bh has to do all. BQL. */
+    /*
+     * Does some of the work in the thread that rings; false: bh has to do all. BQL. NULL:
+     * such threads may not work.
+     */
     bool (*work_here)(ErnicPci *d);
     uint64_t here_until;        /* host's ns that such work stands for; BQL */
     QEMUTimer timer;
+    uint64_t timer_at;          /* its time; UINT64_MAX: it is not armed */
     QEMUTimer kick;             /* runs in place of bh: ernic_pci_schedule() */
     int64_t ran_at;             /* virtual time of the last run that left work, */
     uint32_t runs_here;         /* and the runs at that time before it */

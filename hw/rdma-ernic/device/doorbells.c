@@ -137,7 +137,7 @@ void ernic_pci_doorbell(ErnicPci *d, uint32_t where, uint64_t value)
         /* No processor runs while the machine is stopped. */
         ernic_guest_not_enabled(d, "doorbell", value);
     }
-    if (!d->work_here(d)) {
+    if (!d->work_here || !d->work_here(d)) {
         ernic_pci_kick(d);
     }
 }

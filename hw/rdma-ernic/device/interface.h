@@ -38,7 +38,7 @@ struct ErnicPciInterfaceOps {
     void (*finalize)(ErnicPci *d);
     /*
      * Executes doorbells and commands until the slice of ErnicPci.engine ends; inside
-     * enter and leave, in the AioContext.
+     * enter and leave, in the AioContext or in the vCPU that rings.
      */
     void (*run)(ErnicPci *d, uint64_t now);
     /*

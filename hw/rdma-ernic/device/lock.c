@@ -11,11 +11,30 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/mutex.h"
+#include "hw/rdma-ernic/trace.h"
 
 uint64_t ernic_pci_enter(ErnicPci *d)
 {
     ernic_pci_lock(d);
     return ernic_pci_now();
+}
+
+/*
+ * @at: UINT64_MAX: no timer is needed. Setting it wakes the thread whose timer it is, if
+ * another one does so: nothing is done for the same time again.
+ */
+static void set_timer(ErnicPci *d, uint64_t at)
+{
+    if (at == d->timer_at) {
+        return;
+    }
+    d->timer_at = at;
+    trace_ernic_pci_timer(ernic_pci_id(d), at);
+    if (at == UINT64_MAX) {
+        timer_del(&d->timer);
+    } else {
+        timer_mod_ns(&d->timer, MIN(at, (uint64_t)INT64_MAX));
+    }
 }
 
 /*
@@ -27,7 +46,7 @@ static void leave(ErnicPci *d, bool ran)
     uint64_t wake = ernic_pci_links_wait(d) ? 0 : MIN(d->wake, d->pg332.wake);
 
     if (!ernic_pci_working(d) || wake == UINT64_MAX) {
-        timer_del(&d->timer);
+        set_timer(d, UINT64_MAX);
     } else if (wake <= ernic_pci_now()) {
         if (ran) {
             ernic_pci_continue(d, &d->kick, d->bh);
@@ -35,7 +54,7 @@ static void leave(ErnicPci *d, bool ran)
             ernic_pci_kick(d);
         }
     } else {
-        timer_mod_ns(&d->timer, MIN(wake, (uint64_t)INT64_MAX));
+        set_timer(d, wake);
     }
     if (!ran && d->card->unsent(d)) {
         ernic_pci_kick(d);

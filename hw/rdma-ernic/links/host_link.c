@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The common part of the links of the host. They run in the AioContext of the device.
+ * The common part of the links of the host. They receive in the AioContext of the device,
+ * and send there or in the vCPU that rings.
  */
 #include "qemu/osdep.h"
 #include "compat/qemu.h"
