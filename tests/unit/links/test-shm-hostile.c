@@ -221,6 +221,8 @@ LAB_TEST("/shm-hostile/random", 1, test_random)
         }
         ernic_shm_pair_announce(p, gid, g_rand_int_range(rand, 0, ARRAY_SIZE(gid)),
                                 g_rand_boolean(rand));
+        ernic_shm_pair_wake(p);
+        ernic_shm_serve(l->port[0]);
         if (ernic_shm_recv(l->port[0], &t)) {
             assert_is_train(&t);
             accepted++;

@@ -24,6 +24,7 @@ typedef struct ErnicShmPair {
     ErnicShmMap *map;
     ErnicShmRing tx, rx;
     uint64_t since;             /* ns: of the connection */
+    uint64_t heard;             /* trains of the port at the last one, or message */
     bool owed;                  /* the peer is to be woken: there was no memory for it */
     /* The time that the peer has to read half of @tx began then, and there. */
     uint64_t full_since;        /* ns; 0: @tx was not full yet */

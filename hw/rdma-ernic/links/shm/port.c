@@ -29,6 +29,8 @@
 #define ACCEPT_PAUSE_NS 100000000ull
 /* Accept none either while so many descriptors wait to be closed. */
 #define CLOSING         64
+/* An empty ring asks for a message again after so many trains of other peers. */
+#define SILENT_TRAINS   64
 /* epoll_event.data says which descriptor it is: a peer's number, or one of these. */
 #define IS_FOLDER       ERNIC_SHM_PEERS
 #define IS_TIMER        (ERNIC_SHM_PEERS + 1)
@@ -306,6 +308,28 @@ static void serve_folder(ErnicShm *shm)
     }
 }
 
+/*
+ * The rings of peers that send nothing go on asking for a message, and are not looked at,
+ * so that one of many peers costs what one of few does.
+ */
+static bool fall_asleep(ErnicShm *shm, uint32_t i)
+{
+    if (!ernic_shm_ring_sleep(&shm->peer[i]->rx)) {
+        return false;
+    }
+    shm->awake &= ~(1u << i);
+    return true;
+}
+
+static void wake(ErnicShm *shm, uint32_t i)
+{
+    if (!(shm->awake & (1u << i))) {
+        shm->awake |= 1u << i;
+        shm->peer[i]->heard = shm->stats.rx_trains;
+        ernic_shm_ring_awake(&shm->peer[i]->rx);
+    }
+}
+
 static void serve_peer(ErnicShm *shm, uint32_t i)
 {
     ErnicShmPair *p = shm->peer[i];
@@ -314,8 +338,7 @@ static void serve_peer(ErnicShm *shm, uint32_t i)
         handshake(shm, i);
         return;
     }
-    /* Its ring asks for no message, even if one comes for a train that was read. */
-    shm->awake |= 1u << i;
+    wake(shm, i);
     switch (ernic_shm_pair_receive(p)) {
     case ERNIC_SHM_REFUSED:
         disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
@@ -591,18 +614,6 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
 
 /* ---- in -------------------------------------------------------------------- */
 
-/*
- * The rings of peers that send nothing go on asking for a message, so that one of many
- * peers costs what one of few does.
- */
-static void wake(ErnicShm *shm, uint32_t i)
-{
-    if (!(shm->awake & (1u << i))) {
-        shm->awake |= 1u << i;
-        ernic_shm_ring_awake(&shm->peer[i]->rx);
-    }
-}
-
 static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
 {
     ErnicShmPair *p = shm->peer[i];
@@ -610,9 +621,12 @@ static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
 
     if (result == ERNIC_SHM_BROKEN) {
         disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
-    } else if (result == ERNIC_SHM_DONE) {
-        wake(shm, i);
-        shm->stats.rx_trains++;
+    } else if (result == ERNIC_SHM_NOT_NOW) {
+        if (shm->stats.rx_trains - p->heard >= SILENT_TRAINS) {
+            fall_asleep(shm, i);
+        }
+    } else {
+        p->heard = ++shm->stats.rx_trains;
         shm->stats.rx_packets += ernic_train_packets(train);
         shm->stats.rx_bytes += train->len;
         if (train->frame) {
@@ -626,13 +640,15 @@ static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
     return result == ERNIC_SHM_DONE;
 }
 
-/* The peers take turns. */
+/* The peers take turns. A message announces the trains in rings that ask for one. */
 bool ernic_shm_recv(ErnicShm *shm, ErnicTrain *train)
 {
-    uint32_t n, i = shm->next;
+    uint32_t left, later, i;
 
-    for (n = 0; n < ERNIC_SHM_PEERS; n++, i = (i + 1) % ERNIC_SHM_PEERS) {
-        if (shm->peer[i] && shm->peer[i]->up && recv_from(shm, i, train)) {
+    for (left = shm->awake; left; left &= ~(1u << i)) {
+        later = left & ~0u << shm->next;
+        i = __builtin_ctz(later ?: left);
+        if (recv_from(shm, i, train)) {
             shm->next = (i + 1) % ERNIC_SHM_PEERS;
             return true;
         }
@@ -642,14 +658,10 @@ bool ernic_shm_recv(ErnicShm *shm, ErnicTrain *train)
 
 bool ernic_shm_sleep(ErnicShm *shm)
 {
-    uint32_t i;
-
     while (shm->awake) {
-        i = __builtin_ctz(shm->awake);
-        if (!ernic_shm_ring_sleep(&shm->peer[i]->rx)) {
+        if (!fall_asleep(shm, __builtin_ctz(shm->awake))) {
             return false;
         }
-        shm->awake &= ~(1u << i);
     }
     return true;
 }
@@ -661,11 +673,10 @@ bool ernic_shm_is_asleep(const ErnicShm *shm)
 
 bool ernic_shm_ready(const ErnicShm *shm)
 {
-    uint32_t i;
+    uint32_t left;
 
-    for (i = 0; i < ERNIC_SHM_PEERS; i++) {
-        if (shm->peer[i] && shm->peer[i]->up &&
-            ernic_shm_ring_ready(&shm->peer[i]->rx)) {
+    for (left = shm->awake; left; left &= left - 1) {
+        if (ernic_shm_ring_ready(&shm->peer[__builtin_ctz(left)]->rx)) {
             return true;
         }
     }

@@ -105,16 +105,19 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train);
  */
 uint64_t ernic_shm_work(const ErnicShm *shm);
 
-/* Receive a train, valid until the next call; false: there is none. */
+/*
+ * Receive a train, valid until the next call. False: there is none, or those that are
+ * there make ernic_shm_fd() readable, and ernic_shm_serve() has not been called since.
+ */
 bool ernic_shm_recv(ErnicShm *shm, ErnicTrain *train);
 /*
  * Ask for a wake-up by the next train, which makes ernic_shm_fd() readable. False: there
  * is one already.
  */
 bool ernic_shm_sleep(ErnicShm *shm);
-/* Whether that has been asked for, and no train has been received since. */
+/* Whether the next train of any peer makes ernic_shm_fd() readable. */
 bool ernic_shm_is_asleep(const ErnicShm *shm);
-/* Whether there is a train, by a look at memory. */
+/* Whether ernic_shm_recv() would receive a train, by a look at memory. */
 bool ernic_shm_ready(const ErnicShm *shm);
 
 #endif /* ERNIC_LINKS_SHM_PORT_H */
