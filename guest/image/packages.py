@@ -111,21 +111,23 @@ def update(release, place):
         raise
 
 
-def unpack(debs, root):
+def unpack(debs, root, each=None):
+    """each: called with a package and its archive of files, without compression."""
     # Debian's folders in / are links; packages of this release still fill both.
     for name in ('bin', 'sbin', 'lib', 'lib64'):
         (root / 'usr' / name).mkdir(parents=True, exist_ok=True)
         if not (root / name).is_symlink():
             (root / name).symlink_to('usr/' + name)
     for deb in debs:
+        archive = deb.with_suffix('.tar')
+        with open(archive, 'wb') as out:
+            run(['dpkg-deb', '--fsys-tarfile', deb], stdout=out)
         # As dpkg-deb -x does, but through those links.
-        files = subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb],
-                                 stdout=subprocess.PIPE)
-        run(['tar', '-x', '--keep-directory-symlink', '--no-same-owner', '-C', root],
-            stdin=files.stdout)
-        files.stdout.close()
-        if files.wait():
-            raise SystemExit(f'guest/image: cannot unpack {deb}')
+        run(['tar', '-x', '--keep-directory-symlink', '--no-same-owner', '-C', root,
+             '-f', archive])
+        if each:
+            each(deb, archive)
+        archive.unlink()
         # A file of the package's name has its version, in the place of dpkg's database.
         name, version, _ = deb.name.split('_')
         (root / VERSIONS).mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,6 @@ package, with its version.
 import hashlib
 import re
 import shutil
-import subprocess
 import tarfile
 from pathlib import Path
 
@@ -70,43 +69,38 @@ def with_modules(release, image):
     return [image, *re.findall(r'Depends: (linux-(?:base|binary|modules)-\S+)', text)]
 
 
-def contents(deb):
-    """Yield type, path and value of each member of a package, as in `files`."""
-    with subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb],
-                          stdout=subprocess.PIPE) as process:
-        with tarfile.open(fileobj=process.stdout, mode='r|') as archive:
-            for member in archive:
-                path = member.name.removeprefix('./').rstrip('/')
-                # Debian's folders in / are links.
-                path = re.sub(r'^(bin|sbin|lib|lib64)(?=/)', r'usr/\1', path)
-                if member.issym():
-                    yield 'l', path, member.linkname
-                elif member.islnk():
-                    target = member.linkname.removeprefix('./')
-                    yield 'h', path, re.sub(r'^(bin|sbin|lib|lib64)(?=/)', r'usr/\1',
-                                            target)
-                elif member.isfile():
-                    data = archive.extractfile(member).read()
-                    yield 'f', path, hashlib.md5(data).hexdigest()
-                elif path:
-                    yield 'd', path, '-'
+def contents(file):
+    """Yield type, path and value of each member of an archive, as in `files`."""
+    with tarfile.open(file, 'r:') as archive:
+        for member in archive:
+            path = member.name.removeprefix('./').rstrip('/')
+            # Debian's folders in / are links.
+            path = re.sub(r'^(bin|sbin|lib|lib64)(?=/)', r'usr/\1', path)
+            if member.issym():
+                yield 'l', path, member.linkname
+            elif member.islnk():
+                target = member.linkname.removeprefix('./')
+                yield 'h', path, re.sub(r'^(bin|sbin|lib|lib64)(?=/)', r'usr/\1', target)
+            elif member.isfile():
+                data = archive.extractfile(member).read()
+                yield 'f', path, hashlib.md5(data).hexdigest()
+            elif path:
+                yield 'd', path, '-'
 
 
 def put_packages(debs, root):
     """Unpack them; the file `files` is beside the root."""
-    unpack(debs, root)
     with open(root.parent / 'files', 'w', encoding='utf-8') as out:
-        for deb in debs:
-            list_files(deb, out)
+        unpack(debs, root, lambda deb, archive: list_files(deb, archive, out))
 
 
 def depmod(programs, root, version):
     in_image(programs, programs / 'usr/bin/kmod', '-b', root, version, name='depmod')
 
 
-def list_files(deb, out):
+def list_files(deb, archive, out):
     package, sums = deb.name.split('_')[0], {}
-    for kind, path, value in contents(deb):
+    for kind, path, value in contents(archive):
         if kind == 'h':                     # a second name of an earlier file
             kind, value = 'f', sums[value]
         sums[path] = value
