@@ -50,6 +50,8 @@ def apt(release, *command, **options):
         'Dir::Etc::sourceparts': '/dev/null', 'Dir::Etc::preferencesparts': '/dev/null',
         'Dir::State': place, 'Dir::State::lists': place / 'lists',
         'Dir::State::status': place / 'status', 'Dir::Cache': place / 'cache',
+        # Containers of Debian have none, and read all lists for each command.
+        'Dir::Cache::pkgcache': 'pkgcache.bin',
         'APT::Sandbox::User': '', 'APT::Install-Recommends': 'false',
         'APT::Architecture': 'amd64', 'Debug::NoLocking': 'true'}
     words = [word for key, value in settings.items() for word in ('-o', f'{key}={value}')]
