@@ -107,10 +107,18 @@ def list_files(deb, archive, out):
         out.write(f'{package} {kind} {path} {value}\n')
 
 
-def make_programs(folder, release, names):
+def has(folder, deb):
+    """Whether a folder of make_programs() has this version of the package."""
+    name, version, _ = deb.name.split('_')
+    file = folder / 'root' / VERSIONS / name
+    return file.exists() and file.read_text().strip() == version.replace('%3a', ':')
+
+
+def make_programs(folder, release, names, base=None):
+    """base: a folder of this function, whose packages are left out."""
     root = folder / 'root'
     with fetched(release, names) as debs:
-        put_packages(debs, root)
+        put_packages([deb for deb in debs if not (base and has(base, deb))], root)
     kept = {path for pattern in KEPT for path in root.glob(pattern)}
     for path in {path for pattern in UNUSED for path in root.glob(pattern)} - kept:
         if path.is_dir() and not path.is_symlink():
@@ -140,17 +148,21 @@ def put_modules(kernel, programs, root):
 
 
 def make_image(folder, kernel, programs):
+    """programs: folders of make_programs(), of which the first has the base."""
     say('composing the image')
     root = folder / 'root'
     unpack([], root)
-    put_modules(kernel / 'root', programs / 'root', root)
+    put_modules(kernel / 'root', programs[0] / 'root', root)
     put_kernel(kernel_file(kernel / 'root'), folder / 'kernel')
+    # A newer version of a file of the base is in a later folder.
+    roots = [one / 'root' for one in reversed(programs)]
     with open(folder / 'initrd', 'wb') as out:
-        out.writelines(cpio([root, programs / 'root'], without=[VERSIONS]))
+        out.writelines(cpio([root, *roots], without=[VERSIONS]))
     with open(folder / 'files', 'wb') as out:
-        for one in (kernel, programs):
+        for one in (kernel, *programs):
             out.write((one / 'files').read_bytes())
-    shutil.copytree(programs / 'root' / VERSIONS, folder / 'packages')
+    for one in programs:
+        shutil.copytree(one / 'root' / VERSIONS, folder / 'packages', dirs_exist_ok=True)
     shutil.rmtree(root)
 
 
@@ -161,16 +173,21 @@ def image(name, packages):
     """
     release, meta = KERNELS[name]
     kernel_names = chosen(f'kernel-stock-{name}', lambda: newest(release, meta))
-    names = [*PROGRAMS, *(name for name in packages.split(',') if name)]
+    names = [name for name in packages.split(',') if name]
     recipe = b''.join(file.read_bytes() for file in SCRIPTS)
 
     def key(*words):
         text = ' '.join(words)
         return hashlib.sha256(recipe + text.encode()).hexdigest()[:12]
 
-    programs = once(CACHE / f'stock-programs-{release}-{key(*names)}',
-                    lambda folder: make_programs(folder, release, names))
+    # Packages that all images of the release have are unpacked once.
+    programs = [once(CACHE / f'stock-base-{release}-{key(*PROGRAMS)}',
+                     lambda folder: make_programs(folder, release, PROGRAMS))]
+    base = programs[0]
+    if names:
+        programs.append(once(CACHE / f'stock-programs-{release}-{key(*names)}', lambda
+                             folder: make_programs(folder, release, names, base)))
     kernel = once(CACHE / f'stock-{kernel_names[0]}',
-                  lambda folder: make_kernel(folder, release, kernel_names, programs))
+                  lambda folder: make_kernel(folder, release, kernel_names, base))
     return once(CACHE / f'stock-image-{name}-{key(*kernel_names, *names)}',
                 lambda folder: make_image(folder, kernel, programs))
