@@ -103,6 +103,8 @@ static void more_contexts(Scale *s, uint32_t num)
 
 /* Whole rounds of all flows, with 2, 4 or 8 members. */
 #define TRAINS      1680
+/* Trains of each flow before: so many that the rings of silent members sleep. */
+#define WARM        (ERNIC_SHM_SILENT + 16)
 #define FRAME       64
 
 typedef struct Flow {
@@ -181,6 +183,7 @@ static void one_to_all(Traffic *t)
 static const Case cases[] = {
     { "lab-idle", one_pair },
     { "lab-polls", one_pair, .polls = true },
+    { "lab-polls-each", one_to_each, .polls = true },
     { "lab-pairs", all_pairs },
     { "lab-to-each", one_to_each },
     { "lab-from-each", each_to_one, .at_once = true },
@@ -288,7 +291,7 @@ static void run_lab(const Case *c, uint32_t members)
     for (i = 0; i < t.flows && c->frames; i++) {
         make_frame(&t, &t.flow[i]);
     }
-    pass_trains(&t, c->to_all ? members - 1 : t.flows);
+    pass_trains(&t, (c->to_all ? members - 1 : t.flows) * WARM);
     before = wakeups(&t);
     run_trains(&t);
     printf("%u trains, %" PRIu64 " wake-ups\n", TRAINS, wakeups(&t) - before);

@@ -209,7 +209,7 @@ static void receive_udp(BenchNode *n)
     }
 }
 
-/* Never sleeps. The peers neither come nor go; only bells for room are to be read. */
+/* Never sleeps. Its peer neither comes nor goes; only bells for room are to be read. */
 static void receive_shm(BenchNode *n)
 {
     ErnicTrain train;

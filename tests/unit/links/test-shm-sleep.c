@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include <sys/socket.h>
+#include "links/shm/ring.h"
 #include "shm_fixture.h"
 
 static uint8_t data[100];
@@ -99,26 +100,119 @@ LAB_TEST("/shm-sleep/announced", 3, test_announced)
     expect(l, 0, &t[1]);
 }
 
-/* The ring of a peer that is silent for long asks for a message, while others send. */
-LAB_TEST("/shm-sleep/silent", 4, test_silent)
+static void pass_many(Lab *l, uint32_t from, uint32_t to, int num)
 {
-    ErnicTrain often = lab_train(l, 1, 0, data, 100, 100);
-    ErnicTrain seldom = lab_train(l, 2, 0, data, 100, 100);
-    ErnicTrain never = lab_train(l, 3, 0, data, 100, 100);
+    ErnicTrain t = lab_train(l, from, to, data, 100, 100);
 
-    for (int i = 0; i < 1000; i++) {
-        pass(l, 1, 0, &often);
-        if (i % 16 == 0) {
-            pass(l, 2, 0, &seldom);
+    for (int i = 0; i < num; i++) {
+        pass(l, from, to, &t);
+    }
+}
+
+/* The ring of a peer that is silent for long asks for a message, while others send. */
+LAB_TEST("/shm-sleep/silent", 3, test_silent)
+{
+    ErnicTrain seldom = lab_train(l, 2, 0, data, 100, 100), newcomer;
+
+    pass_many(l, 1, 0, ERNIC_SHM_SILENT);
+    pass(l, 2, 0, &seldom);
+    IS(stats(l, 2)->bells, 0);
+
+    /* It is looked at, and falls asleep, before the last of them. */
+    pass_many(l, 1, 0, ERNIC_SHM_SILENT + 1);
+    g_assert_false(fd_ready(ernic_shm_fd(l->port[0])));
+    for (int i = 0; i < 3; i++) {
+        send_train(l, 2, &seldom);
+        IS(stats(l, 2)->bells, 1);
+        if (i == 0) {
+            g_assert_false(ernic_shm_ready(l->port[0]));
+            expect_none(l, 0);
+            ernic_shm_serve(l->port[0]);
         }
+        expect(l, 0, &seldom);
     }
     IS(stats(l, 1)->bells, 0);
-    IS(stats(l, 2)->bells, 0);
-    g_assert_false(fd_ready(ernic_shm_fd(l->port[0])));
-    send_train(l, 3, &never);
-    IS(stats(l, 3)->bells, 1);
+
+    /* It has been silent for no train. */
+    lab_join(l, 3, false);
+    newcomer = lab_train(l, 3, 0, data, 100, 100);
+    expect_none(l, 0);
+    pass(l, 3, 0, &newcomer);
+    IS(stats(l, 3)->bells, 0);
+}
+
+/* A message that there is room wakes the ring of its sender, too. */
+LAB_TEST("/shm-sleep/room", 2, test_room)
+{
+    static const uint8_t full[4000];
+    ErnicTrain t = lab_train(l, 0, 1, full, sizeof(full), sizeof(full)), got;
+
+    while (ernic_shm_send(l->port[0], &t)) {
+    }
+    g_assert_true(ernic_shm_sleep(l->port[0]));
+    while (ernic_shm_recv(l->port[1], &got)) {
+    }
+    IS(stats(l, 1)->bells, 1);
     ernic_shm_serve(l->port[0]);
-    expect(l, 0, &never);
+    g_assert_false(ernic_shm_is_asleep(l->port[0]));
+    pass_many(l, 1, 0, 1);
+    IS(stats(l, 1)->bells, 1);
+}
+
+/* Each has a turn before one has its second, whoever was the last one. */
+LAB_TEST("/shm-sleep/turns", 4, test_turns)
+{
+    ErnicTrain t[] = {
+        lab_train(l, 1, 0, data, 100, 100), lab_train(l, 2, 0, data, 100, 100),
+        lab_train(l, 3, 0, data, 100, 100),
+    };
+
+    for (int last = 0; last < 3; last++) {
+        pass(l, 1 + last, 0, &t[last]);
+        for (int i = 0; i < 12; i++) {
+            send_train(l, 1 + i % 3, &t[i % 3]);
+        }
+        for (int i = 1; i <= 12; i++) {
+            expect(l, 0, &t[(last + i) % 3]);
+        }
+        expect_none(l, 0);
+    }
+}
+
+static Lab *late;               /* whose member 2 sends when a ring falls asleep */
+
+bool __real_ernic_shm_ring_sleep(ErnicShmRing *r);
+bool __wrap_ernic_shm_ring_sleep(ErnicShmRing *r);
+
+bool __wrap_ernic_shm_ring_sleep(ErnicShmRing *r)
+{
+    Lab *l = g_steal_pointer(&late);
+
+    if (l) {
+        ErnicTrain t = lab_train(l, 2, 0, data, 100, 100);
+
+        send_train(l, 2, &t);
+    }
+    return __real_ernic_shm_ring_sleep(r);
+}
+
+/* A train that arrives while its ring falls asleep is received. */
+LAB_TEST("/shm-sleep/late", 3, test_late)
+{
+    ErnicTrain t = lab_train(l, 2, 0, data, 100, 100);
+
+    pass_many(l, 1, 0, ERNIC_SHM_SILENT);
+    late = l;
+    expect(l, 0, &t);
+    g_assert_null(late);
+    IS(stats(l, 2)->bells, 0);
+    expect_none(l, 0);
+
+    /* A port that falls asleep does not. */
+    late = l;
+    g_assert_false(ernic_shm_sleep(l->port[0]));
+    IS(stats(l, 2)->bells, 0);
+    expect(l, 0, &t);
 }
 
 /* A sleeping port hears of a peer that came meanwhile. */
@@ -176,12 +270,10 @@ LAB_TEST("/shm-sleep/no-wake-up", 2, test_no_wake_up)
 /* ---- threads -------------------------------------------------------------------- */
 
 #define TRAINS  100000
-#define SELDOM  2000
 
 typedef struct End {
     ErnicShm *shm;
     ErnicTrain train;
-    uint32_t num, burst;        /* of trains */
     uint32_t slept;
 } End;
 
@@ -209,7 +301,7 @@ static gpointer send_all(gpointer opaque)
     const uint64_t *stalled = &ernic_shm_stats(end->shm)->drop[ERNIC_SHM_DROP_STALLED];
     uint64_t before;
 
-    for (uint32_t i = 0; i < end->num; i++) {
+    for (uint32_t i = 0; i < TRAINS; i++) {
         memcpy(bytes, &i, sizeof(i));
         end->train.data = bytes;
         end->train.len = end->train.seg = 4 + i % (sizeof(bytes) - 4);
@@ -218,7 +310,7 @@ static gpointer send_all(gpointer opaque)
             before = *stalled;
             send_one(end);
         } while (*stalled != before);
-        if (i % end->burst == 0) {
+        if (i % 512 == 0) {
             g_usleep(i % 300);          /* so that the reader sleeps */
         }
     }
@@ -230,7 +322,7 @@ LAB_TEST("/shm-sleep/threads", 2, test_threads)
 {
     uint32_t value, slept = 0;
     ErnicTrain got;
-    End end = { l->port[0], lab_train(l, 0, 1, data, 4, 4), TRAINS, 512 };
+    End end = { .shm = l->port[0], .train = lab_train(l, 0, 1, data, 4, 4) };
     GThread *thread = g_thread_new("send", send_all, &end);
 
     for (uint32_t i = 0; i < TRAINS; i++) {
@@ -255,37 +347,4 @@ LAB_TEST("/shm-sleep/threads", 2, test_threads)
             IS(drops(l, 0, i), 0);
         }
     }
-}
-
-/* A reader that never sleeps misses no train of a peer whose ring falls asleep. */
-LAB_TEST("/shm-sleep/threads-silent", 3, test_threads_silent)
-{
-    End end[] = {
-        { l->port[0], lab_train(l, 0, 1, data, 4, 4), TRAINS, 512 },
-        { l->port[2], lab_train(l, 2, 1, data, 4, 4), SELDOM, 1 },
-    };
-    GThread *thread[ARRAY_SIZE(end)];
-    gint64 heard = g_get_monotonic_time();
-    uint32_t value, next[ARRAY_SIZE(end)] = { 0 };
-    ErnicTrain got;
-
-    for (size_t i = 0; i < ARRAY_SIZE(end); i++) {
-        thread[i] = g_thread_new("send", send_all, &end[i]);
-    }
-    while (next[0] < TRAINS || next[1] < SELDOM) {
-        if (ernic_shm_recv(l->port[1], &got)) {
-            memcpy(&value, got.data, sizeof(value));
-            IS(value, next[memcmp(&got.path.sgid, &l->gid[2], sizeof(ErnicGid)) == 0]++);
-            heard = g_get_monotonic_time();
-        } else {
-            ernic_shm_serve(l->port[1]);
-            g_assert_cmpint(g_get_monotonic_time() - heard, <, 30 * G_USEC_PER_SEC);
-        }
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(end); i++) {
-        g_thread_join(thread[i]);
-    }
-    g_assert_cmpuint(stats(l, 2)->bells, >, 0);
-    g_test_message("%" PRIu64 " of %u trains woke the reader", stats(l, 2)->bells,
-                   SELDOM);
 }

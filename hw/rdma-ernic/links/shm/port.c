@@ -29,8 +29,6 @@
 #define ACCEPT_PAUSE_NS 100000000ull
 /* Accept none either while so many descriptors wait to be closed. */
 #define CLOSING         64
-/* An empty ring asks for a message again after so many trains of other peers. */
-#define SILENT_TRAINS   64
 /* epoll_event.data says which descriptor it is: a peer's number, or one of these. */
 #define IS_FOLDER       ERNIC_SHM_PEERS
 #define IS_TIMER        (ERNIC_SHM_PEERS + 1)
@@ -174,6 +172,14 @@ static void announce_to(ErnicShm *shm, uint32_t i)
     ernic_shm_pair_announce(shm->peer[i], shm->gid, shm->num_gids, shm->wants_frames);
 }
 
+/* From now on. */
+static void look_at(ErnicShm *shm, uint32_t i)
+{
+    QEMU_BUILD_BUG_ON(ERNIC_SHM_PEERS > 32);
+    shm->awake |= 1u << i;
+    shm->peer[i]->heard = shm->stats.rx_trains;
+}
+
 static void handshake(ErnicShm *shm, uint32_t i)
 {
     switch (ernic_shm_pair_handshake(shm->peer[i])) {
@@ -181,7 +187,7 @@ static void handshake(ErnicShm *shm, uint32_t i)
         break;
     case ERNIC_SHM_UP:
         shm->stats.peers++;
-        shm->awake |= 1u << i;  /* its ring has not been looked at */
+        look_at(shm, i);
         announce_to(shm, i);
         report(shm, i, ERNIC_SHM_PEER_UP);
         break;
@@ -324,8 +330,7 @@ static bool fall_asleep(ErnicShm *shm, uint32_t i)
 static void wake(ErnicShm *shm, uint32_t i)
 {
     if (!(shm->awake & (1u << i))) {
-        shm->awake |= 1u << i;
-        shm->peer[i]->heard = shm->stats.rx_trains;
+        look_at(shm, i);
         ernic_shm_ring_awake(&shm->peer[i]->rx);
     }
 }
@@ -614,18 +619,22 @@ bool ernic_shm_send(ErnicShm *shm, const ErnicTrain *train)
 
 /* ---- in -------------------------------------------------------------------- */
 
+static bool is_silent(const ErnicShm *shm, const ErnicShmPair *p)
+{
+    return shm->stats.rx_trains - p->heard >= ERNIC_SHM_SILENT;
+}
+
 static bool recv_from(ErnicShm *shm, uint32_t i, ErnicTrain *train)
 {
     ErnicShmPair *p = shm->peer[i];
     ErnicShmResult result = ernic_shm_ring_take(&p->rx, shm->buf, train);
 
+    if (result == ERNIC_SHM_NOT_NOW && is_silent(shm, p) && !fall_asleep(shm, i)) {
+        result = ernic_shm_ring_take(&p->rx, shm->buf, train);
+    }
     if (result == ERNIC_SHM_BROKEN) {
         disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
-    } else if (result == ERNIC_SHM_NOT_NOW) {
-        if (shm->stats.rx_trains - p->heard >= SILENT_TRAINS) {
-            fall_asleep(shm, i);
-        }
-    } else {
+    } else if (result == ERNIC_SHM_DONE) {
         p->heard = ++shm->stats.rx_trains;
         shm->stats.rx_packets += ernic_train_packets(train);
         shm->stats.rx_bytes += train->len;

@@ -12,6 +12,11 @@
 
 /* Most peers of a port, and most addresses. */
 #define ERNIC_SHM_PEERS     32
+/*
+ * An empty ring asks for a message again after so many trains of other peers. A message
+ * costs about as much as 600 looks at a ring.
+ */
+#define ERNIC_SHM_SILENT    1024
 #define ERNIC_SHM_ADDRESSES 128         /* 64 for each of two interfaces */
 
 /* The reasons for which packets were not sent. */
