@@ -34,7 +34,7 @@ which may be removed.
              programs of that release; stock.py describes it
 --disk       a disk with an installed Debian, the file `disk` of the folder; disk.py
              describes it
---dkms       our driver on it by DKMS, and a newer kernel from apt (bookworm)
+--dkms       our driver on it by DKMS, and a newer kernel for apt (bookworm)
 """
 import argparse
 import gzip

@@ -7,9 +7,8 @@ root is needed, nor a loop device: mke2fs fills the file system from a folder, i
 fakeroot keeps the owners. GRUB is written as grub-install does with a BIOS: its first
 sector into that of the disk, the rest into the gap before the partition.
 
-With --dkms our driver is installed, too, as docs/linux-guest.md says. Then apt installs a
-newer kernel, for which nothing but the hooks of its packages has the driver built. An
-emulated processor would compile it for half an hour.
+With --dkms our driver is installed, too, as docs/linux-guest.md says, and apt has loaded
+the packages of a newer kernel, which it can install without a network.
 
 The files of `disk-files` are what an administrator would change: the boot loader's menu,
 /etc/fstab, a network that is configured elsewhere, a login of root on the serial console,
@@ -78,7 +77,8 @@ def driver_hooks(release, source, provider):
             f'copy-in {provider}/libernic-rdmav34.so /{LIB}/libibverbs',
             f'copy-in {provider}/ernic.driver /etc/libibverbs.d',
             f'chroot "$1" dkms install {name} -k "$(ls "$1/lib/modules")"',
-            f'chroot "$1" apt-get install -q -y -t {NEWER[release]} '
+            'chroot "$1" apt-get clean',
+            f'chroot "$1" apt-get install -q -y --download-only -t {NEWER[release]} '
             + ' '.join(CLOUD_KERNEL)]
 
 
@@ -88,7 +88,8 @@ def installation(release, names, hooks):
             '--aptopt=APT::Install-Recommends "false"', '--dpkgopt=force-unsafe-io',
             *(f'--dpkgopt=path-exclude={path}' for path in WITHOUT),
             f'--include={",".join(names)}',
-            *(f'--customize-hook={hook}' for hook in [*HOOKS, *hooks]), release]
+            *(f'--customize-hook={hook}' for hook in [*HOOKS, *hooks]),
+            *['--skip=cleanup/apt'] * bool(hooks), release]
 
 
 def install(folder, release, command):
