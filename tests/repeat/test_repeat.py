@@ -36,6 +36,7 @@ SOURCES = {'verbs': ('driver.c', 'main.c'), 'ernic': ('ernic.c', 'ernic-main.c')
            'mlx5': ('mlx5.c', 'mlx5-main.c'), 'flood': ('driver.c', 'flood.c')}
 SECONDS = 120                           # of a run, on the slowest of hosts
 STOPS = 500
+TRIES = 5
 PRODUCTS = ('text', 'wire.pcapng', 'trace.json', 'statistics')
 
 
@@ -126,6 +127,13 @@ class Machine:
     def has_sent(self, event):
         self.events += [one['event'] for one in self.monitor.protocol.get_events()]
         return event in self.events
+
+    def stop(self):
+        """Returns whether it had not ended yet. The events of its end are there when the
+        second command is answered."""
+        self.qmp('stop')
+        self.qmp('query-status')
+        return not self.has_sent('SHUTDOWN')
 
     def wait(self, event):
         while not self.has_sent(event):
@@ -223,12 +231,21 @@ def under_way(statistics):
 
 
 def stop_in_traffic(machine):
-    """Stops the machine at a moment with frames on the wire."""
-    for _ in range(2000):
-        machine.qmp('stop')
+    """Stops the machine at a moment with frames on the wire. False: it ended before."""
+    while machine.stop():
         if under_way(machine.statistics()) > 0:
-            return
+            return True
         machine.qmp('cont')
+    machine.close()
+    return False
+
+
+def stopped_in_traffic(qemu, programs, folder, case):
+    """On a busy host a machine may end before the next command reaches it."""
+    for n in range(TRIES):
+        machine = Machine(qemu, programs, folder / f'first{n}', case)
+        if stop_in_traffic(machine):
+            return machine
     raise AssertionError('it was never stopped with frames on the wire')
 
 
@@ -272,8 +289,7 @@ def frames(capture):
 def check_saved(qemu, programs, folder, case):
     """A machine saved with frames on the wire continues identically after restore."""
     whole = run(qemu, programs, folder / 'whole', case)
-    first = Machine(qemu, programs, folder / 'first', case)
-    stop_in_traffic(first)
+    first = stopped_in_traffic(qemu, programs, folder, case)
     state = save(first)
     second = Machine(qemu, programs, folder / 'second', case, '-incoming', 'defer')
     restore(second, state)
@@ -291,8 +307,7 @@ def check_stopped(qemu, programs, folder, case):
     whole = run(qemu, programs, folder / 'whole', case)
     machine = Machine(qemu, programs, folder / 'stopped', case)
     for _ in range(STOPS):
-        machine.qmp('stop')
-        if machine.has_sent('SHUTDOWN'):
+        if not machine.stop():
             break
         machine.qmp('cont')
     rest = machine.finish()
