@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The test guest: image, agent, boot, and our files in it."""
+import re
 import shutil
 import subprocess
 import time
@@ -13,8 +14,8 @@ from suite import KERNELS, NEWEST, Suite, named, ours
 BOOT_LIMIT = 10                 # seconds, two guests at once
 
 
-# Tests of the agent, which is the same with each kernel.
-SAME = 'boot status timeout'
+# Tests of the agent, which is the same with each kernel, and of missing includes.
+SAME = 'boot status timeout driver_each'
 
 
 def suites():
@@ -23,6 +24,7 @@ def suites():
                                                 cold='the boot is tested'),
                     [named('kernel', check_kernel, kernel),
                      named('driver_warnings', check_driver_warnings, kernel),
+                     named('driver_each', check_driver_warnings, kernel, '--each'),
                      test_devices, test_no_complaints, test_boot, test_status,
                      test_timeout],
                     *([] if kernel == '6.1' else [SAME, 'image-6.1']))
@@ -30,6 +32,7 @@ def suites():
                                         cold='no other suite uses a saved state of it'),
                 [named('kernel', check_kernel, ''),
                  named('driver_warnings', check_driver_warnings, NEWEST),
+                 named('driver_each', check_driver_warnings, NEWEST, '--each'),
                  test_devices, test_verbs, test_no_complaints],
                 '*', 'image-6.1 and lab-6.1 test the same on another kernel')
 
@@ -46,13 +49,19 @@ def check_kernel(guests, kernel):
             assert numbers[0] > max(numbers[1:]), release
 
 
-def check_driver_warnings(_, kernel):
-    """Neither gcc nor sparse warns of a file of the driver, and both have seen each."""
-    done = subprocess.run([guest.ROOT / 'guest/linux/build', '--kernel', kernel],
+def check_driver_warnings(_, kernel, *each):
+    """Neither gcc nor sparse warns of the driver, and both have seen all of it: in one
+    unit, or each source alone."""
+    done = subprocess.run([guest.ROOT / 'guest/linux/build', '--kernel', kernel, *each],
                           capture_output=True, text=True, check=True)
     assert not done.stderr, done.stderr
     module = Path(done.stdout.splitlines()[-1])
     sources = {file.name for file in module.parent.glob('ernic_*.c')}
+    unit = module.parent / 'ernic_all.c'
+    if not each:
+        included = set(re.findall('"(.*)"', unit.read_text()))
+        assert included == sources - {unit.name}, included
+        sources = {unit.name}
     log = [line.split() for line in (module.parents[4] / 'log').read_text().splitlines()]
     compiled = {Path(words[2]).with_suffix('.c').name for words in log
                 if words[:2] == ['CC', '[M]']}
