@@ -267,7 +267,7 @@ LAB_TEST("/shm-sleep/no-wake-up", 2, test_no_wake_up)
     }
 }
 
-/* ---- threads -------------------------------------------------------------------- */
+/* ---- two threads ---------------------------------------------------------------- */
 
 #define TRAINS  100000
 
@@ -296,7 +296,7 @@ static void send_one(End *end)
 
 static gpointer send_all(gpointer opaque)
 {
-    uint8_t bytes[4000] = { 0 };
+    static uint8_t bytes[4000];
     End *end = opaque;
     const uint64_t *stalled = &ernic_shm_stats(end->shm)->drop[ERNIC_SHM_DROP_STALLED];
     uint64_t before;
@@ -322,7 +322,7 @@ LAB_TEST("/shm-sleep/threads", 2, test_threads)
 {
     uint32_t value, slept = 0;
     ErnicTrain got;
-    End end = { .shm = l->port[0], .train = lab_train(l, 0, 1, data, 4, 4) };
+    End end = (End) { .shm = l->port[0], .train = lab_train(l, 0, 1, data, 4, 4) };
     GThread *thread = g_thread_new("send", send_all, &end);
 
     for (uint32_t i = 0; i < TRAINS; i++) {
