@@ -6,6 +6,7 @@ lines say.
 """
 import json
 import re
+from collections import deque
 from typing import NamedTuple
 
 RESULT = re.compile(r'^(not )?ok\b *(\d*)(?: *-)? *([^#]*)(?:# *(\w+))?')
@@ -15,6 +16,12 @@ SECONDS = re.compile(r'^# (\d+\.\d+) s(?:: (.*))?$')
 GLIB_SECONDS = re.compile(r'^# slow test (\S+) executed in ([\d.]+) secs')
 # A test that takes longer declares a reason.
 LONG = 60
+# Lines that the summary has of what a failed test says before its result.
+SAID = 8
+
+
+def last_lines(text=''):
+    return deque(text.splitlines(), SAID)
 
 
 class Time(NamedTuple):
@@ -32,6 +39,7 @@ class Test:
         self.start, self.seconds = entry['starttime'], entry['duration']
         self.passed = self.skipped = 0
         self.failures, self.times = [], []
+        self.said = {}                  # the last lines, by the number of the failure
         result, text = entry['result'], entry.get('stdout') or ''
         self.reason = (entry.get('env') or {}).get('ERNIC_SLOW', '')
         if tap:
@@ -41,12 +49,16 @@ class Test:
             self.skipped += result == 'SKIP'
         if result not in ('OK', 'SKIP') and not self.failures:
             self.failures.append(result.lower())
+        end = [*last_lines(text), *last_lines(entry.get('stderr') or '')]
+        for number in range(len(self.failures)):
+            self.said.setdefault(number, end)
         # Else its tests say where the time goes.
         if sum(time.seconds for time in self.times) < self.seconds / 2:
             self.times.append(Time(self.seconds, '', self.reason))
 
     def tap(self, text, status):
         plan, last, seen, skipped = None, '', 0, False
+        near = last_lines()
         for line in text.splitlines():
             if found := PLAN.match(line):
                 plan, skipped = int(found[1]), bool(found[2])
@@ -59,7 +71,13 @@ class Test:
             elif found := RESULT.match(line):
                 seen += 1
                 last = found[3].strip() or found[2]
+                number = len(self.failures)
                 self.count(found, last)
+                if len(self.failures) > number:
+                    self.said[number] = near
+                near = last_lines()
+            else:
+                near.append(line)
         if plan is None:
             self.failures.append('no plan')
         elif plan == seen == 0:
@@ -114,13 +132,15 @@ def table(tests, missing=()):
     without = [time.name for time in longest if time.seconds > LONG and not time.reason]
     if without:
         yield f'\nOver {LONG} s without a reason: ' + ', '.join(without)
-    failures = [f'  {test.suite}/{test.name}: {failure}'
-                for test in tests for failure in test.failures]
-    failures += [f'  {name}: did not run' for name in missing]
-    if failures:
+    failures = [(test, number) for test in tests for number in range(len(test.failures))]
+    if failures or missing:
         yield '\nFailed:'
-        yield from failures
-    yield (f'\n{sum(test.passed for test in tests)} passed, {len(failures)} failed, '
+    for test, number in failures:
+        yield f'  {test.suite}/{test.name}: {test.failures[number]}'
+        yield from (f'    | {line[:200]}' for line in test.said[number])
+    yield from (f'  {name}: did not run' for name in missing)
+    failed = len(failures) + len(missing)
+    yield (f'\n{sum(test.passed for test in tests)} passed, {failed} failed, '
            f'{sum(test.skipped for test in tests)} skipped')
 
 

@@ -229,7 +229,7 @@ static uint32_t take(Traffic *t, uint32_t i)
 
 static void pass_trains(Traffic *t, uint32_t num)
 {
-    uint32_t next = 0, sent, got, i;
+    uint32_t next = 0, sent, got, i = 0;
 
     while (num) {
         for (sent = 0; sent < (t->c.at_once ? t->flows : 1); sent++) {

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 SECONDS = 30                    # for an answer
+# QEMU may send an event before its greeting, or before the end of the negotiation.
+CONNECTS = 10
 CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'rdma-ernic'
 
 
@@ -39,12 +41,15 @@ class Monitor:
     def __init__(self, path):
         qmp = package()
         asyncio.set_event_loop(asyncio.new_event_loop())
-        self.protocol = qmp.legacy.QEMUMonitorProtocol(str(path))
-        self.protocol.settimeout(SECONDS)
-        try:
-            self.protocol.connect()
-        except qmp.ConnectError as e:
-            raise ConnectionError(f'{path}: {e}') from e
+        for left in reversed(range(CONNECTS)):
+            self.protocol = qmp.legacy.QEMUMonitorProtocol(str(path))
+            self.protocol.settimeout(SECONDS)
+            try:
+                self.protocol.connect()
+                break
+            except qmp.ConnectError as e:
+                if not left or isinstance(e.exc, (OSError, EOFError)):
+                    raise ConnectionError(f'{path}: {e}') from e
 
     def execute(self, command, **arguments):
         """Run a command; the value that it returns."""

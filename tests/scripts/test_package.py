@@ -18,6 +18,14 @@ def output(*command, **options):
                           check=True, **options).stdout
 
 
+def write_programs(folder, programs):
+    """programs: what the shell runs, by name."""
+    folder.mkdir()
+    for name, text in programs.items():
+        (folder / name).write_text('#!/bin/sh\n' + text + '\n')
+        (folder / name).chmod(0o755)
+
+
 def test_versions_agree(tmp_path):
     version = re.search(r"^ *version: '(.*)',", (ROOT / 'meson.build').read_text(),
                         re.M)[1]
@@ -51,6 +59,27 @@ def test_demonstration(tmp_path):
     assert said.startswith('usage: qemu-ernic-demo ')
 
 
+# The libibverbs that libernic is built for, one that is installed, and whether they fit.
+LIBRARIES = [('44.0', '44.0-2', True), ('44.0', '44.0-2+deb12u1', True),
+             ('44.0', '56.1-1', False), ('44.0', '65.0-1', False),
+             ('56.1', '56.1-1+deb13u1', True), ('56.1', '44.0-2', False)]
+
+
+@pytest.mark.parametrize('built, installed, fits', LIBRARIES)
+def test_library(built, installed, fits, tmp_path):
+    """libernic is not installed where libibverbs would not load it."""
+    shutil.copytree(ROOT / 'debian', tmp_path / 'debian')
+    write_programs(tmp_path / 'scripts', {'qemu-tree': f'echo {ROOT}'})
+    write_programs(tmp_path / 'bin', {'dpkg-query': f'echo {built}'})
+    output('make', '-f', 'debian/rules', 'override_dh_gencontrol', cwd=tmp_path,
+           env={**os.environ, 'PATH': f'{tmp_path}/bin:{os.environ["PATH"]}'})
+    control = (tmp_path / 'debian/libernic/DEBIAN/control').read_text()
+    bounds = re.findall(r'libibverbs1 \((\S+) (\S+)\)', control)
+    assert fits == all(
+        subprocess.run(['dpkg', '--compare-versions', installed, *bound],
+                       check=False).returncode == 0 for bound in bounds), control
+
+
 # Programs in the place of real ones, variables, and the answer to them.
 WRONG = {
     'release': ({}, {'OS_RELEASE': 'old'}, 'packages are for Debian 12 and 13, not for'
@@ -70,11 +99,7 @@ def test_wrong(name, tmp_path):
     programs, variables, answer = WRONG[name]
     (tmp_path / 'old').write_text('ID=debian\nVERSION_ID="11"\n'
                                   'PRETTY_NAME="Debian GNU/Linux 11"\n')
-    (tmp_path / 'bin').mkdir()
-    for program in {'dpkg-checkbuilddeps': 'exit 0', **programs}.items():
-        file = tmp_path / 'bin' / program[0]
-        file.write_text('#!/bin/sh\n' + program[1] + '\n')
-        file.chmod(0o755)
+    write_programs(tmp_path / 'bin', {'dpkg-checkbuilddeps': 'exit 0', **programs})
     done = subprocess.run(
         [SCRIPT, tmp_path / 'out'], text=True, capture_output=True, check=False,
         cwd=tmp_path, env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path / 'cache'),

@@ -3,6 +3,7 @@
 lintian, and usable in a new root of Debian."""
 import filecmp
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,12 +12,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ['ernic-dkms', 'libernic', 'qemu-ernic']
 # In the root: install all three, ask QEMU for the device, look for the module that DKMS
-# has built. The distribution's own QEMU has no file of the same name. Nothing is left of
-# packages that are purged.
+# has built. The demonstration works, for an ordinary user whose cache is empty. The
+# distribution's own QEMU has no file of the same name. Nothing is left of packages that
+# are purged.
+DEMO = ('chroot "$1" setpriv --reuid nobody --regid nogroup --clear-groups '
+        'env HOME=/demo qemu-ernic-demo')
+# Seconds, without those in which some program of the host was ready and had no processor.
+DEMO_LIMIT = 60
+CLOCK = 'echo demo $(date +%s) $(sed -n "s/^some.*total=//p" /proc/pressure/cpu)'
 APT = 'chroot "$1" apt-get -qq -y --no-install-recommends install'
 HOOKS = [f'{APT} linux-headers-amd64 $(cd "$1" && ls new/*.deb | sed s,^,/,)',
          'chroot "$1" qemu-system-x86_64-ernic -device ernic,help',
          'modinfo -F alias "$1"/lib/modules/*/updates/dkms/ernic.ko*',
+         'install -d -o nobody "$1/demo"', CLOCK, DEMO, CLOCK,
          f'{APT} qemu-system-x86',
          'chroot "$1" dpkg --purge ' + ' '.join(NAMES),
          '! ls -d "$1"/usr/share/qemu-ernic "$1"/usr/src/ernic-* 2>/dev/null']
@@ -59,3 +67,11 @@ def test_installed(debs):
                *(f'--customize-hook=copy-in {deb} /new' for deb in debs),
                *(f'--customize-hook={hook}' for hook in HOOKS), release, '/dev/null')
     assert 'roce-udp=' in said and 'pci:v00001AF4d000010F4' in said, said[-4000:]
+    clock = r'^demo (\d+) ?(\d*)$'
+    *start, rows, end, waited = re.search(f'{clock}(.*){clock}', said,
+                                          re.M | re.S).groups()
+    seconds = int(end) - int(start[0])
+    busy = (int(waited or 0) - int(start[1] or 0)) / 1e6
+    print(f'qemu-ernic-demo ended in {seconds} s, {busy:.0f} s of them on a busy host')
+    assert re.search(r'^(\d+) of \1 worked\.', rows, re.M), rows
+    assert seconds - busy < DEMO_LIMIT, rows

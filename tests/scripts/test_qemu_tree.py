@@ -207,3 +207,15 @@ def test_series(world):
     for wrong in ('9.2', '10', 'newest'):
         with pytest.raises(AssertionError, match=f'QEMU_SERIES: {wrong} is not'):
             world.build(one, env={'QEMU_SERIES': wrong})
+
+
+@pytest.mark.parametrize('version, fails', [('12', True), ('14', False), ('', False)])
+def test_warnings(world, version, fails):
+    """A warning ends the build with the compiler that is known to give none, and with no
+    newer one: Debian 13's warns of libvfio-user's calloc()."""
+    compiler = world.folder / 'cc'
+    compiler.write_text(f'#!/bin/sh\n[ -z "{version}" ] || echo {version}\n')
+    compiler.chmod(0o755)
+    program, _ = world.build(world.checkout('one'), env={'CC': str(compiler)})
+    arguments = (program.parent / 'arguments').read_text().split()
+    assert ('--enable-werror' in arguments) == fails

@@ -80,3 +80,22 @@ def test_times(tmp_path):
     text = '\n'.join(results.table(tests, ['lost']))
     assert 'lost: did not run' in text and '4 passed, 1 failed' in text, text
     assert results.good(tests) and not results.good(tests, ['lost'])
+
+
+# The summary has the last lines before each failed test, and the end of what a program
+# has written that died.
+SAID = [
+    entry('p:guest / tap', 'FAIL', 134, 'early\n# other\nok 1 - a\n' + '# x\n' * 8
+          + '# why\nnot ok 2 - b\n# late\nok 3 - b\n1..4\n# abort\n'),
+    {**entry('p:style / prose', 'FAIL', 1, 'spoke\n'), 'stderr': 'an error\n'}]
+
+
+def test_failures_are_explained(tmp_path):
+    lines = list(results.table(log(tmp_path, SAID)))
+    at = lines.index('\nFailed:')
+    assert lines[at + 1:] == [
+        '  guest/tap: b', *['    | # x'] * 7, '    | # why',
+        '  guest/tap: 3 results, 4 planned', '    | # x', '    | # x', '    | # why',
+        '    | not ok 2 - b', '    | # late', '    | ok 3 - b', '    | 1..4',
+        '    | # abort', '  style/prose: fail', '    | spoke', '    | an error',
+        '\n2 passed, 3 failed, 0 skipped']
