@@ -48,8 +48,9 @@ ENGINE_OF = {
     'links/shm': COMMON | {'engine/wire/frame.h'},
     'links/udp': COMMON | {'engine/wire/frame.h', 'engine/base/drop.h',
                            'engine/base/ib_spec.h'},
-    # The network card carries frames, and looks at their checksums.
-    'net': COMMON | {'engine/wire/frame.h', 'engine/wire/inet.h'},
+    # The network card carries frames, looks at checksums and divides large packets.
+    'net': COMMON | {'engine/wire/frame.h', 'engine/wire/inet.h',
+                     'engine/wire/segmentation.h'},
     'pci': COMMON | {'engine/timing/profile.h', 'engine/timing/timing_count.h',
                      'engine/timing/timing_trace.h'},
 }

@@ -231,6 +231,17 @@ void fake_train_free(FakeTrain *train)
     g_free(train);
 }
 
+uint32_t fake_lose_trains(FakeEnv *env)
+{
+    FakeTrain *train;
+    uint32_t n;
+
+    for (n = 0; (train = fake_take_train(env)); n++) {
+        fake_train_free(train);
+    }
+    return n;
+}
+
 uint64_t fake_clock(void)
 {
     static uint64_t ns;

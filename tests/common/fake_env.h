@@ -77,6 +77,8 @@ uint64_t fake_get64(FakeEnv *env, uint64_t addr);
 /* The oldest captured train; the caller frees it. NULL: none. */
 FakeTrain *fake_take_train(FakeEnv *env);
 void fake_train_free(FakeTrain *train);
+/* All of them are lost; returns how many. */
+uint32_t fake_lose_trains(FakeEnv *env);
 /* The trains that the link keeps leave; run the engine after it. */
 void fake_tx_leave(FakeEnv *env);
 

@@ -35,8 +35,7 @@ uint8_t fake_cmd(Ernic *e, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
     return cmd_as(e, fake_env_of(e)->uctx, cmd, rsp);
 }
 
-/* A command that has to succeed; returns the handle. */
-static uint32_t must(Ernic *e, struct ernic_cmd *cmd)
+uint32_t fake_make(Ernic *e, struct ernic_cmd *cmd)
 {
     struct ernic_rsp rsp;
     uint8_t status = fake_cmd(e, cmd, &rsp);
@@ -68,6 +67,32 @@ GByteArray *fake_saved(const Ernic *e)
     ernic_save(e, state);
     g_assert_cmpuint(state->len, <=, ernic_save_most(e));
     return state;
+}
+
+void fake_state_is(const Ernic *e, const GByteArray *want)
+{
+    g_autoptr(GByteArray) is = fake_saved(e);
+
+    g_assert_cmpmem(is->data, is->len, want->data, want->len);
+}
+
+void fake_take_over(Ernic **e)
+{
+    g_autoptr(GByteArray) state = fake_saved(*e);
+    g_autoptr(GString) why = g_string_new(NULL);
+    Ernic *other = ernic_new(&(*e)->cfg, (*e)->ops, (*e)->env), *to;
+    uint64_t now = fake_env_of(*e)->now;
+    bool loaded;
+
+    g_assert_false(ernic_load(other, now, state->data, state->len - 1));
+    ernic_free(other);
+    to = ernic_new(&(*e)->cfg, (*e)->ops, (*e)->env);
+    loaded = ernic_load_why(to, now, state->data, state->len, why);
+    g_assert_cmpstr(why->str, ==, "");
+    g_assert_true(loaded);
+    fake_state_is(to, state);
+    ernic_free(*e);
+    *e = to;
 }
 
 void fake_ernic_done(FakeEnv *env, Ernic *e)
@@ -121,6 +146,14 @@ void fake_set_gid(Ernic *e, uint8_t index, uint8_t host)
 }
 
 /* ---- time --------------------------------------------------------------- */
+
+void fake_tx_ready(Ernic *e)
+{
+    FakeEnv *env = fake_env_of(e);
+
+    env->tx_busy = false;
+    ernic_tx_ready(e, env->now);
+}
 
 void fake_run(Ernic *e)
 {
@@ -178,7 +211,7 @@ uint32_t fake_create_pd(Ernic *e)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
 
-    return must(e, &cmd);
+    return fake_make(e, &cmd);
 }
 
 static struct ernic_buf_desc extent(Ernic *e, uint64_t bytes, uint64_t *buf)
@@ -199,7 +232,7 @@ void fake_create_eq(Ernic *e, FakeEq *eq, uint32_t depth, uint16_t vector, bool 
     cmd.eq_create.depth = cpu_to_le32(depth);
     cmd.eq_create.vector = cpu_to_le16(vector);
     cmd.eq_create.async = async;
-    eq->eqn = must(e, &cmd);
+    eq->eqn = fake_make(e, &cmd);
 }
 
 void fake_create_cq(Ernic *e, FakeCq *cq, uint32_t depth, uint32_t eqn)
@@ -210,7 +243,7 @@ void fake_create_cq(Ernic *e, FakeCq *cq, uint32_t depth, uint32_t eqn)
     cmd.cq_create.buf = extent(e, depth * sizeof(struct ernic_cqe), &cq->buf);
     cmd.cq_create.depth = cpu_to_le32(depth);
     cmd.cq_create.eq = cpu_to_le32(eqn);
-    cq->cqn = must(e, &cmd);
+    cq->cqn = fake_make(e, &cmd);
 }
 
 void fake_use_records(Ernic *e, bool on)
@@ -240,7 +273,7 @@ static void create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
     cmd.srq.cq = cpu_to_le32(cqn);
     srq->record = new_record(e);
     cmd.srq.record = cpu_to_le64(srq->record);
-    srq->srqn = must(e, &cmd);
+    srq->srqn = fake_make(e, &cmd);
 }
 
 void fake_create_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth, uint32_t limit)
@@ -264,7 +297,24 @@ uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len, uint32_
     cmd.mr_reg.length = cpu_to_le64(len);
     cmd.mr_reg.pd = cpu_to_le32(pd);
     cmd.mr_reg.access = cpu_to_le32(access);
-    return must(e, &cmd);
+    return fake_make(e, &cmd);
+}
+
+struct ernic_cmd fake_reg_list(uint32_t pd, uint64_t list, uint32_t npages,
+                               uint8_t levels)
+{
+    struct ernic_cmd cmd;
+
+    /* Its end is reserved, and beyond the members that an initializer names. */
+    memset(&cmd, 0, sizeof(cmd));
+    cmd.opcode = ERNIC_CMD_MR_REG;
+    cmd.mr_reg.buf.addr = cpu_to_le64(list);
+    cmd.mr_reg.buf.npages = cpu_to_le32(npages);
+    cmd.mr_reg.buf.page_shift = 12;
+    cmd.mr_reg.buf.levels = levels;
+    cmd.mr_reg.length = cpu_to_le64((uint64_t)npages << 12);
+    cmd.mr_reg.pd = cpu_to_le32(pd);
+    return cmd;
 }
 
 uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
@@ -278,7 +328,7 @@ uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
     cmd.mr_reg.length = cpu_to_le64(len);
     cmd.mr_reg.pd = cpu_to_le32(pd);
     cmd.mr_reg.access = cpu_to_le32(access | ERNIC_ACCESS_ON_DEMAND);
-    return must(e, &cmd);
+    return fake_make(e, &cmd);
 }
 
 uint8_t fake_set_pages(Ernic *e, uint32_t key, uint64_t first, uint32_t n,
@@ -306,7 +356,7 @@ void fake_page_resume(Ernic *e, const struct ernic_eqe *eqe, bool failed)
     cmd.page_resume.key = cpu_to_le32(eqe->detail);
     cmd.page_resume.offset = cpu_to_le64(eqe->offset);
     cmd.page_resume.failed = failed;
-    must(e, &cmd);
+    fake_make(e, &cmd);
     fake_run(e);
 }
 
@@ -316,7 +366,7 @@ uint32_t fake_alloc_mr(Ernic *e, uint32_t pd, uint32_t max_pages)
 
     cmd.mr_alloc.pd = cpu_to_le32(pd);
     cmd.mr_alloc.max_pages = cpu_to_le32(max_pages);
-    return must(e, &cmd);
+    return fake_make(e, &cmd);
 }
 
 uint32_t fake_alloc_mw(Ernic *e, uint32_t pd, uint8_t type)
@@ -325,14 +375,13 @@ uint32_t fake_alloc_mw(Ernic *e, uint32_t pd, uint8_t type)
 
     cmd.mw_alloc.pd = cpu_to_le32(pd);
     cmd.mw_alloc.type = type;
-    return must(e, &cmd);
+    return fake_make(e, &cmd);
 }
 
 /* ---- queue pairs -------------------------------------------------------- */
 
-/* Put @data into the scratch page and pass it on as QP_CREATE and MODIFY do. */
-static uint8_t qp_cmd(Ernic *e, uint8_t opcode, uint32_t handle,
-                      const void *data, uint32_t len, uint32_t *qpn)
+uint8_t fake_pass(Ernic *e, uint8_t opcode, uint32_t handle, const void *data,
+                  uint32_t len, uint32_t *made)
 {
     FakeEnv *env = fake_env_of(e);
     struct ernic_cmd cmd = { .opcode = opcode };
@@ -345,10 +394,33 @@ static uint8_t qp_cmd(Ernic *e, uint8_t opcode, uint32_t handle,
     cmd.qp.length = cpu_to_le32(len);
     cmd.qp.handle = cpu_to_le32(handle);
     status = fake_cmd(e, &cmd, &rsp);
-    if (qpn) {
-        *qpn = le32_to_cpu(rsp.handle);
+    if (made) {
+        *made = le32_to_cpu(rsp.handle);
     }
     return status;
+}
+
+const void *fake_query(Ernic *e, uint8_t opcode, uint32_t handle, uint32_t len)
+{
+    FakeEnv *env = fake_env_of(e);
+    struct ernic_cmd cmd = { .opcode = opcode };
+    uint8_t status;
+
+    cmd.query.addr = cpu_to_le64(env->base);
+    cmd.query.length = cpu_to_le32(len);
+    cmd.query.handle = cpu_to_le32(handle);
+    status = fake_cmd(e, &cmd, NULL);
+    g_assert_cmpuint(status, ==, ERNIC_OK);
+    return fake_ptr(env, env->base, len);
+}
+
+uint8_t fake_mcast(Ernic *e, uint8_t opcode, const uint8_t gid[16], uint32_t qpn)
+{
+    struct ernic_cmd cmd = { .opcode = opcode };
+
+    memcpy(cmd.mcast.gid, gid, sizeof(cmd.mcast.gid));
+    cmd.mcast.qpn = cpu_to_le32(qpn);
+    return fake_cmd(e, &cmd, NULL);
 }
 
 static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd, uint32_t send_cqn,
@@ -387,7 +459,7 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd, uint32_t 
         init.rq_record = cpu_to_le64(qp->rq_record);
         init.rq_buf = extent(e, qp->rq_depth * qp->rq_stride, &qp->rq_buf);
     }
-    status = qp_cmd(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
+    status = fake_pass(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
     g_assert_cmpuint(status, ==, ERNIC_OK);
 }
 
@@ -406,7 +478,7 @@ void fake_create_xrc_tgt(Ernic *e, FakeQp *qp, uint32_t xrcd)
     uint8_t status;
 
     *qp = (FakeQp) { .pd = xrcd, .type = ERNIC_QPT_XRC_TGT };
-    status = qp_cmd(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
+    status = fake_pass(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
     g_assert_cmpuint(status, ==, ERNIC_OK);
 }
 
@@ -497,7 +569,7 @@ uint8_t fake_modify_qp(Ernic *e, uint32_t qpn, uint32_t mask, uint8_t state,
     }
     copy.mask = cpu_to_le32(mask);
     copy.state = state;
-    return qp_cmd(e, ERNIC_CMD_QP_MODIFY, qpn, &copy, sizeof(copy), NULL);
+    return fake_pass(e, ERNIC_CMD_QP_MODIFY, qpn, &copy, sizeof(copy), NULL);
 }
 
 void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
@@ -513,18 +585,25 @@ void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
 
 uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule, uint32_t *handle)
 {
-    return qp_cmd(e, ERNIC_CMD_FLOW_CREATE, 0, rule, sizeof(*rule), handle);
+    return fake_pass(e, ERNIC_CMD_FLOW_CREATE, 0, rule, sizeof(*rule), handle);
 }
 
 uint8_t fake_create_rss(Ernic *e, const struct ernic_rss *rss, uint32_t *number)
 {
-    return qp_cmd(e, ERNIC_CMD_RSS_CREATE, 0, rss, sizeof(*rss), number);
+    return fake_pass(e, ERNIC_CMD_RSS_CREATE, 0, rss, sizeof(*rss), number);
 }
 
-void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host)
+void fake_connect_mtu(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host,
+                      uint8_t mtu)
 {
     struct ernic_qp_attr attr;
 
     fake_qp_attr(&attr, dest_qpn, host);
+    attr.path_mtu = mtu ? mtu : attr.path_mtu;
     fake_qp_to(e, qp, ERNIC_QPS_RTS, &attr);
+}
+
+void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host)
+{
+    fake_connect_mtu(e, qp, dest_qpn, host, 0);
 }

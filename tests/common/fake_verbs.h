@@ -22,6 +22,13 @@ static inline FakeEnv *fake_env_of(Ernic *e)
 void fake_check(const Ernic *e);
 /* The saved state of @e, which is no longer than it says. */
 GByteArray *fake_saved(const Ernic *e);
+/* The state of @e is @want. */
+void fake_state_is(const Ernic *e, const GByteArray *want);
+/*
+ * A new engine loads the state of *@e and takes its place. Another one refuses the state
+ * without its last byte.
+ */
+void fake_take_over(Ernic **e);
 /* Ends an engine, whose invariants must hold, and its environment. */
 void fake_ernic_done(FakeEnv *env, Ernic *e);
 /* Engine with fake_config() changed so, in a new environment @to; the link is down. */
@@ -38,6 +45,15 @@ Ernic *fake_ernic_traced(FakeEnv *env, const ErnicProfile *timing,
 
 /* Sends @cmd; @rsp may be NULL. Returns the status. */
 uint8_t fake_cmd(Ernic *e, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
+/* Sends @cmd, which succeeds; returns the handle in its answer. */
+uint32_t fake_make(Ernic *e, struct ernic_cmd *cmd);
+/* A command with @len bytes of @data in memory, like QP_CREATE; *@made: its handle. */
+uint8_t fake_pass(Ernic *e, uint8_t opcode, uint32_t handle, const void *data,
+                  uint32_t len, uint32_t *made);
+/* The answer to a query, which the next one overwrites. */
+const void *fake_query(Ernic *e, uint8_t opcode, uint32_t handle, uint32_t len);
+/* MCAST_ATTACH or MCAST_DETACH. Returns the status. */
+uint8_t fake_mcast(Ernic *e, uint8_t opcode, const uint8_t gid[16], uint32_t qpn);
 /* *_FREE and *_DESTROY by handle. */
 uint8_t fake_destroy(Ernic *e, uint8_t opcode, uint32_t handle);
 
@@ -45,6 +61,8 @@ uint8_t fake_destroy(Ernic *e, uint8_t opcode, uint32_t handle);
 void fake_set_gid(Ernic *e, uint8_t index, uint8_t host);
 void fake_gid(uint8_t gid[16], uint8_t host);
 
+/* The link is no longer busy. */
+void fake_tx_ready(Ernic *e);
 /* Time: run until the engine asks for nothing before env->now. */
 void fake_run(Ernic *e);
 /* Let @ns pass, stopping at every wake-up on the way. */
@@ -97,6 +115,9 @@ void fake_create_xrc_srq(Ernic *e, FakeSrq *srq, uint32_t pd, uint32_t depth,
  * key, which is lkey and rkey.
  */
 uint32_t fake_reg_mr(Ernic *e, uint32_t pd, uint64_t addr, uint64_t len, uint32_t access);
+/* The command for a region of @npages pages of 4096 bytes, whose list is at @list. */
+struct ernic_cmd fake_reg_list(uint32_t pd, uint64_t list, uint32_t npages,
+                               uint8_t levels);
 /* A region on demand with pages of 4096 bytes, all of them absent. */
 uint32_t fake_reg_demand(Ernic *e, uint32_t pd, uint64_t iova, uint64_t len,
                          uint32_t access);
@@ -156,6 +177,9 @@ void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
                 const struct ernic_qp_attr *attr);
 /* Move from RESET to RTS, connected to @dest_qpn at @host with fake_qp_attr(). */
 void fake_connect(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host);
+/* The same with an MTU of 128 << @mtu bytes; 0: that of fake_qp_attr(). */
+void fake_connect_mtu(Ernic *e, const FakeQp *qp, uint32_t dest_qpn, uint8_t host,
+                      uint8_t mtu);
 
 /* A rule for frames; fields are little-endian. Returns the status. */
 uint8_t fake_create_flow(Ernic *e, const struct ernic_flow_rule *rule, uint32_t *handle);

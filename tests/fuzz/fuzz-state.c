@@ -126,21 +126,24 @@ static void pass(void)
     fuzz_check(&host);
 }
 
+/* Software posts a request to each queue of queue pair @id. */
+static void post(uint32_t id)
+{
+    const ErnicQp *qp = &host.e->qp[id];
+
+    fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_SQ, id, qp->sq.wq.pi + 1), FUZZ_ALL);
+    fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_RQ, id, qp->rq.wq.pi + 1), FUZZ_ALL);
+}
+
 static void everything(void)
 {
     uint32_t id;
 
     for (id = 1; id < host.e->cfg.max_qp; id++) {
-        const ErnicQp *qp = &host.e->qp[id];
-
-        if (!qp->used) {
-            continue;
+        if (host.e->qp[id].used) {
+            packets(id);
+            post(id);
         }
-        packets(id);
-        fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_SQ, id,
-                                                qp->sq.wq.pi + 1), FUZZ_ALL);
-        fuzz_doorbell(&host, qp->uctx, ERNIC_DB(ERNIC_DB_RQ, id,
-                                                qp->rq.wq.pi + 1), FUZZ_ALL);
     }
     for (id = 1; id <= ERNIC_LIM_FLOW; id++) {
         if (host.e->flow[id].used) {
@@ -151,6 +154,29 @@ static void everything(void)
         fuzz_doorbell(&host, host.e->cq[id].uctx,
                       ERNIC_DB(ERNIC_DB_CQ_ARM, id, host.e->cq[id].pi),
                       FUZZ_ALL);
+    }
+    pass();
+}
+
+/* Software posts to every queue pair and moves it to Error: the requests flush. */
+static void flush(void)
+{
+    const struct ernic_qp_attr attr = { .mask = cpu_to_le32(ERNIC_QPA_STATE),
+                                        .state = ERNIC_QPS_ERR };
+    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_MODIFY };
+    uint32_t id;
+
+    cmd.qp.addr = cpu_to_le64(host.env.base);
+    cmd.qp.length = cpu_to_le32(sizeof(attr));
+    for (id = 1; id < host.e->cfg.max_qp; id++) {
+        if (!host.e->qp[id].used) {
+            continue;
+        }
+        post(id);
+        memcpy(host.env.mem, &attr, sizeof(attr));
+        cmd.uctx = cpu_to_le32(host.e->qp[id].uctx);
+        cmd.qp.handle = cpu_to_le32(id);
+        fuzz_cmd(&host, &cmd, NULL);
     }
     pass();
 }
@@ -437,6 +463,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             disable();
         } else {
             everything();
+            flush();
             fuzz_reload(&host);
             destroy();
         }

@@ -345,13 +345,6 @@ void fuzz_open(FuzzHost *h, uint8_t number)
     set_gid6(h, number);
 }
 
-void fuzz_close(FuzzHost *h)
-{
-    ernic_free(h->e);
-    h->e = NULL;
-    fuzz_drop_trains(h);
-}
-
 void fuzz_drop_trains(FuzzHost *h)
 {
     FakeTrain *train;
@@ -420,6 +413,34 @@ void fuzz_reload(FuzzHost *h)
     }
     fuzz_check(h);
     fuzz_same("resave", first, fuzz_save(h));
+}
+
+/* A reset, the second one too, leaves an engine as a new one is. */
+static void check_reset(FuzzHost *h)
+{
+    Ernic *used = h->e;
+    GByteArray *left;
+    uint32_t i;
+
+    for (i = 0; i < 2; i++) {
+        ernic_reset_at_once(used);
+        ernic_set_link(used, h->env.now, false);
+        left = fuzz_save(h);
+        h->e = ernic_new(&used->cfg, used->ops, used->env);
+        ernic_set_link(h->e, h->env.now, false);
+        fuzz_same("reset", left, fuzz_save(h));
+        ernic_free(h->e);
+        h->e = used;
+        ernic_run(used, h->env.now);
+    }
+}
+
+void fuzz_close(FuzzHost *h)
+{
+    check_reset(h);
+    ernic_free(h->e);
+    h->e = NULL;
+    fuzz_drop_trains(h);
 }
 
 static void leave(FuzzHost *h)

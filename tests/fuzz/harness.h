@@ -76,6 +76,7 @@ bool fuzz_break(const char *name);
 void fuzz_open(FuzzHost *h, uint8_t number);
 /* The same with another configuration, and without addresses. */
 void fuzz_open_as(FuzzHost *h, const ErnicConfig *cfg);
+/* Checks what a reset leaves ("reset"). */
 void fuzz_close(FuzzHost *h);
 void fuzz_config(ErnicConfig *cfg);
 void fuzz_gid6(uint8_t gid[16], uint8_t number);

@@ -114,10 +114,16 @@ def test_log(guests):
     assert not found, '\n'.join(found[:20])
 
 
+def gid_of(address):
+    """The GID of an IP address, as Linux prints it."""
+    ip = ipaddress.ip_address(address)
+    ip = ipaddress.ip_address(f'::ffff:{ip}' if ip.version == 4 else ip)
+    return ip.packed.hex(':', 2)        # its "exploded" of Python 3.13 has a dotted part
+
+
 def gid_index(guest, address):
     """The index of the GID of an IP address, which may appear a little later."""
-    ip = ipaddress.ip_address(address)
-    wanted = ipaddress.ip_address(f'::ffff:{ip}' if ip.version == 4 else ip).exploded
+    wanted = gid_of(address)
     for _ in range(20):
         gids = guest.run('grep -Hs . /sys/class/infiniband/'
                          f'{links.DEVICE}/ports/1/gids/*').output

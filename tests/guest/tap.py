@@ -56,10 +56,10 @@ class Tap:
         comment(phases['teardown'].capstdout)
         for report in phases.values():
             if report.failed:
-                comment(report.longreprtext)
                 for title, text in report.sections:
                     if not title.startswith('Captured stdout'):
                         comment(f'--- {title}\n{text}')
+                comment(report.longreprtext)    # the reason is the last line
         # Machines start before the first test of a suite, and stop after the last one.
         if phases['setup'].duration > 0.5:
             comment(f'{phases["setup"].duration:.1f} s: machines')

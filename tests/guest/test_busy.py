@@ -2,13 +2,16 @@
 """A busy host: twelve loops compete with two guests, and some of them come in bursts
 with a higher priority. No connection ends, with a loss of 1 % either."""
 import contextlib
+import functools
 import os
 import random
 import signal
 import subprocess
 import threading
 
+import guest
 import links
+import mlx5
 import programs
 from programs import Program
 from relay import Relay
@@ -19,6 +22,8 @@ NICE = -5                       # needs root; without it they have the usual one
 ON, OFF = (0.2, 2), (0.5, 3)    # seconds of a burst, and between two
 ROUNDS = int(os.environ.get('ERNIC_ROUNDS', 200))
 LOSS = 0.01
+DEMO_SECONDS = 900              # of a demo whose images are new
+MTU = 4200                      # of Ethernet, for a path MTU of 4096
 # Both ends of a program of perftest wait for each other before they end. The others end
 # when they have all messages: if the network then loses the last ACK, or the request to
 # disconnect, nobody is there to repeat it. So these do not run with losses.
@@ -46,11 +51,18 @@ class Lossy(links.Link):
         self.relay.close()
 
 
+MACHINES = {'udp': ours(2, links.Udp(), '6.1'), 'loss': ours(2, Lossy(), '6.1'),
+            'mlx5': functools.partial(mlx5.start, '6.12-cloud', mlx5.Lab(), MTU)}
+
+
 def suites():
-    for link in links.Udp(), Lossy():
-        yield Suite(f'busy-host-{link.name}', ours(2, link, '6.1'),
-                    [named('rounds', check_rounds)], '*',
-                    'the suites pauses-*, which stop a guest')
+    for name, machines in MACHINES.items():
+        up = [named('up', links.up, MTU)] * (name != 'mlx5')
+        yield Suite(f'busy-host-{name}', machines, [*up, named('rounds', check_rounds)],
+                    '*', 'the suites pauses-*, which stop a guest')
+    yield Suite('busy-host-demo', functools.partial(contextlib.nullcontext, ()),
+                [named('demo', check_demo)], '*',
+                'the suites pauses-*, which stop a guest')
 
 
 class Loops:
@@ -85,7 +97,6 @@ class Loops:
 
 def check_rounds(guests):
     """Each round is a program; all that failed are reported."""
-    links.up(guests, 4200)
     chosen = PROGRAMS
     if isinstance(guests.link, Lossy):
         guests.link.relay.loss, chosen = LOSS, PERFTEST
@@ -98,3 +109,17 @@ def check_rounds(guests):
                 bad.append(f'round {n}: {program.name}: {outcome.reason}\n'
                            + outcome.output)
     assert not bad, f'{len(bad)} of {ROUNDS} rounds failed\n' + '\n'.join(bad)
+
+
+def check_demo(_):
+    """The demo of a new user works each time."""
+    bad = []
+    with Loops():
+        for n in range(ROUNDS // 10):
+            try:
+                subprocess.run([guest.ROOT / 'scripts/demo', '--guest', 'stock'],
+                               capture_output=True, text=True, check=True,
+                               stdin=subprocess.DEVNULL, timeout=DEMO_SECONDS)
+            except subprocess.SubprocessError as e:
+                bad.append(f'run {n}: {e}\n{e.stdout}{e.stderr}')
+    assert not bad, f'{len(bad)} of {ROUNDS // 10} runs failed\n' + '\n'.join(bad)

@@ -44,7 +44,7 @@ IN_VLAN = [
 ]
 
 
-PACKAGES = [*stock.PACKAGES, 'python3-pyverbs']
+PACKAGES = [*stock.PACKAGES, 'prometheus-node-exporter', 'python3-pyverbs']
 
 
 def machines(kernel):
@@ -109,6 +109,25 @@ def test_counters(guests):
         assert sum(counts[name] for counts in served) >= 200, (name, served)
 
 
+def test_node_exporter(guests):
+    """Prometheus' exporter understands every counter; they are those of sysfs."""
+    one = guests[0]
+    exporter = one.start('prometheus-node-exporter', 60)
+    programs.wait_until(one, 'busybox wget -q -O /tmp/metrics '
+                        'http://127.0.0.1:9100/metrics', 40)
+    exporter.kill()
+    log = exporter.wait().output
+    text = one.check('grep -E "^node_(infiniband|scrape)_" /tmp/metrics')
+    assert 'collector_success{collector="infiniband"} 1' in text, text + log
+    found = {name: float(value) for name, value in re.findall(
+        rf'node_infiniband_(\w+){{device="{links.DEVICE}",port="1"}} (\S+)', text)}
+    words = int(one.check(f'cat /sys/class/infiniband/{links.DEVICE}/ports/1/'
+                          'counters/port_xmit_data'))
+    assert len(found) >= 21, text
+    assert found['port_data_transmitted_bytes_total'] == 4 * words > 0, found
+    assert found['state_id'] == 4 and found['rate_bytes_per_second'] > 0, found
+
+
 def test_statistics(guests):
     """Every form of `rdma statistic`, with queue pairs that end in each state."""
     one, where = guests[0], f'link {links.DEVICE}/1'
@@ -120,17 +139,30 @@ def test_statistics(guests):
         programs.check(guests, program)
     for words in (f'{where} auto off', f'{where} auto pid on', f'{where} auto off'):
         one.check(f'rdma statistic qp set {words}')
-    # A queue pair that waits for its peer gets a counter of its own, and back.
-    waiting = one.start('ibv_rc_pingpong -g 1', 60)
-    programs.wait_until(one, 'rdma resource show qp | grep -q pingpong', 30)
-    number = re.search(r'lqpn (\d+) .*pingpong', one.check('rdma resource show qp'))[1]
-    one.check(f'rdma statistic qp bind {where} lqpn {number}')
-    bound = one.check(f'rdma statistic qp show {where}')
-    assert f'LQPN: <{number}>' in bound, bound
+    # The driver offers this one always, and asks the device when it is switched on.
+    assert 'cc_rx_ce_pkts' in one.check(f'rdma statistic mode supported {where}')
+    result = one.run(f'rdma statistic set {where} optional-counters cc_rx_ce_pkts')
+    assert result.status and 'not supported' in result.output, result.output
+    one.check(f'rdma statistic unset {where} optional-counters')
+    # Queue pairs that wait for their peers get a counter of their own, and back.
+    waiting = [one.start(f'ibv_rc_pingpong -g 1 -p {port}', 60) for port in (7001, 7002)]
+    programs.wait_until(one, '[ $(rdma resource show qp | grep -c pingpong) = 2 ]', 30)
+    text = one.check('rdma resource show qp')
+    first, second = re.findall(r'lqpn (\d+) .*pingpong', text)
+    one.check(f'rdma statistic qp bind {where} lqpn {first}')
+    bound = one.check(f'rdma statistic qp show {where} lqpn {first}')
+    assert f'LQPN: <{first}>' in bound, bound
     cntn = re.search(r'cntn (\d+)', bound)[1]
-    one.check(f'rdma statistic qp unbind {where} cntn {cntn} lqpn {number}')
-    waiting.kill()
-    waiting.wait()
+    one.check(f'rdma statistic qp bind {where} lqpn {second} cntn {cntn}')
+    bound = one.check(f'rdma statistic qp show {where}')
+    assert set(re.search('LQPN: <(.*?)>', bound)[1].split(',')) == {first, second}, bound
+    one.check(f'rdma statistic qp unbind {where} cntn {cntn} lqpn {first}')
+    one.check(f'rdma statistic qp unbind {where} cntn {cntn}')
+    assert 'LQPN' not in one.check(f'rdma statistic qp show {where} lqpn {second}')
+    for job in waiting:
+        job.kill()
+    for job in waiting:
+        job.wait()
 
 
 def test_nvme(guests):
@@ -203,6 +235,6 @@ def suites():
         yield Suite(f'mlx5-verbs-{kernel}', functools.partial(machines, kernel),
                     [test_devices, *(named(name, programs.check, program)
                                      for name, program in PROGRAMS),
-                     *vlan, test_nvme, test_counters, test_statistics,
-                     test_exits, test_objects, mlx5.test_no_complaints],
+                     *vlan, test_nvme, test_counters, test_node_exporter,
+                     test_statistics, test_exits, test_objects, mlx5.test_no_complaints],
                     *([] if kernel == '6.12-cloud' else ['*', 'mlx5-verbs-6.12-cloud']))

@@ -15,7 +15,8 @@ def suites():
     for kernel, link in zip(KERNELS, (links.Lab(), links.Netdev())):
         for name, machines, tests in (
                 ('net', ours(2, link, kernel),
-                 [test_up, test_ping, test_big_ping, test_tcp]),
+                 [test_up, test_ping, test_big_ping, test_tcp, test_large,
+                  test_large_datagrams, test_large_routed, test_large_vlan]),
                 ('user', ours(1, User(), kernel), [test_dhcp, test_forwarded])):
             yield Suite(f'{name}-{kernel}', machines, [*tests, programs.test_log],
                         *([] if kernel == '6.1' else ['*', f'{name}-6.1']))
@@ -58,6 +59,112 @@ def test_tcp(guests):
         jobs = [one.start(programs.fetch_file(address(1 - n)))
                 for n, one in enumerate(guests)]
         assert [job.wait().output for job in jobs] == sums[::-1]
+
+
+OFFLOADS = ('tcp-segmentation-offload', 'tx-tcp6-segmentation', 'tx-udp-segmentation')
+
+
+def sent(one, since=(0, 0)):
+    """Frames and bytes that the device has sent. The driver counts the same, later."""
+    folder = f'/sys/class/net/{links.INTERFACE}/statistics'
+    device = links.statistics(one)['eth']
+    both = [device['tx_packets'], device['tx_bytes']]
+    one.wait_until(f'[ "$(cat {folder}/tx_packets {folder}/tx_bytes | xargs)" = '
+                   f'"{both[0]} {both[1]}" ]', 10)
+    return [now - before for now, before in zip(both, since)]
+
+
+def test_large(guests):
+    """The device divides the packets of TCP, and the driver counts their frames."""
+    offered = guests[0].check(f'ethtool -k {links.INTERFACE}')
+    assert [name for name in OFFLOADS if f'{name}: on\n' in offered] == list(OFFLOADS)
+    total = guests[0].check('md5sum </tmp/www/file')     # of test_tcp()
+    for tso in ('on', 'off', 'on'):
+        guests[0].check(f'ethtool -K {links.INTERFACE} tso {tso}')
+        before = sent(guests[0])
+        for address in (links.ipv4(0), links.ipv6(0)):
+            assert guests[1].check(programs.fetch_file(address)) == total
+        frames, size = sent(guests[0], before)
+        assert size > 2 * 16 * MIB and size / frames <= 1514
+
+
+# UDP_SEGMENT (103) of SOL_UDP (17): datagrams of 1000 bytes, the last one shorter.
+SEND_DATAGRAMS = """python3 -c '
+import socket
+s = socket.socket(socket.AF_INET{v}, socket.SOCK_DGRAM)
+s.setsockopt(17, 103, 1000)
+s.sendto(bytes(i // 1000 for i in range(40500)), ("{to}", 5000))'"""
+TAKE_DATAGRAMS = """python3 -c '
+import socket
+s = socket.socket(socket.AF_INET{v}, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+s.bind(("", 5000))
+s.settimeout(20)
+open("/tmp/bound{v}", "w").close()
+for i in range(41):
+    data = s.recv(2000)
+    assert data == bytes([i]) * (1000 if i < 40 else 500), (i, data)'"""
+
+
+def test_large_datagrams(guests):
+    for v, address in (('', links.ipv4(1)), ('6', links.ipv6(1))):
+        guests[0].check(f'ping -c 1 -W 5 {address}')
+        taken = guests[1].start(TAKE_DATAGRAMS.format(v=v))
+        programs.wait_until(guests[1], f'test -e /tmp/bound{v}')
+        guests[0].check(SEND_DATAGRAMS.format(v=v, to=address))
+        outcome = taken.wait()
+        assert outcome.status == 0, outcome.output
+
+
+# IPV6_RTHDR (57) of SOL_IPV6 (41): a segment routing header (type 4, RFC 8754) with two
+# segments. Linux inserts the last one.
+SEND_ROUTED = """python3 -c '
+import socket
+s = socket.socket(socket.AF_INET6)
+s.setsockopt(41, 57, bytes([0, 4, 4, 1, 1, 0, 0, 0]) + bytes(16) +
+             socket.inet_pton(socket.AF_INET6, "{via}"))
+s.connect(("fd09::1", 5001))
+s.sendall(bytes(1 << 20))
+s.shutdown(socket.SHUT_WR)
+assert s.recv(1) == b"y"'"""
+TAKE_ROUTED = """python3 -c '
+import socket
+s = socket.create_server(("", 5001), family=socket.AF_INET6)
+open("/tmp/routed", "w").close()
+s.settimeout(20)
+one = s.accept()[0]
+assert sum(iter(lambda: len(one.recv(1 << 16)), 0)) == 1 << 20
+one.sendall(b"y")'"""
+
+
+def test_large_routed(guests):
+    """The checksum has the last destination of the routing header, not the next one."""
+    folder = '/proc/sys/net/ipv6/conf'
+    guests[1].check(f'for i in all {links.INTERFACE}; do '
+                    f'echo 1 >{folder}/$i/seg6_enabled; done; '
+                    'ip addr add fd09::1/128 dev lo nodad')
+    guests[0].check(f'ip route add fd09::1 via {links.ipv6(1)}')
+    # Linux computes it, but not for the next destination, as its GRO does.
+    guests[1].check(f'ethtool -K {links.INTERFACE} rx off gro off')
+    taken = guests[1].start(TAKE_ROUTED)
+    programs.wait_until(guests[1], 'test -e /tmp/routed')
+    guests[0].check(SEND_ROUTED.format(via=links.ipv6(1)))
+    outcome = taken.wait()
+    guests[1].check(f'ethtool -K {links.INTERFACE} rx on gro on')
+    assert outcome.status == 0, outcome.output
+    tcp = re.findall('^Tcp: (.*)', guests[1].check('cat /proc/net/snmp'), re.M)
+    assert dict(zip(*map(str.split, tcp)))['InCsumErrors'] == '0'
+
+
+def test_large_vlan(guests):
+    """The tag is a part of the headers."""
+    for n, one in enumerate(guests):
+        one.check(f'modprobe 8021q && ip link add link {links.INTERFACE} name v9 '
+                  f'type vlan id 9 && ip addr add 10.9.0.{n + 1}/24 dev v9 && '
+                  'ip link set v9 up')
+    assert 'tcp-segmentation-offload: on\n' in guests[0].check('ethtool -k v9')
+    total = guests[0].check('md5sum </tmp/www/file')
+    assert guests[1].check(programs.fetch_file('10.9.0.1')) == total
 
 
 def test_dhcp(guests):

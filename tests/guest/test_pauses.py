@@ -4,6 +4,7 @@
 A pause is SIGSTOP, as a host that is busy with something else, or "stop" by the monitor,
 as the end of a migration.
 """
+import collections
 import contextlib
 import functools
 import os
@@ -23,6 +24,7 @@ SECONDS = (0.2, 1.5, 4)         # of the pauses
 GAP = (0.3, 0.8)                # seconds between them, at random
 KERNEL = '6.12-cloud'           # of the guests with the mlx5 interface
 MIB = 32                        # of the NVMe disk
+FELT = collections.Counter()    # repeated packets and timeouts, by the guests' folder
 PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-e -n 10000'),
             Program('ibv_srq_pingpong', programs.PINGPONG, '-n 10000'),
             Program('rping', programs.RPING, '-C 3000 -S 65000'),
@@ -32,7 +34,7 @@ PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-e -n 10000'),
 # Names of tests that only the long form has on the first link of an interface, and why.
 SHORT = {'verbs': ('ibv_srq_pingpong rping ib_read_lat ib_write_bw',
                    'the other programs, and the mlx5 interface'),
-         'mlx5': ('ibv_rc_pingpong ibv_srq_pingpong ib_send_bw ib_read_lat',
+         'mlx5': ('ibv_rc_pingpong ibv_srq_pingpong ib_send_bw ib_read_lat nvme',
                   'the other programs, and the verbs interface')}
 LINKS = {'verbs': (links.Udp(), links.Netdev(), links.Lab()),
          'mlx5': (mlx5.Lab(), mlx5.Udp(), mlx5.Netdev())}
@@ -46,8 +48,8 @@ def suites():
             machines = (ours(2, link, '6.1') if interface == 'verbs' else
                         functools.partial(mlx5.start, KERNEL, link))
             yield Suite(f'pauses-{interface}-{link.name}', machines,
-                        [test_up] * (interface == 'verbs') + tests
-                        + [test_nvme] * (interface == 'verbs') + [programs.test_log],
+                        [test_up] * (interface == 'verbs')
+                        + [*tests, test_nvme, test_felt, programs.test_log],
                         *(SHORT[interface] if link is on[0] else
                           ['*', 'the short form of the other suites']))
 
@@ -86,11 +88,17 @@ def know_each_other(guests):
                   f'dev {links.INTERFACE} nud permanent')
 
 
+def repeats(guests):
+    return sum(links.statistics(one)[name] for one in guests
+               for name in ('ack_timeouts', 'retransmits'))
+
+
 @contextlib.contextmanager
 def pauses(guests):
     """All pauses, while what happens inside goes on: it has to as long as they run."""
     know_each_other(guests)
     done = []
+    before = repeats(guests)
     thread = threading.Thread(target=pause_in_turn, args=(guests, done))
     thread.start()
     try:
@@ -99,6 +107,7 @@ def pauses(guests):
         thread.join()
     print('# ' + ', '.join(done), flush=True)
     assert len(done) == len(SECONDS), 'a guest could not be paused'
+    FELT[guests.folder] += repeats(guests) - before
 
 
 def test_up(guests):
@@ -113,7 +122,8 @@ def check_program(guests, program):
 
 def test_nvme(guests):
     """A disk of one guest in the other is written, and read back."""
-    guests[0].check(f'mount -t configfs none {storage.CONFIG} && '
+    guests[0].check('modprobe -a configfs nvmet-rdma && '
+                    f'mount -t configfs none {storage.CONFIG} && '
                     f'truncate -s {MIB}M /dev/shm/nvme && {storage.NVME.target}', 60)
     guests[1].check(storage.NVME.initiator, 60)
     guests[1].check(f'dd if=/dev/urandom of=/dev/shm/data bs=1M count={MIB}', 60)
@@ -125,3 +135,8 @@ def test_nvme(guests):
                 dd if={storage.NVME.path} of=back bs=64k iflag=direct count={MIB * 16} &&
                 cmp data back''', 200)
     guests[1].check(storage.NVME.end, 60)
+
+
+def test_felt(guests):
+    """During the pauses queue pairs waited for an answer in vain, and sent again."""
+    assert FELT[guests.folder] > len(SECONDS), FELT

@@ -8,21 +8,13 @@
 
 #define WHILE   1000000000          /* of the host's counter: some 0.3 s */
 
-static void pause(void)
-{
-    uint64_t from = tsc();
-
-    while (tsc() - from < WHILE) {
-    }
-}
-
 static void use(uint8_t slot, uint32_t row)
 {
     put("nothing");
     put_end();
-    pause();
+    pass(WHILE);
     second_begins(slot, row);
-    pause();
+    pass(WHILE);
     second_ends();
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hw/rdma-ernic/ernic_abi.h"
 #include "hw/rdma-ernic/ernic_regs.h"
+#include "driver.h"
+#include "mlx5.h"
 #include "second.h"
 
 #define AP_PAGE         0x8000      /* of ap.S */
@@ -18,12 +20,18 @@
 #define SHELL_PG332     0x40000     /* of version 3.1 in BAR 2 */
 #define CONFIG          -1          /* in place of a BAR */
 
-#define MLX5_ID         (0x15b3 | 0x1018 << 16)
+#define EVENTS          10000       /* accesses until some were events, and more */
+#define EVENT_TIME      500000000   /* of the counter, until a page has an event */
+
 #define MLX5_QUEUE_HIGH 0x10
 #define MLX5_QUEUE_LOW  0x14
 #define MLX5_COMMAND    0x18        /* doorbell of the command queue */
 
-enum { READ = 0, WRITE = 1 };
+/*
+ * BOTH writes 0, and reads the register that is at the value in the same BAR. RING writes
+ * a doorbell of a queue pair with a record: an event, as the function has ioeventfd=on.
+ */
+enum { READ, WRITE, BOTH, RING };
 
 void *memcpy(void *to, const void *from, size_t len);
 
@@ -32,7 +40,7 @@ static const struct {
     const char *name;
     int bar;
     uint32_t at;
-    uint8_t size, write;
+    uint8_t size, kind;
     uint64_t value;
 } accesses[] = {
     { "doorbell", ERNIC_BAR_REGS, DOORBELL, 8, WRITE, ERNIC_DB(ERNIC_DB_CQ, 1, 1) },
@@ -52,14 +60,12 @@ static const struct {
     { "pg332", ERNIC_BAR_PG332, PG332_V3_GLOBAL + PG332_INTEN, 4, WRITE, 0xff },
     { "pg332-doorbell", ERNIC_BAR_PG332, PG332_V3_QP + PG332_SQPI, 4, WRITE, 1 },
     { "pg332-side", ERNIC_BAR_PG332, PG332_V3_SIZE, 4, READ, 0 },
-    { "shell", ERNIC_BAR_REGS, 0x16420, 4, WRITE, 0 },
+    { "shell", ERNIC_BAR_REGS, 0x16420, 4, BOTH, SHELL_PG332 + PG332_V3_GLOBAL },
     { "shell-reset", ERNIC_BAR_REGS, 0x4, 4, WRITE, 1 },
-    { "shell-pg332", ERNIC_BAR_REGS, SHELL_PG332 + PG332_V3_GLOBAL, 4, READ, 0 },
     { "shell-qdma", ERNIC_BAR_PG332, 0, 4, WRITE, 0 },
     { "card-memory", ERNIC_BAR_CARD, 0x100000, 4, WRITE, 0 },
     { "device-memory", ERNIC_BAR_REGS, 0x101000, 4, WRITE, 0 },
-    { "msix-table", ERNIC_BAR_MSIX, 0xc, 4, WRITE, 0 },
-    { "msix-pending", ERNIC_BAR_MSIX, 0x800, 4, READ, 0 },
+    { "msix", ERNIC_BAR_MSIX, 0xc, 4, BOTH, 0x800 },
     { "command", CONFIG, 0x04, 4, WRITE, 6 },
     { "reset", CONFIG, 0, 4, WRITE, 1 << 15 },      /* function level; address by probe */
     /* Values are big-endian; page 16 is the first one for doorbells. */
@@ -68,6 +74,9 @@ static const struct {
     { "mlx5-interface", 0, MLX5_QUEUE_LOW, 4, WRITE, 1 << 16 },
     { "mlx5-blueflame", 0, 0x10800, 8, WRITE, 1ull << 40 },
     { "mlx5-health", 0, 0x1010, 4, READ, 0 },
+    { "mlx5-events", 0, 0x10800, 8, RING, 2ull << 48 },
+    { "verbs-events", ERNIC_BAR_REGS, DOORBELL + ERNIC_DB_RECORD, 8, RING,
+      ERNIC_DB(ERNIC_DB_SQ, 2, 0) },
 };
 #define ACCESSES (sizeof(accesses) / sizeof(accesses[0]))
 
@@ -79,13 +88,20 @@ static volatile uintptr_t task_at;
 static volatile uint8_t task_devfn;
 static volatile bool idle;
 
+/* Of the row in use. */
+static bool events;                 /* it is a RING */
+
 static void access(uint32_t row, uintptr_t at)
 {
     if (accesses[row].bar == CONFIG) {
         pci_write(task_devfn, at, accesses[row].value);
     } else if (accesses[row].size == 8) {
         store64(at, accesses[row].value);
-    } else if (accesses[row].write) {
+    } else if (accesses[row].kind == BOTH) {
+        *(volatile uint32_t *)at = 0;
+        (void)*(volatile uint32_t *)(at - accesses[row].at +
+                                      (uint32_t)accesses[row].value);
+    } else if (accesses[row].kind == WRITE) {
         *(volatile uint32_t *)at = accesses[row].value;
     } else {
         (void)*(volatile uint32_t *)at;
@@ -106,19 +122,25 @@ void ap_main(void)
     }
 }
 
+void pass(uint64_t time)
+{
+    uint64_t from = tsc();
+
+    while (tsc() - from < time) {
+    }
+}
+
 static void start_second(void)
 {
     extern const char ap_start[], ap_end[];
     volatile uint32_t *lapic = (uint32_t *)LAPIC;
-    uint64_t from = tsc();
 
     memcpy((void *)AP_PAGE, ap_start, ap_end - ap_start);
     barrier();
     lapic[0xf0 / 4] = 0x1ff;
     lapic[ICR_HIGH / 4] = 0;
     lapic[ICR_LOW / 4] = ICR_INIT;
-    while (tsc() - from < 10000000) {
-    }
+    pass(10000000);
     lapic[ICR_LOW / 4] = ICR_STARTUP;
 }
 
@@ -160,12 +182,36 @@ static void enable_mlx5(uintptr_t bar)
     *(volatile uint32_t *)(bar + MLX5_COMMAND) = 0xffffffff;
 }
 
+/* A queue pair in RTS, connected with itself, whose doorbell page may have an event. */
+static void enable_events(uint8_t devfn)
+{
+    static struct ernic_record record;
+    static Function f;
+    static Mlx5 x;
+    static Qp qp;
+
+    if (pci_read(devfn, 0) == MLX5_PCI_ID) {
+        mlx5_open(&x, devfn, 1);
+        mlx5_connect(&x, 1, 0, 14);
+    } else {
+        record = (struct ernic_record) { };
+        function_open(&f, devfn, 1);
+        f.record = &record;
+        qp_create(&qp, &f);
+        qp_to_rts(&qp, &qp, 0, 14);
+    }
+}
+
 void enable(uint8_t devfn)
 {
     volatile struct ernic_regs *regs;
 
+    if (events) {
+        enable_events(devfn);
+        return;
+    }
     pci_write(devfn, 4, pci_read(devfn, 4) | 6);        /* memory, bus master */
-    if (pci_read(devfn, 0) == MLX5_ID) {
+    if (pci_read(devfn, 0) == MLX5_PCI_ID) {
         enable_mlx5(pci_bar(devfn, 0));
         return;
     }
@@ -200,13 +246,17 @@ void second_begins(uint8_t slot, uint32_t row)
 {
     put(accesses[row].name);
     put_end();
+    events = accesses[row].kind == RING;
     enable(slot << 3);
     task_devfn = slot << 3;
     task_at = target(slot << 3, row);
     idle = false;
     barrier();
     task = row + 1;
-    wait_for(50 + row % 7);
+    if (events) {
+        pass(EVENT_TIME);
+    }
+    wait_for(events ? EVENTS : 50 + row % 7);
     wait_for_command(row);
 }
 

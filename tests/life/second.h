@@ -19,6 +19,8 @@ void each_function(void (*use)(uint8_t slot, uint32_t row)) __attribute__((noret
  */
 void second_begins(uint8_t slot, uint32_t row);
 void second_ends(void);
+/* Lets time pass, in units of the host's counter. */
+void pass(uint64_t time);
 /* Waits until it has made @n more accesses. */
 void wait_for(uint32_t n);
 /* The second processor uses the ports of configuration space: the first one may not. */

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "hw/pci/pci_regs.h"
 #include "qobject/qdict.h"
 #include "ernic-card.h"
 
@@ -43,7 +44,7 @@ uint32_t card_get_qp(Card *c, uint32_t reg)
     return card_get_at(c, card_at(c, ERNIC_REG_QP, CARD_QPN - 1, reg));
 }
 
-void card_put_region(Card *c, uint32_t reg, uint32_t value)
+static void put_region(Card *c, uint32_t reg, uint32_t value)
 {
     card_put_at(c, card_at(c, ERNIC_REG_REGION, CARD_REGION, reg), value);
 }
@@ -82,14 +83,14 @@ static void open_card(Card *c)
 
 static void open_region(Card *c)
 {
-    card_put_region(c, PG332_PDPDNUM, 0);
-    card_put_region(c, PG332_VIRTADDRLSB, (uint32_t)CARD_VA);
-    card_put_region(c, PG332_VIRTADDRMSB, CARD_VA >> 32);
-    card_put_region(c, PG332_BUFBASEADDRLSB, c->mem);
-    card_put_region(c, PG332_BUFBASEADDRMSB, c->mem >> 32);
-    card_put_region(c, PG332_BUFRKEY, CARD_KEY);
-    card_put_region(c, PG332_WRRDBUFLEN, CARD_MEM);
-    card_put_region(c, PG332_ACCESSDESC, PG332_ACCESS_READ_WRITE);
+    put_region(c, PG332_PDPDNUM, 0);
+    put_region(c, PG332_VIRTADDRLSB, (uint32_t)CARD_VA);
+    put_region(c, PG332_VIRTADDRMSB, CARD_VA >> 32);
+    put_region(c, PG332_BUFBASEADDRLSB, c->mem);
+    put_region(c, PG332_BUFBASEADDRMSB, c->mem >> 32);
+    put_region(c, PG332_BUFRKEY, CARD_KEY);
+    put_region(c, PG332_WRRDBUFLEN, CARD_MEM);
+    put_region(c, PG332_ACCESSDESC, PG332_ACCESS_READ_WRITE);
 }
 
 static void put_pair(Card *c, uint32_t low, uint32_t high, uint64_t addr)
@@ -136,7 +137,7 @@ void card_write(Card *c, uint64_t addr, const void *buf, size_t len)
     }
 }
 
-void card_read(Card *c, uint64_t addr, void *buf, size_t len)
+static void read_bytes(Card *c, uint64_t addr, void *buf, size_t len)
 {
     if (on_card(addr)) {
         qpci_memread(&c->q->dev, c->card, c->card_at + (uint32_t)addr, buf, len);
@@ -149,7 +150,7 @@ uint32_t card_word(Card *c, uint64_t addr)
 {
     uint32_t word;
 
-    card_read(c, addr, &word, 4);
+    read_bytes(c, addr, &word, 4);
     return le32_to_cpu(word);
 }
 
@@ -184,8 +185,13 @@ void card_open_in(Card *c, uint8_t host, uint64_t queues, uint64_t data)
     open_region(c);
 }
 
-void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
-                 uint64_t raddr, uint32_t rkey)
+bool card_intx(const Card *c)
+{
+    return qpci_config_readw(&c->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT;
+}
+
+void card_request(Card *c, uint8_t opcode, uint64_t at, uint32_t len, uint64_t raddr,
+                  uint32_t rkey, uint32_t imm)
 {
     uint8_t wqe[64] = { [16] = opcode };
 
@@ -194,8 +200,15 @@ void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
     stl_le_p(wqe + 12, len);
     stq_le_p(wqe + 20, raddr);
     stl_le_p(wqe + 28, rkey);
-    card_write(c, c->sq + c->posted % CARD_DEPTH * 64, wqe, 64);
-    card_put_qp(c, PG332_SQPI, ++c->posted);
+    stl_le_p(wqe + 48, imm);
+    card_write(c, c->sq + c->posted++ % CARD_DEPTH * 64, wqe, 64);
+}
+
+void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
+               uint64_t raddr, uint32_t rkey)
+{
+    card_request(c, opcode, at, len, raddr, rkey, 0);
+    card_put_qp(c, PG332_SQPI, c->posted);
 }
 
 void card_wait(Card *c, uint32_t reg, uint32_t value)
@@ -225,8 +238,8 @@ void card_equal(Card *c, uint64_t a, uint64_t b, size_t len)
 {
     g_autofree uint8_t *x = g_malloc(len), *y = g_malloc(len);
 
-    card_read(c, a, x, len);
-    card_read(c, b, y, len);
+    read_bytes(c, a, x, len);
+    read_bytes(c, b, y, len);
     g_assert_cmpmem(x, len, y, len);
 }
 

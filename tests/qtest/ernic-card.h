@@ -35,7 +35,7 @@ typedef struct Card {
     uint32_t posted, received;
 } Card;
 
-/* Registers: at any place, global, of queue pair CARD_QPN, of region CARD_REGION. */
+/* Registers: at any place, global, of queue pair CARD_QPN. */
 uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t reg);
 void card_put_at(Card *c, uint32_t off, uint32_t value);
 uint32_t card_get_at(Card *c, uint32_t off);
@@ -43,7 +43,8 @@ void card_put(Card *c, uint32_t reg, uint32_t value);
 uint32_t card_get(Card *c, uint32_t reg);
 void card_put_qp(Card *c, uint32_t reg, uint32_t value);
 uint32_t card_get_qp(Card *c, uint32_t reg);
-void card_put_region(Card *c, uint32_t reg, uint32_t value);
+/* Whether INTx is raised. */
+bool card_intx(const Card *c);
 /* Registers of the side stream, after those of the interface. */
 void card_put_side(Card *c, uint32_t reg, uint32_t value);
 uint32_t card_get_side(Card *c, uint32_t reg);
@@ -66,12 +67,14 @@ void card_clear_qp(Card *c);
 /* Memory of the guest or of the card, as an address of the ERNIC chooses. */
 uint64_t card_addr(uint64_t off);
 void card_write(Card *c, uint64_t addr, const void *buf, size_t len);
-void card_read(Card *c, uint64_t addr, void *buf, size_t len);
 uint32_t card_word(Card *c, uint64_t addr);
 void card_equal(Card *c, uint64_t a, uint64_t b, size_t len);
 void card_fill(Card *c, uint64_t addr, size_t len, uint8_t seed);
 
-/* Posts a request with data at offset @at of the region, and rings the doorbell. */
+/* Writes a request of data at offset @at of the region; @imm: its immediate data. */
+void card_request(Card *c, uint8_t opcode, uint64_t at, uint32_t len, uint64_t raddr,
+                  uint32_t rkey, uint32_t imm);
+/* The same, and rings the doorbell. */
 void card_post(Card *c, uint8_t opcode, uint64_t at, uint32_t len,
                uint64_t raddr, uint32_t rkey);
 /* Waits until a register of the queue pair has @value. */

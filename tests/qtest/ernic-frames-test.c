@@ -9,42 +9,12 @@
 #include <linux/sockios.h>
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
+#include "qobject/qdict.h"
 #include "tests/qtest/libqos/virtio-pci.h"
 #include "standard-headers/linux/virtio_config.h"
 #include "standard-headers/linux/virtio_net.h"
 #include "ernic-card.h"
 #include "ernic-eth.h"
-
-#define ROCE_LEN    (14 + 20 + 8 + 12 + 4)
-
-/* Frames to 10.0.0.1: RoCEv2 or other, well-formed or malformed. */
-enum { GOOD, SHORT_UDP, EMPTY_UDP, OTHER_ADDRESS, OTHER_PORT };
-
-static void roce_frame(uint8_t frame[ROCE_LEN], int kind)
-{
-    static const uint8_t ip[20] = {
-        0x45, 0, 0, ROCE_LEN - 14, 0, 0, 0x40, 0, 64, 17, 0x26, 0xbf,
-        10, 0, 0, 2, 10, 0, 0, 1,
-    };
-    uint8_t *udp = frame + 34;
-
-    memset(frame, 0, ROCE_LEN);
-    memcpy(frame, own_mac, 6);
-    memcpy(frame + 6, "\x52\x54\x00\x99\x99\x99\x08\x00", 8);
-    memcpy(frame + 14, ip, sizeof(ip));
-    if (kind == OTHER_ADDRESS) {
-        frame[33]++;
-        frame[25]--;                            /* correct the header's checksum */
-    } else if (kind == EMPTY_UDP) {
-        frame[17] = 20 + 8;
-        frame[25] += 12 + 4;
-    }
-    stw_be_p(udp, 22222);
-    stw_be_p(udp + 2, kind == OTHER_PORT ? 4790 : 4791);
-    stw_be_p(udp + 4, kind == EMPTY_UDP ? 8 : 8 + 12 + 4 - (kind == SHORT_UDP));
-    udp[8] = 4;                                 /* SEND Only, to queue pair 2 */
-    udp[15] = 2;
-}
 
 /* Frames that the interfaces have received: Ethernet, PG332, verbs. */
 typedef struct Taken {
@@ -55,23 +25,25 @@ static const char interfaces[] = "EPV";
 
 static Taken taken(Eth *e)
 {
+    g_autoptr(QDict) all = qernic_stats(e->q);
+
     return (Taken) { {
-        qernic_stat(e->q, "eth.rx_packets"), qernic_stat(e->q, "pg332.rx_packets"),
-        qernic_stat(e->q, "rx_packets") + qernic_stat(e->q, "drops.bad_length") +
-        qernic_stat(e->q, "drops.too_short"),
+        qernic_stat_of(all, "eth.rx_packets"), qernic_stat_of(all, "pg332.rx_packets"),
+        qernic_stat_of(all, "rx_packets") + qernic_stat_of(all, "drops.bad_length") +
+        qernic_stat_of(all, "drops.too_short"),
     } };
 }
 
 /* A frame of each kind arrives; only its interface in @whose receives and counts it. */
 static void arrive(Eth *e, const char whose[5])
 {
-    uint8_t frame[ROCE_LEN];
+    uint8_t frame[ETH_ROCE];
     Taken was, is;
 
-    for (int kind = GOOD; kind <= OTHER_PORT; kind++) {
+    for (int kind = ETH_GOOD; kind <= ETH_OTHER_PORT; kind++) {
         g_test_message("kind %d: %c", kind, whose[kind]);
         was = taken(e);
-        roce_frame(frame, kind);
+        qeth_roce(frame, kind);
         qeth_post_rx(e, BUFFER);
         qernic_to_wire(e->fd, frame, sizeof(frame));
         qernic_wait_while(e->q->qts, (is = taken(e), memcmp(&is, &was, sizeof(is)) == 0));
@@ -190,10 +162,10 @@ ETH_TEST("/ernic-frames/pieces", test_pieces, ERNIC_ETH_TX)
 static void send_burst(int fd, int kind)
 {
     g_autoptr(GByteArray) all = g_byte_array_new();
-    uint32_t len = cpu_to_be32(ROCE_LEN), i;
-    uint8_t frame[ROCE_LEN];
+    uint32_t len = cpu_to_be32(ETH_ROCE), i;
+    uint8_t frame[ETH_ROCE];
 
-    roce_frame(frame, kind);
+    qeth_roce(frame, kind);
     for (i = 0; i < FRAMES; i++) {
         g_byte_array_append(all, (const uint8_t *)&len, sizeof(len));
         g_byte_array_append(all, frame, sizeof(frame));
@@ -209,7 +181,7 @@ static void burst(const char *more, int kind, const char *counter)
 
     qeth_open(&e, more, ERNIC_ETH_RX);
     path = qernic_log(e.q->qts, "ernic_pci_frames_wait");
-    if (kind != GOOD) {
+    if (kind != ETH_GOOD) {
         qernic_enable(e.q);                     /* the verbs interface takes it */
     }
     send_burst(e.fd, kind);
@@ -220,12 +192,12 @@ static void burst(const char *more, int kind, const char *counter)
 MACHINE_KINDS("/ernic-frames/burst/ethernet", test_burst,
               { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" })
 {
-    burst(more, GOOD, "eth.rx_no_buffer");
+    burst(more, ETH_GOOD, "eth.rx_no_buffer");
 }
 
 MACHINE_TEST("/ernic-frames/burst/malformed", test_malformed)
 {
-    burst(",engine-thread=off", SHORT_UDP, "drops.bad_length");
+    burst(",engine-thread=off", ETH_SHORT_UDP, "drops.bad_length");
 }
 
 #define PORT        QPCI_DEVFN(3, 0)
@@ -268,17 +240,16 @@ MACHINE_TEST("/ernic-frames/bus-reset", test_bus_reset)
 {
     const char *path;
     QErnicMachine *m;
-    int fds[2];
+    int fd;
 
-    qernic_cable(fds);
-    m = qernic_machine("-M q35 -nodefaults -netdev socket,fd=%d,id=n0"
+    m = qernic_machine("-M q35 -netdev socket,fd=%d,id=n0"
                        " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
-                       VERBS_NIC ",id=ernic0,bus=port0,netdev=n0", fds[1]);
+                       VERBS_NIC ",id=ernic0,bus=port0,netdev=n0", qernic_cable(&fd));
     path = qernic_log(m->qts, "ernic_pci_frames_wait");
     reset_in_d3hot(m->bus);
-    send_burst(fds[0], GOOD);
-    send_burst(fds[0], GOOD);
-    qernic_wait_while(m->qts, unread_bytes(fds[0]));
+    send_burst(fd, ETH_GOOD);
+    send_burst(fd, ETH_GOOD);
+    qernic_wait_while(m->qts, unread_bytes(fd));
     /* QEMU asks once for each frame that it queues. */
     g_assert_cmpuint(qernic_logged(m, path, "ernic_pci_frames_wait"), <=, 2 * FRAMES);
 }
@@ -308,13 +279,11 @@ static void connect_slow(Slow *s)
 static void begin_slow(Slow *s, const char *more)
 {
     QErnicMachine *m;
-    int fds[2], few = 1;                /* bytes: the least that Linux permits */
+    int fd = qernic_cable(&s->fd), few = 1;     /* bytes: the least that Linux permits */
 
-    qernic_cable(fds);
-    g_assert_cmpint(setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &few, sizeof(few)), ==, 0);
+    g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &few, sizeof(few)), ==, 0);
     m = qernic_machine("-netdev socket,fd=%d,id=n0"
-                       VERBS_NIC ",id=ernic0,addr=04.0,netdev=n0%s", fds[1], more);
-    s->fd = fds[0];
+                       VERBS_NIC ",id=ernic0,addr=04.0,netdev=n0%s", fd, more);
     s->q = qernic_at(m, "ernic0", 4);
     connect_slow(s);
 }

@@ -40,13 +40,6 @@ static void aim(Irqfd *f, uint32_t vector, uint32_t value)
     qernic_aim(&f->q->dev, vector, f->q->scratch + 4 * vector, value);
 }
 
-static void mask(Irqfd *f, uint32_t vector, bool on)
-{
-    qpci_io_writel(&f->q->dev, f->q->dev.msix_table_bar, f->q->dev.msix_table_off +
-                   vector * PCI_MSIX_ENTRY_SIZE + PCI_MSIX_ENTRY_VECTOR_CTRL,
-                   on ? PCI_MSIX_ENTRY_CTRL_MASKBIT : 0);
-}
-
 /* A command has an interrupt of vector 0, which writes MESSAGE. */
 static void message(Irqfd *f)
 {
@@ -63,22 +56,12 @@ static void pending(Irqfd *f)
     g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, 0);
 }
 
-static void config_bits(QErnic *q, uint16_t at, uint16_t bits, bool on)
-{
-    uint16_t value = qpci_config_readw(&q->dev, at);
-
-    qpci_config_writew(&q->dev, at, on ? value | bits : value & ~bits);
-}
-
 #define KINDS { "thread", ",engine-thread=on,roce-udp=127.0.0.1:0" }, \
               { "main-loop", ",engine-thread=off" }
 
 /* Masks of the vector and of the function: an interrupt is pending, and sent once. */
 WORLD_KINDS("/ernic-irqfd/mask-", test_mask, Irqfd, f, begin, KINDS)
 {
-    uint16_t flags = qpci_find_capability(&f->q->dev, PCI_CAP_ID_MSIX, 0) +
-                     PCI_MSIX_FLAGS;
-
     g_assert_false(is_open(f, 0));
     pending(f);
     aim(f, 0, MESSAGE);
@@ -86,14 +69,14 @@ WORLD_KINDS("/ernic-irqfd/mask-", test_mask, Irqfd, f, begin, KINDS)
     g_assert_false(is_open(f, 1));
     g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, MESSAGE);
     message(f);
-    mask(f, 0, true);
+    qernic_mask(&f->q->dev, 0, true);
     g_assert_false(is_open(f, 0));
     pending(f);
-    config_bits(f->q, flags, PCI_MSIX_FLAGS_MASKALL, true);
-    mask(f, 0, false);
+    qernic_msix_bits(&f->q->dev, PCI_MSIX_FLAGS_MASKALL, true);
+    qernic_mask(&f->q->dev, 0, false);
     g_assert_false(is_open(f, 0));
     g_assert_true(qpci_msix_pending(&f->q->dev, 0));
-    config_bits(f->q, flags, PCI_MSIX_FLAGS_MASKALL, false);
+    qernic_msix_bits(&f->q->dev, PCI_MSIX_FLAGS_MASKALL, false);
     g_assert_true(is_open(f, 0));
     g_assert_false(qpci_msix_pending(&f->q->dev, 0));
     g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, MESSAGE);
@@ -103,21 +86,18 @@ WORLD_KINDS("/ernic-irqfd/mask-", test_mask, Irqfd, f, begin, KINDS)
 /* Each cause that closes every vector; its opposite opens them again. */
 WORLD_KINDS("/ernic-irqfd/off-", test_off, Irqfd, f, begin, KINDS)
 {
-    uint16_t flags = qpci_find_capability(&f->q->dev, PCI_CAP_ID_MSIX, 0) +
-                     PCI_MSIX_FLAGS;
-
     for (int i = 0; i < VECTORS; i++) {
         aim(f, i, MESSAGE);
         g_assert_true(is_open(f, i));
     }
-    config_bits(f->q, flags, PCI_MSIX_FLAGS_ENABLE, false);
+    qernic_msix_bits(&f->q->dev, PCI_MSIX_FLAGS_ENABLE, false);
     g_assert_false(is_open(f, 0));
-    config_bits(f->q, flags, PCI_MSIX_FLAGS_ENABLE, true);
+    qernic_msix_bits(&f->q->dev, PCI_MSIX_FLAGS_ENABLE, true);
     g_assert_true(is_open(f, 0));
     message(f);
-    config_bits(f->q, PCI_COMMAND, PCI_COMMAND_MASTER, false);
+    qernic_set_master(&f->q->dev, false);
     g_assert_false(is_open(f, VECTORS - 1));
-    config_bits(f->q, PCI_COMMAND, PCI_COMMAND_MASTER, true);
+    qernic_set_master(&f->q->dev, true);
     g_assert_true(is_open(f, VECTORS - 1));
     message(f);
     qernic_power(&f->q->dev, 3);
@@ -139,25 +119,33 @@ WORLD_KINDS("/ernic-irqfd/off-", test_off, Irqfd, f, begin, KINDS)
 /* The source has pending interrupts; the destination opens the vectors. */
 WORLD_KINDS("/ernic-irqfd/migrate-", test_migrate, Irqfd, f, begin, KINDS)
 {
-    QTestState *from;
-
     aim(f, 0, MESSAGE);
     message(f);
-    mask(f, 0, true);
+    qernic_mask(&f->q->dev, 0, true);
     pending(f);
-    from = qernic_migrate_to(f->q, ",ioeventfd=on");
+    qernic_migrate(f->q, ",ioeventfd=on");
     f->log = qernic_log(f->q->qts, "ernic_pci_irqfd");
     g_assert_true(qpci_msix_pending(&f->q->dev, 0));
-    mask(f, 0, false);
+    qernic_mask(&f->q->dev, 0, false);
     g_assert_true(is_open(f, 0));
     g_assert_cmphex(qtest_readl(f->q->qts, f->q->scratch), ==, MESSAGE);
     message(f);
-    qernic_migrate_end(f->q, from);
 }
 
 /* ---- KVM, where the host has it -------------------------------------------- */
 
 #define APIC        0xfee00000
+
+/* How a machine finds that the host's KVM executes no instruction; TCG executes them. */
+MACHINE_TEST("/ernic-irqfd/halts", test_halts)
+{
+    const char *bios = qernic_halting_bios();
+    QErnicMachine *m = qernic_machine("-M q35 -bios %s -accel tcg", bios);
+
+    g_assert_true(qernic_processor_halts(m->qts));
+    m = qernic_machine("-M q35 -bios %s -accel tcg -S", bios);
+    g_assert_false(qernic_processor_halts(m->qts));
+}
 
 /* Without KVM, the results are the same. */
 static bool begin_kvm(Irqfd *f, const char *more)
@@ -185,12 +173,12 @@ MACHINE_TEST("/ernic-irqfd/kvm-memory", test_kvm_memory)
     qernic_aim(&f.q->dev, 0, APIC, MESSAGE);
     g_assert(is_open(&f, 0) == kvm);
     qernic_nop(f.q);
-    mask(&f, 0, true);
+    qernic_mask(&f.q->dev, 0, true);
     g_assert_false(is_open(&f, 0));
     aim(&f, 0, MESSAGE);
     g_assert_false(is_open(&f, 0));
     message(&f);
-    mask(&f, 0, true);
+    qernic_mask(&f.q->dev, 0, true);
     qernic_aim(&f.q->dev, 0, APIC, MESSAGE + 1);
     g_assert(is_open(&f, 0) == kvm);
 }
@@ -202,11 +190,11 @@ MACHINE_TEST("/ernic-irqfd/kvm-refused", test_kvm_refused)
 
     begin_kvm(&f, " -smp 1,maxcpus=288");
     for (int bit = 32; bit < 64; bit++) {
-        mask(&f, 0, true);
+        qernic_mask(&f.q->dev, 0, true);
         qernic_aim(&f.q->dev, 0, 1ull << bit | APIC, MESSAGE);
         g_assert_false(is_open(&f, 0));
     }
-    mask(&f, 0, true);
+    qernic_mask(&f.q->dev, 0, true);
     qernic_aim(&f.q->dev, 0, APIC, MESSAGE | 1 << 15);
     g_assert_false(is_open(&f, 0));
     qtest_qmp_assert_success(f.q->qts, "{ 'execute': 'query-status' }");

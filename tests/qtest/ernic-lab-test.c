@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include <glib/gstdio.h>
 #include "qapi/error.h"
 #include "qobject/qdict.h"
 #include "qobject/qjson.h"
@@ -16,7 +15,7 @@
 
 /* Machines with a function each, which know each other. */
 typedef struct Lab {
-    char *folder;
+    const char *folder;
     Eth e[MACHINES];
     uint8_t mac[MACHINES][6];
 } Lab;
@@ -54,8 +53,7 @@ static void open_machine(Lab *l, int i, const char *more)
 
 static void lab_open(Lab *l, const char *more)
 {
-    *l = (Lab) { .folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL) };
-    g_assert_nonnull(l->folder);
+    *l = (Lab) { .folder = qernic_folder() };
     for (int i = 0; i < MACHINES; i++) {
         open_machine(l, i, more);
     }
@@ -68,25 +66,11 @@ static void end_machine(Lab *l, int i)
     l->e[i].m = NULL;
 }
 
-static void lab_close(Lab *l)
+/* Machine @from sends a frame, and all in @receivers (bits) receive the same bytes. */
+static void deliver(Lab *l, int from, const uint8_t frame[FRAME], uint32_t receivers)
 {
-    for (int i = 0; i < MACHINES; i++) {
-        if (l->e[i].m) {
-            end_machine(l, i);
-        }
-    }
-    g_assert_cmpint(g_rmdir(l->folder), ==, 0);
-    g_free(l->folder);
-}
+    uint8_t got[BUFFER], flags;
 
-/* Machine @from sends a frame to @to, and all in @receivers (bits) receive it. */
-static void pass(Lab *l, int from, const uint8_t *to, uint32_t receivers, uint8_t mark)
-{
-    uint8_t frame[FRAME], got[BUFFER], flags;
-
-    qeth_fill(frame, FRAME, to);
-    memcpy(frame + 6, l->mac[from], 6);
-    frame[20] = mark;
     for (int i = 0; i < MACHINES; i++) {
         if (receivers >> i & 1) {
             qeth_post_rx(&l->e[i], BUFFER);
@@ -101,23 +85,29 @@ static void pass(Lab *l, int from, const uint8_t *to, uint32_t receivers, uint8_
     }
 }
 
+static void make_frame(Lab *l, uint8_t frame[FRAME], int from, const uint8_t *to,
+                       uint8_t mark)
+{
+    qeth_fill(frame, FRAME, to);
+    memcpy(frame + 6, l->mac[from], 6);
+    frame[20] = mark;
+}
+
+/* A frame to @to. */
+static void pass(Lab *l, int from, const uint8_t *to, uint32_t receivers, uint8_t mark)
+{
+    uint8_t frame[FRAME];
+
+    make_frame(l, frame, from, to, mark);
+    deliver(l, from, frame, receivers);
+}
+
 static const uint8_t everyone[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-#define LAB_KINDS(path, fn, ...) \
-    static void fn(Lab *l); \
-    MACHINE_KINDS(path, lab_##fn, __VA_ARGS__) \
-    { \
-        Lab lab; \
-        lab_open(&lab, more); \
-        fn(&lab); \
-        lab_close(&lab); \
-    } \
-    static void fn(Lab *l)
-
 /* A broadcast, and frames to one machine, which the others do not see. */
-LAB_KINDS("/ernic-lab/frames", test_frames, { "", "" },
-          { "-main-loop", ",engine-thread=off" }, { "-icrc", ",icrc=on" },
-          { "-timing", ",timing=on" })
+WORLD_KINDS("/ernic-lab/frames", test_frames, Lab, l, lab_open, { "", "" },
+            { "-main-loop", ",engine-thread=off" }, { "-icrc", ",icrc=on" },
+            { "-timing", ",timing=on" })
 {
     uint8_t mark = 0;
 
@@ -137,9 +127,70 @@ LAB_KINDS("/ernic-lab/frames", test_frames, { "", "" },
     }
 }
 
+#define OTHERS(from) (7 & ~(1u << (from)))
+
+/* The frame goes to all machines; those in @receivers take it. */
+static void flood(Lab *l, int from, const uint8_t frame[FRAME], uint32_t receivers)
+{
+    uint64_t before = counter(&l->e[from], "tx_flooded");
+
+    deliver(l, from, frame, receivers & OTHERS(from));
+    qernic_wait_while(l->e[from].q->qts, counter(&l->e[from], "tx_flooded") == before);
+}
+
+/*
+ * Frames to groups and to a station that has not sent yet go to all machines. Machine 0
+ * takes those to its own address and broadcasts, machine 1 those to groups, too, and
+ * machine 2 all that come. A tag of a VLAN, or two, stay in the frame and decide nothing.
+ */
+WORLD_KINDS("/ernic-lab/groups", test_groups, Lab, l, lab_open, { "", "" },
+            { "-main-loop", ",engine-thread=off" }, { "-icrc", ",icrc=on" })
+{
+    static const uint8_t to[][6] = {
+        { 0x33, 0x33, 0, 0, 0, 1 }, { 0x01, 0, 0x5e, 0, 0, 0xfb },
+        { 0x52, 0x54, 0, 0x99, 0x99, 1 },
+    };
+    static const uint8_t receivers[] = { 6, 6, 4 };
+    static const char *const tags[] = { "", "\x81\x00\x60\x05", "\x81\x00\x0f\xff",
+                                        "\x88\xa8\x00\x07\x81\x00\x00\x05" };
+    static const uint8_t length[] = { 0, 4, 4, 8 };
+    uint8_t frame[FRAME], mark = 0;
+
+    qeth_set(&l->e[1], OFF(ctrl), ERNIC_ETH_TX | ERNIC_ETH_RX | ERNIC_ETH_ALLMULTI);
+    qeth_set(&l->e[2], OFF(ctrl), ERNIC_ETH_TX | ERNIC_ETH_RX | ERNIC_ETH_PROMISC);
+    for (size_t tag = 0; tag < ARRAY_SIZE(tags); tag++) {
+        for (int from = 0; from < MACHINES; from++) {
+            make_frame(l, frame, from, everyone, mark++);
+            memcpy(frame + 12, tags[tag], length[tag]);
+            flood(l, from, frame, OTHERS(from));
+            for (size_t i = 0; i < ARRAY_SIZE(to); i++) {
+                memcpy(frame, to[i], 6);
+                flood(l, from, frame, receivers[i]);
+            }
+        }
+        for (int from = 0; from < MACHINES; from++) {
+            make_frame(l, frame, from, l->mac[!from], mark++);
+            memcpy(frame + 12, tags[tag], length[tag]);
+            deliver(l, from, frame, 1 << !from);
+        }
+    }
+    /* Machine 2 sends for the station, as a bridge does: frames to it go there alone. */
+    make_frame(l, frame, 2, everyone, mark++);
+    memcpy(frame + 6, to[2], 6);
+    flood(l, 2, frame, 3);
+    pass(l, 0, to[2], 4, mark++);
+    pass(l, 1, to[2], 4, mark++);
+    pass(l, 2, everyone, 3, mark);
+    for (int i = 0; i < MACHINES; i++) {
+        g_assert_cmpuint(counter(&l->e[i], "tx_flooded"), ==,
+                         ARRAY_SIZE(tags) * (1 + ARRAY_SIZE(to)) + (i == 2 ? 2 : 0));
+        g_assert_cmpuint(qeth_get(&l->e[i], OFF(rx_no_buffer)), ==, 0);
+    }
+}
+
 /* RoCEv2 goes the same way, beside frames. */
-LAB_KINDS("/ernic-lab/roce", test_roce, { "", "" },
-          { "-main-loop", ",engine-thread=off" })
+WORLD_KINDS("/ernic-lab/roce", test_roce, Lab, l, lab_open, { "", "" },
+            { "-main-loop", ",engine-thread=off" })
 {
     qernic_setup(l->e[0].q, 1);
     qernic_setup(l->e[1].q, 2);
@@ -151,7 +202,7 @@ LAB_KINDS("/ernic-lab/roce", test_roce, { "", "" },
 }
 
 /* The addresses depend on the folder and the order; one that the user sets remains. */
-LAB_KINDS("/ernic-lab/mac", test_mac, { "", "" })
+WORLD_KINDS("/ernic-lab/mac", test_mac, Lab, l, lab_open, { "", "" })
 {
     static const uint8_t set[6] = { 0x52, 0x54, 0, 0, 0, 0x77 };
 
@@ -179,8 +230,8 @@ static uint64_t seen(Lab *l, int i)
 }
 
 /* set_link takes the cable of frames and of RoCEv2 away, in both directions. */
-LAB_KINDS("/ernic-lab/link", test_link, { "", "" },
-          { "-main-loop", ",engine-thread=off" })
+WORLD_KINDS("/ernic-lab/link", test_link, Lab, l, lab_open, { "", "" },
+            { "-main-loop", ",engine-thread=off" })
 {
     QErnic *q = l->e[0].q;
     uint64_t sent, before;
@@ -214,8 +265,8 @@ LAB_KINDS("/ernic-lab/link", test_link, { "", "" },
  * Frames to a machine that is stopped wait in its ring; those without room wait for 20 ms
  * in all, and are lost. The machine receives the others when it runs again.
  */
-LAB_KINDS("/ernic-lab/stopped", test_stopped, { "", "" },
-          { "-main-loop", ",engine-thread=off" })
+WORLD_KINDS("/ernic-lab/stopped", test_stopped, Lab, l, lab_open, { "", "" },
+            { "-main-loop", ",engine-thread=off" })
 {
     enum { MANY = 600 };
     uint8_t got[BUFFER], flags;
@@ -273,8 +324,8 @@ static void let_frame_wait(Lab *l)
 }
 
 /* A reset forgets a frame that waits, and later frames are sent. */
-LAB_KINDS("/ernic-lab/reset", test_reset, { "", "" },
-          { "-main-loop", ",engine-thread=off" })
+WORLD_KINDS("/ernic-lab/reset", test_reset, Lab, l, lab_open, { "", "" },
+            { "-main-loop", ",engine-thread=off" })
 {
     Eth *e = &l->e[0];
     uint64_t sent;
@@ -285,8 +336,7 @@ LAB_KINDS("/ernic-lab/reset", test_reset, { "", "" },
     qernic_cont(l->e[1].q->qts);
     /* Before it has a buffer, for another frame. */
     qernic_wait_while(l->e[1].q->qts, qeth_get(&l->e[1], OFF(rx_no_buffer)) < sent);
-    qtest_qmp_assert_success(e->q->qts, "{ 'execute': 'system_reset' }");
-    qtest_qmp_eventwait(e->q->qts, "RESET");
+    qtest_system_reset(e->q->qts);
     qernic_cont(e->q->qts);
     qeth_start(e, e->m, ERNIC_ETH_TX | ERNIC_ETH_RX);
     pass(l, 0, l->mac[2], 4, 2);
@@ -297,7 +347,7 @@ LAB_KINDS("/ernic-lab/reset", test_reset, { "", "" },
  * The destination of a migration is in the folder before the source leaves it. QEMU
  * announces the address of the card there, so that frames no longer go to the source.
  */
-LAB_KINDS("/ernic-lab/migrate", test_migrate, { "", "" })
+WORLD_KINDS("/ernic-lab/migrate", test_migrate, Lab, l, lab_open, { "", "" })
 {
     g_autofree char *args = g_strdup_printf(LAB_NIC, l->folder, ",mac=52:54:00:00:00:77");
     QErnic *q;
@@ -315,60 +365,43 @@ LAB_KINDS("/ernic-lab/migrate", test_migrate, { "", "" })
     pass(l, 0, l->mac[1], 2, 2);
     qernic_transfers(l->e[0].q, q);
     before = counter(&l->e[0], "rx_packets");
-    from = qernic_migrate_as(q, args);
+    from = qernic_copy(q, args, 0);
     qernic_wait_while(l->e[0].q->qts, counter(&l->e[0], "rx_packets") == before);
     pass(l, 0, l->mac[1], 2, 3);
     pass(l, 1, l->mac[0], 1, 4);
     qernic_transfers(l->e[0].q, q);
     g_assert_cmpuint(counter(&l->e[0], "duplicates"), ==, 0);
-    qernic_migrate_end(q, from);
-}
-
-/* The number of blocks of packets in a capture, whose blocks are whole. */
-static uint32_t captured(const char *path)
-{
-    g_autofree char *bytes = NULL;
-    uint32_t packets = 0, len;
-    size_t size, at = 0;
-
-    g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
-    for (; at < size; at += len) {
-        g_assert_cmpuint(size - at, >=, 12);
-        packets += ldl_le_p(bytes + at) == 6;
-        len = ldl_le_p(bytes + at + 4);
-        g_assert_cmpuint(len, <=, size - at);
-        g_assert_cmpuint(ldl_le_p(bytes + at + len - 4), ==, len);
-    }
-    return packets;
+    qernic_quit(from);
 }
 
 /* A capture has frames and packets of both directions, up to its limit. */
 MACHINE_TEST("/ernic-lab/dump", test_dump)
 {
-    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
+    const char *folder = qernic_folder();
     const char *path[2] = { qernic_temp(), qernic_temp() };
     QErnicMachine *m = qernic_machine(
         VERBS_NIC ",id=a,addr=04.0,lab=%s,dump=%s"
         VERBS_NIC ",id=b,addr=05.0,lab=%s,dump=%s,dump-limit=16K", folder, path[0],
         folder, path[1]);
     QErnic *a = qernic_host(m, "a", 4, 1), *b = qernic_host(m, "b", 5, 2);
+    g_autoptr(GArray) all = NULL, some = NULL;
     uint64_t packets;
 
     qernic_wait_while(m->qts, qernic_stat(a, "shm.peers") != 1 ||
                               qernic_stat(b, "shm.peers") != 1);
     qernic_transfers(a, b);
     packets = qernic_stat(a, "shm.tx_packets") + qernic_stat(a, "shm.rx_packets");
-    g_assert_cmpuint(captured(path[0]), ==, packets);
-    g_assert_cmpuint(captured(path[1]), >, 0);
-    g_assert_cmpuint(captured(path[1]), <, packets);
-    qernic_machine_end(m);
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
+    all = qeth_capture(path[0], 1);
+    g_assert_cmpuint(all->len, ==, packets);
+    some = qeth_capture(path[1], 1);
+    g_assert_cmpuint(some->len, >, 0);
+    g_assert_cmpuint(some->len, <, packets);
 }
 
 /* A refused device takes nothing from those that exist, whatever their names are. */
 MACHINE_TEST("/ernic-lab/names", test_names)
 {
-    g_autofree char *folder = g_dir_make_tmp("ernic-lab-XXXXXX", NULL);
+    const char *folder = qernic_folder();
     QErnicMachine *m = qernic_machine("-netdev user,id=x.lab"
                                       " -device e1000,id=e0,netdev=x.lab,addr=09.0"
                                       VERBS_NIC ",id=a,addr=04.0,lab=%s"
@@ -388,6 +421,4 @@ MACHINE_TEST("/ernic-lab/names", test_names)
     }
     after = qtest_hmp(m->qts, "info network");
     g_assert_cmpstr(after, ==, before);
-    qernic_machine_end(m);
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }

@@ -8,30 +8,26 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "ernic.h"
+#include "ernic-eth.h"
 
-#define MACHINE     "-M q35 -nodefaults" VERBS_NIC ",id=ernic0,addr=04.0,%s%s"
+#define MACHINE     "-M q35" VERBS_NIC ",id=ernic0,addr=04.0,%s%s"
 #define VERBS       "device-memory=0"
 #define MLX5        "interface=mlx5"
 /* The ids of the verbs interface, and of another adapter. */
 #define VERBS_IDS   ",pci-vendor-id=0x1af4,pci-device-id=0x10f4"
 #define OTHER_ID    ",pci-device-id=0x1017"
 
-static void save(const char *properties, const char *path)
+static void save(const char *properties, QErnicState *s)
 {
     QErnicMachine *m = qernic_machine(MACHINE, properties, "");
 
-    qernic_save(m->qts, path);
+    qernic_state_save(m->qts, s);
     qernic_machine_end(m);
 }
 
-static bool load(const char *properties, const char *path)
+static bool loads(const char *properties, const QErnicState *s)
 {
-    QErnicMachine *m = qernic_machine(MACHINE, properties, " -incoming defer");
-    bool loaded = qernic_load(m->qts, path);
-
-    qernic_machine_end(m);
-    return loaded;
+    return qernic_state_loads(s, MACHINE, properties, "");
 }
 
 static const struct {
@@ -49,12 +45,12 @@ static const struct {
 
 MACHINE_TEST("/ernic-load/kinds", test_kinds)
 {
-    const char *path = qernic_temp();
+    QErnicState s;
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         g_test_message("%s to %s", kinds[i].from, kinds[i].to);
-        save(kinds[i].from, path);
-        g_assert_cmpint(load(kinds[i].to, path), ==, kinds[i].loads);
+        save(kinds[i].from, &s);
+        g_assert_cmpint(loads(kinds[i].to, &s), ==, kinds[i].loads);
     }
 }
 
@@ -65,13 +61,14 @@ MACHINE_TEST("/ernic-load/kinds", test_kinds)
  */
 MACHINE_TEST("/ernic-load/stream-server", test_stream_server)
 {
-    const char *path = qernic_temp();
-    g_autofree char *wire = g_strconcat(path, ".wire", NULL);
+    g_autofree char *wire = g_strconcat(qernic_temp(), ".wire", NULL);
     g_autofree char *properties = g_strdup_printf(
         "netdev=n0 -netdev stream,id=n0,server=on,addr.type=unix,addr.path=%s", wire);
-    g_autofree char *incoming = g_strconcat(" -incoming file:", path, NULL);
+    g_autofree char *incoming = NULL;
+    QErnicState s;
 
-    save(properties, path);
+    save(properties, &s);
+    incoming = g_strconcat(" -incoming file:", s.path, NULL);
     g_assert_true(qernic_migrated(qernic_machine(MACHINE, properties, incoming)->qts));
     unlink(wire);
 }
@@ -97,15 +94,11 @@ static const struct {
 MACHINE_TEST("/ernic-load/qdma", test_qdma)
 {
     static const char section[] = "ernic/qdma";
-    const char *path = qernic_temp();
-    g_autofree char *bytes = NULL;
-    gsize len;
+    QErnicState s;
     char *at;
 
-    save(RECONIC, path);
-    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
-    at = memmem(bytes, len, section, strlen(section));
-    g_assert_nonnull(at);
+    save(RECONIC, &s);
+    at = qernic_state_find(&s, section, strlen(section));
     at += strlen(section) + 4;                  /* the version */
     for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
         g_test_message("%s", jobs[i].name);
@@ -113,62 +106,63 @@ MACHINE_TEST("/ernic-load/qdma", test_qdma)
         stl_be_p(at + 1, jobs[i].queue);
         stl_be_p(at + 5, jobs[i].len);
         stl_be_p(at + 9, jobs[i].done);
-        g_assert_true(g_file_set_contents(path, bytes, len, NULL));
-        g_assert_cmpint(load(RECONIC, path), ==, jobs[i].loads);
+        g_assert_cmpint(loads(RECONIC, &s), ==, jobs[i].loads);
     }
 }
 
 /* A state without streams is one of the release before them. */
 MACHINE_TEST("/ernic-load/before-streams", test_before_streams)
 {
-    const char *path = qernic_temp();
-    g_autofree char *bytes = NULL;
-    gsize len;
+    QErnicState s;
 
-    save(RECONIC, path);
-    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
-    g_assert_nonnull(memmem(bytes, len, "ernic/qdma", 10));
-    g_assert_null(memmem(bytes, len, "ernic/words", 11));
-    g_assert_null(memmem(bytes, len, "ernic/streams", 13));
-    g_assert_true(load(RECONIC, path));
+    save(RECONIC, &s);
+    qernic_state_find(&s, "ernic/qdma", 10);
+    g_assert_null(memmem(s.bytes, s.len, "ernic/words", 11));
+    g_assert_null(memmem(s.bytes, s.len, "ernic/streams", 13));
+    g_assert_true(loads(RECONIC, &s));
 }
 
+#define NEW_FEATURES    (ERNIC_FEATURE_DB_RECORD | ERNIC_FEATURE_ETH_LSO)
+
 /* Older releases refuse the section, which names the features that they lack. */
-MACHINE_TEST("/ernic-load/features", test_features)
+static void check_features(QErnicState *s, const char *function)
 {
     static const char section[] = "\5\16ernic/features\0\0\0\1";
     size_t head = sizeof(section) - 1;
-    const char *path = qernic_temp();
-    QErnic *q = qernic_device("%s", "");
-    g_autofree char *bytes = NULL;
-    QTestState *to;
-    gsize len;
-    char *at;
+    char *at = qernic_state_find(s, section, head);
 
-    qernic_save(q->qts, path);
-    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
-    g_assert_null(memmem(bytes, len, section, head));
-    g_clear_pointer(&bytes, g_free);
-    qernic_cont(q->qts);
-    qernic_setup(q, 1);
-    qernic_save(q->qts, path);
-    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
-    at = memmem(bytes, len, section, head);
-    g_assert_nonnull(at);
-    g_assert_cmphex(ldl_be_p(at + head), ==, ERNIC_FEATURE_DB_RECORD);
+    g_assert_cmphex(ldl_be_p(at + head), ==, NEW_FEATURES);
     for (int i = 0; i < 3; i++) {
         if (i == 1) {                   /* a newer release */
-            stl_be_p(at + head, ERNIC_FEATURE_DB_RECORD | 1u << 30);
+            stl_be_p(at + head, NEW_FEATURES | 1u << 30);
         } else if (i == 2) {            /* an older one */
-            len -= head + 4;
-            memmove(at, at + head + 4, bytes + len - at);
+            s->len -= head + 4;
+            memmove(at, at + head + 4, s->bytes + s->len - at);
         }
-        g_assert_true(g_file_set_contents(path, bytes, len, NULL));
-        to = qtest_initf("-M pc -object iothread,id=io0" VERBS_NIC
-                         ",id=ernic0,addr=04.0 -incoming defer");
-        g_assert_cmpint(qernic_load(to, path), ==, i != 1);
-        qtest_quit(to);
+        g_assert_cmpint(qernic_state_loads(s, VERBS_NIC "%s", function), ==, i != 1);
     }
+}
+
+MACHINE_TEST("/ernic-load/features", test_features)
+{
+    QErnic *q = qernic_device("%s", "");
+    QErnicState s;
+
+    qernic_state_save(q->qts, &s);
+    g_assert_null(memmem(s.bytes, s.len, "ernic/features", 14));
+    qernic_cont(q->qts);
+    qernic_setup(q, 1);
+    qernic_state_save(q->qts, &s);
+    check_features(&s, ",id=ernic0,addr=04.0");
+}
+
+/* The Ethernet interface has large packets without ENABLE. */
+ETH_TEST("/ernic-load/features-frames", test_features_frames, ERNIC_ETH_TX)
+{
+    QErnicState s;
+
+    qernic_state_save(e->q->qts, &s);
+    check_features(&s, ",id=eth0,addr=06.0");
 }
 
 #define REGIONS     300             /* with lists of more than 1 MiB together */
@@ -202,11 +196,8 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };
     QErnic *q = qernic_device("%s", "");
-    const char *path = qernic_temp();
-    g_autofree char *bytes = NULL;
     uint32_t key[REGIONS];
-    QTestState *from;
-    gsize len;
+    QErnicState s;
 
     qernic_setup(q, 1);
     cmd.mr_alloc.pd = cpu_to_le32(q->pd);
@@ -214,25 +205,19 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
     for (int i = 0; i < REGIONS; i++) {
         key[i] = qernic_make(q, &cmd);
     }
-    qernic_save(q->qts, path);
-    g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
+    qernic_state_save(q->qts, &s);
     for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
-        QTestState *to = qtest_initf("-M pc" VERBS_NIC ",id=ernic0,addr=04.0"
-                                     " -incoming defer");
-        g_autofree char *copy = g_memdup2(bytes, len);
-        char *at = memmem(copy, len, edits[i].find, sizeof(PART) - 1);
+        char *at = qernic_state_find(&s, edits[i].find, sizeof(PART) - 1) + edits[i].at;
+        uint32_t was = ldl_be_p(at);
 
         g_test_message("%s", edits[i].name);
-        g_assert_nonnull(at);
-        stl_be_p(at + edits[i].at, edits[i].value);
-        g_assert_true(g_file_set_contents(path, copy, len, NULL));
-        g_assert_false(qernic_load(to, path));
-        qtest_quit(to);
+        stl_be_p(at, edits[i].value);
+        g_assert_false(qernic_state_loads(&s, VERBS_NIC ",id=ernic0,addr=04.0"));
+        stl_be_p(at, was);
     }
     qernic_cont(q->qts);                /* and migrates again */
-    from = qernic_migrate_as(q, VERBS_NIC ",id=ernic0,addr=04.0");
+    qernic_migrate_as(q, VERBS_NIC ",id=ernic0,addr=04.0");
     for (int i = 0; i < REGIONS; i++) {
         g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
     }
-    qernic_migrate_end(q, from);
 }

@@ -45,7 +45,7 @@ static QPCIDevice *open_port(Behind *b, int devfn, uint8_t bus, uint32_t mmio)
 
 static QErnicMachine *start(const char *more)
 {
-    return qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
+    return qernic_machine("-M q35 -object iothread,id=io0"
                           " -global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off"
                           " -device pcie-root-port,id=port0,addr=03.0,chassis=1"
                           VERBS_NIC ",id=ernic0,bus=port0%s", more);
@@ -204,7 +204,7 @@ MACHINE_KINDS("/ernic-message/slot", test_slot, { "", "" }, { "-timing", ",timin
     Behind b;
     uint16_t at;
 
-    b.m = qernic_machine("-M q35 -nodefaults -object iothread,id=io0" QERNIC_SLOT
+    b.m = qernic_machine("-M q35 -object iothread,id=io0" QERNIC_SLOT
                          VERBS_NIC ",id=ernic0,bus=slot0,addr=01.0%s", more);
     qernic_slot_open(b.m);
     dev = &b.q.dev;
@@ -408,25 +408,19 @@ static void by_engine(Behind *b, uint64_t addr, uint32_t value)
 /* The frame is one of the Ethernet interface, which sends without the lock. */
 static void by_ethernet(Behind *b, uint64_t addr, uint32_t value)
 {
-    uint64_t ring = guest_alloc(&b->m->alloc, 4096), frame = ring + 1024;
     struct ernic_eth_txd desc = {
-        .addr = cpu_to_le64(frame), .len = cpu_to_le16(IN_FRAME + 4),
-        .flags = ERNIC_ETH_EOP,
+        .len = cpu_to_le16(IN_FRAME + 4), .flags = ERNIC_ETH_EOP,
     };
-    uint64_t regs = ERNIC_ETH_OFFSET;
+    Eth e;
 
-    qtest_memset(b->m->qts, ring, 0, 4096);
-    qtest_memset(b->m->qts, frame, 0xff, 12);
-    qtest_writel(b->m->qts, frame + IN_FRAME, value);
-    qtest_memwrite(b->m->qts, ring, &desc, sizeof(desc));
-    qtest_memwrite(b->m->qts, ring + sizeof(desc), &desc, sizeof(desc));
+    qeth_take(&e, b->m, &b->q, ERNIC_ETH_TX);
+    desc.addr = cpu_to_le64(e.buf);
+    qtest_memset(b->m->qts, e.buf, 0xff, 12);
+    qtest_writel(b->m->qts, e.buf + IN_FRAME, value);
+    qeth_post(&e, &desc);
+    qeth_post(&e, &desc);
     receive_at(b, addr);
-    qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, tx_addr), ring);
-    qernic_write64(&b->q, regs + offsetof(struct ernic_eth_regs, state_addr),
-                   ring + 2048);
-    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, tx_shift), 2);
-    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, ctrl), ERNIC_ETH_TX);
-    qernic_write(&b->q, regs + offsetof(struct ernic_eth_regs, tx_pi), 2);
+    qeth_set(&e, OFF(tx_pi), e.tx_pi);
 }
 
 static const Message frames_to[] = {
@@ -448,7 +442,7 @@ MACHINE_KINDS("/ernic-message/frame", test_frame,
 }
 
 #define STREAM      ",shell=reconic,ernic-version=3.1,card-memory=1M,netdev=h0"
-#define UNTOUCHED   0x7777777777777777
+#define UNTOUCHED   0x77777777
 
 /* The frame is one of a stream, whose QDMA has to copy memory after that. */
 static void by_stream(Behind *b, uint64_t addr, uint32_t value)
@@ -476,23 +470,32 @@ static void by_stream(Behind *b, uint64_t addr, uint32_t value)
     qernic_cont(b->m->qts);
 }
 
-/* A function that its own frame resets, powers down or ejects does nothing after that. */
-MACHINE_KINDS("/ernic-message/stream", test_stream,
-              { "", STREAM ",engine-thread=on" NIC },
-              { "-main-loop", STREAM ",engine-thread=off" NIC })
+/*
+ * A function that its own frame resets, powers down or ejects does nothing after that:
+ * the word that it would write stays @untouched.
+ */
+static void hit_itself(const char *more, const Message *reset, Way *way,
+                       uint32_t untouched)
 {
-    const Message *const rows[] = { &frames_to[0], &frames_to[1], &ejects };
+    const Message *const rows[] = { reset, &frames_to[1], &ejects };
     Behind b;
 
     behind_open(&b, more);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         g_test_message("%s", rows[i]->name);
         behind_reset(&b);
-        send_messages(&b, rows[i], by_stream);
+        send_messages(&b, rows[i], way);
         qtest_clock_step(b.m->qts, 1000000);
-        g_assert_cmphex(qtest_readq(b.m->qts, b.copy), ==, UNTOUCHED);
+        g_assert_cmphex(qtest_readl(b.m->qts, b.copy), ==, untouched);
     }
     qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
+}
+
+MACHINE_KINDS("/ernic-message/stream", test_stream,
+              { "", STREAM ",engine-thread=on" NIC },
+              { "-main-loop", STREAM ",engine-thread=off" NIC })
+{
+    hit_itself(more, &frames_to[0], by_stream, UNTOUCHED);
 }
 
 #define CHANNEL     ",shell=xib,netdev=h0"
@@ -532,18 +535,8 @@ MACHINE_KINDS("/ernic-message/channel", test_channel,
         "function reset", false, { PCI_CAP_ID_EXP, PCI_EXP_DEVCTL },
         PCI_EXP_DEVCTL_BCR_FLR, { 0, PCI_BASE_ADDRESS_0 }, 0xfffffff0, 0
     };
-    const Message *const rows[] = { &reset, &frames_to[1], &ejects };
-    Behind b;
 
-    behind_open(&b, more);
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        g_test_message("%s", rows[i]->name);
-        behind_reset(&b);
-        send_messages(&b, rows[i], by_channel_frame);
-        qtest_clock_step(b.m->qts, 1000000);
-        g_assert_cmphex(qtest_readl(b.m->qts, b.copy), ==, 0);
-    }
-    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
+    hit_itself(more, &reset, by_channel_frame, 0);
 }
 
 /*

@@ -66,6 +66,13 @@ static void ring_other(Events *v)
                    bswap64(0x7ff00));
 }
 
+/* With a doorbell that names no queue pair. */
+static void post_unnamed(Events *v)
+{
+    post(v);
+    ring_other(v);
+}
+
 static void arrives(Events *v)
 {
     uint8_t cqe[64];
@@ -109,8 +116,7 @@ WORLD_KINDS("/ernic-mlx5-events/ring", test_ring, Events, v, begin, BOTH)
 WORLD_KINDS("/ernic-mlx5-events/off", test_off, Events, v, begin,
             { "", ",ioeventfd=auto" }, { "-off", ",ioeventfd=off" })
 {
-    post(v);
-    ring_other(v);
+    post_unnamed(v);
     stays_away(v);
     mlx5_ring_sq(&v->x, &v->r);
     arrives(v);
@@ -122,14 +128,12 @@ WORLD_KINDS("/ernic-mlx5-events/stop", test_stop, Events, v, begin, BOTH)
 {
     for (int i = 0; i < 4; i++) {
         qernic_stop(v->x.m->qts);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         stays_away(v);
         qernic_cont(v->x.m->qts);
         arrives(v);
         qernic_power(&v->x.dev, 3);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         stays_away(v);
         qernic_power(&v->x.dev, 0);
         arrives(v);
@@ -145,14 +149,12 @@ MACHINE_KINDS("/ernic-mlx5-events/migrate", test_migrate, BOTH)
     begin(&v, more);
     for (int i = 0; i < 4; i++) {
         qernic_stop(v.x.m->qts);
-        post(&v);
-        ring_other(&v);
+        post_unnamed(&v);
         mlx5_migrate(&v.x, i % 2 ? more : off);
         qernic_cont(v.x.m->qts);
         if (i % 2) {
             arrives(&v);
-            post(&v);
-            ring_other(&v);
+            post_unnamed(&v);
         } else {
             arrives(&v);
             post(&v);
@@ -162,22 +164,14 @@ MACHINE_KINDS("/ernic-mlx5-events/migrate", test_migrate, BOTH)
     }
 }
 
-static void place_bar(Events *v, uint64_t addr)
-{
-    qpci_config_writel(&v->x.dev, PCI_BASE_ADDRESS_0, addr);
-    qpci_config_writel(&v->x.dev, PCI_BASE_ADDRESS_1, addr >> 32);
-    v->x.bar.addr = addr;
-}
-
 /* The BAR moves, and the events with it. */
 WORLD_KINDS("/ernic-mlx5-events/move", test_move, Events, v, begin, BOTH)
 {
     uint64_t addr = v->x.bar.addr;
 
     for (int i = 0; i < 4; i++) {
-        place_bar(v, addr + (i % 2 ? 0 : 64 << 20));
-        post(v);
-        ring_other(v);
+        qernic_place(&v->x.dev, &v->x.bar, 0, addr + (i % 2 ? 0 : 64 << 20));
+        post_unnamed(v);
         arrives(v);
     }
     g_assert_cmpuint(rings(v), >=, 4);
@@ -189,16 +183,14 @@ WORLD_KINDS("/ernic-mlx5-events/reset", test_reset, Events, v, begin, BOTH)
     for (int i = 0; i < 4; i++) {
         uint64_t addr = v->x.bar.addr;
 
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         qernic_flr(&v->x.dev);
         qpci_device_enable(&v->x.dev);
-        place_bar(v, addr);
+        qernic_place(&v->x.dev, &v->x.bar, 0, addr);
         ring_other(v);
         open_queues(v);
         qernic_pass(v->x.m->qts, 10, 1000);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         arrives(v);
     }
 }
@@ -208,8 +200,7 @@ WORLD_KINDS("/ernic-mlx5-events/deallocate", test_deallocate, Events, v, begin, 
 {
     for (int i = 0; i < 4; i++) {
         mlx5_accepts(&v->x, DEALLOC_UAR, 0, v->x.uar);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         mlx5_ring_sq(&v->x, &v->r);
         stays_away(v);
         mlx5_accepts(&v->x, ALLOC_UAR, 0, 0);
@@ -225,14 +216,12 @@ WORLD_KINDS("/ernic-mlx5-events/crowd", test_crowd, Events, v, begin, BOTH)
     Mlx5Rdma more = v->r;
 
     for (int i = 1; i <= MOST; i++) {
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         arrives(v);
         g_assert_cmphex(mlx5_add_qp(&v->x, &more, 5), ==, 0);
     }
     qernic_pass(v->x.m->qts, 10, 1000);
-    post(v);
-    ring_other(v);
+    post_unnamed(v);
     stays_away(v);
     mlx5_ring_sq(&v->x, &v->r);
     arrives(v);
@@ -241,8 +230,7 @@ WORLD_KINDS("/ernic-mlx5-events/crowd", test_crowd, Events, v, begin, BOTH)
 /* The function goes with pages that have an event, one of which has been rung. */
 WORLD_KINDS("/ernic-mlx5-events/unplug", test_unplug, Events, v, begin, BOTH)
 {
-    post(v);
-    ring_other(v);
+    post_unnamed(v);
     qpci_unplug_acpi_device_test(v->x.m->qts, "ernic0", 4);
     qtest_qmp_assert_success(v->x.m->qts, "{ 'execute': 'query-status' }");
 }
@@ -250,13 +238,6 @@ WORLD_KINDS("/ernic-mlx5-events/unplug", test_unplug, Events, v, begin, BOTH)
 /* ---- KVM, where the host has it -------------------------------------------- */
 
 #define KVM EVENTS ",engine-thread=on,roce-udp=127.0.0.1:0 -accel kvm -bios %s"
-
-static void place(Mlx5 *x, uint64_t addr)
-{
-    qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_0, addr);
-    qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_1, addr >> 32);
-    qpci_config_readl(&x->dev, 0);
-}
 
 /* QEMU ends if KVM refuses an event, such as a second one at the same address. */
 MACHINE_TEST("/ernic-mlx5-events/kvm-overlap", test_kvm_overlap)
@@ -279,7 +260,7 @@ MACHINE_TEST("/ernic-mlx5-events/kvm-overlap", test_kvm_overlap)
         over = &x[i % 2];
         under = &x[1 - i % 2];
         own = over->bar.addr;
-        place(over, under->bar.addr);
+        qernic_place(&over->dev, &over->bar, 0, under->bar.addr);
         qernic_pass(x[0].m->qts, 10, 1000);
         if (i / 2 == 1) {
             qpci_config_writew(&over->dev, PCI_COMMAND, 0);
@@ -290,7 +271,7 @@ MACHINE_TEST("/ernic-mlx5-events/kvm-overlap", test_kvm_overlap)
         } else if (i / 2 == 3) {
             qernic_flr(&over->dev);
         }
-        place(over, own);
+        qernic_place(&over->dev, &over->bar, 0, own);
         qernic_pass(x[0].m->qts, 10, 1000);
     }
     qtest_qmp_assert_success(x[0].m->qts, "{ 'execute': 'system_reset' }");

@@ -24,7 +24,7 @@ enum {
 typedef struct Cable {
     Mlx5 x;
     Mlx5Rdma r;
-    int fd[2];                  /* the backend's end, and the test's */
+    int fd;                     /* the other end */
     uint32_t sqn, rqn, tirn, domain;
     uint64_t sq, rq, record;    /* rings, and doorbell records of 64 bytes each */
     uint64_t buf;
@@ -112,9 +112,8 @@ static void cable_open(Cable *c, const char *more)
     g_autofree char *args = NULL;
 
     *c = (Cable) { };
-    qernic_cable(c->fd);
     args = g_strdup_printf("%s,netdev=sock0 -netdev socket,fd=%d,id=sock0", more,
-                           c->fd[0]);
+                           qernic_cable(&c->fd));
     cable_begin(c, args);
 }
 
@@ -196,7 +195,7 @@ WORLD_KINDS("/ernic-mlx5-frames/send", test_send, Cable, c, cable_open,
         g_assert_cmpuint(lduw_be_p(cqe + 60), ==, before);
         g_assert_cmphex(ldl_be_p(cqe + 56), ==, 0x0e000000 | c->sqn);
         for (uint32_t at = 0; at < sizeof(data); at += MSS) {
-            uint32_t len = qernic_from_wire(c->fd[1], frame, sizeof(frame));
+            uint32_t len = qernic_from_wire(c->fd, frame, sizeof(frame));
 
             g_assert_cmpuint(ldl_be_p(frame + 38), ==, 1 + at);
             check_frame(frame, len, data + at, MIN(MSS, sizeof(data) - at));
@@ -205,7 +204,7 @@ WORLD_KINDS("/ernic-mlx5-frames/send", test_send, Cable, c, cable_open,
     /* One frame; its length is in the headers. */
     stw_be_p(head + 16, 40 + MSS);
     send_request(c, 0x0a, 0, head, MSS);
-    check_frame(frame, qernic_from_wire(c->fd[1], frame, sizeof(frame)), data, MSS);
+    check_frame(frame, qernic_from_wire(c->fd, frame, sizeof(frame)), data, MSS);
 }
 
 /* Frames from the cable, of which the driver posts one request after the other. */
@@ -222,7 +221,7 @@ WORLD_KINDS("/ernic-mlx5-frames/receive", test_receive, Cable, c, cable_open,
             frame[i] = round + i;
         }
         post_receive(c, sizeof(frame));
-        qernic_to_wire(c->fd[1], frame, sizeof(frame));
+        qernic_to_wire(c->fd, frame, sizeof(frame));
         mlx5_completion(&c->x, &c->r, cqe);
         g_assert_cmphex(cqe[63] >> 4, ==, 2);
         g_assert_cmpuint(ldl_be_p(cqe + 44), ==, sizeof(frame));

@@ -83,8 +83,7 @@ static void function_reset(Mlx5 *x)
 {
     qernic_flr(&x->dev);
     qpci_device_enable(&x->dev);
-    qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_0, x->bar.addr);
-    qpci_config_writel(&x->dev, PCI_BASE_ADDRESS_1, x->bar.addr >> 32);
+    qernic_place(&x->dev, &x->bar, 0, x->bar.addr);
 }
 
 /* A reset in the middle of a command; the driver probes again. */
@@ -224,7 +223,7 @@ static const struct {
 
 MACHINE_TEST("/ernic-mlx5/properties", test_properties)
 {
-    QErnicMachine *m = qernic_machine("-nodefaults");
+    QErnicMachine *m = qernic_machine("%s", "");
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         qernic_refused(m->qts, bad[i].says, "%s", bad[i].args);

@@ -52,7 +52,7 @@ static void open_pair(Pair *p, const char *more)
     g_autofree char *args = pair_options(more);
 
     qdma_open(&p->x, args);
-    onic_aim(&p->x, 32);
+    qdma_aim(&p->x, 32);
     map_pair(p);
     connect_pair(p);
 }
@@ -81,15 +81,15 @@ WORLD_KINDS("/ernic-opennic/pair", test_pair, Pair, p, open_pair, KINDS)
             g_assert_cmpint(qdma_interrupted(&p->x, v), ==, v == 14 + 2 + i);
         }
     }
-    qpci_io_writel(&p->x.q->dev, p->x.user, 0xc, 1 << 13);
+    qdma_put_user(&p->x, 0xc, 1 << 13);
     g_assert_cmphex(card_get(&p->c[1], PG332_IPv4XADD), ==, 0);
     g_assert_cmphex(card_get(&p->c[0], PG332_IPv4XADD), !=, 0);
-    qpci_io_writel(&p->x.q->dev, p->x.user, 0xc, 3 << 12);
-    g_assert_cmphex(qpci_io_readl(&p->x.q->dev, p->x.user, 0x10) & 3 << 12, ==, 3 << 12);
+    qdma_put_user(&p->x, 0xc, 3 << 12);
+    g_assert_cmphex(qdma_user(&p->x, 0x10) & 3 << 12, ==, 3 << 12);
     g_assert_cmphex(card_get(&p->c[0], PG332_IPv4XADD), ==, 0);
     connect_pair(p);
     transfers(p);
-    qpci_io_writel(&p->x.q->dev, p->x.user, 4, 1);
+    qdma_put_user(&p->x, 4, 1);
     g_assert_cmphex(card_get(&p->c[1], PG332_IPv4XADD), ==, 0);
 }
 
@@ -97,8 +97,8 @@ WORLD_KINDS("/ernic-opennic/pair", test_pair, Pair, p, open_pair, KINDS)
 WORLD_KINDS("/ernic-opennic/pair-windows", test_pair_windows, Pair, p, open_pair, KINDS)
 {
     for (uint32_t i = 0; i < 8; i++) {
-        qpci_io_writel(&p->x.q->dev, p->x.user, 0x16424 + i * 0x20, 0x20 * i);
-        qpci_io_writel(&p->x.q->dev, p->x.user, 0x16430 + i * 0x20, 0xc2000000);
+        qdma_put_user(&p->x, 0x16424 + i * 0x20, 0x20 * i);
+        qdma_put_user(&p->x, 0x16430 + i * 0x20, 0xc2000000);
     }
     for (uint32_t i = 0; i < 2; i++) {
         card_clear_qp(&p->c[i]);
@@ -133,9 +133,9 @@ static void open_third(Third *t, const char *more)
     Qdma *x = &t->p.x;
 
     qdma_open(x, all);
-    onic_aim(x, 32);
+    qdma_aim(x, 32);
     map_pair(&t->p);
-    qpci_io_writel(&x->q->dev, x->user, 0x16430, 0xc2000000);
+    qdma_put_user(x, 0x16430, 0xc2000000);
     card_open(&t->c, qernic_at(x->m, "third", 5), PG332_V4_2, 3);
     card_open_in(&t->p.c[0], 1, card_addr(0), card_addr(0x80000));
     card_open_in(&t->p.c[1], 2, 0, 0);
@@ -161,9 +161,10 @@ static void write_nowhere(Third *t)
 /* The ERNIC of port 1 has the power of the function that it is a part of. */
 WORLD_KINDS("/ernic-opennic/pair-power", test_pair_power, Third, t, open_third, KINDS)
 {
-    onic_power(t->p.x.q, 3);
+    qernic_power(&t->p.x.q->dev, 3);
     write_nowhere(t);
-    onic_power(t->p.x.q, 0);
+    qernic_power(&t->p.x.q->dev, 0);
+    qernic_pass(t->c.q->qts, 40, 1000000);      /* the sender's timeout */
     card_done(&t->c, CARD_WRITE);
     card_equal(&t->c, t->c.mem, t->p.c[1].mem, 4);
     card_transfers(&t->c, &t->p.c[1]);
@@ -180,7 +181,7 @@ WORLD_KINDS("/ernic-opennic/pair-reset", test_pair_reset, Third, t, open_third, 
         g_assert_cmphex(card_get(&p->c[i], PG332_IPv4XADD), ==, 0);
     }
     write_nowhere(t);
-    onic_aim(&p->x, 32);
+    qdma_aim(&p->x, 32);
     map_pair(p);
     connect_pair(p);
     transfers(p);
@@ -225,68 +226,51 @@ WORLD_KINDS("/ernic-opennic/pair-hidden", test_pair_hidden, Pair, p, open_pair,
 #define SMALL_PAIR  "-device ernic,id=ernic0,addr=04.0,shell=opennic,multifunction=on" \
                     ",vectors=6" ERNICS ONIC_SECOND ",vectors=64"
 
-/* The state of engine @n in a stream, which has its length in front. */
-static gsize engine_at(const char *bytes, gsize len, uint32_t n)
-{
-    static const char magic[] = "RNICiCsT";
-    const char *at = bytes;
-
-    for (uint32_t i = 0; i <= n; i++) {
-        at = memmem(at + 1, bytes + len - at - 1, magic, strlen(magic));
-        g_assert_nonnull(at);
-    }
-    return at - bytes;
-}
-
+/* The state of a machine with these options. */
 typedef struct Saved {
-    const char *args, *path;
-    char *bytes;
-    gsize len;
+    const char *args;
+    QErnicState s;
 } Saved;
-
-static bool loads_bytes(const Saved *s, const char *bytes, gsize len)
-{
-    QErnicMachine *m = qernic_machine("%s -incoming defer", s->args);
-    bool done;
-
-    g_assert_true(g_file_set_contents(s->path, bytes, len, NULL));
-    done = qernic_load(m->qts, s->path);
-    if (done) {
-        qtest_clock_step(m->qts, 1000000);
-    }
-    qernic_machine_end(m);
-    return done;
-}
 
 static bool loads(const Saved *s)
 {
-    return loads_bytes(s, s->bytes, s->len);
+    return qernic_state_loads(&s->s, "%s", s->args);
+}
+
+/* The state of engine @n in a stream, which has its length in front. */
+static gsize engine_at(const QErnicState *s, uint32_t n)
+{
+    static const char magic[] = "RNICiCsT";
+    const char *at = s->bytes;
+
+    for (uint32_t i = 0; i <= n; i++) {
+        at = memmem(at + 1, s->bytes + s->len - at - 1, magic, strlen(magic));
+        g_assert_nonnull(at);
+    }
+    return at - s->bytes;
 }
 
 /* The same with a subsection after engine @n. */
 static bool loads_with(const Saved *s, uint32_t n, const char *section, gsize size)
 {
-    gsize at = engine_at(s->bytes, s->len, n);
-    GByteArray *all = g_byte_array_new();
-    bool done;
+    gsize at = engine_at(&s->s, n);
+    g_autoptr(GByteArray) all = g_byte_array_new();
 
-    at += ldl_be_p(s->bytes + at - 4);
-    g_byte_array_append(all, (uint8_t *)s->bytes, at);
+    at += ldl_be_p(s->s.bytes + at - 4);
+    g_byte_array_append(all, (uint8_t *)s->s.bytes, at);
     g_byte_array_append(all, (const uint8_t *)section, size);
-    g_byte_array_append(all, (uint8_t *)s->bytes + at, s->len - at);
-    done = loads_bytes(s, (char *)all->data, all->len);
-    g_byte_array_unref(all);
-    return done;
+    g_byte_array_append(all, (uint8_t *)s->s.bytes + at, s->s.len - at);
+    return loads(&(Saved) { s->args, { s->s.path, (char *)all->data, all->len,
+                                       s->s.now } });
 }
 
 static void save(Saved *s, const char *args)
 {
     QErnicMachine *m = qernic_machine("%s", args);
 
-    *s = (Saved) { .args = args, .path = qernic_temp() };
-    qernic_save(m->qts, s->path);
+    s->args = args;
+    qernic_state_save(m->qts, &s->s);
     qernic_machine_end(m);
-    g_assert_true(g_file_get_contents(s->path, &s->bytes, &s->len, NULL));
     g_assert_true(loads(s));
 }
 
@@ -299,15 +283,14 @@ MACHINE_TEST("/ernic-opennic/pair-state", test_pair_state)
 
     save(&s, SMALL_PAIR);
     g_assert_false(loads_with(&s, 3, irqs, sizeof(irqs)));
-    at = engine_at(s.bytes, s.len, 2) - 4 - 138;
-    s.bytes[at - 2] = 1;                /* verbs: enabled */
+    at = engine_at(&s.s, 2) - 4 - 138;
+    s.s.bytes[at - 2] = 1;              /* verbs: enabled */
     g_assert_false(loads(&s));
-    s.bytes[at - 2] = 0;
-    s.bytes[at + 3] = 4;                /* Ethernet: promiscuous */
+    s.s.bytes[at - 2] = 0;
+    s.s.bytes[at + 3] = 4;              /* Ethernet: promiscuous */
     g_assert_false(loads(&s));
-    s.bytes[at + 3] = 0;
+    s.s.bytes[at + 3] = 0;
     g_assert_true(loads(&s));
-    g_free(s.bytes);
 }
 
 /* A section of ports that the device does not have, or of bits of other ports. */
@@ -327,13 +310,11 @@ MACHINE_TEST("/ernic-opennic/ports-state", test_ports_state)
         save(&s, without[i]);
         g_assert_false(loads_with(&s, !i, links, sizeof(links)));
         g_assert_false(loads_with(&s, !i, port, sizeof(port)));
-        g_free(s.bytes);
     }
     save(&s, SMALL_PAIR);
     g_assert_true(loads_with(&s, 1, links, sizeof(links)));
     g_assert_true(loads_with(&s, 1, port, sizeof(port)));
     g_assert_false(loads_with(&s, 1, more, sizeof(more)));
-    g_free(s.bytes);
 }
 
 /* The queues of port 1 are 64 to 127; the table and the key are those of function 0. */
@@ -345,11 +326,11 @@ static void open_ports(OnicTwo *t, const char *more)
     qdma_open(&t->w[0].x, args);
     qnet_setup(&t->w[0].x);
     qdma_write_context(&t->w[0].x, QDMA_FMAP, 0, (uint32_t[8]) { 0, 128 });
-    onic_put(&t->w[0], 0x1000, 128);
-    onic_put(&t->w[0], 0xc00c, 1);
-    onic_put(&t->w[0], 0xc014, 1);
+    qdma_put_user(&t->w[0].x, 0x1000, 128);
+    qdma_put_user(&t->w[0].x, 0xc00c, 1);
+    qdma_put_user(&t->w[0].x, 0xc014, 1);
     for (uint32_t i = 0; i < 128; i++) {
-        onic_put(&t->w[0], 0x1400 + i * 4, i % 4);
+        qdma_put_user(&t->w[0].x, 0x1400 + i * 4, i % 4);
     }
 }
 
@@ -370,9 +351,8 @@ WORLD_KINDS("/ernic-opennic/ports", test_ports, OnicTwo, t, open_ports,
         one = &s[port][i / 2 % 4];
         qnet_post(one, frame, sizeof(frame));
         qnet_sent(one);
-        g_assert_cmpuint(qernic_from_wire(t->w[port].fd, is, sizeof(is)), ==,
-                         sizeof(frame));
-        g_assert_cmpint(memcmp(is, frame, sizeof(frame)), ==, 0);
+        qnet_same(is, qernic_from_wire(t->w[port].fd, is, sizeof(is)), frame,
+                  sizeof(frame));
         qernic_to_wire(t->w[port].fd, frame, sizeof(frame));
         len = n = 0;
         while (!len) {
@@ -381,8 +361,7 @@ WORLD_KINDS("/ernic-opennic/ports", test_ports, OnicTwo, t, open_ports,
             len = qnet_poll(one, is);
             qtest_clock_step(t->w[0].x.m->qts, 1000);
         }
-        g_assert_cmpuint(len, ==, sizeof(frame));
-        g_assert_cmpint(memcmp(is, frame, sizeof(frame)), ==, 0);
+        qnet_same(is, len, frame, sizeof(frame));
         qnet_refill(one);
         qnet_read(one, QNET_ARM);
         seen[port] |= 1 << n;
@@ -390,9 +369,9 @@ WORLD_KINDS("/ernic-opennic/ports", test_ports, OnicTwo, t, open_ports,
     g_assert_cmpint(ctpop32(seen[0]), >, 2);
     g_assert_cmpint(ctpop32(seen[1]), >, 2);
     for (uint32_t i = 0; i < 2; i++) {
-        onic_put(&t->w[0], 0x82b0 + i * 0x4000, 1);
-        g_assert_cmpuint(onic_get(&t->w[0], 0x8500 + i * 0x4000), ==, 100);
-        g_assert_cmpuint(onic_get(&t->w[0], 0x8608 + i * 0x4000), ==, 100);
+        qdma_put_user(&t->w[0].x, 0x82b0 + i * 0x4000, 1);
+        g_assert_cmpuint(qdma_user(&t->w[0].x, 0x8500 + i * 0x4000), ==, 100);
+        g_assert_cmpuint(qdma_user(&t->w[0].x, 0x8608 + i * 0x4000), ==, 100);
     }
     g_assert_cmpuint(qernic_stat(t->w[0].x.q, "qdma.errors"), ==, 0);
 }
@@ -402,11 +381,8 @@ WORLD_KINDS("/ernic-opennic/ports", test_ports, OnicTwo, t, open_ports,
 /* MSI-X off and on. */
 static void msix_again(Qdma *x)
 {
-    uint8_t at = qpci_find_capability(&x->q->dev, PCI_CAP_ID_MSIX, 0) + PCI_MSIX_FLAGS;
-    uint16_t flags = qpci_config_readw(&x->q->dev, at);
-
-    qpci_config_writew(&x->q->dev, at, flags & ~PCI_MSIX_FLAGS_ENABLE);
-    qpci_config_writew(&x->q->dev, at, flags);
+    qernic_msix_bits(&x->q->dev, PCI_MSIX_FLAGS_ENABLE, false);
+    qernic_msix_bits(&x->q->dev, PCI_MSIX_FLAGS_ENABLE, true);
 }
 
 /* The interrupt of the links is a level, each edge of which is a message. */
@@ -415,22 +391,22 @@ WORLD_KINDS("/ernic-opennic/links-level", test_links_level, OnicTwo, t, open_por
 {
     Onic *w = &t->w[0];
 
-    onic_aim(&w->x, ONIC_VECTORS);
-    g_assert_cmphex(onic_get(w, 0x1c), ==, 0);
+    qdma_aim(&w->x, ONIC_VECTORS);
+    g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 0);
     qernic_set_link(w->x.m->qts, "sock0", true);
-    g_assert_cmphex(onic_get(w, 0x1c), ==, 0);          /* it is as it was */
+    g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 0);    /* it is as it was */
     qernic_set_link(w->x.m->qts, "sock0", false);
     g_assert_true(qdma_interrupted(&w->x, LINK_VECTOR));
     qernic_set_link(w->x.m->qts, "sock1", false);
-    g_assert_cmphex(onic_get(w, 0x1c), ==, 3);
+    g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 3);
     g_assert_false(qdma_interrupted(&w->x, LINK_VECTOR));
-    onic_put(w, 0x1c, 1);
-    g_assert_cmphex(onic_get(w, 0x1c), ==, 2);
+    qdma_put_user(&w->x, 0x1c, 1);
+    g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 2);
     g_assert_true(qdma_interrupted(&w->x, LINK_VECTOR));
     msix_again(&w->x);
     g_assert_true(qdma_interrupted(&w->x, LINK_VECTOR));
-    onic_put(w, 0x1c, 2);
-    g_assert_cmphex(onic_get(w, 0x1c), ==, 0);
+    qdma_put_user(&w->x, 0x1c, 2);
+    g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 0);
     g_assert_false(qdma_interrupted(&w->x, LINK_VECTOR));
     msix_again(&w->x);
     g_assert_false(qdma_interrupted(&w->x, LINK_VECTOR));
@@ -442,20 +418,20 @@ WORLD_KINDS("/ernic-opennic/links-migrate", test_links_migrate, OnicTwo, t, open
 {
     Onic *w = &t->w[0];
 
-    onic_aim(&w->x, ONIC_VECTORS);
+    qdma_aim(&w->x, ONIC_VECTORS);
     for (uint32_t i = 0; i < 3; i++) {
         g_autofree char *args = onic_cables(t->w, ERNICS);
 
         if (i) {
             qernic_set_link(w->x.m->qts, i == 1 ? "sock0" : "sock1", false);
-            onic_put(w, 0x1c, 2);
+            qdma_put_user(&w->x, 0x1c, 2);
             g_assert_true(qdma_interrupted(&w->x, LINK_VECTOR));
         }
         qdma_migrate(&w->x, args);
         g_assert_cmpint(qdma_interrupted(&w->x, LINK_VECTOR), ==, i == 2);
-        g_assert_cmphex(onic_get(w, 0x1c), ==, i);
-        onic_put(w, 0x1c, i);
-        g_assert_cmphex(onic_get(w, 0x1c), ==, 0);
+        g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, i);
+        qdma_put_user(&w->x, 0x1c, i);
+        g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 0);
     }
 }
 
@@ -464,26 +440,26 @@ WORLD_KINDS("/ernic-opennic/links", test_links, OnicTwo, t, open_ports, { "", ""
 {
     Onic *w = &t->w[0];
 
-    onic_aim(&w->x, ONIC_VECTORS);
-    onic_put(w, 0x1c, ~0);
+    qdma_aim(&w->x, ONIC_VECTORS);
+    qdma_put_user(&w->x, 0x1c, ~0);
     qtest_memset(w->x.m->qts, w->x.messages, 0, 4096);
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t port = i % 2;
 
         qernic_set_link(w->x.m->qts, port ? "sock1" : "sock0", i > 1);
-        g_assert_cmphex(onic_get(w, 0x8204 + port * 0x4000), ==, i > 1 ? 3 : 0);
-        g_assert_cmphex(onic_get(w, 0x1c), ==, 1 << port);
+        g_assert_cmphex(qdma_user(&w->x, 0x8204 + port * 0x4000), ==, i > 1 ? 3 : 0);
+        g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 1 << port);
         g_assert_true(qdma_interrupted(&w->x, LINK_VECTOR));
         qernic_set_link(w->x.m->qts, port ? "sock1" : "sock0", i < 2);
         qernic_set_link(w->x.m->qts, port ? "sock1" : "sock0", i > 1);
         g_assert_false(qdma_interrupted(&w->x, LINK_VECTOR));
-        onic_put(w, 0x1c, ~(1u << port));
-        g_assert_cmphex(onic_get(w, 0x1c), ==, 1 << port);
+        qdma_put_user(&w->x, 0x1c, ~(1u << port));
+        g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 1 << port);
         g_assert_true(qdma_interrupted(&w->x, LINK_VECTOR));
-        onic_put(w, 0x1c, 1 << port);
-        g_assert_cmphex(onic_get(w, 0x1c), ==, 0);
+        qdma_put_user(&w->x, 0x1c, 1 << port);
+        g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 0);
     }
     qernic_set_link(w->x.m->qts, "sock1", false);
-    onic_put(w, 4, 1);
-    g_assert_cmphex(onic_get(w, 0x1c), ==, 0);
+    qdma_put_user(&w->x, 4, 1);
+    g_assert_cmphex(qdma_user(&w->x, 0x1c), ==, 0);
 }

@@ -57,24 +57,24 @@ WORLD_KINDS("/ernic-opennic/driver", test_driver, Onic, w, open_driver, KINDS)
     g_assert_cmpuint(ctpop32(seen), >=, ONIC_QUEUES / 2);
     /* The table of two queues alone. */
     for (uint32_t i = 0; i < 128; i++) {
-        onic_put(w, 0x1400 + i * 4, i % 2);
+        qdma_put_user(&w->x, 0x1400 + i * 4, i % 2);
     }
     for (uint32_t flow = 0; flow < ARRAY_SIZE(queue); flow++) {
         g_assert_cmpuint(onic_receive(w, flow, 100), <, 2);
     }
     /* Counters for ethtool, after a tick. */
     g_assert_cmpuint(onic_counter(w, 0x500), ==, 0);
-    onic_put(w, onic_mac(w, 0x2b0), 1);
+    qdma_put_user(&w->x, onic_mac(w, 0x2b0), 1);
     g_assert_cmpuint(onic_counter(w, 0x500), ==, sent);
     g_assert_cmpuint(onic_counter(w, 0x608), ==, 5 * ARRAY_SIZE(queue));
     g_assert_cmpuint(onic_counter(w, 0x5d0), ==, sent);
-    g_assert_cmpuint(onic_get(w, 0xb000), ==, sent);
-    g_assert_cmpuint(onic_get(w, 0xb020), ==, 5 * ARRAY_SIZE(queue));
-    g_assert_cmpuint(onic_get(w, 0xb030), ==, 0);
+    g_assert_cmpuint(qdma_user(&w->x, 0xb000), ==, sent);
+    g_assert_cmpuint(qdma_user(&w->x, 0xb020), ==, 5 * ARRAY_SIZE(queue));
+    g_assert_cmpuint(qdma_user(&w->x, 0xb030), ==, 0);
     /* Removal. */
     onic_down(w);
     qdma_put(&w->x, 0xb04, 0);
-    onic_put(w, 0x1000, 0);
+    qdma_put_user(&w->x, 0x1000, 0);
     qdma_command(&w->x, QDMA_FMAP, 0, QDMA_CLEAR);
     g_assert_cmphex(qdma_get(&w->x, 0x248), ==, 0);
     g_assert_cmpuint(qernic_stat(w->x.q, "qdma.errors"), ==, 0);
@@ -106,9 +106,9 @@ WORLD_KINDS("/ernic-opennic/no-card", test_no_card, Onic, w, open_driver, { "", 
 
     g_assert_cmphex(qpci_config_readl(&w->x.q->dev, PCI_BASE_ADDRESS_4), ==, 0);
     g_assert_cmphex(qdma_get(&w->x, 0x118), ==, 0x30000);
-    g_assert_cmphex(onic_get(w, 0x16420), ==, 0);
-    onic_put(w, 0x16420, 1);
-    g_assert_cmphex(onic_get(w, 0x16420), ==, 0);
+    g_assert_cmphex(qdma_user(&w->x, 0x16420), ==, 0);
+    qdma_put_user(&w->x, 0x16420, 1);
+    g_assert_cmphex(qdma_user(&w->x, 0x16420), ==, 0);
     qdma_put(&w->x, 0x1204, 1);
     qdma_write_context(&w->x, QDMA_FMAP, 0, (uint32_t[8]) { 0, 64 });
     qdma_queue_open(&w->x, &k, 40, QDMA_H2C, 16);
@@ -129,7 +129,7 @@ MACHINE_KINDS("/ernic-opennic/ernic-vector", test_ernic_vector, { "-6", "6" },
     Card c;
 
     qdma_open(&x, args);
-    onic_aim(&x, vectors);
+    qdma_aim(&x, vectors);
     c = (Card) { .q = x.q, .version = PG332_V4_2, .bar = x.user, .card = x.card };
     c.bar.addr += 0x800000;
     card_open_in(&c, 1, card_addr(0), card_addr(0x40000));
@@ -192,23 +192,23 @@ WORLD_KINDS("/ernic-opennic/two-functions", test_two, OnicTwo, t, open_two, KIND
         both_ways(&w[i], i);
     }
     for (uint32_t i = 0; i < 2; i++) {
-        onic_put(&w[!i], onic_mac(&w[i], 0x2b0), 1);     /* either function may do it */
+        qdma_put_user(&w[!i].x, onic_mac(&w[i], 0x2b0), 1);     /* by either function */
         g_assert_cmpuint(onic_counter(&w[i], 0x500), ==, 2 * ONIC_QUEUES);
         g_assert_cmpuint(onic_counter(&w[i], 0x608), ==, 2 * ONIC_QUEUES);
         g_assert_cmpuint(onic_counter(&w[i], 0x3000), ==, 2 * ONIC_QUEUES);
         g_assert_cmpuint(qernic_stat(w[i].x.q, "qdma.c2h_packets"), ==, 2 * ONIC_QUEUES);
     }
     /* A frame of port 1 does not leave while its MAC is off; the next one does. */
-    onic_put(&w[0], 0xc00c, 0);
+    qdma_put_user(&w[0].x, 0xc00c, 0);
     both_ways(&w[0], 2);
-    onic_put(&w[0], 0xc00c, 1);
+    qdma_put_user(&w[0].x, 0xc00c, 1);
     both_ways(&w[1], 3);
     /* A doorbell of a queue that function 1 does not have. */
     qdma_write_context(&w[0].x, QDMA_SW, onic_number(&w[1], ONIC_QUEUES),
                        (uint32_t[8]) { 0x55 });
     g_assert_cmphex(qdma_get(&w[1].x, QDMA_DOORBELLS + ONIC_QUEUES * 16 + 8), ==, 0);
     /* One that has no queue in function 1 is not for those of function 0. */
-    onic_put(&w[1], 0x2000, 0x40 << 16);
+    qdma_put_user(&w[1].x, 0x2000, 0x40 << 16);
     both_ways(&w[0], 4);
     g_assert_cmpuint(qernic_stat(w[0].x.q, "qdma.errors"), ==, 0);
 }
@@ -293,9 +293,9 @@ WORLD_KINDS("/ernic-opennic/two-migrate", test_two_migrate, OnicTwo, t, open_two
     w[1].x.q->qts = w[0].x.q->qts;
     for (uint32_t i = 0; i < 2; i++) {
         both_ways(&w[i], 3 + i);
-        onic_put(&w[i], onic_mac(&w[i], 0x2b0), 1);
+        qdma_put_user(&w[i].x, onic_mac(&w[i], 0x2b0), 1);
         g_assert_cmpuint(onic_counter(&w[i], 0x500), ==, 4 * ONIC_QUEUES);
-        g_assert_cmpuint(onic_get(&w[i], onic_mac(&w[i], 0x3020)), ==, 4 * ONIC_QUEUES);
+        g_assert_cmpuint(onic_counter(&w[i], 0x3020), ==, 4 * ONIC_QUEUES);
     }
 }
 
@@ -305,7 +305,7 @@ WORLD_KINDS("/ernic-opennic/two-power", test_two_power, OnicTwo, t, open_two, { 
     Onic *w = t->w;
     uint8_t frame[100];
 
-    onic_power(w[1].x.q, 3);
+    qernic_power(&w[1].x.q->dev, 3);
     qnet_frame(frame, sizeof(frame), 1, 2);
     qernic_to_wire(w[1].fd, frame, sizeof(frame));
     g_assert_cmphex(qdma_get(&w[0].x, 0x264), ==, 0);
@@ -314,7 +314,7 @@ WORLD_KINDS("/ernic-opennic/two-power", test_two_power, OnicTwo, t, open_two, { 
     onic_ring(&w[0], ONIC_PER_PF, 12, 0);
     both_ways(&w[0], 1);
     g_assert_cmpuint(onic_pending(&w[1]), ==, ONIC_QUEUES);
-    onic_power(w[1].x.q, 0);
+    qernic_power(&w[1].x.q->dev, 0);
     both_ways(&w[1], 2);
 }
 
@@ -326,11 +326,11 @@ WORLD_KINDS("/ernic-opennic/two-power-first", test_two_power_first, OnicTwo, t, 
     uint64_t status = w[0].queue[0].entries + 1023 * 8;
 
     qdma_write_context(&w[0].x, QDMA_FMAP, 1, (uint32_t[8]) { 0, 2 * ONIC_PER_PF });
-    onic_power(w[0].x.q, 3);
+    qernic_power(&w[0].x.q->dev, 3);
     qtest_writeq(w[0].x.m->qts, status, 0x1234);
     onic_ring(&w[1], 0, 12, 0xffff);
     g_assert_cmphex(qtest_readq(w[0].x.m->qts, status), ==, 0x1234);
-    onic_power(w[0].x.q, 0);
+    qernic_power(&w[0].x.q->dev, 0);
     onic_ring(&w[1], 1, 12, 0xffff);
     g_assert_cmphex(qtest_readq(w[0].x.m->qts, w[0].queue[1].entries + 1023 * 8), !=, 0);
     for (uint32_t i = 0; i < 2; i++) {
@@ -391,14 +391,14 @@ WORLD_KINDS("/ernic-opennic/two-attack", test_two_attack, OnicTwo, t, open_two, 
         qnet_frame(frame, sizeof(frame), i, 7);
         qernic_to_wire(w->fd, frame, sizeof(frame));
         onic_ring(w, n, 4 * g_test_rand_int_range(0, 4), g_test_rand_int());
-        onic_put(w, words[i % ARRAY_SIZE(words)], g_test_rand_int() & ~1u);
+        qdma_put_user(&w->x, words[i % ARRAY_SIZE(words)], g_test_rand_int() & ~1u);
         if (i % 32 == 0) {
             qtest_clock_step(w->x.m->qts, 100000);
             while (recv(w->fd, frame, sizeof(frame), MSG_DONTWAIT) > 0) {
             }
         }
     }
-    qpci_io_writel(&t->w[0].x.q->dev, t->w[0].x.user, 4, 1);
+    qdma_put_user(&t->w[0].x, 4, 1);
     for (uint32_t i = 0; i < 2; i++) {
         while (recv(t->w[i].fd, frame, sizeof(frame), MSG_DONTWAIT) > 0) {
         }

@@ -6,7 +6,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
-#include "hw/pci/pci_regs.h"
 #include "ernic-opennic.h"
 
 #define TX_RING     4095        /* descriptors before the status; the places: */
@@ -31,16 +30,6 @@ static const uint16_t counts[16] = {
     64, 2, 4, 8, 16, 24, 32, 48, 80, 96, 112, 128, 144, 160, 176, 192
 };
 
-uint32_t onic_get(Onic *w, uint32_t off)
-{
-    return qpci_io_readl(&w->x.q->dev, w->x.user, off);
-}
-
-void onic_put(Onic *w, uint32_t off, uint32_t value)
-{
-    qpci_io_writel(&w->x.q->dev, w->x.user, off, value);
-}
-
 /* Offset @at of the MAC of the function. */
 uint32_t onic_mac(const Onic *w, uint32_t at)
 {
@@ -56,9 +45,9 @@ static void set_queues(Onic *w)
     qdma_command(&w->x, QDMA_FMAP, w->function, QDMA_CLEAR);
     qdma_write_context(&w->x, QDMA_FMAP, w->function,
                        (uint32_t[8]) { first, ONIC_QUEUES });
-    onic_put(w, 0x1000 + w->function * 0x1000, first << 16 | ONIC_QUEUES);
+    qdma_put_user(&w->x, 0x1000 + w->function * 0x1000, first << 16 | ONIC_QUEUES);
     for (uint32_t i = 0; i < 128; i++) {
-        onic_put(w, 0x1400 + w->function * 0x1000 + i * 4, i % ONIC_QUEUES);
+        qdma_put_user(&w->x, 0x1400 + w->function * 0x1000 + i * 4, i % ONIC_QUEUES);
     }
 }
 
@@ -75,29 +64,6 @@ static void set_tables(Qdma *x)
     qdma_put(x, 0xb08, qdma_get(x, 0xbe0) / 2 << 16 | 8 << 8);
     qdma_put(x, 0xb50, qdma_get(x, 0xbe4) << 26 | 25 << 14 | 5 << 2);
     qdma_put(x, 0xe24, 0x00c14000);
-}
-
-static void enable_mac(Onic *w, uint32_t port)
-{
-    static const uint32_t pause[][2] = {
-        { 0x84, 0x3dff }, { 0x88, 0x1c631 }, { 0x48, ~0 }, { 0x4c, ~0 }, { 0x50, ~0 },
-        { 0x54, ~0 }, { 0x58, 0xffff }, { 0x34, ~0 }, { 0x38, ~0 }, { 0x3c, ~0 },
-        { 0x40, ~0 }, { 0x44, 0xffff }, { 0x30, 0x1ff },
-    };
-    uint32_t at = 0x8000 + port * 0x4000, reset = port ? 0x100 : 0x10;
-
-    onic_put(w, 0xc, reset);
-    qernic_wait_while(w->x.m->qts, !(onic_get(w, 0x10) & reset));
-    onic_put(w, at + 0x107c, 3);
-    onic_put(w, at + 0x1000, 7);
-    onic_put(w, at + 0x14, 1);
-    onic_put(w, at + 0xc, 0x10);
-    onic_get(w, at + 0x204);
-    g_assert_cmphex(onic_get(w, at + 0x204), ==, 3);
-    onic_put(w, at + 0xc, 1);
-    for (uint32_t i = 0; i < ARRAY_SIZE(pause); i++) {
-        onic_put(w, at + pause[i][0], pause[i][1]);
-    }
 }
 
 /* Masks one bit at a time, then armed. */
@@ -117,37 +83,20 @@ static void enable_errors(Qdma *x)
     qdma_put(x, 0xb04, ONIC_ERROR << 12 | 1 << 24);
 }
 
-/* MSI-X messages of the function to memory. */
-void onic_aim(Qdma *x, uint32_t vectors)
-{
-    if (!x->messages) {
-        x->messages = guest_alloc(&x->m->alloc, 4096);
-    }
-    if (x->q->dev.msix_enabled) {
-        qpci_msix_disable(&x->q->dev);
-    }
-    qpci_msix_enable(&x->q->dev);
-    x->bar = x->q->dev.msix_table_bar;
-    qtest_memset(x->m->qts, x->messages, 0, 4096);
-    for (uint32_t i = 0; i < vectors; i++) {
-        qernic_aim(&x->q->dev, i, x->messages + i * 4, 1);
-    }
-}
-
 /* @macs: the number of MACs that the driver has to find. */
 void onic_probe(Onic *w, uint32_t macs)
 {
     uint32_t i;
 
     g_assert_cmphex(qpci_msix_table_size(&w->x.q->dev), ==, ONIC_VECTORS);
-    onic_aim(&w->x, ONIC_VECTORS);
+    qdma_aim(&w->x, ONIC_VECTORS);
     set_queues(w);
     if (!w->function) {
         set_tables(&w->x);
     }
-    for (i = 0; i < 2 && onic_get(w, 0x8024 + i * 0x4000) == 0x301; i++) {
+    for (i = 0; i < 2 && qdma_user(&w->x, 0x8024 + i * 0x4000) == 0x301; i++) {
         if (!w->function) {
-            enable_mac(w, i);
+            qdma_start_mac(&w->x, 0x8000 + i * 0x4000, i ? 0x100 : 0x10);
         }
     }
     g_assert_cmpuint(i, ==, macs);
@@ -245,8 +194,7 @@ void onic_down(Onic *w)
 void onic_transmit(Onic *w, uint32_t i, const uint8_t *frame, uint32_t len)
 {
     OnicQueue *q = &w->queue[i];
-    uint8_t desc[16] = { }, is[QNET_FRAME];
-    uint32_t n;
+    uint8_t desc[16] = { };
 
     qtest_bufwrite(w->x.m->qts, w->out, frame, len);
     stl_le_p(desc, len);
@@ -255,11 +203,7 @@ void onic_transmit(Onic *w, uint32_t i, const uint8_t *frame, uint32_t len)
     qtest_memwrite(w->x.m->qts, q->tx + q->tx_pi * 16, desc, 16);
     q->tx_pi++;
     onic_ring(w, i, 4, q->tx_pi);
-    do {
-        n = qernic_from_wire(w->fd, is, sizeof(is));
-    } while (n == 60 && len != 60);     /* QEMU announces the address after a migration */
-    g_assert_cmpuint(n, ==, len);
-    g_assert_cmpint(memcmp(is, frame, len), ==, 0);
+    qnet_arrives(w->fd, frame, len);
     /* It polls the status: there is no interrupt. */
     qernic_wait_while(w->x.m->qts,
                       qtest_readw(w->x.m->qts, q->tx + TX_RING * 16 + 2) != q->tx_pi);
@@ -292,7 +236,7 @@ static uint32_t take(Onic *w, const uint8_t *frame, uint32_t len)
     g_assert_cmphex(entry & 0xffffffffffff, ==,
                     (uint64_t)len << 32 | onic_number(w, i) << 16 | 1 << 1);
     qtest_bufread(w->x.m->qts, q->buffers + q->rx_ci * BUFFER, is, len);
-    g_assert_cmpint(memcmp(is, frame, len), ==, 0);
+    qnet_same(is, len, frame, len);
     q->rx_ci++;
     q->ci++;
     onic_ring(w, i, 8, BUFFERS + q->rx_ci);
@@ -313,39 +257,25 @@ uint32_t onic_receive(Onic *w, uint32_t flow, uint32_t len)
 
 uint32_t onic_counter(Onic *w, uint32_t at)
 {
-    return onic_get(w, onic_mac(w, at));
+    return qdma_user(&w->x, onic_mac(w, at));
 }
 
 /* ---- two ports -------------------------------------------------------------------- */
 
 char *onic_cables(Onic w[2], const char *more)
 {
-    int fds[2][2];
-
-    for (int i = 0; i < 2; i++) {
-        qernic_cable(fds[i]);
-        w[i].fd = fds[i][0];
-    }
     return g_strdup_printf(",shell=opennic,multifunction=on,vectors=10,netdev=sock0%s"
                            ONIC_SECOND ",vectors=10,netdev=sock1%s"
                            " -netdev socket,fd=%d,id=sock0 -netdev socket,fd=%d,id=sock1",
-                           more, more, fds[0][1], fds[1][1]);
-}
-
-void onic_power(QErnic *q, uint16_t state)
-{
-    uint8_t pm = qpci_find_capability(&q->dev, PCI_CAP_ID_PM, 0);
-
-    qpci_config_writew(&q->dev, pm + PCI_PM_CTRL, state);
+                           more, more, qernic_cable(&w[0].fd), qernic_cable(&w[1].fd));
 }
 
 void onic_unplug(Qdma *x, const char *id)
 {
     QTestState *qts = x->m->qts;
 
-    qtest_qmp_assert_success(qts, "{ 'execute': 'device_del',"
-                             " 'arguments': { 'id': %s } }", id);
-    qtest_qmp_assert_success(qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_device_del_send(qts, id);
+    qtest_system_reset_nowait(qts);
     qtest_qmp_eventwait(qts, "DEVICE_DELETED");
     qtest_qmp_eventwait(qts, "DEVICE_DELETED");
     for (uint32_t n = 0; n < 50; n++) {

@@ -41,18 +41,12 @@ typedef struct OnicTwo {
 
 /* The options of a card with two ports, each with a new cable. */
 char *onic_cables(Onic w[2], const char *more);
-/* Writes the power state. */
-void onic_power(QErnic *q, uint16_t state);
 /* Ejects both functions, of which one is named, and waits until they are gone. */
 void onic_unplug(Qdma *x, const char *id);
 
-/* Registers of the shell; the place of one of the MAC of the function. */
-uint32_t onic_get(Onic *w, uint32_t off);
-void onic_put(Onic *w, uint32_t off, uint32_t value);
+/* The place of a register of the MAC of the function, and one of its counters. */
 uint32_t onic_mac(const Onic *w, uint32_t at);
 uint32_t onic_counter(Onic *w, uint32_t at);
-/* MSI-X messages of the function to memory. */
-void onic_aim(Qdma *x, uint32_t vectors);
 /* Memory for all queues, once. */
 void onic_alloc(Onic *w);
 /* @macs: the number of MACs that the driver has to find. */

@@ -22,12 +22,10 @@ typedef struct Paused {
 static void open_paused(Paused *p, const char *more)
 {
     QErnicMachine *m;
-    int fds[2];
 
-    qernic_cable(fds);
     m = qernic_machine("-netdev socket,fd=%d,id=n0" VERBS_NIC ",id=ernic0,addr=04.0,"
-                       "netdev=n0,link-speed=1000,ernic-version=%s", fds[1], more);
-    p->fd = fds[0];
+                       "netdev=n0,link-speed=1000,ernic-version=%s",
+                       qernic_cable(&p->fd), more);
     card_open(&p->c, qernic_at(m, "ernic0", 4), card_version(more), 1);
     card_open_qp(&p->c, 9, CARD_QPN);
     card_put(&p->c, PG332_XRNIC_PAUSE_CONF, PG332_PAUSE_ROCE | PRIORITY << 4);

@@ -126,7 +126,6 @@ WORLD_KINDS("/ernic-pg332-interrupt", test_interrupt, Card, c, start_card, V3_1,
 WORLD_KINDS("/ernic-pg332-no-master", test_no_master, Card, c, start_card, V3_1, V4_2)
 {
     QErnic *q = c->q;
-    uint16_t command = qpci_config_readw(&q->dev, PCI_COMMAND);
 
     card_put(c, PG332_INTEN, 0);
     card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
@@ -134,18 +133,13 @@ WORLD_KINDS("/ernic-pg332-no-master", test_no_master, Card, c, start_card, V3_1,
     qpci_msix_enable(&q->dev);
     qtest_writel(q->qts, q->scratch, 0);
     qernic_aim(&q->dev, CARD_VECTOR, q->scratch, 7);
-    qpci_config_writew(&q->dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+    qernic_set_master(&q->dev, false);
     card_put(c, PG332_INTEN, PG332_INT_COMPLETION);
     qernic_pass(q->qts, 20, 1000);
     g_assert_cmphex(qtest_readl(q->qts, q->scratch), ==, 0);
-    qpci_config_writew(&q->dev, PCI_COMMAND, command);
+    qernic_set_master(&q->dev, true);
     qernic_wait_while(q->qts, qtest_readl(q->qts, q->scratch) != 7);
     qpci_msix_disable(&q->dev);
-}
-
-static bool intx(Card *c)
-{
-    return qpci_config_readw(&c->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT;
 }
 
 /* Without MSI-X, INTx always follows INTSTS and INTEN. */
@@ -154,28 +148,28 @@ WORLD_KINDS("/ernic-pg332-intx", test_intx, Card, c, start_card, V4_2)
     QErnic *q = c->q;
 
     g_assert_cmpuint(qpci_config_readb(&q->dev, PCI_INTERRUPT_PIN), ==, 1);
-    g_assert(!intx(c));
+    g_assert(!card_intx(c));
     card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
     card_done(c, CARD_WRITE);
-    g_assert(intx(c));
+    g_assert(card_intx(c));
     card_put(c, PG332_INTSTS, PG332_INT_RECEIVE);   /* another cause */
-    g_assert(intx(c));
+    g_assert(card_intx(c));
     card_put(c, PG332_INTSTS, PG332_INT_COMPLETION);
-    g_assert(!intx(c));
+    g_assert(!card_intx(c));
     card_put(c, PG332_INTEN, 0);
     card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
     card_done(c, CARD_WRITE);
-    g_assert(!intx(c));
+    g_assert(!card_intx(c));
     card_put(c, PG332_INTEN, 0xff);
-    g_assert(intx(c));
+    g_assert(card_intx(c));
     qpci_msix_enable(&q->dev);
-    g_assert(!intx(c));
+    g_assert(!card_intx(c));
     qpci_msix_disable(&q->dev);
-    g_assert(intx(c));
+    g_assert(card_intx(c));
     qernic_set_reg(q, control, ERNIC_CONTROL_RESET);    /* the other interface's */
-    g_assert(intx(c));
+    g_assert(card_intx(c));
     qernic_flr(&q->dev);
-    g_assert(!intx(c));
+    g_assert(!card_intx(c));
 }
 
 /*
@@ -190,9 +184,8 @@ WORLD_KINDS("/ernic-pg332-interrupt-reset", test_interrupt_reset, Card, c, start
     g_autofree uint8_t *bytes = NULL;
 
     end = q->bar.addr;
-    c->bar.addr = end - 2 * ernic_reg_window(c->version);     /* the size of BAR 0 */
-    qpci_config_writel(&q->dev, PCI_BASE_ADDRESS_0, c->bar.addr);
-    qpci_config_writel(&q->dev, PCI_BASE_ADDRESS_1, c->bar.addr >> 32);
+    qernic_place(&q->dev, &c->bar, ERNIC_BAR_PG332,
+                 end - 2 * ernic_reg_window(c->version));       /* the size of BAR 0 */
     qpci_msix_enable(&q->dev);
     card_put(c, PG332_INTEN, 0);
     card_post(c, CARD_WRITE, 0, 100, CARD_VA + 0x1000, CARD_KEY);
@@ -339,7 +332,6 @@ MACHINE_KINDS("/ernic-pg332-migrate", test_migrate, V3_1, V4_0)
     g_autofree char *version = g_strconcat(",ernic-version=", more, NULL);
     QErnic *q = start(more, "");
     uint32_t regs[64];
-    QTestState *from;
     Card c;
 
     card_open(&c, q, card_version(more), 1);
@@ -348,12 +340,11 @@ MACHINE_KINDS("/ernic-pg332-migrate", test_migrate, V3_1, V4_0)
     for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         regs[off / 4] = card_get_qp(&c, off);
     }
-    from = qernic_migrate_to(q, version);
+    qernic_migrate(q, version);
     for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         g_assert_cmphex(card_get_qp(&c, off), ==, regs[off / 4]);
     }
     card_put_qp(&c, PG332_RQCI, CARD_DEPTH);
     card_wait(&c, PG332_CQHEAD, 1);
     g_assert_cmpuint(card_get_qp(&c, PG332_STATRQPIDB), ==, 1);
-    qernic_migrate_end(q, from);
 }

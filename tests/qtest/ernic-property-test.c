@@ -8,7 +8,7 @@
 #include "qemu/units.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
-#include "ernic.h"
+#include "ernic-card.h"
 
 /* A value in JSON, and the beginning of the error message. */
 typedef struct Bad {
@@ -124,18 +124,39 @@ MACHINE_TEST("/ernic-property/refused-early", test_refused_early)
     g_autofree char *text = NULL;
 
     g_assert_true(g_file_set_contents(path, "of an earlier run", -1, NULL));
-    qernic_refused(qernic_machine("-nodefaults")->qts,
+    qernic_refused(qernic_machine("%s", "")->qts,
                    "timing= and interface=mlx5 exclude each other",
                    "'interface': 'mlx5', 'timing': true, 'timing-trace': '%s'", path);
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_assert_cmpstr(text, ==, "of an earlier run");
 }
 
+/* Threads have names. */
+#define NAMES       " -name debug-threads=on"
+
+/* The threads that a machine with NAMES has for engines alone. */
+static uint32_t engine_threads(QTestState *qts)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/task", qtest_pid(qts));
+    g_autoptr(GDir) tasks = g_dir_open(path, 0, NULL);
+    const char *task;
+    uint32_t n = 0;
+
+    g_assert_nonnull(tasks);
+    while ((task = g_dir_read_name(tasks))) {
+        g_autofree char *file = g_build_filename(path, task, "comm", NULL), *name = NULL;
+
+        n += g_file_get_contents(file, &name, NULL, NULL) &&
+             g_str_has_prefix(name, "IO ernic");
+    }
+    return n;
+}
+
 /* A thread cannot translate addresses by an IOMMU; the default is the main loop. */
 MACHINE_TEST("/ernic-property/iommu", test_iommu)
 {
-    QTestState *qts = qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
-                                     " -device intel-iommu"
+    QTestState *qts = qernic_machine("-M q35 -object iothread,id=io0"
+                                     " -device intel-iommu" NAMES
                                      " -device pcie-root-port,id=port0,chassis=1")->qts;
 
     qernic_refused(qts, "engine-thread=on and an IOMMU exclude each other",
@@ -144,6 +165,49 @@ MACHINE_TEST("/ernic-property/iommu", test_iommu)
                    "'bus': 'port0', 'iothread': 'io0'");
     qtest_qmp_assert_success(qts, "{ 'execute': 'device_add', 'arguments': {"
                              " 'driver': 'ernic', 'id': 'ernic0', 'bus': 'port0' } }");
+    g_assert_cmpuint(engine_threads(qts), ==, 0);
+}
+
+#define NETDEV      "-netdev hubport,id=h0,hubid=0"
+#define WIRE        "-device ernic-wire,id=w0"
+#define IOTHREAD    "-object iothread,id=io0"
+#define IOMMU       "-M q35 -device intel-iommu"
+
+/* The device chooses, unless the user does. A folder follows an "=" at the end. */
+MACHINE_TEST("/ernic-property/thread", test_thread)
+{
+    static const struct {
+        const char *machine, *properties;
+        uint32_t threads;
+    } rows[] = {
+        { "", "", 1 }, { "", ",interface=verbs", 1 }, { "", ",ernic-version=4.0", 1 },
+        { "", ",roce-udp=127.0.0.1:0", 1 }, { "", ",roce-shm=", 1 }, { "", ",lab=", 1 },
+        { "", ",interface=verbs,lab=", 1 },
+        /* The netdev has RoCEv2, or frames alone. */
+        { NETDEV, ",netdev=h0", 0 }, { NETDEV, ",interface=verbs,netdev=h0", 0 },
+        { NETDEV, ",netdev=h0,engine-thread=on", 1 },
+        { NETDEV, ",netdev=h0,roce-udp=127.0.0.1:0", 1 },
+        { NETDEV, ",netdev=h0,roce-shm=", 1 },
+        { WIRE, ",wire=w0", 0 }, { WIRE, ",interface=verbs,wire=w0", 0 },
+        /* The user has said which. */
+        { IOTHREAD, ",iothread=io0,lab=", 0 }, { "", ",engine-thread=off,lab=", 0 },
+        /* None is possible. */
+        { "-accel tcg -icount shift=3", ",lab=", 0 }, { "-accel tcg", ",lab=", 1 },
+        { "", ",interface=verbs,timing=on", 0 },
+        { IOMMU, ",lab=", 0 }, { IOMMU, "", 0 }, { "-M q35", ",lab=", 1 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autofree char *properties = g_strconcat(
+            rows[i].properties, g_str_has_suffix(rows[i].properties, "=") ?
+            qernic_folder() : NULL, NULL);
+        QErnicMachine *m = qernic_machine("%s -device ernic,id=nic,addr=04.0%s"
+                                          NAMES, rows[i].machine, properties);
+
+        g_test_message("%s%s", rows[i].machine, properties);
+        g_assert_cmpuint(engine_threads(m->qts), ==, rows[i].threads);
+        qernic_machine_end(m);
+    }
 }
 
 /* The engine moves to the main loop when the machine starts, and works there. */
@@ -151,15 +215,16 @@ MACHINE_KINDS("/ernic-property/iommu-after", test_iommu_after,
               { "", "" }, { "-thread", ",engine-thread=on" },
               { "-iothread", ",iothread=io0" }, { "-udp", ",roce-udp=127.0.0.1:0" })
 {
-    QErnicMachine *m = qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
+    QErnicMachine *m = qernic_machine("-M q35 -object iothread,id=io0"
                                       VERBS_NIC ",id=ernic0,addr=04.0%s"
-                                      " -device intel-iommu", more);
+                                      " -device intel-iommu" NAMES, more);
     QErnic *q = qernic_host(m, "ernic0", 4, 1);
     QErnicQp x;
 
     qernic_self(q, &x, ERNIC_QPT_RC);
     qernic_post_write(&x, 0, 64, q->buf + 0x1000, q->key);
     qernic_done(&x);
+    g_assert_cmpuint(engine_threads(m->qts), ==, 0);
 }
 
 /* Runs that have to be repeatable need the main loop, whichever thread was asked for. */
@@ -173,19 +238,106 @@ MACHINE_KINDS("/ernic-property/repeatable", test_repeatable,
     g_auto(GStrv) part = g_strsplit(more, "|", 2);
 
     for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
-        g_autofree char *command = NULL, *err = NULL, *says = NULL;
-        int status = 0;
+        g_autofree char *says = g_strdup_printf("%s and %s exclude each other",
+                                                i == 1 ? "iothread=" : asked[i], part[1]);
 
-        command = g_strdup_printf("%s -display none -nodefaults -object iothread,id=io0"
-                                  " %s" VERBS_NIC ",%s", getenv("QTEST_QEMU_BINARY"),
-                                  part[0], asked[i]);
-        says = g_strdup_printf("%s and %s exclude each other",
-                               i == 1 ? "iothread=" : asked[i], part[1]);
-        g_assert_true(g_spawn_command_line_sync(command, NULL, &err, &status, NULL));
-        g_test_message("%s", err);
-        g_assert_true(WIFEXITED(status));
-        g_assert_cmpint(WEXITSTATUS(status), ==, 1);
-        g_assert_nonnull(strstr(err, says));
+        qernic_no_start(says, "-object iothread,id=io0 %s" VERBS_NIC ",%s", part[0],
+                        asked[i]);
+    }
+}
+
+/*
+ * The least time in ms for which a request without a peer is repeated: 8 timeouts of
+ * 67 ms, or that of adaptive retransmission.
+ */
+#define PLAIN       500
+#define NS_IN_MS    1000000
+#define RETRY_CONF  (1 << 16 | 7 << 11 | 7 << 8 | 14)
+
+typedef struct Retries {
+    const char *properties;
+    int64_t least;
+} Retries;
+
+static void takes(QTestState *qts, int64_t since, const Retries *row)
+{
+    int64_t ms = (qtest_clock_step(qts, 1) - since) / NS_IN_MS;
+
+    g_assert_cmpint(ms, >=, row->least);
+    g_assert_cmpint(ms, <, row->least * 2);
+}
+
+static QErnicMachine *alone(const char *properties)
+{
+    return qernic_machine("-device ernic,id=nic,addr=04.0,roce-udp=127.0.0.1:0,"
+                          "engine-thread=off,%s", properties);
+}
+
+MACHINE_TEST("/ernic-property/retry-time", test_retry_time)
+{
+    static const Retries rows[] = {
+        { "interface=verbs", 10000 },
+        { "interface=verbs,retry-time=3000", 3000 },
+        { "interface=verbs,adaptive-retransmission=off", PLAIN },
+        { "interface=verbs,timing=on", PLAIN },
+        { "interface=verbs,timing=on,adaptive-retransmission=on", 10000 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        QErnicMachine *m = alone(rows[i].properties);
+        QErnic *q = qernic_host(m, "nic", 4, 1);
+        struct ernic_cqe cqe;
+        int64_t start;
+        QErnicQp qp;
+
+        qernic_qp_create(q, &qp, ERNIC_QPT_RC);
+        qernic_qp_connect(&qp, &qernic_nobody);
+        start = qtest_clock_step(m->qts, 1);
+        qernic_send(&qp, 0, 64);
+        for (int64_t ms = 0; ms < 2 * rows[i].least && !qernic_has_cqe(&qp); ms += 20) {
+            qtest_clock_step(m->qts, 20 * NS_IN_MS);
+        }
+        takes(m->qts, start, &rows[i]);
+        qernic_poll(&qp, &cqe);
+        g_assert_cmpuint(cqe.status, ==, ERNIC_WC_RETRY_EXC_ERR);
+        qernic_machine_end(m);
+    }
+}
+
+static uint64_t timeouts_after(QErnic *q, uint32_t ms)
+{
+    qernic_pass(q->qts, ms / 20, 20 * NS_IN_MS);
+    return qernic_stat(q, "pg332.ack_timeouts");
+}
+
+/* The ERNIC retries as PG332 says, unless a property says otherwise. */
+MACHINE_TEST("/ernic-property/retry-time-pg332", test_retry_time_pg332)
+{
+    static const struct {
+        const char *properties;
+        bool goes_on;
+    } rows[] = {
+        { "ernic-version=3.1", false },
+        { "ernic-version=3.1,adaptive-retransmission=off", false },
+        { "ernic-version=3.1,adaptive-retransmission=on", true },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        QErnicMachine *m = alone(rows[i].properties);
+        QErnic *q = qernic_at(m, "nic", 4);
+        uint64_t early;
+        Card c;
+
+        card_open(&c, q, PG332_V3_1, 1);
+        card_open_qp(&c, 9, CARD_QPN);
+        /* Else it retries for ever, as RecoNIC's software wants it. */
+        card_put(&c, PG332_XRNICADCONF, 0);
+        card_put_qp(&c, PG332_TIMEOUTCONF, RETRY_CONF);
+        card_post(&c, CARD_SEND, 0, 64, 0, 0);
+        early = timeouts_after(q, 4 * PLAIN);
+        g_assert_cmpuint(early, >, 0);
+        g_assert_cmpint(timeouts_after(q, 8 * PLAIN) > early, ==, rows[i].goes_on);
+        qernic_machine_end(m);
     }
 }
 
@@ -336,7 +488,7 @@ MACHINE_TEST("/ernic-properties-in-effect", test_in_effect)
     const uint32_t features = ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC |
                               ERNIC_FEATURE_FLUSH | ERNIC_FEATURE_ATOMIC_WRITE |
                               ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_RECORDS |
-                              ERNIC_FEATURE_DB_RECORD;
+                              ERNIC_FEATURE_DB_RECORD | ERNIC_FEATURE_ETH_LSO;
     QErnicMachine *m = qernic_machine(
         VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
         " -netdev hubport,id=h0,hubid=0" VERBS_NIC ",id=net0,addr=06.0,netdev=h0,"

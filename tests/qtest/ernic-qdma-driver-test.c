@@ -123,28 +123,6 @@ static void enable_errors(Qdma *x)
     qdma_put(x, 0xb04, qdma_get(x, 0xb04) | 1 << 24);
 }
 
-static void start_mac(Driver *w)
-{
-    static const uint32_t pause[][2] = {
-        { 0x84, 0x3dff }, { 0x88, 0x1c631 }, { 0x48, ~0 }, { 0x4c, ~0 }, { 0x50, ~0 },
-        { 0x54, ~0 }, { 0x58, 0xffff }, { 0x34, ~0 }, { 0x38, ~0 }, { 0x3c, ~0 },
-        { 0x40, ~0 }, { 0x44, 0xffff }, { 0x30, 0x1ff },
-    };
-
-    qdma_put_user(&w->n.x, 0xc, 1 << 4);
-    qernic_wait_while(w->n.x.m->qts, !(qdma_user(&w->n.x, 0x10) & 1 << 4));
-    qdma_put_user(&w->n.x, 0x907c, 3);
-    qdma_put_user(&w->n.x, 0x9000, 7);
-    qdma_put_user(&w->n.x, 0x8014, 1);
-    qdma_put_user(&w->n.x, 0x800c, 0x10);
-    qdma_user(&w->n.x, 0x8204);
-    g_assert_cmphex(qdma_user(&w->n.x, 0x8204), ==, 3);
-    qdma_put_user(&w->n.x, 0x800c, 1);
-    for (uint32_t i = 0; i < ARRAY_SIZE(pause); i++) {
-        qdma_put_user(&w->n.x, 0x8000 + pause[i][0], pause[i][1]);
-    }
-}
-
 static void probe(Driver *w)
 {
     Qdma *x = &w->n.x;
@@ -153,7 +131,7 @@ static void probe(Driver *w)
     clear_contexts(x);
     set_tables(w);
     enable_errors(x);
-    start_mac(w);
+    qdma_start_mac(x, 0x8000, 1 << 4);
     qdma_put_user(&w->n.x, 0x1000, QUEUES);
     for (uint32_t i = 0; i < 128; i++) {
         qdma_put_user(&w->n.x, 0x1400 + i * 4, i % QUEUES);
@@ -248,8 +226,7 @@ static void transmit(Driver *w, uint32_t q, const uint8_t *frame, uint32_t len)
     qtest_memwrite(x->m->qts, w->tx[q] + w->tx_pi[q] * 16, desc, 16);
     w->tx_pi[q]++;
     qdma_put(x, QDMA_DOORBELLS + q * 16 + 4, w->tx_pi[q] | 1 << 16);
-    g_assert_cmpuint(qernic_from_wire(w->n.fd, is, sizeof(is)), ==, len);
-    g_assert_cmpint(memcmp(is, frame, len), ==, 0);
+    qnet_same(is, qernic_from_wire(w->n.fd, is, sizeof(is)), frame, len);
     g_assert_true(qdma_interrupted(x, vector_of(q)));
     g_assert_cmpuint(qtest_readw(x->m->qts, w->tx[q] + RING * 16 + 2), ==, w->tx_pi[q]);
     /* It frees the packet, and arms with the same index. */
@@ -281,7 +258,7 @@ static uint32_t receive(Driver *w, const uint8_t *frame, uint32_t len)
     entry = qtest_readq(x->m->qts, w->entries[q]);
     g_assert_cmphex(entry & 0xfffff, ==, len << 4 | 8 | 2);     /* colour, used */
     qtest_bufread(x->m->qts, w->data + (4 + q) * BUFFER, is, len);
-    g_assert_cmpint(memcmp(is, frame, len), ==, 0);
+    qnet_same(is, len, frame, len);
     qdma_put(x, QDMA_DOORBELLS + q * 16 + 12, 0x1d370000 | 1);
     qdma_put(x, QDMA_DOORBELLS + q * 16 + 8, 0);
     g_assert_false(qdma_interrupted(x, vector_of(q)));

@@ -53,8 +53,7 @@ MACHINE_KINDS("/ernic-qdma-life/hub", test_hub, MAIN_LOOP, THREAD)
 
 MACHINE_KINDS("/ernic-qdma-life/lab", test_lab, MAIN_LOOP, THREAD)
 {
-    g_autofree char *folder = g_dir_make_tmp("ernic-XXXXXX", NULL);
-    g_autofree char *link = g_strdup_printf(",lab=%s%s", folder, more);
+    g_autofree char *link = g_strdup_printf(",lab=%s%s", qernic_folder(), more);
 
     between("", link, link);
 }
@@ -272,31 +271,29 @@ WORLD_KINDS("/ernic-qdma-life/power", test_power, QdmaNet, n, qnet_open, MAIN_LO
 }
 
 /* Resets end the streams; software sets them up again. */
-MACHINE_TEST("/ernic-qdma-life/reset", test_reset)
+WORLD_KINDS("/ernic-qdma-life/reset", test_reset, QdmaNet, n, qnet_open, { "", "" })
 {
     uint8_t frame[100], is[QNET_FRAME];
     QdmaStream s;
-    QdmaNet n;
 
-    qnet_open(&n, "");
-    qnet_stream(&n.x, &s, 0, QNET_TIMER, 0);
+    qnet_stream(&n->x, &s, 0, QNET_TIMER, 0);
     qnet_frame(frame, sizeof(frame), 1, 1);
     for (int i = 0; i < 3; i++) {
-        qernic_to_wire(n.fd, frame, sizeof(frame));
-        qernic_wait_while(n.x.q->qts, !qernic_stat(n.x.q, "qdma.c2h_packets"));
+        qernic_to_wire(n->fd, frame, sizeof(frame));
+        qernic_wait_while(n->x.q->qts, !qernic_stat(n->x.q, "qdma.c2h_packets"));
         qnet_post(&s, frame, sizeof(frame));
         qnet_sent(&s);
-        qernic_from_wire(n.fd, is, sizeof(is));
-        qdma_reset(&n.x, i);
-        g_assert_cmpuint(qernic_stat(n.x.q, "qdma.c2h_packets"), ==, 0);
-        qtest_memset(n.x.m->qts, s.cmpt, 0, (QNET_CMPT + 1) * 8);
-        qtest_clock_step(n.x.m->qts, 10 * QNET_TIMER_NS);
+        qernic_from_wire(n->fd, is, sizeof(is));
+        qdma_reset(&n->x, i);
+        g_assert_cmpuint(qernic_stat(n->x.q, "qdma.c2h_packets"), ==, 0);
+        qtest_memset(n->x.m->qts, s.cmpt, 0, (QNET_CMPT + 1) * 8);
+        qtest_clock_step(n->x.m->qts, 10 * QNET_TIMER_NS);
         g_assert_cmphex(qnet_status(&s), ==, 0);
-        qnet_setup(&n.x);
+        qnet_setup(&n->x);
         qnet_contexts(&s);
         qnet_again(&s);
     }
-    qernic_to_wire(n.fd, frame, sizeof(frame));
+    qernic_to_wire(n->fd, frame, sizeof(frame));
     qnet_same(is, qnet_receive(&s, is), frame, sizeof(frame));
 }
 
@@ -310,7 +307,7 @@ MACHINE_KINDS("/ernic-qdma-life/migrate", test_migrate, MAIN_LOOP, THREAD,
 {
     uint8_t frame[200], is[QNET_FRAME];
     g_autofree char *args = NULL;
-    uint32_t before[8], after[8], len;
+    uint32_t before[8], after[8];
     QdmaStream s;
     QdmaNet n;
 
@@ -337,10 +334,7 @@ MACHINE_KINDS("/ernic-qdma-life/migrate", test_migrate, MAIN_LOOP, THREAD,
     qernic_cont(n.x.m->qts);
     for (uint32_t i = 0; i < QNET_ENTRIES - 1; i++) {
         qnet_frame(frame, sizeof(frame), i, 8);
-        do {
-            len = qernic_from_wire(n.fd, is, sizeof(is));
-        } while (len == 60);                    /* QEMU announces the address */
-        qnet_same(is, len, frame, sizeof(frame));
+        qnet_arrives(n.fd, frame, sizeof(frame));
     }
     qnet_sent(&s);
     for (uint32_t i = 0; i < 20; i++) {
@@ -376,9 +370,8 @@ WORLD_KINDS("/ernic-qdma-life/unplug", test_unplug, QdmaNet, n, qnet_open, MAIN_
     qdma_queue_open(&n->x, &k, 5, QDMA_H2C, 8);
     qdma_post(&k, 32 * MiB, 0, 64 * MiB);
     qdma_ring(&k, true);
-    qtest_qmp_assert_success(n->x.m->qts, "{ 'execute': 'device_del',"
-                             " 'arguments': { 'id': 'ernic0' } }");
-    qtest_qmp_assert_success(n->x.m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_device_del_send(n->x.m->qts, "ernic0");
+    qtest_system_reset_nowait(n->x.m->qts);
     qtest_qmp_eventwait(n->x.m->qts, "DEVICE_DELETED");
     g_assert_cmphex(qpci_config_readl(&n->x.q->dev, PCI_VENDOR_ID), ==, 0xffffffff);
     qtest_clock_step(n->x.m->qts, 10 * QNET_TIMER_NS);

@@ -18,11 +18,8 @@
 
 char *qnet_cable(QdmaNet *n, const char *more)
 {
-    int fds[2];
-
-    qernic_cable(fds);
-    n->fd = fds[0];
-    return g_strdup_printf(",netdev=sock0%s -netdev socket,fd=%d,id=sock0", more, fds[1]);
+    return g_strdup_printf(",netdev=sock0%s -netdev socket,fd=%d,id=sock0", more,
+                           qernic_cable(&n->fd));
 }
 
 void qnet_setup(Qdma *x)
@@ -140,6 +137,17 @@ void qnet_same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32_t
 {
     g_assert_cmpuint(is_len, ==, len);
     g_assert_cmpint(memcmp(is, want, len), ==, 0);
+}
+
+void qnet_arrives(int fd, const uint8_t *frame, uint32_t len)
+{
+    uint8_t is[QNET_FRAME];
+    uint32_t n;
+
+    do {
+        n = qernic_from_wire(fd, is, sizeof(is));
+    } while (n == 60 && len != 60);     /* QEMU announces the address after a migration */
+    qnet_same(is, n, frame, len);
 }
 
 void qnet_post(QdmaStream *s, const uint8_t *frame, uint32_t len)

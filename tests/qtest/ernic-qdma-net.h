@@ -61,6 +61,8 @@ void qnet_again(QdmaStream *s);
 void qnet_frame(uint8_t *frame, uint32_t len, uint16_t from, uint16_t to);
 /* The frame that came is the one that was sent. */
 void qnet_same(const uint8_t *is, uint32_t is_len, const uint8_t *want, uint32_t len);
+/* The next frame at the other end of a cable, which is not QEMU's own. */
+void qnet_arrives(int fd, const uint8_t *frame, uint32_t len);
 void qnet_post(QdmaStream *s, const uint8_t *frame, uint32_t len);
 void qnet_ring(QdmaStream *s);
 uint64_t qnet_tx_status(QdmaStream *s);

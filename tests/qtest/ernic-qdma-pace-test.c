@@ -168,25 +168,23 @@ WORLD_KINDS("/ernic-qdma-pace/stream-ends", test_stream_ends, Pace, p, begin, { 
 }
 
 /* The time goes on at the destination. */
-MACHINE_TEST("/ernic-qdma-pace/migrate", test_migrate)
+WORLD_KINDS("/ernic-qdma-pace/migrate", test_migrate, Pace, p, begin, { "", "" })
 {
     g_autofree char *args = NULL;
-    Pace p = { };
 
-    begin(&p, "");
-    open_queue(&p, QDMA_H2C);
-    start_clock(&p);
-    post(&p, 2);
-    until(&p, LATENCY);
-    args = qnet_cable(&p.n, TIMING);
-    qdma_migrate(&p.n.x, args);
-    qernic_cont(p.n.x.m->qts);
-    until(&p, LATENCY + WORK(LEN) - 1);
-    g_assert_cmpuint(done(&p), ==, 0);
-    until(&p, LATENCY + WORK(LEN));
-    g_assert_cmpuint(done(&p), ==, 1);
-    until(&p, LATENCY + 2 * WORK(LEN));
-    g_assert_cmpuint(done(&p), ==, 2);
+    open_queue(p, QDMA_H2C);
+    start_clock(p);
+    post(p, 2);
+    until(p, LATENCY);
+    args = qnet_cable(&p->n, TIMING);
+    qdma_migrate(&p->n.x, args);
+    qernic_cont(p->n.x.m->qts);
+    until(p, LATENCY + WORK(LEN) - 1);
+    g_assert_cmpuint(done(p), ==, 0);
+    until(p, LATENCY + WORK(LEN));
+    g_assert_cmpuint(done(p), ==, 1);
+    until(p, LATENCY + 2 * WORK(LEN));
+    g_assert_cmpuint(done(p), ==, 2);
 }
 
 /* The channel MM2S of xib, with a frame in one piece and one in two. */
@@ -205,13 +203,13 @@ MACHINE_TEST("/ernic-qdma-pace/xib", test_xib)
     qtest_clock_set(x.m->qts, since + ns - 1);
     g_assert_cmphex(xib_status(&x, XIB_MM2S, 0), ==, 0);
     qtest_clock_set(x.m->qts, since + ns);
-    xib_arrives(&x, frame, sizeof(frame));
+    qnet_arrives(x.fd, frame, sizeof(frame));
     ns += 2 * WORK(500);
     qtest_clock_set(x.m->qts, since + ns - 1);
     g_assert_cmphex(xib_status(&x, XIB_MM2S, 1), !=, 0);
     g_assert_cmphex(xib_status(&x, XIB_MM2S, 2), ==, 0);
     qtest_clock_set(x.m->qts, since + ns);
-    xib_arrives(&x, frame, sizeof(frame));
+    qnet_arrives(x.fd, frame, sizeof(frame));
 }
 
 #define LONG        (4 * 1024 * 1024)

@@ -49,40 +49,48 @@ static void post(Rules *w, uint32_t pi)
 
 static void check(Rules *w, const char *name);
 
-static void no_register(Rules *w)
+/* The arguments of a row. */
+typedef uint32_t Args[2];
+
+/* A register and its value. */
+static void put(Rules *w, const Args arg)
 {
-    qdma_put(&w->n.x, 0x300, 1);
+    qdma_put(&w->n.x, arg[0], arg[1]);
 }
 
-static void read_only(Rules *w)
+/* The same with a stream that is open. */
+static void put_streaming(Rules *w, const Args arg)
 {
-    qdma_put(&w->n.x, 0x134, 1);
+    stream(w);
+    put(w, arg);
 }
 
-static void ring_in_use(Rules *w)
+/* A stream without a context has buffers. */
+static void no_context(Rules *w, const Args arg)
+{
+    stream(w);
+    qdma_command(&w->n.x, arg[0], 0, QDMA_INVALIDATE);
+    qdma_put(&w->n.x, C2H_DOORBELL(0), QNET_ENTRIES - 1);
+}
+
+static void ring_in_use(Rules *w, const Args arg)
 {
     qdma_put(&w->n.x, 0x204 + INDEX * 4, ENTRIES + 1);
     qdma_put(&w->n.x, 0x204 + INDEX * 4, ENTRIES + 2);
 }
 
-static void buffer_in_use(Rules *w)
-{
-    stream(w);
-    qdma_put(&w->n.x, 0xab0, QNET_BUFFER / 2);
-}
-
-static void masked(Rules *w)
+static void masked(Rules *w, const Args arg)
 {
     qdma_put(&w->n.x, MASK, 1);
     qdma_command(&w->n.x, QDMA_CREDIT, QUEUE, QDMA_WRITE);
 }
 
-static void still_enabled(Rules *w)
+static void still_enabled(Rules *w, const Args arg)
 {
     qdma_queue_context(&w->k, 0, 0);
 }
 
-static void not_cleared(Rules *w)
+static void not_cleared(Rules *w, const Args arg)
 {
     uint32_t words[8];
 
@@ -95,35 +103,26 @@ static void not_cleared(Rules *w)
     post(w, 1);
 }
 
-static void error_bits(Rules *w)
+/* Bits of the queue's second word. */
+static void bits(Rules *w, const Args arg)
 {
-    enable(w, 1 << 26, 0);
+    enable(w, arg[0], 0);
 }
 
-static void ring_base(Rules *w)
+static void ring_base(Rules *w, const Args arg)
 {
     w->k.ring += 64;
     enable(w, 0, 0);
     w->k.ring -= 64;
 }
 
-static void ring_size(Rules *w)
-{
-    enable(w, 0xf << 12, 0);
-}
-
-static void descriptor_size(Rules *w)
-{
-    enable(w, 3 << 16, 0);
-}
-
-static void function_map(Rules *w)
+static void function_map(Rules *w, const Args arg)
 {
     qdma_command(&w->n.x, QDMA_FMAP, 0, QDMA_CLEAR);
     enable(w, 0, 0);
 }
 
-static void no_vector(Rules *w)
+static void no_vector(Rules *w, const Args arg)
 {
     uint32_t words[8];
 
@@ -133,24 +132,24 @@ static void no_vector(Rules *w)
     qdma_write_context(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, words);
 }
 
-static void ends_busy(Rules *w)
+static void ends_busy(Rules *w, const Args arg)
 {
     qdma_write_context(&w->n.x, QDMA_HW + QDMA_H2C, QUEUE, (uint32_t[8]) { 1 });
     qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_INVALIDATE);
 }
 
-static void post_disabled(Rules *w)
+static void post_disabled(Rules *w, const Args arg)
 {
     qdma_command(&w->n.x, QDMA_SW + QDMA_H2C, QUEUE, QDMA_INVALIDATE);
     post(w, 0);
 }
 
-static void pidx_range(Rules *w)
+static void pidx_range(Rules *w, const Args arg)
 {
     post(w, ENTRIES);
 }
 
-static void overrun(Rules *w)
+static void overrun(Rules *w, const Args arg)
 {
     qdma_move(&w->k, w->n.x.messages, 0, 64);
     qdma_move(&w->k, w->n.x.messages, 0, 64);
@@ -158,63 +157,39 @@ static void overrun(Rules *w)
     post(w, 1);
 }
 
-static void no_completions(Rules *w)
-{
-    stream(w);
-    qdma_command(&w->n.x, QDMA_CMPT, 0, QDMA_INVALIDATE);
-    qdma_put(&w->n.x, C2H_DOORBELL(0), QNET_ENTRIES - 1);
-}
-
-static void no_prefetch(Rules *w)
-{
-    stream(w);
-    qdma_command(&w->n.x, QDMA_PREFETCH, 0, QDMA_INVALIDATE);
-    qdma_put(&w->n.x, C2H_DOORBELL(0), QNET_ENTRIES - 1);
-}
-
-static void engine_stopped(Rules *w)
+static void engine_stopped(Rules *w, const Args arg)
 {
     qdma_put(&w->n.x, 0x1204, 0);
     post(w, 0);
 }
 
-static void read_invalid(Rules *w)
-{
-    qdma_put(&w->n.x, C2H_DOORBELL(QUEUE) + 4, 0);
-}
-
-static void cidx_range(Rules *w)
-{
-    stream(w);
-    qdma_put(&w->n.x, C2H_DOORBELL(0) + 4, 5);
-}
-
 static const struct {
     const char *rule;
-    void (*act)(Rules *w);
+    void (*act)(Rules *w, const Args arg);
+    Args arg;
 } rules[] = {
-    { "qdma-no-register", no_register },
-    { "qdma-no-register", read_only },
+    { "qdma-no-register", put, { 0x300, 1 } },
+    { "qdma-no-register", put, { 0x134, 1 } },          /* it is read-only */
     { "qdma-table-in-use", ring_in_use },
-    { "qdma-table-in-use", buffer_in_use },
+    { "qdma-table-in-use", put_streaming, { 0xab0, QNET_BUFFER / 2 } },
     { "qdma-mask", masked },
     { "qdma-still-enabled", still_enabled },
     { "qdma-not-cleared", not_cleared },
-    { "qdma-error-bits", error_bits },
+    { "qdma-error-bits", bits, { 1 << 26 } },
     { "qdma-ring-base", ring_base },
-    { "qdma-ring-size", ring_size },
-    { "qdma-descriptor-size", descriptor_size },
+    { "qdma-ring-size", bits, { 0xf << 12 } },
+    { "qdma-descriptor-size", bits, { 3 << 16 } },
     { "qdma-function-map", function_map },
     { "qdma-vector", no_vector },
     { "qdma-ends-busy", ends_busy },
     { "qdma-post-disabled", post_disabled },
     { "qdma-pidx-range", pidx_range },
     { "qdma-overrun", overrun },
-    { "qdma-no-completions", no_completions },
-    { "qdma-no-prefetch", no_prefetch },
+    { "qdma-no-completions", no_context, { QDMA_CMPT } },
+    { "qdma-no-prefetch", no_context, { QDMA_PREFETCH } },
     { "qdma-engine-stopped", engine_stopped },
-    { "qdma-read-invalid", read_invalid },
-    { "qdma-cidx-range", cidx_range },
+    { "qdma-read-invalid", put, { C2H_DOORBELL(QUEUE) + 4, 0 } },
+    { "qdma-cidx-range", put_streaming, { C2H_DOORBELL(0) + 4, 5 } },
 };
 
 /* The table above has all rules of the device; @name alone was broken, once. */
@@ -251,7 +226,7 @@ WORLD_KINDS("/ernic-qdma-rules/table", test_table, Rules, w, begin,
 {
     for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
         check(w, NULL);
-        rules[i].act(w);
+        rules[i].act(w, rules[i].arg);
         check(w, rules[i].rule);
         qdma_reset(&w->n.x, 2);
         qnet_setup(&w->n.x);
@@ -260,19 +235,17 @@ WORLD_KINDS("/ernic-qdma-rules/table", test_table, Rules, w, begin,
 }
 
 /* Counts migrate, to a device with strict mode. */
-MACHINE_TEST("/ernic-qdma-rules/migrate", test_migrate)
+WORLD_KINDS("/ernic-qdma-rules/migrate", test_migrate, Rules, w, begin, { "", "" })
 {
     g_autofree char *args = NULL;
-    Rules w = { };
 
-    begin(&w, "");
-    post(&w, ENTRIES);
-    args = qnet_cable(&w.n, STRICT);
-    qdma_migrate(&w.n.x, args);
-    check(&w, "qdma-pidx-range");
-    qernic_cont(w.n.x.m->qts);
-    qdma_reset(&w.n.x, 0);
-    check(&w, NULL);
+    post(w, ENTRIES);
+    args = qnet_cable(&w->n, STRICT);
+    qdma_migrate(&w->n.x, args);
+    check(w, "qdma-pidx-range");
+    qernic_cont(w->n.x.m->qts);
+    qdma_reset(&w->n.x, 0);
+    check(w, NULL);
 }
 
 /* One report for each rule and queue. */
@@ -299,16 +272,14 @@ MACHINE_TEST("/ernic-qdma-rules/report", test_report)
  * OpenNIC's driver writes the software context first, and then clears the others. At the
  * end it invalidates them; the next time the hardware's index is still that of before.
  */
-MACHINE_TEST("/ernic-qdma-rules/again", test_again)
+WORLD_KINDS("/ernic-qdma-rules/again", test_again, Rules, w, begin, { "", "" })
 {
     uint32_t words[8];
-    Rules w = { };
-    Qdma *x = &w.n.x;
+    Qdma *x = &w->n.x;
 
-    begin(&w, "");
     qdma_read_context(x, QDMA_SW + QDMA_H2C, QUEUE, words);
     words[0] &= ~0xffff;
-    qdma_move(&w.k, x->messages, 0, 64);
+    qdma_move(&w->k, x->messages, 0, 64);
     for (int of = QDMA_SW; of <= QDMA_CREDIT; of += 2) {
         qdma_command(x, of + QDMA_H2C, QUEUE, QDMA_INVALIDATE);
     }
@@ -316,19 +287,18 @@ MACHINE_TEST("/ernic-qdma-rules/again", test_again)
     qdma_write_context(x, QDMA_SW + QDMA_H2C, QUEUE, words);
     qdma_command(x, QDMA_HW + QDMA_H2C, QUEUE, QDMA_CLEAR);
     qdma_command(x, QDMA_CREDIT + QDMA_H2C, QUEUE, QDMA_CLEAR);
-    check(&w, NULL);
+    check(w, NULL);
 }
 
 /* The ring of completions is of a size of that table, too. */
-MACHINE_TEST("/ernic-qdma-rules/completions", test_completions)
+WORLD_KINDS("/ernic-qdma-rules/completions", test_completions, Rules, w, begin,
+            { "", "" })
 {
     uint32_t words[8], size;
-    Rules w = { };
 
-    begin(&w, "");
-    stream(&w);
-    qdma_read_context(&w.n.x, QDMA_CMPT, 0, words);
+    stream(w);
+    qdma_read_context(&w->n.x, QDMA_CMPT, 0, words);
     size = words[0] >> 28;
-    qdma_put(&w.n.x, 0x204 + size * 4, qdma_get(&w.n.x, 0x204 + size * 4) - 1);
-    check(&w, "qdma-table-in-use");
+    qdma_put(&w->n.x, 0x204 + size * 4, qdma_get(&w->n.x, 0x204 + size * 4) - 1);
+    check(w, "qdma-table-in-use");
 }

@@ -10,7 +10,6 @@
 #include "ernic-qdma.h"
 
 #define DATA    0x804
-#define MASK    0x824
 #define COMMAND 0x844
 
 void qdma_map(Qdma *x)
@@ -36,10 +35,8 @@ void qdma_open(Qdma *x, const char *more)
 void qdma_migrate(Qdma *x, const char *more)
 {
     g_autofree char *args = g_strconcat(QDMA_OPTIONS, more, NULL);
-    QTestState *from = qernic_migrate_as(x->q, args);
 
-    x->m->qts = x->q->qts;
-    qtest_quit(from);
+    qernic_migrate_as(x->q, args);
 }
 
 void qdma_reset(Qdma *x, int kind)
@@ -82,30 +79,30 @@ void qdma_command(Qdma *x, uint32_t selector, uint32_t number, uint32_t op)
 void qdma_write_context(Qdma *x, uint32_t selector, uint32_t number,
                         const uint32_t words[8])
 {
+    uint32_t data[16];
+
     for (int i = 0; i < 8; i++) {
-        qdma_put(x, DATA + i * 4, words[i]);
+        data[i] = cpu_to_le32(words[i]);
+        data[8 + i] = 0xffffffff;               /* of the mask, which follows */
     }
-    for (int i = 0; i < 8; i++) {
-        qdma_put(x, MASK + i * 4, 0xffffffff);
-    }
+    qpci_memwrite(&x->q->dev, x->bar, DATA, data, sizeof(data));
     qdma_command(x, selector, number, QDMA_WRITE);
 }
 
 void qdma_read_context(Qdma *x, uint32_t selector, uint32_t number, uint32_t words[8])
 {
     qdma_command(x, selector, number, QDMA_READ);
+    qpci_memread(&x->q->dev, x->bar, DATA, words, 32);
     for (int i = 0; i < 8; i++) {
-        words[i] = qdma_get(x, DATA + i * 4);
+        words[i] = le32_to_cpu(words[i]);
     }
 }
 
 #define VECTORS     17
 #define RING_SIZES  0x204
 
-void qdma_start(Qdma *x)
+void qdma_aim(Qdma *x, uint32_t vectors)
 {
-    static const uint32_t functions[8] = { 0, 68 };
-
     if (!x->messages) {
         x->messages = guest_alloc(&x->m->alloc, 4096);
     }
@@ -115,9 +112,38 @@ void qdma_start(Qdma *x)
     qpci_msix_enable(&x->q->dev);
     x->bar = x->q->dev.msix_table_bar;           /* libqos has mapped it again */
     qtest_memset(x->m->qts, x->messages, 0, 4096);
-    for (uint32_t i = 0; i < VECTORS; i++) {
+    for (uint32_t i = 0; i < vectors; i++) {
         qernic_aim(&x->q->dev, i, x->messages + i * 4, 1);
     }
+}
+
+void qdma_start_mac(Qdma *x, uint32_t at, uint32_t reset)
+{
+    static const uint32_t pause[][2] = {
+        { 0x84, 0x3dff }, { 0x88, 0x1c631 }, { 0x48, ~0 }, { 0x4c, ~0 }, { 0x50, ~0 },
+        { 0x54, ~0 }, { 0x58, 0xffff }, { 0x34, ~0 }, { 0x38, ~0 }, { 0x3c, ~0 },
+        { 0x40, ~0 }, { 0x44, 0xffff }, { 0x30, 0x1ff },
+    };
+
+    qdma_put_user(x, 0xc, reset);
+    qernic_wait_while(x->m->qts, !(qdma_user(x, 0x10) & reset));
+    qdma_put_user(x, at + 0x107c, 3);
+    qdma_put_user(x, at + 0x1000, 7);
+    qdma_put_user(x, at + 0x14, 1);
+    qdma_put_user(x, at + 0xc, 0x10);
+    qdma_user(x, at + 0x204);
+    g_assert_cmphex(qdma_user(x, at + 0x204), ==, 3);
+    qdma_put_user(x, at + 0xc, 1);
+    for (uint32_t i = 0; i < ARRAY_SIZE(pause); i++) {
+        qdma_put_user(x, at + pause[i][0], pause[i][1]);
+    }
+}
+
+void qdma_start(Qdma *x)
+{
+    static const uint32_t functions[8] = { 0, 68 };
+
+    qdma_aim(x, VECTORS);
     qdma_write_context(x, QDMA_FMAP, 0, functions);
     qdma_put(x, 0x1004, 1);
     qdma_put(x, 0x1204, 1);

@@ -65,7 +65,11 @@ typedef struct QdmaQueue {
     uint64_t ring;
 } QdmaQueue;
 
-/* Starts the engines with queues 0 to 67, and sends MSI-X messages to memory. */
+/* Enables MSI-X, whose messages go to memory. */
+void qdma_aim(Qdma *x, uint32_t vectors);
+/* Resets the MAC whose registers are at @at of the shell, by a bit, and starts it. */
+void qdma_start_mac(Qdma *x, uint32_t at, uint32_t reset);
+/* qdma_aim(), and starts the engines with queues 0 to 67. */
 void qdma_start(Qdma *x);
 /* qdma_open() and qdma_start(). */
 void qdma_begin(Qdma *x, const char *more);

@@ -6,26 +6,23 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "ernic.h"
+#include "ernic-eth.h"
 
-#define FRAME   300
+#define LEN     300             /* of frames */
 #define TO      4096            /* where frames are received, in the buffer */
-/* Ethernet, IPv4 and UDP, BTH, ICRC. */
-#define ROCE    (14 + 28 + 12 + 4)
 
 typedef struct World {
     QErnicMachine *m;
     QErnic *q;
     QErnicQp qp;
-    int fd[2];                  /* the backend's end, and the test's */
+    int fd;                     /* the other end of the backend */
 } World;
 
 static void setup(World *w, const char *more)
 {
-    qernic_cable(w->fd);
     w->m = qernic_machine("-netdev socket,fd=%d,id=sock0 -object iothread,id=io0"
                           VERBS_NIC ",id=raw0,addr=06.0,netdev=sock0,"
-                          "mac=52:54:00:00:00:42%s", w->fd[0], more);
+                          "mac=52:54:00:00:00:42%s", qernic_cable(&w->fd), more);
     w->q = qernic_host(w->m, "raw0", 6, 1);
     qernic_self(w->q, &w->qp, ERNIC_QPT_RAW);
 }
@@ -45,28 +42,16 @@ static void fill(uint8_t *frame, uint32_t len, const char *type)
     memcpy(frame + 12, type, 2);
 }
 
-/* A packet to the device's address, without a valid ICRC. */
-static void roce_frame(uint8_t frame[ROCE])
-{
-    static const uint8_t head[] = {
-        0x45, 0, 0, ROCE - 14, 0, 0, 0x40, 0, 64, 17, 0x26, 0xbf,
-        10, 0, 0, 2, 10, 0, 0, 1, 0x56, 0xce, 0x12, 0xb7, 0, ROCE - 34, 0, 0,
-    };
-
-    fill(frame, ROCE, "\x08\x00");
-    memcpy(frame + 14, head, sizeof(head));
-}
-
 static void to_wire(World *w, const uint8_t *frame, uint32_t len)
 {
-    qernic_to_wire(w->fd[1], frame, len);
+    qernic_to_wire(w->fd, frame, len);
 }
 
 static void from_wire(World *w, const uint8_t *frame, uint32_t len)
 {
     g_autofree uint8_t *got = g_malloc(len);
 
-    g_assert_cmpuint(qernic_from_wire(w->fd[1], got, len), ==, len);
+    g_assert_cmpuint(qernic_from_wire(w->fd, got, len), ==, len);
     g_assert_cmpmem(got, len, frame, len);
 }
 
@@ -99,7 +84,7 @@ static void received(World *w, const uint8_t *frame, uint32_t len)
 /* A frame to itself: it is received in the device, and sent when the netdev has it. */
 static void sent_and_received(World *w, const uint8_t *frame, uint32_t len)
 {
-    uint8_t seen = 0, got[FRAME];
+    uint8_t seen = 0, got[LEN];
     struct ernic_cqe cqe;
 
     for (int i = 0; i < 2; i++) {
@@ -129,35 +114,35 @@ WORLD_KINDS("/ernic-raw/frames", test_frames, World, w, setup,
     static const struct ernic_flow_rule type = {
         .value.ethertype = { 0x88, 0xb5 }, .mask.ethertype = { 0xff, 0xff },
     };
-    uint8_t frame[FRAME], other[FRAME];
+    uint8_t frame[LEN], other[LEN];
     uint32_t handle;
 
-    fill(frame, FRAME, "\x88\xb5");
-    fill(other, FRAME, "\x88\xb6");
+    fill(frame, LEN, "\x88\xb5");
+    fill(other, LEN, "\x88\xb6");
     for (uint32_t i = 0; i < 3; i++) {
-        send_frame(w, frame, FRAME - i);
-        from_wire(w, frame, FRAME - i);
-        completes(w, ERNIC_WC_SEND, FRAME - i);
+        send_frame(w, frame, LEN - i);
+        from_wire(w, frame, LEN - i);
+        completes(w, ERNIC_WC_SEND, LEN - i);
     }
     handle = rule(w, type);
     for (uint32_t i = 0; i < 3; i++) {
-        qernic_post_recv(&w->qp, TO, FRAME);
-        to_wire(w, other, FRAME);
-        to_wire(w, frame, FRAME - i);
-        received(w, frame, FRAME - i);
+        qernic_post_recv(&w->qp, TO, LEN);
+        to_wire(w, other, LEN);
+        to_wire(w, frame, LEN - i);
+        received(w, frame, LEN - i);
     }
     /* A sent frame that matches the own rule is received, and goes to the wire too. */
-    qernic_post_recv(&w->qp, TO, FRAME);
-    send_frame(w, frame, FRAME);
-    from_wire(w, frame, FRAME);
-    sent_and_received(w, frame, FRAME);
+    qernic_post_recv(&w->qp, TO, LEN);
+    send_frame(w, frame, LEN);
+    from_wire(w, frame, LEN);
+    sent_and_received(w, frame, LEN);
     g_assert_cmpuint(qernic_stat(w->q, "tx_frames"), ==, 4);
     g_assert_cmpuint(qernic_stat(w->q, "rx_frames"), ==, 4);
     g_assert_cmpuint(qernic_cmd_handle(w->q, ERNIC_CMD_FLOW_DESTROY, handle),
                      ==, ERNIC_OK);
-    send_frame(w, frame, FRAME);
-    from_wire(w, frame, FRAME);
-    completes(w, ERNIC_WC_SEND, FRAME);
+    send_frame(w, frame, LEN);
+    from_wire(w, frame, LEN);
+    completes(w, ERNIC_WC_SEND, LEN);
 }
 
 static bool completes_soon(World *w)
@@ -214,18 +199,19 @@ WORLD_KINDS("/ernic-raw/full-udp", test_full, World, w, setup,
 /* RoCEv2 packets to the device have priority, then flow rules, then the ring. */
 WORLD_KINDS("/ernic-raw/whose", test_whose, World, w, setup, { "", "" })
 {
-    uint8_t roce[ROCE], frame[FRAME];
+    uint8_t roce[ETH_ROCE], frame[LEN];
 
-    roce_frame(roce);
-    fill(frame, FRAME, "\x88\xb5");
+    qeth_roce(roce, ETH_GOOD);
+    fill(frame, LEN, "\x88\xb5");
+    memcpy(roce, frame, 6);                     /* the address alone decides: any MAC */
     rule(w, (struct ernic_flow_rule) { });
-    qernic_post_recv(&w->qp, TO, FRAME);
+    qernic_post_recv(&w->qp, TO, LEN);
     to_wire(w, roce, sizeof(roce));
     counts(w, "rx_packets", 0);
-    to_wire(w, frame, FRAME);
-    received(w, frame, FRAME);
+    to_wire(w, frame, LEN);
+    received(w, frame, LEN);
     /* No receive is posted: the frame is lost; it does not go to the ring. */
-    to_wire(w, frame, FRAME);
+    to_wire(w, frame, LEN);
     counts(w, "rx_frames", 1);
     g_assert_cmpuint(qernic_stat(w->q, "faults.rnr"), ==, 1);
 }

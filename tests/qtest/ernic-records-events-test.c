@@ -52,10 +52,8 @@ static void open_pair(Events *v)
 {
     g_assert_true(qernic_reg(v->q, features) & ERNIC_FEATURE_DB_RECORD);
     qernic_setup(v->q, 1);
-    make_qp(v, &v->x);
-    make_qp(v, &v->y);
-    qernic_qp_connect(&v->x, &v->y);
-    qernic_qp_connect(&v->y, &v->x);
+    qernic_pair_record(v->q, &v->x, &v->y);
+    v->x.rings_later = v->y.rings_later = true;
     /* The main loop gives the page its event. */
     qernic_pass(v->q->qts, 10, 1000);
 }
@@ -84,6 +82,13 @@ static void ring(Events *v, uint32_t uctx, uint32_t qpn)
 static void ring_other(Events *v)
 {
     ring(v, 0, NO_QP);
+}
+
+/* With a doorbell that names no queue pair. */
+static void post_unnamed(Events *v)
+{
+    post(v);
+    ring_other(v);
 }
 
 static void arrives(Events *v)
@@ -143,8 +148,7 @@ WORLD_KINDS("/ernic-records-events/ring", test_ring, Events, v, begin, BOTH)
 /* Without events, the value counts, and has to be one for a send queue of the page. */
 WORLD_KINDS("/ernic-records-events/off", test_off, Events, v, begin, OFF)
 {
-    post(v);
-    ring_other(v);
+    post_unnamed(v);
     ring(v, 1, v->x.qpn);
     bad_doorbells(v, 2);
     qernic_doorbell_record(v->q, 0, ERNIC_DB(ERNIC_DB_RQ, v->x.qpn, 1));
@@ -200,33 +204,23 @@ WORLD_KINDS("/ernic-records-events/stop", test_stop, Events, v, begin, BOTH)
 {
     for (int i = 0; i < 4; i++) {
         qernic_stop(v->q->qts);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         stays_away(v);
         qernic_cont(v->q->qts);
         arrives(v);
         qernic_power(&v->q->dev, 3);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         stays_away(v);
         qernic_power(&v->q->dev, 0);
         arrives(v);
     }
 }
 
-static void set_master(Events *v, bool on)
-{
-    uint16_t command = qpci_config_readw(&v->q->dev, PCI_COMMAND);
-
-    qpci_config_writew(&v->q->dev, PCI_COMMAND,
-                       on ? command | PCI_COMMAND_MASTER : command & ~PCI_COMMAND_MASTER);
-}
-
 /* A function that may not access memory, which is no reason to end an idle queue. */
 WORLD_KINDS("/ernic-records-events/master", test_master, Events, v, begin, BOTH, OFF)
 {
     for (int i = 0; i < 4; i++) {
-        set_master(v, false);
+        qernic_set_master(&v->q->dev, false);
         stays_away(v);
         if (i % 2) {
             qernic_power(&v->q->dev, 3);
@@ -236,7 +230,7 @@ WORLD_KINDS("/ernic-records-events/master", test_master, Events, v, begin, BOTH,
             qernic_cont(v->q->qts);
         }
         stays_away(v);
-        set_master(v, true);
+        qernic_set_master(&v->q->dev, true);
         qernic_pass(v->q->qts, 10, 1000);
         post(v);
         ring(v, 0, v->x.qpn);
@@ -247,14 +241,12 @@ WORLD_KINDS("/ernic-records-events/master", test_master, Events, v, begin, BOTH,
 /* A rung page migrates to a device without events, and to one with them. */
 static void migrate(const char *from, const char *to)
 {
-    QTestState *old;
     Events v;
 
     begin(&v, from);
     qernic_stop(v.q->qts);
-    post(&v);
-    ring_other(&v);
-    old = qernic_migrate_to(v.q, to);
+    post_unnamed(&v);
+    qernic_migrate(v.q, to);
     v.log = qernic_log(v.q->qts, "ernic_pci_page_rung");
     qernic_cont(v.q->qts);
     arrives(&v);
@@ -263,7 +255,6 @@ static void migrate(const char *from, const char *to)
     ring(&v, 0, v.x.qpn);
     arrives(&v);
     g_assert_true(was_rung(&v) == g_str_has_suffix(to, "on"));
-    qernic_migrate_end(v.q, old);
 }
 
 MACHINE_KINDS("/ernic-records-events/migrate", test_migrate, BOTH)
@@ -276,30 +267,25 @@ MACHINE_KINDS("/ernic-records-events/migrate", test_migrate, BOTH)
 /* The doorbell that has no event is in the saved state; later ones are events. */
 MACHINE_KINDS("/ernic-records-events/migrate-from", test_migrate_from, OFF)
 {
-    QTestState *old;
     Events v;
 
     begin(&v, more);
     qernic_stop(v.q->qts);
     post(&v);
     ring(&v, 0, v.x.qpn);
-    old = qernic_migrate_to(v.q, EVENTS);
+    qernic_migrate(v.q, EVENTS);
     v.log = qernic_log(v.q->qts, "ernic_pci_page_rung");
     qernic_cont(v.q->qts);
     arrives(&v);
     qernic_pass(v.q->qts, 10, 1000);
-    post(&v);
-    ring_other(&v);
+    post_unnamed(&v);
     arrives(&v);
     g_assert_true(was_rung(&v));
-    qernic_migrate_end(v.q, old);
 }
 
 static void place_bar(Events *v, uint64_t addr)
 {
-    qpci_config_writel(&v->q->dev, PCI_BASE_ADDRESS_2, addr);
-    qpci_config_writel(&v->q->dev, PCI_BASE_ADDRESS_3, addr >> 32);
-    v->q->bar.addr = addr;
+    qernic_place(&v->q->dev, &v->q->bar, ERNIC_BAR_REGS, addr);
 }
 
 /* The BAR moves, and the events with it. */
@@ -310,8 +296,7 @@ WORLD_KINDS("/ernic-records-events/move", test_move, Events, v, begin, BOTH)
     for (int i = 0; i < 4; i++) {
         place_bar(v, addr + (i % 2 ? 0 : 64 << 20));
         qernic_pass(v->q->qts, 10, 1000);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         arrives(v);
     }
 }
@@ -322,8 +307,7 @@ WORLD_KINDS("/ernic-records-events/reset", test_reset, Events, v, begin, BOTH)
     for (int i = 0; i < 4; i++) {
         uint64_t addr = v->q->bar.addr;
 
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         if (i % 2) {
             qernic_flr(&v->q->dev);
             qpci_device_enable(&v->q->dev);
@@ -335,8 +319,7 @@ WORLD_KINDS("/ernic-records-events/reset", test_reset, Events, v, begin, BOTH)
         qernic_enable(v->q);
         ring_other(v);
         open_pair(v);
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         arrives(v);
     }
 }
@@ -347,14 +330,12 @@ WORLD_KINDS("/ernic-records-events/crowd", test_crowd, Events, v, begin, BOTH)
     QErnicQp more[MOST - 1];
 
     for (uint32_t i = 0; i < ARRAY_SIZE(more); i++) {
-        post(v);
-        ring_other(v);
+        post_unnamed(v);
         arrives(v);
         make_qp(v, &more[i]);
     }
     qernic_pass(v->q->qts, 10, 1000);
-    post(v);
-    ring_other(v);
+    post_unnamed(v);
     bad_doorbells(v, 1);
     ring(v, 0, v->x.qpn);
     arrives(v);
@@ -584,8 +565,7 @@ WORLD_KINDS("/ernic-records-events/idle", test_idle, Events, v, begin, BOTH)
 /* The function goes with a page that has an event and has been rung. */
 WORLD_KINDS("/ernic-records-events/unplug", test_unplug, Events, v, begin, BOTH)
 {
-    post(v);
-    ring_other(v);
+    post_unnamed(v);
     qpci_unplug_acpi_device_test(v->q->qts, "ernic0", 4);
     qtest_qmp_assert_success(v->q->qts, "{ 'execute': 'query-status' }");
 }

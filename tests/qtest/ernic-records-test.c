@@ -12,28 +12,11 @@
 #define OUT     0
 #define IN      4096
 
-/* A pair of queue pairs of @q with records. */
-static void pair(QErnic *q, QErnicQp *x, QErnicQp *y)
-{
-    qernic_qp_record(q, x, ERNIC_QPT_RC);
-    qernic_qp_record(q, y, ERNIC_QPT_RC);
-    qernic_qp_connect(x, y);
-    qernic_qp_connect(y, x);
-}
-
 static void open_pair(QErnic *q, QErnicQp *x, QErnicQp *y)
 {
     g_assert_true(qernic_reg(q, features) & ERNIC_FEATURE_RECORDS);
     qernic_setup(q, 1);
-    pair(q, x, y);
-}
-
-static void message(QErnicQp *x, QErnicQp *y)
-{
-    qernic_post_recv(y, IN, LEN);
-    qernic_send(x, OUT, LEN);
-    qernic_done(y);
-    qernic_done(x);
+    qernic_pair_record(q, x, y);
 }
 
 /* While the machine stands still, one doorbell stays for all requests. */
@@ -59,25 +42,23 @@ ERNIC_TEST("records/batch", test_batch)
 /* Records that the device has not looked at when the machine stops to migrate. */
 ERNIC_TEST("records/migrate", test_migrate)
 {
-    QTestState *from;
     QErnicQp x, y;
 
     open_pair(q, &x, &y);
-    message(&x, &y);
+    qernic_message(&x, &y, LEN);
     qernic_stop(q->qts);
     for (int i = 0; i < 3; i++) {
         qernic_post_recv(&y, IN, LEN);
         qernic_send(&x, OUT, LEN);
     }
-    from = qernic_migrate(q);
+    qernic_migrate(q, "");
     qernic_cont(q->qts);
     for (int i = 0; i < 3; i++) {
         qernic_done(&x);
         qernic_done(&y);
     }
     g_assert_cmpuint(qernic_wake(q, x.sq_record), ==, 4);
-    message(&x, &y);
-    qernic_migrate_end(q, from);
+    qernic_message(&x, &y, LEN);
 }
 
 /* The timing model needs the moment of each doorbell. */

@@ -25,47 +25,28 @@ static void await_peers(QErnic *q, uint64_t num)
     qernic_wait_while(q->qts, counter(q, "peers") != num);
 }
 
-static char *new_folder(void)
-{
-    char *folder = g_dir_make_tmp("ernic-shm-XXXXXX", NULL);
-
-    g_assert_nonnull(folder);
-    return folder;
-}
-
 #define ONE_DEVICE  VERBS_NIC ",id=shm0,addr=04.0,roce-shm=%s"
 
 /* Two machines with a device each, which know each other. */
 typedef struct Pair {
-    char *folder;
-    QErnicMachine *m[2];
+    const char *folder;
     QErnic *a, *b;
 } Pair;
 
-static void open_pair(Pair *p)
+static void open_pair(Pair *p, const char *more)
 {
-    p->folder = new_folder();
-    p->m[0] = qernic_machine(ONE_DEVICE, p->folder);
-    p->m[1] = qernic_machine(ONE_DEVICE, p->folder);
-    p->a = qernic_host(p->m[0], "shm0", 4, 1);
-    p->b = qernic_host(p->m[1], "shm0", 4, 2);
+    p->folder = qernic_folder();
+    p->a = qernic_host(qernic_machine(ONE_DEVICE "%s", p->folder, more), "shm0", 4, 1);
+    p->b = qernic_host(qernic_machine(ONE_DEVICE "%s", p->folder, more), "shm0", 4, 2);
     await_peers(p->a, 1);
     await_peers(p->b, 1);
-}
-
-static void close_pair(Pair *p)
-{
-    qernic_machine_end(p->m[0]);
-    qernic_machine_end(p->m[1]);
-    g_assert_cmpint(g_rmdir(p->folder), ==, 0);
-    g_free(p->folder);
 }
 
 /* @more: further properties of both devices. */
 MACHINE_KINDS("/ernic-shm/link", test_link, { "", "" }, { "-iothread", ",iothread=io0" },
               { "-icrc", ",icrc=on" }, { "-timing", ",timing=on" })
 {
-    g_autofree char *folder = new_folder();
+    const char *folder = qernic_folder();
     QErnicMachine *m = qernic_machine(
         " -object iothread,id=io0"
         VERBS_NIC ",id=shm0,addr=04.0,roce-shm=%s%s"
@@ -80,86 +61,71 @@ MACHINE_KINDS("/ernic-shm/link", test_link, { "", "" }, { "-iothread", ",iothrea
     g_assert_cmpuint(counter(a, "tx_packets"), >, 0);
     g_assert_cmpuint(counter(b, "rx_packets"), >, 0);
     g_assert_cmpuint(counter(a, "broken") + counter(b, "broken"), ==, 0);
-    qernic_machine_end(m);
-    /* Both have removed their sockets. */
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
 /* Packets to a machine that is stopped wait for it in its ring. */
-MACHINE_TEST("/ernic-shm/stopped", test_stopped)
+WORLD_KINDS("/ernic-shm/stopped", test_stopped, Pair, p, open_pair, { "", "" })
 {
-    Pair p;
-
-    open_pair(&p);
-    qernic_stopped(p.a, p.b);
-    close_pair(&p);
+    qernic_stopped(p->a, p->b);
 }
 
 /* The addresses move to the destination, and the queue pairs go on there. */
-MACHINE_TEST("/ernic-shm/migrate", test_migrate)
+WORLD_KINDS("/ernic-shm/migrate", test_migrate, Pair, p, open_pair, { "", "" })
 {
     g_autofree char *args = NULL;
     QTestState *from;
-    Pair p;
 
-    open_pair(&p);
-    args = g_strdup_printf(ONE_DEVICE, p.folder);
-    qernic_transfers(p.a, p.b);
-    from = qernic_migrate_as(p.b, args);
-    await_peers(p.a, 2);
-    g_assert_cmpuint(unknown(p.a), ==, 0);
-    qernic_transfers(p.a, p.b);
-    g_assert_cmpuint(unknown(p.a), ==, 0);
-    g_assert_cmpuint(counter(p.a, "duplicates"), ==, 0);
-    qernic_migrate_end(p.b, from);
-    await_peers(p.a, 1);
-    close_pair(&p);
+    args = g_strdup_printf(ONE_DEVICE, p->folder);
+    qernic_transfers(p->a, p->b);
+    from = qernic_copy(p->b, args, 0);
+    await_peers(p->a, 2);
+    g_assert_cmpuint(unknown(p->a), ==, 0);
+    qernic_transfers(p->a, p->b);
+    g_assert_cmpuint(unknown(p->a), ==, 0);
+    g_assert_cmpuint(counter(p->a, "duplicates"), ==, 0);
+    qernic_quit(from);
+    await_peers(p->a, 1);
 }
 
 /* Migrate from a link without ICRC to one with it, and back; a message waits. */
 MACHINE_KINDS("/ernic-shm/migrate-", test_migrate_icrc, { "to-icrc" },
               { "from-icrc", "on" })
 {
-    g_autofree char *folder = new_folder(), *inner = g_build_filename(folder, "on", NULL);
+    const char *folder = qernic_folder();
+    g_autofree char *inner = g_build_filename(folder, "on", NULL);
     g_autofree char *off = g_strdup_printf(ONE_DEVICE, folder);
     g_autofree char *on = g_strdup_printf(ONE_DEVICE ",icrc=on", inner);
     QErnicMachine *m = qernic_machine("%s", more ? on : off);
     QErnic *q = qernic_host(m, "shm0", 4, 1);
-    QTestState *from;
     QErnicQp x, y;
 
     qernic_begin(q, &x, &y);
-    from = qernic_migrate_as(q, more ? off : on);
+    qernic_migrate_as(q, more ? off : on);
     qernic_end(&x, &y);
     qernic_transfers(q, q);
     g_assert_cmpuint(qernic_stat(q, "drops.bad_icrc"), ==, 0);
-    qernic_migrate_end(q, from);
     qernic_machine_end(m);
     g_assert_cmpint(g_rmdir(inner), ==, 0);
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }
 
 /* A function in D3hot, and one after a reset, has no address: nobody waits for it. */
-MACHINE_TEST("/ernic-shm/power", test_power)
+WORLD_KINDS("/ernic-shm/power", test_power, Pair, p, open_pair, { "", "" })
 {
     QErnicQp from, to;
-    Pair p;
 
-    open_pair(&p);
-    qernic_pair(p.a, p.b, &from, &to, ERNIC_QPT_UD);
-    qernic_power(&p.b->dev, 3);
+    qernic_pair(p->a, p->b, &from, &to, ERNIC_QPT_UD);
+    qernic_power(&p->b->dev, 3);
     for (int i = 0; i < 3; i++) {
         qernic_datagram(&from, &to);
     }
-    g_assert_cmpuint(unknown(p.a), ==, 3);
-    qernic_power(&p.b->dev, 0);
+    g_assert_cmpuint(unknown(p->a), ==, 3);
+    qernic_power(&p->b->dev, 0);
     qernic_datagram(&from, &to);
-    g_assert_cmpuint(unknown(p.a), ==, 3);
-    qernic_set_reg(p.b, control, ERNIC_CONTROL_RESET);
+    g_assert_cmpuint(unknown(p->a), ==, 3);
+    qernic_set_reg(p->b, control, ERNIC_CONTROL_RESET);
     qernic_datagram(&from, &to);
-    g_assert_cmpuint(unknown(p.a), ==, 4);
-    qernic_setup(p.b, 2);
-    qernic_transfers(p.a, p.b);
-    g_assert_cmpuint(unknown(p.a), ==, 4);
-    close_pair(&p);
+    g_assert_cmpuint(unknown(p->a), ==, 4);
+    qernic_setup(p->b, 2);
+    qernic_transfers(p->a, p->b);
+    g_assert_cmpuint(unknown(p->a), ==, 4);
 }

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "hw/pci/pci_regs.h"
 #include "ernic-card.h"
 
 #define SIDE_VECTOR (CARD_VECTOR - 1)
@@ -60,20 +59,8 @@ static void entry(Side *s, uint32_t n, uint32_t imm, uint32_t type, uint32_t pi)
 
 static void post_imm(Card *c, uint8_t opcode, uint32_t imm)
 {
-    uint8_t wqe[64] = { [16] = opcode };
-
-    stq_le_p(wqe + 4, c->mem);
-    stl_le_p(wqe + 12, 64);
-    stq_le_p(wqe + 20, CARD_VA + 0x8000);
-    stl_le_p(wqe + 28, CARD_KEY);
-    stl_le_p(wqe + 48, imm);
-    qtest_memwrite(c->q->qts, c->sq + c->posted % CARD_DEPTH * 64, wqe, 64);
-    card_put_qp(c, PG332_SQPI, ++c->posted);
-}
-
-static bool intx(Card *c)
-{
-    return qpci_config_readw(&c->q->dev, PCI_STATUS) & PCI_STATUS_INTERRUPT;
+    card_request(c, opcode, 0, 64, CARD_VA + 0x8000, CARD_KEY, imm);
+    card_put_qp(c, PG332_SQPI, c->posted);
 }
 
 static void pending(Card *c, uint16_t vector, bool is)
@@ -112,13 +99,13 @@ WORLD_KINDS("/ernic-side/stream-", test_stream, Flow, f, open_flow, VERSIONS)
     pending(c, SIDE_VECTOR, true);
     entry(&f->s, 1, 0xaabbccdd, PG332_SIDE_WRITE_IMM, 1);
     pending(c, CARD_VECTOR, false);
-    g_assert(!intx(c));
+    g_assert(!card_intx(c));
     qpci_msix_disable(&f->q->dev);
-    g_assert(intx(c));
+    g_assert(card_intx(c));
     g_assert_cmphex(card_get_side(c, PG332_SIDE_DMASR) & PG332_DMA_IRQS, ==,
                     PG332_DMA_IOC_IRQ);
     card_put_side(c, PG332_SIDE_DMASR, PG332_DMA_IRQS);
-    g_assert(!intx(c));
+    g_assert(!card_intx(c));
     /* Without a descriptor, the entry waits for the next one. */
     post_imm(c, CARD_WRITE_IMM, 0x55);
     card_wait(c, PG332_CQHEAD, 3);
@@ -161,21 +148,19 @@ static void end_flow(Flow *f)
 MACHINE_KINDS("/ernic-side/migrate-", test_migrate, VERSIONS)
 {
     g_autofree char *version = g_strconcat(",ernic-version=", more, NULL);
-    QTestState *from;
     Flow f;
 
     open_flow(&f, more);
     listen_to(&f.s, &f.c, 1);
     begin_flow(&f);
-    g_assert(intx(&f.c));
-    from = qernic_migrate_to(f.q, version);
-    g_assert(intx(&f.c));
+    g_assert(card_intx(&f.c));
+    qernic_migrate(f.q, version);
+    g_assert(card_intx(&f.c));
     end_flow(&f);
     card_put(&f.c, PG332_INTSTS, PG332_INT_ALL);
-    g_assert(intx(&f.c));                               /* for the entries */
+    g_assert(card_intx(&f.c));                          /* for the entries */
     card_put_side(&f.c, PG332_SIDE_DMASR, PG332_DMA_IRQS);
-    g_assert(!intx(&f.c));
-    qernic_migrate_end(f.q, from);
+    g_assert(!card_intx(&f.c));
 }
 
 /* Pending bits of masked vectors migrate; unmasking sends the messages. */
@@ -183,7 +168,6 @@ MACHINE_KINDS("/ernic-side/migrate-msix-", test_migrate_msix, VERSIONS)
 {
     g_autofree char *version = g_strconcat(",ernic-version=", more, NULL);
     QPCIDevice *dev;
-    QTestState *from;
     uint64_t message;
     Flow f;
 
@@ -196,8 +180,8 @@ MACHINE_KINDS("/ernic-side/migrate-msix-", test_migrate_msix, VERSIONS)
     post_imm(&f.c, CARD_WRITE_IMM, 0x99);
     pending(&f.c, CARD_VECTOR, true);
     pending(&f.c, SIDE_VECTOR, true);
-    from = qernic_migrate_to(f.q, version);
-    g_assert(!intx(&f.c));
+    qernic_migrate(f.q, version);
+    g_assert(!card_intx(&f.c));
     for (uint64_t at = SIDE_VECTOR; at <= CARD_VECTOR; at++) {
         pending(&f.c, at, true);
         qernic_aim(dev, at, message + at * 4, at);
@@ -206,6 +190,4 @@ MACHINE_KINDS("/ernic-side/migrate-msix-", test_migrate_msix, VERSIONS)
     }
     entry(&f.s, 0, 0x99, PG332_SIDE_WRITE_IMM, 0);
     g_assert_cmphex(card_get(&f.c, PG332_INTSTS), ==, PG332_INT_COMPLETION);
-    qernic_migrate_end(f.q, from);
-    qpci_msix_disable(dev);
 }

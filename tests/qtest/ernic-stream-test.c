@@ -80,9 +80,7 @@ static const struct {
 };
 
 typedef struct Stream {
-    char *bytes;
-    gsize len;
-    int64_t now;                /* ns */
+    QErnicState s;
     gsize from, to;             /* our sections, but for the last bytes of them */
     bool doorbells;             /* those sections are the doorbells' alone */
 } Stream;
@@ -342,41 +340,39 @@ static void traffic(QErnicMachine *m, size_t row)
     }
 }
 
-static void save(QErnicMachine *m, const char *path, const char *section, Stream *s)
+static void save(QErnicMachine *m, const char *section, Stream *stream)
 {
     static const char magic[] = "RNICiCsT", doorbells[] = "ernic/doorbells";
+    QErnicState *s = &stream->s;
     const char *at, *next;
 
-    s->now = qtest_clock_step(m->qts, 1);
-    qernic_save(m->qts, path);
-    g_assert_true(g_file_get_contents(path, &s->bytes, &s->len, NULL));
+    *stream = (Stream) { };
+    qernic_state_save(m->qts, s);
     /* Covers the first state of an engine to the end of the last. */
-    at = memmem(s->bytes, s->len, magic, strlen(magic));
-    g_assert_nonnull(at);
+    at = qernic_state_find(s, magic, strlen(magic));
     /*
      * The registers of its interfaces are in front of it: verbs 34 bytes, Ethernet 138.
      */
-    s->from = at - s->bytes - 200;
+    stream->from = at - s->bytes - 200;
     for (next = at; next; next = memmem(at + 1, s->bytes + s->len - at - 1, magic,
                                         strlen(magic))) {
         at = next;
-        s->to = at - s->bytes + ldl_be_p(at - 4);
+        stream->to = at - s->bytes + ldl_be_p(at - 4);
     }
     /* The subsection of doorbells: its name, version and number come first. */
     if ((at = memmem(s->bytes, s->len, doorbells, strlen(doorbells)))) {
-        s->doorbells = true;
-        s->from = at - s->bytes;
-        s->to = s->from + strlen(doorbells) + 8 + DOORBELLS * DOORBELL;
+        stream->doorbells = true;
+        stream->from = at - s->bytes;
+        stream->to = stream->from + strlen(doorbells) + 8 + DOORBELLS * DOORBELL;
     }
     if (section) {
-        at = memmem(s->bytes, s->len, section, strlen(section));
-        g_assert_nonnull(at);
-        s->from = at - s->bytes + strlen(section);
-        s->to = s->from + SECTION;
+        at = qernic_state_find(s, section, strlen(section));
+        stream->from = at - s->bytes + strlen(section);
+        stream->to = stream->from + SECTION;
     }
-    g_assert_cmpuint(s->to, <=, s->len);
+    g_assert_cmpuint(stream->to, <=, s->len);
     if ((at = memmem(s->bytes, s->len, "ernic-wire", strlen("ernic-wire")))) {
-        s->from = MIN(s->from, at - s->bytes + 16);
+        stream->from = MIN(stream->from, at - s->bytes + 16);
     }
 }
 
@@ -389,7 +385,7 @@ static gsize change(const Stream *s, char *out, GRand *rng)
     uint32_t n = g_rand_int_range(rng, 1, 4), value;
     gsize at = s->from;
 
-    memcpy(out, s->bytes, s->len);
+    memcpy(out, s->s.bytes, s->s.len);
     while (n--) {
         at = g_rand_int_range(rng, s->from, s->to - 8);
         value = numbers[g_rand_int_range(rng, 0, ARRAY_SIZE(numbers))];
@@ -420,24 +416,13 @@ static gsize change(const Stream *s, char *out, GRand *rng)
             break;
         }
     }
-    return g_rand_int_range(rng, 0, 12) ? s->len : at;
+    return g_rand_int_range(rng, 0, 12) ? s->s.len : at;
 }
 
 /* A destination decides; if it has loaded the stream, it runs. Returns whether. */
-static bool load(size_t row, int64_t now, const char *path)
+static bool loads(size_t row, const QErnicState *s)
 {
-    QErnicMachine *to = qernic_machine(LIMITS "%s -incoming defer", machines[row].args);
-    bool done;
-
-    /* The virtual clock migrates, but qtest's clock does not. */
-    qtest_clock_set(to->qts, now);
-    done = qernic_load(to->qts, path);
-    if (done) {
-        qtest_clock_step(to->qts, 1000000);
-        qtest_clock_step(to->qts, 10000000);
-    }
-    qernic_machine_end(to);
-    return done;
+    return qernic_state_loads(s, LIMITS "%s", machines[row].args);
 }
 
 static void test_streams(gconstpointer data)
@@ -446,27 +431,25 @@ static void test_streams(gconstpointer data)
     uint32_t many = getenv("ERNIC_LONG") ? LONG_STREAMS : STREAMS;
     uint32_t n = count ? atoi(count) : many, i, loaded = 0;
     size_t row = GPOINTER_TO_SIZE(data);
-    const char *path = qernic_temp();
-    g_autofree char *out = NULL;
+    QErnicState changed;
     GRand *rng = g_rand_new_with_seed(row + 1);
     QErnicMachine *m = qernic_machine("%s%s", LIMITS, machines[row].args);
     Stream s;
 
     traffic(m, row);
-    save(m, path, machines[row].section, &s);
+    save(m, machines[row].section, &s);
     g_assert_cmpint(machines[row].stopped, ==, s.doorbells);
     qernic_machine_end(m);
-    g_assert_true(load(row, s.now, path));
-    out = g_malloc(s.len);
+    g_assert_true(loads(row, &s.s));
+    changed = s.s;
+    changed.bytes = g_malloc(s.s.len);
     for (i = 0; i < n; i++) {
-        gsize len = change(&s, out, rng);
-
-        g_assert_true(g_file_set_contents(path, out, len, NULL));
-        loaded += load(row, s.now, path);
+        changed.len = change(&s, changed.bytes, rng);
+        loaded += loads(row, &changed);
     }
     g_test_message("%s: %u of %u changed streams were loaded", machines[row].name,
                    loaded, n);
-    g_free(s.bytes);
+    g_free(changed.bytes);
     g_rand_free(rng);
 }
 

@@ -6,26 +6,9 @@
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
-#include "hw/rdma-ernic/engine/interfaces/pg332/register_file.h"
-#include "ernic.h"
+#include "ernic-card.h"
 
-#define VERSION PG332_V3_1
 #define QPN     2
-
-static uint32_t at(ErnicRegScope scope, uint32_t element, uint32_t reg)
-{
-    return ernic_reg_blocks[VERSION][scope].base + element * PG332_SLOT + reg;
-}
-
-static uint32_t qp_at(uint32_t qpn, uint32_t reg)
-{
-    return at(ERNIC_REG_QP, qpn - 1, reg);
-}
-
-static QPCIBar interface(QErnic *q)
-{
-    return qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
-}
 
 static QDict *violations(QErnic *q)
 {
@@ -68,10 +51,19 @@ static uint64_t tick(QErnic *q)
 }
 
 /* A device in @mode, and further options of QEMU. */
-static QErnic *start(const char *mode, const char *more)
+static QErnic *start(Card *c, const char *mode, const char *more)
 {
-    return qernic_device(",roce-udp=127.0.0.1:0,ernic-version=3.1,ernic-strict=%s%s",
-                         mode, more);
+    QErnic *q = qernic_device(",roce-udp=127.0.0.1:0,ernic-version=3.1,ernic-strict=%s%s",
+                              mode, more);
+
+    *c = (Card) { .q = q, .version = PG332_V3_1 };
+    c->bar = qpci_iomap(&q->dev, ERNIC_BAR_PG332, NULL);
+    return q;
+}
+
+static uint32_t qp_at(Card *c, uint32_t qpn, uint32_t reg)
+{
+    return card_at(c, ERNIC_REG_QP, qpn - 1, reg);
 }
 
 /* One report for each queue pair, with all of its fields. */
@@ -89,17 +81,17 @@ MACHINE_TEST("/ernic-strict-report", test_report)
     g_autofree char *text = NULL;
     g_autofree char *log = g_strconcat(" -trace ernic_guest_pg332_rule -D ", path, NULL);
     g_auto(GStrv) lines = NULL;
-    QErnic *q = start("report", log);
-    QPCIBar bar = interface(q);
+    Card c;
+    QErnic *q = start(&c, "report", log);
     size_t i;
 
     qtest_clock_set(q->qts, 1000);
-    qpci_io_writel(&q->dev, bar, at(ERNIC_REG_GLOBAL, 0, PG332_INTEN), 0xff);
+    card_put(&c, PG332_INTEN, 0xff);
     qtest_clock_set(q->qts, 2000);
-    qpci_io_writel(&q->dev, bar, qp_at(2, PG332_QDEPTH), 0x30010);
-    qpci_io_writel(&q->dev, bar, qp_at(2, PG332_QDEPTH), 0x30020);
-    qpci_io_writel(&q->dev, bar, qp_at(3, PG332_QDEPTH), 0x50010);
-    g_assert_cmphex(qpci_io_readl(&q->dev, bar, qp_at(3, PG332_QDEPTH)), ==, 0x50010);
+    card_put_at(&c, qp_at(&c, 2, PG332_QDEPTH), 0x30010);
+    card_put_at(&c, qp_at(&c, 2, PG332_QDEPTH), 0x30020);
+    card_put_at(&c, qp_at(&c, 3, PG332_QDEPTH), 0x50010);
+    g_assert_cmphex(card_get_at(&c, qp_at(&c, 3, PG332_QDEPTH)), ==, 0x50010);
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     lines = g_strsplit(text, "\n", 0);
     for (i = 0; i < ARRAY_SIZE(says); i++) {
@@ -114,8 +106,8 @@ MACHINE_TEST("/ernic-strict-report", test_report)
 /* The rules are those of the version; a reset of the device clears the counts. */
 MACHINE_TEST("/ernic-strict-violations", test_violations)
 {
-    QErnic *q = start("report", "");
-    QPCIBar bar = interface(q);
+    Card c;
+    QErnic *q = start(&c, "report", "");
     QDict *rsp = violations(q);
     uint64_t now;
     char *hmp;
@@ -125,8 +117,8 @@ MACHINE_TEST("/ernic-strict-violations", test_violations)
     qobject_unref(rsp);
     expect(q, "no-register", 0, NULL, 0, 0, 0, 0);
     now = tick(q);
-    qpci_io_writel(&q->dev, bar, 0x20, 7);
-    qpci_io_writel(&q->dev, bar, 0x20, 8);
+    card_put_at(&c, 0x20, 7);
+    card_put_at(&c, 0x20, 8);
     expect(q, "no-register", 2, "none", 0, 0x20, 8, now);
     hmp = qtest_hmp(q->qts, "qom-get %s ernic-violations", q->id);
     g_assert_nonnull(strstr(hmp, "\"no-register\": {"));
@@ -138,11 +130,11 @@ MACHINE_TEST("/ernic-strict-violations", test_violations)
 /* Without strict mode, nothing is reported. */
 MACHINE_TEST("/ernic-strict-off", test_off)
 {
-    QErnic *q = start("off", "");
-    QPCIBar bar = interface(q);
+    Card c;
+    QErnic *q = start(&c, "off", "");
     QDict *rsp;
 
-    qpci_io_writel(&q->dev, bar, qp_at(QPN, PG332_QDEPTH), 0x30010);
+    card_put_at(&c, qp_at(&c, QPN, PG332_QDEPTH), 0x30010);
     rsp = violations(q);
     g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "error"), "desc"), ==,
                     "ernic-violations: ernic-strict is off");

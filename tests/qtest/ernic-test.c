@@ -43,7 +43,7 @@ static const struct {
     AT(abi_version, ERNIC_ABI_VERSION, 0),
     AT(features, ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
        ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
-       ERNIC_FEATURE_RECORDS | ERNIC_FEATURE_DB_RECORD, 0),
+       ERNIC_FEATURE_RECORDS | ERNIC_FEATURE_DB_RECORD | ERNIC_FEATURE_ETH_LSO, 0),
     AT(status, ERNIC_STATUS_LINK, 0),
     AT(error, 0, 0),
     AT(num_vectors, VECTORS, 0),
@@ -275,7 +275,6 @@ ERNIC_TEST("msix", test_msix)
     qtest_writel(q->qts, q->scratch, 0);
     qernic_nop(q);
     qernic_wait_while(q->qts, qtest_readl(q->qts, q->scratch) != 0xabcd0000);
-    qpci_msix_disable(&q->dev);
 }
 
 /* An MSI-X message to the device's own registers is not delivered. */
@@ -299,5 +298,4 @@ ERNIC_TEST("msix-to-itself", test_msix_to_itself)
                                  offsetof(struct ernic_eqe, phase)), ==, 1);
     qernic_nop(q);
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_ENABLED | ERNIC_STATUS_LINK);
-    qpci_msix_disable(&q->dev);
 }

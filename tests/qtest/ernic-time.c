@@ -44,17 +44,42 @@ void qernic_real_time(void)
     g_test_queue_destroy(restore_clock, NULL);
 }
 
-bool qernic_has_kvm(QTestState *qts)
+static bool is_enabled(QTestState *qts, const char *query, const char *member)
 {
-    QDict *answer = qtest_qmp(qts, "{ 'execute': 'query-kvm' }");
-    bool kvm = qdict_get_bool(qdict_get_qdict(answer, "return"), "enabled");
+    QDict *answer = qtest_qmp(qts, "{ 'execute': %s }", query);
+    bool enabled = qdict_get_bool(qdict_get_qdict(answer, "return"), member);
 
     qobject_unref(answer);
+    return enabled;
+}
+
+bool qernic_has_kvm(QTestState *qts)
+{
+    bool kvm = is_enabled(qts, "query-kvm", "enabled");
+
     g_test_message("KVM: %d", kvm);
-    if (kvm) {
-        qernic_real_time();
-    }
     return kvm;
+}
+
+static bool is_halted(QTestState *qts)
+{
+    g_autofree char *registers = qtest_hmp(qts, "info registers");
+
+    return strstr(registers, "HLT=1");
+}
+
+bool qernic_processor_halts(QTestState *qts)
+{
+    int64_t end = g_get_monotonic_time() + WAIT_SECONDS * G_TIME_SPAN_SECOND;
+
+    while (!is_halted(qts)) {
+        if (!is_enabled(qts, "query-status", "running")) {
+            return false;
+        }
+        g_assert_cmpint(g_get_monotonic_time(), <, end);
+        g_usleep(1000);
+    }
+    return true;
 }
 
 void qernic_wait(QTestState *qts, uint64_t *deadline)

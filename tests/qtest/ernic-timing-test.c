@@ -36,15 +36,10 @@ ERNIC_TEST("timing-refused", test_refused)
     refused(q, path, says);
 }
 
-static uint64_t time_of(QErnic *q)
-{
-    return qpci_io_readq(&q->dev, q->bar, offsetof(struct ernic_regs, time));
-}
-
 /* Time from the doorbell of a WRITE of @len bytes to its completion, in ns. */
 static uint64_t write_time(QErnicQp *x, QErnicQp *y, uint32_t len)
 {
-    uint64_t start = time_of(x->q);
+    uint64_t start = qernic_time(x->q);
     struct ernic_cqe cqe;
 
     qernic_post_write(x, FIRST, len, y->q->buf + SECOND, y->q->key);
@@ -78,7 +73,7 @@ static void open_pair(Pair *p, const char *a, const char *b)
 static uint64_t commands_time(QErnic *q, uint32_t num)
 {
     struct ernic_cmd nop = { .opcode = ERNIC_CMD_NOP };
-    uint64_t start = time_of(q);
+    uint64_t start = qernic_time(q);
 
     for (uint32_t i = 0; i < num; i++) {
         qernic_cmd_post(q, &nop);
@@ -86,7 +81,7 @@ static uint64_t commands_time(QErnic *q, uint32_t num)
     while (qernic_reg(q, cmd_ci) != q->cmd_pi) {
         qtest_clock_step_next(q->qts);
     }
-    return time_of(q) - start;
+    return qernic_time(q) - start;
 }
 
 /*
@@ -105,7 +100,7 @@ static void check_commands(Pair *p)
 
 /*
  * The stages' work is 2 cycles of 200 MHz. READS(): time of register reads, of which
- * time_of() does one, and qernic_doorbell() two before its store.
+ * qernic_time() does one, and qernic_doorbell() two before its store.
  */
 #define WORK_NS     10
 #define READ_NS     400
@@ -170,13 +165,11 @@ MACHINE_TEST("/ernic-timing-pause", test_pause)
 MACHINE_TEST("/ernic-timing-migrate", test_migrate)
 {
     QErnic *q = qernic_device(",roce-udp=127.0.0.1:0,timing=on");
-    QTestState *from;
     QErnicQp x, y;
 
     qernic_setup(q, 1);
     qernic_begin(q, &x, &y);
-    from = qernic_migrate_to(q, ",timing=on");
+    qernic_migrate(q, ",timing=on");
     qernic_nop(q);
     qernic_end(&x, &y);
-    qernic_migrate_end(q, from);
 }

@@ -413,7 +413,6 @@ static uint32_t eth_or_ring(QErnic *q, uint32_t off)
 
 ERNIC_TEST("migrate", test_migrate)
 {
-    QTestState *from;
     uint32_t regs[64];
     QErnicQp x, y;
 
@@ -424,7 +423,7 @@ ERNIC_TEST("migrate", test_migrate)
     for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         regs[off / 4] = eth_or_ring(q, off);
     }
-    from = qernic_migrate(q);
+    qernic_migrate(q, "");
     for (uint32_t off = 0; off < sizeof(regs); off += 4) {
         g_assert_cmphex(regs[off / 4], ==, eth_or_ring(q, off));
     }
@@ -436,49 +435,37 @@ ERNIC_TEST("migrate", test_migrate)
     qernic_post_recv(&y, IN, LENGTH);
     qernic_send(&x, OUT, LENGTH);
     expect(&x, ERNIC_WC_SEND, 0);
-    qernic_migrate_end(q, from);
 }
 
-static QErnicMachine *destination(void)
-{
-    return qernic_machine(VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
-                          " -incoming defer");
-}
+#define DESTINATION VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0"
 
 /* A refused state has no effect, whether its content or its length is wrong. */
 ERNIC_TEST("migrate-refused", test_refused)
 {
     static const char magic[] = "RNICiCsT";
-    const char *path = qernic_temp();
-    g_autofree char *state = NULL;
     static const uint32_t lengths[] = { 0x80000000, UINT32_MAX, (1u << 30) + 1, 5 };
     QErnicMachine *to;
+    QErnicState s;
     char *at;
-    gsize len;
 
     qernic_setup(q, 1);
-    qernic_save(q->qts, path);
-    g_assert_true(g_file_get_contents(path, &state, &len, NULL));
-    at = memmem(state, len, magic, strlen(magic));
-    g_assert_nonnull(at);
+    qernic_state_save(q->qts, &s);
+    at = qernic_state_find(&s, magic, strlen(magic));
     for (uint32_t i = 0; i < ARRAY_SIZE(lengths); i++) {
         uint32_t was = ldl_be_p(at - 4);
 
         stl_be_p(at - 4, lengths[i]);
-        g_assert_true(g_file_set_contents(path, state, len, NULL));
-        g_assert_false(qernic_load(destination()->qts, path));
+        g_assert_false(qernic_state_loads(&s, DESTINATION));
         stl_be_p(at - 4, was);
     }
     *at = 'X';
-    g_assert_true(g_file_set_contents(path, state, len, NULL));
-    to = destination();
-    g_assert_false(qernic_load(to->qts, path));
+    g_assert_true(g_file_set_contents(s.path, s.bytes, s.len, NULL));
+    to = qernic_machine(DESTINATION " -incoming defer");
+    g_assert_false(qernic_load(to->qts, s.path));
     q->dev.bus->qts = to->qts;          /* its function has the same address */
     g_assert_cmphex(qernic_reg(q, magic), ==, ERNIC_MAGIC);
     g_assert_cmphex(qernic_reg(q, status), ==, ERNIC_STATUS_LINK);
     g_assert_cmphex(qernic_reg(q, cmd_pi), ==, 0);
-    q->dev.bus->qts = q->qts;
-    qos_invalidate_command_line();
 }
 
 /* Registers 8192 bytes at @off of device memory, zero-based; returns the key. */

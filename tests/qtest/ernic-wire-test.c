@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qobject/qdict.h"
-#include "ernic.h"
+#include "ernic-eth.h"
 
 #define RATE    "rate=100G,flight=500ns"
 #define FLIGHT  500
@@ -76,11 +76,6 @@ static void step(QErnic *q)
     qernic_reg(q, magic);
 }
 
-static uint64_t now(QErnic *q)
-{
-    return qpci_io_readq(&q->dev, q->bar, offsetof(struct ernic_regs, time));
-}
-
 static uint64_t completed(QErnicQp *qp)
 {
     struct ernic_cqe cqe;
@@ -93,49 +88,10 @@ static uint64_t completed(QErnicQp *qp)
     return le64_to_cpu(cqe.timestamp);
 }
 
-typedef struct Frame {
-    uint64_t ns;
-    uint32_t port, len, flags;
-} Frame;
-
-/* Reads the frames from the blocks of a pcapng file. */
-static GArray *read_capture(const char *path, uint32_t interfaces)
-{
-    GArray *frames = g_array_new(false, false, sizeof(Frame));
-    g_autofree char *data = NULL;
-    gsize size, at;
-    uint32_t type, len;
-
-    g_assert_true(g_file_get_contents(path, &data, &size, NULL));
-    for (at = 0; at < size; at += len) {
-        const char *b = data + at;
-
-        type = ldl_le_p(b);
-        len = ldl_le_p(b + 4);
-        g_assert_cmpuint(len, <=, size - at);
-        g_assert_cmpuint(ldl_le_p(b + len - 4), ==, len);
-        if (type == 6) {
-            Frame f = {
-                .port = ldl_le_p(b + 8),
-                .ns = (uint64_t)ldl_le_p(b + 12) << 32 | (uint32_t)ldl_le_p(b + 16),
-                .len = ldl_le_p(b + 20), .flags = ldl_le_p(b + len - 12),
-            };
-
-            g_assert_cmpuint(ldl_le_p(b + 24), ==, f.len);
-            g_array_append_val(frames, f);
-        } else {
-            g_assert_cmphex(type, ==, at ? 1 : 0x0a0d0d0a);
-            interfaces -= at != 0;
-        }
-    }
-    g_assert_cmpuint(interfaces, ==, 0);
-    return frames;
-}
-
 static void is_frame(GArray *frames, uint32_t i, uint32_t port, bool sent,
                      uint64_t ns, uint32_t len)
 {
-    const Frame *f = &g_array_index(frames, Frame, i);
+    const EthFrame *f = &g_array_index(frames, EthFrame, i);
 
     g_assert_cmpuint(i, <, frames->len);
     g_assert_cmpuint(f->port, ==, port);
@@ -157,13 +113,13 @@ MACHINE_TEST("/ernic-wire/times", test_times)
     open_cable(&m, args, &x, &y);
     qtest_clock_step(m.qts, 1000000);
     qernic_post_recv(&y, 0, PACKET);
-    start = now(m.q[0]);
+    start = qernic_time(m.q[0]);
     qernic_send(&x, PACKET, PACKET);
     come = start + on_cable(1, HEADERS + PACKET) + FLIGHT;
     back = come + on_cable(1, ACK) + FLIGHT;
     g_assert_cmpuint(completed(&y), ==, come);
     g_assert_cmpuint(completed(&x), ==, back);
-    frames = read_capture(path, 2);
+    frames = qeth_capture(path, 2);
     g_assert_cmpuint(frames->len, ==, 4);
     is_frame(frames, 0, 0, true, come - FLIGHT, HEADERS + PACKET);
     is_frame(frames, 1, 1, false, come, HEADERS + PACKET);
@@ -171,7 +127,7 @@ MACHINE_TEST("/ernic-wire/times", test_times)
     is_frame(frames, 3, 0, false, back, ACK);
     /* 32 packets follow each other without a gap. */
     qernic_post_recv(&y, 0, 32 * PACKET);
-    start = now(m.q[0]);
+    start = qernic_time(m.q[0]);
     qernic_send(&x, 0, 32 * PACKET);
     come = start + on_cable(32, HEADERS + PACKET) + FLIGHT;
     g_assert_cmpuint(completed(&y), ==, come);
@@ -200,62 +156,12 @@ MACHINE_TEST("/ernic-wire/dump-limit", test_dump_limit)
     g_assert_true(g_file_get_contents(path, &bytes, &len, NULL));
     g_assert_cmpuint(len, <=, LIMIT);
     g_assert_cmpuint(len + BLOCK, >, LIMIT);
-    frames = read_capture(path, 2);
+    frames = qeth_capture(path, 2);
     g_assert_cmpuint(frames->len, >, 4);
     g_assert_cmpuint(frames->len, <, 64);       /* of 32 packets at both ends */
 }
 
 #define TIMED ",timing=on,timing-profile=generic-100g"
-
-/* Returns the capture of messages over a wire that loses and reorders frames. */
-static char *lossy_run(const char *seed, const char *timing, gsize *len)
-{
-    const char *path = qernic_temp();
-    g_autofree char *args = g_strdup_printf(
-        " -device ernic-wire,id=w0," RATE ",loss=0.02,reorder=0.02,"
-        "reorder-max=2us,seed=%s,dump=%s"
-        VERBS_NIC ",id=net0,addr=06.0,wire=w0%s"
-        VERBS_NIC ",id=net1,addr=07.0,wire=w0%s",
-        seed, path, timing, timing);
-    char *bytes = NULL;
-    QErnicQp x, y;
-    Machine m;
-
-    open_cable(&m, args, &x, &y);
-    for (int i = 0; i < 8; i++) {
-        qernic_post_recv(&y, 0, MESSAGE);
-    }
-    /* Start at the same time, independent of the duration of set-up. */
-    qtest_clock_set(m.qts, 10000000000);
-    for (int i = 0; i < 8; i++) {
-        qernic_send(&x, 0, MESSAGE);
-    }
-    for (int i = 0; i < 8; i++) {
-        completed(&x);
-        completed(&y);
-    }
-    g_assert_cmpuint(wire_stat(m.qts, 0, "lost"), >, 0);
-    g_assert_cmpuint(wire_stat(m.qts, 0, "held_up"), >, 0);
-    g_assert_cmpuint(qernic_stat(m.q[0], "retransmits"), >, 0);
-    qernic_machine_end(m.m);
-    g_assert_true(g_file_get_contents(path, &bytes, len, NULL));
-    return bytes;
-}
-
-MACHINE_TEST("/ernic-wire/repeats", test_repeats)
-{
-    static const char *const timing[] = { "", TIMED };
-
-    for (size_t i = 0; i < ARRAY_SIZE(timing); i++) {
-        gsize a_len, b_len, c_len;
-        g_autofree char *a = lossy_run("1", timing[i], &a_len);
-        g_autofree char *b = lossy_run("1", timing[i], &b_len);
-        g_autofree char *c = lossy_run("2", timing[i], &c_len);
-
-        g_assert_cmpmem(a, a_len, b, b_len);
-        g_assert_false(a_len == c_len && !memcmp(a, c, a_len));
-    }
-}
 
 /*
  * With the timing model, the send time of a frame includes its time on the cable. The
@@ -266,7 +172,7 @@ MACHINE_TEST("/ernic-wire/timed", test_timed)
     const char *path = qernic_temp();
     g_autofree char *args = g_strdup_printf(
         " -global ernic.timing=on " CABLE(",dump=%s"), path);
-    const Frame *f, *first = NULL;
+    const EthFrame *f, *first = NULL;
     QErnicQp x, y;
     g_autoptr(GArray) frames = NULL;
     uint32_t i, n = 0;
@@ -277,9 +183,9 @@ MACHINE_TEST("/ernic-wire/timed", test_timed)
     qernic_send(&x, 0, 32 * PACKET);
     completed(&x);
     completed(&y);
-    frames = read_capture(path, 2);
+    frames = qeth_capture(path, 2);
     for (i = 0; i < frames->len; i++) {
-        f = &g_array_index(frames, Frame, i);
+        f = &g_array_index(frames, EthFrame, i);
         if (f->port == 0 && f->flags == 2) {
             /* Frame n ends n frame times after the first. */
             first = first ?: f;
@@ -388,49 +294,32 @@ MACHINE_TEST("/ernic-wire/forwarding", test_forwarding)
     qernic_multicast(m.q[1], m.q[2]);
 }
 
-#define ETH(name) (ERNIC_ETH_OFFSET + offsetof(struct ernic_eth_regs, name))
-
-/* Sets up rings of one entry for both directions; returns the address of their page. */
-static uint64_t open_eth(QErnic *q, uint32_t ctrl)
-{
-    uint64_t page = guest_alloc(q->alloc, 4096);
-
-    qtest_memset(q->qts, page, 0, 4096);
-    qernic_write64(q, ETH(tx_addr), page);
-    qernic_write64(q, ETH(rx_addr), page + 64);
-    qernic_write64(q, ETH(state_addr), page + 128);
-    qernic_write(q, ETH(ctrl), ctrl);
-    return page;
-}
-
 /* A frame goes from one function's Ethernet interface to the other's. */
 MACHINE_TEST("/ernic-wire/ethernet", test_ethernet)
 {
     struct ernic_eth_txd tx = { .len = cpu_to_le16(500), .flags = ERNIC_ETH_EOP };
-    struct ernic_eth_rxd rx = { .size = cpu_to_le16(1024) };
-    uint8_t frame[500], got[500];
-    uint64_t a, b, start;
+    uint8_t frame[500], got[BUFFER], flags;
+    uint64_t start;
+    Eth from, to;
     Machine m;
 
     open_machine(&m, CABLE(""), 2);
-    a = open_eth(m.q[0], ERNIC_ETH_TX);
-    b = open_eth(m.q[1], ERNIC_ETH_RX | ERNIC_ETH_PROMISC);
-    g_assert_cmpuint(qernic_read(m.q[0], ETH(link)), ==, 1);
+    qeth_take(&from, m.m, m.q[0], ERNIC_ETH_TX);
+    qeth_take(&to, m.m, m.q[1], ERNIC_ETH_RX | ERNIC_ETH_PROMISC);
+    qeth_is(&from, OFF(link), 1);
     memset(frame, 0x5a, sizeof(frame));
-    qtest_memwrite(m.qts, a + 1024, frame, sizeof(frame));
-    tx.addr = cpu_to_le64(a + 1024);
-    rx.addr = cpu_to_le64(b + 1024);
-    qtest_memwrite(m.qts, a, &tx, sizeof(tx));
-    qtest_memwrite(m.qts, b + 64, &rx, sizeof(rx));
-    qernic_write(m.q[1], ETH(rx_pi), 1);
-    start = now(m.q[0]);
-    qernic_write(m.q[0], ETH(tx_pi), 1);
-    while (!qtest_readl(m.qts, b + 128 + 4)) {
+    tx.addr = cpu_to_le64(qeth_tx_buffer(&from, 0));
+    qtest_memwrite(m.qts, qeth_tx_buffer(&from, 0), frame, sizeof(frame));
+    qeth_post(&from, &tx);
+    qeth_post_rx(&to, BUFFER);
+    start = qernic_time(m.q[0]);
+    qeth_set(&from, OFF(tx_pi), 1);
+    while (!qtest_readl(m.qts, to.state + 4)) {
         step(m.q[0]);
     }
-    g_assert_cmpuint(now(m.q[0]), ==, start + on_cable(1, 500) + FLIGHT);
-    qtest_memread(m.qts, b + 1024, got, sizeof(got));
-    g_assert_cmpmem(got, sizeof(got), frame, sizeof(frame));
+    g_assert_cmpuint(qernic_time(m.q[0]), ==, start + on_cable(1, 500) + FLIGHT);
+    g_assert_cmpuint(qeth_receive(&to, got, &flags), ==, sizeof(frame));
+    g_assert_cmpmem(got, sizeof(frame), frame, sizeof(frame));
 }
 
 MACHINE_TEST("/ernic-wire/link", test_link)
@@ -552,17 +441,7 @@ MACHINE_TEST("/ernic-wire/refused", test_refused)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        g_autofree char *command = g_strdup_printf(
-            "%s -M pc -display none -nodefaults %s",
-            getenv("QTEST_QEMU_BINARY"), rows[i].args);
-        g_autofree char *err = NULL;
-        int status = 0;
-
-        g_assert_true(g_spawn_command_line_sync(command, NULL, &err, &status, NULL));
-        g_test_message("%s: %s", rows[i].args, err);
-        g_assert_true(WIFEXITED(status));
-        g_assert_cmpint(WEXITSTATUS(status), ==, 1);
-        g_assert_nonnull(strstr(err, rows[i].says));
+        qernic_no_start(rows[i].says, "%s", rows[i].args);
     }
 }
 

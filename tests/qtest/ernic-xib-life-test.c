@@ -133,7 +133,7 @@ WORLD_KINDS("/ernic-xib-life/no-end", test_no_end, Xib, x, xib_start, KINDS)
     qernic_wait_while(x->m->qts, !xib_status(x, XIB_MM2S, 1));
     x->tx += 2;
     xib_ring(x);
-    xib_arrives(x, frame, 1000);
+    qnet_arrives(x->fd, frame, 1000);
     xib_post(x, frame, 1000, 4);
     x->tx--;                                    /* without the last one */
     xib_transmit(x, frame, 1000, 2);
@@ -160,7 +160,7 @@ WORLD_KINDS("/ernic-xib-life/halves", test_halves, Xib, x, xib_open, ONE)
     xib_put_channel(x, XIB_MM2S, XIB_TAIL, desc | 0x3f);
     g_assert_cmphex(xib_channel(x, XIB_MM2S, XIB_TAIL), ==, (uint32_t)desc);
     xib_put_channel(x, XIB_MM2S, XIB_TAIL + 4, desc >> 32);
-    xib_arrives(x, frame, sizeof(frame));
+    qnet_arrives(x->fd, frame, sizeof(frame));
     g_assert_cmphex(xib_channel(x, XIB_MM2S, XIB_SR), ==, 0x1100a);
 }
 
@@ -264,16 +264,15 @@ WORLD_KINDS("/ernic-xib-life/next", test_next, Xib, x, xib_start, KINDS)
 /* Software that has not enabled bus mastering; the status word cannot be written. */
 WORLD_KINDS("/ernic-xib-life/no-master", test_no_master, Xib, x, xib_start, ONE)
 {
-    uint16_t command = qpci_config_readw(&x->q->dev, PCI_COMMAND);
     uint8_t frame[100];
 
     qnet_frame(frame, sizeof(frame), 1, 1);
     xib_post(x, frame, sizeof(frame), 1);
-    qpci_config_writew(&x->q->dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+    qernic_set_master(&x->q->dev, false);
     xib_ring(x);
     qernic_wait_while(x->m->qts, !qernic_stat(x->q, "axi_dma.errors"));
     g_assert_cmphex(xib_channel(x, XIB_MM2S, XIB_SR) & 0xffff, ==, 0x4409);
-    qpci_config_writew(&x->q->dev, PCI_COMMAND, command);
+    qernic_set_master(&x->q->dev, true);
     xib_up(x);
     xib_transmit(x, frame, sizeof(frame), 1);
 }
@@ -323,7 +322,7 @@ WORLD_KINDS("/ernic-xib-life/slow", test_slow, Xib, x, xib_start, KINDS)
     g_assert_cmpuint(posted, <, 10000);
     for (uint32_t i = 0; i < posted; i++) {
         qnet_frame(frame, sizeof(frame), i, 1);
-        xib_arrives(x, frame, sizeof(frame));
+        qnet_arrives(x->fd, frame, sizeof(frame));
     }
     qernic_wait_while(x->m->qts, qernic_stat(x->q, "axi_dma.mm2s_packets") != posted);
 }
@@ -375,20 +374,17 @@ WORLD_KINDS("/ernic-xib-life/power", test_power, Xib, x, xib_start, KINDS)
     g_assert_cmpint(recv(x->fd, is, 1, MSG_DONTWAIT), ==, -1);
     g_assert_cmphex(xib_status(x, XIB_MM2S, 0), ==, 0);
     qernic_power(&x->q->dev, 0);
-    xib_arrives(x, frame, sizeof(frame));
+    qnet_arrives(x->fd, frame, sizeof(frame));
     xib_receive(x, 100, 1);
 }
 
 static void migrate(Xib *x, const char *more)
 {
     g_autofree char *args = NULL;
-    QTestState *from;
 
     qernic_stop(x->m->qts);
     args = xib_cable(x, more);
-    from = qernic_migrate_as(x->q, args);
-    x->m->qts = x->q->qts;
-    qtest_quit(from);
+    qernic_migrate_as(x->q, args);
     qernic_cont(x->m->qts);
 }
 
@@ -416,7 +412,7 @@ MACHINE_KINDS("/ernic-xib-life/migrate", test_migrate, KINDS)
     g_assert_cmphex(xib_get(&x, XIB_MAC + 8), ==, 0x1234);
     x.tx += 2;
     xib_ring(&x);
-    xib_arrives(&x, frame, 9000);
+    qnet_arrives(x.fd, frame, 9000);
     xib_give(&x, 17);
     check_pieces(&x, 18, frame, 9000, 512);
     g_assert_cmpint(xib_message(&x), ==, XIB_S2MM);
@@ -430,11 +426,8 @@ MACHINE_KINDS("/ernic-xib-life/migrate", test_migrate, KINDS)
 /* The delay of an interrupt ends on the way, while that of another one waits for D0. */
 MACHINE_KINDS("/ernic-xib-life/migrate-late", test_late, KINDS)
 {
-    const char *path = qernic_temp();
     g_autofree char *args = NULL;
-    QTestState *from;
     uint8_t frame[100];
-    int64_t now;
     Xib x;
 
     xib_start(&x, more);
@@ -447,14 +440,7 @@ MACHINE_KINDS("/ernic-xib-life/migrate-late", test_late, KINDS)
     qtest_clock_step(x.m->qts, 4000);
     qernic_stop(x.m->qts);
     args = xib_cable(&x, more);
-    now = qtest_clock_step(x.m->qts, 1);
-    qernic_save(x.m->qts, path);
-    from = x.m->qts;
-    x.q->qts = x.m->qts = qtest_initf("-M pc %s -incoming defer", args);
-    x.q->dev.bus->qts = x.q->qts;
-    qtest_clock_set(x.m->qts, now + 2 * XIB_DELAY_NS);
-    g_assert_true(qernic_load(x.m->qts, path));
-    qtest_quit(from);
+    qernic_quit(qernic_copy(x.q, args, 2 * XIB_DELAY_NS));
     qernic_cont(x.m->qts);
     g_assert_cmpint(xib_message(&x), ==, -1);
     qernic_power(&x.q->dev, 0);
@@ -467,15 +453,12 @@ MACHINE_KINDS("/ernic-xib-life/migrate-late", test_late, KINDS)
 /* So does a message that waits for its mask. */
 WORLD_KINDS("/ernic-xib-life/migrate-pending", test_pending, Xib, x, xib_start, ONE)
 {
-    QPCIDevice *dev = &x->q->dev;
-    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0);
-
-    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 3);
+    xib_mask(x, 3);
     xib_receive(x, 100, 1);
     g_assert_cmpint(xib_message(x), ==, -1);
     migrate(x, "");
-    g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 2);
-    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 0);
+    g_assert_cmphex(xib_pending(x), ==, 2);
+    xib_mask(x, 0);
     g_assert_cmpint(xib_message(x), ==, XIB_S2MM);
 }
 
@@ -489,9 +472,8 @@ WORLD_KINDS("/ernic-xib-life/unplug", test_unplug, Xib, x, xib_start, KINDS)
         qernic_to_wire(x->fd, frame, sizeof(frame));
     }
     xib_ring(x);
-    qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'device_del',"
-                             " 'arguments': { 'id': 'ernic0' } }");
-    qtest_qmp_assert_success(x->m->qts, "{ 'execute': 'system_reset' }");
+    qtest_qmp_device_del_send(x->m->qts, "ernic0");
+    qtest_system_reset_nowait(x->m->qts);
     qtest_qmp_eventwait(x->m->qts, "DEVICE_DELETED");
     g_assert_cmphex(qpci_config_readl(&x->q->dev, PCI_VENDOR_ID), ==, 0xffffffff);
     qtest_clock_step(x->m->qts, 2 * XIB_DELAY_NS);

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hw/pci/pci_regs.h"
+#include "ernic-eth.h"
 #include "ernic-xib.h"
 
 /* A descriptor that is not memory. */
@@ -16,14 +17,11 @@
 
 static void slot_open(Xib *x, const char *more)
 {
-    int fds[2];
-
     *x = (Xib) { };
-    qernic_cable(fds);
-    x->fd = fds[0];
-    x->m = qernic_machine("-M q35 -nodefaults" QERNIC_SLOT
+    x->m = qernic_machine("-M q35" QERNIC_SLOT
                           " -netdev socket,id=sock0,fd=%d -device ernic,id=ernic0,"
-                          "bus=slot0,addr=01.0,shell=xib,netdev=sock0%s", fds[1], more);
+                          "bus=slot0,addr=01.0,shell=xib,netdev=sock0%s",
+                          qernic_cable(&x->fd), more);
     qernic_slot_open(x->m);
     x->mmio = x->m->bus->mmio_alloc_ptr;
     x->q = g_new(QErnic, 1);
@@ -61,7 +59,6 @@ MACHINE_KINDS("/ernic-xib-message/slot", test_slot, { "", "" },
 {
     for (int way = 0; way < WAYS; way++) {
         QPCIDevice *dev;
-        uint16_t command;
         uint8_t at;
         Xib x;
 
@@ -72,23 +69,20 @@ MACHINE_KINDS("/ernic-xib-message/slot", test_slot, { "", "" },
         qpci_config_writel(dev, at + PCI_MSI_ADDRESS_HI, 0);
         qpci_config_writew(dev, at + PCI_MSI_DATA_64, QERNIC_SLOT_EJECT);
         if (way == UNMASKED) {
-            qpci_config_writel(dev, at + PCI_MSI_MASK_64, 3);
+            xib_mask(&x, 3);
         }
         if (way != ENABLED) {
             qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE | 2 << 4);
         }
-        command = qpci_config_readw(dev, PCI_COMMAND);
-        if (way == MASTER) {
-            qpci_config_writew(dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
-        }
+        qernic_set_master(dev, way != MASTER);
         raise_both(&x);
         if (way == UNMASKED) {
-            g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 3);
-            qpci_config_writel(dev, at + PCI_MSI_MASK_64, 0);
+            g_assert_cmphex(xib_pending(&x), ==, 3);
+            xib_mask(&x, 0);
         } else if (way == ENABLED) {
             qpci_config_writew(dev, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE);
         } else {
-            qpci_config_writew(dev, PCI_COMMAND, command);
+            qernic_set_master(dev, true);
         }
         qernic_wait_while(x.m->qts, qpci_config_readl(dev, PCI_VENDOR_ID) != ~0u);
         qtest_qmp_eventwait(x.m->qts, "DEVICE_DELETED");
@@ -103,11 +97,7 @@ MACHINE_KINDS("/ernic-xib-message/slot", test_slot, { "", "" },
 #define Q35_PCIEXBAR    0x60
 #define ECAM        0xb0000000ull
 #define CARD_BAR    0xe8000000
-#define CARD_RDBAL  0x2800              /* RDBAH, RDLEN, reserved, RDH, reserved, RDT */
-#define CARD_RCTL   0x100
-#define CARD_ALL    0x0403803a          /* all frames, 256 bytes in each buffer */
 #define CARD_DESCS  64
-#define CARD_READY  1100000000          /* ns until it receives */
 #define PART        256
 #define SLEEPS      12
 #define PARTS       (2 + 2 * SLEEPS + 1)
@@ -132,28 +122,6 @@ static uint64_t power_part(QPCIDevice *dev, uint8_t *part, uint32_t state)
     return ECAM + ((uint64_t)dev->devfn << 12) + at + 4 - PART;
 }
 
-/* Another card receives to @bufs, each of which has PART bytes. */
-static void card_receive(Xib *x, const uint64_t bufs[CARD_DESCS])
-{
-    const uint32_t words[] = { 0, 0, CARD_DESCS * 16, 0, 0, 0, CARD_DESCS - 1 };
-    QPCIDevice *card = qpci_device_find(x->m->bus, QPCI_DEVFN(5, 0));
-    uint64_t ring = qernic_zeroed(x->q, 4096);
-    QPCIBar bar;
-
-    x->m->bus->mmio_alloc_ptr = CARD_BAR;
-    bar = qpci_iomap(card, 0, NULL);
-    qpci_device_enable(card);
-    for (uint32_t i = 0; i < CARD_DESCS; i++) {
-        qtest_writeq(x->m->qts, ring + 16 * i, bufs[i]);
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        qpci_io_writel(card, bar, CARD_RDBAL + 4 * i, i ? words[i] : ring);
-    }
-    qpci_io_writel(card, bar, CARD_RCTL, CARD_ALL);
-    qtest_clock_step(x->m->qts, CARD_READY);
-    g_free(card);
-}
-
 /*
  * The first parts of our frame put us into D3hot and back into D0, which schedules the
  * channels, and another function into D3hot, which waits for its thread and may poll the
@@ -164,10 +132,10 @@ MACHINE_KINDS("/ernic-xib-message/nested", test_nested, { "", ",engine-thread=of
 {
     uint8_t frame[PART * PARTS], is[PART], expected[PART];
     uint64_t bufs[CARD_DESCS], memory;
-    QPCIDevice *other;
+    QPCIDevice *other, *card;
     Xib x = { };
 
-    x.m = qernic_machine("-M q35 -nodefaults -object iothread,id=io0"
+    x.m = qernic_machine("-M q35 -object iothread,id=io0"
                          " -netdev hubport,id=h0,hubid=0 -netdev hubport,id=h1,hubid=0"
                          " -device ernic,id=ernic0,addr=04.0,shell=xib,netdev=h0%s"
                          " -device e1000,addr=05.0,netdev=h1"
@@ -189,7 +157,10 @@ MACHINE_KINDS("/ernic-xib-message/nested", test_nested, { "", ",engine-thread=of
         bufs[i] = power_part(other, frame + i * PART, i & 1 ? 0 : D3HOT);
     }
     memset(frame + (PARTS - 1) * PART, 0xaa, PART);
-    card_receive(&x, bufs);
+    card = qpci_device_find(x.m->bus, QPCI_DEVFN(5, 0));
+    x.m->bus->mmio_alloc_ptr = CARD_BAR;
+    qeth_e1000_to(card, &x.m->alloc, bufs, CARD_DESCS, true);
+    g_free(card);
     xib_begin(&x, XIB_MM2S, XIB_TX_CR);
     xib_post(&x, frame, sizeof(frame), PIECES);
     memset(frame + 6, 0xbb, sizeof(frame) - 6);

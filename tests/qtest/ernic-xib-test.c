@@ -5,7 +5,6 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include <glib/gstdio.h>
 #include "hw/pci/pci_regs.h"
 #include "ernic-card.h"
 #include "ernic-xib.h"
@@ -169,17 +168,17 @@ WORLD_KINDS("/ernic-xib/messages", test_messages, Xib, x, xib_start, KINDS)
 
     xib_put_channel(x, XIB_MM2S, XIB_CR, 1 << 16 | 0x7001);
     qnet_frame(frame, sizeof(frame), 1, 1);
-    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 3);
+    xib_mask(x, 3);
     xib_transmit(x, frame, sizeof(frame), 1);
     xib_receive(x, 200, 1);
     g_assert_cmpint(xib_message(x), ==, -1);
-    g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 3);
-    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 1);
+    g_assert_cmphex(xib_pending(x), ==, 3);
+    xib_mask(x, 1);
     g_assert_cmpint(xib_message(x), ==, XIB_S2MM);
-    g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 1);
-    qpci_config_writel(dev, at + PCI_MSI_MASK_64, 0);
+    g_assert_cmphex(xib_pending(x), ==, 1);
+    xib_mask(x, 0);
     g_assert_cmpint(xib_message(x), ==, XIB_MM2S);
-    g_assert_cmphex(qpci_config_readl(dev, at + PCI_MSI_PENDING_64), ==, 0);
+    g_assert_cmphex(xib_pending(x), ==, 0);
     /* Both are still raised when MSI is enabled, with one message for both. */
     qpci_config_writew(dev, at + PCI_MSI_FLAGS, 0);
     xib_put_channel(x, XIB_MM2S, XIB_SR, PG332_DMA_IRQS);
@@ -209,50 +208,29 @@ WORLD_KINDS("/ernic-xib/no-master", test_no_master, Xib, x, xib_start,
             { "", ",engine-thread=off" }, { "-thread", ",engine-thread=on" },
             { "-timing", ",timing=on" })
 {
-    QPCIDevice *dev = &x->q->dev;
-    uint16_t command = qpci_config_readw(dev, PCI_COMMAND);
-
     xib_put_channel(x, XIB_S2MM, XIB_CR, 9 << 16 | 254u << 24 | 0x7001);
     xib_receive(x, 200, 1);
-    qpci_config_writew(dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+    qernic_set_master(&x->q->dev, false);
     qtest_clock_step(x->m->qts, 2 * XIB_DELAY_NS);
     g_assert_cmpint(xib_message(x), ==, -1);
-    qpci_config_writew(dev, PCI_COMMAND, command);
+    qernic_set_master(&x->q->dev, true);
     g_assert_cmpint(xib_message(x), ==, XIB_S2MM);
     g_assert_cmpint(xib_message(x), ==, -1);
-}
-
-static uint32_t pending(Xib *x)
-{
-    QPCIDevice *dev = &x->q->dev;
-
-    return qpci_config_readl(dev, qpci_find_capability(dev, PCI_CAP_ID_MSI, 0) +
-                             PCI_MSI_PENDING_64);
-}
-
-static void set_mask(Xib *x, uint32_t mask)
-{
-    QPCIDevice *dev = &x->q->dev;
-
-    qpci_config_writel(dev, qpci_find_capability(dev, PCI_CAP_ID_MSI, 0) +
-                       PCI_MSI_MASK_64, mask);
 }
 
 /* A message whose cause software ends while it waits is never sent. */
 WORLD_KINDS("/ernic-xib/satisfied", test_satisfied, Xib, x, xib_start, KINDS)
 {
-    QPCIDevice *dev = &x->q->dev;
-    uint16_t command = qpci_config_readw(dev, PCI_COMMAND);
     uint8_t frame[100];
 
     qnet_frame(frame, sizeof(frame), 1, 1);
     xib_put_channel(x, XIB_MM2S, XIB_CR, 1 << 16 | 0x7001);
     for (int way = 0; way < 3; way++) {
-        set_mask(x, 3);
+        xib_mask(x, 3);
         xib_transmit(x, frame, sizeof(frame), 1);
         xib_receive(x, 200, way);
         g_assert_cmpint(xib_message(x), ==, -1);
-        g_assert_cmphex(pending(x), ==, 3);
+        g_assert_cmphex(xib_pending(x), ==, 3);
         if (way == 0) {                 /* in the status */
             xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
         } else if (way == 1) {          /* or in the control word */
@@ -260,8 +238,8 @@ WORLD_KINDS("/ernic-xib/satisfied", test_satisfied, Xib, x, xib_start, KINDS)
         } else {                        /* or by the reset of both */
             xib_put_channel(x, XIB_S2MM, XIB_CR, PG332_DMACR_RESET);
         }
-        g_assert_cmphex(pending(x), ==, way == 2 ? 0 : 1);
-        set_mask(x, 0);
+        g_assert_cmphex(xib_pending(x), ==, way == 2 ? 0 : 1);
+        xib_mask(x, 0);
         g_assert_cmpint(xib_message(x), ==, way == 2 ? -1 : XIB_MM2S);
         xib_put_channel(x, XIB_MM2S, XIB_SR, PG332_DMA_IRQS);
         xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
@@ -270,23 +248,23 @@ WORLD_KINDS("/ernic-xib/satisfied", test_satisfied, Xib, x, xib_start, KINDS)
     xib_up(x);
     /* One message for both: it stays while one of them is raised. */
     xib_messages(x, 0);
-    set_mask(x, 1);
+    xib_mask(x, 1);
     xib_put_channel(x, XIB_MM2S, XIB_CR, 1 << 16 | 0x7001);
     xib_transmit(x, frame, sizeof(frame), 1);
     xib_receive(x, 200, 1);
     g_assert_cmpint(xib_message(x), ==, -1);
     xib_put_channel(x, XIB_MM2S, XIB_SR, PG332_DMA_IRQS);
-    g_assert_cmphex(pending(x), ==, 1);
+    g_assert_cmphex(xib_pending(x), ==, 1);
     xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
-    g_assert_cmphex(pending(x), ==, 0);
-    set_mask(x, 0);
+    g_assert_cmphex(xib_pending(x), ==, 0);
+    xib_mask(x, 0);
     /* The same without bus mastering. */
     xib_put_channel(x, XIB_S2MM, XIB_CR, 9 << 16 | 254u << 24 | 0x7001);
     xib_receive(x, 200, 1);
-    qpci_config_writew(dev, PCI_COMMAND, command & ~PCI_COMMAND_MASTER);
+    qernic_set_master(&x->q->dev, false);
     qtest_clock_step(x->m->qts, 2 * XIB_DELAY_NS);
     xib_put_channel(x, XIB_S2MM, XIB_SR, PG332_DMA_IRQS);
-    qpci_config_writew(dev, PCI_COMMAND, command);
+    qernic_set_master(&x->q->dev, true);
     g_assert_cmpint(xib_message(x), ==, -1);
 }
 
@@ -357,7 +335,7 @@ WORLD_KINDS("/ernic-xib/mac", test_mac, Xib, x, xib_start, KINDS)
     memset(frame + 20, 0, 40);
     xib_post(x, frame, 20, 1);
     xib_ring(x);
-    xib_arrives(x, frame, 60);
+    qnet_arrives(x->fd, frame, 60);
     /* Arriving ones. */
     qnet_frame(frame, 1000, 1, 1);
     xib_put(x, XIB_RX_MTU, 1003 << 16 | 64);
@@ -402,7 +380,7 @@ WORLD_KINDS("/ernic-xib/fcs", test_fcs, Xib, x, xib_start, ONE)
     xib_put(x, XIB_TX_CONF, 1);
     xib_post(x, frame, 1004, 2);
     xib_ring(x);
-    xib_arrives(x, frame, 1000);
+    qnet_arrives(x->fd, frame, 1000);
 }
 
 /* ---- the ERNIC --------------------------------------------------------------------- */
@@ -424,14 +402,14 @@ MACHINE_KINDS("/ernic-xib/ernic", test_ernic, KINDS)
     g_assert_cmpint(xib_message(&x), ==, 0);
     g_assert_cmphex(card_get(&c, PG332_INTSTS) & PG332_INT_COMPLETION, !=, 0);
     /* A message that waits for its mask ends with its cause. */
-    set_mask(&x, 1);
+    xib_mask(&x, 1);
     card_put(&c, PG332_INTEN, 0);
     card_put(&c, PG332_INTEN, PG332_INT_COMPLETION);
     g_assert_cmpint(xib_message(&x), ==, -1);
-    g_assert_cmphex(pending(&x), ==, 1);
+    g_assert_cmphex(xib_pending(&x), ==, 1);
     card_put(&c, PG332_INTEN, 0);
-    g_assert_cmphex(pending(&x), ==, 0);
-    set_mask(&x, 0);
+    g_assert_cmphex(xib_pending(&x), ==, 0);
+    xib_mask(&x, 0);
     g_assert_cmpint(xib_message(&x), ==, -1);
     card_put(&c, PG332_INTEN, PG332_INT_COMPLETION);
     g_assert_cmpint(xib_message(&x), ==, 0);
@@ -452,11 +430,10 @@ MACHINE_KINDS("/ernic-xib/ernic", test_ernic, KINDS)
 /* Two machines whose functions name one lab: frames to all, and to one. */
 MACHINE_TEST("/ernic-xib/lab", test_lab)
 {
-    g_autofree char *folder = g_dir_make_tmp("ernic-xib-XXXXXX", NULL);
+    const char *folder = qernic_folder();
     uint8_t frame[700];
     Xib x[2] = { };
 
-    g_assert_nonnull(folder);
     for (int i = 0; i < 2; i++) {
         x[i].m = qernic_machine("-device ernic,id=ernic0,addr=04.0,shell=xib,lab=%s"
                                 ",mac=52:54:00:00:00:4%d", folder, i);
@@ -480,8 +457,4 @@ MACHINE_TEST("/ernic-xib/lab", test_lab)
         xib_ring(from);
         xib_take(to, frame, sizeof(frame));
     }
-    for (int i = 0; i < 2; i++) {
-        qernic_machine_end(x[i].m);
-    }
-    g_assert_cmpint(g_rmdir(folder), ==, 0);
 }

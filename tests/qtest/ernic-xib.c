@@ -44,12 +44,8 @@ void xib_put_address(Xib *x, int ch, uint32_t reg, uint64_t value)
 
 char *xib_cable(Xib *x, const char *more)
 {
-    int fds[2];
-
-    qernic_cable(fds);
-    x->fd = fds[0];
     return g_strdup_printf("-device ernic,id=ernic0,addr=04.0,shell=xib,netdev=sock0%s"
-                           " -netdev socket,fd=%d,id=sock0", more, fds[1]);
+                           " -netdev socket,fd=%d,id=sock0", more, qernic_cable(&x->fd));
 }
 
 void xib_map(Xib *x)
@@ -88,10 +84,25 @@ void xib_start(Xib *x, const char *more)
     xib_up(x);
 }
 
+static uint8_t msi_at(Xib *x, uint8_t off)
+{
+    return qpci_find_capability(&x->q->dev, PCI_CAP_ID_MSI, 0) + off;
+}
+
+void xib_mask(Xib *x, uint32_t vectors)
+{
+    qpci_config_writel(&x->q->dev, msi_at(x, PCI_MSI_MASK_64), vectors);
+}
+
+uint32_t xib_pending(Xib *x)
+{
+    return qpci_config_readl(&x->q->dev, msi_at(x, PCI_MSI_PENDING_64));
+}
+
 void xib_messages(Xib *x, uint32_t log)
 {
     QPCIDevice *dev = &x->q->dev;
-    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_MSI, 0);
+    uint8_t at = msi_at(x, 0);
     uint16_t flags = qpci_config_readw(dev, at + PCI_MSI_FLAGS);
 
     qtest_writel(x->m->qts, x->messages, 0);
@@ -220,24 +231,13 @@ void xib_post(Xib *x, const uint8_t *frame, uint32_t len, uint32_t pieces)
     }
 }
 
-void xib_arrives(Xib *x, const uint8_t *frame, uint32_t len)
-{
-    uint8_t is[QNET_FRAME];
-    uint32_t n;
-
-    do {
-        n = qernic_from_wire(x->fd, is, sizeof(is));
-    } while (n == 60 && len != 60);     /* QEMU announces the address after a migration */
-    qnet_same(is, n, frame, len);
-}
-
 void xib_transmit(Xib *x, const uint8_t *frame, uint32_t len, uint32_t pieces)
 {
     uint32_t first = x->tx;
 
     xib_post(x, frame, len, pieces);
     xib_ring(x);
-    xib_arrives(x, frame, len);
+    qnet_arrives(x->fd, frame, len);
     for (; first != x->tx; first++) {
         qernic_wait_while(x->m->qts, !xib_status(x, XIB_MM2S, first));
         g_assert_cmphex(xib_status(x, XIB_MM2S, first) >> 26, ==, 0x20);

@@ -64,6 +64,9 @@ void xib_put_address(Xib *x, int ch, uint32_t reg, uint64_t value);
 
 /* MSI with 1 << @log messages to memory. */
 void xib_messages(Xib *x, uint32_t log);
+/* Masks vectors; which of them are pending. */
+void xib_mask(Xib *x, uint32_t vectors);
+uint32_t xib_pending(Xib *x);
 /* Takes the last message: its vector, or -1. */
 int xib_message(Xib *x);
 
@@ -87,7 +90,5 @@ void xib_transmit(Xib *x, const uint8_t *frame, uint32_t len, uint32_t pieces);
 /* A frame from the other end is in the next descriptor, which is given back. */
 void xib_take(Xib *x, const uint8_t *frame, uint32_t len);
 void xib_receive(Xib *x, uint32_t len, uint16_t seed);
-/* The next frame at the other end, which is not QEMU's own. */
-void xib_arrives(Xib *x, const uint8_t *frame, uint32_t len);
 
 #endif /* QTEST_ERNIC_XIB_H */

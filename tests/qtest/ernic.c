@@ -1,20 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The libqos node of the device, and the small driver of ernic.h.
+ * The small driver of ernic.h.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/iov.h"
 #include "hw/pci/pci_regs.h"
-#include "qapi/error.h"
 #include "qobject/qdict.h"
-#include "qobject/qjson.h"
-#include "tests/qtest/libqos/malloc-pc.h"
-#include "tests/qtest/libqos/pci-pc.h"
 #include "ernic.h"
 
-#define MIGRATION_SECONDS   60
 #define SGE_OFFSET      sizeof(struct ernic_wqe)
 #define SQ_STRIDE       2       /* units of 64 bytes: head and 4 SGEs */
 
@@ -31,6 +25,11 @@ void qernic_write(QErnic *q, uint64_t off, uint32_t value)
 void qernic_write64(QErnic *q, uint64_t off, uint64_t value)
 {
     qpci_io_writeq(&q->dev, q->bar, off, value);
+}
+
+uint64_t qernic_time(QErnic *q)
+{
+    return qpci_io_readq(&q->dev, q->bar, offsetof(struct ernic_regs, time));
 }
 
 static uint64_t page_of(QErnic *q, uint32_t uctx)
@@ -60,12 +59,15 @@ void qernic_enable(QErnic *q)
     qernic_set_reg(q, control, ERNIC_CONTROL_ENABLE);
 }
 
-uint64_t qernic_stat(QErnic *q, const char *name)
+QDict *qernic_stats(QErnic *q)
 {
-    QDict *rsp = qernic_get(q->qts, q->id, "statistics");
+    return qernic_get(q->qts, q->id, "statistics");
+}
+
+uint64_t qernic_stat_of(const QDict *answer, const char *name)
+{
     g_auto(GStrv) part = g_strsplit(name, ".", -1);
-    QDict *dict = qdict_get_qdict(rsp, "return");
-    uint64_t value;
+    QDict *dict = qdict_get_qdict(answer, "return");
     int i;
 
     for (i = 0; part[i + 1]; i++) {
@@ -73,9 +75,14 @@ uint64_t qernic_stat(QErnic *q, const char *name)
         g_assert_nonnull(dict);
     }
     g_assert_true(qdict_haskey(dict, part[i]));
-    value = qdict_get_int(dict, part[i]);
-    qobject_unref(rsp);
-    return value;
+    return qdict_get_int(dict, part[i]);
+}
+
+uint64_t qernic_stat(QErnic *q, const char *name)
+{
+    g_autoptr(QDict) answer = qernic_stats(q);
+
+    return qernic_stat_of(answer, name);
 }
 
 const char *qernic_log(QTestState *qts, const char *event)
@@ -337,6 +344,14 @@ void qernic_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y, uint8_t type)
     qernic_qp_connect(y, x);
 }
 
+void qernic_pair_record(QErnic *q, QErnicQp *x, QErnicQp *y)
+{
+    qernic_qp_record(q, x, ERNIC_QPT_RC);
+    qernic_qp_record(q, y, ERNIC_QPT_RC);
+    qernic_qp_connect(x, y);
+    qernic_qp_connect(y, x);
+}
+
 void qernic_self(QErnic *q, QErnicQp *qp, uint8_t type)
 {
     qernic_qp_create(q, qp, type);
@@ -449,6 +464,14 @@ void qernic_done(QErnicQp *qp)
     g_assert_cmpuint(cqe.status, ==, ERNIC_WC_SUCCESS);
 }
 
+void qernic_message(QErnicQp *x, QErnicQp *y, uint32_t len)
+{
+    qernic_post_recv(y, 4096, len);
+    qernic_send(x, 0, len);
+    qernic_done(y);
+    qernic_done(x);
+}
+
 static void alloc_rings(QErnic *q)
 {
     q->cmd_ring = guest_alloc(q->alloc, 4096);
@@ -472,199 +495,37 @@ void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
     alloc_rings(q);
 }
 
-void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
-                      void (*fn)(const void *more))
+static void config_bits(QPCIDevice *dev, uint8_t at, uint16_t bits, bool on)
 {
-    for (size_t i = 0; i < num; i++) {
-        g_autofree char *name = g_strconcat(path, kinds[i].name, NULL);
+    uint16_t value = qpci_config_readw(dev, at);
 
-        qtest_add_data_func(name, kinds[i].more, fn);
-    }
+    qpci_config_writew(dev, at, on ? value | bits : value & ~bits);
 }
 
-void qernic_machine_end(QErnicMachine *m)
+void qernic_set_master(QPCIDevice *dev, bool on)
 {
-    if (m->qts) {
-        qpci_free_pc(m->bus);
-        alloc_destroy(&m->alloc);
-        qtest_quit(m->qts);
-        m->qts = NULL;
-    }
+    config_bits(dev, PCI_COMMAND, PCI_COMMAND_MASTER, on);
 }
 
-static void free_machine(void *m)
+void qernic_msix_bits(QPCIDevice *dev, uint16_t bits, bool on)
 {
-    qernic_machine_end(m);
-    g_free(m);
-}
+    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_MSIX, 0);
 
-QErnicMachine *qernic_machine(const char *fmt, ...)
-{
-    QErnicMachine *m = g_new0(QErnicMachine, 1);
-    g_autofree char *args = NULL;
-    va_list ap;
-
-    va_start(ap, fmt);
-    args = g_strdup_vprintf(fmt, ap);
-    va_end(ap);
-    m->qts = qtest_initf("%s%s", g_str_has_prefix(args, "-M ") ? "" : "-M pc ", args);
-    if (strstr(args, "-accel kvm")) {
-        qernic_has_kvm(m->qts);
-    } else if (strstr(args, "-accel tcg")) {
-        qernic_real_time();
-    }
-    pc_alloc_init(&m->alloc, m->qts, 0);
-    m->bus = qpci_new_pc(m->qts, &m->alloc);
-    g_test_queue_destroy(free_machine, m);
-    return m;
-}
-
-static QErnic *find(const char *id, QPCIBus *bus, int slot, QGuestAllocator *alloc)
-{
-    QErnic *q = g_new(QErnic, 1);
-
-    qernic_init(q, id, bus, QPCI_DEVFN(slot, 0), alloc);
-    g_test_queue_free(q);
-    return q;
-}
-
-QErnic *qernic_at(QErnicMachine *m, const char *id, int slot)
-{
-    return find(id, m->bus, slot, &m->alloc);
-}
-
-QErnic *qernic_device(const char *fmt, ...)
-{
-    g_autofree char *more = NULL;
-    va_list ap;
-
-    va_start(ap, fmt);
-    more = g_strdup_vprintf(fmt, ap);
-    va_end(ap);
-    return qernic_at(qernic_machine("-object iothread,id=io0" VERBS_NIC ",id=ernic0,"
-                                    "addr=04.0%s", more), "ernic0", 4);
-}
-
-QErnic *qernic_beside(QErnic *q, const char *id, int slot)
-{
-    return find(id, q->dev.bus, slot, q->alloc);
-}
-
-QErnic *qernic_host(QErnicMachine *m, const char *id, int slot, uint8_t host)
-{
-    QErnic *q = qernic_at(m, id, slot);
-
-    qernic_setup(q, host);
-    return q;
-}
-
-static void remove_file(void *path)
-{
-    unlink(path);
-    g_free(path);
-}
-
-const char *qernic_temp(void)
-{
-    char *path;
-    int fd = g_file_open_tmp("ernic-XXXXXX", &path, NULL);
-
-    g_assert_cmpint(fd, >=, 0);
-    close(fd);
-    g_test_queue_destroy(remove_file, path);
-    return path;
-}
-
-QDict *qernic_get(QTestState *qts, const char *path, const char *property)
-{
-    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
-                           " 'path': %s, 'property': %s } }", path, property);
-
-    g_assert_true(qdict_haskey(rsp, "return"));
-    return rsp;
-}
-
-void qernic_set(QTestState *qts, const char *path, const char *property,
-                const char *value)
-{
-    qtest_qmp_assert_success(qts, "{ 'execute': 'qom-set', 'arguments': { 'path': %s,"
-                             " 'property': %s, 'value': %s } }", path, property, value);
-}
-
-void qernic_refused(QTestState *qts, const char *says, const char *fmt, ...)
-{
-    g_autofree char *args = NULL, *all = NULL;
-    const char *desc;
-    QDict *rsp;
-    va_list ap;
-
-    va_start(ap, fmt);
-    args = g_strdup_vprintf(fmt, ap);
-    va_end(ap);
-    all = g_strdup_printf("{ 'driver': 'ernic', 'id': 'bad', %s%s }", args,
-                          strstr(args, "'interface'") ? "" : ", 'interface': 'verbs'");
-    rsp = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': %p }",
-                    qobject_from_json(all, &error_abort));
-    g_assert_true(qdict_haskey(rsp, "error"));
-    desc = qdict_get_str(qdict_get_qdict(rsp, "error"), "desc");
-    g_test_message("%s: %s", args, desc);
-    g_assert_true(g_str_has_prefix(desc, says));
-    qobject_unref(rsp);
-}
-
-void qernic_stop(QTestState *qts)
-{
-    qtest_qmp_assert_success(qts, "{ 'execute': 'stop' }");
-}
-
-void qernic_cont(QTestState *qts)
-{
-    qtest_qmp_assert_success(qts, "{ 'execute': 'cont' }");
-}
-
-void qernic_set_link(QTestState *qts, const char *name, bool up)
-{
-    qtest_qmp_assert_success(qts, "{ 'execute': 'set_link', 'arguments': {"
-                             " 'name': %s, 'up': %i } }", name, up);
-}
-
-static void close_fd(void *fd)
-{
-    close(GPOINTER_TO_INT(fd));
-}
-
-void qernic_cable(int fds[2])
-{
-    g_assert_cmpint(socketpair(PF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
-    for (int i = 0; i < 2; i++) {
-        g_test_queue_destroy(close_fd, GINT_TO_POINTER(fds[i]));
-    }
-}
-
-void qernic_to_wire(int fd, const uint8_t *frame, uint32_t len)
-{
-    uint32_t be = cpu_to_be32(len);
-    struct iovec iov[] = { { &be, sizeof(be) }, { (void *)frame, len } };
-
-    g_assert_cmpint(iov_send(fd, iov, 2, 0, len + sizeof(be)), ==, len + sizeof(be));
-}
-
-uint32_t qernic_from_wire(int fd, uint8_t *frame, uint32_t room)
-{
-    uint32_t len;
-
-    g_assert_cmpint(recv(fd, &len, sizeof(len), MSG_WAITALL), ==, sizeof(len));
-    len = be32_to_cpu(len);
-    g_assert_cmpuint(len, <=, room);
-    g_assert_cmpint(recv(fd, frame, len, MSG_WAITALL), ==, len);
-    return len;
+    config_bits(dev, at + PCI_MSIX_FLAGS, bits, on);
 }
 
 void qernic_flr(QPCIDevice *dev)
 {
-    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_EXP, 0) + PCI_EXP_DEVCTL;
+    uint8_t at = qpci_find_capability(dev, PCI_CAP_ID_EXP, 0);
 
-    qpci_config_writew(dev, at, qpci_config_readw(dev, at) | PCI_EXP_DEVCTL_BCR_FLR);
+    config_bits(dev, at + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_BCR_FLR, true);
+}
+
+void qernic_place(QPCIDevice *dev, QPCIBar *bar, int number, uint64_t addr)
+{
+    qpci_config_writel(dev, PCI_BASE_ADDRESS_0 + 4 * number, addr);
+    qpci_config_writel(dev, PCI_BASE_ADDRESS_0 + 4 * number + 4, addr >> 32);
+    bar->addr = addr;
 }
 
 void qernic_power(QPCIDevice *dev, uint16_t state)
@@ -675,125 +536,23 @@ void qernic_power(QPCIDevice *dev, uint16_t state)
     qpci_config_writew(dev, at, ctrl | state);
 }
 
+static uint64_t vector_at(QPCIDevice *dev, uint32_t vector)
+{
+    return dev->msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
+}
+
+void qernic_mask(QPCIDevice *dev, uint32_t vector, bool on)
+{
+    qpci_io_writel(dev, dev->msix_table_bar,
+                   vector_at(dev, vector) + PCI_MSIX_ENTRY_VECTOR_CTRL,
+                   on ? PCI_MSIX_ENTRY_CTRL_MASKBIT : 0);
+}
+
+/* QEMU writes the words of an entry one after the other. */
 void qernic_aim(QPCIDevice *dev, uint32_t vector, uint64_t addr, uint32_t value)
 {
-    uint64_t at = dev->msix_table_off + vector * PCI_MSIX_ENTRY_SIZE;
-    QPCIBar table = dev->msix_table_bar;
+    uint32_t entry[] = { cpu_to_le32(addr), cpu_to_le32(addr >> 32), cpu_to_le32(value),
+                         0 };
 
-    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_LOWER_ADDR, addr);
-    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_UPPER_ADDR, addr >> 32);
-    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_DATA, value);
-    qpci_io_writel(dev, table, at + PCI_MSIX_ENTRY_VECTOR_CTRL, 0);
+    qpci_memwrite(dev, dev->msix_table_bar, vector_at(dev, vector), entry, sizeof(entry));
 }
-
-bool qernic_migrated(QTestState *qts)
-{
-    int64_t end = g_get_monotonic_time() + MIGRATION_SECONDS * G_TIME_SPAN_SECOND;
-    bool done = false, failed = false;
-
-    while (!done && !failed) {
-        QDict *rsp = qtest_qmp_assert_success_ref(qts, "{ 'execute': 'query-migrate' }");
-        const char *status = qdict_get_try_str(rsp, "status");
-
-        done = g_strcmp0(status, "completed") == 0;
-        failed = g_strcmp0(status, "failed") == 0;
-        qobject_unref(rsp);
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_usleep(1000);
-    }
-    return done;
-}
-
-void qernic_save(QTestState *qts, const char *path)
-{
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
-
-    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate', 'arguments': { 'uri': %s } }",
-                             uri);
-    g_assert_true(qernic_migrated(qts));
-}
-
-bool qernic_load(QTestState *qts, const char *path)
-{
-    g_autofree char *uri = g_strdup_printf("file:%s", path);
-
-    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate-incoming', 'arguments':"
-                             " { 'uri': %s, 'exit-on-error': false } }", uri);
-    return qernic_migrated(qts);
-}
-
-QTestState *qernic_migrate_as(QErnic *q, const char *args)
-{
-    const char *path = qernic_temp();
-    QTestState *from = q->qts;
-
-    qernic_save(from, path);
-    q->qts = qtest_initf("-M pc %s -incoming defer", args);
-    q->dev.bus->qts = q->qts;
-    /* The virtual clock migrates, but qtest's clock does not. */
-    qtest_clock_set(q->qts, qtest_clock_step(from, 1));
-    g_assert_true(qernic_load(q->qts, path));
-    return from;
-}
-
-QTestState *qernic_migrate_to(QErnic *q, const char *more)
-{
-    g_autofree char *args = g_strdup_printf(
-        VERBS_NIC ",id=ernic0,addr=04.0,roce-udp=127.0.0.1:0%s", more);
-
-    return qernic_migrate_as(q, args);
-}
-
-void qernic_migrate_end(QErnic *q, QTestState *from)
-{
-    qtest_quit(q->qts);
-    q->qts = from;
-    q->dev.bus->qts = from;
-    qos_invalidate_command_line();
-}
-
-static void *node_get_driver(void *obj, const char *interface)
-{
-    QErnic *q = obj;
-
-    g_assert_cmpstr(interface, ==, "pci-device");
-    return &q->dev;
-}
-
-static void node_start_hw(QOSGraphObject *obj)
-{
-    QErnic *q = (QErnic *)obj;
-
-    qpci_device_enable(&q->dev);
-}
-
-static void *node_create(void *bus, QGuestAllocator *alloc, void *addr)
-{
-    QErnic *q = g_new0(QErnic, 1);
-
-    qpci_device_init(&q->dev, bus, addr);
-    q->qts = q->dev.bus->qts;
-    q->alloc = alloc;
-    q->id = "ernic0";
-    q->bar = qpci_iomap(&q->dev, ERNIC_BAR_REGS, NULL);
-    alloc_rings(q);
-    q->obj.get_driver = node_get_driver;
-    q->obj.start_hw = node_start_hw;
-    return &q->obj;
-}
-
-static void register_nodes(void)
-{
-    /* Find it by address: with RecoNIC's shell it has another identity. */
-    QPCIAddress addr = { .devfn = QPCI_DEVFN(4, 0) };
-    QOSGraphEdgeOptions opts = {
-        .extra_device_opts = "interface=verbs,id=ernic0,addr=04.0,"
-                             "roce-udp=127.0.0.1:0",
-    };
-
-    add_qpci_address(&opts, &addr);
-    qos_node_create_driver("ernic", node_create);
-    qos_node_consumes("ernic", "pci-bus", &opts);
-}
-
-libqos_init(register_nodes);

@@ -10,7 +10,6 @@
 #include "qemu/module.h"
 #include "tests/qtest/libqtest.h"
 #include "tests/qtest/libqos/pci.h"
-#include "tests/qtest/libqos/qgraph.h"
 #include "tests/qtest/libqos/libqos-malloc.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 
@@ -20,7 +19,6 @@
 #define QERNIC_QKEY         0x11111111
 
 typedef struct QErnic {
-    QOSGraphObject obj;
     QPCIDevice dev;
     QTestState *qts;
     QGuestAllocator *alloc;
@@ -51,7 +49,6 @@ typedef struct QErnicQp {
     QErnicCq cq;
 } QErnicQp;
 
-/* A machine outside libqos's graph, which has no room for more tests. */
 typedef struct QErnicMachine {
     QTestState *qts;
     QGuestAllocator alloc;
@@ -66,21 +63,16 @@ typedef struct QErnicKind {
 void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
                       void (*fn)(const void *more));
 
-/* The head of a function that is a test of the device of libqos's graph: @q. */
 /* A function with the verbs interface; properties follow. */
 #define VERBS_NIC " -device ernic,interface=verbs"
 
+/* The head of a function that is a test of a device with a UDP link: @q. */
 #define ERNIC_TEST(name, fn)                                                \
     static void fn(QErnic *q);                                              \
-    static void run_##fn(void *obj, void *data, QGuestAllocator *alloc)     \
+    MACHINE_TEST("/ernic-" name, device_##fn)                               \
     {                                                                       \
-        fn(obj);                                                            \
+        fn(qernic_device(",roce-udp=127.0.0.1:0"));                         \
     }                                                                       \
-    static void add_##fn(void)                                              \
-    {                                                                       \
-        qos_add_test(name, "ernic", run_##fn, NULL);                        \
-    }                                                                       \
-    libqos_init(add_##fn);                                                  \
     static void fn(QErnic *q)
 /* The head of a function that starts machines of its own. */
 #define MACHINE_TEST(path, fn)                                              \
@@ -119,12 +111,17 @@ void qernic_add_kinds(const char *path, const QErnicKind *kinds, size_t num,
     }                                                                       \
     static void fn(type *name)
 
-/* Starts a machine, pc unless @fmt begins with -M, which ends with the test. */
+/*
+ * Starts a machine, pc unless @fmt begins with -M, which ends with the test. It has no
+ * devices but those of the board and of @fmt.
+ */
 QErnicMachine *qernic_machine(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 /* The function ernic0 of a machine, with further properties and options of QEMU. */
 QErnic *qernic_device(const char *fmt, ...) G_GNUC_PRINTF(1, 2);
 /* Ends a machine before. */
 void qernic_machine_end(QErnicMachine *m);
+/* Ends a QEMU as qtest_quit() does, which looks after it every 100 ms only. */
+void qernic_quit(QTestState *qts);
 /* The function in a slot of bus 0, until the end of the test. */
 QErnic *qernic_at(QErnicMachine *m, const char *id, int slot);
 /* The same in the machine of @q. */
@@ -136,6 +133,8 @@ void qernic_init(QErnic *q, const char *id, QPCIBus *bus, int devfn,
                  QGuestAllocator *alloc);
 /* The path of an empty file, which exists until the end of the test. */
 const char *qernic_temp(void);
+/* A folder for machines that start later, which leave it empty. It is removed then. */
+const char *qernic_folder(void);
 /* The answer to qom-get, which has "return". */
 QDict *qernic_get(QTestState *qts, const char *path, const char *property);
 void qernic_set(QTestState *qts, const char *path, const char *property,
@@ -143,11 +142,16 @@ void qernic_set(QTestState *qts, const char *path, const char *property,
 /* device_add with these arguments in JSON fails with a message that begins so. */
 void qernic_refused(QTestState *qts, const char *says, const char *fmt, ...)
     G_GNUC_PRINTF(3, 4);
+/* QEMU does not start with these options, and says so. */
+void qernic_no_start(const char *says, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
 void qernic_stop(QTestState *qts);
 void qernic_cont(QTestState *qts);
 void qernic_set_link(QTestState *qts, const char *name, bool up);
-/* A cable until the end of the test, for -netdev socket,fd=: frames go through both. */
-void qernic_cable(int fds[2]);
+/*
+ * A cable until the end of the test: @own is the test's end, and the other one, which is
+ * returned, that of -netdev socket,fd=.
+ */
+int qernic_cable(int *own);
 void qernic_to_wire(int fd, const uint8_t *frame, uint32_t len);
 /* The length of the next frame. */
 uint32_t qernic_from_wire(int fd, uint8_t *frame, uint32_t room);
@@ -166,6 +170,13 @@ void qernic_slot_open(QErnicMachine *m);
 void qernic_pass(QTestState *qts, uint32_t n, int64_t ns);
 /* Enters D0 or D3hot (3). */
 void qernic_power(QPCIDevice *dev, uint16_t state);
+/* Sets or clears the bit of Command, and bits of MSI-X. */
+void qernic_set_master(QPCIDevice *dev, bool on);
+void qernic_msix_bits(QPCIDevice *dev, uint16_t bits, bool on);
+/* Places a BAR of 64 bits. */
+void qernic_place(QPCIDevice *dev, QPCIBar *bar, int number, uint64_t addr);
+/* Masks or unmasks a vector. */
+void qernic_mask(QPCIDevice *dev, uint32_t vector, bool on);
 /* Unmasks a vector, whose message is @value to @addr. */
 void qernic_aim(QPCIDevice *dev, uint32_t vector, uint64_t addr, uint32_t value);
 
@@ -177,6 +188,8 @@ uint32_t qernic_read(QErnic *q, uint64_t off);
 void qernic_write(QErnic *q, uint64_t off, uint32_t value);
 void qernic_write64(QErnic *q, uint64_t off, uint64_t value);
 
+/* The device's clock, in ns. */
+uint64_t qernic_time(QErnic *q);
 /* Allocates zeroed guest memory. */
 uint64_t qernic_zeroed(QErnic *q, size_t bytes);
 /* Allocates rings and enables the device. */
@@ -186,12 +199,14 @@ void qernic_enable(QErnic *q);
     for (uint64_t deadline_ = 0; cond; qernic_wait(qts, &deadline_)) { \
     }
 void qernic_wait(QTestState *qts, uint64_t *deadline);
-/* The path of a firmware whose processor halts, for a machine with -accel kvm. */
+/* The path of a firmware whose processor halts, for -accel kvm or tcg. */
 const char *qernic_halting_bios(void);
 /* Until the end of the test time passes by itself: KVM and TCG have no clock to step. */
 void qernic_real_time(void);
 /* Whether it has KVM. On a host without, such a machine runs by qtest alone. */
 bool qernic_has_kvm(QTestState *qts);
+/* Waits until the processor of such firmware halts; false: the machine does not run. */
+bool qernic_processor_halts(QTestState *qts);
 /* Executes a command; returns its status. @rsp may be NULL. */
 uint8_t qernic_cmd(QErnic *q, struct ernic_cmd *cmd, struct ernic_rsp *rsp);
 /* Posts a command without waiting for its response. */
@@ -208,6 +223,9 @@ void qernic_post_change(QErnic *q);
 uint8_t qernic_cmd_handle(QErnic *q, uint8_t opcode, uint32_t handle);
 /* The value of a counter in the monitor; @name may have parts, as "drops.psn". */
 uint64_t qernic_stat(QErnic *q, const char *name);
+/* The same of all counters, the answer of the monitor: it takes ms. */
+QDict *qernic_stats(QErnic *q);
+uint64_t qernic_stat_of(const QDict *answer, const char *name);
 /* Write trace event @event to a file from now on. */
 const char *qernic_log(QTestState *qts, const char *event);
 /* Ends the machine: how often @event is in that file. */
@@ -232,6 +250,8 @@ void qernic_qp_connect(QErnicQp *qp, const QErnicQp *peer);
 extern const QErnicQp qernic_nobody;
 /* Creates two queue pairs and connects them. */
 void qernic_pair(QErnic *a, QErnic *b, QErnicQp *x, QErnicQp *y, uint8_t type);
+/* The same for two of @q with records. */
+void qernic_pair_record(QErnic *q, QErnicQp *x, QErnicQp *y);
 /* Creates a queue pair and connects it to itself. */
 void qernic_self(QErnic *q, QErnicQp *qp, uint8_t type);
 /* Posts a receive of @len bytes at offset @at of the buffer. */
@@ -248,6 +268,8 @@ void qernic_post_write(QErnicQp *qp, uint64_t at, uint32_t len, uint64_t raddr,
                        uint32_t rkey);
 /* Waits for the next completion of @qp, which must be a success. */
 void qernic_done(QErnicQp *qp);
+/* A SEND of the first @len bytes of the buffer, to offset 4096. */
+void qernic_message(QErnicQp *x, QErnicQp *y, uint32_t len);
 /* Waits for the next completion of @qp. */
 void qernic_poll(QErnicQp *qp, struct ernic_cqe *cqe);
 /* Whether a completion is available now. */
@@ -258,24 +280,32 @@ void qernic_begin(QErnic *q, QErnicQp *x, QErnicQp *y);
 /* Posts the receive for qernic_begin(); the message arrives. */
 void qernic_end(QErnicQp *x, QErnicQp *y);
 /*
- * Migrates to a new machine, which has only the device of the node, with the additional
- * properties @more, and uses that from now on. Returns the old machine, for
- * qernic_migrate_end().
+ * Moves to a new machine with these options, which the test uses from now on, while @ns
+ * pass. The old one is returned, and goes on.
  */
-QTestState *qernic_migrate_to(QErnic *q, const char *more);
-static inline QTestState *qernic_migrate(QErnic *q)
-{
-    return qernic_migrate_to(q, "");
-}
-/* The same, to a machine with these options. */
-QTestState *qernic_migrate_as(QErnic *q, const char *args);
-/* Migrates to the file @path. */
-void qernic_save(QTestState *qts, const char *path);
+QTestState *qernic_copy(QErnic *q, const char *args, int64_t ns);
+/* The same in no time, and the old one ends. */
+void qernic_migrate_as(QErnic *q, const char *args);
+/* The same, to a machine with only the device of ERNIC_TEST, with properties @more. */
+void qernic_migrate(QErnic *q, const char *more);
 /* A machine with -incoming defer loads the file; false: it refuses the state. */
 bool qernic_load(QTestState *qts, const char *path);
+/* The state of a machine, which a test can change. */
+typedef struct QErnicState {
+    const char *path;
+    char *bytes;
+    gsize len;
+    int64_t now;                /* ns: the virtual clock migrates, but qtest's does not */
+} QErnicState;
+
+/* Saves a machine, and reads the file. */
+void qernic_state_save(QTestState *qts, QErnicState *s);
+/* The first of these bytes, which are there. */
+char *qernic_state_find(const QErnicState *s, const char *bytes, size_t len);
+/* Whether a machine with these options loads it as it is now; if so, it runs. */
+bool qernic_state_loads(const QErnicState *s, const char *fmt, ...) G_GNUC_PRINTF(2, 3);
 /* Waits until a migration completes; false: until it has failed. */
 bool qernic_migrated(QTestState *qts);
-void qernic_migrate_end(QErnic *q, QTestState *from);
 /* RC, UC, UD and GSI transfers between two devices after set-up, or within one. */
 void qernic_transfers(QErnic *a, QErnic *b);
 /* Sends from @a to a multicast group with queue pairs of @b as members. */

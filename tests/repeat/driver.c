@@ -172,6 +172,7 @@ void qp_create(Qp *qp, Function *f)
         .rq_buf.addr = (uintptr_t)queues[f->host - 1][n].rq, .pd = f->pd, .srq = NONE,
         .sq_depth = DEPTH, .rq_depth = DEPTH, .type = ERNIC_QPT_RC,
         .sq_stride = SQ_SLOT / 64, .rq_stride = RQ_SLOT / 64,
+        .sq_record = (uintptr_t)f->record,
     };
 
     *qp = (Qp) { .f = f, .sq = queues[f->host - 1][n].sq, .rq = queues[f->host - 1][n].rq,

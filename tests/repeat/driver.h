@@ -24,6 +24,8 @@ typedef struct Function {
     uint32_t pd, eq, key, queue_pairs;
     volatile struct ernic_eqe *eq_ring;
     uint8_t *buf;                   /* BUF bytes, registered with a key */
+    /* Of the send queues that are created, which post_send() does not know; NULL: none */
+    struct ernic_record *record;
 } Function;
 
 typedef struct Qp {

@@ -224,13 +224,14 @@ static int self_test(void)
 int main(int argc, char **argv)
 {
     static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+    static const struct sigaction action = { .sa_handler = crashed };
     size_t i;
 
     program = argv[0];
     parse(argc, argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (i = 0; i < ARRAY_SIZE(signals); i++) {
-        signal(signals[i], crashed);
+        sigaction(signals[i], &action, NULL);
     }
     if (o.self_test) {
         return self_test();

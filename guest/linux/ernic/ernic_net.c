@@ -5,6 +5,11 @@
  */
 #include <linux/crc32.h>
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
 #include "ernic_net.h"
 
 #define ERNIC_NET_RX_SIZE	4096
@@ -68,10 +73,62 @@ err:
 	return -ENOMEM;
 }
 
+/* Bytes of the headers of a large packet. */
+static u32 ernic_net_head_len(const struct sk_buff *skb)
+{
+	if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
+		return skb_transport_offset(skb) + sizeof(struct udphdr);
+	return skb_tcp_all_headers(skb);
+}
+/* IPv4 or IPv6, and TCP, with one tag */
+static_assert(VLAN_ETH_HLEN + sizeof(struct ipv6hdr) + 60 <= ERNIC_ETH_LSO_HEAD_MAX);
+
+/* The last descriptor says what the device does with the frame. */
+static void ernic_net_offload(struct ernic_eth_txd *txd,
+			      const struct sk_buff *skb)
+{
+	txd->flags = ERNIC_ETH_EOP;
+	if (skb_is_gso(skb)) {
+		txd->flags |= ERNIC_ETH_LSO;
+		txd->head_len = cpu_to_le16(ernic_net_head_len(skb));
+		txd->mss = cpu_to_le16(skb_shinfo(skb)->gso_size);
+	} else if (skb->ip_summed == CHECKSUM_PARTIAL) {
+		txd->flags |= ERNIC_ETH_CSUM;
+		txd->csum_start = cpu_to_le16(skb_checksum_start_offset(skb));
+		txd->csum_offset = cpu_to_le16(skb->csum_offset);
+	}
+}
+
+/*
+ * Whether a large packet has plain headers. Those with options or extensions may have more
+ * than the device takes, as the tag of a VLAN may follow, or a route that it does not know.
+ */
+static bool ernic_net_plain(const struct sk_buff *skb)
+{
+	switch (vlan_get_protocol(skb)) {
+	case htons(ETH_P_IP):
+		return skb_network_header_len(skb) == sizeof(struct iphdr);
+	case htons(ETH_P_IPV6):
+		return skb_network_header_len(skb) == sizeof(struct ipv6hdr);
+	default:
+		return false;
+	}
+}
+
+/* The stack divides the others. */
+netdev_features_t ernic_net_features_check(struct sk_buff *skb,
+					   struct net_device *nd,
+					   netdev_features_t features)
+{
+	features = vlan_features_check(skb, features);
+	if (skb_is_gso(skb) && !ernic_net_plain(skb))
+		features &= ~NETIF_F_GSO_MASK;
+	return features;
+}
+
 netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
 {
 	struct ernic_net *net = netdev_priv(nd);
-	struct ernic_eth_txd *txd;
 	u32 pi;
 
 	if (ernic_net_map(net, skb, &pi)) {
@@ -79,13 +136,7 @@ netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
 		dev_kfree_skb_any(skb);
 		return NETDEV_TX_OK;
 	}
-	txd = &net->ring.txd[ernic_net_tx_slot(net, pi - 1)];
-	txd->flags = ERNIC_ETH_EOP;
-	if (skb->ip_summed == CHECKSUM_PARTIAL) {
-		txd->flags |= ERNIC_ETH_CSUM;
-		txd->csum_start = cpu_to_le16(skb_checksum_start_offset(skb));
-		txd->csum_offset = cpu_to_le16(skb->csum_offset);
-	}
+	ernic_net_offload(&net->ring.txd[ernic_net_tx_slot(net, pi - 1)], skb);
 	net->ring.tx[ernic_net_tx_slot(net, pi - 1)].skb = skb;
 	skb_tx_timestamp(skb);
 	WRITE_ONCE(net->tx_pi, pi);
@@ -101,6 +152,17 @@ netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
 	return NETDEV_TX_OK;
 }
 
+/* Counts the frames of a packet, each of which has the headers. */
+static void ernic_net_count_tx(struct net_device *nd, const struct sk_buff *skb)
+{
+	u32 frames = skb_is_gso(skb) ? skb_shinfo(skb)->gso_segs : 1;
+
+	nd->stats.tx_packets += frames;
+	nd->stats.tx_bytes += skb->len;
+	if (frames > 1)
+		nd->stats.tx_bytes += (frames - 1) * ernic_net_head_len(skb);
+}
+
 static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 {
 	struct net_device *nd = net->dev->netdev;
@@ -113,8 +175,7 @@ static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 		ernic_net_unmap_tx(net, tx);
 		if (!tx->skb)
 			continue;
-		nd->stats.tx_packets++;
-		nd->stats.tx_bytes += tx->skb->len;
+		ernic_net_count_tx(nd, tx->skb);
 		napi_consume_skb(tx->skb, budget);
 		tx->skb = NULL;
 	}

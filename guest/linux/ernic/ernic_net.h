@@ -62,6 +62,9 @@ static inline u32 ernic_net_rx_slot(const struct ernic_net *net, u32 k)
 /* ---- ernic_net.c --------------------------------------------------------- */
 
 netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd);
+netdev_features_t ernic_net_features_check(struct sk_buff *skb,
+					   struct net_device *nd,
+					   netdev_features_t features);
 int ernic_net_poll(struct napi_struct *napi, int budget);
 void ernic_net_set_rx_mode(struct net_device *nd);
 int ernic_net_open(struct net_device *nd);

@@ -40,6 +40,7 @@ static const struct net_device_ops ernic_net_ops = {
 	.ndo_open = ernic_net_open,
 	.ndo_stop = ernic_net_stop,
 	.ndo_start_xmit = ernic_net_xmit,
+	.ndo_features_check = ernic_net_features_check,
 	.ndo_set_rx_mode = ernic_net_set_rx_mode,
 	.ndo_set_mac_address = ernic_net_set_mac,
 	.ndo_validate_addr = eth_validate_addr,
@@ -59,9 +60,11 @@ int ernic_netdev_register(struct ernic_dev *dev)
 {
 	struct ernic_net *net;
 	struct net_device *nd;
+	u32 features;
 	int ret;
 
-	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ETH))
+	features = readl(ernic_reg(dev, features));
+	if (!(features & ERNIC_FEATURE_ETH))
 		return -ENODEV;
 	nd = alloc_etherdev(sizeof(*net));
 	if (!nd)
@@ -78,6 +81,9 @@ int ernic_netdev_register(struct ernic_dev *dev)
 	nd->min_mtu = ETH_MIN_MTU;
 	nd->max_mtu = readl(ernic_eth_reg(dev, mtu));
 	nd->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_RXCSUM;
+	if (features & ERNIC_FEATURE_ETH_LSO)
+		nd->hw_features |= NETIF_F_TSO | NETIF_F_TSO6 |
+				   NETIF_F_TSO_ECN | NETIF_F_GSO_UDP_L4;
 	nd->features = nd->hw_features;
 	nd->vlan_features = nd->hw_features;
 	netif_napi_add(nd, &net->napi, ernic_net_poll);

@@ -251,7 +251,7 @@ static uint64_t read_control(ErnicPci *d)
 uint32_t ernic_pci_verbs_features(const ErnicPci *d)
 {
     return ERNIC_FEATURE_ETH | ERNIC_FEATURE_XRC | ERNIC_FEATURE_ATOMIC_WRITE |
-           ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH |
+           ERNIC_FEATURE_SRQ_RESIZE | ERNIC_FEATURE_FLUSH | ERNIC_FEATURE_ETH_LSO |
            (d->profile ? 0 : ERNIC_FEATURE_RECORDS | ERNIC_FEATURE_DB_RECORD) |
            (d->net.nic && d->link == d->card ? ERNIC_FEATURE_ROCE_ETH : 0);
 }

@@ -202,6 +202,7 @@ typedef struct ErnicEth {
     uint64_t tx_addr, rx_addr, state_addr;
     uint32_t tx_shift, rx_shift, vector;
     uint32_t tx_pi, tx_ci, rx_pi, rx_ci;
+    uint32_t tx_sent;           /* bytes of the large packet at tx_ci that have left */
     uint32_t tx_arm, rx_arm;
     bool tx_armed, rx_armed;
     bool tx_wait;               /* the backend has not taken the last frame yet */

@@ -194,6 +194,11 @@ uint32_t ernic_slice_rest(const Ernic *e)
     return ernic_work_left(e) ? e->work.end - e->work.done : 0;
 }
 
+bool ernic_unacked(const Ernic *e)
+{
+    return e->num_unacked;
+}
+
 bool ernic_cmd_active(const Ernic *e)
 {
     return e->job->active;
@@ -537,7 +542,7 @@ void ernic_rx_raw(Ernic *e, uint64_t now, const uint8_t *frame, uint32_t len)
 
 uint32_t ernic_rx_room(const Ernic *e)
 {
-    if (ernic_mcast_delivery_wait(e)) {
+    if (ernic_mcast_delivery_blocks(e)) {
         return 0;
     }
     return e->timing ? e->timing->rx.slots - e->timing->rx.count : UINT32_MAX;
@@ -605,7 +610,7 @@ static void engine_loopback(Ernic *e)
     ErnicTx *tx = e->tx;
     ErnicTrain train;
 
-    while (ernic_work_left(e) && !ernic_mcast_delivery_wait(e) &&
+    while (ernic_work_left(e) && !ernic_mcast_delivery_blocks(e) &&
            ernic_tx_loop_next(e, &tx->loop_pos, &train)) {
         if (train.frame) {
             e->interface->take_frame(e, train.data, train.len, &train);
@@ -629,7 +634,7 @@ static void engine_due_packets(Ernic *e)
     const ErnicTimedPacket *p;
     ErnicTrain train;
 
-    while (ernic_work_left(e) && !ernic_mcast_delivery_wait(e) &&
+    while (ernic_work_left(e) && !ernic_mcast_delivery_blocks(e) &&
            (p = ernic_delay_fifo_peek(&t->rx, e->now))) {
         ernic_timing_train(p, &train);
         ernic_timing_taken(e, ERNIC_TIMED_RECEIVED, t->rx.count);
@@ -746,6 +751,7 @@ static void engine_work(Ernic *e)
         engine_depart(e);
     } while (ernic_work_left(e) && (ernic_sched_ready(e) || engine_eth_work(e)));
     engine_departed(e);
+    ernic_rx_copies_rest(e);
 }
 
 void ernic_run_within(Ernic *e, uint64_t now)

@@ -36,6 +36,8 @@ void ernic_slice_of(Ernic *e, uint32_t units);
 bool ernic_slice_left(const Ernic *e);
 /* The units that are left. */
 uint32_t ernic_slice_rest(const Ernic *e);
+/* Whether the transport timer of a queue pair runs: a request is not acknowledged. */
+bool ernic_unacked(const Ernic *e);
 /*
  * Execute one command, copied by the caller, and fill in @rsp. False: the slice has
  * ended before the command, or memory is being freed, and @rsp is not set. The command

@@ -257,6 +257,7 @@ void ernic_teardown(Ernic *e)
         .mlx5 = e->mlx5, .db_pages = e->db_pages, .tx = e->tx, .stats = e->stats,
         .work = e->work,
         .port_active = e->port_active,
+        .touched = true,                /* a reset ends the interface, too */
     };
 
     trace_ernic_mlx5_teardown(e->cfg.max_eq - 1 - e->eq_ids.count);

@@ -1,247 +1,37 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The Ethernet interface: registers, a transmit and a receive ring, the receive filter
- * and checksums. A frame to send is gathered on the stack of the bottom half.
+ * The Ethernet interface: registers, the receive ring and filter.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "qemu/main-loop.h"
-#include "system/runstate.h"
 #include "net/checksum.h"
 #include "net/eth.h"
-#include "engine/base/budget.h"
 #include "engine/wire/inet.h"
-#include "device/clock.h"
 #include "device/dma.h"
 #include "device/interface.h"
-#include "device/irq.h"
 #include "device/link.h"
-#include "device/traffic.h"
-#include "net/ethernet.h"
 #include "device/registers.h"
+#include "device/traffic.h"
+#include "net/eth_rings.h"
+#include "net/ethernet.h"
+#include "net/transmit.h"
 #include "hw/rdma-ernic/ernic_abi.h"
 #include "hw/rdma-ernic/trace.h"
 
-/* Read a descriptor and its bytes. */
-#define TX_DESC_ACCESSES    2
 /* Read a descriptor, write a buffer and the descriptor. */
 #define RX_DESC_ACCESSES    3
-#define DESC            16
-QEMU_BUILD_BUG_ON(sizeof(struct ernic_eth_txd) != DESC);
-QEMU_BUILD_BUG_ON(sizeof(struct ernic_eth_rxd) != DESC);
 
 static ErnicEth *eth_of(ErnicPci *d)
 {
     return &d->net.eth;
 }
 
-static uint64_t slot(uint64_t ring, uint32_t index, uint32_t shift)
-{
-    return ring + (uint64_t)(index & ((1u << shift) - 1)) * DESC;
-}
-
-/* ---- reports to the driver ------------------------------------------------ */
-
-static void interrupt(ErnicPci *d)
-{
-    ErnicEth *eth = eth_of(d);
-
-    if (eth->vector < d->cfg.num_vectors) {
-        ernic_pci_irq(d, eth->vector);
-    }
-}
-
-/* Raises the interrupt if an armed ring has moved past its arm index. */
-static void raise_armed(ErnicPci *d)
-{
-    ErnicEth *eth = eth_of(d);
-    bool tx = eth->tx_armed && eth->tx_ci != eth->tx_arm;
-    bool rx = eth->rx_armed && eth->rx_ci != eth->rx_arm;
-
-    eth->tx_armed &= !tx;
-    eth->rx_armed &= !rx;
-    if (tx || rx) {
-        interrupt(d);
-    }
-}
-
-/* Writes the consumer indices to memory, then raises due interrupts. */
-static void report_progress(ErnicPci *d)
-{
-    ErnicEth *eth = eth_of(d);
-    struct ernic_eth_state state = {
-        .tx_ci = cpu_to_le32(eth->tx_ci),
-        .rx_ci = cpu_to_le32(eth->rx_ci),
-    };
-
-    ernic_pci_dma(d, eth->state_addr, &state, sizeof(state), true);
-    raise_armed(d);
-}
-
 void ernic_pci_eth_link_changed(ErnicPci *d)
 {
     if (eth_of(d)->ctrl & ERNIC_ETH_RX) {
-        interrupt(d);
+        ernic_pci_eth_raise(d);
     }
-}
-
-/* ---- transmit ------------------------------------------------------------- */
-
-void ernic_pci_eth_kick(ErnicPci *d)
-{
-    ernic_pci_schedule(d, &d->net.kick, d->net.bh);
-}
-
-void ernic_pci_eth_sent(ErnicPci *d)
-{
-    if (eth_of(d)->tx_wait) {
-        eth_of(d)->tx_wait = false;
-        ernic_pci_eth_kick(d);
-        if (d->interface->can_send) {
-            d->interface->can_send(d);
-        }
-    }
-}
-
-bool ernic_pci_eth_waits(const ErnicPci *d)
-{
-    return d->net.eth.tx_wait;
-}
-
-static void eth_sent(NetClientState *nc, ssize_t len)
-{
-    ernic_pci_eth_sent(qemu_get_nic_opaque(nc));
-}
-
-/*
- * Inserts the checksum that the descriptor requests; false if its range is outside
- * the frame. The checksum field is part of the sum: software has put the sum of the
- * pseudo header there.
- */
-static bool checksum(uint8_t *frame, uint32_t len,
-                     const struct ernic_eth_txd *desc)
-{
-    uint32_t start = le16_to_cpu(desc->csum_start);
-    uint32_t at = start + le16_to_cpu(desc->csum_offset);
-
-    if (start >= len || at + 2 > len) {
-        return false;
-    }
-    stw_be_p(frame + at, net_checksum_finish_nozero(
-        net_checksum_add(len - start, frame + start)));
-    return true;
-}
-
-/*
- * Copies the frame at tx_ci and returns its length; *@ci: the index after it, or
- * tx_ci if the frame is incomplete. Clears *@ok if the frame cannot be sent. The end of
- * one with too many descriptors is not looked for: all that is posted is skipped.
- */
-static uint32_t gather(ErnicPci *d, uint8_t *frame, uint32_t *ci, bool *ok)
-{
-    ErnicEth *eth = eth_of(d);
-    struct ernic_eth_txd desc;
-    uint32_t len = 0, n;
-
-    *ok = true;
-    for (*ci = eth->tx_ci; *ci != eth->tx_pi;) {
-        if (*ci - eth->tx_ci == ERNIC_ETH_FRAME_DESC ||
-            !ernic_pci_dma(d, slot(eth->tx_addr, *ci, eth->tx_shift), &desc,
-                           sizeof(desc), false)) {
-            *ok = false;
-            *ci = eth->tx_pi;
-            return len;
-        }
-        n = le16_to_cpu(desc.len);
-        (*ci)++;
-        *ok = *ok && n <= ERNIC_ETH_FRAME_MAX - len &&
-              ernic_pci_dma(d, le64_to_cpu(desc.addr), frame + len, n, false);
-        len += *ok ? n : 0;
-        if (desc.flags & ERNIC_ETH_EOP) {
-            *ok = *ok && len >= ETH_HLEN && (!(desc.flags & ERNIC_ETH_CSUM) ||
-                                             checksum(frame, len, &desc));
-            return len;
-        }
-    }
-    /* A full ring without the end of a frame: the end has no place to follow. */
-    if (eth->tx_pi - eth->tx_ci == 1u << eth->tx_shift) {
-        *ok = false;
-        return len;
-    }
-    *ci = eth->tx_ci;
-    return 0;
-}
-
-bool ernic_pci_eth_transmit(ErnicPci *d, const uint8_t *frame, uint32_t len)
-{
-    ErnicEth *eth = eth_of(d);
-    uint32_t resets = d->resets;
-    bool waits;
-
-    eth->tx_packets++;
-    eth->tx_bytes += len;
-    if (!d->net.nic) {
-        return true;
-    }
-    d->net.busy++;
-    waits = qemu_send_packet_async(qemu_get_queue(d->net.nic), frame, len,
-                                   eth_sent) == 0;
-    d->net.busy--;
-    if (d->resets != resets) {
-        return false;
-    }
-    eth->tx_wait = waits || (d->net.port && ernic_wire_waits(d->net.port));
-    return true;
-}
-
-static bool may_send(ErnicPci *d)
-{
-    const ErnicEth *eth = eth_of(d);
-
-    return ernic_pci_working(d) && runstate_is_running() &&
-           (eth->ctrl & ERNIC_ETH_TX) && !eth->tx_wait && eth->tx_ci != eth->tx_pi;
-}
-
-static void eth_tx_bh(void *opaque)
-{
-    ErnicPci *d = opaque;
-    ErnicEth *eth = eth_of(d);
-    uint8_t frame[ERNIC_ETH_FRAME_MAX];
-    uint32_t len, desc, ci = eth->tx_ci, before = eth->tx_ci;
-    ErnicBudget work = ernic_budget_new(ernic_pci_clock(d));
-    bool ok;
-
-    while (ernic_budget_left(&work) && may_send(d)) {
-        len = gather(d, frame, &ci, &ok);
-        if (ci == eth->tx_ci) {
-            break;
-        }
-        desc = MIN(ci - eth->tx_ci, ERNIC_ETH_FRAME_DESC);
-        ernic_budget_charge(&work, ERNIC_WORK_FRAME +
-                            ERNIC_WORK_ACCESS * TX_DESC_ACCESSES * desc, len);
-        eth->tx_ci = ci;
-        if (ok) {
-            if (!ernic_pci_eth_transmit(d, frame, len)) {
-                return;
-            }
-        } else {
-            qatomic_inc(&eth->tx_errors);
-            trace_ernic_guest_bad_frame(ernic_pci_id(d), ci, len);
-            ernic_pci_guest_error(d, "a frame that cannot be sent");
-        }
-    }
-    if (eth->tx_ci != before) {
-        report_progress(d);
-    }
-    if (!ernic_budget_left(&work)) {
-        ernic_pci_continue(d, &d->net.kick, d->net.bh);
-    }
-}
-
-static void eth_tx_timer(void *opaque)
-{
-    ernic_pci_guarded(opaque, eth_tx_bh);
 }
 
 /* ---- receive -------------------------------------------------------------- */
@@ -287,7 +77,7 @@ static bool scatter(ErnicPci *d, const uint8_t *frame, uint32_t len)
     uint64_t at;
 
     while (pos < len) {
-        at = slot(eth->rx_addr, ci, eth->rx_shift);
+        at = ernic_pci_eth_slot(eth->rx_addr, ci, eth->rx_shift);
         ernic_pci_rx_work(d, RX_DESC_ACCESSES, 0);
         if (ci - eth->rx_ci == ERNIC_ETH_FRAME_DESC) {
             eth->rx_errors++;
@@ -347,7 +137,7 @@ void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len)
     if (scatter(d, frame, len)) {
         eth->rx_packets++;
         eth->rx_bytes += len;
-        report_progress(d);
+        ernic_pci_eth_report(d);
     }
 }
 
@@ -356,7 +146,7 @@ void ernic_pci_eth_receive(ErnicPci *d, const uint8_t *frame, size_t len)
 static bool ring_ok(uint64_t addr, uint32_t shift)
 {
     return shift <= ERNIC_ETH_SHIFT_MAX && addr && addr % 64 == 0 &&
-           addr <= UINT64_MAX - ((uint64_t)DESC << shift);
+           addr <= UINT64_MAX - ((uint64_t)ERNIC_ETH_DESC << shift);
 }
 
 /* Enabling a direction empties its ring. */
@@ -375,7 +165,7 @@ static void write_ctrl(ErnicPci *d, uint64_t value)
         return;
     }
     if (on & ERNIC_ETH_TX) {
-        eth->tx_pi = eth->tx_ci = 0;
+        eth->tx_pi = eth->tx_ci = eth->tx_sent = 0;
         eth->tx_armed = false;
     }
     if (on & ERNIC_ETH_RX) {
@@ -402,6 +192,9 @@ static void write_tx_pi(ErnicPci *d, uint64_t value)
 
     write_index(d, "tx_pi", ERNIC_ETH_TX, &eth->tx_pi, eth->tx_ci,
                 eth->tx_shift, value);
+    if (eth->tx_pi == eth->tx_ci) {
+        eth->tx_sent = 0;       /* the rest of a large packet is taken back */
+    }
     ernic_pci_eth_kick(d);
 }
 
@@ -417,14 +210,14 @@ static void write_tx_arm(ErnicPci *d, uint64_t value)
 {
     eth_of(d)->tx_arm = value;
     eth_of(d)->tx_armed = true;
-    raise_armed(d);
+    ernic_pci_eth_interrupt(d);
 }
 
 static void write_rx_arm(ErnicPci *d, uint64_t value)
 {
     eth_of(d)->rx_arm = value;
     eth_of(d)->rx_armed = true;
-    raise_armed(d);
+    ernic_pci_eth_interrupt(d);
 }
 
 static void write_mac_lo(ErnicPci *d, uint64_t value)
@@ -500,16 +293,8 @@ void ernic_pci_eth_reset(ErnicPci *d)
 
 void ernic_pci_eth_init(ErnicPci *d)
 {
-    d->net.bh = qemu_bh_new_guarded(eth_tx_bh, d,
-                                    &DEVICE(d)->mem_reentrancy_guard);
-    timer_init_ns(&d->net.kick, QEMU_CLOCK_VIRTUAL, eth_tx_timer, d);
+    ernic_pci_eth_tx_init(d);
     ernic_pci_eth_reset(d);
-}
-
-void ernic_pci_eth_fini(ErnicPci *d)
-{
-    timer_del(&d->net.kick);
-    g_clear_pointer(&d->net.bh, qemu_bh_delete);
 }
 
 /* Checks migrated state. Nothing is pending in the destination's backend. */
@@ -523,6 +308,7 @@ bool ernic_pci_eth_valid(ErnicPci *d)
     return !(eth->ctrl & ~ERNIC_ETH_CTRL) &&
            (!tx || (ring_ok(eth->tx_addr, eth->tx_shift) &&
                     eth->tx_pi - eth->tx_ci <= 1u << eth->tx_shift)) &&
+           eth->tx_sent < ERNIC_ETH_LSO_MAX &&
            (!rx || (ring_ok(eth->rx_addr, eth->rx_shift) &&
                     eth->rx_pi - eth->rx_ci <= 1u << eth->rx_shift));
 }

@@ -20,6 +20,7 @@
 #include "device/lock.h"
 #include "device/traffic.h"
 #include "net/ethernet.h"
+#include "net/transmit.h"
 #include "net/frames.h"
 #include "net/netdev.h"
 #include "net/queues.h"

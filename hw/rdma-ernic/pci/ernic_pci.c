@@ -27,9 +27,9 @@
 #include "device/memory.h"
 #include "device/polling.h"
 #include "device/reset.h"
-#include "net/ethernet.h"
 #include "net/netdev.h"
 #include "net/queues.h"
+#include "net/transmit.h"
 #include "pci/engine_thread.h"
 #include "pci/migration.h"
 #include "pci/power.h"
@@ -134,7 +134,7 @@ static void ernic_pci_exit(PCIDevice *pci)
     ernic_pci_engine_thread_stop(d);
     ernic_pci_work_stop(d);
     ernic_pci_netq_stop(d);
-    ernic_pci_eth_fini(d);
+    ernic_pci_eth_tx_fini(d);
     if (!d->net.busy) {
         ernic_pci_links_close(d);
     }

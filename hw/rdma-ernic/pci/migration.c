@@ -358,20 +358,39 @@ static const VMStateDescription irqs_vmstate = {
     }
 };
 
+/* ---- a large packet whose frames have left in part ------------------------------ */
+
+static bool has_large(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    return d->net.eth.tx_sent;
+}
+
+static const VMStateDescription large_vmstate = {
+    ERNIC_VMSTATE_V1("ernic/large"),
+    .needed = has_large,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(net.eth.tx_sent, ErnicPci),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 /* ---- features that software may use, and older releases lack --------------------- */
 
-#define NEW_FEATURES    ERNIC_FEATURE_DB_RECORD
+#define NEW_FEATURES    (ERNIC_FEATURE_DB_RECORD | ERNIC_FEATURE_ETH_LSO)
 
 static uint32_t new_features(const ErnicPci *d)
 {
     return d->interface->commands ? ernic_pci_verbs_features(d) & NEW_FEATURES : 0;
 }
 
+/* The Ethernet interface needs no ENABLE. */
 static bool has_features(void *opaque)
 {
     ErnicPci *d = opaque;
 
-    return ernic_pci_verbs_enabled(d) && new_features(d);
+    return (ernic_pci_verbs_enabled(d) || d->net.eth.ctrl) && new_features(d);
 }
 
 static int features_pre_save(void *opaque)
@@ -416,6 +435,7 @@ static int state_pre_load(void *opaque)
     qatomic_set(&d->irq_pending, 0);
     qatomic_set(&d->pg332.risen, 0);
     d->shell.links = 0;
+    d->net.eth.tx_sent = 0;
     ernic_qdma_reset(d);
     ernic_xib_reset(d);
     doorbells_post_save(opaque);
@@ -455,6 +475,7 @@ const VMStateDescription ernic_pci_vmstate = {
         &doorbells_vmstate,
         &irqs_vmstate,
         &features_vmstate,
+        &large_vmstate,
         &ernic_pci_precopy_vmstate,
         NULL
     }

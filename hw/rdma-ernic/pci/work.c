@@ -74,7 +74,8 @@ static void timer_work(void *opaque)
  * engine, or the main loop, which needs the BQL, too. The vCPU that rings has the BQL
  * already, and begins with it: HERE_UNITS of a doorbell, one doorbell each HERE_NS of
  * other time, and HERE_BURST more. If it posts faster than that, the other thread sends
- * its packets in trains.
+ * its packets in trains; that of the engine does so, too, while a request waits for its
+ * acknowledgement. The main loop would wait for the BQL.
  */
 #define HERE_UNITS  64
 #define HERE_NS     6000
@@ -94,7 +95,14 @@ static bool vcpus_may_work(const ErnicPci *d)
 static bool may_work_here(ErnicPci *d, uint64_t now)
 {
     d->here_until = MAX(d->here_until, now);
-    return d->here_until - now <= HERE_BURST * HERE_NS && ernic_pci_trylock(d);
+    if (d->here_until - now > HERE_BURST * HERE_NS || !ernic_pci_trylock(d)) {
+        return false;
+    }
+    if (d->thread && ernic_unacked(d->engine)) {
+        ernic_pci_unlock(d);
+        return false;
+    }
+    return true;
 }
 
 static bool work_here(ErnicPci *d)

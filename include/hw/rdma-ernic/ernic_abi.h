@@ -64,6 +64,7 @@ typedef uint64_t ernic_le64;
 #define ERNIC_FEATURE_FLUSH     0x20    /* FLUSH requests and rights */
 #define ERNIC_FEATURE_RECORDS   0x40    /* queues may have a struct ernic_record */
 #define ERNIC_FEATURE_DB_RECORD 0x80    /* doorbell pages have ERNIC_DB_RECORD */
+#define ERNIC_FEATURE_ETH_LSO   0x100   /* ERNIC_ETH_LSO */
 
 /* control; software writes 0 to the other bits */
 #define ERNIC_CONTROL_ENABLE    0x1     /* 0 -> 1 begins to use the ring

@@ -18,6 +18,8 @@
 
 #define ERNIC_ETH_SHIFT_MAX     12      /* a ring has 2^n entries */
 #define ERNIC_ETH_FRAME_DESC    64      /* the most descriptors of a frame */
+#define ERNIC_ETH_LSO_MAX       65536   /* bytes of data of a large packet */
+#define ERNIC_ETH_LSO_HEAD_MAX  256     /* bytes of its headers */
 #define ERNIC_ETH_MTU           9000
 /* Header, one VLAN tag and payload. Frames in memory have no FCS. */
 #define ERNIC_ETH_FRAME_MAX     (14 + 4 + ERNIC_ETH_MTU)
@@ -73,17 +75,29 @@ ERNIC_ABI_SIZE(struct ernic_eth_state, 8);
 #define ERNIC_ETH_EOP           0x1     /* end of the frame */
 /* Transmit: compute a checksum; on the last descriptor of a frame. */
 #define ERNIC_ETH_CSUM          0x2
+/*
+ * Transmit: divide a large packet into frames; on the last descriptor, in place of CSUM,
+ * if ERNIC_FEATURE_ETH_LSO is set.
+ */
+#define ERNIC_ETH_LSO           0x8
 /* Receive: the frame is TCP or UDP over IPv4 or IPv6 with correct checksums. */
 #define ERNIC_ETH_CSUM_OK       0x4
 
 struct ernic_eth_txd {
     ernic_le64 addr;
     ernic_le16 len;
-    uint8_t flags;              /* EOP, CSUM */
+    uint8_t flags;              /* EOP, CSUM, LSO */
     uint8_t reserved;
-    ernic_le16 csum_start;      /* first byte of the sum, which ends with the
+    union {
+        ernic_le16 csum_start;  /* first byte of the sum, which ends with the
                                    frame */
-    ernic_le16 csum_offset;     /* position of its complement after csum_start */
+        ernic_le16 head_len;    /* LSO: bytes of headers, up to the data of TCP
+                                   or UDP */
+    };
+    union {
+        ernic_le16 csum_offset; /* position of its complement after csum_start */
+        ernic_le16 mss;         /* LSO: bytes of data of each frame but the last */
+    };
 };
 ERNIC_ABI_SIZE(struct ernic_eth_txd, 16);
 

@@ -79,7 +79,7 @@ class Peer:
         self.peer_va, self.peer_key, _, _, self.peer_mtu = map(int, words[4:])
 
     def connect(self):
-        mapped = ipaddress.ip_address(0xffff << 32 | self.peer_ip).exploded
+        mapped = (0xffff << 32 | self.peer_ip).to_bytes(16, 'big').hex(':', 2)
         port = self.rig.ctx.query_port(1)
         self.end.qp.to_rts(self.end.attr(
             dest_qp_num=self.peer_qpn, sq_psn=self.psn, rq_psn=self.peer_psn,

@@ -239,10 +239,9 @@ FIXTURE_TEST("/buf/large-tree", test_large_tree)
 {
     enum { PAGES = 512 * 512 + 513 };
     struct ernic_buf_desc desc;
-    uint64_t list, run;
+    uint64_t list = put_list(&f->env, PAGES, 12, 2), run;
     ErnicBuf buf;
 
-    list = put_list(&f->env, PAGES, 12, 2);
     desc = make_desc(list, PAGES, 12, 2);
     for (uint32_t n = 0; n < 3; n++) {
         OK(ernic_buf_init(&f->e, &buf, &desc, (uint64_t)PAGES << 12));

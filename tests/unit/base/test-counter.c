@@ -22,14 +22,7 @@ typedef struct Fixture {
     uint32_t key;
 } Fixture;
 
-static void connect_all(Fixture *f)
-{
-    for (uint32_t i = 0; i < ARRAY_SIZE(f->qp); i++) {
-        fake_connect(f->e, &f->qp[i], f->qp[i ^ 1].qpn, 1);
-    }
-}
-
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
     uint32_t pd;
 
@@ -44,30 +37,20 @@ static void setup(Fixture *f, gconstpointer data)
         fake_create_qp(f->e, &f->qp[i], ERNIC_QPT_RC, pd, f->cq.cqn, f->cq.cqn,
                        FAKE_NONE);
     }
-    connect_all(f);
-}
-
-static void teardown(Fixture *f, gconstpointer data)
-{
-    fake_ernic_done(&f->env, f->e);
+    for (uint32_t i = 0; i < ARRAY_SIZE(f->qp); i++) {
+        fake_connect(f->e, &f->qp[i], f->qp[i ^ 1].qpn, 1);
+    }
 }
 
 static uint32_t alloc(Fixture *f)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_ALLOC };
-    struct ernic_rsp rsp;
-
-    OK(fake_cmd(f->e, &cmd, &rsp));
-    return le32_to_cpu(rsp.handle);
+    return fake_make(f->e, &(struct ernic_cmd) { .opcode = ERNIC_CMD_COUNTER_ALLOC });
 }
 
 static uint8_t bind_number(Fixture *f, uint32_t qpn, uint32_t counter)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_BIND };
-
-    cmd.counter_bind.qpn = cpu_to_le32(qpn);
-    cmd.counter_bind.counter = cpu_to_le32(counter);
-    return fake_cmd(f->e, &cmd, NULL);
+    return CMD(f->e, COUNTER_BIND, cmd.counter_bind.qpn = cpu_to_le32(qpn);
+               cmd.counter_bind.counter = cpu_to_le32(counter));
 }
 
 static void bind_to(Fixture *f, uint32_t i, uint32_t counter)
@@ -129,7 +112,7 @@ static uint8_t free_counter(Fixture *f, uint32_t counter)
 }
 
 /* No receive is posted; then the sender is reset and destroyed: its counts stay. */
-FIXTURE_TEST("/counter/outlives", test_outlives)
+ENGINE_TEST("/counter/outlives", test_outlives)
 {
     uint32_t sender = alloc(f), receiver = alloc(f);
 
@@ -157,10 +140,9 @@ FIXTURE_TEST("/counter/outlives", test_outlives)
     HOLDS(f, sender, 0);
 }
 
-FIXTURE_TEST("/counter/refused", test_refused)
+ENGINE_TEST("/counter/refused", test_refused)
 {
     uint32_t one = alloc(f), i;
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_ALLOC };
     ErnicQpStats stats;
 
     IS(query(f, one + 1, &stats), ERNIC_ERR_HANDLE);
@@ -175,5 +157,6 @@ FIXTURE_TEST("/counter/refused", test_refused)
     for (i = one; i < ERNIC_LIM_COUNTER; i++) {
         IS(alloc(f), i + 1);
     }
-    IS(fake_cmd(f->e, &cmd, NULL), ERNIC_ERR_NO_RESOURCE);
+    IS(fake_cmd(f->e, &(struct ernic_cmd) { .opcode = ERNIC_CMD_COUNTER_ALLOC }, NULL),
+       ERNIC_ERR_NO_RESOURCE);
 }

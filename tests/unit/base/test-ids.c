@@ -7,6 +7,11 @@
 #include "base/ids.h"
 #include "test.h"
 
+/* The head of a test of ErnicIds *ids from @first on, of a table of @size. */
+#define IDS_TEST(path, fn, first, size) \
+    WORLD_TEST(path, fn, ErnicIds, ids, ernic_ids_init(ids, first, size), \
+               ernic_ids_fini(ids))
+
 TEST("/res/first", test_first)
 {
     ErnicIds ids;
@@ -24,90 +29,74 @@ TEST("/res/first", test_first)
 }
 
 /* Memory of numbers that nobody has used is not written. */
-TEST("/res/untouched", test_untouched)
+IDS_TEST("/res/untouched", test_untouched, 2, 1 << 16)
 {
-    enum { SIZE = 1 << 16 };
-    ErnicIds ids;
-
-    ernic_ids_init(&ids, 2, SIZE);
     for (uint32_t id = 2; id < 100; id++) {
-        IS(ernic_ids_alloc(&ids), id);
+        IS(ernic_ids_alloc(ids), id);
     }
-    ernic_ids_free(&ids, 50);
-    ernic_ids_free(&ids, 60);
-    IS(ids.fresh, 100);
-    for (uint32_t i = 0; i < SIZE; i++) {
-        IS(ids.fifo[i], i == 50 ? 60 : 0);
+    ernic_ids_free(ids, 50);
+    ernic_ids_free(ids, 60);
+    IS(ids->fresh, 100);
+    for (uint32_t i = 0; i < 1 << 16; i++) {
+        IS(ids->fifo[i], i == 50 ? 60 : 0);
     }
-    ernic_ids_fini(&ids);
 }
 
 /* Objects that come and go use no more of a large table than ERNIC_IDS_LATE numbers. */
-TEST("/res/come-and-go", test_come_and_go)
+IDS_TEST("/res/come-and-go", test_come_and_go, 1, 1 << 24)
 {
-    enum { SIZE = 1 << 24, HELD = 1000 };
-    uint32_t *held = g_new(uint32_t, HELD), id;
-    ErnicIds ids;
+    enum { HELD = 1000 };
+    static uint32_t held[HELD];
+    uint32_t id;
 
-    ernic_ids_init(&ids, 1, SIZE);
     for (uint32_t i = 0; i < 4 * ERNIC_IDS_LATE; i++) {
         if (i >= HELD) {
-            ernic_ids_free(&ids, held[i % HELD]);
+            ernic_ids_free(ids, held[i % HELD]);
         }
-        id = ernic_ids_alloc(&ids);
+        id = ernic_ids_alloc(ids);
         g_assert_cmpuint(id, >, 0);
         g_assert_true(i < HELD || id != held[i % HELD]);
         held[i % HELD] = id;
     }
-    g_assert_cmpuint(ids.fresh, <=, ERNIC_IDS_LATE + HELD);
-    ernic_ids_fini(&ids);
-    g_free(held);
+    g_assert_cmpuint(ids->fresh, <=, ERNIC_IDS_LATE + HELD);
 }
 
 /* Without room for new numbers, those that were freed remain. */
-TEST("/res/room", test_room)
+IDS_TEST("/res/room", test_room, 1, 100)
 {
-    ErnicIds ids;
-
-    ernic_ids_init(&ids, 1, 100);
-    ids.room = 3;
-    IS(ernic_ids_alloc(&ids), 1);
-    g_assert_false(ernic_ids_want_room(&ids));
-    IS(ernic_ids_alloc(&ids), 2);
-    g_assert_true(ernic_ids_want_room(&ids));
-    g_assert_false(ernic_ids_left(&ids));
-    IS(ernic_ids_alloc(&ids), 0);
-    ernic_ids_free(&ids, 2);
-    IS(ernic_ids_alloc(&ids), 2);
-    ids.room = 4;
-    IS(ernic_ids_alloc(&ids), 3);
-    IS(ids.count, 96);
-    ernic_ids_fini(&ids);
+    ids->room = 3;
+    IS(ernic_ids_alloc(ids), 1);
+    g_assert_false(ernic_ids_want_room(ids));
+    IS(ernic_ids_alloc(ids), 2);
+    g_assert_true(ernic_ids_want_room(ids));
+    g_assert_false(ernic_ids_left(ids));
+    IS(ernic_ids_alloc(ids), 0);
+    ernic_ids_free(ids, 2);
+    IS(ernic_ids_alloc(ids), 2);
+    ids->room = 4;
+    IS(ernic_ids_alloc(ids), 3);
+    IS(ids->count, 96);
 }
 
 /* Numbers as loaded: each at most once, below those that were never given out. */
-TEST("/res/load", test_load)
+IDS_TEST("/res/load", test_load, 2, 100)
 {
-    ErnicIds ids;
-
-    ernic_ids_init(&ids, 2, 100);
-    g_assert_false(ernic_ids_load_fresh(&ids, 1));
-    g_assert_false(ernic_ids_load_fresh(&ids, 101));
-    g_assert_true(ernic_ids_load_fresh(&ids, 10));
-    IS(ids.count, 90);
-    g_assert_true(ernic_ids_load(&ids, 7));
-    g_assert_true(ernic_ids_load(&ids, 3));
-    g_assert_false(ernic_ids_load(&ids, 3));
-    g_assert_false(ernic_ids_load(&ids, 7));
-    g_assert_false(ernic_ids_load(&ids, 1));
-    g_assert_false(ernic_ids_load(&ids, 10));
-    IS(ids.count, 92);
-    IS(ernic_ids_alloc(&ids), 10);
-    ids.room = 11;
-    IS(ernic_ids_alloc(&ids), 7);
-    IS(ernic_ids_alloc(&ids), 3);
-    IS(ernic_ids_alloc(&ids), 0);
-    ernic_ids_fini(&ids);
+    g_assert_false(ernic_ids_load_fresh(ids, 1));
+    g_assert_false(ernic_ids_load_fresh(ids, 101));
+    g_assert_true(ernic_ids_load_fresh(ids, 10));
+    IS(ids->count, 90);
+    g_assert_true(ernic_ids_load(ids, 7));
+    g_assert_true(ernic_ids_load(ids, 3));
+    g_assert_false(ernic_ids_load(ids, 3));
+    g_assert_false(ernic_ids_load(ids, 7));
+    g_assert_false(ernic_ids_load(ids, 1));
+    g_assert_false(ernic_ids_load(ids, 10));
+    IS(ids->count, 92);
+    IS(ernic_ids_alloc(ids), 10);
+    ids->room = 11;
+    IS(ernic_ids_alloc(ids), 7);
+    IS(ernic_ids_alloc(ids), 3);
+    IS(ernic_ids_alloc(ids), 0);
 }
 
 /* Numbers that seemed never to have been given out are the oldest freed ones. */
@@ -140,20 +129,18 @@ TEST("/res/load-given", test_load_given)
     ernic_ids_fini(&ids);
 }
 
-TEST("/res/random", test_random)
+IDS_TEST("/res/random", test_random, 1, 37)
 {
     enum { SIZE = 37, STEPS = 20000 };
     bool out[SIZE] = { };
     uint32_t fifo[SIZE], head = 0, count = SIZE - 1, id;
-    ErnicIds ids;
 
-    ernic_ids_init(&ids, 1, SIZE);
     for (id = 1; id < SIZE; id++) {
         fifo[id - 1] = id;
     }
     for (uint32_t step = 0; step < STEPS; step++) {
         if (g_test_rand_int_range(0, 2)) {
-            id = ernic_ids_alloc(&ids);
+            id = ernic_ids_alloc(ids);
             if (!count) {
                 IS(id, 0);
                 continue;
@@ -167,11 +154,10 @@ TEST("/res/random", test_random)
             id = g_test_rand_int_range(1, SIZE);
             if (out[id]) {
                 out[id] = false;
-                ernic_ids_free(&ids, id);
+                ernic_ids_free(ids, id);
                 fifo[(head + count++) % SIZE] = id;
             }
         }
-        IS(ids.count, count);
+        IS(ids->count, count);
     }
-    ernic_ids_fini(&ids);
 }

@@ -68,8 +68,8 @@ static void check_heap(const ErnicTimers *t, const uint64_t *due)
 static void run_model(uint32_t size, uint32_t span, uint32_t steps)
 {
     ErnicTimers *t = ernic_timers_new(size);
-    uint64_t *due = g_new(uint64_t, size);
-    GRand *rand = g_rand_new_with_seed(size * 31 + span);
+    g_autofree uint64_t *due = g_new(uint64_t, size);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(size * 31 + span);
     uint32_t id, first;
     uint64_t at;
 
@@ -103,8 +103,6 @@ static void run_model(uint32_t size, uint32_t span, uint32_t steps)
         due[first] = ERNIC_NEVER;
     }
     IS(t->count, 0);
-    g_rand_free(rand);
-    g_free(due);
     ernic_timers_free(t);
 }
 

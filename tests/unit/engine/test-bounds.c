@@ -193,8 +193,8 @@ BOUNDS_TEST("/bounds/forget", test_forget)
 TEST("/bounds/no-zeros", test_no_zeros)
 {
     enum { PAGES = 1 << 18 };
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     long page = sysconf(_SC_PAGESIZE);
+    struct ernic_cmd cmd;
     struct ernic_rsp rsp;
     uint8_t resident;
     uintptr_t last;
@@ -205,12 +205,8 @@ TEST("/bounds/no-zeros", test_no_zeros)
         return;
     }
     open_device(&b);
-    cmd.mr_reg.pd = cpu_to_le32(fake_create_pd(b.e));
-    cmd.mr_reg.length = cpu_to_le64((uint64_t)PAGES << 12);
-    cmd.mr_reg.buf = (struct ernic_buf_desc) {
-        .addr = cpu_to_le64(fake_alloc(&b.env, PAGES * 8, 4096)),
-        .npages = cpu_to_le32(PAGES), .page_shift = 12, .levels = 1,
-    };
+    cmd = fake_reg_list(fake_create_pd(b.e), fake_alloc(&b.env, PAGES * 8, 4096), PAGES,
+                        1);
     ernic_slice(b.e);
     g_assert_false(ernic_cmd(b.e, b.env.now, &cmd, &rsp));
     g_assert_true(b.e->job->filling);
@@ -252,7 +248,6 @@ BOUNDS_TEST("/bounds/free-bind", test_free_bind)
 BOUNDS_TEST("/bounds/members", test_members)
 {
     enum { OTHERS = ERNIC_LIM_MCAST_ATTACH / ERNIC_LIM_MCAST_GROUP - 1 };
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
     FakeQp qp[OTHERS + 1];
     uint32_t pd = fake_create_pd(b->e), i, pos;
     ErnicGid gid;
@@ -264,10 +259,9 @@ BOUNDS_TEST("/bounds/members", test_members)
     }
     for (uint32_t g = 0; g < ERNIC_LIM_MCAST_GROUP; g++) {
         gid = (ErnicGid) { { 0xff, 0x0e, [15] = g } };
-        memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
         for (i = 0; i <= OTHERS; i++) {
-            cmd.mcast.qpn = cpu_to_le32(qp[(i + g % 2) % (OTHERS + 1)].qpn);
-            OK(fake_cmd(b->e, &cmd, NULL));
+            OK(fake_mcast(b->e, ERNIC_CMD_MCAST_ATTACH, gid.raw,
+                          qp[(i + g % 2) % (OTHERS + 1)].qpn));
         }
     }
     OK(fake_destroy(b->e, ERNIC_CMD_QP_DESTROY, qp[0].qpn));

@@ -50,25 +50,9 @@ static bool command(World *w)
     return true;
 }
 
-/* A region of @n pages, whose list is at @list. */
-static struct ernic_cmd region(World *w, uint64_t list, uint32_t n)
-{
-    struct ernic_cmd cmd;
-
-    memset(&cmd, 0, sizeof(cmd));
-    cmd.opcode = ERNIC_CMD_MR_REG;
-    cmd.mr_reg.buf.addr = cpu_to_le64(list);
-    cmd.mr_reg.buf.npages = cpu_to_le32(n);
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.buf.levels = 1;
-    cmd.mr_reg.length = cpu_to_le64((uint64_t)n << 12);
-    cmd.mr_reg.pd = cpu_to_le32(w->pd);
-    return cmd;
-}
-
 static void begin_list(World *w)
 {
-    w->cmd = region(w, fake_alloc(&w->env, PAGES * 8, 4096), PAGES);
+    w->cmd = fake_reg_list(w->pd, fake_alloc(&w->env, PAGES * 8, 4096), PAGES, 1);
 }
 
 /* Chunks of an on-demand region go: the host gets a page back for each. */
@@ -135,11 +119,11 @@ static const Kind kinds[] = {
     { "turns", begin_flush, run },
 };
 
-ROW_TEST("/clock/slices", kinds, test_slices)
+ROW_TEST("/clock/slices", kinds, k, test_slices)
 {
     uint32_t plain, clocked;
-    g_autoptr(GByteArray) want = work(data, NULL, &plain);
-    g_autoptr(GByteArray) got = work(data, fake_clock, &clocked);
+    g_autoptr(GByteArray) want = work(k, NULL, &plain);
+    g_autoptr(GByteArray) got = work(k, fake_clock, &clocked);
 
     g_test_message("%u slices, and %u by the clock", plain, clocked);
     g_assert_cmpuint(plain, >, 1);

@@ -194,11 +194,13 @@ static Cost cost_of(Traffic *traffic, uint32_t n)
  * interface, reads and writes of guest memory, looks at what has departed. A completion
  * is two writes.
  */
-static const struct {
+typedef struct Row {
     const char *name;
     Traffic *traffic;
     Cost message, batch;
-} rows[] = {
+} Row;
+
+static const Row rows[] = {
     { "write-out", write_out, { 7, 2, 2, 0 }, { 5, 0, 0, 1 } },
     { "send-out", send_out, { 7, 2, 2, 0 }, { 5, 0, 0, 1 } },
     { "read-out", read_out, { 10, 1, 3, 0 }, { 1, 0, 0, 1 } },
@@ -217,11 +219,10 @@ static void at_most(const char *what, uint32_t one, uint32_t many, uint32_t mess
     g_assert_cmpuint(one, <=, message + batch);
 }
 
-static void test_cost(gconstpointer data)
+ROW_TEST("/cost", rows, row, test_cost)
 {
-    uint32_t i = GPOINTER_TO_UINT(data);
-    const Cost *message = &rows[i].message, *batch = &rows[i].batch;
-    Cost one = cost_of(rows[i].traffic, 1), many = cost_of(rows[i].traffic, BATCH);
+    const Cost *message = &row->message, *batch = &row->batch;
+    Cost one = cost_of(row->traffic, 1), many = cost_of(row->traffic, BATCH);
 
     at_most("methods of the interface", one.interface, many.interface,
             message->interface, batch->interface);
@@ -230,14 +231,4 @@ static void test_cost(gconstpointer data)
             batch->writes);
     at_most("looks at what has departed", one.departed, many.departed,
             message->departed, batch->departed);
-}
-
-TESTS(add_tests)
-{
-    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        char *path = g_strdup_printf("/cost/%s", rows[i].name);
-
-        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_cost);
-        g_free(path);
-    }
 }

@@ -94,12 +94,13 @@ static void rig_start(Rig *r, const ErnicConfig *cfg)
     r->e = ernic_new(cfg, &ops, &r->env);
 }
 
+/* With the greatest limits, and these changes of @cfg. */
+#define RIG_START(r, ...) \
+    ({ ErnicConfig cfg; greatest(&cfg); __VA_ARGS__; rig_start(r, &cfg); })
+
 static void rig_open(Rig *r)
 {
-    ErnicConfig cfg;
-
-    greatest(&cfg);
-    rig_start(r, &cfg);
+    RIG_START(r);
     r->pd = fake_create_pd(r->e);
 }
 
@@ -150,33 +151,23 @@ static struct ernic_cmd region(Rig *r, uint32_t npages)
     uint32_t leaves = DIV_ROUND_UP(npages, 512);
     uint64_t leaf = fake_alloc(&r->env, 4096, 4096);
     uint64_t dir = fake_alloc(&r->env, leaves * 8, 4096);
-    struct ernic_cmd cmd;
 
     for (uint32_t i = 0; i < leaves; i++) {
         stq_le_p(fake_ptr(&r->env, dir + i * 8, 8), leaf);
     }
-    /* Its end is reserved, and beyond the members that an initializer names. */
-    memset(&cmd, 0, sizeof(cmd));
-    cmd.opcode = ERNIC_CMD_MR_REG;
-    cmd.mr_reg.buf.addr = cpu_to_le64(dir);
-    cmd.mr_reg.buf.npages = cpu_to_le32(npages);
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.buf.levels = 2;
-    cmd.mr_reg.length = cpu_to_le64((uint64_t)npages << 12);
-    cmd.mr_reg.pd = cpu_to_le32(r->pd);
-    return cmd;
+    return fake_reg_list(r->pd, dir, npages, 2);
 }
 
 /* Regions of @npages pages each; the handle of the last one. */
 static uint32_t add_regions(Rig *r, uint32_t n, uint32_t npages)
 {
     struct ernic_cmd cmd = region(r, npages);
-    struct ernic_rsp rsp = { };
+    uint32_t key = 0;
 
     while (n--) {
-        OK(fake_cmd(r->e, &cmd, &rsp));
+        key = fake_make(r->e, &cmd);
     }
-    return le32_to_cpu(rsp.handle);
+    return key;
 }
 
 static void add_qps(Rig *r, uint32_t n)
@@ -192,13 +183,6 @@ static void add_qps(Rig *r, uint32_t n)
         memset(r->e->qp[qp.qpn].sq.wqe, 0, 64 * 600);
         r->env.next = mark + 65536;
     }
-}
-
-static void check_fresh(Rig *r, const GByteArray *fresh)
-{
-    g_autoptr(GByteArray) now = fake_saved(r->e);
-
-    g_assert_cmpmem(now->data, now->len, fresh->data, fresh->len);
 }
 
 static void add_all(Rig *r)
@@ -232,12 +216,12 @@ RIG_TEST("/deferred/reset", test_reset)
         /* Tables that are not handed over, of which few pages were used, and a probe. */
         g_assert_cmpuint(returned - before, <, 64 * ERNIC_PIECE);
         IS(handed_over, 1);
-        check_fresh(r, fresh);
+        fake_state_is(r->e, fresh);
         g_assert_false(ernic_cmd(r->e, r->env.now, &cmd, &rsp));
         reset(r);
         reset(r);
         IS(handed_over, 1);
-        check_fresh(r, fresh);
+        fake_state_is(r->e, fresh);
         OK(command(r, &cmd, &rsp));
         reset(r);
         run_jobs();
@@ -332,13 +316,9 @@ RIG_TEST("/deferred/loop", test_loop)
 /* The same of software that has no commands: its second engine is freed at once. */
 TEST("/deferred/registers", test_registers)
 {
-    ErnicConfig cfg;
     Rig r;
 
-    greatest(&cfg);
-    cfg.pg332 = 1 + PG332_V4_0;
-    cfg.max_qp = 2048;
-    rig_start(&r, &cfg);
+    RIG_START(&r, cfg.pg332 = 1 + PG332_V4_0; cfg.max_qp = 2048);
     for (uint32_t i = 0; i < 10; i++) {
         r.e->touched = true;
         ernic_reset(r.e);
@@ -351,12 +331,9 @@ TEST("/deferred/registers", test_registers)
 /* Runs that have to repeat do not depend on a thread. */
 TEST("/deferred/no-clock", test_no_clock)
 {
-    ErnicConfig cfg;
     Rig r;
 
-    greatest(&cfg);
-    cfg.clock = NULL;
-    rig_start(&r, &cfg);
+    RIG_START(&r, cfg.clock = NULL);
     r.pd = fake_create_pd(r.e);
     OK(fake_destroy(r.e, ERNIC_CMD_MR_FREE, add_regions(&r, 1, 1 << 20)));
     add_regions(&r, 100, LIST);
@@ -384,12 +361,12 @@ RIG_TEST("/deferred/again", test_again)
         reset(r);
         IS(r->e->work.done, 0);
         g_assert_false(r->e->port_active);
-        check_fresh(r, fresh);
+        fake_state_is(r->e, fresh);
     }
     OK(command(r, &cmd, &(struct ernic_rsp) { }));
     reset(r);
     g_assert_cmpuint(r->e->work.done, >, ERNIC_WORK_SLICE);
-    check_fresh(r, fresh);
+    fake_state_is(r->e, fresh);
 }
 
 /* The interfaces, and the most pages that the host may provide for a reset. */
@@ -408,10 +385,9 @@ static const struct {
  * The same when a call of software comes before each reset: a new engine has tables of
  * which no page exists.
  */
-ROW_TEST("/deferred/used", interfaces, test_used)
+ROW_TEST("/deferred/used", interfaces, interface, test_used)
 {
     enum { RESETS = 30 };
-    const typeof(interfaces[0]) *interface = data;
     ErnicMlx5Config mlx5 = { .max_mtu = 9022 };
     struct rusage before, after;
     int64_t start, ns = 0;
@@ -484,7 +460,6 @@ TEST("/deferred/keys", test_keys)
     ErnicMlx5Config mlx5 = { .max_mtu = 9022 };
     struct rusage before, after;
     uint8_t in_memory;
-    ErnicConfig cfg;
     uintptr_t last;
     uint32_t key;
     Rig r;
@@ -493,10 +468,7 @@ TEST("/deferred/keys", test_keys)
         g_test_skip("the tables have no pages of their own");
         return;
     }
-    greatest(&cfg);
-    cfg.mlx5 = &mlx5;
-    cfg.max_mr = KEYS;
-    rig_start(&r, &cfg);
+    RIG_START(&r, cfg.mlx5 = &mlx5; cfg.max_mr = KEYS);
     OK(ernic_pd_alloc(r.e, 0, &r.pd));
     r.e->touched = true;
     for (uint32_t i = 0; i < TOUCHED; i++) {

@@ -30,7 +30,7 @@ DIALOG_TEST("/engine/wake/busy", ERNIC_QPT_UC, test_wake_busy)
     IS(d->env.wake, d->env.now);
     run(d);
     IS(d->env.wake, NEVER);
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     IS(d->env.trains->len, 1);
     IS(d->env.wake, d->env.now);
     SEND_WCS(d, 0, 1, SUCCESS);
@@ -237,7 +237,7 @@ TEST("/engine/icrc-added", test_icrc_added)
         expect_icrc(&loop, icrc);
         g_assert_true(ernic_tx_loop_next(d->e, &pos, &loop));
         IS(ldl_le_p(loop.data + loop.len - 4), 0x12345678);
-        dlg_ready(d);
+        fake_tx_ready(d->e);
         run(d);
         sent = fake_take_train(&d->env);
         expect_icrc(&sent->train, icrc);

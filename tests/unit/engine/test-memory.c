@@ -59,18 +59,8 @@ static void rig_objects(Rig *r)
 
 static void rig_open(Rig *r, uint64_t max_memory)
 {
-    ErnicConfig cfg;
-
-    fake_env_init(&r->env);
-    config(&cfg);
-    cfg.max_memory = max_memory;
-    r->e = ernic_new(&cfg, &fake_env_ops, &r->env);
+    r->e = FAKE_ERNIC(&r->env, config(&cfg); cfg.max_memory = max_memory);
     rig_objects(r);
-}
-
-static void rig_close(Rig *r)
-{
-    fake_ernic_done(&r->env, r->e);
 }
 
 /* @cmd creates an object. */
@@ -85,7 +75,6 @@ static uint8_t create(Rig *r, struct ernic_cmd *cmd, uint32_t *handle)
 
 static uint8_t add_qp(Rig *r, uint32_t n, uint32_t *handle)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
     struct ernic_qp_init init = {
         .sq_buf.addr = cpu_to_le64(r->env.base), .rq_buf.addr = cpu_to_le64(r->env.base),
         .pd = cpu_to_le32(r->pd), .srq = cpu_to_le32(FAKE_NONE),
@@ -94,10 +83,7 @@ static uint8_t add_qp(Rig *r, uint32_t n, uint32_t *handle)
         .sq_stride = 9, .rq_stride = 5, .type = ERNIC_QPT_RC,
     };
 
-    memcpy(fake_ptr(&r->env, r->env.base, sizeof(init)), &init, sizeof(init));
-    cmd.qp.addr = cpu_to_le64(r->env.base);
-    cmd.qp.length = cpu_to_le32(sizeof(init));
-    return create(r, &cmd, handle);
+    return fake_pass(r->e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), handle);
 }
 
 static uint8_t add_eq(Rig *r, uint32_t n, uint32_t *handle)
@@ -145,24 +131,26 @@ static uint8_t add_demand_region(Rig *r, uint32_t n, uint32_t *handle)
  * Every way to make the engine allocate. All objects of a way together: at least @least
  * percent of the need of the kind that the limits are made for.
  */
-static const struct {
+typedef struct Way {
     const char *name;
     uint32_t kinds;             /* bits by ErnicMemKind: those that it charges */
     uint32_t share;             /* and those whose need it may use up */
     uint32_t least;
     uint8_t (*add)(Rig *r, uint32_t n, uint32_t *handle);
     uint8_t destroy;
-} ways[] = {
+} Way;
+
+static const Way ways[] = {
 #define BIT_OF(kind) (1u << ERNIC_MEM_##kind)
-    { "queue pairs", BIT_OF(REQUESTS) | BIT_OF(RESPONSES),
+    { "queue-pairs", BIT_OF(REQUESTS) | BIT_OF(RESPONSES),
       BIT_OF(REQUESTS) | BIT_OF(RESPONSES), 95, add_qp, ERNIC_CMD_QP_DESTROY },
-    { "event queues", BIT_OF(BACKLOGS), BIT_OF(BACKLOGS), 85, add_eq,
+    { "event-queues", BIT_OF(BACKLOGS), BIT_OF(BACKLOGS), 85, add_eq,
       ERNIC_CMD_EQ_DESTROY },
-    { "fast registration", BIT_OF(PAGE_LISTS), BIT_OF(PAGE_LISTS), 99,
+    { "fast-registration", BIT_OF(PAGE_LISTS), BIT_OF(PAGE_LISTS), 99,
       add_fast_region, ERNIC_CMD_MR_FREE },
-    { "on-demand pages", BIT_OF(ON_DEMAND), BIT_OF(ON_DEMAND) | BIT_OF(PAGE_LISTS), 95,
+    { "on-demand-pages", BIT_OF(ON_DEMAND), BIT_OF(ON_DEMAND) | BIT_OF(PAGE_LISTS), 95,
       add_page, ERNIC_CMD_MR_FREE },
-    { "on-demand regions", BIT_OF(ON_DEMAND), BIT_OF(ON_DEMAND), 2,
+    { "on-demand-regions", BIT_OF(ON_DEMAND), BIT_OF(ON_DEMAND), 2,
       add_demand_region, ERNIC_CMD_MR_FREE },
 #undef BIT_OF
 };
@@ -181,12 +169,12 @@ static uint64_t sum(const Rig *r, uint32_t kinds, bool need)
 }
 
 /* Create objects until one is refused, for the right reason; returns how many. */
-static uint32_t fill(Rig *r, size_t way, GArray *handles)
+static uint32_t fill(Rig *r, const Way *way, GArray *handles)
 {
     uint32_t n = 0, handle = 0;
     uint8_t status;
 
-    while ((status = ways[way].add(r, n, &handle)) == ERNIC_OK) {
+    while ((status = way->add(r, n, &handle)) == ERNIC_OK) {
         if (!n || handle != g_array_index(handles, uint32_t, handles->len - 1)) {
             g_array_append_val(handles, handle);
         }
@@ -198,10 +186,10 @@ static uint32_t fill(Rig *r, size_t way, GArray *handles)
     return n;
 }
 
-static void empty(Rig *r, size_t way, GArray *handles)
+static void empty(Rig *r, const Way *way, GArray *handles)
 {
     for (guint i = 0; i < handles->len; i++) {
-        OK(fake_destroy(r->e, ways[way].destroy, g_array_index(handles, uint32_t, i)));
+        OK(fake_destroy(r->e, way->destroy, g_array_index(handles, uint32_t, i)));
         g_array_set_size(r->env.wakes, 0);
     }
     g_array_set_size(handles, 0);
@@ -218,40 +206,36 @@ static void freed(Rig *r)
  * As many objects of one way as the limits allow: the account has the bytes that are
  * allocated, no more than the limits need, and nothing after the objects are gone.
  */
-static void test_fill(gconstpointer data)
+WORLD_ROW_TEST("/memory/fill", ways, way, test_fill, Rig, r, rig_open(r, 0),
+               fake_ernic_done(&r->env, r->e))
 {
-    size_t way = GPOINTER_TO_SIZE(data);
     GArray *handles = g_array_sized_new(false, false, sizeof(uint32_t), MRS);
     uint64_t before, grown, used, over;
     uint32_t n;
-    Rig r;
 
-    rig_open(&r, 0);
     before = allocated();
-    n = fill(&r, way, handles);
+    n = fill(r, way, handles);
     grown = allocated() - before;
-    used = r.e->mem.used;
-    g_test_message("%s: %u, %" PRIu64 " bytes", ways[way].name, n, used);
-    IS(used, sum(&r, ways[way].kinds, false));
-    g_assert_cmpuint(used, <=, sum(&r, ways[way].share, true));
-    g_assert_cmpuint(used * 100, >=, sum(&r, ways[way].share, true) * ways[way].least);
-    IS(r.e->mem.peak, used);
+    used = r->e->mem.used;
+    g_test_message("%s: %u, %" PRIu64 " bytes", way->name, n, used);
+    IS(used, sum(r, way->kinds, false));
+    g_assert_cmpuint(used, <=, sum(r, way->share, true));
+    g_assert_cmpuint(used * 100, >=, sum(r, way->share, true) * way->least);
+    IS(r->e->mem.peak, used);
     /* The overhead of malloc(). */
     over = used / 50 + n * 48 + 65536;
     g_assert_cmpuint(grown + 1024, >=, used);
     g_assert_cmpuint(grown, <=, used + over);
-    empty(&r, way, handles);
-    freed(&r);
-    g_assert_cmpuint(r.e->mem.peak, >=, used);
+    empty(r, way, handles);
+    freed(r);
+    g_assert_cmpuint(r->e->mem.peak, >=, used);
     g_assert_cmpuint(allocated(), <, before + 65536);
     g_array_free(handles, true);
-    rig_close(&r);
 }
 
 /* At the bound a command fails. After a reset, as many objects fit as at first. */
-static void test_bound(gconstpointer data)
+ROW_TEST("/memory/bound", ways, way, test_bound)
 {
-    size_t way = GPOINTER_TO_SIZE(data);
     GArray *handles = g_array_new(false, false, sizeof(uint32_t));
     uint64_t most, used;
     uint32_t all, n;
@@ -262,7 +246,7 @@ static void test_bound(gconstpointer data)
     most = r.e->mem.used;
     IS(r.e->mem.refused, 0);
     g_array_set_size(handles, 0);
-    rig_close(&r);
+    fake_ernic_done(&r.env, r.e);
 
     rig_open(&r, most / 2);
     n = fill(&r, way, handles);
@@ -284,36 +268,32 @@ static void test_bound(gconstpointer data)
     empty(&r, way, handles);
     freed(&r);
     g_array_free(handles, true);
-    rig_close(&r);
+    fake_ernic_done(&r.env, r.e);
 }
 
 /* With ever more memory: a command that has too little is refused as a whole. */
-static void test_short(gconstpointer data)
+WORLD_ROW_TEST("/memory/short", ways, way, test_short, Rig, r, rig_open(r, 0),
+               fake_ernic_done(&r->env, r->e))
 {
-    size_t way = GPOINTER_TO_SIZE(data);
     uint64_t bound, used, room = 0;
     uint32_t handle = 0;
-    Rig r;
 
-    rig_open(&r, 0);
-    OK(ways[way].add(&r, 0, &handle));
-    bound = r.e->mem.bound;
-    used = r.e->mem.used;
+    OK(way->add(r, 0, &handle));
+    bound = r->e->mem.bound;
+    used = r->e->mem.used;
     do {
-        IS(r.e->mem.used, used);
-        r.e->mem.bound = used + room;
+        IS(r->e->mem.used, used);
+        r->e->mem.bound = used + room;
         room += 64;
-    } while (ways[way].add(&r, 1, &handle) == ERNIC_ERR_NO_RESOURCE);
-    g_assert_cmpuint(r.e->mem.refused, >, 0);
-    g_assert_cmpuint(r.e->mem.used, >, used);
-    r.e->mem.bound = bound;
-    rig_close(&r);
+    } while (way->add(r, 1, &handle) == ERNIC_ERR_NO_RESOURCE);
+    g_assert_cmpuint(r->e->mem.refused, >, 0);
+    g_assert_cmpuint(r->e->mem.used, >, used);
+    r->e->mem.bound = bound;
 }
 
 /* A state of more memory than this device may use is refused, with the reason. */
-static void test_state(gconstpointer data)
+ROW_TEST("/memory/state", ways, way, test_state)
 {
-    size_t way = GPOINTER_TO_SIZE(data);
     g_autoptr(GByteArray) state = g_byte_array_new();
     g_autoptr(GString) why = g_string_new(NULL);
     uint32_t handle = 0;
@@ -322,51 +302,49 @@ static void test_state(gconstpointer data)
 
     rig_open(&r, 0);
     for (uint32_t n = 0; n < 6; n++) {
-        OK(ways[way].add(&r, n, &handle));
+        OK(way->add(&r, n, &handle));
     }
     used = r.e->mem.used;
     ernic_save(r.e, state);
-    rig_close(&r);
+    fake_ernic_done(&r.env, r.e);
 
     rig_open(&r, used - 1);
     g_assert_false(ernic_load_why(r.e, r.env.now, state->data, state->len, why));
     g_assert_nonnull(strstr(why->str, "max-memory"));
     IS(r.e->mem.used, 0);
-    rig_close(&r);
+    fake_ernic_done(&r.env, r.e);
 
     rig_open(&r, used);
     g_assert_true(ernic_load_why(r.e, r.env.now, state->data, state->len, why));
     IS(r.e->mem.used, used);
-    rig_close(&r);
+    fake_ernic_done(&r.env, r.e);
 }
 
 /* Regions whose pages went away keep nothing of their directories of chunks. */
-TEST("/memory/shrinks", test_shrinks)
+WORLD_TEST("/memory/shrinks", test_shrinks, Rig, r, rig_open(r, 0),
+           fake_ernic_done(&r->env, r->e))
 {
     enum { CHUNKS = 2048 };
     uint32_t key = 0;
     const ErnicOdp *odp;
-    Rig r;
 
-    rig_open(&r, 0);
     for (uint32_t n = 0; n <= CHUNKS; n++) {
-        OK(add_page(&r, n, &key));
+        OK(add_page(r, n, &key));
     }
-    odp = r.e->mr[key >> 8].odp;
+    odp = r->e->mr[key >> 8].odp;
     IS(odp->num, CHUNKS);
     for (uint32_t n = CHUNKS; n; n--) {
-        OK(fake_set_pages(r.e, key, (uint64_t)n * ERNIC_ODP_CHUNK, 1, 0, 0));
+        OK(fake_set_pages(r->e, key, (uint64_t)n * ERNIC_ODP_CHUNK, 1, 0, 0));
         g_assert_cmpuint(odp->room, <=, MAX(odp->num * 4, ERNIC_ODP_ROOM));
-        g_assert_true(n % 64 || ernic_check(r.e, NULL));
+        g_assert_true(n % 64 || ernic_check(r->e, NULL));
     }
-    IS(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
+    IS(r->e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
     /* All at once. */
     for (uint32_t n = 1; n <= CHUNKS; n++) {
-        OK(add_page(&r, n, &key));
+        OK(add_page(r, n, &key));
     }
-    OK(fake_set_pages(r.e, key, 0, (CHUNKS + 1) * ERNIC_ODP_CHUNK, 0, 0));
-    IS(r.e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
-    rig_close(&r);
+    OK(fake_set_pages(r->e, key, 0, (CHUNKS + 1) * ERNIC_ODP_CHUNK, 0, 0));
+    IS(r->e->mem.kind[ERNIC_MEM_ON_DEMAND], sizeof(*odp));
 }
 
 #define LIMIT(prop, name, a, b) { prop, offsetof(ErnicConfig, name), a, b }
@@ -444,21 +422,5 @@ TEST("/memory/documented", test_documented)
         g_assert_cmpuint(one, <=, fixed);
         g_assert_cmpuint(fixed, <=, one + one / 8 + 8);
         IS(charged * more, need(&to) - need(&from));
-    }
-}
-
-TESTS(add_tests)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-        g_autofree char *name = g_strdelimit(g_strdup(ways[i].name), " ", '-');
-        g_autofree char *filled = g_strdup_printf("/memory/fill/%s", name);
-        g_autofree char *bound = g_strdup_printf("/memory/bound/%s", name);
-        g_autofree char *less = g_strdup_printf("/memory/short/%s", name);
-        g_autofree char *state = g_strdup_printf("/memory/state/%s", name);
-
-        g_test_add_data_func(filled, GSIZE_TO_POINTER(i), test_fill);
-        g_test_add_data_func(bound, GSIZE_TO_POINTER(i), test_bound);
-        g_test_add_data_func(less, GSIZE_TO_POINTER(i), test_short);
-        g_test_add_data_func(state, GSIZE_TO_POINTER(i), test_state);
     }
 }

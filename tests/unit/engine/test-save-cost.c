@@ -37,17 +37,9 @@ GByteArray *g_byte_array_append(GByteArray *array, const guint8 *data, guint len
 /* Regions whose list of @npages pages has one level. */
 static void add_regions(Rig *r, uint32_t n, uint32_t npages)
 {
-    uint64_t list = fake_alloc(&r->env, 4096, 4096);
-    struct ernic_cmd cmd;
+    struct ernic_cmd cmd = fake_reg_list(r->pd, fake_alloc(&r->env, 4096, 4096), npages,
+                                         1);
 
-    memset(&cmd, 0, sizeof(cmd));
-    cmd.opcode = ERNIC_CMD_MR_REG;
-    cmd.mr_reg.buf.addr = cpu_to_le64(list);
-    cmd.mr_reg.buf.npages = cpu_to_le32(npages);
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.buf.levels = 1;
-    cmd.mr_reg.length = cpu_to_le64((uint64_t)npages << 12);
-    cmd.mr_reg.pd = cpu_to_le32(r->pd);
     while (n--) {
         OK(fake_cmd(r->e, &cmd, NULL));
     }
@@ -151,10 +143,9 @@ static const Row rows[] = {
     { "queue-pairs", queue_pairs, 16000, 140, 80 },
 };
 
-ROW_TEST("/save-cost", rows, test_row)
+ROW_TEST("/save-cost", rows, row, test_row)
 {
     int64_t saved = INT64_MAX, copied = INT64_MAX;
-    const Row *row = data;
     guint len = 0;
     Rig r = { };
 

@@ -216,14 +216,9 @@ typedef struct Middle {
     GByteArray *bytes;
 } Middle;
 
-static void close_middle(Middle *m)
-{
-    g_byte_array_unref(m->bytes);
-    ernic_switch_free(m->n.s);
-}
-
 #define MIDDLE_TEST(path, fn) \
-    WORLD_TEST(path, fn, Middle, m, m->bytes = middle(&m->n), close_middle(m))
+    WORLD_TEST(path, fn, Middle, m, m->bytes = middle(&m->n), \
+               g_byte_array_unref(m->bytes); ernic_switch_free(m->n.s))
 
 MIDDLE_TEST("/switch-state/truncated", test_truncated)
 {

@@ -13,31 +13,18 @@
              ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_ATOMIC | \
              ERNIC_ACCESS_MW_BIND)
 
-static void must(uint8_t status)
-{
-    g_assert_cmpuint(status, ==, ERNIC_OK);
-}
-
 /* A region of four pages by a list, not in their order. */
 static uint32_t reg_paged(Busy *b)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     uint64_t list = fake_alloc(&b->env, 32, 8);
-    struct ernic_rsp rsp;
+    struct ernic_cmd cmd = fake_reg_list(b->pd, list, 4, 1);
 
     for (int i = 0; i < 4; i++) {
         fake_put64(&b->env, list + 8 * i, b->buf + 4096 * (3 - i));
     }
-    cmd.mr_reg.buf.addr = cpu_to_le64(list);
-    cmd.mr_reg.buf.npages = cpu_to_le32(4);
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.buf.levels = 1;
     cmd.mr_reg.iova = cpu_to_le64(0x100000);
-    cmd.mr_reg.length = cpu_to_le64(4 * 4096);
-    cmd.mr_reg.pd = cpu_to_le32(b->pd);
     cmd.mr_reg.access = cpu_to_le32(ALL);
-    must(fake_cmd(b->e, &cmd, &rsp));
-    return le32_to_cpu(rsp.handle);
+    return fake_make(b->e, &cmd);
 }
 
 static void objects(Busy *b)
@@ -53,8 +40,8 @@ static void objects(Busy *b)
     b->key = fake_reg_mr(b->e, b->pd, b->buf, BUSY_BUF, ALL);
     b->paged = reg_paged(b);
     b->demand = fake_reg_demand(b->e, b->pd, 0, 1ull << 47, ALL);
-    must(fake_set_pages(b->e, b->demand, 0x5000001ff, 2, b->buf,
-                        ERNIC_PAGE_READ | ERNIC_PAGE_WRITE));
+    OK(fake_set_pages(b->e, b->demand, 0x5000001ff, 2, b->buf,
+                      ERNIC_PAGE_READ | ERNIC_PAGE_WRITE));
     b->fast = fake_alloc_mr(b->e, b->pd, 8);
     b->mw1 = fake_alloc_mw(b->e, b->pd, 1);
     b->mw2 = fake_alloc_mw(b->e, b->pd, 2);
@@ -65,7 +52,7 @@ static void objects(Busy *b)
     moderate.cq_moderate.handle = cpu_to_le32(b->slow.cqn);
     moderate.cq_moderate.count = cpu_to_le16(10);
     moderate.cq_moderate.period_us = cpu_to_le16(50000);
-    must(fake_cmd(b->e, &moderate, NULL));
+    OK(fake_cmd(b->e, &moderate, NULL));
     fake_create_srq(b->e, &b->srq, b->pd, 16, 4);
     b->xrcd = fake_create_pd(b->e);
     b->env.uctx = b->uctx;
@@ -117,12 +104,11 @@ static void queue_pairs(Busy *b)
 
 static void multicast(Busy *b)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
+    uint8_t gid[16];
 
-    fake_gid(cmd.mcast.gid, 0);
-    cmd.mcast.gid[12] = 224;
-    cmd.mcast.qpn = cpu_to_le32(b->ud.qpn);
-    must(fake_cmd(b->e, &cmd, NULL));
+    fake_gid(gid, 0);
+    gid[12] = 224;
+    OK(fake_mcast(b->e, ERNIC_CMD_MCAST_ATTACH, gid, b->ud.qpn));
 }
 
 /* Frames of zeros, which the sender itself receives; RSS without a rule. */
@@ -136,25 +122,20 @@ static void rules(Busy *b)
         .fields = cpu_to_le32(ERNIC_HASH_SRC_IPV6), .shift = 2, .key = { 5 },
     };
 
-    must(fake_create_flow(b->e, &rule, &b->flow));
+    OK(fake_create_flow(b->e, &rule, &b->flow));
     for (uint32_t i = 0; i < 4; i++) {
         rss.wq[i] = cpu_to_le32(b->rwq.qpn);
     }
-    must(fake_create_rss(b->e, &rss, &b->rss));
+    OK(fake_create_rss(b->e, &rss, &b->rss));
 }
 
 /* One queue pair has a counter of its own. */
 static void counter(Busy *b)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_COUNTER_ALLOC };
-    struct ernic_rsp rsp;
-
-    must(fake_cmd(b->e, &cmd, &rsp));
-    b->counter = le32_to_cpu(rsp.handle);
-    cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_COUNTER_BIND };
-    cmd.counter_bind.qpn = cpu_to_le32(b->rd.qpn);
-    cmd.counter_bind.counter = rsp.handle;
-    must(fake_cmd(b->e, &cmd, NULL));
+    b->counter = fake_make(b->e,
+                           &(struct ernic_cmd) { .opcode = ERNIC_CMD_COUNTER_ALLOC });
+    OK(CMD(b->e, COUNTER_BIND, cmd.counter_bind.qpn = cpu_to_le32(b->rd.qpn);
+           cmd.counter_bind.counter = cpu_to_le32(b->counter)));
 }
 
 /* Local requests: both windows are bound, the fast region is registered. */
@@ -185,7 +166,7 @@ static void local_requests(Busy *b)
     wqe.bind_mw.rkey = cpu_to_le32(b->mw2);
     wqe.bind_mw.new_rkey = cpu_to_le32(b->mw2 + 1);
     fake_post_send(b->e, &b->out, &wqe, NULL);
-    must(fake_ring_sq(b->e, &b->out));
+    OK(fake_ring_sq(b->e, &b->out));
     fake_run(b->e);
     g_assert_true(b->e->mr[b->mw2 >> 8].valid);
 }
@@ -210,7 +191,7 @@ static void inbound(Busy *b)
     for (int i = 0; i < 5; i++) {
         fake_post_srq(b->e, &b->srq, i, &sge, 1);
     }
-    must(fake_ring_srq(b->e, &b->srq));
+    OK(fake_ring_srq(b->e, &b->srq));
     fake_send(b->peer, &b->peer_in, ERNIC_WR_SEND, 0, b->peer_buf, 1500, b->peer_key);
     first_packet(b);
     g_assert_cmpuint(b->e->qp[b->in.qpn].rq.off, ==, 1024);
@@ -226,17 +207,17 @@ static void xrc(Busy *b)
     b->env.uctx = b->uctx;
     to.lkey = cpu_to_le32(fake_reg_mr(b->e, b->user_pd, b->buf, BUSY_BUF, ALL));
     fake_post_srq(b->e, &b->xsrq, 0, &to, 1);
-    must(fake_ring_srq(b->e, &b->xsrq));
+    OK(fake_ring_srq(b->e, &b->xsrq));
     b->env.uctx = 0;
     wqe.send.xrc_srq = cpu_to_le32(b->xsrq.srqn);
     fake_post_send(b->peer, &b->peer_ini, &wqe, &sge);
-    must(fake_ring_sq(b->peer, &b->peer_ini));
+    OK(fake_ring_sq(b->peer, &b->peer_ini));
     first_packet(b);
     g_assert_cmpuint(b->e->qp[b->tgt.qpn].rq.off, ==, 1024);
 
     sge = fake_sge(b->buf, 1500, b->key);
     fake_post_send(b->e, &b->ini, &wqe, &sge);
-    must(fake_ring_sq(b->e, &b->ini));
+    OK(fake_ring_sq(b->e, &b->ini));
     fake_run(b->e);
 }
 
@@ -271,7 +252,7 @@ static void outbound(Busy *b)
     wqe.rdma.raddr = cpu_to_le64(b->peer_buf);
     wqe.rdma.rkey = cpu_to_le32(b->peer_key);
     fake_post_send(b->e, &b->out, &wqe, sge);
-    must(fake_ring_sq(b->e, &b->out));
+    OK(fake_ring_sq(b->e, &b->out));
     fake_rdma(b->e, &b->out, ERNIC_WR_READ, 0, b->buf + 8192, 4000, b->key,
               b->peer_buf, b->peer_key);
     fake_atomic(b->e, &b->out, ERNIC_WR_FETCH_ADD, 0, b->buf, b->key,

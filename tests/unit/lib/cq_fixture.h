@@ -14,7 +14,6 @@
 #include "trace-mark.h"
 
 #define CQE_SIZE sizeof(struct ernic_cqe)
-#define NO_EQ 0xffffffffu
 #define US 1000
 #define EQ_DEPTH 64
 

@@ -19,12 +19,11 @@ typedef struct Sent {
 
 static void fill(uint8_t *buf, uint32_t len, uint32_t seed)
 {
-    GRand *rand = g_rand_new_with_seed(seed);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
 
     for (uint32_t i = 0; i < len; i += 4) {
         stl_le_p(buf + i, g_rand_int(rand));
     }
-    g_rand_free(rand);
 }
 
 static void make_attr(Dialog *d)
@@ -150,12 +149,11 @@ void dlg_open_in(Dialog *d, uint8_t type, uint8_t state)
 /* All invariants hold; after every step. */
 static void check(Dialog *d)
 {
-    GString *why = g_string_new(NULL);
+    g_autoptr(GString) why = g_string_new(NULL);
 
     if (!ernic_check(d->e, why)) {
         g_error("%s", why->str);
     }
-    g_string_free(why, true);
 }
 
 void dlg_close(Dialog *d)
@@ -321,12 +319,6 @@ uint32_t dlg_drain(Dialog *d)
         dlg_take(d);
     }
     return n;
-}
-
-void dlg_ready(Dialog *d)
-{
-    d->env.tx_busy = false;
-    ernic_tx_ready(d->e, d->env.now);
 }
 
 static void same_headers(const ErnicPkt *got, const ErnicPkt *want)
@@ -608,23 +600,14 @@ uint8_t dlg_modify(Dialog *d, uint32_t mask, uint8_t state)
 
 void dlg_state(Dialog *d, uint8_t state)
 {
-    uint8_t status = dlg_modify(d, ERNIC_QPA_STATE, state);
-
-    OK(status);
+    OK(dlg_modify(d, ERNIC_QPA_STATE, state));
     fake_run(d->e);
 }
 
 void dlg_query(Dialog *d, struct ernic_qp_attr *attr)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_QUERY };
-    uint8_t status;
-
-    cmd.query.addr = cpu_to_le64(d->env.base);
-    cmd.query.length = cpu_to_le32(sizeof(*attr));
-    cmd.query.handle = cpu_to_le32(d->qp.qpn);
-    status = fake_cmd(d->e, &cmd, NULL);
-    OK(status);
-    memcpy(attr, fake_ptr(&d->env, d->env.base, sizeof(*attr)), sizeof(*attr));
+    memcpy(attr, fake_query(d->e, ERNIC_CMD_QP_QUERY, d->qp.qpn, sizeof(*attr)),
+           sizeof(*attr));
 }
 
 void dlg_state_is(Dialog *d, uint8_t state)

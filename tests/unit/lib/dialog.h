@@ -83,6 +83,9 @@ void dlg_close(Dialog *d);
     WORLD_TEST(path, fn, Dialog, d, open, dlg_close(d))
 /* The same by dlg_open(). */
 #define DIALOG_TEST(path, type, fn) DIALOG_TEST_BY(path, dlg_open(d, type), fn)
+/* The same for each element *@row of the array @rows. */
+#define DIALOG_ROW_TEST(path, rows, row, open, fn) \
+    WORLD_ROW_TEST(path, rows, row, fn, Dialog, d, open, dlg_close(d))
 /* A block with a dialogue of its own. */
 #define WITH_DIALOG(d, open)                                                \
     for (Dialog dialog, *d = &dialog, *left = ({ open; d; }); left;         \
@@ -179,8 +182,6 @@ uint32_t dlg_pending(Dialog *d);
 ErnicPkt dlg_take(Dialog *d);
 /* All of them; returns how many. */
 uint32_t dlg_drain(Dialog *d);
-/* The link is no longer busy. */
-void dlg_ready(Dialog *d);
 #define QUIET(d) g_assert_cmpuint(dlg_pending(d), ==, 0)
 
 /* ---- software -------------------------------------------------------- */

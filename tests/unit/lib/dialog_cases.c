@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Whole messages, and dialogues that several tests share.
+ * Whole messages in a dialogue.
  */
 #include "qemu/osdep.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 
 typedef struct Message {
     uint8_t first, middle, last, only;
@@ -159,24 +159,4 @@ void dlg_serve_send(Dialog *d, uint32_t psn, uint32_t msn, uint64_t id)
     PEER_SEND(d, psn, 16);
     SENT_ACK(d, psn, msn);
     RECV_WC(d, id, SUCCESS);
-}
-
-/* ---- shared dialogues ------------------------------------------------ */
-
-void dlg_open_bad_recv(Dialog *d, uint8_t type, uint32_t len)
-{
-    struct ernic_sge sge;
-
-    dlg_open(d, type);
-    sge = fake_sge(d->mem, len, d->key ^ 1);
-    fake_post_recv(d->e, &d->qp, 0, &sge, 1);
-    dlg_recv(d, DLG_SINK, len);
-}
-
-void dlg_close_bad_recv(Dialog *d)
-{
-    RECV_WC(d, 0, LOC_PROT_ERR);
-    RECV_WC(d, 1, WR_FLUSH_ERR);
-    STATE_IS(d, ERR);
-    dlg_close(d);
 }

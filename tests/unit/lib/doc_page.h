@@ -25,13 +25,12 @@ static inline bool page_printed(int argc, char **argv, GString *(*print)(void))
 static inline void check_page(const char *name, GString *(*print)(void))
 {
     g_autofree char *path = g_strconcat(ERNIC_DOCS "/", name, NULL), *text = NULL;
-    GString *page = print();
+    g_autoptr(GString) page = print();
     GError *err = NULL;
 
     g_file_get_contents(path, &text, NULL, &err);
     g_assert_no_error(err);
     g_assert_cmpstr(text, ==, page->str);
-    g_string_free(page, true);
 }
 
 #endif /* DOC_PAGE_H */

@@ -148,8 +148,9 @@ bool mlx5_decode(const ErnicMlx5Layout *layout, const uint8_t *bytes, uint32_t l
 
 /* ---- and back ------------------------------------------------------------------ */
 
-const ErnicMlx5Field *mlx5_find_field(const ErnicMlx5Layout *layout, const char *name,
-                                      size_t len)
+/* The field whose name is the first @len characters of @name, or NULL. */
+static const ErnicMlx5Field *find_field(const ErnicMlx5Layout *layout, const char *name,
+                                        size_t len)
 {
     for (uint32_t f = 0; f < layout->num_fields; f++) {
         if (strlen(layout->fields[f].name) == len &&
@@ -165,7 +166,7 @@ static bool encode(const ErnicMlx5Layout *layout, const char *path, uint64_t val
                    const uint8_t *request, uint8_t *bytes, uint32_t bits)
 {
     size_t len = strcspn(path, ".[");
-    const ErnicMlx5Field *field = mlx5_find_field(layout, path, len);
+    const ErnicMlx5Field *field = find_field(layout, path, len);
     const ErnicMlx5Layout *part;
     uint32_t size, i = 0;
     bool variant;
@@ -224,7 +225,7 @@ void mlx5_fields_are(const ErnicMlx5Layout *layout, const uint8_t *bytes,
     words = g_strsplit(text, " ", 0);
     for (char **word = words; *word; word++) {
         const char *value = strchr(*word, '=') + 1;
-        const ErnicMlx5Field *field = mlx5_find_field(layout, *word, value - 1 - *word);
+        const ErnicMlx5Field *field = find_field(layout, *word, value - 1 - *word);
         uint64_t is = ernic_mlx5_get(bytes, field);
 
         if (is != g_ascii_strtoull(value, NULL, 0)) {

@@ -24,10 +24,6 @@ const ErnicMlx5Layout *mlx5_capability_layout(uint32_t group);
 bool mlx5_encode(const ErnicMlx5Layout *layout, const char *text,
                  const uint8_t *request, uint8_t *bytes, uint32_t len);
 
-/* The field whose name is the first @len characters of @name, or NULL. */
-const ErnicMlx5Field *mlx5_find_field(const ErnicMlx5Layout *layout, const char *name,
-                                      size_t len);
-
 /*
  * The lines of @base, and those of @words, which commas separate; one that begins with a
  * dot belongs to @part.

@@ -57,8 +57,6 @@ void frames_setup(Frames *f);
 void frames_done(Frames *f);
 /* Save the state, and load it into a new engine, which takes the place of the old one. */
 void frames_move(Frames *f);
-/* The link is no longer busy. */
-void frames_ready(Frames *f);
 /* A queue in state RDY. @more: lines of the context. */
 void frames_queue(Frames *f, FramesQueue *q, bool rq, uint32_t log, uint32_t log_stride,
                   const char *more);

@@ -188,29 +188,7 @@ Ernic *mlx5_another(const Ernic *e)
     return ernic_new(&e->cfg, &fake_env_ops, e->env);
 }
 
-void mlx5_take_over(Ernic **e, FakeEnv *env)
-{
-    GByteArray *before = fake_saved(*e), *after;
-    g_autoptr(GString) why = g_string_new(NULL);
-    Ernic *to = mlx5_another(*e);
-
-    if (!ernic_load_why(to, env->now, before->data, before->len, why)) {
-        g_error("refused: %s", why->str);
-    }
-    after = fake_saved(to);
-    g_assert_cmpmem(before->data, before->len, after->data, after->len);
-    g_byte_array_unref(before);
-    g_byte_array_unref(after);
-    ernic_free(*e);
-    *e = to;
-}
-
 /* ---- the end ----------------------------------------------------------------------- */
-
-void mlx5_assert_valid(Mlx5Fixture *f)
-{
-    fake_check(f->e);
-}
 
 void mlx5_finish(Mlx5Fixture *f)
 {

@@ -123,11 +123,8 @@ uint64_t mlx5_open_queue(Ernic *e, FakeEnv *env);
 
 /* An engine of the same configuration and environment. */
 Ernic *mlx5_another(const Ernic *e);
-/* Another engine takes over the state and the memory of *@e, which ends. */
-void mlx5_take_over(Ernic **e, FakeEnv *env);
 
-/* All invariants hold. */
-void mlx5_assert_valid(Mlx5Fixture *f);
+/* Ends it; all invariants hold. */
 void mlx5_finish(Mlx5Fixture *f);
 
 /* The head of a test of a Mlx5Fixture *f by @open: mlx5_boot or mlx5_start. */

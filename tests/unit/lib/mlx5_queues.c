@@ -96,7 +96,7 @@ void mlx5_connect(Mlx5End *end, const Mlx5Queue *q, uint32_t dest, uint8_t host)
     fake_connect(end->e, &fake, dest, host);
 }
 
-void mlx5_create_srq(Mlx5End *end, Mlx5List *srq)
+static void create_srq(Mlx5End *end, Mlx5List *srq)
 {
     memset(srq, 0, sizeof(*srq));
     fake_create_srq(end->e, &srq->srq, end->pd, MLX5_SRQ_DEPTH, 0);
@@ -316,7 +316,7 @@ void mlx5_open_pair(Mlx5Pair *p, uint8_t type, Mlx5List *srq)
     mlx5_end_init(&p->a, 1);
     mlx5_end_init(&p->b, 2);
     if (srq) {
-        mlx5_create_srq(&p->b, srq);
+        create_srq(&p->b, srq);
     }
     mlx5_create_qp(&p->a, &p->aq, type, NULL);
     mlx5_create_qp(&p->b, &p->bq, type, srq);

@@ -67,7 +67,6 @@ void mlx5_end_done(Mlx5End *end);
 /* @srq: NULL for none. */
 void mlx5_create_qp(Mlx5End *end, Mlx5Queue *q, uint8_t type, const Mlx5List *srq);
 void mlx5_connect(Mlx5End *end, const Mlx5Queue *q, uint32_t dest, uint8_t host);
-void mlx5_create_srq(Mlx5End *end, Mlx5List *srq);
 
 /* Two ends, each with a queue pair to the other. */
 typedef struct Mlx5Pair {

@@ -18,21 +18,16 @@ uint8_t *mlx5_box(FakeEnv *env, uint64_t first, uint32_t n)
     return fake_ptr(env, first + n * STRIDE, ERNIC_MLX5_BOX_SIZE);
 }
 
-static uint32_t num_boxes(uint32_t len)
-{
-    return len <= ERNIC_MLX5_INLINE_SIZE ? 0 :
-           DIV_ROUND_UP(len - ERNIC_MLX5_INLINE_SIZE, ERNIC_MLX5_BOX_DATA);
-}
-
 /* A chain for a message of @len bytes; 0: it needs none. */
 static uint64_t make_chain(FakeEnv *env, uint32_t len, uint8_t token)
 {
-    uint32_t num = num_boxes(len), n;
+    uint32_t num, n;
     uint64_t first;
 
-    if (!num) {
+    if (len <= ERNIC_MLX5_INLINE_SIZE) {
         return 0;
     }
+    num = DIV_ROUND_UP(len - ERNIC_MLX5_INLINE_SIZE, ERNIC_MLX5_BOX_DATA);
     first = fake_alloc(env, num * STRIDE, STRIDE);
     for (n = 0; n < num; n++) {
         uint8_t *box = mlx5_box(env, first, n);

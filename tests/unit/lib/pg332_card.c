@@ -21,15 +21,10 @@ uint32_t card_at(const Card *c, ErnicRegScope scope, uint32_t element, uint32_t 
     return ernic_reg_blocks[c->version][scope].base + element * PG332_SLOT + reg;
 }
 
-void card_check(Card *c)
-{
-    fake_check(c->e);
-}
-
 void put(Card *c, uint32_t reg, uint32_t value)
 {
     ernic_reg_write(c->e, c->env.now, card_at(c, ERNIC_REG_GLOBAL, 0, reg), value);
-    card_check(c);
+    fake_check(c->e);
 }
 
 uint32_t get(Card *c, uint32_t reg)
@@ -40,7 +35,7 @@ uint32_t get(Card *c, uint32_t reg)
 void put_qp(Card *c, uint32_t reg, uint32_t value)
 {
     ernic_reg_write(c->e, c->env.now, card_at(c, ERNIC_REG_QP, QPN - 1, reg), value);
-    card_check(c);
+    fake_check(c->e);
 }
 
 uint32_t get_qp(Card *c, uint32_t reg)
@@ -51,7 +46,7 @@ uint32_t get_qp(Card *c, uint32_t reg)
 void put_region(Card *c, uint32_t reg, uint32_t value)
 {
     ernic_reg_write(c->e, c->env.now, card_at(c, ERNIC_REG_REGION, REGION, reg), value);
-    card_check(c);
+    fake_check(c->e);
 }
 
 uint32_t pg332_offset(const Card *c, const Pg332Write *w)
@@ -66,7 +61,7 @@ void pg332_play(Card *c, const Pg332Write *w, uint32_t num)
 {
     for (; num; num--, w++) {
         ernic_reg_write(c->e, c->env.now, pg332_offset(c, w), w->value);
-        card_check(c);
+        fake_check(c->e);
     }
 }
 
@@ -138,14 +133,9 @@ void card_config(ErnicConfig *cfg, unsigned version)
 
 void card_open(Card *c, int i, unsigned version)
 {
-    ErnicConfig cfg;
-
-    memset(c, 0, sizeof(*c));
-    fake_env_init(&c->env);
-    card_config(&cfg, version);
-    cfg.timing_trace = card_trace[i];
-    c->version = version;
-    c->e = ernic_new(&cfg, &fake_env_ops, &c->env);
+    *c = (Card) { .version = version };
+    c->e = FAKE_ERNIC(&c->env, card_config(&cfg, version);
+                      cfg.timing_trace = card_trace[i]);
     ernic_set_link(c->e, c->env.now, true);
     c->sq = fake_alloc(&c->env, DEPTH * 64, 256);
     c->cq = fake_alloc(&c->env, DEPTH * 4, 256);
@@ -164,18 +154,8 @@ void card_close(Card *c)
 
 void card_move(Card *c)
 {
-    g_autoptr(GByteArray) state = g_byte_array_new();
-    ErnicConfig cfg;
-    Ernic *e;
-
-    ernic_save(c->e, state);
-    card_config(&cfg, c->version);
-    e = ernic_new(&cfg, &fake_env_ops, &c->env);
-    g_assert_false(ernic_load(e, c->env.now, state->data, state->len - 1));
-    g_assert_true(ernic_load(e, c->env.now, state->data, state->len));
-    ernic_free(c->e);
-    c->e = e;
-    card_check(c);
+    fake_take_over(&c->e);
+    fake_check(c->e);
 }
 
 uint64_t card_errors(Card *c, uint32_t num, uint32_t size)
@@ -300,17 +280,8 @@ void settle(void)
     do {
         fake_run(cards[0].e);
         fake_run(cards[1].e);
-        card_check(&cards[0]);
-        card_check(&cards[1]);
+        fake_check(cards[0].e);
+        fake_check(cards[1].e);
         n = fake_deliver(cards[0].e, cards[1].e) + fake_deliver(cards[1].e, cards[0].e);
     } while (n || next_time());
-}
-
-void lose_all(Card *c)
-{
-    FakeTrain *train;
-
-    while ((train = fake_take_train(&c->env))) {
-        fake_train_free(train);
-    }
 }

@@ -106,8 +106,6 @@ void card_move(Card *c);
 uint64_t card_errors(Card *c, uint32_t num, uint32_t size);
 /* A send queue with @num requests like @w, none of them posted, that has no entries. */
 void card_fill_sq(Card *c, uint32_t num, Wqe w);
-/* Check that the engine's invariants hold. */
-void card_check(Card *c);
 
 /* Memory: a word, bytes of the region, a pattern there, an entry of the CQ. */
 uint32_t card_word(Card *c, uint64_t addr);
@@ -153,8 +151,6 @@ void teardown(void);
  * advances to the next due event, but not as far as a time-out.
  */
 void settle(void);
-/* Drop all that @c has sent. */
-void lose_all(Card *c);
 
 extern const char *const version_names[PG332_VERSIONS];
 /* The heads of tests of two cards, setup(@version), of any version, and of one card. */

@@ -33,8 +33,7 @@ static void seventeen_reads(Card *c)
     for (i = 0; i < 16 + ERNIC_TRAIN_PACKETS + 17; i++) {
         PEER(c, READ_REQUEST, .psn = PEER_PSN + i, TO_VA, .dma_len = 64);
     }
-    c->env.tx_busy = false;
-    ernic_tx_ready(c->e, c->env.now);
+    fake_tx_ready(c->e);
     fake_run(c->e);
 }
 
@@ -43,7 +42,7 @@ static void post(Card *c, uint8_t opcode, uint32_t len)
 {
     POST(c, opcode, len);
     fake_run(c->e);
-    lose_all(c);
+    fake_lose_trains(&c->env);
 }
 
 static void silence(Card *c)
@@ -51,7 +50,7 @@ static void silence(Card *c)
     WRITES(c, REG(XRNICADCONF, 0), SLOT(TIMEOUTCONF, 1 << 8 | 1));
     post(c, SEND, 64);
     fake_advance(c->e, 1000000000);
-    lose_all(c);
+    fake_lose_trains(&c->env);
     fake_advance(c->e, 1000000000);
 }
 
@@ -66,7 +65,7 @@ static void rnr_counted(Card *c)
     WRITES(c, REG(XRNICADCONF, 0), SLOT(TIMEOUTCONF, 1 << 11));
     nak(c, 0x21);
     fake_advance(c->e, 1000000000);
-    lose_all(c);
+    fake_lose_trains(&c->env);
     IS(get_qp(c, PG332_STATQP) & PG332_STATQP_FATAL, 0);
     PEER(c, ACK, .psn = PSN, .syndrome = 0x21);
 }

@@ -45,7 +45,7 @@ void peer_says(Card *c, ErnicOp op, const ErnicPkt *pkt)
     train.len = train.seg = len;
     ernic_rx(c->e, c->env.now, &train);
     fake_run(c->e);
-    card_check(c);
+    fake_check(c->e);
 }
 
 bool peer_hears(Card *c, ErnicPkt *pkt)

@@ -22,7 +22,7 @@ typedef struct Fixture {
     FakeSrq srq;
 } Fixture;
 
-static inline void setup(Fixture *f, gconstpointer data)
+static inline void setup(Fixture *f)
 {
     f->e = fake_ernic_new(&f->env);
     fake_create_eq(f->e, &f->eq, 64, 0, true);
@@ -32,16 +32,6 @@ static inline void setup(Fixture *f, gconstpointer data)
                          ERNIC_ACCESS_FLAGS & ~ERNIC_ACCESS_ZERO_BASED);
     fake_create_cq(f->e, &f->cq, 64, FAKE_NONE);
     fake_create_srq(f->e, &f->srq, f->pd, 16, 0);
-}
-
-static inline void assert_whole(Fixture *f)
-{
-    fake_check(f->e);
-}
-
-static inline void teardown(Fixture *f, gconstpointer data)
-{
-    fake_ernic_done(&f->env, f->e);
 }
 
 /* All state that a guest could observe, except the counters of commands. */
@@ -57,13 +47,11 @@ static inline GByteArray *state_of(Fixture *f)
     return out;
 }
 
-static inline void assert_unchanged(Fixture *f, GByteArray *before)
+static inline void assert_unchanged(Fixture *f, const GByteArray *before)
 {
-    GByteArray *after = state_of(f);
+    g_autoptr(GByteArray) after = state_of(f);
 
     g_assert_cmpmem(before->data, before->len, after->data, after->len);
-    g_byte_array_free(before, true);
-    g_byte_array_free(after, true);
 }
 
 static inline void create(Fixture *f, FakeQp *qp, uint8_t type)

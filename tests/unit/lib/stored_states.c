@@ -51,11 +51,10 @@ static uint64_t make_verbs_timing(GByteArray *out)
     FakeQp a, b;
     FakeCq cq;
     FakeEq eq;
-    Ernic *e;
+    Ernic *e = fake_ernic_timed(&env, &profile);
     uint32_t pd, key, n;
     uint64_t mem, now;
 
-    e = fake_ernic_timed(&env, &profile);
     pd = fake_create_pd(e);
     mem = fake_alloc(&env, 65536, 4096);
     key = fake_reg_mr(e, pd, mem, 65536, ERNIC_ACCESS_LOCAL_WRITE |

@@ -116,7 +116,7 @@ void inject(uint8_t opcode, uint64_t va, uint32_t key, uint32_t dma_len, uint32_
     len = ernic_pkt_finish(&icrc, buf, len + payload);
     train = (ErnicTrain) { .path = path, .data = buf, .len = len, .seg = len };
     ernic_rx(card.e, card.env.now, &train);
-    card_check(&card);
+    fake_check(card.e);
 }
 
 /* ---- what is recorded ----------------------------------------------------- */

@@ -47,18 +47,39 @@ int unit_run(int argc, char **argv);
         g_test_add(path, Fixture, NULL, setup, fn, teardown);       \
     }                                                               \
     static void fn(Fixture *f, gconstpointer data)
-/* A test for each element of the array @rows, @path/NAME; @data is the element. */
-#define ROW_TEST(path, rows, fn)                                    \
-    static void fn(gconstpointer data);                             \
+/* The same with one of zeros that setup() fills; its engine f->e ends after the test. */
+#define ENGINE_TEST(path, fn)                                       \
+    WORLD_TEST(path, fn, Fixture, f, *f = (Fixture) { }; setup(f),  \
+               fake_ernic_done(&f->env, f->e))
+/* A test for each element of the array @rows, @path/NAME; *@row is the element. */
+#define ROW_TEST(path, rows, row, fn)                               \
+    static void fn(typeof(&rows[0]) row);                           \
+    static void row_##fn(gconstpointer row)                         \
+    {                                                               \
+        fn(row);                                                    \
+    }                                                               \
     UNIT_ADD(NULL, add_##fn)                                        \
     {                                                               \
         size_t i;                                                   \
                                                                     \
         for (i = 0; i < G_N_ELEMENTS(rows); i++) {                  \
-            unit_add_row(path, rows[i].name, &rows[i], fn);         \
+            unit_add_row(path, rows[i].name, &rows[i], row_##fn);   \
         }                                                           \
     }                                                               \
-    static void fn(gconstpointer data)
+    static void fn(typeof(&rows[0]) row)
+/* The same with a @type *@name, which @open makes and @close ends. */
+#define WORLD_ROW_TEST(path, rows, row, fn, type, name, open, close) \
+    static void fn(type *name, typeof(&rows[0]) row);               \
+    ROW_TEST(path, rows, row, run_##fn)                             \
+    {                                                               \
+        type world;                                                 \
+        type *name = &world;                                        \
+                                                                    \
+        open;                                                       \
+        fn(name, row);                                              \
+        close;                                                      \
+    }                                                               \
+    static void fn(type *name, typeof(&rows[0]) row)
 /* The head of a function that adds tests, such as one for each row of a table. */
 #define TESTS(fn) UNIT_ADD(NULL, fn)
 

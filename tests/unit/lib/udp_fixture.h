@@ -76,12 +76,11 @@ typedef struct Pair {
 static inline void add_peer(ErnicUdp *udp, const char *gid, const char *host,
                             uint16_t port)
 {
-    char *text = g_strdup_printf("%s=%s:%u", gid, host, port);
+    g_autofree char *text = g_strdup_printf("%s=%s:%u", gid, host, port);
     char *err = NULL;
 
     g_assert_true(ernic_udp_add_peer(udp, text, &err));
     g_assert_null(err);
-    g_free(text);
 }
 
 static inline ErnicUdp *open_link(const ErnicUdpConfig *cfg)

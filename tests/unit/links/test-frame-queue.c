@@ -48,97 +48,90 @@ static bool take(ErnicFrameQueue *q, uint32_t i, bool *room)
     return true;
 }
 
-TEST("/frame-queue/order", test_order)
+/* The head of a test of an empty ErnicFrameQueue *q. */
+#define QUEUE_TEST(path, fn) \
+    WORLD_TEST(path, fn, ErnicFrameQueue, q, ernic_frame_queue_init(q), \
+               ernic_frame_queue_fini(q))
+
+QUEUE_TEST("/frame-queue/order", test_order)
 {
-    ErnicFrameQueue q;
     bool room = false;
     uint32_t i;
 
-    ernic_frame_queue_init(&q);
-    g_assert_false(ernic_frame_queue_has(&q));
-    g_assert_false(take(&q, 0, &room));
-    g_assert_true(put(&q, 0));
-    g_assert_true(ernic_frame_queue_has(&q));
+    g_assert_false(ernic_frame_queue_has(q));
+    g_assert_false(take(q, 0, &room));
+    g_assert_true(put(q, 0));
+    g_assert_true(ernic_frame_queue_has(q));
     for (i = 1; i < 50; i++) {
-        g_assert_false(put(&q, i));             /* the reader has been woken */
+        g_assert_false(put(q, i));              /* the reader has been woken */
     }
-    g_assert_true(take(&q, 0, &room));
+    g_assert_true(take(q, 0, &room));
     /* The reader has one buffer, so the other one is empty again. */
-    g_assert_true(put(&q, 50));
-    g_assert_false(put(&q, 51));
+    g_assert_true(put(q, 50));
+    g_assert_false(put(q, 51));
     for (i = 1; i < 52; i++) {
-        g_assert_true(take(&q, i, &room));
+        g_assert_true(take(q, i, &room));
     }
-    g_assert_false(take(&q, i, &room));
-    g_assert_false(ernic_frame_queue_has(&q));
+    g_assert_false(take(q, i, &room));
+    g_assert_false(ernic_frame_queue_has(q));
     g_assert_false(room);
-    ernic_frame_queue_fini(&q);
 }
 
-TEST("/frame-queue/room", test_room)
+QUEUE_TEST("/frame-queue/room", test_room)
 {
-    ErnicFrameQueue q;
     bool room = false;
     uint32_t n;
 
-    ernic_frame_queue_init(&q);
-    g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES));
-    g_assert_false(take(&q, 0, &room));
+    g_assert_false(ernic_frame_queue_room(q, 1, ERNIC_FRAME_QUEUE_BYTES));
+    g_assert_false(take(q, 0, &room));
     g_assert_true(room);
-    g_assert_true(ernic_frame_queue_room(&q, 64, ERNIC_FRAME_QUEUE_BYTES -
+    g_assert_true(ernic_frame_queue_room(q, 64, ERNIC_FRAME_QUEUE_BYTES -
                                          64 * sizeof(ErnicFrameHead)));
-    g_assert_false(ernic_frame_queue_full(&q));
-    for (n = 0; ernic_frame_queue_room(&q, 1, length_of(n)); n++) {
-        put(&q, n);
+    g_assert_false(ernic_frame_queue_full(q));
+    for (n = 0; ernic_frame_queue_room(q, 1, length_of(n)); n++) {
+        put(q, n);
     }
-    g_assert_true(ernic_frame_queue_full(&q));
+    g_assert_true(ernic_frame_queue_full(q));
     for (uint32_t i = 0; i < n; i++) {
         room = false;
-        g_assert_true(take(&q, i, &room));
+        g_assert_true(take(q, i, &room));
         IS(room, i == 0);      /* it is reported once */
     }
-    g_assert_false(ernic_frame_queue_full(&q));
-    g_assert_true(ernic_frame_queue_room(&q, 1, FRAME));
-    ernic_frame_queue_fini(&q);
+    g_assert_false(ernic_frame_queue_full(q));
+    g_assert_true(ernic_frame_queue_room(q, 1, FRAME));
 }
 
 /* A small frame that fits does not take away the wake-up for a greater one. */
-TEST("/frame-queue/two", test_two)
+QUEUE_TEST("/frame-queue/two", test_two)
 {
-    ErnicFrameQueue q;
     bool room = false;
 
-    ernic_frame_queue_init(&q);
-    put(&q, 1);
-    g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES -
+    put(q, 1);
+    g_assert_false(ernic_frame_queue_room(q, 1, ERNIC_FRAME_QUEUE_BYTES -
                                           sizeof(ErnicFrameHead)));
-    g_assert_true(ernic_frame_queue_room(&q, 1, 100));
-    g_assert_true(take(&q, 1, &room));
+    g_assert_true(ernic_frame_queue_room(q, 1, 100));
+    g_assert_true(take(q, 1, &room));
     g_assert_true(room);
-    ernic_frame_queue_fini(&q);
 }
 
-TEST("/frame-queue/purge", test_purge)
+QUEUE_TEST("/frame-queue/purge", test_purge)
 {
     const uint8_t *frame;
-    ErnicFrameQueue q;
     bool room = false;
     uint32_t len;
 
-    ernic_frame_queue_init(&q);
-    put(&q, 7);
-    put(&q, 8);
-    frame = ernic_frame_queue_next(&q, &len, &room);
-    put(&q, 9);
-    g_assert_false(ernic_frame_queue_room(&q, 1, ERNIC_FRAME_QUEUE_BYTES));
-    ernic_frame_queue_purge(&q);
+    put(q, 7);
+    put(q, 8);
+    frame = ernic_frame_queue_next(q, &len, &room);
+    put(q, 9);
+    g_assert_false(ernic_frame_queue_room(q, 1, ERNIC_FRAME_QUEUE_BYTES));
+    ernic_frame_queue_purge(q);
     g_assert_cmpmem(frame, len, "\7\7\7\7\7\7\7", 7);
-    g_assert_false(ernic_frame_queue_has(&q));
-    g_assert_false(ernic_frame_queue_full(&q));
-    g_assert_false(take(&q, 8, &room));
-    g_assert_true(put(&q, 10));
-    g_assert_true(take(&q, 10, &room));
-    ernic_frame_queue_fini(&q);
+    g_assert_false(ernic_frame_queue_has(q));
+    g_assert_false(ernic_frame_queue_full(q));
+    g_assert_false(take(q, 8, &room));
+    g_assert_true(put(q, 10));
+    g_assert_true(take(q, 10, &room));
 }
 
 /* ---- departure -------------------------------------------------------------- */
@@ -153,90 +146,75 @@ static bool woken(ErnicFrameQueue *q, uint32_t i)
 }
 
 /* A train has left when its last frame has: when the reader comes for the next one. */
-TEST("/frame-queue/departure", test_departure)
+QUEUE_TEST("/frame-queue/departure", test_departure)
 {
-    ErnicFrameQueue q;
-
-    ernic_frame_queue_init(&q);
-    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
-    put(&q, 1);
-    put_train(&q, 2, 0, 7);             /* two frames; 1 to 6 did not come here */
-    IS(ernic_frame_queue_departed(&q, 0), 6);
-    IS(ernic_frame_queue_departed(&q, 1), UINT64_MAX);
-    put_train(&q, 3, 0, 9);
-    IS(woken(&q, 1), false);
-    IS(woken(&q, 2), false);
-    IS(ernic_frame_queue_departed(&q, 0), 6);
-    IS(woken(&q, 3), true);
-    IS(ernic_frame_queue_departed(&q, 0), 7);
-    put_train(&q, 4, 0, 10);            /* the last frame is still the reader's */
-    IS(ernic_frame_queue_departed(&q, 0), 7);
-    IS(woken(&q, 4), true);
-    IS(woken(&q, 5), false);            /* nobody has asked since */
-    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
-    IS(woken(&q, 5), false);
-    ernic_frame_queue_fini(&q);
+    IS(ernic_frame_queue_departed(q, 0), UINT64_MAX);
+    put(q, 1);
+    put_train(q, 2, 0, 7);              /* two frames; 1 to 6 did not come here */
+    IS(ernic_frame_queue_departed(q, 0), 6);
+    IS(ernic_frame_queue_departed(q, 1), UINT64_MAX);
+    put_train(q, 3, 0, 9);
+    IS(woken(q, 1), false);
+    IS(woken(q, 2), false);
+    IS(ernic_frame_queue_departed(q, 0), 6);
+    IS(woken(q, 3), true);
+    IS(ernic_frame_queue_departed(q, 0), 7);
+    put_train(q, 4, 0, 10);            /* the last frame is still the reader's */
+    IS(ernic_frame_queue_departed(q, 0), 7);
+    IS(woken(q, 4), true);
+    IS(woken(q, 5), false);            /* nobody has asked since */
+    IS(ernic_frame_queue_departed(q, 0), UINT64_MAX);
+    IS(woken(q, 5), false);
 }
 
-TEST("/frame-queue/departure/senders", test_senders)
+QUEUE_TEST("/frame-queue/departure/senders", test_senders)
 {
-    ErnicFrameQueue q;
-
-    ernic_frame_queue_init(&q);
-    put_train(&q, 1, 0, 100);
-    put_train(&q, 2, 1, 5);
-    put_train(&q, 3, 0, 101);
-    woken(&q, 1);
-    IS(ernic_frame_queue_departed(&q, 0), 99);
-    woken(&q, 2);
-    IS(ernic_frame_queue_departed(&q, 0), 100);
-    IS(ernic_frame_queue_departed(&q, 1), 4);
-    IS(woken(&q, 3), true);
-    IS(ernic_frame_queue_departed(&q, 1), UINT64_MAX);
-    IS(ernic_frame_queue_departed(&q, 0), 100);
-    ernic_frame_queue_fini(&q);
+    put_train(q, 1, 0, 100);
+    put_train(q, 2, 1, 5);
+    put_train(q, 3, 0, 101);
+    woken(q, 1);
+    IS(ernic_frame_queue_departed(q, 0), 99);
+    woken(q, 2);
+    IS(ernic_frame_queue_departed(q, 0), 100);
+    IS(ernic_frame_queue_departed(q, 1), 4);
+    IS(woken(q, 3), true);
+    IS(ernic_frame_queue_departed(q, 1), UINT64_MAX);
+    IS(ernic_frame_queue_departed(q, 0), 100);
 }
 
 /* Frames that are purged have left. The numbers may begin anew, below the last ones. */
-TEST("/frame-queue/departure/purge", test_departure_purge)
+QUEUE_TEST("/frame-queue/departure/purge", test_departure_purge)
 {
-    ErnicFrameQueue q;
-
-    ernic_frame_queue_init(&q);
-    put_train(&q, 1, 0, 100);
-    put_train(&q, 2, 0, UINT64_MAX - 1);
-    put_train(&q, 3, 1, 5);
-    woken(&q, 1);
-    IS(ernic_frame_queue_departed(&q, 0), 99);
-    ernic_frame_queue_purge(&q);        /* the reader has frame 1 */
-    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
-    IS(ernic_frame_queue_departed(&q, 1), UINT64_MAX);
-    put_train(&q, 4, 0, 1);
-    put_train(&q, 5, 0, 2);
-    IS(ernic_frame_queue_departed(&q, 0), 0);
-    IS(woken(&q, 4), false);            /* not by frame 1 */
-    IS(ernic_frame_queue_departed(&q, 0), 0);
-    IS(woken(&q, 5), true);
-    IS(ernic_frame_queue_departed(&q, 0), 1);
-    ernic_frame_queue_fini(&q);
+    put_train(q, 1, 0, 100);
+    put_train(q, 2, 0, UINT64_MAX - 1);
+    put_train(q, 3, 1, 5);
+    woken(q, 1);
+    IS(ernic_frame_queue_departed(q, 0), 99);
+    ernic_frame_queue_purge(q);        /* the reader has frame 1 */
+    IS(ernic_frame_queue_departed(q, 0), UINT64_MAX);
+    IS(ernic_frame_queue_departed(q, 1), UINT64_MAX);
+    put_train(q, 4, 0, 1);
+    put_train(q, 5, 0, 2);
+    IS(ernic_frame_queue_departed(q, 0), 0);
+    IS(woken(q, 4), false);            /* not by frame 1 */
+    IS(ernic_frame_queue_departed(q, 0), 0);
+    IS(woken(q, 5), true);
+    IS(ernic_frame_queue_departed(q, 0), 1);
 }
 
 /* A reader that is gone: the writer learns that nothing leaves, and no call waits. */
-TEST("/frame-queue/departure/stuck", test_stuck)
+QUEUE_TEST("/frame-queue/departure/stuck", test_stuck)
 {
     uint64_t serial = 0;
-    ErnicFrameQueue q;
 
-    ernic_frame_queue_init(&q);
-    while (ernic_frame_queue_room(&q, 1, FRAME)) {
-        put_train(&q, FRAME - 1, 0, ++serial);
-        IS(ernic_frame_queue_departed(&q, 0), 0);
+    while (ernic_frame_queue_room(q, 1, FRAME)) {
+        put_train(q, FRAME - 1, 0, ++serial);
+        IS(ernic_frame_queue_departed(q, 0), 0);
     }
-    IS(woken(&q, FRAME - 1), true);     /* there is room */
-    IS(ernic_frame_queue_departed(&q, 0), 0);
-    ernic_frame_queue_purge(&q);
-    IS(ernic_frame_queue_departed(&q, 0), UINT64_MAX);
-    ernic_frame_queue_fini(&q);
+    IS(woken(q, FRAME - 1), true);     /* there is room */
+    IS(ernic_frame_queue_departed(q, 0), 0);
+    ernic_frame_queue_purge(q);
+    IS(ernic_frame_queue_departed(q, 0), UINT64_MAX);
 }
 
 /* ---- two threads ------------------------------------------------------------- */

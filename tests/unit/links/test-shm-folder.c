@@ -124,9 +124,8 @@ LAB_TEST("/shm-folder/no-number", 0, test_no_number)
 /* Files of others stay. */
 LAB_TEST("/shm-folder/other-files", 0, test_other_files)
 {
-    g_autofree char *file = NULL;
+    g_autofree char *file = g_build_filename(l->folder, "ernic-notes", NULL);
 
-    file = g_build_filename(l->folder, "ernic-notes", NULL);
     g_assert_true(g_file_set_contents(file, "x", 1, NULL));
     lab_join(l, 0, false);
     g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
@@ -192,16 +191,14 @@ LAB_TEST("/shm-folder/modes", 0, test_modes)
 
 LAB_TEST("/shm-folder/symlink", 0, test_symlink)
 {
-    g_autofree char *path = NULL;
+    g_autofree char *path = g_strconcat(l->folder, "-link", NULL);
     ErnicShmConfig cfg = { 0 };
-    char *err = NULL;
+    g_autofree char *err = NULL;
 
-    path = g_strconcat(l->folder, "-link", NULL);
     IS(symlink(l->folder, path), 0);
     cfg.folder = path;
     g_assert_null(ernic_shm_new(&cfg, &err));
     g_assert_true(g_str_has_prefix(err, path));
-    g_free(err);
     IS(g_unlink(path), 0);
 }
 
@@ -325,11 +322,10 @@ LAB_TEST("/shm-folder/backlog", 1, test_backlog)
     ErnicShmConfig cfg = { 0 };
     struct sockaddr_un sa = { .sun_family = AF_UNIX };
     int fd[200], num = 0;
-    g_autofree char *path = NULL;
+    g_autofree char *path = socket_of(l);
     char *err = NULL;
     gint64 end;
 
-    path = socket_of(l);
     g_strlcpy(sa.sun_path, path, sizeof(sa.sun_path));
     do {
         g_assert_cmpint(num, <, ARRAY_SIZE(fd));

@@ -198,7 +198,7 @@ LAB_TEST("/shm-hostile/tail-back", 1, test_tail_back)
 LAB_TEST("/shm-hostile/random", 1, test_random)
 {
     uint32_t *words, accepted = 0;
-    GRand *rand = g_rand_new_with_seed(4711);
+    g_autoptr(GRand) rand = g_rand_new_with_seed(4711);
     ErnicGid gid[200] = { 0 };
     ErnicShmPair *p;
     ErnicTrain t;
@@ -240,7 +240,6 @@ LAB_TEST("/shm-hostile/random", 1, test_random)
     ernic_shm_pair_free(p);
     lab_serve(l);
     assert_works(l);
-    g_rand_free(rand);
 }
 
 /* The number of addresses is one of the peer's words as well. */
@@ -605,9 +604,8 @@ TEST("/shm-hostile/slow-close-elsewhere", test_slow_close_elsewhere)
 LAB_TEST("/shm-hostile/no-descriptors", 1, test_no_descriptors)
 {
     struct rlimit old, few;
-    int fd, more[8], i;
+    int fd = dial(l), more[8], i;
 
-    fd = dial(l);
     IS(getrlimit(RLIMIT_NOFILE, &old), 0);
     for (i = 0; i < ARRAY_SIZE(more); i++) {
         more[i] = dup(0);

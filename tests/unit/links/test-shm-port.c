@@ -206,10 +206,9 @@ static uint32_t fill_ring(Lab *l, ErnicTrain *t)
 
 LAB_TEST("/shm-port/full", 2, test_full)
 {
-    ErnicTrain t, got;
+    ErnicTrain t = lab_train(l, 0, 1, data, 60000, 4000), got;
     uint32_t n;
 
-    t = lab_train(l, 0, 1, data, 60000, 4000);
     n = fill_ring(l, &t);
     IS(n, ERNIC_SHM_RING_BYTES / (64 + 60032));
     IS(stats(l, 0)->tx_busy, 1);
@@ -228,9 +227,8 @@ LAB_TEST("/shm-port/full", 2, test_full)
 /* A peer that takes nothing holds up the others for a bounded time. */
 LAB_TEST("/shm-port/stalled", 3, test_stalled)
 {
-    ErnicTrain t, other;
+    ErnicTrain t = lab_train(l, 0, 1, data, 60000, 4000), other;
 
-    t = lab_train(l, 0, 1, data, 60000, 4000);
     other = lab_train(l, 0, 2, data, 100, 100);
     fill_ring(l, &t);
     while (!fd_ready(ernic_shm_fd(l->port[0]))) {
@@ -289,10 +287,9 @@ LAB_TEST("/shm-port/two-stalled", 4, test_two_stalled)
 LAB_TEST("/shm-port/slow", 3, test_slow)
 {
     gint64 start = g_get_monotonic_time(), read_at = start, now;
-    ErnicTrain slow, other, got;
+    ErnicTrain slow = lab_train(l, 0, 1, data, 60000, 4000), other, got;
     uint32_t n = 0, taken = 0;
 
-    slow = lab_train(l, 0, 1, data, 60000, 4000);
     other = lab_train(l, 0, 2, data, 100, 100);
     do {
         if (ernic_shm_send(l->port[0], &slow)) {
@@ -314,9 +311,8 @@ LAB_TEST("/shm-port/slow", 3, test_slow)
 
 LAB_TEST("/shm-port/full-group", 3, test_full_group)
 {
-    ErnicTrain t, group;
+    ErnicTrain t = lab_train(l, 0, 1, data, 60000, 4000), group;
 
-    t = lab_train(l, 0, 1, data, 60000, 4000);
     group = lab_train(l, 0, 1, data, 30000, 3000);
     group.path.dgid = gid_of("224.0.0.9");
     fill_ring(l, &t);

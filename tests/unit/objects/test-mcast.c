@@ -16,7 +16,7 @@ typedef struct Fixture {
     FakeQp ud[3], rc, gsi;
 } Fixture;
 
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
     f->e = fake_ernic_new(&f->env);
     f->pd = fake_create_pd(f->e);
@@ -29,11 +29,6 @@ static void setup(Fixture *f, gconstpointer data)
     fake_create_qp(f->e, &f->gsi, ERNIC_QPT_GSI, f->pd, f->cq.cqn, f->cq.cqn, FAKE_NONE);
 }
 
-static void teardown(Fixture *f, gconstpointer data)
-{
-    fake_ernic_done(&f->env, f->e);
-}
-
 static ErnicGid group(uint16_t n)
 {
     ErnicGid gid = { { 0xff, 0x0e, [14] = n >> 8, [15] = n } };
@@ -41,23 +36,14 @@ static ErnicGid group(uint16_t n)
     return gid;
 }
 
-static uint8_t mcast(Fixture *f, uint8_t opcode, ErnicGid gid, uint32_t qpn)
-{
-    struct ernic_cmd cmd = { .opcode = opcode };
-
-    memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
-    cmd.mcast.qpn = cpu_to_le32(qpn);
-    return fake_cmd(f->e, &cmd, NULL);
-}
-
 static uint8_t attach(Fixture *f, ErnicGid gid, uint32_t qpn)
 {
-    return mcast(f, ERNIC_CMD_MCAST_ATTACH, gid, qpn);
+    return fake_mcast(f->e, ERNIC_CMD_MCAST_ATTACH, gid.raw, qpn);
 }
 
 static uint8_t detach(Fixture *f, ErnicGid gid, uint32_t qpn)
 {
-    return mcast(f, ERNIC_CMD_MCAST_DETACH, gid, qpn);
+    return fake_mcast(f->e, ERNIC_CMD_MCAST_DETACH, gid.raw, qpn);
 }
 
 /* The members of a group, in the order in which they receive packets. */
@@ -99,7 +85,7 @@ TEST("/mcast/addresses", test_addresses)
     }
 }
 
-FIXTURE_TEST("/mcast/refused", test_refused)
+ENGINE_TEST("/mcast/refused", test_refused)
 {
     ErnicGid unicast = { { 0xfe, 0x80 } };
     uint32_t uctx;
@@ -124,7 +110,7 @@ FIXTURE_TEST("/mcast/refused", test_refused)
     assert_members(f, group(1), 1, f->ud[0].qpn);
 }
 
-FIXTURE_TEST("/mcast/limits", test_limits)
+ENGINE_TEST("/mcast/limits", test_limits)
 {
     uint32_t i, n = ERNIC_LIM_MCAST_GROUP;
 
@@ -156,7 +142,7 @@ static uint32_t members(Fixture *f, ErnicGid gid)
 }
 
 /* Random attachments, against a table of which queue pair is in which group. */
-FIXTURE_TEST("/mcast/random", test_random)
+ENGINE_TEST("/mcast/random", test_random)
 {
     enum { GROUPS = 200, STEPS = 20000, QPS = ARRAY_SIZE(f->ud) };
     bool in[GROUPS][QPS] = { };
@@ -187,7 +173,7 @@ FIXTURE_TEST("/mcast/random", test_random)
 }
 
 /* Make as many attachments as Linux reports: 48 queue pairs in each group. */
-FIXTURE_TEST("/mcast/full", test_full)
+ENGINE_TEST("/mcast/full", test_full)
 {
     uint32_t each = 48, i, k;
     FakeQp qp[49];

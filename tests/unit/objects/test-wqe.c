@@ -104,11 +104,6 @@ static void check_decoded(Fixture *f, ErnicTransport transport, bool gsi, uint32
     fetch(f, 0, transport, gsi, uctx);
 }
 
-static ErnicTransport some_transport(uint8_t opcode)
-{
-    return ernic_wr(opcode)->transports & (1 << ERNIC_RC) ? ERNIC_RC : ERNIC_UC;
-}
-
 static const ErnicOpcode *packet(ErnicTransport transport, uint8_t op)
 {
     return ernic_opcode(ernic_bth_opcode(transport, op));
@@ -352,10 +347,11 @@ FIXTURE_TEST("/wqe/no-sge", test_no_sge)
 {
     for (int opcode = 0; opcode < ERNIC_WR_COUNT; opcode++) {
         bool atomic = ernic_wr(opcode)->flags & ERNIC_WRF_ATOMIC;
+        bool rc = ernic_wr(opcode)->transports & (1 << ERNIC_RC);
 
         make(f, opcode);
         f->slot.head.count = 0;
-        check_decoded(f, some_transport(opcode), false, 0);
+        check_decoded(f, rc ? ERNIC_RC : ERNIC_UC, false, 0);
         IS(f->wqe.fault, atomic ? ERNIC_FAULT_SEND_WQE :
            ernic_wr(opcode)->flags & ERNIC_WRF_WORD ? ERNIC_FAULT_SEND_LENGTH :
            ERNIC_FAULT_NONE);

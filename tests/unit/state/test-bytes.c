@@ -47,7 +47,7 @@ TEST("/state/rows", test_rows)
 
     for (uint32_t s = 0; s < ernic_state_num_structs; s++) {
         const ErnicStateStruct *of = ernic_state_structs[s];
-        uint8_t *claim = claims(of);
+        g_autofree uint8_t *claim = claims(of);
 
         IS(of->id, s);
         for (uint32_t i = gap = 0; i < of->size; i++) {
@@ -73,7 +73,6 @@ TEST("/state/rows", test_rows)
                               f->size == 8);
             }
         }
-        g_free(claim);
     }
 }
 
@@ -91,10 +90,10 @@ TEST("/state/derived-rows", test_derived_rows)
         "Ernic: ops env cfg interface keys cqes eqs strict pd eq cq srq qp mcast "
         "mcast_bucket mcast_free mcast_end flow "
         "num_flows num_groups rss counter uctx_used num_pages mem num_bound holders "
-        "num_holders page_failed copies job touched deferred work num_gids gid_changes "
-        "eq_more udp_sport events_at timers cq_timers tx side timing now absent "
-        "rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables db_pages resume paused "
-        "handshake",
+        "num_holders num_unacked page_failed copies job touched deferred work "
+        "num_gids gid_changes eq_more udp_sport events_at timers cq_timers tx side "
+        "timing now absent rx_fault rx_pkt precopy mlx5 mlx5_eth flow_tables "
+        "db_pages resume paused handshake",
         "ErnicEq: line_size line_head line_count",
         "ErnicMr: holder",
         "ErnicMcast: next chain",

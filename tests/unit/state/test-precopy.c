@@ -41,33 +41,15 @@ static void world_open(World *w)
     }
 }
 
-static void world_close(World *w)
-{
-    ernic_precopied_clear(&w->arrived);
-    fake_ernic_done(&w->env, w->e);
-}
-
 #define PRECOPY_TEST(path, fn) \
-    WORLD_TEST(path, fn, World, w, world_open(w), world_close(w))
-
-static struct ernic_buf_desc desc(const World *w, uint32_t npages)
-{
-    return (struct ernic_buf_desc) {
-        .addr = cpu_to_le64(w->list), .npages = cpu_to_le32(npages), .page_shift = 12,
-        .levels = 2,
-    };
-}
+    WORLD_TEST(path, fn, World, w, world_open(w), ernic_precopied_clear(&w->arrived); \
+               fake_ernic_done(&w->env, w->e))
 
 static uint32_t reg(World *w, uint32_t npages)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
-    struct ernic_rsp rsp;
+    struct ernic_cmd cmd = fake_reg_list(w->pd, w->list, npages, 2);
 
-    cmd.mr_reg.buf = desc(w, npages);
-    cmd.mr_reg.length = cpu_to_le64((uint64_t)npages << 12);
-    cmd.mr_reg.pd = cpu_to_le32(w->pd);
-    OK(fake_cmd(w->e, &cmd, &rsp));
-    return le32_to_cpu(rsp.handle);
+    return fake_make(w->e, &cmd);
 }
 
 /* A completion queue, whose ring has 128 pages. */
@@ -76,7 +58,10 @@ static void create_cq(World *w)
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_CQ_CREATE };
     uint32_t depth = 128 * 4096 / sizeof(struct ernic_cqe);
 
-    cmd.cq_create.buf = desc(w, 128);
+    cmd.cq_create.buf = (struct ernic_buf_desc) {
+        .addr = cpu_to_le64(w->list), .npages = cpu_to_le32(128), .page_shift = 12,
+        .levels = 2,
+    };
     cmd.cq_create.depth = cpu_to_le32(depth);
     cmd.cq_create.eq = cpu_to_le32(FAKE_NONE);
     OK(fake_cmd(w->e, &cmd, NULL));
@@ -122,14 +107,12 @@ static void send_all(World *w)
 static void check_whole(World *w, uint32_t holes)
 {
     g_autoptr(GByteArray) state = g_byte_array_new(), hole = g_byte_array_new();
-    g_autoptr(GByteArray) want = g_byte_array_new(), is = g_byte_array_new();
+    g_autoptr(GByteArray) want = fake_saved(w->e);
     g_autofree uint8_t *whole = NULL;
     FakeEnv env;
-    Ernic *e;
+    Ernic *e = fake_ernic_new(&env);
     size_t len;
 
-    e = fake_ernic_new(&env);
-    ernic_save(w->e, want);
     ernic_precopy_save(w->e, &w->source, state, hole);
     IS(hole->len, holes * sizeof(ErnicPrecopyHole));
     IS(want->len - state->len, w->source.skipped);
@@ -138,8 +121,7 @@ static void check_whole(World *w, uint32_t holes)
                                MOST);
     g_assert_cmpmem(whole, len, want->data, want->len);
     g_assert_true(ernic_load(e, w->env.now, whole, len));
-    ernic_save(e, is);
-    g_assert_cmpmem(is->data, is->len, want->data, want->len);
+    fake_state_is(e, want);
     fake_ernic_done(&env, e);
 }
 
@@ -202,30 +184,14 @@ PRECOPY_TEST("/precopy/changes", test_changes)
 /* Page @page of a region on demand is present from now on. */
 static void report_page(World *w, uint32_t key, uint64_t page)
 {
-    uint64_t list = fake_alloc(&w->env, 8, 8);
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_PAGES };
-
-    stq_le_p(fake_ptr(&w->env, list, 8), (page + 1) << 12 | ERNIC_PAGE_READ);
-    cmd.mr_pages.key = cpu_to_le32(key);
-    cmd.mr_pages.first = cpu_to_le64(page);
-    cmd.mr_pages.npages = cpu_to_le64(1);
-    cmd.mr_pages.list = cpu_to_le64(list);
-    OK(fake_cmd(w->e, &cmd, NULL));
+    OK(fake_set_pages(w->e, key, page, 1, (page + 1) << 12, ERNIC_PAGE_READ));
 }
 
 /* The chunks of a region on demand are lists, too. */
 PRECOPY_TEST("/precopy/on-demand", test_on_demand)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
-    struct ernic_rsp rsp;
-    uint32_t key;
+    uint32_t key = fake_reg_demand(w->e, w->pd, 0, 1ull << 40, 0);
 
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.length = cpu_to_le64(1ull << 40);
-    cmd.mr_reg.pd = cpu_to_le32(w->pd);
-    cmd.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_ON_DEMAND);
-    OK(fake_cmd(w->e, &cmd, &rsp));
-    key = le32_to_cpu(rsp.handle);
     for (uint32_t i = 0; i < 5; i++) {
         report_page(w, key, i * 1000);
     }

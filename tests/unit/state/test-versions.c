@@ -176,9 +176,9 @@ static void put_table(const Other *o, const Ernic *e, const ErnicStateTable *t,
 static GByteArray *write_as(const Other *o, const Ernic *e)
 {
     uint32_t sections = o->sections ? o->sections : SECTIONS, i;
-    GByteArray *now = g_byte_array_new(), *out = g_byte_array_new();
+    g_autoptr(GByteArray) now = fake_saved(e);
+    GByteArray *out = g_byte_array_new();
 
-    ernic_save(e, now);
     g_byte_array_append(out, now->data, HEAD);
     put_description(o, out);
     put_section(o, e, "config", &ernic_state_config, &e->cfg, out);
@@ -194,7 +194,6 @@ static GByteArray *write_as(const Other *o, const Ernic *e)
         /* With nothing left out this is an ordinary writer. */
         g_assert_cmpmem(now->data, now->len, out->data, out->len);
     }
-    g_byte_array_unref(now);
     return out;
 }
 
@@ -259,13 +258,9 @@ static void open_two(Two *t)
     fake_create_pd(t->one);
 }
 
-static void close_two(Two *t)
-{
-    fake_ernic_done(&t->env[0], t->one);
-    fake_ernic_done(&t->env[1], t->other);
-}
-
-#define TWO_TEST(path, fn) WORLD_TEST(path, fn, Two, t, open_two(t), close_two(t))
+#define TWO_TEST(path, fn) \
+    WORLD_TEST(path, fn, Two, t, open_two(t), fake_ernic_done(&t->env[0], t->one); \
+               fake_ernic_done(&t->env[1], t->other))
 
 /* Sections and structures at the end of their lists. */
 TWO_TEST("/state-versions/fewer", test_fewer)
@@ -347,9 +342,8 @@ static guint rows_at(const GByteArray *state, uint32_t id)
 TWO_TEST("/state-versions/longer", test_longer)
 {
     static const char why[] = "newer release saved it";
-    g_autoptr(GByteArray) state = g_byte_array_new();
+    g_autoptr(GByteArray) state = fake_saved(t->one);
 
-    ernic_save(t->one, state);
     for (uint32_t s = 0; s < ernic_state_num_structs; s++) {
         g_autoptr(GByteArray) more = g_byte_array_new();
         guint at = rows_at(state, s), rows = lduw_le_p(state->data + at);
@@ -414,9 +408,8 @@ TEST("/state-versions/free-numbers", test_free_numbers)
     ErnicStateStream stream = { };
     ErnicReader in;
     FakeEnv env;
-    Ernic *e;
+    Ernic *e = FAKE_ERNIC(&env, cfg.max_mr = 8);
 
-    e = FAKE_ERNIC(&env, cfg.max_mr = 8);
     ernic_state_put(bytes, ARRAY_SIZE(order), 4);
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
         ernic_state_put(bytes, order[i], 4);

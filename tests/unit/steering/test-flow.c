@@ -60,11 +60,10 @@ TEST("/flow/layers", test_layers)
         IS(ernic_flow_key(&key, shapes[i].bytes, shapes[i].len), shapes[i].layers);
         /* The key of a truncated frame has the fields of its complete layers. */
         for (uint32_t len = 0; len <= shapes[i].len; len++) {
-            uint8_t *copy = g_memdup2(shapes[i].bytes, MAX(len, 1));
+            g_autofree uint8_t *copy = g_memdup2(shapes[i].bytes, MAX(len, 1));
             uint16_t layers = ernic_flow_key(&key, copy, len);
 
             OK(ernic_flow_check(layers, &key, &key));
-            g_free(copy);
         }
     }
 }
@@ -203,7 +202,7 @@ typedef struct Fixture {
     FakeQp raw[2], ud;
 } Fixture;
 
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
     f->e = fake_ernic_new(&f->env);
     f->uctx = fake_create_uctx(f->e);
@@ -214,11 +213,6 @@ static void setup(Fixture *f, gconstpointer data)
                        f->cq.cqn, FAKE_NONE);
     }
     fake_create_qp(f->e, &f->ud, ERNIC_QPT_UD, f->pd, f->cq.cqn, f->cq.cqn, FAKE_NONE);
-}
-
-static void teardown(Fixture *f, gconstpointer data)
-{
-    fake_ernic_done(&f->env, f->e);
 }
 
 static uint8_t layer_rule(Fixture *f, uint32_t qpn, uint16_t priority, uint16_t layers,
@@ -243,7 +237,7 @@ static uint32_t found(Fixture *f)
 }
 
 /* The lowest priority first, then the lowest handle; then the next. */
-FIXTURE_TEST("/flow/order", test_order)
+ENGINE_TEST("/flow/order", test_order)
 {
     uint32_t a = f->raw[0].qpn, b = f->raw[1].qpn, h[4];
 
@@ -265,7 +259,7 @@ FIXTURE_TEST("/flow/order", test_order)
 }
 
 /* A destroyed queue pair's rules are removed with it. */
-FIXTURE_TEST("/flow/qp-goes", test_qp_goes)
+ENGINE_TEST("/flow/qp-goes", test_qp_goes)
 {
     uint32_t a, b, c;
 
@@ -280,7 +274,7 @@ FIXTURE_TEST("/flow/qp-goes", test_qp_goes)
     IS(found(f), 0);
 }
 
-FIXTURE_TEST("/flow/refused", test_refused)
+ENGINE_TEST("/flow/refused", test_refused)
 {
     uint32_t h, own;
 
@@ -301,7 +295,7 @@ FIXTURE_TEST("/flow/refused", test_refused)
     IS(f->e->num_flows, 1);
 }
 
-FIXTURE_TEST("/flow/limit", test_limit)
+ENGINE_TEST("/flow/limit", test_limit)
 {
     uint32_t h;
 

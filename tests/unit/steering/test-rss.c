@@ -177,7 +177,7 @@ typedef struct Fixture {
     struct ernic_rss rss;       /* valid, over all of them in turn */
 } Fixture;
 
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
     f->e = fake_ernic_new(&f->env);
     f->uctx = fake_create_uctx(f->e);
@@ -197,11 +197,6 @@ static void setup(Fixture *f, gconstpointer data)
                    f->cq[0].cqn, FAKE_NONE);
 }
 
-static void teardown(Fixture *f, gconstpointer data)
-{
-    fake_ernic_done(&f->env, f->e);
-}
-
 static uint32_t rule_for(Fixture *f, uint32_t number)
 {
     struct ernic_flow_rule rule = { .qpn = cpu_to_le32(number) };
@@ -212,7 +207,7 @@ static uint32_t rule_for(Fixture *f, uint32_t number)
 }
 
 /* Each frame is in the queue that its hash selects, and only there. */
-FIXTURE_TEST("/rss/receive", test_receive)
+ENGINE_TEST("/rss/receive", test_receive)
 {
     uint32_t number, len, to;
     uint8_t frame[FRAME];
@@ -259,7 +254,7 @@ FIXTURE_TEST("/rss/receive", test_receive)
 }
 
 /* A queue in a table cannot be destroyed; rules are destroyed with their RSS. */
-FIXTURE_TEST("/rss/life", test_life)
+ENGINE_TEST("/rss/life", test_life)
 {
     uint32_t number, other, rule, wq = f->wq[1].qpn;
 
@@ -277,7 +272,7 @@ FIXTURE_TEST("/rss/life", test_life)
 }
 
 /* The search of all tables before a refusal is charged, 32 entries a unit. */
-FIXTURE_TEST("/rss/charged", test_charged)
+ENGINE_TEST("/rss/charged", test_charged)
 {
     const uint32_t entries = ERNIC_LIM_RSS << ERNIC_RSS_SHIFT_MAX;
     uint32_t number;
@@ -318,7 +313,7 @@ static const struct {
     { F(shift, 2), ERNIC_ERR_RESERVED },
 };
 
-FIXTURE_TEST("/rss/refused", test_refused)
+ENGINE_TEST("/rss/refused", test_refused)
 {
     uint32_t le, number;
     struct ernic_rss rss;

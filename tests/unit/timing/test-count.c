@@ -26,7 +26,6 @@ typedef struct Self {
 
 static void open_self(Self *s, const ErnicProfile *profile)
 {
-    struct ernic_qp_attr attr;
     FakeEq eq;
     uint32_t pd;
 
@@ -36,9 +35,7 @@ static void open_self(Self *s, const ErnicProfile *profile)
     fake_create_eq(s->e, &eq, 16, 3, false);
     fake_create_cq(s->e, &s->cq, 64, eq.eqn);
     fake_create_qp(s->e, &s->qp, ERNIC_QPT_RC, pd, s->cq.cqn, s->cq.cqn, FAKE_NONE);
-    fake_qp_attr(&attr, s->qp.qpn, 1);
-    attr.path_mtu = 5;
-    fake_qp_to(s->e, &s->qp, ERNIC_QPS_RTS, &attr);
+    fake_connect_mtu(s->e, &s->qp, s->qp.qpn, 1, 5);
     s->mem = fake_alloc(&s->env, LEN, 4096);
     s->key = fake_reg_mr(s->e, pd, s->mem, LEN, ERNIC_ACCESS_LOCAL_WRITE |
                          ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_WRITE);
@@ -46,13 +43,8 @@ static void open_self(Self *s, const ErnicProfile *profile)
     s->start = s->env.now;
 }
 
-static void close_self(Self *s)
-{
-    fake_ernic_done(&s->env, s->e);
-}
-
 #define SELF_TEST(path, fn) \
-    WORLD_TEST(path, fn, Self, s, open_self(s, &hand), close_self(s))
+    WORLD_TEST(path, fn, Self, s, open_self(s, &hand), fake_ernic_done(&s->env, s->e))
 
 static void until(Self *s, uint64_t ns)
 {
@@ -155,7 +147,7 @@ static void queue_is(const Self *s, ErnicTimedQueue queue, uint64_t size,
  */
 TEST("/timing-count/levels", test_levels)
 {
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     ErnicProfile small = hand;
     uint64_t room, before, served;
     ErnicTimingCount c;
@@ -199,8 +191,7 @@ TEST("/timing-count/levels", test_levels)
     IS(c.queue[ERNIC_TIMED_RETRY].count, 0);
     /* Room is freed after the turn in which two more packets take theirs. */
     IS(c.queue[ERNIC_TIMED_RETRY].peak, 3);
-    g_byte_array_unref(state);
-    close_self(&s);
+    fake_ernic_done(&s.env, s.e);
 }
 
 /* For any load and any age, the sums match. */
@@ -313,9 +304,8 @@ TEST("/timing-count/off", test_off)
     struct ernic_timing_info info, none = { };
     ErnicTimingCount c;
     FakeEnv env;
-    Ernic *e;
+    Ernic *e = fake_ernic_new(&env);
 
-    e = fake_ernic_new(&env);
     g_assert_false(ernic_timing_count(e, 0, &c));
     ernic_timing_info(e, &info);
     g_assert_cmpmem(&info, sizeof(info), &none, sizeof(none));

@@ -12,109 +12,81 @@
 #include "timing/timing.h"
 #include "transport/tx.h"
 
-static uint32_t trains_out(Pair *p)
-{
-    FakeTrain *t;
-    uint32_t n = 0;
-
-    while ((t = fake_take_train(&p->env))) {
-        fake_train_free(t);
-        n++;
-    }
-    return n;
-}
-
 /* No more requests begin than may be outstanding. */
-TEST("/timing-limits/outstanding", test_outstanding)
+PAIR_TEST("/timing-limits/outstanding", test_outstanding, RC, profile.outstanding = 3)
 {
-    ErnicProfile few = hand;
-    Pair p;
-
-    few.outstanding = 3;
-    open_pair(&p, &few, ERNIC_QPT_RC);
     for (uint32_t i = 0; i < 10; i++) {
-        post(&p, 8);
-        fake_recv(p.peer, &p.peer_qp, p.peer_mem, 4096, p.peer_key);
+        post(p, 8);
+        fake_recv(p->peer, &p->peer_qp, p->peer_mem, 4096, p->peer_key);
     }
-    until(&p, 20000);
-    IS(p.e->qp[p.qp.qpn].sq.blocked_on, ERNIC_BLOCKED_WINDOW);
-    IS(fake_deliver(p.e, p.peer), 3);
-    fake_run(p.peer);
-    g_assert_cmpuint(fake_deliver(p.peer, p.e), >, 0);
-    until(&p, 40000);
-    IS(trains_out(&p), 3);
-    close_pair(&p);
+    until(p, 20000);
+    IS(p->e->qp[p->qp.qpn].sq.blocked_on, ERNIC_BLOCKED_WINDOW);
+    IS(fake_deliver(p->e, p->peer), 3);
+    fake_run(p->peer);
+    g_assert_cmpuint(fake_deliver(p->peer, p->e), >, 0);
+    until(p, 40000);
+    IS(fake_lose_trains(&p->env), 3);
 }
 
 /* WRITEs of two queue pairs share a retry buffer of three packets. */
-TEST("/timing-limits/retry-buffer", test_retry_buffer)
+PAIR_TEST("/timing-limits/retry-buffer", test_retry_buffer, RC, profile.retry_packets = 3)
 {
-    ErnicProfile small = hand;
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     struct ernic_qp_attr attr;
     FakeQp second;
-    Pair p;
 
-    small.retry_packets = 3;
-    open_pair(&p, &small, ERNIC_QPT_RC);
-    fake_create_qp(p.e, &second, ERNIC_QPT_RC, p.qp.pd, p.cq.cqn, p.cq.cqn, FAKE_NONE);
+    fake_create_qp(p->e, &second, ERNIC_QPT_RC, p->qp.pd, p->cq.cqn, p->cq.cqn,
+                   FAKE_NONE);
     fake_qp_attr(&attr, 77, 2);
     attr.timeout = 0;
-    fake_qp_to(p.e, &second, ERNIC_QPS_RTS, &attr);
+    fake_qp_to(p->e, &second, ERNIC_QPS_RTS, &attr);
     for (uint32_t i = 0; i < 5; i++) {
-        fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
+        post_rdma(p, &p->qp, ERNIC_WR_WRITE, 8);
     }
-    fake_rdma(p.e, &second, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
-    fake_send(p.e, &second, ERNIC_WR_SEND, 0, p.mem, 8, p.key);
-    until(&p, 20000);
-    IS(p.e->timing->retry.kept.count, 3);
-    IS(p.e->qp[p.qp.qpn].sq.blocked_on, ERNIC_BLOCKED_RETRY);
-    IS(p.e->qp[second.qpn].sq.blocked_on, ERNIC_BLOCKED_RETRY);
+    post_rdma(p, &second, ERNIC_WR_WRITE, 8);
+    fake_send(p->e, &second, ERNIC_WR_SEND, 0, p->mem, 8, p->key);
+    until(p, 20000);
+    IS(p->e->timing->retry.kept.count, 3);
+    IS(p->e->qp[p->qp.qpn].sq.blocked_on, ERNIC_BLOCKED_RETRY);
+    IS(p->e->qp[second.qpn].sq.blocked_on, ERNIC_BLOCKED_RETRY);
     /* On another engine they wait for the same room. */
-    ernic_save(p.e, state);
-    ernic_reset(p.e);
-    g_assert_true(ernic_load(p.e, p.env.now, state->data, state->len));
-    IS(p.e->timing->retry.kept.count, 3);
-    IS(p.e->timing->retry.count, 2);
-    IS(fake_deliver(p.e, p.peer), 3);
-    fake_run(p.peer);
-    fake_deliver(p.peer, p.e);
-    until(&p, 40000);
+    ernic_save(p->e, state);
+    ernic_reset(p->e);
+    g_assert_true(ernic_load(p->e, p->env.now, state->data, state->len));
+    IS(p->e->timing->retry.kept.count, 3);
+    IS(p->e->timing->retry.count, 2);
+    IS(fake_deliver(p->e, p->peer), 3);
+    peer_sends(p);
+    until(p, 40000);
     /* Two more, one of the second; and its SEND, which needs no copy. */
-    IS(trains_out(&p), 4);
-    IS(p.e->timing->retry.kept.count, 3);
+    IS(fake_lose_trains(&p->env), 4);
+    IS(p->e->timing->retry.kept.count, 3);
     /* Packets that can no longer be acknowledged free their room. */
-    fake_modify_qp(p.e, second.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
-    IS(p.e->timing->retry.kept.count, 2);
-    fake_modify_qp(p.e, p.qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
-    IS(p.e->timing->retry.kept.count, 0);
-    g_byte_array_unref(state);
-    close_pair(&p);
+    fake_modify_qp(p->e, second.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    IS(p->e->timing->retry.kept.count, 2);
+    fake_modify_qp(p->e, p->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
+    IS(p->e->timing->retry.kept.count, 0);
 }
 
 /* The buffer is counted before the requests of a saved state are checked. */
-TEST("/timing-limits/retry-bad-state", test_retry_bad_state)
+PAIR_TEST("/timing-limits/retry-bad-state", test_retry_bad_state, RC,
+          profile.retry_packets = 3)
 {
     g_autoptr(GString) why = g_string_new(NULL);
     g_autoptr(GByteArray) state = g_byte_array_new();
-    ErnicProfile small = hand;
     ErnicSendQueue *sq;
     ErnicWqe *wqe;
-    Pair p;
 
-    small.retry_packets = 3;
-    open_pair(&p, &small, ERNIC_QPT_RC);
-    fake_rdma(p.e, &p.qp, ERNIC_WR_WRITE, 0, p.mem, 8, p.key, p.peer_mem, p.peer_key);
-    until(&p, 20000);
-    sq = &p.e->qp[p.qp.qpn].sq;
+    post_rdma(p, &p->qp, ERNIC_WR_WRITE, 8);
+    until(p, 20000);
+    sq = &p->e->qp[p->qp.qpn].sq;
     IS(sq->started - sq->wq.ci, 1);
-    wqe = ernic_sq_slot(&p.e->qp[p.qp.qpn], sq->wq.ci);
+    wqe = ernic_sq_slot(&p->e->qp[p->qp.qpn], sq->wq.ci);
     IS(wqe->npsn, 1);
     wqe->opcode = ERNIC_WR_COUNT;       /* no such request */
-    ernic_save(p.e, state);
-    g_assert_false(ernic_load_why(p.e, p.env.now, state->data, state->len, why));
+    ernic_save(p->e, state);
+    g_assert_false(ernic_load_why(p->e, p->env.now, state->data, state->len, why));
     g_assert_nonnull(strstr(why->str, "sq-requests"));
-    close_pair(&p);
 }
 
 /* The peer sends @sends SENDs; @by ns later @num ACKs have been sent. */
@@ -124,29 +96,21 @@ static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
         fake_recv(p->e, &p->qp, p->mem, 4096, p->key);
         fake_send(p->peer, &p->peer_qp, ERNIC_WR_SEND, 0, p->peer_mem, 8, p->peer_key);
     }
-    fake_run(p->peer);
-    fake_deliver(p->peer, p->e);
+    peer_sends(p);
     until(p, p->env.now - p->start + by);
-    IS(trains_out(p), num);
+    IS(fake_lose_trains(&p->env), num);
 }
 
 /* One ACK for three requests; for fewer after the maximum delay. */
-TEST("/timing-limits/coalesce", test_coalesce)
+PAIR_TEST("/timing-limits/coalesce", test_coalesce, RC,
+          profile.rx_packets = 16; profile.ack_coalesce = 3; profile.ack_delay = NS(5000))
 {
-    ErnicProfile lazy = hand;
-    Pair p;
-
-    lazy.rx_packets = 16;
-    lazy.ack_coalesce = 3;
-    lazy.ack_delay = NS(5000);
-    open_pair(&p, &lazy, ERNIC_QPT_RC);
-    acks(&p, 3, 2000, 1);
-    acks(&p, 2, 4000, 0);
-    acks(&p, 0, 4000, 1);
-    acks(&p, 4, 2000, 1);
-    acks(&p, 0, 10000, 1);
-    IS(p.e->stats.tx_acks, 4);
-    close_pair(&p);
+    acks(p, 3, 2000, 1);
+    acks(p, 2, 4000, 0);
+    acks(p, 0, 4000, 1);
+    acks(p, 4, 2000, 1);
+    acks(p, 0, 10000, 1);
+    IS(p->e->stats.tx_acks, 4);
 }
 
 /* Packets of WRITEs arrive until the receive buffer is full. */
@@ -156,8 +120,7 @@ static void fill_rx(Pair *p)
     FakeTrain *t;
 
     while (rx->count < rx->slots) {
-        fake_rdma(p->peer, &p->peer_qp, ERNIC_WR_WRITE, 0, p->peer_mem, 4096,
-                  p->peer_key, p->mem, p->key);
+        peer_rdma(p, ERNIC_WR_WRITE, 4096);
         fake_run(p->peer);
         while ((t = fake_take_train(&p->peer_env))) {
             ernic_rx(p->e, p->env.now, &t->train);
@@ -170,43 +133,38 @@ static void fill_rx(Pair *p)
  * The largest receive buffer becomes due at once. Each call ends with its slices, one
  * for what arrives and one for what is sent; so a SEND leaves in the first of them.
  */
-TEST("/timing-limits/slices", test_slices)
+PAIR_TEST("/timing-limits/slices", test_slices, UC, profile.rx_packets = 4096)
 {
-    enum { PACKETS = 4096, STEP = 64 };
+    enum { STEP = 64 };
     uint64_t before, work = 0, most = 0;
-    ErnicProfile large = hand;
     int64_t start, ns = 0;
     uint32_t calls = 0;
-    Pair p;
 
-    large.rx_packets = PACKETS;
-    open_pair(&p, &large, ERNIC_QPT_UC);
-    fill_rx(&p);
-    post(&p, 1024);
-    p.env.now += 1000000000;
+    fill_rx(p);
+    post(p, 1024);
+    p->env.now += 1000000000;
     do {
-        p.env.wake = UINT64_MAX;
-        before = p.e->work.done;
+        p->env.wake = UINT64_MAX;
+        before = p->e->work.done;
         start = cpu_ns();
-        ernic_run(p.e, p.env.now);
+        ernic_run(p->e, p->env.now);
         ns = MAX(ns, cpu_ns() - start);
-        most = MAX(most, p.e->work.done - before);
-        work += p.e->work.done - before;
+        most = MAX(most, p->e->work.done - before);
+        work += p->e->work.done - before;
         if (++calls == 1) {
-            IS(p.e->timing->tx.count, 1);
+            IS(p->e->timing->tx.count, 1);
         }
-    } while (p.env.wake <= p.env.now);
+    } while (p->env.wake <= p->env.now);
     g_test_message("%u calls, at most %" PRIu64 " units, %.2f ms", calls, most, ns / 1e6);
-    IS(p.e->timing->rx.count, 0);
-    g_assert_cmpuint(work, >=, PACKETS * (4096 / ERNIC_WORK_BYTES));
+    IS(p->e->timing->rx.count, 0);
+    g_assert_cmpuint(work, >=, 4096 * (4096 / ERNIC_WORK_BYTES));
     g_assert_cmpuint(most, <=, 2 * ERNIC_WORK_SLICE + STEP);
-    close_pair(&p);
 }
 
 /* A packet without ICRC in the FIFO of the model gets one where the link needs it. */
 PAIR_TEST("/timing-limits/icrc-added", test_icrc_added, RC)
 {
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     const ErnicTimedPacket *packet;
     uint64_t due;
 
@@ -226,7 +184,6 @@ PAIR_TEST("/timing-limits/icrc-added", test_icrc_added, RC)
     until(p, 20000);
     IS(fake_deliver(p->e, p->peer), 1);
     IS(p->peer->stats.drop[ERNIC_DROP_BAD_ICRC], 0);
-    g_byte_array_unref(state);
 }
 
 /* A packet that waits for room fits into the model's FIFO; more than one never waits. */

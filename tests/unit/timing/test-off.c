@@ -32,7 +32,6 @@ void __cyg_profile_func_exit(void *fn, void *site)
 static uint64_t verbs(const ErnicProfile *profile)
 {
     struct ernic_wqe inv = { .opcode = ERNIC_WR_LOCAL_INV, .flags = ERNIC_WR_SIGNALED };
-    struct ernic_qp_attr attr;
     struct ernic_cqe cqe;
     uint32_t pd, key, n = 0;
     uint64_t mem, before;
@@ -40,15 +39,13 @@ static uint64_t verbs(const ErnicProfile *profile)
     FakeEq eq;
     FakeCq cq;
     FakeQp qp;
-    Ernic *e;
+    Ernic *e = fake_ernic_timed(&env, profile);
 
-    e = fake_ernic_timed(&env, profile);
     pd = fake_create_pd(e);
     fake_create_eq(e, &eq, 16, 3, false);
     fake_create_cq(e, &cq, 64, eq.eqn);
     fake_create_qp(e, &qp, ERNIC_QPT_RC, pd, cq.cqn, cq.cqn, FAKE_NONE);
-    fake_qp_attr(&attr, qp.qpn, 1);
-    fake_qp_to(e, &qp, ERNIC_QPS_RTS, &attr);
+    fake_connect(e, &qp, qp.qpn, 1);
     mem = fake_alloc(&env, LEN, 4096);
     key = fake_reg_mr(e, pd, mem, LEN, ERNIC_ACCESS_LOCAL_WRITE |
                       ERNIC_ACCESS_REMOTE_READ | ERNIC_ACCESS_REMOTE_WRITE |

@@ -99,25 +99,18 @@ TEST("/timing/read-gap", test_read_gap)
 {
     ErnicProfile many = hand;
     uint64_t first, gap[2];
-    FakeTrain *t;
     Pair p;
 
     for (uint32_t overlap = 0; overlap < 2; overlap++) {
         many.read_overlap = overlap ? 8 : 1;
         open_pair(&p, &many, ERNIC_QPT_RC);
         for (uint32_t i = 0; i < 3; i++) {
-            fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_READ, 0, p.peer_mem,
-                      8, p.peer_key, p.mem, p.key);
+            peer_rdma(&p, ERNIC_WR_READ, 8);
         }
-        fake_run(p.peer);
-        fake_deliver(p.peer, p.e);
+        peer_sends(&p);
         until(&p, 20000);
-        t = fake_take_train(&p.env);
-        first = t->now;
-        fake_train_free(t);
-        t = fake_take_train(&p.env);
-        gap[overlap] = t->now - first;
-        fake_train_free(t);
+        first = next_left(&p);
+        gap[overlap] = next_left(&p) - first;
         close_pair(&p);
     }
     IS(gap[0], 5 + 300 + 4);
@@ -130,17 +123,11 @@ TEST("/timing/read-gap", test_read_gap)
 /* Another queue pair at either end, connected like the first. */
 static void open_second(Pair *p, FakeQp *qp, FakeQp *peer_qp)
 {
-    struct ernic_qp_attr attr;
-
     fake_create_qp(p->e, qp, ERNIC_QPT_RC, p->qp.pd, p->cq.cqn, p->cq.cqn, FAKE_NONE);
     fake_create_qp(p->peer, peer_qp, ERNIC_QPT_RC, p->peer_qp.pd,
                    p->peer_cq.cqn, p->peer_cq.cqn, FAKE_NONE);
-    fake_qp_attr(&attr, peer_qp->qpn, 2);
-    attr.path_mtu = 5;
-    fake_qp_to(p->e, qp, ERNIC_QPS_RTS, &attr);
-    fake_qp_attr(&attr, qp->qpn, 1);
-    attr.path_mtu = 5;
-    fake_qp_to(p->peer, peer_qp, ERNIC_QPS_RTS, &attr);
+    fake_connect_mtu(p->e, qp, peer_qp->qpn, 2, 5);
+    fake_connect_mtu(p->peer, peer_qp, qp->qpn, 1, 5);
     fake_advance(p->e, 1000000);
     p->start = p->peer_env.now = p->env.now;
 }
@@ -259,21 +246,18 @@ TEST("/timing/read-place-left", test_read_place_left)
  */
 PAIR_TEST("/timing/fetch", test_fetch, UC)
 {
-    FakeTrain *t[3];
+    uint64_t left[3];
 
     for (uint32_t i = 0; i < 3; i++) {
         post(p, 8);
     }
     until(p, 20000);
     for (uint32_t i = 0; i < 3; i++) {
-        t[i] = fake_take_train(&p->env);
+        left[i] = next_left(p);
     }
     /* The second's doorbell arrives 2 later, when its fetch waits. */
-    IS(t[1]->now - t[0]->now, 1000 + 10 + 2);
-    IS(t[2]->now - t[1]->now, 1000 + 10 + 2);
-    for (uint32_t i = 0; i < 3; i++) {
-        fake_train_free(t[i]);
-    }
+    IS(left[1] - left[0], 1000 + 10 + 2);
+    IS(left[2] - left[1], 1000 + 10 + 2);
 }
 
 /* WRITEs to two regions in turn: a cache of one misses always, one of two hits. */
@@ -294,8 +278,7 @@ TEST("/timing/cache", test_cache)
             fake_rdma(p.peer, &p.peer_qp, ERNIC_WR_WRITE, 0, p.peer_mem, 8,
                       p.peer_key, p.mem, key[i % 2]);
         }
-        fake_run(p.peer);
-        fake_deliver(p.peer, p.e);
+        peer_sends(&p);
         until(&p, 20000);
         IS(p.e->timing->key.misses, entries == 1 ? 10 : 2);
         IS(p.e->timing->key.hits, entries == 1 ? 0 : 8);
@@ -309,7 +292,6 @@ TEST("/timing/cache", test_cache)
 /* Full delay FIFOs push back, and only drop packets from the wire. */
 PAIR_TEST("/timing/full", test_full, RC)
 {
-    uint32_t n = 0;
     FakeTrain *t;
 
     for (uint32_t i = 0; i < 20; i++) {
@@ -319,17 +301,11 @@ PAIR_TEST("/timing/full", test_full, RC)
     until(p, 20000);
     IS(p->e->timing->tx.count, 4);
     g_assert_true(p->e->timing->link_busy);
-    p->env.tx_busy = false;
-    ernic_tx_ready(p->e, p->env.now);
+    fake_tx_ready(p->e);
     until(p, 40000);
-    while ((t = fake_take_train(&p->env))) {
-        fake_train_free(t);
-        n++;
-    }
-    IS(n, 20);
+    IS(fake_lose_trains(&p->env), 20);
     for (uint32_t i = 0; i < 6; i++) {
-        fake_rdma(p->peer, &p->peer_qp, ERNIC_WR_WRITE, 0, p->peer_mem, 8,
-                  p->peer_key, p->mem, p->key);
+        peer_rdma(p, ERNIC_WR_WRITE, 8);
     }
     fake_run(p->peer);
     while ((t = fake_take_train(&p->peer_env))) {
@@ -383,7 +359,7 @@ TEST("/timing/age", test_age)
 TEST("/timing/state", test_state)
 {
     for (uint64_t cut = 0; cut < 6000; cut += 97) {
-        GByteArray *one = g_byte_array_new(), *two = g_byte_array_new();
+        g_autoptr(GByteArray) saved = NULL;
         Pair p;
 
         open_pair(&p, &hand, ERNIC_QPT_RC);
@@ -393,14 +369,12 @@ TEST("/timing/state", test_state)
             post(&p, 1024);
         }
         fake_send(p.peer, &p.peer_qp, ERNIC_WR_SEND, 0, p.peer_mem, 3000, p.peer_key);
-        fake_run(p.peer);
-        fake_deliver(p.peer, p.e);
+        peer_sends(&p);
         until(&p, cut);
-        ernic_save(p.e, one);
+        saved = fake_saved(p.e);
         ernic_reset(p.e);
-        g_assert_true(ernic_load(p.e, p.env.now, one->data, one->len));
-        ernic_save(p.e, two);
-        g_assert_cmpmem(one->data, one->len, two->data, two->len);
+        g_assert_true(ernic_load(p.e, p.env.now, saved->data, saved->len));
+        fake_state_is(p.e, saved);
         until(&p, 20000);
         for (uint32_t i = 0; i < 5; i++) {
             /* The ACK of the received request is sent first. */
@@ -414,37 +388,31 @@ TEST("/timing/state", test_state)
             g_assert_cmpuint(t->now - p.start, <=, 2635 + i * 1106 + 100);
             fake_train_free(t);
         }
-        g_byte_array_unref(one);
-        g_byte_array_unref(two);
         close_pair(&p);
     }
 }
 
 /* A state of another profile, or cut off anywhere, is refused. */
-TEST("/timing/bad-state", test_bad_state)
+PAIR_TEST("/timing/bad-state", test_bad_state, RC)
 {
     ErnicProfile other = hand;
-    GByteArray *state = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
     FakeEnv env;
     Ernic *e;
-    Pair p;
 
     other.stage[ERNIC_STAGE_CQE].packet++;
-    open_pair(&p, &hand, ERNIC_QPT_RC);
-    post(&p, 1024);
-    until(&p, 1500);
-    ernic_save(p.e, state);
+    post(p, 1024);
+    until(p, 1500);
+    ernic_save(p->e, state);
     e = fake_ernic_timed(&env, &other);
-    g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
+    g_assert_false(ernic_load(e, p->env.now, state->data, state->len));
     fake_ernic_done(&env, e);
     e = fake_ernic_new(&env);
-    g_assert_false(ernic_load(e, p.env.now, state->data, state->len));
+    g_assert_false(ernic_load(e, p->env.now, state->data, state->len));
     fake_ernic_done(&env, e);
     e = fake_ernic_timed(&env, &hand);
     for (uint32_t len = state->len - 1; len > state->len - 3000; len--) {
-        g_assert_false(ernic_load(e, p.env.now, state->data, len));
+        g_assert_false(ernic_load(e, p->env.now, state->data, len));
     }
     fake_ernic_done(&env, e);
-    g_byte_array_unref(state);
-    close_pair(&p);
 }

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "answer_fixture.h"
-#include "dialog_cases.h"
 
 #define WORD 8
 
@@ -112,19 +111,15 @@ static const Wrong wrongs[] = {
     { "range", WORD, WORD, DLG_SINK, ALL, ALL, REM_ACC },
 };
 
-ROW_TEST("/atomic-write/wrong", wrongs, test_wrong)
+DIALOG_ROW_TEST("/atomic-write/wrong", wrongs, w,
+                open_allowing(d, w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE), test_wrong)
 {
-    const Wrong *w = data;
-    uint32_t key;
-    Dialog d;
+    uint32_t key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096, w->access);
 
-    open_allowing(&d, w->qp_access & ~ERNIC_ACCESS_LOCAL_WRITE);
-    key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
-    PEER_DATA(&d, ATOMIC_WRITE, RQ, 0, w->len, .va = d.mem + DLG_SINK + w->off,
+    PEER_DATA(d, ATOMIC_WRITE, RQ, 0, w->len, .va = d->mem + DLG_SINK + w->off,
               .rkey = key, .dma_len = w->dma_len, .ackreq = true);
-    dlg_ends(&d, w->nak, RQ, 0, w->event);
-    dlg_mem_is(&d, DLG_SINK, NULL, 64);
-    dlg_close(&d);
+    dlg_ends(d, w->nak, RQ, 0, w->event);
+    dlg_mem_is(d, DLG_SINK, NULL, 64);
 }
 
 /* More requests than rd_atomic resources, as with READs. */

@@ -25,24 +25,18 @@ typedef struct Big {
 
 static uint32_t reg_big(Dialog *d, uint64_t page)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     uint64_t list = fake_alloc(&d->env, PAGES * 8, 4096);
-    struct ernic_rsp rsp;
+    struct ernic_cmd cmd = fake_reg_list(d->pd, list, PAGES, 1);
 
     for (uint32_t i = 0; i < PAGES; i++) {
         fake_put64(&d->env, list + 8 * i, page);
     }
-    cmd.mr_reg.buf.addr = cpu_to_le64(list);
-    cmd.mr_reg.buf.npages = cpu_to_le32(PAGES);
     cmd.mr_reg.buf.page_shift = 21;
-    cmd.mr_reg.buf.levels = 1;
     cmd.mr_reg.iova = cpu_to_le64(IOVA);
     cmd.mr_reg.length = cpu_to_le64(BIG);
-    cmd.mr_reg.pd = cpu_to_le32(d->pd);
     cmd.mr_reg.access = cpu_to_le32(ERNIC_ACCESS_LOCAL_WRITE | ERNIC_ACCESS_REMOTE_WRITE |
                                     ERNIC_ACCESS_REMOTE_READ);
-    OK(fake_cmd(d->e, &cmd, &rsp));
-    return le32_to_cpu(rsp.handle);
+    return fake_make(d->e, &cmd);
 }
 
 static void big_open(Big *b, uint8_t type)

@@ -41,14 +41,6 @@ static void open_bulk(Dialog *d, FakeQp *bulk)
     open_other(d, bulk, 16, DLG_SINK);
 }
 
-/* The link takes the train that it refused, and is busy again at once. */
-static void take_train(Dialog *d)
-{
-    dlg_ready(d);
-    d->env.tx_busy = true;
-    fake_run(d->e);
-}
-
 /* How many of the packets that were sent are ours; takes them all. */
 static uint32_t take_ours(Dialog *d)
 {
@@ -70,7 +62,10 @@ DIALOG_TEST_BY("/departure/pressed", open_rc(d, 2), test_pressed)
     open_bulk(d, &bulk);
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     for (uint32_t step = 0; step < 3 * 4 * 16; step++) {
-        take_train(d);
+        /* The link takes the train that it refused, and is busy again at once. */
+        fake_tx_ready(d->e);
+        d->env.tx_busy = true;
+        fake_run(d->e);
         sent += take_ours(d);
         dlg_wait(d, PERIOD / 16);
     }
@@ -94,6 +89,28 @@ DIALOG_TEST_BY("/departure/timer", open_rc(d, 7), test_timer)
     dlg_wait(d, 1);
     sent_send(d);
     ACKED(d, PSN, 0, 1);
+}
+
+/* The device learns whether a queue pair waits for an acknowledgement, also reloaded. */
+DIALOG_TEST_BY("/departure/unacknowledged", open_rc(d, 7), test_unacknowledged)
+{
+    IS(ernic_unacked(d->e), false);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    sent_send(d);
+    IS(ernic_unacked(d->e), true);
+    RELOAD(d->e, d->env.now);
+    IS(ernic_unacked(d->e), true);
+    dlg_wait(d, PERIOD);
+    sent_send(d);
+    IS(ernic_unacked(d->e), true);
+    ACKED(d, PSN, 0, 1);
+    IS(ernic_unacked(d->e), false);
+    dlg_post(d, ERNIC_WR_SEND, 0, 16);
+    IS(dlg_take(d).dest_qp, DLG_PEER_QPN);
+    IS(ernic_unacked(d->e), true);
+    OK(fake_modify_qp(d->e, d->qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
+    SEND_WC(d, 1, WR_FLUSH_ERR);
+    IS(ernic_unacked(d->e), false);
 }
 
 /* It is the departure of its own packet that counts. */
@@ -218,7 +235,7 @@ DIALOG_TEST_BY("/departure/busy", open_rc(d, 0), test_busy)
     d->env.tx_busy = true;
     dlg_post(d, ERNIC_WR_SEND, 0, 16);
     dlg_wait(d, 2 * PERIOD - 1);
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     sent_send(d);
     dlg_wait(d, PERIOD - 1);
     STATE_IS(d, RTS);

@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "answer_fixture.h"
-#include "dialog_cases.h"
 
 #define GLOBAL ERNIC_FETH_GLOBAL
 #define PERSISTENT ERNIC_FETH_PERSISTENT
@@ -188,17 +187,12 @@ static const Wrong wrongs[] = {
     { "range", GLOBAL, 4097, ALL, ERNIC_ACCESS_QP, REM_ACC },
 };
 
-ROW_TEST("/flush/wrong", wrongs, test_wrong)
+DIALOG_ROW_TEST("/flush/wrong", wrongs, w, open_allowing(d, w->qp_access), test_wrong)
 {
-    const Wrong *w = data;
-    uint32_t key;
-    Dialog d;
+    uint32_t key = fake_reg_mr(d->e, d->pd, d->mem + DLG_SINK, 4096, w->access);
 
-    open_allowing(&d, w->qp_access);
-    key = fake_reg_mr(d.e, d.pd, d.mem + DLG_SINK, 4096, w->access);
-    PEER_FLUSH_OF(&d, RQ, key, w->feth, d.mem + DLG_SINK, w->len);
-    dlg_ends(&d, w->nak, RQ, 0, w->event);
-    dlg_close(&d);
+    PEER_FLUSH_OF(d, RQ, key, w->feth, d->mem + DLG_SINK, w->len);
+    dlg_ends(d, w->nak, RQ, 0, w->event);
 }
 
 /* An invalid key, and that of a window, which cannot have the right. */

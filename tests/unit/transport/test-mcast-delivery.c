@@ -7,12 +7,14 @@
 #include "qemu/osdep.h"
 #include "base/work.h"
 #include "fake_verbs.h"
+#include "objects/qp.h"
 #include "test.h"
 #include "transport/mcast_delivery.h"
 
 #define MEMBERS     60
 #define DATAGRAMS   8
 #define LEN         500
+#define MTU         4096
 #define QKEY        0x11111111
 /* A slice ends after the turn or delivery that exceeds it. */
 #define STEP        640
@@ -33,38 +35,28 @@ static ErnicGid group(void)
 
 static void set_up(Copies *c)
 {
-    ErnicGid gid = group();
-    struct ernic_qp_attr attr;
-    struct ernic_cmd cmd;
-
     c->e = fake_ernic_new(&c->env);
     c->pd = fake_create_pd(c->e);
-    c->buf = fake_alloc(&c->env, 4096, 4096);
-    c->key = fake_reg_mr(c->e, c->pd, c->buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    c->buf = fake_alloc(&c->env, MTU, 4096);
+    c->key = fake_reg_mr(c->e, c->pd, c->buf, MTU, ERNIC_ACCESS_LOCAL_WRITE);
     fake_create_cq(c->e, &c->send_cq, 256, FAKE_NONE);
-    fake_qp_attr(&attr, 0, 1);
     fake_create_deep_qp(c->e, &c->from, ERNIC_QPT_UD, c->pd, c->send_cq.cqn,
                         c->send_cq.cqn, 256);
-    fake_qp_to(c->e, &c->from, ERNIC_QPS_RTS, &attr);
+    fake_connect_mtu(c->e, &c->from, 0, 1, 5);
     for (uint32_t i = 0; i < MEMBERS; i++) {
         fake_create_cq(c->e, &c->cq[i], 64, FAKE_NONE);
         fake_create_qp(c->e, &c->qp[i], ERNIC_QPT_UD, c->pd, c->cq[i].cqn,
                        c->cq[i].cqn, FAKE_NONE);
-        fake_qp_to(c->e, &c->qp[i], ERNIC_QPS_RTS, &attr);
+        fake_connect_mtu(c->e, &c->qp[i], 0, 1, 5);
         for (uint32_t k = 0; k < DATAGRAMS; k++) {
             fake_recv(c->e, &c->qp[i], c->buf, 1024, c->key);
         }
-        cmd = (struct ernic_cmd) {
-            .opcode = ERNIC_CMD_MCAST_ATTACH,
-            .mcast.qpn = cpu_to_le32(c->qp[i].qpn),
-        };
-        memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
-        OK(fake_cmd(c->e, &cmd, NULL));
+        OK(fake_mcast(c->e, ERNIC_CMD_MCAST_ATTACH, group().raw, c->qp[i].qpn));
     }
 }
 
-/* Post @n datagrams to the group; the lengths number them. */
-static void post(Copies *c, uint32_t n)
+/* Post @n datagrams of @len bytes to the group, or some more: the lengths number them. */
+static void post_of(Copies *c, uint32_t len, uint32_t n)
 {
     struct ernic_wqe wqe = {
         .opcode = ERNIC_WR_SEND, .count = 1,
@@ -77,10 +69,15 @@ static void post(Copies *c, uint32_t n)
     wqe.ud.av.dmac[0] = 1;
     wqe.ud.av.hop_limit = 64;
     for (uint32_t i = 0; i < n; i++) {
-        sge = fake_sge(c->buf, LEN + i % DATAGRAMS, c->key);
+        sge = fake_sge(c->buf, len + i % DATAGRAMS, c->key);
         fake_post_send(c->e, &c->from, &wqe, &sge);
     }
     OK(fake_ring_sq(c->e, &c->from));
+}
+
+static void post(Copies *c, uint32_t n)
+{
+    post_of(c, LEN, n);
 }
 
 /* Run until no datagram waits; returns the number of slices. */
@@ -96,7 +93,7 @@ static uint32_t run(Copies *c)
         slices++;
         g_assert_cmpuint(c->e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
         g_assert_true(ernic_rx_room(c->e) ==
-                      (ernic_mcast_delivery_wait(c->e) ? 0 : UINT32_MAX));
+                      (ernic_mcast_delivery_blocks(c->e) ? 0 : UINT32_MAX));
         if (ernic_mcast_delivery_wait(c->e)) {
             g_assert_cmpuint(c->env.wake, <=, c->env.now);
         }
@@ -152,20 +149,82 @@ static void from_link(Copies *c, uint32_t n)
     fake_ernic_done(&peer.env, peer.e);
 }
 
+/* A queue pair sends a datagram to another host. */
+static void post_one(Copies *c, FakeQp *qp)
+{
+    struct ernic_wqe wqe = {
+        .opcode = ERNIC_WR_SEND, .count = 1,
+        .ud = { .qkey = cpu_to_le32(QKEY), .dest_qpn = cpu_to_le32(9) },
+    };
+    struct ernic_sge sge = fake_sge(c->buf, LEN, c->key);
+
+    fake_gid(wqe.ud.av.dgid, 7);
+    wqe.ud.av.hop_limit = 64;
+    fake_post_send(c->e, qp, &wqe, &sge);
+    OK(fake_ring_sq(c->e, qp));
+}
+
+/* How many datagrams to one host have left. */
+static uint32_t left_for_one(Copies *c)
+{
+    FakeTrain *train;
+    uint32_t n = 0;
+
+    while ((train = fake_take_train(&c->env))) {
+        if (!ernic_gid_is_mcast(&train->train.path.dgid)) {
+            n += ernic_train_packets(&train->train);
+        }
+        fake_train_free(train);
+    }
+    return n;
+}
+
+/* The process that sends to the group all the time. */
+static void flood(Copies *c)
+{
+    const ErnicWq *wq = &c->e->qp[c->from.qpn].sq.wq;
+    struct ernic_cqe cqe;
+
+    while (fake_poll_cq(c->e, &c->send_cq, &cqe)) {
+    }
+    post_of(c, MTU - DATAGRAMS, 200 - (wq->pi - wq->ci));
+}
+
+/*
+ * Others send and receive meanwhile: the delivery has a share of each slice, and keeps
+ * them from receiving in half of the slices at the most.
+ */
+COPIES_TEST("/mcast-delivery/others", test_others)
+{
+    enum { RUNS = 60 };
+    uint32_t sent = 0, waits = 0, receives = 0;
+
+    for (uint32_t i = 0; i < RUNS; i++) {
+        flood(c);
+        if (i % 4 == 0) {
+            post_one(c, &c->qp[0]);
+        }
+        ernic_run(c->e, c->env.now);
+        sent += left_for_one(c);
+        waits += ernic_mcast_delivery_wait(c->e);
+        receives += ernic_rx_room(c->e) != 0;
+    }
+    g_test_message("sent %u, waits %u, receives %u", sent, waits, receives);
+    g_assert_cmpuint(waits, >, RUNS * 3 / 4);
+    g_assert_cmpuint(sent, >=, RUNS / 4 - 2);
+    g_assert_cmpuint(receives, >=, RUNS / 3);
+}
+
 /* A member that leaves gets no more of a datagram; the others get all of it. */
 COPIES_TEST("/mcast-delivery/detach", test_detach)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_DETACH };
-    ErnicGid gid = group();
     struct ernic_cqe cqe;
     uint32_t i;
 
     from_link(c, 8);
     g_assert_true(ernic_mcast_delivery_wait(c->e));
-    memcpy(cmd.mcast.gid, gid.raw, sizeof(gid.raw));
     for (i = 0; i < MEMBERS; i++) {
-        cmd.mcast.qpn = cpu_to_le32(c->qp[i].qpn);
-        OK(fake_cmd(c->e, &cmd, NULL));
+        OK(fake_mcast(c->e, ERNIC_CMD_MCAST_DETACH, group().raw, c->qp[i].qpn));
     }
     run(c);
     /* The last member has had the datagrams that were complete before. */

@@ -182,7 +182,7 @@ TEST("/qp-table/diagram", test_diagram)
 
     for (int type = 0; type < ERNIC_QPT_COUNT; type++) {
         for (int from = 0; from < ERNIC_QPS_COUNT; from++) {
-            char **want = g_strsplit(next[from], " ", 0);
+            g_auto(GStrv) want = g_strsplit(next[from], " ", 0);
 
             for (int to = 0; to < ERNIC_QPS_COUNT; to++) {
                 const char *name = ernic_qp_state_name(to);
@@ -201,7 +201,6 @@ TEST("/qp-table/diagram", test_diagram)
                     IS(ernic_qp_edge_check(type, from, to, mask), ERNIC_ERR_STATE);
                 }
             }
-            g_strfreev(want);
         }
     }
 }

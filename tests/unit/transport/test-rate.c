@@ -22,7 +22,7 @@ typedef struct Fixture {
     FakeQp qp, other;
 } Fixture;
 
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
     f->e = fake_ernic_new(&f->env);
     f->pd = fake_create_pd(f->e);
@@ -32,11 +32,6 @@ static void setup(Fixture *f, gconstpointer data)
     f->buf = fake_alloc(&f->env, 4096, 4096);
     f->key = fake_reg_mr(f->e, f->pd, f->buf, 4096, ERNIC_ACCESS_LOCAL_WRITE);
     fake_advance(f->e, 1000000000);
-}
-
-static void teardown(Fixture *f, gconstpointer data)
-{
-    fake_ernic_done(&f->env, f->e);
 }
 
 static uint8_t limit(Fixture *f, uint32_t kbps, uint32_t burst)
@@ -98,7 +93,7 @@ static void paced(Fixture *f, uint64_t wait, uint32_t count)
 }
 
 /* The first at once; due to the slack, the second may leave that much early. */
-FIXTURE_TEST("/rate/pace", test_pace)
+ENGINE_TEST("/rate/pace", test_pace)
 {
     begin(f, KBPS, COUNT);
     paced(f, FRAME - ERNIC_RATE_SLACK_NS, COUNT - 1);
@@ -111,7 +106,7 @@ FIXTURE_TEST("/rate/pace", test_pace)
 }
 
 /* Waiting frames use the new rate at once, and another queue pair never waits. */
-FIXTURE_TEST("/rate/change", test_change)
+ENGINE_TEST("/rate/change", test_change)
 {
     begin(f, 1, 6);      /* 8 s a frame */
     send(f, &f->other, 5);
@@ -130,7 +125,7 @@ FIXTURE_TEST("/rate/change", test_change)
 }
 
 /* In Error waiting frames are flushed at once. */
-FIXTURE_TEST("/rate/error", test_error)
+ENGINE_TEST("/rate/error", test_error)
 {
     struct ernic_cqe cqe;
     uint32_t n = 0;

@@ -27,7 +27,7 @@ typedef struct Fixture {
     FakeQp out, in;
 } Fixture;
 
-static void open_world(Fixture *f, const ErnicProfile *timing)
+static void setup(Fixture *f, gconstpointer timing)
 {
     uint8_t *p;
 
@@ -45,11 +45,6 @@ static void open_world(Fixture *f, const ErnicProfile *timing)
         p[i] = i * 7 + i / 256;
     }
     p[0] = 2;                   /* to one station */
-}
-
-static void setup(Fixture *f, gconstpointer data)
-{
-    open_world(f, data);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -239,8 +234,7 @@ RAW_TEST("busy", test_busy)
     }
     settle(f);
     no_wc(f);
-    f->env.tx_busy = false;
-    ernic_tx_ready(f->e, f->env.now);
+    fake_tx_ready(f->e);
     settle(f);
     for (uint32_t len = 60; len < 63; len++) {
         sent(f, len);
@@ -263,8 +257,7 @@ RAW_TEST("among-packets", test_among_packets)
         send(f, 60 + i);
         settle(f);
     }
-    f->env.tx_busy = false;
-    ernic_tx_ready(f->e, f->env.now);
+    fake_tx_ready(f->e);
     settle(f);
     for (int i = 0; (train = fake_take_train(&f->env)); i += train->train.frame,
          fake_train_free(train)) {
@@ -505,25 +498,18 @@ TEST("/raw/absent", test_absent)
         .rq_depth = cpu_to_le32(16), .sq_stride = 2, .rq_stride = 2,
         .type = ERNIC_QPT_RAW,
     };
-    uint64_t buf;
     FakeEnv env;
     FakeCq cq;
-    Ernic *e;
+    Ernic *e = FAKE_ERNIC(&env, cfg.raw = false);
 
-    e = FAKE_ERNIC(&env, cfg.raw = false);
     fake_create_cq(e, &cq, 16, FAKE_NONE);
-    buf = fake_alloc(&env, 4096, 4096);
-    OK(CMD(e, QUERY_DEVICE, cmd.query.addr = cpu_to_le64(buf);
-           cmd.query.length = cpu_to_le32(sizeof(*attr))));
-    attr = fake_ptr(&env, buf, sizeof(*attr));
+    attr = fake_query(e, ERNIC_CMD_QUERY_DEVICE, 0, sizeof(*attr));
     IS(attr->raw, 0);
     IS(attr->max_flows, 0);
     init.pd = cpu_to_le32(fake_create_pd(e));
     init.send_cq = init.recv_cq = cpu_to_le32(cq.cqn);
     init.sq_buf.addr = cpu_to_le64(fake_alloc(&env, 4096, 4096));
     init.rq_buf.addr = cpu_to_le64(fake_alloc(&env, 4096, 4096));
-    memcpy(fake_ptr(&env, buf, sizeof(init)), &init, sizeof(init));
-    IS(CMD(e, QP_CREATE, cmd.qp.addr = cpu_to_le64(buf);
-           cmd.qp.length = cpu_to_le32(sizeof(init))), ERNIC_ERR_PARAM);
+    IS(fake_pass(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), NULL), ERNIC_ERR_PARAM);
     fake_ernic_done(&env, e);
 }

@@ -84,7 +84,7 @@ DIALOG_TEST_BY("/req-local/local-inv-late-ack", open_inv(d), test_local_inv_late
     d->env.tx_busy = true;
     PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
     PEER_ACK(d, PSN, 1);
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     SEND_WCS(d, 1, 2, SUCCESS);
     /* Packets that the link held back are sent as well. */
     dlg_sent_message(d, ERNIC_WR_SEND, 0, PSN, 0, 10);

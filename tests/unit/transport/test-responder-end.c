@@ -89,7 +89,7 @@ TEST("/resp/ack/last-busy", test_ack_last_busy)
                 SEND_WC(d, 0, WR_FLUSH_ERR);
             }
         }
-        dlg_ready(d);
+        fake_tx_ready(d->e);
         fake_run(d->e);
         IS(dlg_take(d).dest_qp, 0x123456);
         SENT_ACK(d, PSN, 1);
@@ -117,7 +117,7 @@ DIALOG_TEST("/resp/ack/last-many", ERNIC_QPT_RC, test_ack_last_many)
         PEER(d, WRITE_ONLY, .dest_qp = qp[i].qpn, .ackreq = true);
         OK(fake_destroy(d->e, ERNIC_CMD_QP_DESTROY, qp[i].qpn));
     }
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     fake_run(d->e);
     IS(dlg_take(d).dest_qp, DLG_PEER_QPN);
     for (n = 0; dlg_pending(d); n++) {
@@ -144,7 +144,7 @@ TEST("/resp/ack/last-begun", test_ack_last_begun)
             dlg_sent_read(d, PSN, 1, 0, 200000);
         }
         QUIET(d);
-        dlg_ready(d);         /* one train of it leaves */
+        fake_tx_ready(d->e);    /* one train of it leaves */
         d->hold = true;
         if (i) {
             PEER_READ(d, PSN, 0, 200000);

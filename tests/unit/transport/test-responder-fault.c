@@ -6,7 +6,7 @@
  * 9.9.3 and 11.6).
  */
 #include "qemu/osdep.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 
 #define PSN DLG_RQ_PSN
 
@@ -205,24 +205,27 @@ static void check_wrong(const Wrong *w, uint8_t type)
     dlg_close(&d);
 }
 
-ROW_TEST("/resp-fault", wrongs, test_wrong)
+ROW_TEST("/resp-fault", wrongs, w, test_wrong)
 {
-    check_wrong(data, ERNIC_QPT_RC);
+    check_wrong(w, ERNIC_QPT_RC);
 }
 
-ROW_TEST("/resp-fault/xrc", wrongs, test_wrong_xrc)
+ROW_TEST("/resp-fault/xrc", wrongs, w, test_wrong_xrc)
 {
-    check_wrong(data, ERNIC_QPT_XRC_TGT);
+    check_wrong(w, ERNIC_QPT_XRC_TGT);
 }
 
-TEST("/resp-fault/recv/protection", test_recv_prot)
+DIALOG_TEST("/resp-fault/recv/protection", ERNIC_QPT_RC, test_recv_prot)
 {
-    Dialog d;
+    struct ernic_sge sge = fake_sge(d->mem, 64, d->key ^ 1);
 
-    dlg_open_bad_recv(&d, ERNIC_QPT_RC, 64);
-    PEER_SEND(&d, PSN, 16);
-    SENT_NAK(&d, ERNIC_NAK_REM_OP, PSN, 0);
-    dlg_close_bad_recv(&d);
+    fake_post_recv(d->e, &d->qp, 0, &sge, 1);
+    dlg_recv(d, DLG_SINK, 64);
+    PEER_SEND(d, PSN, 16);
+    SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
+    RECV_WC(d, 0, LOC_PROT_ERR);
+    RECV_WC(d, 1, WR_FLUSH_ERR);
+    STATE_IS(d, ERR);
 }
 
 DIALOG_TEST("/resp-fault/recv/wqe", ERNIC_QPT_RC, test_recv_wqe)
@@ -236,6 +239,53 @@ DIALOG_TEST("/resp-fault/recv/wqe", ERNIC_QPT_RC, test_recv_wqe)
     SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
     RECV_WC(d, 0, LOC_QP_OP_ERR);
     STATE_IS(d, ERR);
+}
+
+/* The service, and whether its queue pair answers by a NAK. */
+static const struct {
+    const char *name;
+    uint8_t type;
+    bool nak;
+} srq_users[] = {
+    { "rc", ERNIC_QPT_RC, true }, { "uc", ERNIC_QPT_UC, false },
+    { "ud", ERNIC_QPT_UD, false }, { "xrc", ERNIC_QPT_XRC_TGT, true },
+};
+
+/*
+ * An SRQ whose ring cannot be read. Each queue pair that needs a request of it goes to
+ * Error, also after the one that noticed: an RNR NAK would make peers retry for ever.
+ */
+ROW_TEST("/resp-fault/srq-failed", srq_users, u, test_srq_failed)
+{
+    Dialog dialog, *d = &dialog;
+    struct ernic_cqe cqe;
+
+    dlg_init(d, u->type, true);
+    dlg_to(d, ERNIC_QPS_RTS);
+    dlg_recv_many(d, 2, DLG_SINK, 64);
+    for (uint32_t round = 0; round < 2; round++) {
+        fake_fail_dma(&d->env, round ? 0 : 1, false);
+        PEER_SEND(d, PSN, 16);
+        if (u->nak) {
+            SENT_NAK(d, ERNIC_NAK_REM_OP, PSN, 0);
+        }
+        if (round == 0) {
+            dlg_event_of(d, ERNIC_EV_SRQ_ERR, d->srq.srqn);
+        }
+        /* The completion of a request reports the fault, if one was taken. */
+        if (round || d->srq.record) {
+            dlg_event(d, ERNIC_EV_QP_FATAL);
+        } else {
+            g_assert_true(fake_poll_cq(d->e, &d->rcq, &cqe));
+            IS(cqe.status, ERNIC_WC_LOC_QP_OP_ERR);
+        }
+        dlg_event(d, ERNIC_EV_LAST_WQE);
+        STATE_IS(d, ERR);
+        dlg_no_wc(d);
+        dlg_state(d, ERNIC_QPS_RESET);
+        dlg_to(d, ERNIC_QPS_RTS);
+    }
+    dlg_close(d);
 }
 
 /* Too many READs at once: the earlier ones are still answered. */
@@ -264,7 +314,7 @@ static uint32_t read_key_lost(Dialog *d, bool open)
         PEER(d, SEND_FIRST, .psn = PSN + 500, .payload_len = 1024);
     }
     OK(fake_destroy(d->e, ERNIC_CMD_MR_FREE, key));
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     n = dlg_pending(d) - 1;
     g_assert_cmpuint(n, <, 100);
     SENT_DATA(d, READ_RSP_FIRST, PSN, 0, 1024, .syndrome = DLG_ACK, .msn = 1);
@@ -296,7 +346,7 @@ DIALOG_TEST("/resp-fault/read-gid-lost", ERNIC_QPT_RC, test_read_gid_lost)
     PEER_READ(d, PSN, 0, 200 * 1024);
     OK(CMD(d->e, SET_GID, {}));
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     g_assert_cmpuint(dlg_drain(d), <=, 64);
     fake_set_gid(d->e, 0, DLG_HOST);
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);

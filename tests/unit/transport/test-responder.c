@@ -164,7 +164,7 @@ static void lost_read(Dialog *d, uint32_t psn, uint32_t packets, uint32_t key)
          .dma_len = packets * 256);
     OK(CMD(d->e, SET_GID, {}));
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     dlg_drain(d);
     fake_set_gid(d->e, 0, DLG_HOST);
     dlg_event_of(d, ERNIC_EV_GID_CHANGE, 1);

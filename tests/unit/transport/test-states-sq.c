@@ -4,7 +4,7 @@
  * Queue pair states, second part: SQD, SQE, Error, and destruction; and UC.
  */
 #include "qemu/osdep.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 #include "wire/ib_tables.h"
 
 #define SQ DLG_SQ_PSN
@@ -140,7 +140,7 @@ DIALOG_TEST("/states/sqd/rd-atomic", ERNIC_QPT_RC, test_sqd_rd_atomic)
     }
     d->attr.max_dest_rd_atomic = 3;
     OK(dlg_modify(d, mask, ERNIC_QPS_SQD));
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     for (uint32_t i = 0; i < 3; i++) {
         dlg_sent_read(d, RQ + 100 * i, i + 1, 0, 100 * 1024);
     }

@@ -6,7 +6,7 @@
  * with its test.
  */
 #include "qemu/osdep.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 
 #define SQ DLG_SQ_PSN
 #define RQ DLG_RQ_PSN
@@ -15,10 +15,9 @@
 DIALOG_TEST("/states/reset/empties", ERNIC_QPT_RC, test_reset_empties)
 {
     struct ernic_qp_attr attr;
-    struct ernic_wqe wqe;
     uint32_t key;
+    struct ernic_wqe wqe = dlg_bind_mw(d, &key);
 
-    wqe = dlg_bind_mw(d, &key);
     dlg_post_wqe(d, &wqe, 0, 0);
     SEND_WC(d, 0, SUCCESS);
     dlg_recv_many(d, 2, DLG_SINK, 4096);

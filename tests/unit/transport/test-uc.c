@@ -6,7 +6,7 @@
  * 9.8.2).
  */
 #include "qemu/osdep.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 #include "wire/ib_tables.h"
 
 #define PSN DLG_RQ_PSN
@@ -93,27 +93,23 @@ static const Wrong wrongs[] = {
 };
 
 /* 9.9.3 class D: dropped in silence with the rest of its message. */
-ROW_TEST("/uc/wrong", wrongs, test_wrong)
+DIALOG_ROW_TEST("/uc/wrong", wrongs, w, dlg_open(d, ERNIC_QPT_UC), test_wrong)
 {
-    const Wrong *w = data;
     ErnicPkt pkt = w->pkt;
-    Dialog d;
 
-    dlg_open(&d, ERNIC_QPT_UC);
-    dlg_recv(&d, DLG_SINK, 4096);
+    dlg_recv(d, DLG_SINK, 4096);
     pkt.psn = PSN;
-    pkt.va += d.mem;
-    pkt.rkey = pkt.rkey ? pkt.rkey : d.key;
-    pkt.payload = d.peer;
-    dlg_peer(&d, w->op, &pkt);
-    PEER(&d, SEND_LAST, .psn = PSN + 1, .payload_len = 10);
-    PEER(&d, WRITE_LAST_IMM, .psn = PSN + 2, .payload_len = 10);
-    dlg_mem_is(&d, DLG_SINK, NULL, 4096);
-    dlg_no_wc(&d);
-    STATE_IS(&d, RTS);
-    peer_only(&d, PSN + 3, 10);
-    RECV_WC(&d, 0, SUCCESS);
-    dlg_close(&d);
+    pkt.va += d->mem;
+    pkt.rkey = pkt.rkey ? pkt.rkey : d->key;
+    pkt.payload = d->peer;
+    dlg_peer(d, w->op, &pkt);
+    PEER(d, SEND_LAST, .psn = PSN + 1, .payload_len = 10);
+    PEER(d, WRITE_LAST_IMM, .psn = PSN + 2, .payload_len = 10);
+    dlg_mem_is(d, DLG_SINK, NULL, 4096);
+    dlg_no_wc(d);
+    STATE_IS(d, RTS);
+    peer_only(d, PSN + 3, 10);
+    RECV_WC(d, 0, SUCCESS);
 }
 
 /* WRITE is not allowed on this queue pair. */

@@ -6,7 +6,7 @@
  * 10.5.2, 10.9.3; annex A17.4).
  */
 #include "qemu/osdep.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 #include "trace-mark.h"
 #include "transport/rx.h"
 
@@ -123,7 +123,7 @@ static void bad_request(Dialog *d, const struct ernic_wqe *wqe, uint32_t len,
     dlg_post_flags(d, ERNIC_WR_SEND, 0, 0, 11);
     dlg_wait(d, 1000000000);
     dlg_no_wc(d);
-    dlg_ready(d);
+    fake_tx_ready(d->e);
     SEND_WC(d, 0, SUCCESS);
     dlg_send_wc(d, 1, status);
     SEND_WC(d, 2, WR_FLUSH_ERR);
@@ -254,9 +254,10 @@ DIALOG_TEST("/ud/resp/fields", ERNIC_QPT_UD, test_recv_fields)
 
 static uint32_t port_counter(Dialog *d, size_t offset)
 {
-    OK(CMD(d->e, QUERY_PORT, cmd.query.addr = cpu_to_le64(d->env.base);
-           cmd.query.length = cpu_to_le32(sizeof(struct ernic_port_attr))));
-    return ldl_le_p((uint8_t *)fake_ptr(&d->env, d->env.base, 32) + offset);
+    const uint8_t *port = fake_query(d->e, ERNIC_CMD_QUERY_PORT, 0,
+                                     sizeof(struct ernic_port_attr));
+
+    return ldl_le_p(port + offset);
 }
 
 DIALOG_TEST("/ud/resp/qkey", ERNIC_QPT_UD, test_qkey)

@@ -54,11 +54,6 @@ static void set_up(Work *w)
     }
 }
 
-static void tear_down(Work *w)
-{
-    fake_ernic_done(&w->env, w->e);
-}
-
 static void reg(Work *w)
 {
     w->cmd = (struct ernic_cmd) {
@@ -137,16 +132,15 @@ static void create_qp(Work *w)
 /* A full ring of the greatest depth, whose pages are all the same. */
 static void resize(Work *w)
 {
-    uint32_t npages = ERNIC_MAX_CQ_DEPTH * sizeof(struct ernic_cqe) / 4096;
-    struct ernic_rsp rsp;
+    uint32_t npages = ERNIC_MAX_CQ_DEPTH * sizeof(struct ernic_cqe) / 4096, cqn;
 
     create_cq(w);
     w->cmd.cq_create.buf = pages(w, npages);
     w->cmd.cq_create.depth = cpu_to_le32(ERNIC_MAX_CQ_DEPTH);
-    OK(fake_cmd(w->e, &w->cmd, &rsp));
-    w->e->cq[le32_to_cpu(rsp.handle)].pi = ERNIC_MAX_CQ_DEPTH;
+    cqn = fake_make(w->e, &w->cmd);
+    w->e->cq[cqn].pi = ERNIC_MAX_CQ_DEPTH;
     w->cmd.opcode = ERNIC_CMD_CQ_RESIZE;
-    w->cmd.cq_create.handle = rsp.handle;
+    w->cmd.cq_create.handle = cpu_to_le32(cqn);
     w->cmd.cq_create.eq = 0;
 }
 
@@ -181,13 +175,15 @@ static void free_demand(Work *w)
     };
 }
 
-static const struct {
+typedef struct Longest {
     const char *name;
     void (*prepare)(Work *w);
     uint8_t status;
     uint32_t pages;             /* e->num_pages after it, beside those before it */
     bool removes;               /* it removes pages step by step */
-} longest[] = {
+} Longest;
+
+static const Longest longest[] = {
     { "mr-reg", reg, ERNIC_OK, ERNIC_MAX_PAGES },
     { "mr-reg-wrong", reg_wrong, ERNIC_ERR_PARAM },
     { "mr-rereg", rereg, ERNIC_OK, ERNIC_MAX_PAGES },
@@ -223,7 +219,7 @@ static bool slice(Work *w, struct ernic_rsp *rsp)
     return done;
 }
 
-static void finish(Work *w, size_t i)
+static void finish(Work *w, const Longest *l)
 {
     struct ernic_rsp rsp;
     uint32_t slices = 1;
@@ -231,78 +227,64 @@ static void finish(Work *w, size_t i)
     while (!slice(w, &rsp)) {
         slices++;
     }
-    IS(rsp.status, longest[i].status);
+    IS(rsp.status, l->status);
     g_assert_cmpuint(slices, >, 2);
-    IS(w->e->num_pages, longest[i].pages);
-    g_test_message("%s: %u slices", longest[i].name, slices);
+    IS(w->e->num_pages, l->pages);
+    g_test_message("%s: %u slices", l->name, slices);
 }
 
-static void test_long(gconstpointer data)
-{
-    size_t i = GPOINTER_TO_SIZE(data);
-    Work w;
+/* The head of a test of a Work *w with each command *l of these. */
+#define LONGEST_TEST(path, fn) \
+    WORLD_ROW_TEST(path, longest, l, fn, Work, w, set_up(w); l->prepare(w), \
+                   fake_ernic_done(&w->env, w->e))
 
-    set_up(&w);
-    longest[i].prepare(&w);
-    finish(&w, i);
-    tear_down(&w);
+LONGEST_TEST("/slices/end", test_long)
+{
+    finish(w, l);
 }
 
 /* A reset drops the command and what it holds. */
-static void test_reset(gconstpointer data)
+LONGEST_TEST("/slices/reset", test_reset)
 {
-    size_t i = GPOINTER_TO_SIZE(data);
     uint32_t slices = 0;
     struct ernic_rsp rsp;
-    Work w;
 
-    set_up(&w);
-    longest[i].prepare(&w);
-    g_assert_false(slice(&w, &rsp));
-    ernic_reset(w.e);
-    g_assert_false(ernic_cmd_active(w.e));
-    IS(w.e->num_pages, 0);
-    w.cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_NOP };
-    w.init = 0;
+    g_assert_false(slice(w, &rsp));
+    ernic_reset(w->e);
+    g_assert_false(ernic_cmd_active(w->e));
+    IS(w->e->num_pages, 0);
+    w->cmd = (struct ernic_cmd) { .opcode = ERNIC_CMD_NOP };
+    w->init = 0;
     /* It waits until the memory of the dropped one is free. */
-    while (!slice(&w, &rsp)) {
+    while (!slice(w, &rsp)) {
         g_assert_cmpuint(++slices, <, 100);
     }
     OK(rsp.status);
-    tear_down(&w);
 }
 
 /* The state does not contain the command: the destination executes and counts it. */
-static void test_save(gconstpointer data)
+LONGEST_TEST("/slices/save", test_save)
 {
-    size_t i = GPOINTER_TO_SIZE(data);
     struct ernic_rsp rsp;
-    GByteArray *before, *state;
+    g_autoptr(GByteArray) before = NULL, state = NULL;
     struct ernic_qp_init init;
-    struct ernic_cmd cmd;
-    Work w;
+    struct ernic_cmd cmd = w->cmd;
 
-    set_up(&w);
-    longest[i].prepare(&w);
-    cmd = w.cmd;
-    if (w.init) {
-        memcpy(&init, fake_ptr(&w.env, w.init, sizeof(init)), sizeof(init));
+    if (w->init) {
+        memcpy(&init, fake_ptr(&w->env, w->init, sizeof(init)), sizeof(init));
     }
-    before = fake_saved(w.e);
-    g_assert_false(slice(&w, &rsp));
-    state = fake_saved(w.e);
-    if (!longest[i].removes) {
+    before = fake_saved(w->e);
+    g_assert_false(slice(w, &rsp));
+    state = fake_saved(w->e);
+    if (!l->removes) {
         g_assert_cmpmem(before->data, before->len, state->data, state->len);
     }
-    g_assert_true(ernic_load(w.e, w.env.now, state->data, state->len));
-    w.cmd = cmd;
-    if (w.init) {
-        memcpy(fake_ptr(&w.env, w.init, sizeof(init)), &init, sizeof(init));
+    g_assert_true(ernic_load(w->e, w->env.now, state->data, state->len));
+    w->cmd = cmd;
+    if (w->init) {
+        memcpy(fake_ptr(&w->env, w->init, sizeof(init)), &init, sizeof(init));
     }
-    finish(&w, i);
-    g_byte_array_free(before, true);
-    g_byte_array_free(state, true);
-    tear_down(&w);
+    finish(w, l);
 }
 
 /*
@@ -356,24 +338,5 @@ TEST("/slices/cq-resize/in-use", test_resize_in_use)
         g_assert_true(ernic_cq_post(w.e, cq.cqn, &(ErnicWc) { .wr_id = posted }));
     }
     IS(seen, posted - 1);
-    tear_down(&w);
-}
-
-TESTS(add_tests)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(longest); i++) {
-        static const struct {
-            const char *name;
-            void (*fn)(gconstpointer data);
-        } tests[] = {
-            { "end", test_long }, { "reset", test_reset }, { "save", test_save },
-        };
-
-        for (size_t k = 0; k < ARRAY_SIZE(tests); k++) {
-            g_autofree char *path = g_strdup_printf("/slices/%s/%s", longest[i].name,
-                                                    tests[k].name);
-
-            g_test_add_data_func(path, GSIZE_TO_POINTER(i), tests[k].fn);
-        }
-    }
+    fake_ernic_done(&w.env, w.e);
 }

@@ -261,9 +261,7 @@ DIALOG_TEST_BY("/xrc/srq/busy", dlg_init(d, TGT, false), test_busy)
 
 static uint8_t qp_status(Dialog *d, const struct ernic_qp_init *init)
 {
-    memcpy(fake_ptr(&d->env, d->env.base, sizeof(*init)), init, sizeof(*init));
-    return CMD(d->e, QP_CREATE, cmd.qp.addr = cpu_to_le64(d->env.base);
-               cmd.qp.length = cpu_to_le32(sizeof(*init)));
+    return fake_pass(d->e, ERNIC_CMD_QP_CREATE, 0, init, sizeof(*init), NULL);
 }
 
 #define QP_STATUS(d, GOOD, FIELD, VALUE)                                    \

@@ -12,7 +12,7 @@
 #include "bars/qdma/stream.h"
 #include "bars/qdma/turns.h"
 #include "device/pace.h"
-#include "net/ethernet.h"
+#include "net/transmit.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Accesses to memory for a packet: descriptor, data, status. */

@@ -9,7 +9,7 @@
 #include "qemu/bswap.h"
 #include "bars/qdma/port.h"
 #include "net/eth.h"
-#include "net/ethernet.h"
+#include "net/transmit.h"
 #include "hw/rdma-ernic/trace.h"
 
 /* Queues of a function: the first, their number. */

@@ -18,7 +18,7 @@
 #include "device/mutex.h"
 #include "device/pace.h"
 #include "device/traffic.h"
-#include "net/ethernet.h"
+#include "net/transmit.h"
 #include "net/queues.h"
 #include "hw/rdma-ernic/trace.h"
 

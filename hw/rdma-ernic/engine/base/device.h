@@ -217,6 +217,8 @@ struct Ernic {
     uint32_t num_bound;         /* type 2 windows that are bound */
     uint32_t holders;           /* the first key that holds a region; 0 */
     uint32_t num_holders;
+    uint32_t num_unacked;       /* queue pairs whose transport timer runs; writer:
+                                   transport/retry_timer */
     ErnicJob *job;              /* the command in progress (objects/job.h) */
     bool touched;               /* software or the link has used it since its reset */
     ErnicBudget work;           /* since the reset (base/work.h) */

@@ -136,12 +136,12 @@ struct ErnicInterfaceOps {
     bool (*polls_recv)(const ErnicQp *qp);
     /*
      * Take the receive request for the next message into @recv. False: there is none,
-     * and the peer gets an RNR NAK; or the producer counter cannot be read, and
-     * recv->fault, which is 0 before the call, has the reason. Called once for each
-     * message and while flushing; the result is not cached. If software posts without
-     * doorbells, the method reads the producer counter from memory. With an SRQ
-     * (ernic_qp_srq()) it also calls
-     * ernic_srq_check_limit() and, if a DMA fails, ernic_srq_fail().
+     * and the peer gets an RNR NAK; or the producer counter cannot be read or the SRQ
+     * has failed, and recv->fault, which is 0 before the call, has the reason. Called
+     * once for each message and while flushing; the result is not cached. If software
+     * posts without doorbells, the method reads the producer counter from memory. With
+     * an SRQ (ernic_qp_srq()) it also calls ernic_srq_check_limit() and, if a DMA fails,
+     * ernic_srq_fail().
      */
     bool (*take_recv)(Ernic *e, ErnicQp *qp, ErnicRecv *recv);
     /*

@@ -257,9 +257,6 @@ bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv)
     ErnicSrq *srq = &e->srq[srqn];
 
     g_assert(srq->used);
-    if (srq->error) {
-        return false;
-    }
     /* The limit needs the exact number. */
     if (srq->wq.pi == srq->wq.ci || srq->limit) {
         srq_look(e, srqn);

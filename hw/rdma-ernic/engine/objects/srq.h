@@ -50,12 +50,15 @@ bool ernic_srq_in_domain(const Ernic *e, uint32_t srqn, uint32_t xrcd);
  * below its limit. An interface calls it after taking a request and on arming the limit.
  */
 void ernic_srq_check_limit(Ernic *e, uint32_t srqn, uint32_t left);
-/* The ring of SRQ @srqn could not be read: raise SRQ_ERR; it is not used again. */
+/*
+ * The ring of SRQ @srqn could not be read: raise SRQ_ERR; it is not used again. Each
+ * queue pair that needs a request of it from now on goes to Error.
+ */
 void ernic_srq_fail(Ernic *e, uint32_t srqn);
 /*
  * The same as ernic_rq_take(), for an SRQ. Falling below the limit raises SRQ_LIMIT,
  * once. A ring that cannot be read raises SRQ_ERR and is not used again. So does a
- * record: then the result is false, and recv->fault is set.
+ * record. The result of an SRQ that failed is false, and recv->fault is set.
  */
 bool ernic_srq_take(Ernic *e, uint32_t srqn, ErnicRecv *recv);
 

@@ -166,6 +166,7 @@ static void count_queues(ErnicCheck *c)
             count_buf(c, &qp->sq.wq.buf);
             count_buf(c, &qp->rq.wq.buf);
             count_arrays(c, qp);
+            c->unacked += qp->sq.ack_due != ERNIC_NEVER;
         }
     }
 }
@@ -422,6 +423,7 @@ static bool kept_memory(const ErnicCheck *c, uint32_t id)
 }
 
 INVARIANT(bound_windows, c->e->num_bound == c->bound)
+INVARIANT(unacked_queues, c->e->num_unacked == c->unacked)
 INVARIANT(holders, ernic_mr_holders_ok(c->e))
 
 static bool async_eq(const ErnicCheck *c, uint32_t id)
@@ -552,6 +554,7 @@ const ErnicInvariants ernic_invariants_device = INVARIANTS(
     { "kept-pages", kept_pages },
     { "kept-memory", kept_memory },
     { "bound-windows", bound_windows },
+    { "unacked-queues", unacked_queues },
     { "holders", holders },
     { "async-eq", async_eq },
     { "event-lines", event_lines },

@@ -18,7 +18,7 @@ typedef struct ErnicCheck {
     uint32_t *pd_refs, *eq_refs, *cq_refs, *srq_refs, *mr_refs;
     uint64_t pages;
     uint64_t mem[ERNIC_MEM_COUNT];      /* bytes that objects own */
-    uint32_t bound;
+    uint32_t bound, unacked;
     /* The event queue in whose line an object stands; 0: none. */
     uint32_t *line[ERNIC_EVC_COUNT];
     bool bad_line;              /* an entry that is none, or that is doubled */

@@ -22,6 +22,7 @@
 #include "steering/flow_tables.h"
 #include "timing/timing.h"
 #include "trace.h"
+#include "transport/retry_timer.h"
 #include "transport/sched.h"
 #include "transport/tx.h"
 #include "wire/icrc.h"
@@ -303,6 +304,7 @@ static void derive(Ernic *e)
     for (i = 1; i < e->cfg.max_qp; i++) {
         if (e->qp[i].used) {
             ernic_timer_set(e->timers, i, e->qp[i].timer_due);
+            ernic_retry_timer_derive(e, &e->qp[i]);
             derive_units(&e->qp[i]);
         }
     }

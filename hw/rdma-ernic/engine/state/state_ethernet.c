@@ -43,6 +43,7 @@ DESCRIBE(mlx5_eth,
     ARRAY(out_of_buffer, UINT64_MAX),
     DERIVED(send), DERIVED(flush), UMAX(last, ERNIC_LIM_ETH_QUEUE),
     DERIVED(poll_wait), DERIVED(poll_due),
+    ARRAY(flushed, ERNIC_LIM_ETH_QUEUE),
 );
 #undef S
 

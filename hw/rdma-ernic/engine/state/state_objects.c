@@ -104,7 +104,7 @@ DESCRIBE(device,
     OWNED(mr, ernic_state_variants),
     DERIVED(uctx_used),         /* not in uctx_ids */
     DERIVED(num_pages), DERIVED(mem), DERIVED(num_bound), DERIVED(holders),
-    DERIVED(num_holders),
+    DERIVED(num_holders), DERIVED(num_unacked),
     DERIVED(page_failed),
     DERIVED(copies),            /* datagrams of a stopped device may be lost */
     DERIVED(job),               /* the destination executes the command again */

@@ -151,7 +151,7 @@ static void comp_progress(Ernic *e, ErnicQp *qp)
     ernic_adaptive_renew(qp);
     /* During an RNR wait no packet that needs an answer is in flight. */
     if (sq->una_psn == sq->max_psn || sq->rnr_due != ERNIC_NEVER) {
-        ernic_retry_timer_stop(qp);
+        ernic_retry_timer_stop(e, qp);
     } else {
         ernic_retry_timer_start(e, qp, false);
     }
@@ -248,7 +248,7 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
         return;
     }
     qp->sq.retry_left -= qp->sq.retry_left > 0;
-    ernic_retry_timer_stop(qp);       /* starts again with the resending */
+    ernic_retry_timer_stop(e, qp);    /* starts again with the resending */
     comp_cut_window(e, qp);
     comp_rewind(e, qp, qp->sq.una_psn);
 }
@@ -293,7 +293,7 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
         ernic_adaptive_waited(e, qp, wait);
         sq->rnr_left -= sq->rnr_left > 0;
     }
-    ernic_retry_timer_stop(qp);
+    ernic_retry_timer_stop(e, qp);
     ernic_rnr_timer_start(e, qp, wait);
     comp_rewind(e, qp, sq->una_psn);
     ernic_qp_timer(e, qp);
@@ -401,7 +401,7 @@ static bool comp_page_wait(Ernic *e, ErnicQp *qp)
         return false;
     }
     ernic_requester_wait_page(qp);
-    ernic_retry_timer_stop(qp);       /* starts again with the resending */
+    ernic_retry_timer_stop(e, qp);    /* starts again with the resending */
     comp_rewind(e, qp, qp->sq.una_psn);
     return true;
 }
@@ -517,11 +517,11 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
         ernic_retry_timer_start(e, qp, false);
     } else if (sq->una_psn == sq->max_psn &&
                (sq->blocked_on != ERNIC_BLOCKED_TX || sq->wq.ci == sq->started)) {
-        ernic_retry_timer_stop(qp);
+        ernic_retry_timer_stop(e, qp);
     } else if (ernic_retry_timer_paused(e, qp)) {
         trace_ernic_ack_paused(qp->qpn, sq->una_psn);
     } else if (e->now < sq->leave_by && (sq->leaving || inside)) {
-        ernic_retry_timer_hold(qp);
+        ernic_retry_timer_hold(e, qp);
         if (inside) {
             ernic_sched_add(e, qp, ERNIC_RING_DEPARTURE);
         }

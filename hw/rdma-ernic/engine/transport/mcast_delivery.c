@@ -29,7 +29,9 @@ static void free_store(Ernic *e)
     ErnicMcastDelivery *c = e->copies;
 
     ernic_mem_free(&e->mem, ERNIC_MEM_COPIES, c->store, ERNIC_MCAST_STORE, 1);
-    *c = (ErnicMcastDelivery) { 0 };
+    *c = (ErnicMcastDelivery) {
+        .slices = c->slices, .open = c->open, .first = c->first,
+    };
 }
 
 void ernic_mcast_delivery_free(Ernic *e)
@@ -40,15 +42,16 @@ void ernic_mcast_delivery_free(Ernic *e)
 }
 
 /*
- * Deliver @pkt to the members from entry *@next of the table on, until the slice ends.
- * True: to all of them; *@members counts them.
+ * Deliver @pkt to the members from entry *@next of the table on, until the share of work
+ * with @end is used. True: to all of them; *@members counts them.
  */
 static bool deliver_to(Ernic *e, const ErnicPkt *pkt, const ErnicTrain *train,
-                       uint32_t *next, uint32_t *members, ErnicCopyFn *deliver)
+                       uint64_t end, uint32_t *next, uint32_t *members,
+                       ErnicCopyFn *deliver)
 {
     uint32_t qpn;
 
-    while (ernic_work_left(e)) {
+    while (ernic_work_left_of(e, end)) {
         qpn = ernic_mcast_next(e, &train->path.dgid, next);
         if (!qpn) {
             ernic_charge_walk(e, ERNIC_LIM_MCAST_GROUP);
@@ -92,7 +95,7 @@ uint8_t ernic_mcast_delivery_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain
     uint32_t next = 0, members = 0;
     bool first = e->copies->head == e->copies->tail;
 
-    if (first && deliver_to(e, pkt, train, &next, &members, deliver)) {
+    if (first && deliver_to(e, pkt, train, UINT64_MAX, &next, &members, deliver)) {
         return members ? ERNIC_DROP_NONE : ERNIC_DROP_NO_QP;
     }
     if (!keep(e, train, buf, len)) {
@@ -106,14 +109,14 @@ uint8_t ernic_mcast_delivery_add(Ernic *e, const ErnicPkt *pkt, const ErnicTrain
     return ERNIC_DROP_NONE;
 }
 
-void ernic_mcast_delivery_run(Ernic *e, ErnicCopyFn *deliver)
+static void run_until(Ernic *e, uint64_t end, ErnicCopyFn *deliver)
 {
     ErnicMcastDelivery *c = e->copies;
     CopyHdr hdr;
     ErnicTrain train;
     ErnicPkt pkt;
 
-    while (c->head != c->tail && ernic_work_left(e)) {
+    while (c->head != c->tail && ernic_work_left_of(e, end)) {
         g_assert(c->store && c->head < c->tail && c->tail <= ERNIC_MCAST_STORE);
         memcpy(&hdr, c->store + c->head, sizeof(hdr));
         train = (ErnicTrain) {
@@ -122,7 +125,7 @@ void ernic_mcast_delivery_run(Ernic *e, ErnicCopyFn *deliver)
         };
         memset(&pkt, 0, sizeof(pkt));
         if (ernic_pkt_parse(&pkt, train.data, train.len) == ERNIC_DROP_NONE &&
-            !deliver_to(e, &pkt, &train, &c->next, &c->members, deliver)) {
+            !deliver_to(e, &pkt, &train, end, &c->next, &c->members, deliver)) {
             return;
         }
         e->stats.drop[ERNIC_DROP_NO_QP] += !c->members;
@@ -132,4 +135,21 @@ void ernic_mcast_delivery_run(Ernic *e, ErnicCopyFn *deliver)
     if (c->store && c->head == c->tail) {
         free_store(e);
     }
+}
+
+void ernic_mcast_delivery_run(Ernic *e, ErnicCopyFn *deliver)
+{
+    ErnicMcastDelivery *c = e->copies;
+
+    c->slices += ernic_mcast_delivery_blocks(e) ? 1 : c->slices ? -1 : 0;
+    c->open = c->slices && (c->open || c->slices == ERNIC_MCAST_SLICES);
+    c->first = !c->first;
+    if (c->first) {
+        run_until(e, e->work.done + ERNIC_WORK_SLICE / 2, deliver);
+    }
+}
+
+void ernic_mcast_delivery_run_rest(Ernic *e, ErnicCopyFn *deliver)
+{
+    run_until(e, UINT64_MAX, deliver);
 }

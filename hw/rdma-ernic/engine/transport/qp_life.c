@@ -39,7 +39,7 @@ void ernic_qp_reset_context(Ernic *e, ErnicQp *qp)
     ernic_turn_reset(qp);
     ernic_rate_reset(qp);
     ernic_cc_reset(&qp->cc);
-    ernic_retry_timer_stop(qp);
+    ernic_retry_timer_stop(e, qp);
     ernic_rnr_timer_stop(qp);
     ernic_qp_drop_recv(qp);
     memset(&qp->attr, 0, sizeof(qp->attr));
@@ -113,6 +113,7 @@ ErnicQp *ernic_qp_open(Ernic *e, uint32_t qpn, uint8_t type,
     qp->state = ERNIC_QPS_RESET;
     qp->sq.wq = *sq;
     qp->rq.wq = *rq;
+    ernic_retry_timer_init(qp);
     ernic_qp_reset_context(e, qp);
     return qp;
 }

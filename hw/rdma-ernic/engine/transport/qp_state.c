@@ -24,7 +24,7 @@ void ernic_qp_set_state(Ernic *e, ErnicQp *qp, uint8_t state)
     qp->sq_drained = false;
     qp->flush_wait = 0;
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
-        ernic_retry_timer_stop(qp);
+        ernic_retry_timer_stop(e, qp);
         ernic_rnr_timer_stop(qp);
         ernic_requester_stop(qp);
     }

@@ -8,6 +8,22 @@
 #include "transport/qp.h"
 #include "transport/retry_timer.h"
 
+void ernic_retry_timer_init(ErnicQp *qp)
+{
+    qp->sq.ack_due = qp->sq.rnr_due = ERNIC_NEVER;
+}
+
+void ernic_retry_timer_derive(Ernic *e, const ErnicQp *qp)
+{
+    e->num_unacked += qp->sq.ack_due != ERNIC_NEVER;
+}
+
+static void set_due(Ernic *e, ErnicQp *qp, uint64_t due)
+{
+    e->num_unacked += (due != ERNIC_NEVER) - (qp->sq.ack_due != ERNIC_NEVER);
+    qp->sq.ack_due = due;
+}
+
 static uint64_t deadline(const Ernic *e, const ErnicQp *qp)
 {
     uint64_t wait = ernic_adaptive_ack_ns(e, qp);
@@ -30,7 +46,7 @@ void ernic_retry_timer_start(Ernic *e, ErnicQp *qp, bool leaving)
 {
     ErnicSendQueue *sq = &qp->sq;
 
-    sq->ack_due = deadline(e, qp);
+    set_due(e, qp, deadline(e, qp));
     if (sq->ack_due != ERNIC_NEVER) {
         sq->leaving = leaving;
         sq->leave_by = sq->ack_due + (sq->ack_due - e->now);
@@ -46,29 +62,29 @@ bool ernic_retry_timer_paused(Ernic *e, ErnicQp *qp)
         return false;
     }
     qp->sq.leaving = false;
-    qp->sq.ack_due = e->resume + wait;
+    set_due(e, qp, e->resume + wait);
     qp->sq.leave_by = qp->sq.ack_due + wait;
     ack_timer_moved(e, qp);
     return true;
 }
 
-void ernic_retry_timer_stop(ErnicQp *qp)
+void ernic_retry_timer_stop(Ernic *e, ErnicQp *qp)
 {
-    qp->sq.ack_due = ERNIC_NEVER;
+    set_due(e, qp, ERNIC_NEVER);
     qp->sq.leaving = false;
 }
 
 void ernic_retry_timer_departed(Ernic *e, ErnicQp *qp)
 {
     qp->sq.leaving = false;
-    qp->sq.ack_due = deadline(e, qp);
+    set_due(e, qp, deadline(e, qp));
     ack_timer_moved(e, qp);
 }
 
-void ernic_retry_timer_hold(ErnicQp *qp)
+void ernic_retry_timer_hold(Ernic *e, ErnicQp *qp)
 {
     qp->sq.leaving = true;
-    qp->sq.ack_due = qp->sq.leave_by;
+    set_due(e, qp, qp->sq.leave_by);
 }
 
 void ernic_rnr_timer_start(Ernic *e, ErnicQp *qp, uint64_t ns)

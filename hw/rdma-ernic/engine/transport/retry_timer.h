@@ -10,6 +10,10 @@
 
 #include "objects/qp.h"
 
+/* No timer of a new @qp runs. */
+void ernic_retry_timer_init(ErnicQp *qp);
+/* Count a loaded @qp in num_unacked. */
+void ernic_retry_timer_derive(Ernic *e, const ErnicQp *qp);
 /*
  * Start the transport timer, because a packet of @qp needs an answer; with @leaving
  * it runs from the departure of the last packet of @qp.
@@ -20,11 +24,11 @@ void ernic_retry_timer_start(Ernic *e, ErnicQp *qp, bool leaving);
  * it runs once more.
  */
 bool ernic_retry_timer_paused(Ernic *e, ErnicQp *qp);
-void ernic_retry_timer_stop(ErnicQp *qp);
+void ernic_retry_timer_stop(Ernic *e, ErnicQp *qp);
 /* The last packet of @qp has left the device, or counts as sent: run from now on. */
 void ernic_retry_timer_departed(Ernic *e, ErnicQp *qp);
 /* Let it start at departure, but no later than leave_by. */
-void ernic_retry_timer_hold(ErnicQp *qp);
+void ernic_retry_timer_hold(Ernic *e, ErnicQp *qp);
 /* Wait @ns, as an RNR NAK of the peer asks. */
 void ernic_rnr_timer_start(Ernic *e, ErnicQp *qp, uint64_t ns);
 void ernic_rnr_timer_stop(ErnicQp *qp);

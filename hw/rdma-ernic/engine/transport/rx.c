@@ -156,6 +156,11 @@ void ernic_rx_copies(Ernic *e)
     ernic_mcast_delivery_run(e, rx_copy);
 }
 
+void ernic_rx_copies_rest(Ernic *e)
+{
+    ernic_mcast_delivery_run_rest(e, rx_copy);
+}
+
 static ErnicDrop rx_parse(ErnicPkt *pkt, const uint8_t *buf, uint32_t len)
 {
     ErnicDrop why = ernic_pkt_parse(pkt, buf, len);

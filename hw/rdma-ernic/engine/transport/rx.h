@@ -11,8 +11,12 @@
 
 /* Serve every packet, or drop it with a reason that is counted. */
 void ernic_rx_train(Ernic *e, const ErnicTrain *train);
-/* Continue with multicast datagrams that have not reached all members. */
+/*
+ * Continue with multicast datagrams that have not reached all members: when a slice
+ * begins, and at its end.
+ */
 void ernic_rx_copies(Ernic *e);
+void ernic_rx_copies_rest(Ernic *e);
 
 /*
  * Drop an Ethernet frame that ernic_net_parse() has parsed as @f and refused for @drop,

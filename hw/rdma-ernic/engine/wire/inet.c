@@ -22,6 +22,9 @@
 enum { HOP_OPTIONS = 0, ROUTING = 43, FRAGMENT = 44, OPTIONS = 60 };
 #define EXTENSION_MIN   8
 #define IP6_FRAGMENT    0xfff9
+#define IP6_ADDR        16
+/* Types of routing headers: the last destination is the last address; the first one. */
+enum { ROUTE_SOURCE = 0, ROUTE_MOBILE = 2, ROUTE_SEGMENTS = 4 };
 
 #define TCP_SUM         16
 #define UDP_SUM         6
@@ -60,6 +63,28 @@ uint16_t ernic_inet_sum(const uint8_t *bytes, uint32_t len)
 
 /* ---- headers ------------------------------------------------------------------- */
 
+/*
+ * Where the routing header @ext, at byte @at, has the last destination. This one is in
+ * the pseudo header while segments are left (RFC 8200, 8.1). 0: the type is another.
+ */
+static uint32_t last_address(const uint8_t *ext, uint32_t at)
+{
+    uint32_t num = ext[1] * 8 / IP6_ADDR;
+
+    if (!num) {
+        return 0;
+    }
+    switch (ext[2]) {
+    case ROUTE_SOURCE:
+    case ROUTE_MOBILE:
+        return at + EXTENSION_MIN + (num - 1) * IP6_ADDR;
+    case ROUTE_SEGMENTS:
+        return at + EXTENSION_MIN;
+    default:
+        return 0;
+    }
+}
+
 /* Follow the extension headers from @inet->l4 on. */
 static void skip_extensions(ErnicInet *inet, const uint8_t *frame, uint32_t len)
 {
@@ -74,6 +99,9 @@ static void skip_extensions(ErnicInet *inet, const uint8_t *frame, uint32_t len)
         }
         if (len - inet->l4 < EXTENSION_MIN) {
             break;
+        }
+        if (inet->proto == ROUTING && ext[3]) {
+            inet->to = last_address(ext, inet->l4);
         }
         if (inet->proto == FRAGMENT) {
             inet->fragment |= lduw_be_p(ext + 2) & IP6_FRAGMENT;
@@ -103,6 +131,7 @@ static void parse_ip4(ErnicInet *inet, const uint8_t *frame, uint32_t len)
     inet->complete = total >= head && total <= room;
     inet->end = inet->l3 + MIN(total, room);
     inet->l4 = inet->l3 + head;
+    inet->to = inet->l3 + 16;
     inet->proto = ip[9];
     inet->fragment = lduw_be_p(ip + 6) & IP4_FRAGMENT;
 }
@@ -121,6 +150,7 @@ static void parse_ip6(ErnicInet *inet, const uint8_t *frame, uint32_t len)
     inet->complete = total <= room;
     inet->end = inet->l3 + MIN(total, room);
     inet->l4 = inet->l3 + ERNIC_IP6_LEN;
+    inet->to = inet->l3 + 24;
     inet->proto = ip[6];
     skip_extensions(inet, frame, len);
 }
@@ -179,8 +209,8 @@ static uint32_t l4_bytes(const ErnicInet *inet, const uint8_t *frame)
 {
     uint32_t len, udp;
 
-    if (!inet->complete || inet->fragment || !inet->l4 || inet->l4 > inet->end ||
-        !ernic_inet_l4_len(inet, frame, inet->end)) {
+    if (!inet->complete || inet->fragment || !inet->l4 || !inet->to ||
+        inet->l4 > inet->end || !ernic_inet_l4_len(inet, frame, inet->end)) {
         return 0;
     }
     len = inet->end - inet->l4;
@@ -194,10 +224,11 @@ static uint32_t l4_bytes(const ErnicInet *inet, const uint8_t *frame)
 /* The sum of @len bytes at l4 and of the pseudo header. */
 static uint16_t l4_sum(const ErnicInet *inet, const uint8_t *frame, uint32_t len)
 {
-    const uint8_t *ip = frame + inet->l3;
+    uint32_t size = inet->v6 ? IP6_ADDR : 4;
 
     return fold((uint64_t)ernic_inet_sum(frame + inet->l4, len) + len + inet->proto +
-                (inet->v6 ? ernic_inet_sum(ip + 8, 32) : ernic_inet_sum(ip + 12, 8)));
+                ernic_inet_sum(frame + inet->l3 + (inet->v6 ? 8 : 12), size) +
+                ernic_inet_sum(frame + inet->to, size));
 }
 
 bool ernic_inet_l4_ok(const ErnicInet *inet, const uint8_t *frame)

@@ -20,6 +20,7 @@
 typedef struct ErnicInet {
     uint32_t l3;                /* the IP header, after all VLAN tags; 0: no IP packet */
     uint32_t l4;                /* after the IP header and its extensions; 0: none */
+    uint32_t to;                /* the last destination's address; 0: it is not known */
     uint32_t end;               /* of the packet by its own length; inside the frame */
     uint8_t proto;              /* of the bytes at @l4 */
     bool v6;

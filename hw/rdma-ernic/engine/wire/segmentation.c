@@ -20,7 +20,7 @@ bool ernic_segmentation_init(ErnicSegmentation *s, const uint8_t *frame, uint32_
     *s = (ErnicSegmentation) { .head = head, .mss = mss };
     ernic_inet_parse(&s->inet, frame, head);
     l4 = ernic_inet_l4_len(&s->inet, frame, head);
-    return mss && l4 && s->inet.l4 + l4 == head && !s->inet.fragment;
+    return mss && l4 && s->inet.l4 + l4 == head && !s->inet.fragment && s->inet.to;
 }
 
 void ernic_segmentation_adapt(const ErnicSegmentation *s, uint8_t *frame, uint32_t len,

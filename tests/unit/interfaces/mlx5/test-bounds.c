@@ -23,9 +23,8 @@ TEST("/mlx5/bounds/page-size", test_page_size)
     uint32_t pd;
     ErnicMr *mr;
     bool more;
-    Ernic *e;
+    Ernic *e = FAKE_ERNIC(&env);
 
-    e = FAKE_ERNIC(&env);
     pd = fake_create_pd(e);
     OK(ernic_buf_alloc(e, &buf, ERNIC_MAX_PAGES / 2));
     OK(ernic_mr_add(e, pd, &init, &buf, &u.key));
@@ -145,11 +144,10 @@ FRAMES_TEST("/mlx5/bounds/receivers", test_receivers)
     enum { LEN = 9000 };
     const FramesHead head = { .version = 4, .proto = 17, .payload = LEN - 42 };
     uint8_t frame[LEN];
-    FramesPiece piece;
+    FramesPiece piece = (FramesPiece) { f->mem, LEN, f->key };
     FramesQueue rq;
     uint64_t before;
 
-    piece = (FramesPiece) { f->mem, LEN, f->key };
     frames_queue(f, &rq, true, 6, 4, "");
     maze(f, eth_tir(&f->eth, rq.number));
     for (uint32_t i = 0; i < VISITS; i++) {

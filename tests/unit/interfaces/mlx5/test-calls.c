@@ -123,7 +123,8 @@ MLX5_TEST("/mlx5/calls/free-key", mlx5_start, test_free_key)
 }
 
 /* Requests with as many pages as a request can have, in a list in memory. */
-TEST("/mlx5/calls/umr", test_umr)
+WORLD_TEST("/mlx5/calls/umr", test_umr, Mlx5End, end,
+           mlx5_end_init(end, 1), mlx5_end_done(end))
 {
     enum { OCTOWORDS = 0xffff, PAGES = 2 * OCTOWORDS, BYTES = 16 * OCTOWORDS, NUM = 4 };
     ErnicMrInit init = { .kind = ERNIC_MR_FAST };
@@ -133,18 +134,16 @@ TEST("/mlx5/calls/umr", test_umr)
     uint64_t list;
     ErnicBuf buf;
     Mlx5Queue q;
-    Mlx5End end;
     Mlx5Wr wr;
 
-    mlx5_end_init(&end, 1);
-    mlx5_create_qp(&end, &q, ERNIC_QPT_RC, NULL);
-    mlx5_connect(&end, &q, q.qpn, 1);
-    OK(ernic_buf_alloc(end.e, &buf, PAGES));
-    OK(ernic_mr_add(end.e, end.pd, &init, &buf, &key));
-    list = fake_alloc(&end.env, BYTES, 4096);
-    list_key = fake_reg_mr(end.e, end.pd, list, BYTES, 0);
+    mlx5_create_qp(end, &q, ERNIC_QPT_RC, NULL);
+    mlx5_connect(end, &q, q.qpn, 1);
+    OK(ernic_buf_alloc(end->e, &buf, PAGES));
+    OK(ernic_mr_add(end->e, end->pd, &init, &buf, &key));
+    list = fake_alloc(&end->env, BYTES, 4096);
+    list_key = fake_reg_mr(end->e, end->pd, list, BYTES, 0);
     for (uint32_t i = 0; i < PAGES; i++) {
-        stq_be_p(fake_ptr(&end.env, list + i * 8, 8), (uint64_t)i << 12 | 3);
+        stq_be_p(fake_ptr(&end->env, list + i * 8, 8), (uint64_t)i << 12 | 3);
     }
     for (uint32_t i = 0; i < NUM; i++) {
         mlx5_wr(&wr, ERNIC_MLX5_OP_UMR, ERNIC_MLX5_CE_ALWAYS, key);
@@ -152,22 +151,21 @@ TEST("/mlx5/calls/umr", test_umr)
                        OCTOWORDS);
         mlx5_segment(&wr, 64);
         mlx5_data(&wr, list, BYTES, list_key);
-        mlx5_write(&end, &q, &wr);
+        mlx5_write(end, &q, &wr);
     }
-    mlx5_announce(&end, &q);
-    while (call(end.e, &end.env, &c)) {
+    mlx5_announce(end, &q);
+    while (call(end->e, &end->env, &c)) {
         /* The state has the rest of a request. */
-        mlx5_take_over(&end.e, &end.env);
+        fake_take_over(&end->e);
     }
     ended(&c, NUM * (BYTES / 512));
     for (uint32_t i = 0; i < NUM; i++) {
-        g_assert_true(mlx5_poll(&end, &cqe));
+        g_assert_true(mlx5_poll(end, &cqe));
         IS(cqe.syndrome, 0);
     }
     for (uint32_t i = 0; i < PAGES; i++) {
-        IS(end.e->mr[key >> 8].buf.page[i], (uint64_t)i << 12);
+        IS(end->e->mr[key >> 8].buf.page[i], (uint64_t)i << 12);
     }
-    mlx5_end_done(&end);
 }
 
 /* The largest packet, in very small frames, of as many pieces as there can be. */

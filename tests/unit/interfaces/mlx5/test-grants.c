@@ -139,28 +139,26 @@ static void test_inline(gconstpointer data)
 }
 
 /* A request as long as the capability is executed, with any segments. */
-TEST("/mlx5-grants/longest", test_longest)
+WORLD_TEST("/mlx5-grants/longest", test_longest, Mlx5Pair, p,
+           open_filled(p, ERNIC_QPT_RC, NULL), mlx5_close_pair(p))
 {
     uint32_t max = capability(&ernic_mlx5_cmd_hca_cap.max_wqe_sz_sq), n, i;
     const Grant g = { "longest", ERNIC_QPT_RC, ERNIC_MLX5_OP_SEND };
     Mlx5Wr wr;
-    Mlx5Pair p;
 
     /* Linux's network device needs 16 blocks. */
     IS(max, 16 * ERNIC_MLX5_BLOCK);
-    open_filled(&p, ERNIC_QPT_RC, NULL);
     n = (max - CONTROL) / POINTER;
-    begin(&p, &wr, &g);
+    begin(p, &wr, &g);
     for (i = 0; i < n; i++) {
-        mlx5_data(&wr, p.a.mem + i * STEP, PIECE, p.a.key);
+        mlx5_data(&wr, p->a.mem + i * STEP, PIECE, p->a.key);
     }
-    finish(&p, &wr, &g, n * PIECE);
+    finish(p, &wr, &g, n * PIECE);
     n = max - CONTROL - HEADER;
-    begin(&p, &wr, &g);
-    mlx5_inline(&wr, mem(&p.a, 0, n), n);
-    finish(&p, &wr, &g, n);
-    g_assert_cmpmem(mem(&p.a, 0, n), n, mem(&p.b, 0, n), n);
-    mlx5_close_pair(&p);
+    begin(p, &wr, &g);
+    mlx5_inline(&wr, mem(&p->a, 0, n), n);
+    finish(p, &wr, &g, n);
+    g_assert_cmpmem(mem(&p->a, 0, n), n, mem(&p->b, 0, n), n);
 }
 
 /* @n pointers, which fill the slot at @at. */

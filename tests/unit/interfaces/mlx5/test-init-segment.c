@@ -38,18 +38,12 @@ static void put(Fixture *f, uint32_t offset, uint32_t value)
     ernic_bar_write(f->e, f->env.now, offset, 4, value);
 }
 
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
     f->e = FAKE_ERNIC(&f->env, cfg.mlx5 = &config);
     f->page = mlx5_queue_page(&f->env);
     put(f, QUEUE_HIGH, f->page >> 32);
     put(f, QUEUE_LOW, f->page);
-}
-
-static void teardown(Fixture *f, gconstpointer data)
-{
-    ernic_free(f->e);
-    fake_env_fini(&f->env);
 }
 
 static void run(Fixture *f)
@@ -98,7 +92,7 @@ static uint32_t command(Fixture *f, uint16_t opcode)
 #define ACCEPT(f, opcode) IS(command(f, opcode), ERNIC_MLX5_ACCEPTED)
 
 /* The driver reads this before its first command. */
-FIXTURE_TEST("/mlx5/interface/segment", test_segment)
+ENGINE_TEST("/mlx5/interface/segment", test_segment)
 {
     g_assert_true(f->e->interface == &ernic_interface_mlx5);
     IS(get(f, FW_REV), 1);             /* major 1, minor 0 */
@@ -114,7 +108,7 @@ FIXTURE_TEST("/mlx5/interface/segment", test_segment)
 }
 
 /* The driver looks every two seconds, and finds another value. */
-FIXTURE_TEST("/mlx5/interface/health", test_health)
+ENGINE_TEST("/mlx5/interface/health", test_health)
 {
     uint32_t before = get(f, HEALTH), after, i;
 
@@ -128,7 +122,7 @@ FIXTURE_TEST("/mlx5/interface/health", test_health)
 }
 
 /* Stores without meaning change nothing. */
-FIXTURE_TEST("/mlx5/interface/bad-writes", test_bad_writes)
+ENGINE_TEST("/mlx5/interface/bad-writes", test_bad_writes)
 {
     static const uint32_t offsets[] = {
         0x0, 0x4, 0x1c, 0x1fc, 0x1000, 0x3ffc, 15 * 4096 + 0x40,
@@ -212,7 +206,7 @@ static void ring(Fixture *f, const Queue *q, bool arm)
 }
 
 /* Commands by event: an entry for each, an interrupt only for one that was armed. */
-FIXTURE_TEST("/mlx5/interface/command-events", test_command_events)
+ENGINE_TEST("/mlx5/interface/command-events", test_command_events)
 {
     Queue q;
 
@@ -241,7 +235,7 @@ FIXTURE_TEST("/mlx5/interface/command-events", test_command_events)
 }
 
 /* A doorbell page that nobody has rings nothing, not even the queue of its neighbour. */
-FIXTURE_TEST("/mlx5/interface/pages", test_pages)
+ENGINE_TEST("/mlx5/interface/pages", test_pages)
 {
     Queue q;
 
@@ -256,7 +250,7 @@ FIXTURE_TEST("/mlx5/interface/pages", test_pages)
 }
 
 /* A queue obeys its own page alone: a process has no other one than its own. */
-FIXTURE_TEST("/mlx5/interface/foreign-page", test_foreign_page)
+ENGINE_TEST("/mlx5/interface/foreign-page", test_foreign_page)
 {
     static const uint32_t stores[] = { EQ_ARM + 4096, EQ_SET + 4096 };
     Queue q;
@@ -279,7 +273,7 @@ FIXTURE_TEST("/mlx5/interface/foreign-page", test_foreign_page)
 }
 
 /* A full queue takes no more; completions that follow share one entry later. */
-FIXTURE_TEST("/mlx5/interface/full", test_full)
+ENGINE_TEST("/mlx5/interface/full", test_full)
 {
     Queue q;
 
@@ -298,7 +292,7 @@ FIXTURE_TEST("/mlx5/interface/full", test_full)
 }
 
 /* The health buffer names the error of an event queue that cannot be written. */
-FIXTURE_TEST("/mlx5/interface/syndrome", test_syndrome)
+ENGINE_TEST("/mlx5/interface/syndrome", test_syndrome)
 {
     enum { FW_VERSION = 0x230, SYNDROME = 0x23c };
     Queue q;
@@ -335,7 +329,7 @@ static const struct {
     { ".log_eq_size=4,.uar_page=16,event_bitmask[0]=0x200", 1, ERNIC_MLX5_BUSY },
 };
 
-FIXTURE_TEST("/mlx5/interface/bad-queues", test_bad_queues)
+ENGINE_TEST("/mlx5/interface/bad-queues", test_bad_queues)
 {
     Queue q, bad = { .buf = FAKE_MEM_BASE };
     uint32_t left;
@@ -357,7 +351,7 @@ FIXTURE_TEST("/mlx5/interface/bad-queues", test_bad_queues)
 }
 
 /* TEARDOWN_HCA destroys every object; the driver can initialize the function again. */
-FIXTURE_TEST("/mlx5/interface/teardown", test_teardown)
+ENGINE_TEST("/mlx5/interface/teardown", test_teardown)
 {
     uint32_t free_eqs = f->e->eq_ids.count;
     Queue q;
@@ -380,7 +374,7 @@ FIXTURE_TEST("/mlx5/interface/teardown", test_teardown)
 }
 
 /* Software that disables the interface gets no more accesses to its memory. */
-FIXTURE_TEST("/mlx5/interface/interface", test_interface)
+ENGINE_TEST("/mlx5/interface/interface", test_interface)
 {
     uint64_t accesses;
     Queue q;
@@ -402,7 +396,7 @@ FIXTURE_TEST("/mlx5/interface/interface", test_interface)
 }
 
 /* A kernel that starts after a crash finds a function that runs, and makes it its own. */
-FIXTURE_TEST("/mlx5/interface/crash", test_crash)
+ENGINE_TEST("/mlx5/interface/crash", test_crash)
 {
     uint64_t accesses;
     Queue q;
@@ -423,7 +417,7 @@ FIXTURE_TEST("/mlx5/interface/crash", test_crash)
 }
 
 /* The interface is disabled after a reset, so that a driver finds out. */
-FIXTURE_TEST("/mlx5/interface/reset", test_reset)
+ENGINE_TEST("/mlx5/interface/reset", test_reset)
 {
     start(f);
     IS(get(f, QUEUE_LOW) & 7 << 8, 0);
@@ -433,6 +427,36 @@ FIXTURE_TEST("/mlx5/interface/reset", test_reset)
     put(f, QUEUE_LOW, f->page);
     IS(get(f, QUEUE_LOW), (uint32_t)f->page | 5 << 4 | 6);
     start(f);
+}
+
+/*
+ * A reset right after TEARDOWN_HCA, before software accesses the BAR again: the interface
+ * is disabled, and neither the answer nor the next command is left to be done.
+ */
+ENGINE_TEST("/mlx5/interface/reset-after-teardown", test_reset_after_teardown)
+{
+    const Mlx5Command *c = mlx5_command_find(0x103);
+    g_autofree uint8_t *in = g_malloc0(c->in->bits / 8);
+    uint64_t accesses;
+    Mlx5Posted p[2];
+
+    start(f);
+    ernic_mlx5_put(in, &ernic_mlx5_query_hca_cap_in.opcode, 0x103);
+    for (uint32_t i = 0; i < 2; i++) {
+        p[i] = mlx5_post(&f->env, f->page, i, in, c->in->bits / 8, c->out->bits / 8);
+    }
+    put(f, DOORBELL, 3);
+    ernic_run(f->e, f->env.now);
+    IS(f->e->mlx5->function.state, ERNIC_MLX5_ENABLED);
+    g_assert_false(mlx5_is_done(&f->env, &p[0]));
+    ernic_reset_at_once(f->e);
+    accesses = f->env.reads + f->env.writes;
+    run(f);
+    IS(f->env.reads + f->env.writes, accesses);
+    g_assert_false(mlx5_is_done(&f->env, &p[0]));
+    g_assert_false(mlx5_is_done(&f->env, &p[1]));
+    IS(get(f, QUEUE_LOW), 1 << 8 | 5 << 4 | 6);
+    IS(f->e->mlx5->function.state, ERNIC_MLX5_DISABLED);
 }
 
 /* Every status of the engine is a reason to refuse a command. */

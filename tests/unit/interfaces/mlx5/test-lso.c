@@ -161,14 +161,14 @@ SEND_TEST("/mlx5/lso/busy", 6, test_busy)
     g_assert_false(frames_poll(f));
     while (!frames_poll(f)) {
         /* The link takes one train. */
-        frames_ready(f);
+        fake_tx_ready(f->eth.e);
         f->eth.env.tx_busy = true;
         IS(f->eth.env.trains->len, ++n);
         ernic_run(f->eth.e, f->eth.env.now);
         IS(f->eth.env.trains->len, n);
     }
     g_assert_cmpuint(n, >, 2);
-    frames_ready(f);
+    fake_tx_ready(f->eth.e);
     IS(take_all(f, 0, mss, len), n + 1);
 }
 
@@ -181,7 +181,7 @@ SEND_TEST("/mlx5/lso/move", 6, test_move)
     post(f, &f->sq, 0, mss, len);
     for (uint32_t i = 0; i < 6; i++) {
         frames_move(f);
-        frames_ready(f);
+        fake_tx_ready(f->eth.e);
         f->eth.env.tx_busy = true;
         ernic_run(f->eth.e, f->eth.env.now);
     }
@@ -207,7 +207,7 @@ TEST("/mlx5/lso/changed", test_changed)
         } else {
             ernic_mlx5_put(ring + 16, &ernic_mlx5_wqe_eth_seg.mss, 1);
         }
-        frames_ready(&f);
+        fake_tx_ready(f.eth.e);
         fake_run(f.eth.e);
         CQE_IS(&f, "opcode=%u", kind ? 0 : 13);
         g_assert_false(frames_poll(&f));

@@ -141,9 +141,8 @@ MLX5_TEST("/mlx5-objects/pkeys", mlx5_boot, test_pkeys)
 
 MLX5_TEST("/mlx5-objects/transitions", mlx5_start, test_transitions)
 {
-    const ErnicQpAttr *attr;
+    const ErnicQpAttr *attr = &f->e->qp[QP_RC].attr;
 
-    attr = &f->e->qp[QP_RC].attr;
     mlx5_refuse(f->e, 0x503, RTR, ERNIC_MLX5_BAD_STATE);
     mlx5_accept(f->e, 0x502, INIT "qpc.counter_set_id=1\n");
     IS(attr->access, ERNIC_ACCESS_REMOTE_WRITE | ERNIC_ACCESS_REMOTE_READ);
@@ -188,13 +187,13 @@ MLX5_TEST("/mlx5-objects/umr", mlx5_start, test_umr)
     uint32_t qpn = mlx5_accept(f->e, 0x500, QP "qpc.st=0xc\nqpc.pd=0\nqpc.rq_type=3\n");
 
     g_assert_true(ernic_mlx5_qp(f->e, qpn)->umr);
-    mlx5_assert_valid(f);
+    fake_check(f->e);
     mlx5_refuse(f->e, 0x502, "qpn=4\n" PATH "vhca_port_num=1\n", ERNIC_MLX5_NO_OBJECT);
     mlx5_accept(f->e, 0x502, "qpn=4\n" PATH "vhca_port_num=1\nqpc.pd=1\n");
     mlx5_accept(f->e, 0x503, "qpn=4\nqpc.pd=1\n");
     mlx5_accept(f->e, 0x504, "qpn=4\nqpc.pd=1\n");
     IS(f->e->qp[qpn].pd, 1);
-    mlx5_assert_valid(f);
+    fake_check(f->e);
     mlx5_accept(f->e, 0x501, "qpn=4");
 }
 
@@ -233,7 +232,7 @@ MLX5_TEST("/mlx5-objects/kinds", mlx5_start, test_kinds)
         IS(qp->srq, kinds[i].srq);
         IS(ernic_mlx5_qp(f->e, qpn)->sq_offset, kinds[i].rq * 64);
         IS(qpn == 1, kinds[i].type == ERNIC_QPT_GSI);
-        mlx5_assert_valid(f);
+        fake_check(f->e);
         mlx5_accept(f->e, 0x501, gone);
         mlx5_refuse(f->e, 0x501, gone, ERNIC_MLX5_NO_OBJECT);
     }
@@ -257,7 +256,7 @@ MLX5_TEST("/mlx5-objects/windows", mlx5_start, test_windows)
         g_assert_false(mr->valid);
         IS(f->e->num_pages - pages, type == 1 ? 8 : 0);
         mlx5_expect(f->e, 0x201, gone, M "free=0x1\n" M "umr_en=0x1\n");
-        mlx5_assert_valid(f);
+        fake_check(f->e);
         mlx5_accept(f->e, 0x202, gone);
         IS(f->e->num_pages, pages);
         mlx5_refuse(f->e, 0x202, gone, ERNIC_MLX5_NO_OBJECT);
@@ -355,13 +354,12 @@ static const Mlx5Refused refusals[] = {
 static void refused(void *opaque, uint16_t opcode, const char *text, ErnicMlx5Refusal why)
 {
     Mlx5Fixture *f = opaque;
-    g_autoptr(GByteArray) before = fake_saved(f->e), after = NULL;
+    g_autoptr(GByteArray) before = fake_saved(f->e);
     uint64_t used = f->e->mem.used;
 
     mlx5_refuse(f->e, opcode, text, why);
     IS(f->e->mem.used, used);
-    after = fake_saved(f->e);
-    g_assert_cmpmem(before->data, before->len, after->data, after->len);
+    fake_state_is(f->e, before);
 }
 
 MLX5_TEST("/mlx5-objects/refusals", mlx5_start, test_refusals)
@@ -470,7 +468,7 @@ TEST("/mlx5-objects/all-keys", test_all_keys)
     gone(f->e, 7);
     IS(mlx5_accept(f->e, 0x200, PA), 7);
     f->e->mem.bound = bound;
-    mlx5_take_over(&f->e, &f->env);
+    fake_take_over(&f->e);
     IS(f->e->mem.kind[ERNIC_MEM_KEYS],
        ernic_mr_table_bytes(ERNIC_MR_UNCHARGED + ERNIC_MR_STEP));
     /* The last numbers of all. */

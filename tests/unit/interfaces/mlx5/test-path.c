@@ -50,9 +50,8 @@ static const Path paths[] = {
     { "link", 7, SPORT, 0xeeee, 1, 1 << 13 | 7, 0xeeee },
 };
 
-ROW_TEST("/mlx5-path/connection", paths, test_connection)
+ROW_TEST("/mlx5-path/connection", paths, row, test_connection)
 {
-    const Path *row = data;
     Mlx5End end;
     Mlx5Queue q;
     Mlx5Wr wr;
@@ -70,9 +69,8 @@ ROW_TEST("/mlx5-path/connection", paths, test_connection)
     mlx5_end_done(&end);
 }
 
-ROW_TEST("/mlx5-path/datagram", paths, test_datagram)
+ROW_TEST("/mlx5-path/datagram", paths, row, test_datagram)
 {
-    const Path *row = data;
     Mlx5End end;
     Mlx5Queue q;
     Mlx5Wr wr;

@@ -351,6 +351,42 @@ TEST("/mlx5-queue/srq-bad-link", test_srq_bad_link)
     mlx5_close_pair(&p);
 }
 
+/* A shared receive queue that has failed ends each queue pair that needs it. */
+TEST("/mlx5-queue/srq-failed", test_srq_failed)
+{
+    Mlx5List srq;
+    Mlx5Cqe cqe;
+    Mlx5Pair p;
+
+    mlx5_open_pair(&p, ERNIC_QPT_RC, &srq);
+    p.b.e->srq[srq.srq.srqn].error = true;      /* by another queue pair */
+    mlx5_post_srq(&p.b, &srq, p.b.mem, 64, 1);
+    send(&p, "x", 1);
+    IS(p.b.e->qp[p.bq.qpn].state, ERNIC_QPS_ERR);
+    IS(assert_done(&p.a, &p.aq, REQ_ERR, 0).syndrome, 0x14);
+    g_assert_false(mlx5_poll(&p.b, &cqe));
+    mlx5_close_pair(&p);
+}
+
+/* The record of a receive queue, shared or not, cannot be read. */
+TEST("/mlx5-queue/record-dma", test_record_dma)
+{
+    for (uint32_t shared = 0; shared < 2; shared++) {
+        Mlx5List srq;
+        Mlx5Cqe cqe;
+        Mlx5Pair p;
+
+        mlx5_open_pair(&p, ERNIC_QPT_RC, shared ? &srq : NULL);
+        fake_fail_dma(&p.b.env, 1, false);
+        send(&p, "x", 1);
+        IS(p.b.e->qp[p.bq.qpn].state, ERNIC_QPS_ERR);
+        IS(assert_done(&p.a, &p.aq, REQ_ERR, 0).syndrome, 0x14);
+        g_assert_false(mlx5_poll(&p.b, &cqe));
+        IS(shared && p.b.e->srq[srq.srq.srqn].error, shared);
+        mlx5_close_pair(&p);
+    }
+}
+
 /* ce says when a request completes with an entry. */
 MLX5_PAIR_TEST("/mlx5-queue/unsignaled", ERNIC_QPT_RC, test_unsignaled)
 {
@@ -463,9 +499,8 @@ static uint64_t wait_flushed(Mlx5Pair *p, uint16_t counter)
 MLX5_PAIR_TEST("/mlx5-queue/error-idle", ERNIC_QPT_RC, test_error_idle)
 {
     uint32_t wakes;
-    ErnicQp *qp;
+    ErnicQp *qp = &p->a.e->qp[p->aq.qpn];
 
-    qp = &p->a.e->qp[p->aq.qpn];
     ernic_qp_set_state(p->a.e, qp, ERNIC_QPS_ERR);
     fake_run(p->a.e);
     mlx5_post_recv(&p->a, &p->aq, p->a.mem, 64);
@@ -547,16 +582,14 @@ static const Bad bad[] = {
     { "short-umr", RC, LOCAL_QP_OP, OP(UMR), "u" },
 };
 
-ROW_TEST("/mlx5-queue/bad", bad, test_bad)
+WORLD_ROW_TEST("/mlx5-queue/bad", bad, b, test_bad, Mlx5Pair, p,
+               mlx5_open_pair(p, b->type, NULL), mlx5_close_pair(p))
 {
-    const Bad *b = data;
     Mlx5Wr wr;
-    Mlx5Pair p;
 
-    mlx5_open_pair(&p, b->type, NULL);
     mlx5_wr(&wr, b->opcode, 0, 0);
     for (const char *letter = b->segments; letter && *letter; letter++) {
-        add_segment(&p, &wr, *letter);
+        add_segment(p, &wr, *letter);
     }
     if (b->field) {
         ernic_mlx5_put(wr.bytes + b->at, b->field, b->value);
@@ -565,12 +598,11 @@ ROW_TEST("/mlx5-queue/bad", bad, test_bad)
         memset(wr.bytes + 4, 0, 4);
         wr.len = 0;
     }
-    mlx5_write(&p.a, &p.aq, &wr);
-    p.aq.sq_pi += !wr.len;
-    mlx5_ring(&p.a, &p.aq);
-    assert_error(&p.a, &p.aq, REQ_ERR, 0, b->syndrome);
-    IS(p.a.e->qp[p.aq.qpn].state, b->type == RC ? ERNIC_QPS_ERR : ERNIC_QPS_SQE);
-    mlx5_close_pair(&p);
+    mlx5_write(&p->a, &p->aq, &wr);
+    p->aq.sq_pi += !wr.len;
+    mlx5_ring(&p->a, &p->aq);
+    assert_error(&p->a, &p->aq, REQ_ERR, 0, b->syndrome);
+    IS(p->a.e->qp[p->aq.qpn].state, b->type == RC ? ERNIC_QPS_ERR : ERNIC_QPS_SQE);
 }
 
 /* MLX5_CQE_SYNDROME_*, where no other test sees it in an entry. */
@@ -633,9 +665,8 @@ MLX5_PAIR_TEST("/mlx5-queue/mixed", ERNIC_QPT_RC, test_mixed)
     }
     p->a.env.tx_busy = true;
     mlx5_post_wr(&p->a, &p->aq, &wr);
-    mlx5_take_over(&p->a.e, &p->a.env);
-    p->a.env.tx_busy = false;
-    ernic_tx_ready(p->a.e, p->a.env.now);
+    fake_take_over(&p->a.e);
+    fake_tx_ready(p->a.e);
     fake_run(p->a.e);
     wqe = ernic_sq_slot(&p->a.e->qp[p->aq.qpn], 0);
     IS(wqe->num_sge, 6);

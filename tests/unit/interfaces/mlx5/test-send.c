@@ -136,7 +136,7 @@ SEND_TEST("/mlx5/send/busy", 5, test_busy)
     g_assert_true(frames_poll(f));
     g_assert_false(frames_poll(f));
     IS(f->eth.env.wake, UINT64_MAX);
-    frames_ready(f);
+    fake_tx_ready(f->eth.e);
     g_assert_cmpuint(f->eth.env.wake, !=, UINT64_MAX);
     ernic_run(f->eth.e, f->eth.env.now);
     for (uint32_t i = 0; i < 5; i++) {
@@ -330,37 +330,34 @@ static void write_refused(Frames *f, const Refused *r)
 }
 
 /* The request ends with an error, later ones are flushed, and reset helps. */
-ROW_TEST("/mlx5/send/refused", refused, test_refused)
+WORLD_ROW_TEST("/mlx5/send/refused", refused, r, test_refused, Frames, f,
+               send_setup(f, 6), frames_done(f))
 {
-    const Refused *r = data;
     bool all = r->segments == 63;       /* takes what is posted */
-    Frames f;
     Mlx5Wr wr;
 
-    send_setup(&f, 6);
-    write_refused(&f, r);
+    write_refused(f, r);
     for (uint32_t ce = 0; ce < 4 && !all; ce++) {
         mlx5_wr(&wr, 0x00, ce, 0);
-        send_write(&f, &f.sq, &wr);
+        send_write(f, &f->sq, &wr);
     }
-    send_ring(&f, &f.sq);
-    ernic_run(f.eth.e, f.eth.env.now);
-    ERR_CQE_IS(&f, "opcode=13 syndrome=%u s_wqe_opcode=%u qpn=%u srqn=0x77 wqe_counter=0",
-               r->syndrome, r->opcode ?: 0x0a, f.sq.number);
+    send_ring(f, &f->sq);
+    ernic_run(f->eth.e, f->eth.env.now);
+    ERR_CQE_IS(f, "opcode=13 syndrome=%u s_wqe_opcode=%u qpn=%u srqn=0x77 wqe_counter=0",
+               r->syndrome, r->opcode ?: 0x0a, f->sq.number);
     /* Requests that want no entry when they are flushed get none. */
     for (uint32_t ce = 0; ce < 3 && !all; ce++) {
-        ERR_CQE_IS(&f, "syndrome=0x05");
+        ERR_CQE_IS(f, "syndrome=0x05");
     }
-    g_assert_false(frames_poll(&f));
-    IS(f.eth.env.trains->len, 0);
-    IS(ernic_mlx5_sq_get(f.eth.e, f.sq.number)->state, FRAMES_ERR);
-    ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f.sq.number);
-    ETH_OK(&f.eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f.sq.number);
-    f.sq.pi = 0;
-    send_frame(&f, &f.sq, put_frame(&f, &udp4), 18, 2);
-    fake_train_free(send_take(&f));
-    CQE_IS(&f, "opcode=0");
-    frames_done(&f);
+    g_assert_false(frames_poll(f));
+    IS(f->eth.env.trains->len, 0);
+    IS(ernic_mlx5_sq_get(f->eth.e, f->sq.number)->state, FRAMES_ERR);
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=3\nctx.state=0", f->sq.number);
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=0\nctx.state=1", f->sq.number);
+    f->sq.pi = 0;
+    send_frame(f, &f->sq, put_frame(f, &udp4), 18, 2);
+    fake_train_free(send_take(f));
+    CQE_IS(f, "opcode=0");
 }
 
 /* Every access to memory fails in turn: a frame, or an error. */
@@ -497,6 +494,51 @@ SEND_TEST("/mlx5/send/flush-later", 6, test_flush_later)
     IS(f->eth.env.wake, ERNIC_NEVER);
 }
 
+/* Post all the ring has room for. */
+static void fill(Frames *f, FramesQueue *q)
+{
+    q->pi = ernic_mlx5_sq_get(f->eth.e, q->number)->ci + (1u << q->log);
+    send_ring(f, q);
+}
+
+/*
+ * A process fills the ring of a queue in error before each slice. Frames of other queues
+ * leave, and others in error flush their requests.
+ */
+SEND_TEST("/mlx5/send/flush-flood", 6, test_flush_flood)
+{
+    uint32_t len = put_frame(f, &udp4);
+    FramesQueue flood, sq, rq;
+    Mlx5Wr wr;
+
+    send_queue(f, &flood, 10, "ctx.flush_in_error_en=1\n");
+    send_queue(f, &sq, 6, "ctx.flush_in_error_en=1\n");
+    frames_queue(f, &rq, true, 6, 4, "ctx.flush_in_error_en=1\n");
+    for (uint32_t i = 0; i < 1u << flood.log; i++) {
+        mlx5_wr(&wr, 0x00, 1, 0);               /* no entry if it is flushed */
+        send_write(f, &flood, &wr);
+    }
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", flood.number);
+    frames_post(f, &rq, &(FramesPiece) { f->mem, 2048, f->key }, 1);
+    ETH_OK(&f->eth, 0x909, "rqn=%u\nrq_state=1\nctx.state=3", rq.number);
+    ETH_OK(&f->eth, 0x905, "sqn=%u\nsq_state=1\nctx.state=3", sq.number);
+    mlx5_wr(&wr, 0x00, 2, 0);
+    send_write(f, &sq, &wr);
+    send_ring(f, &sq);
+    mlx5_wr(&wr, 0x0a, 0, 0);
+    send_eth(&wr, 0, 0, NULL, 0);
+    mlx5_data(&wr, f->mem, len, f->key);
+    send_write(f, &f->sq, &wr);
+    send_ring(f, &f->sq);
+    for (uint32_t i = 0; i < 3; i++) {
+        fill(f, &flood);
+        ernic_run(f->eth.e, f->eth.env.now);
+    }
+    fake_train_free(send_take(f));
+    ERR_CQE_IS(f, "opcode=14 syndrome=0x05 wqe_counter=0");
+    ERR_CQE_IS(f, "opcode=13 syndrome=0x05 wqe_counter=0");
+}
+
 /* A queue without a TIS executes NOPs, and sends nothing. */
 SEND_TEST("/mlx5/send/no-tis", 6, test_no_tis)
 {
@@ -536,7 +578,7 @@ TEST("/mlx5/send/end", test_end)
         send_frame(&f, &f.sq, len, 14, 2);
         send_frame(&f, &f.sq, len, 14, 2);
         ETH_OK(&f.eth, ends[i].opcode, "%s", ends[i].text);
-        frames_ready(&f);
+        fake_tx_ready(f.eth.e);
         ernic_run(f.eth.e, f.eth.env.now);
         IS(f.eth.env.trains->len, 1);
         IS(f.eth.env.wake, UINT64_MAX);

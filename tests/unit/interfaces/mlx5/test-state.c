@@ -40,7 +40,7 @@ MLX5_TEST("/mlx5/state/objects", mlx5_start, test_objects)
     for (uint32_t i = 0; i < G_N_ELEMENTS(queries); i++) {
         mlx5_ask(f->e, queries[i].opcode, queries[i].text, &before[i]);
     }
-    mlx5_take_over(&f->e, &f->env);
+    fake_take_over(&f->e);
     for (uint32_t i = 0; i < G_N_ELEMENTS(queries); i++) {
         mlx5_ask(f->e, queries[i].opcode, queries[i].text, &after);
         g_test_message("%#x %s", queries[i].opcode, queries[i].text);
@@ -71,7 +71,7 @@ MLX5_TEST("/mlx5/state/steering", mlx5_start, test_steering)
     ernic_mlx5_put(key, &ernic_mlx5_fte_match_set_lyr_2_4.dmac_47_16, 0x525400ab);
     ernic_flow_tables_find(f->e, key, 60, &before);
     IS(before.num, 2);
-    mlx5_take_over(&f->e, &f->env);
+    fake_take_over(&f->e);
     ernic_flow_tables_find(f->e, key, 100, &after);
     g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
     mlx5_ask(f->e, 0x93b, "flow_counter_id=1", &a);
@@ -92,7 +92,7 @@ MLX5_TEST("/mlx5/state/capabilities", mlx5_boot, test_capabilities)
     ernic_mlx5_put(data, &ernic_mlx5_cmd_hca_cap.log_max_qp, 5);
     mlx5_send_bytes(f->e, in, sizeof(in), &a);
     IS(a.refusal, ERNIC_MLX5_ACCEPTED);
-    mlx5_take_over(&f->e, &f->env);
+    fake_take_over(&f->e);
     mlx5_expect(f->e, 0x100, "op_mod=1", "capability.log_max_qp=0x5\n"
                 "capability.log_max_eq=0x3\n");
 }
@@ -115,10 +115,10 @@ static bool run_command(uint32_t steps, bool move, GByteArray *result)
     for (uint32_t i = 0; i < steps && busy; i++) {
         busy = mlx5_queue_steps(&f.e->mlx5->queue, 1);
     }
-    mlx5_assert_valid(&f);
+    fake_check(f.e);
     if (move) {
-        mlx5_take_over(&f.e, &f.env);
-        mlx5_assert_valid(&f);
+        fake_take_over(&f.e);
+        fake_check(f.e);
     }
     fake_run(f.e);
     g_assert_true(mlx5_is_done(&f.env, &p));
@@ -170,8 +170,8 @@ MLX5_TEST("/mlx5/state/refused-entry", mlx5_boot, test_refused_entry)
         fake_run(f->e);
         g_assert_true(mlx5_is_done(&f->env, &p));
         IS(mlx5_status(&f->env, &p), rows[i].status);
-        mlx5_assert_valid(f);
-        mlx5_take_over(&f->e, &f->env);
+        fake_check(f->e);
+        fake_take_over(&f->e);
     }
 }
 
@@ -203,8 +203,8 @@ MLX5_TEST("/mlx5/state/mid-work", mlx5_start, test_mid_work)
         filling = f->e->job->filling;
     }
     IS(f->e->mem.kind[ERNIC_MEM_MESSAGES], LEN + ERNIC_MLX5_MESSAGE_ROOM);
-    mlx5_assert_valid(f);
-    mlx5_take_over(&f->e, &f->env);
+    fake_check(f->e);
+    fake_take_over(&f->e);
     g_assert_false(f->e->job->filling);
     fake_run(f->e);
     g_assert_true(mlx5_is_done(&f->env, &p));
@@ -237,7 +237,7 @@ MLX5_TEST("/mlx5/state/waiting-events", mlx5_boot, test_waiting_events)
         fake_run(f->e);
     }
     IS(f->e->mlx5->completed, 0x1c);    /* the last three */
-    mlx5_take_over(&f->e, &f->env);
+    fake_take_over(&f->e);
     IS(f->e->mlx5->completed, 0x1c);
     ernic_bar_write(f->e, f->env.now, ARM, 4, eqn << 24 | 1);
     IS(entry[1], 0x0a);
@@ -267,7 +267,7 @@ MLX5_TEST("/mlx5/state/query-eq", mlx5_boot, test_query_eq)
     g_assert_true(f->e->eq[eqn].armed);
     for (uint32_t i = 0; i < 2; i++) {
         mlx5_expect(f->e, 0x303, query, counters);
-        mlx5_take_over(&f->e, &f->env);
+        fake_take_over(&f->e);
     }
     mlx5_refuse(f->e, 0x303, "eq_number=0", ERNIC_MLX5_NO_OBJECT);
     mlx5_refuse(f->e, 0x303, "eq_number=255", ERNIC_MLX5_NO_OBJECT);
@@ -287,10 +287,10 @@ static uint32_t deliver(Mlx5End *from, Mlx5End *to)
 
             part.data += off;
             part.len = MIN(piece, part.len - off);
-            mlx5_take_over(&from->e, &from->env);
-            mlx5_take_over(&to->e, &to->env);
+            fake_take_over(&from->e);
+            fake_take_over(&to->e);
             ernic_rx(to->e, to->env.now, &part);
-            mlx5_take_over(&to->e, &to->env);
+            fake_take_over(&to->e);
             fake_run(to->e);
         }
         fake_train_free(train);

@@ -8,14 +8,10 @@
 
 enum { RST, RDY, ERR = 3 };
 
-static void setup(Eth *eth)
-{
-    eth_setup(eth);
-    ETH_OK(eth, 0x912, "ctx.prio=3\nctx.transport_domain=1");
-    IS(eth_number(eth), 1);
-}
-
-#define TIR_TEST(path, fn) WORLD_TEST(path, fn, Eth, eth, setup(eth), eth_done(eth))
+#define TIR_TEST(path, fn) \
+    WORLD_TEST(path, fn, Eth, eth, eth_setup(eth); \
+               ETH_OK(eth, 0x912, "ctx.prio=3\nctx.transport_domain=1"); \
+               IS(eth_number(eth), 1), eth_done(eth))
 
 /* A TIR of a hash with a table of two queues; both keep what they refer to. */
 TIR_TEST("/mlx5/ethernet/objects", test_objects)

@@ -130,9 +130,8 @@ static void step(Parts *p, const char *word, const ErnicMrUpdate *first)
     }
 }
 
-static void test_history(gconstpointer data, bool pieces)
+static void test_history(const History *h, bool pieces)
 {
-    const History *h = data;
     g_auto(GStrv) words = g_strsplit(h->steps, " ", 0);
     ErnicMrUpdate first;
     Parts p;
@@ -154,14 +153,14 @@ static void test_history(gconstpointer data, bool pieces)
     teardown(&p.f, NULL);
 }
 
-ROW_TEST("/mlx5-umr-parts/pages", histories, test_pages)
+ROW_TEST("/mlx5-umr-parts/pages", histories, h, test_pages)
 {
-    test_history(data, false);
+    test_history(h, false);
 }
 
-ROW_TEST("/mlx5-umr-parts/pieces", histories, test_pieces)
+ROW_TEST("/mlx5-umr-parts/pieces", histories, h, test_pieces)
 {
-    test_history(data, true);
+    test_history(h, true);
 }
 
 enum { OCTOWORDS = 0x9000, PAGES_LONG = 2 * OCTOWORDS };
@@ -189,44 +188,42 @@ static void post_long(Mlx5End *end, Mlx5Queue *q, uint32_t key, uint64_t first)
  * Both post a request for the same key. In every slice another engine continues with the
  * state of the previous one.
  */
-TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs)
+WORLD_TEST("/mlx5-umr-parts/two-queue-pairs", test_two_queue_pairs, Mlx5End, end,
+           mlx5_end_init(end, 1), mlx5_end_done(end))
 {
     ErnicMrInit init = { .kind = ERNIC_MR_FAST };
     uint32_t key, failed = 0, slices = 0;
     Mlx5Cqe cqe = { 0 };
     Mlx5Queue q[2];
     ErnicBuf buf;
-    Mlx5End end;
     uint64_t first;
     bool more;
 
-    mlx5_end_init(&end, 1);
-    OK(ernic_buf_alloc(end.e, &buf, PAGES_LONG));
-    OK(ernic_mr_add(end.e, end.pd, &init, &buf, &key));
+    OK(ernic_buf_alloc(end->e, &buf, PAGES_LONG));
+    OK(ernic_mr_add(end->e, end->pd, &init, &buf, &key));
     for (uint32_t i = 0; i < 2; i++) {
-        mlx5_create_qp(&end, &q[i], ERNIC_QPT_RC, NULL);
-        mlx5_connect(&end, &q[i], q[i].qpn, 1);
-        post_long(&end, &q[i], key, (i + 1) << 20);
+        mlx5_create_qp(end, &q[i], ERNIC_QPT_RC, NULL);
+        mlx5_connect(end, &q[i], q[i].qpn, 1);
+        post_long(end, &q[i], key, (i + 1) << 20);
     }
-    mlx5_announce(&end, &q[0]);
-    mlx5_announce(&end, &q[1]);
+    mlx5_announce(end, &q[0]);
+    mlx5_announce(end, &q[1]);
     do {
-        end.env.wake = UINT64_MAX;
-        ernic_run(end.e, end.env.now);
-        more = end.env.wake <= end.env.now;
-        mlx5_take_over(&end.e, &end.env);
+        end->env.wake = UINT64_MAX;
+        ernic_run(end->e, end->env.now);
+        more = end->env.wake <= end->env.now;
+        fake_take_over(&end->e);
         slices++;
     } while (more);
     g_assert_cmpuint(slices, >, 1);
     for (uint32_t i = 0; i < 2; i++) {
-        g_assert_true(mlx5_poll(&end, &cqe));
+        g_assert_true(mlx5_poll(end, &cqe));
         failed += cqe.syndrome == BIND_ERROR;
     }
     IS(failed, 1);
-    g_assert_true(end.e->mr[key >> 8].valid);
-    first = end.e->mr[key >> 8].buf.page[0];
+    g_assert_true(end->e->mr[key >> 8].valid);
+    first = end->e->mr[key >> 8].buf.page[0];
     for (uint32_t i = 0; i < PAGES_LONG; i++) {
-        IS(end.e->mr[key >> 8].buf.page[i], first + i * 4096ull);
+        IS(end->e->mr[key >> 8].buf.page[i], first + i * 4096ull);
     }
-    mlx5_end_done(&end);
 }

@@ -57,8 +57,7 @@ CARDS_TEST("/pg332-count/pipeline", PG332_V4_2, test_pipeline)
        PG332_WQEPROC_PRESSED);
     g_assert_cmphex(get(a, PG332_WQEPROCSTS) >> 24, >,
                     get(a, PG332_WQEPROCSTS) >> 16 & 0xff);
-    a->env.tx_busy = false;
-    ernic_tx_ready(a->e, a->env.now);
+    fake_tx_ready(a->e);
     settle();
     check_done(a, 3);
     READS(a, REG(WQEPROCSTS, 0x06060000 | PG332_WQEPROC_EMPTY | PG332_WQEPROC_PRESSED),
@@ -71,7 +70,7 @@ CARDS_TEST("/pg332-count/pipeline", PG332_V4_2, test_pipeline)
     IS(get(a, PG332_RESPHNDSTS) & PG332_RESPHND_PTR_DONE, 0);
     fake_run(a->e);
     IS(get(a, PG332_RESPHNDSTS), PG332_RESPHND_PTR_DONE);
-    lose_all(a);
+    fake_lose_trains(&a->env);
 }
 
 /* Post as many requests as may be outstanding, and more after them. */
@@ -95,7 +94,7 @@ CARD_TEST("/pg332-count/window", PG332_V3_1, test_window)
     put_qp(c, PG332_SQPI, MANY);
     fake_run(c->e);
     IS(get(c, PG332_QPMSTS), 17 << 16 | PG332_QPM_CACHE_FULL);
-    lose_all(c);
+    fake_lose_trains(&c->env);
 }
 
 /* Entries as XRNICCONF selects them: the syndrome, then the packet's headers. */
@@ -140,5 +139,5 @@ CARDS_TEST("/pg332-count/error-buffer", PG332_V3_1, test_error_buffer)
     IS(card_word(b, b->errq), QPN << 16 | 0x02);
     g_assert_cmphex(get_qp(b, PG332_STATQP) & PG332_STATQP_FATAL, !=, 0);
     fake_train_free(train);
-    lose_all(b);
+    fake_lose_trains(&b->env);
 }

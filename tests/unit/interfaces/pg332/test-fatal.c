@@ -38,7 +38,7 @@ TEST("/pg332-fatal/codes", test_codes)
         pg332_ends[i].provoke(c);
         check_report(c, pg332_ends[i].code);
         IS(ernic_trace_count("ernic_pg332_fatal"), i + 1);
-        lose_all(c);
+        fake_lose_trains(&c->env);
         card_close(&cards[0]);
     }
 }
@@ -57,11 +57,10 @@ static uint32_t reads_until_fatal(Card *c, uint8_t depth)
         PEER(c, READ_REQUEST, .psn = PEER_PSN + n++, .va = VA, .rkey = KEY,
              .dma_len = 64);
     }
-    c->env.tx_busy = false;
-    ernic_tx_ready(c->e, c->env.now);
+    fake_tx_ready(c->e);
     fake_run(c->e);
     check_report(c, 0x10);
-    lose_all(c);
+    fake_lose_trains(&c->env);
     card_close(c);
     return n;
 }

@@ -110,12 +110,11 @@ CARD_TEST("/pg332-pause/malformed", PG332_V3_1, test_malformed)
 
         make(frame, opcode, 0xff, 7);
         for (uint32_t len = 0; len <= LEN; len++) {
-            uint8_t *copy = g_memdup2(frame, len);
+            g_autofree uint8_t *copy = g_memdup2(frame, len);
 
             c->e->resume = c->e->paused = 0;
             IS(control(c, copy, len), len >= 14);
             IS(ernic_paused(c->e), len >= least);
-            g_free(copy);
         }
         for (uint32_t i = 0; i < 16; i++) {
             make(frame, opcode, 0xff, 7);
@@ -157,7 +156,7 @@ CARDS_TEST("/pg332-pause/timeout", PG332_V4_2, test_timeout)
         a->env.now += 90001;
         pause(a, 0xffff);
         fake_run(a->e);
-        card_check(a);
+        fake_check(a->e);
         g_assert_true(a->e->resume > a->env.now);
     }
     ends(a);
@@ -167,7 +166,7 @@ CARDS_TEST("/pg332-pause/timeout", PG332_V4_2, test_timeout)
     /* Packets that are lost afterwards are sent again as ever. */
     POST(a, SEND, 64);
     fake_run(a->e);
-    lose_all(a);
+    fake_lose_trains(&a->env);
     a->env.now = a->env.wake;
     fake_run(a->e);
     IS(a->e->stats.ack_timeouts, 1);

@@ -176,13 +176,10 @@ TEST("/pg332/banks", test_banks)
         uint32_t bank = cases[i].version == PG332_V3_1 ? PG332_V3_CQINTSTS :
                                                          PG332_V4_CQINTSTS;
         Card *c = &cards[0];
-        ErnicConfig cfg;
 
-        card_config(&cfg, cases[i].version);
-        cfg.max_qp = cases[i].num + 1;
-        fake_env_init(&c->env);
         c->version = cases[i].version;
-        c->e = ernic_new(&cfg, &fake_env_ops, &c->env);
+        c->e = FAKE_ERNIC(&c->env, card_config(&cfg, c->version);
+                          cfg.max_qp = cases[i].num + 1);
         ernic_pg332_bank(c->e, bank, cases[i].qpn);
         IS(get(c, bank + cases[i].bit / 32 * 4), 1u << cases[i].bit % 32);
         card_close(c);
@@ -312,7 +309,7 @@ CARDS_TEST("/pg332/stop-under-recovery", PG332_V4_2, test_stop_under_recovery)
     POST(a, SEND, 32);
     POST(a, READ, 64);
     fake_run(a->e);
-    lose_all(a);
+    fake_lose_trains(&a->env);
     put_qp(a, PG332_QPCONF, (QPCONF & ~PG332_QPCONF_ENABLE) | PG332_QPCONF_RECOVERY);
     READS(a, SLOT_BITS(STATQP, 0x600, 0x600), SLOT(CQHEAD, 2));
     IS(card_word(a, a->cq_db), 0);

@@ -44,7 +44,7 @@ static void lose_and_change(uint8_t opcode, uint32_t len, uint32_t anew)
     memcpy(want, card_mem(a, 0), len);
     POST(a, opcode, len);
     fake_run(a->e);
-    lose_all(a);
+    fake_lose_trains(&a->env);
     card_fill(a, 0, len, 77);
     memcpy(want, card_mem(a, 0), anew);
     fake_advance(a->e, 50000000);
@@ -119,7 +119,7 @@ TEST("/pg332-retry/overtaken", test_overtaken)
     POST(a, WRITE, MTU);
     POST(a, WRITE, 0x10000);
     fake_run(a->e);
-    lose_all(a);
+    fake_lose_trains(&a->env);
     card_fill(a, 0, MTU, 77);
     p = card_mem(a, 0);
     fake_advance(a->e, 50000000);

@@ -31,13 +31,8 @@ static uint32_t get_at(Card *c, uint32_t i, uint32_t reg)
 /* Each is set up, and none is enabled. The last one has a request, of no known opcode. */
 static void open_wide(Card *c)
 {
-    ErnicConfig cfg;
-
     *c = (Card) { .version = PG332_V4_0 };
-    fake_env_init(&c->env);
-    card_config(&cfg, c->version);
-    cfg.max_qp = NUM;
-    c->e = ernic_new(&cfg, &fake_env_ops, &c->env);
+    c->e = FAKE_ERNIC(&c->env, card_config(&cfg, c->version); cfg.max_qp = NUM);
     ernic_set_link(c->e, c->env.now, true);
     c->sq = fake_alloc(&c->env, DEPTH * 64, 256);
     put(c, PG332_XRNIC_CONF_QP_EN, NUM);
@@ -60,7 +55,7 @@ static void configure(Card *c, bool enable)
     ernic_reg_write(c->e, c->env.now, card_at(c, ERNIC_REG_GLOBAL, 0, PG332_XRNICCONF),
                     conf | (enable ? PG332_CONF_ENABLE : 0));
     g_test_message("write: %" PRId64 " us", cpu_us() - start);
-    card_check(c);
+    fake_check(c->e);
     g_assert_cmpuint(c->e->work.done - before, <=, 2 + NUM / 8);
 }
 
@@ -74,7 +69,7 @@ static bool run_slice(Card *c)
     ernic_run(c->e, c->env.now);
     g_test_message("run: %" PRIu64 " units, %" PRId64 " us", c->e->work.done - before,
                    cpu_us() - start);
-    card_check(c);
+    fake_check(c->e);
     g_assert_cmpuint(c->e->work.done - before, <=, ERNIC_WORK_SLICE + MOST_STEP);
     return c->e->unsettled;
 }
@@ -170,7 +165,6 @@ WIDE_TEST("/pg332-work/again", test_again)
 WIDE_TEST("/pg332-work/save", test_save)
 {
     g_autoptr(GByteArray) middle = g_byte_array_new(), end = g_byte_array_new();
-    g_autoptr(GByteArray) again = g_byte_array_new();
 
     configure(c, true);
     run_all(c);
@@ -185,8 +179,7 @@ WIDE_TEST("/pg332-work/save", test_save)
     g_assert_true(ernic_load(c->e, c->env.now, middle->data, middle->len));
     g_assert_true(run_slice(c));
     run_all(c);
-    ernic_save(c->e, again);
-    g_assert_cmpmem(again->data, again->len, end->data, end->len);
+    fake_state_is(c->e, end);
 }
 
 /* A packet that arrives after the write finds its queue pair started, or stopped. */
@@ -211,20 +204,17 @@ CARDS_TEST("/pg332-work/packet", PG332_V4_0, test_packet)
 }
 
 /* A queue pair that starts because a link asks has the time of the question. */
-TEST("/pg332-work/asked", test_asked)
+WIDE_TEST("/pg332-work/asked", test_asked)
 {
     uint8_t packet[ERNIC_BTH_LEN] = { 0 };
     ErnicTrain train = { .data = packet, .len = sizeof(packet), .seg = sizeof(packet) };
-    Card c;
 
     stl_be_p(packet + 4, NUM - 1);
-    open_wide(&c);
-    configure(&c, true);
-    c.env.now += 5000;
-    g_assert_false(ernic_expects(c.e, c.env.now, &train));     /* not to this address */
-    IS(num_running(&c), 1);
-    IS(c.e->now, c.env.now);
-    card_close(&c);
+    configure(c, true);
+    c->env.now += 5000;
+    g_assert_false(ernic_expects(c->e, c->env.now, &train));     /* not to this address */
+    IS(num_running(c), 1);
+    IS(c->e->now, c->env.now);
 }
 
 /* The time-out of one that is to stop passes without effect, also in an earlier slice. */
@@ -236,7 +226,7 @@ TEST("/pg332-work/timer", test_timer)
     put_qp(c, PG332_TIMEOUTCONF, 7 << 8 | 10);
     POST(c, SEND, 64);
     fake_run(c->e);
-    lose_all(c);
+    fake_lose_trains(&c->env);
     c->env.now += 50000000;
     put(c, PG332_XRNICCONF, get(c, PG332_XRNICCONF) & ~PG332_CONF_ENABLE);
     ernic_slice(c->e);
@@ -253,23 +243,20 @@ TEST("/pg332-work/timer", test_timer)
  * A request that fails costs the read of its slot, a completion and an entry of the error
  * queue, beside two turns.
  */
-TEST("/pg332-work/request", test_request)
+CARD_TEST("/pg332-work/request", PG332_V3_1, test_request)
 {
     uint64_t before, turn;
-    Card c;
 
-    card_open(&c, 0, PG332_V3_1);
-    fake_run(c.e);
-    before = c.e->work.done;
-    card_ring(&c);                      /* there is no request */
-    fake_run(c.e);
-    turn = c.e->work.done - before;
-    before = c.e->work.done;
-    card_wqe(&c, (Wqe) { .opcode = 0x3f });             /* there is no such operation */
-    card_ring(&c);
-    fake_run(c.e);
-    g_test_message("turn %" PRIu64 ", request %" PRIu64, turn, c.e->work.done - before);
-    g_assert_cmpuint(c.e->work.done - before, >=,
+    fake_run(c->e);
+    before = c->e->work.done;
+    card_ring(c);                      /* there is no request */
+    fake_run(c->e);
+    turn = c->e->work.done - before;
+    before = c->e->work.done;
+    card_wqe(c, (Wqe) { .opcode = 0x3f });             /* there is no such operation */
+    card_ring(c);
+    fake_run(c->e);
+    g_test_message("turn %" PRIu64 ", request %" PRIu64, turn, c->e->work.done - before);
+    g_assert_cmpuint(c->e->work.done - before, >=,
                      2 * turn + 2 * SHORT_COPY + ERNIC_WORK_COMPLETE);
-    card_close(&c);
 }

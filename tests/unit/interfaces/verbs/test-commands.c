@@ -19,7 +19,7 @@ typedef struct Fixture {
     uint64_t mem;               /* 4096 bytes for answers */
 } Fixture;
 
-static void setup(Fixture *f, gconstpointer data)
+static void setup(Fixture *f)
 {
     f->e = fake_ernic_new(&f->env);
     fake_create_eq(f->e, &f->eq, 64, 0, true);
@@ -27,11 +27,6 @@ static void setup(Fixture *f, gconstpointer data)
     f->mem = fake_alloc(&f->env, 4096, 4096);
     ernic_trace_set_mode(ERNIC_TRACE_COUNT);
     ernic_trace_reset();
-}
-
-static void teardown(Fixture *f, gconstpointer data)
-{
-    fake_ernic_done(&f->env, f->e);
 }
 
 /* Exec on behalf of @uctx; a failure must leave the state unchanged. */
@@ -112,7 +107,7 @@ TEST("/cmd/status-names", test_status_names)
     g_assert_cmpstr(ernic_status_name(i), ==, "invalid");
 }
 
-FIXTURE_TEST("/cmd/unknown", test_unknown)
+ENGINE_TEST("/cmd/unknown", test_unknown)
 {
     for (uint32_t op = ERNIC_CMD_COUNT; op < 256; op++) {
         struct ernic_cmd cmd = { .opcode = op };
@@ -123,7 +118,7 @@ FIXTURE_TEST("/cmd/unknown", test_unknown)
 }
 
 /* Every byte after the payload of every command, and the reserved one in the header. */
-FIXTURE_TEST("/cmd/reserved", test_reserved)
+ENGINE_TEST("/cmd/reserved", test_reserved)
 {
     uint32_t n = 0;
 
@@ -143,7 +138,7 @@ FIXTURE_TEST("/cmd/reserved", test_reserved)
 }
 
 /* Contexts that do not exist, and commands reserved for the kernel. */
-FIXTURE_TEST("/cmd/contexts", test_contexts)
+ENGINE_TEST("/cmd/contexts", test_contexts)
 {
     static const uint32_t unknown[] = {
         7, 8, ERNIC_LIM_UCTX, ERNIC_LIM_UCTX + 1, UINT32_MAX,
@@ -168,7 +163,7 @@ FIXTURE_TEST("/cmd/contexts", test_contexts)
     IS(ernic_trace_count("ernic_guest_cmd_uctx"), ERNIC_CMD_COUNT * ARRAY_SIZE(unknown));
 }
 
-FIXTURE_TEST("/cmd/context-life", test_context_life)
+ENGINE_TEST("/cmd/context-life", test_context_life)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_PD_ALLOC };
     struct ernic_rsp rsp;
@@ -193,7 +188,7 @@ FIXTURE_TEST("/cmd/context-life", test_context_life)
     IS(exec(f, f->uctx, &cmd, NULL), ERNIC_ERR_HANDLE);
 }
 
-FIXTURE_TEST("/cmd/no-object", test_no_object)
+ENGINE_TEST("/cmd/no-object", test_no_object)
 {
     static const uint8_t opcodes[] = {
         ERNIC_CMD_PD_FREE, ERNIC_CMD_EQ_DESTROY, ERNIC_CMD_CQ_DESTROY,
@@ -222,7 +217,7 @@ static uint8_t query(Fixture *f, uint8_t opcode, uint64_t addr, uint32_t len,
 }
 
 /* A response is cut exactly to the guest's length. */
-FIXTURE_TEST("/cmd/cut", test_cut)
+ENGINE_TEST("/cmd/cut", test_cut)
 {
     static const struct {
         uint8_t opcode;
@@ -251,7 +246,7 @@ FIXTURE_TEST("/cmd/cut", test_cut)
     }
 }
 
-FIXTURE_TEST("/cmd/query-device", test_query_device)
+ENGINE_TEST("/cmd/query-device", test_query_device)
 {
     struct ernic_device_attr attr;
     uint32_t whole;
@@ -268,7 +263,7 @@ FIXTURE_TEST("/cmd/query-device", test_query_device)
     IS(le16_to_cpu(attr.max_inline), ERNIC_MAX_INLINE);
 }
 
-FIXTURE_TEST("/cmd/query-port", test_query_port)
+ENGINE_TEST("/cmd/query-port", test_query_port)
 {
     struct ernic_port_attr attr;
     uint32_t whole;
@@ -330,7 +325,7 @@ TEST("/cmd/counter-order", test_counter_order)
 }
 
 /* Counters have the order of the lists; each block starts where its words begin. */
-FIXTURE_TEST("/cmd/query-stats", test_query_stats)
+ENGINE_TEST("/cmd/query-stats", test_query_stats)
 {
     ErnicStats *stats = &f->e->stats;
     uint64_t want[ERNIC_STATS_WORDS] = { };
@@ -354,7 +349,7 @@ FIXTURE_TEST("/cmd/query-stats", test_query_stats)
     }
 }
 
-FIXTURE_TEST("/cmd/set-gid", test_set_gid)
+ENGINE_TEST("/cmd/set-gid", test_set_gid)
 {
     static const struct {
         uint8_t gid[16], mac[6];
@@ -401,7 +396,7 @@ FIXTURE_TEST("/cmd/set-gid", test_set_gid)
 }
 
 /* An address is found in every entry, and no longer after it was removed. */
-FIXTURE_TEST("/cmd/gid-lookup", test_gid_lookup)
+ENGINE_TEST("/cmd/gid-lookup", test_gid_lookup)
 {
     static const uint8_t at[] = { 63, 3, 0, 40 };
     ErnicGid gid = { .raw = { 0xfe, 0x80 } };
@@ -422,7 +417,7 @@ FIXTURE_TEST("/cmd/gid-lookup", test_gid_lookup)
     IS(f->e->num_gids, 0);
 }
 
-FIXTURE_TEST("/cmd/set-pkey", test_set_pkey)
+ENGINE_TEST("/cmd/set-pkey", test_set_pkey)
 {
     static const struct {
         uint16_t index, pkey;
@@ -455,7 +450,7 @@ static uint32_t device_limit(Fixture *f, size_t offset)
 }
 
 /* Exactly as many as QUERY_DEVICE reports. */
-FIXTURE_TEST("/cmd/limits", test_limits)
+ENGINE_TEST("/cmd/limits", test_limits)
 {
 #define LIMIT(name) offsetof(struct ernic_device_attr, name)
     struct ernic_cmd pd = { .opcode = ERNIC_CMD_PD_ALLOC };
@@ -496,7 +491,7 @@ FIXTURE_TEST("/cmd/limits", test_limits)
  * Structures of other versions: a longer one is accepted if the unknown part is 0, and
  * this one also without the records at its end.
  */
-FIXTURE_TEST("/cmd/structures", test_structures)
+ENGINE_TEST("/cmd/structures", test_structures)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
     struct ernic_qp_init init = {

@@ -6,7 +6,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/work.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 #include "page_events.h"
 #include "transport/qp.h"
 
@@ -56,12 +56,9 @@ static void end(Pages *p)
 /* A queue pair of UC in RTS, to a peer that does not exist. */
 static void make_qp(Pages *p, const Owner *o, FakeQp *qp)
 {
-    struct ernic_qp_attr attr;
-
     p->env.uctx = o->uctx;
     fake_create_qp(p->e, qp, ERNIC_QPT_UC, o->pd, o->cq.cqn, o->cq.cqn, FAKE_NONE);
-    fake_qp_attr(&attr, 0x775533, 2);
-    fake_qp_to(p->e, qp, ERNIC_QPS_RTS, &attr);
+    fake_connect(p->e, qp, 0x775533, 2);
     p->env.uctx = 0;
     fake_run(p->e);
 }
@@ -101,11 +98,8 @@ static uint32_t rung(Pages *p, uint32_t page)
 
 static void destroy(Pages *p, uint8_t opcode, uint32_t uctx, uint32_t handle)
 {
-    struct ernic_cmd cmd = { .opcode = opcode };
-
-    cmd.handle.handle = cpu_to_le32(handle);
     p->env.uctx = uctx;
-    IS(fake_cmd(p->e, &cmd, NULL), ERNIC_OK);
+    OK(fake_destroy(p->e, opcode, handle));
     p->env.uctx = 0;
 }
 
@@ -293,7 +287,6 @@ PAGES_TEST("/verbs/db-pages/polled-held", test_polled_held)
 /* Queues that are destroyed, or go to Reset, and all after a reset. */
 PAGES_TEST("/verbs/db-pages/polled-gone", test_polled_gone)
 {
-    struct ernic_qp_attr attr;
     FakeQp qp[3];
 
     IS(polled(p, true), 0);
@@ -302,9 +295,7 @@ PAGES_TEST("/verbs/db-pages/polled-gone", test_polled_gone)
         IS(watched(p), i + 1);
     }
     destroy(p, ERNIC_CMD_QP_DESTROY, 0, qp[0].qpn);
-    fake_qp_attr(&attr, 0x775533, 2);
-    IS(fake_modify_qp(p->e, qp[1].qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, &attr),
-       ERNIC_OK);
+    OK(fake_modify_qp(p->e, qp[1].qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
     announce(p, &p->kernel, &qp[1]);
     announce(p, &p->kernel, &qp[2]);
     IS(polled(p, true), 1);
@@ -321,15 +312,13 @@ PAGES_TEST("/verbs/db-pages/polled-gone", test_polled_gone)
 /* An invalid index is reported once; a queue in Error flushes what is announced. */
 PAGES_TEST("/verbs/db-pages/polled-bad", test_polled_bad)
 {
-    struct ernic_qp_attr attr;
     struct ernic_cqe cqe;
     FakeQp qp, err;
 
     IS(polled(p, true), 0);
     make_qp(p, &p->kernel, &qp);
     make_qp(p, &p->kernel, &err);
-    fake_qp_attr(&attr, 0x775533, 2);
-    IS(fake_modify_qp(p->e, err.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, &attr), ERNIC_OK);
+    OK(fake_modify_qp(p->e, err.qpn, ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL));
     fake_run(p->e);
     announce(p, &p->kernel, &err);
     record(p, &qp)->pi = cpu_to_le32(UINT32_MAX);
@@ -366,20 +355,18 @@ PAGES_TEST("/verbs/db-pages/reset", test_reset)
 /* A queue in Reset is not looked at: software may not have cleared its record yet. */
 PAGES_TEST("/verbs/db-pages/stale", test_stale)
 {
-    struct ernic_qp_attr attr;
     FakeQp qp, other;
 
     make_qp(p, &p->kernel, &qp);
     make_qp(p, &p->kernel, &other);
     announce(p, &p->kernel, &qp);
     IS(rung(p, 0), 1);
-    fake_qp_attr(&attr, 0x775533, 2);
-    IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, &attr), ERNIC_OK);
+    OK(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL));
     announce(p, &p->kernel, &other);
     IS(rung(p, 0), 1);
     *record(p, &qp) = (struct ernic_record) { };
     qp.sq_pi = 0;
-    fake_qp_to(p->e, &qp, ERNIC_QPS_RTS, &attr);
+    fake_connect(p->e, &qp, 0x775533, 2);
     IS(sent(p), 0);
     announce(p, &p->kernel, &qp);
     IS(rung(p, 0), 1);
@@ -391,7 +378,6 @@ PAGES_TEST("/verbs/db-pages/stale", test_stale)
  */
 PAGES_TEST("/verbs/db-pages/sqe", test_sqe)
 {
-    struct ernic_qp_attr attr = { };
     struct ernic_cqe cqe;
     uint32_t pi;
     FakeQp qp;
@@ -406,10 +392,10 @@ PAGES_TEST("/verbs/db-pages/sqe", test_sqe)
     announce(p, &p->kernel, &qp);
     /* A command that fails changes nothing, and so looks at nothing. */
     pi = p->e->qp[qp.qpn].sq.wq.pi;
-    IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTR, &attr),
+    IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTR, NULL),
        ERNIC_ERR_STATE);
     IS(p->e->qp[qp.qpn].sq.wq.pi, pi);
-    IS(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, &attr), ERNIC_OK);
+    OK(fake_modify_qp(p->e, qp.qpn, ERNIC_QPA_STATE, ERNIC_QPS_RTS, NULL));
     IS(sent(p), 0);
     IS(fake_poll_cq(p->e, &p->kernel.cq, &cqe), true);
     IS(cqe.status, ERNIC_WC_WR_FLUSH_ERR);

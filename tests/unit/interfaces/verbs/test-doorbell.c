@@ -50,19 +50,11 @@ static uint8_t ring(Dialog *d, uint32_t uctx, uint64_t value)
     return ernic_doorbell(d->e, d->env.now, uctx, value);
 }
 
-static uint64_t counter(Dialog *d, size_t at)
-{
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QUERY_STATS };
-
-    cmd.query.addr = cpu_to_le64(d->env.base);
-    cmd.query.length = cpu_to_le32(4096);
-    OK(fake_cmd(d->e, &cmd, NULL));
-    return fake_get64(&d->env, d->env.base + at);
-}
-
 static uint64_t bad_doorbells(Dialog *d)
 {
-    return counter(d, offsetof(ErnicStats, bad_doorbells));
+    const uint64_t *stats = fake_query(d->e, ERNIC_CMD_QUERY_STATS, 0, 4096);
+
+    return le64_to_cpu(stats[offsetof(ErnicStats, bad_doorbells) / 8]);
 }
 
 static void reported(Dialog *d, uint8_t kind, uint32_t queue)
@@ -73,88 +65,68 @@ static void reported(Dialog *d, uint8_t kind, uint32_t queue)
     dlg_no_event(d);
 }
 
-static void open_for(Dialog *d, const Kind *k)
-{
-    dlg_init(d, ERNIC_QPT_RC, k->kind == ERNIC_DB_SRQ);
-    dlg_to(d, ERNIC_QPS_RTS);
-}
+/* The head of a test of a Dialog *d with each Kind *k. */
+#define KIND_TEST(path, fn) \
+    DIALOG_ROW_TEST(path, kinds, k, dlg_init(d, ERNIC_QPT_RC, k->kind == ERNIC_DB_SRQ); \
+                    dlg_to(d, ERNIC_QPS_RTS), fn)
 
 /* No such queue: there is no object that an event could name. */
-ROW_TEST("/doorbell/no-queue", kinds, test_no_queue)
+KIND_TEST("/doorbell/no-queue", test_no_queue)
 {
     static const uint32_t numbers[] = { 0, 63, 64, 65, 0xffff, 0xffffff };
-    const Kind *k = data;
-    Dialog d;
 
-    open_for(&d, k);
     for (uint32_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        IS(ring(&d, 0, ERNIC_DB(k->kind, numbers[i], 0)), ERNIC_ERR_HANDLE);
+        IS(ring(d, 0, ERNIC_DB(k->kind, numbers[i], 0)), ERNIC_ERR_HANDLE);
     }
-    IS(bad_doorbells(&d), ARRAY_SIZE(numbers));
-    dlg_close(&d);
+    IS(bad_doorbells(d), ARRAY_SIZE(numbers));
 }
 
 /* A queue that belongs to another page. */
-ROW_TEST("/doorbell/other-page", kinds, test_other_page)
+KIND_TEST("/doorbell/other-page", test_other_page)
 {
-    const Kind *k = data;
-    uint32_t user;
-    Dialog d;
+    uint32_t user = fake_create_uctx(d->e);
 
-    open_for(&d, k);
-    user = fake_create_uctx(d.e);
     for (uint32_t i = 0; i < 3; i++) {
-        IS(ring(&d, user + i, ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
+        IS(ring(d, user + i, ERNIC_DB(k->kind, queue_of(d, k->kind), 0)),
            ERNIC_ERR_HANDLE);
     }
-    IS(ring(&d, UINT32_MAX, ERNIC_DB(k->kind, queue_of(&d, k->kind), 0)),
+    IS(ring(d, UINT32_MAX, ERNIC_DB(k->kind, queue_of(d, k->kind), 0)),
        ERNIC_ERR_HANDLE);
-    IS(bad_doorbells(&d), 4);
-    dlg_close(&d);
+    IS(bad_doorbells(d), 4);
 }
 
 /* A counter beyond the queue's depth. */
-ROW_TEST("/doorbell/beyond", kinds, test_beyond)
+KIND_TEST("/doorbell/beyond", test_beyond)
 {
-    const Kind *k = data;
-    uint32_t queue, limit = limit_of(k->kind), i;
+    uint32_t queue = queue_of(d, k->kind), limit = limit_of(k->kind);
     const uint32_t bad[] = { limit + 1, limit + 1000, 0x7fffffff, 0x80000000 };
-    Dialog d;
 
-    open_for(&d, k);
-    queue = queue_of(&d, k->kind);
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
-        IS(ring(&d, 0, ERNIC_DB(k->kind, queue, bad[i])), ERNIC_ERR_FULL);
+    for (uint32_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        IS(ring(d, 0, ERNIC_DB(k->kind, queue, bad[i])), ERNIC_ERR_FULL);
         if (k->event) {
-            reported(&d, k->kind, queue);
+            reported(d, k->kind, queue);
         }
     }
-    QUIET(&d);
-    dlg_no_wc(&d);
-    IS(bad_doorbells(&d), ARRAY_SIZE(bad));
-    OK(ring(&d, 0, ERNIC_DB(k->kind, queue, 0)));
-    dlg_close(&d);
+    QUIET(d);
+    dlg_no_wc(d);
+    IS(bad_doorbells(d), ARRAY_SIZE(bad));
+    OK(ring(d, 0, ERNIC_DB(k->kind, queue, 0)));
 }
 
 /* The queue full; a producer index that goes back is refused. */
-ROW_TEST("/doorbell/full", kinds, test_full)
+KIND_TEST("/doorbell/full", test_full)
 {
-    const Kind *k = data;
-    uint32_t queue;
-    Dialog d;
+    uint32_t queue = queue_of(d, k->kind);
 
-    open_for(&d, k);
-    queue = queue_of(&d, k->kind);
     /* In SQD no request starts, so the send queue does not change. */
-    dlg_state(&d, ERNIC_QPS_SQD);
-    OK(ring(&d, 0, ERNIC_DB(k->kind, queue, limit_of(k->kind))));
-    OK(ring(&d, 0, ERNIC_DB(k->kind, queue, limit_of(k->kind))));
+    dlg_state(d, ERNIC_QPS_SQD);
+    OK(ring(d, 0, ERNIC_DB(k->kind, queue, limit_of(k->kind))));
+    OK(ring(d, 0, ERNIC_DB(k->kind, queue, limit_of(k->kind))));
     if (k->kind <= ERNIC_DB_SRQ) {
-        IS(ring(&d, 0, ERNIC_DB(k->kind, queue, 63)), ERNIC_ERR_FULL);
-        reported(&d, k->kind, queue);
+        IS(ring(d, 0, ERNIC_DB(k->kind, queue, 63)), ERNIC_ERR_FULL);
+        reported(d, k->kind, queue);
     }
-    fake_run(d.e);
-    dlg_close(&d);
+    fake_run(d->e);
 }
 
 /* A flood of refusals fills the event queue once, and is one event from then on. */

@@ -30,17 +30,7 @@ static void good_init(Fixture *f, struct ernic_qp_init *init)
 
 static uint8_t qp_create(Fixture *f, const struct ernic_qp_init *init, uint32_t *qpn)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-    uint64_t at = f->buf + 4096;
-    struct ernic_rsp rsp;
-    uint8_t status;
-
-    memcpy(fake_ptr(&f->env, at, sizeof(*init)), init, sizeof(*init));
-    cmd.qp.addr = cpu_to_le64(at);
-    cmd.qp.length = cpu_to_le32(sizeof(*init));
-    status = fake_cmd(f->e, &cmd, &rsp);
-    *qpn = le32_to_cpu(rsp.handle);
-    return status;
+    return fake_pass(f->e, ERNIC_CMD_QP_CREATE, 0, init, sizeof(*init), qpn);
 }
 
 /* One field of a good request changed to a little-endian number. */
@@ -79,7 +69,7 @@ static const struct {
 #undef PARAM
 #undef RESERVED
 
-FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
+ENGINE_TEST("/qp-cmd/create/rows", test_create_rows)
 {
     struct ernic_qp_init init;
     uint64_t le;
@@ -87,7 +77,7 @@ FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
 
     IS(f->srq.srqn, 1);
     for (uint32_t i = 0; i < ARRAY_SIZE(create_rows); i++) {
-        GByteArray *before = state_of(f);
+        g_autoptr(GByteArray) before = state_of(f);
 
         good_init(f, &init);
         le = cpu_to_le64(create_rows[i].value);
@@ -96,14 +86,13 @@ FIXTURE_TEST("/qp-cmd/create/rows", test_create_rows)
         IS(qp_create(f, &init, &qpn), create_rows[i].status);
         if (create_rows[i].status == ERNIC_OK) {
             g_assert_cmpuint(qpn, >=, 2);
-            g_byte_array_free(before, true);
         } else {
             assert_unchanged(f, before);
         }
     }
 }
 
-FIXTURE_TEST("/qp-cmd/create/good", test_create)
+ENGINE_TEST("/qp-cmd/create/good", test_create)
 {
     struct ernic_qp_init init;
     uint32_t qpn, cq_refs = f->e->cq[f->cq.cqn].refs;
@@ -131,7 +120,7 @@ FIXTURE_TEST("/qp-cmd/create/good", test_create)
     OK(fake_destroy(f->e, ERNIC_CMD_CQ_DESTROY, f->cq.cqn));
 }
 
-FIXTURE_TEST("/qp-cmd/create/srq", test_create_srq)
+ENGINE_TEST("/qp-cmd/create/srq", test_create_srq)
 {
     struct ernic_qp_init init;
     uint32_t qpn;
@@ -152,7 +141,7 @@ FIXTURE_TEST("/qp-cmd/create/srq", test_create_srq)
 }
 
 /* QP1: only for the kernel, and only one. */
-FIXTURE_TEST("/qp-cmd/create/gsi", test_create_gsi)
+ENGINE_TEST("/qp-cmd/create/gsi", test_create_gsi)
 {
     uint32_t uctx = fake_create_uctx(f->e), qpn, pd;
     struct ernic_qp_init init;
@@ -180,7 +169,7 @@ FIXTURE_TEST("/qp-cmd/create/gsi", test_create_gsi)
 }
 
 /* Page lists of both rings: the n-th access to memory fails. */
-FIXTURE_TEST("/qp-cmd/create/dma", test_create_dma)
+ENGINE_TEST("/qp-cmd/create/dma", test_create_dma)
 {
     uint64_t list = fake_alloc(&f->env, 64, 8);
     struct ernic_qp_init init;
@@ -195,12 +184,11 @@ FIXTURE_TEST("/qp-cmd/create/dma", test_create_dma)
     init.sq_buf.page_shift = init.rq_buf.page_shift = 12;
     init.sq_buf.levels = init.rq_buf.levels = 1;
     for (n = 1; n < 100; n++) {
-        GByteArray *before = state_of(f);
+        g_autoptr(GByteArray) before = state_of(f);
 
         f->env.refused = 0;
         fake_fail_dma(&f->env, n, false);
         if (qp_create(f, &init, &qpn) == ERNIC_OK) {
-            g_byte_array_free(before, true);
             break;
         }
         IS(f->env.refused, 1);
@@ -214,7 +202,7 @@ FIXTURE_TEST("/qp-cmd/create/dma", test_create_dma)
 }
 
 /* Each pair of states: accepted exactly if the table has it, else no change. */
-FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
+ENGINE_TEST("/qp-cmd/modify/edges", test_edges)
 {
     struct ernic_qp_attr attr;
     uint32_t required, optional, taken = 0;
@@ -224,7 +212,7 @@ FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
     for (uint8_t type = 0; type < ERNIC_QPT_COUNT; type++) {
         for (uint8_t from = 0; from < ERNIC_QPS_COUNT; from++) {
             for (uint8_t to = 0; to < ERNIC_QPS_COUNT + 1; to++) {
-                GByteArray *before;
+                g_autoptr(GByteArray) before = NULL;
                 uint8_t status;
                 bool edge;
 
@@ -240,13 +228,12 @@ FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
                 IS(status, edge ? ERNIC_OK : ERNIC_ERR_STATE);
                 if (edge) {
                     IS(state(f, &qp), to);
-                    g_byte_array_free(before, true);
                     taken++;
                 } else {
                     assert_unchanged(f, before);
                 }
                 fake_run(f->e);
-                assert_whole(f);
+                fake_check(f->e);
                 fake_destroy(f->e, ERNIC_CMD_QP_DESTROY, qp.qpn);
             }
         }
@@ -255,7 +242,7 @@ FIXTURE_TEST("/qp-cmd/modify/edges", test_edges)
 }
 
 /* A required attribute missing, and one too many: all or none apply, up to RTS. */
-FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
+ENGINE_TEST("/qp-cmd/modify/masks", test_masks)
 {
     struct ernic_qp_attr attr;
     uint32_t required, optional;
@@ -270,10 +257,9 @@ FIXTURE_TEST("/qp-cmd/modify/masks", test_masks)
         g_assert_true(ernic_qp_edge(type, from, to, &required, &optional));
         for (uint32_t bit = 1; bit; bit <<= 1) {
             uint32_t mask = required ^ bit;
-            GByteArray *before = state_of(f);
+            g_autoptr(GByteArray) before = state_of(f);
 
             if (bit == ERNIC_QPA_STATE || (optional & bit)) {
-                g_byte_array_free(before, true);
                 continue;
             }
             IS(fake_modify_qp(f->e, qp.qpn, mask | ERNIC_QPA_STATE, to, &attr),
@@ -331,7 +317,7 @@ static const struct {
     PARAM(RTS, max_rd_atomic, 17),
 };
 
-FIXTURE_TEST("/qp-cmd/modify/values", test_values)
+ENGINE_TEST("/qp-cmd/modify/values", test_values)
 {
     struct ernic_cmd pkey = { .opcode = ERNIC_CMD_SET_PKEY };
 
@@ -343,7 +329,7 @@ FIXTURE_TEST("/qp-cmd/modify/values", test_values)
         struct ernic_qp_attr attr, got;
         uint8_t *at = (uint8_t *)&attr + value_rows[i].offset;
         uint32_t size = value_rows[i].size, qpn;
-        GByteArray *before;
+        g_autoptr(GByteArray) before = NULL;
         FakeQp qp;
 
         g_test_message("row %u", i);
@@ -358,7 +344,6 @@ FIXTURE_TEST("/qp-cmd/modify/values", test_values)
             assert_unchanged(f, before);
         } else {
             /* Attributes that were set can be queried. */
-            g_byte_array_free(before, true);
             OK(ernic_qp_query(f->e, 0, qpn, &got));
             g_assert_cmpmem((uint8_t *)&got + value_rows[i].offset, size, &le, size);
             IS(got.state, value_rows[i].to);
@@ -368,7 +353,7 @@ FIXTURE_TEST("/qp-cmd/modify/values", test_values)
 }
 
 /* The path MTU is limited by that of the port. */
-FIXTURE_TEST("/qp-cmd/modify/port-mtu", test_port_mtu)
+ENGINE_TEST("/qp-cmd/modify/port-mtu", test_port_mtu)
 {
     struct ernic_qp_attr attr;
     FakeQp qp;
@@ -387,7 +372,7 @@ FIXTURE_TEST("/qp-cmd/modify/port-mtu", test_port_mtu)
     IS(ernic_qp_mtu(&f->e->qp[qp.qpn]), 1024);
 }
 
-FIXTURE_TEST("/qp-cmd/modify/current-state", test_current_state)
+ENGINE_TEST("/qp-cmd/modify/current-state", test_current_state)
 {
     struct ernic_qp_attr attr;
     uint32_t mask = fake_qp_mask(ERNIC_QPT_RC, ERNIC_QPS_RTS) | ERNIC_QPA_CUR_STATE;
@@ -401,7 +386,7 @@ FIXTURE_TEST("/qp-cmd/modify/current-state", test_current_state)
     OK(fake_modify_qp(f->e, qp.qpn, mask, ERNIC_QPS_RTS, &attr));
 }
 
-FIXTURE_TEST("/qp-cmd/modify/strangers", test_strangers)
+ENGINE_TEST("/qp-cmd/modify/strangers", test_strangers)
 {
     struct ernic_qp_attr attr;
     FakeQp qp;

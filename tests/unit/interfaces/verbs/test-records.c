@@ -5,7 +5,7 @@
  * is in the record of a send queue; receive queues never ring.
  */
 #include "qemu/osdep.h"
-#include "dialog_cases.h"
+#include "dialog.h"
 #include "trace-mark.h"
 #include "transport/qp.h"
 
@@ -63,6 +63,12 @@ static void ring(Dialog *d)
                       ERNIC_DB(ERNIC_DB_SQ, d->qp.qpn, 0x12345678)));
 }
 
+static void post_send(Dialog *d)
+{
+    write_send(d);
+    ring(d);
+}
+
 static void sent(Dialog *d, uint32_t psn)
 {
     SENT_DATA(d, SEND_ONLY, psn, 0, 16, .ackreq = dlg_acks(d));
@@ -113,8 +119,7 @@ RECORD_TEST("/records/race", ERNIC_QPT_RC, false, test_race)
     race = (Race) { .d = d, .ops = d->e->ops };
     ops.dma_write = race_write;
     d->e->ops = &ops;
-    write_send(d);
-    ring(d);
+    post_send(d);
     sent(d, SQ);
     sent(d, SQ + 1);
     IS(race.writes, 2);
@@ -126,12 +131,10 @@ RECORD_TEST("/records/race", ERNIC_QPT_RC, false, test_race)
 /* While the queue waits for something else it is awake, and needs no doorbell. */
 RECORD_TEST("/records/blocked", ERNIC_QPT_RC, false, test_blocked)
 {
-    write_send(d);
-    ring(d);
+    post_send(d);
     sent(d, SQ);
     PEER_NAK(d, ERNIC_AETH_RNR_NAK | 12, SQ, 0);
-    write_send(d);
-    ring(d);
+    post_send(d);
     QUIET(d);
     write_send(d);              /* no doorbell */
     dlg_wait(d, 700 * 1000);    /* 0.64 ms, 9.7.5.2.8 */
@@ -145,8 +148,7 @@ RECORD_TEST("/records/blocked", ERNIC_QPT_RC, false, test_blocked)
 RECORD_TEST("/records/sqd", ERNIC_QPT_RC, false, test_sqd)
 {
     dlg_state(d, ERNIC_QPS_SQD);
-    write_send(d);
-    ring(d);
+    post_send(d);
     write_send(d);
     QUIET(d);
     dlg_state(d, ERNIC_QPS_RTS);
@@ -158,15 +160,13 @@ RECORD_TEST("/records/sqd", ERNIC_QPT_RC, false, test_sqd)
 /* In Error, requests are flushed: those that were posted, and those that ring. */
 RECORD_TEST("/records/error", ERNIC_QPT_RC, false, test_error)
 {
-    write_send(d);
-    ring(d);
+    post_send(d);
     write_send(d);
     dlg_state(d, ERNIC_QPS_ERR);
     fake_run(d->e);
     SEND_WCS(d, 0, 1, WR_FLUSH_ERR);
     IS(wake(d), 2);
-    write_send(d);
-    ring(d);
+    post_send(d);
     fake_run(d->e);
     SEND_WC(d, 2, WR_FLUSH_ERR);
 }
@@ -175,19 +175,16 @@ RECORD_TEST("/records/error", ERNIC_QPT_RC, false, test_error)
 DIALOG_TEST_BY("/records/sqe", open_in(d, ERNIC_QPT_UC, false, ERNIC_QPS_SQE), test_sqe)
 {
     IS(wake(d), 1);
-    write_send(d);
-    ring(d);
+    post_send(d);
     fake_run(d->e);
     SEND_WC(d, 1, WR_FLUSH_ERR);
-    write_send(d);
-    ring(d);
+    post_send(d);
     write_send(d);
     dlg_state(d, ERNIC_QPS_RTS);
     fake_run(d->e);
     SEND_WCS(d, 2, 3, WR_FLUSH_ERR);
     IS(wake(d), 4);
-    write_send(d);
-    ring(d);
+    post_send(d);
     sent(d, SQ);
     SEND_WC(d, 4, SUCCESS);
 }
@@ -195,8 +192,7 @@ DIALOG_TEST_BY("/records/sqe", open_in(d, ERNIC_QPT_UC, false, ERNIC_QPS_SQE), t
 /* Reset: software clears the record, and the device begins from 0. */
 RECORD_TEST("/records/reset", ERNIC_QPT_RC, false, test_reset)
 {
-    write_send(d);
-    ring(d);
+    post_send(d);
     sent(d, SQ);
     dlg_recv(d, DLG_SINK, 16);
     dlg_state(d, ERNIC_QPS_RESET);
@@ -208,8 +204,7 @@ RECORD_TEST("/records/reset", ERNIC_QPT_RC, false, test_reset)
     IS(wake(d), 0);
     PEER_SEND(d, RQ, 16);
     SENT_NAK(d, ERNIC_AETH_RNR_NAK | 12, RQ, 0);
-    write_send(d);
-    ring(d);
+    post_send(d);
     sent(d, SQ);
     ACKED(d, SQ, 0, 1);
 }
@@ -228,8 +223,7 @@ RECORD_TEST("/records/send-hostile", ERNIC_QPT_RC, false, test_send_hostile)
         dlg_no_event(d);
     }
     set_pi(d, d->qp.sq_record, 0);
-    write_send(d);
-    ring(d);
+    post_send(d);
     sent(d, SQ);
     ACKED(d, SQ, 0, 1);
 }
@@ -349,13 +343,9 @@ RECORD_TEST("/records/recv-dma", ERNIC_QPT_RC, false, test_recv_dma)
 
 static uint8_t modify(Dialog *d, uint32_t limit, uint32_t depth, uint64_t ring)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SRQ_MODIFY };
-
-    cmd.srq.handle = cpu_to_le32(d->srq.srqn);
-    cmd.srq.limit = cpu_to_le32(limit);
-    cmd.srq.depth = cpu_to_le32(depth);
-    cmd.srq.buf.addr = cpu_to_le64(ring);
-    return fake_cmd(d->e, &cmd, NULL);
+    return CMD(d->e, SRQ_MODIFY, cmd.srq.handle = cpu_to_le32(d->srq.srqn);
+               cmd.srq.limit = cpu_to_le32(limit); cmd.srq.depth = cpu_to_le32(depth);
+               cmd.srq.buf.addr = cpu_to_le64(ring));
 }
 
 /* The limit counts requests that the record announces, also those not looked at yet. */
@@ -415,8 +405,7 @@ RECORD_TEST("/records/srq-dma", ERNIC_QPT_RC, true, test_srq_dma)
 /* Records that are ahead of the device, and a queue that waits for its doorbell. */
 RECORD_TEST("/records/save", ERNIC_QPT_RC, false, test_save)
 {
-    write_send(d);
-    ring(d);
+    post_send(d);
     write_send(d);
     dlg_recv_many(d, 2, DLG_SINK, 16);
     RELOAD(d->e, d->env.now);
@@ -440,8 +429,7 @@ RECORD_TEST("/records/save", ERNIC_QPT_RC, false, test_save)
 RECORD_TEST("/records/save-polled", ERNIC_QPT_RC, false, test_save_polled)
 {
     ernic_poll(d->e, d->env.now, true);
-    write_send(d);
-    ring(d);
+    post_send(d);
     sent(d, SQ);
     ACKED(d, SQ, 0, 1);
     IS(wake(d), 0);
@@ -457,14 +445,11 @@ RECORD_TEST("/records/save-polled", ERNIC_QPT_RC, false, test_save_polled)
 
 /* ---- commands -------------------------------------------------------------- */
 
+/* All of @init is in memory; the command says that it has @len bytes. */
 static uint8_t create(Dialog *d, struct ernic_qp_init *init, uint32_t len)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
-
     memcpy(fake_ptr(&d->env, d->env.base, sizeof(*init)), init, sizeof(*init));
-    cmd.qp.addr = cpu_to_le64(d->env.base);
-    cmd.qp.length = cpu_to_le32(len);
-    return fake_cmd(d->e, &cmd, NULL);
+    return fake_pass(d->e, ERNIC_CMD_QP_CREATE, 0, init, len, NULL);
 }
 
 static struct ernic_qp_init init_of(const Dialog *d, uint8_t type)

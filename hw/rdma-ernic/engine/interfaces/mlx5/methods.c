@@ -110,10 +110,10 @@ static void mlx5_complete_send(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
 /* ---- receive requests ------------------------------------------------------------ */
 
 /*
- * Read the producer counter at @at to @wq->pi. A counter that claims more requests
- * than fit into the ring posts nothing.
+ * Read the producer counter at @at to @wq->pi; false: the DMA has failed. A counter that
+ * claims more requests than fit into the ring posts nothing.
  */
-static void read_producer(Ernic *e, uint64_t at, ErnicWq *wq)
+static bool read_producer(Ernic *e, uint64_t at, ErnicWq *wq)
 {
     uint8_t record[4];
     uint16_t n;
@@ -121,14 +121,15 @@ static void read_producer(Ernic *e, uint64_t at, ErnicWq *wq)
     ernic_charge_copy(e, sizeof(record));
     if (!e->ops->dma_read(e->env, at, record, sizeof(record))) {
         trace_ernic_mlx5_record_dma(at);
-        return;
+        return false;
     }
     n = ldl_be_p(record) - wq->ci;
     if (n > wq->depth) {
         trace_ernic_mlx5_bad_record(at, ldl_be_p(record), wq->ci);
-        return;
+    } else {
+        wq->pi = wq->ci + n;
     }
-    wq->pi = wq->ci + n;
+    return true;
 }
 
 /* Copy slot @slot of @wq at byte @base of @buf; false: the DMA has failed. */
@@ -146,8 +147,9 @@ static bool take_own(Ernic *e, ErnicQp *qp, ErnicRecv *recv)
     ErnicWq *wq = &qp->rq.wq;
     uint8_t slot[ERNIC_MLX5_RECV_MAX];
 
-    if (wq->pi == wq->ci && wq->depth) {
-        read_producer(e, record->record, wq);
+    if (wq->pi == wq->ci && wq->depth && !read_producer(e, record->record, wq)) {
+        recv->fault = ERNIC_FAULT_RECV_DMA;
+        return false;
     }
     if (wq->pi == wq->ci) {
         return false;
@@ -173,10 +175,15 @@ static bool take_shared(Ernic *e, uint32_t srqn, ErnicRecv *recv)
     uint16_t next;
 
     /* The limit needs the exact number. */
-    if (wq->pi == wq->ci || srq->limit) {
-        read_producer(e, record->record, wq);
+    if (!srq->error && (wq->pi == wq->ci || srq->limit) &&
+        !read_producer(e, record->record, wq)) {
+        ernic_srq_fail(e, srqn);
     }
-    if (srq->error || wq->pi == wq->ci) {
+    if (srq->error) {
+        recv->fault = ERNIC_FAULT_RECV_DMA;
+        return false;
+    }
+    if (wq->pi == wq->ci) {
         return false;
     }
     *recv = (ErnicRecv) { .index = record->head };

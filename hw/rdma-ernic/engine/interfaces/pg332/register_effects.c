@@ -138,7 +138,7 @@ static void arm(Ernic *e, ErnicQp *qp)
     ErnicSendQueue *sq = &qp->sq;
 
     if (!qp->attr.timeout) {
-        ernic_retry_timer_stop(qp);
+        ernic_retry_timer_stop(e, qp);
     } else if (qp->transport == ERNIC_RC &&
                ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) &&
                sq->una_psn != sq->max_psn && sq->ack_due == ERNIC_NEVER &&

@@ -106,7 +106,8 @@ struct ErnicMlx5Eth {
     ErnicMlx5Rqt rqt[ERNIC_LIM_RQT + 1];
     /* Queues with work (send.c), a bit by index: to send, and SQ and RQ to flush. */
     uint64_t send[ERNIC_MLX5_ETH_WORDS], flush[2][ERNIC_MLX5_ETH_WORDS];
-    uint64_t last;              /* index of the SQ that had the last turn */
+    uint64_t last;              /* index of the SQ that had the last turn, */
+    uint64_t flushed[2];        /* and of those that flushed last */
     /* Software posts to an RQ without a doorbell: those that flush are polled, every */
     uint64_t poll_wait;         /* ns, which double while nothing is found, */
     uint64_t poll_due;          /* then; 0: there are none */

@@ -24,6 +24,8 @@
 
 #define BLOCK           ERNIC_MLX5_BLOCK
 #define BLOCK_SEGMENTS  (BLOCK / ERNIC_MLX5_SEGMENT)
+/* Units of a turn that flushes: frames of other queues leave between two of them. */
+#define FLUSH_SHARE     (ERNIC_WORK_SHARE / 4)
 /* The send counter in a doorbell record. */
 #define RECORD_SEND     4
 /* Where a tag is inserted. */
@@ -398,7 +400,7 @@ static void flush_turn(Ernic *e, uint32_t number)
 {
     ErnicMlx5EthQueue *q = ernic_mlx5_eth_queue(e, number);
     bool rq = ernic_mlx5_is_rq(number);
-    uint64_t end = ernic_work_share(e);
+    uint64_t end = e->work.done + FLUSH_SHARE;
     Request r;
 
     while (q->pi != q->ci) {
@@ -418,21 +420,26 @@ static void flush_turn(Ernic *e, uint32_t number)
     ernic_mlx5_eth_mark(e, number);
 }
 
-bool ernic_mlx5_eth_turn(Ernic *e)
+/* A turn of the next queue of a kind that flushes; false: there is none. */
+static bool flush_next(Ernic *e, bool rq)
 {
     ErnicMlx5Eth *eth = e->mlx5_eth;
-    uint8_t *frames;
-    uint32_t kind, i;
+    uint32_t i = next_bit(eth->flush[rq], eth->flushed[rq]);
 
-    for (kind = 0; kind < 2; kind++) {
-        i = next_bit(eth->flush[kind], 0);
-        if (i) {
-            ernic_charge(e, ERNIC_WORK_TURN);
-            flush_turn(e, i + (kind ? ERNIC_MLX5_RQN : ERNIC_MLX5_SQN));
-            return true;
-        }
+    if (i) {
+        ernic_charge(e, ERNIC_WORK_TURN);
+        eth->flushed[rq] = i;
+        flush_turn(e, i + (rq ? ERNIC_MLX5_RQN : ERNIC_MLX5_SQN));
     }
-    i = next_bit(eth->send, eth->last);
+    return i;
+}
+
+static bool send_next(Ernic *e)
+{
+    ErnicMlx5Eth *eth = e->mlx5_eth;
+    uint32_t i = next_bit(eth->send, eth->last);
+    uint8_t *frames;
+
     /* The train that is held leaves first. */
     if (!i || !ernic_tx_frame(e, ERNIC_TRAIN_BYTES, &frames)) {
         return false;
@@ -441,4 +448,13 @@ bool ernic_mlx5_eth_turn(Ernic *e)
     eth->last = i;
     send_turn(e, ERNIC_MLX5_SQN + i, frames);
     return true;
+}
+
+/* One of each kind: whoever posts to a queue in error all the time stops no other. */
+bool ernic_mlx5_eth_turn(Ernic *e)
+{
+    bool flushed = flush_next(e, false);
+
+    flushed |= flush_next(e, true);
+    return send_next(e) || flushed;
 }
