@@ -2,6 +2,7 @@
 """The network card: two guests in a lab, or on a netdev, and one on the user network."""
 import hashlib
 import re
+import time
 import urllib.request
 
 import links
@@ -64,14 +65,18 @@ def test_tcp(guests):
 OFFLOADS = ('tcp-segmentation-offload', 'tx-tcp6-segmentation', 'tx-udp-segmentation')
 
 
-def sent(one, since=(0, 0)):
-    """Frames and bytes that the device has sent. The driver counts the same, later."""
+def counters(one):
+    """Frames and bytes that the device has sent, and the large packets among them."""
     folder = f'/sys/class/net/{links.INTERFACE}/statistics'
-    device = links.statistics(one)['eth']
-    both = [device['tx_packets'], device['tx_bytes']]
-    one.wait_until(f'[ "$(cat {folder}/tx_packets {folder}/tx_bytes | xargs)" = '
-                   f'"{both[0]} {both[1]}" ]', 10)
-    return [now - before for now, before in zip(both, since)]
+    until = time.monotonic() + 10
+    while True:         # the driver counts later, and a guest sends at any time
+        driver = one.check(f'cat {folder}/tx_packets {folder}/tx_bytes; '
+                           f'ethtool -S {links.INTERFACE} | grep tso').split()
+        device = links.statistics(one)['eth']
+        if [int(n) for n in driver[:2]] == [device['tx_packets'], device['tx_bytes']]:
+            return [*map(int, driver[:2]), int(driver[-1])]
+        assert time.monotonic() < until, (driver, device)
+        time.sleep(0.1)
 
 
 def test_large(guests):
@@ -81,11 +86,13 @@ def test_large(guests):
     total = guests[0].check('md5sum </tmp/www/file')     # of test_tcp()
     for tso in ('on', 'off', 'on'):
         guests[0].check(f'ethtool -K {links.INTERFACE} tso {tso}')
-        before = sent(guests[0])
+        before = counters(guests[0])
         for address in (links.ipv4(0), links.ipv6(0)):
             assert guests[1].check(programs.fetch_file(address)) == total
-        frames, size = sent(guests[0], before)
+        frames, size, large = [now - then for now, then
+                               in zip(counters(guests[0]), before)]
         assert size > 2 * 16 * MIB and size / frames <= 1514
+        assert large == 0 if tso == 'off' else large > 16 * MIB / 65536
 
 
 # UDP_SEGMENT (103) of SOL_UDP (17): datagrams of 1000 bytes, the last one shorter.

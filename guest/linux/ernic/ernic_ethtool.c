@@ -10,7 +10,7 @@
 	X(tx_packets) X(tx_bytes) X(tx_errors) X(rx_packets) X(rx_bytes)	\
 	X(rx_no_buffer) X(rx_errors)
 
-/* Counters of the device. The stack shows its own elsewhere. */
+/* Counters of the device, and last one of the driver. The stack shows its own elsewhere. */
 static const struct {
 	char name[ETH_GSTRING_LEN];
 	size_t offset;
@@ -19,6 +19,8 @@ static const struct {
 	ERNIC_NET_STATS(ERNIC_NET_STAT)
 #undef ERNIC_NET_STAT
 };
+
+#define ERNIC_NET_NUM_STATS	(ARRAY_SIZE(ernic_net_stats) + 1)
 
 static void ernic_get_drvinfo(struct net_device *nd,
 			      struct ethtool_drvinfo *info)
@@ -84,7 +86,7 @@ static int ernic_set_ringparam(struct net_device *nd,
 
 static int ernic_get_sset_count(struct net_device *nd, int set)
 {
-	return set == ETH_SS_STATS ? ARRAY_SIZE(ernic_net_stats) : -EOPNOTSUPP;
+	return set == ETH_SS_STATS ? ERNIC_NET_NUM_STATS : -EOPNOTSUPP;
 }
 
 static void ernic_get_strings(struct net_device *nd, u32 set, u8 *data)
@@ -96,6 +98,8 @@ static void ernic_get_strings(struct net_device *nd, u32 set, u8 *data)
 	for (i = 0; i < ARRAY_SIZE(ernic_net_stats); i++)
 		memcpy(data + i * ETH_GSTRING_LEN, ernic_net_stats[i].name,
 		       ETH_GSTRING_LEN);
+	strscpy_pad(data + i * ETH_GSTRING_LEN, "tx_tso_packets",
+		    ETH_GSTRING_LEN);
 }
 
 static void ernic_get_ethtool_stats(struct net_device *nd,
@@ -107,6 +111,7 @@ static void ernic_get_ethtool_stats(struct net_device *nd,
 	for (i = 0; i < ARRAY_SIZE(ernic_net_stats); i++)
 		data[i] = readq(net->dev->regs + ERNIC_ETH_OFFSET +
 				ernic_net_stats[i].offset);
+	data[i] = READ_ONCE(net->tx_tso_packets);
 }
 
 /* Frames get timestamps of the system clock. The PTP clock serves RDMA. */

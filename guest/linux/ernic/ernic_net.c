@@ -152,15 +152,24 @@ netdev_tx_t ernic_net_xmit(struct sk_buff *skb, struct net_device *nd)
 	return NETDEV_TX_OK;
 }
 
-/* Counts the frames of a packet, each of which has the headers. */
-static void ernic_net_count_tx(struct net_device *nd, const struct sk_buff *skb)
+/*
+ * Counts the frames of a packet, each of which has the headers. The number in gso_segs is
+ * not the device's if another machine has made the packet.
+ */
+static void ernic_net_count_tx(struct ernic_net *net, const struct sk_buff *skb)
 {
-	u32 frames = skb_is_gso(skb) ? skb_shinfo(skb)->gso_segs : 1;
+	struct net_device_stats *stats = &net->dev->netdev->stats;
+	u32 frames = 1;
 
-	nd->stats.tx_packets += frames;
-	nd->stats.tx_bytes += skb->len;
-	if (frames > 1)
-		nd->stats.tx_bytes += (frames - 1) * ernic_net_head_len(skb);
+	if (skb_is_gso(skb)) {
+		u32 head = ernic_net_head_len(skb);
+
+		frames = DIV_ROUND_UP(skb->len - head, skb_shinfo(skb)->gso_size);
+		stats->tx_bytes += (frames - 1) * head;
+		net->tx_tso_packets++;
+	}
+	stats->tx_packets += frames;
+	stats->tx_bytes += skb->len;
 }
 
 static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
@@ -175,7 +184,7 @@ static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 		ernic_net_unmap_tx(net, tx);
 		if (!tx->skb)
 			continue;
-		ernic_net_count_tx(nd, tx->skb);
+		ernic_net_count_tx(net, tx->skb);
 		napi_consume_skb(tx->skb, budget);
 		tx->skb = NULL;
 	}

@@ -47,6 +47,7 @@ struct ernic_net {
 	u32 tx_ci;
 	u32 rx_pi;
 	u32 rx_ci;
+	u64 tx_tso_packets;	/* large packets that the device has sent */
 };
 
 static inline u32 ernic_net_tx_slot(const struct ernic_net *net, u32 k)
