@@ -236,18 +236,22 @@ TEST("/state-releases/made", test_made)
     }
 }
 
-/* One bit of each 37th byte: what is accepted holds the invariants, and loads again. */
+/*
+ * One bit of each 37th byte, in the short form of each 185th: what is accepted holds the
+ * invariants, and loads again. The fuzz targets of saved states find the same defects.
+ */
 ROW_TEST("/state-releases/changed", stored_states, s, test_changed)
 {
     g_autoptr(GByteArray) state = g_byte_array_new();
     uint64_t now = s->make(state);
+    guint step = g_test_slow() ? 37 : 185;
     uint32_t accepted = 0, refused = 0;
     FakeEnv env;
     Ernic *e;
 
     fake_env_init(&env);
     e = ernic_new(&s->cfg, &fake_env_ops, &env);
-    for (guint at = 0; at < state->len; at += 37) {
+    for (guint at = 0; at < state->len; at += step) {
         state->data[at] ^= 1u << at % 8;
         if (ernic_load(e, now, state->data, state->len)) {
             g_autoptr(GByteArray) again = fake_saved(e);
@@ -261,8 +265,8 @@ ROW_TEST("/state-releases/changed", stored_states, s, test_changed)
         state->data[at] ^= 1u << at % 8;
     }
     g_test_message("%u accepted, %u refused", accepted, refused);
-    g_assert_cmpuint(accepted, >, 300);
-    g_assert_cmpuint(refused, >, 70);
+    g_assert_cmpuint(accepted, >, 11100 / step);
+    g_assert_cmpuint(refused, >, 2590 / step);
     fake_ernic_done(&env, e);
 }
 
