@@ -3,6 +3,10 @@
 import os
 import re
 import subprocess
+import tarfile
+from argparse import Namespace
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
@@ -100,6 +104,34 @@ def test_refused(folder):
     assert [file.name for file in folder.iterdir()] == ['file']
     status, said = run(folder.parent / 'other', '--packages', 'no-such-package', 'x')
     assert status == 1 and 'Traceback' not in said, said
+
+
+@pytest.fixture
+def script():
+    """scripts/ci-guests, as a module."""
+    loader = SourceFileLoader('ci_guests', str(ROOT / 'scripts/ci-guests'))
+    module = module_from_spec(spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_copied(script, tmp_path, monkeypatch):
+    """The guests get the folder without results, git, and the cache, which
+    GitLab wants in it; a name may look like a pattern."""
+    import monitor
+    work, results = tmp_path / 'work', tmp_path / 'work/re[s]'
+    monkeypatch.setattr(monitor, 'CACHE', work / '.cache/rdma-ernic')
+    for file in ('.cache/other', '.cache/rdma-ernic/ccache/object', '.git/HEAD',
+                 're[s]/of', 'res/mine', 'rdma-ernic/mine',
+                 'sub/.cache/rdma-ernic/mine'):
+        (work / file).parent.mkdir(parents=True, exist_ok=True)
+        (work / file).touch()
+    (tmp_path / 'link').symlink_to(work)
+    script.pack(Namespace(folder=tmp_path / 'link', results=results))
+    with tarfile.open(results / 'folder.tar') as tar:
+        files = {member.name for member in tar if member.isfile()}
+    assert files == {'./.cache/other', './res/mine', './rdma-ernic/mine',
+                     './sub/.cache/rdma-ernic/mine'}
 
 
 @pytest.mark.parametrize('name, options', [
