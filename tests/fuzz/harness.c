@@ -415,7 +415,7 @@ void fuzz_reload(FuzzHost *h)
     fuzz_same("resave", first, fuzz_save(h));
 }
 
-/* What is saved of an engine that is new. */
+/* Returns what an engine that is new saves. */
 static GByteArray *save_new(FuzzHost *h)
 {
     Ernic *used = h->e;
