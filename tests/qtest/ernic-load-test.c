@@ -4,7 +4,7 @@
  * Machines that are loaded from a file: into functions of another kind, before anyone
  * has joined their netdev, with a descriptor in progress that no QDMA can have, without
  * the sections that an older release does not have, with features that no release has,
- * and with page lists that came first.
+ * and with page lists and objects that came first.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -171,6 +171,7 @@ ETH_TEST("/ernic-load/features-frames", test_features_frames, ERNIC_ETH_TX)
 /* The first bytes of a part of list 1, and of the holes. */
 #define PART        "\0\0\0\1\0\0\2\0\0\0\2"
 #define HOLES       "\13ernic/lists"
+#define SPANS       "\13ernic/spans"
 
 /* A word of the stream, as far after the first of these bytes. */
 static const struct {
@@ -189,7 +190,23 @@ static const struct {
     { "a hole far away", HOLES, 20, 1 },
     { "a hole in another place", HOLES, 24, 1 },
     { "a hole for another list", HOLES, 28, REGIONS + 1 },
+    { "more spans than lists", SPANS, 16, 2 * REGIONS },
+    { "a negative number of spans", SPANS, 16, -1 },
+    { "no spans", SPANS, 16, 0 },
+    { "a span far away", SPANS, 20, 1 },
+    { "a span in another place", SPANS, 24, 1 },
+    { "a page list as a span", SPANS, 28, 1 },
+    { "a span that was not sent", SPANS, 28, 2 * REGIONS },
 };
+
+/* The machine stops when no more than 20 kB wait, whatever the bandwidth. */
+static void set_bandwidth(QErnic *q, int64_t bytes)
+{
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate-set-parameters',"
+                             " 'arguments': { 'max-bandwidth': %" PRId64 ","
+                             " 'avail-switchover-bandwidth': 1000000,"
+                             " 'downtime-limit': 20 } }", bytes);
+}
 
 /* Page lists that were sent while the machine ran: they are there, and never trusted. */
 MACHINE_TEST("/ernic-load/lists", test_lists)
@@ -205,6 +222,7 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
     for (int i = 0; i < REGIONS; i++) {
         key[i] = qernic_make(q, &cmd);
     }
+    set_bandwidth(q, 1 << 30);
     qernic_state_save(q->qts, &s);
     for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
         char *at = qernic_state_find(&s, edits[i].find, sizeof(PART) - 1) + edits[i].at;
@@ -218,6 +236,99 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
     qernic_cont(q->qts);                /* and migrates again */
     qernic_migrate_as(q, VERBS_NIC ",id=ernic0,addr=04.0");
     for (int i = 0; i < REGIONS; i++) {
+        g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
+    }
+}
+
+#define KEYS        2000            /* without lists: 190 kB of state */
+#define QPS         60              /* 130 kB */
+#define CHANGES     20              /* objects that come and go meanwhile */
+#define STOPPED     (64 * 1024)     /* more than what is left for the end */
+
+static uint32_t state_bytes(const QErnicState *s)
+{
+    return ldl_be_p(qernic_state_find(s, "RNICiCsT", 8) - 4);
+}
+
+static const char *migration_status(QErnic *q)
+{
+    QDict *rsp = qtest_qmp_assert_success_ref(q->qts, "{ 'execute': 'query-migrate' }");
+    const char *status = g_intern_string(qdict_get_try_str(rsp, "status"));
+
+    qobject_unref(rsp);
+    return status;
+}
+
+/* Waits until @event is in the file @path, before the migration ends. */
+static void wait_for(QErnic *q, const char *path, const char *event)
+{
+    g_autofree char *log = NULL;
+
+    do {
+        g_assert_cmpstr(migration_status(q), !=, "completed");
+        g_usleep(1000);
+        g_free(g_steal_pointer(&log));
+        g_assert_true(g_file_get_contents(path, &log, NULL, NULL));
+    } while (!strstr(log, event));
+}
+
+/* Some objects change between the first span of the migration and its end. */
+static void change_meanwhile(QErnic *q, struct ernic_cmd *cmd, uint32_t *key,
+                             QErnicState *s)
+{
+    const char *log = qernic_log(q->qts, "ernic_precopy_span");
+    g_autofree char *uri = NULL;
+    QErnicQp qp;
+
+    s->path = qernic_temp();
+    s->now = qtest_clock_step(q->qts, 1);
+    uri = g_strconcat("file:", s->path, NULL);
+    set_bandwidth(q, 256 * 1024);
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate', 'arguments':"
+                             " { 'uri': %s } }", uri);
+    wait_for(q, log, "ernic_precopy_span");
+    for (int i = 0; i < KEYS; i += KEYS / CHANGES) {
+        g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
+        key[i] = qernic_make(q, cmd);
+    }
+    qernic_qp_create(q, &qp, ERNIC_QPT_RC);
+    g_assert_cmpstr(migration_status(q), ==, "active");
+    set_bandwidth(q, 1 << 30);
+    g_assert_true(qernic_migrated(q->qts));
+    g_assert_true(g_file_get_contents(s->path, &s->bytes, &s->len, NULL));
+    g_test_queue_free(s->bytes);
+}
+
+/* Objects migrate while they change: little is left for the time without a machine. */
+MACHINE_TEST("/ernic-load/objects", test_objects)
+{
+    struct ernic_cmd list = { .opcode = ERNIC_CMD_MR_ALLOC }, cmd = list;
+    QErnic *q = qernic_device("%s", "");
+    uint32_t key[KEYS];
+    QErnicState s;
+
+    qernic_setup(q, 1);
+    list.mr_alloc.pd = cmd.mr_alloc.pd = cpu_to_le32(q->pd);
+    list.mr_alloc.max_pages = cpu_to_le32(PAGES);
+    cmd.mr_alloc.max_pages = cpu_to_le32(1);
+    for (int i = 0; i < REGIONS; i++) {
+        qernic_make(q, &list);
+    }
+    for (int i = 0; i < KEYS; i++) {
+        key[i] = qernic_make(q, &cmd);
+    }
+    for (int i = 0; i < QPS; i++) {
+        QErnicQp qp;
+
+        qernic_qp_create(q, &qp, ERNIC_QPT_RC);
+    }
+    change_meanwhile(q, &cmd, key, &s);
+    g_test_message("%u bytes", state_bytes(&s));
+    g_assert_cmpuint(state_bytes(&s), <, STOPPED);
+    g_assert_true(qernic_state_loads(&s, VERBS_NIC ",id=ernic0,addr=04.0"));
+    qernic_cont(q->qts);                /* and migrates again */
+    qernic_migrate_as(q, VERBS_NIC ",id=ernic0,addr=04.0");
+    for (int i = 0; i < KEYS; i++) {
         g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
     }
 }

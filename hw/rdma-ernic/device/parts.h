@@ -232,6 +232,12 @@ typedef struct ErnicNetdev {
     uint32_t flow_rules;        /* of the engine; atomic */
 } ErnicNetdev;
 
+/* Holes in the state, while it is saved or loaded. */
+typedef struct ErnicPciHoles {
+    ErnicPrecopyHole *hole;     /* owned */
+    int32_t num;
+} ErnicPciHoles;
+
 /* The migration under way; there is one at a time. */
 typedef struct ErnicPciPrecopy {
     NotifierWithReturn setup;   /* all devices have begun */
@@ -239,8 +245,7 @@ typedef struct ErnicPciPrecopy {
     bool active;                /* they are */
     ErnicPrecopy source;        /* lock */
     ErnicPrecopied arrived;     /* at the destination */
-    ErnicPrecopyHole *hole;     /* owned; while the state is saved or loaded */
-    int32_t num_holes;
+    ErnicPciHoles spans, lists; /* filled in this order */
 } ErnicPciPrecopy;
 
 #endif /* ERNIC_DEVICE_PARTS_H */

@@ -163,7 +163,7 @@ static void ernic_pci_finalize(Object *obj)
     trace_ernic_pci_free(ernic_pci_id(d));
     ernic_stream_bytes_clear(&d->state);        /* of a stream that ended early */
     ernic_stream_bytes_clear(&d->pg332.state);
-    ernic_pci_precopy_done(d);
+    ernic_pci_precopy_free(d);
     g_free(d->db_saved);
     qemu_del_vm_change_state_handler(d->vm_state);
     ernic_pci_links_close(d);

@@ -34,15 +34,17 @@ QEMU_BUILD_BUG_ON(ERNIC_SAVE_END < ERNIC_STREAM_BYTES_MAX);
 static bool save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
 {
     GByteArray *bytes = g_byte_array_new();
+    uint64_t most = MIN(ernic_save_most(e), ERNIC_STREAM_BYTES_MAX), skipped = 0;
 
     ernic_pci_enter(d);
     if (e == d->engine) {
-        ernic_pci_precopy_save(d, bytes);
+        skipped = ernic_pci_precopy_save(d, bytes);
     } else {
         ernic_save(e, bytes);
     }
     ernic_pci_leave(d);
-    ernic_stream_bytes_limit(state, ernic_save_most(e));
+    /* The destination puts all of it together. */
+    ernic_stream_bytes_limit(state, most - MIN(skipped, most));
     return ernic_stream_bytes_set(state, bytes);
 }
 
@@ -131,7 +133,7 @@ static bool load_all(ErnicPci *d, uint64_t now, GString *why)
         return false;
     }
     if (!ernic_pci_precopy_fill(d)) {
-        g_string_assign(why, "its page lists do not fit");
+        g_string_assign(why, "its lists do not fit");
         return false;
     }
     return ernic_load_why(d->engine, now, d->state.data, d->state.len, why) &&
@@ -476,7 +478,8 @@ const VMStateDescription ernic_pci_vmstate = {
         &irqs_vmstate,
         &features_vmstate,
         &large_vmstate,
-        &ernic_pci_precopy_vmstate,
+        &ernic_pci_lists_vmstate,
+        &ernic_pci_spans_vmstate,
         NULL
     }
 };

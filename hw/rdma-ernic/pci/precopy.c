@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A live section of the migration stream, in which page lists are sent while the machine
- * runs, and the holes that they leave in the state. A device with few and short lists
- * has neither, and its stream is as if this did not exist.
+ * A live section of the migration stream, in which page lists and spans of objects are
+ * sent while the machine runs, and the holes that they leave in the state. A device with
+ * few of both has neither, and its stream is as if this did not exist.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -17,12 +17,34 @@
 #include "hw/rdma-ernic/trace.h"
 
 #define SECTION         "ernic-lists"
-/* Lists of fewer bytes stay in the state. */
+/* Lists and spans of fewer bytes stay in the state. */
 #define MIN_BYTES       (1 * MiB)
 /* Parts in one call: the bandwidth limit is looked at between calls. */
 #define PARTS           8
 
 /* ---- source ---------------------------------------------------------------------- */
+
+/* Looks at all that may wait. The lock is held for a slice. */
+static void look(ErnicPci *d)
+{
+    bool done;
+
+    do {
+        ernic_pci_lock(d);
+        done = !ernic_pci_exists(d) || ernic_precopy_look(d->engine, &d->precopy.source);
+        ernic_pci_unlock(d);
+    } while (!done);
+}
+
+static void save_cleanup(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    ernic_pci_lock(d);
+    ernic_precopy_end(d->engine, &d->precopy.source);
+    ernic_pci_unlock(d);
+    d->precopy.begun = d->precopy.active = false;
+}
 
 /* Asked before a migration begins, and then before each call. */
 static bool is_active(void *opaque)
@@ -30,14 +52,16 @@ static bool is_active(void *opaque)
     ErnicPci *d = opaque;
     ErnicPciPrecopy *p = &d->precopy;
 
-    if (!p->begun) {
-        p->active = false;
-        ernic_pci_lock(d);
-        if (ernic_pci_exists(d)) {
-            ernic_precopy_begin(d->engine, &p->source);
-            p->active = p->source.left >= MIN_BYTES;
-        }
-        ernic_pci_unlock(d);
+    if (p->begun) {
+        return p->active;
+    }
+    ernic_pci_lock(d);
+    ernic_precopy_begin(d->engine, &p->source);
+    ernic_pci_unlock(d);
+    look(d);
+    p->active = p->source.left >= MIN_BYTES;
+    if (!p->active) {
+        save_cleanup(d);
     }
     return p->active;
 }
@@ -124,33 +148,34 @@ static void pending_exact(void *opaque, uint64_t *must_precopy, uint64_t *can_po
 {
     ErnicPci *d = opaque;
 
-    ernic_pci_lock(d);
-    if (ernic_pci_exists(d)) {
-        ernic_precopy_look(d->engine, &d->precopy.source);
-        *must_precopy += d->precopy.source.left;
-    }
-    ernic_pci_unlock(d);
+    look(d);
+    pending_estimate(opaque, must_precopy, can_postcopy);
 }
 
-static void save_cleanup(void *opaque)
+/* @holes takes @bytes over. */
+static void set_holes(ErnicPciHoles *holes, GByteArray *bytes)
 {
-    ErnicPci *d = opaque;
-
-    d->precopy.begun = d->precopy.active = false;
+    holes->num = bytes->len / sizeof(*holes->hole);
+    holes->hole = (void *)g_byte_array_free(bytes, false);
 }
 
-void ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes)
+uint64_t ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes)
 {
-    g_autoptr(GByteArray) holes = g_byte_array_new();
     ErnicPciPrecopy *p = &d->precopy;
+    GByteArray *spans, *lists;
 
     if (!p->active) {
         ernic_save(d->engine, bytes);
-        return;
+        return 0;
     }
-    ernic_precopy_save(d->engine, &p->source, bytes, holes);
-    p->num_holes = holes->len / sizeof(*p->hole);
-    p->hole = (void *)g_byte_array_free(g_steal_pointer(&holes), false);
+    spans = g_byte_array_new();
+    lists = g_byte_array_new();
+    ernic_precopy_save(d->engine, &p->source, bytes, spans, lists);
+    set_holes(&p->spans, spans);
+    set_holes(&p->lists, lists);
+    trace_ernic_pci_precopy_save(ernic_pci_id(d), p->spans.num, p->lists.num,
+                                 p->source.skipped);
+    return p->source.skipped;
 }
 
 /* ---- destination ----------------------------------------------------------------- */
@@ -185,30 +210,28 @@ static int load_state(QEMUFile *f, void *opaque, int version)
         }
         to = ernic_precopy_take(&d->precopy.arrived, &part, ernic_save_most(d->engine));
         if (!to) {
-            error_report("ernic: the incoming state has a part of a page list that these"
+            error_report("ernic: the incoming state has a part of a list that these"
                          " properties do not allow");
             return -EINVAL;
         }
         len = part.count * sizeof(uint64_t);
         if (qemu_get_buffer(f, to, len) != len) {
-            error_report("ernic: a page list of the incoming state is cut off");
+            error_report("ernic: a list of the incoming state is cut off");
             return -EINVAL;
         }
     }
 }
 
-bool ernic_pci_precopy_fill(ErnicPci *d)
+static bool fill(ErnicPci *d, const ErnicPciHoles *holes)
 {
-    ErnicPciPrecopy *p = &d->precopy;
     size_t len = d->state.len;
     uint8_t *whole;
 
-    if (!p->num_holes) {
+    if (!holes->num) {
         return true;
     }
-    whole = ernic_precopy_fill(&p->arrived, d->state.data, &len, p->hole, p->num_holes,
-                               d->state.most);
-    ernic_precopied_clear(&p->arrived);
+    whole = ernic_precopy_fill(&d->precopy.arrived, d->state.data, &len, holes->hole,
+                               holes->num, d->state.most);
     if (!whole) {
         return false;
     }
@@ -218,36 +241,41 @@ bool ernic_pci_precopy_fill(ErnicPci *d)
     return true;
 }
 
+bool ernic_pci_precopy_fill(ErnicPci *d)
+{
+    ErnicPciPrecopy *p = &d->precopy;
+    bool ok = fill(d, &p->spans) && fill(d, &p->lists);
+
+    ernic_precopied_clear(&p->arrived);
+    return ok;
+}
+
+static int forget(ErnicPciHoles *holes)
+{
+    g_free(holes->hole);
+    *holes = (ErnicPciHoles) { };
+    return 0;
+}
+
 void ernic_pci_precopy_done(ErnicPci *d)
 {
-    g_free(d->precopy.hole);
-    d->precopy.hole = NULL;
-    d->precopy.num_holes = 0;
+    forget(&d->precopy.spans);
+    forget(&d->precopy.lists);
+}
+
+void ernic_pci_precopy_free(ErnicPci *d)
+{
+    ernic_pci_precopy_done(d);
+    ernic_precopy_end(d->engine, &d->precopy.source);
 }
 
 /* ---- what QEMU calls ------------------------------------------------------------- */
 
-static bool has_holes(void *opaque)
-{
-    ErnicPci *d = opaque;
-
-    return d->precopy.num_holes;
-}
-
-static int holes_pre_load(void *opaque)
-{
-    ernic_pci_precopy_done(opaque);             /* of a subsection that is repeated */
-    return 0;
-}
-
 /* QEMU asks at both ends. */
-static bool num_holes_ok(void *opaque, int version)
+static bool num_ok(const ErnicPciPrecopy *p, const ErnicPciHoles *holes)
 {
-    ErnicPci *d = opaque;
-    const ErnicPciPrecopy *p = &d->precopy;
-
-    return p->num_holes >= 0 &&
-           p->num_holes <= (p->active ? p->source.lists : p->arrived.lists);
+    return holes->num >= 0 &&
+           holes->num <= (p->active ? p->source.lists : p->arrived.lists);
 }
 
 static const VMStateDescription hole_vmstate = ERNIC_VMSTATE(
@@ -255,18 +283,38 @@ static const VMStateDescription hole_vmstate = ERNIC_VMSTATE(
     VMSTATE_UINT64(at, ErnicPrecopyHole),
     VMSTATE_UINT32(number, ErnicPrecopyHole));
 
-const VMStateDescription ernic_pci_precopy_vmstate = {
-    ERNIC_VMSTATE_V1("ernic/lists"),
-    .needed = has_holes,
-    .pre_load = holes_pre_load,
-    .fields = (const VMStateField[]) {
-        VMSTATE_INT32(precopy.num_holes, ErnicPci),
-        VMSTATE_VALIDATE("more lists than have arrived", num_holes_ok),
-        VMSTATE_STRUCT_VARRAY_ALLOC(precopy.hole, ErnicPci, precopy.num_holes, 1,
-                                    hole_vmstate, ErnicPrecopyHole),
-        VMSTATE_END_OF_LIST()
+/* The holes of @member; a subsection may be repeated. */
+#define HOLES_VMSTATE(member)                                                       \
+    static bool has_##member(void *opaque)                                          \
+    {                                                                               \
+        return ((ErnicPci *)opaque)->precopy.member.num;                            \
+    }                                                                               \
+    static int member##_pre_load(void *opaque)                                      \
+    {                                                                               \
+        return forget(&((ErnicPci *)opaque)->precopy.member);                       \
+    }                                                                               \
+    static bool num_##member##_ok(void *opaque, int version)                        \
+    {                                                                               \
+        ErnicPciPrecopy *p = &((ErnicPci *)opaque)->precopy;                        \
+                                                                                    \
+        return num_ok(p, &p->member);                                               \
+    }                                                                               \
+    const VMStateDescription ernic_pci_##member##_vmstate = {                       \
+        ERNIC_VMSTATE_V1("ernic/" #member),                                         \
+        .needed = has_##member,                                                     \
+        .pre_load = member##_pre_load,                                              \
+        .fields = (const VMStateField[]) {                                          \
+            VMSTATE_INT32(precopy.member.num, ErnicPci),                            \
+            VMSTATE_VALIDATE("more holes than lists", num_##member##_ok),           \
+            VMSTATE_STRUCT_VARRAY_ALLOC(precopy.member.hole, ErnicPci,              \
+                                        precopy.member.num, 1, hole_vmstate,        \
+                                        ErnicPrecopyHole),                          \
+            VMSTATE_END_OF_LIST()                                                   \
+        }                                                                           \
     }
-};
+
+HOLES_VMSTATE(lists);
+HOLES_VMSTATE(spans);
 
 const SaveVMHandlers ernic_pci_precopy_handlers = {
     .is_active = is_active,

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Sends the page lists of the verbs and the mlx5 interface while the machine runs. The
- * engine says which, and puts the whole state together (engine/state/precopy.h).
+ * Sends page lists and spans of objects of the verbs and the mlx5 interface while the
+ * machine runs. The engine says which, and puts the whole state together
+ * (engine/state/precopy.h).
  */
 #ifndef ERNIC_PCI_PRECOPY_H
 #define ERNIC_PCI_PRECOPY_H
@@ -12,16 +13,18 @@
 
 void ernic_pci_precopy_open(ErnicPci *d);
 void ernic_pci_precopy_close(ErnicPci *d);
-/* The state of the engine without the lists that were sent. Lock held. */
-void ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes);
+/* The state of the engine without what was sent: so many bytes. Lock held. */
+uint64_t ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes);
 /* Puts the whole into d->state; false: it does not fit together. */
 bool ernic_pci_precopy_fill(ErnicPci *d);
 /* The state was saved or loaded, or another one comes. */
 void ernic_pci_precopy_done(ErnicPci *d);
+/* The device ends; it still has its engine. */
+void ernic_pci_precopy_free(ErnicPci *d);
 
 /* The live section. QEMU calls these, and so does its fuzzer of the device. */
 extern const SaveVMHandlers ernic_pci_precopy_handlers;
-/* Subsection of ernic_pci_vmstate. */
-extern const VMStateDescription ernic_pci_precopy_vmstate;
+/* Subsections of ernic_pci_vmstate. */
+extern const VMStateDescription ernic_pci_lists_vmstate, ernic_pci_spans_vmstate;
 
 #endif /* ERNIC_PCI_PRECOPY_H */

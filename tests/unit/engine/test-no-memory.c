@@ -288,7 +288,44 @@ TEST("/no-memory/precopy", test_precopy)
     IS(whole[3], 0);
     IS(whole[4], 0xa5);
     g_free(whole);
+    fail(1, false);                     /* a list that would replace it: it stays */
+    g_assert_null(ernic_precopy_take(&arrived, &part, MOST));
+    g_assert_true(has_failed());
+    IS(arrived.bytes, 1024 * 8);
+    IS(arrived.list->done, 1024);
     ernic_precopied_clear(&arrived);
+}
+
+/* The copy of a span: no span is sent any more, and the migration can end. */
+TEST("/no-memory/spans", test_spans)
+{
+    g_autoptr(GByteArray) part = g_byte_array_new(), state = g_byte_array_new();
+    g_autoptr(GByteArray) spans = g_byte_array_new(), lists = g_byte_array_new();
+    ErnicPrecopy p = { };
+    FakeEnv env;
+    Ernic *e = fake_ernic_new(&env);
+    uint32_t pd = fake_create_pd(e);
+
+    while (e->mr_ids.fresh < e->mr_ids.size) {
+        fake_alloc_mw(e, pd, 1);
+    }
+    ernic_precopy_begin(e, &p);
+    while (!ernic_precopy_look(e, &p)) {
+        continue;
+    }
+    g_assert_cmpuint(p.left, >, 0);
+    fail(1, false);
+    IS(ernic_precopy_next(e, &p, part).count, 0);
+    g_assert_true(has_failed());
+    while (!ernic_precopy_look(e, &p)) {
+        continue;
+    }
+    IS(p.left, 0);
+    ernic_precopy_save(e, &p, state, spans, lists);
+    IS(spans->len, 0);
+    fake_state_is(e, state);
+    ernic_precopy_end(e, &p);
+    fake_ernic_done(&env, e);
 }
 
 /* ---- work -------------------------------------------------------------------- */

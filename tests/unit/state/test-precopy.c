@@ -43,7 +43,7 @@ static void world_open(World *w)
 
 #define PRECOPY_TEST(path, fn) \
     WORLD_TEST(path, fn, World, w, world_open(w), ernic_precopied_clear(&w->arrived); \
-               fake_ernic_done(&w->env, w->e))
+               ernic_precopy_end(w->e, &w->source); fake_ernic_done(&w->env, w->e))
 
 static uint32_t reg(World *w, uint32_t npages)
 {
@@ -78,6 +78,21 @@ static void fast_reg(World *w, uint32_t key)
     IS(ernic_mr_fast_reg(w->e, w->pd, &wr), ERNIC_FAULT_NONE);
 }
 
+static void look(World *w)
+{
+    while (!ernic_precopy_look(w->e, &w->source)) {
+        continue;
+    }
+}
+
+/* No spans: test-spans.c has them. */
+static void begin(World *w)
+{
+    ernic_precopy_begin(w->e, &w->source);
+    w->source.most_kept = 0;
+    look(w);
+}
+
 /* The next part arrives; false: nothing waits. */
 static bool send(World *w)
 {
@@ -103,21 +118,22 @@ static void send_all(World *w)
     IS(w->source.left, 0);
 }
 
-/* The holes of @holes lists are filled, and a fresh engine loads the whole. */
-static void check_whole(World *w, uint32_t holes)
+/* The holes of @lists are filled, and a fresh engine loads the whole. */
+static void check_whole(World *w, uint32_t lists)
 {
-    g_autoptr(GByteArray) state = g_byte_array_new(), hole = g_byte_array_new();
-    g_autoptr(GByteArray) want = fake_saved(w->e);
+    g_autoptr(GByteArray) span = g_byte_array_new(), list = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new(), want = fake_saved(w->e);
     g_autofree uint8_t *whole = NULL;
     FakeEnv env;
     Ernic *e = fake_ernic_new(&env);
     size_t len;
 
-    ernic_precopy_save(w->e, &w->source, state, hole);
-    IS(hole->len, holes * sizeof(ErnicPrecopyHole));
+    ernic_precopy_save(w->e, &w->source, state, span, list);
+    IS(span->len, 0);
+    IS(list->len, lists * sizeof(ErnicPrecopyHole));
     IS(want->len - state->len, w->source.skipped);
     len = state->len;
-    whole = ernic_precopy_fill(&w->arrived, state->data, &len, (void *)hole->data, holes,
+    whole = ernic_precopy_fill(&w->arrived, state->data, &len, (void *)list->data, lists,
                                MOST);
     g_assert_cmpmem(whole, len, want->data, want->len);
     g_assert_true(ernic_load(e, w->env.now, whole, len));
@@ -131,7 +147,7 @@ PRECOPY_TEST("/precopy/whole", test_whole)
     reg(w, ERNIC_PRECOPY_MIN - 1);              /* stays in the state */
     reg(w, ERNIC_PRECOPY_MIN);
     create_cq(w);
-    ernic_precopy_begin(w->e, &w->source);
+    begin(w);
     IS(w->source.left, (LONG + ERNIC_PRECOPY_MIN + 128) * 8);
     check_whole(w, 0);
     send_all(w);
@@ -145,11 +161,11 @@ PRECOPY_TEST("/precopy/whole", test_whole)
 PRECOPY_TEST("/precopy/part", test_part)
 {
     reg(w, LONG);
-    ernic_precopy_begin(w->e, &w->source);
+    begin(w);
     g_assert_true(send(w));
     IS(w->source.left, 600 * 8);
     check_whole(w, 0);
-    ernic_precopy_look(w->e, &w->source);
+    look(w);
     IS(w->source.left, 600 * 8);
     send_all(w);
     check_whole(w, 1);
@@ -161,7 +177,7 @@ PRECOPY_TEST("/precopy/changes", test_changes)
     uint32_t gone = reg(w, 300), fast = fake_alloc_mr(w->e, w->pd, 512);
 
     reg(w, 200);
-    ernic_precopy_begin(w->e, &w->source);
+    begin(w);
     send_all(w);
     check_whole(w, 3);
     OK(fake_destroy(w->e, ERNIC_CMD_MR_FREE, gone));
@@ -170,7 +186,7 @@ PRECOPY_TEST("/precopy/changes", test_changes)
     check_whole(w, 2);
     fast_reg(w, fast);
     check_whole(w, 1);
-    ernic_precopy_look(w->e, &w->source);
+    look(w);
     IS(w->source.left, (300 + 512) * 8);
     send_all(w);
     IS(w->source.lists, 5);
@@ -196,7 +212,7 @@ PRECOPY_TEST("/precopy/on-demand", test_on_demand)
         report_page(w, key, i * 1000);
     }
     reg(w, 200);
-    ernic_precopy_begin(w->e, &w->source);
+    begin(w);
     IS(w->source.left, (5 * ERNIC_ODP_CHUNK + 200) * 8);
     g_assert_true(send(w));
     check_whole(w, 1);
@@ -205,7 +221,7 @@ PRECOPY_TEST("/precopy/on-demand", test_on_demand)
     report_page(w, key, 2001);                  /* in a chunk that was sent, */
     report_page(w, key, 1100);                  /* and in a new one before it */
     check_whole(w, 5);
-    ernic_precopy_look(w->e, &w->source);
+    look(w);
     IS(w->source.left, 2 * ERNIC_ODP_CHUNK * 8);
     send_all(w);
     IS(w->source.lists, 8);
@@ -215,10 +231,10 @@ PRECOPY_TEST("/precopy/on-demand", test_on_demand)
 PRECOPY_TEST("/precopy/again", test_again)
 {
     reg(w, 300);
-    ernic_precopy_begin(w->e, &w->source);
+    begin(w);
     send_all(w);
     ernic_precopied_clear(&w->arrived);         /* the migration has failed */
-    ernic_precopy_begin(w->e, &w->source);
+    begin(w);
     check_whole(w, 0);
     send_all(w);
     check_whole(w, 1);
@@ -231,13 +247,13 @@ PRECOPY_TEST("/precopy/room", test_room)
 
     w->e->mem.bound = 1 << 20;
     fast = fake_alloc_mr(w->e, w->pd, 512);
-    ernic_precopy_begin(w->e, &w->source);
+    begin(w);
     while (w->source.left) {
         send_all(w);
         g_assert_cmpuint(w->source.sent, <=, ernic_save_most(w->e));
         OK(fake_destroy(w->e, ERNIC_CMD_MR_FREE, fast));
         fast = fake_alloc_mr(w->e, w->pd, 512);
-        ernic_precopy_look(w->e, &w->source);
+        look(w);
     }
     g_assert_cmpuint(w->source.sent + 4096, >, ernic_save_most(w->e));
     g_assert_false(send(w));
@@ -260,6 +276,10 @@ static const struct {
     { "long list", { { 1, MOST / 8 + 1, 64 } } },
     { "longest list", { { 1, UINT32_MAX, 64 } } },
     { "lists", { { 1, MOST / 8 - 63, 64 }, { 2, 64, 64 } } },
+    { "replaced by a short list", { { 1, 64, 64 }, { 1, 63, 63 } } },
+    { "replaced by a long list", { { 1, 64, 64 }, { 1, MOST / 8 + 1, 64 } } },
+    { "replaced with an empty part", { { 1, 64, 64 }, { 1, 64, 0 } } },
+    { "replaced with a long part", { { 1, 64, 64 }, { 1, 70, 71 } } },
 };
 
 TEST("/precopy/bad-parts", test_bad_parts)
@@ -275,6 +295,34 @@ TEST("/precopy/bad-parts", test_bad_parts)
         g_assert_null(ernic_precopy_take(&p, part, MOST));
         ernic_precopied_clear(&p);
     }
+}
+
+/* A complete list is replaced by one of another length, which has to be complete, too. */
+TEST("/precopy/replace", test_replace)
+{
+    const ErnicPrecopyPart part[] = { { 1, 64, 64 }, { 1, 100, 64 }, { 1, 100, 36 } };
+    const ErnicPrecopyHole hole = { 1, 1 };
+    const uint8_t state[2] = { 1, 2 };
+    g_autofree uint8_t *whole = NULL;
+    size_t len = sizeof(state);
+    ErnicPrecopied p = { };
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(part); i++) {
+        if (i != 1) {                   /* there is none, or it is not complete */
+            g_assert_null(ernic_precopy_fill(&p, state, &len, &hole, 1, MOST));
+        }
+        memset(ernic_precopy_take(&p, &part[i], 800), 5 + i, part[i].count * 8);
+        IS(p.bytes, part[i].length * 8);
+        IS(p.lists, 1);
+    }
+    whole = ernic_precopy_fill(&p, state, &len, &hole, 1, MOST);
+    IS(len, 802);
+    IS(whole[0], 1);
+    IS(whole[1], 6);
+    IS(whole[512], 6);
+    IS(whole[513], 7);
+    IS(whole[801], 2);
+    ernic_precopied_clear(&p);
 }
 
 /* List 1 is complete and has 512 bytes, list 2 is not; the state has 100 bytes. */

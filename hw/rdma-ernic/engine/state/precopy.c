@@ -1,17 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Page lists that migrate while the machine runs: which lists wait, their parts, and the
- * whole state from its parts. The mark of a list (objects/buf.h) says how much of it was
- * sent; a change of the list clears the mark.
+ * Page lists and spans that migrate while the machine runs: which of them wait, their
+ * parts, and the whole state from its parts. The mark of a page list (objects/buf.h) says
+ * how much of it was sent; a change of the list clears the mark.
  */
 #include "qemu/osdep.h"
+#include "base/budget.h"
 #include "engine.h"
 #include "objects/mr.h"
 #include "state/precopy.h"
+#include "state/spans.h"
 #include "state/state.h"
+#include "trace.h"
 
-/* ---- source ---------------------------------------------------------------------- */
+/* ---- source: page lists ----------------------------------------------------------- */
 
 static uint64_t bytes_of(uint32_t entries)
 {
@@ -68,30 +71,24 @@ static bool visit_struct(const Ernic *e, ErnicPrecopy *p, const ErnicStateStruct
     return true;
 }
 
-/* The lists of all objects from @p->next on; false: a visit has ended the walk. */
-static bool walk(const Ernic *e, ErnicPrecopy *p, Visit *visit, void *opaque)
+/* The lists of the objects of this span, from @p->next on; false: a visit ended it. */
+static bool visit_lists(const Ernic *e, ErnicPrecopy *p, Visit *visit, void *opaque)
 {
-    for (; p->table < ernic_state_num_tables; p->table++, p->next = p->chunk = 0) {
-        const ErnicStateTable *t = &ernic_state_tables[p->table];
-        uint32_t id = MAX(p->next, t->first);
-        void *obj;
+    uint32_t id = p->next;
 
-        for (; (obj = ernic_state_next(e, t, &id)); id++) {
-            if (id != p->next) {
-                p->next = id;
-                p->chunk = 0;
-            }
-            if (!visit_struct(e, p, t->of, obj, visit, opaque)) {
-                return false;
-            }
+    for (; p->row < ernic_state_num_tables && ernic_span_next(e, p->row, p->number, &id);
+         id++) {
+        const ErnicStateTable *t = &ernic_state_tables[p->row];
+
+        if (id != p->next) {
+            p->next = id;
+            p->chunk = 0;
+        }
+        if (!visit_struct(e, p, t->of, ernic_state_entry(e, t, id), visit, opaque)) {
+            return false;
         }
     }
     return true;
-}
-
-static void restart(ErnicPrecopy *p)
-{
-    p->table = p->next = p->chunk = 0;
 }
 
 static bool forget(const Ernic *e, ErnicPrecopy *p, const ErnicList *list, void *opaque)
@@ -105,26 +102,155 @@ static bool forget(const Ernic *e, ErnicPrecopy *p, const ErnicList *list, void 
 
 static bool count(const Ernic *e, ErnicPrecopy *p, const ErnicList *list, void *opaque)
 {
-    if (has_room(e, p, list)) {
-        p->left += bytes_of(list->length - ernic_list_done(list));
+    uint32_t n = list->length - ernic_list_done(list);
+    ErnicPrecopySpan *span = opaque;
+
+    if (n && has_room(e, p, list)) {
+        p->left += bytes_of(n);
+        span->waits = true;
     }
     return true;
 }
 
-void ernic_precopy_look(Ernic *e, ErnicPrecopy *p)
+/* ---- source: spans ---------------------------------------------------------------- */
+
+/* The span to go on with; false: there are no more. */
+static bool this_span(const Ernic *e, ErnicPrecopy *p)
 {
+    while (p->row < ERNIC_SPAN_ROWS && p->number >= ernic_spans_now(e, p->row)) {
+        p->row++;
+        p->number = 0;
+    }
+    return p->row < ERNIC_SPAN_ROWS;
+}
+
+static void next_span(ErnicPrecopy *p)
+{
+    p->number++;
+    p->next = p->chunk = 0;
+}
+
+static void restart(ErnicPrecopy *p)
+{
+    p->row = p->number = p->next = p->chunk = 0;
+}
+
+/* The bytes of a span that are sent: whole entries. */
+static uint32_t whole(uint32_t len)
+{
+    return len - len % sizeof(uint64_t);
+}
+
+/* Whether @span may be sent with @len bytes, which its copy and the destination take. */
+static bool fits(const Ernic *e, const ErnicPrecopy *p, const ErnicPrecopySpan *span,
+                 uint32_t len)
+{
+    return len >= bytes_of(ERNIC_PRECOPY_MIN) && len <= bytes_of(ERNIC_PRECOPY_PART) &&
+           p->kept - span->len + len <= p->most_kept &&
+           p->sent - whole(span->len) + whole(len) <= ernic_save_most(e);
+}
+
+/* Puts this span into @p->bytes; false: it does not wait. */
+static bool has_changed(Ernic *e, ErnicPrecopy *p, const ErnicPrecopySpan *span)
+{
+    GByteArray *now = p->bytes;
+
+    g_byte_array_set_size(now, 0);
+    e->precopy = p;
+    ernic_span_save(e, p->row, p->number, bytes_of(ERNIC_PRECOPY_PART), now);
+    e->precopy = NULL;
+    return fits(e, p, span, now->len) &&
+           (now->len != span->len || memcmp(now->data, span->kept, now->len) != 0);
+}
+
+/* The length that this span may have. */
+static uint64_t estimate(const Ernic *e, const ErnicPrecopy *p)
+{
+    uint32_t id = 0, n = 0;
+
+    for (; ernic_span_next(e, p->row, p->number, &id); id++) {
+        n++;
+    }
+    return (uint64_t)n * ernic_span_each(p->row);
+}
+
+static void look_at_span(Ernic *e, ErnicPrecopy *p, ErnicPrecopySpan *span)
+{
+    uint64_t len;
+
+    span->waits = false;
+    if (p->fresh) {
+        visit_lists(e, p, forget, NULL);
+        p->next = p->chunk = 0;
+    }
+    visit_lists(e, p, count, span);
+    if (p->fresh) {
+        len = estimate(e, p);
+        if (len >= bytes_of(ERNIC_PRECOPY_MIN)) {
+            p->left += len;
+            span->waits = true;
+        }
+    } else if (!span->waits && has_changed(e, p, span)) {
+        p->left += p->bytes->len;
+        span->waits = true;
+    }
+}
+
+bool ernic_precopy_look(Ernic *e, ErnicPrecopy *p)
+{
+    ErnicBudget budget = ernic_budget_new(e->cfg.clock);
+
+    if (!p->looking) {
+        restart(p);
+        p->left = 0;
+        p->looking = true;
+    }
+    for (; this_span(e, p); next_span(p)) {
+        if (!ernic_budget_left(&budget)) {
+            return false;
+        }
+        look_at_span(e, p, &p->span[p->row][p->number]);
+        ernic_budget_charge(&budget, ERNIC_WORK_ACCESS,
+                            ernic_span_numbers(p->row) * ernic_span_each(p->row));
+    }
     restart(p);
-    p->left = 0;
-    walk(e, p, count, NULL);
-    restart(p);
+    p->looking = p->fresh = false;
+    return true;
+}
+
+void ernic_precopy_end(Ernic *e, ErnicPrecopy *p)
+{
+    uint32_t row, i, num;
+
+    for (row = 0; p->span && row < ERNIC_SPAN_ROWS; row++) {
+        num = ernic_spans_most(e, row);
+        for (i = 0; i < num; i++) {
+            g_free(p->span[row][i].kept);
+        }
+        g_free(p->span[row]);
+    }
+    g_free(p->span);
+    if (p->bytes) {
+        g_byte_array_unref(p->bytes);
+    }
+    *p = (ErnicPrecopy) { };
 }
 
 void ernic_precopy_begin(Ernic *e, ErnicPrecopy *p)
 {
-    *p = (ErnicPrecopy) { };
-    walk(e, p, forget, NULL);
-    ernic_precopy_look(e, p);
+    uint32_t row;
+
+    ernic_precopy_end(e, p);
+    p->fresh = true;
+    p->most_kept = ERNIC_PRECOPY_KEPT;
+    p->bytes = g_byte_array_new();
+    p->span = g_new(ErnicPrecopySpan *, ERNIC_SPAN_ROWS);
+    for (row = 0; row < ERNIC_SPAN_ROWS; row++) {
+        p->span[row] = g_new0(ErnicPrecopySpan, ernic_spans_most(e, row));
+    }
 }
+
+/* ---- source: parts ---------------------------------------------------------------- */
 
 typedef struct Send {
     ErnicPrecopyPart part;
@@ -157,47 +283,130 @@ static bool send_part(const Ernic *e, ErnicPrecopy *p, const ErnicList *list,
 }
 QEMU_BUILD_BUG_ON(ERNIC_ODP_CHUNK > ERNIC_PRECOPY_PART);
 
+/* The host has no memory for a copy: none for others either. */
+static bool keep(ErnicPrecopy *p, ErnicPrecopySpan *span)
+{
+    uint32_t len = p->bytes->len;
+    uint8_t *copy = g_try_malloc(len);
+
+    if (!copy) {
+        p->most_kept = p->kept;
+        return false;
+    }
+    memcpy(copy, p->bytes->data, len);
+    g_free(span->kept);
+    span->kept = copy;
+    p->kept = p->kept - span->len + len;
+    p->sent = p->sent - whole(span->len) + whole(len);
+    span->len = len;
+    return true;
+}
+
+/* False: this span is what was sent already, or may not be sent. */
+static bool send_span(Ernic *e, ErnicPrecopy *p, ErnicPrecopySpan *span, Send *s)
+{
+    uint32_t n;
+
+    span->waits = false;
+    if (!has_changed(e, p, span) || !keep(p, span)) {
+        return false;
+    }
+    if (!span->number) {
+        span->number = ++p->lists;
+    }
+    n = whole(span->len) / sizeof(uint64_t);
+    s->part = (ErnicPrecopyPart) { .number = span->number, .length = n, .count = n };
+    g_byte_array_append(s->out, span->kept, whole(span->len));
+    p->left -= MIN(p->left, span->len);
+    trace_ernic_precopy_span(p->row, p->number, span->number, span->len);
+    return true;
+}
+
 ErnicPrecopyPart ernic_precopy_next(Ernic *e, ErnicPrecopy *p, GByteArray *out)
 {
     Send s = { .out = out };
 
-    walk(e, p, send_part, &s);
+    for (; this_span(e, p); next_span(p)) {
+        ErnicPrecopySpan *span = &p->span[p->row][p->number];
+
+        /* Its lists come first, because they are not part of it once they are sent. */
+        if (span->waits &&
+            (!visit_lists(e, p, send_part, &s) || send_span(e, p, span, &s))) {
+            return s.part;
+        }
+    }
+    p->left = 0;
     return s.part;
 }
 
-void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out, GByteArray *holes)
+/* ---- source: the state ------------------------------------------------------------ */
+
+void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out,
+                        GByteArray *span_holes, GByteArray *holes)
 {
+    p->span_holes = span_holes;
     p->holes = holes;
-    p->skipped = 0;
+    p->skipped = p->skipped_spans = 0;
     e->precopy = p;
     ernic_save(e, out);
     e->precopy = NULL;
-    p->holes = NULL;
+    p->span_holes = p->holes = NULL;
+}
+
+void ernic_precopy_skip_span(ErnicPrecopy *p, uint32_t row, uint32_t number,
+                             GByteArray *out, uint32_t at)
+{
+    const ErnicPrecopySpan *span = &p->span[row][number];
+    ErnicPrecopyHole hole;
+
+    if (!span->number || span->len != out->len - at ||
+        memcmp(span->kept, out->data + at, span->len) != 0) {
+        return;
+    }
+    memset(&hole, 0, sizeof(hole));
+    hole.at = at + p->skipped_spans;
+    hole.number = span->number;
+    g_byte_array_append(p->span_holes, (const uint8_t *)&hole, sizeof(hole));
+    g_byte_array_remove_range(out, at, whole(span->len));
+    p->skipped += whole(span->len);
+    p->skipped_spans += whole(span->len);
 }
 
 /* ---- destination ----------------------------------------------------------------- */
 
-static bool begin_list(ErnicPrecopied *p, const ErnicPrecopyPart *part, uint64_t most)
+/* A new list, or one that replaces a complete one. */
+static bool begin_list(ErnicPrecopied *p, ErnicPrecopiedList *list, uint32_t length,
+                       uint64_t most)
 {
-    ErnicPrecopiedList *list;
+    uint64_t others = p->bytes - bytes_of(list->length);
+    uint8_t *entry;
 
-    if (part->length < ERNIC_PRECOPY_MIN || bytes_of(part->length) > most - p->bytes) {
+    if (length < ERNIC_PRECOPY_MIN || bytes_of(length) > most - others) {
         return false;
     }
-    list = g_try_realloc_n(p->list, p->lists + 1, sizeof(*list));
+    entry = g_try_malloc(bytes_of(length));
+    if (!entry) {
+        return false;
+    }
+    g_free(list->entry);
+    *list = (ErnicPrecopiedList) { .entry = entry, .length = length };
+    p->bytes = others + bytes_of(length);
+    return true;
+}
+
+static bool add_list(ErnicPrecopied *p, uint32_t length, uint64_t most)
+{
+    ErnicPrecopiedList *list = g_try_realloc_n(p->list, p->lists + 1, sizeof(*list));
+
     if (!list) {
         return false;
     }
     p->list = list;
-    list += p->lists;
-    *list = (ErnicPrecopiedList) {
-        .entry = g_try_malloc(bytes_of(part->length)), .length = part->length,
-    };
-    if (!list->entry) {
+    list[p->lists] = (ErnicPrecopiedList) { };
+    if (!begin_list(p, &list[p->lists], length, most)) {
         return false;
     }
     p->lists++;
-    p->bytes += bytes_of(part->length);
     return true;
 }
 
@@ -207,10 +416,13 @@ void *ernic_precopy_take(ErnicPrecopied *p, const ErnicPrecopyPart *part, uint64
     void *to;
 
     if (part->number == 0 || part->number > p->lists + 1 ||
-        (part->number == p->lists + 1 && !begin_list(p, part, most))) {
+        (part->number == p->lists + 1 && !add_list(p, part->length, most))) {
         return NULL;
     }
     list = &p->list[part->number - 1];
+    if (list->done == list->length && !begin_list(p, list, part->length, most)) {
+        return NULL;
+    }
     if (part->length != list->length || part->count == 0 ||
         part->count > MIN(ERNIC_PRECOPY_PART, list->length - list->done)) {
         return NULL;

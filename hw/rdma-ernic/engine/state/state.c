@@ -17,6 +17,7 @@
 #include "objects/gid.h"
 #include "objects/mcast.h"
 #include "objects/mr.h"
+#include "state/spans.h"
 #include "state/state.h"
 #include "steering/flow.h"
 #include "steering/flow_tables.h"
@@ -90,8 +91,7 @@ static bool has_section(const Ernic *e, const Section *s)
 /* ---- saving ---------------------------------------------------------------- */
 
 /*
- * Four bytes of its name, and its length, which end() fills in: with the lists that were
- * skipped.
+ * Four bytes of its name, and its length, which end() fills in: with what was skipped.
  */
 static guint begin(GByteArray *out, const char *name)
 {
@@ -113,19 +113,6 @@ static void end(GByteArray *out, guint start, uint64_t skipped)
     stq_le_p(out->data + start - 8, out->len - start + skipped);
 }
 
-/* Objects in use: number and contents, by ascending number. */
-static void save_table(const Ernic *e, const ErnicStateTable *t,
-                       GByteArray *out)
-{
-    uint32_t id = t->first;
-    const void *obj;
-
-    for (; out->len <= ERNIC_SAVE_END && (obj = ernic_state_next(e, t, &id)); id++) {
-        ernic_state_put(out, id, 4);
-        ernic_state_save_struct(e, t->of, obj, out);
-    }
-}
-
 void ernic_save(const Ernic *e, GByteArray *out)
 {
     uint32_t i;
@@ -145,7 +132,8 @@ void ernic_save(const Ernic *e, GByteArray *out)
         if (s->of) {
             ernic_state_save_struct(e, s->of, find(e, s), out);
         } else {
-            save_table(e, &ernic_state_tables[s->table], out);
+            /* Objects in use: number and contents, by ascending number. */
+            ernic_spans_save(e, s->table, out);
         }
         end(out, start, skipped_so_far(e) - skipped);
     }

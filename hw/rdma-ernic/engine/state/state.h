@@ -34,7 +34,11 @@ typedef struct ErnicStateTable {
     uint32_t used;              /* offset of a byte that is not 0 if in use */
 } ErnicStateTable;
 
-/* Objects before those that refer to them. */
+/* Objects before those that refer to them. The first ones by name. */
+enum {
+    ERNIC_TABLE_PD, ERNIC_TABLE_EQ, ERNIC_TABLE_CQ, ERNIC_TABLE_SRQ, ERNIC_TABLE_MR,
+    ERNIC_TABLE_QP,
+};
 extern const ErnicStateTable ernic_state_tables[];
 extern const uint32_t ernic_state_num_tables;
 
@@ -73,19 +77,24 @@ static inline bool ernic_state_in_use(const ErnicStateTable *t,
     return *((const uint8_t *)entry + t->used) != 0;
 }
 
-/*
- * Sets *id to the first number from *id on whose entry is in use, and returns the entry;
- * NULL: there is none.
- */
-static inline void *ernic_state_next(const Ernic *e, const ErnicStateTable *t,
-                                     uint32_t *id)
+/* The first number from which on no entry is in use, but for one just loaded. */
+static inline uint32_t ernic_state_table_end(const Ernic *e, const ErnicStateTable *t)
 {
-    uint32_t end = ernic_state_table_given(e, t), size = t->of->size, i;
+    uint32_t given = ernic_state_table_given(e, t);
+
+    return t->end ? MIN(given, *(const uint32_t *)((const char *)e + t->end)) : given;
+}
+
+/*
+ * Sets *id to the first number from *id on, and below @end, whose entry is in use, and
+ * returns the entry; NULL: there is none.
+ */
+static inline void *ernic_state_next_below(const Ernic *e, const ErnicStateTable *t,
+                                           uint32_t *id, uint32_t end)
+{
+    uint32_t size = t->of->size, i;
     char *entry;
 
-    if (t->end) {
-        end = MIN(end, *(const uint32_t *)((const char *)e + t->end));
-    }
     if (*id >= end) {
         return NULL;
     }
@@ -98,6 +107,12 @@ static inline void *ernic_state_next(const Ernic *e, const ErnicStateTable *t,
         }
     }
     return NULL;
+}
+
+static inline void *ernic_state_next(const Ernic *e, const ErnicStateTable *t,
+                                     uint32_t *id)
+{
+    return ernic_state_next_below(e, t, id, ernic_state_table_end(e, t));
 }
 
 /* state_owned.c: memory that a pointer owns, and variants. */

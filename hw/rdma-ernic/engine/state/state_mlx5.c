@@ -9,6 +9,7 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "objects/srq.h"
+#include "state/spans.h"
 #include "state/state.h"
 #include "transport/qp.h"
 
@@ -177,37 +178,6 @@ DESCRIBE(mlx5_function,
 
 /* ---- beside the objects of the engine --------------------------------------- */
 
-/* A table of objects of the engine: offsets in Ernic, and in an object. */
-typedef struct Objects {
-    uint32_t table, size;       /* the pointer to it, and the numbers given out */
-    uint32_t stride, used;      /* used: a byte that is not 0 if the object exists */
-} Objects;
-
-#define OBJECTS(var, table_, type, used_) \
-    static const Objects var = { offsetof(Ernic, table_), \
-                                 offsetof(Ernic, table_##_ids.fresh), \
-                                 sizeof(type), offsetof(type, used_) }
-
-OBJECTS(all_qps, qp, ErnicQp, used);
-OBJECTS(all_cqs, cq, ErnicCq, used);
-OBJECTS(all_srqs, srq, ErnicSrq, used);
-OBJECTS(all_eqs, eq, ErnicEq, used);
-OBJECTS(all_keys, mr, ErnicMr, kind);
-
-/* The next object in use after @id, which is 0 at first; 0: none. */
-static uint32_t next_object(const Ernic *e, const Objects *objects, uint32_t id)
-{
-    const uint8_t *table = *(uint8_t *const *)((const char *)e + objects->table);
-    uint32_t size = *(const uint32_t *)((const char *)e + objects->size);
-
-    while (++id < size) {
-        if (table[(size_t)id * objects->stride + objects->used]) {
-            return id;
-        }
-    }
-    return 0;
-}
-
 /* The element of the array that @f points to. */
 static uint8_t *element(const ErnicStateField *f, const void *obj, size_t size,
                         uint32_t id)
@@ -216,59 +186,47 @@ static uint8_t *element(const ErnicStateField *f, const void *obj, size_t size,
 }
 
 /* One element for each object in use: which they are is known when this is loaded. */
-static void save_beside(const ErnicStateField *f, const Ernic *e, const void *obj,
-                        const Objects *objects, size_t size, GByteArray *out)
+static bool load_beside(Ernic *e, uint32_t n, ErnicReader *in)
 {
-    uint32_t id;
+    const ErnicSpanRow *row = &ernic_span_rows[n];
+    const ErnicStateTable *t = &ernic_state_tables[row->table];
+    uint32_t id = t->first;
 
-    for (id = next_object(e, objects, 0); id; id = next_object(e, objects, id)) {
-        if (f->of) {
-            ernic_state_save_struct(e, f->of, element(f, obj, size, id), out);
-        } else {
-            g_byte_array_append(out, element(f, obj, size, id), size);
-        }
-    }
-}
+    for (; !in->failed && ernic_state_next(e, t, &id); id++) {
+        void *element = ernic_span_element(row, e, id);
 
-static bool load_beside(const ErnicStateField *f, Ernic *e, void *obj,
-                        const Objects *objects, size_t size, ErnicReader *in)
-{
-    uint32_t id;
-
-    for (id = next_object(e, objects, 0); id && !in->failed;
-         id = next_object(e, objects, id)) {
-        if (!f->of) {
-            ernic_state_read_bytes(in, element(f, obj, size, id), size);
-        } else if (!ernic_state_load_struct(e, f->of, element(f, obj, size, id), in)) {
+        if (!row->of) {
+            ernic_state_read_bytes(in, element, row->size);
+        } else if (!ernic_state_load_struct(e, row->of, element, in)) {
             return false;
         }
     }
     return !in->failed;
 }
 
-/* Saves and loads @objects, an array with elements like those of @field of @type. */
-#define BESIDE(var, objects, type, field)                                           \
+/* Saves and loads the array of row @n of ernic_span_rows[]. */
+#define BESIDE(var, n)                                                              \
     static void save_##var(const ErnicStateField *f, const Ernic *e,                \
                            const void *obj, GByteArray *out)                        \
     {                                                                               \
-        save_beside(f, e, obj, &objects, sizeof(*((type *)0)->field), out);         \
+        ernic_spans_save(e, ERNIC_SPANS_##n, out);                                  \
     }                                                                               \
     static bool load_##var(const ErnicStateField *f, Ernic *e, void *obj,           \
                            ErnicReader *in)                                         \
     {                                                                               \
-        return load_beside(f, e, obj, &objects, sizeof(*((type *)0)->field), in);   \
+        return load_beside(e, ERNIC_SPANS_##n, in);                                 \
     }                                                                               \
     static const ErnicStateOwned var = { save_##var, load_##var }
 
-BESIDE(qp_records, all_qps, ErnicMlx5Queues, qp);
-BESIDE(cq_records, all_cqs, ErnicMlx5Queues, cq);
-BESIDE(srq_records, all_srqs, ErnicMlx5Queues, srq);
-BESIDE(mkey_contexts, all_keys, ErnicMlx5Contexts, mkey);
-BESIDE(cq_contexts, all_cqs, ErnicMlx5Contexts, cq);
-BESIDE(qp_contexts, all_qps, ErnicMlx5Contexts, qp);
-BESIDE(srq_contexts, all_srqs, ErnicMlx5Contexts, srq);
-BESIDE(eq_contexts, all_eqs, ErnicMlx5Contexts, eq);
-BESIDE(eq_events, all_eqs, ErnicMlx5Contexts, eq_events);
+BESIDE(qp_records, MLX5_QP);
+BESIDE(cq_records, MLX5_CQ);
+BESIDE(srq_records, MLX5_SRQ);
+BESIDE(mkey_contexts, MKEY_CONTEXTS);
+BESIDE(cq_contexts, CQ_CONTEXTS);
+BESIDE(qp_contexts, QP_CONTEXTS);
+BESIDE(srq_contexts, SRQ_CONTEXTS);
+BESIDE(eq_contexts, EQ_CONTEXTS);
+BESIDE(eq_events, EQ_EVENTS);
 
 /* Flags by the number of a protection domain: up to the last one that is set. */
 static void save_flags(const ErnicStateField *f, const Ernic *e, const void *obj,

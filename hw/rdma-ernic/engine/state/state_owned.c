@@ -11,6 +11,7 @@
 #include "interfaces/pg332/register_file.h"
 #include "objects/eq.h"
 #include "objects/mr.h"
+#include "state/spans.h"
 #include "state/state.h"
 #include "transport/qp_life.h"
 #include "transport/tx.h"
@@ -174,12 +175,8 @@ const ErnicStateOwned ernic_state_free_ids = { save_ids, load_ids };
 static void save_variants(const ErnicStateField *f, const Ernic *e, const void *obj,
                           GByteArray *out)
 {
-    uint32_t n = e->mr_ids.fresh, i;
-
-    ernic_state_put(out, n, 4);
-    for (i = 0; i < n; i++) {
-        ernic_state_put(out, e->mr[i].variant, 1);
-    }
+    ernic_state_put(out, e->mr_ids.fresh, 4);
+    ernic_spans_save(e, ERNIC_SPANS_VARIANTS, out);
 }
 
 static bool load_variants(const ErnicStateField *f, Ernic *e, void *obj, ErnicReader *in)
@@ -215,6 +212,9 @@ static bool skip_list(const Ernic *e, ErnicList list, uint64_t at)
 
     if (!p || !list.length || ernic_list_done(&list) != list.length) {
         return false;
+    }
+    if (!p->holes) {            /* a span is looked at, and no state saved */
+        return true;
     }
     memset(&hole, 0, sizeof(hole));
     hole.at = at + p->skipped;
