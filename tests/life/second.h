@@ -3,8 +3,8 @@
  *
  * The second processor, which accesses a function again and again.
  *
- * Each function in a slot of bus 0 is used for the next row of the table of accesses, so
- * the rows and the functions that test_life.py adds are in the same order.
+ * Each row of the table of accesses has a slot of bus 0. The rows and the functions that
+ * test_life.py adds are in the same order; a slot may be empty.
  */
 #ifndef LIFE_SECOND_H
 #define LIFE_SECOND_H
@@ -18,7 +18,11 @@ void each_function(void (*use)(uint8_t slot, uint32_t row)) __attribute__((noret
  * its access without a pause. Returns when it has made some.
  */
 void second_begins(uint8_t slot, uint32_t row);
+/* Only has it make its access: the function is enabled already. */
+void second_starts(uint8_t slot, uint32_t row);
 void second_ends(void);
+/* Writes the row's name. */
+void put_row(uint32_t row);
 /* Lets time pass, in units of the host's counter. */
 void pass(uint64_t time);
 /* Waits until it has made @n more accesses. */

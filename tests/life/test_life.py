@@ -7,8 +7,9 @@ usage: test_life.py [--asan | --tsan] [--rounds N] [--seconds N]
 Each round is a machine with a function for each row of second.c's table, which the first
 processor resets and ejects meanwhile, while user logic floods two of them. It fails if
 QEMU ends by itself, or if a sanitizer reports an error. Then the functions have the
-greatest limits, and the monitor has to answer in time. QEMU names the program; --asan and
---tsan build one with that sanitizer.
+greatest limits, and the monitor has to answer in time, first beside idle functions, then
+beside functions that exchange data, which go on and take no more memory. QEMU names the
+program; --asan and --tsan build one with that sanitizer.
 """
 import argparse
 import contextlib
@@ -53,8 +54,8 @@ PG332 = 'ernic-version=3.1'
 MLX5 = 'interface=mlx5'
 EVENTS = f'iothread=io0,{UDP},ioeventfd=on'
 SHELL = 'shell=reconic,card-memory=1M'
-# The properties of the function that each row of second.c accesses, in its order. Bus 0
-# has no slot for one more.
+# The properties of the function that each row of second.c accesses, in its order, from
+# slot 2 on. Bus 0 has no slot for one more.
 FUNCTIONS = {
     'doorbell': '', 'doorbell-iothread': f'iothread=io0,{UDP}',
     'doorbell-timing': 'timing=on', 'cmd_pi': MAIN_LOOP,
@@ -72,6 +73,11 @@ FUNCTIONS = {
     'mlx5-blueflame': f'{MLX5},{POLLS}', 'mlx5-health': MLX5,
     'mlx5-events': f'{MLX5},{EVENTS}', 'verbs-events': EVENTS,
 }
+# The rows of traffic.c, whose accesses end no connection, and its partners.
+PARTNERS = ('mlx5-events', 'verbs-events')
+TRAFFIC = ('doorbell', 'doorbell-iothread', 'cmd_pi', 'cmd_pi-iothread', 'status',
+           'tx_pi', 'rx_arm', 'device-memory', 'msix', 'command', 'mlx5-command',
+           'mlx5-command-iothread', 'mlx5-blueflame', 'mlx5-health', *PARTNERS)
 TRACE = ['-trace', 'ernic_pci_page_*', '-D', 'log']
 
 # Limits that the interface has, by properties that the function is given.
@@ -81,16 +87,29 @@ VERBS = 'max-qp=16384,max-cq=16384,max-pd=16384,max-uctx=1024'
 # what the host takes.
 USUAL, SLOW = 0.005, 0.020
 RUNS = 3                                # as many as a function has to be late in
+SHARE = 20                              # traffic keeps that part of its rate
+GROWTH = 4 << 20                        # bytes of QEMU's memory, in a window
 ENDED = (EOFError, ConnectionError)     # of a monitor whose machine is off
 
 
-def start(args, program, folder, more=lambda properties: '', words=()):
-    """QEMU with all functions; more(properties): further properties of one."""
+def in_a_lab(properties):
+    """The same with another link."""
+    links = ('roce-udp=', 'wire=')
+    return ','.join([*(one for one in properties.split(',')
+                       if one and not one.startswith(links)), 'lab=lab'])
+
+
+def start(args, program, folder, more=lambda properties: '', words=(), rows=FUNCTIONS):
+    """QEMU with the functions of these rows; more(properties): further ones of one."""
     folder.mkdir()
     devices = []
-    for name, properties in FUNCTIONS.items():
-        given = filter(None, [f'ernic,interface=verbs,id={name}', properties,
-                              more(properties)])
+    for slot, (name, properties) in enumerate(FUNCTIONS.items(), 2):
+        if name not in rows:
+            continue
+        if rows is TRAFFIC:
+            properties = in_a_lab(properties)
+        given = filter(None, [f'ernic,interface=verbs,id={name},addr={slot:x}',
+                              properties, more(properties)])
         devices += ['-device', ','.join(given)]
     return subprocess.Popen(
         ['timeout', '-s', 'KILL', str(args.seconds), args.qemu, '-accel', args.accel,
@@ -159,10 +178,17 @@ def connect(path):
     raise GuestError(f'no {path}')
 
 
-def ask(monitor, text):
-    """Seconds that the monitor took for each of its answers, by the number of words that
-    the guest had written: an answer counts in each window that it was waited for in."""
-    times, words = {}, 0
+def memory(pid):
+    """Bytes of the host's memory that the child of a process has."""
+    child = Path(f'/proc/{pid}/task/{pid}/children').read_text().split()[0]
+    return int(Path(f'/proc/{child}/statm').read_text().split()[1]) * 4096
+
+
+def ask(monitor, pid, text):
+    """Seconds that the monitor took for each of its answers, with QEMU's memory then, by
+    the number of words that the guest had written: an answer counts in each window that
+    it was waited for in."""
+    answers, words = {}, 0
     try:
         while True:
             begun = time.monotonic()
@@ -170,44 +196,73 @@ def ask(monitor, text):
             seconds, before = time.monotonic() - begun, words
             words = len(text.read_text().split())
             for window in range(before, words + 1):
-                times.setdefault(window, []).append(seconds)
+                answers.setdefault(window, []).append((seconds, memory(pid)))
     except (GuestError, *ENDED):
-        return times
+        return answers
 
 
-def deciles(times):
+def deciles(answers):
     """The times that half of the answers in one window, 9 of 10, and all took at most."""
-    times = sorted(times)
+    times = sorted(seconds for seconds, _ in answers)
     return [times[min(int(len(times) * part), len(times) - 1)] for part in (0.5, 0.9, 1)]
 
 
-def late(args, program, folder):
-    """The functions beside whose accesses the monitor answered too late in a run, and
-    its times. Before each function there is a window without accesses."""
-    run = start(args, program, folder, greatest, ['-qmp', 'unix:qmp,server=on,wait=off'])
+def observe(args, program, folder, rows):
+    """The words of a guest, and the answers of the monitor in the windows after them."""
+    run = start(args, program, folder, greatest, ['-qmp', 'unix:qmp,server=on,wait=off'],
+                rows)
     monitor = connect(folder / 'qmp')
-    times = ask(monitor, folder / 'text')
+    answers = ask(monitor, run.pid, folder / 'text')
     with contextlib.suppress(*ENDED):
         monitor.close()
-    end(run, folder, [*(word for name in FUNCTIONS for word in ('nothing', name)), 'end'])
+    words = (folder / 'text').read_text().split()
+    end(run, folder, words)
+    assert words[-1] == 'end', words[-4:]
+    assert [word for word in words if word in FUNCTIONS] == [
+        name for name in rows if rows is FUNCTIONS or name not in PARTNERS]
+    return words, answers
+
+
+def judge_answers(name, idle, busy):
+    """The line of a row, and whether the monitor answered in time."""
+    idle, busy = deciles(idle), deciles(busy)
+    words = [' '.join(f'{one * 1e3:.2f}' for one in window) for window in (busy, idle)]
+    return (f'{name}: half, 9 of 10 and all answers in {words[0]} ms; '
+            f'without accesses in {words[1]} ms',
+            busy[0] <= USUAL + 3 * idle[0] and busy[1] <= SLOW + 3 * idle[1])
+
+
+def judge_traffic(moved, busy):
+    """The same of the rates of messages of both directions, each without and with
+    accesses, and of the memory in the window with accesses."""
+    grown = max(size for _, size in busy) - busy[0][1]
+    return (f'rates of messages {moved}, memory grew by {grown >> 10} KiB',
+            all(moved[at + 1] * SHARE >= moved[at] for at in (0, 2)) and grown <= GROWTH)
+
+
+def late(args, program, folder, rows):
+    """The functions beside whose accesses the monitor answered too late in a run, or
+    whose traffic stopped. Before each there is a window without accesses."""
+    words, answers = observe(args, program, folder, rows)
     found = {}
-    for n, name in enumerate(FUNCTIONS):
-        idle, busy = (deciles(times[2 * n + word]) for word in (1, 2))
-        words = [' '.join(f'{one * 1e3:.2f}' for one in window)
-                 for window in (busy, idle)]
-        line = (f'{name}: half, 9 of 10 and all answers in {words[0]} ms; '
-                f'without accesses in {words[1]} ms')
+    for name in (word for word in words if word in FUNCTIONS):
+        at = words.index(name)
+        line, good = judge_answers(name, answers[at], answers[at + 1])
+        if rows is TRAFFIC:
+            moved = [int(word, 16) for word in words[at + 2:at + 6]]
+            more, goes_on = judge_traffic(moved, answers[at + 1])
+            line, good = f'{line}; {more}', good and goes_on
         print('#', line, flush=True)
-        if busy[0] > USUAL + 3 * idle[0] or busy[1] > SLOW + 3 * idle[1]:
+        if not good:
             found[name] = line
     return found
 
 
-def check_answers(args, program, folder):
+def check_answers(args, program, folder, rows=FUNCTIONS):
     """A function is at fault if it is late in each run: the host pauses any of them."""
-    found, always = [], set(FUNCTIONS)
+    found, always = [], set(rows)
     while len(found) < RUNS and always:
-        found.append(late(args, program, folder / f'answers{len(found)}'))
+        found.append(late(args, program, folder / f'of-{program.name}{len(found)}', rows))
         always &= set(found[-1])
     assert not always, '\n'.join(one[name] for name in always for one in found)
 
@@ -224,15 +279,17 @@ def main():
     what = 'accesses while the other processor resets and ejects'
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        race, bounds = (
+        race, bounds, traffic = (
             bare.build(folder / name, HERE / 'ap.S', HERE / 'second.c',
                        HERE / f'{name}.c', 'driver.c', 'mlx5.c', 'seen.c')
-            for name in ('race', 'bounds'))
+            for name in ('race', 'bounds', 'traffic'))
         todo = [(what, lambda n=n: run_round(args, race, folder / str(n)))
                 for n in range(args.rounds)]
         if not args.kind:
-            todo.append(('the monitor answers beside the other processor',
-                         lambda: check_answers(args, bounds, folder)))
+            todo += [('the monitor answers beside the other processor',
+                      lambda: check_answers(args, bounds, folder)),
+                     ('it does beside traffic, which goes on',
+                      lambda: check_answers(args, traffic, folder, TRAFFIC))]
         return checks.run(todo)
 
 
