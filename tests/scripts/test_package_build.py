@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import test_first_run as first_run
+
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ['ernic-dkms', 'libernic', 'qemu-ernic']
 # In the root: install all three, ask QEMU for the device, look for the module that DKMS
@@ -75,3 +77,34 @@ def test_installed(debs):
     print(f'qemu-ernic-demo ended in {seconds} s, {busy:.0f} s of them on a busy host')
     assert re.search(r'^(\d+) of \1 worked\.', rows, re.M), rows
     assert seconds - busy < DEMO_LIMIT, rows
+
+
+# Another release than the one of this machine builds its own packages, as an ordinary
+# user, and runs them.
+OTHER = r'''
+set -e
+export DEBIAN_FRONTEND=noninteractive HOME=/srv/user
+cd $HOME/rdma-ernic
+apt-get -qq -y --no-install-recommends build-dep . >/dev/null
+apt-get -qq -y --no-install-recommends install lintian git >/dev/null
+useradd -d $HOME user
+chown -R user: $HOME
+as_user='setpriv --reuid user --regid user --init-groups'
+$as_user scripts/package /srv/user/new
+$as_user lintian --fail-on error,warning $HOME/new/*.deb
+apt-get -qq -y --no-install-recommends install linux-headers-amd64 $HOME/new/*.deb
+modinfo -F alias /lib/modules/*/updates/dkms/ernic.ko*
+$as_user env XDG_CACHE_HOME=$HOME/demo qemu-ernic-demo
+'''
+
+
+def test_other_release(tmp_path):
+    run('git', 'clone', '-q', '--depth', '1', f'file://{ROOT}', tmp_path / 'rdma-ernic')
+    (tmp_path / 'script').write_text(OTHER)
+    said = run('mmdebstrap', '--variant=apt', '--customize-hook=mkdir -p "$1/srv/user"',
+               f'--customize-hook=copy-in {tmp_path}/rdma-ernic /srv/user',
+               f'--customize-hook=copy-in {tmp_path}/script /',
+               *(f'--customize-hook={hook}' for hook in first_run.HOOKS), 'trixie',
+               '/dev/null', first_run.sources(tmp_path, 'trixie'))
+    assert 'pci:v00001AF4d000010F4' in said, said[-4000:]
+    assert re.search(r'^(\d+) of \1 worked\.', said, re.M), said[-4000:]
