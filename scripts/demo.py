@@ -220,6 +220,7 @@ def prepare(interface, kernel):
         subprocess.run([ROOT / 'scripts/install-packages'], check=True)
         say('Building QEMU with the device, unless it is there ...')
         os.environ['QEMU'] = guest.find_qemu()
+    guest.check_qemu(guest.find_qemu())
     say('Building the guest image, unless it is there ...')
     return interface.find_image(kernel)
 
@@ -273,5 +274,5 @@ if __name__ == '__main__':
     except KeyboardInterrupt:
         print(f'\n{PROGRAM}: stopped; nothing is left running', file=sys.stderr)
         sys.exit(130)
-    except (Failure, guest.GuestError, subprocess.CalledProcessError) as e:
+    except (Failure, OSError, guest.GuestError, subprocess.CalledProcessError) as e:
         sys.exit(f'{PROGRAM}: {e}')

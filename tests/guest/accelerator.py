@@ -14,7 +14,9 @@ BOOT_SECONDS = 40
 
 def obstacle(accel):
     """Why it cannot be used; '': it can. The answer of the boot is kept until the host
-    boots again."""
+    boots again; permissions change before that."""
+    if accel == 'kvm' and (why := no_access()):
+        return why
     boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
     kept = CACHE / f'{accel}-{boot}'
     if not kept.exists():
@@ -25,14 +27,19 @@ def obstacle(accel):
     return kept.read_text()
 
 
+def no_access():
+    try:
+        os.close(os.open('/dev/kvm', os.O_RDWR))
+    except PermissionError:
+        return '/dev/kvm: no permission; add this user to the group kvm, and log in again'
+    except OSError as e:
+        return f'/dev/kvm: {e.strerror}'
+    return ''
+
+
 def find_obstacle(accel, kernel=KERNEL):
     """Some machines have a /dev/kvm under which no kernel runs: one without the device
     boots until it panics without a first process."""
-    if accel == 'kvm':
-        try:
-            os.close(os.open('/dev/kvm', os.O_RDWR))
-        except OSError as e:
-            return f'/dev/kvm: {e.strerror}'
     image = stock.find_image(kernel)
     command = [guest.find_qemu(), '-machine', 'q35', '-m', '512', '-nodefaults',
                '-nographic', '-no-reboot', '-serial', 'stdio', '-accel', accel,

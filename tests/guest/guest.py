@@ -99,6 +99,22 @@ def find_qemu():
         last_line(ROOT / 'scripts/qemu-tree') + '/qemu-system-x86_64')
 
 
+def check_qemu(qemu):
+    """Raise an error, of one line, unless this QEMU has the device."""
+    command = [qemu, '-device', 'ernic,help']
+    try:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True, check=False)
+    except OSError as e:
+        why = e.strerror
+    else:
+        if not done.returncode:
+            return
+        why = (done.stderr.strip().splitlines() or ['it ends at once'])[-1]
+    raise GuestError(f'QEMU={qemu}: {why}; the device needs a QEMU of scripts/qemu-tree, '
+                     'which is used if QEMU is not set')
+
+
 def find_image(kernel='6.1'):
     return Path(last_line(ROOT / 'guest/image/build.py', '--kernel', kernel))
 

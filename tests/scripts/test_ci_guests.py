@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """scripts/ci-guests as its users call it: what goes wrong, and the examples of ci/."""
+import errno
 import os
 import re
 import subprocess
 import tarfile
+import time
 from argparse import Namespace
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -104,6 +106,79 @@ def test_refused(folder):
     assert [file.name for file in folder.iterdir()] == ['file']
     status, said = run(folder.parent / 'other', '--packages', 'no-such-package', 'x')
     assert status == 1 and 'Traceback' not in said, said
+
+
+OLD = """#!/bin/sh
+echo "-device ernic,help: 'ernic' is not a valid device model name" >&2
+exit 1
+"""
+# Variables, and the answer of scripts/ci-guests and scripts/demo to them.
+WRONG = {'no QEMU': ({'QEMU': '/nowhere'}, 'No such file .*; the device needs a QEMU'),
+         'old QEMU': ({'QEMU': './old'}, 'no.* valid device .*; the device needs a QEMU')}
+
+
+@pytest.mark.parametrize('name', WRONG)
+@pytest.mark.parametrize('words', [['ci-guests', 'true'], ['demo', '--guest', 'stock']],
+                         ids=lambda words: words[0])
+def test_wrong(words, name, tmp_path):
+    """The last line says what to do, before an image is made; nothing is left."""
+    variables, answer = WRONG[name]
+    (tmp_path / 'old').write_text(OLD)
+    (tmp_path / 'old').chmod(0o755)
+    done = subprocess.run([ROOT / 'scripts' / words[0], *words[1:]], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                          cwd=tmp_path, env={**os.environ, **variables})
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1 and re.search(answer, lines[-1]), lines
+    assert len(lines) <= 2 and 'image' not in done.stdout, lines
+    assert not list(tmp_path.glob('ci-results/[!.]*'))
+
+
+def test_no_permission(script, monkeypatch, tmp_path):
+    """Of /dev/kvm: it is not remembered, and GUEST_ACCEL=kvm is refused."""
+    import accelerator
+    monkeypatch.setattr(accelerator, 'CACHE', tmp_path)
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, 'Permission denied')
+    with monkeypatch.context() as patch:
+        patch.setattr(accelerator.os, 'open', refuse)
+        patch.setenv('GUEST_ACCEL', 'restored')
+        patch.delenv('GUEST_ACCEL')
+        script.choose_accelerator()
+        assert os.environ['GUEST_ACCEL'] == 'tcg' and not list(tmp_path.iterdir())
+        patch.setenv('GUEST_ACCEL', 'kvm')
+        with pytest.raises(SystemExit, match='add this user to the group kvm, .*; unset'):
+            script.choose_accelerator()
+
+
+def test_no_space(script, monkeypatch, tmp_path):
+    """For the copy of the folder: one line that names both places."""
+    (tmp_path / 'tar').write_text('#!/bin/sh\necho "tar: No space left on device\n'
+                                  'Error" >&2; exit 2')
+    (tmp_path / 'tar').chmod(0o755)
+    monkeypatch.setenv('PATH', f'{tmp_path}:{os.environ["PATH"]}')
+    options = Namespace(folder=tmp_path, results=tmp_path / 'results')
+    with pytest.raises(SystemExit) as raised:
+        script.pack(options)
+    assert re.fullmatch(r'ci-guests: cannot pack .*\(--folder\) into .* \(--results\): '
+                        'tar: No space left on device', str(raised.value))
+
+
+def test_terminated(tmp_path):
+    """As a service does that cancels a job: no process and no file is left."""
+    (tmp_path / 'slow').write_text('#!/bin/sh\necho $$ >pid.new\nmv pid.new pid\n'
+                                   'exec sleep 1000\n')
+    (tmp_path / 'slow').chmod(0o755)
+    with subprocess.Popen([ROOT / 'scripts/ci-guests', 'true'], cwd=tmp_path,
+                          env={**os.environ, 'QEMU': './slow'}) as process:
+        while not (tmp_path / 'pid').exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(60) == 130
+    assert not Path(f'/proc/{(tmp_path / "pid").read_text().strip()}').exists()
+    assert not list(tmp_path.glob('ci-results/[!.]*'))
 
 
 @pytest.fixture

@@ -89,6 +89,7 @@ WRONG = {
     'packages': ({'dpkg-checkbuilddeps': 'echo error: Unmet build dependencies: cmake'
                                          ' >&2; exit 1'}, {},
                  r'packages are missing \(cmake\); as root: apt-get build-dep'),
+    'folder': ({}, {'XDG_CACHE_HOME': '/dev/null'}, 'cannot write to /dev/null'),
     'space': ({'df': 'echo Avail; echo 10'}, {}, 'has 10 MiB of'),
 }
 
