@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two Linux guests with the device, and RDMA programs between them."""
 import argparse
+import errno
 import os
 import select
 import signal
@@ -187,8 +188,16 @@ def attach(number):
     return 0
 
 
+def runs():
+    """A --shell that was killed leaves its folder, with sockets that nobody has."""
+    with socket.socket(socket.AF_UNIX) as console:
+        console.setblocking(False)
+        error = console.connect_ex(str(RUNNING.resolve() / 'guest1.serial'))
+    return error not in (errno.ECONNREFUSED, errno.ENOENT)
+
+
 def shell(interface, link, image):
-    if RUNNING.exists():
+    if runs():
         raise Failure(f'a {PROGRAM} --shell runs already; --attach 1 goes there')
     with boot(interface, link, image, shell=True) as guests:
         RUNNING.unlink(missing_ok=True)

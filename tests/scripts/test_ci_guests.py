@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import socket
 import subprocess
 import tarfile
 import time
@@ -163,6 +164,24 @@ def test_no_space(script, monkeypatch, tmp_path):
         script.pack(options)
     assert re.fullmatch(r'ci-guests: cannot pack .*\(--folder\) into .* \(--results\): '
                         'tar: No space left on device', str(raised.value))
+
+
+def test_second_shell(monkeypatch, tmp_path):
+    """Of scripts/demo: refused while the first one runs, not after it was killed."""
+    monkeypatch.syspath_prepend(ROOT / 'scripts')
+    import demo
+    monkeypatch.setattr(demo, 'RUNNING', tmp_path / 'demo')
+    monkeypatch.setattr(demo, 'boot', lambda *_, **__: pytest.fail('boots'))
+    (tmp_path / 'folder').mkdir()
+    demo.RUNNING.symlink_to(tmp_path / 'folder')
+    with socket.socket(socket.AF_UNIX) as first:
+        first.bind(str(tmp_path / 'folder/guest1.serial'))
+        first.listen(0)
+        for _ in range(2):
+            with pytest.raises(demo.Failure, match='runs already'):
+                demo.shell(None, 'lab', None)
+    with pytest.raises(pytest.fail.Exception, match='boots'):
+        demo.shell(None, 'lab', None)
 
 
 def test_terminated(tmp_path):
