@@ -194,7 +194,12 @@ void ernic_set_link(Ernic *e, uint64_t now, bool up);
  */
 #define ERNIC_SAVE_END      (1u << 30)
 void ernic_save(const Ernic *e, GByteArray *out);
-/* most.c: bytes, at the most, whatever its software did. A longer state is refused. */
+/*
+ * max_size.c: an empty array with room for the state, so that ernic_save() allocates
+ * nothing; NULL: this host has no memory for it.
+ */
+GByteArray *ernic_save_new(const Ernic *e);
+/* The same: bytes, at the most, whatever its software did; a longer one is refused. */
 uint64_t ernic_save_most(const Ernic *e);
 /*
  * Replace the state of an engine of the same configuration. @data may be from an older

@@ -5,12 +5,29 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "base/pages.h"
 #include "fabric/archive.h"
+
+GByteArray *ernic_archive_save(ErnicArchiveWalk *walk, void *opaque, uint64_t now)
+{
+    g_autoptr(GByteArray) none = g_byte_array_new();
+    ErnicArchive count = { .out = none, .measures = true, .now = now }, w = { };
+
+    walk(opaque, &count);
+    w = (ErnicArchive) { .out = ernic_bytes_new(count.written), .now = now };
+    if (w.out) {
+        walk(opaque, &w);
+    }
+    return w.out;
+}
 
 void ernic_archive_bytes(ErnicArchive *w, void *value, size_t len)
 {
     if (w->out) {
-        g_byte_array_append(w->out, value, len);
+        w->written += len;
+        if (!w->measures) {
+            g_byte_array_append(w->out, value, len);
+        }
         return;
     }
     if (w->in_section && !w->left && !w->bad) {
@@ -79,7 +96,9 @@ ErnicArchiveSection ernic_archive_begin(ErnicArchive *w)
 void ernic_archive_end(ErnicArchive *w, const ErnicArchiveSection *s)
 {
     if (w->out) {
-        stq_le_p(w->out->data + s->start - 8, w->out->len - s->start);
+        if (!w->measures) {
+            stq_le_p(w->out->data + s->start - 8, w->out->len - s->start);
+        }
         return;
     }
     w->bad = w->bad || w->left;         /* of a newer release, which has more */

@@ -16,6 +16,8 @@
 
 typedef struct ErnicArchive {
     GByteArray *out;            /* NULL: reading */
+    bool measures;              /* writing: only counts, */
+    uint64_t written;           /* bytes */
     const uint8_t *in;
     size_t left;                /* bytes of in */
     ErnicCarriedStore *store;   /* of frames that are read */
@@ -30,6 +32,13 @@ typedef struct ErnicArchiveSection {
     size_t after;               /* read: bytes that follow it */
     bool in_section;
 } ErnicArchiveSection;
+
+/*
+ * The bytes that @walk writes. It is called twice, the first time to learn their number;
+ * NULL: this host has no memory for them.
+ */
+typedef void ErnicArchiveWalk(void *opaque, ErnicArchive *w);
+GByteArray *ernic_archive_save(ErnicArchiveWalk *walk, void *opaque, uint64_t now);
 
 ErnicArchiveSection ernic_archive_begin(ErnicArchive *w);
 void ernic_archive_end(ErnicArchive *w, const ErnicArchiveSection *s);

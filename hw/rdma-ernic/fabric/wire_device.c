@@ -590,14 +590,23 @@ static bool wire_walk(ErnicWire *w, ErnicArchive *walk)
     return !walk->bad;
 }
 
+static void save_walk(void *opaque, ErnicArchive *walk)
+{
+    wire_walk(opaque, walk);
+}
+
 static int wire_pre_save(void *opaque)
 {
     ErnicWire *w = opaque;
-    ErnicArchive walk = { .out = g_byte_array_new(), .now = wire_now() };
+    GByteArray *bytes = ernic_archive_save(save_walk, w, wire_now());
 
-    wire_walk(w, &walk);
+    if (!bytes) {
+        error_report("ernic-wire %s: this host has no memory to save the state",
+                     wire_id(w));
+        return -ENOMEM;
+    }
     ernic_stream_bytes_limit(&w->state, ernic_switch_save_most(&w->cfg));
-    if (!ernic_stream_bytes_set(&w->state, walk.out)) {
+    if (!ernic_stream_bytes_set(&w->state, bytes)) {
         return -EFBIG;
     }
     trace_ernic_wire_save(wire_id(w), w->state.len);

@@ -12,7 +12,8 @@ typedef ErnicFrameHead Head;
 void ernic_frame_queue_init(ErnicFrameQueue *q)
 {
     *q = (ErnicFrameQueue) {
-        .fill = g_byte_array_new(), .read = g_byte_array_new(),
+        .fill = g_byte_array_sized_new(ERNIC_FRAME_QUEUE_BYTES),
+        .read = g_byte_array_sized_new(ERNIC_FRAME_QUEUE_BYTES),
     };
     qemu_mutex_init(&q->lock);
 }

@@ -30,22 +30,31 @@
 /* A state that ended early is too large. */
 QEMU_BUILD_BUG_ON(ERNIC_SAVE_END < ERNIC_STREAM_BYTES_MAX);
 
-/* False: the state is too large, as that of millions of keys is. */
-static bool save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
+/*
+ * Returns -EFBIG if the state is too large, as that of millions of keys is, and -ENOMEM
+ * if this host has no memory for it: the machine goes on.
+ */
+static int save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
 {
-    GByteArray *bytes = g_byte_array_new();
     uint64_t most = MIN(ernic_save_most(e), ERNIC_STREAM_BYTES_MAX), skipped = 0;
+    GByteArray *bytes;
+    bool saved;
 
     ernic_pci_enter(d);
-    if (e == d->engine) {
-        skipped = ernic_pci_precopy_save(d, bytes);
-    } else {
+    bytes = ernic_save_new(e);
+    saved = bytes && (e != d->engine || ernic_pci_precopy_save(d, bytes, &skipped));
+    if (saved && e != d->engine) {
         ernic_save(e, bytes);
     }
     ernic_pci_leave(d);
+    if (!saved) {
+        g_clear_pointer(&bytes, g_byte_array_unref);
+        error_report("ernic: this host has no memory to save the state");
+        return -ENOMEM;
+    }
     /* The destination puts all of it together. */
     ernic_stream_bytes_limit(state, most - MIN(skipped, most));
-    return ernic_stream_bytes_set(state, bytes);
+    return ernic_stream_bytes_set(state, bytes) ? 0 : -EFBIG;
 }
 
 static int state_post_save(void *opaque)
@@ -71,11 +80,14 @@ static int doorbells_post_save(void *opaque)
 static int state_pre_save(void *opaque)
 {
     ErnicPci *d = opaque;
+    int ret = save_engine(d, d->engine, &d->state);
 
-    if (!save_engine(d, d->engine, &d->state) ||
-        (d->pg332.engine && !save_engine(d, d->pg332.engine, &d->pg332.state))) {
+    if (!ret && d->pg332.engine) {
+        ret = save_engine(d, d->pg332.engine, &d->pg332.state);
+    }
+    if (ret) {
         state_post_save(d);
-        return -EFBIG;
+        return ret;
     }
     trace_ernic_pci_save(ernic_pci_id(d), d->state.len);
     return 0;
@@ -303,10 +315,14 @@ static int doorbells_pre_save(void *opaque)
     ErnicPci *d = opaque;
     uint32_t n;
 
+    d->db_saved = g_try_new(ErnicDbEntry, 2 * ERNIC_DB_QUEUE);
+    if (!d->db_saved) {
+        error_report("ernic: this host has no memory to save the doorbells");
+        return -ENOMEM;
+    }
     ernic_pci_enter(d);
     n = d->db_len - d->db_pos;
     d->num_db_saved = n + d->db_count;
-    d->db_saved = g_new(ErnicDbEntry, d->num_db_saved);
     memcpy(d->db_saved, &d->db[!d->db_fill][d->db_pos], n * sizeof(*d->db_saved));
     memcpy(d->db_saved + n, d->db[d->db_fill], d->db_count * sizeof(*d->db_saved));
     ernic_pci_leave(d);

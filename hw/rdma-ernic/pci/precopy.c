@@ -51,15 +51,18 @@ static bool is_active(void *opaque)
 {
     ErnicPci *d = opaque;
     ErnicPciPrecopy *p = &d->precopy;
+    bool begun;
 
     if (p->begun) {
         return p->active;
     }
     ernic_pci_lock(d);
-    ernic_precopy_begin(d->engine, &p->source);
+    begun = ernic_precopy_begin(d->engine, &p->source);
     ernic_pci_unlock(d);
-    look(d);
-    p->active = p->source.left >= MIN_BYTES;
+    if (begun) {
+        look(d);
+    }
+    p->active = begun && p->source.left >= MIN_BYTES;
     if (!p->active) {
         save_cleanup(d);
     }
@@ -96,12 +99,19 @@ static int save_setup(QEMUFile *f, void *opaque, Error **errp)
     return put_end(f);
 }
 
-/* The lock is held for a part, which is copied, and not while it is written. */
-static bool send_part(QEMUFile *f, ErnicPci *d)
+/*
+ * The lock is held for a part, which is copied, and not while it is written. Returns
+ * whether there was one, or -ENOMEM.
+ */
+static int send_part(QEMUFile *f, ErnicPci *d)
 {
-    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_autoptr(GByteArray) bytes = ernic_precopy_part_new();
     ErnicPrecopyPart part = { };
 
+    if (!bytes) {
+        error_report("ernic: this host has no memory to send a page list");
+        return -ENOMEM;
+    }
     ernic_pci_lock(d);
     if (ernic_pci_exists(d)) {
         part = ernic_precopy_next(d->engine, &d->precopy.source, bytes);
@@ -111,15 +121,18 @@ static bool send_part(QEMUFile *f, ErnicPci *d)
         put_part(f, &part);
         qemu_put_buffer(f, bytes->data, bytes->len);
     }
-    return part.count;
+    return part.count != 0;
 }
 
 static int save_live_iterate(QEMUFile *f, void *opaque)
 {
-    bool more = true;
+    int more = true;
 
-    for (int i = 0; more && i < PARTS; i++) {
+    for (int i = 0; more > 0 && i < PARTS; i++) {
         more = send_part(f, opaque);
+    }
+    if (more < 0) {
+        return more;
     }
     put_end(f);
     return !more;
@@ -159,23 +172,27 @@ static void set_holes(ErnicPciHoles *holes, GByteArray *bytes)
     holes->hole = (void *)g_byte_array_free(bytes, false);
 }
 
-uint64_t ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes)
+bool ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes, uint64_t *skipped)
 {
     ErnicPciPrecopy *p = &d->precopy;
-    GByteArray *spans, *lists;
+    g_autoptr(GByteArray) spans = NULL, lists = NULL;
 
     if (!p->active) {
         ernic_save(d->engine, bytes);
-        return 0;
+        return true;
     }
-    spans = g_byte_array_new();
-    lists = g_byte_array_new();
+    spans = ernic_precopy_holes_new(&p->source);
+    lists = ernic_precopy_holes_new(&p->source);
+    if (!spans || !lists) {
+        return false;
+    }
     ernic_precopy_save(d->engine, &p->source, bytes, spans, lists);
-    set_holes(&p->spans, spans);
-    set_holes(&p->lists, lists);
+    set_holes(&p->spans, g_steal_pointer(&spans));
+    set_holes(&p->lists, g_steal_pointer(&lists));
     trace_ernic_pci_precopy_save(ernic_pci_id(d), p->spans.num, p->lists.num,
                                  p->source.skipped);
-    return p->source.skipped;
+    *skipped = p->source.skipped;
+    return true;
 }
 
 /* ---- destination ----------------------------------------------------------------- */

@@ -13,8 +13,11 @@
 
 void ernic_pci_precopy_open(ErnicPci *d);
 void ernic_pci_precopy_close(ErnicPci *d);
-/* The state of the engine without what was sent: so many bytes. Lock held. */
-uint64_t ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes);
+/*
+ * The state of the engine without what was sent, which is *@skipped bytes. False: this
+ * host has no memory for the places of these. Lock held.
+ */
+bool ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes, uint64_t *skipped);
 /* Puts the whole into d->state; false: it does not fit together. */
 bool ernic_pci_precopy_fill(ErnicPci *d);
 /* The state was saved or loaded, or another one comes. */

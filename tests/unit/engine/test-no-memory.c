@@ -18,6 +18,7 @@
 #include "objects/odp.h"
 #include "state/check.h"
 #include "state/precopy.h"
+#include "state/spans.h"
 #include "stored_states.h"
 #include "strict_card.h"
 #include "transport/qp.h"
@@ -65,8 +66,23 @@ static bool has_failed(void)
 
 WRAP(void *, g_try_malloc, (gsize bytes), bytes)
 WRAP(void *, g_try_malloc0, (gsize bytes), bytes)
+WRAP(void *, g_try_malloc_n, (gsize n, gsize bytes), n, bytes)
+WRAP(void *, g_try_malloc0_n, (gsize n, gsize bytes), n, bytes)
 WRAP(void *, g_try_realloc_n, (void *p, gsize n, gsize bytes), p, n, bytes)
 WRAP(bool, ernic_pages_left, (size_t bytes), bytes)
+
+void __real_fake_check(const Ernic *e);
+void __wrap_fake_check(const Ernic *e);
+
+/* The test itself has memory. */
+void __wrap_fake_check(const Ernic *e)
+{
+    uint32_t in = host.in;
+
+    host.in = 0;
+    __real_fake_check(e);
+    host.in = in;
+}
 
 /* ---- commands ---------------------------------------------------------------- */
 
@@ -259,6 +275,32 @@ ROW_TEST("/no-memory/load", stored_states, s, test_load)
     fake_ernic_done(&env, e);
 }
 
+/* Saving takes memory once, before it begins: then the host has it all. */
+ROW_TEST("/no-memory/save", stored_states, s, test_save)
+{
+    g_autoptr(GByteArray) state = g_byte_array_new(), bytes = NULL;
+    FakeEnv env;
+    Ernic *e;
+    void *data;
+
+    fake_env_init(&env);
+    env.now = s->make(state);
+    e = ernic_new(&s->cfg, &fake_env_ops, &env);
+    g_assert_true(ernic_load(e, env.now, state->data, state->len));
+    fail(1, false);
+    g_assert_null(ernic_save_new(e));
+    g_assert_true(has_failed());
+    fail(2, true);
+    bytes = ernic_save_new(e);
+    g_assert_nonnull(bytes);
+    data = bytes->data;
+    ernic_save(e, bytes);
+    g_assert_false(has_failed());
+    g_assert_true(bytes->data == data);
+    g_assert_cmpmem(bytes->data, bytes->len, state->data, state->len);
+    fake_ernic_done(&env, e);
+}
+
 /* Parts of a saved state that arrive before the rest. */
 TEST("/no-memory/precopy", test_precopy)
 {
@@ -277,6 +319,10 @@ TEST("/no-memory/precopy", test_precopy)
         IS(arrived.lists, 0);
         IS(arrived.bytes, 0);
     }
+    fail(1, true);
+    g_assert_null(ernic_precopy_part_new());
+    g_assert_null(ernic_precopy_holes_new(&(ErnicPrecopy) { .lists = 1 }));
+    fail(0, false);
     memset(ernic_precopy_take(&arrived, &part, MOST), 0xa5, 1024 * 8);
     fail(1, false);
     len = sizeof(state);
@@ -296,7 +342,10 @@ TEST("/no-memory/precopy", test_precopy)
     ernic_precopied_clear(&arrived);
 }
 
-/* The copy of a span: no span is sent any more, and the migration can end. */
+/*
+ * Without room for its rows no migration begins ahead. Without a copy of a span no span
+ * is sent any more, and the migration can end.
+ */
 TEST("/no-memory/spans", test_spans)
 {
     g_autoptr(GByteArray) part = g_byte_array_new(), state = g_byte_array_new();
@@ -309,7 +358,13 @@ TEST("/no-memory/spans", test_spans)
     while (e->mr_ids.fresh < e->mr_ids.size) {
         fake_alloc_mw(e, pd, 1);
     }
-    ernic_precopy_begin(e, &p);
+    for (uint32_t row = 1; row <= ERNIC_SPAN_ROWS; row++) {
+        fail(row, false);
+        g_assert_false(ernic_precopy_begin(e, &p));
+        g_assert_true(has_failed());
+        g_assert_null(p.span);
+    }
+    g_assert_true(ernic_precopy_begin(e, &p));
     while (!ernic_precopy_look(e, &p)) {
         continue;
     }

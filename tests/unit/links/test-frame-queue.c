@@ -101,6 +101,26 @@ QUEUE_TEST("/frame-queue/room", test_room)
     g_assert_true(ernic_frame_queue_room(q, 1, FRAME));
 }
 
+/* Both buffers, however full, are the memory that the queue began with. */
+QUEUE_TEST("/frame-queue/memory", test_memory)
+{
+    const uint8_t *data[] = { q->fill->data, q->read->data };
+    bool room = false;
+
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t n;
+
+        for (n = 0; ernic_frame_queue_room(q, 1, length_of(n)); n++) {
+            put(q, n);
+        }
+        g_assert_true(q->fill->data == data[i % 2]);
+        for (uint32_t k = 0; k < n; k++) {
+            g_assert_true(take(q, k, &room));
+        }
+        g_assert_true(q->read->data == data[i % 2]);
+    }
+}
+
 /* A small frame that fits does not take away the wake-up for a greater one. */
 QUEUE_TEST("/frame-queue/two", test_two)
 {

@@ -97,7 +97,7 @@ static void send_all(World *w)
 static void begin(World *w)
 {
     ernic_precopied_clear(&w->arrived);
-    ernic_precopy_begin(w->e, &w->source);
+    g_assert_true(ernic_precopy_begin(w->e, &w->source));
     look(w);
     send_all(w);
 }
@@ -218,7 +218,7 @@ SPANS_TEST("/spans/budget", test_budget)
 {
     uint64_t most;
 
-    ernic_precopy_begin(w->e, &w->source);
+    g_assert_true(ernic_precopy_begin(w->e, &w->source));
     w->source.most_kept = 0;
     look(w);
     g_assert_cmpuint(w->source.left, >, 0);     /* an estimate */

@@ -80,6 +80,17 @@ void ernic_block_free(void *p, size_t bytes)
     g_free(p);
 }
 
+GByteArray *ernic_bytes_new(size_t room)
+{
+    uint8_t *data = g_try_malloc(MAX(room, 1));
+    GByteArray *bytes = data ? g_byte_array_new_take(data, MAX(room, 1)) : NULL;
+
+    if (bytes) {
+        g_byte_array_set_size(bytes, 0);
+    }
+    return bytes;
+}
+
 void *ernic_table_new(size_t n, size_t size)
 {
     void *table;

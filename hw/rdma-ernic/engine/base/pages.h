@@ -29,6 +29,12 @@
 /* Bytes that are given back at a time. */
 #define ERNIC_PIECE         (1u << 20)
 
+/*
+ * An empty array that allocates nothing until it has more than @room bytes. NULL: the
+ * host has no memory.
+ */
+GByteArray *ernic_bytes_new(size_t room);
+
 /* Whether the host can provide @bytes now. */
 bool ernic_pages_left(size_t bytes);
 

@@ -251,21 +251,46 @@ static void count_lines(ErnicCheck *c)
     }
 }
 
-static void check_init(ErnicCheck *c, const Ernic *e)
+/* A number for each object; false: this host has no memory for them. */
+static bool numbers_new(uint32_t **to, uint32_t n)
+{
+    *to = g_try_new0(uint32_t, MAX(n, 1));
+    return *to;
+}
+
+static uint32_t most_ids(const Ernic *e)
+{
+    const ErnicIds *const all[] = {
+        &e->pd_ids, &e->eq_ids, &e->cq_ids, &e->srq_ids, &e->mr_ids, &e->qp_ids,
+        &e->uctx_ids,
+    };
+    uint32_t most = 1, i;
+
+    for (i = 0; i < ARRAY_SIZE(all); i++) {
+        most = MAX(most, all[i]->fresh);
+    }
+    return most;
+}
+
+static bool check_alloc(ErnicCheck *c, const Ernic *e)
 {
     uint32_t cls;
 
-    *c = (ErnicCheck) {
-        .e = e,
-        .pd_refs = g_new0(uint32_t, e->cfg.max_pd),
-        .eq_refs = g_new0(uint32_t, e->cfg.max_eq),
-        .cq_refs = g_new0(uint32_t, e->cfg.max_cq),
-        .srq_refs = g_new0(uint32_t, e->cfg.max_srq),
-        .mr_refs = g_new0(uint32_t, e->mr_ids.fresh),
-    };
+    *c = (ErnicCheck) { .e = e, .free_ids = g_try_new0(uint8_t, most_ids(e)) };
     for (cls = 0; cls < ERNIC_EVC_COUNT; cls++) {
-        c->line[cls] = g_new0(uint32_t, class_size(e, cls));
+        if (!numbers_new(&c->line[cls], class_size(e, cls))) {
+            return false;
+        }
     }
+    return c->free_ids && numbers_new(&c->pd_refs, e->cfg.max_pd) &&
+           numbers_new(&c->eq_refs, e->cfg.max_eq) &&
+           numbers_new(&c->cq_refs, e->cfg.max_cq) &&
+           numbers_new(&c->srq_refs, e->cfg.max_srq) &&
+           numbers_new(&c->mr_refs, e->mr_ids.fresh);
+}
+
+static void check_count(ErnicCheck *c, const Ernic *e)
+{
     count_mrs(c);
     count_queues(c);
     count_ethernet(c);
@@ -280,6 +305,7 @@ static void check_fini(ErnicCheck *c)
 {
     uint32_t cls;
 
+    g_free(c->free_ids);
     g_free(c->pd_refs);
     g_free(c->eq_refs);
     g_free(c->cq_refs);
@@ -296,17 +322,17 @@ static void check_fini(ErnicCheck *c)
  * Each number of @ids from @first on is either free, once, or in use; those that were
  * never given out are not looked at.
  */
-static bool ids_ok(const ErnicIds *ids, uint32_t first, uint32_t size,
-                   const void *used, size_t stride)
+static bool ids_ok(const ErnicCheck *c, const ErnicIds *ids, uint32_t first,
+                   uint32_t size, const void *used, size_t stride)
 {
     uint32_t freed = ids->count - (ids->size - ids->fresh), id, last = 0, n = 0;
-    g_autofree uint8_t *free_ids = NULL;
+    uint8_t *free_ids = c->free_ids;
 
     if (ids->size != size || ids->fresh < MIN(first, size) || ids->fresh > ids->room ||
         ids->room > size || freed >= size) {
         return false;
     }
-    free_ids = g_new0(uint8_t, ids->fresh);
+    memset(free_ids, 0, ids->fresh);
     for (id = ids->head; id && n <= freed; id = ids->fifo[id], n++) {
         if (id < first || id >= ids->fresh || free_ids[id]++) {
             return false;
@@ -324,7 +350,7 @@ static bool ids_ok(const ErnicIds *ids, uint32_t first, uint32_t size,
 }
 
 #define IDS_OK(ids, first, max, table, flag) \
-    ids_ok(&e->ids, first, e->cfg.max, &e->table[0].flag, sizeof(e->table[0]))
+    ids_ok(c, &e->ids, first, e->cfg.max, &e->table[0].flag, sizeof(e->table[0]))
 
 static bool free_numbers(const ErnicCheck *c, uint32_t id)
 {
@@ -337,7 +363,7 @@ static bool free_numbers(const ErnicCheck *c, uint32_t id)
            IDS_OK(mr_ids, e->mlx5 ? 2 : 1, max_mr, mr, kind) &&
            IDS_OK(qp_ids, e->regs ? e->cfg.max_qp : ERNIC_QPN_GSI + 1, max_qp,
                   qp, used) &&
-           ids_ok(&e->uctx_ids, 1, e->cfg.max_uctx, e->uctx_used,
+           ids_ok(c, &e->uctx_ids, 1, e->cfg.max_uctx, e->uctx_used,
                   sizeof(e->uctx_used[0]));
 }
 
@@ -597,7 +623,12 @@ bool ernic_check(const Ernic *e, GString *why)
     if (!check_ranges(e, why)) {
         return false;
     }
-    check_init(&c, e);
+    if (!check_alloc(&c, e)) {
+        check_fini(&c);
+        g_string_assign(why, "this host has no memory for its objects");
+        return false;
+    }
+    check_count(&c, e);
     ok = check_object(&c, &ernic_invariants_device, "device", 0, why);
     if (e->timing) {
         ok &= check_object(&c, &ernic_invariants_timing, "timing", 0, why);

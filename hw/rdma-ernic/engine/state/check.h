@@ -21,6 +21,7 @@ typedef struct ErnicCheck {
     uint32_t bound, unacked;
     /* The event queue in whose line an object stands; 0: none. */
     uint32_t *line[ERNIC_EVC_COUNT];
+    uint8_t *free_ids;          /* for ids_ok(): a byte for each number */
     bool bad_line;              /* an entry that is none, or that is doubled */
 } ErnicCheck;
 

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "base/budget.h"
+#include "base/pages.h"
 #include "engine.h"
 #include "objects/mr.h"
 #include "state/precopy.h"
@@ -223,7 +224,7 @@ void ernic_precopy_end(Ernic *e, ErnicPrecopy *p)
     uint32_t row, i, num;
 
     for (row = 0; p->span && row < ERNIC_SPAN_ROWS; row++) {
-        num = ernic_spans_most(e, row);
+        num = p->span[row] ? ernic_spans_most(e, row) : 0;
         for (i = 0; i < num; i++) {
             g_free(p->span[row][i].kept);
         }
@@ -236,7 +237,7 @@ void ernic_precopy_end(Ernic *e, ErnicPrecopy *p)
     *p = (ErnicPrecopy) { };
 }
 
-void ernic_precopy_begin(Ernic *e, ErnicPrecopy *p)
+bool ernic_precopy_begin(Ernic *e, ErnicPrecopy *p)
 {
     uint32_t row;
 
@@ -244,10 +245,16 @@ void ernic_precopy_begin(Ernic *e, ErnicPrecopy *p)
     p->fresh = true;
     p->most_kept = ERNIC_PRECOPY_KEPT;
     p->bytes = g_byte_array_new();
-    p->span = g_new(ErnicPrecopySpan *, ERNIC_SPAN_ROWS);
+    p->span = g_new0(ErnicPrecopySpan *, ERNIC_SPAN_ROWS);
     for (row = 0; row < ERNIC_SPAN_ROWS; row++) {
-        p->span[row] = g_new0(ErnicPrecopySpan, ernic_spans_most(e, row));
+        p->span[row] = g_try_malloc0((ernic_spans_most(e, row) + 1) *
+                                     sizeof(ErnicPrecopySpan));
+        if (!p->span[row]) {
+            ernic_precopy_end(e, p);
+            return false;
+        }
     }
+    return true;
 }
 
 /* ---- source: parts ---------------------------------------------------------------- */
@@ -340,6 +347,16 @@ ErnicPrecopyPart ernic_precopy_next(Ernic *e, ErnicPrecopy *p, GByteArray *out)
 }
 
 /* ---- source: the state ------------------------------------------------------------ */
+
+GByteArray *ernic_precopy_part_new(void)
+{
+    return ernic_bytes_new(ERNIC_PRECOPY_PART * sizeof(uint64_t));
+}
+
+GByteArray *ernic_precopy_holes_new(const ErnicPrecopy *p)
+{
+    return ernic_bytes_new(p->lists * sizeof(ErnicPrecopyHole));
+}
 
 void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out,
                         GByteArray *span_holes, GByteArray *holes)

@@ -67,8 +67,11 @@ typedef struct ErnicPrecopy {
     uint64_t skipped_spans;
 } ErnicPrecopy;
 
-/* Begins a migration, in which no list was sent. A complete look has to follow. */
-void ernic_precopy_begin(Ernic *e, ErnicPrecopy *p);
+/*
+ * Begins a migration, in which no list was sent. A complete look has to follow. False:
+ * this host has no memory for it, and all stays in the state.
+ */
+bool ernic_precopy_begin(Ernic *e, ErnicPrecopy *p);
 /* Frees all of it. */
 void ernic_precopy_end(Ernic *e, ErnicPrecopy *p);
 /*
@@ -76,6 +79,9 @@ void ernic_precopy_end(Ernic *e, ErnicPrecopy *p);
  * the next call continues.
  */
 bool ernic_precopy_look(Ernic *e, ErnicPrecopy *p);
+/* Empty arrays for the two below; NULL: this host has no memory for what comes there. */
+GByteArray *ernic_precopy_part_new(void);
+GByteArray *ernic_precopy_holes_new(const ErnicPrecopy *p);
 /*
  * The next part, whose entries (little-endian) are appended to @out. Its count is 0 if
  * no list waits.

@@ -162,7 +162,10 @@ static bool load_numbers(const ErnicStateField *f, Ernic *e, void *obj, ErnicRea
     if (!ok) {
         return false;
     }
-    ids = g_new(uint32_t, n);
+    ids = g_try_new(uint32_t, MAX(n, 1));
+    if (!ids) {
+        return ernic_state_refuse(in, "this host has no memory for its objects");
+    }
     for (i = 0; i < n; i++) {
         ids[i] = ernic_state_read(in, 4);
     }
