@@ -100,23 +100,25 @@ static int save_setup(QEMUFile *f, void *opaque, Error **errp)
 }
 
 /*
- * The lock is held for a part, which is copied, and not while it is written. Returns
- * whether there was one, or -ENOMEM.
+ * The lock is held for a slice, and not while a part, which is copied, is written.
+ * Returns whether there was a part, or -ENOMEM.
  */
 static int send_part(QEMUFile *f, ErnicPci *d)
 {
     g_autoptr(GByteArray) bytes = ernic_precopy_part_new();
     ErnicPrecopyPart part = { };
+    bool done;
 
     if (!bytes) {
         error_report("ernic: this host has no memory to send a page list");
         return -ENOMEM;
     }
-    ernic_pci_lock(d);
-    if (ernic_pci_exists(d)) {
-        part = ernic_precopy_next(d->engine, &d->precopy.source, bytes);
-    }
-    ernic_pci_unlock(d);
+    do {
+        ernic_pci_lock(d);
+        done = !ernic_pci_exists(d) ||
+               ernic_precopy_next(d->engine, &d->precopy.source, &part, bytes);
+        ernic_pci_unlock(d);
+    } while (!done);
     if (part.count) {
         put_part(f, &part);
         qemu_put_buffer(f, bytes->data, bytes->len);

@@ -97,9 +97,12 @@ static void begin(World *w)
 static bool send(World *w)
 {
     g_autoptr(GByteArray) bytes = g_byte_array_new();
-    ErnicPrecopyPart part = ernic_precopy_next(w->e, &w->source, bytes);
+    ErnicPrecopyPart part;
     void *to;
 
+    while (!ernic_precopy_next(w->e, &w->source, &part, bytes)) {
+        continue;
+    }
     IS(bytes->len, part.count * 8);
     if (!part.count) {
         return false;

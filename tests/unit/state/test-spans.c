@@ -23,6 +23,7 @@ typedef struct World {
     Ernic *e;
     uint32_t pd, key;           /* the first key */
     uint32_t looks;             /* calls of the last look */
+    uint32_t slices;            /* of the last time that all was sent */
     uint64_t live;              /* bytes that have arrived */
     ErnicPrecopy source;
     ErnicPrecopied arrived;
@@ -77,9 +78,12 @@ static void send_all(World *w)
     void *to;
 
     w->live = 0;
+    w->slices = 1;
     for (;;) {
         g_byte_array_set_size(bytes, 0);
-        part = ernic_precopy_next(w->e, &w->source, bytes);
+        while (!ernic_precopy_next(w->e, &w->source, &part, bytes)) {
+            w->slices++;
+        }
         IS(bytes->len, part.count * 8);
         if (!part.count) {
             break;
@@ -236,6 +240,43 @@ SPANS_TEST("/spans/budget", test_budget)
     look(w);
     IS(w->source.left, 0);
     check_spans(w, w->source.lists);
+}
+
+/* The lists of a span are not copied to look at it, also those that may not be sent. */
+SPANS_TEST("/spans/long-lists", test_long_lists)
+{
+    uint32_t key = fake_reg_demand(w->e, w->pd, 0, 1ull << 40, 0), spans;
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    uint64_t page;
+
+    begin(w);
+    spans = w->source.lists;
+    w->source.sent = ernic_save_most(w->e);
+    for (page = 0; page < 1000 * ERNIC_ODP_CHUNK; page += ERNIC_ODP_CHUNK) {
+        OK(fake_set_pages(w->e, key, page, 1, (page + 1) << 12, ERNIC_PAGE_READ));
+    }
+    look(w);
+    IS(w->source.left, 0);
+    w->e->precopy = &w->source;
+    ernic_span_save(w->e, ERNIC_TABLE_MR, spans_of_keys(KEYS + 1) - 1, MOST, bytes);
+    w->e->precopy = NULL;
+    g_assert_cmpuint(bytes->len, >, 0);
+    g_assert_cmpuint(bytes->len, <=, 64 << 10);
+    check_spans(w, spans - 1);
+}
+
+/* So is the search for a span that may be sent, among those without a copy. */
+SPANS_TEST("/spans/search", test_search)
+{
+    for (uint32_t i = 0; i < 6 * KEYS; i++) {
+        reg(w);
+    }
+    ernic_precopy_begin(w->e, &w->source);
+    w->source.most_kept = 0;
+    look(w);
+    send_all(w);
+    IS(w->live, 0);
+    g_assert_cmpuint(w->slices, >, 1);
 }
 
 /* A look is divided into slices, also of a table whose objects are gone. */

@@ -157,10 +157,11 @@ static bool has_changed(Ernic *e, ErnicPrecopy *p, const ErnicPrecopySpan *span)
     GByteArray *now = p->bytes;
 
     g_byte_array_set_size(now, 0);
+    p->unsent = false;
     e->precopy = p;
     ernic_span_save(e, p->row, p->number, bytes_of(ERNIC_PRECOPY_PART), now);
     e->precopy = NULL;
-    return fits(e, p, span, now->len) &&
+    return !p->unsent && fits(e, p, span, now->len) &&
            (now->len != span->len || memcmp(now->data, span->kept, now->len) != 0);
 }
 
@@ -329,21 +330,32 @@ static bool send_span(Ernic *e, ErnicPrecopy *p, ErnicPrecopySpan *span, Send *s
     return true;
 }
 
-ErnicPrecopyPart ernic_precopy_next(Ernic *e, ErnicPrecopy *p, GByteArray *out)
+bool ernic_precopy_next(Ernic *e, ErnicPrecopy *p, ErnicPrecopyPart *part,
+                        GByteArray *out)
 {
+    ErnicBudget budget = ernic_budget_new(e->cfg.clock);
     Send s = { .out = out };
 
     for (; this_span(e, p); next_span(p)) {
         ErnicPrecopySpan *span = &p->span[p->row][p->number];
 
-        /* Its lists come first, because they are not part of it once they are sent. */
-        if (span->waits &&
-            (!visit_lists(e, p, send_part, &s) || send_span(e, p, span, &s))) {
-            return s.part;
+        if (!span->waits) {
+            continue;
         }
+        /* Spans that may not be sent are met until one is found that may. */
+        if (!ernic_budget_left(&budget)) {
+            return false;
+        }
+        /* Its lists come first, because they are not part of it once they are sent. */
+        if (!visit_lists(e, p, send_part, &s) || send_span(e, p, span, &s)) {
+            *part = s.part;
+            return true;
+        }
+        ernic_budget_charge(&budget, ERNIC_WORK_ACCESS, p->bytes->len);
     }
     p->left = 0;
-    return s.part;
+    *part = (ErnicPrecopyPart) { };
+    return true;
 }
 
 /* ---- source: the state ------------------------------------------------------------ */

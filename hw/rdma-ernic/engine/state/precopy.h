@@ -16,7 +16,10 @@
 
 #include "base/types.h"
 
-/* Shorter lists stay in the state, and so do spans of more than a part. */
+/*
+ * Shorter lists stay in the state, and so do spans of more than a part, or with a list
+ * that was not sent.
+ */
 #define ERNIC_PRECOPY_MIN   64          /* entries of 8 bytes */
 #define ERNIC_PRECOPY_PART  (1u << 16)  /* entries that a part has at most */
 /* Copies of spans at the source; spans beyond that stay in the state. */
@@ -59,7 +62,8 @@ typedef struct ErnicPrecopy {
     bool looking;               /* a look goes on */
     uint32_t row, number;       /* the span to go on with, */
     uint32_t next, chunk;       /* its object, and its chunk */
-    GByteArray *bytes;          /* owned; of the span that is looked at */
+    GByteArray *bytes;          /* owned; of the span that is looked at, without lists */
+    bool unsent;                /* one of these lists was not sent */
     /* While a state is saved: its holes so far, and the bytes that belong there. */
     GByteArray *holes;          /* of page lists: ErnicPrecopyHole */
     GByteArray *span_holes;     /* of spans */
@@ -84,9 +88,10 @@ GByteArray *ernic_precopy_part_new(void);
 GByteArray *ernic_precopy_holes_new(const ErnicPrecopy *p);
 /*
  * The next part, whose entries (little-endian) are appended to @out. Its count is 0 if
- * no list waits.
+ * no list waits. False: the slice has ended, and the next call continues.
  */
-ErnicPrecopyPart ernic_precopy_next(Ernic *e, ErnicPrecopy *p, GByteArray *out);
+bool ernic_precopy_next(Ernic *e, ErnicPrecopy *p, ErnicPrecopyPart *part,
+                        GByteArray *out);
 /*
  * The same as ernic_save(), without what was sent. The destination fills @span_holes
  * first, and then @holes.

@@ -209,12 +209,18 @@ static bool skip_list(const Ernic *e, ErnicList list, uint64_t at)
 {
     ErnicPrecopy *p = e->precopy;
     ErnicPrecopyHole hole;
+    bool sent;
 
-    if (!p || !list.length || ernic_list_done(&list) != list.length) {
+    if (!p || !list.length) {
         return false;
     }
-    if (!p->holes) {            /* a span is looked at, and no state saved */
+    sent = ernic_list_done(&list) == list.length;
+    if (!p->holes) {            /* a span is looked at: lists may be long */
+        p->unsent |= !sent;
         return true;
+    }
+    if (!sent) {
+        return false;
     }
     memset(&hole, 0, sizeof(hole));
     hole.at = at + p->skipped;
