@@ -132,6 +132,7 @@ static void check_whole(World *w, uint32_t lists)
     size_t len;
 
     ernic_precopy_save(w->e, &w->source, state, span, list);
+    w->source.saved = false;                    /* and goes on */
     IS(span->len, 0);
     IS(list->len, lists * sizeof(ErnicPrecopyHole));
     IS(want->len - state->len, w->source.skipped);

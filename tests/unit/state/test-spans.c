@@ -131,6 +131,7 @@ static void check_spans(World *w, uint32_t sent)
     size_t len;
 
     ernic_precopy_save(w->e, &w->source, state, span, list);
+    w->source.saved = false;            /* and goes on */
     g_assert_cmpuint((span->len + list->len) / sizeof(ErnicPrecopyHole), ==, sent);
     w->stopped = len = state->len;
     whole = g_byte_array_free(state, false);
@@ -171,6 +172,33 @@ SPANS_TEST("/spans/changes", test_changes)
     IS(w->source.lists, spans);
     check_spans(w, spans);
     g_assert_cmpuint(w->stopped, <, first + 1000);
+}
+
+/*
+ * When the state has been saved, what has changed since it was sent waits no more: with
+ * postcopy QEMU goes on to ask. Another state of the same migration is whole.
+ */
+SPANS_TEST("/spans/saved", test_saved)
+{
+    g_autoptr(GByteArray) span = g_byte_array_new(), list = g_byte_array_new();
+    g_autoptr(GByteArray) state = g_byte_array_new();
+
+    begin(w);
+    OK(fake_destroy(w->e, ERNIC_CMD_MR_FREE, w->key));
+    look(w);
+    g_assert_cmpuint(w->source.left, >, 0);
+    ernic_precopy_save(w->e, &w->source, state, span, list);
+    g_assert_cmpuint(span->len, >, 0);
+    IS(w->source.left, 0);
+    look(w);
+    IS(w->source.left, 0);
+    send_all(w);
+    IS(w->live, 0);
+    g_byte_array_set_size(state, 0);
+    g_byte_array_set_size(span, 0);
+    ernic_precopy_save(w->e, &w->source, state, span, list);
+    IS(span->len + list->len + w->source.skipped, 0);
+    fake_state_is(w->e, state);
 }
 
 /* New objects change the last span, and have more of them; a reset ends all. */

@@ -202,6 +202,9 @@ bool ernic_precopy_look(Ernic *e, ErnicPrecopy *p)
 {
     ErnicBudget budget = ernic_budget_new(e->cfg.clock);
 
+    if (p->saved) {
+        return true;
+    }
     if (!p->looking) {
         restart(p);
         p->left = 0;
@@ -336,7 +339,7 @@ bool ernic_precopy_next(Ernic *e, ErnicPrecopy *p, ErnicPrecopyPart *part,
     ErnicBudget budget = ernic_budget_new(e->cfg.clock);
     Send s = { .out = out };
 
-    for (; this_span(e, p); next_span(p)) {
+    for (; !p->saved && this_span(e, p); next_span(p)) {
         ErnicPrecopySpan *span = &p->span[p->row][p->number];
 
         if (!span->waits) {
@@ -376,10 +379,12 @@ void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out,
     p->span_holes = span_holes;
     p->holes = holes;
     p->skipped = p->skipped_spans = 0;
-    e->precopy = p;
+    e->precopy = p->saved ? NULL : p;
     ernic_save(e, out);
     e->precopy = NULL;
     p->span_holes = p->holes = NULL;
+    p->saved = true;
+    p->left = 0;
 }
 
 void ernic_precopy_skip_span(ErnicPrecopy *p, uint32_t row, uint32_t number,

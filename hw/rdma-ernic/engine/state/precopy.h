@@ -60,6 +60,7 @@ typedef struct ErnicPrecopy {
     ErnicPrecopySpan **span;    /* owned, as is each; by row and number */
     bool fresh;                 /* the first look: marks are those of another migration */
     bool looking;               /* a look goes on */
+    bool saved;                 /* the state, once: nothing waits any more */
     uint32_t row, number;       /* the span to go on with, */
     uint32_t next, chunk;       /* its object, and its chunk */
     GByteArray *bytes;          /* owned; of the span that is looked at, without lists */
@@ -94,7 +95,8 @@ bool ernic_precopy_next(Ernic *e, ErnicPrecopy *p, ErnicPrecopyPart *part,
                         GByteArray *out);
 /*
  * The same as ernic_save(), without what was sent. The destination fills @span_holes
- * first, and then @holes.
+ * first, and then @holes, and keeps none of it: what is saved after that is whole, and
+ * nothing more waits, as a migration ends when nothing does.
  */
 void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out,
                         GByteArray *span_holes, GByteArray *holes);
