@@ -213,9 +213,11 @@ def symbols(root, files):
                 yield stems[stem], name, kind, section
 
 
-def check_calls(tree, used, defined, allowed):
+def check_calls(tree, used, defined, functions, allowed):
     """How many files have symbols, and what is wrong with their calls. used: the names
-    that each uses; defined: the file of each name; allowed(file, to): whether it may."""
+    that each uses; defined: the file of each name; functions: those names that may be
+    called; allowed(file, to): whether it may. Tables name functions and other tables,
+    so a circle is one of calls."""
     calls = {file: defaultdict(set) for file in sorted(used)}
     for file, names in used.items():
         for name in sorted(names & defined.keys()):
@@ -225,7 +227,9 @@ def check_calls(tree, used, defined, allowed):
                  for file in calls for to, names in sorted(calls[file].items())
                  if not allowed(file, to)]
     try:
-        graphlib.TopologicalSorter(calls).prepare()
+        graphlib.TopologicalSorter(
+            {file: [to for to, names in others.items() if names & functions]
+             for file, others in calls.items()}).prepare()
     except graphlib.CycleError as error:
         findings.append(f'{tree}: a circle of calls: '
                         + ' '.join(sorted(set(error.args[1]))))
@@ -234,25 +238,28 @@ def check_calls(tree, used, defined, allowed):
 
 def check_device(root, build):
     """Calls of the device's files, from the objects of QEMU's @build."""
-    defined, used = {}, defaultdict(set)
+    defined, functions, used = {}, set(), defaultdict(set)
     objects = sorted(build.glob('hw/rdma-ernic/libernic.a.p/*.o'))
     for file, name, kind, _ in symbols(root, objects):
         if kind == 'U':
             used[file].add(name)
         elif kind in 'TDRBC':
             defined[name] = file
-    return check_calls(DEVICE, used, defined, lambda file, to: file.startswith('engine/')
+            functions |= {name} if kind == 'T' else set()
+    return check_calls(DEVICE, used, defined, functions,
+                       lambda file, to: file.startswith('engine/')
                        or above(room_of(file), room_of(to)))
 
 
 def check_symbols(root, library):
-    findings, defined, used = [], {}, defaultdict(set)
+    findings, defined, functions, used = [], {}, set(), defaultdict(set)
     for file, name, kind, section in symbols(root, [library]):
         file = file.removeprefix('engine/')
         if kind == 'U':
             used[file].add(name)
         elif kind in 'TDRBC':
             defined[name] = file
+            functions |= {name} if kind == 'T' else set()
             if not name.startswith('ernic_'):
                 findings.append(f'{ENGINE}/{file}.c:1: {name} crosses a file without'
                                 ' ernic_')
@@ -265,7 +272,7 @@ def check_symbols(root, library):
             if not OUTSIDE.fullmatch(plain) \
                     and not (file == 'base/pages' and PAGES.fullmatch(plain)):
                 findings.append(f'{ENGINE}/{file}.c:1: calls {name} of the host')
-    return findings + check_calls(ENGINE, used, defined, lambda file, to: sees(
+    return findings + check_calls(ENGINE, used, defined, functions, lambda file, to: sees(
         room_of(file), room_of(to)))[1]
 
 
