@@ -136,19 +136,14 @@ static void restart(ErnicPrecopy *p)
     p->row = p->number = p->next = p->chunk = 0;
 }
 
-/* The bytes of a span that are sent: whole entries. */
-static uint32_t whole(uint32_t len)
-{
-    return len - len % sizeof(uint64_t);
-}
-
 /* Whether @span may be sent with @len bytes, which its copy and the destination take. */
 static bool fits(const Ernic *e, const ErnicPrecopy *p, const ErnicPrecopySpan *span,
                  uint32_t len)
 {
     return len >= bytes_of(ERNIC_PRECOPY_MIN) && len <= bytes_of(ERNIC_PRECOPY_PART) &&
            p->kept - span->len + len <= p->most_kept &&
-           p->sent - whole(span->len) + whole(len) <= ernic_save_most(e);
+           p->sent - ernic_precopy_whole(span->len) + ernic_precopy_whole(len) <=
+           ernic_save_most(e);
 }
 
 /* Puts this span into @p->bytes; false: it does not wait. */
@@ -308,7 +303,7 @@ static bool keep(ErnicPrecopy *p, ErnicPrecopySpan *span)
     g_free(span->kept);
     span->kept = copy;
     p->kept = p->kept - span->len + len;
-    p->sent = p->sent - whole(span->len) + whole(len);
+    p->sent = p->sent - ernic_precopy_whole(span->len) + ernic_precopy_whole(len);
     span->len = len;
     return true;
 }
@@ -325,9 +320,9 @@ static bool send_span(Ernic *e, ErnicPrecopy *p, ErnicPrecopySpan *span, Send *s
     if (!span->number) {
         span->number = ++p->lists;
     }
-    n = whole(span->len) / sizeof(uint64_t);
+    n = ernic_precopy_whole(span->len) / sizeof(uint64_t);
     s->part = (ErnicPrecopyPart) { .number = span->number, .length = n, .count = n };
-    g_byte_array_append(s->out, span->kept, whole(span->len));
+    g_byte_array_append(s->out, span->kept, ernic_precopy_whole(span->len));
     p->left -= MIN(p->left, span->len);
     trace_ernic_precopy_span(p->row, p->number, span->number, span->len);
     return true;
@@ -385,25 +380,6 @@ void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out,
     p->span_holes = p->holes = NULL;
     p->saved = true;
     p->left = 0;
-}
-
-void ernic_precopy_skip_span(ErnicPrecopy *p, uint32_t row, uint32_t number,
-                             GByteArray *out, uint32_t at)
-{
-    const ErnicPrecopySpan *span = &p->span[row][number];
-    ErnicPrecopyHole hole;
-
-    if (!span->number || span->len != out->len - at ||
-        memcmp(span->kept, out->data + at, span->len) != 0) {
-        return;
-    }
-    memset(&hole, 0, sizeof(hole));
-    hole.at = at + p->skipped_spans;
-    hole.number = span->number;
-    g_byte_array_append(p->span_holes, (const uint8_t *)&hole, sizeof(hole));
-    g_byte_array_remove_range(out, at, whole(span->len));
-    p->skipped += whole(span->len);
-    p->skipped_spans += whole(span->len);
 }
 
 /* ---- destination ----------------------------------------------------------------- */

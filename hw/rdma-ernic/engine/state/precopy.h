@@ -51,6 +51,12 @@ typedef struct ErnicPrecopySpan {
     bool waits;                 /* it may have changed, or a list of its objects waits */
 } ErnicPrecopySpan;
 
+/* The bytes of a span of @len that are sent: whole entries. */
+static inline uint32_t ernic_precopy_whole(uint32_t len)
+{
+    return len - len % sizeof(uint64_t);
+}
+
 /* Values of one migration; zeroed at first. */
 typedef struct ErnicPrecopy {
     uint32_t lists;             /* that were begun */
@@ -100,13 +106,6 @@ bool ernic_precopy_next(Ernic *e, ErnicPrecopy *p, ErnicPrecopyPart *part,
  */
 void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out,
                         GByteArray *span_holes, GByteArray *holes);
-/*
- * Span @number of @row begins at byte @at of @out, and ends there: a hole takes its
- * place if it is as it was sent.
- */
-void ernic_precopy_skip_span(ErnicPrecopy *p, uint32_t row, uint32_t number,
-                             GByteArray *out, uint32_t at);
-
 /* ---- destination ----------------------------------------------------------------- */
 
 typedef struct ErnicPrecopiedList {

@@ -133,6 +133,28 @@ void ernic_span_save(const Ernic *e, uint32_t n, uint32_t i, uint32_t most,
     }
 }
 
+/* Puts a hole where bytes stand, from @at on, that are as they were sent. */
+static void skip(ErnicPrecopy *p, const ErnicPrecopySpan *span, GByteArray *out,
+                 uint32_t at)
+{
+    uint32_t sent = ernic_precopy_whole(span->len);
+    ErnicPrecopyHole hole;
+
+    memset(&hole, 0, sizeof(hole));
+    hole.at = at + p->skipped_spans;
+    hole.number = span->number;
+    g_byte_array_append(p->span_holes, (const uint8_t *)&hole, sizeof(hole));
+    g_byte_array_remove_range(out, at, sent);
+    p->skipped += sent;
+    p->skipped_spans += sent;
+}
+
+static bool was_sent(const ErnicPrecopySpan *span, const GByteArray *out, uint32_t at)
+{
+    return span->number && span->len == out->len - at &&
+           memcmp(span->kept, out->data + at, span->len) == 0;
+}
+
 void ernic_spans_save(const Ernic *e, uint32_t n, GByteArray *out)
 {
     uint32_t num = ernic_spans_now(e, n), i;
@@ -141,8 +163,8 @@ void ernic_spans_save(const Ernic *e, uint32_t n, GByteArray *out)
         guint at = out->len;
 
         ernic_span_save(e, n, i, ERNIC_SAVE_END, out);
-        if (e->precopy) {
-            ernic_precopy_skip_span(e->precopy, n, i, out, at);
+        if (e->precopy && was_sent(&e->precopy->span[n][i], out, at)) {
+            skip(e->precopy, &e->precopy->span[n][i], out, at);
         }
     }
 }
