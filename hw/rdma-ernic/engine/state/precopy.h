@@ -106,6 +106,7 @@ bool ernic_precopy_next(Ernic *e, ErnicPrecopy *p, ErnicPrecopyPart *part,
  */
 void ernic_precopy_save(Ernic *e, ErnicPrecopy *p, GByteArray *out,
                         GByteArray *span_holes, GByteArray *holes);
+
 /* ---- destination ----------------------------------------------------------------- */
 
 typedef struct ErnicPrecopiedList {

@@ -15,6 +15,7 @@
 #include "objects/mcast.h"
 #include "objects/mr.h"
 #include "objects/srq.h"
+#include "state/spans.h"
 #include "state/state.h"
 #include "steering/flow.h"
 #include "steering/flow_tables.h"
@@ -451,6 +452,8 @@ const ErnicStateTable ernic_state_tables[] = {
     PART(flow_tables, counter, ErnicFlowTables, flow_counter, ERNIC_LIM_FLOW_COUNTER),
 };
 const uint32_t ernic_state_num_tables = G_N_ELEMENTS(ernic_state_tables);
+/* The first rows of spans are the tables. */
+QEMU_BUILD_BUG_ON(G_N_ELEMENTS(ernic_state_tables) != ERNIC_SPANS_VARIANTS);
 
 #define X(name) &ernic_state_##name,
 const ErnicStateStruct *const ernic_state_structs[] = { ERNIC_STATE_STRUCTS(X) };
