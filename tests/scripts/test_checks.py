@@ -371,6 +371,11 @@ LIBRARY = [
     ('a circle of calls: transport/a transport/b transport/c',
      built(**{'transport/a': calling('a', 'b'), 'transport/b': calling('b', 'c'),
               'transport/c': calling('c', 'a')})),
+    (None, built(**{            # a table names what calls by it
+        'transport/a': 'int ernic_b(void);\nextern int (*const ernic_table[])(void);\n'
+                       'int (*const ernic_table[])(void) = { ernic_b };\n',
+        'transport/b': 'extern int (*const ernic_table[])(void);\nint ernic_b(void);\n'
+                       'int ernic_b(void)\n{\n    return ernic_table[0] != 0;\n}\n'})),
     ('plain crosses a file without', built(**{'wire/b': calling('plain')})),
     ('is data that changes', built(**{
         'wire/b': 'int ernic_b(void);\nint ernic_b(void)\n{\n'

@@ -41,7 +41,7 @@ def applied(series):
 
 @pytest.mark.parametrize('patch', PATCHES, ids=lambda patch: '/'.join(patch.parts[-2:]))
 def test_mail(patch):
-    """Header fields, the reason, who has signed it, and a diffstat that is true."""
+    """Each patch has the fields of a mail, a reason, a signature and a true diffstat."""
     mail = email.message_from_string(patch.read_text())
     assert re.fullmatch(r'\[PATCH\] [\w./-]+: [a-z][^.].*[^.]', mail['Subject'])
     assert len(mail['Subject']) <= len('[PATCH] ') + 75
