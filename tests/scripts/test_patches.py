@@ -57,7 +57,8 @@ def test_mail(patch):
         assert name != 'Fixes' or re.fullmatch(r'[0-9a-f]{12} \(".+"\)', value)
     stat, _, _ = rest.partition('\ndiff --git ')
     # In a folder of a repository git leaves out the files outside of the folder.
-    assert line and stat.split() == output('git', '-C', ROOT, 'apply', '--stat', patch).split()
+    found = output('git', '-C', ROOT, 'apply', '--stat', patch)
+    assert line and stat.split() == found.split()
 
 
 @pytest.mark.parametrize('series', SERIES)

@@ -11,6 +11,8 @@ from machine import INTERFACES, Machine, Wrong, guest, os, start, wait
 # Seconds of a machine's absence during which its peer runs.
 ABSENCE = 0.5
 PORTS = 6                               # of the hub
+POSTCOPY = [{'capability': 'postcopy-ram', 'state': True}]
+SLOW = 1 << 20                          # bytes a second, until the machine goes on
 NIC = '/machine/peripheral/nic'
 
 
@@ -249,19 +251,29 @@ class Pair:
 
     # ---- what happens --------------------------------------------------------
 
-    def move(self, index, file=False, seconds=0):
+    def move(self, index, file=False, seconds=0, postcopy=False):
         """A machine goes on in another process: through a socket, or a file.
 
-        seconds: how long it is away at least, as on a busy host; with a file.
+        seconds: how long it is away at least, as on a busy host; with a file. postcopy:
+        it goes on while most of its memory is still in the old process.
         """
         old = self.machines[index]
         new = self.start(old.host, incoming=True)
         try:
             path = new.folder / 'state'
+            if postcopy:
+                for one in old, new:
+                    one.qmp('migrate-set-capabilities', capabilities=POSTCOPY)
+                old.qmp('migrate-set-parameters', **{'max-bandwidth': SLOW})
             if not file:
                 new.qmp('migrate-incoming', uri=f'unix:{path}')
             old.qmp('migrate', uri=f'{"file" if file else "unix"}:{path}')
-            wait(lambda: self.migrated(old), 'the migration ends')
+            if postcopy:
+                wait(lambda: self.status(old) == 'active', 'memory is copied')
+                old.qmp('migrate-start-postcopy')
+            wait(lambda: self.status(old) == 'completed', 'the migration ends')
+            if postcopy and not old.qmp('query-migrate')['ram']['postcopy-bytes']:
+                raise Wrong('nothing was copied after the machine went on')
             absence = Absence(self.machines[1 - index])
             if file:
                 absence.last(seconds)
@@ -279,11 +291,12 @@ class Pair:
         self.link.join(self.machines)
         absence.end()
 
-    def migrated(self, one):
+    def status(self, one):
+        """Of the migration of a machine."""
         found = one.qmp('query-migrate')
         if found.get('status') == 'failed':
             raise Wrong(f'migration: {found}')
-        return found.get('status') == 'completed'
+        return found.get('status')
 
     def die(self, index):
         """A machine dies with its messages under way."""

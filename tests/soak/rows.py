@@ -39,6 +39,10 @@ def migrate(two, n):
     two.move(n % 2)
 
 
+def postcopy(two, n):
+    two.move(n % 2, postcopy=True)
+
+
 def snapshot(two, n):
     two.move(n % 2, file=True)
 
@@ -88,6 +92,7 @@ class Step(NamedTuple):
 
 STEPS = (
     Step('migration', migrate, ALIVE, (2, 100, 100), 2),
+    Step('postcopy', postcopy, ALIVE, (2, 100, 100), 2),
     Step('snapshot', snapshot, ALIVE, (2, 100, 100), 2),
     Step('unplug and plug', replug, ALIVE, (4, 250, 250), 2),
     Step('peer dies and returns', die, GIVES_UP, (1, 20, 100), 2),
