@@ -26,8 +26,7 @@ UCX_TESTS = {
 }
 # It verifies the data that it reads and writes: 1 MiB each time, half in each direction.
 IO_DEMO = 'io_demo -q -o read,write -d 1048576:1048576 -w 4 -p {port} -i {count}'
-# Transports of UCX, and the tests of the short form.
-TRANSPORTS = {'rc_v': ('tag_bw', 'ucp_get', 'ucp_add'), 'ud_v': ('tag_bw',)}
+TRANSPORTS = ('rc_v', 'ud_v')   # of UCX
 
 # Endpoints of libfabric: its name of the provider, kind of endpoint.
 ENDPOINTS = {'verbs msg': '-p verbs -e msg', 'verbs rdm': '-p "verbs;ofi_rxm" -e rdm'}
@@ -70,8 +69,8 @@ def ucx_perftest(guests, name, test, short, words, more='', shown=''):
 
 
 def ucx(guests, short):
-    for tls, few in TRANSPORTS.items():
-        tests = [(test, test, links.ipv4) for test in (few if short else UCX_TESTS)]
+    for tls in TRANSPORTS:
+        tests = [(test, test, links.ipv4) for test in UCX_TESTS]
         for name, test, address in [*tests, ('tag_bw ipv6', 'tag_bw', links.ipv6)]:
             yield ucx_perftest(guests, f'ucx {tls} {name}', test, short,
                                environment(guests, tls, address))
@@ -137,9 +136,7 @@ def mpi(guests, short, options):
 
 def cases(guests, short):
     yield from ucx(guests, short)
-    # The short form has UD by ucx_perftest.
-    settings = {tls: environment(guests, tls)
-                for tls in TRANSPORTS if tls == 'rc_v' or not short}
+    settings = {tls: environment(guests, tls) for tls in TRANSPORTS}
     yield from io_demo(guests, short,
                        {f'io_demo {tls}': words for tls, words in settings.items()})
     yield from libfabric(guests, short)
@@ -180,7 +177,7 @@ def by_default(guests, short):
                        mpi(guests, short, {'mpi': '--mca pml ucx'}))
 
 
-SUITES = [Suite('middleware', 2, cases, PACKAGES, MEMORY, about=PACKAGES),
+SUITES = [Suite('middleware', 2, cases, PACKAGES, MEMORY, about=PACKAGES, short=()),
           Suite('ucx', 2, by_default, memory=MEMORY, devices=('mlx5',), short=('mlx5',),
                 about=PACKAGES, stock=PACKAGES, release='trixie',
                 kernel='6.12')]

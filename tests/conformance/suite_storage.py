@@ -39,7 +39,7 @@ def cases(guests, short):
 
 # The flavours of a cloud have no ib_iser and no ib_isert.
 SUITES = [Suite('storage', 2, cases, PACKAGES, MEMORY, devices=STACKS, about=PACKAGES,
-                short=('ernic', 'mlx5'), stock=('python3',)),
+                short=('ernic',), stock=('python3',)),
           Suite('storage-trixie', 2, cases, PACKAGES, MEMORY, devices=('mlx5',), short=(),
                 about=PACKAGES, release='trixie', stock=('python3',),
                 stock_kernel='6.12')]

@@ -108,10 +108,10 @@ QPERF = ('rc_bw', 'rc_bi_bw', 'rc_lat', 'rc_rdma_read_bw', 'rc_rdma_read_lat',
          'ver_rc_fetch_add')
 
 
-def qperf(guests, short):
+def qperf(guests, _):
     server = guests[1].start('qperf -lp 19765', 600)
     programs.wait_until(guests[1], 'netstat -ltn | grep -q ":19765 "')
-    for test in QPERF[::3] if short else QPERF:
+    for test in QPERF:
         # Its server says its port before it calls rdma_listen: a request that comes
         # between is rejected (invalid service ID).
         for _ in range(5):
@@ -134,10 +134,11 @@ SUITES = [*(Suite(f'perftest-{kind}', 2, functools.partial(perftest, kind),
                   about=('perftest',), devices=STACKS) for kind in KINDS),
           Suite('perftest-udp', 2, over_udp, about=('perftest',),
                 devices=('mlx5',), short=(), link='udp'),
-          # On the verbs interface, interop-6.1 has WRITE with immediate data.
+          # interop-6.1 has WRITE with immediate data.
           Suite('perftest-immediate', 2, functools.partial(cross, IMMEDIATE),
-                about=('perftest',), devices=STACKS, short=('mlx5',), release='trixie',
+                about=('perftest',), devices=STACKS, short=(), release='trixie',
                 kernel='6.12'),
-          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS),
+          Suite('qperf', 2, qperf, ('qperf',), about=('qperf',), devices=STACKS,
+                short=()),
           Suite('qperf-udp', 2, qperf, about=('qperf',), devices=('mlx5',), short=(),
                 link='udp')]

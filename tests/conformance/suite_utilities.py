@@ -125,8 +125,8 @@ SUITES = [Suite('ibverbs-utils', 2, with_cable, about=('ibverbs-utils',), device
                 short=('ernic', 'mlx5')),
           Suite('ibverbs-utils-udp', 2, ibverbs, about=('ibverbs-utils',),
                 devices=('mlx5',), short=(), link='udp'),
-          # The verbs interface has the same in rdmacm-utils-udp.
+          # The short form has the same in rdmacm-utils-udp, and rping in mlx5-verbs-*.
           Suite('rdmacm-utils', 2, rdmacm, about=('rdmacm-utils',), devices=STACKS,
-                short=('mlx5',)),
+                short=()),
           Suite('rdmacm-utils-udp', 2, rdmacm, about=('rdmacm-utils',),
                 devices=('ernic', 'mlx5'), short=('ernic',), link='udp')]

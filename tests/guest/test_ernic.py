@@ -41,7 +41,8 @@ def suites():
             *matrix(netdev, '3.1', SHAPES), *matrix(netdev, '4.2', ['batch']),
             *matrix(netdev, 'reconic', ['batch']), *verbs(), *streams(netdev)],
             '*', 'ernic-udp-6.1 has the registers, netdev-6.1 the link'),
-        between(ernic.SoftRoce(['3.1']), [test_rxe, *verbs()])]
+        between(ernic.SoftRoce(['3.1']), [test_rxe, *verbs()], '*',
+                'ernic-udp-6.1 has the registers, interop-6.1-ernic soft-RoCE')]
 
 
 def between(link, tests, *long):

@@ -406,8 +406,7 @@ def check_gigabyte(guests):
 
 
 # Tests of the long form on these kernels.
-SAME = {'6.12-cloud': 'tcp jumbo vlan priority dhcp ethtool counters bridge bind',
-        'testing-cloud': 'tcp jumbo vlan priority dhcp counters bridge bind'}
+SAME = {'testing-cloud': 'tcp jumbo vlan priority dhcp counters bridge bind'}
 
 
 def suites():

@@ -177,4 +177,4 @@ def suites():
     yield Suite(f'mlx5-two-{KERNEL}', machines,
                 [test_functions, test_vrf, test_macvlan, test_namespace, test_bond,
                  mlx5.test_no_complaints], '*',
-                'mlx5-6.12-cloud has two functions in one guest')
+                'mlx5-6.1 has two functions in one guest')

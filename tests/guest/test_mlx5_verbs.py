@@ -228,7 +228,8 @@ def suites():
                 functools.partial(mlx5.start, '6.12-cloud', mlx5.Events(), MTU),
                 [test_devices, *(named(name, programs.check, program)
                                  for name, program in PROGRAMS if name in IN_EVENTS),
-                 test_events, test_objects, mlx5.test_no_complaints])
+                 test_events, test_objects, mlx5.test_no_complaints],
+                '*', 'ioeventfd-6.1, and the qtests of irqfd and of the mlx5 interface')
     for kernel, link in LINKS.items():
         # Datagrams of the UDP link have no tags.
         vlan = [named('vlan', check_vlan)] * (link is mlx5.Netdev)

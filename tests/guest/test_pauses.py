@@ -31,17 +31,15 @@ PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-e -n 10000'),
             Program('ib_send_bw', programs.BANDWIDTH, '-s 65536 -n 6000'),
             Program('ib_read_lat', programs.LATENCY, '-n 20000'),
             Program('ib_write_bw', programs.BANDWIDTH, '-q 4 -n 6000')]
-# Names of tests that only the long form has on the first link of an interface, and why.
-SHORT = {'verbs': ('ibv_srq_pingpong rping ib_read_lat ib_write_bw',
-                   'the other programs, and the mlx5 interface'),
-         'mlx5': ('ibv_rc_pingpong ibv_srq_pingpong ib_send_bw ib_read_lat nvme',
-                  'the other programs, and the verbs interface')}
+# The set of the short form, and the names of its tests that only the long form has.
+SHORT = 'verbs-udp'
+LONG = 'ibv_srq_pingpong rping ib_read_lat ib_write_bw'
 LINKS = {'verbs': (links.Udp(), links.Netdev(), links.Lab()),
          'mlx5': (mlx5.Lab(), mlx5.Udp(), mlx5.Netdev())}
 
 
 def suites():
-    """The short form has the first link of each interface, and some of the programs."""
+    """The short form has one link, and some of the programs."""
     tests = [named(program.name, check_program, program) for program in PROGRAMS]
     for interface, on in LINKS.items():
         for link in on:
@@ -50,8 +48,9 @@ def suites():
             yield Suite(f'pauses-{interface}-{link.name}', machines,
                         [test_up] * (interface == 'verbs')
                         + [*tests, test_nvme, test_felt, programs.test_log],
-                        *(SHORT[interface] if link is on[0] else
-                          ['*', 'the short form of the other suites']))
+                        *([LONG, 'the other programs']
+                          if f'{interface}-{link.name}' == SHORT else
+                          ['*', f'pauses-{SHORT}: the engine is the same']))
 
 
 @contextlib.contextmanager

@@ -17,11 +17,14 @@ SMOKE = [named(name, programs.check, name, more) for name, more in (
     ('ib_read_bw', '-n 200'), ('ib_atomic_bw', '-n 300'))]
 # What only the long form has on a link. Addresses: the UDP link has a table of them.
 # Programs: lab-6.1 has them all; ibverbs-utils, perftest-read and perftest-atomic of
-# conformance over a netdev; udp-6.1/ipv6 by IPv6, and rdmacm-utils-udp.
-LONG_ON = {links.Netdev: ' '.join(('ipv6 multicast_members', *map(name_of, SMOKE))),
-           links.Lab: 'ipv6 multicast_members', links.Udp: 'ibv_rc_pingpong rping'}
+# conformance over a netdev; udp-6.1/ipv6 by IPv6, and rdmacm-utils-udp. Many processes
+# and much data: lab-6.1 on a link of the host, netdev-6.1 through a netdev.
+LONG_ON = {links.Netdev: ' '.join(('ipv6 multicast_members processes small',
+                                   *map(name_of, SMOKE))),
+           links.Lab: 'ipv6 multicast_members',
+           links.Udp: 'ibv_rc_pingpong rping processes bulk'}
 # Rounds of test_small() in the short form: a store to the host's memory is the fastest.
-SMALL = {links.Lab: 4}
+SMALL = {links.Lab: 2}
 
 
 # retry-time= of a link; over a netdev a dead peer is reported after the default time.
