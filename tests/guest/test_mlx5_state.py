@@ -67,7 +67,8 @@ def read_me(interface):
 
 def test_readme(guests):
     """They work as they stand, but for the interface's name, which udev has given."""
-    interface = guests[0].check('cd /sys/bus/pci/drivers/mlx5_core/0*/net && echo *')
+    interface = guests[0].check(
+        'udevadm settle; cd /sys/bus/pci/drivers/mlx5_core/0*/net && echo *')
     output = guests[0].check(read_me(interface.strip()))
     assert output.count('1000 iters') == 2, output
     guests[0].check(f'ip addr del 10.99.0.1/24 dev {interface}')
