@@ -12,7 +12,7 @@ import modules
 import programs
 import test_net
 import test_suspend
-from suite import LONG, Suite, ours
+from suite import LONG, Suite, ours, slow
 
 MODULE = 'ernic_shell'
 DRIVER = f'/sys/bus/pci/drivers/{MODULE}'
@@ -130,6 +130,7 @@ def load(one):
     one.check(f'insmod /tmp/{MODULE}.ko')
 
 
+@slow('builds the driver of the shells')
 def test_load(guests):
     for one, shell in zip(guests, guests.link.shells):
         modules.put(one, '--shell', (MODULE,))
