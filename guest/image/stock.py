@@ -43,8 +43,6 @@ MODULES = ['8021q', 'act_gact', 'act_vlan', 'bonding', 'bridge', 'cls_flower',
            'rpcrdma', 'sch_ingress', 'sd_mod', 'smc', 'smc_diag', 'target_core_file',
            'virtio_blk', 'virtio_net', 'virtio_pci', 'virtio_rng', 'vrf',
            'xfrm_interface']
-# Depmod makes these of the modules that the image has.
-INDEXES = 'usr/lib/modules/*/modules.*'
 # Weight without use in the guest.
 UNUSED = ['boot', 'etc/init.d', LIB + '/gconv', LIB + '/perl*', 'usr/lib/systemd/system',
           'usr/lib/udev/hwdb.d', 'usr/share/*', 'usr/share/doc/*', 'usr/bin/perl*',

@@ -69,9 +69,3 @@ const char *ernic_trace_line(unsigned age)
     return ring[(ring_total - 1 - age) % ERNIC_TRACE_LINES];
 }
 
-void ernic_trace_dump(void)
-{
-    for (unsigned age = ernic_trace_lines(); age > 0; age--) {
-        fprintf(stderr, "%s\n", ernic_trace_line(age - 1));
-    }
-}

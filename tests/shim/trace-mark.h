@@ -49,7 +49,4 @@ unsigned ernic_trace_lines(void);
  */
 const char *ernic_trace_line(unsigned age);
 
-/* Prints the ring to standard error, oldest first: for a test that fails. */
-void ernic_trace_dump(void);
-
 #endif /* ERNIC_TRACE_MARK_H */
