@@ -5,10 +5,12 @@
  * it was loaded, and to withstand everything that can happen to an engine. A refused
  * state leaves the engine as if it were new.
  *
- * The input names a valid state and changes to it, or is a state of its own.
+ * The input names a valid state and changes to it, or is a state of its own. Pieces of it
+ * may be sent ahead, and hostile ones, too.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "ahead.h"
 #include "mlx5_commands.h"
 #include "interfaces/mlx5/eth/objects.h"
 #include "interfaces/mlx5/init_segment.h"
@@ -24,7 +26,9 @@
 #include "world.h"
 
 /* Records. The first byte of a patch says how wide the change is. */
-enum { ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_COUNT };
+enum {
+    ST_BASE, ST_PATCH, ST_CUT, ST_INSERT, ST_RAW, ST_MOVE, ST_PART, ST_HOLE, ST_COUNT
+};
 
 /* States of world.c, and those of engines of other configurations with traffic. */
 #define WORLDS  7
@@ -415,24 +419,53 @@ static void change(GByteArray *state, uint8_t kind, FuzzIn *in)
     }
 }
 
+/* Pieces of a valid state, sent ahead, make it whole again. */
+static void check_whole(const GByteArray *state)
+{
+    GByteArray *whole = g_byte_array_new(), *want = g_byte_array_new();
+
+    g_byte_array_append(whole, state->data, state->len);
+    g_byte_array_append(want, base[chosen]->data, base[chosen]->len);
+    fuzz_same("whole", whole, want);
+}
+
+/* NULL: the destination refuses what was sent ahead. */
 static GByteArray *state_of(const uint8_t *data, size_t size)
 {
     FuzzIn in = { data, size }, rec;
     GByteArray *state = g_byte_array_new();
+    bool valid = false, filled;
     uint32_t records = 0;
     uint8_t kind;
 
+    ahead_clear();
     while (records++ < 64 && fuzz_record(&in, &kind, &rec)) {
-        if (kind % ST_COUNT == ST_BASE) {
+        kind %= ST_COUNT;
+        valid = kind == ST_BASE || (valid && kind == ST_MOVE);
+        if (kind == ST_BASE) {
             g_byte_array_free(state, true);
+            ahead_clear();
             state = start(&rec);
-        } else if (kind % ST_COUNT == ST_RAW) {
+        } else if (kind == ST_RAW) {
             g_byte_array_append(state, rec.p, rec.left);
+        } else if (kind == ST_MOVE) {
+            ahead_move(state, &rec);
+        } else if (kind == ST_PART) {
+            ahead_part(&rec);
+        } else if (kind == ST_HOLE) {
+            ahead_hole(&rec);
         } else {
-            change(state, kind % ST_COUNT, &rec);
+            change(state, kind, &rec);
         }
     }
-    return state;
+    filled = ahead_fill(state);
+    if (valid) {
+        check_whole(state);
+    }
+    if (!filled) {
+        g_byte_array_free(state, true);
+    }
+    return filled ? state : NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -441,6 +474,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     chosen = 0;
     state = state_of(data, size);
+    if (!state) {
+        return 0;
+    }
     if (chosen < WORLDS) {
         fuzz_open(&host, 1);
     } else {
@@ -479,10 +515,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 uint8_t fuzz_make(FuzzRng *rng, FuzzOut *out)
 {
-    uint8_t kind = fuzz_rand(rng, 8) ? ST_PATCH : fuzz_rand(rng, ST_RAW);
+    uint8_t kind = fuzz_rand(rng, 3) ? ST_PATCH : fuzz_rand(rng, ST_COUNT);
+    uint32_t n = 1 + fuzz_rand(rng, 64);
 
-    if (kind == ST_BASE) {
+    switch (kind) {
+    case ST_BASE:
         fuzz_put(out, 1, fuzz_rand(rng, BASES));
+        return kind;
+    case ST_PART:
+        fuzz_put(out, 1, 1 + fuzz_rand(rng, 4));
+        fuzz_put(out, 4, n, 1 + fuzz_rand(rng, n));
+        return kind;
+    case ST_HOLE:
+        fuzz_put(out, 8, fuzz_rand(rng, 4096));
+        fuzz_put(out, 1, 1 + fuzz_rand(rng, 4));
+        return kind;
+    case ST_MOVE:
+        fuzz_put(out, 4, fuzz_rand(rng, UINT32_MAX));
+        fuzz_put(out, 2, n);
         return kind;
     }
     fuzz_put(out, 4, fuzz_rand(rng, UINT32_MAX));

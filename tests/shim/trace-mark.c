@@ -68,4 +68,3 @@ const char *ernic_trace_line(unsigned age)
     }
     return ring[(ring_total - 1 - age) % ERNIC_TRACE_LINES];
 }
-
