@@ -39,7 +39,7 @@ static const Bad bad[] = {
       "device-memory is 1073745920, not a multiple of 4096 up to 1073741824" },
     { "roce-udp", "'nonsense'", "roce-udp: " },
     { "roce-udp", "'127.0.0.1:65536'", "roce-udp: " },
-    { "roce-udp", "'192.0.2.1:4791'", "roce-udp: UDP socket on" },
+    { "roce-udp", "'192.0.2.1'", "roce-udp: UDP socket on 192.0.2.1:4791: " },
     { "roce-peers", "'10.0.0.1=127.0.0.1'", "roce-peers= needs roce-udp=" },
     { "roce-shm", "'/dev/null'", "roce-shm: /dev/null: Not a directory" },
     { "lab", "'/dev/null'", "lab: /dev/null: Not a directory" },

@@ -157,6 +157,23 @@ UDP_TEST("/link-udp/own-address", test_own_address)
     assert_gid(&got->path.dgid, "127.0.0.1");
 }
 
+/* An endpoint that is in use: the error has its address and port. */
+BOTH_TEST("/link-udp/in-use", test_in_use)
+{
+    ErnicUdpConfig cfg = { .bind = v6 ? "[::1]:0" : "127.0.0.1:0" };
+    ErnicUdp *udp = open_link(&cfg);
+    g_autofree char *bind = g_strdup_printf(v6 ? "[::1]:%u" : "127.0.0.1:%u",
+                                            ernic_udp_port(udp));
+    g_autofree char *says = g_strdup_printf("UDP socket on %s: Address already in use",
+                                            bind);
+    g_autofree char *err = NULL;
+
+    cfg.bind = bind;
+    g_assert_null(ernic_udp_new(&cfg, &err));
+    g_assert_cmpstr(err, ==, says);
+    ernic_udp_free(udp);
+}
+
 TEST("/link-udp/open-errors", test_open_errors)
 {
     ErnicUdpConfig cfg = { .bind = "nowhere" };
@@ -166,9 +183,9 @@ TEST("/link-udp/open-errors", test_open_errors)
     g_assert_null(ernic_udp_new(&cfg, &err));
     g_assert_cmpstr(err, ==, "'nowhere' is not an IP address");
     g_clear_pointer(&err, g_free);
-    cfg.bind = "203.0.113.254:4791";              /* TEST-NET-3: not ours */
+    cfg.bind = "203.0.113.254";                   /* TEST-NET-3: not ours; port 4791 */
     g_assert_null(ernic_udp_new(&cfg, &err));
-    g_assert_nonnull(strstr(err, "UDP socket on '203.0.113.254:4791': "));
+    g_assert_nonnull(strstr(err, "UDP socket on 203.0.113.254:4791: "));
     g_clear_pointer(&err, g_free);
     g_assert_null(ernic_udp_new(&cfg, NULL));
 

@@ -291,6 +291,17 @@ static void alloc_ring(ErnicUdp *udp)
     udp->used = udp->batch;
 }
 
+/* "127.0.0.1:4791" or "[::1]:4791". */
+static char *endpoint_text(const ErnicEndpoint *ep)
+{
+    bool v4 = ernic_gid_is_v4(&ep->addr);
+    char addr[INET6_ADDRSTRLEN];
+
+    inet_ntop(v4 ? AF_INET : AF_INET6, ep->addr.raw + (v4 ? IP4_OFS : 0), addr,
+              sizeof(addr));
+    return g_strdup_printf(v4 ? "%s:%u" : "[%s]:%u", addr, ep->port);
+}
+
 ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err)
 {
     static const ErnicGid any4 = { .raw = { [10] = 0xff, [11] = 0xff } };
@@ -313,8 +324,10 @@ ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err)
     alloc_ring(udp);
     if (!open_socket(udp, cfg)) {
         if (err) {
-            *err = g_strdup_printf("UDP socket on '%s': %s", cfg->bind,
-                                   g_strerror(errno));
+            const char *why = g_strerror(errno);
+            g_autofree char *place = endpoint_text(&udp->own);
+
+            *err = g_strdup_printf("UDP socket on %s: %s", place, why);
         }
         ernic_udp_free(udp);
         return NULL;
