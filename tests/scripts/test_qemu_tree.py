@@ -219,3 +219,57 @@ def test_warnings(world, version, fails):
     program, _ = world.build(world.checkout('one'), env={'CC': str(compiler)})
     arguments = (program.parent / 'arguments').read_text().split()
     assert ('--enable-werror' in arguments) == fails
+
+
+# Two runs with a cache on a disk of its own, which is full when the first one compiles.
+TWICE = '''
+mkdir small
+mount -t tmpfs -o size=2m tmpfs small
+cp -a cache/. small
+for size in 2m 300m; do
+    mount -o remount,size=$size small
+    XDG_CACHE_HOME=$PWD/small one/scripts/qemu-tree && break
+    echo "status $?"
+done
+small/rdma-ernic/checkouts/one-*/build/qemu-system-x86_64
+'''
+NO_SPACE = 'qemu-tree: no space: the disk of {} is full; free some, or set XDG_CACHE'
+
+
+def test_full_disk(world):
+    """One line says so, without the end of a log, and the next run goes on."""
+    one = world.checkout('one')
+    write(one, {'hw/rdma-ernic/device': 'echo one\n' + '#\n' * (1 << 20)})
+    done = subprocess.run(['unshare', '--map-root-user', '--mount', 'sh', '-c', TWICE],
+                          cwd=world.folder, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False,
+                          env={**os.environ, 'QEMU_SERIES': ''})
+    first, _, then = done.stdout.partition('status 1\n')
+    lines = first.splitlines()
+    assert [line for line in lines if 'space' in line] == lines[-1:], done.stdout
+    assert lines[-1].startswith(NO_SPACE.format(world.folder / 'small/rdma-ernic'))
+    assert then.split()[-4:] == ['one', '1', '2', '3'] and not done.returncode, then
+
+
+# Programs that fetch and unpack a source of 10.0.
+FETCH = {
+    'apt-cache': 'echo Version: 10.0.99',
+    'apt-get': 'case "$*" in\n*indextargets*) echo "http://x trixie Debian|main" ;;\n'
+               '*" source "*) touch qemu.dsc ;;\nesac',
+    'df': 'echo Avail\necho 3',
+    'dpkg-source': 'mkdir "$5" && touch "$5/file"\n'
+                   'echo "No space left on device"; exit 1'}
+
+
+def test_full_disk_source(world):
+    """Nothing of a source is left that could not be unpacked."""
+    shutil.rmtree(world.source)
+    write(world.folder / 'bin', {name: f'#!/bin/sh\n{text}\n'
+                                 for name, text in FETCH.items()})
+    for file in (world.folder / 'bin').iterdir():
+        file.chmod(0o755)
+    path = f'{world.folder}/bin:{os.environ["PATH"]}'
+    with pytest.raises(AssertionError, match=NO_SPACE.format(world.cache)) as raised:
+        world.build(world.checkout('one'), env={'PATH': path})
+    assert 'cannot unpack it' in str(raised.value)
+    assert not list(world.cache.glob('source-*')) + list(world.cache.glob('fetch*'))
