@@ -365,4 +365,8 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    try:
+        main()
+    except OSError as e:
+        raise SystemExit(
+            f'guest/image: {e.strerror or e}: {e.filename or CACHE}') from None

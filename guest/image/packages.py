@@ -5,8 +5,10 @@ An apt configuration of our own is used, derived from the machine's. Everything 
 in CACHE.
 """
 import contextlib
+import errno
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,8 @@ STABLE = 'bookworm'
 RELEASES = {STABLE: [STABLE, STABLE + '-backports'], 'trixie': ['trixie'],
             'forky': ['forky']}
 KEPT = 24                       # folders of a kind; a run of all tests uses eight images
+# What programs say about a full disk; the second one is apt's.
+NO_SPACE = "No space left on device|You don't have enough free space"
 LISTS_SECONDS = 24 * 3600       # what the archive has changes, and what is gone is gone
 
 
@@ -33,12 +37,16 @@ def say(text):
 
 
 def run(command, **options):
+    """Returns what the command prints. An OSError says that it had no space."""
     options.setdefault('stdout', subprocess.PIPE)
-    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE,
-                          text=True, check=False, **options)
+    env = {**options.pop('env', os.environ), 'LC_ALL': 'C.UTF-8'}
+    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, text=True,
+                          check=False, env=env, **options)
     if done.returncode:
-        raise SystemExit(f'guest/image: {command[0]} {command[1]} failed:\n'
-                         + (done.stdout or '')[-2000:] + done.stderr[-2000:])
+        said = (done.stdout or '')[-2000:] + done.stderr[-2000:]
+        if re.search(NO_SPACE, said):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(CACHE))
+        raise SystemExit(f'guest/image: {command[0]} {command[1]} failed:\n{said}')
     return done.stdout
 
 
@@ -76,7 +84,9 @@ def chosen(name, choose):
     file = CACHE / name
     with locked(file):
         if not file.exists():
-            file.write_text(' '.join(choose()))
+            new = Path(f'{file}.new')
+            new.write_text(' '.join(choose()))
+            new.rename(file)
         return file.read_text().split()
 
 
@@ -104,11 +114,11 @@ def update(release, place):
             'Components: main\n')
     if KEYRING.exists():
         text += f'Signed-By: {KEYRING}\n'
-    sources.write_text(text)
     say(f'reading what {uris[0]} has of {release}')
     try:
+        sources.write_text(text)
         apt(release, 'apt-get', '-o', 'APT::Update::Error-Mode=any', 'update')
-    except SystemExit:
+    except (OSError, SystemExit):
         sources.unlink()                # the next run tries again
         raise
 
@@ -157,7 +167,11 @@ def once(folder, make):
         if not done.exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            make(folder)
+            try:
+                make(folder)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
         done.touch()
     with locked(folder.parent / 'old'):
         remove_old(folder)

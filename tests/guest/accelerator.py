@@ -23,7 +23,9 @@ def obstacle(accel):
         why = find_obstacle(accel)
         for old in CACHE.glob(f'{accel}-*-*-*-*-*'):
             old.unlink(missing_ok=True)
-        kept.write_text(why)
+        new = Path(f'{kept}.new')
+        new.write_text(why)
+        new.rename(kept)
     return kept.read_text()
 
 

@@ -155,6 +155,7 @@ def save(kind, qemu, image, memory, smp, path):
             one.stop()
         os.rename(f'{path}.new', path)
     finally:
+        Path(f'{path}.new').unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 
