@@ -166,6 +166,38 @@ def test_no_space(script, monkeypatch, tmp_path):
                         'tar: No space left on device', str(raised.value))
 
 
+def test_no_space_for_results(script, tmp_path):
+    """On the host, for what the guests have written: one line for each guest."""
+    one = Namespace(name='guest1', console=tmp_path / 'console', log=Path('/nowhere'))
+    one.console.write_text('text')
+    folder = tmp_path / 'guest1'
+    folder.mkdir()
+    with tarfile.open(folder / 'disk', 'w') as tar:
+        tar.add(one.console, 'output.txt')
+    (folder / 'console.txt').symlink_to('/dev/full')
+    assert script.unpack([folder], [one]) == [
+        f'{folder}/console.txt: No space left on device']
+    assert (folder / 'output.txt').read_text() == 'text'
+    with open(folder / 'disk', 'r+b') as file:
+        file.truncate(700)
+    wrong = script.unpack([folder], [one])[0]
+    assert wrong.startswith(f'cannot unpack the results of guest1 into {folder}: tar: ')
+
+
+def test_full_disk(folder):
+    """The disk of the results has less room than they need."""
+    folder.mkdir()
+    done = subprocess.run(
+        ['unshare', '--map-root-user', '--mount', 'sh', '-c',
+         'mount -t tmpfs -o size=8m tmpfs "$0" && exec "$@"', folder,
+         ROOT / 'scripts/ci-guests', '--guests', '1', '--results', folder,
+         'head -c 20m /dev/urandom >"$RESULTS/random"'], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, cwd=ROOT / 'ci')
+    assert done.returncode == 1, done.stdout
+    assert re.search(rf'^ci-guests: guest1 cannot write to {folder} \(--results\), which '
+                     r'has \d MiB left: dd: ', done.stdout.splitlines()[-1]), done.stdout
+
+
 def test_second_shell(monkeypatch, tmp_path):
     """Of scripts/demo: refused while the first one runs, not after it was killed."""
     monkeypatch.syspath_prepend(ROOT / 'scripts')
