@@ -209,6 +209,21 @@ def test_series(world):
             world.build(one, env={'QEMU_SERIES': wrong})
 
 
+def test_compiled_once(world):
+    """Checkouts share objects, also where Python has set a locale for one of them."""
+    rule = 'cat \\$in >\\$out && chmod +x \\$out'
+    more = 'ccache cc -MD -c -o x.o ../qemu/hw/rdma-ernic/x.c'
+    write(world.source, {'configure': CONFIGURE.replace(rule, f'{rule} && {more}')})
+    for name, locale in ('one', 'C'), ('two', 'C.UTF-8'):
+        one = world.checkout(name)
+        write(one, {'hw/rdma-ernic/x.c': 'int x;\n'})
+        world.build(one, env={'LC_CTYPE': locale})
+    said = subprocess.run(['ccache', '--print-stats'], text=True, check=True,
+                          stdout=subprocess.PIPE,
+                          env={**os.environ, 'CCACHE_DIR': str(world.cache / 'ccache')})
+    assert '\ndirect_cache_hit\t1\n' in said.stdout, said.stdout
+
+
 @pytest.mark.parametrize('version, fails', [('12', True), ('14', False), ('', False)])
 def test_warnings(world, version, fails):
     """A warning ends the build with the compiler that is known to give none, and with no
