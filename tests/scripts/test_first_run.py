@@ -2,15 +2,10 @@
 """README's first command in a new root of Debian, which has nothing but apt and its
 dependencies: by root, who installs the packages, and then by an ordinary user."""
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'guest/image'))
-import packages                 # noqa: E402
+import roots
 
 # Seconds to the first result of a second run: 20 on a quiet host. A busy one takes
 # several times as long.
@@ -45,41 +40,21 @@ for n in first second; do
 done
 '''
 RUNS = ['root-first', 'root-second', 'user-first', 'user-second']
-HOOKS = ['mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"',
-         'status=0; env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$1" bash /script ||'
-         ' status=$?; umount "$1/dev/shm"; exit $status']
 
 
 def command():
-    text = (ROOT / 'README.md').read_text()
+    text = (roots.ROOT / 'README.md').read_text()
     return re.search(r'^ {4}(scripts/demo [^#\n]*[^#\s])', text, re.M)[1]
-
-
-def sources(folder, release):
-    """A file that names the release alone."""
-    packages.read_lists(release)
-    text = (packages.CACHE / f'apt-{release}/debian.sources').read_text()
-    file = folder / 'debian.sources'
-    file.write_text(re.sub('^Suites: .*', f'Suites: {release}', text, flags=re.M))
-    return file
 
 
 @pytest.mark.parametrize('release', ['bookworm', 'trixie'])
 def test_first_run(release, tmp_path):
     """All programs work in all runs. The first one says how far it is, and the second one
     is soon in the guests."""
-    subprocess.run(['git', 'clone', '-q', '--depth', '1', f'file://{ROOT}',
-                    tmp_path / 'rdma-ernic'], check=True)
-    (tmp_path / 'script').write_text(SCRIPT.replace('@COMMAND@', command()))
-    hooks = ['mkdir "$1/srv/root"', f'copy-in {tmp_path}/rdma-ernic /srv/root',
-             f'copy-in {tmp_path}/script /', *HOOKS]
-    log = tmp_path / 'log'
-    with open(log, 'wb') as out:
-        status = subprocess.run(
-            ['mmdebstrap', '--quiet', '--variant=apt',
-             *(f'--customize-hook={hook}' for hook in hooks), release, '/dev/null',
-             sources(tmp_path, release)], stdout=out, stderr=out, check=False).returncode
-    said = log.read_text(errors='replace')
+    roots.clone(tmp_path / 'rdma-ernic')
+    status, said = roots.run(
+        release, tmp_path, SCRIPT.replace('@COMMAND@', command()),
+        ['mkdir "$1/srv/root"', f'copy-in {tmp_path}/rdma-ernic /srv/root'])
     for name in RUNS:
         first = re.search(rf'^{name} (\d+) +ibv_devinfo ', said, re.M)
         end = re.search(rf'^{name} (\d+) (\d+) of \2 worked', said, re.M)
