@@ -136,6 +136,13 @@ class Daemon:
             setup = [f'mkdir -p {" ".join(PLACES.values())}',
                      *(f'mount --bind {self.folder / part} {place}'
                        for part, place in PLACES.items()),
+                     # libvirtd wants its default user before it reads qemu.conf;
+                     # the package libvirt-daemon-system would create it.
+                     *(f'(cat /etc/{file}; echo libvirt-qemu:x:{NOBODY}:{more}) '
+                       f'>{self.folder}/{file}\n'
+                       f'mount --bind {self.folder}/{file} /etc/{file}'
+                       for file, more in (('passwd', f'{NOBODY}::/:/bin/false'),
+                                          ('group', ''))),
                      f'ip link add {BRIDGE} mtu 9000 type bridge',
                      f'ip link set {BRIDGE} up', run]
             return [*unshare, '--net', 'sh', '-ec', '\n'.join(setup)]
