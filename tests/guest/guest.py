@@ -159,7 +159,8 @@ class Guest:
         self.serial = folder / f'{name}.serial'
         self.state = state
         self.options = saved.Options(options)
-        words = (f'{self.words}hostname={name}' + ' shell' * shell
+        # The kernel hands words without a value to init, which may be a shell.
+        words = (f'{self.words}hostname={name}' + ' shell=1' * shell
                  + ' bare=1' * bool(slots))
         if state:
             start = [*self.options.smp, *saved.SLOTS, *self.options.host,

@@ -37,6 +37,7 @@ KNOWN_WARNINGS = {
 }
 BOOT_SECONDS = 400              # udev has much to do, and the host may be busy
 AGENT = guest.ROOT / 'guest/image/agent'
+PANIC = re.compile('Kernel panic - not syncing: .*')
 # As the scripts of Debian's own initramfs do. Each line is typed after the one before has
 # ended, and is shorter than the 4095 characters that a terminal takes.
 START = [
@@ -109,12 +110,18 @@ class StockGuest(guest.Guest):
         pattern = re.compile(pattern, re.M)
         while not pattern.search(self.console.read_text(errors='replace'), self.seen):
             if self.process.poll() is not None or self.age() > BOOT_SECONDS:
-                raise guest.GuestError(f'{self.name}: no {pattern} on the console\n'
+                raise guest.GuestError(f'{self.name}: {self.why_silent(pattern)}\n'
                                        + self.tail())
             if console and select.select([console], [], [], 0.1)[0]:
                 console.recv(65536)
             else:
                 time.sleep(0.02)
+
+
+    def why_silent(self, pattern):
+        """The reason that the console has no such line."""
+        found = PANIC.search(self.console.read_text(errors='replace'), self.seen)
+        return found[0] if found else f'no line "{pattern.pattern}" on the console'
 
 
 class StockGuests(guest.Guests):
