@@ -29,6 +29,7 @@ RELEASES = {STABLE: [STABLE, STABLE + '-backports'], 'trixie': ['trixie'],
 KEPT = 24                       # folders of a kind; a run of all tests uses eight images
 # What programs say about a full disk; the second one is apt's.
 NO_SPACE = "No space left on device|You don't have enough free space"
+UNKNOWN = r'Unable to locate package (\S+)'
 LISTS_SECONDS = 24 * 3600       # what the archive has changes, and what is gone is gone
 
 
@@ -66,6 +67,9 @@ def apt(release, *command, **options):
     try:
         return run([command[0], '-q', *words, *command[1:]], **options)
     except SystemExit as e:
+        if unknown := re.findall(UNKNOWN, str(e)):
+            raise SystemExit(f'guest/image: Debian {release} has no package '
+                             + ', '.join(unknown)) from None
         raise SystemExit(f'{e}\nguest/image: no answer from Debian\'s archive; is there '
                          'a network?') from None
 

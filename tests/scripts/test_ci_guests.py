@@ -100,13 +100,17 @@ def test_refused(folder):
     folder.mkdir()
     (folder / 'file').touch()
     for options, says in ((['--guests', '9', 'x'], '1 to 8'),
+                          (['--memory', '0', 'x'], '--memory: 512 MiB or more'),
+                          (['--timeout', '0', 'x'], '--timeout: 1 second or more'),
+                          ([' '], 'the command is empty'),
                           (['--folder', '/nowhere', 'x'], '/nowhere is no folder'),
                           (['x'], 'has other files'), ([], 'required: command')):
         status, said = run(folder, *options)
         assert status == 2 and says in said.splitlines()[-1], said
     assert [file.name for file in folder.iterdir()] == ['file']
     status, said = run(folder.parent / 'other', '--packages', 'no-such-package', 'x')
-    assert status == 1 and 'Traceback' not in said, said
+    assert status == 1 and 'Debian trixie has no package no-such-package\n' in said, said
+    assert 'Traceback' not in said, said
 
 
 OLD = """#!/bin/sh

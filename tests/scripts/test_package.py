@@ -84,6 +84,7 @@ def test_library(built, installed, fits, tmp_path):
 WRONG = {
     'release': ({}, {'OS_RELEASE': 'old'}, 'packages are for Debian 12 and 13, not for'
                 ' Debian GNU/Linux 11'),
+    'no release': ({}, {'OS_RELEASE': '/nowhere'}, 'cannot read /nowhere'),
     'architecture': ({'dpkg': 'echo arm64'}, {}, 'packages are for amd64 alone'),
     'source': ({}, {'QEMU_SRC': '/usr/src/qemu-7.2'}, 'unset QEMU_SRC'),
     'packages': ({'dpkg-checkbuilddeps': 'echo error: Unmet build dependencies: cmake'
