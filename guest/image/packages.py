@@ -123,7 +123,7 @@ def update(release, place):
         sources.write_text(text)
         apt(release, 'apt-get', '-o', 'APT::Update::Error-Mode=any', 'update')
     except (OSError, SystemExit):
-        sources.unlink()                # the next run tries again
+        sources.unlink(missing_ok=True)         # the next run tries again
         raise
 
 

@@ -14,8 +14,8 @@
 
 static ErnicPrecopied lists;
 static GArray *holes;           /* of ErnicPrecopyHole */
-static uint64_t moved;          /* bytes that ahead_move() took out of the state, */
-static uint32_t last;           /* the last of them from here */
+static uint64_t moved;          /* bytes that ahead_move() took out of the state */
+static uint32_t last;           /* where the state has the hole of the last ones */
 
 void ahead_clear(void)
 {

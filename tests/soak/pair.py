@@ -117,6 +117,17 @@ class Netdev:
 LINKS = {'UDP': Udp, 'netdev': Netdev}
 
 
+def no_postcopy():
+    """Why this user cannot receive a machine by postcopy, or ''."""
+    try:
+        allowed = int(Path('/proc/sys/vm/unprivileged_userfaultfd').read_text())
+    except OSError:
+        allowed = 0
+    if allowed or os.geteuid() == 0 or os.access('/dev/userfaultfd', os.W_OK):
+        return ''
+    return 'userfaultfd is for root alone here'
+
+
 class Absence:
     """A machine is away; its peer runs for ABSENCE seconds of it, and then waits.
 

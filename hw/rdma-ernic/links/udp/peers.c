@@ -139,6 +139,14 @@ static bool parse_part(const char *text, Part *part, char **err)
     return true;
 }
 
+const char *ernic_udp_addr_text(const ErnicGid *addr, char *buf)
+{
+    bool v4 = ernic_gid_is_v4(addr);
+
+    return inet_ntop(v4 ? AF_INET : AF_INET6, addr->raw + (v4 ? IP4_OFS : 0), buf,
+                     INET6_ADDRSTRLEN);
+}
+
 bool ernic_endpoint_parse(const char *text, ErnicEndpoint *ep, char **err)
 {
     Part part;

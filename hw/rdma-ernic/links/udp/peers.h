@@ -36,6 +36,9 @@ typedef struct ErnicPeers ErnicPeers;
  * caller.
  */
 
+/* The text of an address, IPv4 if it is mapped, in @buf of INET6_ADDRSTRLEN bytes. */
+const char *ernic_udp_addr_text(const ErnicGid *addr, char *buf);
+
 /* Parse "127.0.0.1:4792" or "[::1]:4792"; the default port is 4791. */
 bool ernic_endpoint_parse(const char *text, ErnicEndpoint *ep, char **err);
 /*

@@ -294,12 +294,10 @@ static void alloc_ring(ErnicUdp *udp)
 /* "127.0.0.1:4791" or "[::1]:4791". */
 static char *endpoint_text(const ErnicEndpoint *ep)
 {
-    bool v4 = ernic_gid_is_v4(&ep->addr);
     char addr[INET6_ADDRSTRLEN];
 
-    inet_ntop(v4 ? AF_INET : AF_INET6, ep->addr.raw + (v4 ? IP4_OFS : 0), addr,
-              sizeof(addr));
-    return g_strdup_printf(v4 ? "%s:%u" : "[%s]:%u", addr, ep->port);
+    return g_strdup_printf(ernic_gid_is_v4(&ep->addr) ? "%s:%u" : "[%s]:%u",
+                           ernic_udp_addr_text(&ep->addr, addr), ep->port);
 }
 
 ErnicUdp *ernic_udp_new(const ErnicUdpConfig *cfg, char **err)

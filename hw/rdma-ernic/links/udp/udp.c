@@ -40,13 +40,6 @@ static bool to_be_reported(ErnicPci *d, ErnicUdpDrop reason)
     return true;
 }
 
-static const char *gid_text(const ErnicGid *gid, char *buf)
-{
-    return ernic_gid_is_v4(gid)
-           ? inet_ntop(AF_INET, gid->raw + 12, buf, INET6_ADDRSTRLEN)
-           : inet_ntop(AF_INET6, gid->raw, buf, INET6_ADDRSTRLEN);
-}
-
 /*
  * The guest sees these drops only as exhausted retries. They come from a wrong
  * configuration, so each kind is reported to the user once.
@@ -58,14 +51,14 @@ static void warn_tx_drops(ErnicPci *d, const ErnicTrain *train)
     if (to_be_reported(d, ERNIC_UDP_DROP_UNKNOWN_DEST)) {
         warn_report("ernic %s: roce-peers has no host address for packets from "
                     "%s to %s", ernic_pci_id(d),
-                    gid_text(&train->path.sgid, src),
-                    gid_text(&train->path.dgid, dst));
+                    ernic_udp_addr_text(&train->path.sgid, src),
+                    ernic_udp_addr_text(&train->path.dgid, dst));
     }
     if (to_be_reported(d, ERNIC_UDP_DROP_TOO_BIG)) {
         warn_report("ernic %s: the host's network does not carry datagrams of "
                     "%u bytes to %s; roce-mtu= would keep them smaller",
                     ernic_pci_id(d), train->seg,
-                    gid_text(&train->path.dgid, dst));
+                    ernic_udp_addr_text(&train->path.dgid, dst));
     }
 }
 
