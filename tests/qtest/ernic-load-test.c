@@ -4,10 +4,12 @@
  * Machines that are loaded from a file: into functions of another kind, before anyone
  * has joined their netdev, with a descriptor in progress that no QDMA can have, without
  * the sections that an older release does not have, with features that no release has,
- * and with page lists and objects that came first.
+ * with the PCIe link of an older release, and with page lists and objects that came
+ * first.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "hw/pci/pci_regs.h"
 #include "ernic-eth.h"
 
 #define MACHINE     "-M q35" VERBS_NIC ",id=ernic0,addr=04.0,%s%s"
@@ -163,6 +165,51 @@ ETH_TEST("/ernic-load/features-frames", test_features_frames, ERNIC_ETH_TX)
 
     qernic_state_save(e->q->qts, &s);
     check_features(&s, ",id=eth0,addr=06.0");
+}
+
+/* Registers of the PCI Express capability: their last edit is the state's. */
+static const struct {
+    const char *name;
+    uint8_t off;
+    uint16_t clear, set;
+    bool loads;
+} link_edits[] = {
+    { "another ASPM", PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_ASPMS, 0 },
+    { "2.5 GT/s and one lane", PCI_EXP_LNKCAP,
+      PCI_EXP_LNKCAP_SLS | PCI_EXP_LNKCAP_MLW, 0x11, true },
+    { "the same now", PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_CLS | PCI_EXP_LNKSTA_NLW, 0x11,
+      true },
+    { "no target speed", PCI_EXP_LNKCTL2, PCI_EXP_LNKCTL2_TLS, 0, true },
+    { "no speeds", PCI_EXP_LNKCAP2, 0xffff, 0, true },
+};
+
+/* An older release has another rate of the link, and no other difference. */
+MACHINE_TEST("/ernic-load/link", test_link)
+{
+    QErnic *q = qernic_device("%s", "");
+    uint8_t cap = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    char bytes[PCI_EXP_LNKCAP2 + 4];
+    QErnicState s;
+    char *at;
+
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = qpci_config_readb(&q->dev, cap + i);
+    }
+    qernic_state_save(q->qts, &s);
+    at = qernic_state_find(&s, bytes, sizeof(bytes));
+    for (size_t i = 0; i < ARRAY_SIZE(link_edits); i++) {
+        char *reg = at + link_edits[i].off;
+        uint16_t was = lduw_le_p(reg);
+
+        g_test_message("%s", link_edits[i].name);
+        stw_le_p(reg, (was & ~link_edits[i].clear) | link_edits[i].set);
+        g_assert_cmphex(lduw_le_p(reg), !=, was);
+        g_assert_cmpint(qernic_state_loads(&s, VERBS_NIC ",id=ernic0,addr=04.0"), ==,
+                        link_edits[i].loads);
+        if (!link_edits[i].loads) {
+            stw_le_p(reg, was);
+        }
+    }
 }
 
 #define REGIONS     300             /* with lists of more than 1 MiB together */

@@ -30,6 +30,22 @@ ERNIC_TEST("config", test_config)
                     PCI_BASE_ADDRESS_MEM_TYPE_MASK, ==, PCI_BASE_ADDRESS_MEM_TYPE_64);
 }
 
+/* PCI Express, 7.5.3: 16 GT/s, the fourth speed, and 16 lanes. */
+ERNIC_TEST("config-link", test_config_link)
+{
+    uint8_t pcie = qpci_find_capability(&q->dev, PCI_CAP_ID_EXP, 0);
+    uint32_t rate = PCI_EXP_LNKCAP_SLS | PCI_EXP_LNKCAP_MLW;
+    uint32_t expected = PCI_EXP_LNKCAP_SLS_16_0GB | 16 << 4;
+
+    g_assert_cmphex(qpci_config_readl(&q->dev, pcie + PCI_EXP_LNKCAP) & rate, ==,
+                    expected);
+    g_assert_cmphex(qpci_config_readw(&q->dev, pcie + PCI_EXP_LNKSTA) & rate, ==,
+                    expected);
+    g_assert_cmphex(qpci_config_readl(&q->dev, pcie + PCI_EXP_LNKCAP2), ==, 0x1e);
+    g_assert_cmphex(qpci_config_readw(&q->dev, pcie + PCI_EXP_LNKCTL2) &
+                    PCI_EXP_LNKCTL2_TLS, ==, PCI_EXP_LNKCTL2_TLS_16_0GT);
+}
+
 /* Reset value, and the bits that can be written while the device is disabled. */
 static const struct {
     const char *name;

@@ -39,6 +39,41 @@ static bool add_pm(PCIDevice *pci, Error **errp)
     return true;
 }
 
+/*
+ * The fields of a link's rate. Older states show 2.5 GT/s and one lane, and load. QEMU
+ * loads any link status.
+ */
+static const struct {
+    uint8_t off;
+    uint32_t mask;
+} link_rate[] = {
+    { PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_SLS | PCI_EXP_LNKCAP_MLW },
+    { PCI_EXP_LNKCTL2, PCI_EXP_LNKCTL2_TLS },
+    { PCI_EXP_LNKCAP2, ~0u },
+};
+
+/*
+ * PCI Express, 7.5.3. Software takes the rate of the link for a bound of the port's:
+ * 252 Gbit/s leave the port its 100.
+ */
+static bool add_pcie(PCIDevice *pci, Error **errp)
+{
+    int ret = pcie_endpoint_cap_init(pci, 0);
+    uint8_t *cmask;
+
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "no PCIe capability");
+        return false;
+    }
+    pcie_cap_flr_init(pci);
+    pcie_cap_fill_link_ep_usp(pci, QEMU_PCI_EXP_LNK_X16, QEMU_PCI_EXP_LNK_16GT);
+    for (size_t i = 0; i < ARRAY_SIZE(link_rate); i++) {
+        cmask = pci->cmask + pci->exp.exp_cap + link_rate[i].off;
+        pci_long_test_and_clear_mask(cmask, link_rate[i].mask);
+    }
+    return true;
+}
+
 static bool add_msix(ErnicPci *d, Error **errp)
 {
     const typeof(msix_at[0]) *at = &msix_at[d->shell.kind != ERNIC_SHELL_NONE];
@@ -77,17 +112,10 @@ static bool add_msi(ErnicPci *d, Error **errp)
 bool ernic_pci_add_capabilities(ErnicPci *d, Error **errp)
 {
     PCIDevice *pci = PCI_DEVICE(d);
-    int ret;
 
-    if (!add_pm(pci, errp)) {
+    if (!add_pm(pci, errp) || !add_pcie(pci, errp)) {
         return false;
     }
-    ret = pcie_endpoint_cap_init(pci, 0);
-    if (ret < 0) {
-        error_setg_errno(errp, -ret, "no PCIe capability");
-        return false;
-    }
-    pcie_cap_flr_init(pci);
     if (pcie_aer_init(pci, PCI_ERR_VER, PCI_CONFIG_SPACE_SIZE, PCI_ERR_SIZEOF,
                       errp) < 0) {
         return false;
