@@ -9,10 +9,9 @@
 static char *read_profile(const char *name)
 {
     g_autofree char *path = g_strdup_printf("%s/%s.profile", ERNIC_PROFILES, name);
-    char *text = NULL;
+    char *text;
 
-    g_file_get_contents(path, &text, NULL, NULL);
-    return text;
+    return g_file_get_contents(path, &text, NULL, NULL) ? text : NULL;
 }
 
 /* Texts live as long as the test program. */
