@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Stand-in for QEMU's header of this name.
+ * Stand-in for QEMU's header of this name. A mutex counts the calls that had to wait.
  */
 #ifndef QEMU_THREAD_H
 #define QEMU_THREAD_H
@@ -10,10 +10,12 @@
 
 typedef struct QemuMutex {
     pthread_mutex_t lock;
+    unsigned waited;            /* atomic */
 } QemuMutex;
 
 static inline void qemu_mutex_init(QemuMutex *m)
 {
+    m->waited = 0;
     pthread_mutex_init(&m->lock, NULL);
 }
 
@@ -24,7 +26,10 @@ static inline void qemu_mutex_destroy(QemuMutex *m)
 
 static inline void qemu_mutex_lock(QemuMutex *m)
 {
-    pthread_mutex_lock(&m->lock);
+    if (pthread_mutex_trylock(&m->lock)) {
+        __atomic_add_fetch(&m->waited, 1, __ATOMIC_SEQ_CST);
+        pthread_mutex_lock(&m->lock);
+    }
 }
 
 static inline void qemu_mutex_unlock(QemuMutex *m)

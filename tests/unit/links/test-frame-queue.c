@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The queue of frames between two threads: order, room, wake-ups, departure, and both
- * threads at once.
+ * The queue of frames between two threads: order, room, wake-ups, departure, the lock,
+ * and both threads at once.
  */
 #include "qemu/osdep.h"
 #include "net/frame_queue.h"
@@ -238,6 +238,85 @@ QUEUE_TEST("/frame-queue/departure/stuck", test_stuck)
 }
 
 /* ---- two threads ------------------------------------------------------------- */
+
+static void do_room(ErnicFrameQueue *q)
+{
+    ernic_frame_queue_room(q, 1, 1);
+}
+
+static void do_put(ErnicFrameQueue *q)
+{
+    put(q, 1);
+}
+
+static void do_next(ErnicFrameQueue *q)
+{
+    bool wake = false;
+    uint32_t len;
+
+    ernic_frame_queue_next(q, &len, &wake);
+}
+
+static void do_departed(ErnicFrameQueue *q)
+{
+    ernic_frame_queue_departed(q, 0);
+}
+
+static void do_full(ErnicFrameQueue *q)
+{
+    ernic_frame_queue_full(q);
+}
+
+static void do_has(ErnicFrameQueue *q)
+{
+    ernic_frame_queue_has(q);
+}
+
+/* What one thread does to an empty queue that another one may change. */
+static const struct {
+    const char *name;
+    void (*act)(ErnicFrameQueue *q);
+} acts[] = {
+    { "room", do_room }, { "put", do_put }, { "next", do_next },
+    { "departed", do_departed }, { "full", do_full }, { "has", do_has },
+    { "purge", ernic_frame_queue_purge },
+};
+
+typedef struct Act {
+    ErnicFrameQueue *q;
+    size_t i;
+    bool done;                  /* atomic */
+} Act;
+
+static gpointer act(gpointer opaque)
+{
+    Act *a = opaque;
+
+    acts[a->i].act(a->q);
+    __atomic_store_n(&a->done, true, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* Each of them waits for the lock. */
+QUEUE_TEST("/frame-queue/lock", test_lock)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(acts); i++) {
+        unsigned waited = q->lock.waited;
+        Act a = { .q = q, .i = i };
+        GThread *thread;
+
+        g_test_message("%s", acts[i].name);
+        qemu_mutex_lock(&q->lock);
+        thread = g_thread_new("act", act, &a);
+        while (__atomic_load_n(&q->lock.waited, __ATOMIC_SEQ_CST) == waited) {
+            g_assert_false(__atomic_load_n(&a.done, __ATOMIC_SEQ_CST));
+            g_usleep(100);
+        }
+        qemu_mutex_unlock(&q->lock);
+        g_thread_join(thread);
+        ernic_frame_queue_purge(q);
+    }
+}
 
 #define FRAMES  200000
 
