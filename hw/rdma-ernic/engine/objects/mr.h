@@ -182,7 +182,10 @@ void ernic_mr_hold(Ernic *e, ErnicMr *mr, uint32_t number);
 void ernic_mr_drop_pieces(Ernic *e, ErnicMr *mr);
 /* Unbind a window, if it is bound: its key is no longer valid. */
 void ernic_mw_unbind(Ernic *e, ErnicMr *mw);
-/* Close all that holds a region: its windows, and lists with pieces of it. */
+/*
+ * Close all that holds a region: its windows, lists with pieces of it, and the windows of
+ * these.
+ */
 void ernic_mr_abandon(Ernic *e, ErnicMr *mr);
 /* The queue pair is destroyed or reset: unbind its type 2 windows. */
 void ernic_mw_forget_qp(Ernic *e, uint32_t qpn);

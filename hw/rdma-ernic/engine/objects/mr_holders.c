@@ -83,9 +83,26 @@ void ernic_mw_unbind(Ernic *e, ErnicMr *mw)
     mw->qpn = 0;
 }
 
+/* Unbind the windows of regions that are closed. */
+static uint32_t unbind_closed(Ernic *e)
+{
+    uint32_t id, next, walked = 0;
+
+    for (id = e->holders; id; id = next, walked++) {
+        ErnicMr *of = &e->mr[id];
+
+        next = of->holder.next;
+        if (!of->buf.used && !e->mr[of->region].valid) {
+            ernic_mw_unbind(e, of);
+        }
+    }
+    return walked;
+}
+
 void ernic_mr_abandon(Ernic *e, ErnicMr *mr)
 {
     uint32_t number = mr - e->mr, id, next, walked = 0;
+    bool held = false;
 
     for (id = e->holders; id && mr->refs; id = next, walked++) {
         ErnicMr *of = &e->mr[id];
@@ -97,9 +114,13 @@ void ernic_mr_abandon(Ernic *e, ErnicMr *mr)
         if (of->buf.used) {
             ernic_mr_drop_pieces(e, of);
             of->valid = false;
+            held |= of->refs;
         } else {
             ernic_mw_unbind(e, of);
         }
+    }
+    if (held) {
+        walked += unbind_closed(e);
     }
     ernic_charge_objects(e, walked);
 }

@@ -384,6 +384,34 @@ FIXTURE_TEST("/mlx5-gaps/held", test_held)
     }
 }
 
+/*
+ * The key of the pieces goes, as DESTROY_MKEY does it, while a window is bound to the
+ * region: the window opens nothing any more.
+ */
+FIXTURE_TEST("/mlx5-gaps/window", test_window)
+{
+    Ernic *e = f->end.e;
+    uint32_t key = key_of(f, f->end.pd, ERNIC_ACCESS_LOCAL_WRITE);
+    struct ernic_wqe_bind_mw wr = {
+        .addr = IOVA, .length = 801, .access = ERNIC_ACCESS_REMOTE_WRITE,
+    };
+
+    make_gaps(f);
+    register_gaps(f, true);
+    pieces_of(f, key);
+    IS(result(f), 0);
+    wr.lkey = f->key;
+    wr.rkey = fake_alloc_mw(e, f->end.pd, 2);
+    wr.new_rkey = wr.rkey;
+    IS(ernic_mw_bind(e, f->end.pd, f->q.qpn, &wr), ERNIC_FAULT_NONE);
+    IS(write_to(f, wr.rkey, IOVA + 97, "over-all"), 0);
+    ernic_mr_abandon(e, &e->mr[key >> 8]);
+    OK(ernic_mr_free(e, 0, key, false));
+    assert_closed(f, wr.rkey, IOVA + 97);
+    IS(e->mr[f->key >> 8].refs, 0);
+    g_assert_true(ernic_check(e, NULL));
+}
+
 /* A request that has loaded a part holds the key, until another one uses the list. */
 static void test_held_by_part(Fixture *f, gconstpointer data)
 {
