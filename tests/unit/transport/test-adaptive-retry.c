@@ -133,6 +133,15 @@ DIALOG_TEST_BY("/adaptive-retry/nak", open_patient(d, 1, 7, 14), test_nak)
     SEND_WC(d, 0, SUCCESS);
 }
 
+/* Without a transport timer and without a retry nobody would send a lost packet again. */
+DIALOG_TEST_BY("/adaptive-retry/no-timer", open_patient(d, 0, 7, 0), test_no_timer)
+{
+    post_send(d, 0);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    SEND_WC(d, 0, RETRY_EXC_ERR);
+    STATE_IS(d, ERR);
+}
+
 /* The budget's waits are those of the peer; later ones grow until 10 s are over. */
 DIALOG_TEST_BY("/adaptive-retry/rnr", open_patient(d, 0, 2, 14), test_rnr)
 {

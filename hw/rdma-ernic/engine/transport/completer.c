@@ -232,18 +232,19 @@ static void comp_cut_window(Ernic *e, ErnicQp *qp)
 }
 
 /*
- * Whether @budget is used and nothing has moved for long enough, so that a request
- * fails.
+ * Whether a request without a retry left waits on: its transport timer sends it again. A
+ * queue pair without a timer has its retries only.
  */
-static bool comp_gives_up(const Ernic *e, const ErnicQp *qp, uint8_t budget)
+static bool comp_is_patient(const Ernic *e, const ErnicQp *qp)
 {
-    return !budget && ernic_adaptive_over(e, qp) && !e->interface->retry_forever(e, qp);
+    return qp->attr.timeout && !ernic_adaptive_over(e, qp);
 }
 
 /* Use one retry and go back to una_psn. Without a retry left the request fails. */
 static void comp_retry(Ernic *e, ErnicQp *qp)
 {
-    if (comp_gives_up(e, qp, qp->sq.retry_left)) {
+    if (!qp->sq.retry_left && !comp_is_patient(e, qp) &&
+        !e->interface->retry_forever(e, qp)) {
         comp_fail(e, qp, ERNIC_FAULT_RETRY_EXC);
         return;
     }
@@ -259,7 +260,7 @@ static void comp_retry(Ernic *e, ErnicQp *qp)
  */
 static void comp_lost(Ernic *e, ErnicQp *qp)
 {
-    if (qp->sq.retry_left || ernic_adaptive_over(e, qp)) {
+    if (qp->sq.retry_left || !comp_is_patient(e, qp)) {
         comp_retry(e, qp);
     }
 }
@@ -285,7 +286,8 @@ static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
         return;                 /* a duplicate, or sent before the rewind */
     }
     if (qp->attr.rnr_retry != ERNIC_RNR_RETRY_FOREVER) {
-        if (comp_gives_up(e, qp, sq->rnr_left)) {
+        if (!sq->rnr_left && ernic_adaptive_over(e, qp) &&
+            !e->interface->retry_forever(e, qp)) {
             comp_fail(e, qp, ERNIC_FAULT_RNR_RETRY_EXC);
             return;
         }
