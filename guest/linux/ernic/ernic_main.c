@@ -88,7 +88,6 @@ static int ernic_pci_init(struct ernic_dev *dev)
 	ret = ernic_dm_init(dev);
 	if (ret)
 		goto err_map;
-	pci_set_master(pdev);
 	return 0;
 
 err_map:
@@ -159,6 +158,8 @@ static int ernic_start(struct ernic_dev *dev)
 	int ret;
 
 	ernic_com_prepare(dev);
+	/* not before the reset: rings of an earlier kernel may be in memory of this one */
+	pci_set_master(dev->pdev);
 	ret = ernic_irqs_init(dev);
 	if (ret)
 		return ret;
