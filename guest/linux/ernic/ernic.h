@@ -181,7 +181,8 @@ void ernic_com_fini(struct ernic_dev *dev);
 void ernic_com_irq(struct ernic_dev *dev);
 /*
  * Executes cmd. in_len bytes of in are put into the page buf before the command,
- * and up to out_len bytes are copied from it to out afterwards; both may be NULL.
+ * and out_len bytes are copied from it to out afterwards, 0 after the end of the
+ * device's answer; both may be NULL.
  * The command names the page as ernic_com_buf(). *handle becomes that of the new
  * object; NULL: there is none. Returns 0 or a negative errno; -EIO if the device
  * does not answer; it is then reset and dead.

@@ -86,6 +86,19 @@ static void ernic_com_die(struct ernic_dev *dev, u8 opcode)
 	schedule_work(&dev->flush_work);
 }
 
+/*
+ * Copies the answer. That of an older device is shorter: the rest is 0, and not what
+ * an earlier command has left in the page.
+ */
+static void ernic_com_answer(struct ernic_com *com, size_t answer, void *out,
+			     size_t out_len)
+{
+	size_t n = min(answer, out_len);
+
+	memcpy(out, com->buf, n);
+	memset(out + n, 0, out_len - n);
+}
+
 int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle,
 		   const void *in, size_t in_len, void *out, size_t out_len)
 {
@@ -122,7 +135,7 @@ int ernic_com_exec(struct ernic_dev *dev, struct ernic_cmd *cmd, u32 *handle,
 	if (!ret && handle)
 		*handle = le32_to_cpu(rsp.handle);
 	if (!ret && out)
-		memcpy(out, com->buf, out_len);
+		ernic_com_answer(com, le32_to_cpu(rsp.length), out, out_len);
 out:
 	mutex_unlock(&com->lock);
 	return ret;
