@@ -16,6 +16,9 @@
 /* descriptors of the longest frame that the stack sends */
 #define ERNIC_NET_TX_MAX	(MAX_SKB_FRAGS + 1)
 static_assert(ERNIC_NET_TX_MAX < 1 << ERNIC_NET_SHIFT_MIN);
+/* buffers of the longest frame that the device receives */
+#define ERNIC_NET_RX_MAX	DIV_ROUND_UP(ERNIC_ETH_FRAME_MAX, ERNIC_NET_RX_SIZE)
+static_assert(ERNIC_NET_RX_MAX < 1 << ERNIC_NET_SHIFT_MIN);
 
 static u32 ernic_net_tx_free(struct ernic_net *net)
 {
@@ -196,7 +199,10 @@ static void ernic_net_clean_tx(struct ernic_net *net, u32 done, int budget)
 		netif_wake_queue(nd);
 }
 
-/* False: there is no buffer at all, so that no frame can raise an interrupt. */
+/*
+ * False: a long frame does not fit. The device drops it without an interrupt, so that
+ * nothing might ever refill the ring.
+ */
 static bool ernic_net_refill(struct ernic_net *net)
 {
 	struct device *d = &net->dev->pdev->dev;
@@ -225,7 +231,7 @@ static bool ernic_net_refill(struct ernic_net *net)
 		net->rx_pi = k;
 		writel(k, ernic_eth_reg(net->dev, rx_pi));
 	}
-	return k != net->rx_ci;
+	return k - net->rx_ci >= ERNIC_NET_RX_MAX;
 }
 
 /* Receives one frame. The device counts whole frames: its last part is there. */
@@ -436,6 +442,7 @@ static int ernic_net_start(struct net_device *nd)
 		ret = -ENOMEM;
 	if (ret) {
 		ernic_net_enable(net, false);
+		ernic_net_drop(net);
 		return ret;
 	}
 	/* not before: a poll, which a change of the link starts, refills too */
