@@ -80,6 +80,7 @@ struct ernic_dev {
 	struct ernic_eq *comp_eqs;
 	unsigned int num_comp;
 	bool ib_on;		/* the device is registered with the RDMA core */
+	bool port_changed;	/* while it was not */
 	atomic_t link_downed;	/* number of link failures */
 	struct work_struct fatal_work;
 	struct work_struct flush_work;	/* completes requests of a dead device */
@@ -235,6 +236,8 @@ void ernic_eqs_sync(struct ernic_dev *dev);
 
 /* Called in an interrupt. */
 void ernic_event(struct ernic_dev *dev, const struct ernic_eqe *eqe);
+/* The device is registered: events reach the core, and those of its port have. */
+void ernic_event_on(struct ernic_dev *dev);
 /* The device is dead: reports it to the users of all objects. */
 void ernic_event_fatal(struct ernic_dev *dev);
 

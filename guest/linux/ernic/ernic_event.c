@@ -4,6 +4,7 @@
  * that they name. A handler runs without a lock of the driver; a reference keeps its
  * object.
  */
+#include <linux/interrupt.h>
 #include "ernic_verbs.h"
 
 static const u8 ernic_ib_events[ERNIC_EV_COUNT] = {
@@ -68,9 +69,29 @@ static void ernic_port_event(struct ernic_dev *dev, struct ib_event *ev)
 	if (ev->event == IB_EVENT_PORT_ERR)
 		atomic_inc(&dev->link_downed);
 	ev->element.port_num = 1;
-	/* earlier, the core asks for the state of the port anyway */
 	if (READ_ONCE(dev->ib_on))
 		ib_dispatch_event(ev);
+	else
+		WRITE_ONCE(dev->port_changed, true);
+}
+
+/* The core and its clients have asked for the port's state during the registration. */
+void ernic_event_on(struct ernic_dev *dev)
+{
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.event = IB_EVENT_PORT_ERR,
+		.element.port_num = 1,
+	};
+
+	WRITE_ONCE(dev->ib_on, true);
+	/* a handler that has not seen it has set the other */
+	synchronize_irq(dev->async_eq.irq);
+	if (!dev->port_changed)
+		return;
+	if (readl(ernic_reg(dev, status)) & ERNIC_STATUS_LINK)
+		ev.event = IB_EVENT_PORT_ACTIVE;
+	ib_dispatch_event(&ev);
 }
 
 static void ernic_bad_doorbell(struct ernic_dev *dev,

@@ -245,7 +245,7 @@ int ernic_ib_register(struct ernic_dev *dev)
 	if (ret)		/* otherwise the network card could not be removed */
 		ib_device_set_netdev(ibdev, NULL, 1);
 	else
-		WRITE_ONCE(dev->ib_on, true);
+		ernic_event_on(dev);
 	return ret;
 }
 
