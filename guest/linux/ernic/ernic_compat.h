@@ -73,6 +73,8 @@ static inline struct ib_udata *ernic_cq_udata(struct ib_udata *udata)
 #define ERNIC_QP_COUNTERS	false
 #define ERNIC_PORT_PARAM	, u32 port
 #define ernic_resize_arg	unsigned int
+/* The core reports port events for changes of the net device, unless the driver does. */
+#define ERNIC_REPORT_PORT_EVENT
 #else
 #define ERNIC_DMAH_PARAM
 #define ERNIC_QP_COUNTERS	true

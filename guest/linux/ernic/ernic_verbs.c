@@ -140,6 +140,17 @@ static int ernic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
+#ifdef ERNIC_REPORT_PORT_EVENT
+/*
+ * The device reports the changes of its port, ernic_port_event(). The port stays active
+ * while the network card is closed.
+ */
+static void ernic_report_port_event(struct ib_device *ibdev,
+				    struct net_device *nd, unsigned long event)
+{
+}
+#endif
+
 static const struct ib_device_ops ernic_ib_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
@@ -208,6 +219,9 @@ static const struct ib_device_ops ernic_ib_ops = {
 	.query_ucontext = ernic_query_ucontext,
 	.reg_dm_mr = ernic_reg_dm_mr,
 	.reg_user_mr = ernic_reg_user_mr,
+#ifdef ERNIC_REPORT_PORT_EVENT
+	.report_port_event = ernic_report_port_event,
+#endif
 	.rereg_user_mr = ernic_rereg_user_mr,
 	.req_notify_cq = ernic_req_notify_cq,
 	.resize_user_cq = ernic_resize_cq,
