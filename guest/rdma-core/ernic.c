@@ -119,6 +119,7 @@ static void ernic_free_context(struct ibv_context *ibctx)
 		munmap((void *)ctx->clock, sizeof(*ctx->clock));
 	munmap(ctx->db, ctx->caps.db_mmap_size);
 	verbs_uninit_context(&ctx->ibv_ctx);
+	pthread_cond_destroy(&ctx->table_left);
 	pthread_mutex_destroy(&ctx->table_lock);
 	free(ctx);
 }
@@ -222,6 +223,7 @@ static int map_pages(struct ernic_context *ctx, int cmd_fd)
 		return errno;
 	map_clock(ctx, cmd_fd);
 	pthread_mutex_init(&ctx->table_lock, NULL);
+	pthread_cond_init(&ctx->table_left, NULL);
 	verbs_set_ops(&ctx->ibv_ctx, &ernic_ops);
 	return 0;
 }

@@ -92,6 +92,7 @@ struct ernic_context {
 	bool records; /* queues have records */
 	uint32_t record_db; /* offset in db of the doorbells of those that send */
 	pthread_mutex_t table_lock; /* guards changes of both */
+	pthread_cond_t table_left;  /* an object has left one of them */
 	struct ernic_table qps;
 	struct ernic_table srqs; /* of XRC */
 };
@@ -325,9 +326,16 @@ static inline void *ernic_table_find(const struct ernic_table *table,
 	return page ? page->obj[n % ERNIC_TABLE_STEP] : NULL;
 }
 
-/* Under the lock. Pages stay until the context is freed. 0 or ENOMEM. */
-int ernic_table_reserve(struct ernic_table *table, uint32_t n);
-void ernic_table_set(struct ernic_table *table, uint32_t n, void *obj);
+/*
+ * Adds an object, which the kernel has created, before a completion can name it. The
+ * kernel may have reused the number of one whose entries are still being removed: waits
+ * until that one has left. 0 or ENOMEM.
+ */
+int ernic_table_add(struct ernic_context *ctx, struct ernic_table *table,
+		    uint32_t n, void *obj);
+/* Under the lock. Pages stay until the context is freed. */
+void ernic_table_remove(struct ernic_context *ctx, struct ernic_table *table,
+			uint32_t n);
 void ernic_table_fini(struct ernic_table *table);
 
 /* clock.c */

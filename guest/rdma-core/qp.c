@@ -134,29 +134,21 @@ static int qp_command(struct ibv_context *ibctx, struct ernic_qp *qp,
 	return ret;
 }
 
-/* Adds it to the table before a completion can name it. */
 static int qp_register(struct ernic_context *ctx, struct ernic_qp *qp,
 		       struct ibv_qp_init_attr_ex *attr,
 		       const struct ibv_qp_cap *cap)
 {
+	int ret = qp_command(&ctx->ibv_ctx.context, qp, attr, cap);
 	uint32_t qpn;
-	int ret;
 
-	pthread_mutex_lock(&ctx->table_lock);
-	ret = qp_command(&ctx->ibv_ctx.context, qp, attr, cap);
 	if (ret)
-		goto out;
+		return ret;
 	qpn = qp->vqp.qp.qp_num;
-	ret = ernic_table_reserve(&ctx->qps, qpn);
-	if (ret) {
-		ibv_cmd_destroy_qp(&qp->vqp.qp);
-		goto out;
-	}
 	qp->sq.db = ERNIC_DB(ERNIC_DB_SQ, qpn, 0);
 	qp->rq.db = ERNIC_DB(ERNIC_DB_RQ, qpn, 0);
-	ernic_table_set(&ctx->qps, qpn, qp);
-out:
-	pthread_mutex_unlock(&ctx->table_lock);
+	ret = ernic_table_add(ctx, &ctx->qps, qpn, qp);
+	if (ret)
+		ibv_cmd_destroy_qp(&qp->vqp.qp);
 	return ret;
 }
 
@@ -292,16 +284,14 @@ int ernic_destroy_qp(struct ibv_qp *ibqp)
 		return ernic_destroy_tgt(ibqp);
 	if (qp->over_table)
 		return ernic_destroy_rss(ibqp);
-	/* The number is not reused before the entries are removed. */
-	pthread_mutex_lock(&ctx->table_lock);
+	/* Without the lock: it waits until the program has acknowledged all events. */
 	ret = ibv_cmd_destroy_qp(ibqp);
-	if (!ret) {
-		ernic_qp_clean_cqs(qp);
-		ernic_table_set(&ctx->qps, ibqp->qp_num, NULL);
-	}
-	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		return ret;
+	pthread_mutex_lock(&ctx->table_lock);
+	ernic_qp_clean_cqs(qp);
+	ernic_table_remove(ctx, &ctx->qps, ibqp->qp_num);
+	pthread_mutex_unlock(&ctx->table_lock);
 	qp_queues_fini(qp);
 	ernic_pd_unref(qp->pd);
 	free(qp);

@@ -32,15 +32,12 @@ static int wq_command(struct ernic_context *ctx, struct ernic_rwq *rwq,
 				&cmd.ibv_cmd, sizeof(cmd), &resp, sizeof(resp));
 	if (ret)
 		return ret;
-	ret = ernic_table_reserve(&ctx->qps, rwq->ibv_wq.wq_num);
-	if (ret) {
-		ibv_cmd_destroy_wq(&rwq->ibv_wq);
-		return ret;
-	}
 	rwq->qp.vqp.qp.qp_num = rwq->ibv_wq.wq_num;
 	ring->db = ERNIC_DB(ERNIC_DB_RQ, rwq->ibv_wq.wq_num, 0);
-	ernic_table_set(&ctx->qps, rwq->ibv_wq.wq_num, &rwq->qp);
-	return 0;
+	ret = ernic_table_add(ctx, &ctx->qps, rwq->ibv_wq.wq_num, &rwq->qp);
+	if (ret)
+		ibv_cmd_destroy_wq(&rwq->ibv_wq);
+	return ret;
 }
 
 static int wq_attr_check(const struct ernic_alloc_ucontext_resp *caps,
@@ -83,10 +80,7 @@ struct ibv_wq *ernic_create_wq(struct ibv_context *ibctx,
 				  ERNIC_RES_RQ, ring, NULL);
 	if (ret)
 		goto err_ring;
-	/* The queue is in the table before a completion can name it. */
-	pthread_mutex_lock(&ctx->table_lock);
 	ret = wq_command(ctx, rwq, attr);
-	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		goto err_ring;
 	rwq->ibv_wq.state = IBV_WQS_RESET;
@@ -121,16 +115,14 @@ int ernic_destroy_wq(struct ibv_wq *ibwq)
 	struct ernic_rwq *rwq = to_ernic_rwq(ibwq);
 	int ret;
 
-	/* The number is not reused before the entries are removed. */
-	pthread_mutex_lock(&ctx->table_lock);
+	/* Without the lock: it waits until the program has acknowledged all events. */
 	ret = ibv_cmd_destroy_wq(ibwq);
-	if (!ret) {
-		ernic_qp_clean_cqs(&rwq->qp);
-		ernic_table_set(&ctx->qps, ibwq->wq_num, NULL);
-	}
-	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		return ret;
+	pthread_mutex_lock(&ctx->table_lock);
+	ernic_qp_clean_cqs(&rwq->qp);
+	ernic_table_remove(ctx, &ctx->qps, ibwq->wq_num);
+	pthread_mutex_unlock(&ctx->table_lock);
 	ernic_buf_free(&rwq->qp.record_buf);
 	ernic_wq_fini(&rwq->qp.rq);
 	ernic_pd_unref(rwq->qp.pd);

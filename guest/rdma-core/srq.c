@@ -43,7 +43,6 @@ static int srq_command(struct ernic_srq *srq,
 	return ret;
 }
 
-/* Adds it to the table before a completion can name it. */
 static int srq_command_xrc(struct ernic_context *ctx, struct ernic_srq *srq,
 			   struct ibv_srq_init_attr_ex *attr)
 {
@@ -52,19 +51,15 @@ static int srq_command_xrc(struct ernic_context *ctx, struct ernic_srq *srq,
 	int ret;
 
 	srq_request(srq, &cmd.drv_payload);
-	pthread_mutex_lock(&ctx->table_lock);
+	srq->cq = to_ernic_cq(attr->cq);
 	ret = ibv_cmd_create_srq_ex(&ctx->ibv_ctx.context, &srq->vsrq, attr,
 				    &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
 				    sizeof(resp));
-	if (!ret) {
-		ret = ernic_table_reserve(&ctx->srqs, srq->vsrq.srq_num);
-		if (ret)
-			ibv_cmd_destroy_srq(&srq->vsrq.srq);
-		else
-			ernic_table_set(&ctx->srqs, srq->vsrq.srq_num, srq);
-	}
-	pthread_mutex_unlock(&ctx->table_lock);
-	srq->cq = to_ernic_cq(attr->cq);
+	if (ret)
+		return ret;
+	ret = ernic_table_add(ctx, &ctx->srqs, srq->vsrq.srq_num, srq);
+	if (ret)
+		ibv_cmd_destroy_srq(&srq->vsrq.srq);
 	return ret;
 }
 
@@ -210,18 +205,18 @@ int ernic_destroy_srq(struct ibv_srq *ibsrq)
 	struct ernic_srq *srq = to_ernic_srq(ibsrq);
 	int ret;
 
-	/* The number is not reused before the entries are removed. */
-	pthread_mutex_lock(&ctx->table_lock);
+	/* Without the lock: it waits until the program has acknowledged all events. */
 	ret = ibv_cmd_destroy_srq(ibsrq);
-	if (!ret && srq->cq) {
-		ernic_lock(&srq->cq->lock);
-		ernic_cq_clean_xrc(srq->cq, srq->vsrq.srq_num);
-		ernic_table_set(&ctx->srqs, srq->vsrq.srq_num, NULL);
-		ernic_unlock(&srq->cq->lock);
-	}
-	pthread_mutex_unlock(&ctx->table_lock);
 	if (ret)
 		return ret;
+	if (srq->cq) {
+		pthread_mutex_lock(&ctx->table_lock);
+		ernic_lock(&srq->cq->lock);
+		ernic_cq_clean_xrc(srq->cq, srq->vsrq.srq_num);
+		ernic_table_remove(ctx, &ctx->srqs, srq->vsrq.srq_num);
+		ernic_unlock(&srq->cq->lock);
+		pthread_mutex_unlock(&ctx->table_lock);
+	}
 	ernic_buf_free(&srq->record_buf);
 	ernic_wq_fini(&srq->wq);
 	ernic_pd_unref(srq->pd);
