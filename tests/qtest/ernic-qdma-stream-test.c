@@ -13,7 +13,8 @@
 #define THREAD      { "-thread", ",engine-thread=on" }
 #define OPENNIC     { "-opennic", ",shell=opennic" }
 #define LENGTHS     1455            /* from 60 bytes on */
-#define PORT_STEP   45              /* from packet to packet: ports use all 16 bits */
+#define PORT_STEP   45              /* from packet to packet: ports use all 16 bits, */
+#define TO_STEP     40503           /* and none is RoCEv2's */
 
 /* Frames of all sizes, both ways; a short one is padded. */
 WORLD_KINDS("/ernic-qdma-stream/sizes", test_sizes, QdmaNet, n, qnet_open, MAIN_LOOP,
@@ -104,7 +105,8 @@ WORLD_KINDS("/ernic-qdma-stream/queues", test_queues, QdmaNet, n, qnet_open, MAI
     qnet_stream(&n->x, &s[1], 1, QNET_EVERY, 0);
     for (uint32_t i = 0; i < LENGTHS; i++) {
         len = 60 + i * 31 % LENGTHS;
-        qnet_frame(frame, len, i * PORT_STEP, 9);
+        qnet_frame(frame, len, i * PORT_STEP, i * TO_STEP);
+        frame[26 + i % 8] ^= i;     /* addresses */
         q = hash(key, frame) & 1;
         qernic_to_wire(n->fd, frame, len);
         qnet_same(is, qnet_receive(&s[q], is), frame, len);
