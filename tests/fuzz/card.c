@@ -81,7 +81,8 @@ void card_read_all(FuzzCard *c)
 
 /* ---- set-up ------------------------------------------------------------------- */
 
-uint64_t card_rings(const FuzzCard *c, uint32_t qpn)
+/* The requests of @qpn from here on; index 0 is first. */
+static uint64_t rings(const FuzzCard *c, uint32_t qpn)
 {
     return c->h.env.base + FUZZ_MEM - qpn * CARD_RINGS;
 }
@@ -95,7 +96,7 @@ static void put_addr(FuzzCard *c, uint32_t qpn, uint32_t low, uint32_t high,
 
 static void open_qp(FuzzCard *c, uint32_t qpn)
 {
-    uint64_t at = card_rings(c, qpn);
+    uint64_t at = rings(c, qpn);
     int peer = !c->number;
 
     put_addr(c, qpn, PG332_SQBA, PG332_SQBAMSB, at + SQ * PAGE);
@@ -129,7 +130,7 @@ static void open_globals(FuzzCard *c)
         PG332_IPv6XADD1, PG332_IPv6XADD2, PG332_IPv6XADD3, PG332_IPv6XADD4,
     };
     bool v3 = card_version == PG332_V3_1;
-    uint64_t at = card_rings(c, 1);
+    uint64_t at = rings(c, 1);
 
     put_ring(c, PG332_IPKTERRQBA, at + FATALS * PAGE, 16);
     put_ring(c, PG332_ERRBUFBA, at + ERRORS * PAGE, 256 << 16 | 16);
@@ -218,7 +219,7 @@ uint8_t *card_slot(FuzzCard *c, uint32_t qpn, uint32_t *index)
     uint8_t *slot;
 
     *index = fuzz_reg_read(&c->h, sqpi_at(qpn)) % CARD_DEPTH;
-    slot = fake_ptr(&c->h.env, card_rings(c, qpn) + *index * 64, 64);
+    slot = fake_ptr(&c->h.env, rings(c, qpn) + *index * 64, 64);
     memset(slot, 0, 64);
     stw_le_p(slot, *index);
     return slot;
@@ -231,14 +232,14 @@ void card_ring(FuzzCard *c, uint32_t qpn, uint32_t index, uint32_t skip)
 
 uint64_t card_frame(const FuzzCard *c)
 {
-    return card_rings(c, 1) + FRAME * PAGE;
+    return rings(c, 1) + FRAME * PAGE;
 }
 
 /* ---- the side stream ------------------------------------------------------------ */
 
 uint64_t card_desc(const FuzzCard *c, uint32_t n)
 {
-    return card_rings(c, 1) + DESCS * PAGE + n % CARD_RING * 64;
+    return rings(c, 1) + DESCS * PAGE + n % CARD_RING * 64;
 }
 
 void card_listen(FuzzCard *c, uint32_t from, uint32_t num)
@@ -248,7 +249,7 @@ void card_listen(FuzzCard *c, uint32_t from, uint32_t num)
 
         memset(desc, 0, 64);
         stq_le_p(desc, card_desc(c, from + 1));
-        stq_le_p(desc + 8, card_rings(c, 1) + ENTRIES * PAGE +
+        stq_le_p(desc + 8, rings(c, 1) + ENTRIES * PAGE +
                  from % CARD_RING * 8);
         stl_le_p(desc + PG332_DESC_CONTROL, 8);
     }

@@ -50,8 +50,6 @@ void card_put_side(FuzzCard *c, uint32_t reg, uint32_t value);
 /* Read every register of the queue pairs, the globals and the side stream. */
 void card_read_all(FuzzCard *c);
 
-/* The requests of @qpn from here on; index 0 is first. */
-uint64_t card_rings(const FuzzCard *c, uint32_t qpn);
 /* The 64 bytes that @qpn reads next, zeroed, and the index that they have. */
 uint8_t *card_slot(FuzzCard *c, uint32_t qpn, uint32_t *index);
 /* Its SQPI, @skip further than the slot needs. */

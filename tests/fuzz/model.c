@@ -139,7 +139,7 @@ static bool same_handle(uint8_t kind, uint32_t a, uint32_t b)
     return key ? a >> 8 == b >> 8 : a == b;
 }
 
-ModelObject *model_find(Model *m, uint8_t kind, uint32_t handle)
+static ModelObject *find_object(Model *m, uint8_t kind, uint32_t handle)
 {
     uint32_t i;
 
@@ -380,10 +380,10 @@ static void owner(Model *m, const struct ernic_cmd *cmd,
                   const ModelField *field, const uint8_t *at)
 {
     uint32_t uctx = le32_to_cpu(cmd->uctx), handle = ldl_le_p(at);
-    ModelObject *o = model_find(m, field->kind, handle);
+    ModelObject *o = find_object(m, field->kind, handle);
 
     if (field->kind == MODEL_QP && handle >= ERNIC_RSS_QPN) {
-        o = model_find(m, MODEL_RSS, handle);   /* a rule is for either */
+        o = find_object(m, MODEL_RSS, handle);   /* a rule is for either */
     }
     if (field->kind == MODEL_QP && !handle &&
         cmd->opcode == ERNIC_CMD_RSS_CREATE) {
@@ -417,7 +417,7 @@ static void owners(Model *m, const struct ernic_cmd *cmd)
     uint32_t uctx = le32_to_cpu(cmd->uctx), i;
     const uint8_t *inner;
 
-    if (uctx && (!model_find(m, MODEL_UCTX, uctx) ||
+    if (uctx && (!find_object(m, MODEL_UCTX, uctx) ||
                  (ernic_cmd_info(cmd->opcode)->flags & ERNIC_CMDF_KERNEL))) {
         fuzz_fail("owner", "%s for context %u",
                   ernic_cmd_info(cmd->opcode)->name, uctx);
@@ -444,7 +444,7 @@ static void made(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
     uint8_t kind = model_cmds[cmd->opcode].makes;
     ModelObject *o;
 
-    if (model_find(m, kind, handle) || fuzz_break("handle")) {
+    if (find_object(m, kind, handle) || fuzz_break("handle")) {
         fuzz_fail("handle", "0x%x was given out twice", handle);
     }
     g_assert(m->objects < MODEL_OBJECTS);
@@ -488,18 +488,18 @@ static void succeeded(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
     if (row->makes) {
         made(m, cmd, handle, mem, may);
     } else if (row->takes) {
-        o = model_find(m, row->takes, le32_to_cpu(cmd->handle.handle));
+        o = find_object(m, row->takes, le32_to_cpu(cmd->handle.handle));
         *o = m->object[--m->objects];
         if (row->takes == MODEL_QP || row->takes == MODEL_RSS) {
             forget_flows(m, le32_to_cpu(cmd->handle.handle));
         }
         repaint(m);
     } else if (cmd->opcode == ERNIC_CMD_CQ_RESIZE) {
-        o = model_find(m, MODEL_CQ, le32_to_cpu(cmd->cq_create.handle));
+        o = find_object(m, MODEL_CQ, le32_to_cpu(cmd->cq_create.handle));
         o->mem = *mem;
         repaint(m);
     } else if (cmd->opcode == ERNIC_CMD_MR_REREG) {
-        o = model_find(m, MODEL_MR, le32_to_cpu(cmd->mr_reg.key));
+        o = find_object(m, MODEL_MR, le32_to_cpu(cmd->mr_reg.key));
         if (le32_to_cpu(cmd->mr_reg.flags) & ERNIC_REREG_TRANS) {
             o->mem = *mem;
         }
@@ -510,7 +510,7 @@ static void succeeded(Model *m, const struct ernic_cmd *cmd, uint32_t handle,
     } else if (cmd->opcode == ERNIC_CMD_MR_PAGES) {
         repaint(m);
     } else if (cmd->opcode == ERNIC_CMD_QP_MODIFY) {
-        o = model_find(m, MODEL_QP, le32_to_cpu(cmd->qp.handle));
+        o = find_object(m, MODEL_QP, le32_to_cpu(cmd->qp.handle));
         if (m->h.e->qp[o->handle].state == ERNIC_QPS_RESET) {
             o->sq_next = o->sq_pi = o->rq_next = o->rq_pi = 0;
         }
@@ -627,7 +627,7 @@ void __wrap_ernic_trace_event(unsigned id, const char *fmt, ...)
     qpn = va_arg(ap, uint32_t);
     index = va_arg(ap, uint32_t);
     va_end(ap);
-    o = model_find(watched, MODEL_QP, qpn);
+    o = find_object(watched, MODEL_QP, qpn);
     if (!o) {
         fuzz_fail("completion", "of queue pair 0x%x, which is not there", qpn);
     }
@@ -653,7 +653,7 @@ uint8_t model_doorbell(Model *m, uint32_t uctx, uint64_t value)
     if (status != ERNIC_OK) {
         return status;
     }
-    o = kind < ARRAY_SIZE(kinds) ? model_find(m, kinds[kind], queue) : NULL;
+    o = kind < ARRAY_SIZE(kinds) ? find_object(m, kinds[kind], queue) : NULL;
     if (!o || o->uctx != uctx || fuzz_break("doorbell")) {
         fuzz_fail("doorbell", "kind %u queue 0x%x obeyed for context %u", kind,
                   queue, uctx);

@@ -89,7 +89,6 @@ uint8_t model_cmd(Model *m, const struct ernic_cmd *cmd, uint32_t *handle);
 uint8_t model_doorbell(Model *m, uint32_t uctx, uint64_t value);
 /* The @n-th object of @kind, counting round; NULL: there is none. */
 ModelObject *model_pick(Model *m, uint8_t kind, uint32_t n);
-ModelObject *model_find(Model *m, uint8_t kind, uint32_t handle);
 
 /* May be written in a run: loopback brings everything. */
 #define MODEL_WRITES    (FUZZ_RING | FUZZ_WRITES)

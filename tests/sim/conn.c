@@ -236,7 +236,7 @@ static void forget_msg(SimMsg *m)
 /*
  * Forget all posted requests, and those with which the peer could still write.
  */
-void sim_qp_forget(SimQp *qp)
+static void forget(SimQp *qp)
 {
     uint32_t i;
 
@@ -285,7 +285,7 @@ static void reset_pair(SimQp *qp, bool destroy)
         to_reset(end[i], destroy);
     }
     both(qp, sim_check_epoch);
-    both(qp, sim_qp_forget);
+    both(qp, forget);
     both(qp, sim_win_drop);
     sim_at(s, s->now + sim_wire_lifetime(s), SIM_EV_RECONNECT, qp->host, qp,
            s->jumps);

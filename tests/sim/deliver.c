@@ -20,7 +20,7 @@ static void bad_content(SimMsg *m, const char *what, int64_t at)
 }
 
 /* The bytes of a WRITE at its target. */
-void sim_check_write(SimMsg *m)
+static void check_write(SimMsg *m)
 {
     int64_t bad;
 
@@ -87,7 +87,7 @@ static void write_done(SimMsg *m)
         m->free_at = s->now + sim_wire_lifetime(s);
         sim_at(s, m->free_at, SIM_EV_FREE, m->remote.mr->host, late, s->jumps);
     } else {
-        sim_check_write(m);
+        check_write(m);
         if (m->remote.got_len) {
             sim_piece_free(&m->remote);
         }
@@ -232,7 +232,7 @@ static bool deliver_rc(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe)
         SimMsg *w = g_ptr_array_index(from->msgs, from->verified++);
 
         if (w->op == ERNIC_WR_WRITE || w->op == ERNIC_WR_WRITE_IMM) {
-            sim_check_write(w);
+            check_write(w);
         }
     }
     if (m->op == ERNIC_WR_SEND_INV) {

@@ -365,7 +365,7 @@ bool sim_sq_room(const SimQp *qp)
     return qp->rts && qp->sq_pi - qp->sq_done < qp->sq_depth;
 }
 
-void sim_ring_sq(SimQp *qp)
+static void ring_sq(SimQp *qp)
 {
     if (qp->sq_rung != qp->sq_pi &&
         (!qp->sq_record ||
@@ -398,7 +398,7 @@ static void choose_signal(SimQp *qp, SimMsg *m)
  * False: there is not enough memory, and nothing has happened. The doorbell is
  * not rung.
  */
-bool sim_post_msg(SimQp *qp, SimMsg *m)
+static bool post_msg(SimQp *qp, SimMsg *m)
 {
     Sim *s = qp->host->sim;
 
@@ -429,8 +429,8 @@ bool sim_post_msg(SimQp *qp, SimMsg *m)
 /* Post @m, which is not in the plan, at once. */
 void sim_post_extra(SimQp *qp, SimMsg *m)
 {
-    if (sim_post_msg(qp, m)) {
-        sim_ring_sq(qp);
+    if (post_msg(qp, m)) {
+        ring_sq(qp);
     }
 }
 
@@ -469,7 +469,7 @@ bool sim_post_sends(SimQp *qp, uint32_t most)
             flush_quiet(qp);
             break;
         }
-        if (!sim_post_msg(qp, m)) {
+        if (!post_msg(qp, m)) {
             flush_quiet(qp);
             break;
         }
@@ -479,10 +479,10 @@ bool sim_post_sends(SimQp *qp, uint32_t most)
         qp->next++;
         did = true;
         if (sim_percent(&qp->rng, 20)) {
-            sim_ring_sq(qp);
+            ring_sq(qp);
         }
     }
-    sim_ring_sq(qp);
+    ring_sq(qp);
     return did;
 }
 
@@ -541,7 +541,7 @@ void sim_post_wrong(SimQp *qp)
     if (qp->type == ERNIC_QPT_UD) {
         m->dest = datagram_dest(qp);
     }
-    if (!sim_post_msg(qp, m)) {
+    if (!post_msg(qp, m)) {
         return;
     }
     qp->host->sim->stats.wrong++;
@@ -552,5 +552,5 @@ void sim_post_wrong(SimQp *qp)
         qp->doom = MIN(qp->doom, m->index);
         qp->doom_recv |= qp->type == ERNIC_QPT_RC;
     }
-    sim_ring_sq(qp);
+    ring_sq(qp);
 }

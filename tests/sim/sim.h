@@ -191,7 +191,6 @@ typedef enum SimWrong {
     SIM_WRONG_COUNT,
     SIM_WRONG_FLAGS,
     SIM_WRONG_LONG,
-    SIM_WRONG_UD_LONG,
     SIM_WRONG_UD_AV,
     SIM_WRONG_UC_READ,
     /* send side, found by the peer */
@@ -631,7 +630,6 @@ void sim_qp_failed(SimQp *qp, const char *why);
 void sim_qp_teardown(SimQp *qp, SimStep how);
 void sim_qp_reconnect(SimQp *qp);
 void sim_qp_life(SimQp *qp);            /* the next step of its life */
-void sim_qp_forget(SimQp *qp);          /* drop requests that never complete */
 bool sim_qp_finished(const SimQp *qp);
 void sim_qp_doom(SimQp *qp);            /* its peer has a reason to fail it */
 bool sim_qp_flushed(const SimQp *qp);
@@ -646,8 +644,6 @@ bool sim_takes_credit(uint8_t op);
 SimMsg *sim_msg_at(SimQp *qp, uint32_t number);
 SimMsg *sim_msg_new(SimQp *qp, uint8_t op, uint32_t len, bool extra);
 bool sim_post_sends(SimQp *qp, uint32_t most);
-bool sim_post_msg(SimQp *qp, SimMsg *m);
-void sim_ring_sq(SimQp *qp);
 bool sim_sq_room(const SimQp *qp);
 bool sim_sg_take(SimMr *mr, SimRng *r, uint32_t len, SimSg *sg);
 void sim_post_extra(SimQp *qp, SimMsg *m);
@@ -686,7 +682,6 @@ void sim_check_agreement(SimQp *qp);
 void sim_check_unreliable(SimQp *qp);
 bool sim_may_have_failed(const SimQp *qp);
 void sim_msg_done(SimMsg *m, uint8_t status);
-void sim_check_write(SimMsg *m);
 bool sim_deliver(SimQp *qp, SimRecv *r, const struct ernic_cqe *cqe);
 
 /* silent.c */

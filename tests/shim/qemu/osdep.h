@@ -27,7 +27,6 @@
 
 #define QEMU_PACKED __attribute__((packed))
 #define QEMU_ALIGNED(n) __attribute__((aligned(n)))
-#define QEMU_WARN_UNUSED_RESULT __attribute__((warn_unused_result))
 #define fallthrough __attribute__((fallthrough))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -40,7 +39,7 @@
      QEMU_BUILD_BUG_ON_ZERO(__builtin_types_compatible_p(               \
          __typeof__(a), __typeof__(&(a)[0]))))
 
-/* As in QEMU not usable in constant expressions: MIN_CONST, MAX_CONST are. */
+/* As in QEMU not usable in constant expressions. */
 #undef MIN
 #undef MAX
 #define ERNIC_PICK(a, b, op, x, y)                                      \
@@ -55,13 +54,10 @@
     ERNIC_PICK(a, b, op, ERNIC_CAT(pick_a_, n), ERNIC_CAT(pick_b_, n))
 #define MIN(a, b) ERNIC_PICK_N(a, b, <, __COUNTER__)
 #define MAX(a, b) ERNIC_PICK_N(a, b, >, __COUNTER__)
-#define MIN_CONST(a, b) ((a) < (b) ? (a) : (b))
-#define MAX_CONST(a, b) ((a) > (b) ? (a) : (b))
 
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #define QEMU_ALIGN_DOWN(n, m) ((n) / (m) * (m))
 #define QEMU_ALIGN_UP(n, m) QEMU_ALIGN_DOWN((n) + (m) - 1, (m))
-#define QEMU_IS_ALIGNED(n, m) (((n) % (m)) == 0)
 /* @d is a power of two. */
 #define ROUND_UP(n, d) QEMU_ALIGN_UP(n, d)
 
