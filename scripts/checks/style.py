@@ -47,7 +47,7 @@ def matches(rules, text):
             for pattern, message in rules for m in pattern.finditer(text)]
 
 
-def check_code(text, lines):
+def check_code(lines):
     if not any(SPDX in line for line in lines[:5]):
         yield 1, 'no SPDX header in the first lines'
     if len(lines) - 1 > MAX_FILE:
@@ -125,7 +125,7 @@ def check_file(path, name):
     language = language_of(path, name, lines[0])
     found = matches(TEXT, text)
     if language:
-        found += check_code(text, lines)
+        found += check_code(lines)
     if language == 'c':
         found += check_c(name, text)
     elif language == 'python':

@@ -4,7 +4,6 @@ import functools
 import re
 from typing import NamedTuple
 
-import guest
 import links
 import programs
 

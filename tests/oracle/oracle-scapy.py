@@ -247,7 +247,7 @@ def with_scapy(op, values, icrc=None):
     return raw(frame)
 
 
-def tool_sees(op, values, parsed):
+def tool_sees(values, parsed):
     if 'drop' in parsed:
         return [parsed['drop']]
     wrong = []
@@ -344,7 +344,7 @@ def main():
             built = with_scapy(op, values)
             if frame != built:
                 wrong_emit.append(f'{frame.hex()} not {built.hex()}')
-            wrong_parse += tool_sees(op, values, tool.parse(built))
+            wrong_parse += tool_sees(values, tool.parse(built))
             bad = with_scapy(op, values, icrc=rnd.randrange(1 << 32))
             if tool.parse(bad) != {'drop': 'drop bad_icrc'}:
                 wrong_icrc.append(bad.hex())

@@ -5,7 +5,6 @@ Every case is a small tree of files, with the text that the check has to say.
 """
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 

@@ -124,8 +124,8 @@ def last_request(rig):
 
 
 def new_address(rig):
-    subprocess.run(f'ip addr add 10.9.9.9/24 dev eth0; '
-                   f'ip addr del 10.9.9.9/24 dev eth0', shell=True, check=True)
+    subprocess.run('ip addr add 10.9.9.9/24 dev eth0; '
+                   'ip addr del 10.9.9.9/24 dev eth0', shell=True, check=True)
     return rig
 
 

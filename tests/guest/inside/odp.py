@@ -228,7 +228,7 @@ def check_implicit(rig):
         expect(mover.write(stamp(1), mr.rkey, address), 'REM_ACCESS_ERR')
 
 
-def advise(mover, mr, sge, advice, flags=e._IBV_ADVISE_MR_FLAG_FLUSH):
+def advise(mover, sge, advice, flags=e._IBV_ADVISE_MR_FLAG_FLUSH):
     try:
         mover.rig.pd.advise_mr(advice, flags, [sge])
     except PyverbsRDMAError as error:
@@ -240,7 +240,7 @@ def check_advice(rig):
     """Pages that advice has fetched are not requested; wrong advice is refused."""
     mover, base, mr = demanding(rig, 4 * MIB)
     sge = SGE(base, 4 * MIB, mr.lkey)
-    expect(advise(mover, mr, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE), 0)
+    expect(advise(mover, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE), 0)
     before = faults()
     expect(mover.write(stamp(1), mr.rkey, base + 2 * MIB - 100), 'SUCCESS')
     expect(faults(), before)
@@ -248,21 +248,21 @@ def check_advice(rig):
     fresh = map_memory(MIB)
     other = mover.demand(MIB, fresh)
     sge = SGE(fresh, MIB, other.lkey)
-    advise(mover, other, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+    advise(mover, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
     before = faults()
     expect(mover.read(16, other.rkey, fresh), bytes(16))
     expect(faults() > before, True)
     ctypes.memset(fresh + MIB // 2, 1, MIB // 2)
     sge = SGE(fresh + MIB // 2, MIB // 2, other.lkey)
-    expect(advise(mover, other, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT), 0)
+    expect(advise(mover, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT), 0)
     before = faults()
     expect(mover.read(16, other.rkey, fresh + MIB - 16), bytes([1] * 16))
     expect(faults(), before)
     for bad in (SGE(base, 16, mr.lkey ^ 0x100), SGE(base, 16, mover.mr.lkey)):
-        expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
-        expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0) != 0, True)
+        expect(advise(mover, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
+        expect(advise(mover, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0) != 0, True)
     for bad in (SGE(base + 1, 4 * MIB, mr.lkey), SGE(base - 1, 16, mr.lkey)):
-        expect(advise(mover, mr, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
+        expect(advise(mover, bad, e._IBV_ADVISE_MR_ADVICE_PREFETCH) != 0, True)
 
 
 def check_queue(rig):
@@ -280,7 +280,7 @@ def check_queue(rig):
     with subprocess.Popen(f'sleep {slow}; {mask}8000:c000', shell=True) as back:
         for n in range(300):
             sge = SGE(base + n * PAGE, 16, mr.lkey)
-            expect(advise(mover, mr, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0)
+            expect(advise(mover, sge, e._IBV_ADVISE_MR_ADVICE_PREFETCH, 0), 0)
         waited = time.monotonic() - start
         expect(back.wait(), 0)
     expect(waited >= slow, True)
