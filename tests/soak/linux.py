@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rows with Linux in the machines: the driver cleans up after processes and devices."""
+import itertools
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -64,14 +65,13 @@ def end(jobs):
         job.wait()
 
 
-def kill_round(one, seed, found):
-    """A round in one guest; adds its report to the list."""
+def kill_round(one, seed):
+    """A round in one guest; the two numbers of its report."""
     result = one.run(f'cd /tmp && python3 killed.py {BATCH} {seed} 300', 330)
     words = result.output.split()
     if result.status or words[:1] != ['killed']:
-        found.append(Wrong(f'{one.name}: status {result.status}: {result.output}'))
-    else:
-        found.append((int(words[1]), int(words[3])))
+        raise Wrong(f'{one.name}: status {result.status}: {result.output}')
+    return int(words[1]), int(words[3])
 
 
 def kills(link, result, more):
@@ -87,17 +87,9 @@ def kills(link, result, more):
         jobs = start_pings(guests)
         used = 0
         while more():
-            found = []
-            threads = [threading.Thread(target=kill_round,
-                                        args=(one, 2 * result.rounds + n, found))
-                       for n, one in enumerate(guests)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            for one in found:
-                if isinstance(one, Exception):
-                    raise one
+            with ThreadPoolExecutor(len(guests)) as pool:
+                found = list(pool.map(kill_round, guests,
+                                      itertools.count(2 * result.rounds)))
             result.rounds += sum(killed for killed, _ in found)
             used += sum(moved for _, moved in found)
             result.samples.append(report.sample(one.process.pid for one in guests))
