@@ -73,8 +73,9 @@ class Loops:
 
     def __init__(self):
         self.over = threading.Event()
-        self.all = [subprocess.Popen(['sh', '-c', 'while :; do :; done'],
-                                     start_new_session=True) for _ in range(LOOPS)]
+        self.all = [subprocess.Popen(['setpriv', '--pdeathsig=KILL', 'sh', '-c',
+                                      'while :; do :; done'], start_new_session=True)
+                    for _ in range(LOOPS)]
         for one in self.all[:BURSTS]:
             with contextlib.suppress(PermissionError):
                 os.setpriority(os.PRIO_PROCESS, one.pid, NICE)

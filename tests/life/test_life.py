@@ -112,7 +112,7 @@ def start(args, program, folder, more=lambda properties: '', words=(), rows=FUNC
                               properties, more(properties)])
         devices += ['-device', ','.join(given)]
     return subprocess.Popen(
-        ['timeout', '-s', 'KILL', str(args.seconds), args.qemu, '-accel', args.accel,
+        [*bare.LIMITED, str(args.seconds), args.qemu, '-accel', args.accel,
          *MACHINE.split(), *bare.TEXT, *devices, *words, '-kernel', program],
         cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | ENVIRONMENT)

@@ -7,6 +7,8 @@ HERE = Path(__file__).resolve().parent
 CFLAGS = ('-m32 -march=i686 -O2 -Wall -Wextra -Werror -ffreestanding -fno-pie -static'
           ' -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -nostdlib'
           ' -fno-asynchronous-unwind-tables -no-pie -Wl,--build-id=none')
+# A command that ends after so many seconds, and with the process that starts it.
+LIMITED = ('setpriv', '--pdeathsig=TERM', 'timeout', '-s', 'KILL')
 # Its text goes to the file "text" of the working directory.
 TEXT = ('-display', 'none', '-nodefaults', '-chardev', 'file,id=text,path=text',
         '-device', 'isa-debugcon,chardev=text')

@@ -108,8 +108,8 @@ class Machine:
             devices += ['-device', f'ernic,interface=verbs,id={name},wire=w0,{case.nic}']
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen(
-            ['timeout', '-s', 'KILL', str(SECONDS), qemu, *MACHINE.split(), *bare.TEXT,
-             *devices, '-kernel', programs[case.program], *more], cwd=folder)
+            [*bare.LIMITED, str(SECONDS), qemu, *MACHINE.split(), *bare.TEXT, *devices,
+             '-kernel', programs[case.program], *more], cwd=folder)
         self.monitor = self.connect()
         self.events = []
 
