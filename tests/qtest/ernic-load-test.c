@@ -5,7 +5,7 @@
  * has joined their netdev, with a descriptor in progress that no QDMA can have, without
  * the sections that an older release does not have, with features that no release has,
  * with the PCIe link of an older release, and with page lists and objects that came
- * first.
+ * first; and functions that go while these are sent.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -378,4 +378,75 @@ MACHINE_TEST("/ernic-load/objects", test_objects)
     for (int i = 0; i < KEYS; i++) {
         g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
     }
+}
+
+/* Adds what comes, at most @len bytes; false: the migration has ended. */
+static bool read_some(int fd, GByteArray *stream, size_t len)
+{
+    size_t had = stream->len;
+    ssize_t got;
+
+    g_byte_array_set_size(stream, had + len);
+    got = read(fd, stream->data + had, len);
+    g_assert_true(got >= 0 || errno == EAGAIN);
+    g_byte_array_set_size(stream, had + MAX(got, 0));
+    g_usleep(got < 0 ? 1000 : 0);
+    return got != 0;
+}
+
+/*
+ * Begins a migration to a socket, and reads until its first list; returns the socket. The
+ * socket has room for fewer bytes than the thread that sends lists writes at once.
+ */
+static int begin_to_socket(QErnic *q, GByteArray *stream)
+{
+    int fd[2], least = 1;
+
+    g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), ==, 0);
+    setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
+    qtest_qmp_fds_assert_success(q->qts, &fd[1], 1, "{ 'execute': 'getfd',"
+                                 " 'arguments': { 'fdname': 'to' } }");
+    close(fd[1]);
+    set_bandwidth(q, 1 << 30);
+    qtest_qmp_assert_success(q->qts, "{ 'execute': 'migrate', 'arguments':"
+                             " { 'uri': 'fd:to' } }");
+    while (!memmem(stream->data, stream->len, PART, sizeof(PART) - 1)) {
+        g_assert_true(read_some(fd[0], stream, 4096));
+    }
+    return fd[0];
+}
+
+/*
+ * The guest ejects the function while the thread of the migration waits for room for its
+ * lists. The migration goes on without it, and the function may come back.
+ */
+MACHINE_TEST("/ernic-load/eject", test_eject)
+{
+    struct ernic_cmd list = { .opcode = ERNIC_CMD_MR_ALLOC };
+    QErnicMachine *m = qernic_machine("-M q35" QERNIC_SLOT VERBS_NIC
+                                      ",id=ernic0,bus=slot0,addr=01.0%s", "");
+    g_autoptr(GByteArray) stream = g_byte_array_new();
+    QErnic q = { };
+    int fd;
+
+    qernic_slot_open(m);
+    qernic_init(&q, "ernic0", m->bus, QERNIC_SLOT_DEVFN, &m->alloc);
+    qernic_setup(&q, 1);
+    list.mr_alloc.pd = cpu_to_le32(q.pd);
+    list.mr_alloc.max_pages = cpu_to_le32(PAGES);
+    for (int i = 0; i < REGIONS; i++) {
+        qernic_make(&q, &list);
+    }
+    fd = begin_to_socket(&q, stream);
+    qtest_writew(m->qts, QERNIC_SLOT_COMMAND, QERNIC_SLOT_EJECT);
+    while (read_some(fd, stream, 64 * 1024)) {
+    }
+    close(fd);
+    qtest_qmp_eventwait(m->qts, "DEVICE_DELETED");
+    g_assert_true(qernic_migrated(m->qts));
+    g_assert_null(memmem(stream->data, stream->len, "RNICiCsT", 8));    /* its state */
+    qernic_cont(m->qts);
+    qtest_qmp_assert_success(m->qts, "{ 'execute': 'device_add', 'arguments': {"
+                             " 'driver': 'ernic', 'id': 'ernic0', 'bus': 'slot0',"
+                             " 'addr': '01.0' } }");
 }

@@ -240,9 +240,11 @@ typedef struct ErnicPciHoles {
 
 /* The migration under way; there is one at a time. */
 typedef struct ErnicPciPrecopy {
+    char *section;              /* its name; owned */
     NotifierWithReturn setup;   /* all devices have begun */
     bool begun;                 /* whether lists are sent does not change any more */
     bool active;                /* they are */
+    bool kept;                  /* a device that is gone waits for the end; BQL */
     ErnicPrecopy source;        /* lock */
     ErnicPrecopied arrived;     /* at the destination */
     ErnicPciHoles spans, lists; /* filled in this order */

@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
+#include "qemu/main-loop.h"
 #include "qemu/units.h"
 #include "migration/misc.h"
 #include "migration/qemu-file-types.h"
@@ -36,6 +37,21 @@ static void look(ErnicPci *d)
     } while (!done);
 }
 
+static void unregister(ErnicPci *d)
+{
+    unregister_savevm(NULL, d->precopy.section, d);
+    g_clear_pointer(&d->precopy.section, g_free);
+}
+
+/* Nobody walks QEMU's list of sections any more. */
+static void let_go(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    unregister(d);
+    object_unref(OBJECT(d));
+}
+
 static void save_cleanup(void *opaque)
 {
     ErnicPci *d = opaque;
@@ -44,6 +60,10 @@ static void save_cleanup(void *opaque)
     ernic_precopy_end(d->engine, &d->precopy.source);
     ernic_pci_unlock(d);
     d->precopy.begun = d->precopy.active = false;
+    if (d->precopy.kept) {
+        d->precopy.kept = false;
+        aio_bh_schedule_oneshot(qemu_get_aio_context(), let_go, d);
+    }
 }
 
 /* Asked before a migration begins, and then before each call. */
@@ -155,7 +175,7 @@ static void pending_estimate(void *opaque, uint64_t *must_precopy, uint64_t *can
     ErnicPci *d = opaque;
 
     ernic_pci_lock(d);
-    *must_precopy += d->precopy.source.left;
+    *must_precopy += ernic_pci_exists(d) ? d->precopy.source.left : 0;
     ernic_pci_unlock(d);
 }
 
@@ -351,17 +371,26 @@ const SaveVMHandlers ernic_pci_precopy_handlers = {
 void ernic_pci_precopy_open(ErnicPci *d)
 {
     g_autofree char *path = vmstate_if_get_id(VMSTATE_IF(d));
-    g_autofree char *name = g_strdup_printf("%s/" SECTION, path);
 
+    d->precopy.section = g_strdup_printf("%s/" SECTION, path);
     d->precopy.setup.notify = all_have_begun;
     precopy_add_notifier(&d->precopy.setup);
-    register_savevm_live(name, VMSTATE_INSTANCE_ID_ANY, 1, &ernic_pci_precopy_handlers,
-                         d);
+    register_savevm_live(d->precopy.section, VMSTATE_INSTANCE_ID_ANY, 1,
+                         &ernic_pci_precopy_handlers, d);
 }
 
+/*
+ * The guest may eject the device while the machine migrates. The thread of the migration
+ * walks the list of sections without the BQL, and may just be in this one.
+ */
 void ernic_pci_precopy_close(ErnicPci *d)
 {
-    unregister_savevm(VMSTATE_IF(d), SECTION, d);
     precopy_remove_notifier(&d->precopy.setup);
     ernic_precopied_clear(&d->precopy.arrived);
+    if (d->precopy.begun) {
+        d->precopy.kept = true;
+        object_ref(OBJECT(d));
+    } else {
+        unregister(d);
+    }
 }
