@@ -43,6 +43,8 @@ static const Bad bad[] = {
     { "roce-peers", "'10.0.0.1=127.0.0.1'", "roce-peers= needs roce-udp=" },
     { "roce-shm", "'/dev/null'", "roce-shm: /dev/null: Not a directory" },
     { "lab", "'/dev/null'", "lab: /dev/null: Not a directory" },
+    { "lab", "''", "lab= names no folder" },
+    { "lab", "'/nowhere/x'", "lab: /nowhere/x: there is no folder to make it in" },
     { "dump", "'/dev/null'", "dump= needs lab= or roce-shm=" },
     { "dump-limit", "'1M'", "dump-limit= needs lab= or roce-shm=" },
     { "icrc", "'off'", "icrc=off needs roce-shm= or lab=" },

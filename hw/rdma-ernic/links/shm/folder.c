@@ -58,7 +58,7 @@ static const char *open_folder(ErnicShmFolder *f)
     struct stat st;
 
     if (mkdir(f->path, 0700) < 0 && errno != EEXIST) {
-        return g_strerror(errno);
+        return errno == ENOENT ? "there is no folder to make it in" : g_strerror(errno);
     }
     f->dir = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (f->dir < 0 || fstat(f->dir, &st) < 0) {

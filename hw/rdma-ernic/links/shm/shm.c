@@ -362,6 +362,10 @@ static bool open_link(ErnicPci *d, const ErnicPciLinkOps *ops, Error **errp)
     g_autofree char *err = NULL;
     ShmLink *l;
 
+    if (!*cfg.folder) {
+        error_setg(errp, "%s= names no folder", ops->name);
+        return false;
+    }
     if (!ernic_pci_link_take(d, ops, errp)) {
         return false;
     }
