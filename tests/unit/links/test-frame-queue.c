@@ -272,7 +272,7 @@ static void do_has(ErnicFrameQueue *q)
     ernic_frame_queue_has(q);
 }
 
-/* What one thread does to an empty queue that another one may change. */
+/* Operations of one thread on an empty queue that another one may change. */
 static const struct {
     const char *name;
     void (*act)(ErnicFrameQueue *q);
