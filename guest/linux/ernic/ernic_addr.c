@@ -60,7 +60,10 @@ int ernic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 {
 	struct ernic_create_ah_resp resp = {};
 	struct ernic_av *av = &to_ah(ibah)->av;
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ret;
 	ernic_av_from_ah(av, init->ah_attr);
 	memcpy(resp.dmac, av->dmac, sizeof(resp.dmac));
 	resp.sgid_index = av->sgid_index;

@@ -34,8 +34,11 @@ int ernic_alloc_ucontext(struct ib_ucontext *ibuctx, struct ib_udata *udata)
 	struct ernic_ucontext *u = to_ucontext(ibuctx);
 	struct ernic_dev *dev = to_dev(ibuctx->device);
 	struct ernic_alloc_ucontext_resp resp;
-	int ret = ernic_cmd_alloc(dev, ERNIC_CMD_UCTX_ALLOC, 0, &u->uctx);
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ret;
+	ret = ernic_cmd_alloc(dev, ERNIC_CMD_UCTX_ALLOC, 0, &u->uctx);
 	if (ret)
 		return ret;
 	ernic_ucontext_resp(dev, u->uctx, &resp);
@@ -79,8 +82,10 @@ int ernic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	struct ernic_dev *dev = to_dev(ibpd->device);
 	struct ernic_pd *pd = to_pd(ibpd);
 	struct ernic_alloc_pd_resp resp = {};
-	int ret;
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ret;
 	pd->uctx = udata ? ernic_udata_uctx(udata) : 0;
 	ret = ernic_cmd_alloc(dev, ERNIC_CMD_PD_ALLOC, pd->uctx, &pd->pdn);
 	if (ret)
@@ -103,7 +108,10 @@ int ernic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 int ernic_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct ernic_dev *dev = to_dev(ibxrcd->device);
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ret;
 	if (!(readl(ernic_reg(dev, features)) & ERNIC_FEATURE_XRC))
 		return -EOPNOTSUPP;
 	return ernic_cmd_alloc(dev, ERNIC_CMD_PD_ALLOC, 0,

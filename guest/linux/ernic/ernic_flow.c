@@ -154,8 +154,10 @@ struct ib_flow *ernic_create_flow(struct ib_qp *ibqp,
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_FLOW_CREATE };
 	struct ernic_flow_rule rule = {};
 	struct ernic_flow *flow;
-	int ret;
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ERR_PTR(ret);
 	if (ibqp->qp_type != IB_QPT_RAW_PACKET)
 		return ERR_PTR(-EOPNOTSUPP);
 	ret = ernic_flow_rule(&rule, attr);

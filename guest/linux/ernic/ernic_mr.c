@@ -54,8 +54,10 @@ struct ib_mr *ernic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 {
 	struct ernic_dev *dev = to_dev(ibpd->device);
 	struct ernic_mr *mr;
-	int ret;
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ERR_PTR(ret);
 	if (access & ~(ERNIC_MR_KNOWN | IB_ACCESS_ON_DEMAND))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (access & IB_ACCESS_ON_DEMAND)
@@ -123,8 +125,10 @@ struct ib_mr *ernic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 {
 	struct ernic_mr *mr = to_mr(ibmr);
 	struct ib_umem *umem = NULL;
-	int ret;
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ERR_PTR(ret);
 	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
 	/* device memory and on-demand regions cannot change */

@@ -12,7 +12,10 @@ int ernic_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MW_ALLOC };
 	struct ernic_pd *pd = to_pd(ibmw->pd);
 	struct ernic_mw *mw = to_mw(ibmw);
+	int ret = ernic_no_request(udata);
 
+	if (ret)
+		return ret;
 	mw->uctx = pd->uctx;
 	cmd.uctx = cpu_to_le32(mw->uctx);
 	cmd.mw_alloc.pd = cpu_to_le32(pd->pdn);

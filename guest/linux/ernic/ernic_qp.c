@@ -342,11 +342,11 @@ int ernic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 	if (mask & ~known)
 		return -EOPNOTSUPP;
-	if (mask & IB_QP_RATE_LIMIT) {
-		ret = ernic_qp_rate(ibqp, attr, udata, &a);
-		if (ret)
-			return ret;
-	}
+	ret = mask & IB_QP_RATE_LIMIT ?
+		      ernic_qp_rate(ibqp, attr, udata, &a) :
+		      ernic_no_request(udata);
+	if (ret)
+		return ret;
 	a.mask = cpu_to_le32(set);
 	if (mask & IB_QP_STATE)
 		a.state = attr->qp_state;

@@ -198,11 +198,13 @@ int ernic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 {
 	struct ernic_dev *dev = to_dev(ibsrq->device);
 	struct ernic_srq *srq = to_srq(ibsrq);
+	int ret;
 
 	/* one attribute at a time, so that an error means that nothing has changed */
 	switch ((int)mask) {
 	case IB_SRQ_LIMIT:
-		return ernic_srq_set_limit(dev, srq, attr->srq_limit);
+		ret = ernic_no_request(udata);
+		return ret ?: ernic_srq_set_limit(dev, srq, attr->srq_limit);
 	case IB_SRQ_MAX_WR:
 		return ernic_srq_resize(dev, srq, attr->max_wr, udata);
 	default:

@@ -18,6 +18,14 @@ int ernic_request_copy(struct ib_udata *udata, void *req, size_t size,
 	return ib_copy_from_udata(req, udata, min(known, udata->inlen));
 }
 
+int ernic_no_request(struct ib_udata *udata)
+{
+	if (!udata || !udata->inlen ||
+	    ib_is_udata_cleared(udata, 0, udata->inlen))
+		return 0;
+	return -EOPNOTSUPP;
+}
+
 int ernic_respond(struct ib_udata *udata, const void *resp, size_t len)
 {
 	if (!udata)

@@ -269,6 +269,8 @@ static inline int ernic_destroy(struct ernic_dev *dev, u8 opcode, u32 uctx,
 			   offsetofend(typeof(*(req)), last))
 int ernic_request_copy(struct ib_udata *udata, void *req, size_t size,
 		       size_t least, size_t known);
+/* The same for a command whose request has no structure; the kernel has no udata. */
+int ernic_no_request(struct ib_udata *udata);
 /*
  * Copies as much of a response as the process, which may be older, expects. The kernel,
  * without udata, gets none.

@@ -4,20 +4,24 @@
 For each request with a part of the driver's: version 1 of its structure is accepted,
 with and without the padding that the provider of version 1 sends; a shorter one is
 refused; a longer one is accepted if the tail is zero. Some may end with addresses of
-records. The commands go to the kernel without libibverbs.
+records. A request without such a part may have one of zeros. The commands go to the
+kernel without libibverbs.
 """
 import ctypes
 import errno
 import mmap
 import os
 import struct
+from pathlib import Path
 
 DEVICE = '/dev/infiniband/uverbs0'
 # Numbers of commands, of the kernel's header ib_user_verbs.h
 GET_CONTEXT, ALLOC_PD, CREATE_CQ, RESIZE_CQ, CREATE_QP = 0, 3, 18, 19, 24
+CREATE_AH, REG_MR, REREG_MR, ALLOC_MW = 5, 9, 11, 14
 CREATE_SRQ, MODIFY_SRQ, CREATE_WQ = 32, 33, 52
 EXTENDED = 0x80000000
-RC, SRQ_MAX_WR, PAGE = 2, 1, 4096
+RC, SRQ_MAX_WR, SRQ_LIMIT, PAGE = 2, 1, 2, 4096
+GID = '/sys/class/infiniband/ernic0/ports/1/gids/0'
 MEMORY = []                             # rings: not freed while the process lives
 
 
@@ -120,3 +124,29 @@ def answers(command, values, make, members, records, write):
 def check_versions(_):
     for row in rows(Uverbs()):
         answers(*row)
+
+
+def bare_rows(uverbs):
+    """Command, its head and tail and their values: the driver has no part of these."""
+    srq = uverbs.make(CREATE_SRQ, 'Q', 'QIIII', struct.pack('=QIHH', ring(), 4, 1, 0),
+                      0, uverbs.pd, 4, 1, 0)
+    start = ring()
+    region = uverbs.make(REG_MR, 'Q', 'QQQII', b'', start, PAGE, start, uverbs.pd, 1)
+    gid = bytes.fromhex(Path(GID).read_text().replace(':', ''))
+    yield (ALLOC_PD, 'Q', ''), ()
+    yield (CREATE_AH, 'Q', 'QII16sI4BH6B'), (0, uverbs.pd, 0, gid, 0, 0, 64, 0, 0,
+                                            0, 0, 0, 0, 1, 1, 0)
+    yield (REG_MR, 'Q', 'QQQII'), (start, PAGE, start, uverbs.pd, 1)
+    yield (REREG_MR, 'Q', 'IIQQQII'), (region, 4, 0, 0, 0, 0, 3)
+    yield (ALLOC_MW, 'Q', 'IB3x'), (uverbs.pd, 1)
+    yield (MODIFY_SRQ, '', 'IIII'), (srq, SRQ_LIMIT, 0, 2)
+
+
+def check_no_request(_):
+    """A part that the driver does not know has to be zero."""
+    uverbs = Uverbs()
+    for command, values in bare_rows(uverbs):
+        for driver, want in ((b'', 0), (bytes(8), 0),
+                             (bytes(7) + b'\1', errno.EOPNOTSUPP)):
+            found = outcome(uverbs.write, command, driver, values)
+            assert found == want, f'command {command[0]}, {driver}: {found}, want {want}'
