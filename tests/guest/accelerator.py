@@ -2,6 +2,7 @@
 """Whether an accelerator of QEMU runs guests on this machine."""
 import os
 import subprocess
+import zlib
 from pathlib import Path
 
 import guest
@@ -13,16 +14,20 @@ BOOT_SECONDS = 40
 
 
 def obstacle(accel):
-    """Why it cannot be used; '': it can. The answer of the boot is kept until the host
-    boots again; permissions change before that."""
+    """Why it cannot be used; '': it can. The answer of the boot is kept for this QEMU
+    until the host boots again; permissions change before that."""
     if accel == 'kvm' and (why := no_access()):
         return why
     boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
-    kept = CACHE / f'{accel}-{boot}'
+    qemu = guest.find_qemu()
+    about = os.stat(qemu)
+    build = zlib.crc32(f'{qemu} {about.st_size} {about.st_mtime_ns}'.encode())
+    kept = CACHE / f'{accel}-{boot}-{build:08x}'
     if not kept.exists():
         why = find_obstacle(accel)
         for old in CACHE.glob(f'{accel}-*-*-*-*-*'):
-            old.unlink(missing_ok=True)
+            if boot not in old.name:
+                old.unlink(missing_ok=True)
         new = Path(f'{kept}.new')
         new.write_text(why)
         new.rename(kept)

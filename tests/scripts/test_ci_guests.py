@@ -157,6 +157,19 @@ def test_no_permission(script, monkeypatch, tmp_path):
             script.choose_accelerator()
 
 
+def test_kept(monkeypatch, tmp_path):
+    """The answer of a boot is that of one QEMU."""
+    import accelerator
+    monkeypatch.setattr(accelerator, 'CACHE', tmp_path)
+    monkeypatch.setenv('QEMU', str(tmp_path / 'qemu'))
+    for n, answer in enumerate(('', 'no boot')):
+        (tmp_path / 'qemu').write_text(n * 'other')
+        monkeypatch.setattr(accelerator, 'find_obstacle', lambda _, answer=answer: answer)
+        assert accelerator.obstacle('tcg') == answer
+        monkeypatch.setattr(accelerator, 'find_obstacle', None)
+        assert accelerator.obstacle('tcg') == answer
+
+
 def test_no_space(script, monkeypatch, tmp_path):
     """For the copy of the folder: one line that names both places."""
     (tmp_path / 'tar').write_text('#!/bin/sh\necho "tar: No space left on device\n'
