@@ -34,15 +34,17 @@ MACHINE_KINDS("/ernic-", test_netdev_link, { "netdev-link", HUB(",engine-thread=
     qernic_crowd(a, b);
 }
 
-#define PEERS "10.0.0.1=127.77.0.1+10.0.0.2=127.77.0.2"
+/* Addresses of this process, as another one may run the same test. */
+#define UDP_END(id, addr, end) VERBS_NIC ",id=" id ",addr=" addr ",roce-udp=127.%s." end \
+    ",roce-peers=10.0.0.1=127.%s.1+10.0.0.2=127.%s.2"
 
 MACHINE_KINDS("/ernic-udp/link", test_udp, { "", "" }, { "-iothread", ",iothread=io0" })
 {
+    uint16_t own = getpid();
+    g_autofree char *net = g_strdup_printf("%u.%u", own >> 8, own & 0xff);
     QErnicMachine *m = qernic_machine(
-        " -object iothread,id=io0"
-        VERBS_NIC ",id=udp0,addr=04.0,roce-udp=127.77.0.1,roce-peers=" PEERS
-        VERBS_NIC ",id=udp1,addr=05.0,roce-udp=127.77.0.2,roce-peers=" PEERS
-        "%s", more);
+        " -object iothread,id=io0" UDP_END("udp0", "04.0", "1") "%s"
+        UDP_END("udp1", "05.0", "2") "%s", net, net, net, more, net, net, net, more);
     QErnic *a = qernic_host(m, "udp0", 4, 1), *b = qernic_host(m, "udp1", 5, 2);
 
     qernic_transfers(a, b);

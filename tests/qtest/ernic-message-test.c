@@ -351,6 +351,7 @@ MACHINE_KINDS("/ernic-message/migrating", test_migrating, { "", "" },
     qtest_qmp_assert_success(b.m->qts, "{ 'execute': 'migrate',"
                              " 'arguments': { 'uri': %s } }", uri);
     while (!migration_is(b.m->qts, "active")) {
+        g_assert_false(migration_is(b.m->qts, "failed"));
         g_usleep(1000);
     }
     send_messages(&b, &ejects, by_interrupt);

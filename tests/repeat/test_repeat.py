@@ -305,8 +305,9 @@ def check_saved(qemu, programs, folder, case):
 def check_stopped(qemu, programs, folder, case):
     """A machine that is stopped again and again continues identically each time."""
     whole = run(qemu, programs, folder / 'whole', case)
-    machine = Machine(qemu, programs, folder / 'stopped', case)
-    for _ in range(STOPS):
+    machine = stopped_in_traffic(qemu, programs, folder, case)
+    machine.qmp('cont')
+    for _ in range(STOPS - 1):
         if not machine.stop():
             break
         machine.qmp('cont')
