@@ -355,10 +355,10 @@ MACHINE_KINDS("/ernic-message/migrating", test_migrating, { "", "" },
         g_usleep(1000);
     }
     send_messages(&b, &ejects, by_interrupt);
-    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
     g_assert_true(migration_is(b.m->qts, "active"));
     bandwidth(b.m->qts, 1ll << 34);
     g_assert_true(qernic_migrated(b.m->qts));
+    qtest_qmp_eventwait(b.m->qts, "DEVICE_DELETED");
 
     to = start(incoming);
     qtest_clock_set(to->qts, qtest_clock_step(b.m->qts, 1));
