@@ -172,9 +172,6 @@ static void part(ErnicPci *d)
 void ernic_pci_shell_close(ErnicPci *d)
 {
     part(d);
-    if (d->shell.card.ram_block) {
-        vmstate_unregister_ram(&d->shell.card, DEVICE(d));
-    }
     ernic_pci_card_stop(d);
     if (!ernic_pci_gone(d)) {
         ernic_pci_shell_free(d);        /* it was never realized */

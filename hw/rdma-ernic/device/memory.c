@@ -38,13 +38,17 @@ void ernic_pci_mem_start(ErnicPci *d, uint64_t offset)
 }
 
 /*
- * The RAM block is freed with the device, but its name has to be free at once: another
+ * RAM blocks are freed with the device, but their names have to be free before: another
  * device may be plugged into this slot.
  */
 void ernic_pci_mem_close(ErnicPci *d)
 {
-    if (d->mem_size) {
-        vmstate_unregister_ram(&d->mem, DEVICE(d));
+    MemoryRegion *ram[] = { &d->mem, &d->shell.card };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ram); i++) {
+        if (ram[i]->ram_block) {
+            vmstate_unregister_ram(ram[i], DEVICE(d));
+        }
     }
 }
 

@@ -74,13 +74,13 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
         goto no_interface;
     }
     if (!ernic_pci_mem_open(d, errp)) {
-        goto no_mem;
+        goto no_engine;
     }
     d->interface->add_bars(d);
     if (!ernic_pci_add_capabilities(d, errp)) {
         pcie_aer_exit(pci);
         pcie_cap_exit(pci);
-        goto no_capabilities;
+        goto no_engine;
     }
     ernic_pci_work_init(d);
     d->engine = ernic_new(&d->cfg, &ernic_pci_env_ops, d);
@@ -103,11 +103,10 @@ static void ernic_pci_realize(PCIDevice *pci, Error **errp)
                             ernic_pci_link_option(d, d->link->name) ?: "");
     return;
 
-no_capabilities:
-    ernic_pci_mem_close(d);
-no_mem:
+no_engine:
     ernic_pci_engine_thread_close(d);
 no_interface:
+    ernic_pci_mem_close(d);
     close_interface(d);
     ernic_pci_timing_close(d);
 no_timing:
@@ -140,7 +139,9 @@ static void ernic_pci_exit(PCIDevice *pci)
     }
     ernic_pci_life_detach(d);
     close_interface(d);
-    ernic_pci_mem_close(d);
+    if (!d->precopy.kept) {
+        ernic_pci_mem_close(d);
+    }
     msix_uninit(pci, &d->msix_bar, &d->msix_bar);
     msi_uninit(pci);
     pcie_aer_exit(pci);

@@ -14,6 +14,7 @@
 #include "migration/register.h"
 #include "compat/qemu.h"
 #include "device/lock.h"
+#include "device/memory.h"
 #include "pci/precopy.h"
 #include "hw/rdma-ernic/trace.h"
 
@@ -49,6 +50,7 @@ static void let_go(void *opaque)
     ErnicPci *d = opaque;
 
     unregister(d);
+    ernic_pci_mem_close(d);
     object_unref(OBJECT(d));
 }
 
@@ -381,7 +383,9 @@ void ernic_pci_precopy_open(ErnicPci *d)
 
 /*
  * The guest may eject the device while the machine migrates. The thread of the migration
- * walks the list of sections without the BQL, and may just be in this one.
+ * walks the list of sections without the BQL, and may just be in this one. It also counts
+ * the pages of RAM that it has to send, and those of the device with them: it would wait
+ * for ever for pages that no block has.
  */
 void ernic_pci_precopy_close(ErnicPci *d)
 {
