@@ -183,6 +183,21 @@ static const struct {
     { "no speeds", PCI_EXP_LNKCAP2, 0xffff, 0, true },
 };
 
+/* The machine keeps the rate of the state, which was loaded last. */
+static void check_old_rate(const QErnicState *s)
+{
+    QErnicMachine *m = qernic_machine(VERBS_NIC ",id=ernic0,addr=04.0 -incoming defer");
+    QPCIDevice *dev = qpci_device_find(m->bus, QPCI_DEVFN(4, 0));
+    uint8_t cap;
+
+    qtest_clock_set(m->qts, s->now);
+    g_assert_true(qernic_load(m->qts, s->path));
+    cap = qpci_find_capability(dev, PCI_CAP_ID_EXP, 0);
+    g_assert_cmphex(qpci_config_readl(dev, cap + PCI_EXP_LNKCAP) & 0x3ff, ==, 0x11);
+    g_assert_cmphex(qpci_config_readw(dev, cap + PCI_EXP_LNKSTA) & 0x3ff, ==, 0x11);
+    g_free(dev);
+}
+
 /* An older release has another rate of the link, and no other difference. */
 MACHINE_TEST("/ernic-load/link", test_link)
 {
@@ -210,6 +225,7 @@ MACHINE_TEST("/ernic-load/link", test_link)
             stw_le_p(reg, was);
         }
     }
+    check_old_rate(&s);
 }
 
 #define REGIONS     300             /* with lists of more than 1 MiB together */

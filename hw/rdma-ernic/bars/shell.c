@@ -8,7 +8,6 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/units.h"
-#include "migration/vmstate.h"
 #include "bars/qdma/qdma.h"
 #include "bars/shell.h"
 #include "bars/xib/xib.h"

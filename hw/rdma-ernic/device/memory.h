@@ -11,7 +11,7 @@
 bool ernic_pci_mem_open(ErnicPci *d, Error **errp);
 /* Adds device memory to the register BAR, which must be initialized. */
 void ernic_pci_mem_start(ErnicPci *d, uint64_t offset);
-/* Frees the names of its RAM blocks, those of a card as well. */
+/* Frees the names of the RAM blocks: of device memory, and of the memory of a card. */
 void ernic_pci_mem_close(ErnicPci *d);
 /* @addr is at least ERNIC_ADDR_MEMORY; false: the range exceeds device memory. */
 bool ernic_pci_mem_rw(ErnicPci *d, uint64_t addr, void *buf, uint64_t len,
