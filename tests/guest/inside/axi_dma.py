@@ -2,7 +2,9 @@
 """usage: axi_dma.py mm2s|s2mm
 
 The xib shell by the character device of ernic_shell.ko: leads a channel of the AXI DMA to
-a descriptor that is not in memory, where it halts with an error as soon as it works."""
+a descriptor that is not in memory, where it halts with an error as soon as it works. The
+driver may set RUN before the descriptor is changed: then the channel halts at the last
+one, which is complete."""
 import glob
 import mmap
 import os
