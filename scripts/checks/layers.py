@@ -7,6 +7,7 @@ call each other in a circle; the engine has no data that changes, its names begi
 ernic_, and it calls nothing of the host but OUTSIDE. Calls and data are read from
 the symbols of the object files, so none is overlooked.
 """
+import functools
 import graphlib
 import re
 import subprocess
@@ -64,6 +65,9 @@ PLAIN = {'links/udp/socket', 'links/udp/peers', 'links/shm/close', 'links/shm/fo
 PLAIN_ENGINE = {'engine/base/types.h', 'engine/timing/timing_trace.h', 'engine/trace.h',
                 'engine/wire/frame.h', 'engine/base/ib_spec.h', 'engine/base/pages.h',
                 'engine/base/budget.h'}
+
+# QEMU's headers that moved between the versions that the device is built for.
+COMPAT = 'hw/rdma-ernic/compat/qemu.h'
 
 # Allowed everywhere in the engine.
 PURE = {'qemu/osdep.h', 'qemu/bswap.h', 'trace.h', 'glib.h'}
@@ -132,8 +136,23 @@ def contract_include(root, path, header, _):
     return None if allowed else f'the guest contract includes {header}'
 
 
+@functools.cache
+def moved(root):
+    """The headers that COMPAT includes by the version of QEMU."""
+    compat, depth, found = root / COMPAT, 0, set()
+    text = compat.read_text(encoding='utf-8') if compat.exists() else ''
+    for line in text.splitlines():
+        depth += line.startswith('#if') - line.startswith('#endif')
+        header = INCLUDE.match(line)
+        if header and depth > 1:            # within the guard of the file
+            found.add(header[2])
+    return found
+
+
 def device_include(root, path, header, bracket):
     name = path.relative_to(root / DEVICE)
+    if header in moved(root) and path != root / COMPAT:
+        return f'{header} is not in every QEMU: include compat/qemu.h'
     room = room_of(name.as_posix())
     engine = header if header.startswith('engine/') else f'engine/{header}'
     of_engine = (root / DEVICE / engine).exists()

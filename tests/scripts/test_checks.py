@@ -193,6 +193,11 @@ LAYERS = [
             'hw/rdma-ernic/links/udp/peers.h': HEAD}),
     (None, {**device('pci/a.c', 'qemu/osdep.h', 'device/b.h'),
             'hw/rdma-ernic/device/b.h': HEAD}),
+    ('a.h is not in every QEMU', {
+        **device('pci/a.c', 'qemu/osdep.h', 'new/a.h'), layers.COMPAT:
+        HEAD + '#ifndef QEMU_H\n#if NEW\n#include "new/a.h"\n#endif\n#endif\n'}),
+    (None, {**device('pci/a.c', 'qemu/osdep.h', 'hw/a.h'), layers.COMPAT:
+            HEAD + '#ifndef QEMU_H\n#include "hw/a.h"\n#endif\n'}),
     ("room 'device' of the device includes pci/b.h, which is above it",
      {**device('device/a.c', 'qemu/osdep.h', 'pci/b.h'), 'hw/rdma-ernic/pci/b.h': HEAD}),
     ("room 'links/udp' of the device includes links/shm/b.h",

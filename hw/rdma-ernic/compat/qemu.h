@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The differences between the versions of QEMU that the device is built for, 10.0 and
- * later: places of headers, two types and a name. No other file asks for a version.
+ * later: places of headers, two types, a name and an argument. No other file asks for a
+ * version.
  */
 #ifndef ERNIC_COMPAT_QEMU_H
 #define ERNIC_COMPAT_QEMU_H
 
 #include "chardev/char-fe.h"
+#include "hw/pci/pcie.h"
 
 /* Moved in 10.1. */
 #if __has_include("system/memory.h")
@@ -67,5 +69,16 @@ typedef const void ErnicClassData;
 typedef void ErnicClassData;
 #define ERNIC_SAVE_COMPLETE     save_live_complete_precopy
 #endif
+
+/* PCIe 6.0 has a mode of flits, which 11.0 asks for. */
+static inline void ernic_pcie_set_link(PCIDevice *pci, PCIExpLinkWidth width,
+                                       PCIExpLinkSpeed speed)
+{
+#if QEMU_VERSION_MAJOR > 10
+    pcie_cap_fill_link_ep_usp(pci, width, speed, false);
+#else
+    pcie_cap_fill_link_ep_usp(pci, width, speed);
+#endif
+}
 
 #endif

@@ -7,8 +7,8 @@
 #include "qapi/error.h"
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
-#include "hw/pci/pcie.h"
 #include "hw/pci/pcie_aer.h"
+#include "compat/qemu.h"
 #include "device/capabilities.h"
 
 #define MSIX_BAR_SIZE       0x1000
@@ -66,7 +66,7 @@ static bool add_pcie(PCIDevice *pci, Error **errp)
         return false;
     }
     pcie_cap_flr_init(pci);
-    pcie_cap_fill_link_ep_usp(pci, QEMU_PCI_EXP_LNK_X16, QEMU_PCI_EXP_LNK_16GT);
+    ernic_pcie_set_link(pci, QEMU_PCI_EXP_LNK_X16, QEMU_PCI_EXP_LNK_16GT);
     for (size_t i = 0; i < ARRAY_SIZE(link_rate); i++) {
         cmask = pci->cmask + pci->exp.exp_cap + link_rate[i].off;
         pci_long_test_and_clear_mask(cmask, link_rate[i].mask);
