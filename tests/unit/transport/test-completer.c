@@ -246,6 +246,47 @@ DIALOG_TEST_BY("/comp/timeout/nak-budget", open_budgets(d, 0, 7, 14), test_retry
     SEND_WC(d, 1, WR_FLUSH_ERR);
 }
 
+/* Nothing has come until the timeout: a NAK after it is of the second attempt. */
+DIALOG_TEST("/comp/timeout/nak-after", ERNIC_QPT_RC, test_nak_after_timeout)
+{
+    post_sends(d, 4);
+    dlg_wait(d, ernic_ack_timeout_ns(14));
+    sent_sends(d, 0, 3);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    sent_sends(d, 0, 3);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    QUIET(d);
+    ACKED(d, PSN + 3, 0, 4);
+}
+
+/* If the timeout took the last retry, the NAK may be late, and the timer decides. */
+DIALOG_TEST_BY("/comp/timeout/nak-after-last", open_budgets(d, 1, 7, 14),
+               test_nak_after_last_timeout)
+{
+    post_sends(d, 2);
+    dlg_wait(d, ernic_ack_timeout_ns(14));
+    sent_sends(d, 0, 1);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    dlg_nothing(d);
+    acked(d, 2);
+}
+
+/* The same for a response that a READ's is missing before. */
+DIALOG_TEST("/comp/timeout/implied-after", ERNIC_QPT_RC, test_implied_after_timeout)
+{
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK + 64, 16);
+    IS(dlg_drain(d), 2);
+    dlg_wait(d, ernic_ack_timeout_ns(14));
+    IS(dlg_drain(d), 2);
+    dlg_peer_read(d, PSN + 1, 2, 0, 16);
+    SENT_READ(d, PSN, 0, 16);
+    SENT_READ(d, PSN + 1, 0, 16);
+    dlg_peer_read(d, PSN, 1, 0, 16);
+    dlg_peer_read(d, PSN + 1, 2, 0, 16);
+    SEND_WCS(d, 0, 1, SUCCESS);
+}
+
 /* A resent packet has the full timeout again. */
 DIALOG_TEST("/comp/timeout/restart", ERNIC_QPT_RC, test_timeout_restart)
 {

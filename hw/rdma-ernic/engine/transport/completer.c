@@ -535,6 +535,11 @@ static void comp_expired(Ernic *e, ErnicQp *qp)
         trace_ernic_ack_timeout(qp->qpn, sq->una_psn, sq->retry_left);
         ernic_adaptive_waited(e, qp, ernic_adaptive_ack_ns(e, qp));
         comp_retry(e, qp);
+        /*
+         * After such a silence, what comes answers the new attempt, and may show that it
+         * was lost as well. Without a retry left, a late answer ends no request.
+         */
+        sq->rewound = !sq->retry_left;
     }
 }
 
