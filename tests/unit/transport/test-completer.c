@@ -362,6 +362,61 @@ DIALOG_TEST("/comp/implied/nak", ERNIC_QPT_RC, test_implied_by_nak)
     SEND_WC(d, 1, REM_ACCESS_ERR);
 }
 
+/* The responses to the READs of @n requests after the first one. */
+static void responses_after(Dialog *d, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        dlg_peer_read(d, PSN + i, i + 1, 64 * i, 64);
+    }
+}
+
+static void post_reads(Dialog *d, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        dlg_post(d, ERNIC_WR_READ, DLG_SINK + 64 * i, 64);
+    }
+    IS(dlg_drain(d), n);
+}
+
+/*
+ * Without a transport timer only responses show that the first one is missing: once for
+ * each attempt, as long as there are retries.
+ */
+TEST("/comp/implied/no-timer", test_implied_no_timer)
+{
+    EACH_DIALOG(d, n, 2, 5, open_budgets(d, 3, 7, 0)) {
+        post_reads(d, n);
+        for (uint32_t tries = 0; tries < 3; tries++) {
+            responses_after(d, n);
+            IS(dlg_drain(d), n);
+        }
+        if (n == 2) {
+            responses_after(d, n);
+            SEND_WC(d, 0, RETRY_EXC_ERR);
+            SEND_WC(d, 1, WR_FLUSH_ERR);
+        } else {
+            dlg_peer_read(d, PSN, 1, 0, 64);
+            responses_after(d, n);
+            SEND_WCS(d, 0, n - 1, SUCCESS);
+            dlg_mem_is(d, DLG_SINK, d->peer, 64 * n);
+        }
+    }
+}
+
+/* The same after a NAK: the request was lost first, then its response. */
+DIALOG_TEST_BY("/comp/implied/no-timer-nak", open_budgets(d, 3, 7, 0),
+               test_implied_no_timer_nak)
+{
+    post_reads(d, 3);
+    PEER_NAK(d, ERNIC_NAK_PSN_SEQ, PSN, 0);
+    IS(dlg_drain(d), 3);
+    responses_after(d, 3);
+    IS(dlg_drain(d), 3);
+    dlg_peer_read(d, PSN, 1, 0, 64);
+    responses_after(d, 3);
+    SEND_WCS(d, 0, 2, SUCCESS);
+}
+
 typedef struct BadResponse {
     uint8_t wr, op;             /* request; response with the second PSN */
     uint32_t payload_len;

@@ -83,6 +83,23 @@ DEMAND_TEST("/odp/read", ERNIC_QPT_RC, test_read)
     dlg_mem_is(d, DLG_SINK, d->peer, 2 * PAGE);
 }
 
+/* The rest of the response shows no loss, also if there is no transport timer. */
+DIALOG_TEST_BY("/odp/read/no-timer",
+               DLG_OPEN(d, ERNIC_QPT_RC, d->attr.timeout = 0; d->attr.retry_cnt = 1),
+               test_read_no_timer)
+{
+    d->key = fake_reg_demand(d->e, d->pd, d->mem, DLG_MEM, ALL);
+    dlg_post(d, ERNIC_WR_READ, DLG_SINK, 2 * PAGE);
+    SENT_READ(d, SQ, 0, 2 * PAGE);
+    dlg_peer_read(d, SQ, 1, 0, 2 * PAGE);
+    asked(d, DLG_SINK, 2 * PAGE, true);
+    SENT_READ(d, SQ, 0, 2 * PAGE);
+    IS(d->e->stats.implied_naks, 0);
+    dlg_peer_read(d, SQ, 1, 0, 2 * PAGE);
+    SEND_WC(d, 0, SUCCESS);
+    dlg_mem_is(d, DLG_SINK, d->peer, 2 * PAGE);
+}
+
 DEMAND_TEST("/odp/read/failed", ERNIC_QPT_RC, test_read_failed)
 {
     dlg_post(d, ERNIC_WR_READ, DLG_SINK, 16);

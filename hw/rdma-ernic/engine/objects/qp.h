@@ -117,6 +117,8 @@ typedef struct ErnicSendQueue {
     uint32_t una_psn;               /* oldest PSN not acknowledged */
     uint32_t rd_done;               /* reads and atomics answered */
     bool rewound;                   /* no progress since the last rewind */
+    uint32_t heard_psn;             /* of the last response since then that came
+                                       too early */
     uint32_t rewind_gen;            /* rewinds asked for */
     uint32_t rewind_psn;
     uint8_t retry_left, rnr_left;

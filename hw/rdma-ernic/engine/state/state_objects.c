@@ -303,6 +303,7 @@ DESCRIBE(send_queue,
     OWNED_OF(wqe, ernic_state_window, wqe), /* needs the rows above */
     U(lead), DERIVED(taken),
     U(tx_serial), BOOL(leaving), U(leave_by), U(waited), BOOL(asleep),
+    UMAX(heard_psn, ERNIC_PSN_MASK),
 );
 #undef S
 

@@ -72,6 +72,7 @@ void ernic_completer_reset(ErnicQp *qp)
     sq->una_psn = 0;
     sq->rd_done = 0;
     sq->rewound = false;
+    sq->heard_psn = 0;
     sq->rewind_gen = sq->rewind_psn = 0;
     sq->retry_left = sq->rnr_left = 0;
     ernic_adaptive_renew(qp);
@@ -167,6 +168,7 @@ static void comp_rewind(Ernic *e, ErnicQp *qp, uint32_t psn)
     qp->sq.rewind_psn = psn;
     qp->sq.rewind_gen++;
     qp->sq.rewound = true;
+    qp->sq.heard_psn = ernic_psn_add(psn, -1);     /* none is later */
     ernic_sched_mark(e, qp);
 }
 
@@ -265,15 +267,32 @@ static void comp_lost(Ernic *e, ErnicQp *qp)
     }
 }
 
-/* 9.7.5.1.5: a later response implies that an earlier one was lost. */
-static void comp_implied_nak(Ernic *e, ErnicQp *qp)
+/*
+ * Whether a response with @psn, which came too early, was sent before the last rewind.
+ * A transport timer repairs what is lost once more. Without one this response is the
+ * only sign of it: those of one attempt come in the order of their PSNs, so one that is
+ * not later than the last one is of the next attempt.
+ */
+static bool comp_is_stale(const ErnicQp *qp, uint32_t psn)
 {
-    if (qp->sq.rewound || !ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
-        return;                 /* this response was sent before the rewind */
+    const ErnicSendQueue *sq = &qp->sq;
+
+    return sq->rewound &&
+           (qp->attr.timeout || ernic_psn_distance(sq->una_psn, psn) >
+                                ernic_psn_distance(sq->una_psn, sq->heard_psn));
+}
+
+/* 9.7.5.1.5: a later response, with @psn, implies that an earlier one was lost. */
+static void comp_implied_nak(Ernic *e, ErnicQp *qp, uint32_t psn)
+{
+    bool stale = comp_is_stale(qp, psn);
+
+    if (!stale && ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
+        ERNIC_COUNT(e, qp, implied_naks);
+        trace_ernic_implied_nak(qp->qpn, qp->sq.una_psn);
+        comp_lost(e, qp);
     }
-    ERNIC_COUNT(e, qp, implied_naks);
-    trace_ernic_implied_nak(qp->qpn, qp->sq.una_psn);
-    comp_lost(e, qp);
+    qp->sq.heard_psn = psn;
 }
 
 static void comp_rnr(Ernic *e, ErnicQp *qp, uint8_t timer)
@@ -323,13 +342,13 @@ static void comp_aeth(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     if (kind == ERNIC_AETH_ACK) {
         ERNIC_COUNT(e, qp, rx_acks);
         if (!comp_ack(e, qp, before + 1)) {
-            comp_implied_nak(e, qp);
+            comp_implied_nak(e, qp, pkt->psn);
         }
         return;
     }
     /* A NAK acknowledges all packets before it. */
     if (!comp_ack(e, qp, before)) {
-        comp_implied_nak(e, qp);
+        comp_implied_nak(e, qp, pkt->psn);
         return;
     }
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
@@ -405,6 +424,7 @@ static bool comp_page_wait(Ernic *e, ErnicQp *qp)
     ernic_requester_wait_page(qp);
     ernic_retry_timer_stop(e, qp);    /* starts again with the resending */
     comp_rewind(e, qp, qp->sq.una_psn);
+    qp->sq.heard_psn = qp->sq.una_psn;      /* the rest of the response follows */
     return true;
 }
 
@@ -418,7 +438,7 @@ static void comp_data(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
     uint32_t k;
 
     if (!comp_ack(e, qp, ernic_psn_distance(sq->una_psn, pkt->psn))) {
-        comp_implied_nak(e, qp);
+        comp_implied_nak(e, qp, pkt->psn);
         return;
     }
     if (!ernic_qp_may(qp, ERNIC_MAY_PROC_SEND) || sq->wq.ci == sq->started) {
@@ -485,7 +505,7 @@ void ernic_completer_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
                             ErnicFault fault)
 {
     if (!comp_ack(e, qp, ernic_psn_distance(qp->sq.una_psn, pkt->psn))) {
-        comp_implied_nak(e, qp);
+        comp_implied_nak(e, qp, pkt->psn);
     } else if (ernic_qp_may(qp, ERNIC_MAY_PROC_SEND)) {
         comp_fail(e, qp, fault);
     }
