@@ -130,6 +130,29 @@ DIALOG_TEST("/resp/duplicate/read", ERNIC_QPT_RC, test_duplicate_read)
     STATE_IS(d, RTS);
 }
 
+/* Software has taken the right since: what is in memory now is not for the peer. */
+DIALOG_TEST("/resp/duplicate/read-disabled", ERNIC_QPT_RC, test_duplicate_read_disabled)
+{
+    const uint32_t mask = ERNIC_QPA_STATE | ERNIC_QPA_ACCESS;
+    uint32_t access = d->attr.access;
+
+    dlg_serve_read(d, PSN, 1, 0, 3000);
+    PEER_ADD(d, PSN + 3, DLG_SINK, 5);
+    SENT_ATOMIC(d, PSN + 3, 2, 0);
+    d->attr.access = 0;
+    OK(dlg_modify(d, mask, ERNIC_QPS_RTS));
+    PEER_READ(d, PSN, 0, 3000);
+    PEER_READ(d, PSN + 1, 1024, 16);
+    QUIET(d);
+    /* The atomic was executed; its result is an old one. */
+    PEER_ADD(d, PSN + 3, DLG_SINK, 5);
+    SENT_ATOMIC(d, PSN + 3, 2, 0);
+    d->attr.access = access;
+    OK(dlg_modify(d, mask, ERNIC_QPS_RTS));
+    dlg_serve_read(d, PSN, 1, 0, 3000);
+    STATE_IS(d, RTS);
+}
+
 /* 9.7.5.1.3: every field must match, or it is dropped in silence. */
 DIALOG_TEST("/resp/duplicate/atomic-other", ERNIC_QPT_RC, test_duplicate_atomic_other)
 {

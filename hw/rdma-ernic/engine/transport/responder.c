@@ -391,6 +391,10 @@ static void resp_duplicate(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
         ernic_ack_owe(e, qp);
         return;
     }
+    /* Memory is read again, and software may have taken the right since. */
+    if (pkt->op->cls == ERNIC_CL_READ && resp_check_enabled(qp, pkt)) {
+        return;
+    }
     ernic_rd_request_again(e, qp, pkt);
 }
 
