@@ -72,6 +72,25 @@ DIALOG_TEST_BY("/uc/resp/duplicates", dlg_open_mtu(d, ERNIC_QPT_UC, ERNIC_MTU_10
     RECV_WC(d, 2, SUCCESS);
 }
 
+/* Nothing has come before: no PSN can be that of a duplicate. */
+TEST("/uc/resp/first", test_first)
+{
+    static const uint32_t psn[] = { 0, 0xffffff, 0xff0001, 0xff0000, 0x800001, 2 };
+
+    EACH_DIALOG(d, i, 0, ARRAY_SIZE(psn),
+                dlg_open_mtu(d, ERNIC_QPT_UC, ERNIC_MTU_1024, 1)) {
+        dlg_recv_many(d, 2, DLG_SINK, 4096);
+        PEER_DATA(d, SEND_FIRST, psn[i], 0, 1024);
+        PEER_DATA(d, SEND_FIRST, psn[i], 0, 1024);
+        PEER_DATA(d, SEND_LAST, (psn[i] + 1) & 0xffffff, 1024, 10);
+        IS(RECV_WC(d, 0, SUCCESS).byte_len, 1034);
+        peer_only(d, psn[i], 10);
+        dlg_no_wc(d);
+        peer_only(d, (psn[i] + 2) & 0xffffff, 10);
+        RECV_WC(d, 1, SUCCESS);
+    }
+}
+
 typedef struct Wrong {
     const char *name;
     ErnicOp op;

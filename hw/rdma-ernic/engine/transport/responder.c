@@ -458,16 +458,18 @@ void ernic_responder_refuse(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt,
 
 /*
  * 9.8.2.2: on a gap the open message is lost, and so are all packets up to the next
- * First or Only. Packets before the expected PSN were served before.
+ * First or Only. Packets before the expected PSN were served before, unless nothing was:
+ * then the sender has begun with another PSN.
  */
 static void resp_uc(Ernic *e, ErnicQp *qp, const ErnicPkt *pkt)
 {
     ErnicRecvQueue *rq = &qp->rq;
     int32_t diff = ernic_psn_diff(pkt->psn, rq->epsn);
     bool start = pkt->op->seg & ERNIC_SEG_START;
+    bool begun = rq->msn || rq->open != ERNIC_CL_NONE;
     ErnicFault fault;
 
-    if (diff < 0 && diff >= -ERNIC_UC_DUP_WINDOW) {
+    if (begun && diff < 0 && diff >= -ERNIC_UC_DUP_WINDOW) {
         ERNIC_COUNT(e, qp, rx_duplicates);
         return;
     }
