@@ -534,4 +534,9 @@ DIALOG_TEST_BY("/ud/gsi", dlg_init(d, ERNIC_QPT_GSI, false), test_gsi)
     IS(cqe.pkey_index, 4);
     PEER(d, SEND_ONLY, .qkey = 0x80010000, .src_qp = 1);
     IS(RECV_WC(d, 1, SUCCESS).pkey_index, 0);
+    /* An entry that is empty. */
+    wqe.ud.pkey_index = cpu_to_le16(5);
+    dlg_post_wqe(d, &wqe, 0, 256);
+    dlg_send_wc(d, 1, ERNIC_WC_LOC_QP_OP_ERR);
+    dlg_nothing(d);
 }

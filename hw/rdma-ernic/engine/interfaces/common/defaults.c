@@ -47,7 +47,7 @@ ErnicFault ernic_default_datagram(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe,
     own_qkey = qp->type == ERNIC_QPT_GSI ? ERNIC_QKEY_GSI : qp->attr.qkey;
     pkt->qkey = wqe->ud.qkey & ERNIC_QKEY_PRIVILEGED ? own_qkey : wqe->ud.qkey;
     if (qp->type == ERNIC_QPT_GSI) {
-        if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY) {
+        if (wqe->ud.pkey_index >= ERNIC_LIM_PKEY || !e->pkey[wqe->ud.pkey_index]) {
             return ERNIC_FAULT_SEND_WQE;
         }
         pkt->pkey = e->pkey[wqe->ud.pkey_index];
