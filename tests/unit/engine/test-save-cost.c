@@ -140,7 +140,7 @@ static const Row rows[] = {
     { "large-regions", large_regions, 16000, 16, 8 },
     { "small-regions", small_regions, 60000, 10, 80 },
     { "completion-queues", queues, 16000, 20, 80 },
-    { "queue-pairs", queue_pairs, 16000, 140, 80 },
+    { "queue-pairs", queue_pairs, 16000, 141, 80 },
 };
 
 ROW_TEST("/save-cost", rows, row, test_row)
