@@ -134,8 +134,17 @@ static bool qp_rings(const ErnicCheck *c, uint32_t id)
 }
 
 INVARIANT_OF(qp, qp_counter, ernic_counter_get(c->e, qp->counter))
-INVARIANT_OF(qp, qp_attributes, qp->attr.path_mtu >= ERNIC_MTU_256 &&
-      qp->attr.path_mtu <= c->e->cfg.mtu)
+
+/* With PG332, the places for READs are the card's: software chooses nothing. */
+static bool qp_attributes(const ErnicCheck *c, uint32_t id)
+{
+    const ErnicQpAttr *attr = &get(c, id)->attr;
+    const ErnicConfig *cfg = &c->e->cfg;
+
+    return attr->path_mtu >= ERNIC_MTU_256 && attr->path_mtu <= cfg->mtu &&
+           (!c->e->regs ||
+            attr->max_dest_rd_atomic == (cfg->pg332_reads ?: ERNIC_MAX_RD_ATOMIC));
+}
 
 /* ---- send queue ------------------------------------------------------------ */
 

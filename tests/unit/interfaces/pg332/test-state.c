@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * States of the ERNIC interface that no card saves, and that a card would not survive.
+ */
+#include "qemu/osdep.h"
+#include "pg332_card.h"
+#include "transport/qp.h"
+
+/* The card is refused because of invariant @why. */
+static void refused(Card *c, const char *why)
+{
+    g_autoptr(GByteArray) state = fake_saved(c->e);
+    g_autoptr(GString) found = g_string_new(NULL);
+    Ernic *e = ernic_new(&c->e->cfg, c->e->ops, c->e->env);
+
+    g_assert_false(ernic_load_why(e, c->env.now, state->data, state->len, found));
+    g_assert_cmpstr(found->str, ==, why);
+    ernic_free(e);
+}
+
+/* READs of a peer have the places that the card has, and no others. */
+CARD_TEST("/pg332-state/reads", PG332_V4_2, test_reads)
+{
+    uint8_t *size = &c->e->qp[QPN].attr.max_dest_rd_atomic;
+
+    IS(*size, ERNIC_MAX_RD_ATOMIC);
+    *size = ERNIC_MAX_RD_ATOMIC - 1;
+    refused(c, "qp 2: qp-attributes\n");
+    *size = ERNIC_MAX_RD_ATOMIC;
+    card_move(c);
+}
