@@ -132,7 +132,10 @@ static bool packets_ok(const ErnicDelayFifo *l)
 INVARIANT(packets, packets_ok(&c->e->timing->tx) && packets_ok(&c->e->timing->rx))
 INVARIANT(held_due, ernic_timing_held_due_ok(c->e->timing))
 
-/* Completions are written without further checks: queue and queue pair exist. */
+/*
+ * Completions are written without further checks: queue and queue pair exist, and the
+ * register that stops the latter (PG332) had its completions written before.
+ */
 static bool completions(const ErnicCheck *c, uint32_t id)
 {
     const Ernic *e = c->e;
@@ -144,6 +147,7 @@ static bool completions(const ErnicCheck *c, uint32_t id)
         const ErnicTimedCqe *cqe = ernic_delay_fifo_at(l, i, &due);
 
         if (cqe->wc.qpn >= e->cfg.max_qp || !e->qp[cqe->wc.qpn].used ||
+            e->qp[cqe->wc.qpn].stopping ||
             (e->regs ? cqe->cqn != 0 :
              cqe->cqn >= e->cfg.max_cq || !e->cq[cqe->cqn].used)) {
             return false;

@@ -4,7 +4,9 @@
  * States of the ERNIC interface that no card saves, and that a card would not survive.
  */
 #include "qemu/osdep.h"
+#include "hand_profile.h"
 #include "pg332_card.h"
+#include "timing/timing.h"
 #include "transport/qp.h"
 
 /* The card is refused because of invariant @why. */
@@ -29,4 +31,25 @@ CARD_TEST("/pg332-state/reads", PG332_V4_2, test_reads)
     refused(c, "qp 2: qp-attributes\n");
     *size = ERNIC_MAX_RD_ATOMIC;
     card_move(c);
+}
+
+/* A queue pair that a register stops has written its completions. */
+TEST("/pg332-state/stopping", test_stopping)
+{
+    Card *c = &cards[0];
+
+    card_timing = &hand;
+    setup(PG332_V4_2);
+    POST(c, 0x3f, 64);                  /* no such opcode: it fails at once */
+    while (!c->e->timing->cqes.count) {
+        c->env.now = MAX(c->env.wake, c->env.now);
+        fake_run(c->e);
+    }
+    c->e->unsettled = QPN;
+    c->e->qp[QPN].stopping = true;
+    refused(c, "timing 0: completions\n");
+    c->e->qp[QPN].stopping = false;
+    card_move(c);
+    teardown();
+    card_timing = NULL;
 }
