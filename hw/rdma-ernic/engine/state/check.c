@@ -559,7 +559,7 @@ static bool loopback(const ErnicCheck *c, uint32_t id)
     ErnicTrain train;
 
     while (ernic_tx_loop_next(c->e, &pos, &train)) {
-        if (!train.len || !train.seg ||
+        if (!train.len || train.len > ERNIC_TRAIN_BYTES || !train.seg ||
             (!train.frame && !ernic_check_path(&train.path))) {
             return false;
         }

@@ -8,6 +8,7 @@
 #include "pg332_card.h"
 #include "timing/timing.h"
 #include "transport/qp.h"
+#include "transport/tx.h"
 
 /* The card is refused because of invariant @why. */
 static void refused(Card *c, const char *why)
@@ -52,4 +53,20 @@ TEST("/pg332-state/stopping", test_stopping)
     card_move(c);
     teardown();
     card_timing = NULL;
+}
+
+/* A packet of loopback is not longer than one that is sent. */
+CARD_TEST("/pg332-state/loopback", PG332_V4_2, test_loopback)
+{
+    g_autofree uint8_t *data = g_malloc0(UINT16_MAX + 1);
+    ErnicTrain train = { .data = data, .len = ERNIC_TRAIN_BYTES };
+
+    train.seg = train.len;
+    g_assert_true(ernic_tx_loop_add(c->e, &train));
+    fake_run(c->e);
+    IS(c->e->tx->loop_len, 0);
+    train.len = train.seg = UINT16_MAX + 1;
+    g_assert_true(ernic_tx_loop_add(c->e, &train));
+    refused(c, "device 0: loopback\n");
+    c->e->tx->loop_len = 0;
 }
