@@ -7,6 +7,7 @@
 #include "pg332_card.h"
 #include "interfaces/pg332/handshake.h"
 #include "trace-mark.h"
+#include "transport/qp.h"
 
 /* Queue pairs whose doorbells are not registers. */
 #define HANDSHAKE_QPCONF    (QPCONF & ~PG332_QPCONF_NO_HS)
@@ -91,6 +92,20 @@ LOGIC_TEST("/pg332-handshake/records", test_records)
     READS(a, SLOT(CQHEAD, 3), SLOT(SQPI, 3));
     IS(card_word(a, a->cq_db), 0);
     IS(card_word(b, b->rq_db), 0);
+}
+
+/* A message after which 2^32 have come is reported, too. */
+LOGIC_TEST("/pg332-handshake/many", test_many)
+{
+    ErnicWq *rq = &b->e->qp[QPN].rq.wq;
+
+    requests(a, DEPTH - 1);
+    takes(b, PG332_USER_RECEIVED, DEPTH - 1);
+    rq->pi -= DEPTH;
+    rq->ci -= DEPTH;
+    requests(a, 1);
+    IS(rq->ci, 0);
+    takes(b, PG332_USER_RECEIVED, DEPTH);
 }
 
 /* The requester's READ completes; the peer's software hears nothing. */

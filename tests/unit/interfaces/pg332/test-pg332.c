@@ -114,6 +114,42 @@ CARDS_TEST("/pg332/indices", PG332_V3_1, test_indices)
     check_done(a, 3 * DEPTH + 1);
 }
 
+/* Indices go on after 2^32 requests and messages: here soon after the first ones. */
+CARDS_TEST("/pg332/many", PG332_V4_2, test_many)
+{
+    ErnicSendQueue *sq = &a->e->qp[QPN].sq;
+    ErnicWq *rq = &b->e->qp[QPN].rq.wq;
+
+    for (uint32_t i = 0; i < DEPTH - 2; i++) {
+        DO(a, SEND, 32);
+    }
+    put_qp(b, PG332_RQCI, DEPTH - 2);
+    sq->wq.pi -= DEPTH;
+    sq->taken -= DEPTH;
+    sq->wq.ci = sq->next = sq->started = sq->fetched = sq->wq.pi;
+    rq->pi -= DEPTH;
+    rq->ci -= DEPTH;
+    DO(a, SEND, 32);
+    IS(get_qp(a, PG332_STATCURSQPTR), DEPTH);
+    check_done(a, DEPTH - 1);
+    DO(a, SEND, 32);
+    IS(sq->wq.ci, 0);
+    IS(rq->ci, 0);
+    check_done(a, DEPTH);
+    check_received(b, DEPTH);
+    put_qp(b, PG332_RQCI, DEPTH);
+    card_ring(a);                            /* the same index again */
+    settle();
+    check_done(a, DEPTH);
+    check_received(b, DEPTH);
+    for (uint32_t i = DEPTH; i < 3 * DEPTH; i++) {
+        DO(a, SEND, 32);
+        check_done(a, i + 1);
+        check_received(b, i + 1);
+        put_qp(b, PG332_RQCI, card_index(i + 1));
+    }
+}
+
 /* Without their bits in QPCONF, neither entries nor doorbells are written. */
 CARDS_TEST("/pg332/gates", PG332_V4_2, test_gates)
 {

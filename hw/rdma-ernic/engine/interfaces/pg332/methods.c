@@ -190,6 +190,7 @@ static void post_send(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
     uint64_t at = ring + (uint64_t)(wc->index & (depth - 1)) * CQE_SIZE;
     uint32_t cqe = cpu_to_le32((uint32_t)wc->wr_id |
                                (wc->fault ? CQE_ERROR : 0));
+    uint32_t index = ernic_pg332_place(wc->src_qp, depth);
 
     e->stats.completions++;
     ernic_charge(e, ERNIC_WORK_COMPLETE);
@@ -200,9 +201,9 @@ static void post_send(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
     if (handshake(e, qp)) {
         ernic_handshake_completed(e, qp->qpn);
     } else {
-        write_doorbell(e, qp, PG332_CQDBADD, PG332_CQDBADDMSB,
-                       ernic_pg332_index(wc->src_qp, depth));
+        write_doorbell(e, qp, PG332_CQDBADD, PG332_CQDBADDMSB, index);
     }
+    *ernic_pg332_qp_reg(e, qp->qpn, PG332_CQHEAD) = index;
     if (conf & PG332_QPCONF_CQ_INT) {
         ernic_pg332_bank(e, ernic_pg332_version(e) == PG332_V3_1 ?
                          PG332_V3_CQINTSTS : PG332_V4_CQINTSTS, qp->qpn);
@@ -245,7 +246,10 @@ static void report_to_side(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
     uint64_t type = inv ? PG332_SIDE_SEND_INV :
                     wc->opcode == ERNIC_WC_RECV ? PG332_SIDE_SEND_IMM :
                                                   PG332_SIDE_WRITE_IMM;
-    uint64_t pi = ernic_pg332_index(wc->src_qp, qp->rq.wq.depth);
+    uint64_t pi = wc->opcode == ERNIC_WC_RECV ?
+                  ernic_pg332_place(wc->src_qp, qp->rq.wq.depth) :
+                  ernic_pg332_shown(e, qp, PG332_STATRQPIDB, wc->src_qp,
+                                    qp->rq.wq.depth);
     uint64_t qpn = qp->qpn;
 
     if (wc->flags & (ERNIC_CQE_IMM | ERNIC_CQE_INV)) {
@@ -287,7 +291,7 @@ static void pg332_complete_recv(Ernic *e, ErnicQp *qp, const ErnicRecv *recv,
 
 static void post_recv(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
 {
-    uint32_t index = ernic_pg332_index(wc->src_qp, qp->rq.wq.depth);
+    uint32_t index = ernic_pg332_place(wc->src_qp, qp->rq.wq.depth);
 
     /* Before software looks for it. */
     if (qp->transport == ERNIC_RC) {
@@ -303,6 +307,7 @@ static void post_recv(Ernic *e, const ErnicQp *qp, const ErnicWc *wc)
     } else {
         write_doorbell(e, qp, PG332_RQWPTRDBADD, PG332_RQWPTRDBADDMSB, index);
     }
+    *ernic_pg332_qp_reg(e, qp->qpn, PG332_STATRQPIDB) = index;
     if (qp->type == ERNIC_QPT_GSI) {
         ernic_pg332_raise(e, PG332_INT_MAD);
     }

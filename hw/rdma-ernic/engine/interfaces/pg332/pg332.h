@@ -45,6 +45,14 @@ uint32_t *ernic_pg332_reg(const Ernic *e, uint32_t offset);
 uint32_t *ernic_pg332_qp_reg(const Ernic *e, uint32_t qpn, uint32_t offset);
 uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
                              uint32_t high);
+/*
+ * The index of @count entries, which @reg of @qp shows. After 2^32 of them the count is 0
+ * as before the first, when the register still has its 0.
+ */
+uint32_t ernic_pg332_shown(const Ernic *e, const ErnicQp *qp, uint32_t reg,
+                           uint32_t count, uint32_t depth);
+/* The index up to which requests of @qp are posted. */
+uint32_t ernic_pg332_posted(const Ernic *e, const ErnicQp *qp);
 /* Whether the configuration lets @qpn run. */
 bool ernic_pg332_in_bound(const Ernic *e, uint32_t qpn);
 /* Bits that the numbers of queue pairs need, where hardware packs or cuts them. */
@@ -98,12 +106,18 @@ void ernic_pg332_refused(Ernic *e, const ErnicArrival *a,
                          const ErnicVerdict *v);
 
 /*
- * Indices as registers and memory show them: 1 to the depth, then 1 again; 0
- * before the first. @count runs freely.
+ * Indices as registers and memory show them: 1 to the depth, then 1 again. @count runs
+ * freely, and is that of an entry which there was.
  */
+static inline uint32_t ernic_pg332_place(uint32_t count, uint32_t depth)
+{
+    return ((count - 1) & (depth - 1)) + 1;
+}
+
+/* The same of a register that software has written; 0 is the one before the first. */
 static inline uint32_t ernic_pg332_index(uint32_t count, uint32_t depth)
 {
-    return count ? ((count - 1) & (depth - 1)) + 1 : 0;
+    return count ? ernic_pg332_place(count, depth) : 0;
 }
 
 /* How far the index @to is ahead of @from; @to may be any number. */

@@ -33,6 +33,23 @@ uint64_t ernic_pg332_qp_addr(const Ernic *e, uint32_t qpn, uint32_t low,
            (uint64_t)*ernic_pg332_qp_reg(e, qpn, high) << 32;
 }
 
+/* ---- indices ------------------------------------------------------------- */
+
+uint32_t ernic_pg332_shown(const Ernic *e, const ErnicQp *qp, uint32_t reg,
+                           uint32_t count, uint32_t depth)
+{
+    return count ? ernic_pg332_place(count, depth) :
+                   *ernic_pg332_qp_reg(e, qp->qpn, reg);
+}
+
+uint32_t ernic_pg332_posted(const Ernic *e, const ErnicQp *qp)
+{
+    const ErnicWq *wq = &qp->sq.wq;
+
+    return wq->pi || *ernic_pg332_qp_reg(e, qp->qpn, PG332_CQHEAD) ?
+           ernic_pg332_place(wq->pi, wq->depth) : 0;
+}
+
 /* ---- interrupts ---------------------------------------------------------- */
 
 bool ernic_pg332_irq(const Ernic *e)

@@ -298,7 +298,7 @@ static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
     }
     switch (offset) {
     case PG332_CQHEAD:
-        return ernic_pg332_index(sq->wq.ci - hidden(e, qp, false),
+        return ernic_pg332_shown(e, qp, offset, sq->wq.ci - hidden(e, qp, false),
                                  sq->wq.depth);
     case PG332_SQPSN:
         return sq->next_psn;
@@ -312,7 +312,7 @@ static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
     case PG332_STATQP:
         return status(e, qp, stored);
     case PG332_STATCURSQPTR:
-        return ernic_pg332_index(sq->wq.ci + 1, sq->wq.depth);
+        return ernic_pg332_place(sq->wq.ci + 1, sq->wq.depth);
     case PG332_STATRESPSN:
         return sq->una_psn;
     case PG332_STATRQBUFCA:
@@ -322,7 +322,7 @@ static uint32_t live(const Ernic *e, const ErnicQp *qp, uint32_t offset,
     case PG332_STATWQE:
         return sq->fetched & 0xffff;
     case PG332_STATRQPIDB:
-        return ernic_pg332_index(ernic_pg332_received(qp) -
+        return ernic_pg332_shown(e, qp, offset, ernic_pg332_received(qp) -
                                  hidden(e, qp, true), qp->rq.wq.depth);
     default:
         return stored;
@@ -540,8 +540,7 @@ static void post_requests(Ernic *e, uint32_t qpn, uint32_t sqpi)
     ErnicQp *qp = running(e, qpn);
     ErnicWq *wq = &qp->sq.wq;
 
-    more = ernic_pg332_ahead(ernic_pg332_index(wq->pi, wq->depth), sqpi,
-                             wq->depth);
+    more = ernic_pg332_ahead(ernic_pg332_posted(e, qp), sqpi, wq->depth);
     room = wq->depth - (wq->pi - wq->ci);
     if (more > room) {
         trace_ernic_guest_pg332_sqpi(qpn, sqpi, room);

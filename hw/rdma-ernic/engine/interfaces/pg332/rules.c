@@ -168,8 +168,8 @@ static bool sq_overrun(const ErnicRuleCase *c)
         return false;
     }
     wq = &qp->sq.wq;
-    return ernic_pg332_ahead(ernic_pg332_index(wq->pi, wq->depth), c->value,
-                             wq->depth) > wq->depth - (wq->pi - wq->ci);
+    return ernic_pg332_ahead(ernic_pg332_posted(c->e, qp), c->value, wq->depth) >
+           wq->depth - (wq->pi - wq->ci);
 }
 
 static bool rq_overrun(const ErnicRuleCase *c)
