@@ -71,6 +71,12 @@ static inline uint32_t ernic_timed_hidden(const Ernic *e, uint32_t qpn, bool rec
     return unlikely(e->timing) ? ernic_timing_hidden(e, qpn, recv) : 0;
 }
 
+/* Whether PG332 software does not see some completion of a request yet. */
+static inline bool ernic_timed_hides_requests(const Ernic *e)
+{
+    return unlikely(e->timing) && ernic_timing_hides_requests(e);
+}
+
 /* ---- requests ------------------------------------------------------------ */
 
 /* Queue pair @qpn has executed a local operation; see ernic_timing_local(). */

@@ -610,6 +610,13 @@ void ernic_timing_requests(Ernic *e, uint32_t qpn, uint32_t num)
     }
 }
 
+/* Whether an index counts @cqe: that of the receive queue, or of requests. */
+static bool is_counted(const ErnicTimedCqe *cqe, bool recv)
+{
+    return !(cqe->wc.flags & ERNIC_CQE_RQ) == !recv &&
+           (!recv || cqe->wc.opcode == ERNIC_WC_RECV);
+}
+
 uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv)
 {
     const ErnicDelayFifo *line = &e->timing->cqes;
@@ -619,10 +626,23 @@ uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv)
     for (i = 0; i < line->count; i++) {
         const ErnicTimedCqe *cqe = ernic_delay_fifo_at(line, i, &due);
 
-        n += cqe->wc.qpn == qpn && !(cqe->wc.flags & ERNIC_CQE_RQ) == !recv &&
-             (!recv || cqe->wc.opcode == ERNIC_WC_RECV);
+        n += cqe->wc.qpn == qpn && is_counted(cqe, recv);
     }
     return n;
+}
+
+bool ernic_timing_hides_requests(const Ernic *e)
+{
+    const ErnicDelayFifo *line = &e->timing->cqes;
+    uint64_t due;
+    uint32_t i;
+
+    for (i = 0; i < line->count; i++) {
+        if (is_counted(ernic_delay_fifo_at(line, i, &due), false)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void ernic_timing_irq(Ernic *e, uint16_t vector)

@@ -137,6 +137,8 @@ void ernic_timing_cqe(Ernic *e, uint32_t cqn, const ErnicWc *wc,
 void ernic_timing_requests(Ernic *e, uint32_t qpn, uint32_t num);
 /* The number of completions of @qpn that PG332 software does not see yet. */
 uint32_t ernic_timing_hidden(const Ernic *e, uint32_t qpn, bool recv);
+/* Whether it does not see some completion of a request yet, of any queue pair. */
+bool ernic_timing_hides_requests(const Ernic *e);
 void ernic_timing_irq(Ernic *e, uint16_t vector);
 /* Raise the interrupts that are due. */
 void ernic_timing_run_irqs(Ernic *e);

@@ -5,6 +5,7 @@
  * index and an interrupt appear, compared with times calculated by hand.
  */
 #include "qemu/osdep.h"
+#include "cpu_time.h"
 #include "hand_profile.h"
 #include "pg332_card.h"
 #include "timing/timing.h"
@@ -187,4 +188,57 @@ TEST("/pg332-timing/many", test_many)
     check_done(&cards[0], 1);
     check_received(&cards[1], 1);
     close_cards();
+}
+
+/* us for a read of RESPHNDSTS, which has its PTR_DONE only if @done. */
+static int64_t cost_of_status(Card *c, bool done)
+{
+    int64_t least = INT64_MAX, from;
+
+    for (uint32_t i = 0; i < 8; i++) {
+        from = cpu_us();
+        IS(get(c, PG332_RESPHNDSTS) & PG332_RESPHND_PTR_DONE,
+           done ? PG332_RESPHND_PTR_DONE : 0);
+        least = MIN(least, cpu_us() - from);
+    }
+    g_test_message("%u completions: %" PRId64 " us", c->e->timing->cqes.count, least);
+    return least;
+}
+
+/* Many queue pairs and many completions under way do not multiply. */
+TEST("/pg332-timing/status", test_status)
+{
+    Card *c = &cards[0];
+    uint32_t i, slot;
+    int64_t before;
+
+    *c = (Card) { .version = PG332_V4_0 };
+    card_timing = &hand;
+    c->e = FAKE_ERNIC(&c->env, card_config(&cfg, c->version);
+                      cfg.max_qp = PG332_V4_MAX_QP + 1);
+    c->sq = fake_alloc(&c->env, DEPTH * 64, 256);
+    WRITES(c, REG(XRNIC_CONF_QP_EN, PG332_V4_MAX_QP), REG(XRNICCONF, 0x0012b721));
+    for (i = 0; i < DEPTH; i++) {
+        card_wqe(c, (Wqe) { .opcode = 0x3f });
+    }
+    for (i = 0; i < PG332_V4_MAX_QP; i++) {
+        slot = card_at(c, ERNIC_REG_QP, i, 0);
+        ernic_reg_write(c->e, 0, slot + PG332_SQBA, c->sq);
+        ernic_reg_write(c->e, 0, slot + PG332_SQBAMSB, c->sq >> 32);
+        ernic_reg_write(c->e, 0, slot + PG332_QDEPTH, DEPTH << 16 | DEPTH);
+        ernic_reg_write(c->e, 0, slot + PG332_QPCONF, QPCONF);
+    }
+    fake_run(c->e);
+    before = cost_of_status(c, true);
+    for (i = 0; i < PG332_V4_MAX_QP; i++) {
+        ernic_reg_write(c->e, 0, card_at(c, ERNIC_REG_QP, i, PG332_SQPI), DEPTH);
+    }
+    c->env.now += 1000000000;
+    while (c->e->timing->cqes.count < ERNIC_TIMING_CQES) {
+        ernic_run(c->e, c->env.now);
+    }
+    g_assert_cmpint(cost_of_status(c, false), <=, 10 * before + 200);
+    ernic_free(c->e);
+    fake_env_fini(&c->env);
+    card_timing = NULL;
 }

@@ -31,14 +31,13 @@ static void look_at(const Ernic *e, const ErnicQp *qp, Pipeline *p)
     }
     p->no_buffer |= out && out >= e->interface->outstanding(qp);
     p->moving |= qp->state == ERNIC_QPS_ERR && sq->wq.ci != sq->wq.pi;
-    p->moving |= ernic_timed_hidden(e, qp->qpn, false) != 0;
     p->cached |= sq->fetched != sq->started;
     p->full |= sq->fetched != sq->started && sq->fetched != sq->wq.pi;
 }
 
 static Pipeline look(const Ernic *e)
 {
-    Pipeline p = { };
+    Pipeline p = { .moving = ernic_timed_hides_requests(e) };
     uint32_t qpn;
 
     for (qpn = 1; qpn < e->cfg.max_qp; qpn++) {
