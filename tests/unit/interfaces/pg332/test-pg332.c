@@ -390,6 +390,30 @@ CARDS_TEST("/pg332/stop-and-go", PG332_V3_1, test_stop_and_go)
     check_done(a, 21);
 }
 
+/* An RQCI of the depth, written again after a start, returns no buffer. */
+CARDS_TEST("/pg332/start-returned", PG332_V4_2, test_start_returned)
+{
+    const ErnicWq *rq = &b->e->qp[QPN].rq.wq;
+
+    for (uint32_t i = 0; i < DEPTH; i++) {
+        DO(a, SEND, 32);
+    }
+    put_qp(b, PG332_QPCONF, 0);
+    put_qp(b, PG332_QPCONF, QPCONF);
+    IS(rq->pi - rq->ci, 0);
+    put_qp(b, PG332_RQCI, DEPTH);
+    IS(rq->pi - rq->ci, DEPTH);
+    DO(a, SEND, 32);
+    DO(a, SEND, 32);
+    put_qp(b, PG332_QPCONF, 0);
+    put_qp(b, PG332_QPCONF, QPCONF);
+    put_qp(b, PG332_RQCI, DEPTH);
+    IS(rq->pi - rq->ci, DEPTH - 2);
+    put_qp(b, PG332_RQCI, 1);
+    IS(rq->pi - rq->ci, DEPTH - 1);
+    check_received(b, DEPTH + 2);
+}
+
 /*
  * A time-out that is set while a packet is under way counts from then; one that is turned
  * off while the link is busy does not expire later.

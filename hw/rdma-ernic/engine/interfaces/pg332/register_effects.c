@@ -204,9 +204,9 @@ static void load_counters(Ernic *e, ErnicQp *qp)
     sq->wq.pi = head + ernic_pg332_ahead(head, reg[PG332_SQPI / 4],
                                          sq->wq.depth);
     pi = ernic_pg332_index(pi, rq->depth);
-    rq->ci = pi;
-    rq->pi = pi + rq->depth - ernic_pg332_ahead(reg[PG332_RQCI / 4], pi,
-                                                rq->depth);
+    /* A lap more: buffers that were returned must not count as none. */
+    rq->ci = pi && reg[PG332_RQCI / 4] ? pi + rq->depth : pi;
+    rq->pi = rq->ci + rq->depth - ernic_pg332_ahead(reg[PG332_RQCI / 4], pi, rq->depth);
     ernic_handshake_begin(e, qp->qpn, head, pi);
     ernic_responder_count_from(qp, reg[PG332_STATMSN / 4] & ERNIC_MSN_MASK);
     load_psn(e, qp);
