@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include "shm_fixture.h"
 #include "links/shm/pair.h"
@@ -499,6 +500,30 @@ TEST("/shm-hostile/own-holes", test_own_holes)
         ernic_shm_pair_free(p);
         close(fds[1]);
     }
+}
+
+/*
+ * Memory without pages, and as many pages beyond its end, which count as its own: the
+ * port makes those that it needs.
+ */
+LAB_TEST("/shm-hostile/beyond", 1, test_beyond)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING), s = dial(l);
+    uint8_t hello[HELLO_BYTES];
+    uint32_t bytes = overhear(hello);
+    struct stat st;
+
+    IS(ftruncate(fd, bytes), 0);
+    IS(fallocate(fd, FALLOC_FL_KEEP_SIZE, bytes, bytes), 0);
+    IS(fcntl(fd, F_ADD_SEALS, GOOD), 0);
+    say(s, hello, sizeof(hello), &fd, 1);
+    lab_serve(l);
+    IS(fstat(fd, &st), 0);
+    IS(stats(l, 0)->refused, st.st_blocks * 512 < 2 * bytes);
+    close(fd);
+    close(s);
+    lab_serve(l);
+    assert_works(l);
 }
 
 /* A descriptor whose closing waits: a socket that lingers with data that nobody reads. */

@@ -101,7 +101,8 @@ static bool map_memory(ErnicShmPair *p, int fd)
 /*
  * Both sides have mapped the memory. This seal refuses further writable mappings, and
  * with them to punch holes (shmem_fallocate() of Linux). So a page that exists stays, and
- * no access needs memory that the host may not have.
+ * no access needs memory that the host may not have. The blocks may be those of pages
+ * beyond the end: fallocate() makes the pages that are missing.
  */
 static bool fix_memory(int fd)
 {
@@ -113,7 +114,8 @@ static bool fix_memory(int fd)
     }
     seals = fcntl(fd, F_GET_SEALS);
     return seals >= 0 && seals & F_SEAL_FUTURE_WRITE && fstat(fd, &st) == 0 &&
-           st.st_blocks * 512 >= sizeof(ErnicShmMap);
+           st.st_blocks * 512 >= sizeof(ErnicShmMap) &&
+           fallocate(fd, 0, 0, sizeof(ErnicShmMap)) == 0;
 }
 
 /* ---- messages -------------------------------------------------------------- */
