@@ -8,25 +8,13 @@
 #include "qemu/osdep.h"
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <netinet/in.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include "shm_fixture.h"
-#include "links/shm/pair.h"
+#include "shm_stranger.h"
 
-#define HELLO_BYTES     20
-#define PUNCH           (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
 #define RANDOM_ROUNDS   4000
 
 #define UNKNOWN ERNIC_SHM_DROP_UNKNOWN_DEST
-
-static uint8_t data[ERNIC_SHM_TRAIN_BYTES];
-
-/* A port without properties. */
-static const ErnicShmConfig plain;
 
 /* The record as the ring has it. */
 typedef struct Record {
@@ -37,20 +25,6 @@ typedef struct Record {
 #define FRAME   0x80000000u     /* in @seg */
 
 /* ---- a peer by hand ------------------------------------------------------------ */
-
-/* A socket that is connected to the only port of @l. */
-static int dial(const Lab *l)
-{
-    struct sockaddr_un sa = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    GDir *dir = g_dir_open(l->folder, 0, NULL);
-
-    g_snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", l->folder,
-               g_dir_read_name(dir));
-    g_dir_close(dir);
-    IS(connect(fd, (void *)&sa, sizeof(sa)), 0);
-    return fd;
-}
 
 /* A peer that has said hello as it should, and then does what the test wants. */
 static ErnicShmPair *intrude(Lab *l)
@@ -78,19 +52,6 @@ static void assert_broken(Lab *l, uint64_t times)
 {
     IS(stats(l, 0)->broken, times);
     IS(l->events[0][ERNIC_SHM_PEER_BROKEN], times);
-}
-
-/* The port works with a peer that keeps to the rules. */
-static void assert_works(Lab *l)
-{
-    ErnicTrain t, got;
-
-    lab_join(l, 1, false);
-    t = lab_train(l, 1, 0, data, 100, 100);
-    send_train(l, 1, &t);
-    g_assert_true(ernic_shm_recv(l->port[0], &got));
-    g_assert_cmpmem(got.data, got.len, data, 100);
-    lab_leave(l, 1);
 }
 
 /* A port accepts only trains that an engine may read, whatever a peer wrote. */
@@ -272,84 +233,6 @@ LAB_TEST("/shm-hostile/many-addresses", 1, test_many_addresses)
 
 /* ---- hello ---------------------------------------------------------------------- */
 
-#define MAX_FDS 80              /* more than may wait for a port to close them */
-
-static void say(int fd, const void *buf, size_t len, const int *fds, uint32_t num_fds)
-{
-    union {
-        char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
-        struct cmsghdr align;
-    } control = { 0 };
-    struct iovec iov = { (void *)buf, len };
-    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-    struct cmsghdr *cmsg;
-
-    if (num_fds) {
-        msg.msg_control = control.buf;
-        msg.msg_controllen = CMSG_SPACE(num_fds * sizeof(int));
-        cmsg = CMSG_FIRSTHDR(&msg);
-        cmsg->cmsg_level = SOL_SOCKET;
-        cmsg->cmsg_type = SCM_RIGHTS;
-        cmsg->cmsg_len = CMSG_LEN(num_fds * sizeof(int));
-        memcpy(CMSG_DATA(cmsg), fds, num_fds * sizeof(int));
-    }
-    IS(sendmsg(fd, &msg, MSG_NOSIGNAL), len);
-}
-
-/* The hello of a good peer and its memory's size, overheard. */
-static uint32_t overhear(uint8_t hello[HELLO_BYTES])
-{
-    ErnicShmPair *p;
-    int fds[2];
-    uint32_t bytes;
-
-    IS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
-    p = ernic_shm_pair_call(fds[0], test_closer(), &plain);
-    IS(recv(fds[1], hello, HELLO_BYTES, 0), HELLO_BYTES);
-    memcpy(&bytes, hello + 8, sizeof(bytes));
-    ernic_shm_pair_free(p);
-    close(fds[1]);
-    return bytes;
-}
-
-/* Memory with all its pages, but for @hole. */
-static int memory_with(uint32_t bytes, int seals, bool hole)
-{
-    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-    IS(ftruncate(fd, bytes), 0);
-    IS(posix_fallocate(fd, 0, MAX(bytes, 1)), 0);
-    IS(ftruncate(fd, bytes), 0);
-    if (hole) {
-        IS(fallocate(fd, PUNCH, bytes / 2 & ~4095u, 4096), 0);
-    }
-    IS(fcntl(fd, F_ADD_SEALS, seals), 0);
-    return fd;
-}
-
-static int memory(uint32_t bytes, int seals)
-{
-    return memory_with(bytes, seals, false);
-}
-
-static uint32_t open_fds(void)
-{
-    GDir *dir;
-    uint32_t n = 0;
-
-    while (ernic_shm_closing(NULL)) {
-        g_usleep(100);
-    }
-    dir = g_dir_open("/proc/self/fd", 0, NULL);
-    while (g_dir_read_name(dir)) {
-        n++;
-    }
-    g_dir_close(dir);
-    return n;
-}
-
-#define GOOD (F_SEAL_SHRINK | F_SEAL_GROW)
-
 LAB_TEST("/shm-hostile/memory", 1, test_memory)
 {
     uint8_t hello[HELLO_BYTES];
@@ -523,134 +406,6 @@ LAB_TEST("/shm-hostile/beyond", 1, test_beyond)
     close(fd);
     close(s);
     lab_serve(l);
-    assert_works(l);
-}
-
-/* A descriptor whose closing waits: a socket that lingers with data that nobody reads. */
-static int lingering(int *reader)
-{
-    struct linger linger = { 1, 2 };
-    struct sockaddr_in sa = { .sin_family = AF_INET };
-    socklen_t len = sizeof(sa);
-    int server = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    IS(bind(server, (void *)&sa, sizeof(sa)), 0);
-    IS(listen(server, 1), 0);
-    IS(getsockname(server, (void *)&sa, &len), 0);
-    IS(connect(fd, (void *)&sa, sizeof(sa)), 0);
-    *reader = accept(server, NULL, NULL);
-    close(server);
-    IS(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-    while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0) {
-    }
-    return fd;
-}
-
-/* It comes as the memory, with a further message, or to a port that leaves. */
-TEST("/shm-hostile/slow-close", test_slow_close)
-{
-    uint8_t hello[HELLO_BYTES];
-    uint32_t bytes = overhear(hello);
-    int reader;
-    gint64 start;
-    Lab l;
-
-    for (int row = 0; row < 3; row++) {
-        int fd = lingering(&reader), good = memory(bytes, GOOD), s;
-
-        lab_open(&l, 1);
-        s = dial(&l);
-        if (row == 1) {
-            say(s, hello, sizeof(hello), &good, 1);
-        }
-        say(s, hello, sizeof(hello), &fd, 1);
-        close(fd);
-        start = g_get_monotonic_time();
-        if (row < 2) {
-            lab_serve(&l);
-            IS(l.events[0][row ? ERNIC_SHM_PEER_BROKEN : ERNIC_SHM_PEER_REFUSED], 1);
-        }
-        lab_close(&l);
-        g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
-        g_assert_cmpuint(ernic_shm_closing(NULL), >, 0);
-        close(good);
-        close(s);
-        close(reader);
-        open_fds();
-    }
-}
-
-/* Peers of one port have it close many descriptors; a port elsewhere has newcomers. */
-TEST("/shm-hostile/slow-close-elsewhere", test_slow_close_elsewhere)
-{
-    uint8_t hello[HELLO_BYTES];
-    int fds[MAX_FDS], reader, s;
-    ErnicShmConfig cfg = { 0 };
-    ErnicShm *pair[2];
-    char *err = NULL;
-    Lab slow, other;
-
-    overhear(hello);
-    lab_open(&slow, 1);
-    lab_open(&other, 0);
-    cfg.folder = other.folder;
-    s = dial(&slow);
-    for (uint32_t i = 0; i < MAX_FDS; i++) {
-        fds[i] = i == 1 ? lingering(&reader) : dup(0);      /* the first is kept */
-    }
-    say(s, hello, sizeof(hello), fds, MAX_FDS);
-    for (uint32_t i = 0; i < MAX_FDS; i++) {
-        close(fds[i]);
-    }
-    ernic_shm_serve(slow.port[0]);
-    ernic_shm_serve(slow.port[0]);
-    g_assert_cmpuint(ernic_shm_closing(NULL), >, 64);
-    for (uint32_t i = 0; i < 2; i++) {
-        pair[i] = ernic_shm_new(&cfg, &err);
-        g_assert_cmpstr(err, ==, NULL);
-    }
-    for (uint32_t i = 0; i < 8; i++) {
-        ernic_shm_serve(pair[i % 2]);
-    }
-    g_assert_cmpuint(ernic_shm_closing(NULL), >, 64);
-    IS(ernic_shm_stats(pair[0])->peers, 1);
-    IS(ernic_shm_stats(pair[1])->peers, 1);
-    ernic_shm_free(pair[0]);
-    ernic_shm_free(pair[1]);
-    lab_close(&slow);
-    lab_close(&other);
-    close(s);
-    close(reader);
-    open_fds();
-}
-
-/* A process without descriptors for newcomers neither loses them nor spins. */
-LAB_TEST("/shm-hostile/no-descriptors", 1, test_no_descriptors)
-{
-    struct rlimit old, few;
-    int fd = dial(l), more[8], i;
-
-    IS(getrlimit(RLIMIT_NOFILE, &old), 0);
-    for (i = 0; i < ARRAY_SIZE(more); i++) {
-        more[i] = dup(0);
-    }
-    few = (struct rlimit) { more[i - 1] + 1, old.rlim_max };
-    IS(setrlimit(RLIMIT_NOFILE, &few), 0);
-    g_assert_true(fd_ready(ernic_shm_fd(l->port[0])));
-    ernic_shm_serve(l->port[0]);
-    g_assert_false(fd_ready(ernic_shm_fd(l->port[0])));
-    IS(setrlimit(RLIMIT_NOFILE, &old), 0);
-    for (i = 0; i < ARRAY_SIZE(more); i++) {
-        close(more[i]);
-    }
-    while (!fd_ready(ernic_shm_fd(l->port[0]))) {
-        g_usleep(1000);
-    }
-    lab_serve(l);
-    close(fd);
-    lab_serve(l);
-    IS(l->events[0][ERNIC_SHM_PEER_GONE], 1);
     assert_works(l);
 }
 

@@ -162,21 +162,33 @@ static uint32_t drop_descriptors(ErnicShmPair *p, struct msghdr *msg, int *keep)
 /*
  * Returns the bytes received, and the number of descriptors that came with them. All are
  * closed, except the first one if @keep is not NULL: the caller owns it, or it is -1.
+ *
+ * Each descriptor is one of this process, and the kernel closes those for which there is
+ * none left. So a message with more than one stays in the socket, which a thread closes.
+ * A peer that is up sends none: one such message is received at once, and no second one
+ * while descriptors wait to be closed.
  */
 static ssize_t receive(ErnicShmPair *p, void *buf, size_t len, int *keep, uint32_t *num)
 {
+    bool few = !p->up || ernic_shm_closing(NULL);
     struct iovec iov = { buf, len };
     Control control;
     struct msghdr msg = {
         .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf,
-        .msg_controllen = sizeof(control.buf),
+        .msg_controllen = few ? CMSG_LEN(sizeof(int)) : sizeof(control.buf),
     };
-    ssize_t n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC |
+                        (few ? MSG_PEEK : 0));
 
     if (keep) {
         *keep = -1;
     }
     *num = n < 0 ? 0 : drop_descriptors(p, &msg, keep);
+    if (few && n > 0 && msg.msg_flags & MSG_CTRUNC) {
+        *num = DESCRIPTORS;
+    } else if (few && n > 0 && (keep || !*num)) {
+        recv(p->fd, buf, 0, MSG_DONTWAIT);      /* @keep is another one for the file */
+    }
     return n;
 }
 
