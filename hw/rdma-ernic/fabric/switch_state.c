@@ -86,6 +86,7 @@ static void walk_port(ErnicArchive *w, Port *p, uint32_t ports)
     walk_same(w, p->plugged);
     ernic_archive_bool(w, &p->full);
     ernic_archive_bool(w, &p->refused);
+    w->bad = w->bad || (!p->plugged && (p->full || p->refused));   /* no device waits */
     ernic_archive_bool(w, &p->stopped);
     ernic_archive_bool(w, &p->stopping);
     ernic_archive_time(w, &p->stopped_at);

@@ -308,6 +308,48 @@ MIDDLE_TEST("/switch-state/other", test_other)
     g_assert_false(load(&m->n, m->bytes->data, m->bytes->len));
 }
 
+/* The section of port @port, after those of configuration and random numbers. */
+static uint8_t *section_of(GByteArray *bytes, uint32_t port)
+{
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < 2 + port; i++) {
+        at += 8 + ldq_le_p(bytes->data + at);
+    }
+    return bytes->data + at;
+}
+
+static void no_device(void *opaque, uint32_t port)
+{
+    g_assert_cmpuint(port, !=, PORTS - 1);
+}
+
+static const ErnicSwitchOps ops_without = { .deliver = deliver, .ready = no_device };
+
+/* A port without a device is neither full nor does it wait to send. */
+TEST("/switch-state/no-device", test_no_device)
+{
+    ErnicSwitchConfig cfg = config();
+    g_autoptr(GByteArray) bytes = NULL;
+    Net n = { .now = START };
+
+    n.s = ernic_switch_new(&cfg, &ops_without, &n);
+    for (uint32_t i = 0; i < PORTS - 1; i++) {
+        ernic_switch_plug(n.s, i, false);
+    }
+    bytes = saved(&n);
+    g_assert_true(load(&n, bytes->data, bytes->len));
+    for (uint32_t field = 2; field; field--) {
+        uint8_t *at = section_of(bytes, PORTS - 1) + 8 + 8 * field;
+
+        *at = 1;
+        g_assert_false(load(&n, bytes->data, bytes->len) &&
+                       ernic_switch_run(n.s, n.now));
+        *at = 0;
+    }
+    ernic_switch_free(n.s);
+}
+
 /* ---- other releases --------------------------------------------------------- */
 
 /* A state whose sections of ports are @more bytes longer, or shorter. */
