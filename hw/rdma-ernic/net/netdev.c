@@ -254,7 +254,7 @@ static ssize_t netdev_receive(NetClientState *nc, const uint8_t *buf,
         receive(d, frame, size);
         d->net.busy--;
     }
-    return size;
+    return MAX(size, 1);        /* 0 would mean that the frame waits, also an empty one */
 }
 
 void ernic_pci_netdev_resume(ErnicPci *d)
