@@ -160,12 +160,14 @@ static void part(ErnicPci *d)
         ernic_pci_shell_reset_function(d);
         first->shell.second = NULL;
     }
-    if (second) {
+    if (second && ernic_pci_inside(second)) {
+        second->shell.parted = true;            /* from inside its engine */
+    } else if (second) {
         ernic_pci_enter(second);
         second->shell.parted = true;
         ernic_pci_leave(second);
-        d->shell.second = NULL;
     }
+    d->shell.second = NULL;
 }
 
 void ernic_pci_shell_close(ErnicPci *d)

@@ -88,7 +88,7 @@ static void reset_second(ErnicPci *d)
 {
     ErnicPci *second = d->shell.second;
 
-    if (second) {
+    if (second && !ernic_pci_inside(second)) {  /* not from inside its engine */
         ernic_pci_pg332_reset(second, ernic_pci_enter(second));
         ernic_pci_leave(second);
     }

@@ -176,14 +176,16 @@ static void execute_records(ErnicPci *d, ErnicBudget *work)
         return;
     }
     now = ernic_pci_enter(d);
-    for (; u->come - at >= PG332_USER_RECORD && ernic_budget_left(work);
+    for (; may_run(d) && u->come - at >= PG332_USER_RECORD && ernic_budget_left(work);
          at += PG332_USER_RECORD) {
         ernic_budget_charge(work, ERNIC_WORK_COMMAND, 0);
         u->stats.received++;
         u->stats.refused += !execute(d, now, u->in + at);
     }
-    u->come -= at;
-    memmove(u->in, u->in + at, u->come);
+    if (!ernic_pci_gone(d)) {           /* else the port was closed from inside */
+        u->come -= at;
+        memmove(u->in, u->in + at, u->come);
+    }
     ernic_pci_leave(d);                 /* an interrupt may close the port */
 }
 

@@ -89,11 +89,18 @@ static bool prepare(ErnicIrqVector *v, MSIMessage msg, KVMRouteChange *c)
     return v->virq >= 0;
 }
 
+/* A reset may come from inside an engine. */
 static void set_open(ErnicPci *d, unsigned vector, bool open)
 {
-    ernic_pci_lock(d);
+    bool locked = ernic_pci_inside(d);
+
+    if (!locked) {
+        ernic_pci_lock(d);
+    }
     d->irqfd_open = deposit64(d->irqfd_open, vector, 1, open);
-    ernic_pci_unlock(d);
+    if (!locked) {
+        ernic_pci_unlock(d);
+    }
 }
 
 /* A MSIVectorUseNotifier. */

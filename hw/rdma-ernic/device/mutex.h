@@ -46,10 +46,30 @@ static inline void ernic_pci_unlock(ErnicPci *d)
     qemu_mutex_unlock(&d->lock);
 }
 
-/* Whether this thread holds the lock: for assertions. */
+/* Whether this thread holds the lock. */
 static inline bool ernic_pci_locked(const ErnicPci *d)
 {
     return d->held && qemu_thread_is_self((QemuThread *)&d->holder);
+}
+
+/*
+ * Whether the BQL's thread is in the engine. An IOMMU, with which the engine has no
+ * thread of its own, reports a fault of its access to memory of any kind: what the guest
+ * does to the function may come from there. QEMU refuses accesses to registers then;
+ * other calls look here.
+ */
+static inline bool ernic_pci_inside(const ErnicPci *d)
+{
+    return !d->thread && ernic_pci_locked(d);
+}
+
+/* The same for any engine of the card. */
+static inline bool ernic_pci_inside_card(const ErnicPci *d)
+{
+    const ErnicPci *first = ernic_pci_first(d), *second = first->shell.second;
+
+    return ernic_pci_inside(d) || ernic_pci_inside(first) ||
+           (second && ernic_pci_inside(second));
 }
 
 #endif /* ERNIC_DEVICE_MUTEX_H */

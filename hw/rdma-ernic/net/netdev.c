@@ -192,14 +192,18 @@ static bool has_room(ErnicPci *d)
     return d->link != d->card || ernic_pci_rx_room(d);
 }
 
+/* QEMU asks whether frames can be received outside its own guard. */
 static bool run_doorbells(ErnicPci *d)
 {
-    bool done;
+    MemReentrancyGuard *guard = &DEVICE(d)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io, done;
 
+    guard->engaged_in_io = true;
     d->net.busy++;
     done = ernic_pci_rx_doorbells(d, ernic_pci_enter(d));
     ernic_pci_leave(d);
     d->net.busy--;
+    guard->engaged_in_io = engaged;
     return done;
 }
 
@@ -216,6 +220,16 @@ static bool after_doorbells(ErnicPci *d)
                               run_doorbells(d));
 }
 
+/* A frame from inside an engine waits until its work has run. */
+static bool comes_from_inside(ErnicPci *d)
+{
+    if (!ernic_pci_inside_card(d)) {
+        return false;
+    }
+    ernic_pci_kick(d);
+    return true;
+}
+
 /*
  * A frame waits while there is no room for it, as with a PAUSE frame. Then all
  * others wait as well. QEMU does not look whether its queue is empty: a frame that fits
@@ -229,7 +243,8 @@ static bool netdev_can_receive(NetClientState *nc)
         return false;
     }
     d->net.rx_full = ernic_pci_powered(d) &&
-                     (!has_room(d) || !slice_left(d) || !after_doorbells(d));
+                     (comes_from_inside(d) || !has_room(d) || !slice_left(d) ||
+                      !after_doorbells(d));
     return !d->net.rx_full;
 }
 
@@ -374,12 +389,9 @@ void ernic_pci_netdev_run_main(ErnicPci *d)
     ernic_pci_guarded(d, run);
 }
 
-/*
- * While the machine is stopped, guest memory must not change: report a link
- * change after it.
- */
-void ernic_pci_netdev_report_link(ErnicPci *d)
+static void report_link(void *opaque)
 {
+    ErnicPci *d = opaque;
     uint64_t now;
 
     if (!ernic_pci_working(d) || !d->net.link_moved) {
@@ -393,6 +405,15 @@ void ernic_pci_netdev_report_link(ErnicPci *d)
     if (d->interface->link) {
         d->interface->link(d);
     }
+}
+
+/*
+ * While the machine is stopped, guest memory must not change: report a link
+ * change after it.
+ */
+void ernic_pci_netdev_report_link(ErnicPci *d)
+{
+    ernic_pci_guarded(d, report_link);
 }
 
 static void netdev_link_changed(NetClientState *nc)

@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
@@ -25,6 +26,7 @@
 #include "device/link.h"
 #include "device/lock.h"
 #include "device/memory.h"
+#include "device/mutex.h"
 #include "device/polling.h"
 #include "device/reset.h"
 #include "net/netdev.h"
@@ -115,26 +117,32 @@ no_timing:
 
 /*
  * Ends everything that could begin work. It frees nothing that a frame below may use:
- * see life.h. The links are closed here, unless QEMU's network layer is below.
+ * see life.h. The links are closed here, unless QEMU's network layer or an engine is
+ * below.
  */
 static void ernic_pci_exit(PCIDevice *pci)
 {
     ErnicPci *d = ERNIC(pci);
+    bool inside = ernic_pci_inside(d);
 
     trace_ernic_pci_exit(ernic_pci_id(d));
     ernic_pci_irqfd_close(d);
     ernic_pci_precopy_close(d);
-    ernic_pci_lock(d);
+    if (!inside) {
+        ernic_pci_lock(d);
+    }
     ernic_pci_life_set(d, ERNIC_PCI_GONE);
     d->resets++;
     ernic_pci_links_update(d);
     ernic_pci_timing_flush(d);
-    ernic_pci_unlock(d);
+    if (!inside) {
+        ernic_pci_unlock(d);
+    }
     ernic_pci_engine_thread_stop(d);
     ernic_pci_work_stop(d);
     ernic_pci_netq_stop(d);
     ernic_pci_eth_tx_fini(d);
-    if (!d->net.busy) {
+    if (!d->net.busy && !inside) {
         ernic_pci_links_close(d);
     }
     ernic_pci_life_detach(d);
@@ -178,8 +186,9 @@ static void ernic_pci_finalize(Object *obj)
     ernic_pci_engine_thread_close(d);
 }
 
-static void device_reset(ErnicPci *d)
+static void device_reset(void *opaque)
 {
+    ErnicPci *d = opaque;
     uint64_t now = ernic_pci_enter(d);
 
     d->resets++;
@@ -197,26 +206,39 @@ static void function_reset(ErnicPci *d)
     trace_ernic_pci_reset(ernic_pci_id(d));
     ernic_pci_irqfd_close(d);           /* QEMU resets MSI-X next, */
     ernic_pci_ioeventfd_move(d);      /* and unmaps the BARs */
-    device_reset(d);
+    ernic_pci_guarded(d, device_reset);
     part = ernic_pci_hidden_part(d);
     if (part) {
-        device_reset(part);
+        ernic_pci_guarded(part, device_reset);
     }
+}
+
+static void reset_later(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    if (ernic_pci_exists(d)) {
+        function_reset(d);
+    }
+    object_unref(OBJECT(d));
 }
 
 /*
  * The whole reset happens in the enter phase: it has no effect outside the device,
  * and the bus lowers INTx. The function is in D0 afterwards. ernic_pci_update_power()
- * notices at the next write to configuration space; until then no BAR is mapped.
+ * notices at the next write to configuration space; until then no BAR is mapped. An
+ * engine below is reset after its work, in which it accesses no memory any more.
  */
 static void ernic_pci_reset_enter(Object *obj, ResetType type)
 {
     ErnicPci *d = ERNIC(obj);
 
-    if (!ernic_pci_exists(d)) {
-        return;
+    if (ernic_pci_exists(d) && ernic_pci_inside_card(d)) {
+        object_ref(OBJECT(d));
+        aio_bh_schedule_oneshot(qemu_get_aio_context(), reset_later, d);
+    } else if (ernic_pci_exists(d)) {
+        function_reset(d);
     }
-    function_reset(d);
 }
 
 /* Whether a write of the configuration space may map, unmap or move BARs. */
@@ -261,6 +283,10 @@ static void ernic_pci_config_write(PCIDevice *pci, uint32_t addr, uint32_t value
     uint32_t held;
 
     if (ernic_pci_hidden(ERNIC(pci))) {
+        return;
+    }
+    if (ernic_pci_inside_card(ERNIC(pci))) {
+        ernic_pci_guest_error(ERNIC(pci), "a write to 0x%x from inside is refused", addr);
         return;
     }
     messages = sends_messages(pci);

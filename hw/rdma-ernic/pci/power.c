@@ -7,6 +7,7 @@
 #include "system/runstate.h"
 #include "bars/user_logic.h"
 #include "device/card.h"
+#include "device/clock.h"
 #include "device/irq.h"
 #include "device/irqfd.h"
 #include "device/life.h"
@@ -25,6 +26,14 @@ bool ernic_pci_is_master(const PCIDevice *pci)
     return pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
 }
 
+/* Looks at records for the last time. */
+static void end_polling(void *opaque)
+{
+    ErnicPci *d = opaque;
+
+    ernic_poll(d->engine, ernic_pci_now(), false);
+}
+
 void ernic_pci_set_working(ErnicPci *d, bool working)
 {
     uint64_t now = ernic_pci_enter(d);
@@ -38,7 +47,7 @@ void ernic_pci_set_working(ErnicPci *d, bool working)
         d->pg332.wake = d->pg332.engine ? now : UINT64_MAX;
     }
     if (!working) {
-        ernic_poll(d->engine, now, false);
+        ernic_pci_guarded(d, end_polling);
         ernic_pci_timing_flush(d);
     }
     ernic_pci_leave(d);
