@@ -266,6 +266,28 @@ LAB_TEST("/shm-folder/not-permitted", 0, test_not_permitted)
     }
 }
 
+/* Others who may write to the folder write no line to the terminal of the user. */
+LAB_TEST("/shm-folder/name", 0, test_name)
+{
+    g_autofree char *path = g_strconcat(l->folder, "/ernic-\n\033[2J", NULL);
+    g_autofree char *said = NULL;
+    ErnicShmConfig cfg = { .folder = l->folder, .warn = note, .opaque = &said };
+    struct sockaddr_un sa = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char *err = NULL;
+    ErnicShm *shm;
+
+    g_strlcpy(sa.sun_path, path, sizeof(sa.sun_path));
+    IS(bind(fd, (void *)&sa, sizeof(sa)), 0);
+    IS(listen(fd, 1), 0);
+    shm = ernic_shm_new(&cfg, &err);
+    g_assert_cmpstr(err, ==, NULL);
+    g_assert_nonnull(strstr(said, "/ernic-\\n\\033[2J: "));
+    ernic_shm_free(shm);
+    close(fd);
+    IS(unlink(path), 0);
+}
+
 /* Between the look at the folder and the call, a socket becomes a link to another one. */
 LAB_TEST("/shm-folder/exchanged", 1, test_exchanged)
 {

@@ -237,10 +237,12 @@ static void warn(ErnicShm *shm, const char *text)
     }
 }
 
+/* The name is another user's. */
 static void call_failed(void *opaque, const char *name, int err)
 {
     ErnicShm *shm = opaque;
-    g_autofree char *text = g_strdup_printf("%s/%s: %s", shm->folder.path, name,
+    g_autofree char *safe = g_strescape(name, NULL);
+    g_autofree char *text = g_strdup_printf("%s/%s: %s", shm->folder.path, safe,
                                             g_strerror(err));
 
     shm->stats.unreachable++;
