@@ -197,6 +197,23 @@ MLX5_TEST("/mlx5-objects/umr", mlx5_start, test_umr)
     mlx5_accept(f->e, 0x501, "qpn=4");
 }
 
+/* Without a domain, too, it has no shared receive queue but one that exists. */
+MLX5_TEST("/mlx5-objects/umr-shared", mlx5_start, test_umr_shared)
+{
+    static const char *const none[] = { "0xffffff", "3", "2", "0" };    /* 2: of XRC */
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(none); i++) {
+        g_autofree char *text = g_strdup_printf(QP "qpc.st=0xc\nqpc.pd=0\nqpc.rq_type=1\n"
+                                                "qpc.srqn_rmpn_xrqn=%s\n", none[i]);
+
+        mlx5_refuse(f->e, 0x500, text, ERNIC_MLX5_NO_OBJECT);
+        fake_check(f->e);
+    }
+    mlx5_accept(f->e, 0x500, QP "qpc.st=0xc\nqpc.pd=0\nqpc.rq_type=1\n"
+                "qpc.srqn_rmpn_xrqn=1\n");
+    mlx5_refuse(f->e, 0x90e, "rmpn=1", ERNIC_MLX5_BUSY);
+}
+
 /* All kinds of queue pairs. */
 static const struct {
     const char *text;

@@ -58,6 +58,19 @@ static bool find_type(const uint8_t *qpc, uint8_t *type)
     return false;
 }
 
+/* There is no shared receive queue, or it exists. Those of XRC are not for these. */
+static bool srq_fits(Ernic *e, const uint8_t *qpc, uint32_t srq)
+{
+    return GET(qpc, qpc.rq_type) != RQ_SHARED ||
+           (ernic_srq_get(e, 0, srq) && !e->srq[srq].xrcd);
+}
+
+/* A driver gives the domain of a REG_UMR queue pair with its first transition. */
+static bool pd_fits(const Ernic *e, const uint8_t *qpc, uint32_t pd)
+{
+    return ernic_mlx5_has_pd(e, pd) || (GET(qpc, qpc.st) == ST_REG_UMR && !pd);
+}
+
 /* The objects that the new queue pair uses; false: one of them does not exist. */
 static bool find_objects(Ernic *e, const uint8_t *qpc, ErnicQpInit *init)
 {
@@ -69,17 +82,11 @@ static bool find_objects(Ernic *e, const uint8_t *qpc, ErnicQpInit *init)
     init->send_cq = target ? 0 : GET(qpc, qpc.cqn_snd);
     init->recv_cq = xrc ? 0 : GET(qpc, qpc.cqn_rcv);
     init->srq = !xrc && GET(qpc, qpc.rq_type) == RQ_SHARED ? srq : 0;
-    /* A driver gives the domain of a REG_UMR queue pair with its first transition. */
-    if (GET(qpc, qpc.st) == ST_REG_UMR && !init->pd) {
-        return ernic_cq_get(e, 0, init->send_cq) && ernic_cq_get(e, 0, init->recv_cq);
-    }
     if (target) {
         return ernic_mlx5_has_xrcd(e, init->pd);
     }
-    return ernic_mlx5_has_pd(e, init->pd) && ernic_cq_get(e, 0, init->send_cq) &&
-           (xrc || ernic_cq_get(e, 0, init->recv_cq)) &&
-           (xrc || GET(qpc, qpc.rq_type) != RQ_SHARED ||
-            (ernic_srq_get(e, 0, srq) && !e->srq[srq].xrcd));
+    return pd_fits(e, qpc, init->pd) && ernic_cq_get(e, 0, init->send_cq) &&
+           (xrc || (ernic_cq_get(e, 0, init->recv_cq) && srq_fits(e, qpc, srq)));
 }
 
 static ErnicMlx5Refusal read_rings(Ernic *e, const ErnicMlx5Request *r,
