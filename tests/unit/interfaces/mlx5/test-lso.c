@@ -172,6 +172,22 @@ SEND_TEST("/mlx5/lso/busy", 6, test_busy)
     IS(take_all(f, 0, mss, len), n + 1);
 }
 
+/* Packets of one queue, some longer than a train: each begins with its first byte. */
+SEND_TEST("/mlx5/lso/more", 6, test_more)
+{
+    static const uint32_t len[] = { 200000, 200000, 10000, 1, 65483 };
+    const uint32_t mss = 1448;
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(len); i++) {
+        uint16_t counter = f->sq.pi;
+
+        post(f, &f->sq, 0, mss, len[i]);
+        fake_run(f->eth.e);
+        take_all(f, 0, mss, len[i]);
+        CQE_IS(f, "opcode=0 sop=0x0e wqe_counter=%u", counter);
+    }
+}
+
 /* The state is saved in the middle of a packet, and the new device sends the rest. */
 SEND_TEST("/mlx5/lso/move", 6, test_move)
 {
