@@ -593,6 +593,31 @@ static bool table_fits(const ErnicFlowTables *t, uint32_t id)
            (!table->miss || check_next(t, table->level, table->miss) == ERNIC_OK);
 }
 
+/* Table @id lists its groups, each of them once. */
+static bool groups_listed(const ErnicFlowTables *t, uint32_t id)
+{
+    const ErnicFlowTable *table = &t->table[id];
+    bool listed[ERNIC_LIM_FLOW_GROUP + 1] = { };
+    uint32_t i, group;
+
+    if (table->num_groups > ERNIC_FLOW_TABLE_GROUPS) {
+        return false;
+    }
+    for (i = 0; i < table->num_groups; i++) {
+        group = table->group[i];
+        if (group > ERNIC_LIM_FLOW_GROUP || listed[group]) {
+            return false;
+        }
+        listed[group] = true;
+    }
+    for (i = 0; i <= ERNIC_LIM_FLOW_GROUP; i++) {
+        if (listed[i] != !!group_get(t, id, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool group_fits(const ErnicFlowTables *t, uint32_t id)
 {
     const ErnicFlowGroup *group = &t->group[id], *other;
@@ -683,7 +708,7 @@ bool ernic_flow_tables_ok(const ErnicFlowTables *t)
         return false;
     }
     for (i = 1; i <= ERNIC_LIM_FLOW_TABLE; i++) {
-        if (t->table[i].used && !table_fits(t, i)) {
+        if (t->table[i].used && (!table_fits(t, i) || !groups_listed(t, i))) {
             return false;
         }
     }
