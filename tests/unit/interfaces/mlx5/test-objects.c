@@ -15,6 +15,7 @@
 #include "objects/cq.h"
 #include "objects/mr.h"
 #include "objects/srq.h"
+#include "wire/opcode.h"
 
 static const ErnicMlx5CommandTable *const tables[] = {
     &ernic_mlx5_domain_commands, &ernic_mlx5_mkey_commands, &ernic_mlx5_cq_commands,
@@ -212,6 +213,23 @@ MLX5_TEST("/mlx5-objects/umr-shared", mlx5_start, test_umr_shared)
     mlx5_accept(f->e, 0x500, QP "qpc.st=0xc\nqpc.pd=0\nqpc.rq_type=1\n"
                 "qpc.srqn_rmpn_xrqn=1\n");
     mlx5_refuse(f->e, 0x90e, "rmpn=1", ERNIC_MLX5_BUSY);
+}
+
+/* The message that is open for an XRC SRQ ends with it. */
+MLX5_TEST("/mlx5-objects/xrc-open", mlx5_start, test_xrc_open)
+{
+    uint32_t qpn = mlx5_accept(f->e, 0x500, QP "qpc.st=3\nqpc.rq_type=1\nqpc.xrcd=2\n"
+                               "qpc.no_sq=1\n");
+    ErnicRecvQueue *rq = &f->e->qp[qpn].rq;
+
+    rq->xrc_srq = 2;
+    rq->open = ERNIC_CL_SEND;
+    rq->recv_valid = true;
+    mlx5_accept(f->e, 0x706, "xrc_srqn=2");
+    IS(rq->xrc_srq, 0);
+    IS(rq->open, ERNIC_CL_NONE);
+    g_assert_false(rq->recv_valid);
+    fake_check(f->e);
 }
 
 /* All kinds of queue pairs. */
