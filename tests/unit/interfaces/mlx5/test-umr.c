@@ -110,6 +110,53 @@ static void test_bad(Fixture *f, gconstpointer data)
     g_assert_false(mr_of(f)->valid);
 }
 
+/*
+ * A queue pair of datagrams neither invalidates a key nor binds a window (IBTA vol. 1,
+ * 11.4.1.1), also while the request waits for another one to leave.
+ */
+static void test_datagrams(Fixture *f, gconstpointer data)
+{
+    enum { OPERATION_ERROR = 0x02 };
+    bool window = GPOINTER_TO_UINT(data);
+    uint32_t key = window ? fake_alloc_mw(f->end.e, f->end.pd, 2) : f->key;
+    Mlx5Cqe cqe;
+    Mlx5Wr send;
+
+    mlx5_create_qp(&f->end, &f->q, ERNIC_QPT_UD, NULL);
+    mlx5_connect(&f->end, &f->q, 0x77, 2);
+    mlx5_wr(&send, ERNIC_MLX5_OP_SEND, ERNIC_MLX5_CE_ALWAYS, 0);
+    mlx5_av(&send, 2, 0x77);
+    mlx5_inline(&send, "text", 4);
+    f->end.env.tx_busy = true;
+    mlx5_write(&f->end, &f->q, &send);
+    mlx5_write(&f->end, &f->q, &send);
+    start(f, key, FLAG_INLINE, window ? MASK_FAST : MASK_FREE, 0);
+    CONTEXT(free, !window);
+    CONTEXT(len, 16);
+    CONTEXT(start_addr, f->end.mem);
+    mlx5_data(&f->wr, f->end.mem, 16, f->end.key);
+    mlx5_write(&f->end, &f->q, &f->wr);
+    mlx5_ring(&f->end, &f->q);
+    fake_check(f->end.e);
+    fake_take_over(&f->end.e);
+    fake_tx_ready(f->end.e);
+    fake_run(f->end.e);
+    g_assert_true(mlx5_poll(&f->end, &cqe) && cqe.opcode == REQ);
+    g_assert_true(mlx5_poll(&f->end, &cqe) && cqe.opcode == REQ);
+    g_assert_true(mlx5_poll(&f->end, &cqe));
+    IS(cqe.syndrome, OPERATION_ERROR);
+    IS(cqe.sent, ERNIC_MLX5_OP_UMR);
+    g_assert_false(f->end.e->mr[key >> 8].valid);
+}
+
+TESTS(add_datagrams)
+{
+    g_test_add("/mlx5-umr/datagrams/invalidate", Fixture, GUINT_TO_POINTER(0), setup,
+               test_datagrams, teardown);
+    g_test_add("/mlx5-umr/datagrams/bind", Fixture, GUINT_TO_POINTER(1), setup,
+               test_datagrams, teardown);
+}
+
 /* The queue pair for UMR sends no messages. */
 FIXTURE_TEST("/mlx5-umr/send", test_send)
 {

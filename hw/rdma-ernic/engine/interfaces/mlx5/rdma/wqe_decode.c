@@ -284,6 +284,18 @@ static uint8_t flags_of(uint8_t control, const ErnicWr *wr)
     return flags & wr->allowed;
 }
 
+/* A UMR request, whose key says which of several requests it is. */
+static ErnicFault decode_umr(const Ernic *e, const ErnicQp *qp, uint32_t key,
+                             const Cursor *c, ErnicWqe *wqe)
+{
+    ErnicFault fault = ernic_mlx5_umr_decode(e, qp, key, c->at, c->left, wqe);
+
+    if (!fault && !(ernic_wr(wqe->opcode)->transports & 1 << qp->transport)) {
+        fault = refuse(qp, wqe, ERNIC_FAULT_SEND_WQE, "UMR of another service");
+    }
+    return fault;
+}
+
 void ernic_mlx5_wqe_decode(const Ernic *e, const ErnicQp *qp, const uint8_t *bytes,
                            uint32_t segments, ErnicWqe *wqe)
 {
@@ -308,8 +320,7 @@ void ernic_mlx5_wqe_decode(const Ernic *e, const ErnicQp *qp, const uint8_t *byt
         return;
     }
     if (wqe->opcode == ERNIC_WR_MR_UPDATE) {
-        wqe->fault = ernic_mlx5_umr_decode(e, qp, ldl_be_p(bytes + 12), c.at, c.left,
-                                           wqe);
+        wqe->fault = decode_umr(e, qp, ldl_be_p(bytes + 12), &c, wqe);
         return;
     }
     if (wr->flags & ERNIC_WRF_INV) {
