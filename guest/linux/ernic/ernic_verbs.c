@@ -39,6 +39,8 @@ static int ernic_query_device(struct ib_device *ibdev,
 	p->max_qp = le32_to_cpu(a->max_qp);
 	p->max_qp_wr = le32_to_cpu(a->max_qp_wr);
 	p->device_cap_flags = ERNIC_CAP_FLAGS;
+	if (ernic_has_raw(dev))
+		p->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_XRC)
 		p->device_cap_flags |= IB_DEVICE_XRC;
 	if (readl(ernic_reg(dev, features)) & ERNIC_FEATURE_ATOMIC_WRITE)

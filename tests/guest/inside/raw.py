@@ -45,6 +45,8 @@ def over_table(ctx, pd, table):
 
 def check_objects(rig):
     ctx, pd = rig.ctx, rig.pd
+    flags = ctx.query_device().device_cap_flags
+    assert flags & e.IBV_DEVICE_MANAGED_FLOW_STEERING, hex(flags)
     wqs = [make_wq(ctx, pd) for _ in range(2)]
     for wq in wqs:
         to(wq, RDY)
