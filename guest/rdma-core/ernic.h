@@ -206,6 +206,7 @@ struct ernic_mw {
 
 struct ernic_ah {
 	struct ibv_ah ibv_ah;
+	struct ernic_pd *pd;
 	struct ernic_av av;
 };
 

@@ -242,14 +242,19 @@ struct ibv_ah *ernic_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr)
 	ah->av.hop_limit = resp.drv_payload.hop_limit;
 	ah->av.flow_label = htole32(attr->grh.flow_label & 0xfffff);
 	ah->av.tclass = attr->grh.traffic_class;
+	ah->pd = to_ernic_pd(ibpd);
+	ernic_pd_ref(ah->pd);
 	return &ah->ibv_ah;
 }
 
 int ernic_destroy_ah(struct ibv_ah *ibah)
 {
+	struct ernic_ah *ah = to_ernic_ah(ibah);
 	int ret = ibv_cmd_destroy_ah(ibah);
 
-	if (!ret)
-		free(to_ernic_ah(ibah));
-	return ret;
+	if (ret)
+		return ret;
+	ernic_pd_unref(ah->pd);
+	free(ah);
+	return 0;
 }

@@ -5,6 +5,7 @@ The calls are those of libibverbs itself, as pyverbs hides either the number or 
 """
 import ctypes
 import errno
+import ipaddress
 from ctypes import POINTER, Structure, byref, c_int, c_uint8, c_uint32, c_uint64, c_void_p
 
 LIBRARY = ctypes.CDLL('libibverbs.so.1', use_errno=True)
@@ -12,6 +13,8 @@ RC = 2                                  # IBV_QPT_RC
 SRQ_MAX_WR = 1                          # IBV_SRQ_MAX_WR
 # The places of functions in struct ibv_context_ops, which inline functions call.
 POST_SRQ_RECV, POST_SEND, POST_RECV = 20, 25, 26
+# The same of struct verbs_context, which ends with the context, counted from there.
+ALLOC_PARENT_DOMAIN = -26
 
 
 class SrqAttr(Structure):
@@ -35,6 +38,20 @@ class RecvWr(Structure):
     """struct ibv_recv_wr"""
     _fields_ = [('wr_id', c_uint64), ('next', c_void_p), ('sg_list', c_void_p),
                 ('num_sge', c_int)]
+
+
+class ParentInitAttr(Structure):
+    """struct ibv_parent_domain_init_attr"""
+    _fields_ = [('pd', c_void_p), ('td', c_void_p), ('comp_mask', c_uint32),
+                ('alloc', c_void_p), ('free', c_void_p), ('pd_context', c_void_p)]
+
+
+class AhAttr(Structure):
+    """struct ibv_ah_attr"""
+    _fields_ = [('dgid', c_uint8 * 16), ('flow_label', c_uint32),
+                ('sgid_index', c_uint8), ('hop_limit', c_uint8),
+                ('traffic_class', c_uint8), ('lid_and_rate', c_uint8 * 6),
+                ('is_global', c_uint8), ('port_num', c_uint8)]
 
 
 def call(name, *arguments):
@@ -98,3 +115,20 @@ def check_numbers(rig):
     for name, what in (('qp', qp), ('srq', srq), ('cq', cq)):
         assert LIBRARY[f'ibv_destroy_{name}'](what) == 0, name
     assert LIBRARY.ibv_dealloc_pd(pd) == 0
+
+
+def check_parent_domain(rig):
+    """It stays as long as an address handle, which requests look up through it."""
+    ctx = open_device(rig.ctx.name)
+    pd = call('ibv_alloc_pd', ctx)
+    alloc = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_void_p)(
+        ctypes.cast(ctx, POINTER(c_void_p))[ALLOC_PARENT_DOMAIN])
+    parent = c_void_p(alloc(ctx, byref(ParentInitAttr(pd=pd.value))))
+    assert parent
+    ah = call('ibv_create_ah', parent, byref(AhAttr(
+        dgid=(c_uint8 * 16)(*ipaddress.ip_address(str(rig.gid)).packed),
+        sgid_index=rig.gid_index, hop_limit=64, is_global=1, port_num=1)))
+    fails('dealloc_pd', errno.EBUSY, LIBRARY.ibv_dealloc_pd, parent)
+    assert LIBRARY.ibv_destroy_ah(ah) == 0
+    for domain in (parent, pd):
+        assert LIBRARY.ibv_dealloc_pd(domain) == 0
