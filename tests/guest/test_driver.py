@@ -164,7 +164,7 @@ def test_kverbs(guests):
     """Handlers in the kernel on both processors: kverbs_smp.c of guest/linux/kverbs."""
     test_kernel.put_kverbs(guests[0])
     guests[0].check(UP)
-    test_kernel.kverbs(guests[0], 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
+    test_kernel.kverbs(guests[0], 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 3)
 
 
 def test_filter(guests):
@@ -415,7 +415,7 @@ def test_records(guests):
         programs.inside(one, 'provider', *QUEUES, seconds=180)
         test_kernel.put_kverbs(one)
         one.check(UP)
-        test_kernel.kverbs(one, 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 2)
+        test_kernel.kverbs(one, 'smp=1', [test_kernel.KVERBS / 'kverbs_smp.c'], 3)
     finally:
         one.check('rmmod ernic && modprobe ernic && ' + UP)
     programs.inside(one, 'provider', *QUEUES, seconds=180,

@@ -100,8 +100,8 @@ struct ernic_dev {
 	atomic_t advices;		/* waiting in odp_wq */
 	/*
 	 * Held around commands that allocate a number, and around commands that
-	 * free one until the number has left its table: no number is reused
-	 * before.
+	 * free one until its events have been read and the number has left its
+	 * table: no number is reused before.
 	 */
 	struct mutex number_lock;
 	/* objects by number, as events name them; see ernic_table_get() */
@@ -144,9 +144,10 @@ static inline bool ernic_dead(struct ernic_dev *dev)
 }
 
 /* The event queue of a completion vector of the RDMA core. */
-static inline u32 ernic_comp_eqn(struct ernic_dev *dev, unsigned int vector)
+static inline struct ernic_eq *ernic_comp_eq(struct ernic_dev *dev,
+					     unsigned int vector)
 {
-	return dev->comp_eqs[vector % dev->num_comp].eqn;
+	return &dev->comp_eqs[vector % dev->num_comp];
 }
 
 /* ---- ernic_table.c: objects by number, and references to them ------------ */
@@ -231,6 +232,11 @@ void ernic_eqs_fini(struct ernic_dev *dev);
  * none does, so that only the caller calls completion handlers.
  */
 void ernic_eqs_sync(struct ernic_dev *dev);
+/*
+ * Reads all events that the device has written, also those whose interrupt is late.
+ * May sleep.
+ */
+void ernic_eq_read(struct ernic_eq *eq);
 
 /* ---- ernic_event.c: from events to their handlers ------------------------ */
 

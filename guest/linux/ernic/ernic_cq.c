@@ -96,12 +96,12 @@ int ernic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *a,
 	if (a->flags & ~ERNIC_CQ_FLAGS)
 		return -EOPNOTSUPP;
 	mutex_init(&cq->resize_lock);
+	cq->eq = ernic_comp_eq(dev, a->comp_vector);
 	ret = udata ? ernic_cq_user(dev, cq, a, udata, &cmd, &pages) :
 		      ernic_cq_kernel(dev, cq, a, &cmd);
 	if (!ret) {
 		cmd.uctx = cpu_to_le32(cq->uctx);
-		cmd.cq_create.eq =
-			cpu_to_le32(ernic_comp_eqn(dev, a->comp_vector));
+		cmd.cq_create.eq = cpu_to_le32(cq->eq->eqn);
 		ret = ernic_cmd_create(dev, &cmd, &cq->cqn);
 	}
 	ernic_pages_fini(dev, &pages);
@@ -128,8 +128,12 @@ int ernic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	mutex_lock(&dev->number_lock);
 	ret = ernic_destroy(dev, ERNIC_CMD_CQ_DESTROY, cq->uctx, cq->cqn);
-	if (!ret)
+	if (!ret) {
+		/* the next queue of this number must not get them */
+		ernic_eq_read(cq->eq);
+		ernic_eq_read(&dev->async_eq);
 		ernic_table_erase(&dev->cqs, cq->cqn);
+	}
 	mutex_unlock(&dev->number_lock);
 	if (ret)
 		return ret;

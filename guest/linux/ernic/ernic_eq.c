@@ -152,6 +152,18 @@ void ernic_eqs_sync(struct ernic_dev *dev)
 			synchronize_irq(dev->comp_eqs[i].irq);
 }
 
+void ernic_eq_read(struct ernic_eq *eq)
+{
+	/* no handler reads the ring meanwhile */
+	disable_irq(eq->irq);
+	/* softirqs that handlers of events raise run when these are enabled */
+	local_bh_disable();
+	if (!ernic_dead(eq->dev))
+		ernic_eq_drain(eq);
+	local_bh_enable();
+	enable_irq(eq->irq);
+}
+
 void ernic_eqs_fini(struct ernic_dev *dev)
 {
 	unsigned int i;

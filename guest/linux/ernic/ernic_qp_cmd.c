@@ -53,6 +53,7 @@ int ernic_qp_remove(struct ernic_dev *dev, struct ernic_qp *qp,
 	if (!ret) {
 		if (gone)
 			gone(qp);
+		ernic_eq_read(&dev->async_eq);
 		ernic_table_erase(&dev->qps, qp->ibqp.qp_num);
 	}
 	mutex_unlock(&dev->number_lock);

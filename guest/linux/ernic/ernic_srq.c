@@ -235,8 +235,10 @@ int ernic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 	mutex_lock(&dev->number_lock);
 	ret = ernic_destroy(dev, ERNIC_CMD_SRQ_DESTROY, srq->uctx, srq->srqn);
-	if (!ret)
+	if (!ret) {
+		ernic_eq_read(&dev->async_eq);
 		ernic_table_erase(&dev->srqs, srq->srqn);
+	}
 	mutex_unlock(&dev->number_lock);
 	if (ret)
 		return ret;

@@ -101,6 +101,7 @@ struct ernic_cq {
 	struct ib_umem *umem;	/* of a process */
 	struct mutex resize_lock;	/* of umem, while the ring changes */
 	struct ib_umem *ci_umem;
+	struct ernic_eq *eq;	/* of its completion vector */
 	u32 uctx;
 	u32 cqn;
 	/* Queues of the kernel only. The lock is taken before those of work queues. */
