@@ -18,9 +18,11 @@ DEVICE = '/dev/infiniband/uverbs0'
 # Numbers of commands, of the kernel's header ib_user_verbs.h
 GET_CONTEXT, ALLOC_PD, CREATE_CQ, RESIZE_CQ, CREATE_QP = 0, 3, 18, 19, 24
 CREATE_AH, REG_MR, REREG_MR, ALLOC_MW = 5, 9, 11, 14
+MODIFY_QP, OPEN_XRCD, CREATE_FLOW = 26, 37, 50
 CREATE_SRQ, MODIFY_SRQ, CREATE_WQ = 32, 33, 52
 EXTENDED = 0x80000000
-RC, SRQ_MAX_WR, SRQ_LIMIT, PAGE = 2, 1, 2, 4096
+RC, RAW_PACKET, SRQ_MAX_WR, SRQ_LIMIT, PAGE = 2, 8, 1, 2, 4096
+NO_FILE, QP_STATE = 0xffffffff, 1
 GID = '/sys/class/infiniband/ernic0/ports/1/gids/0'
 MEMORY = []                             # rings: not freed while the process lives
 
@@ -34,10 +36,11 @@ def ring(size=PAGE):
 class Uverbs:
     """A context, by commands."""
 
-    def __init__(self):
+    def __init__(self, driver=b''):
+        """driver: what the request for the context carries."""
         self.file = os.open(DEVICE, os.O_RDWR)
         self.answer = ctypes.create_string_buffer(256)
-        self.write(GET_CONTEXT, 'Q', '', b'')
+        self.write(GET_CONTEXT, 'Q', '', driver)
         self.pd = self.make(ALLOC_PD, 'Q', '', b'')
 
     def where(self):
@@ -126,27 +129,44 @@ def check_versions(_):
         answers(*row)
 
 
+def new_context(*command):
+    """A context of its own, as a file has one."""
+    Uverbs(command[-1])
+
+
 def bare_rows(uverbs):
-    """Command, its head and tail and their values: the driver has no part of these."""
+    """Command, its head and tail and their values; how to write it: the driver has no
+    part of these."""
     srq = uverbs.make(CREATE_SRQ, 'Q', 'QIIII', struct.pack('=QIHH', ring(), 4, 1, 0),
                       0, uverbs.pd, 4, 1, 0)
     start = ring()
     region = uverbs.make(REG_MR, 'Q', 'QQQII', b'', start, PAGE, start, uverbs.pd, 1)
     gid = bytes.fromhex(Path(GID).read_text().replace(':', ''))
-    yield (ALLOC_PD, 'Q', ''), ()
+    cq = uverbs.make(CREATE_CQ, 'Q', 'QIIiI', struct.pack('=QQII', ring(), 0, 4, 0),
+                     0, 3, 0, -1, 0)
+    qp = uverbs.make(CREATE_QP, 'Q', 'Q9I4B',
+                     struct.pack('=QQIIBB6x', ring(), ring(), 4, 4, 2, 1), 0, uverbs.pd,
+                     cq, cq, 0, 4, 4, 1, 1, 0, 0, RAW_PACKET, 0, 0)
+    write, extended = uverbs.write, uverbs.write_extended
+    yield (GET_CONTEXT, 'Q', ''), (), new_context
+    yield (ALLOC_PD, 'Q', ''), (), write
     yield (CREATE_AH, 'Q', 'QII16sI4BH6B'), (0, uverbs.pd, 0, gid, 0, 0, 64, 0, 0,
-                                            0, 0, 0, 0, 1, 1, 0)
-    yield (REG_MR, 'Q', 'QQQII'), (start, PAGE, start, uverbs.pd, 1)
-    yield (REREG_MR, 'Q', 'IIQQQII'), (region, 4, 0, 0, 0, 0, 3)
-    yield (ALLOC_MW, 'Q', 'IB3x'), (uverbs.pd, 1)
-    yield (MODIFY_SRQ, '', 'IIII'), (srq, SRQ_LIMIT, 0, 2)
+                                            0, 0, 0, 0, 1, 1, 0), write
+    yield (REG_MR, 'Q', 'QQQII'), (start, PAGE, start, uverbs.pd, 1), write
+    yield (REREG_MR, 'Q', 'IIQQQII'), (region, 4, 0, 0, 0, 0, 3), write
+    yield (ALLOC_MW, 'Q', 'IB3x'), (uverbs.pd, 1), write
+    yield (MODIFY_SRQ, '', 'IIII'), (srq, SRQ_LIMIT, 0, 2), write
+    yield (OPEN_XRCD, 'Q', 'II'), (NO_FILE, os.O_CREAT), write
+    # To Reset; with a rate limit it would have a part of the driver's.
+    yield (MODIFY_QP, '', '64xII48x'), (qp, QP_STATE), extended
+    yield (CREATE_FLOW, '', 'IIIHHB2xBI'), (0, qp, 0, 0, 0, 0, 1, 0), extended
 
 
 def check_no_request(_):
     """A part that the driver does not know has to be zero."""
     uverbs = Uverbs()
-    for command, values in bare_rows(uverbs):
+    for command, values, write in bare_rows(uverbs):
         for driver, want in ((b'', 0), (bytes(8), 0),
                              (bytes(7) + b'\1', errno.EOPNOTSUPP)):
-            found = outcome(uverbs.write, command, driver, values)
+            found = outcome(write, command, driver, values)
             assert found == want, f'command {command[0]}, {driver}: {found}, want {want}'
