@@ -99,7 +99,7 @@ class Remapped(Netdev):
 def suites():
     net = [test_load, test_net.test_ping, test_tcp, test_jumbo]
     more = [test_rdma, test_memory, test_both, test_one_program, test_reset, test_sleep,
-            test_unbind, test_rules, test_error, test_unload]
+            test_gone_queue, test_unbind, test_rules, test_error, test_unload]
     lab, netdev = Lab('RecoNIC', 'RecoNIC'), Netdev('RecoNIC', 'RecoNIC')
     mixed = Ports('RecoNIC', 'OpenNIC')
     ports = [test_second, test_spread, test_resize, test_other_port, test_functions,
@@ -315,6 +315,20 @@ def test_sleep(guests):
                         f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
     fetch(guests)
     rdma(guests, 'read', ernic.SHAPES['batch'])
+
+
+def test_gone_queue(guests):
+    """A frame for a queue that ethtool has taken away is dropped."""
+    one, interface = guests[0], links.INTERFACE
+    modules.put(one, '--kverbs', ('direct',))
+    one.check(f'ethtool -L {interface} combined 1')
+    programs.wait_until(one, f'grep -q up /sys/class/net/{interface}/operstate')
+    before = int(lost(one, interface))
+    said = one.run(f'insmod /tmp/direct.ko netdev={interface} queue=3').output
+    assert 'canceled' in said.lower(), said
+    assert int(lost(one, interface)) > before
+    one.check(f'ethtool -L {interface} combined 2')
+    fetch(guests)
 
 
 def test_unbind(guests):

@@ -167,8 +167,11 @@ static netdev_tx_t shell_net_xmit(struct sk_buff *skb, struct net_device *nd)
 	struct netdev_queue *queue = netdev_get_tx_queue(nd, number);
 	struct shell_queue *q = &s->queue[number];
 
-	/* Not stopped are queues that ethtool has just added. */
-	if (!smp_load_acquire(&s->open)) {
+	/*
+	 * Not stopped are queues that ethtool has just added or taken away. A sender that
+	 * bypasses queueing may have chosen its queue before.
+	 */
+	if (!smp_load_acquire(&s->open) || number >= s->queues) {
 		shell_count_dropped(&q->tx.counts);
 		dev_kfree_skb_any(skb);
 		return NETDEV_TX_OK;
