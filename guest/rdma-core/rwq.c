@@ -95,12 +95,24 @@ err:
 	return ernic_create_failed(rwq, ret);
 }
 
+/* The kernel refuses other states too, but 6.1 keeps the queue locked afterwards. */
+static bool wq_states_ok(const struct ibv_wq_attr *attr)
+{
+	return (!(attr->attr_mask & IBV_WQ_ATTR_STATE) ||
+		attr->wq_state <= IBV_WQS_ERR) &&
+	       (!(attr->attr_mask & IBV_WQ_ATTR_CURR_STATE) ||
+		attr->curr_wq_state <= IBV_WQS_ERR);
+}
+
 int ernic_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 {
 	struct ernic_rwq *rwq = to_ernic_rwq(ibwq);
 	struct ibv_modify_wq cmd = {};
-	int ret = ibv_cmd_modify_wq(ibwq, attr, &cmd, sizeof(cmd));
+	int ret;
 
+	if (!wq_states_ok(attr))
+		return ernic_error(EINVAL);
+	ret = ibv_cmd_modify_wq(ibwq, attr, &cmd, sizeof(cmd));
 	if (!ret && (attr->attr_mask & IBV_WQ_ATTR_STATE) &&
 	    attr->wq_state == IBV_WQS_RESET) {
 		ernic_qp_clean_cqs(&rwq->qp);

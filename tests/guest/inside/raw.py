@@ -13,6 +13,7 @@ from pyverbs.wq import (WQ, RwqIndTable, RwqIndTableInitAttr, RxHashConf, WQAttr
 from rig import refused
 
 RDY, ERR, RESET = e.IBV_WQS_RDY, e.IBV_WQS_ERR, e.IBV_WQS_RESET
+UNKNOWN = e.IBV_WQS_UNKNOWN
 
 
 def make_wq(ctx, pd, cq=None):
@@ -52,6 +53,8 @@ def check_objects(rig):
         to(wq, RDY)
         to(wq, RDY, RDY)
         refused(errno.EINVAL, to, wq, RDY, RESET)
+        refused(errno.EINVAL, to, wq, UNKNOWN)
+        refused(errno.EINVAL, to, wq, ERR, UNKNOWN)
     table = make_table(ctx, wqs)
     qp = over_table(ctx, pd, table)
     assert qp.query(e.IBV_QP_STATE)[0].qp_state == e.IBV_QPS_RTR
