@@ -453,8 +453,13 @@ static bool send_next(Ernic *e)
 /* One of each kind: whoever posts to a queue in error all the time stops no other. */
 bool ernic_mlx5_eth_turn(Ernic *e)
 {
-    bool flushed = flush_next(e, false);
+    bool flushed;
 
+    /* Mostly, only queue pairs work: this is asked with each of their turns. */
+    if (!ernic_mlx5_eth_has_work(e)) {
+        return false;
+    }
+    flushed = flush_next(e, false);
     flushed |= flush_next(e, true);
     return send_next(e) || flushed;
 }
