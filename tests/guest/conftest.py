@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+import folders
 import guest
 import suite
 
@@ -20,6 +21,10 @@ def pytest_addoption(parser):
 
 def pytest_pycollect_makemodule(module_path, parent):
     return Topic.from_parent(parent, path=module_path)
+
+
+def pytest_configure():
+    folders.end_at_sigterm()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,13 +14,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import textwrap
 import threading
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import folders
 import guest
 import links
 import stock
@@ -300,7 +300,7 @@ class Domains(list):
 
     def __init__(self, system):
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix='ernic-domains.'))
+        self.folder = folders.make('ernic-domains.')
         self.daemons = []
         try:
             self.boot(system)
@@ -335,4 +335,4 @@ class Domains(list):
         self.clear()
         for daemon in self.daemons:
             daemon.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folders.remove(self.folder)

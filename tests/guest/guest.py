@@ -15,16 +15,15 @@ import io
 import itertools
 import os
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
 import tarfile
-import tempfile
 import threading
 import time
 from pathlib import Path
 
+import folders
 import saved
 from monitor import GuestError, Monitor
 
@@ -359,7 +358,7 @@ class Guests(list):
         self.memory = memory
         self.kinds = kinds
         self.cold = cold or self.cold or getattr(link, 'cold', '')
-        self.folder = Path(tempfile.mkdtemp(prefix='ernic-guest.'))
+        self.folder = folders.make('ernic-guest.')
         try:
             self.boot(count, find_qemu(), self.image)
         except BaseException:
@@ -404,4 +403,4 @@ class Guests(list):
             self.stop()
         finally:
             self.link.close()
-            shutil.rmtree(self.folder, ignore_errors=True)
+            folders.remove(self.folder)

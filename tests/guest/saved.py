@@ -10,13 +10,12 @@ import fcntl
 import functools
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
+import folders
 from monitor import CACHE, GuestError
 
 PLACE = CACHE / 'saved'
@@ -137,7 +136,7 @@ def remove_old():
 
 
 def save(kind, qemu, image, memory, smp, path):
-    folder = Path(tempfile.mkdtemp(prefix='ernic-saved.'))
+    folder = folders.make('ernic-saved.')
     try:
         one = kind('saved', folder, smp, qemu, image, memory=memory, slots=SLOTS)
         try:
@@ -156,7 +155,7 @@ def save(kind, qemu, image, memory, smp, path):
         os.rename(f'{path}.new', path)
     finally:
         Path(f'{path}.new').unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
+        folders.remove(folder)
 
 
 def load(one, path):

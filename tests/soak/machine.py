@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A machine whose program (main.c) exchanges numbered messages with that of another."""
+import atexit
 import functools
 import itertools
 import os
@@ -7,7 +8,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +16,7 @@ TESTS = HERE.parent
 sys.path[:0] = [str(TESTS / 'guest'), str(TESTS / 'repeat')]
 
 import bare                                                     # noqa: E402
+import folders                                                  # noqa: E402
 import guest                                                    # noqa: E402
 
 SECONDS = 60                            # of anything that takes much less
@@ -61,9 +62,9 @@ class Program:
     """The program for an interface, and the address of its counters."""
 
     def __init__(self, interface):
-        # pylint: disable-next=consider-using-with
-        self.folder = tempfile.TemporaryDirectory(prefix='ernic-soak.')
-        self.path = Path(self.folder.name) / 'program'
+        folder = folders.make('ernic-soak.')
+        atexit.register(folders.remove, folder)
+        self.path = folder / 'program'
         port, driver = INTERFACES[interface][0]
         bare.build(self.path, HERE / 'main.c', HERE / port, driver)
         names = subprocess.run(['nm', self.path], check=True, text=True,

@@ -2,11 +2,11 @@
 """Two machines, their link, and everything that happens to them."""
 import shutil
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
-from machine import INTERFACES, Machine, Wrong, guest, os, start, wait
+from machine import (INTERFACES, Machine, Wrong, folders, guest, os, start,
+                     wait)
 
 # Seconds of a machine's absence during which its peer runs.
 ABSENCE = 0.5
@@ -162,7 +162,7 @@ class Pair:
     properties: further ones of both devices, each after a comma."""
 
     def __init__(self, interface, link, timeout, properties=''):
-        self.folder = Path(tempfile.mkdtemp(prefix='ernic-soak.'))
+        self.folder = folders.make('ernic-soak.')
         self.interface = interface
         self.timeout = timeout
         self.properties = properties
@@ -355,7 +355,7 @@ class Pair:
             one.kill()
         if self.link:
             self.link.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folders.remove(self.folder)
 
     def __enter__(self):
         return self
