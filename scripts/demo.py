@@ -103,7 +103,11 @@ def boot(interface, link, image, shell=False):
     say(f'Booting two guests, joined by the {link} link ... ', end='')
     guests = interface.guests(2, interface.links[link](), image, shell,
                               cold='the first run has to be short' if INSTALLED else '')
-    interface.up(guests)
+    try:
+        interface.up(guests)
+    except BaseException:
+        guests.close()
+        raise
     say(f'{max(guests.boot_seconds):.1f} s')
     return guests
 

@@ -233,6 +233,24 @@ def test_second_shell(monkeypatch, tmp_path):
         demo.shell(None, 'lab', None)
 
 
+def test_not_up(monkeypatch):
+    """Of scripts/demo: guests that cannot be set up end before the next link."""
+    monkeypatch.syspath_prepend(ROOT / 'scripts')
+    import demo
+    import guest
+    open_guests = set()
+
+    def start(_, link, *__, **___):
+        open_guests.add(link)
+        return Namespace(close=lambda: open_guests.remove(link))
+
+    def up(_):
+        raise guest.GuestError('no answer')
+    interface = Namespace(guests=start, up=up, links={'lab': object, 'udp': object})
+    assert demo.demo(interface, ['lab', 'udp'], None) == 1
+    assert not open_guests
+
+
 def test_terminated(tmp_path):
     """As a service does that cancels a job: no process and no file is left."""
     (tmp_path / 'slow').write_text('#!/bin/sh\necho $$ >pid.new\nmv pid.new pid\n'
