@@ -14,6 +14,7 @@ import ctypes
 import io
 import itertools
 import os
+import re
 import shlex
 import signal
 import socket
@@ -34,6 +35,7 @@ SECONDS = 120                  # of a command, likewise
 KILL_SECONDS = 15              # for a command that is killed to end
 STOP_SECONDS = 60              # for QEMU to end
 MEMORY_MIB = 768
+PANIC = re.compile('Kernel panic - not syncing: .*')
 
 
 class Result:
@@ -233,6 +235,13 @@ class Guest:
                 text += f'--- {file.name}\n' + '\n'.join(said) + '\n'
         return text
 
+    def panic(self, since=0):
+        """The last words of its kernel, if there are such; since: a place in the
+        console."""
+        found = (PANIC.search(self.console.read_text(errors='replace'), since)
+                 if self.console.exists() else None)
+        return found[0] if found else ''
+
     def read(self):
         stream = self.socket.makefile('rb')
         try:
@@ -330,6 +339,8 @@ class Guest:
                 self.process.kill()
                 self.process.wait()
                 wrong = f'{self.name} did not end\n' + self.tail()
+        elif panic := self.panic():         # QEMU ends with status 0 then
+            wrong = f'{self.name}: {panic}\n' + self.tail()
         self.socket.close()
         if self.process.returncode not in (0, -signal.SIGTERM, -signal.SIGKILL):
             wrong = (f'{self.name}: QEMU ended with status {self.process.returncode}\n'

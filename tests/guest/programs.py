@@ -103,9 +103,13 @@ BY_NAME = {program.name: program for program in PROGRAMS + MORE}
 
 
 def trouble(guests):
-    """Lines of the kernels' logs, of the guests that still run."""
-    return [line for one in guests if one.process.poll() is None
-            for line in TROUBLE.findall(one.check('dmesg'))]
+    """Lines of the kernels' logs. Of a guest that has ended only the console is left; a
+    test may have killed it."""
+    found = []
+    for one in guests:
+        ended = one.process.poll() is not None
+        found += ([one.panic()] if ended else TROUBLE.findall(one.check('dmesg')))
+    return list(filter(None, found))
 
 
 def test_log(guests):

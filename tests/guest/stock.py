@@ -37,7 +37,6 @@ KNOWN_WARNINGS = {
 }
 BOOT_SECONDS = 400              # udev has much to do, and the host may be busy
 AGENT = guest.ROOT / 'guest/image/agent'
-PANIC = re.compile('Kernel panic - not syncing: .*')
 # As the scripts of Debian's own initramfs do. Each line is typed after the one before has
 # ended, and is shorter than the 4095 characters that a terminal takes.
 START = [
@@ -120,8 +119,8 @@ class StockGuest(guest.Guest):
 
     def why_silent(self, pattern):
         """The reason that the console has no such line."""
-        found = PANIC.search(self.console.read_text(errors='replace'), self.seen)
-        return found[0] if found else f'no line "{pattern.pattern}" on the console'
+        return (self.panic(self.seen)
+                or f'no line "{pattern.pattern}" on the console')
 
 
 class StockGuests(guest.Guests):

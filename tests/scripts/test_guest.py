@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Folders of tests/guest, without a machine."""
+"""Folders and ends of guests, without a machine."""
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import folders
+import guest
+import programs
 
 PREFIX = f'ernic-test-{os.getpid()}.'
 # Makes a folder, says its name, and removes it at its end.
@@ -71,3 +74,32 @@ def test_killed(owner):
     old(new)
     folders.remove_left(PREFIX)
     assert not new.exists()
+
+
+@pytest.fixture(name='ended')
+def fixture_ended(tmp_path):
+    """A guest whose QEMU has ended with status 0."""
+    one = guest.Guest.__new__(guest.Guest)
+    one.name = 'guest1'
+    one.console, one.log = tmp_path / 'console', tmp_path / 'log'
+    one.socket = socket.socket(socket.AF_UNIX)
+    # pylint: disable-next=consider-using-with
+    one.process = subprocess.Popen(['true'])
+    one.process.wait()
+    return one
+
+
+def test_panic(ended):
+    """It is found, although QEMU ends well, and no command can ask for the log."""
+    text = 'Kernel panic - not syncing: Fatal exception'
+    ended.console.write_text(f'[   12.0] {text}\n')
+    assert ended.stop().startswith(f'guest1: {text}\n')
+    with pytest.raises(AssertionError, match=text):
+        programs.test_log([ended])
+
+
+def test_no_panic(ended):
+    """A test may let a guest end."""
+    ended.console.write_text('[   12.0] reboot: Power down\n')
+    assert not ended.stop()
+    programs.test_log([ended])
