@@ -23,6 +23,8 @@ SECONDS = 180                   # the host may be busy
 # error ("ernic0: qp#17 ..."), which is allowed.
 TROUBLE = re.compile(r'.*(?:\bBUG\b|WARNING:|Oops|Call Trace|'
                      r'ernic(?!0: qp#).*(?:bad|error)).*')
+# What the driver and the core say of a device that does not answer.
+NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 GRACE = 30                      # seconds that one end may take longer
 PORT = 18515                    # of ibverbs-utils and perftest
 
@@ -102,14 +104,14 @@ MORE = [
 BY_NAME = {program.name: program for program in PROGRAMS + MORE}
 
 
-def trouble(guests):
-    """Lines of the kernels' logs. Of a guest that has ended only the console is left; a
-    test may have killed it."""
+def trouble(guests, but='^$'):
+    """Lines of the kernels' logs except such ones. Of a guest that has ended only the
+    console is left; a test may have killed it."""
     found = []
     for one in guests:
         ended = one.process.poll() is not None
         found += ([one.panic()] if ended else TROUBLE.findall(one.check('dmesg')))
-    return list(filter(None, found))
+    return [line for line in found if line and not re.search(but, line)]
 
 
 def test_log(guests):

@@ -17,8 +17,6 @@ KVERBS = guest.ROOT / 'guest/linux/kverbs'
 DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
 MODULES = ('kverbs', 'nomem', 'filter')
 MIB = 16                        # of the disk
-# Messages about a device that dies, and their sources.
-NO_ANSWER = 'no answer, status|Fatal error .* on MAD QP'
 
 
 def suites():
@@ -133,8 +131,7 @@ def test_log(guests):
 
 def quiet(one, but='^$'):
     """The kernel's log has no warnings except in such lines."""
-    found = [line for line in programs.TROUBLE.findall(one.check('dmesg'))
-             if not re.search(but, line)]
+    found = programs.trouble([one], but)
     assert not found, '\n'.join(found)
 
 
@@ -146,7 +143,7 @@ def test_nvme_dead(guests):
     address = guests[1].check(f'basename $(readlink {DEVICE})').strip()
     guests[1].check(f'setpci -s {address} COMMAND=0:4; ! rdma link')
     guests[1].check('rmmod ernic', 60)
-    quiet(guests[1], NO_ANSWER)
+    quiet(guests[1], programs.NO_ANSWER)
     # NVMe keeps trying to connect, unless it was removed together with the device.
     guests[1].run(storage.NVME.end, 60)
     guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
@@ -157,4 +154,4 @@ def test_nvme_dead(guests):
 def test_dead(guests):
     """After the device dies, its users in the kernel neither hang nor warn."""
     kverbs(guests[0], 'dead=1', [KVERBS / 'kverbs_dead.c'], 1)
-    quiet(guests[0], NO_ANSWER)
+    quiet(guests[0], programs.NO_ANSWER)
