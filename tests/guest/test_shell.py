@@ -25,6 +25,7 @@ PACKETS = 100                                   # more than a connection takes
 SECOND = 'eth1'                                 # the interface of the second port
 SECOND_ONLY = 'shell-6.1 has what is common; a second port is slow to start'
 FLOWS = 64
+TRAFFIC_SECONDS = 300           # with what happens meanwhile; the host may be busy
 # The key of the hash, so that the queues are the same in each run.
 KEY = ':'.join(f'{i * 37 % 256:02x}' for i in range(1, 41))
 SEND = f"""import socket
@@ -202,16 +203,19 @@ def test_memory(guests):
 
 @contextlib.contextmanager
 def traffic(guests, address=links.ipv4):
-    """TCP of both directions meanwhile; nothing of it is lost."""
+    """TCP of both directions meanwhile; nothing of it is lost, and all of it ends."""
     jobs = [one.start(f'rm -f /tmp/enough; until [ -e /tmp/enough ]; do '
-                      f'{programs.fetch_file(address(1 - n))}; done')
+                      f'{programs.fetch_file(address(1 - n))}; done', TRAFFIC_SECONDS)
             for n, one in enumerate(guests)]
     try:
         yield
     finally:
         for one in guests:
             one.check('touch /tmp/enough')
-    sums = [set(job.wait().output.splitlines()) for job in jobs]
+    results = [job.wait() for job in jobs]
+    assert not any(result.status for result in results), [
+        (result.status, result.output) for result in results]
+    sums = [set(result.output.splitlines()) for result in results]
     files = [{one.check('md5sum </tmp/www/file').strip()} for one in guests]
     assert sums == files[::-1], (sums, files)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Folders and ends of guests, without a machine."""
+"""Folders, verdicts and ends of tests/guest, without a machine."""
 import os
 import signal
 import socket
@@ -12,6 +12,7 @@ import pytest
 import folders
 import guest
 import programs
+import test_shell
 
 PREFIX = f'ernic-test-{os.getpid()}.'
 # Makes a folder, says its name, and removes it at its end.
@@ -103,3 +104,28 @@ def test_no_panic(ended):
     ended.console.write_text('[   12.0] reboot: Power down\n')
     assert not ended.stop()
     programs.test_log([ended])
+
+
+class Fetching:
+    """A guest that fetches the right file, again and again, with a status at the end."""
+
+    def __init__(self, status):
+        self.result = guest.Result(status, 'sum  -\n')
+
+    def start(self, *_):
+        return self
+
+    def wait(self):
+        return self.result
+
+    def check(self, _):
+        return self.result.output
+
+
+def test_traffic():
+    """One that does not end is found, although all that came before was right."""
+    with test_shell.traffic([Fetching(0), Fetching(0)]):
+        pass
+    with pytest.raises(AssertionError, match='124'):
+        with test_shell.traffic([Fetching(0), Fetching(124)]):
+            pass
