@@ -25,6 +25,7 @@ PACKETS = 100                                   # more than a connection takes
 SECOND = 'eth1'                                 # the interface of the second port
 SECOND_ONLY = 'shell-6.1 has what is common; a second port is slow to start'
 FLOWS = 64
+HALTED = 'error: [14]00'         # of a channel of the AXI DMA
 TRAFFIC_SECONDS = 300           # with what happens meanwhile; the host may be busy
 # The key of the hash, so that the queues are the same in each run.
 KEY = ':'.join(f'{i * 37 % 256:02x}' for i in range(1, 41))
@@ -264,10 +265,11 @@ def test_rules(guests):
         assert 'rule qdma-' not in said, said
 
 
-def complains(one, wanted):
-    """The kernel has logged this trouble, and no other one."""
+def complains(one, wanted, most=1):
+    """The kernel has logged this trouble, and no other one; most: how often."""
     found = programs.TROUBLE.findall(one.check('dmesg -c'))
-    assert len(found) == 1 and re.search(wanted, found[0]), found
+    assert 1 <= len(found) <= most, found
+    assert all(re.search(wanted, line) for line in found), found
 
 
 def test_error(guests):
@@ -286,11 +288,13 @@ def test_halt(guests):
     one.put_programs()
     with traffic(guests):
         for channel in ('mm2s', 's2mm'):
-            halted, before = f'{channel.upper()} error: [14]00', one.check(ups).strip()
+            halted, before = f'{channel.upper()} {HALTED}', one.check(ups).strip()
             one.check(f'python3 /tmp/inside/axi_dma.py {channel}')
             programs.wait_until(one, f'dmesg | grep -q "{halted}"')
             programs.wait_until(one, f'[ $({ups}) -gt {before} ]')
-            complains(one, halted)
+    # The driver may have reset a channel before the last register is written, which lets
+    # it halt once more.
+    complains(one, HALTED, 4)
 
 
 def loses_card(client):
