@@ -6,6 +6,7 @@ import time
 import xml.etree.ElementTree as ET
 
 import domains
+import guest
 import links
 import mlx5
 import programs
@@ -108,6 +109,13 @@ def wait_gone(one):
     one.wait_until('! ' + DRIVEN)
 
 
+def wait_while(condition, what):
+    end = time.monotonic() + guest.SECONDS
+    while condition():
+        assert time.monotonic() < end, f'{what} after {guest.SECONDS} s'
+        time.sleep(0.2)
+
+
 def monitor(one, *words):
     return one.daemon.virsh('qemu-monitor-command', one.name, *words).strip()
 
@@ -119,8 +127,7 @@ def test_plug(guests):
     device = xml.findall(f'.//{{{domains.QEMU}}}arg')[-1].get('value')
     assert monitor(one, '--hmp', 'device_del rdma') == ''
     wait_gone(one)
-    while '"rdma"' in monitor(one, LIST):
-        time.sleep(0.2)
+    wait_while(lambda: '"rdma"' in monitor(one, LIST), 'QEMU has the device')
     assert monitor(one, '--hmp', f'device_add {device}') == ''
     check_again(guests)
 
@@ -142,8 +149,8 @@ def test_detach(guests):
     file.write_text(ET.tostring(xml, 'unicode'))
     one.daemon.virsh('detach-device-alias', one.name, 'ua-rdma')
     wait_gone(one)
-    while links.mac(0) in one.daemon.virsh('domiflist', one.name):
-        time.sleep(0.2)
+    wait_while(lambda: links.mac(0) in one.daemon.virsh('domiflist', one.name),
+               'libvirt has the interface')
     one.daemon.virsh('attach-device', one.name, file)
     one.wait_until(f'grep -q {E1000E} /sys/bus/pci/devices/*/device')
 
