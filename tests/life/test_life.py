@@ -89,7 +89,8 @@ USUAL, SLOW = 0.005, 0.020
 RUNS = 3                                # as many as a function has to be late in
 SHARE = 20                              # traffic keeps that part of its rate
 GROWTH = 4 << 20                        # bytes of QEMU's memory, in a window
-ENDED = (EOFError, ConnectionError)     # of a monitor whose machine is off
+# Of a monitor whose machine is off, and of a process that ends.
+ENDED = (EOFError, OSError, IndexError)
 
 
 def in_a_lab(properties):

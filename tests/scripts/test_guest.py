@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Folders, verdicts and ends of tests/guest, without a machine."""
+"""Folders, verdicts and ends of tests/guest and tests/life, without a machine."""
 import os
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ import guest
 import programs
 import test_shell
 
+TESTS = Path(__file__).resolve().parents[1]
 PREFIX = f'ernic-test-{os.getpid()}.'
 # Makes a folder, says its name, and removes it at its end.
 OWNER = f"""import folders, time
@@ -129,3 +131,21 @@ def test_traffic():
     with pytest.raises(AssertionError, match='124'):
         with test_shell.traffic([Fetching(0), Fetching(124)]):
             pass
+
+
+@pytest.mark.parametrize('error', [IndexError, FileNotFoundError, ProcessLookupError])
+def test_end_of_qemu(error, monkeypatch, tmp_path):
+    """QEMU may end between the last answer of its monitor and the look at its memory."""
+    monkeypatch.syspath_prepend(TESTS / 'life')
+    monkeypatch.syspath_prepend(TESTS / 'common')
+    monkeypatch.syspath_prepend(TESTS / 'repeat')
+    import test_life
+
+    def memory(_, sizes=iter([4096, 8192])):
+        if size := next(sizes, None):
+            return size
+        raise error
+    monkeypatch.setattr(test_life, 'memory', memory)
+    (tmp_path / 'text').write_text('')
+    found = test_life.ask(SimpleNamespace(execute=lambda _: None), 1, tmp_path / 'text')
+    assert [size for _, size in found[0]] == [4096, 8192]
