@@ -306,8 +306,11 @@ def check_rate_limit(rig):
         assert stamp >= n * frame_ns - slack, (n, stamps)
     refused(errno.EINVAL, limit, 2**32 - 1)
     limit(0)
-    stamps = sent()
-    # Less than the limit would take; the host may be busy.
-    assert stamps[-1] - stamps[0] < (count - 1) * frame_ns - slack, stamps
+    # Less than the limit would take, in one of some tries: the host may be busy.
+    took = []
+    while not took or took[-1] >= (count - 1) * frame_ns - slack:
+        assert len(took) < 20, took
+        stamps = sent()
+        took.append(stamps[-1] - stamps[0])
     attr.rate_limit = kbps
     refused(errno.EINVAL, End(rig).connect().qp.modify, attr, e.IBV_QP_RATE_LIMIT)
