@@ -46,6 +46,48 @@ def fixture_load(monkeypatch):
         sys.modules.pop(name, None)
 
 
+def ends(program, written):
+    """Two that have the methods of peer.py's, but no network. written: whether WRITEs
+    change memory."""
+    class End:
+        mtu, kind, head = 256, 'RC', 0
+        peer = {'rkey': 0, 'address': 0}
+
+        def __init__(self):
+            self.memory, self.opcodes = bytearray(1 << 16), []
+            self.mr = SimpleNamespace(
+                write=lambda data, length, at: self.put(at, data),
+                read=lambda length, at: bytes(self.memory[at:at + length]))
+
+        fill, digest = program.End.fill, program.End.digest
+
+        def put(self, at, data):
+            self.memory[at:at + len(data)] = data
+
+        def post(self, length, request, _, place, offset=0):
+            if request == 'wr_rdma_read':
+                self.put(offset, other.memory[place:place + length])
+                self.opcodes.append(program.e.IBV_WC_RDMA_READ)
+            else:
+                if written:
+                    other.put(place, self.memory[offset:offset + length])
+                self.opcodes.append(program.e.IBV_WC_RDMA_WRITE)
+
+        def completion(self):
+            return {'status': program.e.IBV_WC_SUCCESS, 'opcode': self.opcodes.pop(0)}
+
+    other = End()
+    return End(), other
+
+
+def test_many(load):
+    """WRITEs among READs reach the memory of the other end."""
+    peer = load('conformance/inside/peer.py')
+    peer.many(*ends(peer, True))
+    with pytest.raises(AssertionError, match='digest at the other end'):
+        peer.many(*ends(peer, False))
+
+
 def test_all_good(load):
     """A completion that does not come is no success."""
     provider = load('guest/inside/provider.py')

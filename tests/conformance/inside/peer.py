@@ -497,6 +497,10 @@ def many(end, other):
     """A queue full of WRITEs and READs, so that packets of several are on the way."""
     length = 3 * end.mtu + 5
     digest = other.fill(0, length, 1)
+    written = end.fill(0, length, 2)
+    for place in (length, 2 * length):
+        end.fill(place, length, -1)
+        other.fill(place, length, -1)
     for n in range(DEPTH // 2):
         end.post(length, 'wr_rdma_read', end.peer['rkey'], end.peer['address'],
                  offset=length)
@@ -506,6 +510,7 @@ def many(end, other):
         own_completion(end, e.IBV_WC_RDMA_READ)
         own_completion(end, e.IBV_WC_RDMA_WRITE)
     check('digest', end.digest(length, length), digest)
+    check('digest at the other end', other.digest(2 * length, length), written)
 
 
 def many_sends(end, other):
