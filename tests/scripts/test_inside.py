@@ -97,3 +97,37 @@ def test_all_good(load):
     provider.all_good([good, good], 2)
     with pytest.raises(AssertionError):
         provider.all_good([good], 2)
+
+
+def test_fatal(load, monkeypatch):
+    """The events of a device that fails come one by one."""
+    fatal = load('conformance/semantics/fatal.py')
+    rig = importlib.import_module('rig')
+    names = ['DEVICE_FATAL', 'QP_FATAL', None, 'QP_FATAL', None, 'WQ_FATAL']
+
+    def get_async_event():
+        name = names.pop(0) if names else None
+        if name is None:
+            raise rig.PyverbsRDMAError
+        return SimpleNamespace(ack=lambda: None, event_type=name)
+
+    class Names(dict):
+        def __missing__(self, name):
+            return name
+
+    def refuse(*_):
+        raise fatal.PyverbsRDMAError
+    monkeypatch.setattr(rig, 'EVENT_NAMES', Names())
+    monkeypatch.setattr(fatal, 'CQ', refuse)
+    monkeypatch.setattr(fatal.os.path, 'exists', lambda _: True)
+    monkeypatch.setattr(fatal.os, 'readlink', lambda _: '0000:01:00.0')
+    monkeypatch.setattr(fatal.subprocess, 'run', lambda *_, **__: None)
+    close = SimpleNamespace(close=lambda: None)
+    end = SimpleNamespace(post=lambda: None, qp=close, cq=close)
+    monkeypatch.setattr(fatal, 'pair', lambda _: (end, end))
+    monkeypatch.setattr(fatal, 'raw', SimpleNamespace(
+        make_wq=lambda *_: close, to=lambda *_: None, RDY=0))
+    one = rig.Rig.__new__(rig.Rig)
+    one.ctx = SimpleNamespace(name='ernic0', get_async_event=get_async_event)
+    one.mr = one.pd = close
+    fatal.device_fatal(one)

@@ -25,9 +25,9 @@ def device_fatal(rig):
         raise AssertionError('a command was answered')
     except PyverbsRDMAError:
         pass
-    reported = rig.events(['DEVICE_FATAL', 'QP_FATAL'])
-    assert sorted(reported) == ['DEVICE_FATAL', 'QP_FATAL', 'QP_FATAL',
-                                'WQ_FATAL'], reported
+    wanted = ['DEVICE_FATAL', 'QP_FATAL', 'QP_FATAL', 'WQ_FATAL']
+    reported = rig.events(wanted)
+    assert sorted(reported) == wanted, reported
     try:
         a.post()
     except PyverbsRDMAError:
