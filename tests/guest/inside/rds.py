@@ -8,6 +8,7 @@ import sys
 import time
 
 PORT, COUNT, ECHO = 4000, 100, 16
+END = b'end'
 
 
 def message(n):
@@ -32,8 +33,14 @@ def main():
         assert sock.recv(1 << 16) == message(n)[:ECHO], n
     if peer:
         print(COUNT, 'echoes')
-    else:
-        time.sleep(2)           # the last one is still on its way
+        sock.sendto(END, (peer[0], PORT))
+        time.sleep(2)           # it is still on its way; nothing depends on it
+        return
+    # The last echo is still on its way, too.
+    try:
+        assert sock.recv(1 << 16) == END
+    except TimeoutError:
+        pass
 
 
 main()
