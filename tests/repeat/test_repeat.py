@@ -204,7 +204,8 @@ def check_same(a, b):
 @contextmanager
 def busy_host():
     """Keeps the host busy with two processes per processor."""
-    idlers = [subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+    idlers = [subprocess.Popen(['setpriv', '--pdeathsig=KILL', sys.executable, '-c',
+                                'while True: pass'])
               for _ in range(2 * (os.cpu_count() or 1))]
     try:
         yield
