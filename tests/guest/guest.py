@@ -83,8 +83,9 @@ class Job:
 
 
 def die_with_parent():
-    """In the child: let no machine outlive the process that started it."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)      # PR_SET_PDEATHSIG
+    """In the child: let no machine outlive the process that started it, not even one that
+    a test has stopped."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)      # PR_SET_PDEATHSIG
 
 
 def last_line(*command):

@@ -38,7 +38,7 @@ class Confined(guest.Guests):
             os.chown(self.folder, NOBODY, NOBODY)
             command += ['setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}',
                         '--clear-groups', '--inh-caps=-all', '--bounding-set=-all',
-                        '--no-new-privs', '--pdeathsig=TERM']
+                        '--no-new-privs', '--pdeathsig=KILL']
         wrapper = self.folder / 'confine'
         wrapper.write_text(f'#!/bin/sh\nexec {" ".join(command)} {qemu} '
                            f'-sandbox {SANDBOX} "$@"\n', encoding='ascii')

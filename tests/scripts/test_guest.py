@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Folders, verdicts and ends of tests/guest and tests/life, without a machine."""
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -77,6 +78,32 @@ def test_killed(owner):
     old(new)
     folders.remove_left(PREFIX)
     assert not new.exists()
+
+
+# As QEMU does, its child ends when it has the time to handle SIGTERM.
+STOPPED = """import guest, subprocess, sys, time
+child = 'import os, signal, sys, time; '
+child += 'signal.signal(signal.SIGTERM, sys.exit); '
+child += 'print(os.getpid(), flush=True); time.sleep(100)'
+subprocess.Popen([sys.executable, '-c', child], preexec_fn=guest.die_with_parent,
+                 start_new_session=True)
+time.sleep(100)
+"""
+
+
+def test_stopped():
+    """A machine that a test has stopped ends with that test."""
+    with subprocess.Popen([sys.executable, '-c', STOPPED], text=True,
+                          cwd=Path(guest.__file__).parent,
+                          stdout=subprocess.PIPE) as parent:
+        pid = int(parent.stdout.readline())
+        os.kill(pid, signal.SIGSTOP)
+        parent.kill()
+    end_of = os.pidfd_open(pid) if Path(f'/proc/{pid}').exists() else None
+    gone = end_of is None or bool(select.select([end_of], [], [], 20)[0])
+    if not gone:
+        os.kill(pid, signal.SIGKILL)
+    assert gone
 
 
 @pytest.fixture(name='ended')
