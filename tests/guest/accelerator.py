@@ -11,11 +11,13 @@ from monitor import CACHE
 
 KERNEL = '6.12-cloud'
 BOOT_SECONDS = 40
+LATE = f'a kernel does not boot in {BOOT_SECONDS} s'
 
 
 def obstacle(accel):
     """Why it cannot be used; '': it can. The answer of the boot is kept for this QEMU
-    until the host boots again; permissions change before that."""
+    until the host boots again; permissions change before that, and a host that was too
+    busy may not be later."""
     if accel == 'kvm' and (why := no_access()):
         return why
     boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
@@ -25,6 +27,8 @@ def obstacle(accel):
     kept = CACHE / f'{accel}-{boot}-{build:08x}'
     if not kept.exists():
         why = find_obstacle(accel)
+        if why == LATE:
+            return why
         for old in CACHE.glob(f'{accel}-*-*-*-*-*'):
             if boot not in old.name:
                 old.unlink(missing_ok=True)
@@ -57,7 +61,7 @@ def find_obstacle(accel, kernel=KERNEL):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, errors='replace', check=False)
     except subprocess.TimeoutExpired:
-        return f'a kernel does not boot in {BOOT_SECONDS} s'
+        return LATE
     if 'Kernel panic' not in done.stdout:
         return f'a kernel does not boot: {done.stdout.strip()[-200:]}'
     return ''

@@ -158,12 +158,14 @@ def test_no_permission(script, monkeypatch, tmp_path):
 
 
 def test_kept(monkeypatch, tmp_path):
-    """The answer of a boot is that of one QEMU."""
+    """The answer of a boot is that of one QEMU. That it took too long is no answer."""
     import accelerator
     monkeypatch.setattr(accelerator, 'CACHE', tmp_path)
     monkeypatch.setenv('QEMU', str(tmp_path / 'qemu'))
     for n, answer in enumerate(('', 'no boot')):
         (tmp_path / 'qemu').write_text(n * 'other')
+        monkeypatch.setattr(accelerator, 'find_obstacle', lambda _: accelerator.LATE)
+        assert accelerator.obstacle('tcg') == accelerator.LATE
         monkeypatch.setattr(accelerator, 'find_obstacle', lambda _, answer=answer: answer)
         assert accelerator.obstacle('tcg') == answer
         monkeypatch.setattr(accelerator, 'find_obstacle', None)
