@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 SOAK = Path(__file__).resolve().parents[1] / 'soak'
 sys.path.insert(0, str(SOAK))   # before the other report.py
 import report                   # noqa: E402
@@ -73,6 +75,14 @@ def test_end():
         one = result([(1, 1)])
         setattr(one, name, value)
         assert errors(one) == [error]
+
+
+def test_used():
+    """Processes that were killed have moved data, most of them."""
+    import linux
+    linux.check_used(18, 20)
+    with pytest.raises(linux.Wrong, match='only 0 of 20'):
+        linux.check_used(0, 20)
 
 
 def test_table():

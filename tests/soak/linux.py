@@ -93,6 +93,7 @@ def kills(link, result, more):
             result.rounds += sum(killed for killed, _ in found)
             used += sum(moved for _, moved in found)
             result.samples.append(report.sample(one.process.pid for one in guests))
+        check_used(used, result.rounds)
         result.verified = used + pings(guests)
         check_pings(guests)
         end(jobs)
@@ -100,6 +101,12 @@ def kills(link, result, more):
         result.bytes = account(guests) - charged
         for one in guests:
             test_driver.quiet(one)
+
+
+def check_used(used, killed):
+    """Nine of ten live until they move data, and a little longer."""
+    if 2 * used < killed:
+        raise Wrong(f'only {used} of {killed} processes had moved data')
 
 
 def check_pings(guests):
