@@ -287,6 +287,7 @@ def overrun_state(rig):
     rig.events(['CQ_ERR'])
     expect('state', a.state(), 'ERR')
     kept = [wc.wr_id for wc in a.take(a.cq.cqe, 1)]
+    assert kept, 'no completion that fitted'
     expect('completions that fitted', kept, list(range(len(kept))))
 
 
