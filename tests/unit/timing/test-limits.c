@@ -89,6 +89,25 @@ PAIR_TEST("/timing-limits/retry-bad-state", test_retry_bad_state, RC,
     g_assert_nonnull(strstr(why->str, "sq-requests"));
 }
 
+/* So is the line of those that wait for room, before their numbers are. */
+PAIR_TEST("/timing-limits/retry-bad-number", test_retry_bad_number, RC,
+          profile.retry_packets = 3)
+{
+    g_autoptr(GString) why = g_string_new(NULL);
+    g_autoptr(GByteArray) state = g_byte_array_new();
+    ErnicQp *qp = &p->e->qp[p->qp.qpn];
+
+    for (uint32_t i = 0; i < 5; i++) {
+        post_rdma(p, &p->qp, ERNIC_WR_WRITE, 8);
+    }
+    until(p, 20000);
+    IS(qp->sq.blocked_on, ERNIC_BLOCKED_RETRY);
+    qp->qpn = 0x70000000;
+    ernic_save(p->e, state);
+    g_assert_false(ernic_load_why(p->e, p->env.now, state->data, state->len, why));
+    g_assert_nonnull(strstr(why->str, "qp-number"));
+}
+
 /* The peer sends @sends SENDs; @by ns later @num ACKs have been sent. */
 static void acks(Pair *p, uint32_t sends, uint64_t by, uint32_t num)
 {

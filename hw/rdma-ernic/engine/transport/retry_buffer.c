@@ -23,12 +23,12 @@ static bool is_new(const ErnicQp *qp)
     return qp->sq.next_psn == qp->sq.max_psn;
 }
 
-static void wait_for_room(ErnicTimedRetry *r, const ErnicQp *qp)
+static void wait_for_room(ErnicTimedRetry *r, uint32_t qpn)
 {
-    if (!r->waits[qp->qpn]) {
+    if (!r->waits[qpn]) {
         g_assert(r->count < r->qps);
-        r->waits[qp->qpn] = true;
-        r->line[(r->head + r->count++) % r->qps] = qp->qpn;
+        r->waits[qpn] = true;
+        r->line[(r->head + r->count++) % r->qps] = qpn;
     }
 }
 
@@ -39,7 +39,7 @@ bool ernic_retry_buffer_room(Ernic *e, ErnicQp *qp, const ErnicWqe *wqe)
     if (!r || r->kept.count < r->kept.size || !is_new(qp) || !is_kept(wqe)) {
         return true;
     }
-    wait_for_room(r, qp);
+    wait_for_room(r, qp->qpn);
     return false;
 }
 
@@ -127,7 +127,7 @@ void ernic_retry_buffer_load(Ernic *e)
         r->held[i] = count_held(qp);
         r->kept.count += r->held[i];
         if (qp->used && qp->sq.blocked_on == ERNIC_BLOCKED_RETRY) {
-            wait_for_room(r, qp);
+            wait_for_room(r, i);        /* what the state says is not checked yet */
         }
     }
 }
