@@ -42,12 +42,23 @@ static bool command_eq(const ErnicCheck *c, uint32_t id)
     return !eqn || (eqn < c->e->cfg.max_eq && c->e->eq[eqn].used);
 }
 
-/* Flags of numbers that cannot be domains are not set. */
+/*
+ * Flags of numbers that cannot be domains are not set; and the others are not before
+ * INIT_HCA, which clears them.
+ */
 static bool domains(const ErnicCheck *c, uint32_t id)
 {
     const ErnicMlx5Contexts *contexts = &c->e->mlx5->contexts;
+    const ErnicMlx5Function *f = &c->e->mlx5->function;
+    bool some = f->state == ERNIC_MLX5_RUNNING || f->teardown;
+    uint32_t i;
 
-    return !contexts->xrcd[0] && !contexts->transport[0];
+    for (i = 0; i < c->e->cfg.max_pd; i++) {
+        if ((contexts->xrcd[i] || contexts->transport[i]) && (!i || !some)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- beside the objects of the engine ---------------------------------------- */

@@ -49,6 +49,8 @@ static const Bad bad[] = {
     { "progress", INTERFACE(queue.entry.in_chain.left), 1, "in is not valid" },
     { "chain", INTERFACE(queue.entry.out_chain.out), 0, "in is not valid" },
     { "state", INTERFACE(function.state), 3, "ErnicMlx5Function.state out of range" },
+    { "not-running", INTERFACE(function.state), 1, "mlx5-domains" },
+    { "not-enabled", INTERFACE(function.state), 0, "mlx5-domains" },
     { "issi", INTERFACE(function.issi), 2, "mlx5-function" },
     { "first-uar", INTERFACE(function.uars[1]), 0x80, "mlx5-function" },
     { "addresses", INTERFACE(function.vport.num[0]), 129, "mlx5-function" },
