@@ -317,6 +317,9 @@ static bool sq_psn(const ErnicCheck *c, uint32_t id)
            ernic_psn_distance(sq->una_psn, sq->max_psn) < 1u << 23;
 }
 
+/* None was obeyed that was not asked for: the queue would miss the next one. */
+INVARIANT_OF(qp, sq_rewinds, qp->sq.rewind_gen - qp->sq.seen_gen <= INT32_MAX)
+
 /* The oldest request that is not complete is the one that una_psn is in. */
 static bool sq_una(const ErnicCheck *c, uint32_t id)
 {
@@ -577,6 +580,7 @@ const ErnicInvariants ernic_invariants_qp = INVARIANTS(
     { "sq-requests", sq_requests },
     { "sq-started", sq_started },
     { "sq-psn", sq_psn },
+    { "sq-rewinds", sq_rewinds },
     { "sq-una", sq_una },
     { "sq-credits", sq_credits },
     { "sq-deadlines", sq_deadlines },
