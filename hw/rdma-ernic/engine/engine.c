@@ -204,26 +204,33 @@ bool ernic_cmd_active(const Ernic *e)
     return e->job->active;
 }
 
-bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
-               struct ernic_rsp *rsp)
+/* The command follows in the same call, before a completion does. */
+static void engine_begin(Ernic *e, const struct ernic_cmd *cmd)
 {
-    bool done;
-
-    engine_enter(e, now);
-    if (e->job->active) {
-        trace_ernic_cmd_resume(e->job->cmd.opcode, le16_to_cpu(e->job->cmd.tag));
-    } else if (e->timing) {
+    if (e->timing) {
         e->timing->cmd_due = 0;
         /* A query of the timing model must not change what it measures. */
         if (cmd->opcode != ERNIC_CMD_QUERY_TIMING) {
             engine_catch_up(e);
         }
     }
-    if (!e->job->active) {
-        ernic_cmd_begin(e, cmd);
-    }
+    ernic_cmd_begin(e, cmd);
+}
+
+bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
+               struct ernic_rsp *rsp)
+{
+    bool waits, done;
+
+    engine_enter(e, now);
     /* Objects that are gone leave their room before others are created. */
-    done = !ernic_deferred_waits(e) && ernic_cmd_exec(e, rsp);
+    waits = ernic_deferred_waits(e);
+    if (e->job->active) {
+        trace_ernic_cmd_resume(e->job->cmd.opcode, le16_to_cpu(e->job->cmd.tag));
+    } else if (!waits) {
+        engine_begin(e, cmd);
+    }
+    done = !waits && ernic_cmd_exec(e, rsp);
     engine_wake(e);
     return done;
 }

@@ -40,9 +40,9 @@ uint32_t ernic_slice_rest(const Ernic *e);
 bool ernic_unacked(const Ernic *e);
 /*
  * Execute one command, copied by the caller, and fill in @rsp. False: the slice has
- * ended before the command, or memory is being freed, and @rsp is not set. The command
- * then stays active: call again in the next slice (@cmd is not used), and execute no
- * other command before that.
+ * ended before the command, or memory is being freed, and @rsp is not set. Call again in
+ * the next slice, and execute no other command before that; @cmd is not used if the
+ * command is active.
  */
 bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
                struct ernic_rsp *rsp);

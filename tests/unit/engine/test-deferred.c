@@ -12,12 +12,15 @@
 #include "cpu_time.h"
 #include "deferred.h"
 #include "fake_verbs.h"
+#include "hand_profile.h"
 #include "hw/rdma-ernic/ernic_regs.h"
 #include "lifecycle.h"
+#include "objects/cq.h"
 #include "objects/mr.h"
 #include "objects/qp.h"
 #include "state/check.h"
 #include "test.h"
+#include "timing/timing.h"
 
 #define LIST        2048            /* pages of a region */
 #define REGIONS     4000
@@ -278,6 +281,46 @@ RIG_TEST("/deferred/list", test_list)
     OK(command(r, &drop, &rsp));
     reset(r);
     IS(handed_over, 5);
+}
+
+/*
+ * A queue pair ends whose completions are on their way, by a command that had to wait.
+ * None of them comes after the answer, when software has forgotten it.
+ */
+TEST("/deferred/completion", test_completion)
+{
+    struct ernic_cmd drop = { .opcode = ERNIC_CMD_QP_DESTROY };
+    struct ernic_rsp rsp;
+    uint32_t key, seen;
+    FakeCq cq;
+    FakeQp qp;
+    Rig r;
+
+    RIG_START(&r, cfg.timing = &hand);
+    ernic_set_link(r.e, r.env.now, true);
+    fake_set_gid(r.e, 0, 1);
+    r.pd = fake_create_pd(r.e);
+    key = fake_reg_mr(r.e, r.pd, r.env.base, 64, ERNIC_ACCESS_LOCAL_WRITE |
+                      ERNIC_ACCESS_REMOTE_WRITE);
+    fake_create_cq(r.e, &cq, 64, FAKE_NONE);
+    fake_create_qp(r.e, &qp, ERNIC_QPT_RC, r.pd, cq.cqn, cq.cqn, FAKE_NONE);
+    fake_connect(r.e, &qp, qp.qpn, 1);
+    OK(fake_destroy(r.e, ERNIC_CMD_MR_FREE, add_regions(&r, 1, 1 << 20)));
+    IS(busy, true);
+    fake_rdma(r.e, &qp, ERNIC_WR_WRITE, ERNIC_WR_SIGNALED, r.env.base, 64, key,
+              r.env.base, key);
+    drop.handle.handle = cpu_to_le32(qp.qpn);
+    ernic_slice(r.e);
+    g_assert_false(ernic_cmd(r.e, r.env.now, &drop, &rsp));
+    while (!r.e->timing->cqes.count) {
+        fake_advance(r.e, 1);
+    }
+    run_jobs();
+    OK(command(&r, &drop, &rsp));
+    seen = r.e->cq[cq.cqn].pi;
+    fake_advance(r.e, 1000000);
+    IS(r.e->cq[cq.cqn].pi, seen);
+    rig_close(&r);
 }
 
 /* Bytes of this process that the host has in memory. */
