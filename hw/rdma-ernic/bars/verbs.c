@@ -81,7 +81,9 @@ static CmdResult command(ErnicPci *d, uint64_t now)
      * may still be on its way.
      */
     if (!begun && cmd.opcode == ERNIC_CMD_CQ_RESIZE) {
-        ernic_page_settle(d->engine, now, le32_to_cpu(cmd.uctx));
+        if (!ernic_page_settle(d->engine, now, le32_to_cpu(cmd.uctx))) {
+            return CMD_AGAIN;
+        }
         ernic_run_within(d->engine, now);
     }
     if (!ernic_cmd(d->engine, now, &cmd, &rsp)) {

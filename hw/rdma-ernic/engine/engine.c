@@ -386,11 +386,14 @@ void ernic_page_rung(Ernic *e, uint64_t now, uint32_t page)
     engine_wake(e);
 }
 
-void ernic_page_settle(Ernic *e, uint64_t now, uint32_t page)
+bool ernic_page_settle(Ernic *e, uint64_t now, uint32_t page)
 {
+    bool done;
+
     engine_enter(e, now);
-    ernic_db_page_settle(e, page);
+    done = ernic_db_page_settle(e, page);
     engine_wake(e);
+    return done;
 }
 
 void ernic_pages_rung(Ernic *e, uint64_t now)

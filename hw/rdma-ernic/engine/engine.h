@@ -113,8 +113,11 @@ void ernic_bar_write(Ernic *e, uint64_t now, uint32_t offset, uint32_t size,
  * say what was posted. A part of the slice.
  */
 void ernic_page_rung(Ernic *e, uint64_t now, uint32_t page);
-/* The same for doorbells of @page, any number, that the environment does not know yet. */
-void ernic_page_settle(Ernic *e, uint64_t now, uint32_t page);
+/*
+ * The same for doorbells of @page, any number, that the environment does not know yet.
+ * False: the slice has ended, and the same call goes on in the next one.
+ */
+bool ernic_page_settle(Ernic *e, uint64_t now, uint32_t page);
 /* The environment may have lost such calls: the same for all pages, in the next runs. */
 void ernic_pages_rung(Ernic *e, uint64_t now);
 /*

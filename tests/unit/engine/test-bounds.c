@@ -189,6 +189,34 @@ BOUNDS_TEST("/bounds/forget", test_forget)
     forget_all(b);
 }
 
+/* The records of all queues of a page are read in many slices, and each of them once. */
+BOUNDS_TEST("/bounds/settle", test_settle)
+{
+    uint64_t mark, before, reads;
+    uint32_t pd = fake_create_pd(b->e), slices = 0;
+    bool done = false;
+    FakeCq cq;
+    FakeQp qp;
+
+    fake_use_records(b->e, true);
+    fake_create_cq(b->e, &cq, 64, FAKE_NONE);
+    mark = b->env.next;
+    for (uint32_t i = ERNIC_QPN_GSI + 1; i <= QPS; i++) {
+        b->env.next = mark;             /* nothing is posted to these */
+        fake_create_deep_qp(b->e, &qp, ERNIC_QPT_UD, pd, cq.cqn, cq.cqn, 16);
+        fake_connect(b->e, &qp, 0, 1);
+    }
+    run_all(b);
+    for (reads = b->env.reads; !done; slices++) {
+        ernic_slice(b->e);
+        before = b->e->work.done;
+        done = ernic_page_settle(b->e, b->env.now, 0);
+        g_assert_cmpuint(b->e->work.done - before, <=, ERNIC_WORK_SLICE + STEP);
+    }
+    IS(b->env.reads - reads, QPS - ERNIC_QPN_GSI);
+    g_assert_cmpuint(slices, >, QPS / ERNIC_WORK_SLICE);
+}
+
 /* A list is not set to zero before its pages are read: the host has not provided them. */
 TEST("/bounds/no-zeros", test_no_zeros)
 {

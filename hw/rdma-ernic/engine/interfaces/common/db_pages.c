@@ -157,7 +157,7 @@ void ernic_db_pages_empty(Ernic *e)
     }
     pages->queues = 0;
     pages->num_watched = 0;
-    pages->next = 0;
+    pages->next = pages->settling = 0;
     pages->again = false;
 }
 
@@ -189,24 +189,28 @@ void ernic_db_page_rung(Ernic *e, uint32_t page)
 }
 
 /* The page may have lost its event a moment ago: whether it has one says nothing. */
-void ernic_db_page_settle(Ernic *e, uint32_t page)
+bool ernic_db_page_settle(Ernic *e, uint32_t page)
 {
     const ErnicDbPageOps *ops = page_ops(e);
+    ErnicDbPages *pages = e->db_pages;
     uint32_t number;
 
     if (!in_range(e, page)) {
-        return;
+        return true;
     }
-    if (!e->db_pages->page[page].crowded) {
+    if (!pages->page[page].crowded) {
         ernic_db_page_rung(e, page);
-        return;
+        return true;
     }
-    for (number = ops->next(e, 0); number; number = ops->next(e, number)) {
+    for (number = pages->settling ?: ops->next(e, 0); number && ernic_work_left(e);
+         number = ops->next(e, number)) {
         ernic_charge_objects(e, 1);
         if (ops->page_of(e, number) == page) {
             look(e, number);
         }
     }
+    pages->settling = number;
+    return !number;
 }
 
 void ernic_db_pages_rung(Ernic *e)

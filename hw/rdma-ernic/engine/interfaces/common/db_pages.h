@@ -30,6 +30,7 @@ struct ErnicDbPages {
     uint32_t queues;            /* of all pages */
     uint32_t next;              /* queue whose record is read next; 0: none */
     bool again;                 /* and then all of them from the first one on */
+    uint32_t settling;          /* the same of ernic_db_page_settle(), which goes on */
     bool held;                  /* nothing is read: the environment says so */
     bool polled;                /* it polls, these queues: */
     uint32_t num_watched;
@@ -57,8 +58,11 @@ void ernic_db_pages_empty(Ernic *e);
  * own doorbells would.
  */
 void ernic_db_page_rung(Ernic *e, uint32_t page);
-/* The same, for the doorbells whose event may be on its way. */
-void ernic_db_page_settle(Ernic *e, uint32_t page);
+/*
+ * The same, for the doorbells whose event may be on its way. False: the slice has ended
+ * before the last queue, and the same call goes on.
+ */
+bool ernic_db_page_settle(Ernic *e, uint32_t page);
 /* Any doorbell of any page may have been rung: the same for all queues, by and by. */
 void ernic_db_pages_rung(Ernic *e);
 /* While held, no record is read: pages that are rung meanwhile are looked at later. */
