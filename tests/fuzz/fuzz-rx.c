@@ -157,6 +157,10 @@ static uint32_t build(const RxPkt *p, FuzzIn *patches, const ErnicIcrcCtx *icrc,
 
         buf[at % len] ^= fuzz_u8(patches);
     }
+    /* A patch may have changed PadCnt, and with it the length. */
+    while ((len + (buf[1] >> ERNIC_BTH_PAD_SHIFT & ERNIC_BTH_PAD_MASK)) % 4) {
+        buf[len++] = p->fill;
+    }
     len = ernic_pkt_finish(icrc, buf, len);
     buf[len - 1] ^= p->how & RXH_BAD_ICRC ? 1 : 0;
     return len;

@@ -50,8 +50,8 @@ def test_lintian(tmp_path):
 
 def test_demonstration(tmp_path):
     """The package has every file that the demonstration loads."""
-    rules = (ROOT / 'debian/rules').read_text()
-    names = re.search(r'addsuffix \.py, (disk .*)\)\)', rules)[1].split()
+    rules = (ROOT / 'debian/rules').read_text().replace('\\\n', ' ')
+    names = re.search(r'addsuffix \.py, (disk .*?)\)\)', rules)[1].split()
     for name in ('scripts/demo.py', *(f'tests/guest/{name}.py' for name in names)):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
