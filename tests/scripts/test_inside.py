@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that run inside guests find what they are for; pyverbs is a stub."""
+"""Programs that run inside guests find what they are for; pyverbs is empty classes."""
 import importlib
 import sys
 import zlib
