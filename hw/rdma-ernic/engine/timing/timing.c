@@ -47,8 +47,8 @@ ErnicTiming *ernic_timing_new(const ErnicConfig *cfg)
     ernic_delay_fifo_init(&t->tx, p->tx_packets, sizeof(ErnicTimedPacket));
     ernic_delay_fifo_init(&t->rx, p->rx_packets, sizeof(ErnicTimedPacket));
     ernic_delay_fifo_init(&t->cqes, ERNIC_TIMING_CQES, sizeof(ErnicTimedCqe));
-    /* PG332 has its own vector and that of the side stream. */
-    t->irqs = ernic_timers_new(MAX(cfg->num_vectors, cfg->pg332 ? 2 : 1) + 1);
+    t->irqs = ernic_timers_new(MAX(cfg->num_vectors,
+                                  cfg->pg332 ? ERNIC_PG332_IRQS : 1) + 1);
     return t;
 }
 

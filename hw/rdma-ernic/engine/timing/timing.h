@@ -26,6 +26,8 @@
 /* Length of the longest packet, BTH to ICRC, with the greatest path MTU. */
 #define ERNIC_TIMING_PACKET     (4096 + 128)
 #define ERNIC_TIMING_IP         48
+/* Interrupts of PG332: its own, and that of the side stream. */
+#define ERNIC_PG332_IRQS        2
 
 /* A packet in a delay FIFO; it is a train of its own. */
 typedef struct ErnicTimedPacket {

@@ -55,6 +55,32 @@ TEST("/pg332-state/stopping", test_stopping)
     card_timing = NULL;
 }
 
+/* A card has two interrupts, however many vectors the function has. */
+TEST("/pg332-state/interrupts", test_interrupts)
+{
+    Card *c = &cards[0], more = { };
+    ErnicConfig cfg;
+
+    card_timing = &hand;
+    setup(PG332_V4_2);
+    cfg = c->e->cfg;
+    cfg.num_vectors = 8;
+    more.e = ernic_new(&cfg, c->e->ops, c->e->env);
+    more.env.now = c->env.now;
+    for (uint32_t id = 1; id <= cfg.num_vectors; id++) {
+        ernic_timer_set(more.e->timing->irqs, id, c->env.now + 1);
+        if (id <= ERNIC_PG332_IRQS) {
+            fake_check(more.e);
+        } else {
+            refused(&more, "timing 0: interrupts\n");
+        }
+        ernic_timer_set(more.e->timing->irqs, id, ERNIC_NEVER);
+    }
+    ernic_free(more.e);
+    teardown();
+    card_timing = NULL;
+}
+
 /* A packet of loopback is not longer than one that is sent. */
 CARD_TEST("/pg332-state/loopback", PG332_V4_2, test_loopback)
 {
