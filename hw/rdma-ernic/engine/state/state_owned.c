@@ -86,6 +86,9 @@ static bool load_block(ErnicRegFile *rf, ErnicRegScope scope, ErnicReader *in)
             }
             if (is_reg[k]) {
                 *value = ernic_state_read(in, 4);
+                if (!ernic_regfile_clears(rf, scope, k, *value)) {
+                    return ernic_state_refuse(in, "a cause of interrupts does not exist");
+                }
             }
         }
     }

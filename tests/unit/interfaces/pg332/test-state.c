@@ -81,6 +81,21 @@ TEST("/pg332-state/interrupts", test_interrupts)
     card_timing = NULL;
 }
 
+/* Software could not clear the other bits, which would keep the interrupt up. */
+CARD_TEST("/pg332-state/causes", PG332_V4_2, test_causes)
+{
+    uint32_t *causes = ernic_regfile_at(c->e->regs, ERNIC_REG_GLOBAL, 0, PG332_INTSTS);
+
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        *causes = 1u << bit;
+        if (!(*causes & PG332_INT_ALL)) {
+            refused(c, "a cause of interrupts does not exist");
+        }
+        *causes = 0;
+    }
+    card_move(c);
+}
+
 /* A packet of loopback is not longer than one that is sent. */
 CARD_TEST("/pg332-state/loopback", PG332_V4_2, test_loopback)
 {

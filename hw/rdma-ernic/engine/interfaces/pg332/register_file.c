@@ -191,3 +191,11 @@ uint32_t *ernic_regfile_word(const ErnicRegFile *rf, ErnicRegScope scope,
 
     return b->row[k] == NO_ROW ? NULL : &b->value[element * b->words + k];
 }
+
+bool ernic_regfile_clears(const ErnicRegFile *rf, ErnicRegScope scope, uint32_t k,
+                          uint32_t value)
+{
+    uint32_t causes = ernic_reg_defs[rf->block[scope].row[k]].w1c;
+
+    return !causes || !(value & ~causes);
+}

@@ -103,5 +103,8 @@ uint32_t ernic_regfile_elements(const ErnicRegFile *rf, ErnicRegScope scope,
                                 uint32_t *words);
 uint32_t *ernic_regfile_word(const ErnicRegFile *rf, ErnicRegScope scope,
                              uint32_t element, uint32_t k);
+/* Whether software can clear all causes in @value of word @k, which is a register. */
+bool ernic_regfile_clears(const ErnicRegFile *rf, ErnicRegScope scope, uint32_t k,
+                          uint32_t value);
 
 #endif /* ERNIC_INTERFACES_PG332_REGISTER_FILE_H */
