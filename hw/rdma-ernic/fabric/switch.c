@@ -357,11 +357,15 @@ static void take_step(ErnicSwitch *s, Port *p, Step step)
 
 /* ---- when ------------------------------------------------------------------ */
 
-/* Whether the device at @p must stop sending. A full peer stops a cable at once. */
+/*
+ * Whether the device at @p must stop sending. A full peer stops a cable at once, until it
+ * has received what was in flight.
+ */
 static bool must_wait(const ErnicSwitch *s, const Port *p)
 {
     return p->stopped ||
-           (is_cable(s) && s->port[!port_number(s, p)].full);
+           (is_cable(s) && (s->port[!port_number(s, p)].full ||
+                            ernic_cable_due(&p->up) <= p->up.start));
 }
 
 /*
@@ -468,12 +472,16 @@ bool ernic_switch_send(ErnicSwitch *s, uint32_t port, uint64_t now,
 void ernic_switch_resume(ErnicSwitch *s, uint32_t port, uint64_t now)
 {
     Port *p = &s->port[port];
+    ErnicCable *up = &s->port[!port].up;
 
     if (!p->full) {
         return;
     }
     p->full = false;
-    ernic_cable_resume(is_cable(s) ? &s->port[!port].up : &p->down, now);
+    ernic_cable_resume(is_cable(s) ? up : &p->down, now);
+    if (is_cable(s)) {
+        up->start = MAX(up->start, now);        /* frames begin after those in flight */
+    }
     if (p->down.free_ns < now) {
         p->down.free_ns = p->down.start = now;
         p->down.free_ps = 0;

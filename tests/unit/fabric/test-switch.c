@@ -275,6 +275,36 @@ TEST("/switch/full", test_full)
     }
 }
 
+#define ROUNDS 1000
+
+/*
+ * A receiver that takes one frame at a time is soon full again: a cable has no more
+ * frames than at first, whether its sender always waits or sends two in between.
+ */
+TEST("/switch/one-by-one", test_one_by_one)
+{
+    for (uint32_t waits = 0; waits < 2; waits++) {
+        ErnicSwitchConfig cfg = CONFIG(.ports = 2);
+        uint32_t under_way = 0;
+        Net n;
+
+        start(&n, &cfg);
+        n.to = 2;
+        n.full = 2;
+        for (uint32_t i = 0; i < ROUNDS; i++) {
+            n.want[0] = waits ? UINT32_MAX : 2;
+            send_wanted(&n, 0);
+            run(&n);
+            under_way = i ? under_way : n.seq - n.got->len;
+            g_assert_cmpuint(n.seq - n.got->len, <=, under_way);
+            n.now += 1000000;
+            ernic_switch_resume(n.s, 1, n.now);
+        }
+        IS(n.got->len, ROUNDS);
+        stop(&n);
+    }
+}
+
 /* ---- a switch -------------------------------------------------------------- */
 
 NET_TEST("/switch/store-and-forward", test_store_and_forward, .ports = 3, .latency = 300)
