@@ -5,7 +5,7 @@
  * has joined their netdev, with a descriptor in progress that no QDMA can have, without
  * the sections that an older release does not have, with features that no release has,
  * with the PCIe link of an older release, and with page lists and objects that came
- * first; and functions that go while these are sent.
+ * first; functions that go while these are sent, and one that is saved again.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -271,13 +271,9 @@ static void set_bandwidth(QErnic *q, int64_t bytes)
                              " 'downtime-limit': 20 } }", bytes);
 }
 
-/* Page lists that were sent while the machine ran: they are there, and never trusted. */
-MACHINE_TEST("/ernic-load/lists", test_lists)
+static void make_lists(QErnic *q, uint32_t key[REGIONS])
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_ALLOC };
-    QErnic *q = qernic_device("%s", "");
-    uint32_t key[REGIONS];
-    QErnicState s;
 
     qernic_setup(q, 1);
     cmd.mr_alloc.pd = cpu_to_le32(q->pd);
@@ -285,6 +281,16 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
     for (int i = 0; i < REGIONS; i++) {
         key[i] = qernic_make(q, &cmd);
     }
+}
+
+/* Page lists that were sent while the machine ran: they are there, and never trusted. */
+MACHINE_TEST("/ernic-load/lists", test_lists)
+{
+    QErnic *q = qernic_device("%s", "");
+    uint32_t key[REGIONS];
+    QErnicState s;
+
+    make_lists(q, key);
     set_bandwidth(q, 1 << 30);
     qernic_state_save(q->qts, &s);
     for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
@@ -298,6 +304,54 @@ MACHINE_TEST("/ernic-load/lists", test_lists)
     }
     qernic_cont(q->qts);                /* and migrates again */
     qernic_migrate_as(q, VERBS_NIC ",id=ernic0,addr=04.0");
+    for (int i = 0; i < REGIONS; i++) {
+        g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
+    }
+}
+
+/* Puts another number of holes into a snapshot, which is in the file @disk. */
+static void edit_snapshot(const char *disk, uint32_t holes)
+{
+    g_autofree char *bytes = NULL;
+    uint32_t value = cpu_to_be32(holes);
+    int fd = open(disk, O_WRONLY);
+    char *at;
+    size_t len;
+
+    g_assert_true(g_file_get_contents(disk, &bytes, &len, NULL));
+    at = memmem(bytes, len, HOLES, sizeof(HOLES) - 1);
+    g_assert_nonnull(at);
+    g_assert_cmpint(pwrite(fd, &value, sizeof(value), at + 16 - bytes), ==,
+                    sizeof(value));
+    close(fd);
+}
+
+static void snapshot(QErnic *q, const char *command, bool works)
+{
+    g_autofree char *reply = qtest_hmp(q->qts, "%s", command);
+
+    g_test_message("%s: %s", command, reply);
+    g_assert_cmpint(!*reply, ==, works);
+}
+
+/* After a snapshot that was refused, the machine can be saved. */
+MACHINE_TEST("/ernic-load/snapshot", test_snapshot)
+{
+    const char *disk = qernic_temp();
+    g_autofree char *create = g_strdup_printf("qemu-img create -q -f qcow2 %s 1M", disk);
+    uint32_t key[REGIONS];
+    QErnic *q;
+
+    g_assert_true(g_spawn_command_line_sync(create, NULL, NULL, NULL, NULL));
+    q = qernic_device(" -drive if=none,format=qcow2,file=%s", disk);
+    make_lists(q, key);
+    snapshot(q, "savevm good", true);
+    edit_snapshot(disk, 3 * REGIONS);
+    snapshot(q, "loadvm good", false);
+    snapshot(q, "savevm after", true);
+    edit_snapshot(disk, REGIONS);
+    snapshot(q, "loadvm good", true);
+    qernic_cont(q->qts);
     for (int i = 0; i < REGIONS; i++) {
         g_assert_cmpuint(qernic_cmd_handle(q, ERNIC_CMD_MR_FREE, key[i]), ==, ERNIC_OK);
     }

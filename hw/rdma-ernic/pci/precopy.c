@@ -201,6 +201,7 @@ bool ernic_pci_precopy_save(ErnicPci *d, GByteArray *bytes, uint64_t *skipped)
     ErnicPciPrecopy *p = &d->precopy;
     g_autoptr(GByteArray) spans = NULL, lists = NULL;
 
+    ernic_pci_precopy_done(d);          /* with the holes of a state that was refused */
     if (!p->active) {
         ernic_save(d->engine, bytes);
         return true;
