@@ -10,6 +10,7 @@
 #include "fabric/switch_port.h"
 
 #define FRAME   ERNIC_SWITCH_FRAME_MIN, ERNIC_SWITCH_FRAME_MAX
+#define NS_PER_S    1000000000ull
 
 static void walk_cable(ErnicArchive *w, ErnicCable *c, uint32_t ports, bool signals)
 {
@@ -137,6 +138,30 @@ static void add_all_up(ErnicSwitch *s)
     }
 }
 
+/* Frames, which are in the order of their times, are due by @end. */
+static bool ends_by(const ErnicCarriedList *l, uint64_t end)
+{
+    return !l->head || l->tail->due <= end;
+}
+
+/* One frame may wait for another on the cable. Each is due when it has left the cable. */
+static bool cable_ok(const ErnicCable *c, const ErnicSwitchConfig *cfg, uint64_t now)
+{
+    uint64_t bits = (ERNIC_SWITCH_FRAME_MAX + ERNIC_CABLE_EXTRA) * 8;
+    uint64_t busy = now + 2 * DIV_ROUND_UP(bits * NS_PER_S, cfg->rate);
+    uint64_t end = c->free_ns + (c->free_ps != 0);
+
+    return c->start <= busy && end <= busy && ends_by(&c->sending, end) &&
+           ends_by(&c->flying, now + cfg->flight + cfg->reorder_max);
+}
+
+/* In a state that no run leaves, frames would get out of order: nobody could load it. */
+static bool port_ok(const Port *p, const ErnicSwitchConfig *cfg, uint64_t now)
+{
+    return cable_ok(&p->up, cfg, now) && cable_ok(&p->down, cfg, now) &&
+           ends_by(&p->queue, now + cfg->latency) && p->stats.depth <= cfg->queue;
+}
+
 void ernic_switch_walk(ErnicSwitch *s, ErnicArchive *w)
 {
     uint32_t ports = s->cfg.ports, i;
@@ -154,7 +179,8 @@ void ernic_switch_walk(ErnicSwitch *s, ErnicArchive *w)
         add_all_up(s);
     }
     for (i = 0; i < ports; i++) {
-        w->bad = w->bad || !will_go(&s->port[i], s->cfg.xon);
+        w->bad = w->bad || !will_go(&s->port[i], s->cfg.xon) ||
+                 (!w->out && !port_ok(&s->port[i], &s->cfg, w->now));
     }
     if (w->bad) {
         ernic_switch_reset(s);

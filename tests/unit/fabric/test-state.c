@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "fabric/archive.h"
-#include "fabric/switch.h"
+#include "fabric/switch_port.h"
 #include "test.h"
 #include "wire/frame.h"
 
@@ -348,6 +348,99 @@ TEST("/switch-state/no-device", test_no_device)
         *at = 0;
     }
     ernic_switch_free(n.s);
+}
+
+/* A change of a state that no run leaves. */
+static void free_late(Port *p, uint64_t now)
+{
+    p->up.free_ns = now + ERNIC_ARCHIVE_NS_MAX;
+}
+
+static void start_late(Port *p, uint64_t now)
+{
+    p->up.start = now + ERNIC_ARCHIVE_NS_MAX;
+}
+
+static void free_before_frame(Port *p, uint64_t now)
+{
+    p->up.free_ns = p->up.sending.tail->due - 10;
+}
+
+static void leaves_late(Port *p, uint64_t now)
+{
+    p->up.sending.tail->due = now + ERNIC_ARCHIVE_NS_MAX;
+}
+
+static void arrives_late(Port *p, uint64_t now)
+{
+    p->up.flying.tail->due = now + ERNIC_ARCHIVE_NS_MAX;
+}
+
+static void waits_long(Port *p, uint64_t now)
+{
+    p->queue.tail->due = now + ERNIC_ARCHIVE_NS_MAX;
+}
+
+static const struct {
+    const char *name;
+    void (*change)(Port *p, uint64_t now);
+} changes[] = {
+    { "free-late", free_late }, { "start-late", start_late },
+    { "free-before-frame", free_before_frame }, { "leaves-late", leaves_late },
+    { "arrives-late", arrives_late }, { "waits-long", waits_long },
+};
+
+static bool has_all(const Port *p)
+{
+    return p->up.sending.head && p->up.flying.head;
+}
+
+/* Frames wait for port 0, and port 1 has some on its cable. */
+static void begin_busy(Net *n)
+{
+    begin(n);
+    while (!has_all(&n->s->port[1]) || !n->s->port[0].queue.head) {
+        g_assert_true(step(n));
+    }
+}
+
+/* Later frames would be out of order, or too far ahead to be loaded. */
+TEST("/switch-state/late", test_late)
+{
+    for (uint32_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        g_autoptr(GByteArray) good = NULL, bad = NULL;
+        bool waits = changes[i].change == waits_long;
+        Net n;
+
+        g_test_message("%s", changes[i].name);
+        begin_busy(&n);
+        good = saved(&n);
+        g_assert_true(load(&n, good->data, good->len));
+        changes[i].change(&n.s->port[!waits], n.now);
+        bad = saved(&n);
+        g_assert_false(load(&n, bad->data, bad->len));
+        assert_empty(&n);
+        ernic_switch_free(n.s);
+    }
+}
+
+/* More frames wait than a queue has room for: the next state would be too large. */
+MIDDLE_TEST("/switch-state/long-queue", test_long_queue)
+{
+    ErnicSwitch *s = m->n.s;
+    ErnicCarriedList *queue = &s->port[0].queue;
+    g_autoptr(GByteArray) bad = NULL;
+    uint8_t frame[LEN] = { };
+
+    for (uint32_t i = 0; i <= s->cfg.queue / LEN; i++) {
+        ErnicCarried *f = ernic_carried_new(ernic_switch_store(s), frame, LEN, 1);
+
+        f->due = queue->head ? queue->tail->due : m->n.now;
+        ernic_carried_append(queue, f);
+    }
+    bad = ernic_archive_save(walk, &m->n, m->n.now);
+    g_assert_false(load(&m->n, bad->data, bad->len));
+    assert_empty(&m->n);
 }
 
 /* ---- other releases --------------------------------------------------------- */
