@@ -127,10 +127,15 @@ static void run_pg332(ErnicPci *d, uint64_t now)
     }
 }
 
-/* The interfaces take turns in running first. */
+/*
+ * A run of an engine ends its wake-up for a command that is due: commands come before it.
+ * The interfaces take turns in running first.
+ */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now)
 {
     assert(ernic_pci_locked(d));
+    ernic_slice(d->engine);
+    d->interface->run(d, now);
     d->pg332.first = !d->pg332.first;
     if (d->pg332.first) {
         run_pg332(d, now);

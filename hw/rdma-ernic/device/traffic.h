@@ -33,7 +33,7 @@ bool ernic_pci_rx_slice_left(const ErnicPci *d);
 bool ernic_pci_rx_doorbells(ErnicPci *d, uint64_t now);
 /* Charge to it, or to the slice of the main loop, what the main loop did for a frame. */
 void ernic_pci_rx_work(ErnicPci *d, uint32_t accesses, uint32_t bytes);
-/* Runs both engines. */
+/* Runs the interface, and then both engines, with a slice of work each. */
 void ernic_pci_engines_run(ErnicPci *d, uint64_t now);
 
 #endif /* ERNIC_DEVICE_TRAFFIC_H */

@@ -102,8 +102,14 @@ static bool engine_mlx5_work(Ernic *e)
     return e->mlx5 && ernic_mlx5_has_work(e) && !ernic_deferred_waits(e);
 }
 
-/* Report the time of the next work to the environment; at the end of each call. */
-static void engine_wake(Ernic *e)
+/* Timing model: when the next command may be executed; ERNIC_NEVER: none waits. */
+static uint64_t engine_command_due(const Ernic *e)
+{
+    return e->timing && e->timing->cmd_due ? e->timing->cmd_due : ERNIC_NEVER;
+}
+
+/* Report the time of the next work to the environment, or @command if that is earlier. */
+static void engine_wake_by(Ernic *e, uint64_t command)
 {
     uint64_t departed;
     bool work = ernic_sched_ready(e) || (!e->tx->busy && e->tx->packets) ||
@@ -127,7 +133,13 @@ static void engine_wake(Ernic *e)
             ernic_timing_waiting(e);
         }
     }
-    e->ops->wake_at(e->env, work ? e->now : next);
+    e->ops->wake_at(e->env, work ? e->now : MIN(next, command));
+}
+
+/* At the end of each call. */
+static void engine_wake(Ernic *e)
+{
+    engine_wake_by(e, engine_command_due(e));
 }
 
 /* Timing model: carry out the doorbells that arrive at @until or earlier. */
@@ -766,6 +778,8 @@ static void engine_work(Ernic *e)
 
 void ernic_run_within(Ernic *e, uint64_t now)
 {
+    uint64_t command;
+
     e->now = now;
     if (e->paused && e->resume <= now) {
         e->paused = false;
@@ -774,7 +788,9 @@ void ernic_run_within(Ernic *e, uint64_t now)
     if (!e->unsettled || ernic_pg332_settle(e)) {
         engine_work(e);
     }
-    engine_wake(e);
+    /* Commands come before a run: what is overdue then cannot be executed. */
+    command = engine_command_due(e);
+    engine_wake_by(e, command > now ? command : ERNIC_NEVER);
 }
 
 void ernic_run(Ernic *e, uint64_t now)

@@ -52,7 +52,8 @@ bool ernic_cmd(Ernic *e, uint64_t now, const struct ernic_cmd *cmd,
 bool ernic_cmd_active(const Ernic *e);
 /*
  * Timing model: the time in ns at which the next command, already posted at @now, may be
- * executed; asks to be woken then. Without the model it is @now.
+ * executed; asks to be woken then, until an ernic_run() that the command has to come
+ * before. Without the model it is @now.
  */
 uint64_t ernic_cmd_due(Ernic *e, uint64_t now);
 /*

@@ -39,8 +39,6 @@ static void run(void *opaque)
     }
     if (ernic_pci_working(d)) {
         ernic_pci_netdev_run(d, now);
-        ernic_slice(d->engine);
-        d->interface->run(d, now);
         ernic_pci_engines_run(d, now);
         ernic_pci_links_run(d, now);
         ernic_pci_netq_deliver(d, now);

@@ -335,6 +335,29 @@ PAIR_TEST("/timing/doorbells", test_doorbells, RC)
     IS(p->e->qp[p->qp.qpn].sq.wq.pi, 1);
 }
 
+/*
+ * A command that waits for the model. The engine has to be run for it, also if something
+ * else happens when it is due; a run is not repeated, as the command comes before it.
+ */
+PAIR_TEST("/timing/command", test_command, RC,
+          profile.stage[ERNIC_STAGE_COMMAND].latency = NS(1000))
+{
+    uint64_t due = ernic_cmd_due(p->e, p->env.now);
+    uint8_t frame[60] = { };
+
+    g_assert_cmpuint(due, >, p->env.now);
+    IS(p->env.wake, due);
+    for (uint32_t late = 0; late < 2; late++) {
+        p->env.now = due + late;
+        ernic_rx_bad_frame(p->e, p->env.now, frame, sizeof(frame));
+        IS(p->env.wake, due);
+        ernic_set_link(p->e, p->env.now, true);
+        IS(p->env.wake, due);
+    }
+    fake_run(p->e);
+    IS(p->env.wake, ERNIC_NEVER);
+}
+
 /* Times depend neither on when the device was made nor on its age. */
 TEST("/timing/age", test_age)
 {

@@ -680,10 +680,6 @@ uint64_t ernic_timing_next(const Ernic *e)
     next = MIN(next, ernic_delay_fifo_due(&t->doorbells));
     next = MIN(next, ernic_delay_fifo_due(&t->rx));
     next = MIN(next, ernic_delay_fifo_due(&t->cqes));
-    /* The environment executes an overdue command; it needs no wakeup. */
-    if (t->cmd_due > e->now) {
-        next = MIN(next, t->cmd_due);
-    }
     if (!t->link_busy && !t->loop_full) {
         next = MIN(next, ernic_delay_fifo_due(&t->tx));
     }

@@ -144,7 +144,7 @@ bool ernic_timing_hides_requests(const Ernic *e);
 void ernic_timing_irq(Ernic *e, uint16_t vector);
 /* Raise the interrupts that are due. */
 void ernic_timing_run_irqs(Ernic *e);
-/* The time in ns at which the next thing is due. */
+/* The time in ns at which the next thing is due; a command is none of them. */
 uint64_t ernic_timing_next(const Ernic *e);
 /* Fill in @train for the packet @p; it borrows from @p. */
 void ernic_timing_train(const ErnicTimedPacket *p, ErnicTrain *train);
