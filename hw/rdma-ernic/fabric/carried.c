@@ -17,20 +17,26 @@ void ernic_carried_append(ErnicCarriedList *l, ErnicCarried *f)
     l->frames += f->len != 0;
 }
 
-void ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f)
+uint32_t ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f, bool late)
 {
     ErnicCarried **at = &l->head;
+    uint32_t looks = 0;
 
+    if (l->on_time && l->on_time->due <= f->due) {
+        at = &l->on_time->next;
+    }
     if (!l->head || l->tail->due <= f->due) {
         ernic_carried_append(l, f);
-        return;
+    } else {
+        for (; (*at)->due <= f->due; at = &(*at)->next) {
+            looks++;
+        }
+        f->next = *at;
+        *at = f;
+        l->frames += f->len != 0;
     }
-    while ((*at)->due <= f->due) {
-        at = &(*at)->next;
-    }
-    f->next = *at;
-    *at = f;
-    l->frames += f->len != 0;
+    l->on_time = late ? l->on_time : f;
+    return looks;
 }
 
 ErnicCarried *ernic_carried_take(ErnicCarriedList *l)
@@ -39,6 +45,9 @@ ErnicCarried *ernic_carried_take(ErnicCarriedList *l)
 
     l->head = f->next;
     l->frames -= f->len != 0;
+    if (l->on_time == f) {
+        l->on_time = NULL;
+    }
     return f;
 }
 

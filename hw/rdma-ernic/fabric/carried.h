@@ -22,6 +22,7 @@ typedef struct ErnicCarried {
 
 typedef struct ErnicCarriedList {
     ErnicCarried *head, *tail;
+    ErnicCarried *on_time;      /* the last one that was inserted and not late; or NULL */
     uint32_t frames;            /* without the signals */
 } ErnicCarriedList;
 
@@ -49,8 +50,12 @@ bool ernic_carried_waits(const ErnicCarriedStore *st);
 /* Free until the slice @work ends. False: the rest waits. */
 bool ernic_carried_reap(ErnicCarriedStore *st, ErnicBudget *work);
 
-/* Insert @f after all items that are due no later. */
-void ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f);
+/*
+ * Insert @f after all items that are due no later; returns how many of them were looked
+ * at. Those that are not @late come in the order of their times: none looks at what
+ * another has looked at.
+ */
+uint32_t ernic_carried_insert(ErnicCarriedList *l, ErnicCarried *f, bool late);
 void ernic_carried_append(ErnicCarriedList *l, ErnicCarried *f);
 /* Remove the head, which exists. */
 ErnicCarried *ernic_carried_take(ErnicCarriedList *l);

@@ -18,9 +18,12 @@
 #define RATE_MIN                1000000ull
 #define RATE_MAX                1600000000000ull
 
-/* Units of work (base/budget.h): a step, without a look at each port; looks in a unit. */
+/*
+ * Units of work (base/budget.h): a step, without a look at each port; looks at ports, or
+ * at frames, in a unit.
+ */
 #define WORK_STEP               2
-#define WORK_PORTS              8
+#define WORK_LOOKS              8
 
 /* The events of a port. */
 typedef enum Step {
@@ -80,9 +83,19 @@ static uint32_t port_number(const ErnicSwitch *s, const Port *p)
     return p - s->port;
 }
 
+/* @late: chance delays it. Its place may be after many others that are late, too. */
+static void fly(ErnicSwitch *s, ErnicCable *c, ErnicCarried *f, bool late)
+{
+    uint32_t looks = ernic_carried_insert(&c->flying, f, late);
+
+    ernic_budget_charge(&s->work, looks / WORK_LOOKS, 0);
+}
+
 /* All of @f is on the cable: it is in flight now, or lost and freed. */
 static void take_off(ErnicSwitch *s, Port *p, ErnicCable *c, ErnicCarried *f)
 {
+    bool late = false;
+
     f->due += s->cfg.flight;
     if (chance(&s->loss_rng, s->cfg.loss)) {
         p->stats.lost++;
@@ -93,8 +106,9 @@ static void take_off(ErnicSwitch *s, Port *p, ErnicCable *c, ErnicCarried *f)
     if (chance(&s->reorder_rng, s->cfg.reorder)) {
         p->stats.held_up++;
         f->due += 1 + random64(&s->reorder_rng) % s->cfg.reorder_max;
+        late = true;
     }
-    ernic_carried_insert(&c->flying, f);
+    fly(s, c, f, late);
 }
 
 /*
@@ -110,7 +124,7 @@ static void signal_pause(ErnicSwitch *s, Port *p, uint64_t now, bool stop)
     trace_ernic_switch_pause(port_number(s, p), stop, p->held);
     f->stop = stop;
     f->due = now + s->cfg.flight;
-    ernic_carried_insert(&p->down.flying, f);
+    fly(s, &p->down, f, false);
 }
 
 static void pause_arrived(Port *p, const ErnicCarried *f)
@@ -435,7 +449,7 @@ bool ernic_switch_run(ErnicSwitch *s, uint64_t now)
         if (!ernic_budget_left(&s->work)) {
             return false;
         }
-        ernic_budget_charge(&s->work, WORK_STEP + s->cfg.ports / WORK_PORTS, 0);
+        ernic_budget_charge(&s->work, WORK_STEP + s->cfg.ports / WORK_LOOKS, 0);
         take_step(s, &s->port[port], step);
     }
     return true;

@@ -94,7 +94,7 @@ STORE_TEST("/carried/order", test_order)
     for (uint32_t i = 0; i < G_N_ELEMENTS(due); i++) {
         f = ernic_carried_new(st, (uint8_t *)"x", 1, i);
         f->due = due[i];
-        ernic_carried_insert(&l, f);
+        ernic_carried_insert(&l, f, i % 2);
         IS(l.frames, i + 1);
     }
     for (uint32_t i = 0; i < G_N_ELEMENTS(due); i++) {
