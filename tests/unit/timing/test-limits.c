@@ -8,6 +8,7 @@
 #include "base/work.h"
 #include "cpu_time.h"
 #include "transport/qp.h"
+#include "raw_fixture.h"
 #include "timed_pair.h"
 #include "timing/timing.h"
 #include "transport/tx.h"
@@ -239,4 +240,44 @@ PAIR_TEST("/timing-limits/held-packet", test_held_packet, RC)
     }
     fake_run(p->e);
     IS(p->e->tx->packets, 0);
+}
+
+/*
+ * A frame, which takes no time in the model, follows a packet that waits for its time: a
+ * link that reports which trains have left gets them in the order of their numbers.
+ */
+PAIR_TEST("/timing-limits/frame", test_frame, RC)
+{
+    uint32_t pd = fake_create_pd(p->e);
+    uint32_t key = fake_reg_mr(p->e, pd, p->mem, 4096, ERNIC_ACCESS_LOCAL_WRITE);
+    ErnicQp *qp = &p->e->qp[p->qp.qpn];
+    uint64_t last = 0;
+    FakeQp raw;
+
+    raw_open(p->e, &raw, pd, p->cq.cqn);
+    *(uint8_t *)fake_ptr(&p->env, p->mem, 1) = 2;       /* to one station */
+    fake_advance(p->e, 100000);
+    post(p, 1024);
+    while (!p->e->timing->tx.count) {
+        fake_advance(p->e, 10);
+    }
+    p->env.tx_keeps = true;
+    raw_send(p->e, &raw, p->mem, 100, key);
+    while (p->e->timing->tx.count) {
+        g_assert_cmpuint(ernic_tx_departed(p->e), <, qp->sq.tx_serial);
+        IS(p->env.trains->len, 0);
+        fake_advance(p->e, 10);
+    }
+    fake_tx_leave(&p->env);
+    fake_advance(p->e, 100000);
+    g_assert_cmpuint(ernic_tx_departed(p->e), >=, qp->sq.tx_serial);
+    IS(p->env.trains->len, 2);
+    for (uint32_t frame = 0; frame < 2; frame++) {
+        FakeTrain *t = fake_take_train(&p->env);
+
+        IS(t->train.frame, frame);
+        g_assert_cmpuint(t->train.serial, >, last);
+        last = t->train.serial;
+        fake_train_free(t);
+    }
 }

@@ -191,6 +191,8 @@ bool ernic_tx_flush(Ernic *e)
     };
     if (!tx->frame && ernic_timed_depart(e, &train, &fits)) {
         tx->busy = !fits;
+    } else if (ernic_timed_packets(e)) {
+        tx->busy = true;        /* the link gets trains in the order of their numbers */
     } else {
         tx_deliver(e, &train, &tx->busy, &tx->loop_full);
     }
