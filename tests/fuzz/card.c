@@ -66,15 +66,14 @@ void card_put_side(FuzzCard *c, uint32_t reg, uint32_t value)
 void card_read_all(FuzzCard *c)
 {
     const ErnicRegBlockDef *b = ernic_reg_blocks[card_version];
-    uint32_t off;
 
-    for (off = 0; off < (CARD_QPS + 1) * PG332_SLOT; off += 4) {
+    for (uint32_t off = 0; off < (CARD_QPS + 1) * PG332_SLOT; off += 4) {
         fuzz_reg_read(&c->h, b[ERNIC_REG_QP].base + off);
     }
-    for (off = 0; off < 0x800; off += 4) {
+    for (uint32_t off = 0; off < 0x800; off += 4) {
         fuzz_reg_read(&c->h, b[ERNIC_REG_GLOBAL].base + off);
     }
-    for (off = 0; off < 0x90; off += 4) {
+    for (uint32_t off = 0; off < 0x90; off += 4) {
         fuzz_reg_read(&c->h, ernic_reg_window(card_version) + off);
     }
 }
@@ -171,7 +170,6 @@ static void open_card(FuzzCard *c, int number, unsigned kind)
         .strict = kind / PG332_VERSIONS % ERNIC_STRICT_MODES,
         .timing = kind / (PG332_VERSIONS * ERNIC_STRICT_MODES) & 1 ? &hand : NULL,
     };
-    uint32_t qpn;
 
     c->number = number;
     c->shut = 0;
@@ -179,16 +177,14 @@ static void open_card(FuzzCard *c, int number, unsigned kind)
     c->h.reach = reach;
     open_globals(c);
     open_region(c);
-    for (qpn = 1; qpn <= 3; qpn++) {
+    for (uint32_t qpn = 1; qpn <= 3; qpn++) {
         open_qp(c, qpn);
     }
 }
 
 void cards_close(void)
 {
-    int i;
-
-    for (i = 0; i < CARDS; i++) {
+    for (int i = 0; i < CARDS; i++) {
         if (cards[i].h.e) {
             fuzz_close(&cards[i].h);
         }
@@ -197,11 +193,9 @@ void cards_close(void)
 
 void cards_open(unsigned kind)
 {
-    int i;
-
     cards_close();
     card_version = kind % PG332_VERSIONS;
-    for (i = 0; i < CARDS; i++) {
+    for (int i = 0; i < CARDS; i++) {
         open_card(&cards[i], i, kind);
     }
 }

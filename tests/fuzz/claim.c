@@ -29,9 +29,7 @@ static void brush(World *w, const WorldRange *r, uint8_t may, bool on)
 static WorldRange range_of(const World *w, const ErnicPkt *pkt, uint64_t len,
                            uint32_t access)
 {
-    uint32_t i;
-
-    for (i = 0; i < WORLD_KEYS; i++) {
+    for (uint32_t i = 0; i < WORLD_KEYS; i++) {
         const WorldKey *key = &w->key[i];
 
         if (key->key == pkt->rkey && (key->access & access) &&
@@ -67,9 +65,7 @@ static WorldRange claim(World *w, const ErnicPkt *pkt)
 
 static WorldRange *write_of(World *w, uint32_t qpn)
 {
-    uint32_t i;
-
-    for (i = 0; i < w->g.qps; i++) {
+    for (uint32_t i = 0; i < w->g.qps; i++) {
         if (w->g.qp[i].q.qpn == qpn) {
             return &w->write[i];
         }

@@ -32,7 +32,7 @@ static uint64_t at(uint32_t off)
 static void settle(void)
 {
     fuzz_settle(&m.h, RUNS);
-    fuzz_drop_trains(&m.h);
+    fake_lose_trains(&m.h.env);
 }
 
 /* ---- commands --------------------------------------------------------- */
@@ -57,10 +57,9 @@ static void inner(struct ernic_cmd *cmd, const ModelCmd *row, FuzzIn *in,
                   uint16_t hints)
 {
     uint8_t *p = m.h.env.mem + SCRATCH;
-    uint32_t i;
 
     fuzz_bytes(in, p, row->inner_len);
-    for (i = 0; i < row->inners; i++) {
+    for (uint32_t i = 0; i < row->inners; i++) {
         relocate(&row->inner[i], p + row->inner[i].offset,
                  !(hints & 0x100 << i));
     }
@@ -91,7 +90,6 @@ static void do_cmd(FuzzIn *in)
     uint16_t hints = fuzz_u16(in);
     const ModelCmd *row;
     ModelObject *o;
-    uint32_t i;
 
     cmd.tag = cpu_to_le16(0x1234);
     o = uctx & 1 ? model_pick(&m, MODEL_UCTX, uctx >> 1) : NULL;
@@ -104,7 +102,7 @@ static void do_cmd(FuzzIn *in)
             cmd.qp.handle = cpu_to_le32(fuzz_u8(in));
             inner(&cmd, row, in, hints);
         }
-        for (i = 0; i < row->fields; i++) {
+        for (uint32_t i = 0; i < row->fields; i++) {
             relocate(&row->field[i], cmd.raw + row->field[i].offset,
                      !(hints & 1 << i));
         }
@@ -129,9 +127,8 @@ static void do_list(FuzzIn *in)
 {
     uint32_t off = fuzz_u32(in) % FUZZ_MEM / 8 * 8;
     uint32_t n = fuzz_u16(in) % 2048, first = fuzz_u8(in), step = fuzz_u8(in);
-    uint32_t i;
 
-    for (i = 0; i < n && off + 8 * i <= FUZZ_MEM - 8; i++) {
+    for (uint32_t i = 0; i < n && off + 8 * i <= FUZZ_MEM - 8; i++) {
         stq_le_p(m.h.env.mem + off + 8 * i, at((first + i * step) * 4096));
     }
 }
@@ -389,7 +386,6 @@ static void make_attr(FuzzRng *rng, FuzzOut *out)
     uint8_t type = fuzz_rand(rng, ERNIC_QPT_COUNT);
     uint8_t state = fuzz_rand(rng, ERNIC_QPS_COUNT);
     struct ernic_qp_attr attr;
-    uint32_t i;
 
     fake_qp_attr(&attr, 2 + fuzz_rand(rng, 8), 1);
     attr.mask = cpu_to_le32(fake_qp_mask(type, state) ^
@@ -397,7 +393,7 @@ static void make_attr(FuzzRng *rng, FuzzOut *out)
                              1u << fuzz_rand(rng, ERNIC_QPA_COUNT)));
     attr.state = state;
     fuzz_put(out, 1, fuzz_rand(rng, 12));
-    for (i = 0; i < sizeof(attr); i++) {
+    for (uint32_t i = 0; i < sizeof(attr); i++) {
         fuzz_put(out, 1, ((uint8_t *)&attr)[i]);
     }
 }
@@ -406,13 +402,12 @@ static void make_attr(FuzzRng *rng, FuzzOut *out)
 static void make_rule(FuzzRng *rng, FuzzOut *out)
 {
     uint8_t layers = fuzz_rand(rng, 2) ? 0 : fuzz_rand(rng, 32);
-    uint32_t i;
 
     fuzz_put(out, 1, 0);
     fuzz_put(out, 4, fuzz_rand(rng, 8));
     fuzz_put(out, 2, fuzz_rand(rng, 4), layers);
     fuzz_put_bytes(out, rng, sizeof(struct ernic_flow_key), 1000, 1);
-    for (i = 0; i < sizeof(struct ernic_flow_key); i++) {
+    for (uint32_t i = 0; i < sizeof(struct ernic_flow_key); i++) {
         fuzz_put(out, 1, fuzz_rand(rng, 60) ? 0 : 0xff);
     }
 }

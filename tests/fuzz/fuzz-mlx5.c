@@ -77,16 +77,14 @@ static const ErnicEnvOps ops = { .dma_read = dma_read, .dma_write = dma_write };
 /* Limits that no command may break. */
 static void check_function(const ErnicMlx5Function *f)
 {
-    uint32_t i;
-
-    for (i = 0; i < ERNIC_MLX5_LISTS; i++) {
+    for (uint32_t i = 0; i < ERNIC_MLX5_LISTS; i++) {
         if (f->vport.num[i] > (i == ERNIC_MLX5_LIST_VLAN ? ERNIC_MLX5_VLAN_MAX :
                                                            ERNIC_MLX5_LIST_MAX) ||
             fuzz_break("mlx5-function")) {
             fuzz_fail("mlx5-function", "list %u has %u entries", i, f->vport.num[i]);
         }
     }
-    for (i = 0; i < ernic_mlx5_num_capabilities; i++) {
+    for (uint32_t i = 0; i < ernic_mlx5_num_capabilities; i++) {
         if (f->capabilities.value[i] >
             ernic_mlx5_capability_most(&f->capabilities, i)) {
             fuzz_fail("mlx5-function", "capability %u is %u", i,

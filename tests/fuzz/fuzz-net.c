@@ -100,9 +100,7 @@ static void fix(uint8_t flags, uint8_t *frame, uint32_t len)
 static void same(const char *what, const uint8_t *a, const uint8_t *b,
                  uint32_t len)
 {
-    uint32_t i;
-
-    for (i = 0; i < len; i++) {
+    for (uint32_t i = 0; i < len; i++) {
         if (a[i] != (b[i] ^ (fuzz_break(what) && i == len / 2))) {
             fuzz_fail(what, "byte %u of %u: 0x%02x became 0x%02x", i, len,
                       a[i], b[i]);

@@ -241,10 +241,8 @@ static void settle(FuzzCard *c)
 /* Packets of each card arrive at the other, a few times in turn. */
 static void cross(bool lose)
 {
-    int round, i;
-
-    for (round = 0; round < 8; round++) {
-        for (i = 0; i < CARDS; i++) {
+    for (int round = 0; round < 8; round++) {
+        for (int i = 0; i < CARDS; i++) {
             FakeTrain *train;
 
             settle(&cards[i]);
@@ -252,7 +250,7 @@ static void cross(bool lose)
                 fuzz_rx(&cards[!i].h, &train->train, FUZZ_ALL, FUZZ_ALL);
                 fake_train_free(train);
             }
-            fuzz_drop_trains(&cards[i].h);
+            fake_lose_trains(&cards[i].h.env);
         }
     }
 }
@@ -260,9 +258,8 @@ static void cross(bool lose)
 static void pass(uint32_t shift, FuzzIn *in)
 {
     uint64_t ns = (uint64_t)fuzz_u16(in) << shift;
-    int i;
 
-    for (i = 0; i < CARDS; i++) {
+    for (int i = 0; i < CARDS; i++) {
         fuzz_pass(&cards[i].h, ns, 16);
     }
 }
@@ -330,17 +327,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FuzzIn in = { data, size }, record;
     uint32_t records = 0;
     uint8_t kind;
-    int i;
 
     cards_open(0);
     while (records++ < 96 && fuzz_record(&in, &kind, &record)) {
         one(kind, &record);
-        for (i = 0; i < CARDS; i++) {
+        for (int i = 0; i < CARDS; i++) {
             fuzz_check(&cards[i].h);
         }
     }
     cross(false);
-    for (i = 0; i < CARDS; i++) {
+    for (int i = 0; i < CARDS; i++) {
         card_read_all(&cards[i]);
         fuzz_check(&cards[i].h);
         fuzz_reload(&cards[i].h);

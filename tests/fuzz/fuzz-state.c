@@ -42,18 +42,16 @@ static uint32_t chosen;                 /* the base of the input */
 /* A refused state has no effect. */
 static void refused(void)
 {
-    GByteArray *left = fuzz_save(&host);
+    GByteArray *left = fake_saved(host.e);
 
     ernic_reset(host.e);
-    fuzz_same("refused", left, fuzz_save(&host));
+    fuzz_same("refused", left, fake_saved(host.e));
 }
 
 /* The SRQ that a peer of XRC target @qp would name; 0: there is none. */
 static uint32_t srq_of_domain(const ErnicQp *qp)
 {
-    uint32_t id;
-
-    for (id = 1; id < host.e->cfg.max_srq; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_srq; id++) {
         if (ernic_srq_in_domain(host.e, id, qp->pd)) {
             return id;
         }
@@ -113,9 +111,8 @@ static void packets(uint32_t qpn)
         ERNIC_OP_SEND_ONLY, ERNIC_OP_WRITE_ONLY, ERNIC_OP_READ_REQUEST,
         ERNIC_OP_SEND_LAST, ERNIC_OP_READ_RSP_MIDDLE, ERNIC_OP_ACK,
     };
-    uint32_t i;
 
-    for (i = 0; i < ARRAY_SIZE(ops); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(ops); i++) {
         packet(qpn, ops[i]);
     }
 }
@@ -141,20 +138,18 @@ static void post(uint32_t id)
 
 static void everything(void)
 {
-    uint32_t id;
-
-    for (id = 1; id < host.e->cfg.max_qp; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_qp; id++) {
         if (host.e->qp[id].used) {
             packets(id);
             post(id);
         }
     }
-    for (id = 1; id <= ERNIC_LIM_FLOW; id++) {
+    for (uint32_t id = 1; id <= ERNIC_LIM_FLOW; id++) {
         if (host.e->flow[id].used) {
             frame_for(&host.e->flow[id]);
         }
     }
-    for (id = 1; id < host.e->cfg.max_cq; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_cq; id++) {
         fuzz_doorbell(&host, host.e->cq[id].uctx,
                       ERNIC_DB(ERNIC_DB_CQ_ARM, id, host.e->cq[id].pi),
                       FUZZ_ALL);
@@ -168,11 +163,10 @@ static void flush(void)
     const struct ernic_qp_attr attr = { .mask = cpu_to_le32(ERNIC_QPA_STATE),
                                         .state = ERNIC_QPS_ERR };
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_MODIFY };
-    uint32_t id;
 
     cmd.qp.addr = cpu_to_le64(host.env.base);
     cmd.qp.length = cpu_to_le32(sizeof(attr));
-    for (id = 1; id < host.e->cfg.max_qp; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_qp; id++) {
         if (!host.e->qp[id].used) {
             continue;
         }
@@ -193,13 +187,12 @@ static void registers(void)
         uint32_t num;
     } parts[] = { { ERNIC_REG_QP, 4 }, { ERNIC_REG_REGION, 1 }, { ERNIC_REG_GLOBAL, 1 } };
     const ErnicRegBlockDef *blocks = ernic_reg_blocks[host.e->cfg.pg332 - 1];
-    uint32_t i, k, off;
 
-    for (i = 0; i < ARRAY_SIZE(parts); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(parts); i++) {
         const ErnicRegBlockDef *block = &blocks[parts[i].scope];
 
-        for (k = 0; k < parts[i].num; k++) {
-            for (off = 0; off < block->size; off += 4) {
+        for (uint32_t k = 0; k < parts[i].num; k++) {
+            for (uint32_t off = 0; off < block->size; off += 4) {
                 fuzz_reg_write(&host, block->base + k * PG332_SLOT + off, 1);
             }
             fuzz_settle(&host, 4);
@@ -212,9 +205,7 @@ static void registers(void)
 /* Nothing is left of the objects. */
 static void assert_empty(void)
 {
-    uint32_t id;
-
-    for (id = 1; id < host.e->cfg.max_qp; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_qp; id++) {
         if (host.e->qp[id].used || fuzz_break("destroy")) {
             fuzz_fail("destroy", "queue pair 0x%x stays", id);
         }
@@ -230,9 +221,8 @@ static void assert_empty(void)
 static void ring(uint32_t offset, uint32_t size, uint64_t value)
 {
     enum { PAGES = 2 };
-    uint32_t page;
 
-    for (page = 0; page < PAGES; page++) {
+    for (uint32_t page = 0; page < PAGES; page++) {
         fuzz_bar_write(&host, (ERNIC_MLX5_UAR_FIRST + page) * ERNIC_MLX5_PAGE + offset,
                        size, value);
     }
@@ -243,21 +233,20 @@ static void traffic(void)
 {
     enum { CQ_ARM = 0x20, EQ_ARM = 0x40, SEND = 0x800 };
     uint8_t frame[60] = { [12] = 8, [14] = 0x45, [23] = ERNIC_IPPROTO_UDP };
-    uint32_t id;
 
-    for (id = 1; id < host.e->cfg.max_qp; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_qp; id++) {
         if (host.e->qp[id].used) {
             packets(id);
         }
         ring(SEND, 8, id << 8);
     }
-    for (id = 1; id < host.e->cfg.max_cq; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_cq; id++) {
         ring(CQ_ARM, 8, id);
     }
-    for (id = 1; id < host.e->cfg.max_eq; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_eq; id++) {
         ring(EQ_ARM, 4, id << 24);
     }
-    for (id = 1; id <= ERNIC_LIM_ETH_QUEUE; id++) {
+    for (uint32_t id = 1; id <= ERNIC_LIM_ETH_QUEUE; id++) {
         if (host.e->mlx5_eth->sq[id].used) {
             ring(SEND, 8, (ERNIC_MLX5_SQN + id) << 8);
         }
@@ -319,15 +308,14 @@ static void destroy(void)
         ERNIC_CMD_PD_FREE,
     };
     struct ernic_cmd cmd = { 0 };
-    uint32_t uctx, id, i;
 
-    for (i = 0; i < ARRAY_SIZE(order); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {
         bool key = order[i] == ERNIC_CMD_MW_FREE ||
                    order[i] == ERNIC_CMD_MR_FREE;
         uint32_t first = order[i] == ERNIC_CMD_RSS_DESTROY ? ERNIC_RSS_QPN : 0;
 
-        for (uctx = 0; uctx < host.e->cfg.max_uctx; uctx++) {
-            for (id = 1; id < host.e->cfg.max_mr; id++) {
+        for (uint32_t uctx = 0; uctx < host.e->cfg.max_uctx; uctx++) {
+            for (uint32_t id = 1; id < host.e->cfg.max_mr; id++) {
                 cmd.opcode = order[i];
                 cmd.uctx = cpu_to_le32(uctx);
                 cmd.handle.handle = cpu_to_le32(key ? id << 8 : first + id);
@@ -358,7 +346,6 @@ static const struct {
 static void make_base(uint32_t n)
 {
     static World w;
-    uint32_t i;
 
     base[n] = g_byte_array_new();
     if (n >= WORLDS) {
@@ -368,7 +355,7 @@ static void make_base(uint32_t n)
     world_open(&w, bases[n].rows);
     w.g.lazy = bases[n].lazy;
     w.g.h.env.tx_busy = bases[n].busy;
-    for (i = 0; i < w.g.qps; i++) {
+    for (uint32_t i = 0; i < w.g.qps; i++) {
         world_send(&w, &w.g.qp[i], ERNIC_WR_SEND, ERNIC_WR_SIGNALED, 900);
         world_recv(&w, guest_rq(&w.g, &w.g.qp[i]), 500);
     }

@@ -58,12 +58,11 @@ static bool carry(Guest *from, Guest *to)
 /* Until nothing moves any more, or long enough. */
 static void exchange(void)
 {
-    uint32_t round, i;
     bool moved = true;
 
-    for (round = 0; round < ROUNDS && moved; round++) {
+    for (uint32_t round = 0; round < ROUNDS && moved; round++) {
         moved = false;
-        for (i = 0; i < 2; i++) {
+        for (uint32_t i = 0; i < 2; i++) {
             fuzz_settle(&pair.g[i].h, RUNS);
             while (carry(&pair.g[i], &pair.g[!i])) {
                 moved = true;
@@ -71,8 +70,8 @@ static void exchange(void)
             guest_poll(&pair.g[i]);
         }
     }
-    fuzz_drop_trains(&pair.g[0].h);
-    fuzz_drop_trains(&pair.g[1].h);
+    fake_lose_trains(&pair.g[0].h.env);
+    fake_lose_trains(&pair.g[1].h.env);
 }
 
 /* ---- requests --------------------------------------------------------- */
@@ -80,9 +79,7 @@ static void exchange(void)
 static uint32_t read_sges(FuzzIn *in, Guest *g, struct ernic_sge *sge,
                           uint32_t n)
 {
-    uint32_t i;
-
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const PairKey *key = &pair.key[fuzz_u8(in) % PAIR_KEYS];
         uint32_t off = fuzz_u32(in), len = fuzz_u32(in);
 
@@ -324,16 +321,15 @@ static void wr_modify(FuzzIn *in)
 /* The queue pairs of row @n, from Reset. */
 static void reconnect(uint32_t n)
 {
-    uint32_t i, state;
     struct ernic_qp_attr attr;
 
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         GuestQp *qp = &pair.g[i].qp[n];
 
         guest_modify(&pair.g[i], qp, ERNIC_QPA_STATE, ERNIC_QPS_RESET, NULL);
         pair.unrung[i][n] = 0;
         pair_attr(&pair, i, n, &attr);
-        for (state = ERNIC_QPS_INIT; state <= ERNIC_QPS_RTS; state++) {
+        for (uint32_t state = ERNIC_QPS_INIT; state <= ERNIC_QPS_RTS; state++) {
             guest_modify(&pair.g[i], qp, fake_qp_mask(qp->q.type, state),
                          state, &attr);
         }
@@ -354,9 +350,8 @@ static void wr_reconnect(FuzzIn *in)
 static void wr_time(FuzzIn *in)
 {
     uint64_t ns = fuzz_ns(in);
-    uint32_t step;
 
-    for (step = 0; step < 8; step++) {
+    for (uint32_t step = 0; step < 8; step++) {
         fuzz_pass(&pair.g[0].h, ns / 8, 8);
         fuzz_pass(&pair.g[1].h, ns / 8, 8);
         exchange();
@@ -423,12 +418,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         [WR_LAZY] = wr_lazy, [WR_DMA] = wr_dma, [WR_BUSY] = wr_busy,
         [WR_RECONNECT] = wr_reconnect, [WR_TUNE] = wr_tune,
     };
-    uint32_t i;
 
     pair_open(&pair);
     wire.drop = wire.twice = 0;
     fuzz_records(data, size, 96, steps, ARRAY_SIZE(steps), check);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         fake_fail_dma(&pair.g[i].h.env, 0, false);
         pair.g[i].h.env.tx_busy = false;
         fake_tx_leave(&pair.g[i].h.env);

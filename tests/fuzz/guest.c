@@ -23,9 +23,7 @@ uint64_t guest_alloc(Guest *g, uint64_t bytes, uint8_t may)
 
 uint64_t guest_buffer(Guest *g)
 {
-    uint32_t i;
-
-    for (i = 0; i < GUEST_POOL; i++) {
+    for (uint32_t i = 0; i < GUEST_POOL; i++) {
         if (!g->pool_busy[i]) {
             return g->pool + i * GUEST_BUF;
         }
@@ -70,7 +68,6 @@ static void paint_ring(Guest *g, uint64_t addr, uint64_t bytes, uint8_t may)
 void guest_open(Guest *g, uint8_t number, uint32_t run_write, uint32_t run_read)
 {
     FuzzHost h = g->h;
-    uint32_t i;
 
     memset(g, 0, sizeof(*g));
     g->h = h;
@@ -79,7 +76,7 @@ void guest_open(Guest *g, uint8_t number, uint32_t run_write, uint32_t run_read)
     fuzz_open(&g->h, number);
     g->h.run_write = run_write;
     g->h.run_read = run_read;
-    for (i = 0; i < ARRAY_SIZE(g->eq); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(g->eq); i++) {
         fake_create_eq(g->h.e, &g->eq[i], GUEST_EQ_DEPTH, i, i == 0);
         paint_ring(g, g->eq[i].buf, GUEST_EQ_DEPTH * sizeof(struct ernic_eqe),
                    FUZZ_RING);
@@ -154,11 +151,9 @@ uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
 {
     GuestQp *qp = &g->qp[g->qps];
     struct ernic_qp_init init = { .type = type, .flags = flags };
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_QP_CREATE };
     bool target = type == ERNIC_QPT_XRC_TGT;
     bool sends = !target && type != ERNIC_QPT_RWQ;
     bool receives = !srq && !target && type != ERNIC_QPT_XRC_INI;
-    struct ernic_rsp rsp;
     uint8_t status;
 
     *qp = (GuestQp) {
@@ -176,14 +171,10 @@ uint32_t guest_create_qp(Guest *g, uint8_t type, uint32_t pd, uint32_t cq,
         qp->q.rq_buf = guest_alloc(g, GUEST_DEPTH * GUEST_STRIDE, FUZZ_QUEUE);
     }
     fill_init(g, qp, &init);
-    memcpy(fake_ptr(&g->h.env, g->h.env.base, sizeof(init)), &init,
-           sizeof(init));
-    cmd.uctx = cpu_to_le32(qp->uctx);
-    cmd.qp.addr = cpu_to_le64(g->h.env.base);
-    cmd.qp.length = cpu_to_le32(sizeof(init));
-    status = fuzz_cmd(&g->h, &cmd, &rsp);
+    g->h.env.uctx = qp->uctx;
+    status = fake_pass(g->h.e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->q.qpn);
+    g->h.env.uctx = 0;
     g_assert_cmpuint(status, ==, ERNIC_OK);
-    qp->q.qpn = le32_to_cpu(rsp.handle);
     qp->sq = (GuestWq) { ERNIC_DB_SQ, qp->q.qpn, qp->uctx, qp->q.sq_buf };
     qp->rq = (GuestWq) { ERNIC_DB_RQ, qp->q.qpn, qp->uctx, qp->q.rq_buf };
     return g->qps++;
@@ -206,9 +197,7 @@ static GuestReq *req_of(GuestWq *wq, uint32_t index)
 
 bool guest_has_room(const GuestWq *wq, uint32_t index)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(wq->req); i++) {
         if (wq->req[i].state == GUEST_POSTED &&
             wq->req[i].index % GUEST_DEPTH == index % GUEST_DEPTH) {
             return false;
@@ -220,7 +209,6 @@ bool guest_has_room(const GuestWq *wq, uint32_t index)
 void guest_write_slot(Guest *g, GuestWq *wq, uint32_t index, const void *data,
                       uint32_t len)
 {
-    uint32_t i;
     uint8_t *at;
 
     if (!wq->ring) {
@@ -231,7 +219,7 @@ void guest_write_slot(Guest *g, GuestWq *wq, uint32_t index, const void *data,
     memset(at, 0, GUEST_STRIDE);
     memcpy(at, data, MIN(len, GUEST_STRIDE));
     /* The result of a posted request that is overwritten is unknown. */
-    for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(wq->req); i++) {
         wq->req[i].loose |= wq->req[i].state == GUEST_POSTED &&
                             wq->req[i].index % GUEST_DEPTH == index % GUEST_DEPTH;
     }
@@ -287,9 +275,7 @@ uint8_t guest_ring(Guest *g, GuestWq *wq, uint32_t index, uint64_t addr,
 
 static GuestQp *find_qp(Guest *g, uint32_t qpn)
 {
-    uint32_t i;
-
-    for (i = 0; i < g->qps; i++) {
+    for (uint32_t i = 0; i < g->qps; i++) {
         if (g->qp[i].used && g->qp[i].q.qpn == qpn) {
             return &g->qp[i];
         }
@@ -308,7 +294,6 @@ static void complete(Guest *g, GuestWq *wq, const struct ernic_cqe *cqe,
                      bool ordered, bool gaps)
 {
     GuestReq *req = req_of(wq, cqe->index);
-    uint32_t i;
 
     if (req->index != cqe->index || req->state != GUEST_POSTED) {
         fuzz_fail("completion", "index 0x%x of queue pair 0x%x: %s",
@@ -325,7 +310,7 @@ static void complete(Guest *g, GuestWq *wq, const struct ernic_cqe *cqe,
         fuzz_fail("order", "index 0x%x of queue pair 0x%x, expected 0x%x",
                   cqe->index, cqe->qpn, wq->next);
     }
-    for (i = wq->next; ordered && i != cqe->index; i++) {
+    for (uint32_t i = wq->next; ordered && i != cqe->index; i++) {
         if (req_of(wq, i)->state == GUEST_POSTED && !req_of(wq, i)->may_skip &&
             !req_of(wq, i)->loose) {
             fuzz_fail("order", "index 0x%x of queue pair 0x%x was passed over",
@@ -340,9 +325,8 @@ static void complete(Guest *g, GuestWq *wq, const struct ernic_cqe *cqe,
 static void check_cqe(Guest *g, const struct ernic_cqe *cqe)
 {
     GuestQp *qp = find_qp(g, cqe->qpn);
-    uint32_t i;
 
-    for (i = 0; i < sizeof(cqe->reserved); i++) {
+    for (uint32_t i = 0; i < sizeof(cqe->reserved); i++) {
         if (cqe->reserved[i]) {
             fuzz_fail("completion", "reserved byte %u", i);
         }
@@ -420,9 +404,7 @@ static void poll_cq(Guest *g, uint32_t n)
 
 void guest_poll(Guest *g)
 {
-    uint32_t i;
-
-    for (i = 0; i < g->cqs; i++) {
+    for (uint32_t i = 0; i < g->cqs; i++) {
         const ErnicCq *cq = &g->h.e->cq[g->cq[i].cqn];
 
         if (cq->pi - g->cq[i].ci > cq->depth || fuzz_break("room")) {
@@ -433,7 +415,7 @@ void guest_poll(Guest *g)
             poll_cq(g, i);
         }
     }
-    for (i = 0; i < ARRAY_SIZE(g->eq); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(g->eq); i++) {
         poll_eq(g, &g->eq[i]);
     }
 }
@@ -442,9 +424,7 @@ void guest_poll(Guest *g)
 
 static void forget(Guest *g, GuestWq *wq)
 {
-    uint32_t i;
-
-    for (i = 0; i < ARRAY_SIZE(wq->req); i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(wq->req); i++) {
         release(g, &wq->req[i]);
     }
     *wq = (GuestWq) { wq->kind, wq->number, wq->uctx, wq->ring };
@@ -475,9 +455,7 @@ uint8_t guest_modify(Guest *g, GuestQp *qp, uint32_t mask, uint8_t state,
 
 static void must_be_done(Guest *g, GuestQp *qp, GuestWq *wq, const char *which)
 {
-    uint32_t i;
-
-    for (i = wq->next; i != wq->pi; i++) {
+    for (uint32_t i = wq->next; i != wq->pi; i++) {
         const GuestReq *req = req_of(wq, i);
 
         if (req->state == GUEST_POSTED && !req->may_skip && !req->loose) {
@@ -536,24 +514,22 @@ void guest_tune(Guest *g, uint8_t what, uint8_t a, uint16_t b)
 
 void guest_finish(Guest *g)
 {
-    uint32_t i, rounds;
-
     g->lazy = false;
     g->h.run_read = FUZZ_ALL;
-    for (i = 0; i < g->qps; i++) {
+    for (uint32_t i = 0; i < g->qps; i++) {
         guest_modify(g, &g->qp[i], ERNIC_QPA_STATE, ERNIC_QPS_ERR, NULL);
-        for (rounds = 0; rounds < 8; rounds++) {
+        for (uint32_t rounds = 0; rounds < 8; rounds++) {
             bool idle = fuzz_settle(&g->h, 4);
 
             guest_poll(g);
-            fuzz_drop_trains(&g->h);
+            fake_lose_trains(&g->h.env);
             if (idle) {
                 break;
             }
         }
     }
     fuzz_check(&g->h);
-    for (i = 0; i < g->qps; i++) {
+    for (uint32_t i = 0; i < g->qps; i++) {
         GuestQp *qp = &g->qp[i];
 
         if (g->h.e->qp[qp->q.qpn].state == ERNIC_QPS_ERR &&

@@ -160,9 +160,8 @@ static uint8_t *shadow_of(FuzzHost *h, uint64_t addr, uint64_t *len)
 void fuzz_paint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may)
 {
     uint8_t *p = shadow_of(h, addr, &len);
-    uint64_t i;
 
-    for (i = 0; i < len; i++) {
+    for (uint64_t i = 0; i < len; i++) {
         p[i] |= may;
     }
 }
@@ -170,9 +169,8 @@ void fuzz_paint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may)
 void fuzz_unpaint(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may)
 {
     uint8_t *p = shadow_of(h, addr, &len);
-    uint64_t i;
 
-    for (i = 0; i < len; i++) {
+    for (uint64_t i = 0; i < len; i++) {
         p[i] &= ~may;
     }
 }
@@ -217,7 +215,6 @@ static bool guard_tx(void *opaque, const ErnicTrain *train)
     FuzzHost *h = opaque;
     uint32_t len = train->len + (fuzz_break("train") ? ERNIC_TRAIN_BYTES : 0);
     ErnicIcrcCtx icrc;
-    uint32_t pos;
 
     count_call(h);
     if (!train->seg || !len || len > ERNIC_TRAIN_BYTES ||
@@ -233,7 +230,7 @@ static bool guard_tx(void *opaque, const ErnicTrain *train)
         fuzz_fail("train", "between two versions of IP");
     }
     ernic_icrc_init(&icrc, &train->path);
-    for (pos = 0; pos < train->len && !h->any_packet; pos += train->seg) {
+    for (uint32_t pos = 0; pos < train->len && !h->any_packet; pos += train->seg) {
         check_packet(train, &icrc, pos, MIN(train->seg, train->len - pos));
     }
     return fake_env_ops.tx(&h->env, train);
@@ -345,15 +342,6 @@ void fuzz_open(FuzzHost *h, uint8_t number)
     set_gid6(h, number);
 }
 
-void fuzz_drop_trains(FuzzHost *h)
-{
-    FakeTrain *train;
-
-    while ((train = fake_take_train(&h->env))) {
-        fake_train_free(train);
-    }
-}
-
 /* ---- entries ---------------------------------------------------------- */
 
 static void enter(FuzzHost *h, uint32_t may_write, uint32_t may_read)
@@ -378,14 +366,6 @@ void fuzz_check(FuzzHost *h)
     g_string_free(why, true);
 }
 
-GByteArray *fuzz_save(const FuzzHost *h)
-{
-    GByteArray *out = g_byte_array_new();
-
-    ernic_save(h->e, out);
-    return out;
-}
-
 void fuzz_same(const char *check, GByteArray *a, GByteArray *b)
 {
     if (fuzz_break(check)) {
@@ -405,27 +385,25 @@ void fuzz_same(const char *check, GByteArray *a, GByteArray *b)
 
 void fuzz_reload(FuzzHost *h)
 {
-    GByteArray *first = fuzz_save(h);
+    GByteArray *first = fake_saved(h->e);
     bool ok = ernic_load(h->e, h->env.now, first->data, first->len);
 
     if (!ok || fuzz_break("reload")) {
         fuzz_fail("reload", "what was saved does not load");
     }
     fuzz_check(h);
-    fuzz_same("resave", first, fuzz_save(h));
+    fuzz_same("resave", first, fake_saved(h->e));
 }
 
 /* Returns what an engine that is new saves. */
 static GByteArray *save_new(FuzzHost *h)
 {
-    Ernic *used = h->e;
+    Ernic *e = ernic_new(&h->e->cfg, h->e->ops, h->e->env);
     GByteArray *state;
 
-    h->e = ernic_new(&used->cfg, used->ops, used->env);
-    ernic_set_link(h->e, h->env.now, false);
-    state = fuzz_save(h);
-    ernic_free(h->e);
-    h->e = used;
+    ernic_set_link(e, h->env.now, false);
+    state = fake_saved(e);
+    ernic_free(e);
     return state;
 }
 
@@ -434,13 +412,12 @@ static void check_reset(FuzzHost *h)
 {
     GByteArray *first = save_new(h);
     GByteArray *second = g_byte_array_new();
-    uint32_t i;
 
     g_byte_array_append(second, first->data, first->len);
-    for (i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) {
         ernic_reset_at_once(h->e);
         ernic_set_link(h->e, h->env.now, false);
-        fuzz_same("reset", fuzz_save(h), i ? second : first);
+        fuzz_same("reset", fake_saved(h->e), i ? second : first);
         ernic_run(h->e, h->env.now);
     }
 }
@@ -450,7 +427,7 @@ void fuzz_close(FuzzHost *h)
     check_reset(h);
     ernic_free(h->e);
     h->e = NULL;
-    fuzz_drop_trains(h);
+    fake_lose_trains(&h->env);
 }
 
 static void leave(FuzzHost *h)
@@ -668,9 +645,8 @@ uint32_t fuzz_train_writes(const ErnicTrain *train)
         [ERNIC_CL_ATOMIC_RSP] = FUZZ_LAND,
     };
     uint32_t may = FUZZ_RING;
-    uint32_t pos;
 
-    for (pos = 0; pos < train->len; pos += train->seg) {
+    for (uint32_t pos = 0; pos < train->len; pos += train->seg) {
         const ErnicOpcode *op = ernic_opcode(train->data[pos]);
 
         may |= op ? writes[op->cls] : 0;

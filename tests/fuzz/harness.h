@@ -122,8 +122,6 @@ void fuzz_run(FuzzHost *h);
 bool fuzz_settle(FuzzHost *h, uint32_t limit);
 /* Let time pass, stopping at no more than @wakes deadlines on the way. */
 void fuzz_pass(FuzzHost *h, uint64_t ns, uint32_t wakes);
-/* The state as bytes; the caller frees it. */
-GByteArray *fuzz_save(const FuzzHost *h);
 /* @a and @b, which are freed, are the same; else @check has found a defect. */
 void fuzz_same(const char *check, GByteArray *a, GByteArray *b);
 /* The engine is saved, and loads what was saved; it is the same then. */
@@ -133,8 +131,6 @@ void fuzz_check(FuzzHost *h);
 
 /* FuzzMay that serving the packets of @train may use for writing. */
 uint32_t fuzz_train_writes(const ErnicTrain *train);
-/* Throw away what the engine has sent. */
-void fuzz_drop_trains(FuzzHost *h);
 
 /* Whether a request of a connection with this opcode names memory of the peer's. */
 static inline bool fuzz_names_memory(uint8_t opcode)

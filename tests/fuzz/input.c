@@ -97,9 +97,7 @@ uint32_t fuzz_rand(FuzzRng *rng, uint32_t n)
 
 void fuzz_put_all(FuzzOut *out, uint32_t bytes, const uint64_t *value, uint32_t n)
 {
-    uint32_t i;
-
-    for (i = 0; i < n * bytes && out->len < sizeof(out->data); i++) {
+    for (uint32_t i = 0; i < n * bytes && out->len < sizeof(out->data); i++) {
         out->data[out->len++] = value[i / bytes] >> i % bytes * 8;
     }
 }

@@ -141,9 +141,7 @@ static bool same_handle(uint8_t kind, uint32_t a, uint32_t b)
 
 static ModelObject *find_object(Model *m, uint8_t kind, uint32_t handle)
 {
-    uint32_t i;
-
-    for (i = 0; i < m->objects; i++) {
+    for (uint32_t i = 0; i < m->objects; i++) {
         if (m->object[i].kind == kind &&
             same_handle(kind, m->object[i].handle, handle)) {
             return &m->object[i];
@@ -233,14 +231,12 @@ typedef void Brush(FuzzHost *h, uint64_t addr, uint64_t len, uint8_t may);
 
 static void paint(Model *m, const ModelMem *mem, uint8_t may, Brush *brush)
 {
-    uint32_t i;
-
-    for (i = 0; i < MODEL_UNITS && may; i++) {
+    for (uint32_t i = 0; i < MODEL_UNITS && may; i++) {
         if (mem->unit[i]) {
             brush(&m->h, m->h.env.base + i * MODEL_UNIT, MODEL_UNIT, may);
         }
     }
-    for (i = 0; i < mem->parts && may; i++) {
+    for (uint32_t i = 0; i < mem->parts && may; i++) {
         brush(&m->h, mem->part[i].addr, mem->part[i].len, may);
     }
 }
@@ -291,16 +287,15 @@ static uint8_t opens(Model *m, const struct ernic_cmd *cmd, ModelMem *mem)
 static void sync_fast(FuzzHost *h)
 {
     Model *m = container_of(h, Model, h);
-    uint32_t i, page;
 
-    for (i = 1; i < h->e->cfg.max_mr; i++) {
+    for (uint32_t i = 1; i < h->e->cfg.max_mr; i++) {
         const ErnicMr *mr = &h->e->mr[i];
         ModelMem mem = { .parts = 0 };
 
         if (mr->kind != ERNIC_MR_FAST || !mr->valid) {
             continue;
         }
-        for (page = 0; page < mr->buf.npages; page++) {
+        for (uint32_t page = 0; page < mr->buf.npages; page++) {
             uint64_t size = 1ull << mr->buf.page_shift;
 
             add_page(m, &mem, mr->buf.page[page], size, 0, size);
@@ -312,14 +307,12 @@ static void sync_fast(FuzzHost *h)
 /* Regions on demand: as the engine has them, too. */
 static void sync_pages(Model *m)
 {
-    uint32_t i, c, k;
-
-    for (i = 1; i < m->h.e->cfg.max_mr; i++) {
+    for (uint32_t i = 1; i < m->h.e->cfg.max_mr; i++) {
         const ErnicMr *mr = &m->h.e->mr[i];
         ModelMem mem = { .parts = 0 };
 
-        for (c = 0; mr->odp && c < mr->odp->num; c++) {
-            for (k = 0; k < ERNIC_ODP_CHUNK; k++) {
+        for (uint32_t c = 0; mr->odp && c < mr->odp->num; c++) {
+            for (uint32_t k = 0; k < ERNIC_ODP_CHUNK; k++) {
                 uint64_t entry = mr->odp->chunk[c].entry[k];
                 uint64_t size = 1ull << mr->odp->page_shift;
 
@@ -334,10 +327,8 @@ static void sync_pages(Model *m)
 
 static void repaint(Model *m)
 {
-    uint32_t i;
-
     memset(m->h.shadow, 0, FUZZ_MEM);
-    for (i = 0; i < m->objects; i++) {
+    for (uint32_t i = 0; i < m->objects; i++) {
         paint(m, &m->object[i].mem, m->object[i].may, fuzz_paint);
     }
     sync_fast(&m->h);
@@ -574,9 +565,7 @@ static int id_send = -1, id_unsignaled, id_recv;
 
 static int id_of(const char *name)
 {
-    unsigned i;
-
-    for (i = 0; i < ernic_trace_events; i++) {
+    for (unsigned i = 0; i < ernic_trace_events; i++) {
         if (strcmp(ernic_trace_names[i], name) == 0) {
             return i;
         }

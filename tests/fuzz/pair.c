@@ -70,14 +70,13 @@ static void region(Pair *p, Guest *g, uint32_t n, uint32_t pd, uint64_t len,
 static void setup_list(Pair *p, Guest *g)
 {
     uint64_t pages;
-    uint32_t i;
 
     p->list = guest_alloc(g, LIST_PAGES * 8, FUZZ_QUEUE);
     /* REG_MR may name more entries than there are: zeros. */
     guest_alloc(g, 256 * 8, FUZZ_QUEUE);
     g->h.env.next = ROUND_UP(g->h.env.next, 4096);
     pages = guest_alloc(g, POOL_PAGES * 4096, PAINT_ALL);
-    for (i = 0; i < LIST_PAGES; i++) {
+    for (uint32_t i = 0; i < LIST_PAGES; i++) {
         fake_put64(&g->h.env, p->list + 8 * i,
                    pages + 4096 * (i * 5 % POOL_PAGES));
     }
@@ -85,9 +84,8 @@ static void setup_list(Pair *p, Guest *g)
 
 static void setup_keys(Pair *p, Guest *g)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
     uint32_t other_pd = fake_create_pd(g->h.e);
-    struct ernic_rsp rsp;
+    struct ernic_cmd cmd;
 
     setup_list(p, g);
     region(p, g, 0, p->pd, 32768, REMOTE_ALL | ERNIC_ACCESS_MW_BIND,
@@ -101,17 +99,12 @@ static void setup_keys(Pair *p, Guest *g)
     region(p, g, 4, other_pd, 4096, REMOTE_ALL, 0);
     region(p, g, 5, p->pd, 6000, ERNIC_ACCESS_LOCAL_WRITE,
            FUZZ_SEND | FUZZ_RECV | FUZZ_LAND);
-    cmd.mr_reg.buf.addr = cpu_to_le64(p->list);
-    cmd.mr_reg.buf.npages = cpu_to_le32(LIST_PAGES);
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.buf.levels = 1;
+    cmd = fake_reg_list(p->pd, p->list, LIST_PAGES, 1);
     cmd.mr_reg.iova = cpu_to_le64(0x7000);
     cmd.mr_reg.offset = cpu_to_le32(0x123);
     cmd.mr_reg.length = cpu_to_le64(LIST_PAGES * 4096 - 0x123);
-    cmd.mr_reg.pd = cpu_to_le32(p->pd);
     cmd.mr_reg.access = cpu_to_le32(REMOTE_ALL);
-    fuzz_cmd(&g->h, &cmd, &rsp);
-    add_key(p, 6, le32_to_cpu(rsp.handle), 0x7000);
+    add_key(p, 6, fake_make(g->h.e, &cmd), 0x7000);
     g->h.env.uctx = p->uctx;
     region(p, g, 7, p->user_pd, 16384, REMOTE_ALL, PAINT_ALL);
     g->h.env.uctx = 0;
@@ -125,8 +118,6 @@ static void setup_keys(Pair *p, Guest *g)
 
 static void setup(Pair *p, Guest *g, uint8_t number)
 {
-    uint32_t i;
-
     guest_open(g, number, PAIR_WRITES, PAIR_READS);
     p->uctx = fake_create_uctx(g->h.e);
     p->pd = fake_create_pd(g->h.e);
@@ -138,7 +129,7 @@ static void setup(Pair *p, Guest *g, uint8_t number)
     guest_create_srq(g, p->pd);
     guest_create_xrc(g, p->pd, 0);
     setup_keys(p, g);
-    for (i = 0; i < PAIR_QPS; i++) {
+    for (uint32_t i = 0; i < PAIR_QPS; i++) {
         const PairRow *row = &pair_rows[i];
 
         guest_create_qp(g, row->type, row->user ? p->user_pd : p->pd,
@@ -153,9 +144,8 @@ static void setup(Pair *p, Guest *g, uint8_t number)
 static void sync_keys(FuzzHost *h)
 {
     Pair *p = container_of(h, Pair, g[0].h);
-    uint32_t i;
 
-    for (i = PAIR_KEY_FAST; i < PAIR_KEYS; i++) {
+    for (uint32_t i = PAIR_KEY_FAST; i < PAIR_KEYS; i++) {
         const ErnicMr *mr = &h->e->mr[p->key[i].key >> 8];
 
         p->key[i].key = (p->key[i].key & ~0xffu) | mr->variant;
@@ -168,12 +158,11 @@ static void sync_keys(FuzzHost *h)
 void pair_open(Pair *p)
 {
     struct ernic_qp_attr attr;
-    uint32_t i;
 
     memset(p->unrung, 0, sizeof(p->unrung));
     setup(p, &p->g[0], 1);
     setup(p, &p->g[1], 2);
-    for (i = 0; i < PAIR_QPS; i++) {
+    for (uint32_t i = 0; i < PAIR_QPS; i++) {
         pair_attr(p, 0, i, &attr);
         guest_connect(&p->g[0], i, ERNIC_QPS_RTS, &attr);
         pair_attr(p, 1, i, &attr);

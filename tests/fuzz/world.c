@@ -42,9 +42,7 @@ const WorldRow world_rows[WORLD_ROWS] = {
 /* Whether rows of @type are among those of @mask. */
 static bool has_type(uint32_t mask, uint8_t type)
 {
-    uint32_t i;
-
-    for (i = 0; i < WORLD_ROWS; i++) {
+    for (uint32_t i = 0; i < WORLD_ROWS; i++) {
         if ((mask & 1u << i) && world_rows[i].type == type) {
             return true;
         }
@@ -87,11 +85,10 @@ static uint64_t page_list(World *w, WorldKey *key)
     static const uint8_t order[] = { 4, 0, 2 };
     uint64_t list = guest_alloc(&w->g, sizeof(order) * 8, FUZZ_QUEUE);
     uint64_t pages;
-    uint32_t i;
 
     w->g.h.env.next = ROUND_UP(w->g.h.env.next, 4096);
     pages = guest_alloc(&w->g, 5 * 4096, 0);
-    for (i = 0; i < sizeof(order); i++) {
+    for (uint32_t i = 0; i < sizeof(order); i++) {
         fake_put64(&w->g.h.env, list + 8 * i, pages + 4096 * order[i]);
         key->page[i] = pages + 4096 * order[i];
     }
@@ -101,8 +98,7 @@ static uint64_t page_list(World *w, WorldKey *key)
 
 static void setup_keys(World *w)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MR_REG };
-    struct ernic_rsp rsp;
+    struct ernic_cmd cmd;
     WorldKey *key;
 
     w->lkey = fake_reg_mr(w->g.h.e, w->pd, w->g.pool, GUEST_POOL * GUEST_BUF,
@@ -112,16 +108,10 @@ static void setup_keys(World *w)
     region(w, w->pd, 4096, REMOTE_ALL | ERNIC_ACCESS_ZERO_BASED, 2);
     region(w, w->other_pd, 4096, REMOTE_ALL, 3);
     key = add_key(w, 4, 0, 0xfffffffffffff000ull - 8192, 3 * 4096, REMOTE_ALL);
-    cmd.mr_reg.buf.addr = cpu_to_le64(page_list(w, key));
-    cmd.mr_reg.buf.npages = cpu_to_le32(3);
-    cmd.mr_reg.buf.page_shift = 12;
-    cmd.mr_reg.buf.levels = 1;
+    cmd = fake_reg_list(w->pd, page_list(w, key), 3, 1);
     cmd.mr_reg.iova = cpu_to_le64(key->iova);
-    cmd.mr_reg.length = cpu_to_le64(3 * 4096);
-    cmd.mr_reg.pd = cpu_to_le32(w->pd);
     cmd.mr_reg.access = cpu_to_le32(REMOTE_ALL);
-    fuzz_cmd(&w->g.h, &cmd, &rsp);
-    key->key = le32_to_cpu(rsp.handle);
+    key->key = fake_make(w->g.h.e, &cmd);
     add_key(w, 5, w->lkey, w->g.pool, GUEST_POOL * GUEST_BUF, 0);
 }
 
@@ -259,7 +249,7 @@ void world_settle(World *w)
 {
     fuzz_settle(&w->g.h, WORLD_RUNS);
     guest_poll(&w->g);
-    fuzz_drop_trains(&w->g.h);
+    fake_lose_trains(&w->g.h.env);
 }
 
 static void setup_qp(World *w, const WorldRow *row)
@@ -301,9 +291,8 @@ static void setup_qp(World *w, const WorldRow *row)
 static void taken_back(Guest *g, uint32_t rkey)
 {
     World *w = container_of(g, World, g);
-    uint32_t i;
 
-    for (i = WORLD_KEY_INV; i < WORLD_KEYS; i++) {
+    for (uint32_t i = WORLD_KEY_INV; i < WORLD_KEYS; i++) {
         if (w->key[i].key == rkey) {
             w->key[i].access = 0;
         }
@@ -357,9 +346,6 @@ static void setup_rules(World *w)
 
 void world_open(World *w, uint32_t mask)
 {
-    struct ernic_cmd cmd = { .opcode = ERNIC_CMD_MCAST_ATTACH };
-    uint32_t i;
-
     guest_open(&w->g, 1, WORLD_WRITES, WORLD_READS);
     w->g.h.strict = true;
     w->g.taken_back = taken_back;
@@ -373,24 +359,22 @@ void world_open(World *w, uint32_t mask)
     if (has_type(mask, ERNIC_QPT_XRC_TGT)) {
         guest_create_xrc(&w->g, w->pd, 1);
     }
-    for (i = 0; i < WORLD_ROWS; i++) {
+    for (uint32_t i = 0; i < WORLD_ROWS; i++) {
         if (mask & 1u << i) {
             setup_qp(w, &world_rows[i]);
         }
     }
     setup_windows(w);
     setup_rules(w);
-    for (i = 0; i < 6; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         world_recv(w, &w->g.srq[GUEST_SRQ].wq, 1000);
     }
-    for (i = 0; i < 3 && w->g.xrcd; i++) {
+    for (uint32_t i = 0; i < 3 && w->g.xrcd; i++) {
         world_recv(w, &w->g.srq[GUEST_XRC_SRQ].wq, 1000);
     }
-    memcpy(cmd.mcast.gid, world_group, sizeof(world_group));
-    for (i = 0; i < w->g.qps; i++) {
-        cmd.mcast.qpn = cpu_to_le32(w->g.qp[i].q.qpn);
+    for (uint32_t i = 0; i < w->g.qps; i++) {
         if (w->row[i]->type == ERNIC_QPT_UD) {
-            fuzz_cmd(&w->g.h, &cmd, NULL);
+            fake_mcast(w->g.h.e, ERNIC_CMD_MCAST_ATTACH, world_group, w->g.qp[i].q.qpn);
         }
     }
     world_settle(w);

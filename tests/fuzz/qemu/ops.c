@@ -394,9 +394,7 @@ static void close_stream(FuzzStream *s)
 
 void fuzz_end_precopy(FuzzMachine *m)
 {
-    unsigned i;
-
-    for (i = 0; m->precopy && i < m->num; i++) {
+    for (unsigned i = 0; m->precopy && i < m->num; i++) {
         ernic_pci_precopy_handlers.save_cleanup(m->dev[i].d);
         if (m->dev[i].ahead.f) {
             close_stream(&m->dev[i].ahead);
@@ -410,9 +408,8 @@ static void begin_precopy(FuzzMachine *m)
 {
     const SaveVMHandlers *h = &ernic_pci_precopy_handlers;
     FuzzStream *s;
-    unsigned i;
 
-    for (i = 0; i < m->num; i++) {
+    for (unsigned i = 0; i < m->num; i++) {
         if (h->is_active(m->dev[i].d)) {
             s = &m->dev[i].ahead;
             open_stream(s);
@@ -468,9 +465,8 @@ static QIOChannelBuffer *save(Object *obj, FuzzStream *s)
 static bool load_lists(Object *obj, QEMUFile *f, unsigned sections)
 {
     const SaveVMHandlers *h = &ernic_pci_precopy_handlers;
-    unsigned i;
 
-    for (i = 0; i < sections; i++) {
+    for (unsigned i = 0; i < sections; i++) {
         if ((i == 0 && h->load_setup(f, ERNIC(obj), &error_abort)) ||
             h->load_state(f, ERNIC(obj), 1)) {
             return false;

@@ -141,9 +141,8 @@ static GPtrArray *read_files(int num, char **names)
     g_autoptr(GError) err = NULL;
     char *data;
     gsize len;
-    int i;
 
-    for (i = 0; i < num; i++) {
+    for (int i = 0; i < num; i++) {
         if (!g_file_get_contents(names[i], &data, &len, &err)) {
             fprintf(stderr, "%s\n", err->message);
             exit(1);

@@ -47,16 +47,15 @@ static void map_bars(FuzzMachine *m)
     QPCIBus *bus = qpci_new_pc(m->qts, NULL);
     QPCIDevice *pci;
     FuzzDevice *dev;
-    unsigned i, bar;
 
-    for (i = 0; i < m->num; i++) {
+    for (unsigned i = 0; i < m->num; i++) {
         dev = &m->dev[i];
         pci = qpci_device_find(bus, dev->d->parent_obj.devfn);
         if (!pci) {                     /* a port, which is no function */
             g_assert(ernic_pci_hidden(dev->d));
             continue;
         }
-        for (bar = 0; bar < FUZZ_BARS; bar++) {
+        for (unsigned bar = 0; bar < FUZZ_BARS; bar++) {
             dev->bar[bar] = 0;
             if (dev->d->parent_obj.io_regions[bar].size) {
                 dev->bar[bar] = qpci_iomap(pci, bar, NULL).addr;
@@ -72,7 +71,6 @@ static void start(QTestState *qts)
 {
     MemoryRegion *ram = current_machine->ram;
     FuzzMachine *m = &machine;
-    unsigned i;
 
     m->qts = qts;
     object_child_foreach_recursive(object_get_root(), add_object, m);
@@ -85,7 +83,7 @@ static void start(QTestState *qts)
     /* Clearing it then costs as much as an input has touched. */
     qemu_madvise(m->ram, FUZZ_RAM, QEMU_MADV_NOHUGEPAGE);
     map_bars(m);
-    for (i = 0; i < m->num; i++) {
+    for (unsigned i = 0; i < m->num; i++) {
         m->dev[i].peers = g_string_new(NULL);
     }
 }
@@ -112,10 +110,8 @@ static void nothing(void *opaque)
 
 void fuzz_settle(FuzzMachine *m)
 {
-    unsigned i;
-
     flush_events(m->qts);
-    for (i = 0; i < m->num; i++) {
+    for (unsigned i = 0; i < m->num; i++) {
         if (m->dev[i].d->iothread) {
             aio_wait_bh_oneshot(m->dev[i].d->ctx, nothing, NULL);
             flush_events(m->qts);
@@ -181,11 +177,10 @@ static void restore_user_logic(ErnicPci *d)
 static void reset(FuzzMachine *m)
 {
     ErnicPci *d;
-    unsigned i;
 
     fuzz_end_precopy(m);
     memory_region_transaction_begin();
-    for (i = 0; i < m->num; i++) {
+    for (unsigned i = 0; i < m->num; i++) {
         d = m->dev[i].d;
         restore_link(d);
         restore_peers(&m->dev[i]);
@@ -213,7 +208,6 @@ static void run(QTestState *qts, const unsigned char *data, size_t size)
     static const char separator[] = FUZZ_SEPARATOR;
     const unsigned char *end = data + size, *next;
     FuzzMachine *m = &machine;
-    unsigned i;
 
     for (; data < end; data = next + sizeof(separator) - 1) {
         next = memmem(data, end - data, separator, sizeof(separator) - 1) ?: (void *)end;
@@ -226,7 +220,7 @@ static void run(QTestState *qts, const unsigned char *data, size_t size)
             break;
         }
     }
-    for (i = 0; i < m->num; i++) {
+    for (unsigned i = 0; i < m->num; i++) {
         check(m, m->dev[i].d, m->dev[i].d->engine);
         if (m->dev[i].d->pg332.engine) {
             check(m, m->dev[i].d, m->dev[i].d->pg332.engine);
