@@ -8,7 +8,6 @@ from pathlib import Path
 
 import links
 import programs
-import raw_peer
 import report
 import stock
 from report import Case
@@ -52,6 +51,7 @@ def pulled(one):
 
 def answered(guests):
     """The host is the peer, at the other end of the wire."""
+    import raw_peer             # loads scapy, which no other suite needs
     peer = raw_peer.RawPeer(guests.folder / 'wire')
     try:
         yield from results(start(guests[0], 'peer'), 'peer')

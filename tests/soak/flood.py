@@ -4,14 +4,9 @@ import os
 import random
 import socket
 import struct
-import sys
 import threading
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'conformance'))
-
-import raw_peer                                                 # noqa: E402
-from machine import wait                                        # noqa: E402
+from machine import wait
 
 HOST = 77                               # 10.0.0.77
 KINDS = 64                              # different packets in a round
@@ -19,29 +14,25 @@ PACKETS = 2000                          # in a round
 QPNS = (0, 1, 2, 3, 4, 0xffffff)        # special ones, those of the traffic, none
 ACK, CNP, UD_SEND = 0x11, 0x81, 0x64
 RIGHT, WRONG, NONE = range(3)           # kinds of ICRC
+HEADERS = 20 + 8                        # of IPv4 and UDP
 
 
-def ip_packet(host, port, payload):
-    header = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 28 + len(payload), 0, 0x4000, 64,
-                         socket.IPPROTO_UDP, 0, bytes((10, 0, 0, HOST)),
-                         bytes((10, 0, 0, host)))
-    header = (header[:10] + struct.pack('>H', raw_peer.checksum(header)) + header[12:])
-    return header + struct.pack('>HHHH', port, raw_peer.PORT, 8 + len(payload),
-                                0) + payload
-
-
-def payload(chance, host, port):
-    """A UDP payload of one of many kinds, most with a right ICRC."""
+def ip_packet(chance, host, port):
+    """An IP packet of one of many kinds, most with a right ICRC."""
+    from scapy.contrib.roce import BTH      # no other row needs scapy
+    from scapy.layers.inet import IP, UDP
+    from scapy.packet import Raw
+    packet = (IP(src=f'10.0.0.{HOST}', dst=f'10.0.0.{host}', id=0, flags='DF')
+              / UDP(sport=port, dport=4791, chksum=0))
     kind = chance.choice((RIGHT, RIGHT, RIGHT, WRONG, NONE))
     if kind == NONE:
-        return chance.randbytes(chance.randrange(1, 4200))
+        return bytes(packet / Raw(chance.randbytes(chance.randrange(1, 4200))))
     opcode = chance.choice((ACK, CNP, UD_SEND, chance.randrange(256)))
     body = chance.randbytes(4 * chance.choice((0, 1, 2, 4, 7, 64, 256, 1024)))
-    packet = struct.pack('>BBHII', opcode, 0x40, 0xffff, chance.choice(QPNS),
-                         chance.randrange(1 << 24) | chance.choice((0, 1 << 31))) + body
-    packet += b'\0' * 4
-    crc = raw_peer.icrc(ip_packet(host, port, packet)[:-4])
-    return packet[:-4] + (crc if kind == RIGHT else chance.randbytes(4))
+    return bytes(packet / BTH(
+        opcode=opcode, migreq=1, dqpn=chance.choice(QPNS), psn=chance.randrange(1 << 24),
+        ackreq=chance.choice((0, 1)),
+        icrc=None if kind == RIGHT else chance.randrange(1 << 32)) / Raw(body))
 
 
 class ToSockets:
@@ -59,7 +50,7 @@ class ToSockets:
                    for one in pair.machines}
 
     def packet(self, chance, host):
-        return payload(chance, host, self.port)
+        return ip_packet(chance, host, self.port)[HEADERS:]
 
     def send(self, host, packet):
         try:
@@ -85,7 +76,7 @@ class ToHub:
                              b'\x01\0\x5e\0\0\x01'))
         port = chance.randrange(1, 1 << 16)
         frame = (mac + bytes((0x52, 0x54, 0, 0, 0, HOST)) + b'\x08\x00'
-                 + ip_packet(host, port, payload(chance, host, port)))
+                 + ip_packet(chance, host, port))
         return chance.choice((frame, frame, frame, frame[:chance.randrange(14, 64)],
                               mac + chance.randbytes(chance.randrange(8, 1500))))
 
