@@ -85,7 +85,7 @@ def start(names, kernel):
             guests[1].check(links.ADD_SOFT_ROCE)
         for one in guests:
             one.put_programs(programs.PEER)
-            programs.wait_until(one, 'ibv_devinfo -v | grep -q PORT_ACTIVE')
+            one.wait_until('ibv_devinfo -v | grep -q PORT_ACTIVE')
     except BaseException:
         guests.close()
         raise
@@ -116,7 +116,7 @@ def peer(guests, mtu, family, forms, mib=SHORT_MIB, note=''):
                 f'{programs.gid_index(one, FAMILIES[family](n))} {" ".join(words)} '
                 f'--mib {mib} {loss}' for n, one in enumerate(guests)]
     called = guests[1].start(commands[1], SECONDS)
-    programs.wait_until(guests[1], f'netstat -ltn | grep -q ":{PORT} "', 200)
+    guests[1].wait_until(f'netstat -ltn | grep -q ":{PORT} "', 200)
     calling = guests[0].start(f'{commands[0]} --at {links.ipv4(1)}', SECONDS)
     for n, (job, name) in enumerate(zip((calling, called), end_names(guests))):
         result = job.wait()

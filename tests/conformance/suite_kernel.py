@@ -74,7 +74,7 @@ def traffic(guests):
     """Client and server, once the client uses its SRQ."""
     for _ in range(programs.TRIES):
         server = guests[1].start(f'timeout 90 {TRAFFIC}', 100)
-        programs.wait_until(guests[1], programs.RPING.listens)
+        guests[1].wait_until(programs.RPING.listens)
         client = guests[0].start(f'timeout 90 {TRAFFIC} {links.ipv4(1)}', 100)
         # The first connection exchanges parameters; the second one has the SRQ.
         while not client.done():
@@ -148,7 +148,7 @@ def write_bytes(guests, mebibytes=16):
     """Sends so much from guest 0 to guest 1."""
     size = 65536
     server = guests[1].start(f'ib_write_bw -F -s {size}', 60)
-    programs.wait_until(guests[1], programs.LISTENS)
+    guests[1].wait_until(programs.LISTENS)
     client = guests[0].run(f'ib_write_bw -F -s {size} -n {(mebibytes << 20) // size} '
                            f'{links.ipv4(1)}', 60)
     check(client.status == server.wait().status == 0, client.output)
@@ -178,9 +178,9 @@ def port_counters(guests):
 def link_downed(guests):
     before = counters(guests[0])
     links.qemu(guests[0], 'set_link', name='nic', up=False)
-    programs.wait_until(guests[0], f'grep -q DOWN {SYSFS}/ports/1/state')
+    guests[0].wait_until(f'grep -q DOWN {SYSFS}/ports/1/state')
     links.qemu(guests[0], 'set_link', name='nic', up=True)
-    programs.wait_until(guests[0], f'grep -q ACTIVE {SYSFS}/ports/1/state')
+    guests[0].wait_until(f'grep -q ACTIVE {SYSFS}/ports/1/state')
     check(grown(guests[0], before)['link_downed'] == 1, counters(guests[0]))
 
 
@@ -255,13 +255,13 @@ def netns(guests):
         check(links.DEVICE not in one.check('rdma dev; ibv_devices'), 'seen outside')
         check(links.DEVICE in one.check('ip netns exec lab rdma dev'), 'not inside')
         server = guests[1].start('timeout 30 rping -s -C 20 -a ' + links.ipv4(1), 40)
-        programs.wait_until(guests[1], programs.RPING.listens)
+        guests[1].wait_until(programs.RPING.listens)
         client = one.run('ip netns exec lab rping -c -C 20 -a ' + links.ipv4(1), 40)
         check(client.status == server.wait().status == 0, client.output)
     finally:
         one.run(f'ip -n lab link set {links.INTERFACE} netns 1; ip netns del lab')
-        programs.wait_until(one, f'rdma dev | grep -q {links.DEVICE} && '
-                            'rdma system set netns shared')
+        one.wait_until(f'rdma dev | grep -q {links.DEVICE} && '
+                       'rdma system set netns shared')
         links.up(guests, 9000)
     check(links.DEVICE in one.check('rdma dev'), 'did not come back')
 

@@ -50,7 +50,7 @@ def environment(guests, tls, address=links.ipv4):
 def ucx_pair(guests, command, port, more=''):
     """Results of client and server; a server that does not end by itself is killed."""
     server = guests[1].start(f'{command} {more}', SECONDS)
-    programs.wait_until(guests[1], f'netstat -ltn | grep -q ":{port} "', 60)
+    guests[1].wait_until(f'netstat -ltn | grep -q ":{port} "', 60)
     client = guests[0].run(f'{command} {links.ipv4(1)} {more}', SECONDS)
     if 'io_demo' in command:
         guests[1].run('killall io_demo')

@@ -44,7 +44,7 @@ def pulled(one):
     """The cable is unplugged and plugged in while a program waits for the events."""
     job = start(one, 'link')
     for event, up in (('PORT_ERR', False), ('PORT_ACTIVE', True)):
-        programs.wait_until(one, f'test -e /tmp/inside/{event}')
+        one.wait_until(f'test -e /tmp/inside/{event}')
         links.qemu(one, 'set_link', name='nic', up=up)
     yield from results(job, 'link')
 

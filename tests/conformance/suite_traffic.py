@@ -110,7 +110,7 @@ QPERF = ('rc_bw', 'rc_bi_bw', 'rc_lat', 'rc_rdma_read_bw', 'rc_rdma_read_lat',
 
 def qperf(guests, _):
     server = guests[1].start('qperf -lp 19765', 600)
-    programs.wait_until(guests[1], 'netstat -ltn | grep -q ":19765 "')
+    guests[1].wait_until('netstat -ltn | grep -q ":19765 "')
     for test in QPERF:
         # Its server says its port before it calls rdma_listen: a request that comes
         # between is rejected (invalid service ID).

@@ -71,10 +71,10 @@ def asyncwatch(guests):
     one, said = guests[0], '/tmp/asyncwatch'
     job = one.start(f'ibv_asyncwatch -d {links.DEVICE} >{said}', 60)
     try:
-        programs.wait_until(one, f'grep -q FD {said}')
+        one.wait_until(f'grep -q FD {said}')
         for up, event in ((False, 'PORT_ERR'), (True, 'PORT_ACTIVE')):
             links.qemu(one, 'set_link', name='nic', up=up)
-            programs.wait_until(one, f'grep -q IBV_EVENT_{event} {said}')
+            one.wait_until(f'grep -q IBV_EVENT_{event} {said}')
     except guest.GuestError as e:
         return Case('ibv_asyncwatch', 'fail', f'{e}\n{one.check(f"cat {said}")}')
     finally:
@@ -102,7 +102,7 @@ def mckey(guests, name='mckey', address=links.ipv4):
     listener = guests[1].start(f'mckey -b {address(1)} {options}', 40)
     # The file has addresses as the processor reads them.
     member = ''.join(f'{int(part):02X}' for part in reversed(group.split('.')))
-    programs.wait_until(guests[1], f'grep -q {member} /proc/net/igmp')
+    guests[1].wait_until(f'grep -q {member} /proc/net/igmp')
     sender = guests[0].run(f'mckey -s -b {address(0)} {options}', 40)
     heard = listener.wait()
     return case(name, sender.status == heard.status == 0
@@ -113,7 +113,7 @@ def rcopy(guests):
     """1 MiB through rsockets arrives unchanged."""
     guests[0].check('head -c 1048576 /dev/urandom >/tmp/copied')
     server = guests[1].start('cd /tmp && timeout 20 rcopy', 40)
-    programs.wait_until(guests[1], CM_LISTENS)
+    guests[1].wait_until(CM_LISTENS)
     client = guests[0].run(f'rcopy /tmp/copied {links.ipv4(1)}:/tmp/copied', 30)
     guests[1].run('killall rcopy')
     server.wait()

@@ -6,19 +6,16 @@ settings of this machine. These differ from the document: names, paths, the acce
 and the way to boot.
 """
 import contextlib
-import ctypes
 import itertools
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import textwrap
 import threading
 import time
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import folders
 import guest
@@ -86,11 +83,6 @@ def as_nobody():
                                    '--clear-groups', '--pdeathsig=KILL']
 
 
-def die_with_parent():
-    """Called in the child; unshare takes no signal that asks for it."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)      # PR_SET_PDEATHSIG
-
-
 class Daemon:
     """A libvirtd. system: of root, with the network of a machine that has only a bridge;
     else of an ordinary user. number: it takes itself for another host than others."""
@@ -108,7 +100,7 @@ class Daemon:
         with open(self.folder / 'said', 'wb') as log:
             self.process = subprocess.Popen(
                 list(map(str, self.command())), stdout=log, stderr=log,
-                stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
+                stdin=subprocess.DEVNULL, preexec_fn=guest.die_with_parent)
         end = time.monotonic() + SECONDS
         while self.try_virsh('list').returncode:
             if self.process.poll() is not None or time.monotonic() > end:

@@ -67,7 +67,7 @@ def prepare(guests, modules=MODULES, driver='mlx5_core'):
     for one in guests:
         if modules:
             one.check(f'modprobe -a {modules}')
-        programs.wait_until(one, f'ls /sys/bus/pci/drivers/{driver}/*:*/infiniband/*', 60)
+        one.wait_until(f'ls /sys/bus/pci/drivers/{driver}/*:*/infiniband/*', 60)
         name, device = one.check(f'cd /sys/bus/pci/drivers/{driver}/*:*/net && echo * && '
                                  'cd ../infiniband && echo *').split()
         if name != links.INTERFACE:
@@ -97,11 +97,11 @@ def write(guests):
     gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
     words = f'ib_write_bw -d {links.DEVICE} -F -D 60'
     peer = guests[1].start(f'{words} -x {gids[1]}', 90)
-    programs.wait_until(guests[1], programs.LISTENS)
+    guests[1].wait_until(programs.LISTENS)
     received = f'/sys/class/infiniband/{links.DEVICE}/ports/1/counters/port_rcv_packets'
     before = int(guests[1].check(f'cat {received}'))
     guests[0].start(f'{words} -x {gids[0]} {links.ipv4(1)}', 90)
-    programs.wait_until(guests[1], f'test $(cat {received}) -gt {before + 1000}')
+    guests[1].wait_until(f'test $(cat {received}) -gt {before + 1000}')
     return peer
 
 

@@ -153,15 +153,11 @@ def inside(guest, group, *words, seconds=60, environment=''):
     assert not re.search('^(fail|skip) ', result.output, re.M), result.output
 
 
-def wait_until(guest, condition, seconds=60):
-    guest.wait_until(condition, seconds)
-
-
 def sends(guest, command, seconds, count=1):
     """Start a command, and wait until it has sent so many messages; its job."""
     before = int(guest.check(f'cat {SENT}'))
     job = guest.start(command, seconds)
-    wait_until(guest, f'[ $(cat {SENT}) -ge {before + count} ]', 60)
+    guest.wait_until(f'[ $(cat {SENT}) -ge {before + count} ]')
     return job
 
 

@@ -73,7 +73,7 @@ def test_udev(guests):
     """By its rules alone: the drivers, the modules of RDMA, a name that stays."""
     for one in guests:
         for module in MODULES:
-            programs.wait_until(one, f'test -d /sys/module/{module}', 300)
+            one.wait_until(f'test -d /sys/module/{module}', 300)
         assert re.search(r'^link rocep\w+/1 .*netdev eth0', one.check('rdma link'))
 
 

@@ -45,7 +45,7 @@ def check_driver(one, kernel):
     """That kernel runs, and udev has loaded the module that DKMS has built for it."""
     assert one.check('uname -r').startswith(kernel + '.')
     assert '/updates/dkms/ernic.ko' in one.check(f'modinfo -n {DRIVER}')
-    programs.wait_until(one, f'test -d /sys/module/{DRIVER}', 300)
+    one.wait_until(f'test -d /sys/module/{DRIVER}', 300)
 
 
 def check_kernel(guests, kernel):
@@ -69,12 +69,12 @@ def test_upgrade(guests):
     """RDMA goes on meanwhile."""
     upgraded, peer = guests
     server = peer.start(f'rping -s -a {links.ipv4(1)}', UPGRADE_SECONDS)
-    programs.wait_until(peer, programs.RPING.listens)
+    peer.wait_until(programs.RPING.listens)
     client = programs.sends(upgraded, PING, UPGRADE_SECONDS, 100)
     output = upgraded.check(f"bash -c 'time {UPGRADE}'", UPGRADE_SECONDS)
     print('# ' + ' '.join(output.split()[-6:]), flush=True)
     sent = int(upgraded.check(f'cat {programs.SENT}'))
-    programs.wait_until(upgraded, f'[ $(cat {programs.SENT}) -ge {sent + 100} ]')
+    upgraded.wait_until(f'[ $(cat {programs.SENT}) -ge {sent + 100} ]')
     assert not client.done() and not server.done()
     client.kill()
     check_status(upgraded, OLD, NEW)

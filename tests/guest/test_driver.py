@@ -237,14 +237,14 @@ def accounted(one):
 def end_traffic(one, job):
     job.kill()
     job.wait()
-    programs.wait_until(one, '! rdma res show qp | grep -q python3', 40)
+    one.wait_until('! rdma res show qp | grep -q python3', 40)
 
 
 def test_qp_counters(guests):
     """rdma-statistic(8): queue pairs counted apart, by hand and by their type."""
     one = guests[0]
     job = one.start('python3 /tmp/inside/loop.py 1 300', 300)
-    programs.wait_until(one, 'rdma res show qp | grep -q python3', 40)
+    one.wait_until('rdma res show qp | grep -q python3', 40)
     numbers = sorted(int(n) for n in re.findall(
         r'lqpn (\d+) .*type RC state RTS .*python3', one.check('rdma res show qp')))
     assert len(numbers) == 2, numbers
@@ -276,7 +276,7 @@ def test_qp_counters(guests):
     # By type: both queue pairs are found, and share one counter.
     one.check(f'rdma statistic qp set link {links.DEVICE}/1 auto type on')
     job = one.start('python3 /tmp/inside/loop.py 1 300', 300)
-    programs.wait_until(one, 'rdma statistic qp show | grep -q tx_messages', 40)
+    one.wait_until('rdma statistic qp show | grep -q tx_messages', 40)
     held, = bound(one).values()
     assert len(held['lqpn']) == 2, held
     end_traffic(one, job)
@@ -288,7 +288,7 @@ def test_qp_counters(guests):
 def test_resources(guests):
     """rdma(8) shows the objects of a process."""
     job = guests[0].start('python3 /tmp/inside/loop.py 1 70', 90)
-    programs.wait_until(guests[0], 'rdma res show mr | grep -q mrlen', 40)
+    guests[0].wait_until('rdma res show mr | grep -q mrlen', 40)
     qps = guests[0].check('rdma res show qp -dd')
     assert len(re.findall(r'type RC state RTS .*comm python3 drv_uctx [1-9]\d* '
                           r'drv_sq_wr \d+ drv_sq_sge \d+ ', qps)) == 2, qps
@@ -329,7 +329,7 @@ def test_bad_device(guests):
     monitor.execute('device_add', driver='ernic', interface='verbs', id='bad',
                     bus='port1', vectors=2)
     # The core says so when the driver has returned.
-    programs.wait_until(guests[0], 'dmesg | grep -q "ernic.*failed with error -"')
+    guests[0].wait_until('dmesg | grep -q "ernic.*failed with error -"')
     assert state() == before
     unplug(monitor, 'bad')
     monitor.close()
@@ -379,7 +379,7 @@ def traffic(one, words, seconds):
 
 def ready(one, file, count):
     """Wait until the traffic has begun so many times."""
-    programs.wait_until(one, f'[ $(grep -c ready {file}) -ge {count} ]', 25)
+    one.wait_until(f'[ $(grep -c ready {file}) -ge {count} ]', 25)
 
 
 def in_traffic(one, leave):
@@ -455,7 +455,7 @@ def test_unplug(guests):
     def leave():
         unplug(monitor, 'nic')
         monitor.execute('device_add', **guests.link.plugged())
-        programs.wait_until(guests[0], f'[ -e {PORT} ]')
+        guests[0].wait_until(f'[ -e {PORT} ]')
 
     in_traffic(guests[0], leave)
     monitor.close()
@@ -495,6 +495,6 @@ def test_vlan(guests):
         'grep -q "ffff:0a64:0001" ../../gids/$n && '
         'grep -q "RoCE v2" ../types/$n; then echo $n; fi; done').split()[-1]
     server = guests[1].start(f'ibv_rc_pingpong -g {index} -n 200', 60)
-    programs.wait_until(guests[1], programs.LISTENS)
+    guests[1].wait_until(programs.LISTENS)
     client = guests[0].check(f'ibv_rc_pingpong -g {index} -n 200 10.100.0.2', 60)
     assert server.wait().status == 0 and '200 iters' in client

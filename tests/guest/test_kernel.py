@@ -102,7 +102,7 @@ def test_rds(guests):
         one.check('modprobe rds_rdma')
         one.put(guest.INSIDE / 'rds.py', '/tmp/rds.py')
     server = guests[0].start(f'python3 /tmp/rds.py {links.ipv4(0)}', 120)
-    programs.wait_until(guests[0], '[ -e /tmp/rds.bound ]')
+    guests[0].wait_until('[ -e /tmp/rds.bound ]')
     client = guests[1].run(
         f'python3 /tmp/rds.py {links.ipv4(1)} {links.ipv4(0)}', 120)
     assert client.output.strip() == '100 echoes', client.output

@@ -88,7 +88,7 @@ def test_migrate(guests):
     one, peer = guests
     source, target = guests.daemons
     ends = [peer.start(f'rping -s -a {links.ipv4(1)} -S 16384', SECONDS)]
-    programs.wait_until(peer, 'rdma resource show cm_id | grep -q LISTEN')
+    peer.wait_until('rdma resource show cm_id | grep -q LISTEN')
     ends.append(one.start(f'rping -c -a {links.ipv4(1)} -S 16384 -V', SECONDS))
     wait_traffic(peer)
     one.migrate(target)
@@ -102,7 +102,7 @@ def test_migrate(guests):
 
 def wait_traffic(one):
     before = int(one.check(f'cat {RECEIVED}'))
-    programs.wait_until(one, f'test $(cat {RECEIVED}) -gt {before + 1000}')
+    one.wait_until(f'test $(cat {RECEIVED}) -gt {before + 1000}')
 
 
 def wait_gone(one):

@@ -15,7 +15,6 @@ import threading
 import guest
 import links
 import mlx5
-import programs
 import stock
 from suite import LONG, Suite, named
 
@@ -161,7 +160,7 @@ def test_ping(guests):
         ping(one, f'-M do -s {size}')
     ping(one, '-s 20000')               # fragments
     # Nobody answers to an address that may still be another one's (RFC 4862, 5.4).
-    programs.wait_until(one, 'ip -6 addr show near | grep fe80 | grep -qv tentative')
+    one.wait_until('ip -6 addr show near | grep fe80 | grep -qv tentative')
     ping(one, '-I near', 'ff02::1')
     one.check('mkdir -p /tmp/www && echo small >/tmp/www/small && '
               f'dd if=/dev/urandom of=/tmp/www/file bs=1M count={16 if LONG else 4} && '

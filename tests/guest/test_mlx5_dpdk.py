@@ -4,7 +4,6 @@ import functools
 import re
 
 import mlx5
-import programs
 import stock
 from suite import Suite
 
@@ -42,12 +41,12 @@ def test_both_ways(guests):
         one.check('mkdir -p /var && ln -sfn /run /var/run && chmod 755 /')
         one.check(HUGE_PAGES)
     answers = guests[1].start(f'{TESTPMD} >/tmp/testpmd 2>&1; cat /tmp/testpmd', 200)
-    programs.wait_until(guests[1], 'grep -q "Port statistics" /tmp/testpmd', 100)
+    guests[1].wait_until('grep -q "Port statistics" /tmp/testpmd', 100)
     asks = guests[0].start(f'{TESTPMD} --tx-first >/tmp/testpmd 2>&1; '
                            'cat /tmp/testpmd', 200)
-    programs.wait_until(guests[0], 'grep -q "Port statistics" /tmp/testpmd', 100)
-    programs.wait_until(guests[0], '[ $(sed -n "s/.*RX-packets: \\([0-9]*\\).*/\\1/p" '
-                        f'/tmp/testpmd | tail -n 1) -ge {LEAST} ]', 100)
+    guests[0].wait_until('grep -q "Port statistics" /tmp/testpmd', 100)
+    guests[0].wait_until('[ $(sed -n "s/.*RX-packets: \\([0-9]*\\).*/\\1/p" '
+                         f'/tmp/testpmd | tail -n 1) -ge {LEAST} ]', 100)
     outputs = []
     for one, job in zip(guests, (asks, answers)):
         one.check('killall -INT dpdk-testpmd')

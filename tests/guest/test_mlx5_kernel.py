@@ -52,7 +52,7 @@ def machines():
 def goes_on(guests):
     """More data arrive."""
     before = int(guests[1].check(f'cat {RECEIVED}'))
-    programs.wait_until(guests[1], f'[ $(cat {RECEIVED}) -gt {before + 200} ]')
+    guests[1].wait_until(f'[ $(cat {RECEIVED}) -gt {before + 200} ]')
 
 
 def moving(guests, one, command):
@@ -76,7 +76,7 @@ def send(guests, connections, length, seconds=200):
 def test_smc(guests):
     """Without an EID sockets are those of TCP; with one they move their bytes by RDMA."""
     guests[1].start(f'{SMC} serve {PORT}', 1000)
-    programs.wait_until(guests[1], '[ -e /tmp/smc.listens ]')
+    guests[1].wait_until('[ -e /tmp/smc.listens ]')
     send(guests, 1, MIB)
     assert 'smc' not in guests[0].check(QUEUE_PAIRS)
     for one in guests:
@@ -102,9 +102,9 @@ def test_smc_cable(guests):
     job = moving(guests, guests[0], ENDLESS)
     guests.link.plug(guests[0], False)
     assert 'failed' in job.wait().output
-    programs.wait_until(guests[1], f'! {QUEUE_PAIRS} | grep -q smc', 100)
+    guests[1].wait_until(f'! {QUEUE_PAIRS} | grep -q smc', 100)
     guests.link.plug(guests[0], True)
-    programs.wait_until(guests[0], 'rdma link | grep -q ACTIVE')
+    guests[0].wait_until('rdma link | grep -q ACTIVE')
     guests[0].check(f'ping -c 1 -W 30 {links.ipv4(1)}')
     before = sent(guests[0])
     send(guests, 4, MIB)
@@ -145,7 +145,7 @@ def test_srp_away(guests):
 def test_rds(guests):
     """Datagrams of 1 byte to 32 KiB, and their first bytes back."""
     server = guests[0].start(f'python3 /tmp/inside/rds.py {links.ipv4(0)}', 120)
-    programs.wait_until(guests[0], '[ -e /tmp/rds.bound ]')
+    guests[0].wait_until('[ -e /tmp/rds.bound ]')
     client = guests[1].run(
         f'python3 /tmp/inside/rds.py {links.ipv4(1)} {links.ipv4(0)}', 120)
     assert client.output.strip() == '100 echoes', client.output
@@ -160,7 +160,7 @@ def write(guests):
     gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
     words = f'ib_write_bw -d {links.DEVICE} -F -D 300'
     server = guests[1].start(f'{words} -x {gids[1]}', 330)
-    programs.wait_until(guests[1], programs.LISTENS)
+    guests[1].wait_until(programs.LISTENS)
     return moving(guests, guests[0], f'{words} -x {gids[0]} {links.ipv4(1)}'), server
 
 

@@ -48,8 +48,8 @@ def machines():
 def prepare(one, n):
     """Interfaces net0 and net1 with addresses, RDMA devices rdma0 and rdma1."""
     one.check(f'modprobe -a {mlx5.MODULES} vrf macvlan && modprobe bonding max_bonds=0')
-    programs.wait_until(one, '[ $(ls -d /sys/bus/pci/drivers/mlx5_core/*:*/infiniband/* '
-                        '| wc -l) = 2 ]')
+    one.wait_until('[ $(ls -d /sys/bus/pci/drivers/mlx5_core/*:*/infiniband/* '
+                   '| wc -l) = 2 ]')
     one.check('udevadm settle')
     for i in (0, 1):
         name(one, n, i)

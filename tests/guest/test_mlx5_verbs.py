@@ -113,8 +113,7 @@ def test_node_exporter(guests):
     """Prometheus' exporter understands every counter; they are those of sysfs."""
     one = guests[0]
     exporter = one.start('prometheus-node-exporter', 60)
-    programs.wait_until(one, 'busybox wget -q -O /tmp/metrics '
-                        'http://127.0.0.1:9100/metrics', 40)
+    one.wait_until('busybox wget -q -O /tmp/metrics http://127.0.0.1:9100/metrics', 40)
     exporter.kill()
     log = exporter.wait().output
     text = one.check('grep -E "^node_(infiniband|scrape)_" /tmp/metrics')
@@ -146,7 +145,7 @@ def test_statistics(guests):
     one.check(f'rdma statistic unset {where} optional-counters')
     # Queue pairs that wait for their peers get a counter of their own, and back.
     waiting = [one.start(f'ibv_rc_pingpong -g 1 -p {port}', 60) for port in (7001, 7002)]
-    programs.wait_until(one, '[ $(rdma resource show qp | grep -c pingpong) = 2 ]', 30)
+    one.wait_until('[ $(rdma resource show qp | grep -c pingpong) = 2 ]', 30)
     text = one.check('rdma resource show qp')
     first, second = re.findall(r'lqpn (\d+) .*pingpong', text)
     one.check(f'rdma statistic qp bind {where} lqpn {first}')
@@ -205,7 +204,7 @@ def test_objects(guests):
         assert one.check('rdma link').strip() == ''
         one.check(f'echo {path.rpartition("/")[2]} '
                   '>/sys/bus/pci/drivers/mlx5_core/bind')
-        programs.wait_until(one, 'rdma link | grep -q link', 60)
+        one.wait_until('rdma link | grep -q link', 60)
 
 
 # Doorbells are events.

@@ -34,8 +34,7 @@ class User(links.Link):
 def test_up(guests):
     links.up(guests)
     for one in guests:
-        programs.wait_until(
-            one, f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
+        one.wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
 
 
 def test_ping(guests):
@@ -117,7 +116,7 @@ def test_large_datagrams(guests):
     for v, address in (('', links.ipv4(1)), ('6', links.ipv6(1))):
         guests[0].check(f'ping -c 1 -W 5 {address}')
         taken = guests[1].start(TAKE_DATAGRAMS.format(v=v))
-        programs.wait_until(guests[1], f'test -e /tmp/bound{v}')
+        guests[1].wait_until(f'test -e /tmp/bound{v}')
         guests[0].check(SEND_DATAGRAMS.format(v=v, to=address))
         outcome = taken.wait()
         assert outcome.status == 0, outcome.output
@@ -154,7 +153,7 @@ def test_large_routed(guests):
     # Linux computes it, but not for the next destination, as its GRO does.
     guests[1].check(f'ethtool -K {links.INTERFACE} rx off gro off')
     taken = guests[1].start(TAKE_ROUTED)
-    programs.wait_until(guests[1], 'test -e /tmp/routed')
+    guests[1].wait_until('test -e /tmp/routed')
     guests[0].check(SEND_ROUTED.format(via=links.ipv6(1)))
     outcome = taken.wait()
     guests[1].check(f'ethtool -K {links.INTERFACE} rx on gro on')
@@ -188,7 +187,7 @@ def test_forwarded(guests):
                            monitor.human('info usernet'))
     guests[0].check(f'mkdir /tmp/www && head -c {8 * MIB} /dev/urandom >/tmp/www/file')
     guests[0].start('cd /tmp/www && python3 -m http.server 8000', 60)
-    programs.wait_until(guests[0], 'netstat -ltn | grep -q :8000')
+    guests[0].wait_until('netstat -ltn | grep -q :8000')
     with urllib.request.urlopen(f'http://127.0.0.1:{ports[0]}/file', timeout=30) as file:
         data = file.read()
     assert len(data) == 8 * MIB

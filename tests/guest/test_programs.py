@@ -113,7 +113,7 @@ def test_multicast_members(guests):
         members = guests[receiver].start(command('receive', receiver), 150)
         sender = 1 - receiver
         for attached, messages in (('attached-2', '0 5'), ('attached-1', '5 1')):
-            programs.wait_until(guests[receiver], f'test -e /tmp/{attached}', 60)
+            guests[receiver].wait_until(f'test -e /tmp/{attached}', 60)
             sent = guests[sender].run(command('send', sender, messages), 60)
             assert sent.status == 0, sent.output
         heard = members.wait()
@@ -141,7 +141,7 @@ def test_processes(guests):
     ports = range(18516, 18520)
     servers = [guests[1].start(f'{command} -g {gids[1]} -p {port}', 90) for port in ports]
     for port in ports:
-        programs.wait_until(guests[1], f'netstat -ltn | grep -q ":{port} "')
+        guests[1].wait_until(f'netstat -ltn | grep -q ":{port} "')
     clients = [guests[0].start(f'{command} -g {gids[0]} -p {port} {links.ipv4(1)}', 90)
                for port in ports]
     for job in clients + servers:
@@ -159,7 +159,7 @@ def start_bulk(guests, mib):
     commands = [f'{command} {programs.own_gid(one)} RC/4096/bulk --mib {mib}'
                 for one in guests]
     called = guests[1].start(commands[1], 300)
-    programs.wait_until(guests[1], 'netstat -ltn | grep -q ":5002 "', 200)
+    guests[1].wait_until('netstat -ltn | grep -q ":5002 "', 200)
     return [guests[0].start(f'{commands[0]} --at {links.ipv4(1)}', 300), called]
 
 
@@ -212,7 +212,7 @@ def start_writes(guests):
     gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
     command = f'ib_write_bw -D 300 -d {links.DEVICE}'
     guests[1].start(f'{command} -x {gids[1]}', 300)
-    programs.wait_until(guests[1], programs.LISTENS)
+    guests[1].wait_until(programs.LISTENS)
     client = programs.sends(guests[0], f'{command} -x {gids[0]} {links.ipv4(1)}', 60)
     assert not client.done()
     return client

@@ -27,7 +27,7 @@ def test_devinfo(guests):
     links.up(guests)
     one = guests[0]
     one.put_programs()
-    programs.wait_until(one, f'ibv_devinfo -v | grep -q ::ffff:{links.ipv4(0)}')
+    one.wait_until(f'ibv_devinfo -v | grep -q ::ffff:{links.ipv4(0)}')
     output = one.check(f'ibv_devinfo -v -d {links.DEVICE}')
     assert 'PORT_ACTIVE' in output and 'Warning' not in output, output
 

@@ -117,7 +117,7 @@ def test_thread(guests):
     monitor.execute('device_add', **{**guests.link.plugged(), 'iothread': 'io1'})
     monitor.close()
     assert is_confined(one) > before
-    programs.wait_until(one, f'[ -e /sys/class/infiniband/{links.DEVICE} ]')
+    one.wait_until(f'[ -e /sys/class/infiniband/{links.DEVICE} ]')
     for n in range(2):
         for address in (links.ipv4, links.ipv6):
             links.set_property(guests[1], 'remove-peer', address(n))

@@ -124,8 +124,7 @@ def suites():
 def up(guests, mtu=1500):
     links.up(guests, mtu)
     for one in guests:
-        programs.wait_until(
-            one, f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
+        one.wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
 
 
 def load(one):
@@ -278,7 +277,7 @@ def test_error(guests):
     said = one.check(f'ethtool -t {links.INTERFACE} offline')
     assert 'PASS' in said, said
     complains(one, FAILED[guests.link.shells[0]])
-    programs.wait_until(one, f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
+    one.wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
     fetch(guests)
 
 
@@ -290,8 +289,8 @@ def test_halt(guests):
         for channel in ('mm2s', 's2mm'):
             halted, before = f'{channel.upper()} {HALTED}', one.check(ups).strip()
             one.check(f'python3 /tmp/inside/axi_dma.py {channel}')
-            programs.wait_until(one, f'dmesg | grep -q "{halted}"')
-            programs.wait_until(one, f'[ $({ups}) -gt {before} ]')
+            one.wait_until(f'dmesg | grep -q "{halted}"')
+            one.wait_until(f'[ $({ups}) -gt {before} ]')
     # The driver may have reset a channel before the last register is written, which lets
     # it halt once more.
     complains(one, HALTED, 4)
@@ -319,8 +318,7 @@ def test_sleep(guests):
     test_suspend.suspend(guests[0])
     loses_card(client)
     server.kill()
-    programs.wait_until(guests[0],
-                        f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
+    guests[0].wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
     fetch(guests)
     rdma(guests, 'read', ernic.SHAPES['batch'])
 
@@ -330,7 +328,7 @@ def test_gone_queue(guests):
     one, interface = guests[0], links.INTERFACE
     modules.put(one, '--kverbs', ('direct',))
     one.check(f'ethtool -L {interface} combined 1')
-    programs.wait_until(one, f'grep -q up /sys/class/net/{interface}/operstate')
+    one.wait_until(f'grep -q up /sys/class/net/{interface}/operstate')
     before = int(lost(one, interface))
     said = one.run(f'insmod /tmp/direct.ko netdev={interface} queue=3').output
     assert 'canceled' in said.lower(), said
@@ -383,7 +381,7 @@ def up_second(guests):
         one.check(f'ip addr replace {second(n)}/24 dev {SECOND} && '
                   f'ip link set {SECOND} mtu 1500 up')
     for one in guests:
-        programs.wait_until(one, f'grep -q up /sys/class/net/{SECOND}/operstate')
+        one.wait_until(f'grep -q up /sys/class/net/{SECOND}/operstate')
 
 
 def test_second(guests):
@@ -498,7 +496,7 @@ def function(one, interface):
 
 
 def fetch_both(guests):
-    programs.wait_until(guests[1], f'ls /sys/class/net/{SECOND}')
+    guests[1].wait_until(f'ls /sys/class/net/{SECOND}')
     up(guests)
     up_second(guests)
     fetch(guests)

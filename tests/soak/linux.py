@@ -45,12 +45,12 @@ def start_pings(guests):
     """rping between the guests, which compares the data; it starts again when it ends."""
     server = guests[1].start(
         f'while :; do rping -s -P -a {links.ipv4(1)}; sleep 0.1; done', 1 << 20)
-    programs.wait_until(guests[1], programs.RPING.listens)
+    guests[1].wait_until(programs.RPING.listens)
     client = guests[0].start(
         f'while :; do rping -c -a {links.ipv4(1)} -v -V -C 1000000 >>{PINGS}; '
         'echo end >>/tmp/ends; sleep 0.1; done', 1 << 20)
     # A line of output for each ping, and a file that is written in blocks.
-    programs.wait_until(guests[0], f'[ -s {PINGS} ]', guest.BOOT_SECONDS)
+    guests[0].wait_until(f'[ -s {PINGS} ]', guest.BOOT_SECONDS)
     return [client, server]
 
 
@@ -141,7 +141,7 @@ def replugs(result, more):
             test_driver.ready(one, '/tmp/rounds', result.rounds + 1)
             test_driver.unplug(monitor, 'nic')
             monitor.execute('device_add', **guests.link.plugged())
-            programs.wait_until(one, f'[ -e {test_driver.PORT} ]')
+            one.wait_until(f'[ -e {test_driver.PORT} ]')
             one.check(test_driver.UP)
             result.samples.append(report.sample([one.process.pid]))
             result.rounds += 1
