@@ -41,11 +41,12 @@ def suites():
     for kernel in disk.RELEASES:
         yield Suite(f'disk-{kernel}', functools.partial(machines, kernel),
                     [named('boot', check_boot, kernel), test_udev, test_up, test_units,
-                     *(named(program.name, check_program, program)
+                     *(named(program.name, programs.check, program)
                        for program in PROGRAMS),
                      *(named(name, check_restart, event)
                        for name, event in RESTARTS.items()),
-                     test_suspend, test_nfs, test_no_complaints],
+                     test_suspend, test_nfs,
+                     named('no_complaints', mlx5.test_no_complaints, *KNOWN_WARNINGS)],
                     '*', "the guests of Debian's packages in an initramfs")
 
 
@@ -90,10 +91,6 @@ def test_units(guests):
         assert state == 'running', state + one.run('systemctl --failed').output
 
 
-def check_program(guests, program):
-    programs.check(guests, program)
-
-
 def check_restart(guests, event):
     """The next boot sets up all by itself, and the peer reaches it again."""
     peer = mlx5.write(guests)
@@ -131,10 +128,3 @@ def test_nfs(guests):
         cp /tmp/file {MOUNT} && sync && md5sum </tmp/file''')
     assert server.check(f'md5sum <{EXPORT}/file') in sums
     disk.wait_up(guests)
-
-
-def test_no_complaints(guests):
-    for one in guests:
-        lines = [line for line in mlx5.complaints(one)
-                 if not any(text in line for text in KNOWN_WARNINGS)]
-        assert not lines, '\n'.join(lines)

@@ -5,7 +5,7 @@ import disk
 import links
 import programs
 from suite import Suite, named
-from test_disk import PROGRAMS, check_boot, check_program
+from test_disk import PROGRAMS, check_boot
 
 OLD, NEW = '6.1', '6.12'
 DRIVER = 'ernic'
@@ -23,7 +23,7 @@ class Lab(links.Lab):
 def suites():
     yield Suite('disk-dkms', machines,
                 [named('boot', check_boot, OLD), test_up,
-                 *(named(program.name, check_program, program) for program in PROGRAMS),
+                 *(named(program.name, programs.check, program) for program in PROGRAMS),
                  test_upgrade, test_new, test_back, programs.test_log],
                 '*', 'sets driver-* load the driver, and qtests compile it for a kernel')
 

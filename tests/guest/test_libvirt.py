@@ -30,14 +30,14 @@ KNOWN_WARNINGS = ['clocksource', 'rcu:']
 
 def suites():
     same = 'saved states, migration and hot-plug have tests without libvirt'
-    ends = [named(program.name, check_program, program)
-            for program in PROGRAMS]
+    ends = [named(program.name, programs.check, program) for program in PROGRAMS]
+    log = named('no_complaints', mlx5.test_no_complaints, *KNOWN_WARNINGS)
     yield Suite('libvirt-session', functools.partial(domains.Domains, False),
-                [test_up, *ends, test_managed_save, test_migrate, test_plug,
-                 test_no_complaints], '*', same)
+                [test_up, *ends, test_managed_save, test_migrate, test_plug, log],
+                '*', same)
     yield Suite('libvirt-system', functools.partial(domains.Domains, True),
                 [test_up, *ends, test_interfaces, test_managed_save, test_link,
-                 test_detach, test_no_complaints], '*', same)
+                 test_detach, log], '*', same)
 
 
 def test_up(guests):
@@ -45,10 +45,6 @@ def test_up(guests):
                                      for seconds in guests.boot_seconds), flush=True)
     mlx5.prepare(guests)
     links.up(guests, MTU)
-
-
-def check_program(guests, program):
-    programs.check(guests, program)
 
 
 def check_all(guests):
@@ -153,10 +149,3 @@ def test_detach(guests):
                'libvirt has the interface')
     one.daemon.virsh('attach-device', one.name, file)
     one.wait_until(f'grep -q {E1000E} /sys/bus/pci/devices/*/device')
-
-
-def test_no_complaints(guests):
-    for one in guests:
-        lines = [line for line in mlx5.complaints(one)
-                 if not any(text in line for text in KNOWN_WARNINGS)]
-        assert not lines, '\n'.join(lines)

@@ -6,7 +6,7 @@ import mlx5
 import programs
 import storage
 import stock
-from suite import Suite
+from suite import Suite, named
 
 KERNEL = '6.12'
 MTU = 4200                      # of Ethernet, for a path MTU of 4096
@@ -195,16 +195,9 @@ def test_reload(guests):
     end(write(guests))
 
 
-def test_complaints(guests):
-    """The kernel logs no warning without a reason; the device refuses no command."""
-    for one in guests:
-        lines = [line for line in mlx5.complaints(one)
-                 if not any(text in line for text in PROVOKED)]
-        assert not lines, '\n'.join(lines)
-
-
 def suites():
     yield Suite(f'mlx5-kernel-{KERNEL}', machines,
                 [test_smc, test_smc_killed, test_smc_cable, test_srp, test_srp_away,
-                 test_rds, test_changes, test_reload, test_complaints], '*',
+                 test_rds, test_changes, test_reload,
+                 named('complaints', mlx5.test_no_complaints, *PROVOKED)], '*',
                 'mlx5-verbs-6.12-cloud and kernel-udp-6.1 use the same verbs')
