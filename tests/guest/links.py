@@ -102,6 +102,14 @@ class Lab(Link):
                 f'{self.device},id=nic,lab={folder / "lab"},mac={mac(n)}{self.nic}']
 
 
+class Events(Lab):
+    """Doorbells of send queues are events; without KVM QEMU itself signals them."""
+
+    name = 'lab-events'
+    words = ('-trace', 'ernic_pci_page_event', '-trace', 'ernic_pci_page_rung')
+    nic = ',ioeventfd=on'
+
+
 class SoftRoce(Link):
     """rdma_rxe over virtio-net; ADD_SOFT_ROCE gives it the device's name."""
 

@@ -12,6 +12,7 @@ import programs
 import stock
 
 TRACE = ('-trace', 'ernic_mlx5_refused')
+RECEIVED = f'/sys/class/infiniband/{links.DEVICE}/ports/1/counters/port_rcv_packets'
 # Modules of verbs, rdma_cm and MADs; rules of a package that is not there load them.
 MODULES = 'ib_uverbs rdma_ucm ib_umad'
 # Warnings of the driver: part of the line, and the reason.
@@ -44,12 +45,8 @@ class Lab(Interface, links.Lab):
     pass
 
 
-class Events(Lab):
-    """Doorbells of send queues are events; without KVM QEMU itself signals them."""
-
-    name = 'lab-events'
-    words = [*TRACE, '-trace', 'ernic_pci_page_event', '-trace', 'ernic_pci_page_rung']
-    nic = ',ioeventfd=on'
+class Events(Interface, links.Events):
+    words = (*TRACE, *links.Events.words)
 
 
 class Udp(Interface, links.Udp):
@@ -91,18 +88,22 @@ def start(kernel, link, mtu=1500, packages=(stock.PACKAGES,) * 2, modules=MODULE
     return guests
 
 
-def write(guests):
-    """Let the first guest write to the second until something ends it; the job of the
-    second one."""
+def goes_on(one, packets=1000):
+    """Wait until it has received so many more."""
+    before = int(one.check(f'cat {RECEIVED}'))
+    one.wait_until(f'test $(cat {RECEIVED}) -gt {before + packets}')
+
+
+def write(guests, seconds=60):
+    """Let the first guest write to the second until something ends it; the jobs of both
+    ends."""
     gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
-    words = f'ib_write_bw -d {links.DEVICE} -F -D 60'
-    peer = guests[1].start(f'{words} -x {gids[1]}', 90)
+    words = f'ib_write_bw -d {links.DEVICE} -F -D {seconds}'
+    server = guests[1].start(f'{words} -x {gids[1]}', seconds + 30)
     guests[1].wait_until(programs.LISTENS)
-    received = f'/sys/class/infiniband/{links.DEVICE}/ports/1/counters/port_rcv_packets'
-    before = int(guests[1].check(f'cat {received}'))
-    guests[0].start(f'{words} -x {gids[0]} {links.ipv4(1)}', 90)
-    guests[1].wait_until(f'test $(cat {received}) -gt {before + 1000}')
-    return peer
+    client = guests[0].start(f'{words} -x {gids[0]} {links.ipv4(1)}', seconds + 30)
+    goes_on(guests[1])
+    return client, server
 
 
 def complaints(one):

@@ -120,6 +120,18 @@ def test_log(guests, but='^$'):
     assert not found, '\n'.join(found[:20])
 
 
+def check_events(guests, least):
+    """Of links.Events: more doorbells than that were events, and the pages that no queue
+    uses any more have none."""
+    for one in guests:
+        log = one.log.read_text(errors='replace')
+        assert log.count('ernic_pci_page_rung') > least
+        pages = re.findall(r'ernic_pci_page_event nic page (\d+) on ([01])', log)
+        given = [page for page, on in pages if on == '1']
+        assert len(set(given)) >= 2, pages      # the kernel's, and those of programs
+        assert len(given) > sum(on == '0' for _, on in pages) > 0, pages
+
+
 def gid_of(address):
     """The GID of an IP address, as Linux prints it."""
     ip = ipaddress.ip_address(address)

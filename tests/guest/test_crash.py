@@ -57,7 +57,7 @@ def check_restart(guests, load, start):
     guests[0].check('cat /dev/vda >/tmp/kernel && cat /dev/vdb >/tmp/initrd && '
                     f'kexec {load} /tmp/kernel --initrd=/tmp/initrd '
                     f'--command-line={WORDS}', 120)
-    peer = mlx5.write(guests)
+    _, peer = mlx5.write(guests)
     guests[0].restart(start)
     peer.kill()
     mlx5.prepare(guests[:1])

@@ -93,7 +93,7 @@ def test_units(guests):
 
 def check_restart(guests, event):
     """The next boot sets up all by itself, and the peer reaches it again."""
-    peer = mlx5.write(guests)
+    _, peer = mlx5.write(guests)
     seconds = guests[0].restart(functools.partial(event, guests[0]))
     print(f'# {seconds:.0f} s', flush=True)
     peer.kill()
@@ -104,7 +104,7 @@ def test_suspend(guests):
     """To RAM (S3), without traffic and with it."""
     suspend(guests[0], 'systemctl suspend')
     check_all(guests)
-    peer = mlx5.write(guests)
+    _, peer = mlx5.write(guests)
     suspend(guests[0], 'systemctl suspend')
     peer.kill()
     check_all(guests)

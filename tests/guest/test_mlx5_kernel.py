@@ -3,7 +3,6 @@
 guests. And what an administrator may change while RDMA moves data."""
 import links
 import mlx5
-import programs
 import storage
 import stock
 from suite import Suite, named
@@ -17,7 +16,6 @@ PORT = 5000
 SMC = 'python3 /tmp/inside/smc.py'
 ENDLESS = f'{SMC} send {links.ipv4(1)} {PORT} 4 {1 << 40}'
 QUEUE_PAIRS = 'rdma resource show qp'
-RECEIVED = f'/sys/class/infiniband/{links.DEVICE}/ports/1/counters/port_rcv_packets'
 # Commands for an interface {0} with the address {1}.
 CHANGES = [
     'ethtool -L {0} combined 1', 'ethtool -G {0} rx 512 tx 512',
@@ -49,16 +47,10 @@ def machines():
     return guests
 
 
-def goes_on(guests):
-    """More data arrive."""
-    before = int(guests[1].check(f'cat {RECEIVED}'))
-    guests[1].wait_until(f'[ $(cat {RECEIVED}) -gt {before + 200} ]')
-
-
 def moving(guests, one, command):
     """Start a command that moves data to the second guest; its job."""
     job = one.start(command, 330)
-    goes_on(guests)
+    mlx5.goes_on(guests[1], 200)
     return job
 
 
@@ -66,7 +58,7 @@ def moving(guests, one, command):
 
 def sent(one):
     """The bytes of packets that the device has sent."""
-    return links.qemu(one, 'qom-get', path=links.NIC, property='statistics')['tx_bytes']
+    return links.statistics(one)['tx_bytes']
 
 
 def send(guests, connections, length, seconds=200):
@@ -154,16 +146,6 @@ def test_rds(guests):
 
 # ---- changes -------------------------------------------------------------------------
 
-def write(guests):
-    """ib_write_bw from the first guest to the second, until somebody kills it; the jobs
-    of both ends."""
-    gids = [programs.gid_index(one, links.ipv4(n)) for n, one in enumerate(guests)]
-    words = f'ib_write_bw -d {links.DEVICE} -F -D 300'
-    server = guests[1].start(f'{words} -x {gids[1]}', 330)
-    guests[1].wait_until(programs.LISTENS)
-    return moving(guests, guests[0], f'{words} -x {gids[0]} {links.ipv4(1)}'), server
-
-
 def end(jobs):
     for job in jobs:
         job.kill()
@@ -172,11 +154,11 @@ def end(jobs):
 
 def test_changes(guests):
     """The network device is changed at both ends; the RDMA device goes on."""
-    jobs = write(guests)
+    jobs = mlx5.write(guests, 300)
     for words in CHANGES:
         for n, one in enumerate(guests):
             one.check(words.format(links.INTERFACE, links.ipv4(n)))
-            goes_on(guests)
+            mlx5.goes_on(guests[1], 200)
     assert not any(job.done() for job in jobs)
     end(jobs)
     links.up(guests, MTU)
@@ -184,7 +166,7 @@ def test_changes(guests):
 
 def test_reload(guests):
     """The driver starts the function anew under a program that writes."""
-    jobs = write(guests)
+    jobs = mlx5.write(guests, 300)
     one = guests[0]
     path = one.check(f'readlink -f /sys/class/net/{links.INTERFACE}/device').strip()
     one.check(f'devlink dev reload pci/{path.rpartition("/")[2]}')
@@ -192,7 +174,7 @@ def test_reload(guests):
     one.check('udevadm settle')
     mlx5.prepare([one], '')
     links.up(guests, MTU)
-    end(write(guests))
+    end(mlx5.write(guests, 300))
 
 
 def suites():

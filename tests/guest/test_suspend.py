@@ -47,7 +47,7 @@ def test_idle(guests):
 
 def test_traffic(guests):
     """While the guest writes to the other one."""
-    peer = mlx5.write(guests)
+    _, peer = mlx5.write(guests)
     suspend(guests[0])
     peer.kill()
     check_device(guests)
