@@ -165,6 +165,16 @@ def inside(guest, group, *words, seconds=60, environment=''):
     assert not re.search('^(fail|skip) ', result.output, re.M), result.output
 
 
+def check_rds(guests):
+    """Datagrams of 1 byte to 32 KiB, and their first bytes back."""
+    command = 'python3 /tmp/inside/rds.py'
+    server = guests[0].start(f'{command} {links.ipv4(0)}', 120)
+    guests[0].wait_until('[ -e /tmp/rds.bound ]')
+    client = guests[1].run(f'{command} {links.ipv4(1)} {links.ipv4(0)}', 120)
+    assert client.output.strip() == '100 echoes', client.output
+    assert server.wait().status == 0
+
+
 def sends(guest, command, seconds, count=1):
     """Start a command, and wait until it has sent so many messages; its job."""
     before = int(guest.check(f'cat {SENT}'))

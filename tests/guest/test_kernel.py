@@ -96,17 +96,11 @@ def same_disk(guests):
 
 
 def test_rds(guests):
-    """Datagrams of 1 byte to 32 KiB, and their first bytes back."""
     links.up(guests, 4200)
     for one in guests:
         one.check('modprobe rds_rdma')
-        one.put(guest.INSIDE / 'rds.py', '/tmp/rds.py')
-    server = guests[0].start(f'python3 /tmp/rds.py {links.ipv4(0)}', 120)
-    guests[0].wait_until('[ -e /tmp/rds.bound ]')
-    client = guests[1].run(
-        f'python3 /tmp/rds.py {links.ipv4(1)} {links.ipv4(0)}', 120)
-    assert client.output.strip() == '100 echoes', client.output
-    assert server.wait().status == 0
+        one.put_programs()
+    programs.check_rds(guests)
     for one in guests:
         one.check('modprobe -r rds_rdma')
 

@@ -3,6 +3,7 @@
 guests. And what an administrator may change while RDMA moves data."""
 import links
 import mlx5
+import programs
 import storage
 import stock
 from suite import Suite, named
@@ -132,18 +133,6 @@ def test_srp_away(guests):
     assert initiator.run(f'ls {storage.SRP.path}').status != 0
 
 
-# ---- RDS -----------------------------------------------------------------------------
-
-def test_rds(guests):
-    """Datagrams of 1 byte to 32 KiB, and their first bytes back."""
-    server = guests[0].start(f'python3 /tmp/inside/rds.py {links.ipv4(0)}', 120)
-    guests[0].wait_until('[ -e /tmp/rds.bound ]')
-    client = guests[1].run(
-        f'python3 /tmp/inside/rds.py {links.ipv4(1)} {links.ipv4(0)}', 120)
-    assert client.output.strip() == '100 echoes', client.output
-    assert server.wait().status == 0
-
-
 # ---- changes -------------------------------------------------------------------------
 
 def end(jobs):
@@ -180,6 +169,6 @@ def test_reload(guests):
 def suites():
     yield Suite(f'mlx5-kernel-{KERNEL}', machines,
                 [test_smc, test_smc_killed, test_smc_cable, test_srp, test_srp_away,
-                 test_rds, test_changes, test_reload,
+                 named('rds', programs.check_rds), test_changes, test_reload,
                  named('complaints', mlx5.test_no_complaints, *PROVOKED)], '*',
                 'mlx5-verbs-6.12-cloud and kernel-udp-6.1 use the same verbs')

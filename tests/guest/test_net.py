@@ -7,7 +7,7 @@ import urllib.request
 
 import links
 import programs
-from suite import KERNELS, Suite, ours
+from suite import KERNELS, Suite, named, ours
 
 MIB = 1 << 20
 
@@ -16,7 +16,7 @@ def suites():
     for kernel, link in zip(KERNELS, (links.Lab(), links.Netdev())):
         for name, machines, tests in (
                 ('net', ours(2, link, kernel),
-                 [test_up, test_ping, test_big_ping, test_tcp, test_large,
+                 [named('up', up), test_ping, test_big_ping, test_tcp, test_large,
                   test_large_datagrams, test_large_routed, test_large_vlan]),
                 ('user', ours(1, User(), kernel), [test_dhcp, test_forwarded])):
             yield Suite(f'{name}-{kernel}', machines, [*tests, programs.test_log],
@@ -31,8 +31,8 @@ class User(links.Link):
                 '-device', f'ernic,interface=verbs,id=nic,netdev=net,mac={links.mac(n)}']
 
 
-def test_up(guests):
-    links.up(guests)
+def up(guests, mtu=1500):
+    links.up(guests, mtu)
     for one in guests:
         one.wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
 

@@ -13,6 +13,7 @@ import programs
 import test_net
 import test_suspend
 from suite import LONG, Suite, ours, slow
+from test_net import up
 
 MODULE = 'ernic_shell'
 DRIVER = f'/sys/bus/pci/drivers/{MODULE}'
@@ -119,12 +120,6 @@ def suites():
                   'one_program sleep error', 'shell-6.1'),
             Suite('shell-xib-6.12', ours(2, Remapped('xib', 'xib'), '6.12'), axi,
                   '*', 'shell-xib-6.1 and shell-6.1 have the tests')]
-
-
-def up(guests, mtu=1500):
-    links.up(guests, mtu)
-    for one in guests:
-        one.wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
 
 
 def load(one):
