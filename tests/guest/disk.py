@@ -6,7 +6,6 @@ changes of the disk stay when it boots again, and are gone when it ends. Nothing
 loads a driver or sets up an interface: the system does, from the files that configure()
 writes once.
 """
-import time
 from pathlib import Path
 
 import guest
@@ -15,9 +14,7 @@ import mlx5
 
 RELEASES = {'6.12': 'trixie', '6.1': 'bookworm', 'testing': 'forky'}
 BOOT_SECONDS = 1800             # 100 of a processor; 12 minutes were seen
-MTU = 4200                      # of Ethernet, for a path MTU of 4096
 DRIVER = 'mlx5_core'
-BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
 
 
 def find_image(kernel, *more):
@@ -38,13 +35,7 @@ class DiskGuest(guest.Guest):
     def restart(self, event):
         """Wait for the end of the boot after a function that starts the kernel anew; the
         seconds until then."""
-        before = self.check(BOOT_ID)
-        with self.changed:
-            del self.answers[0]
-        self.started = time.monotonic()
-        event()
-        self.wait_agent()
-        assert self.check(BOOT_ID) != before, 'the kernel is the same'
+        self.boot_again(event, BOOT_SECONDS)
         # The agent starts long before the network and the file systems on it.
         self.run('systemctl is-system-running --wait', BOOT_SECONDS)
         return self.age()
@@ -70,7 +61,7 @@ END
 [Match]
 Driver={driver}
 [Link]
-MTUBytes={MTU}
+MTUBytes={links.MTU}
 [Network]
 Address={links.ipv4(n)}/24
 Address={links.ipv6(n)}/64

@@ -35,6 +35,7 @@ SECONDS = 120                  # of a command, likewise
 KILL_SECONDS = 15              # for a command that is killed to end
 STOP_SECONDS = 60              # for QEMU to end
 MEMORY_MIB = 768
+BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
 PANIC = re.compile('Kernel panic - not syncing: .*')
 
 
@@ -287,6 +288,16 @@ class Guest:
 
     def wait_agent(self):
         self.answer(0, BOOT_SECONDS)
+
+    def boot_again(self, event, seconds):
+        """Wait for the agent after a function that starts the kernel anew."""
+        before = self.check(BOOT_ID)
+        with self.changed:
+            del self.answers[0]
+        self.started = time.monotonic()
+        event()
+        self.answer(0, seconds)
+        assert self.check(BOOT_ID) != before, 'the kernel is the same'
 
     def start(self, command, seconds=SECONDS):
         """Start a command, which is killed after so many seconds; its Job."""

@@ -8,6 +8,7 @@ links give a guest one network interface, eth0, and one RDMA device, ernic0.
 
 DEVICE, INTERFACE = 'ernic0', 'eth0'
 NIC = '/machine/peripheral/nic'
+MTU = 4200                      # of Ethernet, for a path MTU of 4096
 ADD_SOFT_ROCE = (f'modprobe rdma_rxe && rdma link add {DEVICE} type rxe '
                  f'netdev {INTERFACE}')
 

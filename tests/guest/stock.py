@@ -116,7 +116,6 @@ class StockGuest(guest.Guest):
             else:
                 time.sleep(0.02)
 
-
     def why_silent(self, pattern):
         """The reason that the console has no such line."""
         return (self.panic(self.seen)

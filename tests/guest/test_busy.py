@@ -24,7 +24,6 @@ ROUNDS = int(os.environ.get('ERNIC_ROUNDS', 200))
 LOSS = 0.01
 RUNS = max(ROUNDS // 10, 1)     # of the demo
 DEMO_SECONDS = 900              # of a demo whose images are new
-MTU = 4200                      # of Ethernet, for a path MTU of 4096
 # Both ends of a program of perftest wait for each other before they end. The others end
 # when they have all messages: if the network then loses the last ACK, or the request to
 # disconnect, nobody is there to repeat it. So these do not run with losses. Nor does
@@ -56,12 +55,12 @@ class Lossy(links.Link):
 
 
 MACHINES = {'udp': ours(2, links.Udp(), '6.1'), 'loss': ours(2, Lossy(), '6.1'),
-            'mlx5': functools.partial(mlx5.start, '6.12-cloud', mlx5.Lab(), MTU)}
+            'mlx5': functools.partial(mlx5.start, '6.12-cloud', mlx5.Lab(), links.MTU)}
 
 
 def suites():
     for name, machines in MACHINES.items():
-        up = [named('up', links.up, MTU)] * (name != 'mlx5')
+        up = [named('up', links.up, links.MTU)] * (name != 'mlx5')
         yield Suite(f'busy-host-{name}', machines, [*up, named('rounds', check_rounds)],
                     '*', 'the suites pauses-*, which stop a guest')
     yield Suite('busy-host-demo', functools.partial(contextlib.nullcontext, ()),

@@ -47,7 +47,7 @@ def machines():
     packages = (*stock.PACKAGES, 'kexec-tools')
     link = Netdev()
     link.image = stock.find_image(KERNEL, packages)
-    return mlx5.start(KERNEL, link, 4200, (packages,) * 2, memory=2048, kind=Guests)
+    return mlx5.start(KERNEL, link, links.MTU, (packages,) * 2, memory=2048, kind=Guests)
 
 
 def check_restart(guests, load, start):
@@ -61,5 +61,5 @@ def check_restart(guests, load, start):
     guests[0].restart(start)
     peer.kill()
     mlx5.prepare(guests[:1])
-    links.up(guests, 4200)
+    links.up(guests, links.MTU)
     programs.check(guests, programs.BY_NAME['ibv_rc_pingpong'])

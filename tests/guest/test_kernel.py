@@ -34,7 +34,7 @@ def put_kverbs(one):
 
 def test_kverbs(guests):
     """Every test of guest/linux/kverbs, on one device."""
-    links.up(guests, 4200)
+    links.up(guests, links.MTU)
     put_kverbs(guests[0])
     kverbs(guests[0], '', [file for file in KVERBS.glob('*.c')
                            if file.stem not in ('kverbs_dead', 'kverbs_smp')], 17)
@@ -96,7 +96,7 @@ def same_disk(guests):
 
 
 def test_rds(guests):
-    links.up(guests, 4200)
+    links.up(guests, links.MTU)
     for one in guests:
         one.check('modprobe rds_rdma')
         one.put_programs()
@@ -114,7 +114,7 @@ def test_nvme_again(guests):
     start_reading(guests[1])
     guests[1].check('rmmod ernic', 60)
     guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
-    links.up(guests, 4200)
+    links.up(guests, links.MTU)
     same_disk(guests)
 
 
@@ -130,7 +130,7 @@ def test_nvme_dead(guests):
     # NVMe keeps trying to connect, unless it was removed together with the device.
     guests[1].run(storage.NVME.end, 60)
     guests[1].check('! ls /dev/nvme0n1 && modprobe ernic')
-    links.up(guests, 4200)
+    links.up(guests, links.MTU)
     same_disk(guests)
 
 

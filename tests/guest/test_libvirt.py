@@ -16,10 +16,8 @@ from suite import Suite, named
 PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200 -e'),
             Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200'),
             programs.BY_NAME['rping']]
-MTU = 4200                      # of Ethernet, for a path MTU of 4096
 SECONDS = 900                   # of the traffic while a machine migrates, at most
 STATE = f'cat /sys/class/infiniband/{links.DEVICE}/ports/1/state'
-BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
 DRIVEN = 'ls /sys/bus/pci/drivers/mlx5_core/0000:*'
 LIST = '{"execute": "qom-list", "arguments": {"path": "/machine/peripheral"}}'
 E1000E = '0x10d3'               # the PCI device of an e1000e
@@ -43,7 +41,7 @@ def test_up(guests):
     print('# booted in ' + ', '.join(f'{seconds:.0f} s'
                                      for seconds in guests.boot_seconds), flush=True)
     mlx5.prepare(guests)
-    links.up(guests, MTU)
+    links.up(guests, links.MTU)
 
 
 def check_all(guests):
@@ -56,7 +54,7 @@ def check_again(guests):
     guests[0].wait_until(DRIVEN)
     guests[0].check('udevadm settle')
     mlx5.prepare(guests[:1])
-    links.up(guests, MTU)
+    links.up(guests, links.MTU)
     check_all(guests)
 
 
@@ -69,12 +67,12 @@ def test_interfaces(guests):
 
 def test_managed_save(guests):
     one = guests[0]
-    before = one.check(BOOT_ID)
+    before = one.check(guest.BOOT_ID)
     one.daemon.virsh('managedsave', one.name)
     assert one.daemon.virsh('domstate', one.name).strip() == 'shut off'
     one.daemon.virsh('start', one.name)
     one.reconnect()
-    assert one.check(BOOT_ID) == before
+    assert one.check(guest.BOOT_ID) == before
     check_all(guests)
 
 

@@ -9,7 +9,6 @@ import stock
 from suite import Suite, named
 
 KERNEL = '6.12'
-MTU = 4200                      # of Ethernet, for a path MTU of 4096
 MIB = 1 << 20
 PACKAGES = [*stock.PACKAGES, 'fio', 'python3']
 MODULES = f'{mlx5.MODULES} smc rds_rdma'
@@ -42,7 +41,7 @@ PROVOKED = {
 
 
 def machines():
-    guests = mlx5.start(KERNEL, mlx5.Lab(), MTU, (PACKAGES,) * 2, modules=MODULES)
+    guests = mlx5.start(KERNEL, mlx5.Lab(), links.MTU, (PACKAGES,) * 2, modules=MODULES)
     for one in guests:
         one.put_programs()
     return guests
@@ -150,7 +149,7 @@ def test_changes(guests):
             mlx5.goes_on(guests[1], 200)
     assert not any(job.done() for job in jobs)
     end(jobs)
-    links.up(guests, MTU)
+    links.up(guests, links.MTU)
 
 
 def test_reload(guests):
@@ -162,7 +161,7 @@ def test_reload(guests):
     end(jobs)
     one.check('udevadm settle')
     mlx5.prepare([one], '')
-    links.up(guests, MTU)
+    links.up(guests, links.MTU)
     end(mlx5.write(guests, 300))
 
 

@@ -9,7 +9,6 @@ import stock
 from suite import Suite
 
 KERNEL = '6.12'
-MTU = 4200                      # of Ethernet, for a path MTU of 4096
 SPACE = 'space'                 # a network namespace
 BOND, MACVLAN = 9, 2            # networks 10.0.N.0/24; 0 and 1 are those of the functions
 MODES = ('active-backup', '802.3ad', 'balance-xor')
@@ -65,7 +64,7 @@ def name(one, n, i):
 
 
 def up(one, n, i):
-    one.check(f'ip link set net{i} mtu {MTU} up && '
+    one.check(f'ip link set net{i} mtu {links.MTU} up && '
               f'ip addr replace {ipv4(n, i)}/24 dev net{i}')
 
 
@@ -143,7 +142,7 @@ def bond(one, n, mode):
         one.check(f'ip addr flush dev net{i} && ip link set net{i} down')
     one.check(f'ip link add bond0 type bond mode {mode} miimon 100 && '
               'ip link set net0 master bond0 && ip link set net1 master bond0 && '
-              f'ip link set bond0 mtu {MTU} up && '
+              f'ip link set bond0 mtu {links.MTU} up && '
               f'ip addr add {ipv4(n, BOND)}/24 dev bond0')
 
 

@@ -13,7 +13,6 @@ import storage
 from programs import Program
 from suite import Suite, named
 
-MTU = 4200                      # of Ethernet, for a path MTU of 4096
 # The link of each kernel; the short form runs the first row.
 LINKS = {'6.12-cloud': mlx5.Netdev, '6.1': mlx5.Udp, 'testing-cloud': mlx5.Lab}
 CHECKED = '-c -n 200'
@@ -48,7 +47,7 @@ PACKAGES = [*stock.PACKAGES, 'prometheus-node-exporter', 'python3-pyverbs']
 
 
 def machines(kernel):
-    return mlx5.start(kernel, LINKS[kernel](), MTU, (PACKAGES,) * 2)
+    return mlx5.start(kernel, LINKS[kernel](), links.MTU, (PACKAGES,) * 2)
 
 
 def test_devices(guests):
@@ -213,7 +212,7 @@ IN_EVENTS = ('rc_pingpong', 'ud_events', 'rping', 'send', 'many_qps', 'atomic')
 
 def suites():
     yield Suite('mlx5-ioeventfd',
-                functools.partial(mlx5.start, '6.12-cloud', mlx5.Events(), MTU),
+                functools.partial(mlx5.start, '6.12-cloud', mlx5.Events(), links.MTU),
                 [test_devices, *(named(name, programs.check, program)
                                  for name, program in PROGRAMS if name in IN_EVENTS),
                  named('events', programs.check_events, 500), test_objects,

@@ -110,7 +110,7 @@ def pauses(guests):
 
 
 def test_up(guests):
-    links.up(guests, 4200)
+    links.up(guests, links.MTU)
 
 
 def check_program(guests, program):

@@ -4,6 +4,7 @@ import re
 import time
 from pathlib import Path
 
+import guest
 import links
 import programs
 from suite import KERNELS, LONG, Suite, name_of, named, ours
@@ -61,7 +62,7 @@ def on_link(link, kernel):
 def test_up(guests):
     links.up(guests, MTU)
     # Guests that were restored from one state are two machines, too.
-    for words in ('cat /proc/sys/kernel/random/boot_id', 'od -N 16 -x /dev/urandom'):
+    for words in (guest.BOOT_ID, 'od -N 16 -x /dev/urandom'):
         assert len({one.check(words) for one in guests}) == len(guests), words
     for one in guests:
         one.put_programs()

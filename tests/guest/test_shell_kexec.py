@@ -2,7 +2,6 @@
 """A kernel with guest/linux/shell starts another one by kexec while frames and RDMA are
 under way: the card is quiet then, and the driver of the new kernel sets it up anew."""
 import functools
-import time
 from pathlib import Path
 
 import ernic
@@ -15,7 +14,6 @@ from suite import Suite, named
 
 KERNEL = '6.12'
 BUILD = guest.ROOT / 'guest/image/build.py'
-BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
 MEMORY_MIB = 1536               # for two kernels
 SECONDS = 300                   # of the restart; the host may be busy
 CARDS = ('RecoNIC', 'xib')
@@ -41,22 +39,12 @@ def find_image():
                                 *added))
 
 
-def restart(one):
-    before = one.check(BOOT_ID)
-    with one.changed:
-        del one.answers[0]
-    one.started = time.monotonic()
-    one.start('kexec --exec')
-    one.answer(0, SECONDS)
-    assert one.check(BOOT_ID) != before, 'the kernel is the same'
-
-
 def check_kexec(guests, n):
     one, other = guests[n], guests[1 - n]
     one.check('kexec --load /kexec/kernel --initrd=/kexec/initrd --reuse-cmdline')
     jobs = [*test_shell.start_rdma(guests),
             other.start(programs.fetch_file(links.ipv4(n)))]
-    restart(one)
+    one.boot_again(lambda: one.start('kexec --exec'), SECONDS)
     for job in jobs:
         if job.guest is other:
             job.kill()

@@ -15,7 +15,6 @@ from suite import Suite
 KERNELS = ('6.1', '6.12', 'testing')
 EVENTS = Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200 -e')
 WOKEN = "dmesg | grep -c 'Waking up from system sleep state S3'"
-MTU = 4200                      # of Ethernet, for a path MTU of 4096
 
 
 def suspend(one, command='echo mem >/sys/power/state'):
@@ -36,7 +35,7 @@ def suspend(one, command='echo mem >/sys/power/state'):
 def check_device(guests):
     """The driver has made a new RDMA device, so it has the name of udev."""
     mlx5.prepare(guests)
-    links.up(guests, MTU)
+    links.up(guests, links.MTU)
     programs.check(guests, EVENTS)
 
 
@@ -56,6 +55,6 @@ def test_traffic(guests):
 def suites():
     for kernel in KERNELS:
         yield Suite(f'suspend-{kernel}',
-                    functools.partial(mlx5.start, kernel, mlx5.Lab(), MTU),
+                    functools.partial(mlx5.start, kernel, mlx5.Lab(), links.MTU),
                     [test_idle, test_traffic, mlx5.test_no_complaints],
                     '*', 'reset of the function has tests of the short form')
