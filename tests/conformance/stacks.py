@@ -4,6 +4,7 @@
 ernic is the verbs interface with the driver and the provider of this project, mlx5 the
 mlx5 interface in guests of Debian's packages alone, rxe soft-RoCE.
 """
+import functools
 import importlib
 from pathlib import Path
 from typing import Callable, NamedTuple
@@ -100,32 +101,26 @@ def versions(guests, suite):
             ', '.join(f'{name} {found[name]}' for name in suite.about if name in found))
 
 
-def boot(stack, suite, kernel):
-    """The guests, after their kernels have started."""
-    link = LINKS[stack][suite.link]()
-    link.nic = suite.nic
-    if stack != 'mlx5':
-        folder = image(suite.kernel or kernel, suite.packages, suite.release)
-        return guest.Guests(suite.machines, link, folder, memory=suite.memory)
-    names = dict.fromkeys([*stock.PACKAGES, *suite.packages, *suite.stock])
-    folder = stock.find_image(suite.stock_kernel or KERNELS[suite.release], tuple(names))
-    return stock.StockGuests(suite.machines, link, folder, memory=suite.memory)
-
-
 def machines(stack, suite, kernel):
     """The guests, with addresses and an active RDMA device each."""
     if suite.start:
         return suite.start(stack, kernel)
-    guests = boot(stack, suite, kernel)
-    try:
-        if stack == 'mlx5':
-            mlx5.prepare(guests)
-        links.up(guests, MTU)
-        for one in guests:
-            if stack == 'rxe':
-                one.check(links.ADD_SOFT_ROCE)
-            one.wait_until('ibv_devinfo -v | grep -q PORT_ACTIVE')
-    except BaseException:
-        guests.close()
-        raise
-    return guests
+    up = functools.partial(set_up, stack)
+    link = LINKS[stack][suite.link]()
+    link.nic = suite.nic
+    if stack != 'mlx5':
+        folder = image(suite.kernel or kernel, suite.packages, suite.release)
+        return guest.Guests(suite.machines, link, folder, memory=suite.memory, up=up)
+    names = dict.fromkeys([*stock.PACKAGES, *suite.packages, *suite.stock])
+    folder = stock.find_image(suite.stock_kernel or KERNELS[suite.release], tuple(names))
+    return stock.StockGuests(suite.machines, link, folder, memory=suite.memory, up=up)
+
+
+def set_up(stack, guests):
+    if stack == 'mlx5':
+        mlx5.prepare(guests)
+    links.up(guests, MTU)
+    for one in guests:
+        if stack == 'rxe':
+            one.check(links.ADD_SOFT_ROCE)
+        one.wait_until('ibv_devinfo -v | grep -q PORT_ACTIVE')

@@ -14,7 +14,7 @@ import mlx5
 import programs
 import stacks
 import stock
-from relay import Relay
+from relay import Relayed
 from report import Case, case
 from stacks import Suite
 from suite_utilities import CM, FAMILIES, mckey, run
@@ -45,7 +45,7 @@ RXE_COUNTER = (f'/sys/class/infiniband/{links.DEVICE}/ports/1/hw_counters/'
                'completer_retry_err')
 
 
-class Wire(links.Link):
+class Wire(Relayed):
     """names: of the devices in the two guests."""
 
     name = 'interop'
@@ -54,16 +54,11 @@ class Wire(links.Link):
         self.names = names
 
     def options(self, n, folder):
-        if n == 0:
-            self.relay = Relay(folder)
         kind, more = {'mlx5': (mlx5.Netdev, ',retry-time=1000'),
                       'ernic': (links.Netdev, ',retry-time=1000')}.get(
                           self.names[n], (links.SoftRoce, ''))
-        return [*self.relay.options(n), *kind.words, '-device',
+        return [*self.wire(n, folder), *kind.words, '-device',
                 f'{kind.device},id=nic,netdev=wire,mac={links.mac(n)}{more}']
-
-    def close(self):
-        self.relay.close()
 
 
 def image(name, kernel):
@@ -74,10 +69,7 @@ def image(name, kernel):
 
 def start(names, kernel):
     """Start both guests, whose RDMA devices have the same name for the commands."""
-    guests = guest.Guests(2, Wire(names), [image(name, kernel) for name in names],
-                          kinds=[stock.StockGuest if name == 'mlx5' else guest.Guest
-                                 for name in names])
-    try:
+    def up(guests):
         if names[0] == 'mlx5':
             mlx5.prepare(guests[:1])
         links.up(guests, stacks.MTU)
@@ -86,10 +78,10 @@ def start(names, kernel):
         for one in guests:
             one.put_programs(programs.PEER)
             one.wait_until('ibv_devinfo -v | grep -q PORT_ACTIVE')
-    except BaseException:
-        guests.close()
-        raise
-    return guests
+
+    return guest.Guests(2, Wire(names), [image(name, kernel) for name in names],
+                        kinds=[stock.StockGuest if name == 'mlx5' else guest.Guest
+                               for name in names], up=up)
 
 
 def end_names(guests):

@@ -366,14 +366,15 @@ class Guests(list):
     link: one of links.py, asked for the options of each guest, counted from 0. image:
     one for all of them, or a list with one for each, or a function that returns it.
     kinds: the class of each, if they differ. cold: why they have to boot with their
-    devices, if they have; a link or a class may say so, too.
+    devices, if they have; a link or a class may say so, too. up: called with all of them
+    after their boot.
     """
 
     kind = Guest
     cold = ''
 
     def __init__(self, count, link, image, shell=False, memory=MEMORY_MIB, kinds=(),
-                 cold=''):
+                 cold='', up=lambda guests: None):
         super().__init__()
         self.link = link
         self.image = image() if callable(image) else image
@@ -384,6 +385,7 @@ class Guests(list):
         self.folder = folders.make('ernic-guest.')
         try:
             self.boot(count, find_qemu(), self.image)
+            up(self)
         except BaseException:
             self.close()
             raise

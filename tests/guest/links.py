@@ -64,8 +64,11 @@ class Link:
     device = 'ernic,interface=verbs'
     nic = ''
 
+    def wire(self, n, folder):
+        return wire(n, folder)
+
     def options(self, n, folder):
-        return [*self.words, *wire(n, folder), '-device',
+        return [*self.words, *self.wire(n, folder), '-device',
                 f'{self.device},id=nic,netdev=wire,mac={mac(n)}{self.roce(n, folder)}'
                 f'{self.nic if self.device.startswith("ernic") else ""}']
 

@@ -77,15 +77,12 @@ def start(kernel, link, mtu=1500, packages=(stock.PACKAGES,) * 2, modules=MODULE
           memory=guest.MEMORY_MIB, kind=stock.StockGuests):
     """Guests with addresses and an RDMA device each. kernel: of stock.KERNELS. packages:
     those of each guest. modules: as for prepare(). kind: their class."""
-    images = [stock.find_image(kernel, tuple(names)) for names in packages]
-    guests = kind(len(images), link, images, memory=memory)
-    try:
+    def up(guests):
         prepare(guests, modules)
         links.up(guests, mtu)
-    except BaseException:
-        guests.close()
-        raise
-    return guests
+
+    images = [stock.find_image(kernel, tuple(names)) for names in packages]
+    return kind(len(images), link, images, memory=memory, up=up)
 
 
 def goes_on(one, packets=1000):

@@ -4,6 +4,7 @@ import random
 import socket
 import threading
 
+import links
 from capture import roce_tag
 
 
@@ -66,3 +67,15 @@ class Relay:
             thread.join()
         for one in (*self.sockets, *filter(None, self.ends)):
             one.close()
+
+
+class Relayed(links.Link):
+    """Frames pass through this process, which drops some if its loss is not 0."""
+
+    def wire(self, n, folder):
+        if n == 0:
+            self.relay = Relay(folder)
+        return self.relay.options(n)
+
+    def close(self):
+        self.relay.close()

@@ -14,7 +14,7 @@ import links
 import mlx5
 import programs
 from programs import Program
-from relay import Relay
+from relay import Relayed
 from suite import Suite, named, ours
 
 LOOPS, BURSTS = 12, 4           # BURSTS of the LOOPS have a higher priority, and pauses
@@ -39,22 +39,7 @@ PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-e -n 500'),
             Program('ib_send_lat', programs.LATENCY, '-e -n 500'), *PERFTEST]
 
 
-class Lossy(links.Link):
-    """Frames pass through this process, which drops some."""
-
-    name = 'loss'
-
-    def options(self, n, folder):
-        if n == 0:
-            self.relay = Relay(folder)
-        return [*self.relay.options(n), '-device',
-                f'ernic,interface=verbs,id=nic,netdev=wire,mac={links.mac(n)}']
-
-    def close(self):
-        self.relay.close()
-
-
-MACHINES = {'udp': ours(2, links.Udp(), '6.1'), 'loss': ours(2, Lossy(), '6.1'),
+MACHINES = {'udp': ours(2, links.Udp(), '6.1'), 'loss': ours(2, Relayed(), '6.1'),
             'mlx5': functools.partial(mlx5.start, '6.12-cloud', mlx5.Lab(), links.MTU)}
 
 
@@ -102,7 +87,7 @@ class Loops:
 def check_rounds(guests):
     """Each round is a program; all that failed are reported."""
     chosen = PROGRAMS
-    if isinstance(guests.link, Lossy):
+    if isinstance(guests.link, Relayed):
         guests.link.relay.loss, chosen = LOSS, PERFTEST
     bad = []
     with Loops():

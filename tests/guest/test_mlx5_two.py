@@ -34,25 +34,20 @@ def ipv4(n, network):
 
 
 def machines():
-    guests = stock.StockGuests(2, Two(), stock.find_image(KERNEL))
-    try:
-        for n, one in enumerate(guests):
-            prepare(one, n)
-    except BaseException:
-        guests.close()
-        raise
-    return guests
+    return stock.StockGuests(2, Two(), stock.find_image(KERNEL), up=prepare)
 
 
-def prepare(one, n):
+def prepare(guests):
     """Interfaces net0 and net1 with addresses, RDMA devices rdma0 and rdma1."""
-    one.check(f'modprobe -a {mlx5.MODULES} vrf macvlan && modprobe bonding max_bonds=0')
-    one.wait_until('[ $(ls -d /sys/bus/pci/drivers/mlx5_core/*:*/infiniband/* '
-                   '| wc -l) = 2 ]')
-    one.check('udevadm settle')
-    for i in (0, 1):
-        name(one, n, i)
-        up(one, n, i)
+    for n, one in enumerate(guests):
+        one.check(f'modprobe -a {mlx5.MODULES} vrf macvlan && '
+                  'modprobe bonding max_bonds=0')
+        one.wait_until('[ $(ls -d /sys/bus/pci/drivers/mlx5_core/*:*/infiniband/* '
+                       '| wc -l) = 2 ]')
+        one.check('udevadm settle')
+        for i in (0, 1):
+            name(one, n, i)
+            up(one, n, i)
 
 
 def name(one, n, i):
