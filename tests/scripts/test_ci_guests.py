@@ -3,18 +3,18 @@
 import errno
 import os
 import re
+import runpy
 import socket
 import subprocess
 import tarfile
 import time
 from argparse import Namespace
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+script = Namespace(**runpy.run_path(str(ROOT / 'scripts/ci-guests')))
 CHECK = '''
 set -e
 test "$GUESTS $(hostname)" = "3 guest$GUEST"
@@ -139,7 +139,7 @@ def test_wrong(words, name, tmp_path):
     assert not list(tmp_path.glob('ci-results/[!.]*'))
 
 
-def test_no_permission(script, monkeypatch, tmp_path):
+def test_no_permission(monkeypatch, tmp_path):
     """Of /dev/kvm: it is not remembered, and GUEST_ACCEL=kvm is refused."""
     import accelerator
     monkeypatch.setattr(accelerator, 'CACHE', tmp_path)
@@ -172,7 +172,7 @@ def test_kept(monkeypatch, tmp_path):
         assert accelerator.obstacle('tcg') == answer
 
 
-def test_no_space(script, monkeypatch, tmp_path):
+def test_no_space(monkeypatch, tmp_path):
     """For the copy of the folder: one line that names both places."""
     (tmp_path / 'tar').write_text('#!/bin/sh\necho "tar: No space left on device\n'
                                   'Error" >&2; exit 2')
@@ -185,7 +185,7 @@ def test_no_space(script, monkeypatch, tmp_path):
                         'tar: No space left on device', str(raised.value))
 
 
-def test_no_space_for_results(script, tmp_path):
+def test_no_space_for_results(tmp_path):
     """On the host, for what the guests have written: one line for each guest."""
     one = Namespace(name='guest1', console=tmp_path / 'console', log=Path('/nowhere'))
     one.console.write_text('text')
@@ -269,16 +269,7 @@ def test_terminated(tmp_path):
     assert not list(tmp_path.glob('ci-results/[!.]*'))
 
 
-@pytest.fixture
-def script():
-    """scripts/ci-guests, as a module."""
-    loader = SourceFileLoader('ci_guests', str(ROOT / 'scripts/ci-guests'))
-    module = module_from_spec(spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-def test_copied(script, tmp_path, monkeypatch):
+def test_copied(tmp_path, monkeypatch):
     """The guests get the folder without results, git, and the cache, which
     GitLab wants in it; a name may look like a pattern."""
     import monitor

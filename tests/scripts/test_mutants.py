@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tests/mutants/run: when a defect counts as found."""
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-RUN = Path(__file__).resolve().parents[1] / 'mutants/run'
+run = SimpleNamespace(**runpy.run_path(
+    str(Path(__file__).resolve().parents[1] / 'mutants/run')))
 OLD, NEW = 'good\n', 'bad\n'
 MESON = """project('x')
 sh = find_program('sh')
@@ -17,15 +18,7 @@ test('guests', sh, args: ['-c', 'echo 1..2; echo ok 1 - guests/a; exec sleep 100
 """
 
 
-@pytest.fixture(name='run', scope='module')
-def fixture_run():
-    loader = SourceFileLoader('mutants_run', str(RUN))
-    module = module_from_spec(spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-def found(run, folder, with_defect, without=True):
+def found(folder, with_defect, without=True):
     """Whether a defect counts as found. A result of the test: it passes, or an
     exception."""
     class Copy:
@@ -48,20 +41,20 @@ def found(run, folder, with_defect, without=True):
         assert (folder / 'file').read_text() == OLD
 
 
-def test_found(run, tmp_path):
-    assert found(run, tmp_path, False)
-    assert not found(run, tmp_path, True)
-    assert not found(run, tmp_path, run.Broken())
+def test_found(tmp_path):
+    assert found(tmp_path, False)
+    assert not found(tmp_path, True)
+    assert not found(tmp_path, run.Broken())
 
 
-def test_late(run, tmp_path):
+def test_late(tmp_path):
     """The test does not end: because of the defect, or because of the host."""
-    assert found(run, tmp_path, run.Late())
-    assert not found(run, tmp_path, run.Late(), run.Late())
-    assert not found(run, tmp_path, run.Late(), False)
+    assert found(tmp_path, run.Late())
+    assert not found(tmp_path, run.Late(), run.Late())
+    assert not found(tmp_path, run.Late(), False)
 
 
-def test_meson(run, tmp_path):
+def test_meson(tmp_path):
     """A test that fails, one that does not end, and one that hangs after the test of
     interest, or before."""
     (tmp_path / 'meson.build').write_text(MESON)
@@ -74,5 +67,5 @@ def test_meson(run, tmp_path):
         copy.passes('guest', 'guests/b')
 
 
-def test_command(run, tmp_path):
+def test_command(tmp_path):
     assert run.Copy(tmp_path).run('sleep', '100', timeout=0.1)[0] == run.LATE
