@@ -41,8 +41,7 @@ LOSSY = [(256, 'ipv4'), (1024, 'ipv4'), (1024, 'ipv6'), (4096, 'ipv4'), (4096, '
 # Programs of rdma_cm whose end does not depend on one datagram.
 SURE = ('rping', 'ucmatose', 'rstream')
 # The counter of retransmissions after a loss.
-RXE_COUNTER = (f'/sys/class/infiniband/{links.DEVICE}/ports/1/hw_counters/'
-               'completer_retry_err')
+RXE_COUNTER = f'{links.PORT}/hw_counters/completer_retry_err'
 
 
 class Wire(Relayed):

@@ -10,8 +10,7 @@ from report import Case
 from stacks import Suite
 
 SYSFS = f'/sys/class/infiniband/{links.DEVICE}'
-COUNTERS = f'{SYSFS}/ports/1/counters'
-HW_COUNTERS = f'{SYSFS}/ports/1/hw_counters'
+COUNTERS, HW_COUNTERS = f'{links.PORT}/counters', f'{links.PORT}/hw_counters'
 # One process that has an object of each kind, and traffic.
 TRAFFIC = 'ib_send_bw -R -b --use-srq -D 60 -s 4096 -F'
 KINDS = ('pd', 'cq', 'qp', 'cm_id', 'mr', 'ctx', 'srq')
@@ -178,9 +177,9 @@ def port_counters(guests):
 def link_downed(guests):
     before = counters(guests[0])
     links.qemu(guests[0], 'set_link', name='nic', up=False)
-    guests[0].wait_until(f'grep -q DOWN {SYSFS}/ports/1/state')
+    guests[0].wait_until(f'grep -q DOWN {links.PORT}/state')
     links.qemu(guests[0], 'set_link', name='nic', up=True)
-    guests[0].wait_until(f'grep -q ACTIVE {SYSFS}/ports/1/state')
+    guests[0].wait_until(f'grep -q ACTIVE {links.PORT}/state')
     check(grown(guests[0], before)['link_downed'] == 1, counters(guests[0]))
 
 

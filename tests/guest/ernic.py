@@ -147,6 +147,11 @@ def run(guests, what, options='', server=''):
                    (guests[1], f'ernic-user serve {server}'))
 
 
+def check(guests, what, options='', server=''):
+    """That works."""
+    programs.good(run(guests, what, options, server))
+
+
 def stream(one, options):
     """Frames through the QDMA of one function and back; the figures."""
     output = one.check(f'ernic-user stream {options}', 2 * SECONDS)

@@ -8,6 +8,7 @@ links give a guest one network interface, eth0, and one RDMA device, ernic0.
 
 DEVICE, INTERFACE = 'ernic0', 'eth0'
 NIC = '/machine/peripheral/nic'
+PORT = f'/sys/class/infiniband/{DEVICE}/ports/1'
 MTU = 4200                      # of Ethernet, for a path MTU of 4096
 ADD_SOFT_ROCE = (f'modprobe rdma_rxe && rdma link add {DEVICE} type rxe '
                  f'netdev {INTERFACE}')
@@ -34,6 +35,11 @@ def wire(n, folder, name='wire'):
     end = 'reconnect-ms=100' if n else 'server=on'
     return ['-netdev',
             f'stream,id={name},addr.type=unix,addr.path={folder / name},{end}']
+
+
+def function(guest, interface=INTERFACE):
+    """The address of an interface's function on the PCI bus."""
+    return guest.check(f'basename $(readlink /sys/class/net/{interface}/device)').strip()
 
 
 def qemu(guest, command, **arguments):

@@ -12,7 +12,7 @@ import programs
 import stock
 
 TRACE = ('-trace', 'ernic_mlx5_refused')
-RECEIVED = f'/sys/class/infiniband/{links.DEVICE}/ports/1/counters/port_rcv_packets'
+RECEIVED = f'{links.PORT}/counters/port_rcv_packets'
 # Modules of verbs, rdma_cm and MADs; rules of a package that is not there load them.
 MODULES = 'ib_uverbs rdma_ucm ib_umad'
 # Warnings of the driver: part of the line, and the reason.

@@ -17,7 +17,7 @@ from monitor import GuestError
 # The folder of peer.py.
 PEER = Path(__file__).parents[1] / 'conformance/inside'
 # A number that grows with every message.
-SENT = f'/sys/class/infiniband/{links.DEVICE}/ports/1/hw_counters/tx_messages'
+SENT = f'{links.PORT}/hw_counters/tx_messages'
 SECONDS = 180                   # the host may be busy
 # No suite may leave these in the kernel's log. rdma_rxe of 6.12 logs each completion in
 # error ("ernic0: qp#17 ..."), which is allowed.
@@ -143,8 +143,7 @@ def gid_index(guest, address):
     """The index of the GID of an IP address, which may appear a little later."""
     wanted = gid_of(address)
     for _ in range(20):
-        gids = guest.run('grep -Hs . /sys/class/infiniband/'
-                         f'{links.DEVICE}/ports/1/gids/*').output
+        gids = guest.run(f'grep -Hs . {links.PORT}/gids/*').output
         found = re.search(rf'/(\d+):{wanted}$', gids, re.M)
         if found:
             return int(found[1])

@@ -12,7 +12,6 @@ from suite import KERNELS, LONG, Suite, named, ours
 
 DRIVER = '/sys/bus/pci/drivers/ernic'
 RDMA = f'/sys/class/infiniband/{links.DEVICE}'
-PORT = f'{RDMA}/ports/1'
 TROUBLE = re.compile(r'.*(?:WARNING|BUG|Oops|Call Trace|refcount|leak|hung|ernic.*error'
                      r'|unregister_netdevice).*')
 UP = (f'ip link set {links.INTERFACE} mtu 9000 up; '
@@ -85,10 +84,10 @@ def test_attributes(guests):
 
 def test_port(guests):
     """Speed, state and P_Keys; the MTU follows that of the card."""
-    assert guests[0].check(f'cat {PORT}/rate') == '100 Gb/sec (4X EDR)\n'
-    assert guests[0].check(f'cat {PORT}/state {PORT}/phys_state') \
+    assert guests[0].check(f'cat {links.PORT}/rate') == '100 Gb/sec (4X EDR)\n'
+    assert guests[0].check(f'cat {links.PORT}/state {links.PORT}/phys_state') \
         == '4: ACTIVE\n5: LinkUp\n'
-    keys = guests[0].check(f'cd {PORT}/pkeys && cat $(ls | sort -n)').split()
+    keys = guests[0].check(f'cd {links.PORT}/pkeys && cat $(ls | sort -n)').split()
     assert keys == ['0xffff'] + 15 * ['0x0000'], keys
     for mtu, want in ((1500, 1024), (700, 512), (4500, 4096), (9000, 4096)):
         guests[0].check(f'ip link set {links.INTERFACE} mtu {mtu}')
@@ -197,7 +196,7 @@ def test_filter(guests):
 
 
 def counter(one, name):
-    return int(one.check(f'sleep 0.05; cat {PORT}/hw_counters/{name}'))
+    return int(one.check(f'sleep 0.05; cat {links.PORT}/hw_counters/{name}'))
 
 
 def test_counters(guests):
@@ -455,7 +454,7 @@ def test_unplug(guests):
     def leave():
         unplug(monitor, 'nic')
         monitor.execute('device_add', **guests.link.plugged())
-        guests[0].wait_until(f'[ -e {PORT} ]')
+        guests[0].wait_until(f'[ -e {links.PORT} ]')
 
     in_traffic(guests[0], leave)
     monitor.close()
@@ -490,7 +489,7 @@ def test_vlan(guests):
     guests[0].check('ping -c 1 -W 5 10.100.0.2')
     assert ' 0% packet loss' in guests[0].check('ping -c 3 -i 0.2 10.100.0.2')
     index = guests[0].check(
-        f'cd {PORT}/gid_attrs/ndevs && for n in $(ls | sort -n); do '
+        f'cd {links.PORT}/gid_attrs/ndevs && for n in $(ls | sort -n); do '
         'if grep -qx vlan100 $n 2>/dev/null && '
         'grep -q "ffff:0a64:0001" ../../gids/$n && '
         'grep -q "RoCE v2" ../types/$n; then echo $n; fi; done').split()[-1]

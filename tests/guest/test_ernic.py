@@ -58,15 +58,11 @@ def test_rxe(guests):
     ernic.soft_roce(guests[1])
 
 
-def run_one(guests, what, options, server):
-    programs.good(ernic.run(guests, what, options, server))
-
-
 def row(link, card, what, shape, memory='host', poll='registers'):
     """Polling memory, where doorbells are written, gives the same as the registers."""
     words = f' --card {link.index(card)}' + ' --poll memory' * (poll == 'memory')
     client, server = MEMORIES[memory]
-    return named(f'{card}_{what}_{shape}_{memory}_{poll}', run_one, what,
+    return named(f'{card}_{what}_{shape}_{memory}_{poll}', ernic.check, what,
                  f'{SHAPES[shape]} {client}{words}', f'{server}{words}')
 
 
@@ -123,7 +119,7 @@ def broken(one_guest):
 def rules_of(guests, what, shape, client, server):
     """The rules that its two ends break, and no others."""
     before = [broken(one_guest) for one_guest in guests]
-    run_one(guests, what, SHAPES[shape], '')
+    ernic.check(guests, what, SHAPES[shape])
     for was, one_guest, expected in zip(before, guests, (client, server)):
         seen = {name for name, count in broken(one_guest).items() if count > was[name]}
         # As RecoNIC does: counts that are not 0 are not written again.

@@ -14,7 +14,6 @@ import storage
 from suite import KERNELS, Suite, ours
 
 KVERBS = guest.ROOT / 'guest/linux/kverbs'
-DEVICE = f'/sys/class/infiniband/{links.DEVICE}/device'
 MODULES = ('kverbs', 'nomem', 'filter')
 MIB = 16                        # of the disk
 
@@ -123,8 +122,7 @@ def test_nvme_dead(guests):
     attach(guests[1])
     guests[1].check('dmesg -c')
     start_reading(guests[1])
-    address = guests[1].check(f'basename $(readlink {DEVICE})').strip()
-    guests[1].check(f'setpci -s {address} COMMAND=0:4; ! rdma link')
+    guests[1].check(f'setpci -s {links.function(guests[1])} COMMAND=0:4; ! rdma link')
     guests[1].check('rmmod ernic', 60)
     programs.test_log(guests[1:], programs.NO_ANSWER)
     # NVMe keeps trying to connect, unless it was removed together with the device.

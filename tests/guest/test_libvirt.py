@@ -17,7 +17,6 @@ PROGRAMS = [Program('ibv_rc_pingpong', programs.PINGPONG, '-c -n 200 -e'),
             Program('ib_write_bw', programs.BANDWIDTH, '-s 65536 -n 200'),
             programs.BY_NAME['rping']]
 SECONDS = 900                   # of the traffic while a machine migrates, at most
-STATE = f'cat /sys/class/infiniband/{links.DEVICE}/ports/1/state'
 DRIVEN = 'ls /sys/bus/pci/drivers/mlx5_core/0000:*'
 LIST = '{"execute": "qom-list", "arguments": {"path": "/machine/peripheral"}}'
 E1000E = '0x10d3'               # the PCI device of an e1000e
@@ -125,7 +124,7 @@ def test_link(guests):
     one = guests[0]
     for state, shown in (('down', 'DOWN'), ('up', 'ACTIVE')):
         one.daemon.virsh('domif-setlink', one.name, links.mac(0), state)
-        one.wait_until(f'{STATE} | grep -q {shown}')
+        one.wait_until(f'grep -q {shown} {links.PORT}/state')
     check_all(guests)
 
 

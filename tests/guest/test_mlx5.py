@@ -357,7 +357,7 @@ def test_counters(guests):
 def test_bind(guests):
     """The driver leaves the function and comes back while frames arrive."""
     one = guests[0]
-    name = one.check('basename $(readlink /sys/class/net/near/device)').strip()
+    name = links.function(one, 'near')
     flood = one.start(f'ip netns exec {PEER} ping -q -i 0.002 -b 10.0.0.255', 600)
     for _ in range(ROUNDS if LONG else SHORT_ROUNDS):
         one.check(f'echo {name} >{DRIVER}/unbind')

@@ -156,8 +156,7 @@ def test_reload(guests):
     """The driver starts the function anew under a program that writes."""
     jobs = mlx5.write(guests, 300)
     one = guests[0]
-    path = one.check(f'readlink -f /sys/class/net/{links.INTERFACE}/device').strip()
-    one.check(f'devlink dev reload pci/{path.rpartition("/")[2]}')
+    one.check(f'devlink dev reload pci/{links.function(one)}')
     end(jobs)
     one.check('udevadm settle')
     mlx5.prepare([one], '')

@@ -94,8 +94,7 @@ def statistics(one, words=''):
 def test_counters(guests):
     """Every file of the port's counters can be read, and they have counted."""
     for one in guests:
-        port = f'/sys/class/infiniband/{links.DEVICE}/ports/1'
-        files = one.check(f'cd {port} && for f in counters/* hw_counters/*; do '
+        files = one.check(f'cd {links.PORT} && for f in counters/* hw_counters/*; do '
                           'n=$(cat $f) || exit 1; echo $f $n; done').split()
         values = dict(zip(files[::2], map(int, files[1::2])))
         assert len(values) >= 21 + 11, values
@@ -119,8 +118,7 @@ def test_node_exporter(guests):
     assert 'collector_success{collector="infiniband"} 1' in text, text + log
     found = {name: float(value) for name, value in re.findall(
         rf'node_infiniband_(\w+){{device="{links.DEVICE}",port="1"}} (\S+)', text)}
-    words = int(one.check(f'cat /sys/class/infiniband/{links.DEVICE}/ports/1/'
-                          'counters/port_xmit_data'))
+    words = int(one.check(f'cat {links.PORT}/counters/port_xmit_data'))
     assert len(found) >= 21, text
     assert found['port_data_transmitted_bytes_total'] == 4 * words > 0, found
     assert found['state_id'] == 4 and found['rate_bytes_per_second'] > 0, found
@@ -197,12 +195,10 @@ def test_objects(guests):
     for n, one in enumerate(guests):
         kinds = one.check('rdma resource show qp')
         assert all('type GSI' in line for line in kinds.splitlines()), kinds
-        path = one.check(f'readlink -f /sys/class/net/{links.INTERFACE}/device').strip()
-        one.check(f'echo {path.rpartition("/")[2]} '
-                  '>/sys/bus/pci/drivers/mlx5_core/unbind')
+        function = links.function(one)
+        one.check(f'echo {function} >/sys/bus/pci/drivers/mlx5_core/unbind')
         assert one.check('rdma link').strip() == ''
-        one.check(f'echo {path.rpartition("/")[2]} '
-                  '>/sys/bus/pci/drivers/mlx5_core/bind')
+        one.check(f'echo {function} >/sys/bus/pci/drivers/mlx5_core/bind')
         one.wait_until('rdma link | grep -q link', 60)
 
 

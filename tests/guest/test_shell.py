@@ -160,16 +160,12 @@ def fetch(guests, address=links.ipv4):
     assert [job.wait().output for job in jobs] == sums[::-1]
 
 
-def rdma(guests, what, options='', server=''):
-    programs.good(ernic.run(guests, what, options, server))
-
-
 def test_rdma(guests):
     """Each operation, in memory of the driver and of the card."""
     for what in ernic.OPERATIONS:
-        rdma(guests, what, ernic.SHAPES['batch'])
-        rdma(guests, what, ernic.SHAPES['odd'], '--memory card')
-        rdma(guests, what, f'{ernic.SHAPES["single"]} --memory card --poll memory')
+        ernic.check(guests, what, ernic.SHAPES['batch'])
+        ernic.check(guests, what, ernic.SHAPES['odd'], '--memory card')
+        ernic.check(guests, what, f'{ernic.SHAPES["single"]} --memory card --poll memory')
     # What test_rules reads has reports: the program breaks rules of PG332.
     assert 'rule qp1-first' in guests[0].log.read_text(errors='replace')
 
@@ -178,7 +174,7 @@ def test_rdma_alone(guests):
     """Each operation, of a card without memory."""
     for what in ernic.OPERATIONS:
         for shape in ernic.SHAPES.values():
-            rdma(guests, what, shape)
+            ernic.check(guests, what, shape)
 
 
 def test_vectors(guests):
@@ -219,7 +215,7 @@ def test_both(guests):
     """TCP of both directions while the ERNICs exchange data."""
     with traffic(guests):
         for what in ernic.OPERATIONS:
-            rdma(guests, what, '--count 2000 --batch 63 --size 16384')
+            ernic.check(guests, what, '--count 2000 --batch 63 --size 16384')
 
 
 def packets(one):
@@ -249,7 +245,7 @@ def test_one_program(guests):
     if guests.link.shells[0] == 'xib':          # the other shells reset the ERNIC
         guests[0].put_programs()
         guests[0].check('python3 /tmp/inside/xib_state.py')
-    rdma(guests, 'write', ernic.SHAPES['batch'])
+    ernic.check(guests, 'write', ernic.SHAPES['batch'])
 
 
 def test_rules(guests):
@@ -304,7 +300,7 @@ def test_reset(guests):
     assert job.wait().output == guests[0].check('md5sum </tmp/www/file')
     loses_card(client)
     server.kill()
-    rdma(guests, 'read', ernic.SHAPES['batch'])
+    ernic.check(guests, 'read', ernic.SHAPES['batch'])
 
 
 def test_sleep(guests):
@@ -315,7 +311,7 @@ def test_sleep(guests):
     server.kill()
     guests[0].wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
     fetch(guests)
-    rdma(guests, 'read', ernic.SHAPES['batch'])
+    ernic.check(guests, 'read', ernic.SHAPES['batch'])
 
 
 def test_gone_queue(guests):
@@ -337,16 +333,16 @@ def test_unbind(guests):
     one = guests[0]
     client, server = start_rdma(guests)
     job = guests[1].start(programs.fetch_file(links.ipv4(0)))
-    name = one.check(f'basename $(readlink /sys/class/net/{links.INTERFACE}/device)')
-    one.check(f'echo {name.strip()} >{DRIVER}/unbind')
+    name = links.function(one)
+    one.check(f'echo {name} >{DRIVER}/unbind')
     assert one.run(f'ls {NODE}').status, 'the character device stays'
     loses_card(client)
     server.kill()
     job.kill()
-    one.check(f'echo {name.strip()} >{DRIVER}/bind')
+    one.check(f'echo {name} >{DRIVER}/bind')
     up(guests)
     fetch(guests)
-    rdma(guests, 'send', ernic.SHAPES['batch'])
+    ernic.check(guests, 'send', ernic.SHAPES['batch'])
 
 
 def test_reload(guests):
@@ -478,16 +474,11 @@ def test_functions(guests):
         fetch(guests, second)
     test_suspend.suspend(one)
     fetch_both(guests)
-    first = function(one, links.INTERFACE)
+    first = links.function(one)
     one.check(f'echo {first} >{DRIVER}/unbind')
     assert one.run(f'ls /sys/class/net/{SECOND}').status, 'the second port works alone'
     one.check(f'echo {first} >{DRIVER}/bind')
     fetch_both(guests)
-
-
-def function(one, interface):
-    """The address of its function."""
-    return one.check(f'basename $(readlink /sys/class/net/{interface}/device)').strip()
 
 
 def fetch_both(guests):
@@ -501,7 +492,7 @@ def fetch_both(guests):
 def test_unbind_function(guests):
     """The second function leaves the driver: the first one works on."""
     one = guests[1]
-    name = function(one, SECOND)
+    name = links.function(one, SECOND)
     with traffic(guests):
         one.check(f'echo {name} >{DRIVER}/unbind')
         one.check(f'echo 1 >/sys/class/net/{links.INTERFACE}/device/reset')
@@ -513,7 +504,7 @@ def test_backwards(guests):
     """The second function finds the driver before the first one: it waits for that. The
     functions are new ones, without a link between them."""
     one, bus = guests[1], '/sys/bus/pci'
-    first, name = function(one, links.INTERFACE), function(one, SECOND)
+    first, name = links.function(one), links.function(one, SECOND)
     one.check(f'echo 1 >{bus}/devices/{name}/remove && '
               f'echo 1 >{bus}/devices/{first}/remove && rmmod {MODULE} && '
               f'echo 1 >{bus}/rescan && echo 0 >{bus}/drivers_autoprobe')

@@ -55,4 +55,4 @@ def check_kexec(guests, n):
     test_shell.up(guests)
     programs.serve_file(one, 2)
     test_shell.fetch(guests)
-    test_shell.rdma(guests, 'read', ernic.SHAPES['batch'])
+    ernic.check(guests, 'read', ernic.SHAPES['batch'])

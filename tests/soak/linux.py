@@ -141,7 +141,7 @@ def replugs(result, more):
             test_driver.ready(one, '/tmp/rounds', result.rounds + 1)
             test_driver.unplug(monitor, 'nic')
             monitor.execute('device_add', **guests.link.plugged())
-            one.wait_until(f'[ -e {test_driver.PORT} ]')
+            one.wait_until(f'[ -e {links.PORT} ]')
             one.check(test_driver.UP)
             result.samples.append(report.sample([one.process.pid]))
             result.rounds += 1
