@@ -10,6 +10,7 @@ import subprocess
 import guest
 import links
 import mlx5
+import programs
 import stock
 import test_driver
 from suite import Suite, named
@@ -61,8 +62,8 @@ def read_me(interface):
     section = (guest.ROOT / 'README.md').read_text().partition('\n## Two guests')[2]
     address, server, client = (line.split('#')[0].strip() for line in
                                section.splitlines() if '# guest ' in line)
-    return (f'{address.replace("eth0", interface)}\n{server} & sleep 1\n{client}\n'
-            'wait')
+    return (f'{address.replace("eth0", interface)}\n{server} &\n'
+            f'until {programs.LISTENS}; do sleep 0.1; done\n{client}\nwait')
 
 
 def test_readme(guests):
