@@ -111,7 +111,8 @@ def test_debugfs_comes_and_goes(guests):
     job = one.start(f'end=$(($(date +%s) + 8)); while [ $(date +%s) -lt $end ]; do '
                     f'cat {DEBUGFS}/*/timing_*; done >/dev/null 2>&1; true', 40)
     one.check('for n in 1 2 3; do '
-              f'echo {place} >{DRIVER}/unbind; echo {place} >{DRIVER}/bind; done', 40)
+              f'echo {place} >{DRIVER}/unbind && echo {place} >{DRIVER}/bind || exit 1; '
+              'done', 40)
     assert job.wait().status == 0
     one.check(f'rmmod ernic && ! [ -e {DEBUGFS} ] && modprobe ernic && [ -e {file} ]')
     said = one.check('dmesg')
