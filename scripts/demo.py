@@ -276,12 +276,8 @@ def main():
     return demo(interface, [options.link] if options.link else SHOWN, image)
 
 
-def terminated(*_):
-    raise KeyboardInterrupt
-
-
 if __name__ == '__main__':
-    signal.signal(signal.SIGTERM, terminated)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -23,10 +23,10 @@ class Suite(NamedTuple):
     """cases(guests, short) yields the Cases, and text that says what all was for that ran
     since the last one. packages: Debian packages beside those of
     the test guest. memory: of a guest, in MiB. devices: those that can run the suite.
-    about: the packages under test. start(stack, kernel) returns the guests of a suite
-    whose guests differ. kernel: the suite's own; else that of the command line.
-    release: of Debian, for the guest's programs; a stock guest has its kernel as well:
-    stock_kernel, else that of KERNELS.
+    about: the packages under test. start(stack) returns the guests of a suite whose
+    guests differ. kernel: of a guest with the driver of this project. release: of Debian,
+    for the guest's programs; a stock guest has its kernel as well: stock_kernel, else
+    that of KERNELS.
     short: the devices on which the short form has the suite; none where the packages
     change from day to day. link: of LINKS. stock: packages that a stock guest needs
     beside these and stock.PACKAGES. provoked: parts of lines by which Linux's mlx5
@@ -42,7 +42,7 @@ class Suite(NamedTuple):
     devices: tuple = ('ernic', 'rxe')
     about: tuple = ()
     start: Callable = None
-    kernel: str = ''
+    kernel: str = '6.1'
     release: str = 'bookworm'
     short: tuple = ('ernic',)
     link: str = 'netdev'
@@ -101,15 +101,15 @@ def versions(guests, suite):
             ', '.join(f'{name} {found[name]}' for name in suite.about if name in found))
 
 
-def machines(stack, suite, kernel):
+def machines(stack, suite):
     """The guests, with addresses and an active RDMA device each."""
     if suite.start:
-        return suite.start(stack, kernel)
+        return suite.start(stack)
     up = functools.partial(set_up, stack)
     link = LINKS[stack][suite.link]()
     link.nic = suite.nic
     if stack != 'mlx5':
-        folder = image(suite.kernel or kernel, suite.packages, suite.release)
+        folder = image(suite.kernel, suite.packages, suite.release)
         return guest.Guests(suite.machines, link, folder, memory=suite.memory, up=up)
     names = dict.fromkeys([*stock.PACKAGES, *suite.packages, *suite.stock])
     folder = stock.find_image(suite.stock_kernel or KERNELS[suite.release], tuple(names))

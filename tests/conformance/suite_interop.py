@@ -60,13 +60,13 @@ class Wire(Relayed):
                 f'{kind.device},id=nic,netdev=wire,mac={links.mac(n)}{more}']
 
 
-def image(name, kernel):
+def image(name):
     if name == 'mlx5':
         return stock.find_image('6.1', (*stock.PACKAGES, 'python3-pyverbs'))
-    return stacks.image(name.partition('-')[2] or kernel, ())
+    return stacks.image(name.partition('-')[2] or '6.1', ())
 
 
-def start(names, kernel):
+def start(names):
     """Start both guests, whose RDMA devices have the same name for the commands."""
     def up(guests):
         if names[0] == 'mlx5':
@@ -78,7 +78,7 @@ def start(names, kernel):
             one.put_programs(programs.PEER)
             one.wait_until('ibv_devinfo -v | grep -q PORT_ACTIVE')
 
-    return guest.Guests(2, Wire(names), [image(name, kernel) for name in names],
+    return guest.Guests(2, Wire(names), [image(name) for name in names],
                         kinds=[stock.StockGuest if name == 'mlx5' else guest.Guest
                                for name in names], up=up)
 
@@ -220,7 +220,7 @@ def cases(guests, short):
 
 def suite(name, other, devices, short):
     return Suite(f'interop-{name}', 2, cases, devices=devices, short=short,
-                 start=lambda stack, kernel: start((stack, other), kernel))
+                 start=lambda stack: start((stack, other)))
 
 
 SUITES = [suite('6.1', 'rxe-6.1', ('ernic', 'mlx5'), ('ernic', 'mlx5')),

@@ -38,7 +38,7 @@ def cases(guests, _):
         yield Case('(to the end)', 'fail', f'status {result.status}\n{said}')
 
 
-def suite_of(release, name, kernel='', **more):
+def suite_of(release, name, kernel='6.1', **more):
     return Suite(name, 1, cases, about=('rdma-core',), devices=STACKS, release=release,
                  kernel=kernel, stock=STOCK, provoked=PROVOKED, **more)
 

@@ -85,6 +85,6 @@ def start(kernel):
 
 
 SUITES = [Suite('rounds', 1, cases, devices=('ernic',), short=(),
-                start=lambda _, kernel: start(kernel)),
+                start=lambda _: start('6.1')),
           Suite('rounds-debug', 1, debug_cases, devices=('ernic',), short=(),
-                start=lambda *_: start('6.1-debug'))]
+                start=lambda _: start('6.1-debug'))]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs those of rdma-core's tests that suit any device: a line "RESULT NAME" for each.
 
-usage: pyverbs_suite.py DEVICE GID-INDEX [MODULE...]
+usage: pyverbs_suite.py DEVICE GID-INDEX
 """
 import multiprocessing
 import os
@@ -84,14 +84,13 @@ def run_alone(test):
 
 def main():
     sys.path[:0] = [str(ROOT), str(ROOT / 'tests')]
-    device, gid, *modules = sys.argv[1:]
+    device, gid = sys.argv[1:]
     sys.argv[1:] = ['--dev', device, '--gid', gid]
     # The tests import it by this name.
     from args_parser import parser
     parser.parse_args()
-    names = modules or [
-        file.stem for file in sorted((ROOT / 'tests').glob('test_*.py'))
-        if 'mlx5' not in file.stem and 'efa' not in file.stem]
+    names = [file.stem for file in sorted((ROOT / 'tests').glob('test_*.py'))
+             if 'mlx5' not in file.stem and 'efa' not in file.stem]
     suite = unittest.defaultTestLoader.loadTestsFromNames('tests.' + name
                                                           for name in names)
     skip_by_kernel(suite)
