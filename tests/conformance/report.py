@@ -17,6 +17,8 @@ DRIVER = re.compile(r'mlx5|infiniband')
 # Where cases that do not pass are listed, by their result, and TAP's word for them.
 PINS = {'skip': 'skips.txt', 'fail': 'failures.txt'}
 WORDS = {'skip': 'SKIP', 'fail': 'TODO'}
+# A line of programs in guests, as of tests/guest/inside/run.py.
+RESULT = re.compile(r'(ok|fail|skip) (\S+) ?(.*)')
 
 
 class Case(NamedTuple):

@@ -3,7 +3,7 @@
 of Debian, and of the one that is being made, which has the newest rdma-core."""
 import guest
 import links
-from report import Case
+from report import RESULT, Case
 from stacks import STACKS, Suite
 
 # A stock guest has the tests as they are in their package.
@@ -27,10 +27,8 @@ def cases(guests, _):
     yield 'one program with all cases'
     said = ''
     for line in result.output.splitlines():
-        words = line.split(maxsplit=2)
-        if len(words) > 1 and words[0] in ('ok', 'fail', 'skip'):
-            why = words[2] if len(words) > 2 else ''
-            yield Case(words[1], words[0], said if words[0] == 'fail' else why)
+        if found := RESULT.fullmatch(line):
+            yield Case(found[2], found[1], said if found[1] == 'fail' else found[3])
             said = ''
         else:
             said += line + '\n'

@@ -3,7 +3,6 @@
 
 The tests are in the folder semantics and run in the guest.
 """
-import re
 from pathlib import Path
 
 import links
@@ -22,7 +21,6 @@ LONG = ('exits', 'big')
 PROVOKED = ('invalid mtu', 'CQ error on CQN',
             'RST2INIT_QP(0x502) op_mod(0x0) failed, status bad parameter',
             'RST2INIT_QP (0x502) op_mod 0x0: a value is out of range')
-RESULT = re.compile(r'(ok|fail|skip) (\S+) ?(.*)')
 
 
 def start(one, group):
@@ -32,7 +30,7 @@ def start(one, group):
 def results(job, group):
     """The cases of one file."""
     result = job.wait()
-    found = list(filter(None, map(RESULT.fullmatch, result.output.splitlines())))
+    found = list(filter(None, map(report.RESULT.fullmatch, result.output.splitlines())))
     for match in found:
         yield Case(match[2], match[1], match[3])
     if result.status or not found:

@@ -23,6 +23,7 @@ import tarfile
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import folders
 import saved
@@ -39,12 +40,11 @@ BOOT_ID = 'cat /proc/sys/kernel/random/boot_id'
 PANIC = re.compile('Kernel panic - not syncing: .*')
 
 
-class Result:
+class Result(NamedTuple):
     """Exit status (124: out of time) and output of a command."""
 
-    def __init__(self, status, output):
-        self.status = status
-        self.output = output
+    status: int
+    output: str
 
 
 class Job:

@@ -287,9 +287,10 @@ def test_halt(guests):
     complains(one, HALTED, 4)
 
 
-def loses_card(client):
+def loses_card(client, server):
     ended = client.wait()
     assert ended.status not in (0, 124), f'the program still has the card: {ended}'
+    server.kill()
 
 
 def test_reset(guests):
@@ -298,8 +299,7 @@ def test_reset(guests):
     job = guests[1].start(programs.fetch_file(links.ipv4(0)))
     guests[0].check(f'echo 1 >/sys/class/net/{links.INTERFACE}/device/reset')
     assert job.wait().output == guests[0].check('md5sum </tmp/www/file')
-    loses_card(client)
-    server.kill()
+    loses_card(client, server)
     ernic.check(guests, 'read', ernic.SHAPES['batch'])
 
 
@@ -307,8 +307,7 @@ def test_sleep(guests):
     """S3 takes the card from its program, and the interface comes back."""
     client, server = start_rdma(guests)
     test_suspend.suspend(guests[0])
-    loses_card(client)
-    server.kill()
+    loses_card(client, server)
     guests[0].wait_until(f'grep -q up /sys/class/net/{links.INTERFACE}/operstate')
     fetch(guests)
     ernic.check(guests, 'read', ernic.SHAPES['batch'])
@@ -336,8 +335,7 @@ def test_unbind(guests):
     name = links.function(one)
     one.check(f'echo {name} >{DRIVER}/unbind')
     assert one.run(f'ls {NODE}').status, 'the character device stays'
-    loses_card(client)
-    server.kill()
+    loses_card(client, server)
     job.kill()
     one.check(f'echo {name} >{DRIVER}/bind')
     up(guests)
