@@ -7,7 +7,6 @@ address counts. The folders are those of the guest's drivers, of the provider an
 ernic-user. A header for user space (FOR_USERS) must not define functions: it describes
 data.
 """
-import graphlib
 import re
 
 import house
@@ -70,21 +69,12 @@ def calls(folder):
     return graph
 
 
-def circle(graph):
-    """The nodes of a circle, each of which calls the next; nothing: there is none."""
-    try:
-        graphlib.TopologicalSorter(graph).prepare()
-    except graphlib.CycleError as error:
-        return error.args[1][::-1]
-    return []
-
-
 def check(root):
     findings, count = [], 0
     for folder in FOLDERS:
         graph = calls(root / folder)
         count += len(graph)
-        way = circle(graph)
+        way = house.circle(graph)
         if way:
             steps = [f'{path.name} calls {other.name} ({graph[path][other]})'
                      for path, other in zip(way, way[1:])]

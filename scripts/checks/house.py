@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Shared by the checks: files of a checkout, C without its texts, a report."""
+import graphlib
 import re
 
 # Folders of git and of builds, and folders of data.
@@ -29,6 +30,15 @@ def code(text):
 
 def line_of(text, position):
     return text.count('\n', 0, position) + 1
+
+
+def circle(graph):
+    """The nodes of a circle, each of which calls the next; nothing: there is none."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1][::-1]
+    return []
 
 
 def run(check, *arguments):

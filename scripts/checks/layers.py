@@ -8,11 +8,12 @@ ernic_, and it calls nothing of the host but OUTSIDE. Calls and data are read fr
 the symbols of the object files, so none is overlooked.
 """
 import functools
-import graphlib
 import re
 import subprocess
 from collections import defaultdict
 from pathlib import Path
+
+import house
 
 ENGINE = 'hw/rdma-ernic/engine'
 DEVICE = 'hw/rdma-ernic'
@@ -97,7 +98,7 @@ def includes(path):
     """(line, header, bracket) of each include."""
     text = path.read_text(encoding='utf-8')
     for m in INCLUDE.finditer(text):
-        yield text.count('\n', 0, m.start(1)) + 1, m[2], m[1]
+        yield house.line_of(text, m.start(1)), m[2], m[1]
 
 
 def room_of(name):
@@ -245,13 +246,10 @@ def check_calls(tree, used, defined, functions, allowed):
     findings += [f'{tree}/{file}.c:1: calls {sorted(names)} of {to}'
                  for file in calls for to, names in sorted(calls[file].items())
                  if not allowed(file, to)]
-    try:
-        graphlib.TopologicalSorter(
-            {file: [to for to, names in others.items() if names & functions]
-             for file, others in calls.items()}).prepare()
-    except graphlib.CycleError as error:
-        findings.append(f'{tree}: a circle of calls: '
-                        + ' '.join(sorted(set(error.args[1]))))
+    way = house.circle({file: [to for to, names in others.items() if names & functions]
+                        for file, others in calls.items()})
+    if way:
+        findings.append(f'{tree}: a circle of calls: ' + ' '.join(sorted(set(way))))
     return len(calls), findings
 
 
