@@ -400,6 +400,33 @@ MACHINE_TEST("/ernic-wire/reset", test_reset)
     }
 }
 
+/* Words of a saved wire: its configuration, its random numbers, before "refused". */
+#define SAVED_CONFIG    14
+#define SAVED_RANDOM    3
+#define SAVED_BEFORE    2
+
+/* In a state, frames that wait for the cable are called for. */
+MACHINE_TEST("/ernic-wire/waiting", test_waiting)
+{
+    const uint64_t config[] = { cpu_to_le64(8 * SAVED_CONFIG), cpu_to_le64(2) };
+    QErnicState s;
+    QErnicQp x, y;
+    char *refused;
+    Machine m;
+
+    open_cable(&m, CABLE(""), &x, &y);
+    qernic_post_recv(&y, 0, MESSAGE);
+    qernic_send(&x, 0, MESSAGE);
+    step(m.q[0]);
+    qernic_state_save(m.qts, &s);
+    refused = qernic_state_find(&s, (const char *)config, sizeof(config)) +
+              8 * (1 + SAVED_CONFIG + 1 + SAVED_RANDOM + 1 + SAVED_BEFORE);
+    g_assert_cmpuint(ldq_le_p(refused), ==, 1);
+    g_assert_true(qernic_state_loads(&s, "%s", CABLE("")));
+    stq_le_p(refused, 0);
+    g_assert_false(qernic_state_loads(&s, "%s", CABLE("")));
+}
+
 /* Invalid command lines. */
 MACHINE_TEST("/ernic-wire/refused", test_refused)
 {

@@ -483,6 +483,11 @@ bool ernic_switch_send(ErnicSwitch *s, uint32_t port, uint64_t now,
     return true;
 }
 
+bool ernic_switch_refused(const ErnicSwitch *s, uint32_t port)
+{
+    return s->port[port].refused;
+}
+
 void ernic_switch_resume(ErnicSwitch *s, uint32_t port, uint64_t now)
 {
     Port *p = &s->port[port];

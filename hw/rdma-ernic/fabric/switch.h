@@ -118,6 +118,8 @@ void ernic_switch_unplug(ErnicSwitch *s, uint32_t port, uint64_t now);
  */
 bool ernic_switch_send(ErnicSwitch *s, uint32_t port, uint64_t now,
                        const uint8_t *frame, uint32_t len);
+/* Whether it waits for ready(). */
+bool ernic_switch_refused(const ErnicSwitch *s, uint32_t port);
 /* The device at @port accepts frames again. */
 void ernic_switch_resume(ErnicSwitch *s, uint32_t port, uint64_t now);
 

@@ -585,6 +585,9 @@ static bool wire_walk(ErnicWire *w, ErnicArchive *walk)
             ernic_archive_list(walk, &p->in, w->cfg.ports, ERNIC_SWITCH_FRAME_MIN,
                                ERNIC_SWITCH_FRAME_MAX, false);
             ernic_archive_end(walk, &section);
+            /* Nothing else calls for frames that the cable has not accepted. */
+            walk->bad = walk->bad || (!walk->out && p->out.head &&
+                                      !ernic_switch_refused(w->net, i));
         }
     }
     return !walk->bad;
