@@ -388,7 +388,7 @@ static const struct {
     [RQS] = { "rq", "rqn", 0x908, 0x90a, make_rq, 8, 8, ETHERNET },
     [RQTS] = { "rqt", "rqtn", 0x916, 0x918, make_rqt, 6, 8, ETHERNET },
     [TIRS] = { "tir", "tirn", 0x900, 0x902, make_tir, 8, 12, ETHERNET },
-    [TABLES] = { "table", "table_id", 0x930, 0x931, make_table, 4, 4, ETHERNET },
+    [TABLES] = { "table", "table_id", 0x930, 0x931, make_table, 8, 8, ETHERNET },
     [GROUPS] = { "group", "group_id", 0x933, 0x934, make_group, 8, 16, ETHERNET },
     [ENTRIES] = { "entry", "flow_index", 0x936, 0x938, make_entry, 16, 32, ETHERNET },
     [FLOW_COUNTERS] = { "flow counter", "flow_counter_id", 0x939, 0x93a, make_plain, 2,
