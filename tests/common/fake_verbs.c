@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "state/check.h"
+#include "transport/qp_transitions.h"
 #include "fake_verbs.h"
 
 /* Runs after which an engine that still wants to run is in a loop. */
@@ -38,9 +39,8 @@ uint8_t fake_cmd(Ernic *e, struct ernic_cmd *cmd, struct ernic_rsp *rsp)
 uint32_t fake_make(Ernic *e, struct ernic_cmd *cmd)
 {
     struct ernic_rsp rsp;
-    uint8_t status = fake_cmd(e, cmd, &rsp);
 
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(fake_cmd(e, cmd, &rsp), ==, ERNIC_OK);
     return le32_to_cpu(rsp.handle);
 }
 
@@ -136,15 +136,13 @@ void fake_gid(uint8_t gid[16], uint8_t host)
 void fake_set_gid(Ernic *e, uint8_t index, uint8_t host)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_SET_GID };
-    uint8_t status;
 
     fake_gid(cmd.set_gid.gid, host);
     cmd.set_gid.mac[0] = 2;
     cmd.set_gid.mac[5] = host;
     cmd.set_gid.vlan = cpu_to_le16(0xffff);
     cmd.set_gid.index = index;
-    status = cmd_as(e, 0, &cmd, NULL);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(cmd_as(e, 0, &cmd, NULL), ==, ERNIC_OK);
 }
 
 /* ---- time --------------------------------------------------------------- */
@@ -203,9 +201,8 @@ uint32_t fake_create_uctx(Ernic *e)
 {
     struct ernic_cmd cmd = { .opcode = ERNIC_CMD_UCTX_ALLOC };
     struct ernic_rsp rsp;
-    uint8_t status = cmd_as(e, 0, &cmd, &rsp);
 
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(cmd_as(e, 0, &cmd, &rsp), ==, ERNIC_OK);
     return le32_to_cpu(rsp.handle);
 }
 
@@ -406,13 +403,11 @@ const void *fake_query(Ernic *e, uint8_t opcode, uint32_t handle, uint32_t len)
 {
     FakeEnv *env = fake_env_of(e);
     struct ernic_cmd cmd = { .opcode = opcode };
-    uint8_t status;
 
     cmd.query.addr = cpu_to_le64(env->base);
     cmd.query.length = cpu_to_le32(len);
     cmd.query.handle = cpu_to_le32(handle);
-    status = fake_cmd(e, &cmd, NULL);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(fake_cmd(e, &cmd, NULL), ==, ERNIC_OK);
     return fake_ptr(env, env->base, len);
 }
 
@@ -423,6 +418,12 @@ uint8_t fake_mcast(Ernic *e, uint8_t opcode, const uint8_t gid[16], uint32_t qpn
     memcpy(cmd.mcast.gid, gid, sizeof(cmd.mcast.gid));
     cmd.mcast.qpn = cpu_to_le32(qpn);
     return fake_cmd(e, &cmd, NULL);
+}
+
+static void make_qp(Ernic *e, FakeQp *qp, const struct ernic_qp_init *init)
+{
+    g_assert_cmpuint(fake_pass(e, ERNIC_CMD_QP_CREATE, 0, init, sizeof(*init), &qp->qpn),
+                     ==, ERNIC_OK);
 }
 
 static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd, uint32_t send_cqn,
@@ -439,7 +440,6 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd, uint32_t 
         .sq_stride = sq ? ERNIC_SQ_STRIDE_MAX : 0,
         .rq_stride = rq ? ERNIC_RQ_STRIDE_MAX : 0,
     };
-    uint8_t status;
 
     *qp = (FakeQp) {
         .pd = pd,
@@ -461,8 +461,7 @@ static void create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd, uint32_t 
         init.rq_record = cpu_to_le64(qp->rq_record);
         init.rq_buf = extent(e, qp->rq_depth * qp->rq_stride, &qp->rq_buf);
     }
-    status = fake_pass(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    make_qp(e, qp, &init);
 }
 
 void fake_create_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
@@ -477,11 +476,9 @@ void fake_create_xrc_tgt(Ernic *e, FakeQp *qp, uint32_t xrcd)
         .pd = cpu_to_le32(xrcd), .srq = cpu_to_le32(FAKE_NONE),
         .type = ERNIC_QPT_XRC_TGT,
     };
-    uint8_t status;
 
     *qp = (FakeQp) { .pd = xrcd, .type = ERNIC_QPT_XRC_TGT };
-    status = fake_pass(e, ERNIC_CMD_QP_CREATE, 0, &init, sizeof(init), &qp->qpn);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    make_qp(e, qp, &init);
 }
 
 void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
@@ -492,54 +489,10 @@ void fake_create_deep_qp(Ernic *e, FakeQp *qp, uint8_t type, uint32_t pd,
 
 uint32_t fake_qp_mask(uint8_t type, uint8_t state)
 {
-    static const uint32_t init[ERNIC_QPT_COUNT] = {
-        [ERNIC_QPT_RC] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
-        [ERNIC_QPT_UC] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
-        [ERNIC_QPT_UD] = ERNIC_QPA_PORT | ERNIC_QPA_QKEY,
-        [ERNIC_QPT_GSI] = ERNIC_QPA_QKEY,
-        [ERNIC_QPT_XRC_INI] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
-        [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_PORT | ERNIC_QPA_ACCESS,
-        [ERNIC_QPT_RAW] = ERNIC_QPA_PORT,
-        [ERNIC_QPT_RWQ] = ERNIC_QPA_PORT,
-    };
-    static const uint32_t rtr[ERNIC_QPT_COUNT] = {
-        [ERNIC_QPT_RC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
-                         ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
-                         ERNIC_QPA_MAX_DEST_RD_ATOMIC |
-                         ERNIC_QPA_MIN_RNR_TIMER,
-        [ERNIC_QPT_UC] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
-                         ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN,
-        [ERNIC_QPT_XRC_INI] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
-                              ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN,
-        [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_AV | ERNIC_QPA_PATH_MTU |
-                              ERNIC_QPA_DEST_QPN | ERNIC_QPA_RQ_PSN |
-                              ERNIC_QPA_MAX_DEST_RD_ATOMIC |
-                              ERNIC_QPA_MIN_RNR_TIMER,
-    };
-    static const uint32_t rts[ERNIC_QPT_COUNT] = {
-        [ERNIC_QPT_RC] = ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT |
-                         ERNIC_QPA_RETRY_CNT | ERNIC_QPA_RNR_RETRY |
-                         ERNIC_QPA_MAX_RD_ATOMIC,
-        [ERNIC_QPT_UC] = ERNIC_QPA_SQ_PSN,
-        [ERNIC_QPT_UD] = ERNIC_QPA_SQ_PSN,
-        [ERNIC_QPT_GSI] = ERNIC_QPA_SQ_PSN,
-        [ERNIC_QPT_XRC_INI] = ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT |
-                              ERNIC_QPA_RETRY_CNT | ERNIC_QPA_RNR_RETRY |
-                              ERNIC_QPA_MAX_RD_ATOMIC,
-        [ERNIC_QPT_XRC_TGT] = ERNIC_QPA_SQ_PSN | ERNIC_QPA_TIMEOUT,
-    };
+    uint32_t required = 0, optional;
 
-    switch (state) {
-    case ERNIC_QPS_INIT:
-        return ERNIC_QPA_STATE | init[type] |
-               (type >= ERNIC_QPT_RAW ? 0 : ERNIC_QPA_PKEY_INDEX);
-    case ERNIC_QPS_RTR:
-        return ERNIC_QPA_STATE | rtr[type];
-    case ERNIC_QPS_RTS:
-        return ERNIC_QPA_STATE | rts[type];
-    default:
-        return ERNIC_QPA_STATE;
-    }
+    ernic_qp_edge(type, state - 1, state, &required, &optional);
+    return ERNIC_QPA_STATE | required;
 }
 
 void fake_qp_attr(struct ernic_qp_attr *attr, uint32_t dest_qpn, uint8_t host)
@@ -577,11 +530,9 @@ uint8_t fake_modify_qp(Ernic *e, uint32_t qpn, uint32_t mask, uint8_t state,
 void fake_qp_to(Ernic *e, const FakeQp *qp, uint8_t state,
                 const struct ernic_qp_attr *attr)
 {
-    uint8_t status;
-
     for (uint8_t s = ERNIC_QPS_INIT; s <= state; s++) {
-        status = fake_modify_qp(e, qp->qpn, fake_qp_mask(qp->type, s), s, attr);
-        g_assert_cmpuint(status, ==, ERNIC_OK);
+        g_assert_cmpuint(fake_modify_qp(e, qp->qpn, fake_qp_mask(qp->type, s), s, attr),
+                         ==, ERNIC_OK);
     }
 }
 

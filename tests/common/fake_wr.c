@@ -16,9 +16,7 @@ static uint8_t doorbell(Ernic *e, enum ernic_db_kind kind, uint32_t queue, uint3
 
 static void must_ring(Ernic *e, enum ernic_db_kind kind, uint32_t queue, uint32_t index)
 {
-    uint8_t status = doorbell(e, kind, queue, index);
-
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(doorbell(e, kind, queue, index), ==, ERNIC_OK);
 }
 
 /* The phase that entry @ci of a ring of @depth is written with. */
@@ -195,11 +193,9 @@ static void post_one(Ernic *e, FakeQp *qp, const struct ernic_wqe *wqe,
                      uint64_t addr, uint32_t len, uint32_t lkey)
 {
     struct ernic_sge sge = fake_sge(addr, len, lkey);
-    uint8_t status;
 
     fake_post_send(e, qp, wqe, &sge);
-    status = fake_ring_sq(e, qp);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(fake_ring_sq(e, qp), ==, ERNIC_OK);
 }
 
 void fake_send(Ernic *e, FakeQp *qp, uint8_t opcode, uint8_t flags,
@@ -250,9 +246,7 @@ void fake_send_ud(Ernic *e, FakeQp *qp, uint8_t flags, uint64_t addr, uint32_t l
 void fake_recv(Ernic *e, FakeQp *qp, uint64_t addr, uint32_t len, uint32_t lkey)
 {
     struct ernic_sge sge = fake_sge(addr, len, lkey);
-    uint8_t status;
 
     fake_post_recv(e, qp, qp->rq_pi, &sge, 1);
-    status = fake_ring_rq(e, qp);
-    g_assert_cmpuint(status, ==, ERNIC_OK);
+    g_assert_cmpuint(fake_ring_rq(e, qp), ==, ERNIC_OK);
 }
