@@ -36,26 +36,13 @@ static FuzzHost host;
 
 /* ---- the function ------------------------------------------------------------ */
 
-static void connect(uint32_t qpn, uint32_t dest, uint32_t peer)
-{
-    g_autofree char *init = g_strdup_printf(INIT "qpn=%u\n", qpn);
-    g_autofree char *rtr = g_strdup_printf(RTR "qpn=%u\nqpc.remote_qpn=%u\n"
-                                           PATH "rgid_rip[15]=%u\n", qpn, dest, peer);
-    g_autofree char *rts = g_strdup_printf(RTS "qpn=%u\n", qpn);
-
-    mlx5_accept(host.e, 0x502, init);
-    mlx5_accept(host.e, 0x503, rtr);
-    mlx5_accept(host.e, 0x504, rts);
-}
-
 static void start(void)
 {
-    static const ErnicMlx5Config config = { .max_mtu = 9022, .link_up = true };
     Mlx5Fixture f = { };
     ErnicConfig cfg;
 
     fuzz_config(&cfg);
-    cfg.mlx5 = &config;
+    cfg.mlx5 = &mlx5_config;
     fuzz_open_as(&host, &cfg);
     fuzz_paint(&host, host.env.base, FUZZ_MEM, FUZZ_ALL);
     f.e = host.e;
@@ -65,8 +52,8 @@ static void start(void)
     mlx5_accept(f.e, 0x802, "");
     mlx5_objects(&f);
     mlx5_accept(f.e, 0x500, QP);
-    connect(QP_AWAY, 0x77, 2);
-    connect(QP_SELF, QP_SELF, 1);
+    mlx5_connect_qp(f.e, QP_AWAY, 0x77, 2);
+    mlx5_connect_qp(f.e, QP_SELF, QP_SELF, 1);
     mlx5_ethernet(&f);
     mlx5_accept(f.e, 0x905, "sqn=0x8001\nctx.state=1");
 }
@@ -127,9 +114,7 @@ static uint8_t *guest(uint32_t off, uint32_t len)
 static void ring_send(uint32_t number, uint32_t at, uint32_t pi, const uint8_t *bytes,
                       uint32_t blocks)
 {
-    uint32_t i;
-
-    for (i = 0; i < blocks; i++) {
+    for (uint32_t i = 0; i < blocks; i++) {
         memcpy(guest(RINGS + at + (pi + i) % SQ_BLOCKS * 64, 64), bytes + i * 64, 64);
     }
     stl_be_p(guest(RECORDS + 4, 4), pi + blocks);
@@ -196,9 +181,8 @@ static void send_frame(FuzzIn *in)
 static void receive_requests(FuzzIn *in)
 {
     uint16_t pi = fuzz_u16(in);
-    uint32_t i;
 
-    for (i = 0; i < RQ_SLOTS && in->left; i++) {
+    for (uint32_t i = 0; i < RQ_SLOTS && in->left; i++) {
         uint8_t *slot = guest(RINGS + i * 64, 64);
 
         stl_be_p(slot, fuzz_u16(in));
@@ -238,9 +222,7 @@ static void poke(FuzzIn *in)
 /* In the Error state the device looks for receive requests each 0.1 ms. */
 static bool polls(void)
 {
-    uint32_t id;
-
-    for (id = 1; id < host.e->cfg.max_qp; id++) {
+    for (uint32_t id = 1; id < host.e->cfg.max_qp; id++) {
         if (host.e->qp[id].used && host.e->qp[id].state == ERNIC_QPS_ERR) {
             return true;
         }

@@ -12,7 +12,7 @@
 /* Room for lists after a message. */
 #define LIST    512
 
-static const ErnicMlx5Config config = { .max_mtu = 9022, .link_up = true };
+const ErnicMlx5Config mlx5_config = { .max_mtu = 9022, .link_up = true };
 
 void mlx5_send_bytes(Ernic *e, const uint8_t *in, uint32_t len, Mlx5Answer *a)
 {
@@ -85,7 +85,8 @@ void mlx5_expect(Ernic *e, uint16_t opcode, const char *text, const char *lines)
 
 void mlx5_boot_keys(Mlx5Fixture *f, uint32_t max_mr)
 {
-    f->e = FAKE_ERNIC(&f->env, cfg.mlx5 = &config; cfg.max_mr = max_mr ?: cfg.max_mr);
+    f->e = FAKE_ERNIC(&f->env, cfg.mlx5 = &mlx5_config;
+                      cfg.max_mr = max_mr ?: cfg.max_mr);
     fake_create_eq(f->e, &f->eq, 16, 0, true);
     mlx5_accept(f->e, 0x104, "");
     mlx5_accept(f->e, 0x102, "");
@@ -118,6 +119,18 @@ void mlx5_objects(Mlx5Fixture *f)
     mlx5_accept(f->e, 0x761, GID);
     IS(mlx5_accept(f->e, 0x500, QP), QP_RC);
     IS(mlx5_accept(f->e, 0x500, QP "qpc.st=2\n"), QP_UD);
+}
+
+void mlx5_connect_qp(Ernic *e, uint32_t qpn, uint32_t dest, uint8_t host)
+{
+    g_autofree char *init = g_strdup_printf(INIT "qpn=%u\n", qpn);
+    g_autofree char *rtr = g_strdup_printf(RTR "qpn=%u\nqpc.remote_qpn=%u\n"
+                                           PATH "rgid_rip[15]=%u\n", qpn, dest, host);
+    g_autofree char *rts = g_strdup_printf(RTS "qpn=%u\nqpc.next_send_psn=0x123\n", qpn);
+
+    mlx5_accept(e, 0x502, init);
+    mlx5_accept(e, 0x503, rtr);
+    mlx5_accept(e, 0x504, rts);
 }
 
 #define WQ(log_stride) \

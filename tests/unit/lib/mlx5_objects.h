@@ -100,6 +100,8 @@ typedef struct Mlx5Fixture {
     FakeEq eq;
 } Mlx5Fixture;
 
+extern const ErnicMlx5Config mlx5_config;
+
 /* A function that runs, with an event queue and doorbell page 16. */
 void mlx5_boot(Mlx5Fixture *f);
 /* The same, with so many keys; 0: as fake_config() has. */
@@ -108,6 +110,8 @@ void mlx5_boot_keys(Mlx5Fixture *f, uint32_t max_mr);
 void mlx5_objects(Mlx5Fixture *f);
 /* mlx5_boot() and mlx5_objects(). */
 void mlx5_start(Mlx5Fixture *f);
+/* From Reset to RTS, as a connection to @dest of 10.0.0.@host. */
+void mlx5_connect_qp(Ernic *e, uint32_t qpn, uint32_t dest, uint8_t host);
 /*
  * Ethernet objects besides those of mlx5_start(): SQ 1; RQ 1, ready, and 2; an RQT of
  * both; TIR 1 of RQ 1 and 2 of the RQT. Flow table 1, the root, has groups 1 and 2 with

@@ -14,19 +14,6 @@
 
 const ErnicMlx5Config stored_mlx5_config = { .max_mtu = 9022, .link_up = true };
 
-/* Move from Reset to RTS; @host: of the peer. */
-static void connect(Ernic *e, uint32_t qpn, uint32_t dest, uint32_t host)
-{
-    g_autofree char *init = g_strdup_printf(INIT "qpn=%u\n", qpn);
-    g_autofree char *rtr = g_strdup_printf(RTR "qpn=%u\nqpc.remote_qpn=%u\n"
-                                           PATH "rgid_rip[15]=%u\n", qpn, dest, host);
-    g_autofree char *rts = g_strdup_printf(RTS "qpn=%u\nqpc.next_send_psn=0x123\n", qpn);
-
-    mlx5_accept(e, 0x502, init);
-    mlx5_accept(e, 0x503, rtr);
-    mlx5_accept(e, 0x504, rts);
-}
-
 /*
  * A first request of queue @number, whose ring begins at offset @at of the page of all
  * rings. All of them share the doorbell record.
@@ -54,8 +41,8 @@ static void requests(Mlx5Fixture *f)
     Mlx5Wr wr;
 
     g_assert_cmpuint(mlx5_accept(f->e, 0x500, QP), ==, SELF);
-    connect(f->e, QP_RC, 0x77, 2);
-    connect(f->e, SELF, SELF, 1);
+    mlx5_connect_qp(f->e, QP_RC, 0x77, 2);
+    mlx5_connect_qp(f->e, SELF, SELF, 1);
     mlx5_accept(f->e, 0x905, "sqn=0x8001\nctx.state=1");
     ernic_set_link(f->e, f->env.now, true);
     frames_make(&head, bytes);
