@@ -27,10 +27,8 @@ uint32_t pg332_num_ends;
 /* No request is answered while the link is busy with an earlier response. */
 static void seventeen_reads(Card *c)
 {
-    uint32_t i;
-
     c->env.tx_busy = true;
-    for (i = 0; i < 16 + ERNIC_TRAIN_PACKETS + 17; i++) {
+    for (uint32_t i = 0; i < 16 + ERNIC_TRAIN_PACKETS + 17; i++) {
         PEER(c, READ_REQUEST, .psn = PEER_PSN + i, TO_VA, .dma_len = 64);
     }
     fake_tx_ready(c->e);

@@ -159,16 +159,15 @@ static void make_qp(Model *m, Plan *p)
 static void make_rss(Model *m, Plan *p)
 {
     struct ernic_rss *r = &p->data.rss;
-    uint32_t i, n;
 
     p->cmd.opcode = ERNIC_CMD_RSS_CREATE;
     p->len = sizeof(*r);
     r->fields = cpu_to_le32(ERNIC_HASH_FIELDS);
     r->shift = vm_any(m, 3);
-    for (i = 0; i < 1u << r->shift; i++) {
+    for (uint32_t i = 0; i < 1u << r->shift; i++) {
         const Thing *t = NULL;
 
-        for (n = 0; n < 20 && !(t && t->type == ERNIC_QPT_RWQ); n++) {
+        for (uint32_t n = 0; n < 20 && !(t && t->type == ERNIC_QPT_RWQ); n++) {
             t = vm_any_of(m, QPS);
         }
         p->missing |= !t || t->type != ERNIC_QPT_RWQ || t->uctx != p->thing.uctx;

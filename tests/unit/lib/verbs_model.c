@@ -88,14 +88,12 @@ Thing *vm_any_of(Model *m, Kind kind)
 /* Whether the engine itself has made another object hold it: by requests, or a bind. */
 static bool is_held(const Ernic *e, const Thing *t)
 {
-    uint32_t i;
-
-    for (i = 1; t->ref.kind == MRS && i < e->mr_ids.fresh; i++) {
+    for (uint32_t i = 1; t->ref.kind == MRS && i < e->mr_ids.fresh; i++) {
         if (e->mr[i].valid && e->mr[i].region == t->ref.number) {
             return true;
         }
     }
-    for (i = 1; t->ref.kind == COUNTERS && i < e->cfg.max_qp; i++) {
+    for (uint32_t i = 1; t->ref.kind == COUNTERS && i < e->cfg.max_qp; i++) {
         if (e->qp[i].used && e->qp[i].counter == t->ref.number) {
             return true;
         }

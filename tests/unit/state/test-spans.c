@@ -275,12 +275,11 @@ SPANS_TEST("/spans/long-lists", test_long_lists)
 {
     uint32_t key = fake_reg_demand(w->e, w->pd, 0, 1ull << 40, 0), spans;
     g_autoptr(GByteArray) bytes = g_byte_array_new();
-    uint64_t page;
 
     begin(w);
     spans = w->source.lists;
     w->source.sent = ernic_save_most(w->e);
-    for (page = 0; page < 1000 * ERNIC_ODP_CHUNK; page += ERNIC_ODP_CHUNK) {
+    for (uint64_t page = 0; page < 1000 * ERNIC_ODP_CHUNK; page += ERNIC_ODP_CHUNK) {
         OK(fake_set_pages(w->e, key, page, 1, (page + 1) << 12, ERNIC_PAGE_READ));
     }
     look(w);

@@ -55,13 +55,12 @@ static void fails_after(Dialog *d, uint64_t ns)
 DIALOG_TEST_BY("/adaptive-retry/intervals", open_patient(d, 7, 7, 14), test_intervals)
 {
     static const unsigned factor[] = { 1, 1, 2, 4, 8 };
-    unsigned i;
 
     post_send(d, 0);
-    for (i = 0; i < ARRAY_SIZE(factor); i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(factor); i++) {
         resent_after(d, factor[i] * TIMEOUT_14);
     }
-    for (i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         resent_after(d, S);         /* 16 timeouts are 1.07 s */
     }
     fails_after(d, S);
@@ -79,10 +78,8 @@ DIALOG_TEST_BY("/adaptive-retry/floor", open_patient(d, 7, 7, 1), test_floor)
 /* A long timeout keeps its length, and a budget that outlasts 10 s is used whole. */
 DIALOG_TEST_BY("/adaptive-retry/long", open_patient(d, 4, 7, 20), test_long)
 {
-    unsigned i;
-
     post_send(d, 0);
-    for (i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         resent_after(d, TIMEOUT_14 << 6);
     }
     fails_after(d, TIMEOUT_14 << 6);
@@ -91,11 +88,9 @@ DIALOG_TEST_BY("/adaptive-retry/long", open_patient(d, 4, 7, 20), test_long)
 /* An acknowledgement makes the next interval short again, and the total start anew. */
 DIALOG_TEST_BY("/adaptive-retry/progress", open_patient(d, 0, 7, 14), test_progress)
 {
-    unsigned round, i;
-
-    for (round = 0; round < 3; round++) {
+    for (unsigned round = 0; round < 3; round++) {
         post_send(d, round);
-        for (i = 0; i < 5; i++) {
+        for (unsigned i = 0; i < 5; i++) {
             dlg_wait(d, i ? TIMEOUT_14 << (i - 1) : TIMEOUT_14);
             sent_send(d, round);
         }
@@ -164,10 +159,8 @@ DIALOG_TEST_BY("/adaptive-retry/rnr", open_patient(d, 0, 2, 14), test_rnr)
 /* With 7, for ever, each wait is the one that the peer asks for. */
 DIALOG_TEST_BY("/adaptive-retry/rnr-forever", open_patient(d, 0, 7, 14), test_rnr_forever)
 {
-    unsigned i;
-
     post_send(d, 0);
-    for (i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < 1000; i++) {
         PEER_NAK(d, RNR(12), PSN, 0);
         resent_after(d, 640000);
     }

@@ -134,14 +134,13 @@ BENCH_TEST("/mlx5/queue/steps", test_steps)
 {
     /* The entry, two mailboxes, execution, three mailboxes, the end. */
     enum { STEPS = 1 + 2 + 3 + 3 + 1 };
-    uint32_t step;
     Mlx5Posted p = post(b, 0, 16 + 600, 16 + 1100);
 
     b->again = 2;
     g_assert_false(mlx5_queue_steps(&b->q, MANY));
     ernic_mlx5_command_queue_ring(&b->q, 1);
     g_assert_true(mlx5_queue_steps(&b->q, 0));
-    for (step = 1; step < STEPS; step++) {
+    for (uint32_t step = 1; step < STEPS; step++) {
         uint64_t accesses = b->env.reads + b->env.writes;
 
         g_assert_true(mlx5_queue_steps(&b->q, 1));

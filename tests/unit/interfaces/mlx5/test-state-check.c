@@ -194,12 +194,11 @@ TEST("/mlx5/state-check/incomplete", test_incomplete)
     Mlx5Fixture f;
     FakeEnv env;
     Ernic *e, *verbs;
-    guint len;
 
     busy(&f);
     e = mlx5_another(f.e);
     state = fake_saved(f.e);
-    for (len = 0; len < state->len; len += g_test_slow() ? 1 : 61) {
+    for (guint len = 0; len < state->len; len += g_test_slow() ? 1 : 61) {
         g_autofree uint8_t *copy = g_memdup2(state->data, len);
 
         g_assert_false(ernic_load(e, f.env.now, copy, len));

@@ -113,9 +113,8 @@ static void set_pages(Model *m, Thing *t, uint64_t first, uint32_t n)
 {
     Plan p = vm_change(m, ERNIC_CMD_MR_PAGES, t);
     uint64_t list = m->scratch + PAGE;
-    uint32_t i;
 
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint64_t page = m->data + vm_any(m, DATA / PAGE) * PAGE;
         uint32_t flags = vm_any(m, 4) ? ERNIC_PAGE_READ | ERNIC_PAGE_WRITE :
                                         ERNIC_PAGE_READ;
