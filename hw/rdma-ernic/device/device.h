@@ -156,6 +156,7 @@ struct ErnicPci {
     ErnicShell shell;
 
     ErnicStreamBytes state;     /* the engine's, during migration */
+    bool loading;               /* a state has begun, and maybe ended early */
     ErnicPciPrecopy precopy;
 };
 

@@ -77,11 +77,28 @@ static int doorbells_post_save(void *opaque)
     return 0;
 }
 
+static void refuse(ErnicPci *d, uint64_t now)
+{
+    ernic_pci_pg332_reset(d, now);
+    ernic_pci_reset(d, now);
+}
+
+void ernic_pci_forget_half(ErnicPci *d)
+{
+    if (d->loading) {
+        d->loading = false;
+        refuse(d, ernic_pci_enter(d));
+        ernic_pci_leave(d);
+    }
+}
+
 static int state_pre_save(void *opaque)
 {
     ErnicPci *d = opaque;
-    int ret = save_engine(d, d->engine, &d->state);
+    int ret;
 
+    ernic_pci_forget_half(d);
+    ret = save_engine(d, d->engine, &d->state);
     if (!ret && d->pg332.engine) {
         ret = save_engine(d, d->pg332.engine, &d->pg332.state);
     }
@@ -169,10 +186,10 @@ static int state_post_load(void *opaque, int version)
         d->net.link_moved = true;       /* the destination's link may differ */
         qemu_bh_schedule(d->irq_bh);
     } else {
-        ernic_pci_pg332_reset(d, now);
-        ernic_pci_reset(d, now);
+        refuse(d, now);
     }
     ernic_pci_leave(d);
+    d->loading = false;
     if (!ok) {
         error_report("ernic: the incoming state is not valid for a device with"
                      " these properties: %s", g_strchomp(why->str));
@@ -450,6 +467,7 @@ static int state_pre_load(void *opaque)
 {
     ErnicPci *d = opaque;
 
+    d->loading = true;
     qatomic_set(&d->irq_pending, 0);
     qatomic_set(&d->pg332.risen, 0);
     d->shell.links = 0;

@@ -10,4 +10,10 @@
 
 extern const VMStateDescription ernic_pci_vmstate;
 
+/*
+ * Before the machine runs or is saved: resets the registers if a state ended before they
+ * were checked. BQL.
+ */
+void ernic_pci_forget_half(ErnicPci *d);
+
 #endif /* ERNIC_PCI_MIGRATION_H */

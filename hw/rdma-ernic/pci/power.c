@@ -16,6 +16,7 @@
 #include "net/netdev.h"
 #include "net/queues.h"
 #include "net/transmit.h"
+#include "pci/migration.h"
 #include "pci/power.h"
 #include "pci/timing.h"
 #include "pci/work.h"
@@ -74,6 +75,9 @@ void ernic_pci_vm_changed(void *opaque, bool running, RunState state)
 
     d->net.started = running;
     if (ernic_pci_exists(d)) {
+        if (running) {
+            ernic_pci_forget_half(d);
+        }
         ernic_pci_set_working(d, running && ernic_pci_powered(d));
     }
 }
