@@ -378,12 +378,17 @@ static const char *ringing_bios(void)
     return path;
 }
 
-/* A processor that does nothing else: the main loop does most of the work. */
+/* A doorbell each so many ns of the host, and some more, is work of the processor. */
+#define HERE_NS     6000
+#define HERE_BURST  9
+
+/* A processor that does nothing else: the rest of the work is that of the main loop. */
 MACHINE_TEST("/ernic-work/rings", test_rings)
 {
     Work w;
     const char *path;
-    uint64_t bad, here;
+    uint64_t bad, here, most;
+    int64_t begin;
 
     w.m = qernic_machine(" -accel tcg -bios %s" VERBS_NIC ",id=ernic0,addr=04.0,"
                          "engine-thread=off", ringing_bios());
@@ -393,14 +398,17 @@ MACHINE_TEST("/ernic-work/rings", test_rings)
     bad = qernic_stat(w.q, "bad_doorbells");
     qtest_writeq(w.m->qts, VALUE, (uint64_t)ERNIC_DB_SQ << 56 | 5ull << 32);
     qtest_writel(w.m->qts, WHERE, w.q->bar.addr + qernic_reg(w.q, db_offset));
+    begin = g_get_monotonic_time();
     qtest_writel(w.m->qts, BEGIN, GO);
     qernic_wait_while(w.m->qts, qernic_stat(w.q, "bad_doorbells") - bad < 20000);
     ask(&w, "stop");
+    most = (g_get_monotonic_time() - begin) * 1000 / HERE_NS + HERE_BURST;
     bad = qernic_stat(w.q, "bad_doorbells") - bad;
     here = qernic_logged(w.m, path, "ernic_pci_work_here");
-    g_test_message("%" PRIu64 " rings, %" PRIu64 " of them worked", bad, here);
+    g_test_message("%" PRIu64 " rings, %" PRIu64 " of them worked, at most %" PRIu64, bad,
+                   here, most);
     g_assert_cmpuint(here, >, 0);
-    g_assert_cmpuint(here, <, bad / 2);
+    g_assert_cmpuint(here, <=, most);
 }
 
 /* A completion queue moves to rings of 2^20 entries again and again. */
