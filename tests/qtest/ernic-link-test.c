@@ -52,6 +52,26 @@ MACHINE_KINDS("/ernic-udp/link", test_udp, { "", "" }, { "-iothread", ",iothread
     qernic_crowd(a, b);
 }
 
+static bool set_peer(QTestState *qts, const char *property, const char *value)
+{
+    g_autoptr(QDict) rsp = qtest_qmp(qts, "{ 'execute': 'qom-set', 'arguments': {"
+                                     " 'path': 'udp0', 'property': %s, 'value': %s } }",
+                                     property, value);
+
+    return qdict_haskey(rsp, "return");
+}
+
+/* A property adds one peer, or none: a list is refused as a whole. */
+MACHINE_TEST("/ernic-udp/peers", test_peers)
+{
+    QTestState *qts = qernic_machine(VERBS_NIC ",id=udp0,roce-udp=127.0.0.1:0")->qts;
+
+    g_assert_false(set_peer(qts, "add-peer", "10.0.0.1=127.0.0.1+10.0.0.2"));
+    g_assert_false(set_peer(qts, "remove-peer", "10.0.0.1"));
+    g_assert_true(set_peer(qts, "add-peer", "10.0.0.1=127.0.0.1"));
+    g_assert_true(set_peer(qts, "remove-peer", "10.0.0.1"));
+}
+
 #define END(i, own, its) \
     " -netdev dgram,id=n,local.type=unix,local.path=%s" own ",remote.type=unix," \
     "remote.path=%s" its VERBS_NIC ",id=net" i ",addr=06.0,netdev=n,engine-thread=%s"

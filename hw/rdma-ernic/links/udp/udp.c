@@ -111,15 +111,24 @@ static const ErnicHostOps udp_ops = {
 
 /* ---- peers ---------------------------------------------------------------- */
 
+static bool add_peer(ErnicPci *d, const char *property, const char *peer, Error **errp)
+{
+    g_autofree char *err = NULL;
+
+    if (!ernic_udp_add_peer(udp_of(d)->udp, peer, &err)) {
+        error_setg(errp, "%s: %s", property, err);
+        return false;
+    }
+    return true;
+}
+
 static bool add_peers(ErnicPci *d, const char *list, Error **errp)
 {
     g_auto(GStrv) peers = g_strsplit(list, "+", -1);
-    g_autofree char *err = NULL;
     char **peer;
 
     for (peer = peers; *peer; peer++) {
-        if (!ernic_udp_add_peer(udp_of(d)->udp, *peer, &err)) {
-            error_setg(errp, "roce-peers: %s", err);
+        if (!add_peer(d, "roce-peers", *peer, errp)) {
             return false;
         }
     }
@@ -140,7 +149,7 @@ static void set_add_peer(Object *obj, const char *value, Error **errp)
 
     if (has_udp(d, "add-peer", errp)) {
         ernic_pci_enter(d);
-        add_peers(d, value, errp);
+        add_peer(d, "add-peer", value, errp);
         ernic_pci_leave(d);
     }
 }
