@@ -271,7 +271,8 @@ static void write_frame(Model *m, Mlx5Wr *wr, uint32_t pd)
 
 /*
  * A UMR request: it invalidates a key, binds a window, or opens a list of pages or
- * pieces. No key moves to another domain, as the model does not know of that.
+ * pieces. Hardly any of the last two is accepted: key-orders and gaps test keys that hold
+ * others. No key moves to another domain, as the model does not know of that.
  */
 static void write_umr(Model *m, Mlx5Wr *wr, const ErnicQp *qp)
 {
