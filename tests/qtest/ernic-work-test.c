@@ -344,7 +344,8 @@ MACHINE_TEST("/ernic-work/timer", test_timer)
 
 /*
  * Firmware that rings a doorbell for ever. While the test looks for the size of a BAR,
- * its registers may be where BEGIN is: they do not have the value of GO.
+ * its registers may be where BEGIN is: they do not have the value of GO. They may also be
+ * below 4 GiB, where a processor begins: so the firmware runs below 1 MiB.
  */
 static const char *ringing_bios(void)
 {
@@ -363,12 +364,14 @@ static const char *ringing_bios(void)
         0x0f, 0x6f, 0x06, 0x00, 0x10,   /* movq VALUE,%mm0 */
         0x67, 0x0f, 0x7f, 0x07,         /* movq %mm0,(%edi) */
         0xeb, 0xfa,                     /* jmp, to the line above */
-        0x0f, 0x00, 0x38, 0x00, 0xff, 0xff,             /* 0x30: limit, address */
+        0x0f, 0x00, 0x38, 0x00, 0x0f, 0x00,             /* 0x30: limit, address */
         0x00, 0x00,
         0, 0, 0, 0, 0, 0, 0, 0,         /* 0x38: no segment, all memory as data */
         0xff, 0xff, 0x00, 0x00, 0x00, 0x92, 0xcf, 0x00,
     };
-    static const uint8_t reset[] = { 0xe9, 0x0d, 0x00 };        /* jmp 0 */
+    static const uint8_t reset[] = {
+        0xea, 0x00, 0x00, 0x00, 0xf0,   /* ljmp $0xf000,$0 */
+    };
     g_autofree uint8_t *bios = g_malloc0(BIOS_LEN);
     const char *path = qernic_temp();
 
