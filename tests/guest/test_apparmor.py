@@ -22,7 +22,8 @@ PACKAGES = ['apparmor', 'ipxe-qemu', 'libfdt1', 'libisal2', 'libpixman-1-0',
             'libseccomp2', 'libslirp0', 'libvirt-clients', 'libvirt-daemon-system',
             'qemu-system-data', 'seabios']
 MEMORY_MIB = 3072
-SECONDS = 3600                  # of a boot, which two emulations slow down; 22 minutes were seen
+# Of the boot of a machine in a machine, which took 22 minutes on a busy host.
+SECONDS = 3600
 IMAGES = '/var/lib/libvirt/images'
 GUIDE = domains.GUIDE.read_text()
 RULES = re.search(r'`(/etc/apparmor\.d/abstractions/\S+)`', GUIDE)[1]
