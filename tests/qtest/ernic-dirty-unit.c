@@ -51,7 +51,7 @@ static void marked(const MemoryRegion *mr, uint64_t at, uint64_t len)
 
 /* ---- what the device's files call ----------------------------------------------- */
 
-void *memory_region_get_ram_ptr(MemoryRegion *mr)
+void *memory_region_get_ram_ptr(ERNIC_MEMORY_CONST MemoryRegion *mr)
 {
     g_assert_true(mr == host.used);
     return host.word;
@@ -68,7 +68,7 @@ MemoryRegion *flatview_translate(FlatView *fv, hwaddr addr, hwaddr *xlat, hwaddr
     return &host.ram;
 }
 
-bool memory_region_is_ram_device(MemoryRegion *mr)
+bool memory_region_is_ram_device(ERNIC_MEMORY_CONST MemoryRegion *mr)
 {
     return false;
 }
@@ -93,8 +93,8 @@ void address_space_unmap(AddressSpace *as, void *buffer, hwaddr len, bool is_wri
     }
 }
 
-MemTxResult address_space_rw(AddressSpace *as, hwaddr addr, MemTxAttrs attrs, void *buf,
-                             hwaddr len, bool is_write)
+MemTxResult address_space_rw(ERNIC_MEMORY_CONST AddressSpace *as, hwaddr addr,
+                             MemTxAttrs attrs, void *buf, hwaddr len, bool is_write)
 {
     g_assert_not_reached();
 }

@@ -15,7 +15,9 @@ OLDEST = '10.0'
 # The short form fetches one source only.
 SERIES = sorted(folder.name[len('qemu-'):] for folder in ROOT.glob('scripts/qemu-1*')
                 if folder.name == f'qemu-{OLDEST}' or os.environ.get('ERNIC_LONG'))
-PATCHES = sorted(ROOT.glob('scripts/qemu-*/*.patch'))
+# One that changes nothing takes away that of an earlier series.
+PATCHES = sorted(patch for patch in ROOT.glob('scripts/qemu-*/*.patch')
+                 if '\n+++ ' in patch.read_text())
 TRAILER = re.compile(r'^([A-Z][a-z-]+): (.*)$', re.M)
 
 
@@ -34,9 +36,9 @@ def source(series):
 
 def applied(series):
     """The patches that scripts/qemu-tree applies, in its order."""
-    names = {patch.name: patch for one in (OLDEST, series)
+    names = {patch.name: patch for one in SERIES if one <= series
              for patch in ROOT.glob(f'scripts/qemu-{one}/*.patch')}
-    return sorted(names.values())
+    return sorted(set(names.values()) & set(PATCHES))
 
 
 @pytest.mark.parametrize('patch', PATCHES, ids=lambda patch: '/'.join(patch.parts[-2:]))

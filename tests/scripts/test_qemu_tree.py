@@ -68,7 +68,7 @@ class World:
         (self.source / '.complete').touch()
         # Modules that only have a version, so that no tool is fetched.
         modules = 'tools/usr/lib/python3/dist-packages'
-        write(self.cache, {'version': '10.0', 'tools/.complete': ''} | {
+        write(self.cache, {'version': '10.0'} | {
             f'{modules}/{name}-9.0.dist-info/METADATA': f'Name: {name}\nVersion: 9.0\n'
             for name in ('meson', 'pycotap')})
 
@@ -183,11 +183,13 @@ def test_old_tree(world):
 
 
 def test_series(world):
-    """Another series is built beside 10.0; its folder replaces patches and devices."""
+    """Another series is built beside 10.0; its folder, and those between, replace patches
+    and devices, and take patches away."""
     newer = world.cache / 'source-10.9'
     shutil.copytree(world.source, newer)
     write(newer, {'VERSION': '10.9.1\n'})
     write(world.cache, {'version-10.9': '10.9'})
+    shutil.copytree(world.cache / 'tools', world.cache / 'tools-10.9')
     one = world.checkout('one', 'old')
     write(one, {'scripts/qemu-10.9/x.patch': PATCH.format('new'),
                 'scripts/qemu-10.9/devices.mak': 'CONFIG_X=n\n'})
@@ -201,6 +203,14 @@ def test_series(world):
     assert '--with-devices-x86_64=rdma-ernic' in (second.parent / 'arguments').read_text()
     assert (second.parents[1] / 'qemu/configs/devices/x86_64-softmmu/rdma-ernic.mak'
             ).read_text() == 'CONFIG_X=n\n'
+    assert world.build(one)[0] == first
+    for earlier in ('10.5', '11.0'):
+        write(one, {f'scripts/qemu-{earlier}/x.patch': PATCH.format(earlier)})
+    assert world.build(one, env=series)[1][2] == 'new'
+    (one / 'scripts/qemu-10.9/x.patch').unlink()
+    assert world.build(one, env=series)[1][2] == '10.5'
+    write(one, {'scripts/qemu-10.9/x.patch': 'Not needed.\n'})
+    assert world.build(one, env=series)[1][2] == '2'
     assert world.build(one)[0] == first
     # A series without a folder has no patch.
     assert world.build(world.checkout('two', 'old'), env=series)[1][2] == '2'

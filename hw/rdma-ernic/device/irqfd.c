@@ -10,6 +10,7 @@
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "system/kvm.h"
+#include "compat/qemu.h"
 #include "device/clock.h"
 #include "device/irq.h"
 #include "device/irqfd.h"
@@ -68,7 +69,7 @@ static void send_message(EventNotifier *n)
  * Makes what a vector keeps while it is masked: the notifier, and with KVM a route, which
  * the caller commits. False: the bottom half has to send this message.
  */
-static bool prepare(ErnicIrqVector *v, MSIMessage msg, KVMRouteChange *c)
+static bool prepare(ErnicIrqVector *v, MSIMessage msg, ErnicRouteChange *c)
 {
     PCIDevice *pci = PCI_DEVICE(v->d);
 
@@ -87,6 +88,13 @@ static bool prepare(ErnicIrqVector *v, MSIMessage msg, KVMRouteChange *c)
     }
     v->msg = msg;
     return v->virq >= 0;
+}
+
+static void commit(const ErnicRouteChange *c)
+{
+    if (c->changes) {
+        kvm_irqchip_commit_routes(kvm_state);
+    }
 }
 
 /* A reset may come from inside an engine. */
@@ -108,13 +116,13 @@ static int open_vector(PCIDevice *pci, unsigned vector, MSIMessage msg)
 {
     ErnicPci *d = ERNIC(pci);
     ErnicIrqVector *v = &d->irqfd[vector];
-    KVMRouteChange c = kvm_irqchip_begin_route_changes(kvm_state);
+    ErnicRouteChange c = ERNIC_ROUTE_CHANGE;
 
     assert(bql_locked());
     if (d->irqfd_open >> vector & 1 || !prepare(v, msg, &c)) {
         return 0;
     }
-    kvm_irqchip_commit_route_changes(&c);
+    commit(&c);
     if (!d->irqfd_kernel) {
         event_notifier_set_handler(&v->event, send_message);
     } else if (kvm_irqchip_add_irqfd_notifier_gsi(kvm_state, &v->event, NULL,
@@ -178,7 +186,7 @@ void ernic_pci_irqfd_close(ErnicPci *d)
 /* One change of KVM's routes for all vectors: each costs more than all else. */
 static void open_vectors(ErnicPci *d)
 {
-    KVMRouteChange c = kvm_irqchip_begin_route_changes(kvm_state);
+    ErnicRouteChange c = ERNIC_ROUTE_CHANGE;
     PCIDevice *pci = PCI_DEVICE(d);
     ErnicIrqVector *v;
 
@@ -192,7 +200,7 @@ static void open_vectors(ErnicPci *d)
             prepare(v, msix_get_message(pci, v->number), &c);
         }
     }
-    kvm_irqchip_commit_route_changes(&c);
+    commit(&c);
     msix_set_vector_notifiers(pci, open_vector, close_vector, NULL);
 }
 

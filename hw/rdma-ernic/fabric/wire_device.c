@@ -616,13 +616,14 @@ static int wire_pre_save(void *opaque)
     return 0;
 }
 
-static int wire_post_save(void *opaque)
+static void clear_state(void *opaque)
 {
     ErnicWire *w = opaque;
 
     ernic_stream_bytes_clear(&w->state);
-    return 0;
 }
+
+ERNIC_POST_SAVE(clear_state)
 
 static int wire_pre_load(void *opaque)
 {
@@ -645,7 +646,7 @@ static int wire_post_load(void *opaque, int version)
     drop_waiting(w);
     ok = wire_walk(w, &walk) && walk.left == 0;
     trace_ernic_wire_load(wire_id(w), w->state.len, ok);
-    wire_post_save(w);
+    clear_state(w);
     if (!ok) {
         drop_waiting(w);
         ernic_switch_reset(w->net);
@@ -663,7 +664,7 @@ static const VMStateDescription wire_vmstate = {
     .minimum_version_id = 3,
     .pre_save = wire_pre_save,
     .pre_load = wire_pre_load,
-    .post_save = wire_post_save,
+    .post_save = clear_state_post_save,
     .post_load = wire_post_load,
     .fields = (const VMStateField[]) {
         ERNIC_STREAM_BYTES(state, ErnicWire, NULL),

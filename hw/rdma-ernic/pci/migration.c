@@ -18,6 +18,7 @@
 #include "bars/user_logic.h"
 #include "bars/verbs.h"
 #include "bars/xib/xib.h"
+#include "compat/qemu.h"
 #include "device/interface.h"
 #include "device/lock.h"
 #include "device/pace.h"
@@ -57,25 +58,27 @@ static int save_engine(ErnicPci *d, const Ernic *e, ErnicStreamBytes *state)
     return ernic_stream_bytes_set(state, bytes) ? 0 : -EFBIG;
 }
 
-static int state_post_save(void *opaque)
+static void clear_state(void *opaque)
 {
     ErnicPci *d = opaque;
 
     ernic_stream_bytes_clear(&d->state);
     ernic_stream_bytes_clear(&d->pg332.state);
     ernic_pci_precopy_done(d);
-    return 0;
 }
 
-static int doorbells_post_save(void *opaque)
+ERNIC_POST_SAVE(clear_state)
+
+static void clear_doorbells(void *opaque)
 {
     ErnicPci *d = opaque;
 
     g_free(d->db_saved);
     d->db_saved = NULL;
     d->num_db_saved = 0;
-    return 0;
 }
+
+ERNIC_POST_SAVE(clear_doorbells)
 
 static void refuse(ErnicPci *d, uint64_t now)
 {
@@ -103,7 +106,7 @@ static int state_pre_save(void *opaque)
         ret = save_engine(d, d->pg332.engine, &d->pg332.state);
     }
     if (ret) {
-        state_post_save(d);
+        clear_state(d);
         return ret;
     }
     trace_ernic_pci_save(ernic_pci_id(d), d->state.len);
@@ -180,8 +183,8 @@ static int state_post_load(void *opaque, int version)
 
     ernic_pci_user_logic_reset(d);
     trace_ernic_pci_load(ernic_pci_id(d), d->state.len, ok);
-    state_post_save(d);
-    doorbells_post_save(d);
+    clear_state(d);
+    clear_doorbells(d);
     if (ok) {
         d->net.link_moved = true;       /* the destination's link may differ */
         qemu_bh_schedule(d->irq_bh);
@@ -324,7 +327,8 @@ static bool has_doorbells(void *opaque)
 
 static int doorbells_pre_load(void *opaque)
 {
-    return doorbells_post_save(opaque);         /* of a subsection that is repeated */
+    clear_doorbells(opaque);            /* of a subsection that is repeated */
+    return 0;
 }
 
 static int doorbells_pre_save(void *opaque)
@@ -364,7 +368,7 @@ static const VMStateDescription doorbells_vmstate = {
     .needed = has_doorbells,
     .pre_load = doorbells_pre_load,
     .pre_save = doorbells_pre_save,
-    .post_save = doorbells_post_save,
+    .post_save = clear_doorbells_post_save,
     .fields = (const VMStateField[]) {
         VMSTATE_INT32(num_db_saved, ErnicPci),
         VMSTATE_VALIDATE("too many doorbells", num_doorbells_ok),
@@ -474,8 +478,8 @@ static int state_pre_load(void *opaque)
     d->net.eth.tx_sent = 0;
     ernic_qdma_reset(d);
     ernic_xib_reset(d);
-    doorbells_post_save(opaque);
-    state_post_save(opaque);
+    clear_doorbells(opaque);
+    clear_state(opaque);
     ernic_stream_bytes_limit(&d->state, ernic_save_most(d->engine));
     if (d->pg332.engine) {
         ernic_stream_bytes_limit(&d->pg332.state, ernic_save_most(d->pg332.engine));
@@ -486,7 +490,7 @@ static int state_pre_load(void *opaque)
 const VMStateDescription ernic_pci_vmstate = {
     ERNIC_VMSTATE_V1("ernic"),
     .pre_save = state_pre_save,
-    .post_save = state_post_save,
+    .post_save = clear_state_post_save,
     .pre_load = state_pre_load,
     .post_load = state_post_load,
     .fields = (const VMStateField[]) {

@@ -172,22 +172,21 @@ static int save_complete(QEMUFile *f, void *opaque)
     return put_end(f);
 }
 
-static void pending_estimate(void *opaque, uint64_t *must_precopy, uint64_t *can_postcopy)
+uint64_t ernic_pci_precopy_left(void *opaque, bool exact)
 {
     ErnicPci *d = opaque;
+    uint64_t bytes;
 
+    if (exact) {
+        look(d);
+    }
     ernic_pci_lock(d);
-    *must_precopy += ernic_pci_exists(d) ? d->precopy.source.left : 0;
+    bytes = ernic_pci_exists(d) ? d->precopy.source.left : 0;
     ernic_pci_unlock(d);
+    return bytes;
 }
 
-static void pending_exact(void *opaque, uint64_t *must_precopy, uint64_t *can_postcopy)
-{
-    ErnicPci *d = opaque;
-
-    look(d);
-    pending_estimate(opaque, must_precopy, can_postcopy);
-}
+ERNIC_SAVE_PENDING(ernic_pci_precopy_left)
 
 /* @holes takes @bytes over. */
 static void set_holes(ErnicPciHoles *holes, GByteArray *bytes)
@@ -363,8 +362,7 @@ const SaveVMHandlers ernic_pci_precopy_handlers = {
     .save_setup = save_setup,
     .save_live_iterate = save_live_iterate,
     .ERNIC_SAVE_COMPLETE = save_complete,
-    .state_pending_estimate = pending_estimate,
-    .state_pending_exact = pending_exact,
+    ERNIC_SAVE_PENDING_MEMBERS(ernic_pci_precopy_left),
     .save_cleanup = save_cleanup,
     .load_setup = load_setup,
     .load_state = load_state,

@@ -25,6 +25,12 @@ void ernic_pci_precopy_done(ErnicPci *d);
 /* The device ends; it still has its engine. */
 void ernic_pci_precopy_free(ErnicPci *d);
 
+/*
+ * @opaque is the device. The bytes that are still to be sent while the machine runs; an
+ * exact answer looks at all objects first.
+ */
+uint64_t ernic_pci_precopy_left(void *opaque, bool exact);
+
 /* The live section. QEMU calls these, and so does its fuzzer of the device. */
 extern const SaveVMHandlers ernic_pci_precopy_handlers;
 /* Subsections of ernic_pci_vmstate. */

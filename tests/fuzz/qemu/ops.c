@@ -430,14 +430,13 @@ static void op_precopy(FuzzMachine *m, Operands *o)
     const SaveVMHandlers *h = &ernic_pci_precopy_handlers;
     FuzzDevice *dev = take_device(m, o);
     uint8_t sections = take(o, 1) % MAX_SECTIONS;
-    uint64_t left = 0, other = 0;
 
     if (!m->precopy) {
         begin_precopy(m);
     }
     for (; dev->ahead.f && sections; sections--) {
-        h->state_pending_estimate(dev->d, &left, &other);
-        h->state_pending_exact(dev->d, &left, &other);
+        ernic_pci_precopy_left(dev->d, false);
+        ernic_pci_precopy_left(dev->d, true);
         h->save_live_iterate(dev->ahead.f, dev->d);
         dev->ahead.sections++;
     }
