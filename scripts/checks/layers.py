@@ -59,7 +59,7 @@ ENGINE_OF = {
 # Plain C without QEMU and without verbs: tests and benchmark run them as they are.
 PLAIN = {'links/udp/socket', 'links/udp/peers', 'links/shm/close', 'links/shm/folder',
          'links/shm/owners', 'links/shm/pair', 'links/shm/port', 'links/shm/ring',
-         'links/shm/stations',
+         'links/shm/stations', 'capture/output',
          'capture/pcapng', 'capture/timing_file', 'capture/timing_usage',
          'fabric/cable', 'fabric/switch', 'fabric/switch_port', 'fabric/switch_state',
          'fabric/archive', 'fabric/carried'}

@@ -5,9 +5,8 @@
  * last of them. The next events overwrite that end.
  */
 #include "qemu/osdep.h"
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include "capture/output.h"
 #include "capture/timing_file.h"
 #include "capture/timing_usage.h"
 
@@ -151,8 +150,9 @@ static void G_GNUC_PRINTF(2, 3) event(ErnicTimingFile *f, const char *format,
     g_mutex_unlock(&files_lock);
 }
 
-/* Takes over @fd, which is closed when the last user is gone. */
-static TraceFile *file_get(int fd, const struct stat *st, const char *path)
+/* Takes over @fd, which is closed when the last user is gone. NULL: *@why. */
+static TraceFile *file_get(int fd, const struct stat *st, const char *path,
+                           const char **why)
 {
     TraceFile *file;
     GList *l;
@@ -165,7 +165,8 @@ static TraceFile *file_get(int fd, const struct stat *st, const char *path)
             return file;
         }
     }
-    if (ftruncate(fd, 0) < 0) {
+    if (!ernic_output_begin(fd, why)) {
+        close(fd);
         return NULL;
     }
     file = g_new0(TraceFile, 1);
@@ -498,25 +499,19 @@ ErnicTimingFile *ernic_timing_file_open(const char *path, const char *name,
                                         void (*warn)(const char *what),
                                         char **err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+    const char *why = NULL;
     TraceFile *file = NULL;
     ErnicTimingFile *f;
     struct stat st;
+    int fd = ernic_output_open(path, &st, &why);
 
-    if (fd >= 0 && fstat(fd, &st) == 0) {
-        errno = EINVAL;
-        if (S_ISREG(st.st_mode)) {
-            g_mutex_lock(&files_lock);
-            file = file_get(fd, &st, path);
-            g_mutex_unlock(&files_lock);
-        }
+    if (fd >= 0) {
+        g_mutex_lock(&files_lock);
+        file = file_get(fd, &st, path, &why);
+        g_mutex_unlock(&files_lock);
     }
     if (!file) {
-        *err = g_strdup_printf("%s: %s", path, errno == EINVAL ?
-                               "not a regular file" : g_strerror(errno));
-        if (fd >= 0) {
-            close(fd);
-        }
+        *err = g_strdup_printf("%s: %s", path, why);
         return NULL;
     }
     f = g_new0(ErnicTimingFile, 1);

@@ -19,10 +19,10 @@ typedef struct ErnicTimingFile ErnicTimingFile;
 /*
  * Open the part of the device called @name in the file @path. The file is
  * created or truncated, unless another device is writing it: then they share
- * it. After every write the file is valid. At @limit bytes, or when a write
- * fails, the trace ends, and @warn (may be NULL) is called once with the
- * reason. On failure NULL is returned and *err holds the reason, to be freed by
- * the caller.
+ * it. It is refused if another process is writing it. After every write the
+ * file is valid. At @limit bytes, or when a write fails, the trace ends, and
+ * @warn (may be NULL) is called once with the reason. On failure NULL is
+ * returned and *err holds the reason, to be freed by the caller.
  */
 ErnicTimingFile *ernic_timing_file_open(const char *path, const char *name,
                                         uint64_t limit,
