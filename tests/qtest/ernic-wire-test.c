@@ -472,6 +472,19 @@ MACHINE_TEST("/ernic-wire/refused", test_refused)
     }
 }
 
+/* A capture has a regular file to itself; QEMU waits for no reader of a FIFO. */
+MACHINE_TEST("/ernic-wire/dump-file", test_dump_file)
+{
+    const char *path = qernic_temp();
+
+    qernic_no_start("another device or process writes it",
+                    "-device ernic-wire,id=w0,dump=%s -device ernic-wire,id=w1,dump=%s",
+                    path, path);
+    g_assert_cmpint(unlink(path), ==, 0);
+    g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+    qernic_no_start("not a regular file", "-device ernic-wire,id=w0,dump=%s", path);
+}
+
 /* More frames of a raw queue pair than the cable holds, of an engine in an iothread. */
 MACHINE_TEST("/ernic-wire/raw-thread", test_raw_thread)
 {

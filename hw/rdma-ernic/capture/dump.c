@@ -7,11 +7,30 @@
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "capture/dump.h"
+#include "capture/output.h"
 #include "capture/pcapng.h"
+
+static FILE *open_file(const char *path, const char **why)
+{
+    struct stat st;
+    int fd = ernic_output_open(path, &st, why);
+    FILE *file = NULL;
+
+    if (fd >= 0 && ernic_output_begin(fd, why)) {
+        file = fdopen(fd, "wb");
+        *why = g_strerror(errno);
+    }
+    if (!file && fd >= 0) {
+        close(fd);
+    }
+    return file;
+}
 
 bool ernic_dump_open(ErnicDump *d, const char *owner, const char *path, uint64_t limit,
                      uint32_t num, Error **errp)
 {
+    const char *why = NULL;
+
     *d = (ErnicDump) { .limit = limit };
     if (limit < ERNIC_DUMP_MIN) {
         error_setg(errp, "dump-limit is %" PRIu64 ", not %u or more", limit,
@@ -21,9 +40,9 @@ bool ernic_dump_open(ErnicDump *d, const char *owner, const char *path, uint64_t
     if (!path) {
         return true;
     }
-    d->file = fopen(path, "wb");
+    d->file = open_file(path, &why);
     if (!d->file) {
-        error_setg_file_open(errp, errno, path);
+        error_setg(errp, "Could not open '%s': %s", path, why);
         return false;
     }
     d->owner = g_strdup(owner);

@@ -19,8 +19,9 @@ typedef struct ErnicDump {
 } ErnicDump;
 
 /*
- * Begin a capture of interfaces 0 to @num - 1 in the file @path, which is overwritten;
- * NULL: there is none. @owner: the device, in messages. False: *@errp says why.
+ * Begin a capture of interfaces 0 to @num - 1 in the file @path, which is overwritten if
+ * nobody else writes it; NULL: there is none. @owner: the device, in messages. False:
+ * *@errp says why.
  */
 bool ernic_dump_open(ErnicDump *d, const char *owner, const char *path, uint64_t limit,
                      uint32_t num, Error **errp);
