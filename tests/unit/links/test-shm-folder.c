@@ -189,17 +189,22 @@ LAB_TEST("/shm-folder/modes", 0, test_modes)
     umask(mask);
 }
 
+/* A slash after the name would make the system follow the link. */
 LAB_TEST("/shm-folder/symlink", 0, test_symlink)
 {
-    g_autofree char *path = g_strconcat(l->folder, "-link", NULL);
-    ErnicShmConfig cfg = { 0 };
-    g_autofree char *err = NULL;
+    g_autofree char *link = g_strconcat(l->folder, "-link", NULL);
+    static const char *const ends[] = { "", "/", "//" };
+    size_t i;
 
-    IS(symlink(l->folder, path), 0);
-    cfg.folder = path;
-    g_assert_null(ernic_shm_new(&cfg, &err));
-    g_assert_true(g_str_has_prefix(err, path));
-    IS(g_unlink(path), 0);
+    IS(symlink(l->folder, link), 0);
+    for (i = 0; i < G_N_ELEMENTS(ends); i++) {
+        g_autofree char *path = g_strconcat(link, ends[i], NULL), *err = NULL;
+        ErnicShmConfig cfg = { .folder = path };
+
+        g_assert_null(ernic_shm_new(&cfg, &err));
+        g_assert_true(g_str_has_prefix(err, path));
+    }
+    IS(g_unlink(link), 0);
 }
 
 LAB_TEST("/shm-folder/relative", 0, test_relative)

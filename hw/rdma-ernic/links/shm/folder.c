@@ -52,15 +52,27 @@ static const char *why_unsafe(const struct stat *st)
     return NULL;
 }
 
+/* Without the slashes at its end, for which a symbolic link would be followed. */
+static char *name_of(const char *path)
+{
+    size_t len = strlen(path);
+
+    while (len > 1 && path[len - 1] == '/') {
+        len--;
+    }
+    return g_strndup(path, len);
+}
+
 /* NULL, or what is wrong. */
 static const char *open_folder(ErnicShmFolder *f)
 {
+    g_autofree char *name = name_of(f->path);
     struct stat st;
 
-    if (mkdir(f->path, 0700) < 0 && errno != EEXIST) {
+    if (mkdir(name, 0700) < 0 && errno != EEXIST) {
         return errno == ENOENT ? "there is no folder to make it in" : g_strerror(errno);
     }
-    f->dir = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    f->dir = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (f->dir < 0 || fstat(f->dir, &st) < 0) {
         return g_strerror(errno);
     }
