@@ -309,6 +309,25 @@ LAB_TEST("/shm-port/slow", 3, test_slow)
     g_assert_cmpuint(n, >, 20 * taken);
 }
 
+/* Positions in the ring are modulo 2^32: the time of a peer does not begin 4 GiB ago. */
+LAB_TEST("/shm-port/full-after-4g", 2, test_full_after_4g)
+{
+    enum { RECORD = 65536, IN_RING = ERNIC_SHM_RING_BYTES / RECORD };
+    ErnicTrain t = lab_train(l, 0, 1, data, RECORD - 64, 4000), got;
+    uint32_t i;
+
+    IS(fill_ring(l, &t), IN_RING);
+    for (i = 0; i < IN_RING; i++) {
+        g_assert_true(ernic_shm_recv(l->port[1], &got));
+    }
+    for (; i < (1ull << 32) / RECORD; i++) {
+        send_train(l, 0, &t);
+        g_assert_true(ernic_shm_recv(l->port[1], &got));
+    }
+    IS(fill_ring(l, &t), IN_RING);
+    IS(drops(l, 0, STALLED), 0);
+}
+
 LAB_TEST("/shm-port/full-group", 3, test_full_group)
 {
     ErnicTrain t = lab_train(l, 0, 1, data, 60000, 4000), group;

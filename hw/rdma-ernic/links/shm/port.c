@@ -449,6 +449,12 @@ static void drop(ErnicShm *shm, const ErnicTrain *train, ErnicShmDrop why)
     shm->stats.drop[why] += ernic_train_packets(train);
 }
 
+/* Whether the peer has taken half of its ring since that was full. */
+static bool took_half(const ErnicShmPair *p)
+{
+    return p->tx.taken - p->full_at >= ERNIC_SHM_RING_BYTES / 2;
+}
+
 /* NOT_NOW: the peer has no room. BROKEN: it no longer exists. */
 static ErnicShmResult put(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
 {
@@ -458,6 +464,9 @@ static ErnicShmResult put(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
     if (result == ERNIC_SHM_BROKEN) {
         disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
     } else if (result == ERNIC_SHM_DONE) {
+        if (took_half(p)) {
+            p->full_since = 0;  /* now, as positions wrap */
+        }
         shm->stats.tx_trains++;
         shm->stats.tx_packets += ernic_train_packets(train);
         shm->stats.tx_bytes += train->len;
@@ -559,7 +568,7 @@ static bool wait_for(ErnicShm *shm, ErnicShmPair *p)
 {
     uint64_t now = host_ns();
 
-    if (!p->full_since || p->tx.taken - p->full_at >= ERNIC_SHM_RING_BYTES / 2) {
+    if (!p->full_since || took_half(p)) {
         p->full_since = now;
         p->full_at = p->tx.taken;
     }
