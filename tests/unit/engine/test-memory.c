@@ -424,3 +424,43 @@ TEST("/memory/documented", test_documented)
         IS(charged * more, need(&to) - need(&from));
     }
 }
+
+/* The first number of @text that is in the place of (\d+) in @pattern. */
+static uint64_t figure(const char *text, const char *pattern)
+{
+    g_autoptr(GRegex) regex = g_regex_new(pattern, 0, 0, NULL);
+    g_autoptr(GMatchInfo) match = NULL;
+    g_autofree char *number = NULL;
+
+    g_assert_true(g_regex_match(regex, text, 0, &match));
+    number = g_match_info_fetch(match, 1);
+    return g_ascii_strtoull(number, NULL, 10);
+}
+
+static uint64_t most_mib(const ErnicConfig *cfg)
+{
+    return (ernic_memory_most(cfg) + (1 << 19)) >> 20;
+}
+
+/* The same page adds them up, for the device's default limits and for the greatest. */
+TEST("/memory/totals", test_totals)
+{
+    static const ErnicConfig usual = {
+        .max_qp = 1024, .max_cq = 1024, .max_srq = 4096, .max_eq = 64,
+        .max_mr = 65536, .max_pd = 1024,
+    };
+    ErnicConfig greatest = {
+        .max_qp = ERNIC_LIM_QP, .max_cq = ERNIC_LIM_CQ, .max_srq = ERNIC_LIM_SRQ,
+        .max_eq = ERNIC_LIM_EQ, .max_mr = ERNIC_LIM_MR, .max_pd = ERNIC_LIM_PD,
+    };
+    g_autofree char *text = NULL;
+
+    g_assert_true(g_file_get_contents(ERNIC_DOCS "/device.md", &text, NULL, NULL));
+    g_strdelimit(text, "\n", ' ');
+    IS(figure(text, "such key is charged with (\\d+) bytes"),
+       ernic_mr_table_bytes(ERNIC_MR_UNCHARGED + 1));
+    IS(figure(text, "makes (\\d+) MiB of charged memory"), most_mib(&usual));
+    IS(figure(text, "and (\\d+) MiB \\(\\d+ MiB with `max-mr="), most_mib(&greatest));
+    greatest.max_mr = usual.max_mr;
+    IS(figure(text, "\\((\\d+) MiB with `max-mr=65536`\\)"), most_mib(&greatest));
+}
