@@ -137,5 +137,6 @@ def test_nvme(guests):
 
 
 def test_felt(guests):
-    """During the pauses queue pairs waited for an answer in vain, and sent again."""
-    assert FELT[guests.folder] > len(SECONDS), FELT
+    """During the pauses queue pairs waited for an answer in vain, and sent again. Not all
+    did: a pause may hit a program that starts, or the guest that sends."""
+    assert FELT[guests.folder] > 0, FELT
