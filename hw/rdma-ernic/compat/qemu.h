@@ -108,6 +108,17 @@ typedef void ErnicClassData;
     }
 #endif
 
+/* Since 10.2 the last argument may say why not; for the fuzzer. */
+#if QEMU_VERSION_MAJOR > 10 || QEMU_VERSION_MINOR >= 2
+#define ernic_vmstate_save(f, vmsd, obj)    vmstate_save_state(f, vmsd, obj, NULL, NULL)
+#define ernic_vmstate_load(f, vmsd, obj)                                            \
+    vmstate_load_state(f, vmsd, obj, (vmsd)->version_id, NULL)
+#else
+#define ernic_vmstate_save(f, vmsd, obj)    vmstate_save_state(f, vmsd, obj, NULL)
+#define ernic_vmstate_load(f, vmsd, obj)                                            \
+    vmstate_load_state(f, vmsd, obj, (vmsd)->version_id)
+#endif
+
 /*
  * In 11.1 one member of SaveVMHandlers replaced two. @left(void *, bool exact) returns
  * the bytes that precopy has still to send. Only an exact answer may take time, and the

@@ -452,7 +452,7 @@ static QIOChannelBuffer *save(Object *obj, FuzzStream *s)
         ernic_pci_precopy_handlers.ERNIC_SAVE_COMPLETE(s->f, ERNIC(obj));
         s->sections++;
     }
-    ok = !vmstate_save_state(s->f, qdev_get_vmsd(DEVICE(obj)), obj, NULL);
+    ok = !ernic_vmstate_save(s->f, qdev_get_vmsd(DEVICE(obj)), obj);
     qemu_put_byte(s->f, 0);     /* a stream goes on: its end here would be an error */
     if (ok && !qemu_fflush(s->f) && s->bytes->usage <= MAX_STATE) {
         in = copy(s->bytes);
@@ -480,7 +480,7 @@ static bool load(Object *obj, QIOChannelBuffer *in, unsigned sections)
     const VMStateDescription *vmsd = qdev_get_vmsd(DEVICE(obj));
     QEMUFile *f = qemu_file_new_input(QIO_CHANNEL(in));
     bool ok = load_lists(obj, f, sections) &&
-              !vmstate_load_state(f, vmsd, obj, vmsd->version_id);
+              !ernic_vmstate_load(f, vmsd, obj);
 
     if (sections) {
         ernic_pci_precopy_handlers.load_cleanup(ERNIC(obj));
