@@ -12,7 +12,7 @@
 
 int ernic_output_open(const char *path, struct stat *st, const char **why)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
 
     if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode)) {
         return fd;

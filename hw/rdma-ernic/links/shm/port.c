@@ -464,7 +464,7 @@ static ErnicShmResult put(ErnicShm *shm, uint32_t i, const ErnicTrain *train)
     if (result == ERNIC_SHM_BROKEN) {
         disconnect(shm, i, ERNIC_SHM_PEER_BROKEN);
     } else if (result == ERNIC_SHM_DONE) {
-        if (took_half(p)) {
+        if (p->full_since && took_half(p)) {
             p->full_since = 0;  /* now, as positions wrap */
         }
         shm->stats.tx_trains++;
